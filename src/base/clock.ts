@@ -1,0 +1,46 @@
+/**
+ * Time as a dependency: everything that waits or asks what time it is gets a `Clock`, so that a whole night
+ * can be simulated and no test sleeps. The wall clock may jump (NTP, suspend); durations are measured on
+ * `monotonicMs`, which does not.
+ */
+import { StoppedError } from './errors.js'
+
+export interface Clock {
+  /** Wall clock, milliseconds since 1970-01-01T00:00:00Z. */
+  nowMs(): number
+  /** A clock that never goes back, milliseconds since an arbitrary start. */
+  monotonicMs(): number
+  /**
+   * Resolves after `durationMs`. When `signal` aborts it rejects at once with the signal's `reason` if that
+   * is an `Error`, otherwise with a `StoppedError`, and leaves no timer behind.
+   */
+  sleep(durationMs: number, signal?: AbortSignal): Promise<void>
+}
+
+/** The longest wait that a Node timer takes; a longer one would fire at once. */
+const TIMER_MS_MAX = 2_147_483_647
+
+export const systemClock: Clock = Object.freeze({
+  nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  sleep: (durationMs: number, signal?: AbortSignal) =>
+    new Promise<void>((resolve, reject) => {
+      if (signal?.aborted) return reject(abortReason(signal))
+      const onAbort = () => {
+        clearTimeout(timer)
+        reject(signal === undefined ? new StoppedError('stopped') : abortReason(signal))
+      }
+      const timer = setTimeout(
+        () => {
+          signal?.removeEventListener('abort', onAbort)
+          resolve()
+        },
+        Math.min(Math.max(0, durationMs), TIMER_MS_MAX),
+      )
+      signal?.addEventListener('abort', onAbort, { once: true })
+    }),
+})
+
+/** Why `signal` aborted, always an `Error`. */
+export const abortReason = (signal: AbortSignal): Error =>
+  signal.reason instanceof Error ? signal.reason : new StoppedError('stopped')

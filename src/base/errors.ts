@@ -1,0 +1,62 @@
+/**
+ * The errors a user can meet, grouped by what to do next. Each class carries a stable `code` and the exit
+ * code it leads to; the message says what happened, where, and what to do now. Nothing is matched by text.
+ *
+ * Rooms add their own small classes by extending one of the groups below.
+ */
+
+/** The exit codes of the command; the README and `--help` print this list. */
+export const EXIT_CODES = {
+  complete: 0,
+  bug: 1,
+  usage: 2,
+  partial: 3,
+  upstream: 4,
+  data: 5,
+  held: 6,
+  warehouse: 7,
+} as const
+
+export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES]
+
+/** Base of every error that is not a bug. `code` is stable and meant for machines. */
+export abstract class ExpectedError extends Error {
+  abstract readonly code: string
+  abstract readonly exitCode: ExitCode
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = new.target.name
+  }
+}
+
+/** Wrong usage or settings: the person who called has to change something. Exit 2. */
+export abstract class ConfigError extends ExpectedError {
+  readonly exitCode = EXIT_CODES.usage
+}
+
+/**
+ * The API refused, or stayed unreachable or unusable. Exit 4 when it ends the run.
+ * `endsRun` tells whether asking for something else makes sense: a 401 ends the run, a 400 only the task.
+ */
+export abstract class UpstreamError extends ExpectedError {
+  readonly exitCode = EXIT_CODES.upstream
+  abstract readonly endsRun: boolean
+}
+
+/** The warehouse directory cannot be read or written. Exit 7. */
+export abstract class WarehouseError extends ExpectedError {
+  readonly exitCode: ExitCode = EXIT_CODES.warehouse
+}
+
+/** The run was told to stop: a signal, or a budget that is used up. Not a failure; exit 3. */
+export class StoppedError extends ExpectedError {
+  readonly code = 'stopped'
+  readonly exitCode = EXIT_CODES.partial
+}
+
+/** Whether `error` is the plain consequence of an abort of ours, not of anything that went wrong. */
+export const isStop = (error: unknown): error is StoppedError => error instanceof StoppedError
+
+/** A thrown value of any kind as one line of text. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

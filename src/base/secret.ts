@@ -1,0 +1,50 @@
+/**
+ * A value that must never be seen. It prints as `[redacted]` wherever it is logged, inspected or serialized;
+ * `reveal()` is the only way to the text and is called in one place, where the request headers are written.
+ */
+import { inspect } from 'node:util'
+
+export class Secret {
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  reveal(): string {
+    return this.#text
+  }
+
+  toString(): string {
+    return REDACTED
+  }
+
+  toJSON(): string {
+    return REDACTED
+  }
+
+  [inspect.custom](): string {
+    return REDACTED
+  }
+}
+
+export const REDACTED = '[redacted]'
+
+/**
+ * Replaces every occurrence of the secrets in a text, also in their JSON- and URL-escaped forms (some servers escape
+ * the slash in JSON, most do not): a server may echo a header in an error body, and a driver may put it into an exception.
+ */
+export const createRedactor = (secrets: readonly Secret[]): ((text: string) => string) => {
+  const needles = [
+    ...new Set(
+      secrets.flatMap((secret) => {
+        const text = secret.reveal()
+        const inJson = JSON.stringify(text).slice(1, -1)
+        return [text, inJson, inJson.replaceAll('/', '\\/'), encodeURIComponent(text)]
+      }),
+    ),
+  ]
+    .filter((needle) => needle !== '')
+    .sort((a, b) => b.length - a.length)
+  return (text) => needles.reduce((redacted, needle) => redacted.replaceAll(needle, REDACTED), text)
+}

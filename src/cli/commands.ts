@@ -1,0 +1,84 @@
+/** The command line: which commands there are, and what happens to what they throw. */
+import yargs, { type Argv } from 'yargs'
+import { EXIT_CODES, type ExitCode } from '../base/errors.js'
+import { createRedactor, Secret } from '../base/secret.js'
+import { packageVersion } from '../base/version.js'
+import { checkCommand } from './check.js'
+import { referenceServerCommand } from './reference-server.js'
+import { statusCommand } from './status.js'
+import type { CliContext, Surroundings } from './support/context.js'
+import { reportError } from './support/report-error.js'
+import { refuseUnknown, UsageError, wantsJson, YARGS_STRINGS } from './support/usage.js'
+import { syncCommand } from './sync.js'
+
+/** Runs one command line (without `node` and the script) and resolves to the exit code. Never rejects. */
+export const runCommandLine = async (
+  argv: readonly string[],
+  surroundings: Surroundings,
+): Promise<number> => {
+  let exitCode: ExitCode = EXIT_CODES.complete
+  // What comes before the settings are read is hidden as well: a token may stand where no token belongs.
+  const secrets = [new Secret(surroundings.env.FIELDWORK_SYNC_API_TOKEN ?? '')]
+  const context: CliContext = {
+    ...surroundings,
+    exit: (code) => {
+      exitCode = code
+    },
+    protect: (more) => {
+      secrets.push(...more)
+    },
+  }
+  try {
+    await commandLine(argv, context).parseAsync()
+    return exitCode
+  } catch (error) {
+    const redact = createRedactor(secrets)
+    const reported = reportError(error)
+    surroundings.stderr.write(redact(reported.text))
+    if (wantsJson(argv)) surroundings.stdout.write(`${redact(JSON.stringify(reported.json))}\n`)
+    return reported.exitCode
+  }
+}
+
+const commandLine = (argv: readonly string[], context: CliContext): Argv => {
+  const [sync, check, status, referenceServer] = [
+    syncCommand(context),
+    checkCommand(context),
+    statusCommand(context),
+    referenceServerCommand(context),
+  ] as const
+  refuseUnknown(argv, [sync, check, status, referenceServer])
+  return yargs([...argv])
+    .scriptName('fieldwork-sync')
+    .usage(
+      "$0 <command>\n\nBrings surveys, sample sources and fieldwork progress into DuckDB, within the API's request cap.",
+    )
+    .command(sync)
+    .command(check)
+    .command(status)
+    .command(referenceServer)
+    .updateStrings(YARGS_STRINGS)
+    .parserConfiguration({ 'duplicate-arguments-array': false, 'boolean-negation': false })
+    .demandCommand(1, 1, 'say which command to run', 'one command at a time')
+    .strict()
+    .version(packageVersion())
+    .help()
+    .alias('help', 'h')
+    .wrap(Math.min(110, context.stdout.columns ?? 110))
+    .epilogue(EXIT_CODES_HELP)
+    .exitProcess(false)
+    .fail((message, error) => {
+      // yargs has an error class of its own for a value that is missing.
+      throw error === null || error === undefined || error.name === 'YError' ? new UsageError(message) : error
+    })
+}
+
+const EXIT_CODES_HELP = `Exit codes:
+  0  complete: everything due was read, committed and published
+  1  a bug: please report
+  2  wrong usage or settings; nothing was requested
+  3  partial: budget or signal; committed and published, the rest is queued
+  4  the API refused or stayed unreachable; what was committed stays
+  5  data problems: rejected rows or, with contract: freeze, drift
+  6  another sync holds this warehouse
+  7  the warehouse cannot be written; the published state is untouched`

@@ -1,0 +1,36 @@
+/** The API of one account, ready to be asked. */
+import type { Clock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import { createHttpClient, type HttpLimits } from '../../http/client.js'
+import type { SurveySource } from '../../model/survey-source.js'
+import type { AccountSettings } from '../../settings/settings.js'
+import { createSurveySource } from '../../survey-api/survey-source.js'
+
+export interface OpenSource extends AsyncDisposable {
+  readonly source: SurveySource
+}
+
+export interface SourceOptions {
+  readonly account: AccountSettings
+  readonly limits: HttpLimits
+  /** Where the request ledger is kept: only the holder of the warehouse may open it. */
+  readonly ledgerDirectory: string
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Dispose of it to end its connections and timers. */
+export const openSource = ({ account, limits, ledgerDirectory, clock, log }: SourceOptions): OpenSource => {
+  const http = createHttpClient({
+    account: account.name,
+    baseUrl: account.baseUrl,
+    headers: { 'Authorization-ID': String(account.id), 'Authorization-Token': account.token },
+    rate: account.rate,
+    limits,
+    ledgerDirectory,
+    clock,
+    random: Math.random,
+    log,
+  })
+  return { source: createSurveySource(http, clock), [Symbol.asyncDispose]: () => http.close() }
+}

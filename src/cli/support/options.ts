@@ -1,0 +1,28 @@
+/** Flags that several commands share, worded once. All are text: `settings` reads them and says what is wrong. */
+
+import type { InferredOptionTypes, Options } from 'yargs'
+
+/** What yargs makes of a set of options. */
+export type FlagsOf<Of extends Record<string, Options>> = InferredOptionTypes<Of>
+
+/** The formats that this version publishes. */
+export const PUBLISHABLE = ['duckdb'] as const
+
+const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const
+
+export const settingsOptions = {
+  config: text('Settings file (YAML); without one the environment is enough'),
+  warehouse: text('Directory of the warehouse; ./warehouse where nothing else is said'),
+  'log-level': text(
+    'How much is logged to stderr: debug, info, warn, error or silent; info where nothing is said',
+  ),
+  json: { type: 'boolean', describe: 'Print one JSON document to stdout instead of text' },
+} as const
+
+export const syncOptions = {
+  ...settingsOptions,
+  full: { type: 'boolean', describe: 'List all surveys, not only those modified since the last run' },
+  'max-requests': text('Stop before the run makes more requests than this; the rest stays queued'),
+  'max-duration': text('Stop before the run takes longer than this, such as 55m; the rest stays queued'),
+  publish: text('What to publish: duckdb'),
+} as const

@@ -1,0 +1,102 @@
+/**
+ * The wiring of `sync`: opens the warehouse, runs one account after the other, and publishes what was committed.
+ */
+import { randomBytes } from 'node:crypto'
+import { systemClock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import { createRedactor } from '../../base/secret.js'
+import { packageVersion } from '../../base/version.js'
+import type { RunObserver, RunReport, SyncReport } from '../../model/run.js'
+import type { SourceUsage } from '../../model/survey-source.js'
+import type { AccountWarehouse } from '../../model/warehouse.js'
+import { createDuckdbPublisher } from '../../publish/duckdb.js'
+import type { AccountSettings, Settings } from '../../settings/settings.js'
+import { publishAll } from '../../sync/publish.js'
+import { runAccount } from '../../sync/run.js'
+import { accountWarehouse } from '../../warehouse/account-warehouse.js'
+import type { Database } from '../../warehouse/database.js'
+import { openWarehouse } from '../../warehouse/open.js'
+import { openSource } from './open-source.js'
+
+export interface SyncAccounts {
+  readonly settings: Settings
+  readonly log: Log
+  readonly observer: RunObserver
+  readonly signal: AbortSignal
+  /** Told how to ask for an account's usage, as soon as there is any. */
+  readonly onSource: (account: string, usage: () => SourceUsage) => void
+}
+
+/** Throws a `WarehouseError`, or a bug; everything else is in the report. */
+export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> => {
+  const { settings, log, observer } = options
+  const clock = systemClock
+  const directory = settings.warehouseDirectory
+  await using database = await openWarehouse({ directory, clock, log, command: 'fieldwork-sync sync' })
+  const runId = newRunId(clock.nowMs())
+  const reports: RunReport[] = []
+  for (const account of settings.accounts) {
+    reports.push(await syncAccount(options, database, account, runId))
+  }
+  // Awaited here: the database is closed when this function returns.
+  return await publishAll({
+    publishers: [createDuckdbPublisher(database, directory)],
+    reports,
+    finishRun: (report) => accountWarehouse(database, report.account).finishRun(report),
+    observer,
+    log,
+  })
+}
+
+const syncAccount = async (
+  { settings, log, observer, signal, onSource }: SyncAccounts,
+  database: Database,
+  account: AccountSettings,
+  runId: string,
+): Promise<RunReport> => {
+  const ledgerDirectory = settings.warehouseDirectory
+  await using opened = openSource({
+    account,
+    limits: settings.limits,
+    ledgerDirectory,
+    clock: systemClock,
+    log,
+  })
+  onSource(account.name, () => opened.source.usage())
+  return await runAccount({
+    source: opened.source,
+    warehouse: recordingWithout(settings.accounts, accountWarehouse(database, account.name)),
+    clock: systemClock,
+    log,
+    observer,
+    signal,
+    rules: {
+      discover: settings.discover,
+      refresh: settings.refresh,
+      budget: settings.budget,
+      contract: settings.contract,
+      rejectedRowsMax: settings.limits.rejectedRowsMax,
+      consecutiveFailuresMax: settings.limits.consecutiveFailuresMax,
+      full: settings.full,
+    },
+    runId,
+    version: packageVersion(),
+  })
+}
+
+/** What a bug says is recorded as why the run failed, and nobody knows beforehand what it says. */
+const recordingWithout = (
+  accounts: readonly AccountSettings[],
+  warehouse: AccountWarehouse,
+): AccountWarehouse => {
+  const redact = createRedactor(accounts.map(({ token }) => token))
+  return {
+    ...warehouse,
+    finishRun: (report) =>
+      warehouse.finishRun({ ...report, reason: report.reason === null ? null : redact(report.reason) }),
+  }
+}
+
+/** Sorts by time, and is unique where two runs begin in the same second. */
+const newRunId = (nowMs: number): string =>
+  `${new Date(nowMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z-${randomBytes(3).toString('hex')}`

@@ -1,0 +1,48 @@
+/** The log and the progress of a command, on the terminal that it was started from. */
+import { systemClock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import { createRedactor } from '../../base/secret.js'
+import { terminalFeatures } from '../../settings/environment.js'
+import type { Settings } from '../../settings/settings.js'
+import { createLog } from '../../telemetry/log.js'
+import {
+  createProgressBar,
+  createProgressLog,
+  type Progress,
+  type UsageOf,
+} from '../../telemetry/progress.js'
+import { createStatusLine } from '../../telemetry/status-line.js'
+import { createStderr } from '../../telemetry/stderr.js'
+import type { CliContext } from './context.js'
+
+export interface CommandTelemetry {
+  readonly log: Log
+  /** Watches a run: a bar on a terminal, lines in the log elsewhere. */
+  progress(usage: UsageOf): Progress
+  /** Whether what is printed may be coloured. */
+  readonly colour: boolean
+}
+
+/** From here on no token of the settings appears in anything that is printed. */
+export const openTelemetry = (settings: Settings, context: CliContext): CommandTelemetry => {
+  const secrets = settings.accounts.map(({ token }) => token)
+  context.protect(secrets)
+  const { redraw, colour } = terminalFeatures(context.env, context.stderr)
+  const line = createStatusLine(createStderr())
+  const log = createLog({
+    level: settings.logLevel,
+    stream: line,
+    pretty: context.stderr.isTTY,
+    colour,
+    redact: createRedactor(secrets),
+  })
+  const clock = systemClock
+  return {
+    log,
+    colour: terminalFeatures(context.env, context.stdout).colour,
+    progress: (usage) =>
+      redraw && !settings.json
+        ? createProgressBar({ line, clock, usage, columns: () => context.stderr.columns })
+        : createProgressLog({ log, clock, usage }),
+  }
+}

@@ -1,0 +1,42 @@
+/** `fieldwork-sync sync`: the job. */
+import type { CommandModule } from 'yargs'
+import { systemClock } from '../base/clock.js'
+import type { SourceUsage } from '../model/survey-source.js'
+import { loadSettings } from '../settings/load-settings.js'
+import { reportToJson } from '../telemetry/report-json.js'
+import { renderSummary } from '../telemetry/summary.js'
+import type { CliContext } from './support/context.js'
+import { type FlagsOf, PUBLISHABLE, syncOptions } from './support/options.js'
+import { openTelemetry } from './support/telemetry.js'
+
+export const syncCommand = (context: CliContext): CommandModule<unknown, FlagsOf<typeof syncOptions>> => ({
+  command: 'sync',
+  describe: 'Read what has changed, commit it, publish it',
+  builder: syncOptions,
+  handler: async (flags) => {
+    const startedMs = systemClock.monotonicMs()
+    const settings = loadSettings({ env: context.env, flags, publishable: PUBLISHABLE })
+    const telemetry = openTelemetry(settings, context)
+    const sources = new Map<string, () => SourceUsage>()
+    using observer = telemetry.progress((account) => sources.get(account)?.())
+    // DuckDB and the HTTP client are loaded only now: help and wrong settings are told at once.
+    const { syncAccounts } = await import('./support/sync-accounts.js')
+    const report = await syncAccounts({
+      settings,
+      log: telemetry.log,
+      observer,
+      signal: context.signal,
+      onSource: (account, usage) => sources.set(account, usage),
+    })
+    observer.close()
+    context.stdout.write(
+      settings.json
+        ? `${JSON.stringify(reportToJson(report))}\n`
+        : renderSummary(report, {
+            elapsedMs: systemClock.monotonicMs() - startedMs,
+            colour: telemetry.colour,
+          }),
+    )
+    context.exit(report.exitCode)
+  },
+})

@@ -1,0 +1,35 @@
+/** From a base address, a path below it and a query to the URL that is sent, and to how it is told to people. */
+export interface Address {
+  readonly origin: string
+  /** Path and query as they are sent. */
+  readonly target: string
+  /** As in `GET /api/v1/surveys?page=2`. */
+  readonly label: string
+  /** Host and port, for messages. */
+  readonly host: string
+}
+
+/** `path` is below the base address, with or without a slash in front. */
+export const addressOf = (
+  baseUrl: string,
+  path: string,
+  query: readonly (readonly [string, string])[],
+): Address => {
+  const base = new URL(baseUrl)
+  const pathname = `${base.pathname.replace(/\/+$/, '')}/${path.replace(/^\/+/, '')}`
+  const parameters = new URLSearchParams()
+  for (const [name, value] of query) parameters.append(name, value)
+  const search = parameters.toString()
+  const target = search === '' ? pathname : `${pathname}?${search}`
+  return { origin: base.origin, target, label: `GET ${target}`, host: base.host }
+}
+
+/** The host that a `Location` header points to, without credentials; null where it points nowhere. */
+export const locationHost = (location: string | null, from: Address): string | null => {
+  if (location === null) return null
+  try {
+    return new URL(location, from.origin).host || null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,266 @@
+/**
+ * One request done right. This is the loop around it: every attempt is a new job of the limiter, a 429 freezes
+ * the account, what may go away is tried again, and what makes every further request pointless ends them all.
+ * It knows nothing of what is asked for; for that, see `survey-api`.
+ */
+import type { Allowance } from '../base/allowance.js'
+import type { Clock } from '../base/clock.js'
+import { StoppedError, UpstreamError } from '../base/errors.js'
+import type { Log } from '../base/log.js'
+import { createRedactor, Secret } from '../base/secret.js'
+import { type Address, addressOf } from './address.js'
+import { attempt, type JsonAnswer, type Outcome } from './attempt.js'
+import { AttemptsExhaustedError, RateRefusedError, RetryAfterTooLongError, type Where } from './errors.js'
+import { createHeldSlotLimiter, type HeldSlotLimiter, IN_FLIGHT_MAX, type Slot } from './held-slot-limiter.js'
+import { createForgetfulLedger, type Ledger, openLedger } from './ledger.js'
+import { createRefusals, RETRY_AFTER_MS_MAX, type Refusals } from './refusals.js'
+import { retryWaitMs } from './retry-timing.js'
+import { createSharedController, joinSignals } from './signals.js'
+import { createWire, type HeaderValues, type Wire } from './wire.js'
+
+export type { JsonAnswer } from './attempt.js'
+
+export interface HttpClientOptions {
+  /** Names the ledger file and the account in messages. */
+  readonly account: string
+  /** Ends with `/api/v1`; a slash behind it does no harm. */
+  readonly baseUrl: string
+  /** Sent with each request: the credentials, the token as a `Secret`. */
+  readonly headers: HeaderValues
+  /** The cap: at most `requests` in any `perMs` (API document, "Limits"). */
+  readonly rate: { readonly requests: number; readonly perMs: number }
+  readonly limits: HttpLimits
+  /** Where the request ledger is kept; null: a restart forgets what was sent. */
+  readonly ledgerDirectory: string | null
+  readonly clock: Clock
+  /** From 0 to 1, for the jitter. */
+  readonly random: () => number
+  readonly log: Log
+}
+
+export interface HttpLimits {
+  /** From the send to the last byte of the answer. */
+  readonly requestTimeoutMs: number
+  /** Sends of one request, those answered with 429 not counted. */
+  readonly attemptsMax: number
+  readonly backoffBaseMs: number
+  readonly backoffMaxMs: number
+  /** After decompression. */
+  readonly responseBytesMax: number
+  /** Freezes in a row, without one success between them, that end the run; 5 unless said. With 1 the first 429 does. */
+  readonly freezesMax?: number
+}
+
+interface GetContext {
+  /** Ends the request and every wait before it; the promise rejects with its reason. */
+  readonly signal: AbortSignal
+  /** Asked right before each send. */
+  readonly allowance: Allowance
+}
+
+export interface HttpClient extends AsyncDisposable {
+  /**
+   * GETs a JSON document; `path` is below the base URL. Waits as long as the cap asks for. Rejects with a
+   * `StatusError` or another `UpstreamError`, a `LedgerError`, what `allowance` throws, or the signal's reason.
+   * After an error that ends the run, every request that has not been sent yet rejects with the same one.
+   */
+  getJson(
+    path: string,
+    query: readonly (readonly [name: string, value: string])[],
+    context: GetContext,
+  ): Promise<JsonAnswer>
+  usage(): HttpUsage
+  /** Ends what is in flight and every wait. Nothing holds the process afterwards. */
+  close(): Promise<void>
+}
+
+/** Requests since the client was created. */
+interface HttpUsage {
+  /** Sent, retries included. */
+  readonly requests: number
+  /** Sent again, for whatever reason. */
+  readonly retries: number
+  /** 429 answers. */
+  readonly refusals: number
+  /** Slots of the rate window in use: requests that the server may still be counting. */
+  readonly slotsInUse: number
+  /** Until when all traffic is frozen, wall clock; null when it is not. */
+  readonly frozenUntilMs: number | null
+  readonly rate: { readonly requests: number; readonly perMs: number }
+}
+
+/** Throws `LedgerError` when the ledger cannot be written, `InvalidHeaderError` for credentials HTTP cannot carry. */
+export const createHttpClient = (options: HttpClientOptions): HttpClient => new AccountClient(options)
+
+/** A shorter token is a word like any other, and taking it out of the rows would change what they say. */
+const ANSWER_SECRET_LENGTH_MIN = 8
+
+/** What one `getJson` carries through its attempts. */
+interface Errand {
+  readonly address: Address
+  readonly where: Where
+  readonly context: GetContext
+  sends: number
+}
+
+class AccountClient implements HttpClient {
+  readonly #options: HttpClientOptions
+  readonly #redact: (text: string) => string
+  readonly #redactAnswer: (text: string) => string
+  readonly #wire: Wire
+  readonly #ledger: Ledger
+  readonly #limiter: HeldSlotLimiter
+  readonly #refusals: Refusals
+  /** Aborts what has not been sent yet. */
+  readonly #ended = createSharedController()
+  /** Aborts what is in flight. */
+  readonly #closing = createSharedController()
+  #closed: Promise<void> | null = null
+  readonly #counts = { requests: 0, retries: 0, refusals: 0 }
+
+  constructor(options: HttpClientOptions) {
+    const { account, headers, rate, limits, clock, ledgerDirectory } = options
+    const timing = { perMs: rate.perMs, requestTimeoutMs: limits.requestTimeoutMs }
+    this.#options = options
+    const secrets = Object.values(headers).filter((value) => value instanceof Secret)
+    this.#redact = createRedactor(secrets)
+    this.#redactAnswer = createRedactor(
+      secrets.filter((secret) => secret.reveal().length >= ANSWER_SECRET_LENGTH_MIN),
+    )
+    this.#wire = createWire({
+      account,
+      headers,
+      requestTimeoutMs: limits.requestTimeoutMs,
+      connections: IN_FLIGHT_MAX,
+    })
+    this.#ledger =
+      ledgerDirectory === null
+        ? createForgetfulLedger()
+        : openLedger({ directory: ledgerDirectory, account, timing, clock })
+    this.#limiter = createHeldSlotLimiter({ cap: rate.requests, timing, ledger: this.#ledger, clock })
+    this.#refusals = createRefusals(rate.perMs, limits.freezesMax)
+  }
+
+  async getJson(
+    path: string,
+    query: readonly (readonly [string, string])[],
+    context: GetContext,
+  ): Promise<JsonAnswer> {
+    const address = addressOf(this.#options.baseUrl, path, query)
+    const where = { request: address.label, account: this.#options.account }
+    const errand = { address, where, context, sends: 0 }
+    using waiting = joinSignals(context.signal, this.#ended.signal)
+    try {
+      return await this.#persist(errand, waiting.signal)
+    } catch (error) {
+      if (error instanceof UpstreamError && error.endsRun) this.#ended.abort(error)
+      throw error
+    }
+  }
+
+  usage(): HttpUsage {
+    return {
+      ...this.#counts,
+      slotsInUse: this.#limiter.slotsInUse(),
+      frozenUntilMs: this.#limiter.frozenUntilMs(),
+      rate: this.#options.rate,
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #close(): Promise<void> {
+    const reason = new StoppedError('the HTTP client is closed')
+    this.#ended.abort(reason)
+    this.#closing.abort(reason)
+    await this.#limiter.close()
+    await this.#wire.destroy()
+    this.#ledger.close()
+  }
+
+  /** Attempt after attempt, until there is an answer or no hope for one. */
+  async #persist(errand: Errand, waitSignal: AbortSignal): Promise<JsonAnswer> {
+    const { limits, random, clock, log, account } = this.#options
+    const backoff = { baseMs: limits.backoffBaseMs, maxMs: limits.backoffMaxMs }
+    for (let attempts = 0; ; ) {
+      const outcome = await this.#limiter.run((slot) => this.#send(slot, errand), waitSignal)
+      if (outcome.kind === 'answer') return outcome.answer
+      if (outcome.kind === 'refused') continue
+      attempts += 1
+      if (attempts >= limits.attemptsMax) {
+        throw new AttemptsExhaustedError(errand.where, attempts, outcome.error)
+      }
+      const waitMs = retryWaitMs(attempts, backoff, random(), outcome.askedMs)
+      const fields = {
+        account,
+        request: errand.where.request,
+        attempts,
+        waitMs,
+        problem: outcome.error.message,
+      }
+      log.warn(fields, 'request failed and will be sent again')
+      await clock.sleep(waitMs, waitSignal)
+    }
+  }
+
+  /** Sends once. Up to the send there is no `await`: what the limiter has just made sure of must still hold. */
+  async #send(slot: Slot, errand: Errand): Promise<Outcome> {
+    const { clock, limits, account, log } = this.#options
+    errand.context.allowance.take()
+    slot.sending()
+    if (errand.sends > 0) this.#counts.retries += 1
+    errand.sends += 1
+    this.#counts.requests += 1
+    const epoch = this.#refusals.epoch()
+    const startedMs = clock.monotonicMs()
+    let status: number | null = null
+    using signal = joinSignals(errand.context.signal, this.#closing.signal)
+    try {
+      const outcome = await attempt({
+        wire: this.#wire,
+        address: errand.address,
+        where: errand.where,
+        requestTimeoutMs: limits.requestTimeoutMs,
+        responseBytesMax: limits.responseBytesMax,
+        clock,
+        redact: this.#redact,
+        redactAnswer: this.#redactAnswer,
+        signal: signal.signal,
+        onHeaders: (arrived) => {
+          status = arrived
+          slot.answered()
+        },
+        onRefused: (askedMs) => this.#refused(epoch, askedMs, errand.where),
+        onNeverSent: () => slot.neverSent(),
+      })
+      if (outcome.kind === 'answer') this.#refusals.succeeded(epoch)
+      return outcome
+    } finally {
+      const ms = Math.round(clock.monotonicMs() - startedMs)
+      const slotsInUse = this.#limiter.slotsInUse()
+      log.debug({ account, request: errand.where.request, status, ms, slotsInUse }, 'request')
+    }
+  }
+
+  #refused(epoch: number, askedMs: number | null, where: Where): void {
+    const { account, rate, log } = this.#options
+    this.#counts.refusals += 1
+    const verdict = this.#refusals.refused(epoch, askedMs)
+    if (verdict.kind === 'freeze') {
+      this.#limiter.freeze(verdict.durationMs)
+      const fields = { account, request: where.request, freezeMs: verdict.durationMs, askedMs }
+      log.warn(fields, 'refused for the rate (429): nothing is sent for a while')
+    } else if (verdict.kind === 'end') {
+      this.#ended.abort(new RateRefusedError(where, verdict.freezes, rate))
+    } else if (verdict.kind === 'end_asked') {
+      this.#ended.abort(new RetryAfterTooLongError(where, verdict.askedMs, RETRY_AFTER_MS_MAX))
+    }
+  }
+}

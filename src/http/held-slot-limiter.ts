@@ -1,0 +1,206 @@
+/**
+ * The held slot: as many slots as the cap, and a request keeps its own from before the send until one window after
+ * the response headers (`slot-timing.ts` has the proof). Bursts go at once, and nearly all of the cap is used.
+ * Bottleneck's reservoir refresh, `minTime` and retries are not used: measured, they let up to twice the cap through.
+ *
+ * Feed it a bounded number of requests: Bottleneck takes about a millisecond to queue one.
+ */
+import Bottleneck from 'bottleneck'
+import pLimit from 'p-limit'
+import { abortReason, type Clock } from '../base/clock.js'
+import type { Ledger } from './ledger.js'
+import { createSharedController } from './signals.js'
+import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from './slot-timing.js'
+
+/** Requests of one account on their way at the same time. */
+export const IN_FLIGHT_MAX = 8
+
+/** What a piece of work tells about its one request. A slot whose request was never told of is free at once. */
+export interface Slot {
+  /** Called right before the send. Throws `LedgerError`, and then nothing may be sent. */
+  sending(): void
+  /** The response headers are here. */
+  answered(): void
+  /** Not a byte of the request can have left, for certain. */
+  neverSent(): void
+}
+
+export interface HeldSlotLimiterOptions {
+  /** Slots. */
+  readonly cap: number
+  readonly timing: SlotTiming
+  readonly ledger: Ledger
+  readonly clock: Clock
+}
+
+export interface HeldSlotLimiter {
+  /**
+   * Runs `work`, which sends at most one request, once there is a slot, room among those in flight and no freeze;
+   * between that moment and the first line of `work` nothing else happens. Answers as soon as `work` does; the slot
+   * is kept in the background. When `waitSignal` aborts before `work` has begun, it never will, and the promise
+   * rejects at once; from then on `work` minds its own signals.
+   */
+  run<Value>(work: (slot: Slot) => Promise<Value>, waitSignal: AbortSignal): Promise<Value>
+  /** Starts no work for so long. A freeze is not lengthened by another. */
+  freeze(durationMs: number): void
+  /** Wall clock; null when not frozen. */
+  frozenUntilMs(): number | null
+  /** Slots that requests hold, those of the runs before included. */
+  slotsInUse(): number
+  /** Ends all holds, once the works have ended: the ledger keeps them for the next process. */
+  close(): Promise<void>
+}
+
+export const createHeldSlotLimiter = (options: HeldSlotLimiterOptions): HeldSlotLimiter =>
+  new BottleneckLimiter(options)
+
+class BottleneckLimiter implements HeldSlotLimiter {
+  readonly #options: HeldSlotLimiterOptions
+  readonly #slots: Bottleneck
+  readonly #inFlight = pLimit(IN_FLIGHT_MAX)
+  readonly #closing = createSharedController()
+  readonly #works = new Set<Promise<void>>()
+  #slotsInUse = 0
+  /** Monotonic clock. */
+  #frozenUntil = 0
+
+  constructor(options: HeldSlotLimiterOptions) {
+    this.#options = options
+    this.#slots = new Bottleneck({ maxConcurrent: options.cap })
+    for (const leftMs of options.ledger.occupiedMs(options.cap)) {
+      const until = options.clock.monotonicMs() + leftMs
+      // Queued first and with the highest priority: they sit in their slots before anything is sent.
+      void this.#slots.schedule({ priority: 0 }, () => this.#occupy(() => this.#waitUntil(until)))
+    }
+  }
+
+  run<Value>(work: (slot: Slot) => Promise<Value>, waitSignal: AbortSignal): Promise<Value> {
+    return new Promise<Value>((resolve, reject) => {
+      if (waitSignal.aborted) return reject(abortReason(waitSignal))
+      const waiting = { dropped: false }
+      const drop = () => {
+        waiting.dropped = true
+        reject(abortReason(waitSignal))
+      }
+      waitSignal.addEventListener('abort', drop, { once: true })
+      const begin = async (slot: HeldSlot): Promise<void> => {
+        // No `await` without a freeze: between this look and the send nothing may come.
+        for (
+          let leftMs = this.#freezeLeftMs();
+          leftMs > 0 && !waiting.dropped;
+          leftMs = this.#freezeLeftMs()
+        ) {
+          await this.#options.clock.sleep(leftMs, waitSignal).catch(endsTheWait)
+        }
+        if (waiting.dropped) return
+        waitSignal.removeEventListener('abort', drop)
+        await work(slot)
+          .finally(() => slot.settle())
+          .then(resolve, reject)
+      }
+      // Bottleneck cannot give up a queued job: when its turn comes, a dropped one has nothing to do.
+      const job = () => (waiting.dropped ? Promise.resolve() : this.#occupy(() => this.#useSlot(begin)))
+      this.#slots.schedule(job).catch(reject)
+    })
+  }
+
+  freeze(durationMs: number): void {
+    if (this.#freezeLeftMs() > 0) return
+    this.#frozenUntil = this.#options.clock.monotonicMs() + durationMs
+    void this.#keepQueued().catch(endsTheWait)
+  }
+
+  frozenUntilMs(): number | null {
+    const leftMs = this.#freezeLeftMs()
+    return leftMs > 0 ? Math.ceil(this.#options.clock.nowMs() + leftMs) : null
+  }
+
+  slotsInUse(): number {
+    return this.#slotsInUse
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#works)
+    this.#closing.abort()
+  }
+
+  async #occupy(stay: () => Promise<void>): Promise<void> {
+    this.#slotsInUse += 1
+    try {
+      await stay()
+    } finally {
+      this.#slotsInUse -= 1
+    }
+  }
+
+  async #useSlot(begin: (slot: HeldSlot) => Promise<void>): Promise<void> {
+    const slot = new HeldSlot(this.#options)
+    const work = this.#inFlight(() => begin(slot))
+    this.#works.add(work)
+    await work
+    this.#works.delete(work)
+    await this.#waitUntil(slot.heldUntil)
+  }
+
+  #freezeLeftMs(): number {
+    return this.#frozenUntil - this.#options.clock.monotonicMs()
+  }
+
+  /** Keeps queued jobs out of free slots while the freeze lasts; those that sit in one already wait in `begin`. */
+  async #keepQueued(): Promise<void> {
+    await this.#slots.updateSettings({ reservoir: 0 })
+    for (let leftMs = this.#freezeLeftMs(); leftMs > 0; leftMs = this.#freezeLeftMs()) {
+      await this.#options.clock.sleep(leftMs, this.#closing.signal)
+    }
+    await this.#slots.updateSettings({ reservoir: null })
+  }
+
+  /** Keeps a slot until a time of the monotonic clock, or until the limiter is closed. */
+  async #waitUntil(monotonicMs: number): Promise<void> {
+    const { clock } = this.#options
+    const leftMs = monotonicMs - clock.monotonicMs()
+    if (leftMs > 0) await clock.sleep(leftMs, this.#closing.signal).catch(endsTheWait)
+  }
+}
+
+/** A slot and what is known of its request. Every change is in the ledger before it is believed. */
+class HeldSlot implements Slot {
+  readonly #options: HeldSlotLimiterOptions
+  #id: number | null = null
+  #open = false
+  /** Monotonic clock. */
+  heldUntil = 0
+
+  constructor(options: HeldSlotLimiterOptions) {
+    this.#options = options
+  }
+
+  sending(): void {
+    this.#id = this.#options.ledger.send()
+    this.#open = true
+    this.heldUntil = Number.POSITIVE_INFINITY
+  }
+
+  answered(): void {
+    this.#end('answer', holdAfterAnswerMs(this.#options.timing))
+  }
+
+  neverSent(): void {
+    this.#end('unsent', 0)
+  }
+
+  /** The work is over: without a word on its request, that one's outcome is unknown. */
+  settle(): void {
+    this.#end('loss', holdAfterLossMs(this.#options.timing))
+  }
+
+  #end(event: 'answer' | 'loss' | 'unsent', holdMs: number): void {
+    if (!this.#open || this.#id === null) return
+    this.#open = false
+    this.heldUntil = this.#options.clock.monotonicMs() + holdMs
+    this.#options.ledger.end(this.#id, event)
+  }
+}
+
+/** A wait ends early when the limiter closes or its request is dropped; whom it concerns has been told. */
+const endsTheWait = (): undefined => undefined

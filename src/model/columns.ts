@@ -1,0 +1,67 @@
+/**
+ * The words in which tables are declared. A field is declared once, with its type and comment; the row type in
+ * TypeScript, the DDL, the merge and the documentation all follow from it (ARCHITECTURE.md, "One declaration").
+ */
+import type { Instant } from './instant.js'
+
+/** What a cell of each column type is in memory. BIGINT is a number: the API's integers are checked to be safe. */
+interface CellTypes {
+  BIGINT: number
+  VARCHAR: string
+  DOUBLE: number
+  BOOLEAN: boolean
+  TIMESTAMPTZ: Instant
+  /** JSON text. */
+  JSON: string
+}
+
+export type ColumnType = keyof CellTypes
+export type Cell = CellTypes[ColumnType] | null
+
+export interface Field<Type extends ColumnType = ColumnType, Nullable extends boolean = boolean> {
+  readonly type: Type
+  readonly nullable: Nullable
+  readonly comment: string
+}
+
+export type Fields = Readonly<Record<string, Field>>
+
+/** The row that belongs to a set of fields. */
+export type RowOf<Of extends Fields> = {
+  readonly [Name in keyof Of]: Of[Name] extends Field<infer Type, infer Nullable>
+    ? CellTypes[Type] | (true extends Nullable ? null : never)
+    : never
+}
+
+export interface Column extends Field {
+  readonly name: string
+}
+
+export interface TableDeclaration {
+  /** `main` holds what analysts read, `_sync` the bookkeeping of the job itself. */
+  readonly schema: 'main' | '_sync'
+  readonly name: string
+  readonly comment: string
+  /** Names of the columns that identify a row. Kept unique by MERGE, not by an index. */
+  readonly key: readonly string[]
+  readonly columns: readonly Column[]
+}
+
+const field =
+  <Type extends ColumnType>(type: Type) =>
+  (comment: string): Field<Type, false> => ({ type, nullable: false, comment })
+
+export const bigint = field('BIGINT')
+export const varchar = field('VARCHAR')
+export const double = field('DOUBLE')
+export const boolean = field('BOOLEAN')
+export const timestamptz = field('TIMESTAMPTZ')
+export const json = field('JSON')
+
+export const nullable = <Type extends ColumnType>(of: Field<Type, false>): Field<Type, true> => ({
+  ...of,
+  nullable: true,
+})
+
+export const columnsOf = (fields: Fields): readonly Column[] =>
+  Object.entries(fields).map(([name, declared]) => ({ name, ...declared }))

@@ -1,0 +1,112 @@
+/**
+ * The fields of the API's resources, in the API's own names and order (API document, "Resources and their
+ * fields"), and the row types that follow from them. A new API field is one line here and one line in the wire
+ * schema of `survey-api`.
+ */
+import {
+  bigint,
+  boolean,
+  double,
+  type Field,
+  type Fields,
+  json,
+  nullable,
+  type RowOf,
+  timestamptz,
+  varchar,
+} from './columns.js'
+
+const extra = nullable(
+  json(
+    'Fields of the API answer that this version does not know, as JSON with sorted keys; null when there are none',
+  ),
+)
+
+/** API document, "Survey". */
+export const SURVEY_FIELDS = {
+  id: bigint('ID of the survey'),
+  title: varchar('Title of the survey'),
+  created_at: timestamptz('When the survey was created'),
+  updated_at: timestamptz('When the survey was last modified; new interviews do not move it'),
+  hashid: varchar('Identifier of the survey used in URLs'),
+  project_id: nullable(varchar('Customizable identifier set by the user')),
+  status: varchar(
+    'Status of the survey: draft, pending, fieldwork, deviating_from_specs, data_processing, complete or user_demo',
+  ),
+  owner_organization_id: bigint('ID of the organization that owns the survey'),
+  transition_style: varchar('Questionnaire display mode: single_page or multiple_pages'),
+  respondent_questions_count: bigint('Number of questions displayed to respondents'),
+  respondent_iterations_count: bigint('Number of question iterations displayed to respondents'),
+  _extra: extra,
+}
+export type Survey = RowOf<typeof SURVEY_FIELDS>
+
+/** API document, "Sample source". */
+export const SAMPLE_SOURCE_FIELDS = {
+  id: bigint('ID of the sample source'),
+  provider: varchar('Type of provider of the source: panel, client_sample, social_networks or data_import'),
+  sample_size: bigint('Target sample size of the source, complete interviews'),
+  country_code: varchar('ISO 3166 country code'),
+  description: varchar('Long description of the source'),
+  name: varchar('Short description of the source'),
+  hashid: varchar('Identifier of the source used in URLs'),
+  panelist_id_required: boolean('Whether interviews of this source must carry a panelist_id to be valid'),
+  created_at: timestamptz('When the source was created'),
+  updated_at: timestamptz('When the source was last modified'),
+  _extra: extra,
+}
+export type SampleSource = RowOf<typeof SAMPLE_SOURCE_FIELDS>
+
+/** API document, "Interview status". A further status, Ignored, never shows. */
+export const INTERVIEW_STATUSES = [
+  'complete',
+  'incomplete',
+  'quota_full',
+  'screen_out',
+  'above_target',
+  'manual_action',
+  'pending_analysis',
+  'speeder',
+  'straightliner',
+  'failed_quality_check',
+  'inappropriate_language',
+] as const
+export type InterviewStatus = (typeof INTERVIEW_STATUSES)[number]
+
+type StatusFields = {
+  readonly [Name in `${InterviewStatus}_individuals`]: Field<'BIGINT', true>
+} & { readonly [Name in `${InterviewStatus}_percentage`]: Field<'DOUBLE', true> }
+
+const statusFields = (): StatusFields => {
+  const fields: Fields = Object.fromEntries(
+    INTERVIEW_STATUSES.flatMap((status) => [
+      [`${status}_individuals`, nullable(bigint(`Number of interviews with status ${status}`))],
+      [
+        `${status}_percentage`,
+        nullable(double(`Percentage of interviews with status ${status}, as the API gives it`)),
+      ],
+    ]),
+  )
+  if (!hasEveryStatus(fields)) throw new TypeError('an interview status has no fields')
+  return fields
+}
+
+const hasEveryStatus = (fields: Fields): fields is StatusFields =>
+  INTERVIEW_STATUSES.every((status) => `${status}_individuals` in fields && `${status}_percentage` in fields)
+
+/** API document, "Fieldwork progress". An indicator that the API leaves out, or gives as null, is null. */
+export const PROGRESS_FIELDS = {
+  sample_size: nullable(bigint('Number of expected complete interviews')),
+  interviews_count: nullable(bigint('Number of complete interviews collected')),
+  completion_rate: nullable(double('complete interviews / total sample size')),
+  questionnaire_incidence_rate: nullable(
+    double('complete / (complete + screen_out + quota_full + incomplete)'),
+  ),
+  target_incidence_rate: nullable(double('complete / (complete + screen_out)')),
+  incidence_rate: nullable(double('Deprecated by the API: the same as target_incidence_rate')),
+  drop_out_rate: nullable(double('incomplete interviews / total number of interviews')),
+  length_of_interview: nullable(bigint('Median length of a complete interview, seconds')),
+  ...statusFields(),
+  _extra: extra,
+}
+export type Progress = RowOf<typeof PROGRESS_FIELDS>

@@ -1,0 +1,103 @@
+/**
+ * A run as it is reported: what was asked of it, what it did, how it ended. `sync` fills it, `warehouse` stores
+ * it in `_sync.runs`, `telemetry` prints it, `--json` gives it to machines.
+ */
+import type { ExitCode } from '../base/errors.js'
+import type { Instant } from './instant.js'
+
+/** What the discovery of changes goes by (design §4; settings `discover`). */
+export interface DiscoverRules {
+  /** How far behind the server's clock the next cursor is set. */
+  readonly overlapMs: number
+  /** A full listing runs when the last one is older than this. */
+  readonly fullListingEveryMs: number
+}
+
+/** What decides whether a survey's sources and progress are read again (settings `refresh`). */
+export interface RefreshRules {
+  /** A complete survey is still refreshed for this long after its last modification. */
+  readonly settleForMs: number
+  /** Every survey but drafts and demos is refreshed when its last refresh is older than this. */
+  readonly maxAgeMs: number
+  /** Skip the requests per source when the sources and the survey's progress equal what is stored. */
+  readonly skipUnchanged: boolean
+  /** Read the progress of every source again when that was last done longer ago than this. */
+  readonly recheckUnchangedAfterMs: number
+}
+
+/** When a run has to stop before its work is done; null = no limit. */
+export interface Budget {
+  readonly requestsMax: number | null
+  readonly durationMsMax: number | null
+}
+
+export type ListingKind = 'full' | 'incremental'
+
+export type TaskReason = 'changed' | 'live' | 'settling' | 'old' | 'missing'
+
+export interface RowCounts {
+  readonly added: number
+  readonly changed: number
+  readonly unchanged: number
+}
+
+/** The tables whose rows a run counts. */
+export type CountedTable = 'surveys' | 'sample_sources' | 'survey_progress' | 'sample_source_progress'
+
+/** complete = 0, partial = 3, failed = any other exit code. */
+export type RunStatus = 'complete' | 'partial' | 'failed'
+
+/** What a run did for one account. */
+export interface RunReport {
+  readonly runId: string
+  readonly account: string
+  readonly status: RunStatus
+  readonly exitCode: ExitCode
+  /** Why it is not complete, one line; null when it is. */
+  readonly reason: string | null
+  readonly startedAt: Instant
+  readonly endedAt: Instant
+  readonly listing: ListingKind | null
+  readonly cursorBefore: Instant | null
+  readonly cursorAfter: Instant | null
+  readonly requests: number
+  readonly retries: number
+  /** 429 answers. */
+  readonly refusals: number
+  readonly surveysListed: number
+  readonly surveysRefreshed: number
+  readonly surveysFailed: number
+  /** Surveys that are still queued. */
+  readonly leftOver: number
+  readonly rejectedRows: number
+  readonly driftEvents: number
+  readonly rowsByTable: Readonly<Record<CountedTable, RowCounts>>
+}
+
+/** What a publisher did. */
+export interface PublishReport {
+  /** `duckdb` or `parquet`. */
+  readonly format: string
+  /** Path of what readers open. */
+  readonly path: string
+  readonly bytes: number
+}
+
+/** A whole run of the command: its accounts, what was published, and the worst exit code of all. */
+export interface SyncReport {
+  readonly exitCode: ExitCode
+  readonly status: RunStatus
+  readonly accounts: readonly RunReport[]
+  readonly published: readonly PublishReport[]
+  /** Why nothing, or not everything, was published; null when it was. */
+  readonly publishError: string | null
+}
+
+/** Watches a run as it goes; the progress bar is one. Every number is a total so far. */
+export interface RunObserver {
+  /** A listing page was committed. `pages` is the API's total_pages. */
+  listed(event: { account: string; page: number; pages: number; surveys: number }): void
+  /** Surveys refreshed (or failed) so far, and surveys still to do. */
+  refreshed(event: { account: string; done: number; left: number; requestsLeft: number }): void
+  publishing(event: { format: string }): void
+}

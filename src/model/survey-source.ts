@@ -1,0 +1,109 @@
+/**
+ * The port to the API: what the run needs to know of it. `survey-api` implements it over HTTP; nothing above
+ * this line knows a URL or a status code.
+ */
+import type { Allowance } from '../base/allowance.js'
+import { UpstreamError } from '../base/errors.js'
+import type { Progress, SampleSource, Survey } from './fields.js'
+import type { Instant } from './instant.js'
+
+export interface RequestContext {
+  /** Aborts the request and every wait before it. */
+  readonly signal: AbortSignal
+  readonly allowance: Allowance
+}
+
+export interface SurveySource {
+  /** One page of the surveys modified at or after `updatedSince`; null lists all (API document, endpoint 1). */
+  listSurveys(query: SurveyListQuery, context: RequestContext): Promise<Page<Survey>>
+  /** One page of the sample sources of a survey (endpoint 2). Throws `NotFoundError` when the survey is gone. */
+  listSampleSources(surveyId: number, page: number, context: RequestContext): Promise<Page<SampleSource>>
+  /** Progress of a whole survey (endpoint 3). Throws `NotFoundError` when the survey is gone. */
+  readSurveyProgress(surveyId: number, context: RequestContext): Promise<Reading<Progress>>
+  /** Progress of one source (endpoint 3). Throws `NotFoundError` when the source or its survey is gone. */
+  readSampleSourceProgress(
+    surveyId: number,
+    sampleSourceId: number,
+    context: RequestContext,
+  ): Promise<Reading<Progress>>
+  usage(): SourceUsage
+}
+
+export interface SurveyListQuery {
+  readonly updatedSince: Instant | null
+  /** Number of the page, from 1. */
+  readonly page: number
+}
+
+/** What one answer told beside its rows. */
+export interface Answer {
+  /** When the answer was made: the server's `Date`, or our clock where that header is missing. */
+  readonly readAt: Instant
+  /** The server's `Date` header; null where it is missing or unreadable. */
+  readonly serverDate: Instant | null
+  readonly rejections: readonly Rejection[]
+  readonly drift: readonly Drift[]
+}
+
+export interface Page<Row> extends Answer {
+  readonly rows: readonly Row[]
+  readonly pagination: Pagination
+}
+
+export interface Reading<Row> extends Answer {
+  /** Null when it could not be typed and went to `rejections`. */
+  readonly row: Row | null
+}
+
+/** API document, "Pagination object". */
+export interface Pagination {
+  readonly current_page: number
+  readonly next_page: number | null
+  readonly prev_page: number | null
+  readonly total_pages: number
+  readonly total_count: number
+}
+
+export type Endpoint = 'surveys' | 'sample_sources' | 'fieldwork_progress'
+
+/** A row that could not be typed. It is stored as it came, counted and shown; the rest of its page goes on. */
+export interface Rejection {
+  readonly endpoint: Endpoint
+  readonly surveyId: number | null
+  readonly sampleSourceId: number | null
+  /** `id` of the rejected row itself, where that much could be read. */
+  readonly rowId: number | null
+  /** Field and reason, one line. */
+  readonly problem: string
+  /** The JSON text of the row, digit for digit. */
+  readonly raw: string
+}
+
+/** An unknown field (`value` null) or an unknown value of an enumeration. */
+export interface Drift {
+  readonly resource: 'survey' | 'sample_source' | 'fieldwork_progress'
+  readonly kind: 'unknown_field' | 'unknown_value'
+  readonly path: string
+  readonly value: string | null
+}
+
+/** Requests so far, since the source was opened. */
+export interface SourceUsage {
+  /** Requests sent, retries included. */
+  readonly requests: number
+  readonly retries: number
+  /** 429 answers. */
+  readonly refusals: number
+  /** Slots of the rate window in use now: requests that the server may still be counting. */
+  readonly slotsInUse: number
+  /** The cap: at most `requests` in any `perMs`. */
+  readonly rate: { readonly requests: number; readonly perMs: number }
+  /** Until when all traffic is frozen after a 429, wall-clock milliseconds; null when it is not. */
+  readonly frozenUntilMs: number | null
+}
+
+/** 404: the survey or the source is not, or no longer, there. Ends neither the run nor the task by itself. */
+export class NotFoundError extends UpstreamError {
+  readonly code = 'not_found'
+  readonly endsRun = false
+}

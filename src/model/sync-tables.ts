@@ -1,0 +1,181 @@
+/** The bookkeeping of the job, schema `_sync`: runs, cursor, queue, quarantine and drift. */
+import {
+  bigint,
+  columnsOf,
+  double,
+  type Fields,
+  json,
+  nullable,
+  type TableDeclaration,
+  timestamptz,
+  varchar,
+} from './columns.js'
+import { DATA_TABLES, freshness, HISTORY_TABLES, surveys } from './tables.js'
+
+const account = varchar('Name of the account in the settings')
+const surveyId = bigint('ID of the survey')
+const runId = varchar('The run, see runs.run_id')
+
+const sync = (name: string, comment: string, key: readonly string[], fields: Fields): TableDeclaration => ({
+  schema: '_sync',
+  name,
+  comment,
+  key,
+  columns: columnsOf(fields),
+})
+
+export const runs = sync('runs', 'One row a run and account', ['run_id', 'account'], {
+  run_id: runId,
+  account,
+  version: varchar('Version of fieldwork-sync'),
+  started_at: timestamptz('Start, clock of the machine that ran it'),
+  ended_at: nullable(timestamptz('End; null while it runs, or when it was killed')),
+  status: varchar('running, complete, partial, failed, or killed (it ended without a word)'),
+  exit_code: nullable(bigint('Exit code of this account; the command exits with the worst of its accounts')),
+  reason: nullable(varchar('Why it is not complete, one line')),
+  listing: nullable(varchar('Kind of listing: full or incremental')),
+  cursor_before: nullable(timestamptz('updated_since of the listing; null for a full one')),
+  cursor_after: nullable(timestamptz('The cursor the next run starts from')),
+  requests: nullable(bigint('Requests sent, retries included')),
+  retries: nullable(bigint('Requests that repeated an earlier one')),
+  refusals: nullable(bigint('429 answers')),
+  surveys_listed: nullable(bigint('Rows in the listing, repeats included')),
+  surveys_refreshed: nullable(bigint('Surveys whose sources and progress were read')),
+  surveys_failed: nullable(bigint('Surveys whose refresh failed; they stay queued')),
+  left_over: nullable(bigint('Surveys still queued at the end')),
+  rejected_rows: nullable(bigint('Rows that went to quarantine')),
+  drift_events: nullable(bigint('Unknown fields and unknown enum values met')),
+  rows_by_table: nullable(json('{"table": {"added", "changed", "unchanged"}}')),
+})
+
+export const cursors = sync('cursors', 'Where the next listing starts, one row an account', ['account'], {
+  account,
+  updated_since: timestamptz('The cursor: changes up to here are in a table, the queue or quarantine'),
+  full_listed_at: timestamptz('When the last full listing ended, clock of the machine that ran it'),
+  moved_at: timestamptz('When the cursor was last moved, clock of the machine that ran it'),
+})
+
+export const listings = sync(
+  'listings',
+  'The listing that an interruption left half done, at most one an account',
+  ['account'],
+  {
+    account,
+    kind: varchar('full or incremental'),
+    updated_since: nullable(timestamptz('updated_since of the listing; null for a full one')),
+    ceiling: timestamptz('What the cursor becomes when the listing is complete: fixed before its first page'),
+    next_page: bigint('Number of the page to be read next'),
+    total_count: bigint('total_count of the last page read'),
+    first_total_count: nullable(
+      bigint('total_count of the first page read: when no row has slipped by, so many surveys are seen'),
+    ),
+    unidentified_rows: bigint('Rejected rows whose id could not be read: they count as surveys seen'),
+    started_at: timestamptz('When it began, clock of the machine that ran it'),
+  },
+)
+
+export const listedIds = sync(
+  'listed_ids',
+  'Surveys seen so far by the listing that is under way, a row each time',
+  [],
+  {
+    account,
+    survey_id: surveyId,
+  },
+)
+
+export const tasks = sync(
+  'tasks',
+  'Surveys whose sources and progress are to be read, one row a survey',
+  ['account', 'survey_id'],
+  {
+    account,
+    survey_id: surveyId,
+    reason: varchar('changed, live, settling, old or missing'),
+    priority: double('Weight of the time since its last refresh in the order of the queue'),
+    enqueued_at: timestamptz('When it was queued, server time'),
+    enqueued_run_id: runId,
+    attempts: bigint('How often it was tried and failed'),
+    last_error: nullable(varchar('Why it failed last')),
+    last_run_id: nullable(varchar('The run that tried it last')),
+    requests_needed: nullable(bigint('Requests that it was found to need, where a budget stopped it')),
+  },
+)
+
+export const pendingSurveys: TableDeclaration = {
+  ...surveys,
+  schema: '_sync',
+  name: 'pending_surveys',
+  comment:
+    'Changed survey rows that wait for their task: they enter surveys together with the sources and progress read after them',
+}
+
+export const rejectedRows = sync(
+  'rejected_rows',
+  'Quarantine: rows of answers that could not be typed, as they came',
+  [],
+  {
+    account,
+    run_id: runId,
+    rejected_at: timestamptz('When the answer was read, server time'),
+    endpoint: varchar('surveys, sample_sources or fieldwork_progress'),
+    survey_id: nullable(surveyId),
+    sample_source_id: nullable(bigint('ID of the sample source, where the row belongs to one')),
+    problem: varchar('What could not be typed: field and reason'),
+    raw: json('The row exactly as it came'),
+  },
+)
+
+export const driftEvents = sync(
+  'drift_events',
+  'Where the answers differ from the API document: unknown fields and unknown enum values, one row each',
+  ['account', 'resource', 'path', 'value'],
+  {
+    account,
+    resource: varchar('survey, sample_source or fieldwork_progress'),
+    path: varchar('The field'),
+    value: nullable(varchar('The unknown enum value; null for an unknown field')),
+    kind: varchar('unknown_field or unknown_value'),
+    occurrences: bigint('How often it was met'),
+    first_seen_at: timestamptz('When it was first met, server time'),
+    first_run_id: runId,
+    last_seen_at: timestamptz('When it was last met, server time'),
+    last_run_id: runId,
+  },
+)
+
+export const schemaVersion = sync(
+  'schema_version',
+  'Migrations that were applied to this database',
+  ['version'],
+  {
+    version: bigint('Number of the schema version'),
+    applied_at: timestamptz('When it was applied, clock of the machine that ran it'),
+    description: varchar('What the migration did'),
+    descriptions_digest: nullable(
+      varchar(
+        'Digest of the comments and views as they are in this database: they are made anew when it differs',
+      ),
+    ),
+  },
+)
+
+export const SYNC_TABLES = [
+  runs,
+  cursors,
+  listings,
+  listedIds,
+  tasks,
+  pendingSurveys,
+  rejectedRows,
+  driftEvents,
+  schemaVersion,
+] as const
+
+/** Every table of the warehouse. */
+export const ALL_TABLES: readonly TableDeclaration[] = [
+  ...DATA_TABLES,
+  ...HISTORY_TABLES,
+  freshness,
+  ...SYNC_TABLES,
+]

@@ -1,0 +1,141 @@
+/**
+ * One declaration per table. DDL, merge SQL, comments, staging, the data dictionary and everything else that
+ * needs to know a table are derived from these (ARCHITECTURE.md, "One declaration"). What analysts read is here;
+ * the bookkeeping of the job is in `sync-tables.ts`.
+ */
+import {
+  bigint,
+  columnsOf,
+  type Fields,
+  nullable,
+  type TableDeclaration,
+  timestamptz,
+  varchar,
+} from './columns.js'
+import { PROGRESS_FIELDS, SAMPLE_SOURCE_FIELDS, SURVEY_FIELDS } from './fields.js'
+
+const account = varchar(
+  'Name of the account (organization) in the settings; default where only the environment is set',
+)
+const surveyId = bigint('ID of the survey')
+const sampleSourceId = bigint('ID of the sample source')
+
+const firstSeenAt = timestamptz('When the row was first read, server time')
+const missingSince = nullable(
+  timestamptz(
+    'Since when the API no longer shows it, server time; null while it does. Rows are never deleted',
+  ),
+)
+const synced = {
+  _first_seen_at: firstSeenAt,
+  _synced_at: timestamptz(
+    'When this version of the row was read, server time; an equal row read again does not move it',
+  ),
+  _missing_since: missingSince,
+}
+const observed = {
+  _first_seen_at: firstSeenAt,
+  _observed_at: timestamptz(
+    'When these indicators were read, server time; equal indicators read again do not move it',
+  ),
+  _missing_since: missingSince,
+}
+const validity = {
+  valid_from: timestamptz('When this version was first read, server time'),
+  valid_to: nullable(
+    timestamptz('When the next version was first read, or the record was found missing; null = current'),
+  ),
+}
+const observation = { observed_at: timestamptz('When these indicators were first read, server time') }
+
+const main = (name: string, comment: string, key: readonly string[], fields: Fields): TableDeclaration => ({
+  schema: 'main',
+  name,
+  comment,
+  key: ['account', ...key],
+  columns: columnsOf({ account, ...fields }),
+})
+
+export const surveys = main('surveys', 'Surveys as they are now, one row a survey', ['id'], {
+  ...SURVEY_FIELDS,
+  ...synced,
+})
+
+export const sampleSources = main(
+  'sample_sources',
+  'Sample sources as they are now, one row a source',
+  ['survey_id', 'id'],
+  { survey_id: surveyId, ...SAMPLE_SOURCE_FIELDS, ...synced },
+)
+
+export const surveyProgress = main(
+  'survey_progress',
+  'Fieldwork progress of whole surveys as it is now, one row a survey',
+  ['survey_id'],
+  { survey_id: surveyId, ...PROGRESS_FIELDS, ...observed },
+)
+
+export const sampleSourceProgress = main(
+  'sample_source_progress',
+  'Fieldwork progress of sample sources as it is now, one row a source',
+  ['survey_id', 'sample_source_id'],
+  { survey_id: surveyId, sample_source_id: sampleSourceId, ...PROGRESS_FIELDS, ...observed },
+)
+
+export const surveysHistory = main(
+  'surveys_history',
+  'Every version of every survey that was read (SCD type 2)',
+  ['id', 'valid_from'],
+  { ...SURVEY_FIELDS, ...validity },
+)
+
+export const sampleSourcesHistory = main(
+  'sample_sources_history',
+  'Every version of every sample source that was read (SCD type 2)',
+  ['survey_id', 'id', 'valid_from'],
+  { survey_id: surveyId, ...SAMPLE_SOURCE_FIELDS, ...validity },
+)
+
+export const surveyProgressHistory = main(
+  'survey_progress_history',
+  'Fieldwork progress of whole surveys, a row each time the indicators changed',
+  ['survey_id', 'observed_at'],
+  { survey_id: surveyId, ...PROGRESS_FIELDS, ...observation },
+)
+
+export const sampleSourceProgressHistory = main(
+  'sample_source_progress_history',
+  'Fieldwork progress of sample sources, a row each time the indicators changed',
+  ['survey_id', 'sample_source_id', 'observed_at'],
+  { survey_id: surveyId, sample_source_id: sampleSourceId, ...PROGRESS_FIELDS, ...observation },
+)
+
+export const freshness = main(
+  'freshness',
+  'As of when each survey is known, one row a survey',
+  ['survey_id'],
+  {
+    survey_id: surveyId,
+    listed_at: nullable(timestamptz('When the survey was last seen in a listing, server time')),
+    refreshed_at: nullable(
+      timestamptz('When its sample sources and progress were last read, server time; null = never yet'),
+    ),
+    source_progress_read_at: nullable(
+      timestamptz(
+        'When the progress of every source was last read rather than known to be unchanged, server time; null = never, or one of them could not be typed since',
+      ),
+    ),
+    last_error: nullable(
+      varchar('Why the last attempt to read sources and progress failed; null when it did not'),
+    ),
+  },
+)
+
+/** The four resources that carry API fields, each with the table that keeps its past. */
+export const DATA_TABLES = [surveys, sampleSources, surveyProgress, sampleSourceProgress] as const
+export const HISTORY_TABLES = [
+  surveysHistory,
+  sampleSourcesHistory,
+  surveyProgressHistory,
+  sampleSourceProgressHistory,
+] as const

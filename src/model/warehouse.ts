@@ -1,0 +1,188 @@
+/**
+ * The port to the work database, as the run sees it: one account's tables, cursor and queue. Every method that
+ * writes is one transaction, so that a kill between any two calls leaves a state from which a run can go on.
+ */
+import type { Cell } from './columns.js'
+import type { Progress, SampleSource, Survey } from './fields.js'
+import type { Instant } from './instant.js'
+import type { SurveyFacts } from './refresh-rules.js'
+import type { CountedTable, ListingKind, PublishReport, RowCounts, RunReport, TaskReason } from './run.js'
+import type { Drift, Rejection } from './survey-source.js'
+
+export interface AccountWarehouse {
+  readonly account: string
+  /** Marks a run as begun, and runs that ended without a word as killed. */
+  startRun(run: RunStart): Promise<void>
+  finishRun(report: RunReport): Promise<void>
+
+  position(): Promise<Position>
+  /** Begins a listing and forgets one that was under way. */
+  startListing(start: ListingStart): Promise<void>
+  /** How many distinct surveys the listing has seen, counting this page. */
+  countListed(page: Pick<ListingPage, 'surveys' | 'rejections'>): Promise<number>
+  commitListingPage(page: ListingPage): Promise<ListingPageResult>
+  /** Forgets the listing that is under way, so that the next run begins afresh. */
+  dropListing(): Promise<void>
+
+  /** Surveys that are not queued, in batches. */
+  unqueuedSurveys(): AsyncIterable<readonly SurveyFacts[]>
+  enqueue(tasks: readonly NewTask[], at: Stamp): Promise<void>
+  /** The most urgent tasks that this run has not tried, as of `now`. */
+  nextTasks(request: {
+    runId: string
+    now: Instant
+    limit: number
+    excluding: readonly number[]
+  }): Promise<readonly Task[]>
+  hasTasks(): Promise<boolean>
+  /** Tasks in the queue, and the requests they are estimated to need. */
+  queue(runId: string): Promise<QueueSize>
+  storedBundle(surveyId: number): Promise<StoredBundle>
+  /** Rows in quarantine, and unknown fields and values met, by this run. */
+  misfits(runId: string): Promise<{ readonly rejectedRows: number; readonly driftEvents: number }>
+  commitBundles(outcomes: readonly BundleOutcome[], runId: string): Promise<RowCountsByTable>
+}
+
+/** Something that turns the committed state into what readers open. */
+export interface Publisher {
+  /** `duckdb` or `parquet`. */
+  readonly format: string
+  publish(): Promise<PublishReport>
+}
+
+export type CellRow = Readonly<Record<string, Cell>>
+export type RowCountsByTable = Readonly<Record<CountedTable, RowCounts>>
+
+/** Which run does something, and the server's time at which it does. */
+export interface Stamp {
+  readonly runId: string
+  readonly at: Instant
+}
+
+export interface RunStart {
+  readonly runId: string
+  readonly version: string
+  readonly startedAt: Instant
+}
+
+/** Where the account's discovery stands. */
+export interface Position {
+  /** `updated_since` of the next listing; null before the first complete one. */
+  readonly cursor: Instant | null
+  /** End of the last full listing, our clock. */
+  readonly fullListedAt: Instant | null
+  /** A listing that an interruption left half done. */
+  readonly listing: ListingState | null
+}
+
+export interface ListingStart {
+  readonly kind: ListingKind
+  readonly updatedSince: Instant | null
+  /** What the cursor becomes when the listing is complete. */
+  readonly ceiling: Instant
+  /** Our clock. */
+  readonly startedAt: Instant
+}
+
+export interface ListingState extends ListingStart {
+  readonly nextPage: number
+  /** Of the last page read. */
+  readonly totalCount: number
+  /** Of the first page read; null where an older version began the listing. */
+  readonly firstTotalCount: number | null
+}
+
+export interface ListingPage extends Stamp {
+  readonly surveys: readonly Survey[]
+  readonly rejections: readonly Rejection[]
+  readonly drift: readonly Drift[]
+  readonly totalCount: number
+  /** The page to be read next; null completes the listing: the cursor moves to its ceiling. */
+  readonly nextPage: number | null
+  /** Our clock; when the listing completes, it dates the cursor. */
+  readonly committedAt: Instant
+}
+
+export interface ListingPageResult {
+  readonly rows: RowCounts
+  /** Surveys that were queued because they are new or differ from what is stored. */
+  readonly queued: number
+  /** Surveys that a complete full listing did not show: queued, to be asked for by their own address. */
+  readonly notListed: number
+}
+
+export interface NewTask {
+  readonly surveyId: number
+  readonly reason: TaskReason
+  readonly priority: number
+}
+
+export interface Task extends NewTask {
+  /** Requests that reading this survey is expected to take. */
+  readonly requests: number
+}
+
+export interface QueueSize {
+  readonly tasks: number
+  /** Tasks that this run has not tried yet. */
+  readonly untried: number
+  /** Requests that the untried tasks are expected to need. */
+  readonly requests: number
+}
+
+/** What is stored of a survey: to tell whether the requests per source can be skipped. */
+export interface StoredBundle {
+  /** Sources that are not missing. */
+  readonly sources: readonly CellRow[]
+  readonly progress: CellRow | null
+  /** Sources whose progress is stored. */
+  readonly sourcesWithProgress: readonly number[]
+  readonly sourceProgressReadAt: Instant | null
+}
+
+export type BundleOutcome = RefreshedBundle | GoneSurvey | FailedTask | OversizedTask
+
+interface OutcomeOfSurvey {
+  readonly surveyId: number
+  /** When the survey's progress was read, server time. */
+  readonly at: Instant
+}
+
+/** Sources and progress of one survey, read together. */
+export interface RefreshedBundle extends OutcomeOfSurvey {
+  readonly kind: 'refreshed'
+  readonly sources: readonly SampleSource[]
+  /** Every source that was listed, also where its row was rejected; null when that cannot be known. */
+  readonly listedSourceIds: readonly number[] | null
+  /** Null when it was rejected. */
+  readonly progress: Progress | null
+  readonly sourceProgress: readonly {
+    readonly sampleSourceId: number
+    readonly progress: Progress
+    readonly at: Instant
+  }[]
+  /**
+   * Of which sources the progress was read: `none` when the requests were skipped because nothing had changed, `some` when
+   * a progress could not be typed. After `some` nothing may be skipped until all have been read.
+   */
+  readonly sourceProgressRead: 'all' | 'some' | 'none'
+  readonly rejections: readonly Rejection[]
+  readonly drift: readonly Drift[]
+}
+
+/** The API answered 404 for the survey. */
+export interface GoneSurvey extends OutcomeOfSurvey {
+  readonly kind: 'gone'
+}
+
+/** It failed and stays queued. */
+export interface FailedTask extends OutcomeOfSurvey {
+  readonly kind: 'failed'
+  readonly error: string
+}
+
+/** A budget stopped it; it stays queued, with what it was found to need. */
+export interface OversizedTask extends OutcomeOfSurvey {
+  readonly kind: 'oversized'
+  readonly requestsNeeded: number
+}

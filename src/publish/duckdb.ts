@@ -1,0 +1,74 @@
+/**
+ * Publishes the committed state as `fieldwork.duckdb`, the file that readers open. The sync never writes to that file:
+ * an open reader of a DuckDB file blocks a writer of the same file, and the reverse. So the work database is
+ * checkpointed and copied, the copy is proved to open, and a rename puts it in place (ARCHITECTURE.md, "Publishing").
+ */
+import { rm, stat } from 'node:fs/promises'
+import { z } from 'zod'
+import { messageOf, WarehouseError } from '../base/errors.js'
+import type { Publisher } from '../model/warehouse.js'
+import { bigintCell } from '../warehouse/cells.js'
+import { type Database, openDatabase, type Sql } from '../warehouse/database.js'
+import { literal } from '../warehouse/ddl.js'
+import { WarehouseUnusableError } from '../warehouse/errors.js'
+import { publishedFile } from '../warehouse/files.js'
+import { replaceFile, sweepTemporaries, syncToDisk, temporaryBeside } from './replace-file.js'
+
+/** Throws `WarehouseUnusableError` when it cannot publish; what was published before is then untouched. */
+export const createDuckdbPublisher = (database: Database, directory: string): Publisher => ({
+  format: 'duckdb',
+  publish: async () => {
+    const target = publishedFile(directory)
+    const temporary = temporaryBeside(target)
+    try {
+      await sweepTemporaries(target)
+      await copyCommitted(database, temporary)
+      await proveReadable(temporary)
+      await syncToDisk(temporary)
+      await replaceFile(temporary, target)
+      return { format: 'duckdb', path: target, bytes: (await stat(target)).size }
+    } catch (error) {
+      await rm(temporary, { force: true })
+      if (error instanceof WarehouseError && !(error instanceof WarehouseUnusableError)) throw error
+      throw new WarehouseUnusableError(
+        `cannot publish ${target}: ${messageOf(error)}. What was published before is untouched; the next run publishes again`,
+        { cause: error },
+      )
+    }
+  },
+})
+
+/** With the connection to ourselves nothing is written between the checkpoint and the end of the copy. */
+const copyCommitted = (database: Database, temporary: string): Promise<void> =>
+  database.exclusively(async (sql) => {
+    await sql.run('CHECKPOINT')
+    if (await mostlyFree(sql)) await copyCompacted(sql, temporary)
+    else await database.copyTo(temporary)
+  })
+
+/** DuckDB files do not shrink by themselves. */
+const mostlyFree = async (sql: Sql): Promise<boolean> => {
+  const [size] = await sql.rows(
+    z.object({ total: bigintCell, free: bigintCell }),
+    `SELECT total_blocks AS total, free_blocks AS free FROM pragma_database_size()
+      WHERE database_name = current_database()`,
+  )
+  return size !== undefined && size.free * 2 > size.total
+}
+
+const copyCompacted = async (sql: Sql, temporary: string): Promise<void> => {
+  await sql.run(`ATTACH ${literal(temporary)} AS compacted`)
+  try {
+    await sql.run('COPY FROM DATABASE "work" TO compacted')
+  } finally {
+    await sql.run('DETACH compacted')
+  }
+}
+
+/** Opens the copy the way a reader will. It leaves no `.wal` beside it: the copy was checkpointed. */
+const proveReadable = async (file: string): Promise<void> => {
+  await using copy = await openDatabase(file, { readOnly: true })
+  await copy.exclusively((sql) =>
+    sql.rows(z.object({ surveys: bigintCell }), 'SELECT count(*) AS surveys FROM main.survey_overview'),
+  )
+}

@@ -1,0 +1,37 @@
+/** The body of `POST /_reference/time`: how far, or where to, the world's clock is moved. */
+import { z } from 'zod'
+import { Refusal } from '../api/refusal.js'
+import { formatUtc, parseIsoDuration, parseIsoTime } from '../time/iso-time.js'
+import type { WorldClock } from '../time/world-clock.js'
+
+const bodySchema = z.union([z.strictObject({ advance: z.string() }), z.strictObject({ set: z.string() })])
+
+const HINT = 'send {"advance": "PT6H"} or {"set": "2026-03-01T00:00:00Z"}'
+
+/** Moves `clock` as the JSON text `body` says. Refuses with 400, and moves nothing, when it cannot. */
+export const setTime = (clock: WorldClock, body: string): void => {
+  const wish = bodySchema.safeParse(parseJson(body)).data
+  if (wish === undefined) throw new Refusal(400, HINT)
+  const at = 'set' in wish ? parseIsoTime(wish.set) : advanced(clock, wish.advance)
+  if (at === null) {
+    throw new Refusal(
+      400,
+      `${JSON.stringify(wish)}: advance takes an ISO 8601 duration of weeks, days, hours, minutes and seconds, set a date-time with an offset; ${HINT}`,
+    )
+  }
+  if (clock.set(at)) return
+  throw new Refusal(400, `the clock goes from ${formatUtc(clock.earliest)} to ${formatUtc(clock.latest)}`)
+}
+
+const advanced = (clock: WorldClock, duration: string): number | null => {
+  const by = parseIsoDuration(duration)
+  return by === null ? null : clock.now() + by
+}
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}

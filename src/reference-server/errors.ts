@@ -1,0 +1,28 @@
+/** What can be wrong with how the reference server is started. Both are the caller's to change: exit 2. */
+import { ConfigError, messageOf } from '../base/errors.js'
+
+/** One or more options are wrong; the message has a line for each: what, where, what to do. */
+export class OptionsError extends ConfigError {
+  readonly code = 'reference_server_options'
+}
+
+/** The address cannot be listened on: in use, not allowed, or not of this machine. */
+export class ListenError extends ConfigError {
+  readonly code = 'reference_server_listen'
+
+  constructor(host: string, port: number, cause: unknown) {
+    super(`--host ${host} --port ${port}: ${reasonOf(cause)}`, { cause })
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is in use; stop what uses it, or give another --port (0 takes any free one).',
+  EACCES: 'listening there is not permitted; give a --port above 1023.',
+  EADDRNOTAVAIL: 'this machine has no such address; give another --host.',
+  ENOTFOUND: 'no such host is known; give another --host.',
+}
+
+const reasonOf = (cause: unknown): string => {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  return REASONS[code] ?? `cannot listen (${messageOf(cause)}); give another --host or --port.`
+}

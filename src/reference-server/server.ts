@@ -1,0 +1,126 @@
+/**
+ * The reference server: the API of the API document, again, on a world of its own. Here its parts are put
+ * together and set listening. It keeps no state but the clock, the rate windows and the request log.
+ */
+import Fastify, { type FastifyInstance } from 'fastify'
+import { send } from './answer.js'
+import { createRateWindow } from './api/rate-window.js'
+import { Refusal } from './api/refusal.js'
+import { API_PREFIX, apiRoutes } from './api/routes.js'
+import { controlRoutes } from './control/routes.js'
+import { ListenError } from './errors.js'
+import { type ReferenceServerOptions, type ReferenceServerSettings, readOptions } from './options.js'
+import { RequestLog } from './request-log.js'
+import { WorldClock } from './time/world-clock.js'
+import { Organization } from './world/organization.js'
+
+/** A running server. Closing it ends open connections as well. */
+export interface ReferenceServer extends AsyncDisposable {
+  /** Ends with `/api/v1`. */
+  readonly baseUrl: string
+  /** The address alone: `/_reference/…` is found under it. */
+  readonly origin: string
+  readonly accounts: readonly ReferenceAccount[]
+  close(): Promise<void>
+}
+
+interface ReferenceAccount {
+  readonly name: string
+  /** For the header Authorization-ID. */
+  readonly id: number
+  /** For the header Authorization-Token. */
+  readonly token: string
+}
+
+/** Starts a server. Throws an `OptionsError` or a `ListenError`; nothing is left behind then. */
+export const startReferenceServer = async (options: ReferenceServerOptions): Promise<ReferenceServer> =>
+  await startWith(readOptions({ ...options }))
+
+/** The same from flags as text. */
+export const startReferenceServerFromFlags = async (
+  flags: Readonly<Record<string, unknown>>,
+): Promise<ReferenceServer> => await startWith(readOptions(flags))
+
+const startWith = async (settings: ReferenceServerSettings): Promise<ReferenceServer> => {
+  const monotonicMs = () => performance.now()
+  const clock = new WorldClock(settings.startAt, settings.clock, monotonicMs)
+  const log = new RequestLog()
+  const organizations = Array.from(
+    { length: settings.accounts },
+    (_, account) =>
+      new Organization({
+        seed: settings.seed,
+        account,
+        surveys: settings.surveys,
+        startAt: settings.startAt,
+      }),
+  )
+  const startMs = monotonicMs()
+  const members = organizations.map((organization) => ({
+    organization,
+    rateWindow: createRateWindow(settings.rateWindow, settings.rateLimit, startMs),
+  }))
+  const app = createApp(clock)
+  const { pageSize } = settings
+  const epochMs = performance.timeOrigin
+  app.register(apiRoutes({ members, clock, monotonicMs, epochMs, log, pageSize }), { prefix: API_PREFIX })
+  app.register(controlRoutes({ organizations, clock, log }), { prefix: '/_reference' })
+  const origin = await listen(app, settings)
+  const close = async () => {
+    await app.close()
+  }
+  return {
+    baseUrl: `${origin}${API_PREFIX}`,
+    origin,
+    accounts: organizations.map(({ identity: { name, id, token } }) => ({ name, id, token })),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+const createApp = (clock: WorldClock): FastifyInstance => {
+  const refuse = (status: number, message: string, headers = {}) => ({
+    status,
+    headers,
+    body: { error: message },
+    at: clock.now(),
+  })
+  const app = Fastify({
+    exposeHeadRoutes: false,
+    forceCloseConnections: true,
+    frameworkErrors: (error, request, reply) => {
+      send(request, reply, refuse(error.statusCode ?? 400, error.message))
+    },
+  })
+  // Bodies are read as text whatever they say they are: only POST /_reference/time looks at one.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
+  app.setNotFoundHandler((request, reply) => send(request, reply, refuse(404, 'there is no such path')))
+  app.setErrorHandler((error, request, reply) => {
+    if (error instanceof Refusal)
+      return send(request, reply, refuse(error.status, error.message, error.headers))
+    const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500
+    const message = error instanceof Error ? error.message : 'unknown failure'
+    return send(request, reply, refuse(status, message))
+  })
+  return app
+}
+
+const listen = async (app: FastifyInstance, { host, port }: ReferenceServerSettings): Promise<string> => {
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    await app.close()
+    throw new ListenError(host, port, error)
+  }
+  const address = app.server.address()
+  const listening = address === null || typeof address === 'string' ? port : address.port
+  return `http://${reachable(host)}:${listening}`
+}
+
+/** The address under which this machine reaches a server that listens on `host`. */
+const reachable = (host: string): string => {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
+}

@@ -1,0 +1,88 @@
+/**
+ * Moments and durations as text. The world counts time in whole microseconds, because the API may show that
+ * much and `updated_since` includes its own moment: a lost digit would be a lost survey.
+ */
+
+/** A moment: whole microseconds since 1970-01-01T00:00:00Z. Exact as a number until the year 2255. */
+export type Micros = number
+
+export const MICROS_PER_MS = 1_000
+export const MICROS_PER_SECOND = 1_000_000
+export const MICROS_PER_HOUR = 3_600 * MICROS_PER_SECOND
+export const MICROS_PER_DAY = 24 * MICROS_PER_HOUR
+
+/** How a record writes its moments (API document, "Resources and their fields": ISO 8601 with an offset). */
+export interface TimeStyle {
+  /** Minutes east of UTC; null writes `Z`. */
+  readonly offsetMinutes: number | null
+  /** Digits after the decimal point of the second. */
+  readonly fractionDigits: 0 | 3 | 6
+}
+
+const DATE_TIME = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2})(:\d{2})?(?:[.,](\d+))?(Z|[+-]\d{2}:\d{2})$/
+
+/**
+ * Reads an ISO 8601 date-time with an offset; digits past the microsecond are cut off. Null for anything else:
+ * no offset, no such day, hour 24, second 60.
+ */
+export const parseIsoTime = (text: string): Micros | null => {
+  const found = DATE_TIME.exec(text)
+  if (found === null) return null
+  const [, toMinute = '', seconds = ':00', fraction = '', offset = 'Z'] = found
+  if (found[2] === undefined && fraction !== '') return null
+  const local = `${toMinute}${seconds}`
+  const localMs = Date.parse(`${local}Z`)
+  // A day that does not exist either fails to parse or rolls over into the next month: both are refused here.
+  if (Number.isNaN(localMs) || !new Date(localMs).toISOString().startsWith(local)) return null
+  const offsetMinutes = readOffset(offset)
+  if (offsetMinutes === null) return null
+  const micros = Number(fraction.slice(0, 6).padEnd(6, '0'))
+  return localMs * MICROS_PER_MS + micros - offsetMinutes * 60 * MICROS_PER_SECOND
+}
+
+const readOffset = (text: string): number | null => {
+  if (text === 'Z') return 0
+  const hours = Number(text.slice(1, 3))
+  const minutes = Number(text.slice(4, 6))
+  if (hours > 23 || minutes > 59) return null
+  return (text.startsWith('-') ? -1 : 1) * (hours * 60 + minutes)
+}
+
+/** Writes a moment in a record's style; digits beyond the style's are cut off. */
+export const formatIsoTime = (at: Micros, style: TimeStyle): string => {
+  const shifted = at + (style.offsetMinutes ?? 0) * 60 * MICROS_PER_SECOND
+  const seconds = Math.floor(shifted / MICROS_PER_SECOND)
+  const fraction = String(shifted - seconds * MICROS_PER_SECOND).padStart(6, '0')
+  const whole = new Date(seconds * 1000).toISOString().slice(0, -5)
+  const decimals = style.fractionDigits === 0 ? '' : `.${fraction.slice(0, style.fractionDigits)}`
+  return `${whole}${decimals}${formatOffset(style.offsetMinutes)}`
+}
+
+const formatOffset = (offsetMinutes: number | null): string => {
+  if (offsetMinutes === null) return 'Z'
+  const size = Math.abs(offsetMinutes)
+  const hours = String(Math.floor(size / 60)).padStart(2, '0')
+  return `${offsetMinutes < 0 ? '-' : '+'}${hours}:${String(size % 60).padStart(2, '0')}`
+}
+
+/** Writes a moment in UTC with as many digits as it needs: `2026-03-01T00:00:00Z`, `…00.123456Z`. */
+export const formatUtc = (at: Micros): string => {
+  const fractionDigits = at % MICROS_PER_SECOND === 0 ? 0 : at % MICROS_PER_MS === 0 ? 3 : 6
+  return formatIsoTime(at, { offsetMinutes: null, fractionDigits })
+}
+
+/** Writes a moment as an HTTP `Date` (IMF-fixdate, whole seconds, rounded down). */
+export const formatHttpDate = (at: Micros): string => new Date(Math.floor(at / MICROS_PER_MS)).toUTCString()
+
+const DURATION =
+  /^P(?=\d|T\d)(?:(\d{1,9})W)?(?:(\d{1,9})D)?(?:T(?=\d)(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.(\d{1,6}))?S)?)?$/
+
+/** Reads an ISO 8601 duration of weeks, days, hours, minutes and seconds as microseconds; null if it is none. */
+export const parseIsoDuration = (text: string): Micros | null => {
+  const found = DURATION.exec(text)
+  if (found === null) return null
+  const [, weeks = '0', days = '0', hours = '0', minutes = '0', seconds = '0', fraction = ''] = found
+  const wholeSeconds =
+    ((Number(weeks) * 7 + Number(days)) * 24 + Number(hours)) * 3_600 + Number(minutes) * 60 + Number(seconds)
+  return wholeSeconds * MICROS_PER_SECOND + Number(fraction.padEnd(6, '0'))
+}

@@ -1,0 +1,25 @@
+/** Remembers the last so many derived values, so that a survey's sources and their progress derive it once. */
+export class BoundedMemo<Key, Value> {
+  readonly #entriesMax: number
+  readonly #entries = new Map<Key, Value>()
+
+  constructor(entriesMax: number) {
+    this.#entriesMax = entriesMax
+  }
+
+  /** The remembered value of `key`, if it is still good; otherwise a newly derived one. The oldest entry gives way. */
+  get(key: Key, derive: () => Value, isGood: (value: Value) => boolean = () => true): Value {
+    const known = this.#entries.get(key)
+    if (known !== undefined && isGood(known)) return known
+    const value = derive()
+    this.#entries.delete(key)
+    this.#entries.set(key, value)
+    if (this.#entries.size > this.#entriesMax) {
+      for (const oldest of this.#entries.keys()) {
+        this.#entries.delete(oldest)
+        break
+      }
+    }
+    return value
+  }
+}

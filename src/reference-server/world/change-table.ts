@@ -1,0 +1,145 @@
+/**
+ * The changes of all surveys of an account in three flat arrays (9 bytes a change), because a filter on
+ * `updated_since` has to look at every survey and a hundred thousand lists of objects would be slow to walk and
+ * heavy to keep. It is a memo of `deriveTimeline`, no state: it grows on demand and never changes what it holds.
+ */
+import type { Micros } from '../time/iso-time.js'
+import { surveysAtMost, type WorldPlan } from './creation.js'
+import { SURVEY_STATUSES, type SurveyStatus } from './enumerations.js'
+import { type Change, type ChangeCode, deriveTimeline, PROJECT_ID_EDIT, TITLE_EDIT } from './timeline.js'
+
+/** What a survey's changes up to some time amount to. */
+export interface SurveyState {
+  readonly createdAt: Micros
+  readonly updatedAt: Micros
+  readonly status: SurveyStatus
+  /** Edits so far, of the title and of the project_id. */
+  readonly titleEdits: number
+  readonly projectIdEdits: number
+}
+
+export class ChangeTable {
+  readonly #plan: WorldPlan
+  #times = new Float64Array(1024)
+  #codes = new Uint8Array(1024)
+  /** Where each survey's changes begin; one more entry than there are surveys. */
+  #offsets = new Uint32Array(256)
+  #surveys = 0
+
+  constructor(plan: WorldPlan) {
+    this.#plan = plan
+    this.#reach(surveysAtMost(plan, plan.startAt))
+  }
+
+  /** How many surveys exist at `at`: those created at or before it. They are the first so many. */
+  countAt(at: Micros): number {
+    this.#reach(surveysAtMost(this.#plan, at))
+    let low = 0
+    let high = this.#surveys
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#time(this.#offset(middle)) <= at) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  /** What survey `index`, which exists at `at`, has come to. */
+  stateAt(index: number, at: Micros): SurveyState {
+    const first = this.#offset(index)
+    const end = this.#offset(index + 1)
+    let status: ChangeCode = 0
+    let titleEdits = 0
+    let projectIdEdits = 0
+    let place = first
+    for (; place < end && this.#time(place) <= at; place++) {
+      const code = this.#codes[place] ?? 0
+      if (code === TITLE_EDIT) titleEdits++
+      else if (code === PROJECT_ID_EDIT) projectIdEdits++
+      else status = code
+    }
+    return {
+      createdAt: this.#time(first),
+      updatedAt: this.#time(Math.max(first, place - 1)),
+      status: SURVEY_STATUSES[status] ?? 'draft',
+      titleEdits,
+      projectIdEdits,
+    }
+  }
+
+  /** All changes of survey `index`, past and future. */
+  changesOf(index: number): Change[] {
+    const changes: Change[] = []
+    for (let place = this.#offset(index); place < this.#offset(index + 1); place++) {
+      changes.push({ at: this.#time(place), code: this.#codes[place] ?? 0 })
+    }
+    return changes
+  }
+
+  /**
+   * Walks the surveys that exist at `at`, newest first, and calls `visit` with each one's last change and its
+   * status. Returns the moment of the next change anywhere: until then a second walk would tell the same.
+   */
+  walk(at: Micros, visit: (index: number, updatedAt: Micros, status: ChangeCode) => void): Micros {
+    const count = this.countAt(at)
+    let next = count < this.#surveys ? this.#time(this.#offset(count)) : Number.POSITIVE_INFINITY
+    for (let index = count - 1; index >= 0; index--) {
+      const end = this.#offset(index + 1)
+      let place = this.#offset(index)
+      let status: ChangeCode = 0
+      let updatedAt = 0
+      for (; place < end; place++) {
+        const time = this.#time(place)
+        if (time > at) {
+          if (time < next) next = time
+          break
+        }
+        const code = this.#codes[place] ?? 0
+        if (code < TITLE_EDIT) status = code
+        updatedAt = time
+      }
+      visit(index, updatedAt, status)
+    }
+    return next
+  }
+
+  #time(place: number): Micros {
+    return this.#times[place] ?? Number.POSITIVE_INFINITY
+  }
+
+  #offset(index: number): number {
+    return this.#offsets[index] ?? 0
+  }
+
+  #reach(surveys: number): void {
+    for (; this.#surveys < surveys; this.#surveys++) this.#append(deriveTimeline(this.#plan, this.#surveys))
+  }
+
+  #append(changes: readonly Change[]): void {
+    let place = this.#offset(this.#surveys)
+    if (place + changes.length > this.#times.length) {
+      this.#times = doubled(this.#times, Float64Array)
+      this.#codes = doubled(this.#codes, Uint8Array)
+    }
+    if (this.#surveys + 1 >= this.#offsets.length) this.#offsets = doubled(this.#offsets, Uint32Array)
+    for (const { at, code } of changes) {
+      this.#times[place] = at
+      this.#codes[place] = code
+      place++
+    }
+    this.#offsets[this.#surveys + 1] = place
+  }
+}
+
+interface Numbers {
+  readonly length: number
+}
+
+const doubled = <Table extends Numbers & { set(from: Table): void }>(
+  table: Table,
+  kind: new (length: number) => Table,
+): Table => {
+  const larger = new kind(table.length * 2)
+  larger.set(table)
+  return larger
+}

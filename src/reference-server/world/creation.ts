@@ -1,0 +1,67 @@
+/**
+ * When surveys are created, in closed form: the n-th survey's moment needs no other survey, and the moments grow
+ * with n, so the listing's order (created_at descending, then id descending) is simply n descending and its deep
+ * pages cost what the first one does. No sort, no cursor, no list of the future.
+ */
+import { MICROS_PER_DAY, type Micros } from '../time/iso-time.js'
+import { PURPOSES, Random } from './random.js'
+import { drawGrain, floorTo, type Grain } from './time-styles.js'
+
+/** What the world of one account grows from. Pure data: equal plans are equal worlds. */
+export interface WorldPlan {
+  readonly seed: number
+  /** Place of the account, from 0. */
+  readonly account: number
+  /** Surveys that exist at `startAt`. */
+  readonly surveys: number
+  readonly startAt: Micros
+}
+
+export interface Creation {
+  readonly at: Micros
+  readonly grain: Grain
+}
+
+const HISTORY_DAYS_MIN = 20
+const HISTORY_DAYS_MAX = 3 * 365
+/** Small worlds are young: with a few surveys over years, none would be in the field. */
+const HISTORY_DAYS_PER_SURVEY = 6
+/** New surveys a month of 30 days, after `startAt`: a share of those that existed, but at least a few. */
+const NEW_SHARE_PER_MONTH = 0.04
+const NEW_PER_MONTH_MIN = 2
+/** How often two surveys are created in one go, at the same moment. */
+const TWIN_PROBABILITY = 0.08
+
+/** The moment survey `index` is created. Non-decreasing in `index`; up to `plan.surveys` - 1 it is before the start. */
+export const creationOf = (plan: WorldPlan, index: number): Creation => {
+  const origin = isTwin(plan, index) ? index - 1 : index
+  const random = creationStream(plan, origin)
+  random.fraction()
+  const grain = drawGrain(random)
+  const jitter = 0.05 + 0.9 * random.fraction()
+  return { at: floorTo(grain, momentOf(plan, origin, jitter)), grain }
+}
+
+/** More surveys than exist at `at`: how far a table of them has to reach. */
+export const surveysAtMost = (plan: WorldPlan, at: Micros): number => {
+  if (plan.surveys === 0) return 0
+  return plan.surveys + Math.max(0, Math.ceil((at - plan.startAt) / gapOf(plan))) + 2
+}
+
+const momentOf = (plan: WorldPlan, index: number, jitter: number): Micros => {
+  if (index >= plan.surveys) return plan.startAt + (index - plan.surveys + jitter) * gapOf(plan)
+  const days = Math.min(HISTORY_DAYS_MAX, Math.max(HISTORY_DAYS_MIN, plan.surveys * HISTORY_DAYS_PER_SURVEY))
+  const place = (plan.surveys - 1 - index + jitter) / plan.surveys
+  // Denser towards the start. The linear part keeps neighbours further apart than a grain, also among a million.
+  return plan.startAt - days * MICROS_PER_DAY * (0.4 * place + 0.6 * place * place)
+}
+
+const gapOf = (plan: WorldPlan): Micros =>
+  (30 * MICROS_PER_DAY) / Math.max(NEW_PER_MONTH_MIN, plan.surveys * NEW_SHARE_PER_MONTH)
+
+/** Only odd places have a twin before them, so twins never chain; the first one after the start has none. */
+const isTwin = (plan: WorldPlan, index: number): boolean =>
+  index % 2 === 1 && index !== plan.surveys && creationStream(plan, index).chance(TWIN_PROBABILITY)
+
+const creationStream = (plan: WorldPlan, survey: number): Random =>
+  new Random(plan, survey, PURPOSES.creation)

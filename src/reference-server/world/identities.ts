@@ -1,0 +1,58 @@
+/**
+ * The ids of the world. They are integers by the API document, with no limit stated, so some accounts have small
+ * ones, the first account's surveys cross 2^31 in the middle of its listing, and others lie far beyond. An id
+ * tells the place of its record, so a look-up needs no index. No two accounts share an id.
+ */
+import type { WorldPlan } from './creation.js'
+import { PURPOSES, Random } from './random.js'
+
+/** Who may ask. `id` goes into Authorization-ID, `token` into Authorization-Token (API document, "Authentication"). */
+export interface AccountIdentity {
+  readonly name: string
+  readonly id: number
+  readonly token: string
+  readonly organizationId: number
+}
+
+/** At most so many sources a survey; the slots of a survey's source ids. */
+const SOURCES_MAX = 8
+
+const SURVEY_ID_STEP = 7
+const ACCOUNT_ID_SPAN = 2 ** 36
+
+/** The account at place `account`, from 0: `default`, then `account-2`, `account-3`… */
+export const accountIdentity = (seed: number, account: number): AccountIdentity => {
+  const random = new Random({ seed, account }, 0, PURPOSES.account)
+  const far = account % 3 === 2 ? 2 ** 33 : 0
+  return {
+    name: account === 0 ? 'default' : `account-${account + 1}`,
+    id: far + 1_000 + account * 1_000_000 + random.below(900_000),
+    token: random.text(40, '0123456789abcdef'),
+    organizationId: far + 10 + account * 100_000 + random.below(90_000),
+  }
+}
+
+/** The id of survey `index`; grows with `index`. */
+export const surveyId = (plan: WorldPlan, index: number): number => {
+  const random = new Random(plan, index, PURPOSES.account, 1)
+  return firstSurveyId(plan) + index * SURVEY_ID_STEP + random.below(SURVEY_ID_STEP)
+}
+
+/** The place of the survey with this id; null if there is none at any time. */
+export const surveyIndexOf = (plan: WorldPlan, id: number): number | null => {
+  const index = Math.floor((id - firstSurveyId(plan)) / SURVEY_ID_STEP)
+  return index >= 0 && surveyId(plan, index) === id ? index : null
+}
+
+/** The id of the source in `slot` of survey `index`. */
+export const sampleSourceId = (plan: WorldPlan, index: number, slot: number): number =>
+  firstOf(plan, 2 ** 31 - 100) + index * SOURCES_MAX + slot
+
+const firstSurveyId = (plan: WorldPlan): number =>
+  firstOf(plan, 2 ** 31 - Math.floor(plan.surveys / 2) * SURVEY_ID_STEP)
+
+const firstOf = (plan: WorldPlan, acrossLimit: number): number => {
+  const kind = plan.account % 3
+  const start = kind === 0 ? acrossLimit : kind === 1 ? 5_000 : 2 ** 42
+  return start + Math.floor(plan.account / 3) * ACCOUNT_ID_SPAN
+}

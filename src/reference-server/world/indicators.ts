@@ -1,0 +1,97 @@
+/**
+ * The fieldwork progress indicators, by the formulas of the API document ("Fieldwork progress"), from single
+ * interviews. Pure: interviews, bounds and a time in, the resource out.
+ */
+import type { Micros } from '../time/iso-time.js'
+import { INTERVIEW_STATUSES, type InterviewStatus } from './enumerations.js'
+import { COMPLETE, endOfInterview, IGNORED, INCOMPLETE, type Interviews } from './interviews.js'
+import type { ProgressResource, StatusCount } from './resources.js'
+
+/** Keeps interviews that started in `startedAfter` to `startedBefore`, both included; null is no bound. */
+export interface StartBounds {
+  readonly startedAfter: Micros | null
+  readonly startedBefore: Micros | null
+}
+
+export const NO_BOUNDS: StartBounds = { startedAfter: null, startedBefore: null }
+
+/** The indicators at `at` of these sources' interviews, against a target of `sampleSize` complete ones. */
+export const progressOf = (
+  sources: readonly Interviews[],
+  sampleSize: number,
+  at: Micros,
+  bounds: StartBounds,
+): ProgressResource => {
+  const counts = new Uint32Array(INTERVIEW_STATUSES.length)
+  const completeSeconds: number[] = []
+  for (const interviews of sources) countInto(counts, completeSeconds, interviews, at, bounds)
+  const individuals = (status: InterviewStatus): number => counts[INTERVIEW_STATUSES.indexOf(status)] ?? 0
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  const entry = (status: InterviewStatus): StatusCount => ({
+    individuals: individuals(status),
+    percentage: total === 0 ? 0 : (100 * individuals(status)) / total,
+  })
+  const complete = individuals('complete')
+  const screenOut = individuals('screen_out')
+  const incomplete = individuals('incomplete')
+  const targetIncidenceRate = rate(complete, complete + screenOut)
+  return {
+    sample_size: sampleSize,
+    interviews_count: complete,
+    interview_count_by_status: {
+      complete: entry('complete'),
+      incomplete: entry('incomplete'),
+      quota_full: entry('quota_full'),
+      screen_out: entry('screen_out'),
+      above_target: entry('above_target'),
+      manual_action: entry('manual_action'),
+      pending_analysis: entry('pending_analysis'),
+      speeder: entry('speeder'),
+      straightliner: entry('straightliner'),
+      failed_quality_check: entry('failed_quality_check'),
+      inappropriate_language: entry('inappropriate_language'),
+    },
+    completion_rate: rate(complete, sampleSize),
+    questionnaire_incidence_rate: rate(
+      complete,
+      complete + screenOut + individuals('quota_full') + incomplete,
+    ),
+    target_incidence_rate: targetIncidenceRate,
+    incidence_rate: targetIncidenceRate,
+    drop_out_rate: rate(incomplete, total),
+    length_of_interview: median(completeSeconds),
+  }
+}
+
+/** An interview shows from its start on; until its end it is incomplete. An ignored one never shows. */
+const countInto = (
+  counts: Uint32Array,
+  completeSeconds: number[],
+  interviews: Interviews,
+  at: Micros,
+  { startedAfter, startedBefore }: StartBounds,
+): void => {
+  const from = startedAfter ?? Number.NEGATIVE_INFINITY
+  const to = Math.min(at, startedBefore ?? Number.POSITIVE_INFINITY)
+  const { starts, statuses, durations } = interviews
+  for (let place = 0; place < starts.length; place++) {
+    const start = starts[place] ?? 0
+    if (start > to) break
+    const final = statuses[place] ?? IGNORED
+    if (start < from || final === IGNORED) continue
+    const shown = endOfInterview(interviews, place) <= at ? final : INCOMPLETE
+    counts[shown] = (counts[shown] ?? 0) + 1
+    if (shown === COMPLETE) completeSeconds.push(durations[place] ?? 0)
+  }
+}
+
+const rate = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole)
+
+/** Of an even count, the mean of the two in the middle, rounded half up: the API document's field is an integer. */
+const median = (values: readonly number[]): number | null => {
+  if (values.length === 0) return null
+  const sorted = Float64Array.from(values).sort()
+  const upper = sorted[sorted.length >> 1] ?? 0
+  const lower = sorted[(sorted.length - 1) >> 1] ?? 0
+  return Math.round((lower + upper) / 2)
+}

@@ -1,0 +1,143 @@
+/**
+ * The world of one account, asked by time: which surveys, which sources, how far the fieldwork is. A pure
+ * function of its plan and the time asked for; whatever it keeps is a memo of something derived.
+ */
+import type { Micros } from '../time/iso-time.js'
+import { BoundedMemo } from './bounded-memo.js'
+import { ChangeTable } from './change-table.js'
+import type { WorldPlan } from './creation.js'
+import { SURVEY_STATUSES, type SurveyStatus } from './enumerations.js'
+import { type AccountIdentity, accountIdentity, surveyId, surveyIndexOf } from './identities.js'
+import { progressOf, type StartBounds } from './indicators.js'
+import type { ProgressResource, SampleSourceResource, SurveyResource } from './resources.js'
+import { sampleSourceResource, versionAt } from './sample-sources.js'
+import { surveyResource } from './survey.js'
+import { deriveSurveyField, type SurveyField } from './survey-field.js'
+import type { Change } from './timeline.js'
+
+/** Filters of the survey list (API document, endpoint 1). Null is no filter. */
+export interface SurveyFilter {
+  readonly statuses: readonly SurveyStatus[] | null
+  /** Keeps surveys modified at or after this moment. */
+  readonly updatedSince: Micros | null
+}
+
+/** The records from `first` on, at most so many, and how many there are in all. */
+export interface Slice<Row> {
+  readonly rows: readonly Row[]
+  readonly total: number
+}
+
+interface Matches {
+  readonly indexes: readonly number[]
+  /** The answer stays the same from one moment up to, but without, the other. */
+  readonly from: Micros
+  readonly until: Micros
+}
+
+const MATCHES_MAX = 16
+const SURVEY_FIELDS_MAX = 256
+
+export class Organization {
+  readonly identity: AccountIdentity
+  readonly #plan: WorldPlan
+  readonly #changes: ChangeTable
+  readonly #matches = new BoundedMemo<string, Matches>(MATCHES_MAX)
+  readonly #fields = new BoundedMemo<number, SurveyField>(SURVEY_FIELDS_MAX)
+
+  constructor(plan: WorldPlan) {
+    this.#plan = plan
+    this.identity = accountIdentity(plan.seed, plan.account)
+    this.#changes = new ChangeTable(plan)
+  }
+
+  /** A part of the survey list at `at`: created_at descending, then id descending. */
+  listSurveys(at: Micros, filter: SurveyFilter, first: number, count: number): Slice<SurveyResource> {
+    const shown = (indexes: readonly number[]) => indexes.map((index) => this.survey(at, index))
+    if (filter.statuses === null && filter.updatedSince === null) {
+      const total = this.#changes.countAt(at)
+      const length = Math.max(0, Math.min(count, total - first))
+      return { total, rows: shown(Array.from({ length }, (_, place) => total - 1 - first - place)) }
+    }
+    const { indexes } = this.#match(at, filter)
+    return { total: indexes.length, rows: shown(indexes.slice(first, first + count)) }
+  }
+
+  /** How many surveys exist at `at`; their places are below this number. */
+  countSurveys(at: Micros): number {
+    return this.#changes.countAt(at)
+  }
+
+  /** The place of the survey with this id; null where the account has none at `at`. */
+  findSurvey(at: Micros, id: number): number | null {
+    const index = surveyIndexOf(this.#plan, id)
+    return index !== null && index < this.#changes.countAt(at) ? index : null
+  }
+
+  survey(at: Micros, index: number): SurveyResource {
+    const state = this.#changes.stateAt(index, at)
+    return surveyResource(this.#plan, index, state, this.identity.organizationId)
+  }
+
+  surveyId(index: number): number {
+    return surveyId(this.#plan, index)
+  }
+
+  /** The sources of survey `index` at `at`: created_at descending, then id descending. */
+  listSampleSources(at: Micros, index: number): SampleSourceResource[] {
+    return this.field(index)
+      .sources.flatMap((source) => {
+        const version = versionAt(source, at)
+        return version === null ? [] : [sampleSourceResource(source, version)]
+      })
+      .reverse()
+  }
+
+  /**
+   * The indicators of survey `index` at `at`, or of one of its sources; null when it has no such source then.
+   * The target of a survey is the sum of its sources' targets.
+   */
+  progress(at: Micros, index: number, sourceId: number | null, bounds: StartBounds): ProgressResource | null {
+    const field = this.field(index)
+    const versions = field.sources
+      .filter((source) => sourceId === null || source.id === sourceId)
+      .flatMap((source) => {
+        const version = versionAt(source, at)
+        return version === null ? [] : [{ source, version }]
+      })
+    if (sourceId !== null && versions.length === 0) return null
+    const sampleSize = versions.reduce((sum, { version }) => sum + version.sampleSize, 0)
+    return progressOf(
+      versions.map(({ source }) => field.interviewsOf(source)),
+      sampleSize,
+      at,
+      bounds,
+    )
+  }
+
+  /** The changes of survey `index`'s own fields over all time. */
+  changesOf(index: number): Change[] {
+    return this.#changes.changesOf(index)
+  }
+
+  /** The sources and interviews of survey `index` over all time. */
+  field(index: number): SurveyField {
+    return this.#fields.get(index, () => deriveSurveyField(this.#plan, index, this.#changes.changesOf(index)))
+  }
+
+  #match(at: Micros, { statuses, updatedSince }: SurveyFilter): Matches {
+    const wanted = SURVEY_STATUSES.map((status) => statuses === null || statuses.includes(status))
+    const since = updatedSince ?? Number.NEGATIVE_INFINITY
+    return this.#matches.get(
+      JSON.stringify([wanted, updatedSince]),
+      () => {
+        const indexes: number[] = []
+        const until = this.#changes.walk(at, (index, updatedAt, status) => {
+          if (updatedAt >= since && wanted[status]) indexes.push(index)
+        })
+        return { indexes, from: at, until }
+      },
+      (matches) => matches.from <= at && at < matches.until,
+    )
+  }
+}

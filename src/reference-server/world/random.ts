@@ -1,0 +1,100 @@
+/**
+ * Randomness without state: every fact of the world is read from a stream of its own, opened by what the fact
+ * belongs to. So facts can be derived in any order, again and again, and one more draw in one place changes
+ * nothing in another. The generator is sfc32; the four words of its state are the key, so no two streams meet.
+ */
+
+/** What a stream decides. A new purpose gets a new number; numbers are never reused. */
+export const PURPOSES = {
+  account: 1,
+  creation: 2,
+  timeline: 3,
+  facts: 4,
+  edits: 5,
+  sources: 6,
+  source: 7,
+  statusMix: 8,
+  interviews: 9,
+} as const
+
+export type Purpose = (typeof PURPOSES)[keyof typeof PURPOSES]
+
+/** Whose world it is. */
+export interface WorldKey {
+  /** Whole number, 0 to 2^53 - 1. */
+  readonly seed: number
+  /** Place of the account, from 0; below 1,024. */
+  readonly account: number
+}
+
+const WARM_UP_ROUNDS = 14
+
+export class Random {
+  #a: number
+  #b: number
+  #c: number
+  #d: number
+
+  /**
+   * Opens the stream for one purpose of the survey at place `survey`. `detail` tells apart streams of one survey
+   * and purpose: the source's slot, the number of the edit.
+   */
+  constructor(key: WorldKey, survey: number, purpose: Purpose, detail = 0) {
+    this.#a = key.seed | 0
+    this.#b = Math.floor(key.seed / 0x1_0000_0000) | (key.account << 21)
+    this.#c = survey | 0
+    this.#d = (detail << 8) | purpose
+    for (let round = 0; round < WARM_UP_ROUNDS; round++) this.#word()
+  }
+
+  #word(): number {
+    const sum = (((this.#a + this.#b) | 0) + this.#d) | 0
+    this.#d = (this.#d + 1) | 0
+    this.#a = this.#b ^ (this.#b >>> 9)
+    this.#b = (this.#c + (this.#c << 3)) | 0
+    this.#c = (((this.#c << 21) | (this.#c >>> 11)) + sum) | 0
+    return sum >>> 0
+  }
+
+  /** At least 0, below 1. */
+  fraction(): number {
+    return this.#word() / 0x1_0000_0000
+  }
+
+  /** At least `low`, below `high`. */
+  between(low: number, high: number): number {
+    return low + (high - low) * this.fraction()
+  }
+
+  /** A whole number from 0 to `count` - 1. */
+  below(count: number): number {
+    return Math.floor(this.fraction() * count)
+  }
+
+  chance(probability: number): boolean {
+    return this.fraction() < probability
+  }
+
+  /** The place of the first weight that covers the draw; weights need not sum to 1. */
+  weighted(weights: readonly number[]): number {
+    let draw = this.fraction() * weights.reduce((sum, weight) => sum + weight, 0)
+    const last = weights.length - 1
+    for (const [place, weight] of weights.entries()) {
+      draw -= weight
+      if (draw < 0) return place
+    }
+    return last
+  }
+
+  /** One of `choices`; every choice is as likely as the others. */
+  pick<Choice>(choices: readonly [Choice, ...Choice[]]): Choice {
+    return choices[this.below(choices.length)] ?? choices[0]
+  }
+
+  /** `length` characters of `alphabet`. */
+  text(length: number, alphabet: string): string {
+    let text = ''
+    for (let place = 0; place < length; place++) text += alphabet.charAt(this.below(alphabet.length))
+    return text
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * The sample sources of a survey. Most are set up with the survey; some come late, in the middle of the field,
+ * and a target may be raised or a text edited, which moves the source's own updated_at only. Where nobody works in
+ * the field (a draft, a demo, a complete survey) sources change only together with the survey, in the same moment:
+ * a client that reads a complete survey again only when it has changed does right by this world.
+ */
+import {
+  formatIsoTime,
+  MICROS_PER_DAY,
+  MICROS_PER_SECOND,
+  type Micros,
+  type TimeStyle,
+} from '../time/iso-time.js'
+import type { WorldPlan } from './creation.js'
+import { PROVIDERS, type Provider, type SurveyStatus } from './enumerations.js'
+import { sampleSourceId } from './identities.js'
+import type { Window } from './open-windows.js'
+import { PURPOSES, Random } from './random.js'
+import type { SampleSourceResource } from './resources.js'
+import { drawGrain, drawTimeStyle, floorTo, type Grain } from './time-styles.js'
+import { type Change, statusOf } from './timeline.js'
+import { COUNTRY_CODES, hashidOf, sourceDescriptionOf, sourceNameOf } from './vocabulary.js'
+
+/** A source over all time. */
+export interface SampleSource {
+  readonly id: number
+  readonly slot: number
+  readonly createdAt: Micros
+  /** In the order of time. The first is the source's creation. */
+  readonly versions: readonly SourceVersion[]
+  readonly provider: Provider
+  readonly countryCode: string
+  readonly hashid: string
+  readonly panelistIdRequired: boolean
+  readonly timeStyle: TimeStyle
+}
+
+/** What the source says from `at` on. */
+export interface SourceVersion {
+  readonly at: Micros
+  readonly sampleSize: number
+  readonly name: string
+  readonly description: string
+}
+
+/** How likely a survey is to have 0, 1, 2… sources. */
+const SOURCE_COUNT_WEIGHTS = [0.05, 0.3, 0.25, 0.17, 0.11, 0.07, 0.05]
+const SAMPLE_SIZES = [0, 20, 50, 80, 100, 120, 150, 200, 200, 250, 300, 300, 400, 500, 750, 1000] as const
+const SETUP_DAYS_MAX = 2
+const EDIT_COUNT_WEIGHTS = [0.65, 0.25, 0.1]
+const EDIT_DAYS_MAX = 20
+const LATE_PROBABILITY = 0.2
+const SAME_MOMENT_PROBABILITY = 0.4
+
+/** So long after the last change of a survey, none of its sources changes any more. */
+export const SOURCES_SETTLE_WITHIN: Micros =
+  (SETUP_DAYS_MAX + (EDIT_COUNT_WEIGHTS.length - 1) * EDIT_DAYS_MAX + 1) * MICROS_PER_DAY
+
+/** All sources of survey `index` at any time, oldest first. `windows` are when the survey takes interviews. */
+export const deriveSampleSources = (
+  plan: WorldPlan,
+  index: number,
+  changes: readonly Change[],
+  windows: readonly Window[],
+): SampleSource[] => {
+  const surveyCreatedAt = changes.at(0)?.at ?? 0
+  const random = new Random(plan, index, PURPOSES.sources)
+  const count = random.weighted(SOURCE_COUNT_WEIGHTS)
+  const grain = drawGrain(random)
+  const moments: Micros[] = []
+  for (let place = 0; place < count; place++) {
+    const together = moments.at(-1)
+    const drawn = drawCreation(random, surveyCreatedAt, windows)
+    moments.push(together !== undefined && random.chance(SAME_MOMENT_PROBABILITY) ? together : drawn)
+  }
+  return moments
+    .map((at) => momentInTheOpen(changes, floorTo(grain, at)) ?? surveyCreatedAt)
+    .sort((one, other) => one - other)
+    .map((at, slot) => deriveSource(plan, index, { slot, createdAt: at, grain, changes }))
+}
+
+/** `at` while somebody works in the field, else the survey's next change of its own; null when there is none. */
+const momentInTheOpen = (changes: readonly Change[], at: Micros): Micros | null => {
+  const status = changes
+    .filter((change) => change.at <= at)
+    .reduce<SurveyStatus | null>((before, { code }) => statusOf(code) ?? before, null)
+  if (status !== null && !QUIET_STATUSES.includes(status)) return at
+  return changes.find((change) => change.at >= at)?.at ?? null
+}
+
+const QUIET_STATUSES: readonly SurveyStatus[] = ['draft', 'complete', 'user_demo']
+
+/** The source as it is at `at`; null before it exists. */
+export const versionAt = (source: SampleSource, at: Micros): SourceVersion | null =>
+  source.versions.findLast((version) => version.at <= at) ?? null
+
+/** API document, "Sample source". */
+export const sampleSourceResource = (source: SampleSource, version: SourceVersion): SampleSourceResource => ({
+  id: source.id,
+  provider: source.provider,
+  sample_size: version.sampleSize,
+  country_code: source.countryCode,
+  description: version.description,
+  name: version.name,
+  hashid: source.hashid,
+  panelist_id_required: source.panelistIdRequired,
+  created_at: formatIsoTime(source.createdAt, source.timeStyle),
+  updated_at: formatIsoTime(version.at, source.timeStyle),
+})
+
+const drawCreation = (random: Random, surveyCreatedAt: Micros, windows: readonly Window[]): Micros => {
+  const opening = windows.at(0)
+  const closing = windows.at(-1)
+  const late = random.chance(LATE_PROBABILITY)
+  const place = random.fraction()
+  if (late && opening !== undefined && closing !== undefined) {
+    return opening.from + place * (closing.to - opening.from)
+  }
+  return surveyCreatedAt + MICROS_PER_SECOND * 30 + place * place * SETUP_DAYS_MAX * MICROS_PER_DAY
+}
+
+interface SourceSetup {
+  readonly slot: number
+  readonly createdAt: Micros
+  readonly grain: Grain
+  readonly changes: readonly Change[]
+}
+
+const deriveSource = (plan: WorldPlan, index: number, setup: SourceSetup): SampleSource => {
+  const { slot, createdAt, grain } = setup
+  const random = new Random(plan, index, PURPOSES.source, slot)
+  return {
+    id: sampleSourceId(plan, index, slot),
+    slot,
+    createdAt,
+    provider: random.pick(PROVIDERS),
+    countryCode: random.pick(COUNTRY_CODES),
+    hashid: hashidOf(random),
+    panelistIdRequired: random.chance(0.5),
+    timeStyle: drawTimeStyle(random, grain),
+    versions: drawVersions(random, setup),
+  }
+}
+
+const drawVersions = (random: Random, { createdAt, grain, changes }: SourceSetup): SourceVersion[] => {
+  const name = sourceNameOf(random)
+  const words = random.below(1_000)
+  const describe = (edits: number): string =>
+    `${sourceDescriptionOf(random, edits)}${edits === 0 ? '' : ` #${words}`}`
+  let version: SourceVersion = {
+    at: createdAt,
+    sampleSize: random.pick(SAMPLE_SIZES),
+    name,
+    description: describe(0),
+  }
+  const versions = [version]
+  const edits = random.weighted(EDIT_COUNT_WEIGHTS)
+  for (let edit = 1; edit <= edits; edit++) {
+    const drawn =
+      version.at + MICROS_PER_SECOND * 60 + random.fraction() ** 2 * EDIT_DAYS_MAX * MICROS_PER_DAY
+    const at = momentInTheOpen(changes, floorTo(grain, drawn))
+    if (at === null) break
+    version = random.chance(0.6)
+      ? { ...version, at, sampleSize: version.sampleSize + 10 + random.below(200) }
+      : { ...version, at, description: describe(edit) }
+    versions.push(version)
+  }
+  return versions
+}

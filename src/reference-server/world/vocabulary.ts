@@ -1,0 +1,115 @@
+/**
+ * The words of the world: titles in several scripts, with quotes, backslashes, commas and emoji; project ids
+ * that look like numbers but are strings. Everything is on one line, and everything is valid by the API document.
+ */
+import type { Random } from './random.js'
+
+const SUBJECTS = [
+  'Brand tracker',
+  'Café & thé – habitudes',
+  'Zufriedenheit der Kunden: Größe, Öl & Maß',
+  'Encuesta "Hogar y familia"',
+  "L'été à la plage",
+  '顧客満足度調査',
+  '消费者品牌认知',
+  'Отношение к рекламе',
+  'استطلاع رضا العملاء',
+  'סקר שביעות רצון',
+  '고객 만족도 조사',
+  'ग्राहक संतुष्टि',
+  'Έρευνα αγοράς',
+  'Concept test 🚀',
+  'Families 👩‍👩‍👧‍👦 and pets 🐶',
+  'Price; value, "quality"',
+  'Path C:\\panel\\wave',
+  'Şehir içi ulaşım',
+  '50% off? <b>Yes</b> & no',
+] as const
+
+const MARKETS = ['FR', 'DE', 'UK', 'US', 'IN', 'JP', 'BR', 'worldwide', 'Q1', 'Q2', 'pilot'] as const
+
+/** The title after `edits` edits: every edit changes it. */
+export const titleOf = (random: Random, edits: number): string => {
+  const base = `${random.pick(SUBJECTS)} ${random.pick(MARKETS)} ${1 + random.below(40)}`
+  return edits === 0 ? base : `${base} (v${edits + 1})`
+}
+
+/** A project id as drawn from the stream of its edit; null means: not set. `unlike` is the value before it. */
+export const projectIdOf = (random: Random, unlike: string | null | undefined): string | null => {
+  const drawn = drawProjectId(random)
+  if (drawn !== unlike) return drawn
+  return unlike === null ? `PRJ-${1 + random.below(99_999)}` : null
+}
+
+const drawProjectId = (random: Random): string | null => {
+  const number = 1 + random.below(99_999)
+  switch (random.weighted([0.3, 0.35, 0.15, 0.1, 0.05, 0.04, 0.01])) {
+    case 0:
+      return null
+    case 1:
+      return `PRJ-${number}`
+    case 2:
+      return String(number).padStart(8, '0')
+    case 3:
+      return `2026/${number}`
+    case 4:
+      return `${1 + random.below(9)}e${random.below(9)}`
+    case 5:
+      return `projet n° ${number}`
+    default:
+      return ''
+  }
+}
+
+/** ISO 3166-1 alpha-2 (API document, "Sample source", `country_code`). `NO` is there on purpose: YAML reads it as false. */
+export const COUNTRY_CODES = [
+  'FR',
+  'DE',
+  'GB',
+  'US',
+  'ES',
+  'IT',
+  'NL',
+  'NO',
+  'SE',
+  'PL',
+  'JP',
+  'KR',
+  'CN',
+  'IN',
+  'BR',
+  'MX',
+  'ZA',
+  'AE',
+  'IL',
+  'TR',
+] as const
+
+const SOURCE_NAMES = [
+  'Main panel',
+  'Boost 18–24',
+  'Client file',
+  'Réseaux sociaux',
+  'オンラインパネル',
+  'Import',
+] as const
+
+export const sourceNameOf = (random: Random): string => `${random.pick(SOURCE_NAMES)} ${1 + random.below(9)}`
+
+const SOURCE_DESCRIPTIONS = [
+  '',
+  'General population, 18+, quotas on age × gender × region',
+  'Customers of the last 12 months; "active" only',
+  'Parents d’enfants de 3 à 12 ans',
+  'Boost sample 💡',
+] as const
+
+export const sourceDescriptionOf = (random: Random, edits: number): string => {
+  const base = random.pick(SOURCE_DESCRIPTIONS)
+  return edits === 0 ? base : `${base} [edit ${edits}]`.trimStart()
+}
+
+const HASHID_ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** `hashid` of any record: 10 letters and digits. */
+export const hashidOf = (random: Random): string => random.text(10, HASHID_ALPHABET)

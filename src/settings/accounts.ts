@@ -1,0 +1,175 @@
+/**
+ * The accounts of a run: those of the file, with what the environment says about the only one laid over it, or
+ * one called `default` from the environment alone. Here tokens are fetched and what must not be is refused.
+ */
+import { dirname, resolve } from 'node:path'
+import type { Secret } from '../base/secret.js'
+import { isPlainRemote, readToken } from './credentials.js'
+import type { ACCOUNT_VARIABLES, EnvironmentValues } from './environment.js'
+import { type FileAccount, fileSchema } from './file-schema.js'
+import type { Outcome, Problem } from './problems.js'
+import type { AccountSettings } from './settings.js'
+import type { SettingsFile } from './settings-file.js'
+import { type ReadFile, readText } from './text-file.js'
+import type { Path } from './yaml-tree.js'
+
+export interface AccountsRequest {
+  readonly file: SettingsFile
+  /** Absolute path of the settings file; null when there is none. */
+  readonly filePath: string | null
+  readonly environment: EnvironmentValues
+  readonly readFile: ReadFile
+  readonly workingDirectory: string
+}
+
+export const resolveAccounts = (request: AccountsRequest): Outcome<readonly AccountSettings[]> => {
+  const problems: Problem[] = []
+  const { file, environment } = request
+  const { accounts } = file.settings
+  const say = (where: string, text: string) => problems.push({ where, text })
+  if (accounts.length > 1) {
+    for (const name of environment.given) {
+      say(
+        name,
+        `cannot be used with the ${accounts.length} accounts of the settings file; set it there, per account`,
+      )
+    }
+  }
+  if (accounts.length === 0 && environment.given.length === 0) {
+    if (!file.isBroken(['accounts'])) {
+      say(
+        'accounts',
+        `there is none: set ${NEEDED.join(', ')}, or name a settings file that has one with --config`,
+      )
+    }
+    return { values: [], problems }
+  }
+  const overlay = accounts.length > 1 ? NOTHING : environment
+  const declared = accounts.length === 0 ? fileSchema.parse({ accounts: [{}] }).accounts : accounts
+  const values = declared.flatMap((account, index) =>
+    resolveAccount({ ...request, account, overlay, index, inFile: accounts.length > 0 }, say),
+  )
+  for (const [index, { name }] of accounts.entries()) {
+    const first = accounts.findIndex((other) => other.name === name)
+    if (
+      first !== index &&
+      !file.isBroken(['accounts', index, 'name']) &&
+      !file.isBroken(['accounts', first, 'name'])
+    ) {
+      const path = ['accounts', index, 'name']
+      say(
+        file.where(path),
+        `accounts[${index}].name is "${name}", as is accounts[${first}].name; names must differ`,
+      )
+    }
+  }
+  return { values, problems }
+}
+
+const NEEDED = [
+  'FIELDWORK_SYNC_BASE_URL',
+  'FIELDWORK_SYNC_API_ID',
+  'FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE',
+]
+
+type Overlay = Pick<EnvironmentValues, 'baseUrl' | 'id' | 'token' | 'tokenFile' | 'rate' | 'given'>
+
+const NOTHING: Overlay = {
+  baseUrl: undefined,
+  id: undefined,
+  token: undefined,
+  tokenFile: undefined,
+  rate: undefined,
+  given: [],
+}
+
+interface OneAccount extends AccountsRequest {
+  readonly account: FileAccount
+  readonly overlay: Overlay
+  readonly index: number
+  readonly inFile: boolean
+}
+
+type Say = (where: string, text: string) => void
+
+const resolveAccount = (one: OneAccount, say: Say): readonly AccountSettings[] => {
+  const { account, overlay, file } = one
+  const baseUrl = overlay.baseUrl ?? account.base_url
+  const id = overlay.id ?? account.id
+  if (baseUrl === undefined) sayMissing(one, 'base_url', ['FIELDWORK_SYNC_BASE_URL'], say)
+  if (id === undefined) sayMissing(one, 'id', ['FIELDWORK_SYNC_API_ID'], say)
+  if (baseUrl !== undefined && isPlainRemote(baseUrl) && !file.settings.allow_insecure_http) {
+    const inFile = overlay.baseUrl === undefined
+    const where = inFile ? file.where(pathOf(one, 'base_url')) : 'FIELDWORK_SYNC_BASE_URL'
+    const what = inFile ? `accounts[${one.index}].base_url would` : 'would'
+    say(
+      where,
+      `${what} send the token over plain http to another host; use https, or set allow_insecure_http: true in the settings file`,
+    )
+  }
+  const token = resolveToken(one, say)
+  if (baseUrl === undefined || id === undefined || token === undefined) return []
+  const { requests, per } = account.rate_limit
+  return [{ name: account.name, baseUrl, id, token, rate: overlay.rate ?? { requests, perMs: per } }]
+}
+
+const TOKEN_VARIABLES = ['FIELDWORK_SYNC_API_TOKEN', 'FIELDWORK_SYNC_API_TOKEN_FILE'] as const
+
+const resolveToken = (one: OneAccount, say: Say): Secret | undefined => {
+  const { account, overlay, file, filePath, workingDirectory } = one
+  if (TOKEN_VARIABLES.every((name) => overlay.given.includes(name))) {
+    say(TOKEN_VARIABLES[1], `is set beside ${TOKEN_VARIABLES[0]}; unset one of them`)
+    return undefined
+  }
+  if (account.token !== undefined && account.token_file !== undefined) {
+    say(
+      file.where(pathOf(one, 'token_file')),
+      `accounts[${one.index}] has token and token_file; remove one of them`,
+    )
+    return undefined
+  }
+  if (overlay.token !== undefined) return overlay.token
+  if (overlay.tokenFile !== undefined) {
+    return tokenFrom(one, resolve(workingDirectory, overlay.tokenFile), TOKEN_VARIABLES[1], say)
+  }
+  if (TOKEN_VARIABLES.some((name) => overlay.given.includes(name))) return undefined
+  if (account.token !== undefined) return account.token
+  if (account.token_file !== undefined) {
+    const path = resolve(filePath === null ? workingDirectory : dirname(filePath), account.token_file)
+    return tokenFrom(one, path, file.where(pathOf(one, 'token_file')), say)
+  }
+  if (!file.isBroken(pathOf(one, 'token_file'))) sayMissing(one, 'token', TOKEN_VARIABLES, say)
+  return undefined
+}
+
+const tokenFrom = (one: OneAccount, path: string, where: string, say: Say): Secret | undefined => {
+  const text = readText(one.readFile, path)
+  const token = text.ok ? readToken(text.value.replace(/[\r\n]+$/, '')) : text
+  if (token.ok) return token.value
+  // Who puts the token itself where its file belongs must not read it in a log: what cannot be read is not named.
+  say(
+    where,
+    text.ok ? `the token file ${path} ${token.problem}` : `the token file that it names ${token.problem}`,
+  )
+  return undefined
+}
+
+const pathOf = (one: OneAccount, key: keyof FileAccount): Path => ['accounts', one.index, key]
+
+/** Says that a value is nowhere, unless it is there and wrong, which was said already. */
+const sayMissing = (
+  one: OneAccount,
+  key: 'base_url' | 'id' | 'token',
+  variables: readonly (typeof ACCOUNT_VARIABLES)[number][],
+  say: Say,
+): void => {
+  const said =
+    variables.some((name) => one.overlay.given.includes(name)) || one.file.isBroken(pathOf(one, key))
+  if (said) return
+  if (one.inFile) {
+    const missing = key === 'token' ? 'token or token_file' : key
+    say(one.file.where(['accounts', one.index]), `accounts[${one.index}] has no ${missing}; add it`)
+  } else {
+    say(variables.join(' or '), 'is not set; it is needed where no settings file has it')
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * The settings file: every key with its reader, default and meaning, declared once. The reference in the README,
+ * the suggestions for unknown keys and the test of the example file are all derived from this schema.
+ */
+import { z } from 'zod'
+import { readAccountName, readBaseUrl, readId, readToken } from './credentials.js'
+import {
+  durationFrom,
+  listOf,
+  oneOf,
+  type Reader,
+  readBoolean,
+  readPath,
+  readRatePer,
+  readRateRequests,
+  wholeNumberFrom,
+} from './readers.js'
+import { CONTRACTS, PUBLISH_FORMATS } from './settings.js'
+
+/** One key. `valueType` and `meaning` are what the reference says about it. */
+const key = <T>(valueType: string, read: Reader<T>, meaning: string) =>
+  z
+    .unknown()
+    .transform((value, context): T => {
+      const outcome = read(value)
+      if (outcome.ok) return outcome.value
+      context.issues.push({ code: 'custom', message: outcome.problem, input: value })
+      return z.NEVER
+    })
+    .meta({ valueType, description: meaning })
+
+const duration = (min: string, max: string, meaning: string) =>
+  key(`duration, ${min} to ${max}`, durationFrom(min, max), meaning)
+
+const wholeNumber = (min: number, max: number, meaning: string) =>
+  key(`whole number, ${min} to ${max}`, wholeNumberFrom(min, max), meaning)
+
+const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys' ? undefined : 'must hold keys of its own, each on a line of its own',
+  })
+
+const MIB = 1_048_576
+const ACCOUNTS_MAX = 100
+
+const account = section({
+  name: key(
+    '1 to 64 of A-Z a-z 0-9 _ -',
+    readAccountName,
+    'Stands in the column `account` of every table; unique. Keep it: rows of another name are rows of another account',
+  ).prefault('default'),
+  base_url: key('URL', readBaseUrl, 'Address of the API, ends with `/api/v1`').optional(),
+  id: key('whole number', readId, 'Identifier of the account, sent as `Authorization-ID`').optional(),
+  token: key(
+    'text',
+    readToken,
+    'Secret token, sent as `Authorization-Token`. Take it from the environment, or use `token_file`',
+  ).optional(),
+  token_file: key(
+    'path',
+    readPath,
+    "File that holds the token instead; relative to the settings file's directory",
+  ).optional(),
+  rate_limit: section({
+    requests: key(
+      'whole number, 1 to 10000',
+      readRateRequests,
+      'Requests allowed in any window of `per`; support can raise it',
+    ).prefault(60),
+    per: key('duration, 100ms to 1h', readRatePer, 'Length of that window').prefault('60s'),
+  }).prefault({}),
+})
+
+export const fileSchema = section({
+  accounts: z
+    .array(account, { error: 'must be a list of accounts, each beginning with "- "' })
+    .max(ACCOUNTS_MAX, `must hold at most ${ACCOUNTS_MAX} accounts`)
+    .prefault([]),
+  allow_insecure_http: key(
+    'true or false',
+    readBoolean,
+    'Allow a token to be sent over plain http to another host than this one',
+  ).prefault(false),
+  warehouse: section({
+    directory: key(
+      'path',
+      readPath,
+      'Directory of the warehouse; relative to the directory the command is started in',
+    ).prefault('warehouse'),
+  }).prefault({}),
+  publish: key(
+    `list of ${PUBLISH_FORMATS.join(', ')}`,
+    listOf(...PUBLISH_FORMATS),
+    'What is published for readers at the end of a run',
+  ).prefault(['duckdb']),
+  contract: key(
+    CONTRACTS.join(' or '),
+    oneOf(...CONTRACTS),
+    'Unknown fields and values of the API: `evolve` stores and reports them, `freeze` also ends the run with exit 5',
+  ).prefault('evolve'),
+  discover: section({
+    overlap: duration(
+      '0s',
+      '1d',
+      "How far behind the server's clock the next listing starts; the surveys in between are read twice",
+    ).prefault('5m'),
+    full_listing_every: duration(
+      '0s',
+      '365d',
+      'All surveys are listed when the last full listing is older than this, which finds the ones that are gone',
+    ).prefault('7d'),
+  }).prefault({}),
+  refresh: section({
+    settle_for: duration(
+      '0s',
+      '365d',
+      'A complete survey is still refreshed for this long after its last modification',
+    ).prefault('7d'),
+    max_age: duration(
+      '0s',
+      '3650d',
+      'Every survey but drafts and demos is refreshed at least this often',
+    ).prefault('30d'),
+    skip_unchanged: key(
+      'true or false',
+      readBoolean,
+      "Skip the requests per sample source when the sources and the survey's progress equal what is stored",
+    ).prefault(true),
+    recheck_unchanged_after: duration(
+      '0s',
+      '365d',
+      'Read the progress of every source all the same when that was last done longer ago than this',
+    ).prefault('7d'),
+  }).prefault({}),
+  limits: section({
+    request_timeout: duration('100ms', '10m', 'How long one request may take').prefault('30s'),
+    attempts: wholeNumber(
+      1,
+      20,
+      'Attempts a request before it counts as failed; answers 429 are not counted',
+    ).prefault(6),
+    backoff_base: duration('1ms', '1m', 'Longest wait before the first retry; it doubles with each').prefault(
+      '500ms',
+    ),
+    backoff_max: duration('1ms', '1h', 'Longest wait before any retry; at least `backoff_base`').prefault(
+      '60s',
+    ),
+    response_bytes_max: wholeNumber(1_024, 256 * MIB, 'Largest answer that is read, bytes').prefault(
+      32 * MIB,
+    ),
+    rejected_rows_max: wholeNumber(
+      0,
+      1_000_000_000,
+      'More rejected rows than this in a run end it with exit 5; all good rows are kept',
+    ).prefault(0),
+    consecutive_failures_max: wholeNumber(
+      1,
+      1_000,
+      'A run stops when this many surveys in a row failed',
+    ).prefault(5),
+  }).prefault({}),
+})
+
+export type FileSettings = z.output<typeof fileSchema>
+export type FileAccount = FileSettings['accounts'][number]

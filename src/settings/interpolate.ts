@@ -1,0 +1,35 @@
+/**
+ * `${NAME}` in a value of the settings file is the environment variable NAME; `$${` is a plain `${`. It works on
+ * values that YAML has already taken apart, so nothing in a variable can change the structure of the file.
+ */
+import { bad, good, type Read } from './readers.js'
+
+/** Environment variables by name; `undefined` is the same as not there. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+const PLACE = /\$\$\{|\$\{([^}]*)(\})?/g
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+/** Whether `text` takes anything from the environment. */
+export const isInterpolated = (text: string): boolean => text.replaceAll(`$\${`, '').includes(`\${`)
+
+export const interpolate = (text: string, env: Environment): Read<string> => {
+  const problems: string[] = []
+  const value = text.replaceAll(PLACE, (place: string, name: string | undefined, end: string | undefined) => {
+    if (place === `$\${`) return `\${`
+    if (end === undefined || name === undefined || !NAME.test(name)) {
+      problems.push(
+        `has a \${ without the name of an environment variable and a }; write $\${ for a plain \${`,
+      )
+      return ''
+    }
+    const found = env[name]
+    if (found === undefined) {
+      problems.push(
+        `needs the environment variable ${name}, which is not set; set it, or write $\${ for a plain \${`,
+      )
+    }
+    return found ?? ''
+  })
+  return problems.length === 0 ? good(value) : bad([...new Set(problems)].join('; '))
+}

@@ -1,0 +1,172 @@
+/**
+ * The settings of a command, from file, environment and flags; later wins. Whatever is wrong in any of them is
+ * reported together, before anything is requested or written.
+ */
+import { resolve } from 'node:path'
+import { createRedactor, Secret } from '../base/secret.js'
+import { resolveAccounts } from './accounts.js'
+import { readEnvironment } from './environment.js'
+import { type Flags, readFlags } from './flags.js'
+import type { Environment } from './interpolate.js'
+import { type Outcome, type Problem, SettingsError } from './problems.js'
+import { PUBLISH_FORMATS, type PublishFormat, type Settings } from './settings.js'
+import { absentSettingsFile, readSettingsFile, type SettingsFile } from './settings-file.js'
+import { type ReadFile, readFileAsText, readText } from './text-file.js'
+
+export interface SettingsRequest {
+  readonly env: Environment
+  readonly flags: Flags
+  /** The formats that this version can publish; all of them unless said. */
+  readonly publishable?: readonly PublishFormat[]
+  /** False for commands that need the warehouse only: accounts and their tokens are not even looked at. */
+  readonly requireAccounts?: boolean
+  readonly readFile?: ReadFile
+  /** What relative paths of flags and environment start from; the process's own unless said. */
+  readonly workingDirectory?: string
+}
+
+/** Throws a `SettingsError` that names every problem. */
+export const loadSettings = (request: SettingsRequest): Settings => {
+  const { env, requireAccounts: withAccounts = true, readFile = readFileAsText } = request
+  const workingDirectory = request.workingDirectory ?? process.cwd()
+  const environment = readEnvironment(env, withAccounts)
+  const flags = readFlags(request.flags)
+  const name = flags.values.config ?? environment.values.config
+  const settingsFile = name === undefined ? null : resolve(workingDirectory, name)
+  const file =
+    name === undefined || settingsFile === null
+      ? { values: absentSettingsFile(), problems: [] }
+      : openSettingsFile({ name, path: settingsFile, env, withAccounts, readFile })
+  const accounts = withAccounts
+    ? resolveAccounts({
+        file: file.values,
+        filePath: settingsFile,
+        environment: environment.values,
+        readFile,
+        workingDirectory,
+      })
+    : { values: [], problems: [] }
+  const { settings } = file.values
+  const publish = flags.values.publish ?? settings.publish
+  const publishSource = flags.values.publish === undefined ? file.values.where(['publish']) : '--publish'
+  const problems = [
+    ...file.problems,
+    ...environment.problems,
+    ...flags.problems,
+    ...accounts.problems,
+    ...unpublishable(publish, request.publishable ?? PUBLISH_FORMATS, publishSource),
+    ...backoffOrder(file.values),
+  ]
+  if (problems.length > 0) {
+    throw new SettingsError(withoutSecrets(problems, env.FIELDWORK_SYNC_API_TOKEN, accounts.values))
+  }
+  const directory = flags.values.warehouse ?? environment.values.warehouse ?? settings.warehouse.directory
+  return deepFrozen({
+    accounts: accounts.values,
+    warehouseDirectory: resolve(workingDirectory, directory),
+    publish,
+    contract: settings.contract,
+    ...rulesOf(settings),
+    logLevel: flags.values.logLevel ?? environment.values.logLevel ?? 'info',
+    budget: {
+      requestsMax: flags.values.maxRequests ?? null,
+      durationMsMax: flags.values.maxDurationMs ?? null,
+    },
+    full: request.flags.full ?? false,
+    json: request.flags.json ?? false,
+    settingsFile,
+  })
+}
+
+interface OpenRequest {
+  readonly name: string
+  readonly path: string
+  readonly env: Environment
+  readonly withAccounts: boolean
+  readonly readFile: ReadFile
+}
+
+const openSettingsFile = ({
+  name,
+  path,
+  env,
+  withAccounts,
+  readFile,
+}: OpenRequest): Outcome<SettingsFile> => {
+  const text = readText(readFile, path)
+  if (text.ok) return readSettingsFile({ text: text.value, name, env, withAccounts })
+  const problem = `the settings file ${text.problem}; see --config and FIELDWORK_SYNC_CONFIG`
+  return {
+    values: { ...absentSettingsFile(), isBroken: () => true },
+    problems: [{ where: name, text: problem }],
+  }
+}
+
+const rulesOf = ({
+  discover,
+  refresh,
+  limits,
+}: SettingsFile['settings']): Pick<Settings, 'discover' | 'refresh' | 'limits'> => ({
+  discover: { overlapMs: discover.overlap, fullListingEveryMs: discover.full_listing_every },
+  refresh: {
+    settleForMs: refresh.settle_for,
+    maxAgeMs: refresh.max_age,
+    skipUnchanged: refresh.skip_unchanged,
+    recheckUnchangedAfterMs: refresh.recheck_unchanged_after,
+  },
+  limits: {
+    requestTimeoutMs: limits.request_timeout,
+    attemptsMax: limits.attempts,
+    backoffBaseMs: limits.backoff_base,
+    backoffMaxMs: limits.backoff_max,
+    responseBytesMax: limits.response_bytes_max,
+    rejectedRowsMax: limits.rejected_rows_max,
+    consecutiveFailuresMax: limits.consecutive_failures_max,
+  },
+})
+
+const unpublishable = (
+  wanted: readonly PublishFormat[],
+  publishable: readonly PublishFormat[],
+  where: string,
+): readonly Problem[] =>
+  wanted
+    .filter((format) => !publishable.includes(format))
+    .map((format) => ({
+      where,
+      text: `${format} publishing is not in this version; use ${publishable.join(', ')}`,
+    }))
+
+const backoffOrder = (file: SettingsFile): readonly Problem[] => {
+  const { backoff_base: base, backoff_max: max } = file.settings.limits
+  const [basePath, maxPath] = [
+    ['limits', 'backoff_base'],
+    ['limits', 'backoff_max'],
+  ]
+  if (base <= max || file.isBroken(basePath) || file.isBroken(maxPath)) return []
+  return [
+    { where: file.where(maxPath), text: 'limits.backoff_max must not be less than limits.backoff_base' },
+  ]
+}
+
+/** Shorter ones are no tokens, and taking them out would leave holes in the sentences. */
+const REDACTED_LENGTH_MIN = 8
+
+/** No reader quotes a credential; this is for one that stands where no credential belongs. */
+const withoutSecrets = (
+  problems: readonly Problem[],
+  environmentToken: string | undefined,
+  accounts: Settings['accounts'],
+): readonly Problem[] => {
+  const secrets = [new Secret(environmentToken ?? ''), ...accounts.map(({ token }) => token)]
+  const redact = createRedactor(secrets.filter((secret) => secret.reveal().length >= REDACTED_LENGTH_MIN))
+  return problems.map(({ where, text }) => ({ where: redact(where), text: redact(text) }))
+}
+
+const deepFrozen = <T>(value: T): T => {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const part of Object.values(value)) deepFrozen(part)
+  }
+  return value
+}

@@ -1,0 +1,87 @@
+/**
+ * One reader a kind of value. File, environment and flags hand over text or what YAML made of it; a reader says
+ * what it is or why it cannot be. The same reader serves all three, so a bound or a sentence exists once.
+ */
+import { DURATION_FORM, parseDuration, parseRate, type Rate } from './duration.js'
+
+/** `problem` is put behind the name of the setting: "must be …". It never quotes the value. */
+export type Read<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: string }
+
+export type Reader<T> = (value: unknown) => Read<T>
+
+export const good = <T>(value: T): Read<T> => ({ ok: true, value })
+export const bad = (problem: string): Read<never> => ({ ok: false, problem })
+
+/** A duration in milliseconds, `min` and `max` inclusive and written as durations. */
+export const durationFrom = (min: string, max: string): Reader<number> => {
+  const [minMs, maxMs] = [parseDuration(min), parseDuration(max)]
+  if (minMs === null || maxMs === null) throw new TypeError(`${min} or ${max} is not a duration`)
+  return (value) => {
+    const durationMs = typeof value === 'string' ? parseDuration(value) : null
+    if (durationMs === null) return bad(`must be ${DURATION_FORM}`)
+    return durationMs < minMs || durationMs > maxMs ? bad(`must be from ${min} to ${max}`) : good(durationMs)
+  }
+}
+
+/** A whole number, bounds inclusive. Text is taken too: the environment has nothing else. */
+export const wholeNumberFrom =
+  (min: number, max: number): Reader<number> =>
+  (value) => {
+    const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
+    return typeof number === 'number' && Number.isSafeInteger(number) && number >= min && number <= max
+      ? good(number)
+      : bad(`must be a whole number from ${min} to ${max}`)
+  }
+
+export const readBoolean: Reader<boolean> = (value) => {
+  if (value === true || value === 'true') return good(true)
+  if (value === false || value === 'false') return good(false)
+  return bad('must be true or false')
+}
+
+export const oneOf =
+  <T extends string>(...choices: readonly T[]): Reader<T> =>
+  (value) => {
+    const choice = choices.find((candidate) => candidate === value)
+    return choice === undefined ? bad(`must be one of ${choices.join(', ')}`) : good(choice)
+  }
+
+/** A list of different choices, at least one: a YAML list, or text with commas. */
+export const listOf = <T extends string>(...choices: readonly T[]): Reader<readonly T[]> => {
+  const readOne = oneOf(...choices)
+  return (value) => {
+    const items: readonly unknown[] =
+      typeof value === 'string'
+        ? value.split(',').map((item) => item.trim())
+        : Array.isArray(value)
+          ? value
+          : []
+    const read = items.map(readOne)
+    const chosen = read.flatMap((item) => (item.ok ? [item.value] : []))
+    return chosen.length === 0 || chosen.length < read.length || new Set(chosen).size < chosen.length
+      ? bad(`must be a list of ${choices.join(', ')}: at least one, none twice`)
+      : good(chosen)
+  }
+}
+
+/** A path of a file or directory, as it was written. */
+export const readPath: Reader<string> = (value) =>
+  typeof value === 'string' && value.trim() !== '' && !value.includes('\0')
+    ? good(value)
+    : bad('must be a path, as text')
+
+/** Bounds of a rate, in one place for the file's `rate_limit` and the environment's `60/60s`. */
+export const readRateRequests = wholeNumberFrom(1, 10_000)
+export const readRatePer = durationFrom('100ms', '1h')
+
+export const readRate: Reader<Rate> = (value) => {
+  const rate = typeof value === 'string' ? parseRate(value) : null
+  if (rate === null) return bad('must be requests per duration, such as 60/60s')
+  const requests = readRateRequests(rate.requests)
+  if (!requests.ok) return bad(`must allow from 1 to 10000 requests, such as 60/60s`)
+  return rate.perMs < 100 || rate.perMs > 3_600_000
+    ? bad('must be per a duration from 100ms to 1h, such as 60/60s')
+    : good(rate)
+}

@@ -1,0 +1,53 @@
+/** What the command runs on, once file, environment and flags have been read: plain, typed, frozen. */
+import type { Secret } from '../base/secret.js'
+import type { Budget, DiscoverRules, RefreshRules } from '../model/run.js'
+import type { Rate } from './duration.js'
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+type LogLevel = (typeof LOG_LEVELS)[number]
+
+export const PUBLISH_FORMATS = ['duckdb', 'parquet'] as const
+export type PublishFormat = (typeof PUBLISH_FORMATS)[number]
+
+export const CONTRACTS = ['evolve', 'freeze'] as const
+/** Whether drift of the API's answers is only reported (evolve) or ends in exit 5 (freeze). */
+type Contract = (typeof CONTRACTS)[number]
+
+export interface AccountSettings {
+  readonly name: string
+  /** Ends with `/api/v1`, no slash behind it. */
+  readonly baseUrl: string
+  readonly id: number
+  readonly token: Secret
+  readonly rate: Rate
+}
+
+interface Limits {
+  readonly requestTimeoutMs: number
+  readonly attemptsMax: number
+  readonly backoffBaseMs: number
+  readonly backoffMaxMs: number
+  readonly responseBytesMax: number
+  readonly rejectedRowsMax: number
+  readonly consecutiveFailuresMax: number
+}
+
+export interface Settings {
+  /** At least one, unless the command said that it needs none: then always empty. */
+  readonly accounts: readonly AccountSettings[]
+  /** Absolute path. */
+  readonly warehouseDirectory: string
+  readonly publish: readonly PublishFormat[]
+  readonly contract: Contract
+  readonly discover: DiscoverRules
+  readonly refresh: RefreshRules
+  readonly limits: Limits
+  readonly logLevel: LogLevel
+  readonly budget: Budget
+  /** `--full`: list all surveys, whatever the cursor says. */
+  readonly full: boolean
+  /** `--json`: stdout is one JSON document. */
+  readonly json: boolean
+  /** Absolute path of the settings file that was read; null when there was none. */
+  readonly settingsFile: string | null
+}

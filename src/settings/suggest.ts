@@ -1,0 +1,37 @@
+/** "Did you mean": the known key that is nearest to an unknown one. */
+
+const DISTANCE_MAX = 3
+
+/** The candidate with the fewest edits from `word`; null when none is near enough to be a slip. */
+export const nearest = (word: string, candidates: readonly string[]): string | null => {
+  const limit = Math.min(DISTANCE_MAX, Math.ceil(word.length / 3))
+  const [best] = candidates
+    .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate) }))
+    .filter(({ distance }) => distance <= limit)
+    .sort((a, b) => a.distance - b.distance)
+  return best?.candidate ?? null
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
+export const editDistance = (a: string, b: string): number => {
+  let before: number[] = []
+  let above = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= a.length; row += 1) {
+    const current = [row]
+    for (let column = 1; column <= b.length; column += 1) {
+      const same = a[row - 1] === b[column - 1]
+      const swapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
+      current[column] = Math.min(
+        at(above, column) + 1,
+        at(current, column - 1) + 1,
+        at(above, column - 1) + (same ? 0 : 1),
+        swapped ? at(before, column - 2) + 1 : Number.POSITIVE_INFINITY,
+      )
+    }
+    before = above
+    above = current
+  }
+  return at(above, b.length)
+}
+
+const at = (row: readonly number[], column: number): number => row[column] ?? Number.POSITIVE_INFINITY

@@ -1,0 +1,29 @@
+/** Reading the settings file and token files: small text files, whose absence is a problem of the settings. */
+import { readFileSync } from 'node:fs'
+import { bad, good, type Read } from './readers.js'
+
+/** Reads a whole text file, or throws an error with Node's `code`. */
+export type ReadFile = (path: string) => string
+
+export const readFileAsText: ReadFile = (path) => readFileSync(path, 'utf8')
+
+const CHARACTERS_MAX = 1_048_576
+
+/** The text of `path`, or why it cannot be had, put behind the name of the file. */
+export const readText = (readFile: ReadFile, path: string): Read<string> => {
+  try {
+    const text = readFile(path)
+    return text.length <= CHARACTERS_MAX ? good(text) : bad('is larger than 1 MiB; is it the right file?')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
+    return bad(REASONS[code] ?? `cannot be read (${code})`)
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  ENOTDIR: 'does not exist',
+  EISDIR: 'is a directory, not a file',
+  EACCES: 'cannot be read: permission denied',
+  EPERM: 'cannot be read: permission denied',
+}

@@ -1,0 +1,103 @@
+/**
+ * A settings file as a tree of plain values that knows on which line each of them stands, so that every problem
+ * can be pointed at. A key without a value (all its children commented out, say) counts as left out.
+ */
+import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLError } from 'yaml'
+import { type Environment, interpolate, isInterpolated } from './interpolate.js'
+
+export type Tree = string | number | boolean | undefined | readonly Tree[] | { readonly [key: string]: Tree }
+export type Path = readonly (string | number)[]
+
+export interface YamlTree {
+  readonly tree: Tree
+  /** Line of the key (or list item) at `path` or of its nearest parent, from 1. */
+  lineOf(path: Path): number
+  /** Whether the value came, in part, from the environment, and so must not be quoted. */
+  isFromEnvironment(path: Path): boolean
+  readonly problems: readonly YamlProblem[]
+}
+
+export interface YamlProblem {
+  readonly line: number
+  /** Empty when the file as a whole cannot be read. */
+  readonly path: Path
+  readonly text: string
+}
+
+const NODES_MAX = 2_000
+const DEPTH_MAX = 16
+
+/** `accounts[0].base_url` */
+export const pathText = (path: Path): string =>
+  path
+    .map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`))
+    .join('')
+
+export const readYaml = (text: string, env: Environment): YamlTree => {
+  const lineCounter = new LineCounter()
+  const document = parseDocument(text, { lineCounter, prettyErrors: false, logLevel: 'error' })
+  const lines = new Map<string, number>()
+  const fromEnvironment = new Set<string>()
+  const problems: YamlProblem[] = document.errors.map((error) => ({
+    line: lineCounter.linePos(error.pos[0]).line,
+    path: [],
+    text: `is not valid YAML here: ${withoutContent(error)}`,
+  }))
+  const lineOf = (path: Path): number =>
+    lines.get(pathText(path)) ?? (path.length === 0 ? 1 : lineOf(path.slice(0, -1)))
+  let nodes = 0
+
+  const scalar = (value: unknown, path: Path): Tree => {
+    if (typeof value === 'number' || typeof value === 'boolean') return value
+    if (typeof value !== 'string') return undefined
+    if (isInterpolated(value)) fromEnvironment.add(pathText(path))
+    const read = interpolate(value, env)
+    if (read.ok) return read.value
+    problems.push({ line: lineOf(path), path, text: `${pathText(path)} ${read.problem}` })
+    return undefined
+  }
+
+  const walk = (node: unknown, path: Path): Tree => {
+    nodes += 1
+    if (nodes > NODES_MAX || path.length > DEPTH_MAX) throw new TooLarge()
+    if (isAlias(node)) return walk(node.resolve(document), path)
+    if (isScalar(node)) return scalar(node.value, path)
+    const note = (at: Path, of: Node | null) => {
+      const offset = of?.range?.[0]
+      if (offset !== undefined) lines.set(pathText(at), lineCounter.linePos(offset).line)
+      return at
+    }
+    if (isSeq<Node>(node)) {
+      return node.items.map((item, index) => walk(item, note([...path, index], item)))
+    }
+    if (!isMap<Node, Node | null>(node)) return undefined
+    return Object.fromEntries(
+      node.items.map(({ key, value }) => {
+        const name = isScalar(key) ? String(key.value) : '?'
+        return [name, walk(value, note([...path, name], key))]
+      }),
+    )
+  }
+
+  const tree = problems.length === 0 ? boundedly(() => walk(document.contents, []), problems) : undefined
+  return { tree, lineOf, isFromEnvironment: (path) => fromEnvironment.has(pathText(path)), problems }
+}
+
+/** An alias may stand for its own parent, and a small file for a million values. */
+const boundedly = (walk: () => Tree, problems: YamlProblem[]): Tree => {
+  try {
+    return walk()
+  } catch (error) {
+    if (!(error instanceof TooLarge)) throw error
+    problems.push({ line: 1, path: [], text: TOO_LARGE })
+    return undefined
+  }
+}
+
+class TooLarge extends Error {}
+
+const TOO_LARGE = `has more than ${NODES_MAX} values or ${DEPTH_MAX} levels, aliases counted; that is not a settings file`
+
+/** YAML's complaint without the piece of the file it quotes: that may be a token. */
+const withoutContent = (error: YAMLError): string =>
+  (/^[^:"\\]*/.exec(error.message)?.[0] ?? error.code).trim()

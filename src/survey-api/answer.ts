@@ -1,0 +1,113 @@
+/**
+ * What surrounds the rows of an answer (API document, "Endpoints" and "Pagination object"). Strict where rows
+ * would be lost in silence otherwise: a list whose `next_page` is left out would end there and look complete.
+ */
+import { toUSVString } from 'node:util'
+import type { z } from 'zod'
+import type { Clock } from '../base/clock.js'
+import type { JsonAnswer } from '../http/client.js'
+import { instantFromMs } from '../model/instant.js'
+import type { Answer, Drift, Pagination } from '../model/survey-source.js'
+import { unknownFieldDrift } from './decode.js'
+import { UnusableAnswerError } from './errors.js'
+import { elementTexts, memberTexts } from './json-text.js'
+import { problemOf } from './problem.js'
+import { array, count, integer, object, orNull } from './wire.js'
+
+const paginationShape = {
+  current_page: integer,
+  next_page: integer.nullable(),
+  prev_page: orNull(integer),
+  total_pages: count,
+  total_count: count,
+} satisfies { [Name in keyof Pagination]: z.ZodType<Pagination[Name]> }
+
+const pagination = object(paginationShape)
+
+/** The list answers by the name of their array. */
+const LISTS = {
+  surveys: { schema: object({ surveys: array, pagination }), resource: 'survey' },
+  sample_sources: { schema: object({ sample_sources: array, pagination }), resource: 'sample_source' },
+} as const
+
+const progressSchema = object({})
+
+export interface ListEnvelope {
+  /** The JSON texts of the rows, in order. */
+  readonly rows: readonly string[]
+  readonly pagination: Pagination
+  readonly drift: readonly Drift[]
+}
+
+/**
+ * Opens a list answer (endpoints 1 and 2). Throws `UnusableAnswerError`. Unknown fields beside the rows are
+ * told as drift `answer.<field>` and `answer.pagination.<field>`; there is no row to store them with.
+ */
+export const openList = (
+  answer: JsonAnswer,
+  list: { name: keyof typeof LISTS; path: string; page: number },
+): ListEnvelope => {
+  const refuse = refusal(`GET ${list.path} (page ${list.page})`)
+  const { schema, resource } = LISTS[list.name]
+  const parsed = schema.safeParse(answer.body)
+  if (!parsed.success) throw refuse(problemOf(parsed.error, answer.text))
+  const contradiction = contradictionIn(parsed.data.pagination, list.page)
+  if (contradiction !== null) throw refuse(contradiction)
+  const members = memberTexts(answer.text)
+  return {
+    rows: elementTexts(members.get(list.name) ?? '[]'),
+    pagination: parsed.data.pagination,
+    drift: unknownFieldDrift(resource, [
+      ...strangers(members, [list.name, 'pagination'], 'answer.'),
+      ...strangers(
+        memberTexts(members.get('pagination') ?? '{}'),
+        Object.keys(paginationShape),
+        'answer.pagination.',
+      ),
+    ]),
+  }
+}
+
+/** Opens a progress answer (endpoint 3): the JSON text of `fieldwork_progress`. Throws `UnusableAnswerError`. */
+export const openProgress = (
+  answer: JsonAnswer,
+  where: string,
+): { readonly row: string; readonly drift: readonly Drift[] } => {
+  const refuse = refusal(`GET ${where}`)
+  const parsed = progressSchema.safeParse(answer.body)
+  if (!parsed.success) throw refuse(problemOf(parsed.error, answer.text))
+  const members = memberTexts(answer.text)
+  const row = members.get('fieldwork_progress')
+  if (row === undefined) throw refuse('fieldwork_progress: is missing')
+  return {
+    row,
+    drift: unknownFieldDrift('fieldwork_progress', strangers(members, ['fieldwork_progress'], 'answer.')),
+  }
+}
+
+/** When the answer was made: by the server's clock where it tells, by ours where it does not. */
+export const answerTimes = (answer: JsonAnswer, clock: Clock): Pick<Answer, 'readAt' | 'serverDate'> => {
+  const serverDate = answer.dateMs === null ? null : instantFromMs(answer.dateMs)
+  return { serverDate, readAt: serverDate ?? instantFromMs(clock.nowMs()) }
+}
+
+const refusal = (where: string) => (problem: string) => new UnusableAnswerError(where, problem)
+
+/** Why a well-typed pagination cannot be followed; null when it can. */
+const contradictionIn = (pagination: Pagination, page: number): string | null => {
+  const { current_page: current, next_page: next, total_pages: pages } = pagination
+  if (current !== page) return `pagination.current_page is ${current}, not the page asked for`
+  if (next === null) {
+    return current < pages ? `pagination.next_page is null on page ${current} of ${pages}` : null
+  }
+  if (next !== current + 1) return `pagination.next_page is ${next} on page ${current}`
+  return next > pages ? `pagination.next_page is ${next} of ${pages} pages` : null
+}
+
+/** Paths of the members that the API document does not list. */
+const strangers = (
+  members: ReadonlyMap<string, string>,
+  known: readonly string[],
+  prefix: string,
+): readonly string[] =>
+  [...members.keys()].filter((name) => !known.includes(name)).map((name) => `${prefix}${toUSVString(name)}`)

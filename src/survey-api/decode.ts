@@ -1,0 +1,68 @@
+/**
+ * From the JSON text of one row to a typed row, or to the reason why not (design §5, "Decoding"). Pure, and from
+ * text alone, so that a quarantined row can be decoded again after an upgrade exactly as it was the first time.
+ */
+import { z } from 'zod'
+import type { Drift } from '../model/survey-source.js'
+import { canonicalJson, depthOf, memberTexts, objectText, wellFormedJson } from './json-text.js'
+import { problemOf } from './problem.js'
+import { integer } from './wire.js'
+
+export type Decoded<Row> = DecodedRow<Row> | Undecodable
+
+export interface DecodedRow<Row> {
+  readonly ok: true
+  readonly row: Row
+  readonly drift: readonly Drift[]
+}
+
+export interface Undecodable {
+  readonly ok: false
+  /** `id` of the row, where that much could be read. */
+  readonly id: number | null
+  /** Fields and reasons, one line. */
+  readonly problem: string
+  /** The JSON text of the row, digit for digit; only lone surrogates are replaced. */
+  readonly raw: string
+}
+
+/** A deeper row is quarantined: nothing that reads it later must be able to overflow its stack. */
+export const ROW_DEPTH_MAX = 64
+
+/** Decodes `raw` by `schema`; `build` adds what a schema cannot see: unknown fields and values. */
+export const decodeRow = <Fields, Row>(
+  raw: string,
+  schema: z.ZodType<Fields>,
+  build: (fields: Fields, text: string) => Omit<DecodedRow<Row>, 'ok'>,
+): Decoded<Row> => {
+  const text = wellFormedJson(raw)
+  const value: unknown = JSON.parse(text)
+  const refuse = (problem: string): Undecodable => ({ ok: false, id: idOf(value), problem, raw: text })
+  if (depthOf(text) > ROW_DEPTH_MAX) return refuse(`nested deeper than ${ROW_DEPTH_MAX} levels`)
+  const parsed = schema.safeParse(value)
+  return parsed.success ? { ok: true, ...build(parsed.data, text) } : refuse(problemOf(parsed.error, text))
+}
+
+/** The members of an object that are not `known`, name to JSON text. */
+export const unknownMembers = (
+  text: string,
+  known: Readonly<Record<string, unknown>>,
+): ReadonlyMap<string, string> =>
+  new Map([...memberTexts(text)].filter(([name]) => !Object.hasOwn(known, name)))
+
+/** What `_extra` holds: unknown members as JSON text with sorted keys; null when there are none. */
+export const extraOf = (unknown: ReadonlyMap<string, string>): string | null =>
+  unknown.size === 0 ? null : canonicalJson(objectText(unknown))
+
+export const unknownFieldDrift = (resource: Drift['resource'], paths: Iterable<string>): readonly Drift[] =>
+  Array.from(paths, (path) => ({ resource, kind: 'unknown_field', path, value: null }))
+
+/** A drift event when `value` is none of the values of the enumeration that the API document lists. */
+export const unknownValueDrift = (
+  resource: Drift['resource'],
+  path: string,
+  value: string,
+  known: readonly string[],
+): readonly Drift[] => (known.includes(value) ? [] : [{ resource, kind: 'unknown_value', path, value }])
+
+const idOf = (value: unknown): number | null => z.object({ id: integer }).safeParse(value).data?.id ?? null

@@ -1,0 +1,112 @@
+/**
+ * JSON as text. `JSON.parse` rounds integers past 2^53, so whatever is kept as it came (a quarantined row, an
+ * unknown field) is cut out of the text of the answer instead of being printed again. Every function here takes
+ * text that `JSON.parse` accepts; none recurses into the text, since a hostile answer may nest a million deep.
+ * `lossless-json` was weighed against it: it recurses, and wraps every number of every row in an object.
+ */
+import { toUSVString } from 'node:util'
+
+/** The members of a JSON object, name to JSON text. Of a repeated name the last one counts, as in `JSON.parse`. */
+export const memberTexts = (text: string): ReadonlyMap<string, string> => {
+  const members = new Map<string, string>()
+  let at = skipFiller(text, skipFiller(text, 0) + 1)
+  while (text[at] === '"') {
+    const nameEnd = endOfString(text, at)
+    const start = skipFiller(text, nameEnd)
+    const end = endOfValue(text, start)
+    members.set(String(JSON.parse(text.slice(at, nameEnd))), text.slice(start, end))
+    at = skipFiller(text, end)
+  }
+  return members
+}
+
+/** The JSON texts of the elements of a JSON array, in order. */
+export const elementTexts = (text: string): readonly string[] => {
+  const elements: string[] = []
+  let at = skipFiller(text, skipFiller(text, 0) + 1)
+  while (at < text.length && text[at] !== ']') {
+    const end = endOfValue(text, at)
+    elements.push(text.slice(at, end))
+    at = skipFiller(text, end)
+  }
+  return elements
+}
+
+/** How deep objects and arrays are nested: 0 for a scalar, 1 for `{}`. */
+export const depthOf = (text: string): number => {
+  let depth = 0
+  let deepest = 0
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]
+    if (char === '"') at = endOfString(text, at) - 1
+    else if (char === '{' || char === '[') deepest = Math.max(deepest, ++depth)
+    else if (char === '}' || char === ']') depth--
+  }
+  return deepest
+}
+
+export const isObjectText = (text: string): boolean => text[skipFiller(text, 0)] === '{'
+
+/** Joins members into the text of one JSON object, in their order. */
+export const objectText = (members: Iterable<readonly [string, string]>): string =>
+  `{${Array.from(members, ([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`
+
+/**
+ * The same JSON with the names of every object sorted (by UTF-16 code unit), no white space and one way to
+ * escape: equal values give equal text. Numbers keep their digits. Recurses: bound `depthOf` first.
+ */
+export const canonicalJson = (text: string): string => {
+  const first = text[skipFiller(text, 0)]
+  if (first === '[') return `[${elementTexts(text).map(canonicalJson).join(',')}]`
+  if (first === '"') return JSON.stringify(JSON.parse(text))
+  if (first !== '{') return text.trim()
+  const members = [...memberTexts(text)].sort(([a], [b]) => (a < b ? -1 : 1))
+  return objectText(members.map(([name, value]) => [name, canonicalJson(value)]))
+}
+
+/**
+ * Replaces lone surrogates by U+FFFD. They are legal in JSON, as `"\ud800"`, but no UTF-8 text can hold one: DuckDB
+ * refuses them in a JSON column and replaces them in a VARCHAR one, where a row would then differ from itself
+ * each time it is read again. Everything else, `\u0000` included, stays as it is.
+ */
+export const wellFormedJson = (text: string): string =>
+  toUSVString(text).replace(ESCAPE, (found) => (LONE_SURROGATE.test(found) ? '\\ufffd' : found))
+
+const ESCAPE = /\\(?:u[dD][89abAB][\dA-Fa-f]{2}\\u[dD][c-fC-F][\dA-Fa-f]{2}|u[\dA-Fa-f]{4}|.)/g
+const LONE_SURROGATE = /^\\u[dD][89a-fA-F][\dA-Fa-f]{2}$/
+
+/** Past white space, commas and colons: in valid JSON none of them carries meaning of its own. */
+const skipFiller = (text: string, from: number): number => {
+  let at = from
+  while (' \t\n\r,:'.includes(text[at] ?? 'end')) at++
+  return at
+}
+
+/** The index after the string that opens at `start`. */
+const endOfString = (text: string, start: number): number => {
+  let at = start + 1
+  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1
+  return at + 1
+}
+
+/** The index after the value that begins at `start`. */
+const endOfValue = (text: string, start: number): number => {
+  let at = start
+  let depth = 0
+  do {
+    const char = text[at]
+    if (char === '"') at = endOfString(text, at) - 1
+    else if (char === '{' || char === '[') depth++
+    else if (char === '}' || char === ']') depth--
+    else if (depth === 0) return endOfWord(text, at)
+    at++
+  } while (depth > 0 && at < text.length)
+  return at
+}
+
+/** The index after the number, `true`, `false` or `null` that begins at `start`. */
+const endOfWord = (text: string, start: number): number => {
+  let at = start
+  while (at < text.length && !' \t\n\r,:]}'.includes(text[at] ?? '')) at++
+  return at
+}

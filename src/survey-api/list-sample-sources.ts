@@ -1,0 +1,34 @@
+/** Endpoint 2 of the API document, "List the sample sources of a survey". */
+import type { SampleSource } from '../model/fields.js'
+import type { Page, RequestContext } from '../model/survey-source.js'
+import { answerTimes, openList } from './answer.js'
+import { type Connection, getOfSurvey } from './endpoint.js'
+import { decodePage } from './page.js'
+import { decodeSampleSource } from './sample-source.js'
+
+/** One page of the sample sources of a survey. Throws `NotFoundError` when the survey is gone. */
+export const listSampleSources = async (
+  connection: Connection,
+  surveyId: number,
+  page: number,
+  context: RequestContext,
+): Promise<Page<SampleSource>> => {
+  const path = `/surveys/${surveyId}/sample_sources`
+  const query = [['page', String(page)]] as const
+  const answer = await getOfSurvey(connection, path, query, context, `survey ${surveyId}`)
+  const list = openList(answer, { name: 'sample_sources', path, page })
+  const decoded = decodePage(list.rows, decodeSampleSource, ({ id, problem, raw }) => ({
+    endpoint: 'sample_sources',
+    surveyId,
+    sampleSourceId: id,
+    rowId: id,
+    problem,
+    raw,
+  }))
+  return {
+    ...decoded,
+    drift: [...list.drift, ...decoded.drift],
+    pagination: list.pagination,
+    ...answerTimes(answer, connection.clock),
+  }
+}

@@ -1,0 +1,32 @@
+/** The rows of one list page: typed ones, and what went to quarantine instead. */
+import type { Drift, Rejection } from '../model/survey-source.js'
+import type { Decoded, Undecodable } from './decode.js'
+
+export interface DecodedPage<Row> {
+  readonly rows: readonly Row[]
+  readonly rejections: readonly Rejection[]
+  readonly drift: readonly Drift[]
+}
+
+/**
+ * Decodes every row of a page by itself, so that a bad one costs only itself. Where an id comes twice the last
+ * row wins and stands at its own place: a page never holds two rows with one key.
+ */
+export const decodePage = <Row extends { readonly id: number }>(
+  texts: readonly string[],
+  decode: (text: string) => Decoded<Row>,
+  reject: (row: Undecodable) => Rejection,
+): DecodedPage<Row> => {
+  const decoded = texts.map(decode)
+  const good = decoded.filter((one) => one.ok)
+  const rows = new Map<number, Row>()
+  for (const { row } of good) {
+    rows.delete(row.id)
+    rows.set(row.id, row)
+  }
+  return {
+    rows: [...rows.values()],
+    rejections: decoded.filter((one) => !one.ok).map(reject),
+    drift: good.flatMap((one) => one.drift),
+  }
+}

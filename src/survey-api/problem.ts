@@ -1,0 +1,35 @@
+/** Why JSON could not be typed, in one line for people: which fields, what was expected, what came. */
+import { toUSVString } from 'node:util'
+import type { z } from 'zod'
+import { memberTexts } from './json-text.js'
+
+/** Problems told at once; the rest is counted. */
+const PROBLEMS_TOLD_MAX = 3
+/** Characters of an offending value that a problem shows. */
+const EXCERPT_CHARS_MAX = 60
+
+/** `text` is the JSON that was checked: values are quoted from it, since parsing has rounded long integers. */
+export const problemOf = ({ issues }: z.ZodError, text: string): string => {
+  const told = issues.slice(0, PROBLEMS_TOLD_MAX).map(({ path, message }) => {
+    const names = path.map(String)
+    const found = textAt(text, names)
+    const reason = found === null ? 'is missing' : `${message}, got ${excerpt(found)}`
+    return names.length === 0 ? reason : `${names.join('.')}: ${reason}`
+  })
+  const untold = issues.length - told.length
+  return [...told, ...(untold > 0 ? [`and ${untold} more`] : [])].join('; ')
+}
+
+/** The JSON text at a path of member names; null where there is none. */
+const textAt = (text: string, path: readonly string[]): string | null => {
+  const [name, ...rest] = path
+  if (name === undefined) return text
+  const found = memberTexts(text).get(name)
+  return found === undefined ? null : textAt(found, rest)
+}
+
+/** The beginning of a value on one line, without characters that would steer a terminal. */
+const excerpt = (text: string): string => {
+  const line = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').trim()
+  return line.length <= EXCERPT_CHARS_MAX ? line : toUSVString(`${line.slice(0, EXCERPT_CHARS_MAX)}…`)
+}

@@ -1,0 +1,42 @@
+/** A sample source on the wire (API document, "Sample source"): one line a field, held to the row type by the compiler. */
+import type { SampleSource } from '../model/fields.js'
+import {
+  type Decoded,
+  decodeRow,
+  extraOf,
+  unknownFieldDrift,
+  unknownMembers,
+  unknownValueDrift,
+} from './decode.js'
+import { flag, integer, object, text, timestamp, type WireShape } from './wire.js'
+
+const shape = {
+  id: integer,
+  provider: text,
+  sample_size: integer,
+  country_code: text,
+  description: text,
+  name: text,
+  hashid: text,
+  panelist_id_required: flag,
+  created_at: timestamp,
+  updated_at: timestamp,
+} satisfies WireShape<SampleSource>
+
+const schema = object(shape)
+
+/** API document, "Sample source", `provider`. Another value is stored as it is, and told as drift. */
+const PROVIDERS = ['panel', 'client_sample', 'social_networks', 'data_import']
+
+/** Decodes the JSON text of one sample source. Never throws on text that is JSON. */
+export const decodeSampleSource = (raw: string): Decoded<SampleSource> =>
+  decodeRow(raw, schema, (fields, json) => {
+    const unknown = unknownMembers(json, shape)
+    return {
+      row: { ...fields, _extra: extraOf(unknown) },
+      drift: [
+        ...unknownFieldDrift('sample_source', unknown.keys()),
+        ...unknownValueDrift('sample_source', 'provider', fields.provider, PROVIDERS),
+      ],
+    }
+  })

@@ -1,0 +1,20 @@
+/** The port `SurveySource` over HTTP: the one place where the run's questions become requests. */
+import type { Clock } from '../base/clock.js'
+import type { HttpClient } from '../http/client.js'
+import type { SurveySource } from '../model/survey-source.js'
+import { listSampleSources } from './list-sample-sources.js'
+import { listSurveys } from './list-surveys.js'
+import { readProgress } from './read-progress.js'
+
+/** `clock` dates the answers of a server that sends no `Date`. Closing `http` is left to whoever opened it. */
+export const createSurveySource = (http: HttpClient, clock: Clock): SurveySource => {
+  const connection = Object.freeze({ http, clock })
+  return Object.freeze<SurveySource>({
+    listSurveys: (query, context) => listSurveys(connection, query, context),
+    listSampleSources: (surveyId, page, context) => listSampleSources(connection, surveyId, page, context),
+    readSurveyProgress: (surveyId, context) => readProgress(connection, surveyId, null, context),
+    readSampleSourceProgress: (surveyId, sampleSourceId, context) =>
+      readProgress(connection, surveyId, sampleSourceId, context),
+    usage: () => http.usage(),
+  })
+}

@@ -1,0 +1,55 @@
+/** A survey on the wire (API document, "Survey"): one line a field, held to the row type by the compiler. */
+import type { Survey } from '../model/fields.js'
+import {
+  type Decoded,
+  decodeRow,
+  extraOf,
+  unknownFieldDrift,
+  unknownMembers,
+  unknownValueDrift,
+} from './decode.js'
+import { integer, object, orNull, text, timestamp, type WireShape } from './wire.js'
+
+const shape = {
+  id: integer,
+  title: text,
+  created_at: timestamp,
+  updated_at: timestamp,
+  hashid: text,
+  project_id: orNull(text),
+  status: text,
+  owner_organization_id: integer,
+  transition_style: text,
+  respondent_questions_count: integer,
+  respondent_iterations_count: integer,
+} satisfies WireShape<Survey>
+
+const schema = object(shape)
+
+/** API document, "Survey status". Another value is stored as it is, and told as drift. */
+const STATUSES = [
+  'draft',
+  'pending',
+  'fieldwork',
+  'deviating_from_specs',
+  'data_processing',
+  'complete',
+  'user_demo',
+]
+
+/** API document, "Survey", `transition_style`. */
+const TRANSITION_STYLES = ['single_page', 'multiple_pages']
+
+/** Decodes the JSON text of one survey. Never throws on text that is JSON. */
+export const decodeSurvey = (raw: string): Decoded<Survey> =>
+  decodeRow(raw, schema, (fields, json) => {
+    const unknown = unknownMembers(json, shape)
+    return {
+      row: { ...fields, _extra: extraOf(unknown) },
+      drift: [
+        ...unknownFieldDrift('survey', unknown.keys()),
+        ...unknownValueDrift('survey', 'status', fields.status, STATUSES),
+        ...unknownValueDrift('survey', 'transition_style', fields.transition_style, TRANSITION_STYLES),
+      ],
+    }
+  })

@@ -1,0 +1,34 @@
+/** What a run is handed: it knows ports, a clock and a log, but no HTTP and no SQL. */
+import type { Clock } from '../base/clock.js'
+import type { Log } from '../base/log.js'
+import type { Budget, DiscoverRules, RefreshRules, RunObserver } from '../model/run.js'
+import type { SurveySource } from '../model/survey-source.js'
+import type { AccountWarehouse } from '../model/warehouse.js'
+
+export interface RunDependencies {
+  readonly source: SurveySource
+  readonly warehouse: AccountWarehouse
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: RunObserver
+  /** Aborts with a `StoppedError` that says why. */
+  readonly signal: AbortSignal
+  readonly rules: RunRules
+  readonly runId: string
+  /** Version of this program, for the record of runs. */
+  readonly version: string
+}
+
+export interface RunRules {
+  readonly discover: DiscoverRules
+  readonly refresh: RefreshRules
+  readonly budget: Budget
+  /** `freeze` makes a run fail that meets an unknown field or enum value. */
+  readonly contract: 'evolve' | 'freeze'
+  /** A run that quarantines more rows than this fails. */
+  readonly rejectedRowsMax: number
+  /** A run stops when this many tasks in a row have failed. */
+  readonly consecutiveFailuresMax: number
+  /** List all surveys, whatever the cursor. */
+  readonly full: boolean
+}

@@ -1,0 +1,126 @@
+/**
+ * Discovery: lists what has changed since the cursor, page by page, and queues it. Each page is committed as it comes;
+ * the cursor moves with the last one, and only when nothing can have slipped between the pages.
+ */
+
+import { firstPage, listingCeiling, listingKind, resumable } from '../model/cursor.js'
+import type { Survey } from '../model/fields.js'
+import { instantFromMs } from '../model/instant.js'
+import type { Page } from '../model/survey-source.js'
+import type { ListingState } from '../model/warehouse.js'
+import type { ListingAllowance, RunBudget } from './budget.js'
+import type { RunDependencies } from './dependencies.js'
+import { addRows, type Discovery, sawServerTime, type Tally } from './tally.js'
+
+/** A listing that has drifted is repeated twice; then the run goes on with what it has and ends partial. */
+const LISTINGS_MAX = 3
+
+export const discover = async (
+  dependencies: RunDependencies,
+  budget: RunBudget,
+  tally: Tally,
+): Promise<Discovery> => {
+  const { warehouse, log, clock, rules } = dependencies
+  const position = await warehouse.position()
+  const kind = listingKind(position, clock.nowMs(), rules.discover, rules.full)
+  let resumed = resumable(position.listing, kind, clock.nowMs())
+  tally.listing = resumed?.kind ?? kind
+  for (let listing = 1; listing <= LISTINGS_MAX; listing += 1) {
+    // A resumed listing goes one page back: its second page is the first that gets it further.
+    const allowance = budget.listing(resumed === null ? 1 : 2)
+    const updatedSince = tally.listing === 'full' ? null : (resumed?.updatedSince ?? position.cursor)
+    const result = await list({ dependencies, allowance, tally, resumed, updatedSince })
+    if (result !== 'drifted') return result
+    log.warn(
+      { account: warehouse.account, listing },
+      'surveys moved between the pages while they were listed',
+    )
+    resumed = null
+  }
+  await warehouse.dropListing()
+  return 'drifted'
+}
+
+interface Listing {
+  readonly dependencies: RunDependencies
+  readonly allowance: ListingAllowance
+  readonly tally: Tally
+  readonly resumed: ListingState | null
+  readonly updatedSince: bigint | null
+}
+
+const list = async (listing: Listing): Promise<Discovery> => {
+  const { dependencies, allowance, tally, resumed, updatedSince } = listing
+  const { source, warehouse, signal, observer } = dependencies
+  let previousTotal = resumed?.totalCount ?? 0
+  let firstTotal = resumed?.firstTotalCount ?? null
+  let next: number | null = firstPage(resumed)
+  let isFirst = resumed === null
+  while (next !== null) {
+    if (!allowance.mayReadPage(await warehouse.hasTasks())) return 'interrupted'
+    const page: Page<Survey> = await source.listSurveys({ updatedSince, page: next }, { signal, allowance })
+    sawServerTime(tally, page.readAt)
+    if (isFirst) await begin(listing, page)
+    isFirst = false
+    firstTotal ??= page.pagination.total_count
+    const drifted = await hasDrifted(listing, page, { previousTotal, firstTotal })
+    next = drifted ? 1 : page.pagination.next_page
+    previousTotal = page.pagination.total_count
+    await commit(listing, page, next)
+    if (drifted) return 'drifted'
+    observer.listed({
+      account: warehouse.account,
+      page: page.pagination.current_page,
+      pages: page.pagination.total_pages,
+      surveys: tally.surveysListed,
+    })
+  }
+  return 'complete'
+}
+
+/** Fixes what the cursor will become, by the server's clock at the first page. */
+const begin = ({ dependencies, tally, updatedSince }: Listing, first: Page<Survey>): Promise<void> => {
+  const { warehouse, clock, rules } = dependencies
+  return warehouse.startListing({
+    kind: tally.listing ?? 'full',
+    updatedSince,
+    ceiling: listingCeiling(first.serverDate, clock.nowMs(), rules.discover),
+    startedAt: instantFromMs(clock.nowMs()),
+  })
+}
+
+/**
+ * A survey that leaves the listing pulls the rows after it up, and one may be skipped unseen. It shows: the total
+ * shrinks, or in the end fewer distinct surveys have arrived than were announced. One that is created meanwhile pushes
+ * rows down, so that some are read twice; it lies behind the cursor to be, and is not asked for here: a listing that
+ * takes several runs would begin anew each time, and never end.
+ */
+const hasDrifted = async (
+  { dependencies: { warehouse } }: Listing,
+  page: Page<Survey>,
+  { previousTotal, firstTotal }: { readonly previousTotal: number; readonly firstTotal: number },
+): Promise<boolean> => {
+  const { total_count, next_page } = page.pagination
+  if (total_count < previousTotal) return true
+  if (next_page !== null) return false
+  return (await warehouse.countListed({ surveys: page.rows, rejections: page.rejections })) < firstTotal
+}
+
+const commit = async (
+  { dependencies: { warehouse, clock, runId }, tally }: Listing,
+  page: Page<Survey>,
+  nextPage: number | null,
+): Promise<void> => {
+  const committed = await warehouse.commitListingPage({
+    runId,
+    at: page.readAt,
+    surveys: page.rows,
+    rejections: page.rejections,
+    drift: page.drift,
+    totalCount: page.pagination.total_count,
+    nextPage,
+    committedAt: instantFromMs(clock.nowMs()),
+  })
+  tally.surveysListed += page.rows.length
+  addRows(tally, { surveys: committed.rows })
+}

@@ -1,0 +1,110 @@
+/** How a run has ended, from what happened in it: exit code, status and one line of reason. Pure. */
+import { EXIT_CODES, type ExitCode } from '../base/errors.js'
+import type { RunStatus } from '../model/run.js'
+import type { Discovery } from './tally.js'
+
+export interface Happened {
+  /** Why the run was stopped before its end: a signal or a budget; null when it was not. */
+  readonly stopped: string | null
+  /** What ended the run before its time; null when nothing did. */
+  readonly ended: { readonly exitCode: ExitCode; readonly message: string } | null
+  /** Null when the listing did not get that far. */
+  readonly discovery: Discovery | null
+  readonly surveysFailed: number
+  readonly leftOver: number
+  readonly rejectedRows: number
+  readonly driftEvents: number
+}
+
+export interface OutcomeRules {
+  readonly rejectedRowsMax: number
+  readonly contract: 'evolve' | 'freeze'
+}
+
+export interface Outcome {
+  readonly exitCode: ExitCode
+  readonly status: RunStatus
+  readonly reason: string | null
+}
+
+/** Several at once: 4, 5, 3 in this order (7 ends a run by itself). The reason names them all. */
+export const outcomeOf = (happened: Happened, rules: OutcomeRules): Outcome => {
+  const found = [...endedEarly(happened), ...dataProblems(happened, rules), ...unfinished(happened)]
+  const reasons = found.length === 0 ? leftOver(happened) : found
+  const worst = reasons[0]
+  if (worst === undefined) return { exitCode: EXIT_CODES.complete, status: 'complete', reason: null }
+  return {
+    exitCode: worst.exitCode,
+    status: worst.exitCode === EXIT_CODES.partial ? 'partial' : 'failed',
+    reason: reasons.map(({ text }) => text).join('; '),
+  }
+}
+
+/** Several accounts: the first of these that any of them ended with. */
+const PRECEDENCE: readonly ExitCode[] = [
+  EXIT_CODES.warehouse,
+  EXIT_CODES.upstream,
+  EXIT_CODES.data,
+  EXIT_CODES.partial,
+  EXIT_CODES.complete,
+]
+
+export const worstOf = (
+  reports: readonly Pick<Outcome, 'exitCode' | 'status'>[],
+): Pick<Outcome, 'exitCode' | 'status'> => {
+  const exitCode = PRECEDENCE.find((code) => reports.some((report) => report.exitCode === code))
+  const worst = reports.find((report) => report.exitCode === exitCode)
+  return { exitCode: worst?.exitCode ?? EXIT_CODES.complete, status: worst?.status ?? 'complete' }
+}
+
+interface Reason {
+  readonly exitCode: ExitCode
+  readonly text: string
+}
+
+const endedEarly = ({ ended }: Happened): readonly Reason[] =>
+  ended === null ? [] : [{ exitCode: ended.exitCode, text: ended.message }]
+
+const dataProblems = (happened: Happened, rules: OutcomeRules): readonly Reason[] => {
+  const data = (text: string): Reason => ({ exitCode: EXIT_CODES.data, text })
+  const { rejectedRows, driftEvents } = happened
+  return [
+    ...(rejectedRows > rules.rejectedRowsMax
+      ? [
+          data(
+            `${count(rejectedRows, 'row')} could not be typed and went to quarantine (_sync.rejected_rows)`,
+          ),
+        ]
+      : []),
+    ...(rules.contract === 'freeze' && driftEvents > 0
+      ? [
+          data(
+            `${count(driftEvents, 'unknown field or value', 'unknown fields or values')} under contract: freeze (_sync.drift_events)`,
+          ),
+        ]
+      : []),
+  ]
+}
+
+const partial = (text: string): Reason => ({ exitCode: EXIT_CODES.partial, text })
+
+/** Where nothing else says why: whatever is still queued makes a run partial. */
+const leftOver = (happened: Happened): readonly Reason[] =>
+  happened.leftOver === 0 ? [] : [partial(`${count(happened.leftOver, 'survey')} left in the queue`)]
+
+const unfinished = (happened: Happened): readonly Reason[] => {
+  const { stopped, discovery, surveysFailed } = happened
+  return [
+    ...(stopped === null ? [] : [partial(stopped)]),
+    ...(discovery === 'drifted'
+      ? [partial('surveys kept moving between the pages of the listing, so the cursor was not moved')]
+      : []),
+    ...(discovery === 'interrupted' ? [partial('the listing goes on in the next run')] : []),
+    ...(surveysFailed === 0
+      ? []
+      : [partial(`${count(surveysFailed, 'survey')} failed (freshness.last_error)`)]),
+  ]
+}
+
+const count = (number: number, one: string, many = `${one}s`): string =>
+  `${number} ${number === 1 ? one : many}`

@@ -1,0 +1,24 @@
+/** Queues the surveys that are due although the listing does not show them: new interviews do not move a survey. */
+import { refreshReason, refreshWeight } from '../model/refresh-rules.js'
+import type { TaskReason } from '../model/run.js'
+import type { NewTask } from '../model/warehouse.js'
+import type { RunDependencies } from './dependencies.js'
+import type { Tally } from './tally.js'
+
+export const queueDue = async (
+  { warehouse, rules, runId, log }: RunDependencies,
+  tally: Tally,
+): Promise<void> => {
+  const now = tally.serverTime
+  if (now === null) return
+  const queued: Partial<Record<TaskReason, number>> = {}
+  for await (const surveys of warehouse.unqueuedSurveys()) {
+    const due = surveys.flatMap((survey): readonly NewTask[] => {
+      const reason = refreshReason(survey, now, rules.refresh)
+      return reason === null ? [] : [{ surveyId: survey.id, reason, priority: refreshWeight(survey.status) }]
+    })
+    await warehouse.enqueue(due, { runId, at: now })
+    for (const { reason } of due) queued[reason] = (queued[reason] ?? 0) + 1
+  }
+  log.info({ account: warehouse.account, ...queued }, 'queued what is due beside what has changed')
+}

@@ -1,0 +1,140 @@
+/**
+ * The long part of a run: takes tasks off the queue in order of urgency, reads their bundles, some at once, and commits
+ * them, until the queue is empty, the budget is spent, or something ends the run.
+ */
+import { abortReason } from '../base/clock.js'
+import { isStop, StoppedError, UpstreamError } from '../base/errors.js'
+import type { QueueSize, Task } from '../model/warehouse.js'
+import type { BundleAllowance, RunBudget } from './budget.js'
+import { readBundle } from './bundle.js'
+import { createCommitQueue } from './commit-queue.js'
+import type { RunDependencies } from './dependencies.js'
+import { addRows, sawServerTime, type Tally } from './tally.js'
+import { createTaskFeed } from './task-feed.js'
+
+/** Enough to keep the client's eight connections busy while some bundles have only one request left. */
+const BUNDLES_AT_ONCE = 8
+
+/** Too many tasks failed one after the other: the API is not well, and the rest of the queue would fail as well. */
+export class TooManyFailuresError extends UpstreamError {
+  readonly code = 'too_many_failures'
+  readonly endsRun = true
+}
+
+/** Throws the `UpstreamError` that ends the run, a `StoppedError`, or a failure of the warehouse. */
+export const refresh = async (
+  dependencies: RunDependencies,
+  budget: RunBudget,
+  tally: Tally,
+): Promise<void> => {
+  const failure = new AbortController()
+  const signal = AbortSignal.any([dependencies.signal, failure.signal])
+  const inFlight = new Map<Task, Promise<void>>()
+  const feed = createTaskFeed(dependencies, tally, () => [...inFlight.keys()])
+  const left = await dependencies.warehouse.queue(dependencies.runId)
+  const work = createWorker({ dependencies, budget, tally, failure, signal, left })
+
+  while (!signal.aborted && work.stopped() === null) {
+    const task = await feed.next()
+    if (task === null) break
+    const allowance = budget.admitBundle(task.requests)
+    if (allowance === null) {
+      work.stop(new StoppedError(budget.reason()))
+      break
+    }
+    inFlight.set(
+      task,
+      work.on(task, allowance).finally(() => inFlight.delete(task)),
+    )
+    if (inFlight.size >= BUNDLES_AT_ONCE) await Promise.race(inFlight.values())
+  }
+  // A budget lets what is under way come to its end; a signal or a failure has aborted it. What was read whole is committed.
+  await Promise.all(inFlight.values())
+  if (signal.aborted) throw abortReason(signal)
+  const stopped = work.stopped()
+  if (stopped !== null) throw stopped
+}
+
+interface WorkerOptions {
+  readonly dependencies: RunDependencies
+  readonly budget: RunBudget
+  readonly tally: Tally
+  /** Aborted with the error that ends the run. */
+  readonly failure: AbortController
+  readonly signal: AbortSignal
+  /** What the queue held at the beginning. */
+  readonly left: QueueSize
+}
+
+/** Does one task after the other, and knows what their failures mean. `on` never rejects. */
+const createWorker = ({ dependencies, budget, tally, failure, signal, left }: WorkerOptions) => {
+  const { warehouse, log, runId, observer, rules } = dependencies
+  let stopped: StoppedError | null = null
+  let failedInARow = 0
+  let requestsLeft = left.requests
+  const commits = createCommitQueue(
+    (outcomes) => warehouse.commitBundles(outcomes, runId),
+    (rows) => addRows(tally, rows),
+  )
+
+  const stop = (reason: StoppedError) => {
+    stopped ??= reason
+  }
+
+  const read = async (task: Task, allowance: BundleAllowance): Promise<void> => {
+    const { surveyId } = task
+    const now = tally.serverTime ?? 0n
+    if (allowance.runsOver)
+      log.warn(
+        { surveyId, requests: task.requests },
+        'this survey needs more than the budget leaves: it is read all the same, so that it is read at all',
+      )
+    const outcome = await readBundle(dependencies, { surveyId, now, allowance, signal })
+    sawServerTime(tally, outcome.at)
+    await commits.commit(outcome)
+    failedInARow = 0
+    if (outcome.kind === 'oversized') stop(new StoppedError(budget.reason()))
+    else tally.surveysRefreshed += 1
+  }
+
+  const fail = async (task: Task, error: UpstreamError): Promise<void> => {
+    log.warn({ surveyId: task.surveyId, err: error }, 'a survey could not be refreshed; it stays queued')
+    await commits.commit({
+      kind: 'failed',
+      surveyId: task.surveyId,
+      at: tally.serverTime ?? 0n,
+      error: error.message,
+    })
+    tally.surveysFailed += 1
+    failedInARow += 1
+    if (failedInARow >= rules.consecutiveFailuresMax)
+      throw new TooManyFailuresError(
+        `${failedInARow} surveys failed one after the other, the last with: ${error.message}`,
+        { cause: error },
+      )
+  }
+
+  const settle = (task: Task, error: unknown): Promise<void> => {
+    if (error instanceof UpstreamError && !error.endsRun && !signal.aborted) return fail(task, error)
+    if (!isStop(error) && !signal.aborted) return Promise.reject(error)
+    if (isStop(error)) stop(error)
+    return Promise.resolve()
+  }
+
+  return {
+    stop,
+    stopped: () => stopped,
+    on: async (task: Task, allowance: BundleAllowance): Promise<void> => {
+      try {
+        await read(task, allowance).catch((error: unknown) => settle(task, error))
+      } catch (error) {
+        failure.abort(error)
+      } finally {
+        allowance.release()
+        const done = tally.surveysRefreshed + tally.surveysFailed
+        requestsLeft -= task.requests
+        observer.refreshed({ account: warehouse.account, done, left: left.untried - done, requestsLeft })
+      }
+    },
+  }
+}

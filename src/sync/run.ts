@@ -1,0 +1,86 @@
+/**
+ * The run of one account, whole: discover what changed, queue what is due, refresh it, and tell how it ended. What each
+ * step does is in the file of its name; what was committed stays, however the run ends.
+ */
+import { EXIT_CODES, ExpectedError, isStop, messageOf, UpstreamError } from '../base/errors.js'
+import { type Instant, instantFromMs } from '../model/instant.js'
+import type { RunReport } from '../model/run.js'
+import type { SourceUsage } from '../model/survey-source.js'
+import { createBudget } from './budget.js'
+import { setDeadline } from './deadline.js'
+import type { RunDependencies } from './dependencies.js'
+import { discover } from './discover.js'
+import { outcomeOf } from './outcome.js'
+import { queueDue } from './queue.js'
+import { refresh } from './refresh.js'
+import { createTally, type Tally } from './tally.js'
+
+/**
+ * Throws what ends more than this run: a warehouse that cannot be written (7), or a bug (1). Where it still can, it
+ * records that first.
+ */
+export const runAccount = async (given: RunDependencies): Promise<RunReport> => {
+  const { warehouse, clock, rules, runId, version } = given
+  const begun: Begun = {
+    startedAt: instantFromMs(clock.nowMs()),
+    cursor: (await warehouse.position()).cursor,
+  }
+  await warehouse.startRun({ runId, version, startedAt: begun.startedAt })
+  const budget = createBudget(rules.budget, clock)
+  using deadline = setDeadline(given, budget)
+  const dependencies = { ...given, signal: deadline.signal }
+  const tally = createTally()
+  try {
+    tally.discovery = await discover(dependencies, budget, tally)
+    if (tally.discovery === 'interrupted') tally.stopped = budget.reason()
+    await queueDue(dependencies, tally)
+    await refresh(dependencies, budget, tally)
+  } catch (error) {
+    if (isStop(error)) tally.stopped = error.message
+    else tally.ended = endOf(error)
+    if (isStop(error) || error instanceof UpstreamError) return await finish(dependencies, begun, tally)
+    await finish(dependencies, begun, tally).catch((second: unknown) => {
+      dependencies.log.debug({ err: second }, 'the end of the run could not be recorded either')
+    })
+    throw error
+  }
+  return await finish(dependencies, begun, tally)
+}
+
+interface Begun {
+  readonly startedAt: Instant
+  readonly cursor: Instant | null
+}
+
+const endOf = (error: unknown): Tally['ended'] =>
+  error instanceof ExpectedError
+    ? { exitCode: error.exitCode, message: error.message }
+    : { exitCode: EXIT_CODES.bug, message: `a bug: ${messageOf(error)}` }
+
+const finish = async (dependencies: RunDependencies, begun: Begun, tally: Tally): Promise<RunReport> => {
+  const { warehouse, source, clock, rules, runId } = dependencies
+  const { cursor } = await warehouse.position()
+  const misfits = await warehouse.misfits(runId)
+  const leftOver = (await warehouse.queue(runId)).tasks
+  const report: RunReport = {
+    runId,
+    account: warehouse.account,
+    ...outcomeOf({ ...tally, ...misfits, leftOver }, rules),
+    startedAt: begun.startedAt,
+    endedAt: instantFromMs(clock.nowMs()),
+    listing: tally.listing,
+    cursorBefore: begun.cursor,
+    cursorAfter: cursor,
+    ...usageOf(source.usage()),
+    surveysListed: tally.surveysListed,
+    surveysRefreshed: tally.surveysRefreshed,
+    surveysFailed: tally.surveysFailed,
+    leftOver,
+    ...misfits,
+    rowsByTable: tally.rows,
+  }
+  await warehouse.finishRun(report)
+  return report
+}
+
+const usageOf = ({ requests, retries, refusals }: SourceUsage) => ({ requests, retries, refusals })

@@ -1,0 +1,58 @@
+/** What a run has done so far. The steps add to it; the report is made from it, however the run ends. */
+import type { ExitCode } from '../base/errors.js'
+import type { Instant } from '../model/instant.js'
+import type { CountedTable, ListingKind, RowCounts } from '../model/run.js'
+import type { RowCountsByTable } from '../model/warehouse.js'
+
+/** `complete`: the cursor moved. `interrupted`: the next run goes on. `drifted`: rows may be missing, the cursor stays. */
+export type Discovery = 'complete' | 'interrupted' | 'drifted'
+
+export interface Tally {
+  listing: ListingKind | null
+  /** Null when the listing did not come to an end of any kind. */
+  discovery: Discovery | null
+  /** Why the run was stopped before its end: a signal or a budget. */
+  stopped: string | null
+  /** What ended it otherwise. */
+  ended: { readonly exitCode: ExitCode; readonly message: string } | null
+  surveysListed: number
+  surveysRefreshed: number
+  surveysFailed: number
+  /** The latest time that the server told: the "now" of every rule in this run. */
+  serverTime: Instant | null
+  rows: Record<CountedTable, RowCounts>
+}
+
+export const createTally = (): Tally => ({
+  listing: null,
+  discovery: null,
+  stopped: null,
+  ended: null,
+  surveysListed: 0,
+  surveysRefreshed: 0,
+  surveysFailed: 0,
+  serverTime: null,
+  rows: {
+    surveys: NONE,
+    sample_sources: NONE,
+    survey_progress: NONE,
+    sample_source_progress: NONE,
+  },
+})
+
+export const addRows = (tally: Tally, rows: Partial<RowCountsByTable>): void => {
+  for (const table of TABLES) tally.rows[table] = sum(tally.rows[table], rows[table] ?? NONE)
+}
+
+export const sawServerTime = (tally: Tally, at: Instant): void => {
+  if (tally.serverTime === null || at > tally.serverTime) tally.serverTime = at
+}
+
+const NONE: RowCounts = Object.freeze({ added: 0, changed: 0, unchanged: 0 })
+const TABLES = ['surveys', 'sample_sources', 'survey_progress', 'sample_source_progress'] as const
+
+const sum = (a: RowCounts, b: RowCounts): RowCounts => ({
+  added: a.added + b.added,
+  changed: a.changed + b.changed,
+  unchanged: a.unchanged + b.unchanged,
+})

@@ -1,0 +1,43 @@
+/** Durations, counts and sizes as people say them. */
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+/** `850 ms`, `42 s`, `2 min 05 s`, `1 h 05 min`, `3 d 4 h`: two units at most, rounded to the smaller one. */
+export const humanDuration = (durationMs: number): string => {
+  const ms = Math.max(0, Math.round(durationMs))
+  if (ms < SECOND_MS) return `${ms} ms`
+  const seconds = Math.round(ms / SECOND_MS)
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${twoDigits(seconds % 60)} s`
+  const minutes = Math.round(ms / MINUTE_MS)
+  if (minutes < 1_440) return `${Math.floor(minutes / 60)} h ${twoDigits(minutes % 60)} min`
+  const hours = Math.round(ms / HOUR_MS)
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`
+}
+
+const twoDigits = (count: number): string => String(count).padStart(2, '0')
+
+/** `1,234,567` */
+export const humanCount = (count: number): string => count.toLocaleString('en-US')
+
+/** `1 survey`, `1,234 surveys` */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${humanCount(count)} ${count === 1 ? one : many}`
+
+/** `512 B`, `1.5 KiB`, `32.0 MiB` */
+export const humanBytes = (bytes: number): string => {
+  let [value, unit] = [bytes, 'B']
+  for (const next of ['KiB', 'MiB', 'GiB', 'TiB']) {
+    if (value < 1_024) break
+    value /= 1_024
+    unit = next
+  }
+  return unit === 'B' ? `${bytes} B` : `${value.toFixed(1)} ${unit}`
+}
+
+/** Of a rate window: `min` for a minute, else its length. */
+export const humanWindow = (perMs: number): string =>
+  perMs === MINUTE_MS ? 'min' : perMs === HOUR_MS ? 'h' : perMs === DAY_MS ? 'd' : humanDuration(perMs)

@@ -1,0 +1,47 @@
+/**
+ * The log: one line an event to stderr, JSON for machines, pretty on a terminal. Each line passes the redactor
+ * as text just before it is written, and is written at once: a process that ends has lost nothing.
+ */
+import { pino } from 'pino'
+import { prettyFactory } from 'pino-pretty'
+import type { Log, LogFields } from '../base/log.js'
+import { plainFields } from './log-fields.js'
+import type { TextStream } from './stderr.js'
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+
+export interface LogOptions {
+  readonly level: LogLevel
+  /** `createStderr()`, or a status line on it. */
+  readonly stream: TextStream
+  /** Lines for people instead of JSON. */
+  readonly pretty: boolean
+  readonly colour?: boolean
+  /** Takes secrets out of a text (`createRedactor`). */
+  readonly redact: (text: string) => string
+}
+
+export const createLog = ({ level, stream, pretty, colour = false, redact }: LogOptions): Log => {
+  const forPeople = prettyFactory({ colorize: colour, translateTime: 'SYS:HH:MM:ss', singleLine: true })
+  const destination = {
+    write: (line: string): void => {
+      const safe = redact(line)
+      stream.write(pretty ? redact(forPeople(safe)) : safe)
+    },
+  }
+  const logger = pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    destination,
+  )
+  const at =
+    (name: Exclude<LogLevel, 'silent'>) =>
+    (fields: LogFields, message: string): void => {
+      if (logger.isLevelEnabled(name)) logger[name](plainFields(fields, redact), redact(message))
+    }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}

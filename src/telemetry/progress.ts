@@ -1,0 +1,128 @@
+/**
+ * A run as it goes, for whoever watches: a bar that redraws itself on a terminal, now and then a line in the log
+ * elsewhere. Neither may keep the process alive or outlive its run.
+ */
+import type { Clock } from '../base/clock.js'
+import type { Log } from '../base/log.js'
+import type { RunObserver } from '../model/run.js'
+import type { SourceUsage } from '../model/survey-source.js'
+import { createBarState } from './bar-state.js'
+import { etaMs, renderBar } from './render-bar.js'
+import type { StatusLine } from './status-line.js'
+
+/** An observer with something to put away at the end: `close()` or `using`. */
+export interface Progress extends RunObserver, Disposable {
+  close(): void
+}
+
+/** What the limiter of an account has used; undefined while the account has none. */
+export type UsageOf = (account: string) => SourceUsage | undefined
+
+export interface ProgressBarOptions {
+  readonly line: StatusLine
+  readonly clock: Clock
+  readonly usage: UsageOf
+  /** Width of the terminal, asked for at each redraw: it may be resized. */
+  readonly columns: () => number | undefined
+  /** Calls `tick` again and again until the returned function is called; a timer that is unref'ed unless said. */
+  readonly every?: (intervalMs: number, tick: () => void) => () => void
+}
+
+/** Countdowns and the rate window move without events. */
+const TICK_MS = 500
+/** Events closer together than this share a redraw. */
+const REDRAW_MS_MIN = 100
+const COLUMNS_DEFAULT = 80
+
+/** A bar on a terminal, from now until it is closed. */
+export const createProgressBar = (options: ProgressBarOptions): Progress => {
+  const { line, clock, usage, columns, every = everyUnreferenced } = options
+  const bar = createBarState(usage)
+  let drawnAtMs = Number.NEGATIVE_INFINITY
+  let closed = false
+  const draw = (): void => {
+    if (closed) return
+    drawnAtMs = clock.monotonicMs()
+    // The last column stays free: some terminals wrap as soon as it is written to.
+    line.draw(renderBar(bar.state(clock.nowMs()), (columns() ?? COLUMNS_DEFAULT) - 1))
+  }
+  const drawSoon = (): void => {
+    if (clock.monotonicMs() - drawnAtMs >= REDRAW_MS_MIN) draw()
+  }
+  const stop = every(TICK_MS, draw)
+  const close = (): void => {
+    closed = true
+    stop()
+    line.erase()
+  }
+  return {
+    listed: (event) => {
+      bar.listed(event)
+      drawSoon()
+    },
+    refreshed: (event) => {
+      bar.refreshed(event)
+      drawSoon()
+    },
+    publishing: (event) => {
+      bar.publishing(event)
+      draw()
+    },
+    close,
+    [Symbol.dispose]: close,
+  }
+}
+
+const everyUnreferenced = (intervalMs: number, tick: () => void): (() => void) => {
+  const timer = setInterval(tick, intervalMs)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+export interface ProgressLogOptions {
+  readonly log: Log
+  readonly clock: Clock
+  readonly usage: UsageOf
+}
+
+const LINE_MS_MIN = 30_000
+const LINE_MS_MAX = 300_000
+
+/** Where there is no terminal: a line each 10 % of the surveys, but not within 30 s, and after 5 min anyway. */
+export const createProgressLog = ({ log, clock, usage }: ProgressLogOptions): Progress => {
+  const bar = createBarState(usage)
+  let saidAtMs = clock.monotonicMs()
+  let saidTenths = 0
+  const isDue = (share: number): boolean => {
+    const sinceMs = clock.monotonicMs() - saidAtMs
+    const tenths = Math.floor(share * 10)
+    if (sinceMs < LINE_MS_MIN || (sinceMs < LINE_MS_MAX && tenths <= saidTenths)) return false
+    saidAtMs += sinceMs
+    saidTenths = tenths
+    return true
+  }
+  return {
+    listed: (event) => {
+      bar.listed(event)
+      if (isDue(event.page / Math.max(1, event.pages))) log.info({ ...event }, 'listing surveys')
+    },
+    refreshed: (event) => {
+      if (bar.phase() === 'listing') saidTenths = 0
+      bar.refreshed(event)
+      const state = bar.state(clock.nowMs())
+      if (!isDue(state.done / Math.max(1, state.done + state.left))) return
+      const { account, done, left, requestsLeft } = event
+      const fields = {
+        account,
+        done,
+        left,
+        requests_left: requestsLeft,
+        eta_s: Math.ceil(etaMs(state) / 1_000),
+      }
+      log.info(fields, 'refreshing surveys')
+    },
+    publishing: (event) => log.info({ ...event }, 'publishing'),
+    close: () => undefined,
+    [Symbol.dispose]: () => undefined,
+  }
+}

@@ -1,0 +1,39 @@
+/** The report of a run for machines (`--json`): names in snake_case, moments in ISO 8601, nothing left out. */
+import { formatInstant, type Instant } from '../model/instant.js'
+import type { RunReport, SyncReport } from '../model/run.js'
+
+export type SyncReportJson = ReturnType<typeof reportToJson>
+
+export const reportToJson = (report: SyncReport) => ({
+  status: report.status,
+  exit_code: report.exitCode,
+  accounts: report.accounts.map(runToJson),
+  published: report.published.map(({ format, path, bytes }) => ({ format, path, bytes })),
+  publish_error: report.publishError,
+})
+
+const runToJson = (run: RunReport) => ({
+  run_id: run.runId,
+  account: run.account,
+  status: run.status,
+  exit_code: run.exitCode,
+  reason: run.reason,
+  started_at: formatInstant(run.startedAt),
+  ended_at: formatInstant(run.endedAt),
+  listing: run.listing,
+  cursor_before: instantText(run.cursorBefore),
+  cursor_after: instantText(run.cursorAfter),
+  requests: run.requests,
+  retries: run.retries,
+  refusals: run.refusals,
+  surveys_listed: run.surveysListed,
+  surveys_refreshed: run.surveysRefreshed,
+  surveys_failed: run.surveysFailed,
+  left_over: run.leftOver,
+  rejected_rows: run.rejectedRows,
+  drift_events: run.driftEvents,
+  rows_by_table: run.rowsByTable,
+})
+
+const instantText = (instant: Instant | null): string | null =>
+  instant === null ? null : formatInstant(instant)

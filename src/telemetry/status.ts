@@ -1,0 +1,134 @@
+/** What `status` and `check` say, for people. */
+import { formatInstant, type Instant } from '../model/instant.js'
+import { counted, humanCount } from './human.js'
+import { textTable } from './text-table.js'
+
+/** The parts of a warehouse's status that are shown; `warehouse/status` reads them. */
+export interface StatusView {
+  readonly runs: readonly {
+    readonly account: string
+    readonly started_at: Instant
+    readonly status: string
+    readonly exit_code: number | null
+    readonly reason: string | null
+    readonly requests: number | null
+    readonly surveys_refreshed: number | null
+    readonly left_over: number | null
+  }[]
+  readonly cursors: readonly {
+    readonly account: string
+    readonly updated_since: Instant
+    readonly full_listed_at: Instant
+  }[]
+  readonly queue: readonly {
+    readonly account: string
+    readonly reason: string
+    readonly tasks: number
+    readonly failing: number
+    readonly oldest_at: Instant
+  }[]
+  readonly freshness: readonly {
+    readonly account: string
+    readonly surveys: number
+    readonly never_refreshed: number
+    readonly oldest_refresh_at: Instant | null
+    readonly newest_refresh_at: Instant | null
+    readonly with_error: number
+  }[]
+  readonly tables: readonly { readonly table: string; readonly rows: number }[]
+  readonly drift: readonly {
+    readonly resource: string
+    readonly path: string
+    readonly value: string | null
+    readonly kind: string
+    readonly occurrences: number
+  }[]
+  readonly rejections: readonly {
+    readonly endpoint: string
+    readonly problem: string
+    readonly rows: number
+    readonly last_at: Instant
+  }[]
+}
+
+export interface StatusHead {
+  /** Path of the published file. */
+  readonly published: string
+  readonly publishedAt: Instant
+  /** Who holds the warehouse; null when nobody does. */
+  readonly holder: string | null
+}
+
+export const renderStatus = (head: StatusHead, status: StatusView): string =>
+  [
+    `${head.published}, published ${formatInstant(head.publishedAt)}${head.holder === null ? '' : `\nheld by ${head.holder}`}`,
+    section(
+      'last runs',
+      ['started', 'account', 'ended', 'exit', 'requests', 'refreshed', 'left over'],
+      runRows(status),
+    ),
+    section('cursor', ['account', 'next listing from', 'last full listing'], cursorRows(status)),
+    section('queue', ['account', 'reason', 'surveys', 'failing', 'oldest'], queueRows(status), 'empty'),
+    section(
+      'freshness',
+      ['account', 'surveys', 'never read', 'oldest', 'newest', 'failing'],
+      freshnessRows(status),
+    ),
+    section(
+      'rows',
+      ['table', 'rows'],
+      status.tables.map(({ table, rows }) => [table, humanCount(rows)]),
+    ),
+    section('drift', ['field', 'value', 'seen'], driftRows(status), 'none: every field and value is known'),
+    section('rejected rows', ['endpoint', 'problem', 'rows', 'last'], rejectionRows(status), 'none'),
+  ].join('\n\n')
+
+const section = (
+  title: string,
+  columns: readonly string[],
+  rows: readonly (readonly string[])[],
+  nothing = 'nothing yet',
+): string => `${title}\n${rows.length === 0 ? `  ${nothing}` : textTable([columns, ...rows], '  ')}`
+
+const number = (count: number | null): string => (count === null ? '-' : humanCount(count))
+const moment = (at: Instant | null): string => (at === null ? '-' : formatInstant(at))
+
+const runRows = ({ runs }: StatusView) =>
+  runs.flatMap((run) => [
+    [
+      moment(run.started_at),
+      run.account,
+      run.status,
+      number(run.exit_code),
+      number(run.requests),
+      number(run.surveys_refreshed),
+      number(run.left_over),
+    ],
+    ...(run.reason === null ? [] : [[`  ${run.reason}`]]),
+  ])
+
+const cursorRows = ({ cursors }: StatusView) =>
+  cursors.map((cursor) => [cursor.account, moment(cursor.updated_since), moment(cursor.full_listed_at)])
+
+const queueRows = ({ queue }: StatusView) =>
+  queue.map((row) => [row.account, row.reason, number(row.tasks), number(row.failing), moment(row.oldest_at)])
+
+const freshnessRows = ({ freshness }: StatusView) =>
+  freshness.map((row) => [
+    row.account,
+    number(row.surveys),
+    number(row.never_refreshed),
+    moment(row.oldest_refresh_at),
+    moment(row.newest_refresh_at),
+    number(row.with_error),
+  ])
+
+const driftRows = ({ drift }: StatusView) =>
+  drift.map((row) => [
+    `${row.resource}.${row.path}`,
+    row.value ?? `(${row.kind})`,
+    counted(row.occurrences, 'time'),
+  ])
+
+const rejectionRows = ({ rejections }: StatusView) =>
+  rejections.map((row) => [row.endpoint, row.problem, number(row.rows), moment(row.last_at)])

@@ -1,0 +1,20 @@
+/** A table of text whose columns stay aligned whatever is in them: the first to the left, the rest to the right. */
+
+export const textTable = (rows: readonly (readonly string[])[], indent = ''): string => {
+  const widths = rows.reduce<readonly number[]>(
+    (widest, row) =>
+      Array.from({ length: Math.max(widest.length, row.length) }, (_, column) =>
+        Math.max(widest[column] ?? 0, row[column]?.length ?? 0),
+      ),
+    [],
+  )
+  return rows
+    .map((row) => {
+      const cells = widths.map((width, column) => {
+        const cell = row[column] ?? ''
+        return column === 0 ? cell.padEnd(width) : cell.padStart(width)
+      })
+      return `${indent}${cells.join('  ')}`.trimEnd()
+    })
+    .join('\n')
+}

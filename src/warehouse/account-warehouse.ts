@@ -1,0 +1,30 @@
+/** The work database as one account's run sees it: every method one transaction. */
+import type { AccountWarehouse } from '../model/warehouse.js'
+import { commitBundles } from './bundles.js'
+import type { Database } from './database.js'
+import { countListed, dropListing, readPosition, startListing } from './listing.js'
+import { commitListingPage } from './listing-page.js'
+import { countMisfits } from './quarantine.js'
+import { enqueue, hasTasks, nextTasks, queueSize, unqueuedSurveys } from './queue.js'
+import { finishRun, startRun } from './runs.js'
+import { readStoredBundle } from './stored-bundle.js'
+
+export const accountWarehouse = (database: Database, account: string): AccountWarehouse => ({
+  account,
+  startRun: (run) => database.transaction((sql) => startRun(sql, account, run)),
+  finishRun: (report) => database.transaction((sql) => finishRun(sql, report)),
+  position: () => database.transaction((sql) => readPosition(sql, account)),
+  startListing: (start) => database.transaction((sql) => startListing(sql, account, start)),
+  countListed: (page) => database.transaction((sql) => countListed(sql, account, page)),
+  commitListingPage: (page) => database.transaction((sql) => commitListingPage(sql, account, page)),
+  dropListing: () => database.transaction((sql) => dropListing(sql, account)),
+  unqueuedSurveys: () => unqueuedSurveys(database, account),
+  enqueue: (tasks, at) => database.transaction((sql) => enqueue(sql, account, tasks, at)),
+  nextTasks: (request) => database.transaction((sql) => nextTasks(sql, account, request)),
+  hasTasks: () => database.transaction((sql) => hasTasks(sql, account)),
+  queue: (runId) => database.transaction((sql) => queueSize(sql, account, runId)),
+  storedBundle: (surveyId) => database.transaction((sql) => readStoredBundle(sql, account, surveyId)),
+  misfits: (runId) => database.transaction((sql) => countMisfits(sql, account, runId)),
+  commitBundles: (outcomes, runId) =>
+    database.transaction((sql) => commitBundles(sql, account, outcomes, runId)),
+})

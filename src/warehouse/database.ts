@@ -1,0 +1,161 @@
+/**
+ * One DuckDB database on one connection. All work goes through `transaction`, one at a time: DuckDB would run
+ * transactions side by side, but optimistic conflicts between our own would only have to be retried.
+ */
+import { createWriteStream } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import pLimit from 'p-limit'
+import type { z } from 'zod'
+import type { Column } from '../model/columns.js'
+import type { CellRow } from '../model/warehouse.js'
+import { appendCell, type Parameter, toDuckDB } from './cells.js'
+import { duckdbError } from './duckdb-error.js'
+
+/** What can be done inside a transaction. */
+export interface Sql {
+  run(sql: string, parameters?: readonly Parameter[]): Promise<void>
+  /** Every row of the result, each parsed by `schema`. */
+  rows<Row>(schema: z.ZodType<Row>, sql: string, parameters?: readonly Parameter[]): Promise<readonly Row[]>
+  /** Appends to a temporary table whose columns are exactly `columns`, in this order. */
+  append(temporaryTable: string, columns: readonly Column[], rows: readonly CellRow[]): Promise<void>
+}
+
+export interface Database extends AsyncDisposable {
+  readonly file: string
+  /** Runs `work` in a transaction: committed when it resolves, rolled back when it rejects. */
+  transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
+  /** Runs `work` with the connection to itself but outside of a transaction. */
+  exclusively<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
+  /** Copies the file as it is on the disk. What is to be in the copy must be checkpointed, and nothing may write meanwhile. */
+  copyTo(target: string): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * Bounds and habits of every database we open: no extension is ever fetched at run time, sessions are in UTC, and
+ * memory stays within what a small pod has.
+ */
+const baseOptions = {
+  autoinstall_known_extensions: 'false',
+  autoload_known_extensions: 'false',
+  memory_limit: '1GB',
+  threads: '2',
+}
+
+export interface OpenOptions {
+  readonly readOnly?: boolean
+  /** Where DuckDB may spill. */
+  readonly temporaryDirectory?: string
+}
+
+/** Opens (and creates, unless read-only) `file`. What DuckDB throws is passed on as it is. */
+export const openDatabase = async (file: string, options: OpenOptions = {}): Promise<Database> => {
+  const instance = await DuckDBInstance.create(file, {
+    ...baseOptions,
+    ...(options.readOnly === true ? { access_mode: 'READ_ONLY' } : {}),
+    ...(options.temporaryDirectory === undefined ? {} : { temp_directory: options.temporaryDirectory }),
+  })
+  try {
+    const connection = await instance.connect()
+    await connection.run(`SET TimeZone = 'UTC'`)
+    return onConnection(file, instance, connection)
+  } catch (error) {
+    instance.closeSync()
+    throw error
+  }
+}
+
+const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDBConnection): Database => {
+  const oneAtATime = pLimit(1)
+  const sql = sqlOn(connection)
+  const reader = createFileReader(file)
+
+  const guarded = <Result>(work: () => Promise<Result>): Promise<Result> =>
+    oneAtATime(async () => {
+      try {
+        return await work()
+      } catch (error) {
+        throw duckdbError(error, 'write', file)
+      }
+    })
+
+  const close = () =>
+    oneAtATime(async () => {
+      connection.closeSync()
+      instance.closeSync()
+      await reader.close()
+    })
+
+  return {
+    file,
+    transaction: (work) => guarded(() => inTransaction(connection, () => work(sql))),
+    exclusively: (work) => guarded(() => work(sql)),
+    copyTo: reader.copyTo,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+/**
+ * Reads the file beside DuckDB. The system takes away a process's lock on a file as soon as the process closes any
+ * descriptor of that file: so what was opened here stays open until DuckDB has closed its own.
+ */
+const createFileReader = (file: string) => {
+  let handle: FileHandle | null = null
+  return {
+    copyTo: async (target: string): Promise<void> => {
+      handle ??= await open(file, 'r')
+      const content = handle.createReadStream({
+        start: 0,
+        autoClose: false,
+        highWaterMark: COPIED_AT_ONCE_BYTES,
+      })
+      await pipeline(content, createWriteStream(target))
+    },
+    close: async (): Promise<void> => {
+      await handle?.close()
+      handle = null
+    },
+  }
+}
+
+const COPIED_AT_ONCE_BYTES = 1_048_576
+
+const inTransaction = async <Result>(
+  connection: DuckDBConnection,
+  work: () => Promise<Result>,
+): Promise<Result> => {
+  await connection.run('BEGIN TRANSACTION')
+  try {
+    const result = await work()
+    await connection.run('COMMIT')
+    return result
+  } catch (error) {
+    // A failure that has closed the transaction, or the whole database, makes this fail too: the first one tells why.
+    await connection.run('ROLLBACK').catch(() => undefined)
+    throw error
+  }
+}
+
+const sqlOn = (connection: DuckDBConnection): Sql => ({
+  run: async (sql, parameters = []) => {
+    await connection.run(sql, parameters.map(toDuckDB))
+  },
+  rows: async (schema, sql, parameters = []) => {
+    const result = await connection.runAndReadAll(sql, parameters.map(toDuckDB))
+    return result.getRowObjects().map((row) => schema.parse(row))
+  },
+  append: async (temporaryTable, columns, rows) => {
+    const appender = await connection.createAppender(temporaryTable, 'main', 'temp')
+    try {
+      for (const row of rows) {
+        for (const column of columns) appendCell(appender, column, row[column.name])
+        appender.endRow()
+      }
+    } finally {
+      appender.closeSync()
+    }
+  },
+})

@@ -1,0 +1,195 @@
+/**
+ * Opens the work database of a warehouse directory, whatever the last run left behind: creates it, takes the lock,
+ * replays what a kill left in the write-ahead log, sets a damaged file aside, rebuilds a lost one from the
+ * published file, and migrates it. Nobody has to repair anything by hand.
+ */
+import { access, constants, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from '../base/clock.js'
+import { messageOf } from '../base/errors.js'
+import type { Log } from '../base/log.js'
+import { type Database, openDatabase } from './database.js'
+import { literal } from './ddl.js'
+import {
+  duckdbCause,
+  duckdbError,
+  firstLine,
+  isLockConflict,
+  isTroubleAroundTheFile,
+} from './duckdb-error.js'
+import { WarehouseDamagedError, WarehouseHeldError, WarehouseUnusableError } from './errors.js'
+import { publishedFile, spillDirectory, workFile } from './files.js'
+import { describeHolder, readHolder, removeHolder, writeHolder } from './holder.js'
+import { migrate, schemaVersion } from './migrations.js'
+
+export interface OpenWarehouse {
+  readonly directory: string
+  readonly clock: Clock
+  readonly log: Log
+  /** Named as the holder to whoever comes second. */
+  readonly command: string
+}
+
+/**
+ * Throws `WarehouseHeldError` when another process has it, `WarehouseUnusableError` when it cannot be written, and
+ * `NewerWarehouseError` when a newer version wrote it. Dispose of the database to let go of the lock.
+ */
+export const openWarehouse = async (options: OpenWarehouse): Promise<Database> => {
+  const { directory, clock, log, command } = options
+  await probeWritable(directory)
+  const database = await openWorkFile(directory, clock, log)
+  try {
+    await writeHolder(directory, command, clock.nowMs())
+    if ((await database.transaction(schemaVersion)) === 0) await rebuild(database, directory, log)
+    await migrate(database, clock)
+  } catch (error) {
+    await letGo(database, directory)
+    if (error instanceof WarehouseDamagedError) await setAside(database.file, error, clock, log)
+    throw error
+  }
+  return noticingDamage(database, async (damage) => {
+    await letGo(database, directory)
+    if (damage !== null) await setAside(database.file, damage, clock, log)
+  })
+}
+
+const letGo = async (database: Database, directory: string): Promise<void> => {
+  try {
+    await removeHolder(directory)
+  } finally {
+    await database.close()
+  }
+}
+
+/** Damage in the middle of a file shows only when that part is read: `close` is told, so that the next run begins well. */
+const noticingDamage = (
+  database: Database,
+  closeAfter: (damage: WarehouseDamagedError | null) => Promise<void>,
+): Database => {
+  let damage: WarehouseDamagedError | null = null
+  const notice = (error: unknown): never => {
+    if (error instanceof WarehouseDamagedError) damage = error
+    throw error
+  }
+  const close = () => {
+    const found = damage
+    damage = null
+    return closeAfter(found)
+  }
+  return {
+    ...database,
+    transaction: (work) => database.transaction(work).catch(notice),
+    exclusively: (work) => database.exclusively(work).catch(notice),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+/** Creates the directory and writes a file into it, the way a run will: whatever stands in the way shows here. */
+const probeWritable = async (directory: string): Promise<void> => {
+  const probe = join(directory, `.write-probe-${process.pid}`)
+  try {
+    await mkdir(directory, { recursive: true })
+    const handle = await open(probe, 'w')
+    try {
+      await handle.writeFile(Buffer.alloc(PROBE_BYTES))
+      await handle.sync()
+    } finally {
+      await handle.close()
+      await rm(probe, { force: true })
+    }
+  } catch (error) {
+    throw new WarehouseUnusableError(
+      `cannot write to the warehouse directory ${directory}: ${messageOf(error)}. Check that it is a directory, its permissions and the free space`,
+      { cause: error },
+    )
+  }
+}
+
+/** Enough to notice a full disk before any request is spent. */
+const PROBE_BYTES = 1_048_576
+
+const openWorkFile = async (directory: string, clock: Clock, log: Log): Promise<Database> => {
+  const file = workFile(directory)
+  const before = await inode(file)
+  try {
+    return await openUnlessHeld(directory)
+  } catch (error) {
+    if (error instanceof WarehouseHeldError) throw error
+    await requireAccess(file, error)
+    if (isTroubleAroundTheFile(error)) throw duckdbError(error, 'open', file)
+    // Another process that found the same damage may have replaced it meanwhile: then what is there now is good.
+    if (before === (await inode(file))) await setAside(file, error, clock, log)
+    try {
+      return await openUnlessHeld(directory)
+    } catch (second) {
+      throw duckdbError(second, 'open', file)
+    }
+  }
+}
+
+const openUnlessHeld = async (directory: string): Promise<Database> => {
+  try {
+    return await openDatabase(workFile(directory), { temporaryDirectory: spillDirectory(directory) })
+  } catch (error) {
+    if (!isLockConflict(error)) throw error
+    const holder = describeHolder(await readHolder(directory))
+    throw new WarehouseHeldError(
+      `the warehouse ${directory} is held by ${holder}. Wait for it to end, or use another directory`,
+      { cause: error },
+    )
+  }
+}
+
+const inode = async (file: string): Promise<number | null> =>
+  stat(file).then(
+    (found) => found.ino,
+    () => null,
+  )
+
+/** A file that we may not read and write, or that is none, is not damaged: it is not ours to set aside. */
+const requireAccess = async (file: string, cause: unknown): Promise<void> => {
+  try {
+    await access(file, constants.R_OK | constants.W_OK)
+    if (!(await stat(file)).isFile()) throw new Error('it is not a file')
+  } catch (error) {
+    throw new WarehouseUnusableError(
+      `cannot open ${file}: ${messageOf(error)} (${firstLine(cause)}). Move away what is there, or use another directory`,
+      { cause },
+    )
+  }
+}
+
+const setAside = async (file: string, error: unknown, clock: Clock, log: Log): Promise<void> => {
+  const aside = `${file}.damaged-${new Date(clock.nowMs()).toISOString().replaceAll(':', '')}`
+  await rename(file, aside)
+  await rename(`${file}.wal`, `${aside}.wal`).catch((missing: unknown) => {
+    log.debug({ problem: messageOf(missing) }, 'no write-ahead log beside the damaged work database')
+  })
+  log.warn({ file: aside, problem: firstLine(error) }, 'the work database was damaged and is set aside')
+}
+
+/**
+ * Fills an empty work database from the published file, where there is one. Its cursor is older, so the API supplies
+ * what came after it. One statement, one transaction: a kill in the middle leaves it empty, and the next run does it.
+ */
+const rebuild = async (database: Database, directory: string, log: Log): Promise<void> => {
+  const published = publishedFile(directory)
+  if ((await inode(published)) === null) return
+  try {
+    await database.exclusively(async (sql) => {
+      await sql.run(`ATTACH ${literal(published)} AS published (READ_ONLY)`)
+      try {
+        await sql.run('COPY FROM DATABASE published TO "work"')
+      } finally {
+        await sql.run('DETACH published')
+      }
+    })
+  } catch (error) {
+    throw new WarehouseUnusableError(
+      `the work database is lost and cannot be rebuilt from ${published}: ${firstLine(duckdbCause(error))}. Restore that file, or move it away to begin anew`,
+      { cause: error },
+    )
+  }
+  log.warn({ file: published }, 'the work database was lost and is rebuilt from the published file')
+}

@@ -1,0 +1,153 @@
+/** The task queue, `_sync.tasks`: which surveys are to be read, in which order, and what it will take. */
+import { z } from 'zod'
+import type { Instant } from '../model/instant.js'
+import type { SurveyFacts } from '../model/refresh-rules.js'
+import { tasks } from '../model/sync-tables.js'
+import type { NewTask, QueueSize, Stamp, Task } from '../model/warehouse.js'
+import { bigintCell, booleanCell, instant, timestamptzCell, varcharCell } from './cells.js'
+import type { Database, Sql } from './database.js'
+import { createTemporary, qualified } from './ddl.js'
+
+/** Queues surveys, each once: one that is queued already takes the new reason and keeps its place in time. */
+export const enqueue = async (
+  sql: Sql,
+  account: string,
+  newTasks: readonly NewTask[],
+  { runId, at }: Stamp,
+): Promise<void> => {
+  if (newTasks.length === 0) return
+  await sql.run(createTemporary('stage_tasks', tasks.columns))
+  await sql.append(
+    'stage_tasks',
+    tasks.columns,
+    newTasks.map((task) => ({
+      account,
+      survey_id: task.surveyId,
+      reason: task.reason,
+      priority: task.priority,
+      enqueued_at: at,
+      enqueued_run_id: runId,
+      attempts: 0,
+    })),
+  )
+  await sql.run(`MERGE INTO ${qualified(tasks)} t USING temp.stage_tasks s
+    ON t.account = s.account AND t.survey_id = s.survey_id
+    WHEN MATCHED THEN UPDATE SET reason = s.reason, priority = s.priority
+    WHEN NOT MATCHED THEN INSERT BY NAME *`)
+}
+
+/** How many surveys a batch of the scan below holds. */
+const SCAN_ROWS = 10_000
+
+/** Facts of the surveys that are not queued, by ascending id, a batch at a time. */
+export async function* unqueuedSurveys(
+  database: Database,
+  account: string,
+): AsyncIterable<readonly SurveyFacts[]> {
+  let after: number | null = null
+  do {
+    const batch: readonly SurveyFacts[] = await database.exclusively((sql) => factsAfter(sql, account, after))
+    if (batch.length > 0) yield batch
+    after = batch.length < SCAN_ROWS ? null : (batch.at(-1)?.id ?? null)
+  } while (after !== null)
+}
+
+const factsRow = z
+  .object({
+    id: bigintCell,
+    status: varcharCell,
+    updated_at: timestamptzCell,
+    refreshed_at: timestamptzCell.nullable(),
+    missing: booleanCell,
+  })
+  .transform(
+    (row): SurveyFacts => ({
+      id: row.id,
+      status: row.status,
+      updatedAt: row.updated_at,
+      refreshedAt: row.refreshed_at,
+      missing: row.missing,
+    }),
+  )
+
+const factsAfter = (sql: Sql, account: string, after: number | null): Promise<readonly SurveyFacts[]> =>
+  sql.rows(
+    factsRow,
+    `SELECT s.id, s.status, s.updated_at, f.refreshed_at, s._missing_since IS NOT NULL AS missing
+      FROM main.surveys s
+      LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
+      WHERE s.account = $1 AND ($2::BIGINT IS NULL OR s.id > $2)
+        AND NOT EXISTS (SELECT 1 FROM _sync.tasks t WHERE t.account = s.account AND t.survey_id = s.id)
+      ORDER BY s.id LIMIT ${SCAN_ROWS}`,
+    [account, after],
+  )
+
+/**
+ * Requests that reading a survey takes: what a budget found out, else a page of sources, the whole progress, and one
+ * for each source; for a survey never read, as many sources as the surveys known have on average (at least one).
+ */
+const REQUESTS = `coalesce(t.requests_needed, 2 + coalesce(c.sources,
+  CASE WHEN f.refreshed_at IS NULL THEN (SELECT greatest(1, ceil(count(*) / greatest(1, count(DISTINCT survey_id))))
+    FROM main.sample_sources WHERE account = t.account AND _missing_since IS NULL) ELSE 0 END))::BIGINT`
+
+const WITH_REQUESTS = `_sync.tasks t
+  LEFT JOIN main.freshness f ON f.account = t.account AND f.survey_id = t.survey_id
+  LEFT JOIN (SELECT account, survey_id, count(*) AS sources FROM main.sample_sources
+    WHERE _missing_since IS NULL GROUP BY ALL) c ON c.account = t.account AND c.survey_id = t.survey_id`
+
+const taskRow = z
+  .object({ survey_id: bigintCell, reason: taskReason(), priority: z.number(), requests: bigintCell })
+  .transform(
+    (row): Task => ({
+      surveyId: row.survey_id,
+      reason: row.reason,
+      priority: row.priority,
+      requests: row.requests,
+    }),
+  )
+
+function taskReason() {
+  return z.enum(['changed', 'live', 'settling', 'old', 'missing'])
+}
+
+/**
+ * The tasks to do next that this run has not tried: time since the last refresh (since it was queued, if there was
+ * none) times priority, the largest first; among equals the newest survey.
+ */
+export const nextTasks = (
+  sql: Sql,
+  account: string,
+  request: { runId: string; now: Instant; limit: number; excluding: readonly number[] },
+): Promise<readonly Task[]> =>
+  sql.rows(
+    taskRow,
+    `SELECT t.survey_id, t.reason, t.priority, ${REQUESTS} AS requests FROM ${WITH_REQUESTS}
+      LEFT JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id
+      WHERE t.account = $1 AND t.last_run_id IS DISTINCT FROM $2
+        AND NOT list_contains(CAST($5::JSON AS BIGINT[]), t.survey_id)
+      ORDER BY greatest(0, epoch_us($3::TIMESTAMPTZ) - epoch_us(coalesce(f.refreshed_at, t.enqueued_at))) * t.priority DESC,
+        s.created_at DESC, t.survey_id DESC
+      LIMIT $4`,
+    [account, request.runId, instant(request.now), request.limit, JSON.stringify(request.excluding)],
+  )
+
+/** Asked before each page of a listing: it must not cost more as the queue grows. */
+export const hasTasks = async (sql: Sql, account: string): Promise<boolean> =>
+  (
+    await sql.rows(
+      z.object({ survey_id: bigintCell }),
+      'SELECT survey_id FROM _sync.tasks WHERE account = $1 LIMIT 1',
+      [account],
+    )
+  ).length > 0
+
+export const queueSize = async (sql: Sql, account: string, runId: string): Promise<QueueSize> => {
+  const [row] = await sql.rows(
+    z.object({ tasks: bigintCell, untried: bigintCell, requests: bigintCell }),
+    `SELECT count(*) AS tasks, count(*) FILTER (t.last_run_id IS DISTINCT FROM $2) AS untried,
+        coalesce(sum(${REQUESTS}) FILTER (t.last_run_id IS DISTINCT FROM $2), 0)::BIGINT AS requests
+      FROM ${WITH_REQUESTS} WHERE t.account = $1`,
+    [account, runId],
+  )
+  return row ?? { tasks: 0, untried: 0, requests: 0 }
+}

@@ -1,0 +1,127 @@
+/**
+ * What the published file tells of the state of things. It is read, not the work database: that one may be held by a
+ * sync, and a reader of the published file is in nobody's way.
+ */
+import { z } from 'zod'
+import { ALL_TABLES } from '../model/sync-tables.js'
+import { bigintCell, timestamptzCell, varcharCell } from './cells.js'
+import { openDatabase, type Sql } from './database.js'
+import { literal, qualified } from './ddl.js'
+import { firstLine } from './duckdb-error.js'
+import { WarehouseUnusableError } from './errors.js'
+
+/** How many of the last runs are told. */
+const RUNS_SHOWN = 5
+
+const runRow = z.object({
+  run_id: varcharCell,
+  account: varcharCell,
+  started_at: timestamptzCell,
+  ended_at: timestamptzCell.nullable(),
+  status: varcharCell,
+  exit_code: bigintCell.nullable(),
+  reason: varcharCell.nullable(),
+  requests: bigintCell.nullable(),
+  refusals: bigintCell.nullable(),
+  surveys_refreshed: bigintCell.nullable(),
+  left_over: bigintCell.nullable(),
+})
+const cursorRow = z.object({
+  account: varcharCell,
+  updated_since: timestamptzCell,
+  full_listed_at: timestamptzCell,
+})
+const queueRow = z.object({
+  account: varcharCell,
+  reason: varcharCell,
+  tasks: bigintCell,
+  failing: bigintCell,
+  oldest_at: timestamptzCell,
+})
+const freshnessRow = z.object({
+  account: varcharCell,
+  surveys: bigintCell,
+  never_refreshed: bigintCell,
+  oldest_refresh_at: timestamptzCell.nullable(),
+  newest_refresh_at: timestamptzCell.nullable(),
+  with_error: bigintCell,
+})
+const tableRow = z.object({ table: varcharCell, rows: bigintCell })
+const driftRow = z.object({
+  account: varcharCell,
+  resource: varcharCell,
+  path: varcharCell,
+  value: varcharCell.nullable(),
+  kind: varcharCell,
+  occurrences: bigintCell,
+  last_seen_at: timestamptzCell,
+})
+const rejectionRow = z.object({
+  account: varcharCell,
+  endpoint: varcharCell,
+  problem: varcharCell,
+  rows: bigintCell,
+  last_at: timestamptzCell,
+})
+
+export interface WarehouseStatus {
+  readonly runs: readonly z.output<typeof runRow>[]
+  readonly cursors: readonly z.output<typeof cursorRow>[]
+  readonly queue: readonly z.output<typeof queueRow>[]
+  readonly freshness: readonly z.output<typeof freshnessRow>[]
+  readonly tables: readonly z.output<typeof tableRow>[]
+  readonly drift: readonly z.output<typeof driftRow>[]
+  readonly rejections: readonly z.output<typeof rejectionRow>[]
+}
+
+/** Throws `WarehouseUnusableError` when the file cannot be read. */
+export const readStatus = async (publishedFile: string): Promise<WarehouseStatus> => {
+  try {
+    await using database = await openDatabase(publishedFile, { readOnly: true })
+    return await database.transaction(statusOf)
+  } catch (error) {
+    throw new WarehouseUnusableError(
+      `cannot read ${publishedFile}: ${firstLine(error)}. Run fieldwork-sync sync to publish it anew`,
+      { cause: error },
+    )
+  }
+}
+
+const statusOf = async (sql: Sql): Promise<WarehouseStatus> => ({
+  runs: await sql.rows(
+    runRow,
+    `SELECT run_id, account, started_at, ended_at, status, exit_code, reason, requests, refusals, surveys_refreshed, left_over
+      FROM _sync.runs ORDER BY started_at DESC, account LIMIT ${RUNS_SHOWN}`,
+  ),
+  cursors: await sql.rows(
+    cursorRow,
+    'SELECT account, updated_since, full_listed_at FROM _sync.cursors ORDER BY account',
+  ),
+  queue: await sql.rows(
+    queueRow,
+    `SELECT account, reason, count(*) AS tasks, count(*) FILTER (last_error IS NOT NULL) AS failing,
+      min(enqueued_at) AS oldest_at FROM _sync.tasks GROUP BY ALL ORDER BY ALL`,
+  ),
+  freshness: await sql.rows(
+    freshnessRow,
+    `SELECT account, count(*) AS surveys, count(*) FILTER (refreshed_at IS NULL) AS never_refreshed,
+      min(refreshed_at) AS oldest_refresh_at, max(refreshed_at) AS newest_refresh_at,
+      count(last_error) AS with_error FROM main.freshness GROUP BY ALL ORDER BY ALL`,
+  ),
+  tables: await sql.rows(
+    tableRow,
+    ALL_TABLES.filter(({ schema }) => schema === 'main')
+      .map((table) => `SELECT ${literal(table.name)} AS "table", count(*) AS "rows" FROM ${qualified(table)}`)
+      .join(' UNION ALL '),
+  ),
+  drift: await sql.rows(
+    driftRow,
+    `SELECT account, resource, path, value, kind, occurrences, last_seen_at
+      FROM _sync.drift_events ORDER BY last_seen_at DESC, resource, path, value`,
+  ),
+  rejections: await sql.rows(
+    rejectionRow,
+    `SELECT account, endpoint, problem, count(*) AS "rows", max(rejected_at) AS last_at
+      FROM _sync.rejected_rows GROUP BY ALL ORDER BY last_at DESC, endpoint, problem`,
+  ),
+})

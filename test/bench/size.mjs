@@ -1,0 +1,94 @@
+/**
+ * `npm run bench:size`: lists worlds of growing size with the rate window off, and prints what the sync's memory and the
+ * cost of a page come to. Memory is flat and the cost linear when the rows of the table do not grow with the first column.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+const main = new URL('../../dist/main.js', import.meta.url).pathname
+const PAGE_SIZE = 50
+const SIZES = process.argv.slice(2).map(Number)
+
+console.log('surveys  pages  listing s  ms a page  of which CPU of the sync  peak memory MiB')
+for (const surveys of SIZES.length > 0 ? SIZES : [25_000, 50_000, 100_000])
+  console.log(await measure(surveys))
+
+async function measure(surveys) {
+  const flags = `--port 0 --surveys ${surveys} --rate-window none --clock frozen --page-size ${PAGE_SIZE}`
+  const server = spawn(process.execPath, [main, 'reference-server', ...flags.split(' ')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const warehouse = await mkdtemp(join(tmpdir(), 'fieldwork-sync-size-'))
+  try {
+    const [line] = await once(createInterface({ input: server.stdout }), 'line')
+    return await list(JSON.parse(line), warehouse, surveys)
+  } finally {
+    server.kill('SIGTERM')
+    await rm(warehouse, { recursive: true, force: true })
+  }
+}
+
+/** The listing may take half of a budget while tasks wait: twice its pages, so that it comes to its end. */
+async function list({ base_url, accounts }, warehouse, surveys) {
+  const pages = Math.ceil(surveys / PAGE_SIZE)
+  const sync = spawn(process.execPath, [main, 'sync', '--json', '--max-requests', String(2 * pages + 2)], {
+    env: {
+      PATH: process.env.PATH,
+      FIELDWORK_SYNC_BASE_URL: base_url,
+      FIELDWORK_SYNC_API_ID: String(accounts[0].id),
+      FIELDWORK_SYNC_API_TOKEN: accounts[0].token,
+      FIELDWORK_SYNC_RATE_LIMIT: '10000/100ms',
+      FIELDWORK_SYNC_WAREHOUSE: warehouse,
+      FIELDWORK_SYNC_LOG_LEVEL: 'error',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let report = ''
+  sync.stdout.on('data', (text) => {
+    report += text
+  })
+  let peak = 0
+  let cpuMs = 0
+  const timer = setInterval(async () => {
+    const arrived = await arrivals(base_url)
+    if (arrived.length >= pages) return
+    cpuMs = await cpuOf(sync.pid)
+    peak = Math.max(peak, await peakOf(sync.pid))
+  }, 500)
+  const [code] = await once(sync, 'close')
+  clearInterval(timer)
+  const [account] = JSON.parse(report).accounts
+  if (code !== 3 || account.cursor_after === null)
+    throw new Error(`the listing did not come to its end: ${report}`)
+  const listing = (await arrivals(base_url)).filter(({ path }) => path.endsWith('/surveys'))
+  const seconds = (listing.at(-1).at_ms - listing[0].at_ms) / 1000
+  return [
+    String(surveys).padStart(7),
+    String(listing.length).padStart(5),
+    seconds.toFixed(1).padStart(9),
+    ((seconds * 1000) / pages).toFixed(1).padStart(9),
+    (cpuMs / pages).toFixed(1).padStart(24),
+    peak.toFixed(0).padStart(15),
+  ].join('  ')
+}
+
+async function arrivals(baseUrl) {
+  return (await (await fetch(new URL('/_reference/requests', baseUrl))).json()).requests
+}
+
+/** High-water mark of a process's memory, MiB. */
+async function peakOf(pid) {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024
+}
+
+/** CPU time of a process so far, milliseconds (clock ticks are 10 ms on Linux). */
+async function cpuOf(pid) {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * 10
+}

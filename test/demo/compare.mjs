@@ -1,0 +1,91 @@
+/** Holds published tables against `GET /_reference/truth`, field by field, with nothing of our own in between. */
+import { DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api'
+
+/** How many fields were compared, and a line for each that differs or is missing on either side. */
+export const differencesFromTruth = async (published, truth) => {
+  const expected = new Map(truth.accounts.flatMap(expectedRows))
+  const actual = await actualRows(published)
+  const differences = [...actual.keys()]
+    .filter((key) => !expected.has(key))
+    .map((key) => `${key}: not in the API`)
+  let fields = 0
+  for (const [key, row] of expected) {
+    const found = actual.get(key)
+    if (found === undefined) differences.push(`${key}: not in the tables`)
+    for (const [name, value] of found === undefined ? [] : Object.entries(row)) {
+      fields += 1
+      if (found[name] !== value)
+        differences.push(`${key}.${name}: ${found[name]} in the table, ${value} in the API`)
+    }
+  }
+  return { fields, differences }
+}
+
+/** Rows as the tables should hold them, each with its table and key. */
+const expectedRows = ({ name: account, surveys }) =>
+  surveys.flatMap(({ sample_sources, fieldwork_progress, sample_source_progress, ...survey }) => [
+    [`surveys ${account} ${survey.id}`, withMoments(survey)],
+    [`survey_progress ${account} ${survey.id}`, flat(fieldwork_progress)],
+    ...sample_sources.map((source) => [
+      `sample_sources ${account} ${survey.id} ${source.id}`,
+      withMoments(source),
+    ]),
+    ...Object.entries(sample_source_progress).map(([id, progress]) => [
+      `sample_source_progress ${account} ${survey.id} ${id}`,
+      flat(progress),
+    ]),
+  ])
+
+const withMoments = (row) => ({
+  ...row,
+  created_at: micros(row.created_at),
+  updated_at: micros(row.updated_at),
+})
+
+/** Microseconds since 1970 of an ISO 8601 text. */
+const micros = (text) => {
+  const [, fraction = ''] = /\.(\d+)/.exec(text) ?? []
+  const wholeSeconds = BigInt(Date.parse(text.replace(/\.\d+/, ''))) * 1000n
+  return wholeSeconds + BigInt(fraction.slice(0, 6).padEnd(6, '0'))
+}
+
+const flat = ({ interview_count_by_status, ...indicators }) => ({
+  ...indicators,
+  ...Object.fromEntries(
+    Object.entries(interview_count_by_status).flatMap(([status, { individuals, percentage }]) => [
+      [`${status}_individuals`, individuals],
+      [`${status}_percentage`, percentage],
+    ]),
+  ),
+})
+
+const KEYS = {
+  surveys: ['account', 'id'],
+  sample_sources: ['account', 'survey_id', 'id'],
+  survey_progress: ['account', 'survey_id'],
+  sample_source_progress: ['account', 'survey_id', 'sample_source_id'],
+}
+
+const actualRows = async (published) => {
+  const instance = await DuckDBInstance.create(published, { access_mode: 'READ_ONLY' })
+  const connection = await instance.connect()
+  const rows = new Map()
+  for (const [table, key] of Object.entries(KEYS)) {
+    const found = await connection.runAndReadAll(`SELECT * FROM ${table} WHERE _missing_since IS NULL`)
+    for (const row of found.getRowObjects()) {
+      rows.set([table, ...key.map((name) => row[name])].join(' '), plainRow(row))
+    }
+  }
+  connection.closeSync()
+  instance.closeSync()
+  return rows
+}
+
+/** Moments stay whole microseconds, so that they are compared to the last one. */
+const plainRow = (row) =>
+  Object.fromEntries(
+    Object.entries(row).map(([name, value]) => {
+      if (value instanceof DuckDBTimestampTZValue) return [name, value.micros]
+      return [name, typeof value === 'bigint' ? Number(value) : value]
+    }),
+  )

@@ -1,0 +1,91 @@
+/**
+ * `npm run demo`: the reference server, two syncs with its clock moved on by a day between them, and a look at what the
+ * tables hold and what has changed. The commands are the real ones; everything happens on this machine.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import { differencesFromTruth } from './compare.mjs'
+import { show } from './show.mjs'
+
+const main = new URL('../../dist/main.js', import.meta.url).pathname
+const root = new URL('../..', import.meta.url).pathname
+const warehouse = `${root}warehouse/demo`
+const published = `${warehouse}/fieldwork.duckdb`
+
+await rm(warehouse, { recursive: true, force: true })
+say('1. A local server with the same API: 60 surveys, at most 60 requests in any 2 seconds')
+const server = spawn(
+  process.execPath,
+  [main, ...'reference-server --port 0 --surveys 60 --rate-limit 60/2s --clock frozen'.split(' ')],
+  { stdio: ['ignore', 'pipe', 'inherit'] },
+)
+try {
+  const api = await greeting(server)
+  console.log(`   ${api.base_url}`)
+
+  say('2. The first sync: everything')
+  await sync(api)
+  await compare(api)
+
+  say('3. A day passes: interviews are held, surveys change, new ones appear')
+  await post(api, '/_reference/time', { advance: 'P1D' })
+  await sync(api)
+  await compare(api)
+
+  say('4. What the tables hold')
+  await show(published)
+  console.log(`\nThe file stays at warehouse/demo/fieldwork.duckdb: open it with any DuckDB.`)
+} finally {
+  server.kill('SIGTERM')
+  if (server.exitCode === null) await once(server, 'exit')
+}
+
+function say(text) {
+  console.log(`\n${text}\n`)
+}
+
+async function greeting(child) {
+  const lines = createInterface({ input: child.stdout })
+  const [line] = await Promise.race([
+    once(lines, 'line'),
+    once(child, 'exit').then(() => Promise.reject(new Error('the reference server did not start'))),
+  ])
+  return JSON.parse(line)
+}
+
+async function sync(api) {
+  const [account] = api.accounts
+  const env = {
+    ...process.env,
+    FIELDWORK_SYNC_BASE_URL: api.base_url,
+    FIELDWORK_SYNC_API_ID: String(account.id),
+    FIELDWORK_SYNC_API_TOKEN: account.token,
+    FIELDWORK_SYNC_RATE_LIMIT: '60/2s',
+    FIELDWORK_SYNC_WAREHOUSE: warehouse,
+    FIELDWORK_SYNC_LOG_LEVEL: 'warn',
+  }
+  console.log('$ fieldwork-sync sync')
+  const child = spawn(process.execPath, [main, 'sync'], { env, stdio: ['ignore', 'inherit', 'inherit'] })
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`fieldwork-sync sync ended with exit code ${code}`)
+}
+
+async function compare(api) {
+  const truth = await (await fetch(new URL('/_reference/truth', api.base_url))).json()
+  const { fields, differences } = await differencesFromTruth(published, truth)
+  if (differences.length > 0) {
+    throw new Error(`the tables differ from what the API tells:\n${differences.slice(0, 20).join('\n')}`)
+  }
+  console.log(`\nchecked: the tables equal what the API tells at this moment, in all ${fields} fields.`)
+}
+
+async function post(api, path, body) {
+  const response = await fetch(new URL(path, api.base_url), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`)
+}

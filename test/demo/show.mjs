@@ -1,0 +1,53 @@
+/** Prints the queries that show what the demo's tables hold, each with its SQL: they work in any DuckDB. */
+import { DuckDBInstance } from '@duckdb/node-api'
+
+const QUERIES = [
+  [
+    'Surveys by status, with their interviews',
+    `SELECT status, count(*) AS surveys, sum(interviews_count)::BIGINT AS complete_interviews,
+       sum(sample_size)::BIGINT AS target, round(100 * sum(interviews_count) / sum(sample_size), 1) AS percent
+     FROM survey_overview GROUP BY status ORDER BY surveys DESC, status`,
+  ],
+  [
+    'What the day brought: statuses that changed',
+    `SELECT c.survey_id, left(s.title, 40) AS title, c.from_status, c.to_status
+     FROM survey_status_changes c JOIN surveys s ON s.account = c.account AND s.id = c.survey_id
+     WHERE c.from_status IS NOT NULL ORDER BY c.observed_at, c.survey_id LIMIT 8`,
+  ],
+  [
+    'What the API itself cannot tell: interviews then and now',
+    `SELECT survey_id, min(interviews_count) AS yesterday, max(interviews_count) AS today,
+       max(interviews_count) - min(interviews_count) AS held
+     FROM survey_progress_history GROUP BY survey_id HAVING count(*) > 1 ORDER BY held DESC, survey_id LIMIT 8`,
+  ],
+  [
+    'The runs, as they are recorded',
+    'SELECT run_id, status, listing, requests, surveys_listed, surveys_refreshed, left_over FROM _sync.runs ORDER BY run_id',
+  ],
+]
+
+export const show = async (published) => {
+  const instance = await DuckDBInstance.create(published, { access_mode: 'READ_ONLY' })
+  const connection = await instance.connect()
+  for (const [title, sql] of QUERIES) {
+    const result = await connection.runAndReadAll(sql)
+    console.log(`${title}\n\n${indent(sql)}\n`)
+    console.log(`${table([result.columnNames(), ...result.getRows()])}\n`)
+  }
+  connection.closeSync()
+  instance.closeSync()
+}
+
+const indent = (sql) =>
+  sql
+    .split('\n')
+    .map((line) => `    ${line.trim()}`)
+    .join('\n')
+
+const table = (rows) => {
+  const cells = rows.map((row) => row.map((value) => (value === null ? '' : String(value))))
+  const widths = cells[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)))
+  return cells
+    .map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column])).join('  ')}`.trimEnd())
+    .join('\n')
+}

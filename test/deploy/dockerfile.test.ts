@@ -1,0 +1,108 @@
+/** The Dockerfile by its structure. What its steps do is in `image.slow.ts`. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import {
+  copyOf,
+  execFormOf,
+  isInContext,
+  pairsOf,
+  projectDirectory,
+  readDockerfile,
+  textsOf,
+} from './dockerfile.js'
+
+const stages = readDockerfile()
+const image = stages.at(-1)
+const manifest = z
+  .object({
+    name: z.string(),
+    description: z.string(),
+    license: z.string(),
+    bin: z.record(z.string(), z.string()),
+  })
+  .parse(JSON.parse(readFileSync(join(projectDirectory, 'package.json'), 'utf8')))
+
+describe('the stages', () => {
+  test('all stand on Node 24 with glibc', () => {
+    expect(stages.map(({ image: base }) => base)).toEqual(['node:24-slim', 'node:24-slim', 'node:24-slim'])
+  })
+
+  test('dependencies are installed from the lock file, before the sources are copied', () => {
+    const build = stages[0]?.instructions.map(({ keyword, text }) => `${keyword} ${text}`) ?? []
+    expect(build.indexOf('RUN npm ci')).toBeGreaterThan(0)
+    expect(build.indexOf('RUN npm ci')).toBeLessThan(build.indexOf('COPY src ./src'))
+    expect(textsOf(stages[1], 'RUN')).toEqual(['npm ci --omit=dev'])
+  })
+
+  test('the image has no step that needs a compiler, npm or the network', () => {
+    expect(textsOf(image, 'RUN').filter((text) => /npm|curl|apt/.test(text))).toEqual([])
+  })
+})
+
+describe('the image', () => {
+  test('runs as a numeric user that is not root', () => {
+    const [user = ''] = textsOf(image, 'USER')
+    expect(user).toMatch(/^[1-9]\d*:[1-9]\d*$/)
+    expect(textsOf(image, 'RUN')).toEqual([
+      `install --directory --owner=${user.split(':')[0]} --group=${user.split(':')[1]} /warehouse`,
+    ])
+  })
+
+  test('starts node itself, so that signals reach it, and syncs by default', () => {
+    const [entry = ''] = textsOf(image, 'ENTRYPOINT')
+    expect(execFormOf(entry)).toEqual(['node', `/app/${manifest.bin['fieldwork-sync']}`])
+    expect(textsOf(image, 'CMD').map(execFormOf)).toEqual([['sync']])
+    expect(textsOf(image, 'STOPSIGNAL')).toEqual(['SIGTERM'])
+  })
+
+  test('keeps the warehouse in a volume, and says so to the command', () => {
+    const environment = pairsOf(textsOf(image, 'ENV')[0] ?? '')
+    expect(environment).toEqual({ NODE_ENV: 'production', FIELDWORK_SYNC_WAREHOUSE: '/warehouse' })
+    expect(textsOf(image, 'VOLUME')).toEqual(['/warehouse'])
+  })
+
+  test('is labelled as package.json describes it', () => {
+    expect(pairsOf(textsOf(image, 'LABEL')[0] ?? '')).toEqual({
+      'org.opencontainers.image.title': manifest.name,
+      'org.opencontainers.image.description': manifest.description,
+      'org.opencontainers.image.licenses': manifest.license,
+    })
+  })
+
+  test('holds no secret and takes none at build time', () => {
+    const all = stages.flatMap((stage) => [...textsOf(stage, 'ENV'), ...textsOf(stage, 'ARG')])
+    expect(all.filter((text) => /token|secret|password/i.test(text))).toEqual([])
+  })
+})
+
+describe('the build context', () => {
+  const fromContext = stages.flatMap((stage) =>
+    textsOf(stage, 'COPY')
+      .map(copyOf)
+      .filter(({ from }) => from === null)
+      .flatMap(({ sources }) => sources),
+  )
+
+  test('has every file that a step copies', () => {
+    expect(fromContext.filter((path) => !isInContext(path))).toEqual([])
+  })
+
+  test.each([
+    'config/fieldwork-sync.yaml',
+    '.env',
+    '.git/config',
+    'warehouse/work.duckdb',
+    'node_modules/x/y.js',
+    'token',
+  ])('has no %s', (path) => {
+    expect(isInContext(path)).toBe(false)
+  })
+})
+
+test('the licence of the files is the one that package.json names', () => {
+  const text = readFileSync(join(projectDirectory, 'LICENSE'), 'utf8')
+  expect(text).toMatch(/^MIT License\n\nCopyright \(c\) 2026 The fieldwork-sync authors\n/)
+  expect(manifest.license).toBe('MIT')
+})

@@ -1,0 +1,132 @@
+/**
+ * The image, built step by step from a clean checkout and run as it would be: as a numeric user without a home, on
+ * files that it cannot change, syncing from a reference server into the one folder it may write to.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { type BuiltImage, buildImage, isRoot } from './build-image.js'
+import { projectDirectory } from './dockerfile.js'
+
+const directory = mkdtempSync(join(tmpdir(), 'fieldwork-sync-image-'))
+const started: ChildProcess[] = []
+let image: BuiltImage
+
+const options = (env: Readonly<Record<string, string>>) => ({
+  cwd: join(image.root, 'app'),
+  env: { PATH: process.env.PATH ?? '', TMPDIR: join(image.root, 'tmp'), ...image.env, ...env },
+  ...(isRoot ? { uid: image.uid, gid: image.gid } : {}),
+})
+
+const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  spawnSync(process.execPath, [...image.entryPoint, ...args], { ...options(env), encoding: 'utf8' })
+
+/** Every file and folder of the image but the warehouse, and when it was last written to. */
+const filesOf = (root: string): readonly string[] =>
+  readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.split('/')[0] !== 'warehouse')
+    .map((path) => `${path} ${statSync(join(root, path)).mtimeMs}`)
+    .sort()
+
+beforeAll(() => {
+  chmodSync(directory, 0o755)
+  image = buildImage(directory)
+  mkdirSync(join(image.root, 'tmp'))
+  for (const path of [
+    '.',
+    'tmp',
+    ...readdirSync(join(image.root, 'app'), { recursive: true, encoding: 'utf8' }).map(
+      (file) => `app/${file}`,
+    ),
+    'app',
+  ]) {
+    const file = join(image.root, path)
+    chmodSync(file, statSync(file).mode & 0o555)
+  }
+})
+
+afterAll(async () => {
+  for (const child of started) {
+    child.kill('SIGKILL')
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  }
+  spawnSync('chmod', ['-R', 'u+w', directory])
+  rmSync(directory, { recursive: true, force: true })
+})
+
+describe('the image', () => {
+  test('holds the compiled command and what it needs at run time, nothing to build or test with', () => {
+    expect(readdirSync(join(image.root, 'app')).sort()).toEqual([
+      'LICENSE',
+      'dist',
+      'node_modules',
+      'package.json',
+    ])
+    const { dependencies, devDependencies } = z
+      .object({
+        dependencies: z.record(z.string(), z.string()),
+        devDependencies: z.record(z.string(), z.string()),
+      })
+      .parse(JSON.parse(readFileSync(join(projectDirectory, 'package.json'), 'utf8')))
+    const installed = (name: string) => existsSync(join(image.root, 'app/node_modules', name))
+    expect(Object.keys(dependencies).filter((name) => !installed(name))).toEqual([])
+    expect(Object.keys(devDependencies).filter(installed)).toEqual([])
+  })
+
+  test('tells its version', () => {
+    const { version } = z
+      .object({ version: z.string() })
+      .parse(JSON.parse(readFileSync(join(projectDirectory, 'package.json'), 'utf8')))
+    expect(run(['--version'])).toMatchObject({ status: 0, stdout: `${version}\n`, stderr: '' })
+  })
+
+  test('started without settings says which ones it needs, and ends with exit 2', () => {
+    const { status, stderr } = run(image.command)
+    expect(status).toBe(2)
+    expect(stderr).toContain('FIELDWORK_SYNC_BASE_URL')
+  })
+
+  test('syncs by default, and writes nowhere but in the warehouse', async () => {
+    const before = filesOf(image.root)
+    const server = spawn(
+      process.execPath,
+      [...image.entryPoint, 'reference-server', '--port=0', '--surveys=3', '--rate-limit=10000/60s'],
+      { ...options({}), stdio: ['ignore', 'pipe', 'inherit'] },
+    )
+    started.push(server)
+    const [line] = await once(createInterface({ input: server.stdout }), 'line')
+    const [account, base_url] = (({ accounts, base_url }) => [accounts[0], base_url] as const)(
+      z
+        .object({
+          base_url: z.string(),
+          accounts: z.tuple([z.object({ id: z.coerce.string(), token: z.string() })]),
+        })
+        .parse(JSON.parse(String(line))),
+    )
+    const sync = run(image.command, {
+      FIELDWORK_SYNC_BASE_URL: base_url,
+      FIELDWORK_SYNC_API_ID: account.id,
+      FIELDWORK_SYNC_API_TOKEN: account.token,
+    })
+    expect(sync).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/\ncomplete: 3 surveys refreshed, nothing left over\.\n$/),
+    })
+    expect(existsSync(join(image.root, 'warehouse/fieldwork.duckdb'))).toBe(true)
+    expect(filesOf(image.root)).toEqual(before)
+  })
+})

@@ -1,0 +1,199 @@
+/** `check` asks once and waits for nothing; `status` tells how things stand at any moment and disturbs nobody. */
+import { readdir, writeFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import { scriptedSurvey, sendJson, startScriptedApi, TOKEN } from '../support/scripted-api.js'
+import { gate, openTrial } from '../support/trial.js'
+
+/** Far less than any wait that a check must not make. */
+const GUARD_MS = 20_000
+
+describe('check', () => {
+  test.concurrent('makes one request an account, and says what it found', async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const other = await startScriptedApi([scriptedSurvey(1), scriptedSurvey(2)], context.onTestFinished)
+    const account = { id: 4711, token: TOKEN }
+    const file = await trial.settings({
+      accounts: [
+        { ...account, name: 'north', base_url: trial.api.baseUrl },
+        { ...account, name: 'south', base_url: other.baseUrl },
+      ],
+    })
+    const none = {
+      FIELDWORK_SYNC_BASE_URL: undefined,
+      FIELDWORK_SYNC_API_ID: undefined,
+      FIELDWORK_SYNC_API_TOKEN: undefined,
+      FIELDWORK_SYNC_RATE_LIMIT: undefined,
+    }
+    const ended = await trial.run(['check', ...file], none)
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    expect(ended.stdout.trimEnd().split('\n')).toEqual([
+      expect.stringMatching(/^ok {6}settings +.*settings\.yaml$/),
+      expect.stringMatching(/^ok {6}warehouse +.* is writable$/),
+      expect.stringMatching(/^ok {6}API of north +.* shows 1 survey$/),
+      expect.stringMatching(/^ok {6}API of south +.* shows 2 surveys$/),
+    ])
+    expect([trial.api.arrivals.length, other.arrivals.length]).toEqual([1, 1])
+  })
+
+  const answer = (status: number, headers: Record<string, string> = {}) => ({ status, headers })
+  test.concurrent.for([
+    { ...answer(429, { 'retry-after': '600' }), says: /FAILED {2}API of default .*its rate \(429\) at GET/ },
+    { ...answer(500), says: /FAILED {2}API of default .*after 1 attempt: the API answered 500/ },
+    { ...answer(403), says: /FAILED {2}API of default .*refused the credentials \(403\)/ },
+  ])(
+    'asks no second time and waits for nothing after $status $headers',
+    async ({ status, headers, says }, context) => {
+      const trial = await openTrial(context)
+      trial.api.hook = (_, response) => {
+        for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+        sendJson(trial.api, response, status, {})
+        return true
+      }
+      const startedMs = performance.now()
+      const ended = await trial.run(['check'], { FIELDWORK_SYNC_RATE_LIMIT: '60/60s' })
+      expect(performance.now() - startedMs).toBeLessThan(GUARD_MS)
+      expect(ended.code).toBe(4)
+      expect(ended.stdout).toMatch(says)
+      expect(trial.api.arrivals).toHaveLength(1)
+    },
+  )
+
+  test.concurrent('--json is one document, also when nobody listens and nothing can be written', async (context) => {
+    const trial = await openTrial(context)
+    const ended = await trial.run(['check', '--json'], {
+      FIELDWORK_SYNC_BASE_URL: 'http://127.0.0.1:1/api/v1',
+    })
+    expect(ended.code).toBe(4)
+    expect(JSON.parse(ended.stdout)).toEqual({
+      exit_code: 4,
+      checks: [
+        { what: 'settings', ok: true, detail: 'from the environment' },
+        { what: 'warehouse', ok: true, detail: `${trial.warehouse} is writable` },
+        { what: 'API of default', ok: false, detail: expect.stringContaining('ECONNREFUSED') },
+      ],
+    })
+    const blocked = await openTrial(context)
+    await writeFile(blocked.warehouse, 'mine')
+    const second = await blocked.run(['check', '--json'])
+    expect(second.code).toBe(7)
+    expect(JSON.parse(second.stdout)).toMatchObject({
+      exit_code: 7,
+      checks: [{ what: 'settings' }, { what: 'warehouse', ok: false }],
+    })
+    expect(blocked.api.arrivals).toHaveLength(0)
+  })
+})
+
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
+
+/** Every name in a document. */
+const namesIn = (value: unknown): string[] =>
+  typeof value !== 'object' || value === null
+    ? []
+    : Object.entries(value).flatMap(([name, part]) => [
+        ...(Array.isArray(value) ? [] : [name]),
+        ...namesIn(part),
+      ])
+
+describe('status', () => {
+  test.concurrent('before any sync says that there is nothing, and makes nothing', async (context) => {
+    const trial = await openTrial(context)
+    const ended = await trial.run(['status', '--json'])
+    expect(ended.code).toBe(2)
+    expect(ended.stderr).toMatch(
+      /nothing has been published there yet. Run fieldwork-sync sync, or check --warehouse\n$/,
+    )
+    expect(JSON.parse(ended.stdout)).toMatchObject({ error: { code: 'nothing_published', exit_code: 2 } })
+    await expect(readdir(trial.warehouse)).rejects.toThrow()
+    expect(trial.api.arrivals).toHaveLength(0)
+  })
+
+  test.concurrent('tells of complete, partial and failed runs alike, for people and for machines', async (context) => {
+    const trial = await openTrial(context, [
+      scriptedSurvey(1),
+      scriptedSurvey(2),
+      scriptedSurvey(3, { mood: 'good' }),
+    ])
+    expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
+    expect(await trial.run(['sync', '--max-requests', '4'])).toMatchObject({ code: 3 })
+    trial.api.hook = (_, response) => {
+      sendJson(trial.api, response, 401, {})
+      return true
+    }
+    expect(await trial.run(['sync'])).toMatchObject({ code: 4 })
+    const asked = trial.api.arrivals.length
+    // No account is needed to look.
+    const without = { FIELDWORK_SYNC_BASE_URL: undefined, FIELDWORK_SYNC_API_TOKEN: undefined }
+    const json = await trial.run(['status', '--json'], without)
+    expect(json).toMatchObject({ code: 0, stderr: '' })
+    const status: unknown = JSON.parse(json.stdout)
+    expect(status).toMatchObject({
+      published: trial.published,
+      published_at: expect.stringMatching(MOMENT),
+      holder: null,
+      runs: [
+        { status: 'failed', exit_code: 4, reason: expect.stringContaining('credentials') },
+        { status: 'partial', exit_code: 3, reason: expect.stringContaining('--max-requests 4') },
+        {
+          status: 'complete',
+          exit_code: 0,
+          reason: null,
+          ended_at: expect.stringMatching(MOMENT),
+          left_over: 0,
+        },
+      ],
+      cursors: [{ account: 'default', updated_since: expect.stringMatching(MOMENT) }],
+      queue: [{ reason: 'live', tasks: expect.any(Number), oldest_at: expect.stringMatching(MOMENT) }],
+      freshness: [{ surveys: 3, never_refreshed: 0 }],
+      tables: expect.arrayContaining([{ table: 'surveys', rows: 3 }]),
+      drift: [{ resource: 'survey', path: 'mood', kind: 'unknown_field' }],
+      rejections: [],
+    })
+    expect(namesIn(status).filter((name) => !/^[a-z]+(_[a-z]+)*$/.test(name))).toEqual([])
+    const text = await trial.run(['status'])
+    expect(text).toMatchObject({ code: 0, stderr: '' })
+    expect(text.stdout).toMatch(/failed +4 .*partial +3 .*complete +0 /s)
+    expect(text.stdout).not.toContain('held by')
+    expect(trial.api.arrivals).toHaveLength(asked)
+  })
+
+  test.concurrent('names who holds the warehouse and disturbs nobody; after a kill nobody holds it', async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const hold = async () => {
+      const release = gate<boolean>()
+      trial.api.hook = () => release.opened
+      const asked = trial.api.arrived(() => true)
+      const running = trial.start(['sync'])
+      await asked
+      return { running, release }
+    }
+    const first = await hold()
+    const nothingYet = await trial.run(['status'])
+    expect(nothingYet.code).toBe(2)
+    expect(nothingYet.stderr).toContain(
+      `is held by "fieldwork-sync sync", process ${first.running.child.pid} on `,
+    )
+    const check = await trial.run(['check', '--json'])
+    expect(check.code).toBe(6)
+    expect(JSON.parse(check.stdout)).toMatchObject({
+      exit_code: 6,
+      checks: [{}, { what: 'warehouse', ok: false }],
+    })
+    expect(trial.api.arrivals).toHaveLength(1)
+    first.release.open(false)
+    expect(await first.running.ended).toMatchObject({ code: 0 })
+
+    const second = await hold()
+    const held = await trial.run(['status', '--json'])
+    expect(held.code).toBe(0)
+    expect(JSON.parse(held.stdout)).toMatchObject({
+      holder: expect.stringContaining(`process ${second.running.child.pid} on `),
+      runs: [{ status: 'complete' }],
+    })
+    second.running.child.kill('SIGKILL')
+    await second.running.ended
+    const killed = await trial.run(['status', '--json'])
+    expect(killed.code).toBe(0)
+    expect(JSON.parse(killed.stdout)).toMatchObject({ holder: null, runs: [{ status: 'complete' }] })
+  })
+})

@@ -1,0 +1,209 @@
+/** The cursor loses no change: not one behind the pages, not one of a run that was killed, not one on its very moment. */
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { query } from '../support/duckdb.js'
+import { buildMutant } from '../support/mutant.js'
+import {
+  type Arrival,
+  bodyOf,
+  type ScriptedApi,
+  scriptedSurvey,
+  startScriptedApi,
+} from '../support/scripted-api.js'
+import { unsoundness } from '../support/soundness.js'
+import { publishedFile, startSync, sync, withSettings } from '../support/sync.js'
+import { temporaryDirectory } from '../support/temporary.js'
+
+const START = '2026-03-01T00:00:00Z'
+const after = (seconds: number): Date => new Date(Date.parse(START) + seconds * 1000)
+
+/** Six drafts on three pages, newest first: 6 5, 4 3, 2 1. Drafts are read again only when the listing shows a change. */
+const startSixDrafts = async (): Promise<ScriptedApi> => {
+  const api = await startScriptedApi(
+    [1, 2, 3, 4, 5, 6].map((id) => scriptedSurvey(id, { status: 'draft' }, 0)),
+  )
+  api.pageSize = 2
+  return api
+}
+
+/** The clock goes to `at`, and the survey is modified then. */
+const edit = (api: ScriptedApi, id: number, title: string, at: Date): void => {
+  api.now = at
+  const found = api.surveys.find(({ survey }) => survey.id === id)
+  Object.assign(found?.survey ?? {}, { title, updated_at: at.toISOString() })
+}
+
+const isPage = ({ path, query: asked }: Arrival, page: number): boolean =>
+  path === '/surveys' && asked.get('page') === String(page)
+
+/** Survey 6 changes once its page was read, then survey 1 before its page is read. */
+const editWhilePaging = (api: ScriptedApi, title: string, begin: number) => (arrival: Arrival) => {
+  if (isPage(arrival, 2)) edit(api, 6, title, after(begin + 10))
+  if (isPage(arrival, 3)) edit(api, 1, title, after(begin + 20))
+  return false
+}
+
+const titles = async (warehouse: string): Promise<unknown[]> =>
+  (await query(publishedFile(warehouse), 'SELECT title FROM surveys ORDER BY id')).map(({ title }) => title)
+
+/** The overlap would hide what a wrong cursor loses within five minutes. */
+const withoutOverlap = () => withSettings({ discover: { overlap: '0s' } })
+
+const pagesAsked = (api: ScriptedApi): unknown[] =>
+  api.arrivals.filter(({ path }) => path === '/surveys').map(({ query: asked }) => asked.get('page'))
+
+test('a survey that changes behind the page being read is right after the next run', async () => {
+  const warehouse = await temporaryDirectory()
+  const api = await startSixDrafts()
+  const options = { warehouse, env: api.env, args: await withoutOverlap() }
+
+  api.hook = editWhilePaging(api, 'moved', 0)
+  const first = await sync(options)
+  expect(first).toMatchObject({ code: 0, run: { listing: 'full', cursor_after: START } })
+  expect(await titles(warehouse)).toEqual([
+    'moved',
+    'Survey 2',
+    'Survey 3',
+    'Survey 4',
+    'Survey 5',
+    'Survey 6',
+  ])
+  api.hook = () => false
+  api.now = after(3_600)
+  expect(await sync(options)).toMatchObject({
+    code: 0,
+    run: { listing: 'incremental', cursor_before: START },
+  })
+  expect(await titles(warehouse)).toEqual(['moved', 'Survey 2', 'Survey 3', 'Survey 4', 'Survey 5', 'moved'])
+
+  // The same in an incremental listing of three pages.
+  for (const id of [1, 2, 3, 4, 5, 6]) edit(api, id, `again ${id}`, after(7_000))
+  api.now = after(7_200)
+  api.hook = editWhilePaging(api, 'moved again', 7_200)
+  const third = await sync(options)
+  expect(third).toMatchObject({
+    code: 0,
+    run: { listing: 'incremental', surveys_listed: 6, cursor_after: '2026-03-01T02:00:00Z' },
+  })
+  expect((await titles(warehouse)).at(-1)).toBe('again 6')
+  api.hook = () => false
+  api.now = after(10_800)
+  expect(await sync(options)).toMatchObject({ code: 0 })
+  expect(await titles(warehouse)).toEqual([
+    'moved again',
+    'again 2',
+    'again 3',
+    'again 4',
+    'again 5',
+    'moved again',
+  ])
+  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+})
+
+const CURSOR_MOVES = { file: 'warehouse/listing.js', from: 'instant(listing.ceiling)' }
+const WRONG_CURSORS = {
+  'the largest updated_at seen': `instant((await sql.rows(z.object({ at: timestamptzCell }),
+    'SELECT max(updated_at) AS at FROM main.surveys WHERE account = $1', [account]))[0].at)`,
+  'the time of the last page': 'instant(page.at)',
+}
+
+test('a build whose cursor is fixed any later loses that survey', async () => {
+  const lost = await Promise.all(
+    Object.entries(WRONG_CURSORS).map(async ([name, to]) => {
+      const warehouse = await temporaryDirectory()
+      const api = await startSixDrafts()
+      const main = await buildMutant({ ...CURSOR_MOVES, to })
+      const options = { warehouse, env: api.env, args: await withoutOverlap(), main }
+      api.hook = editWhilePaging(api, 'moved', 0)
+      const first = await sync(options)
+      api.hook = () => false
+      api.now = after(3_600)
+      const second = await sync(options)
+      return {
+        name,
+        codes: [first.code, second.code],
+        cursor: first.run.cursor_after,
+        titles: await titles(warehouse),
+      }
+    }),
+  )
+  const stale = ['moved', 'Survey 2', 'Survey 3', 'Survey 4', 'Survey 5', 'Survey 6']
+  expect(lost).toEqual(
+    Object.keys(WRONG_CURSORS).map((name) => ({
+      name,
+      codes: [0, 0],
+      cursor: '2026-03-01T00:00:20Z',
+      titles: stale,
+    })),
+  )
+})
+
+test('a run that is killed between two pages is taken up one page back, with the cursor it began with', async () => {
+  const warehouse = await temporaryDirectory()
+  const api = await startSixDrafts()
+  const options = { warehouse, env: api.env, args: await withoutOverlap() }
+
+  // The third page is never answered: when it is asked for, the second is committed.
+  const thirdPage = new Promise<void>((asked) => {
+    api.hook = (arrival) => {
+      if (!isPage(arrival, 3)) return false
+      asked()
+      return new Promise(() => undefined)
+    }
+  })
+  const killed = startSync(options)
+  await thirdPage
+  killed.child.kill('SIGKILL')
+  expect(await killed.ended).toMatchObject({ signal: 'SIGKILL' })
+  const work = join(warehouse, 'work.duckdb')
+  expect(await query(work, 'SELECT count(*) AS cursors FROM _sync.cursors')).toEqual([{ cursors: 0 }])
+  expect(await query(work, 'SELECT next_page, ceiling FROM _sync.listings')).toEqual([
+    { next_page: 3, ceiling: START },
+  ])
+  expect(await query(work, 'SELECT id FROM surveys ORDER BY id')).toEqual([3, 4, 5, 6].map((id) => ({ id })))
+
+  // It was read on page 1, and changes on the very moment of the cursor to be.
+  edit(api, 6, 'on the cursor', new Date(START))
+  api.hook = () => false
+  api.arrivals.length = 0
+  api.now = after(600)
+  const resumed = await sync(options)
+  expect(resumed).toMatchObject({
+    code: 0,
+    run: { listing: 'full', cursor_before: null, cursor_after: START },
+  })
+  expect(pagesAsked(api)).toEqual(['2', '3'])
+  expect(await query(publishedFile(warehouse), 'SELECT id FROM surveys ORDER BY id')).toEqual(
+    [1, 2, 3, 4, 5, 6].map((id) => ({ id })),
+  )
+  expect(
+    await query(publishedFile(warehouse), 'SELECT status FROM _sync.runs ORDER BY started_at, run_id'),
+  ).toEqual([{ status: 'killed' }, { status: 'complete' }])
+
+  api.arrivals.length = 0
+  api.now = after(1_200)
+  expect(await sync(options)).toMatchObject({ code: 0, run: { surveys_listed: 1 } })
+  expect(api.arrivals[0]?.query.get('updated_since')).toBe(START)
+  expect((await titles(warehouse)).at(-1)).toBe('on the cursor')
+  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+})
+
+test('where the server does not tell its time, the cursor stays ten minutes behind our clock', async () => {
+  const warehouse = await temporaryDirectory()
+  const api = await startScriptedApi([scriptedSurvey(1)])
+  api.hook = (arrival, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(bodyOf(api, arrival)))
+    return true
+  }
+  const earliestMs = Date.now()
+  const { code, run } = await sync({ warehouse, env: api.env })
+  const latestMs = Date.now()
+  expect(code).toBe(0)
+  const cursorMs = Date.parse(run.cursor_after ?? '')
+  expect(cursorMs).toBeGreaterThanOrEqual(earliestMs - 600_000)
+  expect(cursorMs).toBeLessThanOrEqual(latestMs - 600_000)
+  expect(await query(publishedFile(warehouse), 'SELECT interviews_count FROM survey_progress')).toEqual([
+    { interviews_count: 10 },
+  ])
+})

@@ -1,0 +1,338 @@
+/** Every exit code of the command, each with what is recorded, what is printed, and what readers then see. */
+import { execFileSync } from 'node:child_process'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { Ended } from '../support/command.js'
+import { query } from '../support/duckdb.js'
+import { type Hook, type ScriptedApi, scriptedSurvey, sendJson } from '../support/scripted-api.js'
+import { gate, lastLine, openTrial, otherBuild, type Trial } from '../support/trial.js'
+
+const ids = async (trial: Trial): Promise<unknown[]> =>
+  (await query(trial.published, 'SELECT id FROM surveys ORDER BY id')).map(({ id }) => id)
+
+/** stdout as one JSON document; fails when it is anything else. */
+const json = ({ stdout }: Ended): unknown => JSON.parse(stdout)
+
+test.concurrent('0: a sync that leaves nothing over is complete', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const ended = await trial.run(['sync'])
+  expect(ended).toMatchObject({ code: 0, signal: null })
+  expect(lastLine(ended)).toMatch(/^complete: 1 survey refreshed/)
+  expect(await trial.runs()).toEqual([{ status: 'complete', exit_code: 0, reason: null }])
+})
+
+test.concurrent('1: a bug is told with its stack and recorded, and the next run makes it good', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const broken = await otherBuild(
+    trial,
+    'sync/queue.js',
+    `export const queueDue = async ({ warehouse }) => { throw new TypeError('no such thing as ' + warehouse.account) }\n`,
+  )
+  const ended = await trial.run(['sync', '--json'], {}, broken)
+  expect(ended.code).toBe(1)
+  expect(ended.stderr).toMatch(
+    /this is a bug in fieldwork-sync, please report it: TypeError: no such thing as default\n\s+at queueDue/,
+  )
+  expect(json(ended)).toEqual({ error: { code: 'bug', message: 'no such thing as default', exit_code: 1 } })
+  expect(await trial.runs('work.duckdb')).toEqual([
+    { status: 'failed', exit_code: 1, reason: 'a bug: no such thing as default' },
+  ])
+  expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
+  expect((await trial.runs()).map(({ status, exit_code }) => [status, exit_code])).toEqual([
+    ['failed', 1],
+    ['complete', 0],
+  ])
+})
+
+test.concurrent('2: settings that are wrong are refused before anything is requested or written', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const ended = await trial.run(['sync', '--json', '--max-requests', '0'])
+  expect(ended.code).toBe(2)
+  expect(ended.stderr).toContain('--max-requests: must be a whole number from 1')
+  expect(json(ended)).toMatchObject({ error: { code: 'settings_invalid', exit_code: 2 } })
+  expect(trial.api.arrivals).toHaveLength(0)
+  await expect(trial.runs('work.duckdb')).rejects.toThrow()
+})
+
+test.concurrent('3: a budget ends the run as partial, and the next one does the rest', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2), scriptedSurvey(3)])
+  const ended = await trial.run(['sync', '--max-requests', '6'])
+  expect(ended.code).toBe(3)
+  expect(lastLine(ended)).toMatch(/^partial \(exit 3\): stopped by --max-requests 6; 2 surveys are queued/)
+  expect(trial.api.arrivals.length).toBeLessThanOrEqual(6)
+  expect(await ids(trial)).toEqual([1, 2, 3])
+  const rest = await trial.run(['sync', '--json'])
+  expect(json(rest)).toMatchObject({ status: 'complete', exit_code: 0 })
+  expect((await trial.runs()).map(({ status, exit_code }) => [status, exit_code])).toEqual([
+    ['partial', 3],
+    ['complete', 0],
+  ])
+})
+
+const status =
+  (code: number, body: unknown = { error: 'no' }, headers: Record<string, string> = {}) =>
+  (api: ScriptedApi): Hook =>
+  (_, response) => {
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+    sendJson(api, response, code, body)
+    return true
+  }
+
+interface Refusal {
+  readonly when: string
+  readonly hook: (api: ScriptedApi) => Hook
+  readonly says: RegExp
+  readonly arrivals: number
+  readonly limits?: object
+  readonly env?: Record<string, string>
+}
+
+const FAST = { attempts: 2, backoff_base: '1ms', backoff_max: '1ms' }
+
+const REFUSALS: readonly Refusal[] = [
+  { when: '401', hook: status(401), says: /refused the credentials \(401\)/, arrivals: 1 },
+  {
+    when: '500 at every attempt',
+    hook: status(500),
+    says: /gave up on .* after 2 attempts: .* 500/,
+    arrivals: 2,
+    limits: FAST,
+  },
+  {
+    when: '429 at every attempt, five freezes long',
+    hook: status(429),
+    says: /refused account 'default' for its rate \(429\) 5 times in a row/,
+    arrivals: 5,
+    env: { FIELDWORK_SYNC_RATE_LIMIT: '60/100ms' },
+  },
+  {
+    when: 'HTML where JSON belongs',
+    hook: () => (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<html>sign in</html>')
+      return true
+    },
+    says: /no valid JSON: it begins with <html>/,
+    arrivals: 2,
+    limits: FAST,
+  },
+  {
+    when: 'a request that is never answered',
+    hook: () => () => true,
+    says: /gave no complete answer within 0.2 s/,
+    arrivals: 2,
+    limits: { ...FAST, request_timeout: '200ms' },
+  },
+]
+
+describe('4: the API refuses or stays unreachable', () => {
+  test.concurrent.for(REFUSALS)('$when', async ({ hook, says, arrivals, limits = {}, env = {} }, context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    trial.api.hook = hook(trial.api)
+    const ended = await trial.run(['sync', ...(await trial.settings({ limits }))], env)
+    expect(ended.code).toBe(4)
+    expect(lastLine(ended)).toMatch(/^failed \(exit 4\): /)
+    expect(lastLine(ended)).toMatch(says)
+    expect(trial.api.arrivals).toHaveLength(arrivals)
+    expect(await trial.runs()).toEqual([
+      { status: 'failed', exit_code: 4, reason: expect.stringMatching(says) },
+    ])
+  })
+
+  test.concurrent('a redirect: the credentials do not follow it', async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    let strayed = 0
+    const elsewhere = createServer((_, response) => {
+      strayed += 1
+      response.end('{}')
+    })
+    await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve))
+    context.onTestFinished(() => void elsewhere.close())
+    const location = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/api/v1/surveys`
+    trial.api.hook = status(302, {}, { location })(trial.api)
+    const ended = await trial.run(['sync', '--json'])
+    expect(ended.code).toBe(4)
+    expect(json(ended)).toMatchObject({ status: 'failed', exit_code: 4 })
+    expect(ended.stdout).toMatch(/the API redirects \(302\) .* not followed/)
+    expect([trial.api.arrivals.length, strayed]).toEqual([1, 0])
+  })
+
+  test.concurrent('nobody listens at the address', async (context) => {
+    const trial = await openTrial(context)
+    const free = createServer()
+    await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve))
+    const { port } = free.address() as AddressInfo
+    await new Promise((resolve) => free.close(resolve))
+    const ended = await trial.run(['sync', ...(await trial.settings({ limits: FAST }))], {
+      FIELDWORK_SYNC_BASE_URL: `http://127.0.0.1:${port}/api/v1`,
+    })
+    expect(ended.code).toBe(4)
+    expect(lastLine(ended)).toMatch(/^failed \(exit 4\): .*connection refused \(ECONNREFUSED\)/)
+  })
+
+  test.concurrent('five surveys in a row fail; what was read before stays, and the next run goes on', async (context) => {
+    const surveys = Array.from({ length: 12 }, (_, index) => scriptedSurvey(index + 1))
+    const trial = await openTrial(context, surveys)
+    trial.api.hook = ({ path }, response) => {
+      if (path === '/surveys') return false
+      sendJson(trial.api, response, 400, { error: 'not today' })
+      return true
+    }
+    const ended = await trial.run(['sync'])
+    expect(ended.code).toBe(4)
+    expect(lastLine(ended)).toMatch(
+      /^failed \(exit 4\): 5 surveys failed one after the other, the last with: .*\(400\)/,
+    )
+    expect(await ids(trial)).toHaveLength(12)
+    trial.api.hook = () => false
+    expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
+    expect((await trial.runs()).map(({ status, exit_code }) => [status, exit_code])).toEqual([
+      ['failed', 4],
+      ['complete', 0],
+    ])
+    expect(await query(trial.published, 'SELECT count(*) AS n FROM survey_progress')).toEqual([{ n: 12 }])
+  })
+})
+
+describe('5: problems with the data', () => {
+  test.concurrent('a row that cannot be typed is quarantined; all others are there', async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2, { title: 7 })])
+    const ended = await trial.run(['sync'])
+    expect(ended.code).toBe(5)
+    expect(lastLine(ended)).toMatch(/^failed \(exit 5\): 1 row could not be typed/)
+    expect(await ids(trial)).toEqual([1])
+    expect(await query(trial.published, `SELECT raw->>'title' AS title FROM _sync.rejected_rows`)).toEqual([
+      { title: '7' },
+    ])
+    expect(await trial.runs()).toMatchObject([{ status: 'failed', exit_code: 5 }])
+  })
+
+  test.concurrent('contract: freeze makes an unknown field one of them', async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1, { mood: 'good' })])
+    const ended = await trial.run(['sync', '--json', ...(await trial.settings({ contract: 'freeze' }))])
+    expect(ended.code).toBe(5)
+    expect(json(ended)).toMatchObject({ status: 'failed', exit_code: 5, accounts: [{ drift_events: 1 }] })
+    expect(await ids(trial)).toEqual([1])
+  })
+})
+
+test.concurrent('6: a second sync names the first, which is not disturbed', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const release = gate<boolean>()
+  const asked = trial.api.arrived(() => true)
+  trial.api.hook = () => release.opened
+  const first = trial.start(['sync'])
+  await asked
+  const second = await trial.run(['sync', '--json'])
+  expect(second.code).toBe(6)
+  expect(second.stderr).toMatch(
+    new RegExp(`is held by "fieldwork-sync sync", process ${first.child.pid} on `),
+  )
+  expect(json(second)).toMatchObject({ error: { code: 'warehouse_is_held', exit_code: 6 } })
+  expect(trial.api.arrivals).toHaveLength(1)
+  release.open(false)
+  expect(await first.ended).toMatchObject({ code: 0 })
+  expect(await trial.runs()).toMatchObject([{ status: 'complete', exit_code: 0 }])
+})
+
+describe('7: the warehouse cannot be written', () => {
+  test.concurrent('a file stands in its place', async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    await writeFile(trial.warehouse, 'mine')
+    const ended = await trial.run(['sync', '--json'])
+    expect(ended.code).toBe(7)
+    expect(ended.stderr).toMatch(/cannot write to the warehouse directory .*Check that it is a directory/)
+    expect(json(ended)).toMatchObject({ error: { code: 'warehouse_unusable', exit_code: 7 } })
+    expect(trial.api.arrivals).toHaveLength(0)
+    expect(await readFile(trial.warehouse, 'utf8')).toBe('mine')
+  })
+
+  test.concurrent('a directory stands where the published file belongs', async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    trial.api.hook = async () => {
+      await mkdir(join(trial.published, 'in-the-way'), { recursive: true })
+      return false
+    }
+    const ended = await trial.run(['sync'])
+    expect(ended.code).toBe(7)
+    expect(lastLine(ended)).toMatch(/^failed \(exit 7\): not published: cannot publish /)
+    expect(await trial.runs('work.duckdb')).toMatchObject([{ status: 'failed', exit_code: 7 }])
+    trial.api.hook = () => false
+    await rm(trial.published, { recursive: true })
+    expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
+    expect(await ids(trial)).toEqual([1])
+  })
+
+  test.concurrent('it can only be read', async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    await mkdir(trial.warehouse)
+    await writeFile(trial.published, 'as it was')
+    if (!mount(context, ['--bind', trial.warehouse, trial.warehouse], trial.warehouse)) return
+    execFileSync('mount', ['-o', 'remount,bind,ro', trial.warehouse])
+    const ended = await trial.run(['sync'])
+    expect(ended.code).toBe(7)
+    expect(ended.stderr).toMatch(/cannot write to the warehouse directory .*(EROFS|read-only)/)
+    expect(trial.api.arrivals).toHaveLength(0)
+    expect(await readFile(trial.published, 'utf8')).toBe('as it was')
+  })
+
+  test.concurrent('the disk is full', async (context) => {
+    const disk = await (await openTrial(context)).temporary()
+    if (!mount(context, ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', disk], disk)) return
+    const trial = await openTrial(context, [scriptedSurvey(1)], join(disk, 'warehouse'))
+    expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
+    const before = await readFile(trial.published)
+    const filler = join(disk, 'filler')
+    // Room enough to begin, too little to publish.
+    fill(filler, disk, 1_500)
+    trial.api.surveys.push(scriptedSurvey(2, { updated_at: '2026-03-01T00:00:00Z' }))
+    const ended = await trial.run(['sync', '--json'])
+    expect(ended.code).toBe(7)
+    expect(json(ended)).toBeTypeOf('object')
+    expect((await readFile(trial.published)).equals(before)).toBe(true)
+    // Room for nothing: then nothing is requested either.
+    fill(join(disk, 'more'), disk, 100)
+    const asked = trial.api.arrivals.length
+    const full = await trial.run(['sync'])
+    expect(full.code).toBe(7)
+    expect(full.stderr).toMatch(/cannot write to the warehouse directory .*ENOSPC/)
+    expect(trial.api.arrivals).toHaveLength(asked)
+    expect((await readFile(trial.published)).equals(before)).toBe(true)
+    await rm(filler)
+    await rm(join(disk, 'more'))
+    expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
+    expect(await ids(trial)).toEqual([1, 2])
+  })
+})
+
+/** Mounts for the time of a test; where that is not allowed the test is skipped and says so. */
+const mount = (
+  context: { skip(note: string): void; onTestFinished(work: () => void): void },
+  args: readonly string[],
+  at: string,
+): boolean => {
+  try {
+    execFileSync('mount', args, { stdio: 'pipe' })
+  } catch {
+    context.skip('mounting is not allowed here')
+    return false
+  }
+  context.onTestFinished(() => {
+    try {
+      execFileSync('umount', ['-l', at], { stdio: 'pipe' })
+    } catch {
+      // The test has done it.
+    }
+  })
+  return true
+}
+
+/** Leaves `leftKib` KiB free on a disk. */
+const fill = (file: string, disk: string, leftKib: number): void => {
+  const free = Number(execFileSync('df', ['--output=avail', '-k', disk], { encoding: 'utf8' }).split('\n')[1])
+  execFileSync('dd', ['if=/dev/zero', `of=${file}`, 'bs=1K', `count=${Math.max(0, free - leftKib)}`], {
+    stdio: 'pipe',
+  })
+}

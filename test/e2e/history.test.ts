@@ -1,0 +1,137 @@
+/** The API shows only now, the warehouse keeps then; and nothing is asked for whose answer is known. */
+import { expect, test } from 'vitest'
+import { openReader } from '../support/duckdb.js'
+import {
+  type ScriptedApi,
+  type ScriptedSurvey,
+  scriptedProgress,
+  scriptedSurvey,
+  startScriptedApi,
+} from '../support/scripted-api.js'
+import { unsoundness } from '../support/soundness.js'
+import { publishedFile, sync } from '../support/sync.js'
+import { temporaryDirectory } from '../support/temporary.js'
+
+const START_MS = Date.parse('2026-03-01T00:00:00Z')
+const DAY_MS = 24 * 3_600_000
+const day = (days: number): string => new Date(START_MS + days * DAY_MS).toISOString().replace('.000', '')
+
+/** Runs a sync on that day, and tells how many requests were made about each survey. */
+const syncOnDay = async (api: ScriptedApi, warehouse: string, days: number) => {
+  api.now = new Date(START_MS + days * DAY_MS)
+  api.arrivals.length = 0
+  expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0, run: { left_over: 0 } })
+  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+  const asked: Record<string, number> = {}
+  for (const { path } of api.arrivals) {
+    const [, id] = /^\/surveys\/(\d+)\//.exec(path) ?? []
+    if (id !== undefined) asked[id] = (asked[id] ?? 0) + 1
+  }
+  return asked
+}
+
+const found = (api: ScriptedApi, id: number): ScriptedSurvey => {
+  const survey = api.surveys.find((one) => one.survey.id === id)
+  if (survey === undefined) throw new Error(`no survey ${id} was scripted`)
+  return survey
+}
+
+test('progress that moves without its survey is observed; what is equal costs no row and no request a source', async () => {
+  const warehouse = await temporaryDirectory()
+  const api = await startScriptedApi([scriptedSurvey(1), scriptedSurvey(2)])
+  expect(await syncOnDay(api, warehouse, 0)).toEqual({ 1: 4, 2: 4 })
+
+  // Interviews come in for one source of survey 1. Its updated_at stays.
+  found(api, 1).progress = scriptedProgress(15)
+  found(api, 1).sourceProgress = { 101: scriptedProgress(11), 102: scriptedProgress(4) }
+  expect(await syncOnDay(api, warehouse, 1)).toEqual({ 1: 4, 2: 2 })
+  using reader = await openReader(publishedFile(warehouse))
+  expect(
+    await reader.query(
+      'SELECT survey_id, interviews_count, observed_at FROM survey_progress_history ORDER BY survey_id, observed_at',
+    ),
+  ).toEqual([
+    { survey_id: 1, interviews_count: 10, observed_at: day(0) },
+    { survey_id: 1, interviews_count: 15, observed_at: day(1) },
+    { survey_id: 2, interviews_count: 10, observed_at: day(0) },
+  ])
+  expect(
+    await reader.query(
+      'SELECT sample_source_id AS id, interviews_count, observed_at FROM sample_source_progress_history ORDER BY id, observed_at',
+    ),
+  ).toEqual([
+    { id: 101, interviews_count: 10, observed_at: day(0) },
+    { id: 101, interviews_count: 11, observed_at: day(1) },
+    { id: 102, interviews_count: 10, observed_at: day(0) },
+    { id: 102, interviews_count: 4, observed_at: day(1) },
+    { id: 201, interviews_count: 10, observed_at: day(0) },
+    { id: 202, interviews_count: 10, observed_at: day(0) },
+  ])
+  expect(
+    await reader.query(
+      'SELECT survey_id, _observed_at, _first_seen_at FROM survey_progress ORDER BY survey_id',
+    ),
+  ).toEqual([
+    { survey_id: 1, _observed_at: day(1), _first_seen_at: day(0) },
+    { survey_id: 2, _observed_at: day(0), _first_seen_at: day(0) },
+  ])
+  expect(await reader.query('SELECT DISTINCT _synced_at FROM surveys')).toEqual([{ _synced_at: day(0) }])
+  expect(
+    await reader.query(
+      'SELECT survey_id, refreshed_at, source_progress_read_at AS each FROM freshness ORDER BY 1',
+    ),
+  ).toEqual([
+    { survey_id: 1, refreshed_at: day(1), each: day(1) },
+    { survey_id: 2, refreshed_at: day(1), each: day(0) },
+  ])
+
+  // Seven days after the sources of survey 2 were read they are read again, equal or not; and they were not equal.
+  found(api, 2).sourceProgress = { 202: scriptedProgress(9) }
+  found(api, 1).sources[0] = { ...found(api, 1).sources[0], id: 101, name: 'renamed' }
+  expect(await syncOnDay(api, warehouse, 7)).toEqual({ 1: 4, 2: 4 })
+  using later = await openReader(publishedFile(warehouse))
+  expect(
+    await later.query(
+      `SELECT sample_source_id AS id, interviews_count, _observed_at FROM sample_source_progress WHERE survey_id = 2 ORDER BY 1`,
+    ),
+  ).toEqual([
+    { id: 201, interviews_count: 10, _observed_at: day(0) },
+    { id: 202, interviews_count: 9, _observed_at: day(7) },
+  ])
+  expect(
+    await later.query(
+      'SELECT name, valid_from, valid_to FROM sample_sources_history WHERE id = 101 ORDER BY valid_from',
+    ),
+  ).toEqual([
+    { name: 'S101', valid_from: day(0), valid_to: day(7) },
+    { name: 'renamed', valid_from: day(7), valid_to: null },
+  ])
+  expect(await later.query('SELECT count(*) AS rows FROM sample_source_progress_history')).toEqual([
+    { rows: 7 },
+  ])
+})
+
+test('live surveys are read every time; complete ones until they settle, then when they are old; drafts when they change', async () => {
+  const warehouse = await temporaryDirectory()
+  const LIVE = 1
+  const COMPLETED_YESTERDAY = 2
+  const COMPLETED_LONG_AGO = 3
+  const DRAFT = 4
+  const DEMO = 5
+  const UNKNOWN = 6
+  const api = await startScriptedApi([
+    scriptedSurvey(LIVE, { status: 'data_processing' }, 0),
+    scriptedSurvey(COMPLETED_YESTERDAY, { status: 'complete', updated_at: day(-1) }, 0),
+    scriptedSurvey(COMPLETED_LONG_AGO, { status: 'complete' }, 0),
+    scriptedSurvey(DRAFT, { status: 'draft' }, 0),
+    scriptedSurvey(DEMO, { status: 'user_demo' }, 0),
+    scriptedSurvey(UNKNOWN, { status: 'archived' }, 0),
+  ])
+  const ids = async (days: number) => Object.keys(await syncOnDay(api, warehouse, days)).map(Number)
+  expect(await ids(0)).toEqual([1, 2, 3, 4, 5, 6])
+  expect(await ids(5)).toEqual([LIVE, COMPLETED_YESTERDAY, UNKNOWN])
+  expect(await ids(6)).toEqual([LIVE, UNKNOWN])
+  Object.assign(found(api, DRAFT).survey, { title: 'edited', updated_at: day(30) })
+  // Thirty days and an hour after the first run the long completed one is old; the other was read on day 5.
+  expect(await ids(30 + 1 / 24)).toEqual([LIVE, COMPLETED_LONG_AGO, DRAFT, UNKNOWN])
+})

@@ -1,0 +1,157 @@
+/** Readers in other processes: they never fail, never see half a run, and never stand in the way of a sync. */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import { expect, onTestFinished, test } from 'vitest'
+import {
+  type ScriptedApi,
+  scriptedProgress,
+  scriptedSurvey,
+  startScriptedApi,
+} from '../support/scripted-api.js'
+import { unsoundness } from '../support/soundness.js'
+import { publishedFile, sync } from '../support/sync.js'
+import { temporaryDirectory } from '../support/temporary.js'
+
+const SURVEY_IDS = [1, 2, 3, 4, 5, 6]
+
+/** One line of a reader. */
+interface Look {
+  /** By survey: everything of it that names a generation. One entry = all of it is of one generation. */
+  readonly surveys?: Readonly<Record<string, readonly string[]>>
+  readonly run?: string
+  readonly looks?: number
+  readonly failed?: string
+}
+
+/** Title, sources and progress of every survey go on to the next generation, all at once. */
+const toGeneration = (api: ScriptedApi, generation: number): void => {
+  api.now = new Date(Date.UTC(2026, 2, generation))
+  for (const scripted of api.surveys) {
+    const title = `generation ${generation}`
+    Object.assign(scripted.survey, { title, updated_at: api.now.toISOString() })
+    for (const source of scripted.sources) Object.assign(source, { name: title })
+    scripted.progress = scriptedProgress(generation)
+  }
+}
+
+const startReader = (command: string, args: readonly string[]) => {
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+  })
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const ended = once(child, 'close')
+  const seen: Look[] = []
+  const next = async (): Promise<Look> => {
+    const { done, value } = await lines.next()
+    if (done === true) throw new Error(`${command} ${args[0]} ended after ${JSON.stringify(seen.at(-1))}`)
+    const look: Look = JSON.parse(value)
+    seen.push(look)
+    return look
+  }
+  return {
+    seen,
+    next,
+    /** Reads on until a look shows this run as the last. */
+    untilRun: async (runId: string): Promise<Look> => {
+      for (;;) {
+        const look = await next()
+        if (look.run?.startsWith(runId)) return look
+        if (look.failed !== undefined) throw new Error(look.failed)
+      }
+    },
+    lookAgain: (): Promise<Look> => {
+      child.stdin.write('\n')
+      return next()
+    },
+    /** Ends its input, and gives its exit code. */
+    end: async (): Promise<unknown> => {
+      child.stdin.end()
+      const [code] = await ended
+      return code
+    },
+  }
+}
+
+const nodeReader = (mode: 'hold' | 'loop', file: string) =>
+  startReader(process.execPath, [new URL('fixtures/reader.mjs', import.meta.url).pathname, mode, file])
+
+const whole = (generation: number) =>
+  Object.fromEntries(SURVEY_IDS.map((id) => [id, [`generation ${generation}`]]))
+
+const startGenerations = async (): Promise<ScriptedApi> => {
+  const api = await startScriptedApi(SURVEY_IDS.map((id) => scriptedSurvey(id)))
+  toGeneration(api, 1)
+  return api
+}
+
+test('readers that hold the file, or open it all the time, see whole surveys of finished runs, whatever is published', async () => {
+  const warehouse = await temporaryDirectory()
+  const file = publishedFile(warehouse)
+  const api = await startGenerations()
+  expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0 })
+
+  const holder = nodeReader('hold', file)
+  const opener = nodeReader('loop', file)
+  expect((await holder.next()).surveys).toEqual(whole(1))
+  expect((await opener.next()).surveys).toEqual(whole(1))
+
+  // Twice a run is stopped half way: generations side by side, but each survey of one. The third does the rest.
+  for (const [generation, args, code] of [
+    [2, ['--max-requests', '12'], 3],
+    [3, ['--max-requests', '12'], 3],
+    [4, [], 0],
+  ] as const) {
+    toGeneration(api, generation)
+    const ended = await sync({ warehouse, env: api.env, args })
+    expect(ended).toMatchObject({ code })
+    expect(ended.run.surveys_refreshed).toBeGreaterThan(0)
+    await opener.untilRun(ended.run.run_id)
+    expect((await holder.lookAgain()).surveys).toEqual(whole(1))
+  }
+  expect(await holder.end()).toBe(0)
+  expect(await opener.end()).toBe(0)
+
+  while (opener.seen.at(-1)?.looks === undefined) await opener.next()
+  expect(opener.seen.pop()?.looks).toBeGreaterThanOrEqual(4)
+  expect(opener.seen).toHaveLength(4)
+  for (const { surveys = {}, run } of opener.seen) {
+    expect(Object.keys(surveys).map(Number)).toEqual(SURVEY_IDS)
+    expect(Object.values(surveys).filter((generations) => generations.length !== 1)).toEqual([])
+    expect(run).toMatch(/ (complete|partial)$/)
+  }
+  const generationsSideBySide = opener.seen.map(
+    ({ surveys }) => new Set(Object.values(surveys ?? {}).flat()).size,
+  )
+  expect(generationsSideBySide[1]).toBe(2)
+  expect(opener.seen.at(-1)?.surveys).toEqual(whole(4))
+  expect((await readdir(warehouse)).filter((name) => name.includes('fieldwork.duckdb'))).toEqual([
+    'fieldwork.duckdb',
+  ])
+  expect(await unsoundness(file)).toEqual([])
+})
+
+const pythonHasDuckdb = spawnSync('python3', ['-c', 'import duckdb']).status === 0
+
+test.skipIf(!pythonHasDuckdb)(
+  'a Python reader that holds the file through a sync (skipped where python3 has no duckdb)',
+  async () => {
+    const warehouse = await temporaryDirectory()
+    const api = await startGenerations()
+    expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0 })
+    const holder = startReader('python3', [
+      new URL('fixtures/reader.py', import.meta.url).pathname,
+      publishedFile(warehouse),
+    ])
+    expect((await holder.next()).surveys).toEqual(whole(1))
+    toGeneration(api, 2)
+    expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0 })
+    expect((await holder.lookAgain()).surveys).toEqual(whole(1))
+    expect(await holder.end()).toBe(0)
+    const successor = nodeReader('hold', publishedFile(warehouse))
+    expect((await successor.next()).surveys).toEqual(whole(2))
+    expect(await successor.end()).toBe(0)
+  },
+)

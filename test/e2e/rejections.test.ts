@@ -1,0 +1,221 @@
+/** What does not fit the API document is kept, counted and shown, and holds up nothing that does. */
+import { expect, test } from 'vitest'
+import { openReader, query } from '../support/duckdb.js'
+import {
+  bodyOf,
+  type Json,
+  type ScriptedApi,
+  scriptedProgress,
+  scriptedSurvey,
+  startScriptedApi,
+} from '../support/scripted-api.js'
+import { unsoundness } from '../support/soundness.js'
+import { publishedFile, sync, withSettings } from '../support/sync.js'
+import { temporaryDirectory } from '../support/temporary.js'
+
+/** Stands in a script where the answer is to have an integer that no JavaScript number holds. */
+const PAST_2_53 = '<past 2^53>'
+const DIGITS = '9007199254740993'
+
+/** Answers as scripted, with the long integer in its place. */
+const answerLongIntegers = (api: ScriptedApi): void => {
+  api.hook = (arrival, response) => {
+    const body = bodyOf(api, arrival)
+    if (body === null) return false
+    response.writeHead(200, { 'content-type': 'application/json', date: api.now.toUTCString() })
+    response.end(JSON.stringify(body).replaceAll(`"${PAST_2_53}"`, DIGITS))
+    return true
+  }
+}
+
+const without = (object: Json, field: string): Json => {
+  const { [field]: _, ...rest } = object
+  return rest
+}
+
+/** Three surveys in order, three whose row cannot be typed, three where that is a source or a progress. */
+const startMisfits = async (): Promise<ScriptedApi> => {
+  const api = await startScriptedApi([1, 2, 3, 4, 5, 6, 7, 8, 9].map((id) => scriptedSurvey(id, {}, 1)))
+  const [, , , text, noId, long, source, whole, ofSource] = api.surveys
+  Object.assign(text?.survey ?? {}, { respondent_questions_count: '12' })
+  Object.assign(noId?.survey ?? {}, { id: undefined })
+  Object.assign(long?.survey ?? {}, { owner_organization_id: PAST_2_53 })
+  Object.assign(source?.sources[0] ?? {}, { sample_size: 'many' })
+  Object.assign(whole ?? {}, {
+    progress: scriptedProgress(10, { drop_out_rate: '0.5' }),
+    sourceProgress: { 801: scriptedProgress(10) },
+  })
+  Object.assign(ofSource ?? {}, {
+    sourceProgress: { 901: scriptedProgress(10, { interviews_count: PAST_2_53 }) },
+  })
+  answerLongIntegers(api)
+  return api
+}
+
+test('rows that cannot be typed are quarantined as they came, all others are committed and published: exit 5', async () => {
+  const warehouse = await temporaryDirectory()
+  const api = await startMisfits()
+  const first = await sync({ warehouse, env: api.env })
+  expect(first).toMatchObject({
+    code: 5,
+    report: { status: 'failed', published: [{ format: 'duckdb' }] },
+    run: { rejected_rows: 6, left_over: 0, cursor_after: '2026-02-28T23:55:00Z' },
+  })
+  expect(first.run.reason).toContain('6 rows could not be typed')
+
+  using reader = await openReader(publishedFile(warehouse))
+  const rejected = await reader.query(
+    `SELECT endpoint, survey_id, sample_source_id, problem, raw::VARCHAR AS raw FROM _sync.rejected_rows
+      ORDER BY endpoint DESC, survey_id NULLS FIRST, sample_source_id NULLS FIRST`,
+  )
+  expect(
+    rejected.map(({ endpoint, survey_id, sample_source_id, problem }) => [
+      endpoint,
+      survey_id,
+      sample_source_id,
+      problem,
+    ]),
+  ).toEqual([
+    ['surveys', null, null, 'id: is missing'],
+    ['surveys', 4, null, 'respondent_questions_count: expected an integer of at most 2^53 - 1, got "12"'],
+    ['surveys', 6, null, `owner_organization_id: expected an integer of at most 2^53 - 1, got ${DIGITS}`],
+    ['sample_sources', 7, 701, 'sample_size: expected an integer of at most 2^53 - 1, got "many"'],
+    ['fieldwork_progress', 8, null, expect.stringContaining('drop_out_rate')],
+    [
+      'fieldwork_progress',
+      9,
+      901,
+      `interviews_count: expected an integer of at most 2^53 - 1, got ${DIGITS}`,
+    ],
+  ])
+  expect(rejected[2]?.raw).toBe(JSON.stringify(api.surveys[5]?.survey).replace(`"${PAST_2_53}"`, DIGITS))
+  expect(rejected[5]?.raw).toContain(`"interviews_count":${DIGITS},`)
+
+  const ids = async (table: string, column: string) =>
+    (await reader.query(`SELECT ${column} AS id FROM ${table} ORDER BY 1`)).map(({ id }) => id)
+  expect(await ids('surveys', 'id')).toEqual([1, 2, 3, 7, 8, 9])
+  expect(await ids('sample_sources', 'id')).toEqual([101, 201, 301, 801, 901])
+  expect(await ids('survey_progress', 'survey_id')).toEqual([1, 2, 3, 7, 9])
+  expect(await ids('sample_source_progress', 'sample_source_id')).toEqual([101, 201, 301, 801])
+  expect(await reader.query('SELECT status, exit_code, rejected_rows FROM _sync.runs')).toEqual([
+    { status: 'failed', exit_code: 5, rejected_rows: 6 },
+  ])
+
+  // As many are allowed: the same rows again are no failure, and still counted.
+  const args = await withSettings({ limits: { rejected_rows_max: 6 } })
+  const second = await sync({ warehouse, env: api.env, args: [...args, '--full'] })
+  expect(second).toMatchObject({ code: 0, run: { status: 'complete', rejected_rows: 6 } })
+
+  // The API mends its rows: they enter the tables. What was rejected stays on record.
+  const mended = scriptedSurvey(6, { updated_at: '2026-03-01T01:00:00Z' }, 1)
+  api.surveys.splice(5, 1, mended)
+  api.surveys.splice(3, 2)
+  const [, , , source, progress, ofSource] = api.surveys.filter(({ survey }) => survey !== mended.survey)
+  Object.assign(source?.sources[0] ?? {}, { sample_size: 100 })
+  Object.assign(progress ?? {}, { progress: scriptedProgress(10) })
+  Object.assign(ofSource ?? {}, { sourceProgress: {} })
+  api.now = new Date('2026-03-02T00:00:00Z')
+  expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0, run: { rejected_rows: 0 } })
+  const whole = await query(
+    publishedFile(warehouse),
+    `SELECT (SELECT count(*) FROM surveys) AS surveys, (SELECT count(*) FROM sample_sources) AS sources,
+      (SELECT count(*) FROM survey_progress) AS progress, (SELECT count(*) FROM sample_source_progress) AS each,
+      (SELECT count(*) FROM _sync.rejected_rows) AS rejected`,
+  )
+  expect(whole).toEqual([{ surveys: 7, sources: 7, progress: 7, each: 7, rejected: 12 }])
+  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+})
+
+test('unknown fields, values and statuses are stored and told; rates may be null or gone; contract: freeze fails the run', async () => {
+  const warehouse = await temporaryDirectory()
+  const counts = scriptedProgress(3).interview_count_by_status
+  const unknownStatus = scriptedProgress(3, {
+    interview_count_by_status: { ...Object(counts), abandoned: { individuals: 4, percentage: 57.1 } },
+  })
+  const noInterviews = scriptedProgress(0, {
+    completion_rate: null,
+    questionnaire_incidence_rate: null,
+    target_incidence_rate: null,
+    drop_out_rate: null,
+    length_of_interview: null,
+  })
+  const api = await startScriptedApi([
+    scriptedSurvey(1, { priority: 'high', tags: { b: 1, a: [2] } }, 0),
+    scriptedSurvey(2, { status: 'archived' }, 0),
+    { ...scriptedSurvey(3, {}, 1), progress: unknownStatus },
+    { ...scriptedSurvey(4, {}, 0), progress: without(noInterviews, 'incidence_rate') },
+  ])
+  const first = await sync({ warehouse, env: api.env })
+  expect(first).toMatchObject({ code: 0, run: { status: 'complete', rejected_rows: 0, drift_events: 4 } })
+
+  using reader = await openReader(publishedFile(warehouse))
+  expect(await reader.query('SELECT id, status, _extra::VARCHAR AS extra FROM surveys ORDER BY id')).toEqual([
+    { id: 1, status: 'fieldwork', extra: '{"priority":"high","tags":{"a":[2],"b":1}}' },
+    { id: 2, status: 'archived', extra: null },
+    { id: 3, status: 'fieldwork', extra: null },
+    { id: 4, status: 'fieldwork', extra: null },
+  ])
+  expect(
+    await reader.query(
+      'SELECT resource, path, value, kind, occurrences FROM _sync.drift_events ORDER BY resource, path',
+    ),
+  ).toEqual([
+    {
+      resource: 'fieldwork_progress',
+      path: 'interview_count_by_status.abandoned',
+      value: null,
+      kind: 'unknown_field',
+      occurrences: 2,
+    },
+    { resource: 'survey', path: 'priority', value: null, kind: 'unknown_field', occurrences: 1 },
+    { resource: 'survey', path: 'status', value: 'archived', kind: 'unknown_value', occurrences: 1 },
+    { resource: 'survey', path: 'tags', value: null, kind: 'unknown_field', occurrences: 1 },
+  ])
+  expect(
+    await reader.query(
+      `SELECT survey_id, sample_source_id, status, individuals, percentage FROM interview_status_counts
+        WHERE individuals > 0 AND survey_id = 3 ORDER BY sample_source_id NULLS FIRST, status`,
+    ),
+  ).toEqual(
+    [null, 301].flatMap((sample_source_id) => [
+      { survey_id: 3, sample_source_id, status: 'abandoned', individuals: 4, percentage: 57.1 },
+      { survey_id: 3, sample_source_id, status: 'complete', individuals: 3, percentage: 100 },
+    ]),
+  )
+  expect(
+    await reader.query(`SELECT interviews_count, completion_rate, questionnaire_incidence_rate, target_incidence_rate,
+      incidence_rate, drop_out_rate, length_of_interview FROM survey_progress WHERE survey_id = 4`),
+  ).toEqual([
+    {
+      interviews_count: 0,
+      completion_rate: null,
+      questionnaire_incidence_rate: null,
+      target_incidence_rate: null,
+      incidence_rate: null,
+      drop_out_rate: null,
+      length_of_interview: null,
+    },
+  ])
+
+  // Nothing moved a day later, but a status that is not known counts as live.
+  api.now = new Date('2026-03-02T00:00:00Z')
+  api.arrivals.length = 0
+  const args = await withSettings({ contract: 'freeze' })
+  const frozen = await sync({ warehouse, env: api.env, args })
+  expect(api.arrivals.map(({ path }) => path)).toContain('/surveys/2/fieldwork_progress')
+  expect(frozen).toMatchObject({
+    code: 5,
+    run: {
+      status: 'failed',
+      surveys_refreshed: 4,
+      drift_events: 1,
+      left_over: 0,
+      cursor_after: '2026-03-01T23:55:00Z',
+    },
+  })
+  expect(frozen.run.reason).toContain('contract: freeze')
+  expect(await query(publishedFile(warehouse), 'SELECT DISTINCT refreshed_at FROM freshness')).toEqual([
+    { refreshed_at: '2026-03-02T00:00:00Z' },
+  ])
+  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+})

@@ -1,0 +1,99 @@
+/** SIGKILL at any point, and started again at once: nothing is lost, and the cap holds across the processes. */
+
+import { expect, test } from 'vitest'
+import { startReferenceServer } from '../../src/reference-server/server.js'
+import { query } from '../support/duckdb.js'
+import { envOf, paceOf } from '../support/rate.js'
+import { scriptedProgress, scriptedSurvey } from '../support/scripted-api.js'
+import { SLOW } from '../support/slow.js'
+import { answered, openTrial, said } from '../support/trial.js'
+
+test.concurrent('killed in the middle of refreshing again and again, it ends with what the API has', async (context) => {
+  // Complete and settled: what a run has read is not due again in the next.
+  const surveys = Array.from({ length: 24 }, (_, index) => {
+    const survey = scriptedSurvey(index + 1, { status: 'complete' }, (index % 2) + 1)
+    survey.progress = scriptedProgress(index + 5)
+    for (const { id } of survey.sources) survey.sourceProgress[id] = scriptedProgress(id % 97)
+    return survey
+  })
+  const trial = await openTrial(context, surveys)
+  let killed = 0
+  for (let runs = 1; ; runs += 1) {
+    expect(runs).toBeLessThanOrEqual(8)
+    const running = trial.start(['sync'])
+    const from = trial.api.arrivals.length
+    // Each run is killed 40 requests in, as long as there is so much to do.
+    trial.api
+      .arrived(({ number }) => number === from + 40)
+      .then(
+        () => running.child.kill('SIGKILL'),
+        () => undefined,
+      )
+    const ended = await running.ended
+    if (ended.code === 0) break
+    expect(ended.signal).toBe('SIGKILL')
+    killed += 1
+  }
+  expect(killed).toBeGreaterThanOrEqual(2)
+  expect(await trial.runs()).toEqual([
+    ...Array.from({ length: killed }, () => ({
+      status: 'killed',
+      exit_code: null,
+      reason: expect.stringContaining('killed'),
+    })),
+    { status: 'complete', exit_code: 0, reason: null },
+  ])
+  const tables = [
+    `SELECT id, title, status FROM surveys ORDER BY id`,
+    `SELECT survey_id, id, name FROM sample_sources ORDER BY id`,
+    `SELECT survey_id, complete_individuals AS complete FROM survey_progress ORDER BY survey_id`,
+    `SELECT sample_source_id AS id, complete_individuals AS complete FROM sample_source_progress ORDER BY id`,
+  ]
+  expect(await Promise.all(tables.map((sql) => query(trial.published, sql)))).toEqual([
+    surveys.map(({ survey: { id, title, status } }) => ({ id, title, status })),
+    surveys.flatMap(({ survey, sources }) =>
+      sources.map(({ id, name }) => ({ survey_id: survey.id, id, name })),
+    ),
+    surveys.map(({ survey: { id }, progress }) => ({ survey_id: id, complete: progress.interviews_count })),
+    surveys.flatMap(({ sourceProgress }) =>
+      Object.entries(sourceProgress).map(([id, { interviews_count }]) => ({
+        id: Number(id),
+        complete: interviews_count,
+      })),
+    ),
+  ])
+  expect(await query(trial.published, 'SELECT count(*) AS n FROM _sync.tasks')).toEqual([{ n: 0 }])
+})
+
+const CAP = 60
+const WINDOW_MS = 6_000
+
+test.concurrent.for(SLOW ? (['sliding', 'fixed'] as const) : (['sliding'] as const))(
+  'killed in a burst and started again at once, it keeps the cap of a %s window',
+  { timeout: 120_000 },
+  async (rateWindow, context) => {
+    const trial = await openTrial(context)
+    await using server = await startReferenceServer({
+      port: 0,
+      surveys: 200,
+      rateLimit: { requests: CAP, perMs: WINDOW_MS },
+      rateWindow,
+      clock: 'frozen',
+    })
+    const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: `${CAP}/${WINDOW_MS}ms` }
+    // 40 requests fit into the first burst, the second run has to wait for slots that the first one used, and so on.
+    for (let run = 1; run <= 2; run += 1) {
+      const running = trial.start(['sync', '--log-level', 'debug'], env)
+      await said(running, answered(40))
+      running.child.kill('SIGKILL')
+      expect(await running.ended).toMatchObject({ signal: 'SIGKILL' })
+    }
+    const last = await trial.run(['sync', '--json', '--max-requests', '60'], env)
+    expect(last.code).toBe(3)
+    expect(JSON.parse(last.stdout)).toMatchObject({ accounts: [{ refusals: 0 }] })
+    const pace = await paceOf(server)
+    expect(pace.requests).toBeGreaterThanOrEqual(130)
+    expect(pace.refused).toBe(0)
+    expect(pace.mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
+  },
+)

@@ -1,0 +1,217 @@
+/**
+ * The token is in nothing that the command prints or writes, at debug level, whatever a server sends back and wherever
+ * the settings have it. Files are searched byte by byte, and tables value by value: DuckDB compresses what it stores.
+ */
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ALL_TABLES } from '../../src/model/sync-tables.js'
+import type { Ended } from '../support/command.js'
+import { openReader } from '../support/duckdb.js'
+import {
+  type ScriptedApi,
+  scriptedProgress,
+  scriptedSurvey,
+  sendJson,
+  TOKEN,
+} from '../support/scripted-api.js'
+import { openTrial, otherBuild, type Trial } from '../support/trial.js'
+
+/** With everything that is written differently in JSON and in URLs. */
+const ODD_TOKEN = 'tok/7f3a+"secret"=&\\end'
+
+const forms = (token: string): string[] => [
+  token,
+  JSON.stringify(token).slice(1, -1),
+  JSON.stringify(token).slice(1, -1).replaceAll('/', '\\/'),
+  encodeURIComponent(token),
+]
+
+/** Where the token is found; nowhere, if all is well. */
+const leaks = async (trial: Trial, ended: Ended, token: string): Promise<string[]> => {
+  const found: string[] = []
+  const search = (where: string, content: string | Buffer) => {
+    for (const form of forms(token)) if (content.includes(form)) found.push(`${where} has ${form}`)
+  }
+  search('stdout', ended.stdout)
+  search('stderr', ended.stderr)
+  const entries = await readdir(trial.warehouse, { recursive: true, withFileTypes: true }).catch(() => [])
+  for (const entry of entries) {
+    const file = join(entry.parentPath, entry.name)
+    search(`the name of ${file}`, entry.name)
+    if (!entry.isFile()) continue
+    search(file, await readFile(file))
+    if (!entry.name.endsWith('.duckdb')) continue
+    using reader = await openReader(file)
+    for (const { schema, name } of ALL_TABLES) {
+      const rows = await reader.query(`SELECT * FROM ${schema}.${name}`)
+      for (const row of rows)
+        for (const [column, value] of Object.entries(row))
+          search(`${entry.name} ${schema}.${name}.${column}`, String(value))
+    }
+  }
+  return found
+}
+
+interface Echo {
+  readonly when: string
+  readonly exit: number
+  readonly script: (api: ScriptedApi, token: string) => void
+}
+
+const answering = (status: number, body: (token: string) => string, headers = (_: string) => ({})) => {
+  return (api: ScriptedApi, token: string) => {
+    api.hook = (_, response) => {
+      response.writeHead(status, { 'content-type': 'application/json', ...headers(token) }).end(body(token))
+      return true
+    }
+  }
+}
+
+const ECHOES: readonly Echo[] = [
+  {
+    when: 'a 401 whose body has it',
+    exit: 4,
+    script: answering(401, (token) => JSON.stringify({ error: `bad token ${token}` })),
+  },
+  {
+    when: 'a redirect to an address that has it',
+    exit: 4,
+    script: answering(
+      302,
+      () => '',
+      (token) => ({
+        location: `http://${encodeURIComponent(token)}.example/?token=${encodeURIComponent(token)}`,
+      }),
+    ),
+  },
+  {
+    when: 'a 500 that echoes the headers',
+    exit: 4,
+    script: answering(
+      500,
+      (token) =>
+        `{"headers":{"authorization-token":"${JSON.stringify(token).slice(1, -1).replaceAll('/', '\\/')}"}}`,
+    ),
+  },
+  {
+    when: 'a 400 that echoes it, for one survey',
+    exit: 3,
+    script: (api, token) => {
+      api.hook = ({ path }, response) => {
+        if (path !== '/surveys/1/fieldwork_progress') return false
+        sendJson(api, response, 400, { error: token })
+        return true
+      }
+    },
+  },
+  { when: 'garbage that has it', exit: 4, script: answering(200, (token) => `${token} <html>${token}`) },
+  {
+    when: 'rows that have it: in known, wrong-typed and unknown fields, as a name, with slashes escaped',
+    exit: 5,
+    script: (api, token) => {
+      api.surveys.push(
+        scriptedSurvey(2, { title: `about ${token}`, status: token, note: { [token]: [token] } }),
+        scriptedSurvey(3, { respondent_questions_count: token }),
+      )
+      api.surveys[0]!.progress = scriptedProgress(1, {
+        debug: `token=${encodeURIComponent(token)}`,
+        length_of_interview: token,
+      })
+      const send = api.hook
+      api.hook = (arrival, response) => {
+        const end = response.end.bind(response)
+        response.end = ((text: string) => end(text.replaceAll('/', '\\/'))) as typeof response.end
+        return send(arrival, response)
+      }
+    },
+  },
+]
+
+test.concurrent.for(ECHOES)('$when', async ({ exit, script }, context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  script(trial.api, ODD_TOKEN)
+  const limits = { attempts: 2, backoff_base: '1ms', backoff_max: '1ms' }
+  const ended = await trial.run(['sync', '--log-level', 'debug', ...(await trial.settings({ limits }))], {
+    FIELDWORK_SYNC_API_TOKEN: ODD_TOKEN,
+  })
+  expect(ended.code).toBe(exit)
+  expect(ended.stderr).not.toBe('')
+  expect(await leaks(trial, ended, ODD_TOKEN)).toEqual([])
+})
+
+test.concurrent('a bug whose message has it', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const broken = await otherBuild(
+    trial,
+    'sync/queue.js',
+    `export const queueDue = () => { throw new TypeError('no ' + process.env.FIELDWORK_SYNC_API_TOKEN) }\n`,
+  )
+  const ended = await trial.run(['sync', '--json', '--log-level', 'debug'], {}, broken)
+  expect(ended.code).toBe(1)
+  expect(ended.stderr).toContain('no [redacted]')
+  expect(await leaks(trial, ended, TOKEN)).toEqual([])
+})
+
+interface Misplaced {
+  readonly when: string
+  readonly env?: Record<string, string | undefined>
+  readonly settings?: object
+  readonly args?: readonly string[]
+}
+
+const MISPLACED: readonly Misplaced[] = [
+  {
+    when: 'in the address, and with a line break',
+    env: {
+      FIELDWORK_SYNC_BASE_URL: `https://me:${TOKEN}@api.example/api/v1`,
+      FIELDWORK_SYNC_API_ID: TOKEN,
+      FIELDWORK_SYNC_API_TOKEN: `${TOKEN}\n`,
+    },
+  },
+  {
+    when: 'in keys and values of the settings file, with no file of that name',
+    env: {
+      FIELDWORK_SYNC_BASE_URL: undefined,
+      FIELDWORK_SYNC_API_ID: undefined,
+      FIELDWORK_SYNC_API_TOKEN: undefined,
+    },
+    settings: {
+      [TOKEN]: TOKEN,
+      accounts: [
+        { id: TOKEN, base_url: `https://${TOKEN}`, token: 7, rate_limit: { per: TOKEN } },
+        { id: 7, base_url: `https://api.example/${TOKEN}`, token: `${TOKEN}\nmore` },
+      ],
+    },
+  },
+  { when: 'on the command line, where it does not belong', args: [TOKEN, `--${TOKEN}`] },
+]
+
+test.concurrent.for(MISPLACED)(
+  'settings that have it $when',
+  async ({ env, settings, args = [] }, context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    await mkdir(trial.warehouse)
+    const file = settings === undefined ? [] : await trial.settings(settings)
+    const ended = await trial.run(['sync', '--json', ...args, ...file], env)
+    expect(ended.code).toBe(2)
+    expect(ended.stderr).not.toBe('')
+    expect(await leaks(trial, ended, TOKEN)).toEqual([])
+    expect(trial.api.arrivals).toHaveLength(0)
+  },
+)
+
+test.concurrent('a token file that has more than a token', async (context) => {
+  const trial = await openTrial(context)
+  const file = join(await trial.temporary(), 'token')
+  await writeFile(file, `${TOKEN}\nsecond line\n`)
+  const ended = await trial.run(['check'], {
+    FIELDWORK_SYNC_API_TOKEN: undefined,
+    FIELDWORK_SYNC_API_TOKEN_FILE: file,
+  })
+  expect(ended).toMatchObject({ code: 2, stdout: '' })
+  expect(ended.stderr).toContain(
+    `FIELDWORK_SYNC_API_TOKEN_FILE: the token file ${file} contains a line break`,
+  )
+  expect(await leaks(trial, ended, TOKEN)).toEqual([])
+})

@@ -1,0 +1,164 @@
+/**
+ * SIGTERM and SIGINT end a sync wherever it is: in a request, in a wait, in a publish. What it has read whole by then
+ * is committed and published, and the next run completes. The waits are all far longer than the guard: a run that
+ * ended within it did not wait.
+ */
+
+import { expect, test } from 'vitest'
+import { query } from '../support/duckdb.js'
+import { type ScriptedApi, scriptedSurvey, sendJson } from '../support/scripted-api.js'
+import { SLOW } from '../support/slow.js'
+import {
+  answered,
+  lastLine,
+  openTrial,
+  otherBuild,
+  type Sight,
+  said,
+  stopWith,
+  type Trial,
+} from '../support/trial.js'
+
+/** Design §4: a signal stops a run within ten seconds. */
+const GUARD_MS = 10_000
+
+const surveys = () => [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1))
+
+const count = async (trial: Trial, table: string): Promise<unknown> =>
+  (await query(trial.published, `SELECT count(*) AS n FROM ${table}`))[0]?.n
+
+const progressOf = (id: number) => `/surveys/${id}/fieldwork_progress`
+
+interface Interruption {
+  readonly when: string
+  readonly signal: 'SIGTERM' | 'SIGINT'
+  readonly script?: (api: ScriptedApi) => void
+  readonly rate?: string
+  readonly limits?: object
+  /** Resolves when the run is where it is to be interrupted. */
+  readonly there: Sight
+  readonly listed: number
+  readonly refreshed: number
+}
+
+const INTERRUPTIONS: readonly Interruption[] = [
+  {
+    when: 'between the pages of a listing',
+    signal: 'SIGTERM',
+    script: (api) => {
+      api.pageSize = 1
+      api.hook = ({ query }) => query.get('page') === '2'
+    },
+    there: answered(1),
+    listed: 1,
+    refreshed: 0,
+  },
+  {
+    when: 'in a request that hangs while surveys are refreshed',
+    signal: 'SIGINT',
+    script: (api) => {
+      api.hook = ({ path }) => path === progressOf(2)
+    },
+    // The listing; sources of three; progress of two, and of a source of each.
+    there: answered(8),
+    listed: 3,
+    refreshed: 2,
+  },
+  {
+    when: 'while it waits for a slot of the rate window',
+    signal: 'SIGTERM',
+    rate: '2/60s',
+    there: answered(2),
+    listed: 3,
+    refreshed: 0,
+  },
+  {
+    when: 'while a 429 freezes all traffic',
+    signal: 'SIGINT',
+    script: (api) => {
+      api.hook = ({ path }, response) => {
+        if (path !== progressOf(2)) return false
+        response.setHeader('retry-after', '600')
+        sendJson(api, response, 429, {})
+        return true
+      }
+    },
+    there: /"freezeMs":600000/,
+    listed: 3,
+    refreshed: 0,
+  },
+  {
+    when: 'while it waits to try again',
+    signal: 'SIGTERM',
+    script: (api) => {
+      api.hook = ({ path }, response) => {
+        if (path !== '/surveys') return false
+        response.setHeader('retry-after', '60')
+        sendJson(api, response, 503, {})
+        return true
+      }
+    },
+    there: /"waitMs":60000.*will be sent again/,
+    listed: 0,
+    refreshed: 0,
+  },
+]
+
+test.concurrent.for(INTERRUPTIONS)('$signal $when', async (interruption, context) => {
+  const { signal, script, rate = '1000/1s', there, listed, refreshed } = interruption
+  const trial = await openTrial(context, surveys())
+  script?.(trial.api)
+  const running = trial.start(['sync', '--log-level', 'debug'], { FIELDWORK_SYNC_RATE_LIMIT: rate })
+  await said(running, there)
+  const { tookMs, ...ended } = await stopWith(running, signal)
+  expect(ended).toMatchObject({ code: 3, signal: null })
+  expect(tookMs).toBeLessThan(GUARD_MS)
+  expect(lastLine(ended)).toMatch(new RegExp(`^partial \\(exit 3\\): stopped by ${signal}`))
+  expect(await trial.runs()).toEqual([
+    { status: 'partial', exit_code: 3, reason: expect.stringMatching(`^stopped by ${signal}`) },
+  ])
+  expect(await count(trial, 'surveys')).toBe(listed)
+  // After a freeze began, what was in flight may or may not have been answered.
+  expect(await count(trial, 'survey_progress')).toBeGreaterThanOrEqual(refreshed)
+  trial.api.hook = () => false
+  const next = await trial.run(['sync'])
+  expect(next.code).toBe(0)
+  expect([await count(trial, 'surveys'), await count(trial, 'survey_progress')]).toEqual([3, 3])
+  expect((await trial.runs()).map(({ status }) => status)).toEqual(['partial', 'complete'])
+})
+
+const SECOND_SIGNALS = [
+  { signal: 'SIGTERM', code: 143 },
+  { signal: 'SIGINT', code: 130 },
+] as const
+
+test.concurrent.for(SLOW ? SECOND_SIGNALS : SECOND_SIGNALS.slice(0, 1))(
+  'a second $signal ends it at once',
+  async ({ signal, code }, context) => {
+    const trial = await openTrial(context, surveys())
+    const stuck = await otherBuild(
+      trial,
+      'publish/duckdb.js',
+      `export const createDuckdbPublisher = () => ({
+      format: 'duckdb',
+      publish: () => new Promise(() => {
+        setInterval(() => undefined, 1000)
+        process.stderr.write('publishing for ever\\n')
+      }),
+    })\n`,
+    )
+    trial.api.hook = ({ path }) => path === progressOf(2)
+    const running = trial.start(['sync', '--log-level', 'debug'], {}, stuck)
+    await said(running, answered(8))
+    running.child.kill('SIGTERM')
+    await said(running, /publishing for ever/)
+    const { tookMs, ...ended } = await stopWith(running, signal)
+    expect(ended).toMatchObject({ code, signal: null, stdout: '' })
+    expect(tookMs).toBeLessThan(GUARD_MS)
+    // What is left behind is the same for both.
+    if (signal === 'SIGINT') return
+    trial.api.hook = () => false
+    expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
+    expect(await count(trial, 'survey_progress')).toBe(3)
+  },
+)

@@ -1,0 +1,124 @@
+/** After a sync the tables say what the reference server says, field by field, today and a day later. */
+
+import { expect, test } from 'vitest'
+import { startReferenceServer } from '../../src/reference-server/server.js'
+import type { Row } from '../support/duckdb.js'
+import { openReader } from '../support/duckdb.js'
+import { SLOW } from '../support/slow.js'
+import { unsoundness } from '../support/soundness.js'
+import { publishedFile, sync, withSettings } from '../support/sync.js'
+import { temporaryDirectory } from '../support/temporary.js'
+import { openWorld, type SurveyRows, truthRows, warehouseRows } from '../support/truth.js'
+
+const SURVEYS = SLOW ? 200 : 50
+const DAY_MS = 24 * 3_600_000
+
+test('two accounts equal the truth field by field, and again after a day', async () => {
+  const warehouse = await temporaryDirectory()
+  await using server = await startReferenceServer({
+    port: 0,
+    seed: 7,
+    surveys: SURVEYS,
+    accounts: 2,
+    pageSize: 50,
+    rateWindow: 'none',
+    clock: 'frozen',
+  })
+  const world = openWorld(server)
+  const args = await withSettings({
+    accounts: server.accounts.map(({ name, id, token }) => ({
+      name,
+      id,
+      token,
+      base_url: server.baseUrl,
+      rate_limit: { requests: 10_000, per: '1s' },
+    })),
+  })
+  const published = publishedFile(warehouse)
+
+  const first = await sync({ warehouse, env: {}, args })
+  expect(first).toMatchObject({ code: 0, signal: null })
+  expect(first.report.accounts.map(({ listing }) => listing)).toEqual(['full', 'full'])
+  const then = await truthRows(server)
+  expect(then.size).toBe(2 * SURVEYS)
+  expect(await warehouseRows(published)).toEqual(then)
+  expect(await unsoundness(published)).toEqual([])
+  expect(
+    [...then.values()].some(({ progress }) => Number(progress.speeder_individuals) > 0),
+    'the world has interviews of the rarer statuses',
+  ).toBe(true)
+
+  await world.advance('P1D')
+  await world.forgetRequests()
+  const second = await sync({ warehouse, env: {}, args })
+  expect(second).toMatchObject({ code: 0, signal: null })
+  expect(second.report.accounts.map(({ listing }) => listing)).toEqual(['incremental', 'incremental'])
+
+  const now = await truthRows(server)
+  const stored = await warehouseRows(published)
+  const refreshed = await refreshedSince(published, '2026-03-02T00:00:00Z')
+  expect([...stored.keys()]).toEqual([...now.keys()])
+  for (const [key, rows] of stored) {
+    // The listing tells of every survey; sources and progress are those of the last refresh.
+    expect(rows.survey).toEqual(now.get(key)?.survey)
+    const known = (refreshed.has(key) ? now : then).get(key)
+    expect(rows, key).toEqual({ ...known, survey: rows.survey })
+    if (!refreshed.has(key)) expect(mayRest(rows), `${key} was not refreshed`).toBe(true)
+  }
+  expect(refreshed.size).toBeGreaterThan(10)
+  expect(refreshed.size).toBeLessThan(now.size)
+  expect(await unsoundness(published)).toEqual([])
+  expect(await gaps(published)).toEqual([])
+  expect(historyGrew(await versionCounts(published))).toBe(true)
+
+  const listings = (await world.requests()).filter(({ path }) => path === '/api/v1/surveys')
+  expect(listings.length).toBeGreaterThanOrEqual(2)
+  for (const { query } of listings) {
+    expect(new URLSearchParams(String(query)).get('updated_since')).toBe('2026-02-28T23:55:00Z')
+    expect(new URLSearchParams(String(query)).has('status')).toBe(false)
+  }
+})
+
+/** Drafts and demos rest; complete surveys rest once they have settled. */
+const mayRest = ({ survey }: SurveyRows): boolean => {
+  const settledMs = Date.parse('2026-03-02T00:00:00Z') - 7 * DAY_MS
+  if (survey.status === 'complete') return Number(survey.updated_at) / 1000 <= settledMs
+  return survey.status === 'draft' || survey.status === 'user_demo'
+}
+
+const refreshedSince = async (file: string, since: string): Promise<ReadonlySet<string>> => {
+  using reader = await openReader(file)
+  const rows = await reader.query(
+    `SELECT account || '/' || survey_id AS key FROM freshness WHERE refreshed_at >= '${since}'`,
+  )
+  return new Set(rows.map(({ key }) => String(key)))
+}
+
+/** Times in which a record has no version although nothing has vanished. */
+const gaps = async (file: string): Promise<Row[]> => {
+  using reader = await openReader(file)
+  const found: Row[] = []
+  for (const [table, key] of [
+    ['surveys', 'account, id'],
+    ['sample_sources', 'account, survey_id, id'],
+  ]) {
+    found.push(
+      ...(await reader.query(`SELECT * FROM (SELECT ${key}, valid_to, lead(valid_from)
+        OVER (PARTITION BY ${key} ORDER BY valid_from) AS next_from FROM ${table}_history)
+        WHERE valid_to IS DISTINCT FROM next_from`)),
+    )
+  }
+  return found
+}
+
+const versionCounts = async (file: string): Promise<Row> => {
+  using reader = await openReader(file)
+  const counts = ['surveys', 'sample_sources', 'survey_progress', 'sample_source_progress'].map(
+    (table) => `(SELECT count(*) FROM ${table}_history) - (SELECT count(*) FROM ${table}) AS ${table}`,
+  )
+  const [row] = await reader.query(`SELECT ${counts.join(', ')}`)
+  return row ?? {}
+}
+
+const historyGrew = ({ surveys, survey_progress, sample_source_progress }: Row): boolean =>
+  Number(surveys) > 0 && Number(survey_progress) > 0 && Number(sample_source_progress) > 0

@@ -1,0 +1,135 @@
+/** What a person meets who calls the command wrongly, or for the first time: sentences, never a stack. */
+import { describe, expect, test } from 'vitest'
+import { type Ended, run } from '../support/command.js'
+import { openTrial } from '../support/trial.js'
+
+const noStack = ({ stdout, stderr }: Ended) => expect(`${stdout}${stderr}`).not.toMatch(/^\s+at |Error:|bug/m)
+
+const FLAGS: Readonly<Record<string, readonly string[]>> = {
+  sync: ['config', 'warehouse', 'log-level', 'json', 'full', 'max-requests', 'max-duration', 'publish'],
+  check: ['config', 'warehouse', 'log-level', 'json'],
+  status: ['config', 'warehouse', 'log-level', 'json'],
+  'reference-server': [
+    'port',
+    'host',
+    'seed',
+    'surveys',
+    'accounts',
+    'page-size',
+    'rate-limit',
+    'rate-window',
+    'start-at',
+    'clock',
+  ],
+}
+
+describe('help', () => {
+  test.concurrent('names every command and exit code', async () => {
+    const { code, stdout } = await run(['--help'])
+    expect(code).toBe(0)
+    for (const command of Object.keys(FLAGS))
+      expect(stdout).toMatch(new RegExp(`fieldwork-sync ${command} +[A-Z]`))
+    for (const exit of [0, 1, 2, 3, 4, 5, 6, 7]) expect(stdout).toMatch(new RegExp(`^  ${exit}  [a-z]`, 'm'))
+  })
+
+  test.concurrent.for(Object.entries(FLAGS))('of %s describes every flag', async ([command, flags]) => {
+    const { code, stdout, stderr } = await run([command, '--help'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const described = [...stdout.matchAll(/^ +(?:-\w, )?--([\w-]+) +([A-Z]\w*)/gm)].map(([, name]) => name)
+    expect(described).toEqual(expect.arrayContaining(['version', 'help', ...flags]))
+  })
+
+  test.concurrent('--version is the version alone', async () => {
+    expect(await run(['--version'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    })
+  })
+})
+
+const WRONG: readonly { args: string[]; says: string }[] = [
+  { args: [], says: 'say which command to run. See fieldwork-sync --help' },
+  { args: ['snyc'], says: 'there is no command snyc: did you mean sync? See fieldwork-sync --help' },
+  {
+    args: ['sync', '--fulll', '--max-request', '3', '--frobnicate', '--json=yes'],
+    says:
+      'sync has no flag --fulll: did you mean --full?; sync has no flag --max-request: did you mean --max-requests?; ' +
+      'sync has no flag --frobnicate; --json takes no value: leave out =yes. See fieldwork-sync --help',
+  },
+  { args: ['check', '--full'], says: 'check has no flag --full. See fieldwork-sync --help' },
+  { args: ['sync', 'yesterday'], says: 'Unknown argument: yesterday. See fieldwork-sync --help' },
+]
+
+test.concurrent.for(WRONG)('$args', async ({ args, says }) => {
+  const ended = await run(args)
+  expect(ended).toEqual({ code: 2, signal: null, stdout: '', stderr: `fieldwork-sync: ${says}\n` })
+})
+
+test.concurrent('with --json an error is one document, also one that comes before the flags are read', async () => {
+  const ended = await run(['sync', '--max-requests', '--json'])
+  const message = '--max-requests needs a value. See fieldwork-sync --help'
+  expect(ended).toMatchObject({ code: 2, stderr: `fieldwork-sync: ${message}\n` })
+  expect(JSON.parse(ended.stdout)).toEqual({ error: { code: 'usage', message, exit_code: 2 } })
+})
+
+test.concurrent('without any settings it says which are needed', async () => {
+  const ended = await run(['sync'])
+  expect(ended).toMatchObject({ code: 2, stdout: '' })
+  expect(ended.stderr).toMatch(
+    /^fieldwork-sync: 1 problem in the settings; nothing was requested:\n {2}accounts: there is none: set FIELDWORK_SYNC_BASE_URL, .* --config\n$/,
+  )
+})
+
+test.concurrent('all problems of flags, environment and file are told together, each with its place', async (context) => {
+  const trial = await openTrial(context)
+  const file = await trial.settings({
+    limits: { request_timeot: '30s', attempts: 0 },
+    refresh: { max_age: 'old' },
+    mood: 1,
+  })
+  const flags = ['--max-requests', '0', '--max-duration', '5', '--publish', 'csv', '--log-level', 'loud']
+  const ended = await trial.run(['sync', ...file, ...flags], {
+    FIELDWORK_SYNC_API_ID: '',
+    FIELDWORK_SYNC_BASE_URL: 'api.example',
+    FIELDWORK_SYNC_RATE_LIMIT: '60',
+    FIELDWORK_SYNC_WAREHOUSE: '',
+  })
+  expect(ended).toMatchObject({ code: 2, stdout: '' })
+  const [head, ...lines] = ended.stderr.trimEnd().split('\n')
+  expect(head).toBe('fieldwork-sync: 12 problems in the settings; nothing was requested:')
+  const path = file[1] ?? ''
+  const told = lines.map((line) => line.trim().replaceAll(path, 'FILE'))
+  for (const expected of [
+    /^FILE:1: limits\.request_timeot is not a setting; did you mean limits\.request_timeout\?$/,
+    /^FILE:1: limits\.attempts must be a whole number from 1 to 20, not 0$/,
+    /^FILE:1: refresh\.max_age must be a duration: .*, not "old"$/,
+    /^FILE:1: mood is not a setting; /,
+    /^FIELDWORK_SYNC_API_ID: is set but empty; give it a value or unset it$/,
+    /^FIELDWORK_SYNC_BASE_URL: must be a URL such as /,
+    /^FIELDWORK_SYNC_RATE_LIMIT: must be requests per duration, such as 60\/60s$/,
+    /^FIELDWORK_SYNC_WAREHOUSE: is set but empty; /,
+    /^--max-requests: must be a whole number from 1 to .*, not "0"$/,
+    /^--max-duration: must be a duration: .* such as 30s, not "5"$/,
+    /^--publish: must be a list of .*, not "csv"$/,
+    /^--log-level: must be one of debug, info, warn, error, silent, not "loud"$/,
+  ])
+    expect(told).toContainEqual(expect.stringMatching(expected))
+  expect(trial.api.arrivals).toHaveLength(0)
+})
+
+test.concurrent('a settings file that is not there', async (context) => {
+  const trial = await openTrial(context)
+  const ended = await trial.run(['sync', '--config', '/nowhere/settings.yaml'])
+  expect(ended).toMatchObject({ code: 2, stdout: '' })
+  expect(ended.stderr).toMatch(/\/nowhere\/settings\.yaml: the settings file does not exist; see --config/)
+  noStack(ended)
+})
+
+test.concurrent('a reference server with wrong options tells all of them', async () => {
+  const ended = await run(['reference-server', '--port', 'abc', '--clock', 'fast', '--surveys', '-1'])
+  expect(ended).toMatchObject({ code: 2, stdout: '' })
+  expect(ended.stderr).toMatch(
+    /--port is "abc": give .*\n--surveys is "-1": give .*\n--clock is "fast": give /,
+  )
+  noStack(ended)
+})

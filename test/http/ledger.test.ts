@@ -1,0 +1,182 @@
+/** The request ledger: whatever state it is found in, it never promises a slot that the server still counts. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { Clock } from '../../src/base/clock.js'
+import { WarehouseError } from '../../src/base/errors.js'
+import { LedgerError } from '../../src/http/errors.js'
+import { ledgerFileName, openLedger } from '../../src/http/ledger.js'
+import { ledgerLine, occupiedMs, readLedger } from '../../src/http/ledger-arithmetic.js'
+import { startClient } from './support.js'
+
+const timing = { perMs: 60_000, requestTimeoutMs: 30_000 }
+const NOW = Date.UTC(2026, 2, 3, 10)
+const HOLD = 60_050
+
+const occupied = (text: string, cap = 60): readonly number[] =>
+  occupiedMs(readLedger(text, NOW), timing, NOW, cap)
+
+const send = (id: number, agoMs: number) => ledgerLine(id, 'send', NOW - agoMs)
+const answer = (id: number, agoMs: number) => ledgerLine(id, 'answer', NOW - agoMs)
+
+const cases: readonly (readonly [name: string, text: string, leftMs: readonly number[]])[] = [
+  ['nothing', '', []],
+  ['an answer counts from its headers on', send(1, 10_000) + answer(1, 9_000), [HOLD - 9_000]],
+  ['an old answer is over', send(1, 70_000) + answer(1, 61_000), []],
+  [
+    'a loss counts for a request timeout longer',
+    send(1, 9_000) + ledgerLine(1, 'loss', NOW - 5_000),
+    [HOLD + 25_000],
+  ],
+  ['one that was never sent does not count', send(1, 10) + ledgerLine(1, 'unsent', NOW), []],
+  ['one without an outcome may have been in flight until now', send(1, 10_000), [HOLD + 30_000]],
+  ['or until its timeout', send(1, 40_000), [HOLD + 20_000]],
+  ['one without an outcome is over in the end', send(1, 121_000), []],
+  ['the future is now', send(1, -3_600_000), [HOLD + 30_000]],
+  ['an answer in the future is now', send(1, 5_000) + answer(1, -3_600_000), [HOLD]],
+  ['an answer before its send counts from the send', send(1, 5_000) + answer(1, 50_000), [HOLD - 5_000]],
+  ['an answer whose send is damaged', answer(1, 5_000), [HOLD - 5_000]],
+  [
+    'half a line is a send just now',
+    `${send(1, 5_000)}${answer(1, 5_000)}{"id":2,"at":17`,
+    [HOLD, HOLD - 5_000],
+  ],
+  ['a line of something else is a send just now', '{"id":"x"}\n[]\nnull\n', [HOLD, HOLD, HOLD]],
+  ['a stretch of zeros is as many as fit into it', '\0'.repeat(100), [HOLD, HOLD, HOLD]],
+]
+
+test.each(cases)('%s', (_, text, leftMs) => {
+  expect(occupied(text)).toEqual(leftMs)
+})
+
+test('no state of the file occupies a slot for longer than a window and two request timeouts', () => {
+  for (const [, text] of cases) {
+    for (const leftMs of occupied(text)) expect(leftMs).toBeLessThanOrEqual(60_050 + 2 * 30_000)
+  }
+})
+
+test('after the cap was lowered the slots that end last are kept', () => {
+  const text = [1, 2, 3, 4].map((n) => send(n, n * 1_000) + answer(n, n * 1_000)).join('')
+  expect(occupied(text, 2)).toEqual([HOLD - 1_000, HOLD - 2_000])
+})
+
+test('a file that was cut anywhere occupies no less than its whole lines do', () => {
+  const text =
+    send(1, 9_000) + send(2, 8_000) + answer(1, 7_000) + ledgerLine(2, 'loss', NOW - 100) + send(3, 50)
+  for (let length = 0; length <= text.length; length += 1) {
+    const cut = text.slice(0, length)
+    // A line that lacks nothing but its end is whole.
+    const whole = cut.endsWith('}') ? cut : cut.slice(0, cut.lastIndexOf('\n') + 1)
+    const [found, least] = [occupied(cut), occupied(whole)]
+    expect(found.length).toBeGreaterThanOrEqual(least.length)
+    for (const [index, leftMs] of least.entries()) expect(found[index]).toBeGreaterThanOrEqual(leftMs)
+  }
+})
+
+const createClock = () => {
+  const at = { wallMs: NOW, monotonicMs: 5_000 }
+  const clock: Clock = {
+    nowMs: () => at.wallMs,
+    monotonicMs: () => at.monotonicMs,
+    sleep: () => Promise.resolve(),
+  }
+  const pass = (ms: number) => {
+    at.wallMs += ms
+    at.monotonicMs += ms
+  }
+  const putForward = (ms: number) => {
+    at.wallMs += ms
+  }
+  return { clock, pass, putForward }
+}
+
+const temporaryDirectory = () => mkdtempSync(join(tmpdir(), 'ledger-'))
+
+test('what one run wrote the next one reads, and its own numbers do not collide', () => {
+  const directory = temporaryDirectory()
+  const { clock, pass } = createClock()
+  const open = () => openLedger({ directory, account: 'default', timing, clock })
+  const first = open()
+  first.end(first.send(), 'answer')
+  first.send()
+  pass(1_000)
+  const second = open()
+  expect(second.occupiedMs(60)).toEqual([HOLD + 30_000, HOLD - 1_000])
+  second.end(second.send(), 'answer')
+  expect(open().occupiedMs(60)).toEqual([HOLD + 30_000, HOLD, HOLD - 1_000])
+  pass(HOLD + 60_000)
+  expect(open().occupiedMs(60)).toEqual([])
+  expect(statSync(join(directory, 'request-ledger-default.ndjson')).size).toBe(0)
+})
+
+test('the file stays small in a long run, and loses nothing by it', () => {
+  const directory = temporaryDirectory()
+  const { clock, pass } = createClock()
+  const ledger = openLedger({ directory, account: 'default', timing, clock })
+  let largest = 0
+  for (let sent = 0; sent < 10_000; sent += 1) {
+    ledger.end(ledger.send(), 'answer')
+    pass(1_000)
+    if (sent % 100 === 0)
+      largest = Math.max(largest, statSync(join(directory, 'request-ledger-default.ndjson')).size)
+  }
+  expect(largest).toBeLessThan(250_000)
+  expect(openLedger({ directory, account: 'default', timing, clock }).occupiedMs(100)).toHaveLength(60)
+  expect(readdirSync(directory)).toEqual(['request-ledger-default.ndjson'])
+})
+
+test('a clock that is put forward or back while we run does not make the next run forget', () => {
+  for (const stepMs of [3_600_000, -3_600_000]) {
+    const directory = temporaryDirectory()
+    const { clock, pass, putForward } = createClock()
+    const ledger = openLedger({ directory, account: 'default', timing, clock })
+    ledger.end(ledger.send(), 'answer')
+    pass(10_000)
+    putForward(stepMs)
+    ledger.end(ledger.send(), 'answer')
+    expect(openLedger({ directory, account: 'default', timing, clock }).occupiedMs(60)).toEqual([
+      HOLD,
+      HOLD - 10_000,
+    ])
+  }
+})
+
+test('a directory that cannot be written is told in one line', () => {
+  const directory = temporaryDirectory()
+  writeFileSync(join(directory, 'file'), '')
+  const open = () => startClient('http://127.0.0.1:1/api/v1', { ledgerDirectory: join(directory, 'file') })
+  expect(open).toThrow(LedgerError)
+  expect(open).toThrow(WarehouseError)
+  expect(open).toThrow(
+    /^the request ledger .*request-ledger-default\.ndjson cannot be read: E[A-Z]+: .*check space and permissions$/,
+  )
+})
+
+test('a ledger that can no longer be written keeps the request from being sent', () => {
+  const directory = temporaryDirectory()
+  const { clock } = createClock()
+  const ledger = openLedger({ directory, account: 'default', timing, clock })
+  ledger.close()
+  expect(() => ledger.send()).toThrow(LedgerError)
+  rmSync(directory, { recursive: true })
+})
+
+test('account names become file names of their own that stay in the directory', () => {
+  const names = ['default', 'Default', '../../etc/passwd', 'a/b', 'a_b', 'é', '', 'x'.repeat(300)]
+  const files = names.map(ledgerFileName)
+  expect(new Set(files.map((file) => file.toLowerCase())).size).toBe(names.length)
+  for (const file of files) expect(file).toMatch(/^request-ledger-[A-Za-z0-9_.-]{1,80}\.ndjson$/)
+  expect(files[0]).toBe('request-ledger-default.ndjson')
+})
+
+test('the lines are what the documentation says', () => {
+  const directory = temporaryDirectory()
+  const { clock } = createClock()
+  const ledger = openLedger({ directory, account: 'default', timing, clock })
+  ledger.end(ledger.send(), 'answer')
+  const file = join(directory, 'request-ledger-default.ndjson')
+  expect(readFileSync(file, 'utf8')).toBe(
+    `{"id":1,"at":${NOW},"event":"send"}\n{"id":1,"at":${NOW},"event":"answer"}\n`,
+  )
+})

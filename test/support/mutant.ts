@@ -1,0 +1,28 @@
+/** The built command with one fault put in: what a test is worth shows on a build that has the fault it looks for. */
+import { cp, readFile, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { MAIN } from './command.js'
+import { temporaryDirectory } from './temporary.js'
+
+export interface Mutation {
+  /** A built file, below `dist`. */
+  readonly file: string
+  /** Stands in it exactly once. */
+  readonly from: string
+  readonly to: string
+}
+
+/** Copies the build, mutates the copy, and gives its `main.js`. Throws when there is not exactly one place to mutate. */
+export const buildMutant = async ({ file, from, to }: Mutation): Promise<string> => {
+  const root = dirname(dirname(MAIN))
+  const copy = await temporaryDirectory()
+  await cp(join(root, 'dist'), join(copy, 'dist'), { recursive: true })
+  await cp(join(root, 'package.json'), join(copy, 'package.json'))
+  await symlink(join(root, 'node_modules'), join(copy, 'node_modules'))
+  const target = join(copy, 'dist', file)
+  const pieces = (await readFile(target, 'utf8')).split(from)
+  if (pieces.length !== 2)
+    throw new Error(`${pieces.length - 1} places in ${file} read ${JSON.stringify(from)}, not 1`)
+  await writeFile(target, pieces.join(to))
+  return join(copy, 'dist', 'main.js')
+}

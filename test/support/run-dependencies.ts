@@ -1,0 +1,36 @@
+/** What a run is handed, with the settings' defaults; a test says what it wants different. */
+import type { SurveySource } from '../../src/model/survey-source.js'
+import type { RunDependencies, RunRules } from '../../src/sync/dependencies.js'
+import { RUN, type TestWarehouse, testClock } from './warehouse.js'
+
+const DAY_MS = 86_400_000
+
+export const runDependencies = (
+  warehouse: TestWarehouse,
+  source: SurveySource,
+  rules: Partial<RunRules> = {},
+): RunDependencies => ({
+  source,
+  warehouse: warehouse.account,
+  clock: testClock(),
+  log: warehouse.log,
+  observer: { listed: () => undefined, refreshed: () => undefined, publishing: () => undefined },
+  signal: new AbortController().signal,
+  rules: {
+    discover: { overlapMs: 5 * 60_000, fullListingEveryMs: 7 * DAY_MS },
+    refresh: {
+      settleForMs: 7 * DAY_MS,
+      maxAgeMs: 30 * DAY_MS,
+      skipUnchanged: true,
+      recheckUnchangedAfterMs: 7 * DAY_MS,
+    },
+    budget: { requestsMax: null, durationMsMax: null },
+    contract: 'evolve',
+    rejectedRowsMax: 0,
+    consecutiveFailuresMax: 5,
+    full: false,
+    ...rules,
+  },
+  runId: RUN,
+  version: '1.2.3',
+})

@@ -1,0 +1,51 @@
+/** One `sync` of the real command, as a test asks for it and as a machine reads how it ended. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { SyncReportJson } from '../../src/telemetry/report-json.js'
+import { type Ended, type Env, MAIN, start } from './command.js'
+import { temporaryDirectory } from './temporary.js'
+
+export interface Synced extends Ended {
+  /** What `--json` printed. */
+  readonly report: SyncReportJson
+  /** The part of the first account. */
+  readonly run: SyncReportJson['accounts'][number]
+}
+
+export interface SyncOptions {
+  readonly warehouse: string
+  readonly env: Env
+  readonly args?: readonly string[]
+  /** Another build of the command. */
+  readonly main?: string
+}
+
+export const startSync = ({ warehouse, env, args = [], main = MAIN }: SyncOptions) =>
+  start(['sync', '--json', ...args], { ...env, FIELDWORK_SYNC_WAREHOUSE: warehouse }, main)
+
+/** Runs a sync to its end, whatever that is. Rejects when it printed no report. */
+export const sync = async (options: SyncOptions): Promise<Synced> => {
+  const ended = await startSync(options).ended
+  const report: SyncReportJson = parseReport(ended)
+  const [run] = report.accounts
+  if (run === undefined) throw new Error(`a report without accounts: ${ended.stdout}`)
+  return { ...ended, report, run }
+}
+
+const parseReport = (ended: Ended): SyncReportJson => {
+  try {
+    return JSON.parse(ended.stdout)
+  } catch {
+    throw new Error(`no report; code ${ended.code}, signal ${ended.signal}: ${ended.stderr}${ended.stdout}`)
+  }
+}
+
+/** What readers open. */
+export const publishedFile = (warehouse: string): string => join(warehouse, 'fieldwork.duckdb')
+
+/** The arguments that make a sync use these settings; JSON is YAML as well. */
+export const withSettings = async (settings: object): Promise<readonly string[]> => {
+  const file = join(await temporaryDirectory(), 'settings.yaml')
+  await writeFile(file, JSON.stringify(settings))
+  return ['--config', file]
+}

@@ -1,0 +1,234 @@
+/** Reading a survey's bundle: what is asked for, what is skipped, and what a 404 means where. */
+import { describe, expect, test } from 'vitest'
+import { StoppedError } from '../../src/base/errors.js'
+import type { Progress, SampleSource } from '../../src/model/fields.js'
+import type { Reading, Rejection } from '../../src/model/survey-source.js'
+import type { StoredBundle } from '../../src/model/warehouse.js'
+import { createBudget } from '../../src/sync/budget.js'
+import { canSkipSources, readBundle } from '../../src/sync/bundle.js'
+import type { SourceList } from '../../src/sync/sources.js'
+import { type MemorySource, memorySource } from '../support/memory-source.js'
+import { runDependencies } from '../support/run-dependencies.js'
+import {
+  minute,
+  progress,
+  RUN,
+  source,
+  type TestWarehouse,
+  testClock,
+  testWarehouse,
+} from '../support/warehouse.js'
+
+const REFRESH = {
+  settleForMs: 0,
+  maxAgeMs: 0,
+  skipUnchanged: true,
+  recheckUnchangedAfterMs: 7 * 86_400_000,
+}
+
+describe('the requests per source can be skipped', () => {
+  const sources: SourceList = {
+    rows: [source(11), source(12, { _extra: '{"a":1}' })],
+    listedIds: [11, 12],
+    rejections: [],
+    drift: [],
+    pages: 1,
+  }
+  const stored: StoredBundle = {
+    sources: [source(12, { _extra: '{"a":1}' }), source(11)],
+    progress: progress(5),
+    sourcesWithProgress: [12, 11],
+    sourceProgressReadAt: minute(0),
+  }
+  const reading = (row: Progress | null, at = 60): Reading<Progress> => ({
+    row,
+    readAt: minute(at),
+    serverDate: minute(at),
+    rejections: [],
+    drift: [],
+  })
+  const listed = (rows: readonly SampleSource[], rejections: readonly Rejection[] = []): SourceList => ({
+    ...sources,
+    rows,
+    rejections,
+  })
+  const rejection: Rejection = {
+    endpoint: 'sample_sources',
+    surveyId: 1,
+    sampleSourceId: 13,
+    rowId: 13,
+    problem: 'name: missing',
+    raw: '{"id":13}',
+  }
+  const sevenDays = 7 * 24 * 60
+
+  test.each<
+    [
+      boolean,
+      string,
+      Partial<{
+        stored: Partial<StoredBundle>
+        sources: SourceList
+        reading: Reading<Progress>
+        rules: Partial<typeof REFRESH>
+      }>,
+    ]
+  >([
+    [true, 'when sources and progress equal what is stored', {}],
+    [true, 'in whatever order the sources come', { sources: listed([...sources.rows].reverse()) }],
+    [true, 'just before they are read again anyway', { reading: reading(progress(5), sevenDays - 0.001) }],
+    [false, 'when they are to be read again anyway', { reading: reading(progress(5), sevenDays) }],
+    [false, 'when that is switched off', { rules: { skipUnchanged: false } }],
+    [false, 'when an indicator differs', { reading: reading(progress(5, { drop_out_rate: 0.1 })) }],
+    [false, 'when an indicator has become null', { reading: reading(progress(5, { drop_out_rate: null })) }],
+    [
+      false,
+      'when a status that only _extra knows differs',
+      { reading: reading(progress(5, { _extra: '{}' })) },
+    ],
+    [false, 'when the progress could not be typed', { reading: reading(null) }],
+    [false, 'when no progress is stored', { stored: { progress: null } }],
+    [false, 'when a source differs', { sources: listed([source(11), source(12)]) }],
+    [false, 'when a source is new', { sources: listed([...sources.rows, source(13)]) }],
+    [false, 'when a source has gone', { sources: listed([source(11)]) }],
+    [false, 'when one has gone and one is new', { sources: listed([source(11), source(13)]) }],
+    [false, 'when a source could not be typed', { sources: listed(sources.rows, [rejection]) }],
+    [false, 'when the progress of a source is not stored', { stored: { sourcesWithProgress: [11] } }],
+    [
+      false,
+      'when the progress of the sources was never read whole',
+      { stored: { sourceProgressReadAt: null } },
+    ],
+  ])('%s %s', (can, _, change) => {
+    expect(
+      canSkipSources(
+        { ...stored, ...change.stored },
+        change.sources ?? sources,
+        change.reading ?? reading(progress(5)),
+        { ...REFRESH, ...change.rules },
+      ),
+    ).toBe(can)
+  })
+})
+
+const bundleOf = async (warehouse: TestWarehouse, api: MemorySource, requestsMax: number | null = null) => {
+  const dependencies = runDependencies(warehouse, api)
+  const budget = createBudget({ requestsMax, durationMsMax: null }, testClock())
+  const allowance = budget.admitBundle(3)
+  if (allowance === null) throw new Error('the first bundle is always admitted')
+  api.asked.length = 0
+  const signal = dependencies.signal
+  const outcome = await readBundle(dependencies, { surveyId: 1, now: minute(0), allowance, signal })
+  await warehouse.account.commitBundles([outcome], RUN)
+  return outcome
+}
+
+const twoSources = () =>
+  memorySource({
+    1: {
+      sources: [source(11), source(12)],
+      progress: progress(5),
+      sourceProgress: { 11: progress(2), 12: progress(3) },
+    },
+  })
+
+describe('a bundle', () => {
+  test('is the sources, the progress, and the progress of each source; when all is as before, the first two', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    await bundleOf(warehouse, api)
+    expect(api.asked).toEqual(['sources 1 page 1', 'progress 1', 'progress 1/11', 'progress 1/12'])
+    api.now = minute(60)
+    await bundleOf(warehouse, api)
+    expect(api.asked).toEqual(['sources 1 page 1', 'progress 1'])
+    api.surveys.get(1)!.progress = progress(6)
+    await bundleOf(warehouse, api)
+    expect(api.asked).toHaveLength(4)
+    api.now = minute(7 * 24 * 60 + 60)
+    await bundleOf(warehouse, api)
+    expect(api.asked).toHaveLength(4)
+  })
+
+  test('asks for the sources again after one of them could not be typed, though the whole looks as before', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    await bundleOf(warehouse, api)
+    const now = api.surveys.get(1)!
+    now.progress = progress(9)
+    now.sourceProgress[12] = null
+    await bundleOf(warehouse, api)
+    now.sourceProgress[12] = progress(7)
+    await bundleOf(warehouse, api)
+    expect(
+      await warehouse.rows(
+        'SELECT sample_source_id, interviews_count FROM sample_source_progress ORDER BY 1',
+      ),
+    ).toEqual([
+      { sample_source_id: 11, interviews_count: 2 },
+      { sample_source_id: 12, interviews_count: 7 },
+    ])
+    await bundleOf(warehouse, api)
+    expect(api.asked).toEqual(['sources 1 page 1', 'progress 1'])
+  })
+
+  test('of a survey that is not found is the news that it is gone, at either of its addresses', async () => {
+    const warehouse = await testWarehouse()
+    expect(await bundleOf(warehouse, memorySource())).toEqual({ kind: 'gone', surveyId: 1, at: minute(0) })
+    const api = twoSources()
+    api.before = (request) => {
+      if (request === 'progress 1') api.surveys.clear()
+    }
+    expect(await bundleOf(warehouse, api)).toMatchObject({ kind: 'gone' })
+  })
+
+  test('reads its list again when a source is not found: it went meanwhile', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    api.before = (request) => {
+      if (request === 'progress 1/12') api.surveys.get(1)!.sources = [source(11)]
+      if (request === 'progress 1/12') delete api.surveys.get(1)!.sourceProgress[12]
+    }
+    expect(await bundleOf(warehouse, api)).toMatchObject({ kind: 'refreshed', listedSourceIds: [11] })
+  })
+
+  test('fails when a listed source is never found, after three lists', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    delete api.surveys.get(1)!.sourceProgress[12]
+    await expect(bundleOf(warehouse, api)).rejects.toMatchObject({ code: 'source_gone', endsRun: false })
+    expect(api.asked.filter((request) => request.startsWith('sources'))).toHaveLength(3)
+  })
+
+  test('that turns out larger than the budget is given back with what it needs, before its sources are asked for', async () => {
+    const warehouse = await testWarehouse()
+    const api = memorySource({
+      1: {
+        sources: Array.from({ length: 9 }, (_, index) => source(index + 1)),
+        progress: progress(5),
+        sourceProgress: {},
+      },
+    })
+    api.pageSize = 5
+    expect(await bundleOf(warehouse, api, 10)).toEqual({
+      kind: 'oversized',
+      surveyId: 1,
+      at: minute(0),
+      requestsNeeded: 12,
+    })
+    expect(api.asked).toEqual(['sources 1 page 1', 'sources 1 page 2', 'progress 1'])
+  })
+
+  test('is stopped where the budget ends in the middle of its list', async () => {
+    const warehouse = await testWarehouse()
+    const api = memorySource({
+      1: {
+        sources: Array.from({ length: 9 }, (_, index) => source(index + 1)),
+        progress: progress(5),
+        sourceProgress: {},
+      },
+    })
+    api.pageSize = 1
+    await expect(bundleOf(warehouse, api, 4)).rejects.toThrow(StoppedError)
+    expect(api.asked).toHaveLength(4)
+  })
+})
