@@ -1,0 +1,63 @@
+/** How the value of each option is read, from text as it comes from a flag or typed as it comes from a call. */
+import { z } from 'zod'
+import type { RateLimit } from './api/rate-window.js'
+import { type Micros, parseIsoTime } from './time/iso-time.js'
+import type { ClockSpeed } from './time/world-clock.js'
+
+export const RATE_REQUESTS_MAX = 1_000_000
+const RATE_MS_MAX = 24 * 3_600_000
+export const CLOCK_FACTOR_MAX = 1_000_000
+export const START_YEAR_MIN = 2000
+export const START_YEAR_MAX = 2100
+
+export const wholeNumber = (min: number, max: number): z.ZodType<number> =>
+  z
+    .union([
+      z.number(),
+      z
+        .string()
+        .regex(/^\d{1,16}$/)
+        .transform(Number),
+    ])
+    .pipe(z.number().int().min(min).max(max))
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+
+const parseMs = (text: string): number => {
+  const [, count, unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(text) ?? []
+  return Number(count) * (UNIT_MS[unit] ?? Number.NaN)
+}
+
+/** Whole milliseconds from 0 to a day. */
+export const durationMs: z.ZodType<number> = z
+  .union([z.number(), z.string().transform(parseMs)])
+  .pipe(z.number().int().min(0).max(RATE_MS_MAX))
+
+const rateLimitText = z.string().transform((text): unknown => {
+  const [, requests, per = ''] = /^(\d{1,9})\/(\w+)$/.exec(text) ?? []
+  return { requests: Number(requests), perMs: parseMs(per) }
+})
+
+export const rateLimit: z.ZodType<RateLimit> = z.union([rateLimitText, z.unknown()]).pipe(
+  z.object({
+    requests: z.number().int().min(1).max(RATE_REQUESTS_MAX),
+    perMs: z.number().int().min(1).max(RATE_MS_MAX),
+  }),
+)
+
+export const startAt: z.ZodType<Micros> = z.string().transform((text, context) => {
+  const at = parseIsoTime(text)
+  const year = at === null ? Number.NaN : new Date(at / 1_000).getUTCFullYear()
+  if (at !== null && year >= START_YEAR_MIN && year < START_YEAR_MAX) return at
+  context.addIssue({ code: 'custom', message: 'not a usable start' })
+  return z.NEVER
+})
+
+export const clockSpeed: z.ZodType<ClockSpeed> = z.string().transform((label, context) => {
+  if (label === 'real') return { label, factor: 1 }
+  if (label === 'frozen') return { label, factor: 0 }
+  const factor = /^\d+(?:\.\d+)?x$/.test(label) ? Number(label.slice(0, -1)) : Number.NaN
+  if (factor > 0 && factor <= CLOCK_FACTOR_MAX) return { label, factor }
+  context.addIssue({ code: 'custom', message: 'not a usable clock' })
+  return z.NEVER
+})
