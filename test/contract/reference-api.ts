@@ -16,22 +16,36 @@ export const asObjects = (value: unknown): readonly JsonObject[] => {
   return value.map(asObject)
 }
 
-/** GETs `path`, below `/api/v1`, as the server's first account. */
-export const getBody = async (server: ReferenceServer, path: string): Promise<JsonObject> => {
-  const [account] = server.accounts
-  if (account === undefined) throw new TypeError('the server has no account')
-  const response = await fetch(`${server.baseUrl}${path}`, {
-    headers: { 'Authorization-ID': String(account.id), 'Authorization-Token': account.token },
-  })
+/** Sends a request for `path`, below `/api/v1`, as an account, the first unless told otherwise; `init` may say all. */
+export const ask = async (
+  server: ReferenceServer,
+  path: string,
+  init: RequestInit = {},
+  place = 0,
+): Promise<Response> => {
+  const account = server.accounts[place]
+  if (account === undefined) throw new TypeError(`the server has no account ${place}`)
+  const headers = { 'Authorization-ID': String(account.id), 'Authorization-Token': account.token }
+  return await fetch(`${server.baseUrl}${path}`, { headers, ...init })
+}
+
+/** What a GET of `path` is answered with; it has to be 200. */
+export const getBody = async (server: ReferenceServer, path: string, place = 0): Promise<JsonObject> => {
+  const response = await ask(server, path, {}, place)
   if (response.status !== 200) throw new Error(`GET ${path}: ${response.status} ${await response.text()}`)
   return asObject(await response.json())
 }
 
 /** The bodies of all pages of a list, by following `next_page`. */
-export const getPages = async (server: ReferenceServer, path: string): Promise<readonly JsonObject[]> => {
+export const getPages = async (
+  server: ReferenceServer,
+  path: string,
+  place = 0,
+): Promise<readonly JsonObject[]> => {
   const bodies: JsonObject[] = []
+  const mark = path.includes('?') ? '&' : '?'
   for (let page: unknown = 1; page !== null; page = asObject(bodies.at(-1)?.pagination).next_page) {
-    bodies.push(await getBody(server, `${path}?page=${page}`))
+    bodies.push(await getBody(server, `${path}${mark}page=${page}`, place))
   }
   return bodies
 }
@@ -40,7 +54,9 @@ export const getRows = async (
   server: ReferenceServer,
   path: string,
   name: string,
-): Promise<readonly JsonObject[]> => (await getPages(server, path)).flatMap((body) => asObjects(body[name]))
+  place = 0,
+): Promise<readonly JsonObject[]> =>
+  (await getPages(server, path, place)).flatMap((body) => asObjects(body[name]))
 
 /** Everything the API would tell at this moment, surveys of the first account. */
 export const getTruth = async (server: ReferenceServer): Promise<readonly JsonObject[]> => {
