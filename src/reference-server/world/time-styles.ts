@@ -8,7 +8,16 @@ import type { Random } from './random.js'
 /** How finely a record keeps time, microseconds. Its moments are whole multiples, so that none is shown cut. */
 export type Grain = 1 | typeof MICROS_PER_MS | typeof MICROS_PER_SECOND
 
-const OFFSETS_MINUTES = [null, null, null, 0, 0, 60, 120, 330, -480, -210, 765, 840] as const
+/**
+ * Every offset that is in use somewhere, summer time included. `Z` and `+00:00` come more often. `-00:00` never
+ * does: ISO 8601 has no negative sign for zero, only RFC 3339 knows it.
+ */
+const OFFSETS_MINUTES = [
+  ...([null, null, null, null, null, null, null, null, 0, 0, 0] as const),
+  ...([-720, -660, -600, -570, -540, -480, -420, -360, -300, -240, -210, -180, -150, -120, -60] as const),
+  ...([60, 120, 180, 210, 240, 270, 300, 330, 345, 360, 390, 420, 480, 525, 540, 570, 600] as const),
+  ...([630, 660, 720, 765, 780, 825, 840] as const),
+] as const
 
 export const drawGrain = (random: Random): Grain => {
   const draw = random.fraction()

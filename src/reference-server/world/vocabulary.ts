@@ -1,6 +1,7 @@
 /**
- * The words of the world: titles in several scripts, with quotes, backslashes, commas and emoji; project ids
- * that look like numbers but are strings. Everything is on one line, and everything is valid by the API document.
+ * The words of the world: titles in many scripts, with quotes, backslashes, commas and emoji, or looking like a
+ * number, a formula or nothing; project ids that look like numbers but are strings. Everything is on one line, and
+ * everything is valid by the API document. What cannot be seen is written as an escape.
  */
 import type { Random } from './random.js'
 
@@ -24,13 +25,51 @@ const SUBJECTS = [
   'Path C:\\panel\\wave',
   'Şehir içi ulaşım',
   '50% off? <b>Yes</b> & no',
+  'お客様アンケート',
+  'แบบสำรวจความพึงพอใจ',
+  'მომხმარებელთა გამოკითხვა',
+  'የደንበኞች እርካታ ጥናት',
+  'Սպառողների հարցում',
+  'வாடிக்கையாளர் கருத்து',
+  'Khảo sát người tiêu dùng'.normalize('NFC'),
+  'Khảo sát người tiêu dùng'.normalize('NFD'),
+  'استطلاع \u2066iPhone 15 (Pro)\u2069 – رأيك',
+  'סקר \u200fABC-12\u200e 3+4',
+  'Pride 🏳️\u200d🌈 and work 👩🏽\u200d🚀 ☎️',
+  'Prix\u00a0: 5\u00a0€\u202f?',
+  'क्\u200dष और \u200bक्ष',
+  '𠮷野家 & 𝒇𝒂𝒏𝒄𝒚',
+  `Long tracker: ${'all that was agreed in the meeting, '.repeat(14)}and more`,
 ] as const
+
+/** Titles that stand alone: a reader that guesses types makes something else of them. */
+const BARE_TITLES = [
+  '',
+  '0',
+  '2026',
+  '007',
+  '1e5',
+  'null',
+  'NULL',
+  'NaN',
+  'true',
+  '=1+1',
+  '+33 1',
+  '-',
+  '@home',
+  '2026-03-01',
+  ' spaces around ',
+  '{"a":[1]}',
+] as const
+const BARE_TITLE_PROBABILITY = 0.06
 
 const MARKETS = ['FR', 'DE', 'UK', 'US', 'IN', 'JP', 'BR', 'worldwide', 'Q1', 'Q2', 'pilot'] as const
 
 /** The title after `edits` edits: every edit changes it. */
 export const titleOf = (random: Random, edits: number): string => {
-  const base = `${random.pick(SUBJECTS)} ${random.pick(MARKETS)} ${1 + random.below(40)}`
+  const base = random.chance(BARE_TITLE_PROBABILITY)
+    ? random.pick(BARE_TITLES)
+    : `${random.pick(SUBJECTS)} ${random.pick(MARKETS)} ${1 + random.below(40)}`
   return edits === 0 ? base : `${base} (v${edits + 1})`
 }
 
