@@ -1,6 +1,7 @@
 /**
  * Every arrival at the API, refused ones included, with its real time: what a test of a client's pacing reads.
- * Bounded: the oldest give way, and how many did is told.
+ * Bounded: the oldest give way, and how many did is told. Somebody else's requests (`foreignLoad`) never arrive here
+ * and are not in it.
  */
 
 /** One arrival under `/api/v1`. */

@@ -4,7 +4,7 @@
  */
 import Fastify, { type FastifyInstance } from 'fastify'
 import { send } from './answer.js'
-import { createRateWindow } from './api/rate-window.js'
+import { createAccountCap } from './api/account-cap.js'
 import { Refusal } from './api/refusal.js'
 import { API_PREFIX, apiRoutes } from './api/routes.js'
 import { controlRoutes } from './control/routes.js'
@@ -58,12 +58,14 @@ const startWith = async (settings: ReferenceServerSettings): Promise<ReferenceSe
   const startMs = monotonicMs()
   const members = organizations.map((organization) => ({
     organization,
-    rateWindow: createRateWindow(settings.rateWindow, settings.rateLimit, startMs),
+    cap: createAccountCap(settings, startMs),
   }))
   const app = createApp(clock)
-  const { pageSize } = settings
+  const { pageSize, retryAfter } = settings
   const epochMs = performance.timeOrigin
-  app.register(apiRoutes({ members, clock, monotonicMs, epochMs, log, pageSize }), { prefix: API_PREFIX })
+  app.register(apiRoutes({ members, clock, monotonicMs, epochMs, log, pageSize, retryAfter }), {
+    prefix: API_PREFIX,
+  })
   app.register(controlRoutes({ organizations, clock, log }), { prefix: '/_reference' })
   const origin = await listen(app, settings)
   const close = async () => {

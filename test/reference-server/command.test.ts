@@ -54,6 +54,35 @@ describe('fieldwork-sync reference-server', () => {
     expect(stdout.read()).toBeNull()
   })
 
+  test('its flags say how the cap is counted and told', async () => {
+    const { controller, stdout, ended } = start(
+      ...[
+        '--port',
+        '0',
+        '--surveys',
+        '1',
+        '--clock',
+        'frozen',
+        '--rate-limit',
+        '2/1h',
+        '--rate-window',
+        'fixed',
+      ],
+      ...['--rate-phase', '59m', '--foreign-load', '1', '--retry-after', 'date'],
+    )
+    const [line] = (await stdout[Symbol.asyncIterator]().next()).value.split('\n')
+    const { base_url, accounts } = JSON.parse(line)
+    const headers = { 'Authorization-ID': String(accounts[0].id), 'Authorization-Token': accounts[0].token }
+    const ask = () => fetch(`${base_url}/surveys`, { headers })
+    expect([(await ask()).status, (await ask()).status]).toEqual([200, 200])
+    const refused = await ask()
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('date')).toBe('Sun, 01 Mar 2026 00:00:00 GMT')
+    expect(refused.headers.get('retry-after')).toMatch(/^Sun, 01 Mar 2026 00:0(0:\d\d|1:00) GMT$/)
+    controller.abort()
+    await ended
+  })
+
   test('a signal that came before leaves no server behind', async () => {
     const { controller, exitCodes, ended } = start('--port', '0', '--surveys', '1')
     controller.abort()

@@ -68,7 +68,10 @@ describe('options of the reference server', () => {
     [{ rateLimit: '60' }, '--rate-limit is "60": give requests per time, such as 60/60s or 5/300ms.'],
     [{ rateLimit: '0/60s' }, '--rate-limit is "0/60s":'],
     [{ rateLimit: { requests: 1, perMs: 0 } }, '--rate-limit is {"requests":1,"perMs":0}:'],
-    [{ rateWindow: 'rolling' }, '--rate-window is "rolling": give one of sliding, fixed, none.'],
+    [
+      { rateWindow: 'rolling' },
+      '--rate-window is "rolling": give one of sliding, fixed, sliding-counter, none.',
+    ],
     [{ startAt: '2026-03-01' }, '--start-at is "2026-03-01":'],
     [{ startAt: '1999-03-01T00:00:00Z' }, '--start-at is "1999-03-01T00:00:00Z":'],
     [{ clock: 'fast' }, '--clock is "fast": give real, frozen, or a factor up to 1000000x, such as 600x.'],

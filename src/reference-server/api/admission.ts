@@ -3,14 +3,16 @@
  * with wrong credentials belongs to no account and is not counted against any.
  */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Micros } from '../time/iso-time.js'
 import type { Organization } from '../world/organization.js'
-import type { RateWindow } from './rate-window.js'
+import type { AccountCap } from './account-cap.js'
 import { Refusal } from './refusal.js'
+import { type RetryAfterStyle, retryAfterHeaders } from './retry-after.js'
 
 /** One account with what it may see and how often. */
 export interface Member {
   readonly organization: Organization
-  readonly rateWindow: RateWindow
+  readonly cap: AccountCap
 }
 
 /** The member that these headers name; null when either header is missing or wrong. */
@@ -21,16 +23,30 @@ export const memberOf = (members: readonly Member[], headers: IncomingHttpHeader
       headers['authorization-token'] === identity.token,
   ) ?? null
 
-/** Takes one request of `member` arriving at `nowMs`, or throws the refusal that answers it. */
-export const admit = (member: Member | null, nowMs: number): Organization => {
+/** When a request arrived. */
+export interface Arrival {
+  /** Real time, milliseconds on a clock that never goes back. */
+  readonly nowMs: number
+  /** The world's time. */
+  readonly at: Micros
+}
+
+/** Takes one request of `member`, or throws the refusal that answers it. */
+export const admit = (
+  member: Member | null,
+  { nowMs, at }: Arrival,
+  retryAfter: RetryAfterStyle,
+): Organization => {
   if (member === null) {
     throw new Refusal(401, 'Authorization-ID and Authorization-Token must both be sent, and belong together')
   }
-  const waitMs = member.rateWindow.admit(nowMs)
+  const waitMs = member.cap.admit(nowMs)
   if (waitMs > 0) {
-    throw new Refusal(429, 'too many requests: wait for Retry-After seconds', {
-      'retry-after': String(Math.ceil(waitMs / 1_000)),
-    })
+    throw new Refusal(
+      429,
+      'too many requests: wait before the next one',
+      retryAfterHeaders(retryAfter, waitMs, at),
+    )
   }
   return member.organization
 }

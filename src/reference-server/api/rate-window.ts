@@ -1,10 +1,12 @@
 /**
- * The request cap (API document, "Limits"), on real time, one window an account. A request counts at its arrival
- * and only when it is accepted: one that is answered 429 takes no room, so a client that waits long enough
- * always gets through.
+ * The words of the request cap (API document, "Limits"). The document says how many requests a minute, not how they
+ * are counted, and services differ: a client has to get along with each of these windows. A request counts at its
+ * arrival and only when it is accepted: one that is answered 429 takes no room, so a client that waits long
+ * enough always gets through.
  */
 
-export const RATE_WINDOWS = ['sliding', 'fixed', 'none'] as const
+/** `none` counts nothing; the others are a file each. */
+export const RATE_WINDOWS = ['sliding', 'fixed', 'sliding-counter', 'none'] as const
 
 export type RateWindowKind = (typeof RATE_WINDOWS)[number]
 
@@ -14,49 +16,16 @@ export interface RateLimit {
   readonly perMs: number
 }
 
+/**
+ * One way to count. Moments are milliseconds, with fractions, on a clock that never goes back and that reads 0 where a
+ * fixed window begins; calls come in the order of time.
+ */
 export interface RateWindow {
   /**
-   * Takes a request that arrives at `nowMs`, milliseconds on a clock that never goes back. Returns 0 when it is
-   * accepted, else how many milliseconds later there would be room.
+   * From which moment a request is accepted if no other comes before it: at or before `nowMs`, it is accepted now.
+   * Told as a moment and not as a wait, so that it is exact: no sum of fractions lies between telling and keeping.
    */
-  admit(nowMs: number): number
-}
-
-/** `startMs` is when the server started: fixed windows are counted from it. */
-export const createRateWindow = (kind: RateWindowKind, limit: RateLimit, startMs: number): RateWindow => {
-  if (kind === 'none') return { admit: () => 0 }
-  return kind === 'sliding' ? slidingWindow(limit) : fixedWindow(limit, startMs)
-}
-
-/** Any span of `perMs` holds at most `requests`. Keeps the arrivals of the last so many accepted, in a ring. */
-const slidingWindow = ({ requests, perMs }: RateLimit): RateWindow => {
-  const accepted = new Float64Array(requests).fill(Number.NEGATIVE_INFINITY)
-  let oldest = 0
-  return {
-    admit: (nowMs) => {
-      const waitMs = (accepted[oldest] ?? 0) + perMs - nowMs
-      if (waitMs > 0) return waitMs
-      accepted[oldest] = nowMs
-      oldest = (oldest + 1) % requests
-      return 0
-    },
-  }
-}
-
-/** Each span of `perMs`, counted from the start, holds at most `requests`; the count begins anew with each. */
-const fixedWindow = ({ requests, perMs }: RateLimit, startMs: number): RateWindow => {
-  let current = -1
-  let accepted = 0
-  return {
-    admit: (nowMs) => {
-      const place = Math.floor((nowMs - startMs) / perMs)
-      if (place !== current) {
-        current = place
-        accepted = 0
-      }
-      if (accepted >= requests) return (place + 1) * perMs - (nowMs - startMs)
-      accepted += 1
-      return 0
-    },
-  }
+  opensAtMs(nowMs: number): number
+  /** Counts a request accepted at `nowMs`. */
+  take(nowMs: number): void
 }

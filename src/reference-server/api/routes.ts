@@ -10,6 +10,7 @@ import type { WorldClock } from '../time/world-clock.js'
 import { admit, type Member, memberOf } from './admission.js'
 import { type Asked, listSampleSources, listSurveys, viewFieldworkProgress } from './endpoints.js'
 import { Refusal } from './refusal.js'
+import type { RetryAfterStyle } from './retry-after.js'
 
 export const API_PREFIX = '/api/v1'
 
@@ -22,6 +23,7 @@ export interface ApiContext {
   readonly epochMs: number
   readonly log: RequestLog
   readonly pageSize: number
+  readonly retryAfter: RetryAfterStyle
 }
 
 /** What an endpoint needs of a request; null stands for a path or method that the API does not have. */
@@ -65,7 +67,7 @@ const serve = (
   const member = memberOf(context.members, request.headers)
   const answer = answerOf(at, () => {
     if (endpoint === null) throw refusalOfRoute(path)
-    const organization = admit(member, arrivedMs)
+    const organization = admit(member, { nowMs: arrivedMs, at }, context.retryAfter)
     return endpoint({ organization, at, query: new URLSearchParams(query) })
   })
   context.log.add({
