@@ -1,76 +1,104 @@
 /**
- * The three endpoints of the API document, as functions of what is asked to what is answered. They know no HTTP:
- * a body, or a `Refusal`.
+ * The three endpoints of the API document: what each is asked and answers, in the document's words, and how it comes
+ * by the answer. They know no HTTP: a body, or a `Refusal`.
  */
-import type { Micros } from '../time/iso-time.js'
-import type { Organization } from '../world/organization.js'
-import type { ProgressResource, SampleSourceResource, SurveyResource } from '../world/resources.js'
-import { firstOfPage, type PaginationResource, paginationOf } from './pages.js'
-import { parseId, readId, readPage, readStatuses, readTime } from './query.js'
+import { z } from 'zod'
+import { fieldworkProgress } from '../resources/fieldwork-progress.js'
+import { pagination } from '../resources/pagination.js'
+import { sampleSource } from '../resources/sample-source.js'
+import { survey } from '../resources/survey.js'
+import { type Asked, declareEndpoint, type Endpoint } from './endpoint.js'
+import { firstOfPage, paginationOf } from './pages.js'
+import { momentParameter, page, sampleSourceId, status, statuses, surveyId } from './parameters.js'
 import { Refusal } from './refusal.js'
 
-/** A request that has shown its credentials. */
-export interface Asked {
-  readonly organization: Organization
-  /** The world's time on arrival: the whole answer is of this moment. */
-  readonly at: Micros
-  /** `SURVEY_ID` as it stands in the path; empty for the survey list. */
-  readonly surveyId: string
-  readonly query: URLSearchParams
-  readonly pageSize: number
-}
+export const surveyList = z
+  .strictObject({ surveys: z.array(survey), pagination })
+  .meta({ description: 'A page of the survey list' })
 
-/** Endpoint 1, `GET /api/v1/surveys`. */
-export const listSurveys = ({ organization, at, query, pageSize }: Asked): SurveyList => {
-  const page = readPage(query)
-  const filter = { statuses: readStatuses(query), updatedSince: readTime(query, 'updated_since') }
-  const { rows, total } = organization.listSurveys(at, filter, firstOfPage(page, pageSize), pageSize)
-  return { surveys: rows, pagination: paginationOf(page, pageSize, total) }
-}
+const listSurveys = declareEndpoint({
+  path: '/surveys',
+  operationId: 'listSurveys',
+  summary: 'List surveys',
+  description:
+    "Returns all surveys of the caller's organization, sorted by `created_at` descending (most recent first). Paginated.",
+  query: z.object({
+    page,
+    status,
+    'status[]': statuses,
+    updated_since: momentParameter(
+      'Returns the records modified since this date; the date itself is included',
+    ),
+  }),
+  answer: surveyList,
+  tell: ({ organization, at, pageSize }, { page, status, 'status[]': several, updated_since }) => {
+    const statuses = [...(status === undefined ? [] : [status]), ...(several ?? [])]
+    const filter = {
+      statuses: statuses.length === 0 ? null : statuses,
+      updatedSince: updated_since ?? null,
+    }
+    const { rows, total } = organization.listSurveys(at, filter, firstOfPage(page, pageSize), pageSize)
+    return { surveys: rows, pagination: paginationOf(page, pageSize, total) }
+  },
+})
 
-/** Endpoint 2, `GET /api/v1/surveys/{SURVEY_ID}/sample_sources`. */
-export const listSampleSources = (asked: Asked): SampleSourceList => {
-  const { organization, at, query, pageSize } = asked
-  const page = readPage(query)
-  const sources = organization.listSampleSources(at, findSurvey(asked))
-  const first = firstOfPage(page, pageSize)
-  return {
-    sample_sources: sources.slice(first, first + pageSize),
-    pagination: paginationOf(page, pageSize, sources.length),
-  }
-}
+export const sampleSourceList = z
+  .strictObject({ sample_sources: z.array(sampleSource), pagination })
+  .meta({ description: 'A page of the sample sources of a survey' })
 
-/** Endpoint 3, `GET /api/v1/surveys/{SURVEY_ID}/fieldwork_progress`. */
-export const viewFieldworkProgress = (asked: Asked): FieldworkProgress => {
-  const { organization, at, query } = asked
-  const sourceId = readId(query, 'sample_source_id')
-  const bounds = {
-    startedAfter: readTime(query, 'started_after'),
-    startedBefore: readTime(query, 'started_before'),
-  }
-  const progress = organization.progress(at, findSurvey(asked), sourceId, bounds)
-  if (progress === null) throw new Refusal(404, 'this survey has no such sample source')
-  return { fieldwork_progress: progress }
-}
+const listSampleSources = declareEndpoint({
+  path: '/surveys/{SURVEY_ID}/sample_sources',
+  operationId: 'listSampleSources',
+  summary: 'List the sample sources of a survey',
+  description: 'Returns all sample sources of one survey. Paginated.',
+  query: z.object({ page }),
+  answer: sampleSourceList,
+  tell: (asked, { page }) => {
+    const { organization, at, pageSize } = asked
+    const sources = organization.listSampleSources(at, findSurvey(asked))
+    const first = firstOfPage(page, pageSize)
+    return {
+      sample_sources: sources.slice(first, first + pageSize),
+      pagination: paginationOf(page, pageSize, sources.length),
+    }
+  },
+})
 
-interface SurveyList {
-  readonly surveys: readonly SurveyResource[]
-  readonly pagination: PaginationResource
-}
+export const fieldworkProgressAnswer = z
+  .strictObject({ fieldwork_progress: fieldworkProgress })
+  .meta({ description: 'The fieldwork progress of a survey' })
 
-interface SampleSourceList {
-  readonly sample_sources: readonly SampleSourceResource[]
-  readonly pagination: PaginationResource
-}
+const viewFieldworkProgress = declareEndpoint({
+  path: '/surveys/{SURVEY_ID}/fieldwork_progress',
+  operationId: 'viewFieldworkProgress',
+  summary: 'View the fieldwork progress of a survey',
+  description:
+    'Returns the fieldwork progress indicators of one survey. Not paginated; no `pagination` object is returned.',
+  query: z.object({
+    sample_source_id: sampleSourceId,
+    started_after: momentParameter(
+      'Keeps interviews whose start date is on or after this date; when omitted there is no lower bound',
+    ),
+    started_before: momentParameter(
+      'Keeps interviews whose start date is on or before this date; when omitted there is no upper bound',
+    ),
+  }),
+  answer: fieldworkProgressAnswer,
+  tell: (asked, { sample_source_id, started_after, started_before }) => {
+    const bounds = { startedAfter: started_after ?? null, startedBefore: started_before ?? null }
+    const { organization, at } = asked
+    const progress = organization.progress(at, findSurvey(asked), sample_source_id ?? null, bounds)
+    if (progress === null) throw new Refusal(404, 'this survey has no such sample source')
+    return { fieldwork_progress: progress }
+  },
+})
 
-interface FieldworkProgress {
-  readonly fieldwork_progress: ProgressResource
-}
+export const ENDPOINTS: readonly Endpoint[] = [listSurveys, listSampleSources, viewFieldworkProgress]
 
 /** Another account's survey and one that never was are answered alike: ids are not to be probed. */
-const findSurvey = ({ organization, at, surveyId }: Asked): number => {
-  const id = parseId(surveyId)
-  const index = id === null ? null : organization.findSurvey(at, id)
+const findSurvey = ({ organization, at, surveyId: text }: Asked): number => {
+  const id = surveyId.safeParse(text).data
+  const index = id === undefined ? null : organization.findSurvey(at, id)
   if (index === null) throw new Refusal(404, 'there is no such survey')
   return index
 }

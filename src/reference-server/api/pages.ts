@@ -2,15 +2,7 @@
  * Page arithmetic (API document, "Pagination object"). What it leaves open, chosen here: an empty list has 0
  * pages and its current_page is the one asked for; a page past the end is empty, without next and without prev.
  */
-
-/** API document, "Pagination object". */
-export interface PaginationResource {
-  readonly current_page: number
-  readonly next_page: number | null
-  readonly prev_page: number | null
-  readonly total_pages: number
-  readonly total_count: number
-}
+import type { PaginationResource } from '../resources/pagination.js'
 
 /** Where page `page` begins, counted from 0. */
 export const firstOfPage = (page: number, pageSize: number): number => (page - 1) * pageSize

@@ -8,7 +8,8 @@ import type { RequestLog } from '../request-log.js'
 import type { Micros } from '../time/iso-time.js'
 import type { WorldClock } from '../time/world-clock.js'
 import { admit, type Member, memberOf } from './admission.js'
-import { type Asked, listSampleSources, listSurveys, viewFieldworkProgress } from './endpoints.js'
+import type { Asked } from './endpoint.js'
+import { ENDPOINTS } from './endpoints.js'
 import { Refusal } from './refusal.js'
 import type { RetryAfterStyle } from './retry-after.js'
 
@@ -26,22 +27,14 @@ export interface ApiContext {
   readonly retryAfter: RetryAfterStyle
 }
 
-/** What an endpoint needs of a request; null stands for a path or method that the API does not have. */
-type Endpoint = (asked: Asked) => unknown
-
-const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
-  '/surveys': listSurveys,
-  '/surveys/:surveyId/sample_sources': listSampleSources,
-  '/surveys/:surveyId/fieldwork_progress': viewFieldworkProgress,
-}
-
 export const apiRoutes =
   (context: ApiContext): FastifyPluginCallback =>
   (app, _options, done) => {
-    for (const [path, endpoint] of Object.entries(ENDPOINTS)) {
+    for (const endpoint of ENDPOINTS) {
+      const path = endpoint.path.replace('{SURVEY_ID}', ':surveyId')
       app.get<{ Params: { surveyId?: string } }>(path, (request, reply) =>
         serve(context, request, reply, ({ organization, at, query }) =>
-          endpoint({
+          endpoint.tell({
             organization,
             at,
             query,
@@ -90,11 +83,13 @@ const answerOf = (at: Micros, tell: () => unknown): Answer => {
   }
 }
 
-const KNOWN_PATH = new RegExp(`^${API_PREFIX}/surveys(?:/[^/]+/(?:sample_sources|fieldwork_progress))?$`)
+const KNOWN_PATHS = ENDPOINTS.map(
+  ({ path }) => new RegExp(`^${API_PREFIX}${path.replace('{SURVEY_ID}', '[^/]+')}$`),
+)
 
 /** The API document has three paths and, on each, GET alone. */
 const refusalOfRoute = (path: string): Refusal =>
-  KNOWN_PATH.test(path)
+  KNOWN_PATHS.some((known) => known.test(path))
     ? new Refusal(405, 'only GET is possible here', { allow: 'GET' })
     : new Refusal(404, 'there is no such path')
 

@@ -13,8 +13,10 @@
  */
 import { Readable } from 'node:stream'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
 import { send } from '../answer.js'
-import { readTime } from '../api/query.js'
+import { momentParameter } from '../api/parameters.js'
+import { readQuery } from '../api/query.js'
 import { Refusal } from '../api/refusal.js'
 import type { RequestLog } from '../request-log.js'
 import { formatHttpDate, formatUtc } from '../time/iso-time.js'
@@ -32,6 +34,11 @@ export interface ControlContext {
 
 /** A longer list of changes is refused: the range is to be narrowed. */
 const CHANGES_MAX = 200_000
+
+const changesQuery = z.object({
+  from: momentParameter('Tells what changed after this moment'),
+  to: momentParameter('Tells what changed up to and including this moment'),
+})
 
 export const controlRoutes =
   ({ organizations, clock, log }: ControlContext): FastifyPluginCallback =>
@@ -63,9 +70,8 @@ export const controlRoutes =
     })
     app.get('/changes', (request, reply) => {
       const query = queryOf(request)
-      const from = readTime(query, 'from')
-      const to = readTime(query, 'to')
-      if (from === null || to === null) throw new Refusal(400, 'give from and to')
+      const { from, to } = readQuery(changesQuery, query)
+      if (from === undefined || to === undefined) throw new Refusal(400, 'give from and to')
       if (to > clock.latest) throw new Refusal(400, `the world ends at ${formatUtc(clock.latest)}`)
       const changes = changesBetween(named(organizations, query), from, to)
       if (changes.length > CHANGES_MAX) {

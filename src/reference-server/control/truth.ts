@@ -3,11 +3,13 @@
  * comes from the same world as the API's answers, past paging, filters and the cap. Written piece by piece,
  * because a large world is a large text.
  */
+import type { ProgressResource } from '../resources/fieldwork-progress.js'
+import type { SampleSourceResource } from '../resources/sample-source.js'
+import type { SurveyResource } from '../resources/survey.js'
 import type { Micros } from '../time/iso-time.js'
 import { formatUtc } from '../time/iso-time.js'
 import { NO_BOUNDS } from '../world/indicators.js'
 import type { Organization } from '../world/organization.js'
-import type { ProgressResource, SampleSourceResource, SurveyResource } from '../world/resources.js'
 
 /** One survey of `GET /_reference/truth`; surveys are in the order of the API's list. */
 interface SurveyTruth extends SurveyResource {

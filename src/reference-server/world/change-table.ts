@@ -3,9 +3,9 @@
  * `updated_since` has to look at every survey and a hundred thousand lists of objects would be slow to walk and
  * heavy to keep. It is a memo of `deriveTimeline`, no state: it grows on demand and never changes what it holds.
  */
+import { SURVEY_STATUSES, type SurveyStatus } from '../resources/enumerations.js'
 import type { Micros } from '../time/iso-time.js'
 import { surveysAtMost, type WorldPlan } from './creation.js'
-import { SURVEY_STATUSES, type SurveyStatus } from './enumerations.js'
 import { type Change, type ChangeCode, deriveTimeline, PROJECT_ID_EDIT, TITLE_EDIT } from './timeline.js'
 
 /** What a survey's changes up to some time amount to. */

@@ -2,10 +2,10 @@
  * The fieldwork progress indicators, by the formulas of the API document ("Fieldwork progress"), from single
  * interviews. Pure: interviews, bounds and a time in, the resource out.
  */
+import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources/enumerations.js'
+import type { ProgressResource, StatusCount } from '../resources/fieldwork-progress.js'
 import type { Micros } from '../time/iso-time.js'
-import { INTERVIEW_STATUSES, type InterviewStatus } from './enumerations.js'
 import { COMPLETE, endOfInterview, IGNORED, INCOMPLETE, type Interviews } from './interviews.js'
-import type { ProgressResource, StatusCount } from './resources.js'
 
 /** Keeps interviews that started in `startedAfter` to `startedBefore`, both included; null is no bound. */
 export interface StartBounds {

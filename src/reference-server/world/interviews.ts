@@ -2,9 +2,9 @@
  * Every single interview of a source: when it started, how long it took, how it ended. They are derived when
  * somebody asks, source by source, in half a microsecond each, and kept in flat arrays sorted by start.
  */
+import { INTERVIEW_STATUSES } from '../resources/enumerations.js'
 import { MICROS_PER_SECOND, type Micros } from '../time/iso-time.js'
 import type { WorldPlan } from './creation.js'
-import { INTERVIEW_STATUSES } from './enumerations.js'
 import { lengthOf, type Window } from './open-windows.js'
 import { PURPOSES, Random } from './random.js'
 

@@ -2,14 +2,16 @@
  * The world of one account, asked by time: which surveys, which sources, how far the fieldwork is. A pure
  * function of its plan and the time asked for; whatever it keeps is a memo of something derived.
  */
+import { SURVEY_STATUSES, type SurveyStatus } from '../resources/enumerations.js'
+import type { ProgressResource } from '../resources/fieldwork-progress.js'
+import type { SampleSourceResource } from '../resources/sample-source.js'
+import type { SurveyResource } from '../resources/survey.js'
 import type { Micros } from '../time/iso-time.js'
 import { BoundedMemo } from './bounded-memo.js'
 import { ChangeTable } from './change-table.js'
 import type { WorldPlan } from './creation.js'
-import { SURVEY_STATUSES, type SurveyStatus } from './enumerations.js'
 import { type AccountIdentity, accountIdentity, surveyId, surveyIndexOf } from './identities.js'
 import { progressOf, type StartBounds } from './indicators.js'
-import type { ProgressResource, SampleSourceResource, SurveyResource } from './resources.js'
 import { sampleSourceResource, versionAt } from './sample-sources.js'
 import { surveyResource } from './survey.js'
 import { deriveSurveyField, type SurveyField } from './survey-field.js'

@@ -4,6 +4,8 @@
  * the field (a draft, a demo, a complete survey) sources change only together with the survey, in the same moment:
  * a client that reads a complete survey again only when it has changed does right by this world.
  */
+import { PROVIDERS, type Provider, type SurveyStatus } from '../resources/enumerations.js'
+import type { SampleSourceResource } from '../resources/sample-source.js'
 import {
   formatIsoTime,
   MICROS_PER_DAY,
@@ -12,11 +14,9 @@ import {
   type TimeStyle,
 } from '../time/iso-time.js'
 import type { WorldPlan } from './creation.js'
-import { PROVIDERS, type Provider, type SurveyStatus } from './enumerations.js'
 import { sampleSourceId } from './identities.js'
 import type { Window } from './open-windows.js'
 import { PURPOSES, Random } from './random.js'
-import type { SampleSourceResource } from './resources.js'
 import { drawGrain, drawTimeStyle, floorTo, type Grain } from './time-styles.js'
 import { type Change, statusOf } from './timeline.js'
 import { COUNTRY_CODES, hashidOf, sourceDescriptionOf, sourceNameOf } from './vocabulary.js'

@@ -1,11 +1,11 @@
 /** One survey as the API shows it: its fixed facts, drawn from its own stream, and the state its changes came to. */
+import { TRANSITION_STYLES } from '../resources/enumerations.js'
+import type { SurveyResource } from '../resources/survey.js'
 import { formatIsoTime } from '../time/iso-time.js'
 import type { SurveyState } from './change-table.js'
 import { creationOf, type WorldPlan } from './creation.js'
-import { TRANSITION_STYLES } from './enumerations.js'
 import { surveyId } from './identities.js'
 import { PURPOSES, Random } from './random.js'
-import type { SurveyResource } from './resources.js'
 import { drawTimeStyle } from './time-styles.js'
 import { hashidOf, projectIdOf, titleOf } from './vocabulary.js'
 

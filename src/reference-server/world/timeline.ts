@@ -2,9 +2,9 @@
  * The life of one survey: every moment one of its own fields changes, from its creation to the end of time. It
  * is drawn whole, the future too; what the API shows at a time is the part up to it.
  */
+import { SURVEY_STATUSES, type SurveyStatus } from '../resources/enumerations.js'
 import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_SECOND, type Micros } from '../time/iso-time.js'
 import { creationOf, type WorldPlan } from './creation.js'
-import { SURVEY_STATUSES, type SurveyStatus } from './enumerations.js'
 import { PURPOSES, Random } from './random.js'
 import { floorTo } from './time-styles.js'
 

@@ -1,0 +1,70 @@
+/** The enumerations of the API document, typed in from its tables with their meanings. The order is theirs. */
+import { z } from 'zod'
+
+/** API document, "Survey status". */
+export const SURVEY_STATUSES = [
+  'draft',
+  'pending',
+  'fieldwork',
+  'deviating_from_specs',
+  'data_processing',
+  'complete',
+  'user_demo',
+] as const
+
+export type SurveyStatus = (typeof SURVEY_STATUSES)[number]
+
+const SURVEY_STATUS_MEANINGS: Readonly<Record<SurveyStatus, string>> = {
+  draft: 'The survey is being created',
+  pending: 'Check before fieldwork opens; a soft launch is possible',
+  fieldwork: 'Fieldwork is running',
+  deviating_from_specs: 'Fieldwork is paused because of deviations from the audience order specifications',
+  data_processing: 'Data processing is running on the survey',
+  complete: 'The survey is complete',
+  user_demo: 'The survey is for demonstration purposes only',
+}
+
+export const surveyStatus = z
+  .enum(SURVEY_STATUSES, { error: `give one of ${SURVEY_STATUSES.join(', ')}` })
+  .meta({ description: 'Status of a survey', 'x-enumDescriptions': SURVEY_STATUS_MEANINGS })
+
+/**
+ * API document, "Interview status": the keys of `interview_count_by_status`. Ignored is not among them: it is
+ * never shown.
+ */
+export const INTERVIEW_STATUSES = [
+  'complete',
+  'incomplete',
+  'quota_full',
+  'screen_out',
+  'above_target',
+  'manual_action',
+  'pending_analysis',
+  'speeder',
+  'straightliner',
+  'failed_quality_check',
+  'inappropriate_language',
+] as const
+
+export type InterviewStatus = (typeof INTERVIEW_STATUSES)[number]
+
+/** API document, "Sample source", `provider`. */
+export const PROVIDERS = ['panel', 'client_sample', 'social_networks', 'data_import'] as const
+
+export type Provider = (typeof PROVIDERS)[number]
+
+export const provider = z.enum(PROVIDERS).meta({ description: 'Type of provider of a sample source' })
+
+/** API document, "Survey", `transition_style`. */
+export const TRANSITION_STYLES = ['single_page', 'multiple_pages'] as const
+
+type TransitionStyle = (typeof TRANSITION_STYLES)[number]
+
+const TRANSITION_STYLE_MEANINGS: Readonly<Record<TransitionStyle, string>> = {
+  single_page: 'One page: each new question appears once the previous one is answered, as in a conversation',
+  multiple_pages: 'Several pages: each new question appears on a new page',
+}
+
+export const transitionStyle = z
+  .enum(TRANSITION_STYLES)
+  .meta({ description: 'Questionnaire display mode', 'x-enumDescriptions': TRANSITION_STYLE_MEANINGS })
