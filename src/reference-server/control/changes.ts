@@ -36,7 +36,7 @@ export const changesBetween = (
 ): WorldChange[] => {
   const found: TimedChange[] = []
   for (const organization of organizations) {
-    for (let index = 0; index < organization.countSurveys(to); index++) {
+    for (const index of organization.surveyPlaces(to).reverse()) {
       for (const timed of changesOfSurvey(organization, index, from)) {
         if (timed.at > from && timed.at <= to) found.push(timed)
       }

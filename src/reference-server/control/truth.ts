@@ -29,10 +29,9 @@ export function* truthText(
   for (const [place, organization] of organizations.entries()) {
     const { name, id } = organization.identity
     yield `${place === 0 ? '' : ','}{"name":${JSON.stringify(name)},"id":${id},"surveys":[`
-    const count = organization.countSurveys(at)
-    for (let index = count - 1; index >= 0; index--) {
+    for (const [order, index] of organization.surveyPlaces(at).entries()) {
       const survey = light ? organization.survey(at, index) : surveyTruth(organization, at, index)
-      yield `${index === count - 1 ? '' : ','}${JSON.stringify(survey)}`
+      yield `${order === 0 ? '' : ','}${JSON.stringify(survey)}`
     }
     yield ']}'
   }

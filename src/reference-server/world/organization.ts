@@ -1,6 +1,7 @@
 /**
  * The world of one account, asked by time: which surveys, which sources, how far the fieldwork is. A pure
- * function of its plan and the time asked for; whatever it keeps is a memo of something derived.
+ * function of its plan and the time asked for, but for surveys that faults make it forget; whatever else it keeps is
+ * a memo of something derived.
  */
 import { SURVEY_STATUSES, type SurveyStatus } from '../resources/enumerations.js'
 import type { ProgressResource } from '../resources/fieldwork-progress.js'
@@ -9,7 +10,8 @@ import type { SurveyResource } from '../resources/survey.js'
 import type { Micros } from '../time/iso-time.js'
 import { BoundedMemo } from './bounded-memo.js'
 import { ChangeTable } from './change-table.js'
-import type { WorldPlan } from './creation.js'
+import { creationOf, surveysAtMost, type WorldPlan } from './creation.js'
+import { ForgottenSurveys } from './forgotten-surveys.js'
 import { type AccountIdentity, accountIdentity, surveyId, surveyIndexOf } from './identities.js'
 import { progressOf, type StartBounds } from './indicators.js'
 import { sampleSourceResource, versionAt } from './sample-sources.js'
@@ -44,6 +46,7 @@ export class Organization {
   readonly identity: AccountIdentity
   readonly #plan: WorldPlan
   readonly #changes: ChangeTable
+  readonly #forgotten = new ForgottenSurveys()
   readonly #matches = new BoundedMemo<string, Matches>(MATCHES_MAX)
   readonly #fields = new BoundedMemo<number, SurveyField>(SURVEY_FIELDS_MAX)
 
@@ -57,23 +60,43 @@ export class Organization {
   listSurveys(at: Micros, filter: SurveyFilter, first: number, count: number): Slice<SurveyResource> {
     const shown = (indexes: readonly number[]) => indexes.map((index) => this.survey(at, index))
     if (filter.statuses === null && filter.updatedSince === null) {
-      const total = this.#changes.countAt(at)
-      const length = Math.max(0, Math.min(count, total - first))
-      return { total, rows: shown(Array.from({ length }, (_, place) => total - 1 - first - place)) }
+      const existing = this.#changes.countAt(at)
+      const total = this.#forgotten.left(existing)
+      return { total, rows: shown(this.#forgotten.newest(existing, first, count)) }
     }
-    const { indexes } = this.#match(at, filter)
+    const indexes = this.#forgotten.without(this.#match(at, filter).indexes)
     return { total: indexes.length, rows: shown(indexes.slice(first, first + count)) }
   }
 
-  /** How many surveys exist at `at`; their places are below this number. */
-  countSurveys(at: Micros): number {
-    return this.#changes.countAt(at)
+  /** The places of all surveys at `at`, in the order of the list. */
+  surveyPlaces(at: Micros): number[] {
+    const existing = this.#changes.countAt(at)
+    return this.#forgotten.newest(existing, 0, existing)
   }
 
   /** The place of the survey with this id; null where the account has none at `at`. */
   findSurvey(at: Micros, id: number): number | null {
     const index = surveyIndexOf(this.#plan, id)
-    return index !== null && index < this.#changes.countAt(at) ? index : null
+    if (index === null || index >= this.#changes.countAt(at)) return null
+    return this.#forgotten.has(index) ? null : index
+  }
+
+  /** Whether the survey with this id is created at or before `until`. */
+  createsSurvey(id: number, until: Micros): boolean {
+    const index = surveyIndexOf(this.#plan, id)
+    if (index === null || index >= surveysAtMost(this.#plan, until)) return false
+    return creationOf(this.#plan, index).at <= until
+  }
+
+  /** Takes the survey with this id, if it is the account's, out of everything told from now on. */
+  forgetSurvey(id: number): void {
+    const index = surveyIndexOf(this.#plan, id)
+    if (index !== null) this.#forgotten.add(index)
+  }
+
+  /** All forgotten surveys come back. */
+  rememberSurveys(): void {
+    this.#forgotten.clear()
   }
 
   survey(at: Micros, index: number): SurveyResource {
