@@ -3,6 +3,8 @@
  * much and `updated_since` includes its own moment: a lost digit would be a lost survey.
  */
 
+import { formatDateTime, twoDigits } from './calendar.js'
+
 /** A moment: whole microseconds since 1970-01-01T00:00:00Z. Exact as a number until the year 2255. */
 export type Micros = number
 
@@ -49,20 +51,19 @@ const readOffset = (text: string): number | null => {
 }
 
 /** Writes a moment in a record's style; digits beyond the style's are cut off. */
-export const formatIsoTime = (at: Micros, style: TimeStyle): string => {
-  const shifted = at + (style.offsetMinutes ?? 0) * 60 * MICROS_PER_SECOND
+export const formatIsoTime = (at: Micros, { offsetMinutes, fractionDigits }: TimeStyle): string => {
+  const shifted = at + (offsetMinutes ?? 0) * 60 * MICROS_PER_SECOND
   const seconds = Math.floor(shifted / MICROS_PER_SECOND)
+  const whole = formatDateTime(seconds)
+  if (fractionDigits === 0) return whole + formatOffset(offsetMinutes)
   const fraction = String(shifted - seconds * MICROS_PER_SECOND).padStart(6, '0')
-  const whole = new Date(seconds * 1000).toISOString().slice(0, -5)
-  const decimals = style.fractionDigits === 0 ? '' : `.${fraction.slice(0, style.fractionDigits)}`
-  return `${whole}${decimals}${formatOffset(style.offsetMinutes)}`
+  return `${whole}.${fraction.slice(0, fractionDigits)}${formatOffset(offsetMinutes)}`
 }
 
 const formatOffset = (offsetMinutes: number | null): string => {
   if (offsetMinutes === null) return 'Z'
   const size = Math.abs(offsetMinutes)
-  const hours = String(Math.floor(size / 60)).padStart(2, '0')
-  return `${offsetMinutes < 0 ? '-' : '+'}${hours}:${String(size % 60).padStart(2, '0')}`
+  return `${offsetMinutes < 0 ? '-' : '+'}${twoDigits(Math.floor(size / 60))}:${twoDigits(size % 60)}`
 }
 
 /** Writes a moment in UTC with as many digits as it needs: `2026-03-01T00:00:00Z`, `…00.123456Z`. */

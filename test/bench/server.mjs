@@ -1,0 +1,142 @@
+/**
+ * `npm run bench:server`: what the answers of the reference server cost, so that it never is the bottleneck of a
+ * benchmark of something else. The real command runs as a child; every page of a large list is asked for: once cold
+ * (each record is derived for the first time, and the code is not compiled yet), once warm, once compressed. CPU is that
+ * of the server's process, all its threads, so the figure means something where other work keeps the machine busy;
+ * wall time does not then. Answers are checked: status 200, full pages, no id twice, the same bytes in every walk.
+ *
+ * The hashes are of all bodies in their order: equal before and after a change that only makes it faster.
+ */
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import { gunzipSync } from 'node:zlib'
+import { Pool } from 'undici'
+
+const main = new URL('../../dist/main.js', import.meta.url).pathname
+const SURVEYS = Number(process.argv[2] ?? 100_000)
+const PAGE_SIZE = 50
+const PAGES = Math.ceil(SURVEYS / PAGE_SIZE)
+const CONNECTIONS = 4
+/** The surveys whose sources and progress are asked for. */
+const SAMPLE = Math.min(SURVEYS, 2_000)
+/** Clock ticks of /proc on Linux. */
+const TICK_MS = 10
+
+const flags = `--port 0 --rate-window none --clock frozen --surveys ${SURVEYS} --page-size ${PAGE_SIZE}`
+const startedMs = performance.now()
+const server = spawn(process.execPath, [main, 'reference-server', ...flags.split(' ')], {
+  stdio: ['ignore', 'pipe', 'inherit'],
+})
+try {
+  const [line] = await once(createInterface({ input: server.stdout }), 'line')
+  console.log(`node dist/main.js reference-server ${flags}`)
+  console.log(
+    `started in ${((performance.now() - startedMs) / 1000).toFixed(2)} s, ${await cpuMs()} ms of CPU; node ${process.version}\n`,
+  )
+  await measureAll(JSON.parse(line))
+} finally {
+  server.kill('SIGTERM')
+}
+
+async function measureAll({ base_url, accounts: [account] }) {
+  const { origin, pathname } = new URL(base_url)
+  const pool = new Pool(origin, { connections: CONNECTIONS })
+  const headers = { 'authorization-id': String(account.id), 'authorization-token': account.token }
+  const measure = (paths, gzip = false) =>
+    measureWalk(pool, { ...headers, ...(gzip ? { 'accept-encoding': 'gzip' } : {}) }, pathname, paths)
+  console.log(
+    'answers                          count  answers/s  CPU ms each  answers/s a core  KiB each  SHA-256 of all',
+  )
+
+  const pages = Array.from({ length: PAGES }, (_, place) => `/surveys?page=${place + 1}`)
+  const cold = await measure(pages)
+  const ids = checkedIds(cold.bodies, SURVEYS)
+  print('list pages, first walk', cold)
+  const warm = await measure(pages)
+  print('list pages, second walk', warm)
+  const zipped = await measure(pages, true)
+  print('list pages, gzip', zipped)
+  if (warm.hash !== cold.hash || zipped.hash !== cold.hash) throw new Error('a walk told something else')
+
+  const changed = await measure(await changedPages(measure))
+  checkedIds(changed.bodies, null)
+  print('list pages, updated_since', changed)
+
+  const step = ids.length / SAMPLE
+  const sample = Array.from({ length: SAMPLE }, (_, place) => ids[Math.floor(place * step)])
+  print('sample_sources, first', await measure(sample.map((id) => `/surveys/${id}/sample_sources`)))
+  print('fieldwork_progress, first', await measure(sample.map((id) => `/surveys/${id}/fieldwork_progress`)))
+  await pool.close()
+}
+
+/** The pages of what was modified in the half year before the start. */
+async function changedPages(measure) {
+  const since = 'updated_since=2025-09-01T00:00:00Z'
+  const { bodies } = await measure([`/surveys?${since}`])
+  const { total_pages } = JSON.parse(bodies[0]).pagination
+  return Array.from({ length: total_pages }, (_, place) => `/surveys?${since}&page=${place + 1}`)
+}
+
+/** Asks for all paths in their order, as many at once as there are connections. */
+async function measureWalk(pool, headers, prefix, paths) {
+  const bodies = new Array(paths.length)
+  const cpuBeforeMs = await cpuMs()
+  const beforeMs = performance.now()
+  let next = 0
+  const walker = async () => {
+    while (next < paths.length) {
+      const place = next++
+      const path = `${prefix}${paths[place]}`
+      const answer = await pool.request({ method: 'GET', path, headers })
+      if (answer.statusCode !== 200) throw new Error(`${path}: ${answer.statusCode}`)
+      if ((answer.headers['content-encoding'] === 'gzip') !== (headers['accept-encoding'] === 'gzip')) {
+        throw new Error(`${path}: content-encoding is ${answer.headers['content-encoding']}`)
+      }
+      bodies[place] = Buffer.from(await answer.body.arrayBuffer())
+    }
+  }
+  await Promise.all(Array.from({ length: CONNECTIONS }, walker))
+  const seconds = (performance.now() - beforeMs) / 1000
+  const cpu = (await cpuMs()) - cpuBeforeMs
+  const bytes = bodies.reduce((sum, body) => sum + body.length, 0)
+  const plain = headers['accept-encoding'] === 'gzip' ? bodies.map((body) => gunzipSync(body)) : bodies
+  const hash = createHash('sha256')
+  for (const body of plain) hash.update(body)
+  return { bodies: plain, count: paths.length, seconds, cpu, bytes, hash: hash.digest('hex') }
+}
+
+/** All pages but the last are full, and no survey comes twice; as many as `count`, where that is known. */
+function checkedIds(bodies, count) {
+  const lists = bodies.map((body) => JSON.parse(body).surveys)
+  if (lists.slice(0, -1).some((surveys) => surveys.length !== PAGE_SIZE))
+    throw new Error('a page is not full')
+  const ids = lists.flat().map(({ id }) => id)
+  if (new Set(ids).size !== ids.length) throw new Error('a survey is listed twice')
+  if (count !== null && ids.length !== count)
+    throw new Error(`${ids.length} surveys are listed, not ${count}`)
+  return ids
+}
+
+function print(what, { count, seconds, cpu, bytes, hash }) {
+  console.log(
+    [
+      what.padEnd(30),
+      String(count).padStart(6),
+      (count / seconds).toFixed(0).padStart(9),
+      (cpu / count).toFixed(3).padStart(11),
+      ((1000 * count) / cpu).toFixed(0).padStart(16),
+      (bytes / count / 1024).toFixed(1).padStart(8),
+      hash.slice(0, 16),
+    ].join('  '),
+  )
+}
+
+/** CPU time of the server so far, user and system, of all its threads, milliseconds. */
+async function cpuMs() {
+  const stat = await readFile(`/proc/${server.pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS
+}
