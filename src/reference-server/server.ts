@@ -2,16 +2,19 @@
  * The reference server: the API of the API document, again, on a world of its own. Here its parts are put
  * together and set listening. It keeps no state but the clock, the rate windows and the request log.
  */
+import { maxHeaderSize } from 'node:http'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { send } from './answer.js'
 import { createAccountCap } from './api/account-cap.js'
 import { Refusal } from './api/refusal.js'
 import { API_PREFIX, apiRoutes } from './api/routes.js'
 import { controlRoutes } from './control/routes.js'
+import { docsRoutes } from './docs/routes.js'
 import { ListenError } from './errors.js'
 import { type ReferenceServerOptions, type ReferenceServerSettings, readOptions } from './options.js'
 import { RequestLog } from './request-log.js'
 import { WorldClock } from './time/world-clock.js'
+import { answerUnreadable } from './unreadable-request.js'
 import { Organization } from './world/organization.js'
 
 /** A running server. Closing it ends open connections as well. */
@@ -67,6 +70,7 @@ const startWith = async (settings: ReferenceServerSettings): Promise<ReferenceSe
     prefix: API_PREFIX,
   })
   app.register(controlRoutes({ organizations, clock, log }), { prefix: '/_reference' })
+  app.register(docsRoutes({ clock }), { prefix: '/_reference' })
   const origin = await listen(app, settings)
   const close = async () => {
     await app.close()
@@ -90,8 +94,12 @@ const createApp = (clock: WorldClock): FastifyInstance => {
   const app = Fastify({
     exposeHeadRoutes: false,
     forceCloseConnections: true,
-    frameworkErrors: (error, request, reply) => {
-      send(request, reply, refuse(error.statusCode ?? 400, error.message))
+    // An id as long as it likes is an id that nothing has.
+    routerOptions: { maxParamLength: maxHeaderSize },
+    clientErrorHandler: (error, socket) => answerUnreadable(error, socket, clock.now()),
+    frameworkErrors: (_error, request, reply) => {
+      const hint = 'in a path, a percent sign is written %25'
+      send(request, reply, refuse(400, `the path cannot be decoded: ${hint}`))
     },
   })
   // Bodies are read as text whatever they say they are: only POST /_reference/time looks at one.

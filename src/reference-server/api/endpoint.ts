@@ -7,6 +7,7 @@ import type { Shown } from '../resources/fields.js'
 import type { Micros } from '../time/iso-time.js'
 import type { Organization } from '../world/organization.js'
 import { readQuery } from './query.js'
+import type { RefusalStatus } from './refusal.js'
 
 /** A request that has shown its credentials. */
 export interface Asked {
@@ -25,6 +26,8 @@ interface EndpointText {
   readonly operationId: string
   readonly summary: string
   readonly description: string
+  /** The statuses other than 200 that it may answer with. */
+  readonly refusals: readonly RefusalStatus[]
 }
 
 /** An endpoint, whatever it is asked and answers. All are GET. */

@@ -22,13 +22,14 @@ const listSurveys = declareEndpoint({
   summary: 'List surveys',
   description:
     "Returns all surveys of the caller's organization, sorted by `created_at` descending (most recent first). Paginated.",
+  refusals: [400, 401, 405, 429],
   query: z.object({
-    page,
     status,
     'status[]': statuses,
     updated_since: momentParameter(
       'Returns the records modified since this date; the date itself is included',
-    ),
+    ).optional(),
+    page,
   }),
   answer: surveyList,
   tell: ({ organization, at, pageSize }, { page, status, 'status[]': several, updated_since }) => {
@@ -51,6 +52,7 @@ const listSampleSources = declareEndpoint({
   operationId: 'listSampleSources',
   summary: 'List the sample sources of a survey',
   description: 'Returns all sample sources of one survey. Paginated.',
+  refusals: [400, 401, 404, 405, 429],
   query: z.object({ page }),
   answer: sampleSourceList,
   tell: (asked, { page }) => {
@@ -74,14 +76,15 @@ const viewFieldworkProgress = declareEndpoint({
   summary: 'View the fieldwork progress of a survey',
   description:
     'Returns the fieldwork progress indicators of one survey. Not paginated; no `pagination` object is returned.',
+  refusals: [400, 401, 404, 405, 429],
   query: z.object({
     sample_source_id: sampleSourceId,
     started_after: momentParameter(
       'Keeps interviews whose start date is on or after this date; when omitted there is no lower bound',
-    ),
+    ).optional(),
     started_before: momentParameter(
       'Keeps interviews whose start date is on or before this date; when omitted there is no upper bound',
-    ),
+    ).optional(),
   }),
   answer: fieldworkProgressAnswer,
   tell: (asked, { sample_source_id, started_after, started_before }) => {

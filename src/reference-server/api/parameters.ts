@@ -15,7 +15,7 @@ export const page = z
     z.int({ error: GIVE_PAGE }).min(1).max(PAGE_MAX, { error: GIVE_PAGE }),
   )
   .default(1)
-  .meta({ description: 'Number of the requested page' })
+  .meta({ description: 'Number of the requested page; 1 when left out' })
 
 export const status = surveyStatus.optional().meta({
   description: 'Filters on one survey status value',
@@ -37,22 +37,20 @@ export const sampleSourceId = identifier.optional().meta({
   description: 'Identifier of a sample source of this survey; restricts the indicators to that source',
 })
 
+const GIVE_MOMENT = 'give an ISO 8601 date-time with an offset, like 2026-03-01T00:00:00Z'
+
 /** An ISO 8601 date-time with an offset, as microseconds. */
 export const momentParameter = (description: string) =>
   z
-    .string()
+    .string({ error: GIVE_MOMENT })
     .meta({ format: 'date-time' })
     .transform((text, context) => {
       const at = parseIsoTime(text)
       if (at !== null) return at
       const hint = text.includes(' ') ? '; a plus sign is written %2B in a query' : ''
-      context.addIssue({
-        code: 'custom',
-        message: `give an ISO 8601 date-time with an offset, like 2026-03-01T00:00:00Z${hint}`,
-      })
+      context.addIssue({ code: 'custom', message: `${GIVE_MOMENT}${hint}` })
       return z.NEVER
     })
-    .optional()
     .meta({ description })
 
 const numberOf = (form: RegExp, given: unknown): unknown =>

@@ -20,8 +20,9 @@ export const readQuery = <Query extends z.ZodObject>(
   if (result.success) return result.data
   const [issue] = result.error.issues
   const [name = '', place = 0] = issue?.path ?? []
-  const text = [given[String(name)]].flat()[Number(place)] ?? ''
-  throw new Refusal(BAD_REQUEST, `${bare(String(name))} is ${quote(text)}: ${issue?.message}`)
+  const text = [given[String(name)]].flat()[Number(place)]
+  const found = text === undefined ? 'missing' : quote(text)
+  throw new Refusal(BAD_REQUEST, `${bare(String(name))} is ${found}: ${issue?.message}`)
 }
 
 const textsOf = (query: URLSearchParams, name: string): string | readonly string[] | undefined => {

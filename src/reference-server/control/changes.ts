@@ -6,19 +6,7 @@ import { formatUtc, type Micros } from '../time/iso-time.js'
 import type { Organization } from '../world/organization.js'
 import { SOURCES_SETTLE_WITHIN } from '../world/sample-sources.js'
 import { statusOf, TITLE_EDIT } from '../world/timeline.js'
-
-/** One entry of `GET /_reference/changes`. */
-export interface WorldChange {
-  readonly account: string
-  readonly survey_id: number
-  /** ISO 8601, UTC. */
-  readonly at: string
-  readonly what: 'created' | 'status' | 'title' | 'project_id' | 'source_added' | 'source_changed'
-  /** The new status, for `created` and `status`. */
-  readonly status?: string
-  /** For `source_added` and `source_changed`. */
-  readonly sample_source_id?: number
-}
+import type { WorldChange } from './answers.js'
 
 interface TimedChange {
   readonly at: Micros

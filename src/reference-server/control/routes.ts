@@ -13,9 +13,7 @@
  */
 import { Readable } from 'node:stream'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
-import { z } from 'zod'
 import { send } from '../answer.js'
-import { momentParameter } from '../api/parameters.js'
 import { readQuery } from '../api/query.js'
 import { Refusal } from '../api/refusal.js'
 import type { RequestLog } from '../request-log.js'
@@ -23,6 +21,7 @@ import { formatHttpDate, formatUtc } from '../time/iso-time.js'
 import type { WorldClock } from '../time/world-clock.js'
 import type { Organization } from '../world/organization.js'
 import { changesBetween } from './changes.js'
+import { changesQuery } from './operations.js'
 import { setTime } from './set-time.js'
 import { truthText } from './truth.js'
 
@@ -34,11 +33,6 @@ export interface ControlContext {
 
 /** A longer list of changes is refused: the range is to be narrowed. */
 const CHANGES_MAX = 200_000
-
-const changesQuery = z.object({
-  from: momentParameter('Tells what changed after this moment'),
-  to: momentParameter('Tells what changed up to and including this moment'),
-})
 
 export const controlRoutes =
   ({ organizations, clock, log }: ControlContext): FastifyPluginCallback =>
@@ -71,7 +65,6 @@ export const controlRoutes =
     app.get('/changes', (request, reply) => {
       const query = queryOf(request)
       const { from, to } = readQuery(changesQuery, query)
-      if (from === undefined || to === undefined) throw new Refusal(400, 'give from and to')
       if (to > clock.latest) throw new Refusal(400, `the world ends at ${formatUtc(clock.latest)}`)
       const changes = changesBetween(named(organizations, query), from, to)
       if (changes.length > CHANGES_MAX) {

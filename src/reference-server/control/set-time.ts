@@ -1,16 +1,24 @@
 /** The body of `POST /_reference/time`: how far, or where to, the world's clock is moved. */
 import { z } from 'zod'
 import { Refusal } from '../api/refusal.js'
+import { moment, text } from '../resources/fields.js'
 import { formatUtc, parseIsoDuration, parseIsoTime } from '../time/iso-time.js'
 import type { WorldClock } from '../time/world-clock.js'
 
-const bodySchema = z.union([z.strictObject({ advance: z.string() }), z.strictObject({ set: z.string() })])
+export const timeWish = z
+  .union([
+    z.strictObject({
+      advance: text('How far, forward: an ISO 8601 duration of weeks, days, hours, minutes and seconds'),
+    }),
+    z.strictObject({ set: moment('Where to, forward or back') }),
+  ])
+  .meta({ description: 'Where the clock is to be put', examples: [{ advance: 'PT6H' }] })
 
 const HINT = 'send {"advance": "PT6H"} or {"set": "2026-03-01T00:00:00Z"}'
 
 /** Moves `clock` as the JSON text `body` says. Refuses with 400, and moves nothing, when it cannot. */
 export const setTime = (clock: WorldClock, body: string): void => {
-  const wish = bodySchema.safeParse(parseJson(body)).data
+  const wish = timeWish.safeParse(parseJson(body)).data
   if (wish === undefined) throw new Refusal(400, HINT)
   const at = 'set' in wish ? parseIsoTime(wish.set) : advanced(clock, wish.advance)
   if (at === null) {

@@ -4,20 +4,11 @@
  * because a large world is a large text.
  */
 import type { ProgressResource } from '../resources/fieldwork-progress.js'
-import type { SampleSourceResource } from '../resources/sample-source.js'
-import type { SurveyResource } from '../resources/survey.js'
 import type { Micros } from '../time/iso-time.js'
 import { formatUtc } from '../time/iso-time.js'
 import { NO_BOUNDS } from '../world/indicators.js'
 import type { Organization } from '../world/organization.js'
-
-/** One survey of `GET /_reference/truth`; surveys are in the order of the API's list. */
-interface SurveyTruth extends SurveyResource {
-  readonly sample_sources: readonly SampleSourceResource[]
-  readonly fieldwork_progress: ProgressResource
-  /** Progress restricted to each source, by the source's id. */
-  readonly sample_source_progress: Readonly<Record<string, ProgressResource>>
-}
+import type { SurveyTruth } from './answers.js'
 
 /** `light` leaves out sources and progress: the bare survey list. Yields the pieces of one JSON document. */
 export function* truthText(

@@ -20,7 +20,7 @@ export const statusCount = z
 
 export type StatusCount = Shown<z.output<typeof statusCount>>
 
-const interviewCountByStatus = z
+export const interviewCountByStatus = z
   .strictObject({
     complete: statusCount,
     incomplete: statusCount,

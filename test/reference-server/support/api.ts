@@ -1,7 +1,11 @@
-/** A server on a free port, and `ask` as one of its accounts. Shapes are typed in from the API document, loosely: tests check them. */
+/**
+ * A server on a free port, and `ask` as one of its accounts. Every answer is held to the OpenAPI document that the
+ * server serves. The shapes here are typed in from the API document once more, loosely: tests check them.
+ */
 import { z } from 'zod'
 import type { ReferenceServerOptions } from '../../../src/reference-server/options.js'
 import { startReferenceServer } from '../../../src/reference-server/server.js'
+import { type Check, checkBy } from './described.js'
 
 export const START_AT = '2026-03-01T00:00:00Z'
 
@@ -107,6 +111,14 @@ export interface Told {
   readonly json: unknown
 }
 
+/** The document is the same for all servers but for their address: it is compiled once. */
+let checking: Promise<Check> | undefined
+
+const readCheck = async (origin: string): Promise<Check> => {
+  const response = await fetch(`${origin}/_reference/openapi.json`)
+  return checkBy((await response.json()) as object)
+}
+
 /** A frozen server without a cap, unless `options` say otherwise. */
 export const startApi = async (options: ReferenceServerOptions = {}) => {
   const server = await startReferenceServer({
@@ -120,15 +132,21 @@ export const startApi = async (options: ReferenceServerOptions = {}) => {
     'Authorization-ID': String(server.accounts[account]!.id),
     'Authorization-Token': server.accounts[account]!.token,
   })
+  checking ??= readCheck(server.origin)
+  const check = await checking
+  /** Faults make answers that no document describes. */
+  let faulty = false
   const fetchText = async (url: string, init: RequestInit = {}): Promise<Told> => {
     const response = await fetch(url, init)
+    const { status, headers } = response
     const text = await response.text()
-    return {
-      status: response.status,
-      headers: response.headers,
-      text,
-      json: text === '' ? null : JSON.parse(text),
-    }
+    const json: unknown = text === '' ? null : JSON.parse(text)
+    const method = init.method ?? 'GET'
+    const { pathname: path } = new URL(url)
+    if (path === '/_reference/faults' && method !== 'GET') faulty = true
+    const problem = faulty ? null : check({ method, path, status, headers, json })
+    if (problem !== null) throw new Error(`${method} ${url}: ${problem}\n${text.slice(0, 1_000)}`)
+    return { status, headers, text, json }
   }
   const ask = (path: string, account = 0): Promise<Told> =>
     fetchText(`${server.baseUrl}${path}`, { headers: credentials(account) })

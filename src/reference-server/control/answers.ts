@@ -1,0 +1,82 @@
+/** What the routes under `/_reference` tell, declared like the resources of the API. */
+import { z } from 'zod'
+import type { LoggedRequest } from '../request-log.js'
+import { surveyStatus } from '../resources/enumerations.js'
+import { moment, type Shown, text, wholeNumber } from '../resources/fields.js'
+import { fieldworkProgress } from '../resources/fieldwork-progress.js'
+import { sampleSource } from '../resources/sample-source.js'
+import { survey } from '../resources/survey.js'
+
+export const worldTime = z
+  .strictObject({
+    now: moment("The world's time"),
+    clock: text('How fast it goes: `real`, `frozen`, or a factor such as `600x`'),
+  })
+  .meta({ description: "The world's clock" })
+
+const loggedRequest = z
+  .strictObject({
+    at_ms: z.number().meta({ description: 'Real time of arrival, milliseconds since 1970 with fractions' }),
+    account: z
+      .string()
+      .nullable()
+      .meta({ description: 'Name of the account; null when the credentials name none' }),
+    method: text('Method of the request'),
+    path: text('Path of the request'),
+    query: text('As it was sent, without the question mark'),
+    status: z.int().nullable().meta({ description: 'Status of the answer; null while there is none' }),
+  })
+  .meta({ description: 'One arrival under `/api/v1`' }) satisfies z.ZodType<LoggedRequest>
+
+export const requestList = z
+  .strictObject({
+    requests: z.array(loggedRequest).meta({ description: 'In the order of arrival' }),
+    dropped: wholeNumber('How many of the oldest are no longer kept'),
+  })
+  .meta({ description: 'The requests that the API got, refused ones included' })
+
+export const worldChange = z
+  .strictObject({
+    account: text('Name of the account'),
+    survey_id: wholeNumber('ID of the survey'),
+    at: moment('When it changes'),
+    what: z
+      .enum(['created', 'status', 'title', 'project_id', 'source_added', 'source_changed'])
+      .meta({ description: 'What changes' }),
+    status: surveyStatus.optional().meta({ description: 'The new status, for `created` and `status`' }),
+    sample_source_id: wholeNumber('ID of the source, for `source_added` and `source_changed`').optional(),
+  })
+  .meta({ description: 'A change of the world' })
+
+export type WorldChange = Shown<z.output<typeof worldChange>>
+
+export const changeList = z
+  .strictObject({ changes: z.array(worldChange).meta({ description: 'In the order of time' }) })
+  .meta({ description: 'What changes in the world between two moments' })
+
+const surveyTruth = survey
+  .extend({
+    sample_sources: z.array(sampleSource).optional(),
+    fieldwork_progress: fieldworkProgress.optional(),
+    sample_source_progress: z
+      .record(z.string(), fieldworkProgress)
+      .optional()
+      .meta({ description: "Progress restricted to each source, by the source's id" }),
+  })
+  .meta({ description: 'A survey with all that the API tells of it; with `only=surveys` the survey alone' })
+
+/** With everything in it. */
+export type SurveyTruth = Shown<Required<z.output<typeof surveyTruth>>>
+
+export const truth = z
+  .strictObject({
+    now: moment("The world's time"),
+    accounts: z.array(
+      z.strictObject({
+        name: text('Name of the account'),
+        id: wholeNumber('Its Authorization-ID'),
+        surveys: z.array(surveyTruth).meta({ description: 'In the order of the survey list' }),
+      }),
+    ),
+  })
+  .meta({ description: 'Everything that the API would tell at this moment' })

@@ -1,0 +1,85 @@
+/**
+ * The OpenAPI document of this server (3.1), made from the declarations that requests are read by and answers are
+ * typed by. It is the same for every world and every option.
+ */
+import { packageVersion } from '../../base/version.js'
+import { ENDPOINTS } from '../api/endpoints.js'
+import { CONTROL_OPERATIONS } from '../control/operations.js'
+import { CHOICES } from './choices.js'
+import type { OpenApiDocument, PathItem } from './openapi-types.js'
+import { API_TAG, CONTROL_TAG, controlOperation, declarationsOf, endpointOperation } from './operations.js'
+import { documentSchemas } from './schemas.js'
+
+/** The document of a server that is reached at `origin`, such as `http://localhost:8080`; empty where that is unknown. */
+export const openApiDocument = (origin: string): OpenApiDocument => {
+  const schemas = documentSchemas(declarationsOf(ENDPOINTS, CONTROL_OPERATIONS))
+  const paths: Record<string, PathItem> = {}
+  for (const endpoint of ENDPOINTS) paths[endpoint.path] = { get: endpointOperation(endpoint, schemas) }
+  for (const control of CONTROL_OPERATIONS) {
+    const path = `/_reference${control.path}`
+    paths[path] = {
+      servers: [{ url: origin === '' ? '/' : origin }],
+      ...paths[path],
+      [control.method]: controlOperation(control, schemas),
+    }
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Survey fieldwork API, reference server',
+      version: packageVersion(),
+      description: DESCRIPTION,
+    },
+    servers: [{ url: `${origin}/api/v1` }],
+    security: [{ 'Authorization-ID': [], 'Authorization-Token': [] }],
+    tags: [
+      { name: API_TAG, description: 'What the API document specifies: three operations, all reads' },
+      { name: CONTROL_TAG, description: 'Levers and windows of this server: no credentials, no cap' },
+    ],
+    paths,
+    components: { schemas: schemas.named, headers: HEADERS, securitySchemes: SECURITY_SCHEMES },
+  }
+}
+
+export const INTRODUCTION =
+  'Through this read-only REST API over JSON an organization reads its surveys, the sample sources of a survey, and the progress of its fieldwork. This server is a local stand-in for the service: a second implementation, written from the API document, on a made-up world that is a pure function of its seed and its clock. It is for tests; no survey here is real.'
+
+const DESCRIPTION = [
+  INTRODUCTION,
+  '## What this server chose',
+  'The API document leaves these open. The service may do otherwise.',
+  ...Object.entries(CHOICES).map(
+    ([topic, sentences]) => `### ${topic}\n\n${sentences.map((sentence) => `- ${sentence}`).join('\n')}`,
+  ),
+].join('\n\n')
+
+const HEADERS = {
+  Date: {
+    description: "The world's time, of which the answer tells",
+    required: true,
+    schema: { type: 'string' },
+  },
+  'Retry-After': {
+    description:
+      'When to come back: whole seconds, or an HTTP date relative to `Date`. The option `--retry-after none` leaves it out',
+    required: false,
+    schema: { type: 'string' },
+  },
+  Allow: { description: 'The method that is possible', required: true, schema: { const: 'GET' } },
+} as const
+
+const SECURITY_SCHEMES = {
+  'Authorization-ID': {
+    type: 'apiKey',
+    in: 'header',
+    name: 'Authorization-ID',
+    description: "The caller's identifier, an integer",
+  },
+  'Authorization-Token': {
+    type: 'apiKey',
+    in: 'header',
+    name: 'Authorization-Token',
+    description:
+      "The caller's secret token: it must not be distributed on the client side, nor be published in a code repository",
+  },
+} as const
