@@ -51,12 +51,10 @@ const startWith = async (settings: ReferenceServerSettings): Promise<ReferenceSe
   const organizations = Array.from(
     { length: settings.accounts },
     (_, account) =>
-      new Organization({
-        seed: settings.seed,
-        account,
-        surveys: settings.surveys,
-        startAt: settings.startAt,
-      }),
+      new Organization(
+        { seed: settings.seed, account, surveys: settings.surveys, startAt: settings.startAt },
+        settings.emptyRates,
+      ),
   )
   const startMs = monotonicMs()
   const members = organizations.map((organization) => ({

@@ -5,6 +5,7 @@
 import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources/enumerations.js'
 import type { ProgressResource, StatusCount } from '../resources/fieldwork-progress.js'
 import type { Micros } from '../time/iso-time.js'
+import { type EmptyRates, emptyRateOf } from './empty-rates.js'
 import { COMPLETE, endOfInterview, IGNORED, INCOMPLETE, type Interviews } from './interviews.js'
 
 /** Keeps interviews that started in `startedAfter` to `startedBefore`, both included; null is no bound. */
@@ -21,7 +22,10 @@ export const progressOf = (
   sampleSize: number,
   at: Micros,
   bounds: StartBounds,
+  emptyRates: EmptyRates,
 ): ProgressResource => {
+  const empty = emptyRateOf(emptyRates)
+  const rate = (part: number, whole: number) => (whole === 0 ? empty : part / whole)
   const counts = new Uint32Array(INTERVIEW_STATUSES.length)
   const completeSeconds: number[] = []
   for (const interviews of sources) countInto(counts, completeSeconds, interviews, at, bounds)
@@ -59,7 +63,7 @@ export const progressOf = (
     target_incidence_rate: targetIncidenceRate,
     incidence_rate: targetIncidenceRate,
     drop_out_rate: rate(incomplete, total),
-    length_of_interview: median(completeSeconds),
+    length_of_interview: median(completeSeconds) ?? empty,
   }
 }
 
@@ -84,8 +88,6 @@ const countInto = (
     if (shown === COMPLETE) completeSeconds.push(durations[place] ?? 0)
   }
 }
-
-const rate = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole)
 
 /** Of an even count, the mean of the two in the middle, rounded half up: the API document's field is an integer. */
 const median = (values: readonly number[]): number | null => {

@@ -11,6 +11,7 @@ import type { Micros } from '../time/iso-time.js'
 import { BoundedMemo } from './bounded-memo.js'
 import { ChangeTable } from './change-table.js'
 import { creationOf, surveysAtMost, type WorldPlan } from './creation.js'
+import type { EmptyRates } from './empty-rates.js'
 import { ForgottenSurveys } from './forgotten-surveys.js'
 import { type AccountIdentity, accountIdentity, surveyId, surveyIndexOf } from './identities.js'
 import { progressOf, type StartBounds } from './indicators.js'
@@ -45,13 +46,15 @@ const SURVEY_FIELDS_MAX = 256
 export class Organization {
   readonly identity: AccountIdentity
   readonly #plan: WorldPlan
+  readonly #emptyRates: EmptyRates
   readonly #changes: ChangeTable
   readonly #forgotten = new ForgottenSurveys()
   readonly #matches = new BoundedMemo<string, Matches>(MATCHES_MAX)
   readonly #fields = new BoundedMemo<number, SurveyField>(SURVEY_FIELDS_MAX)
 
-  constructor(plan: WorldPlan) {
+  constructor(plan: WorldPlan, emptyRates: EmptyRates = 'null') {
     this.#plan = plan
+    this.#emptyRates = emptyRates
     this.identity = accountIdentity(plan.seed, plan.account)
     this.#changes = new ChangeTable(plan)
   }
@@ -137,6 +140,7 @@ export class Organization {
       sampleSize,
       at,
       bounds,
+      this.#emptyRates,
     )
   }
 
