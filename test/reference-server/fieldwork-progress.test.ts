@@ -9,6 +9,8 @@ const START = micros(START_AT)
 interface Interview {
   readonly start: number
   readonly seconds: number
+  /** How long it is pending_analysis before it gets its status. */
+  readonly analysisSeconds: number
   readonly status: string
 }
 
@@ -18,10 +20,11 @@ const interviewsOf = (surveys: number, surveyId: number): Map<number, Interview[
   const field = organization.field(organization.findSurvey(START + 30 * 86_400e6, surveyId)!)
   return new Map(
     field.sources.map((source) => {
-      const { starts, durations, statuses } = field.interviewsOf(source)
+      const { starts, durations, analysisMinutes, statuses } = field.interviewsOf(source)
       const plain = Array.from(starts, (start, place) => ({
         start,
         seconds: durations[place]!,
+        analysisSeconds: analysisMinutes[place]! * 60,
         status: statuses[place] === IGNORED ? 'ignored' : INTERVIEW_STATUSES[statuses[place]!]!,
       }))
       return [source.id, plain] as const
@@ -33,9 +36,13 @@ const interviewsOf = (surveys: number, surveyId: number): Map<number, Interview[
 const expectedProgress = (interviews: readonly Interview[], sampleSize: number, at: number) => {
   const shown = interviews
     .filter(({ start, status }) => start <= at && status !== 'ignored')
-    .map((interview) =>
-      interview.start + interview.seconds * 1e6 <= at ? interview : { ...interview, status: 'incomplete' },
-    )
+    .map((interview) => {
+      const end = interview.start + interview.seconds * 1e6
+      if (end > at) return { ...interview, status: 'incomplete' }
+      return end + interview.analysisSeconds * 1e6 > at
+        ? { ...interview, status: 'pending_analysis' }
+        : interview
+    })
   const count = (status: string) => shown.filter((interview) => interview.status === status).length
   const rate = (part: number, whole: number) => (whole === 0 ? null : part / whole)
   const seconds = shown
@@ -120,7 +127,9 @@ describe('API document, "View the fieldwork progress of a survey"', () => {
     await using api = await startApi({ surveys: 60 })
     const survey = await busySurvey(api)
     const interviews = [...interviewsOf(60, survey.id).values()].flat()
-    const chosen = interviews.find((one) => one.status === 'complete' && one.start < START)!
+    const chosen = interviews.find(
+      ({ status, analysisSeconds, start }) => status === 'complete' && analysisSeconds === 0 && start < START,
+    )!
     const end = chosen.start + chosen.seconds * 1e6
     const at = async (time: number) => {
       await api.moveTime({ set: new Date(time / 1000).toISOString() })
@@ -128,7 +137,8 @@ describe('API document, "View the fieldwork progress of a survey"', () => {
     }
     const completesAt = (time: number) =>
       interviews.filter(
-        ({ status, start, seconds }) => status === 'complete' && start + seconds * 1e6 <= time,
+        ({ status, start, seconds, analysisSeconds }) =>
+          status === 'complete' && start + (seconds + analysisSeconds) * 1e6 <= time,
       ).length
     expect(await at(end - 1_000_000)).toBe(completesAt(end - 1_000_000))
     expect(await at(end)).toBe(completesAt(end))

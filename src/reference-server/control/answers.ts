@@ -41,10 +41,10 @@ export const worldChange = z
     survey_id: wholeNumber('ID of the survey'),
     at: moment('When it changes'),
     what: z
-      .enum(['created', 'status', 'title', 'project_id', 'source_added', 'source_changed'])
+      .enum(['created', 'status', 'title', 'project_id', 'source_added', 'source_changed', 'source_removed'])
       .meta({ description: 'What changes' }),
     status: surveyStatus.optional().meta({ description: 'The new status, for `created` and `status`' }),
-    sample_source_id: wholeNumber('ID of the source, for `source_added` and `source_changed`').optional(),
+    sample_source_id: wholeNumber('ID of the source, where `what` is of a source').optional(),
   })
   .meta({ description: 'A change of the world' })
 

@@ -54,10 +54,11 @@ const changesOfSurvey = (organization: Organization, index: number, from: Micros
   if (last === undefined || last.at + SOURCES_SETTLE_WITHIN <= from) return own
   const sources = organization
     .field(index)
-    .sources.flatMap(({ id, versions }) =>
-      versions.map(({ at }, place) =>
+    .sources.flatMap(({ id, versions, removedAt }) => [
+      ...versions.map(({ at }, place) =>
         entry(at, { what: place === 0 ? 'source_added' : 'source_changed', sample_source_id: id }),
       ),
-    )
+      ...(removedAt === null ? [] : [entry(removedAt, { what: 'source_removed', sample_source_id: id })]),
+    ])
   return [...own, ...sources]
 }

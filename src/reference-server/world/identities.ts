@@ -14,8 +14,8 @@ export interface AccountIdentity {
   readonly organizationId: number
 }
 
-/** At most so many sources a survey; the slots of a survey's source ids. */
-const SOURCES_MAX = 8
+/** At most so many sources a survey, removed ones included; the slots of a survey's source ids. */
+const SOURCES_MAX = 64
 
 const SURVEY_ID_STEP = 7
 const ACCOUNT_ID_SPAN = 2 ** 36

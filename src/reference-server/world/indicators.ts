@@ -6,7 +6,7 @@ import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources/enumerati
 import type { ProgressResource, StatusCount } from '../resources/fieldwork-progress.js'
 import type { Micros } from '../time/iso-time.js'
 import { type EmptyRates, emptyRateOf } from './empty-rates.js'
-import { COMPLETE, endOfInterview, IGNORED, INCOMPLETE, type Interviews } from './interviews.js'
+import { COMPLETE, IGNORED, type Interviews, statusAt } from './interviews.js'
 
 /** Keeps interviews that started in `startedAfter` to `startedBefore`, both included; null is no bound. */
 export interface StartBounds {
@@ -67,7 +67,7 @@ export const progressOf = (
   }
 }
 
-/** An interview shows from its start on; until its end it is incomplete. An ignored one never shows. */
+/** An interview shows from its start on; an ignored one never does. */
 const countInto = (
   counts: Uint32Array,
   completeSeconds: number[],
@@ -77,13 +77,13 @@ const countInto = (
 ): void => {
   const from = startedAfter ?? Number.NEGATIVE_INFINITY
   const to = Math.min(at, startedBefore ?? Number.POSITIVE_INFINITY)
-  const { starts, statuses, durations } = interviews
+  const { starts, durations } = interviews
   for (let place = 0; place < starts.length; place++) {
     const start = starts[place] ?? 0
     if (start > to) break
-    const final = statuses[place] ?? IGNORED
-    if (start < from || final === IGNORED) continue
-    const shown = endOfInterview(interviews, place) <= at ? final : INCOMPLETE
+    if (start < from) continue
+    const shown = statusAt(interviews, place, at)
+    if (shown === IGNORED) continue
     counts[shown] = (counts[shown] ?? 0) + 1
     if (shown === COMPLETE) completeSeconds.push(durations[place] ?? 0)
   }

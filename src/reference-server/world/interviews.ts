@@ -1,11 +1,15 @@
 /**
  * Every single interview of a source: when it started, how long it took, how it ended. They are derived when
- * somebody asks, source by source, in half a microsecond each, and kept in flat arrays sorted by start.
+ * somebody asks, source by source, in a third of a microsecond each, and kept in flat arrays sorted by start.
  */
-import { INTERVIEW_STATUSES } from '../resources/enumerations.js'
-import { MICROS_PER_SECOND, type Micros } from '../time/iso-time.js'
+
+import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources/enumerations.js'
+import { MICROS_PER_DAY, MICROS_PER_SECOND, type Micros } from '../time/iso-time.js'
+import { ArrivalWalk, openHours, weightOf } from './arrival.js'
 import type { WorldPlan } from './creation.js'
-import { lengthOf, type Window } from './open-windows.js'
+import type { InterviewHabits } from './habits.js'
+import type { FieldWindow } from './open-windows.js'
+import { Quota, type Target } from './quota.js'
 import { PURPOSES, Random } from './random.js'
 
 /** The i-th interview has the i-th entry of each array. */
@@ -14,96 +18,133 @@ export interface Interviews {
   readonly starts: Float64Array
   /** Duration, whole seconds. */
   readonly durations: Uint16Array
-  /** Status from start + duration on: its place in INTERVIEW_STATUSES, or IGNORED. */
+  /** How long it is pending_analysis from start + duration on, whole minutes; 0 for most. */
+  readonly analysisMinutes: Uint16Array
+  /** Status after that: its place in INTERVIEW_STATUSES, or IGNORED. */
   readonly statuses: Uint8Array
 }
 
 /** "A further status, Ignored, exists and is omitted" (API document, "Interview status"). */
 export const IGNORED = INTERVIEW_STATUSES.length
-export const INCOMPLETE = INTERVIEW_STATUSES.indexOf('incomplete')
-export const COMPLETE = INTERVIEW_STATUSES.indexOf('complete')
+const codeOf = (status: InterviewStatus): number => INTERVIEW_STATUSES.indexOf(status)
+export const INCOMPLETE = codeOf('incomplete')
+export const COMPLETE = codeOf('complete')
+export const PENDING_ANALYSIS = codeOf('pending_analysis')
+const QUOTA_FULL = codeOf('quota_full')
+const ABOVE_TARGET = codeOf('above_target')
+const FAILED_QUALITY_CHECK = codeOf('failed_quality_check')
 
 /** At most so many interviews a source. */
 const INTERVIEWS_MAX = 20_000
 const SECONDS_MAX = 14_400
+const ANALYSIS_DAYS_MAX = 4
+const MICROS_PER_MINUTE = 60 * MICROS_PER_SECOND
 
-/** How the interviews of one survey tend to go. */
-export interface InterviewHabits {
-  /** Probability of each status, IGNORED last. */
-  readonly weights: readonly number[]
-  /** What a complete interview takes, seconds. */
-  readonly typicalSeconds: number
-  readonly softLaunch: boolean
+/** Whose interviews they are. */
+export interface InterviewedSource {
+  readonly slot: number
+  readonly utcOffsetMinutes: number
+  /** Its targets in the order of time. */
+  readonly versions: readonly Target[]
 }
 
-/** Draws the habits of survey `index`. */
-export const deriveHabits = (plan: WorldPlan, index: number): InterviewHabits => {
-  const random = new Random(plan, index, PURPOSES.statusMix)
-  const rare = (most: number): number => (random.chance(0.3) ? 0 : most * random.fraction())
-  const weights = INTERVIEW_STATUSES.map((status) => {
-    if (status === 'complete') return random.between(0.35, 0.8)
-    if (status === 'incomplete') return random.between(0.02, 0.15)
-    if (status === 'screen_out') return random.between(0.03, 0.3)
-    return rare(status === 'quota_full' ? 0.15 : 0.04)
-  })
-  return {
-    weights: [...weights, random.between(0, 0.05)],
-    typicalSeconds: random.between(150, 1_500),
-    softLaunch: random.chance(0.3),
-  }
-}
-
-/** The interviews that the source in `slot` of survey `index` ever gets, spread over the source's open windows. */
+/** The interviews that a source of survey `index` ever gets, spread over the source's open windows. */
 export const deriveInterviews = (
   plan: WorldPlan,
   index: number,
-  slot: number,
-  sampleSize: number,
-  windows: readonly Window[],
+  { slot, utcOffsetMinutes, versions }: InterviewedSource,
+  windows: readonly FieldWindow[],
   habits: InterviewHabits,
 ): Interviews => {
   const random = new Random(plan, index, PURPOSES.interviews, slot)
-  const open = lengthOf(windows)
-  const completeShare =
-    (habits.weights[COMPLETE] ?? 1) / habits.weights.reduce((sum, weight) => sum + weight, 0)
-  const wanted = Math.round((sampleSize * random.between(0.7, 1.12)) / completeShare)
-  const count = open === 0 ? 0 : Math.min(INTERVIEWS_MAX, wanted)
+  const hours = openHours(windows, utcOffsetMinutes)
+  const weight = weightOf(hours)
+  const target = Math.max(0, ...versions.map(({ sampleSize }) => sampleSize))
+  const wanted = Math.round((target * random.between(0.6, 1.35)) / habits.completeShare)
+  const count = weight === 0 ? 0 : Math.min(INTERVIEWS_MAX, wanted)
   const starts = new Float64Array(count)
   const durations = new Uint16Array(count)
+  const analysisMinutes = new Uint16Array(count)
   const statuses = new Uint8Array(count)
-  let window = 0
-  let before = 0
+  const walk = new ArrivalWalk(hours)
+  const deadlines = new Deadlines(windows)
+  const quota = new Quota(versions, count, (place, hasRoom) => {
+    statuses[place] = hasRoom ? COMPLETE : ABOVE_TARGET
+  })
   for (let place = 0; place < count; place++) {
-    const along = ((place + random.fraction()) / count) * open
-    let current = windows[window]
-    while (current !== undefined && along - before >= current.to - current.from) {
-      before += current.to - current.from
-      window += 1
-      current = windows[window]
+    const start = walk.at(((place + random.fraction()) / count) * weight)
+    const fill = quota.fillAt(start)
+    let status = drawStatus(random, habits.shares)
+    if (status === COMPLETE && isTurnedAway(random, fill, habits.quotaPressure)) status = QUOTA_FULL
+    const seconds = drawSeconds(random, status, habits.typicalSeconds)
+    const end = start + seconds * MICROS_PER_SECOND
+    let minutes = 0
+    if (status === PENDING_ANALYSIS) {
+      const outcome = random.fraction()
+      minutes = analysisOf(random, deadlines.after(start) - end)
+      if (minutes > 0 && outcome < 0.8) status = outcome < 0.6 ? COMPLETE : FAILED_QUALITY_CHECK
+      else minutes = 0
     }
-    const start = current === undefined ? (windows.at(-1)?.to ?? 0) : current.from + (along - before)
-    const status = random.weighted(habits.weights)
-    starts[place] = Math.floor(start / MICROS_PER_SECOND) * MICROS_PER_SECOND
+    if (status === COMPLETE) quota.add(place, end + minutes * MICROS_PER_MINUTE)
+    starts[place] = start
+    durations[place] = seconds
+    analysisMinutes[place] = minutes
     statuses[place] = status
-    durations[place] = drawSeconds(random, status, habits.typicalSeconds)
   }
-  return { starts, durations, statuses }
+  quota.fillAt(Number.POSITIVE_INFINITY)
+  return { starts, durations, analysisMinutes, statuses }
 }
 
-/** When the interview at `place` ends and gets its final status. */
-export const endOfInterview = (interviews: Interviews, place: number): Micros =>
-  (interviews.starts[place] ?? 0) + (interviews.durations[place] ?? 0) * MICROS_PER_SECOND
+/** What the interview at `place` shows at `at`, at or after its start: its place in INTERVIEW_STATUSES, or IGNORED. */
+export const statusAt = (interviews: Interviews, place: number, at: Micros): number => {
+  const final = interviews.statuses[place] ?? IGNORED
+  if (final === IGNORED) return IGNORED
+  const end = (interviews.starts[place] ?? 0) + (interviews.durations[place] ?? 0) * MICROS_PER_SECOND
+  if (end > at) return INCOMPLETE
+  return end + (interviews.analysisMinutes[place] ?? 0) * MICROS_PER_MINUTE > at ? PENDING_ANALYSIS : final
+}
+
+const drawStatus = (random: Random, shares: readonly number[]): number => {
+  const draw = random.fraction()
+  let status = 0
+  while (status < IGNORED && draw >= (shares[status] ?? 1)) status++
+  return status
+}
+
+/** Quotas of parts close before the whole does, and when that is full, hardly anybody gets in. */
+const isTurnedAway = (random: Random, fill: number, pressure: number): boolean =>
+  random.fraction() < (fill >= 1 ? 0.85 : pressure * fill * fill * fill)
 
 const drawSeconds = (random: Random, status: number, typicalSeconds: number): number => {
   const spread = random.fraction() + random.fraction() + random.fraction()
-  const name = INTERVIEW_STATUSES[status]
-  const share =
-    name === 'screen_out' || name === 'quota_full'
-      ? 0.15
-      : name === 'incomplete'
-        ? 0.5
-        : name === 'speeder'
-          ? 0.3
-          : 1
+  const share = SHARE_OF_TYPICAL[status] ?? 1
   return Math.min(SECONDS_MAX, Math.max(5, Math.round(typicalSeconds * share * 0.45 * 1.71 ** spread)))
+}
+
+/** How much of a complete interview the others take. */
+const SHARE_OF_TYPICAL = INTERVIEW_STATUSES.map((status) => {
+  if (status === 'screen_out' || status === 'quota_full') return 0.15
+  if (status === 'incomplete') return 0.5
+  return status === 'speeder' ? 0.3 : 1
+})
+
+/** Whole minutes that an analysis takes, so that it is over `within` that time; 0 when that is too short. */
+const analysisOf = (random: Random, within: Micros): number => {
+  const drawn = random.fraction() ** 2 * ANALYSIS_DAYS_MAX * MICROS_PER_DAY
+  return Math.max(0, Math.floor(Math.min(drawn, within) / MICROS_PER_MINUTE))
+}
+
+/** By when the analysis of an interview has to be over, asked in the order of time. */
+class Deadlines {
+  readonly #windows: readonly FieldWindow[]
+  #place = 0
+
+  constructor(windows: readonly FieldWindow[]) {
+    this.#windows = windows
+  }
+
+  after(start: Micros): Micros {
+    while ((this.#windows[this.#place]?.to ?? Number.POSITIVE_INFINITY) <= start) this.#place += 1
+    return this.#windows[this.#place]?.settledAt ?? start
+  }
 }

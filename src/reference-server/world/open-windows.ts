@@ -8,10 +8,16 @@ export interface Window {
   readonly to: Micros
 }
 
+/** Open for interviews. */
+export interface FieldWindow extends Window {
+  /** When the survey is complete: from then on none of its interviews changes any more. */
+  readonly settledAt: Micros
+}
+
 const SOFT_LAUNCH_SHARE = 0.2
 
 /** The windows of a survey with these changes, in the order of time. */
-export const openWindows = (changes: readonly Change[], softLaunch: boolean): Window[] => {
+export const openWindows = (changes: readonly Change[], softLaunch: boolean): FieldWindow[] => {
   const statuses = changes.flatMap(({ at, code }) => {
     const status = statusOf(code)
     return status === null ? [] : [{ at, status }]
@@ -19,20 +25,18 @@ export const openWindows = (changes: readonly Change[], softLaunch: boolean): Wi
   return statuses.flatMap(({ at, status }, place) => {
     const until = statuses[place + 1]?.at
     if (until === undefined) return []
-    if (status === 'fieldwork') return [{ from: at, to: until }]
+    const settledAt = statuses.slice(place).find((later) => later.status === 'complete')?.at ?? until
+    if (status === 'fieldwork') return [{ from: at, to: until, settledAt }]
     if (status === 'pending' && softLaunch)
-      return [{ from: until - (until - at) * SOFT_LAUNCH_SHARE, to: until }]
+      return [{ from: until - (until - at) * SOFT_LAUNCH_SHARE, to: until, settledAt }]
     return []
   })
 }
 
 /** The parts of `windows` from `from` on; they begin on whole seconds, since interviews do. */
-export const windowsFrom = (windows: readonly Window[], from: Micros): Window[] =>
+export const windowsFrom = (windows: readonly FieldWindow[], from: Micros): FieldWindow[] =>
   windows
-    .map((window) => ({ from: ceilToSecond(Math.max(window.from, from)), to: window.to }))
+    .map((window) => ({ ...window, from: ceilToSecond(Math.max(window.from, from)) }))
     .filter((window) => window.from < window.to)
-
-export const lengthOf = (windows: readonly Window[]): Micros =>
-  windows.reduce((sum, { from, to }) => sum + (to - from), 0)
 
 const ceilToSecond = (at: Micros): Micros => Math.ceil(at / MICROS_PER_SECOND) * MICROS_PER_SECOND

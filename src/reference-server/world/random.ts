@@ -15,6 +15,7 @@ export const PURPOSES = {
   source: 7,
   statusMix: 8,
   interviews: 9,
+  sourceEnd: 10,
 } as const
 
 export type Purpose = (typeof PURPOSES)[keyof typeof PURPOSES]

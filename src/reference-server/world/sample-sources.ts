@@ -1,8 +1,9 @@
 /**
  * The sample sources of a survey. Most are set up with the survey; some come late, in the middle of the field,
- * and a target may be raised or a text edited, which moves the source's own updated_at only. Where nobody works in
- * the field (a draft, a demo, a complete survey) sources change only together with the survey, in the same moment:
- * a client that reads a complete survey again only when it has changed does right by this world.
+ * some are removed, and a target may be raised or lowered or a text edited, which moves the source's own updated_at
+ * only. Where nobody works in the field (a draft, a demo, a complete survey) sources change only together with the
+ * survey, in the same moment: a client that reads a complete survey again only when it has changed does right by
+ * this world.
  */
 import { PROVIDERS, type Provider, type SurveyStatus } from '../resources/enumerations.js'
 import type { SampleSourceResource } from '../resources/sample-source.js'
@@ -13,23 +14,28 @@ import {
   type Micros,
   type TimeStyle,
 } from '../time/iso-time.js'
+import { COUNTRIES, type Country } from './countries.js'
 import type { WorldPlan } from './creation.js'
 import { sampleSourceId } from './identities.js'
 import type { Window } from './open-windows.js'
 import { PURPOSES, Random } from './random.js'
 import { drawGrain, drawTimeStyle, floorTo, type Grain } from './time-styles.js'
 import { type Change, statusOf } from './timeline.js'
-import { COUNTRY_CODES, hashidOf, sourceDescriptionOf, sourceNameOf } from './vocabulary.js'
+import { hashidOf, sourceDescriptionOf, sourceNameOf } from './vocabulary.js'
 
 /** A source over all time. */
 export interface SampleSource {
   readonly id: number
   readonly slot: number
   readonly createdAt: Micros
-  /** In the order of time. The first is the source's creation. */
+  /** From then on it is not listed, and neither it nor its interviews count. Null: it stays. */
+  readonly removedAt: Micros | null
+  /** In the order of time, before its removal. The first is the source's creation. */
   readonly versions: readonly SourceVersion[]
   readonly provider: Provider
   readonly countryCode: string
+  /** The clock its respondents live by, minutes east of UTC. */
+  readonly utcOffsetMinutes: number
   readonly hashid: string
   readonly panelistIdRequired: boolean
   readonly timeStyle: TimeStyle
@@ -43,14 +49,20 @@ export interface SourceVersion {
   readonly description: string
 }
 
-/** How likely a survey is to have 0, 1, 2… sources. */
+/** Rarely, a survey has so many sources that they take a second page of fifty; 50 make exactly one. */
+const MANY_PROBABILITY = 0.01
+const MANY_MIN = 50
+const MANY_SPAN = 6
+/** How likely the others are to have 0, 1, 2… sources. */
 const SOURCE_COUNT_WEIGHTS = [0.05, 0.3, 0.25, 0.17, 0.11, 0.07, 0.05]
 const SAMPLE_SIZES = [0, 20, 50, 80, 100, 120, 150, 200, 200, 250, 300, 300, 400, 500, 750, 1000] as const
 const SETUP_DAYS_MAX = 2
-const EDIT_COUNT_WEIGHTS = [0.65, 0.25, 0.1]
+const EDIT_COUNT_WEIGHTS = [0.5, 0.32, 0.18]
 const EDIT_DAYS_MAX = 20
 const LATE_PROBABILITY = 0.2
 const SAME_MOMENT_PROBABILITY = 0.4
+const REMOVAL_PROBABILITY = 0.07
+const REMOVAL_DAYS_MAX = 25
 
 /** So long after the last change of a survey, none of its sources changes any more. */
 export const SOURCES_SETTLE_WITHIN: Micros =
@@ -65,7 +77,9 @@ export const deriveSampleSources = (
 ): SampleSource[] => {
   const surveyCreatedAt = changes.at(0)?.at ?? 0
   const random = new Random(plan, index, PURPOSES.sources)
-  const count = random.weighted(SOURCE_COUNT_WEIGHTS)
+  const count = random.chance(MANY_PROBABILITY)
+    ? MANY_MIN + random.below(MANY_SPAN)
+    : random.weighted(SOURCE_COUNT_WEIGHTS)
   const grain = drawGrain(random)
   const moments: Micros[] = []
   for (let place = 0; place < count; place++) {
@@ -90,9 +104,9 @@ const momentInTheOpen = (changes: readonly Change[], at: Micros): Micros | null 
 
 const QUIET_STATUSES: readonly SurveyStatus[] = ['draft', 'complete', 'user_demo']
 
-/** The source as it is at `at`; null before it exists. */
-export const versionAt = (source: SampleSource, at: Micros): SourceVersion | null =>
-  source.versions.findLast((version) => version.at <= at) ?? null
+/** The source as it is at `at`; null before it exists and once it is removed. */
+export const versionAt = ({ versions, removedAt }: SampleSource, at: Micros): SourceVersion | null =>
+  removedAt !== null && removedAt <= at ? null : (versions.findLast((version) => version.at <= at) ?? null)
 
 /** API document, "Sample source". */
 export const sampleSourceResource = (source: SampleSource, version: SourceVersion): SampleSourceResource => ({
@@ -129,17 +143,33 @@ interface SourceSetup {
 const deriveSource = (plan: WorldPlan, index: number, setup: SourceSetup): SampleSource => {
   const { slot, createdAt, grain } = setup
   const random = new Random(plan, index, PURPOSES.source, slot)
+  const provider = random.pick(PROVIDERS)
+  const country = random.pick<Country>(COUNTRIES)
+  const hashid = hashidOf(random)
+  const panelistIdRequired = random.chance(0.5)
+  const timeStyle = drawTimeStyle(random, grain)
+  const removedAt = drawRemoval(new Random(plan, index, PURPOSES.sourceEnd, slot), setup)
+  const versions = drawVersions(random, setup)
   return {
     id: sampleSourceId(plan, index, slot),
     slot,
     createdAt,
-    provider: random.pick(PROVIDERS),
-    countryCode: random.pick(COUNTRY_CODES),
-    hashid: hashidOf(random),
-    panelistIdRequired: random.chance(0.5),
-    timeStyle: drawTimeStyle(random, grain),
-    versions: drawVersions(random, setup),
+    removedAt,
+    provider,
+    countryCode: country.code,
+    utcOffsetMinutes: country.utcOffsetMinutes,
+    hashid,
+    panelistIdRequired,
+    timeStyle,
+    versions: versions.filter(({ at }) => removedAt === null || at < removedAt),
   }
+}
+
+const drawRemoval = (random: Random, { createdAt, grain, changes }: SourceSetup): Micros | null => {
+  if (!random.chance(REMOVAL_PROBABILITY)) return null
+  const drawn = createdAt + random.fraction() * REMOVAL_DAYS_MAX * MICROS_PER_DAY
+  const at = momentInTheOpen(changes, floorTo(grain, drawn))
+  return at === null || at <= createdAt ? null : at
 }
 
 const drawVersions = (random: Random, { createdAt, grain, changes }: SourceSetup): SourceVersion[] => {
@@ -157,13 +187,19 @@ const drawVersions = (random: Random, { createdAt, grain, changes }: SourceSetup
   const edits = random.weighted(EDIT_COUNT_WEIGHTS)
   for (let edit = 1; edit <= edits; edit++) {
     const drawn =
-      version.at + MICROS_PER_SECOND * 60 + random.fraction() ** 2 * EDIT_DAYS_MAX * MICROS_PER_DAY
+      version.at + MICROS_PER_SECOND * 60 + random.fraction() ** 1.5 * EDIT_DAYS_MAX * MICROS_PER_DAY
     const at = momentInTheOpen(changes, floorTo(grain, drawn))
     if (at === null) break
     version = random.chance(0.6)
-      ? { ...version, at, sampleSize: version.sampleSize + 10 + random.below(200) }
+      ? { ...version, at, sampleSize: adjusted(random, version.sampleSize) }
       : { ...version, at, description: describe(edit) }
     versions.push(version)
   }
   return versions
+}
+
+/** Another target: higher, or lower down to nothing. */
+const adjusted = (random: Random, sampleSize: number): number => {
+  const step = 10 + random.below(200)
+  return sampleSize > 0 && random.chance(0.5) ? Math.max(0, sampleSize - step) : sampleSize + step
 }

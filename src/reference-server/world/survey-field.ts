@@ -1,6 +1,7 @@
 /** What happens in the field of one survey over all time: its sources, and each source's interviews when asked for. */
 import type { WorldPlan } from './creation.js'
-import { deriveHabits, deriveInterviews, type Interviews } from './interviews.js'
+import { deriveHabits } from './habits.js'
+import { deriveInterviews, type Interviews } from './interviews.js'
 import { openWindows, windowsFrom } from './open-windows.js'
 import { deriveSampleSources, type SampleSource } from './sample-sources.js'
 import type { Change } from './timeline.js'
@@ -25,14 +26,7 @@ export const deriveSurveyField = (
     interviewsOf: (source) => {
       const derived =
         known.get(source.slot) ??
-        deriveInterviews(
-          plan,
-          index,
-          source.slot,
-          source.versions.at(0)?.sampleSize ?? 0,
-          windowsFrom(windows, source.createdAt),
-          habits,
-        )
+        deriveInterviews(plan, index, source, windowsFrom(windows, source.createdAt), habits)
       known.set(source.slot, derived)
       return derived
     },

@@ -100,30 +100,6 @@ const drawProjectId = (random: Random): string | null => {
   }
 }
 
-/** ISO 3166-1 alpha-2 (API document, "Sample source", `country_code`). `NO` is there on purpose: YAML reads it as false. */
-export const COUNTRY_CODES = [
-  'FR',
-  'DE',
-  'GB',
-  'US',
-  'ES',
-  'IT',
-  'NL',
-  'NO',
-  'SE',
-  'PL',
-  'JP',
-  'KR',
-  'CN',
-  'IN',
-  'BR',
-  'MX',
-  'ZA',
-  'AE',
-  'IL',
-  'TR',
-] as const
-
 const SOURCE_NAMES = [
   'Main panel',
   'Boost 18–24',

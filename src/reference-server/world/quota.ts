@@ -1,0 +1,69 @@
+/**
+ * How a source fills up. Interviews that would be complete are decided in the order in which they end, each against
+ * the target that is in force at that moment: there is room for it, or it is above the target. So the complete ones
+ * never pass the target, but where it was lowered afterwards.
+ */
+import type { Micros } from '../time/iso-time.js'
+
+/** A target of complete interviews from `at` on. */
+export interface Target {
+  readonly at: Micros
+  readonly sampleSize: number
+}
+
+export class Quota {
+  readonly #targets: readonly Target[]
+  readonly #decide: (place: number, hasRoom: boolean) => void
+  /** Interviews still to be decided, by the moment of it, from `#first` up to `#end`. */
+  readonly #moments: Float64Array
+  readonly #places: Uint32Array
+  #first = 0
+  #end = 0
+  #target = 0
+  #complete = 0
+
+  /** `targets` in the order of time; at most `interviewsMax` interviews. `decide` is told of each, in the order of time. */
+  constructor(
+    targets: readonly Target[],
+    interviewsMax: number,
+    decide: (place: number, hasRoom: boolean) => void,
+  ) {
+    this.#targets = targets
+    this.#decide = decide
+    this.#moments = new Float64Array(interviewsMax)
+    this.#places = new Uint32Array(interviewsMax)
+  }
+
+  /** Lets the interview at `place` complete at `moment`, if there is room then. */
+  add(place: number, moment: Micros): void {
+    let slot = this.#end++
+    // Nearly in order already: most interviews that began earlier also end earlier.
+    for (; slot > this.#first && (this.#moments[slot - 1] ?? 0) > moment; slot--) {
+      this.#moments[slot] = this.#moments[slot - 1] ?? 0
+      this.#places[slot] = this.#places[slot - 1] ?? 0
+    }
+    this.#moments[slot] = moment
+    this.#places[slot] = place
+  }
+
+  /** How full the target is at `moment`, which never goes back: 1 and more is full. All that ended by then is decided. */
+  fillAt(moment: Micros): number {
+    for (; this.#first < this.#end; this.#first++) {
+      const ended = this.#moments[this.#first] ?? 0
+      if (ended > moment) break
+      const hasRoom = this.#complete < this.#targetAt(ended)
+      if (hasRoom) this.#complete += 1
+      this.#decide(this.#places[this.#first] ?? 0, hasRoom)
+    }
+    const target = this.#targetAt(moment)
+    return this.#complete >= target ? 1 : this.#complete / target
+  }
+
+  #targetAt(moment: Micros): number {
+    for (let next = this.#targets[this.#target + 1]; next !== undefined && next.at <= moment; ) {
+      this.#target += 1
+      next = this.#targets[this.#target + 1]
+    }
+    return this.#targets[this.#target]?.sampleSize ?? 0
+  }
+}

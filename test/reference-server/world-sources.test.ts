@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest'
+import { type Api, micros, START_AT, startApi } from './support/api.js'
+
+const UNTIL = '2026-06-01T00:00:00Z'
+const JUST_BEFORE_MS = -1
+const JUST_AFTER_MS = 1
+
+type Change = Awaited<ReturnType<Api['readChanges']>>[number]
+
+/** What one survey looks like through the API. */
+const readSurvey = async (api: Api, id: number) => ({
+  survey: (await api.readSurveys()).surveys.find((one) => one.id === id)!,
+  sources: (await api.readSources(id)).sample_sources,
+  progress: await api.readProgress(id),
+})
+
+const around = async (api: Api, { at, survey_id }: Change) => {
+  const read = async (shiftMs: number) => {
+    await api.moveTime({ set: new Date(Date.parse(at) + shiftMs).toISOString() })
+    return await readSurvey(api, survey_id)
+  }
+  return { before: await read(JUST_BEFORE_MS), after: await read(JUST_AFTER_MS) }
+}
+
+/** Changes of that kind with nothing else happening to their survey within two milliseconds. */
+const loneChanges = (changes: readonly Change[], what: Change['what']): Change[] =>
+  changes.filter(
+    (change) =>
+      change.what === what &&
+      changes.every(
+        (other) =>
+          other === change ||
+          other.survey_id !== change.survey_id ||
+          Math.abs(micros(other.at) - micros(change.at)) > 2_000,
+      ),
+  )
+
+const totalOf = ({ interview_count_by_status }: { interview_count_by_status: object }): number =>
+  Object.values(interview_count_by_status).reduce((sum, { individuals }) => sum + individuals, 0)
+
+describe('sources that are removed', () => {
+  test('from then on it is not listed, its id is 404, its interviews and target no longer count', async () => {
+    await using api = await startApi({ surveys: 150, pageSize: 1000 })
+    const removals = loneChanges(await api.readChanges(START_AT, UNTIL), 'source_removed')
+    let withInterviews = 0
+    for (const change of removals) {
+      const id = change.sample_source_id!
+      await api.moveTime({ set: new Date(Date.parse(change.at) + JUST_BEFORE_MS).toISOString() })
+      const own = await api.readProgress(change.survey_id, `?sample_source_id=${id}`)
+      const { before, after } = await around(api, change)
+      expect(after.sources).toEqual(before.sources.filter((source) => source.id !== id))
+      expect(after.sources.length).toBe(before.sources.length - 1)
+      expect(after.progress.sample_size).toBe(before.progress.sample_size - own.sample_size)
+      expect(totalOf(after.progress)).toBeLessThanOrEqual(totalOf(before.progress) - totalOf(own) + 1)
+      expect(after.survey).toEqual(before.survey)
+      const path = `/surveys/${change.survey_id}/fieldwork_progress?sample_source_id=${id}`
+      expect((await api.ask(path)).status).toBe(404)
+      if (totalOf(own) > 0) withInterviews += 1
+    }
+    expect(withInterviews).toBeGreaterThan(1)
+  })
+
+  test('a survey may lose its last source', async () => {
+    await using api = await startApi({ surveys: 300, pageSize: 1000 })
+    const removals = (await api.readChanges('2025-06-01T00:00:00Z', START_AT)).filter(
+      ({ what }) => what === 'source_removed',
+    )
+    const left = await Promise.all(removals.map(({ survey_id }) => api.readSources(survey_id)))
+    const bare = removals.find((_, place) => left[place]!.pagination.total_count === 0)!
+    const progress = await api.readProgress(bare.survey_id)
+    expect(progress.sample_size).toBe(0)
+    expect(totalOf(progress)).toBe(0)
+  })
+})
+
+describe('sources of quiet surveys', () => {
+  test('drafts, demos and complete surveys change their sources and progress only together with themselves', async () => {
+    await using api = await startApi({ surveys: 150, pageSize: 1000 })
+    const quiet = ['draft', 'complete', 'user_demo']
+    const read = async () =>
+      new Map((await api.readTruth()).accounts[0]!.surveys.map((survey) => [survey.id, survey]))
+    let before = await read()
+    let compared = 0
+    for (let day = 0; day < 8; day++) {
+      await api.moveTime({ advance: 'P2DT5H' })
+      const after = await read()
+      for (const [id, survey] of before) {
+        if (!quiet.includes(survey.status) || after.get(id)!.updated_at !== survey.updated_at) continue
+        expect(after.get(id)).toEqual(survey)
+        compared += 1
+      }
+      before = after
+    }
+    expect(compared).toBeGreaterThan(500)
+  })
+})
+
+describe('targets that are adjusted while in field', () => {
+  test('they go up and down, never below 0, and move the updated_at of the source alone', async () => {
+    await using api = await startApi({ surveys: 200, pageSize: 1000 })
+    const steps: number[] = []
+    for (const change of loneChanges(
+      await api.readChanges('2025-12-01T00:00:00Z', UNTIL),
+      'source_changed',
+    )) {
+      const { before, after } = await around(api, change)
+      if (before.survey.status !== 'fieldwork') continue
+      const find = ({ sources }: typeof before) => sources.find(({ id }) => id === change.sample_source_id)!
+      const [earlier, later] = [find(before), find(after)]
+      expect(micros(later.updated_at)).toBe(micros(change.at))
+      expect(after.survey).toEqual(before.survey)
+      expect(after.sources.filter(({ id }) => id !== later.id)).toEqual(
+        before.sources.filter(({ id }) => id !== later.id),
+      )
+      expect(later.sample_size).toBeGreaterThanOrEqual(0)
+      expect(after.progress.sample_size - before.progress.sample_size).toBe(
+        later.sample_size - earlier.sample_size,
+      )
+      steps.push(later.sample_size - earlier.sample_size)
+    }
+    expect(steps.filter((step) => step > 0).length).toBeGreaterThan(1)
+    expect(steps.filter((step) => step < 0).length).toBeGreaterThan(1)
+  })
+})
+
+describe('surveys of 50 sources', () => {
+  test('are rare, have 50 and a few over, and come in pages of fifty', async () => {
+    await using api = await startApi({ surveys: 1000, pageSize: 50 })
+    const added = (await api.readChanges('2023-01-01T00:00:00Z', UNTIL)).filter(
+      ({ what }) => what === 'source_added',
+    )
+    const counts = new Map<number, number>()
+    for (const { survey_id } of added) counts.set(survey_id, (counts.get(survey_id) ?? 0) + 1)
+    const large = [...counts].filter(([, count]) => count > 10)
+    expect(large.length).toBeGreaterThan(2)
+    expect(large.length).toBeLessThan(40)
+    expect(Math.min(...large.map(([, count]) => count))).toBeGreaterThanOrEqual(50)
+    expect(Math.max(...large.map(([, count]) => count))).toBeLessThanOrEqual(64)
+    const lists = await Promise.all(
+      large.filter(([id]) => id < 2 ** 31).map(async ([id]) => ({ id, list: await api.readSources(id) })),
+    )
+    const { id, list: first } = lists.find(({ list }) => list.pagination.total_pages === 2)!
+    const second = await api.readSources(id, '?page=2')
+    expect(first.sample_sources.length).toBe(50)
+    expect(first.pagination).toMatchObject({ next_page: 2, prev_page: null })
+    expect(second.pagination).toMatchObject({ next_page: null, prev_page: 1 })
+    const ids = [...first.sample_sources, ...second.sample_sources].map((source) => source.id)
+    expect(new Set(ids).size).toBe(first.pagination.total_count)
+    expect(ids.length).toBe(first.pagination.total_count)
+  })
+
+  test('ids of sources are of one survey each', async () => {
+    await using api = await startApi({ surveys: 1000, pageSize: 50 })
+    const changes = await api.readChanges('2023-01-01T00:00:00Z', UNTIL)
+    const owners = new Map<number, number>()
+    for (const { sample_source_id, survey_id } of changes) {
+      if (sample_source_id === undefined) continue
+      expect(owners.get(sample_source_id) ?? survey_id).toBe(survey_id)
+      owners.set(sample_source_id, survey_id)
+    }
+    expect(owners.size).toBeGreaterThan(2000)
+  })
+})
