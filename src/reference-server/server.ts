@@ -68,7 +68,7 @@ const startWith = async (settings: ReferenceServerSettings): Promise<ReferenceSe
     prefix: API_PREFIX,
   })
   app.register(controlRoutes({ organizations, clock, log }), { prefix: '/_reference' })
-  app.register(docsRoutes({ clock }), { prefix: '/_reference' })
+  app.register(docsRoutes({ organizations, clock, settings }), { prefix: '/_reference' })
   const origin = await listen(app, settings)
   const close = async () => {
     await app.close()

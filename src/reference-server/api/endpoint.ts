@@ -26,6 +26,8 @@ interface EndpointText {
   readonly operationId: string
   readonly summary: string
   readonly description: string
+  /** A query to try, as it would be typed. */
+  readonly exampleQuery: string
   /** The statuses other than 200 that it may answer with. */
   readonly refusals: readonly RefusalStatus[]
 }

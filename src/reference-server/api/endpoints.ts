@@ -13,7 +13,7 @@ import { momentParameter, page, sampleSourceId, status, statuses, surveyId } fro
 import { Refusal } from './refusal.js'
 
 export const surveyList = z
-  .strictObject({ surveys: z.array(survey), pagination })
+  .strictObject({ surveys: z.array(survey).meta({ description: 'The surveys of this page' }), pagination })
   .meta({ description: 'A page of the survey list' })
 
 const listSurveys = declareEndpoint({
@@ -22,6 +22,7 @@ const listSurveys = declareEndpoint({
   summary: 'List surveys',
   description:
     "Returns all surveys of the caller's organization, sorted by `created_at` descending (most recent first). Paginated.",
+  exampleQuery: 'status[]=pending&status[]=fieldwork',
   refusals: [400, 401, 405, 429],
   query: z.object({
     status,
@@ -44,7 +45,10 @@ const listSurveys = declareEndpoint({
 })
 
 export const sampleSourceList = z
-  .strictObject({ sample_sources: z.array(sampleSource), pagination })
+  .strictObject({
+    sample_sources: z.array(sampleSource).meta({ description: 'The sample sources of this page' }),
+    pagination,
+  })
   .meta({ description: 'A page of the sample sources of a survey' })
 
 const listSampleSources = declareEndpoint({
@@ -52,6 +56,7 @@ const listSampleSources = declareEndpoint({
   operationId: 'listSampleSources',
   summary: 'List the sample sources of a survey',
   description: 'Returns all sample sources of one survey. Paginated.',
+  exampleQuery: 'page=1',
   refusals: [400, 401, 404, 405, 429],
   query: z.object({ page }),
   answer: sampleSourceList,
@@ -76,6 +81,7 @@ const viewFieldworkProgress = declareEndpoint({
   summary: 'View the fieldwork progress of a survey',
   description:
     'Returns the fieldwork progress indicators of one survey. Not paginated; no `pagination` object is returned.',
+  exampleQuery: '',
   refusals: [400, 401, 404, 405, 429],
   query: z.object({
     sample_source_id: sampleSourceId,

@@ -14,7 +14,7 @@ export const worldTime = z
   })
   .meta({ description: "The world's clock" })
 
-const loggedRequest = z
+export const loggedRequest = z
   .strictObject({
     at_ms: z.number().meta({ description: 'Real time of arrival, milliseconds since 1970 with fractions' }),
     account: z
@@ -54,9 +54,9 @@ export const changeList = z
   .strictObject({ changes: z.array(worldChange).meta({ description: 'In the order of time' }) })
   .meta({ description: 'What changes in the world between two moments' })
 
-const surveyTruth = survey
+export const surveyTruth = survey
   .extend({
-    sample_sources: z.array(sampleSource).optional(),
+    sample_sources: z.array(sampleSource).optional().meta({ description: 'In the order of their list' }),
     fieldwork_progress: fieldworkProgress.optional(),
     sample_source_progress: z
       .record(z.string(), fieldworkProgress)
@@ -68,15 +68,17 @@ const surveyTruth = survey
 /** With everything in it. */
 export type SurveyTruth = Shown<Required<z.output<typeof surveyTruth>>>
 
+export const accountTruth = z
+  .strictObject({
+    name: text('Name of the account'),
+    id: wholeNumber('Its Authorization-ID'),
+    surveys: z.array(surveyTruth).meta({ description: 'In the order of the survey list' }),
+  })
+  .meta({ description: 'An account with all that the API tells it' })
+
 export const truth = z
   .strictObject({
     now: moment("The world's time"),
-    accounts: z.array(
-      z.strictObject({
-        name: text('Name of the account'),
-        id: wholeNumber('Its Authorization-ID'),
-        surveys: z.array(surveyTruth).meta({ description: 'In the order of the survey list' }),
-      }),
-    ),
+    accounts: z.array(accountTruth).meta({ description: 'One entry each' }),
   })
   .meta({ description: 'Everything that the API would tell at this moment' })

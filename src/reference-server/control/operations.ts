@@ -100,4 +100,13 @@ export const CONTROL_OPERATIONS: readonly ControlOperation[] = [
     description: 'OpenAPI 3.1, made from the declarations that requests are read by.',
     answer: z.looseObject({ openapi: z.string() }).meta({ description: 'This document' }),
   },
+  {
+    method: 'get',
+    path: '/docs',
+    operationId: 'readDocs',
+    summary: 'Read about the API and this server',
+    description: 'A page for people, made from this document; `/_reference` leads to it.',
+    contentType: 'text/html',
+    answer: z.string().meta({ description: 'HTML' }),
+  },
 ]

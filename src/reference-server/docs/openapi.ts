@@ -10,7 +10,7 @@ import type { OpenApiDocument, PathItem } from './openapi-types.js'
 import { API_TAG, CONTROL_TAG, controlOperation, declarationsOf, endpointOperation } from './operations.js'
 import { documentSchemas } from './schemas.js'
 
-/** The document of a server that is reached at `origin`, such as `http://localhost:8080`; empty where that is unknown. */
+/** The document of a server that is reached at `origin`, such as `http://localhost:8080`. */
 export const openApiDocument = (origin: string): OpenApiDocument => {
   const schemas = documentSchemas(declarationsOf(ENDPOINTS, CONTROL_OPERATIONS))
   const paths: Record<string, PathItem> = {}
@@ -18,7 +18,7 @@ export const openApiDocument = (origin: string): OpenApiDocument => {
   for (const control of CONTROL_OPERATIONS) {
     const path = `/_reference${control.path}`
     paths[path] = {
-      servers: [{ url: origin === '' ? '/' : origin }],
+      servers: [{ url: origin }],
       ...paths[path],
       [control.method]: controlOperation(control, schemas),
     }

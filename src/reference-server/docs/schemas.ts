@@ -2,7 +2,16 @@
 import { z } from 'zod'
 import { fieldworkProgressAnswer, sampleSourceList, surveyList } from '../api/endpoints.js'
 import { errorBody } from '../api/refusal.js'
-import { changeList, requestList, truth, worldTime } from '../control/answers.js'
+import {
+  accountTruth,
+  changeList,
+  loggedRequest,
+  requestList,
+  surveyTruth,
+  truth,
+  worldChange,
+  worldTime,
+} from '../control/answers.js'
 import { provider, surveyStatus, transitionStyle } from '../resources/enumerations.js'
 import { fieldworkProgress, interviewCountByStatus, statusCount } from '../resources/fieldwork-progress.js'
 import { pagination } from '../resources/pagination.js'
@@ -27,8 +36,12 @@ const NAMED: Readonly<Record<string, z.ZodType>> = {
   Error: errorBody,
   WorldTime: worldTime,
   RequestList: requestList,
+  LoggedRequest: loggedRequest,
   Truth: truth,
+  AccountTruth: accountTruth,
+  SurveyTruth: surveyTruth,
   ChangeList: changeList,
+  WorldChange: worldChange,
 }
 
 /** The body of every error. */

@@ -148,7 +148,8 @@ export const startApi = async (options: ReferenceServerOptions = {}) => {
     const response = await fetch(url, init)
     const { status, headers } = response
     const text = await response.text()
-    const json: unknown = text === '' ? null : JSON.parse(text)
+    const isPage = headers.get('content-type')?.startsWith('text/html') === true
+    const json: unknown = text === '' || isPage ? null : JSON.parse(text)
     const method = init.method ?? 'GET'
     const { pathname: path } = new URL(url)
     if (path === '/_reference/faults' && method !== 'GET') faulty = true
