@@ -25,11 +25,13 @@ export const CHOICES: Readonly<Record<string, readonly string[]>> = {
     'A rate over zero interviews has no value, and neither has the length of an interview where none is complete: null, 0 or left out, as the option `--empty-rates` says.',
     'The median of an even number of interviews is the mean of the two in the middle, rounded half up.',
     'An interview counts from its start, as incomplete until its end. `started_after` and `started_before` leave `sample_size` alone.',
+    'An interview that would be complete when its source has no room left is `above_target`. Targets may be lowered later, so there can be more complete interviews than were asked for.',
     "Every interview belongs to one sample source, and a survey's `sample_size` is the sum of its sources'.",
   ],
   Changes: [
     "New interviews do not move a survey's `updated_at`, and neither do changes of its sample sources; these have an `updated_at` of their own.",
     'In surveys where nobody is in the field (draft, complete, user_demo) sample sources change only together with the survey.',
+    'A sample source that was removed is no longer listed, is 404 from then on, and its interviews no longer count.',
     'Offsets and the digits of seconds differ from record to record.',
   ],
   Limits: [

@@ -3,9 +3,9 @@ import { API_PREFIX } from '../api/routes.js'
 import { flagOf, OPTIONS } from '../options.js'
 import { CHOICES } from './choices.js'
 import type { Example } from './examples.js'
-import { type Html, html, prose } from './html.js'
+import { type Html, html, joined, prose } from './html.js'
 import { INTRODUCTION } from './openapi.js'
-import { METHODS, type OpenApiDocument, type Operation } from './openapi-types.js'
+import { type JsonSchema, METHODS, type OpenApiDocument, type Operation } from './openapi-types.js'
 import { API_TAG, CONTROL_TAG } from './operations.js'
 import { STYLE } from './style.js'
 import { fieldTable, parameterTable, schemaAnchor, table, typeOf } from './tables.js'
@@ -101,16 +101,29 @@ const operationSection = ({ method, path, operation }: Placed, { document, examp
   const example = examples[operationId]
   const [answer] = Object.values(responses['200']?.content ?? {})
   const body = requestBody?.content['application/json']?.schema
-  const bodies = body?.anyOf ?? []
   return html`<section id="${operationId}">
 <h3>${summary}<br><code><span class="method">${method}</span> ${path}</code></h3>
 <p>${prose(description)}</p>
 ${parameters.length === 0 ? '' : html`<h4>Parameters</h4>${parameterTable(parameters)}`}
-${bodies.map((each) => (typeof each === 'boolean' ? html`` : html`<h4>Body</h4>${fieldTable(each, document.components.schemas)}`))}
+${body === undefined ? '' : bodySection(body, document)}
 ${answer === undefined ? '' : html`<p>Answer: ${typeOf(answer.schema)}</p>`}
 ${example === undefined ? '' : exampleSection(example)}
 </section>
 `
+}
+
+/** The forms that a body may have, and one to copy. */
+const bodySection = (body: JsonSchema, { components }: OpenApiDocument): Html => {
+  const forms = (body.anyOf ?? [body]).map((form) =>
+    typeof form === 'boolean' || form.properties === undefined
+      ? html`<p>${typeOf(form)}</p>`
+      : fieldTable(form, components.schemas),
+  )
+  const [sample] = body.examples ?? []
+  return html`<h4>Body</h4>
+<p>${prose(body.description ?? '')}.</p>
+${joined(forms, 'or')}
+${sample === undefined ? '' : html`<pre>${JSON.stringify(sample)}</pre>`}`
 }
 
 const exampleSection = ({ request, answer }: Example): Html => html`<h4>Example</h4>
