@@ -1,6 +1,6 @@
 /**
  * Every single interview of a source: when it started, how long it took, how it ended. They are derived when
- * somebody asks, source by source, in a third of a microsecond each, and kept in flat arrays sorted by start.
+ * somebody asks, source by source, in less than half a microsecond each, and kept in flat arrays sorted by start.
  */
 
 import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources/enumerations.js'
@@ -60,7 +60,7 @@ export const deriveInterviews = (
   const hours = openHours(windows, utcOffsetMinutes)
   const weight = weightOf(hours)
   const target = Math.max(0, ...versions.map(({ sampleSize }) => sampleSize))
-  const wanted = Math.round((target * random.between(0.6, 1.35)) / habits.completeShare)
+  const wanted = Math.round((target * random.between(0.75, 1.45)) / habits.completeShare)
   const count = weight === 0 ? 0 : Math.min(INTERVIEWS_MAX, wanted)
   const starts = new Float64Array(count)
   const durations = new Uint16Array(count)
