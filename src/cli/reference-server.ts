@@ -15,9 +15,9 @@ export const referenceServerCommand = (context: ReferenceServerContext): Command
   command: 'reference-server',
   describe: 'Run a local server with the same API, on a made-up world',
   builder: Object.fromEntries(
-    Object.entries(OPTIONS).map(([name, { describe, default: defaultText }]) => [
+    Object.entries(OPTIONS).map(([name, { describe, default: text }]) => [
       flagOf(name),
-      { type: 'string', requiresArg: true, describe, default: defaultText } as const,
+      { type: 'string', requiresArg: true, describe, ...(text === null ? {} : { default: text }) } as const,
     ]),
   ),
   handler: async (flags) => {

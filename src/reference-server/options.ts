@@ -43,6 +43,8 @@ export interface ReferenceServerOptions {
   readonly retryAfter?: RetryAfterStyle
   /** What a rate over zero interviews is shown as. */
   readonly emptyRates?: EmptyRates
+  /** Faults to begin with: a list of them, or the path of a YAML or JSON file that holds one. */
+  readonly faults?: string | readonly unknown[]
   /** Where the world's clock starts: ISO 8601 with an offset. */
   readonly startAt?: string
   /** `real` (starts at `startAt`, as fast as real time), `frozen`, or a factor such as `600x`. */
@@ -69,6 +71,8 @@ const settingsSchema = z.object({
   emptyRates: z.enum(EMPTY_RATES),
   startAt,
   clock: clockSpeed,
+  /** Null for none. */
+  faults: z.union([z.string().min(1), z.array(z.unknown())]).nullable(),
 })
 
 /** The options, complete and checked. */
@@ -77,8 +81,8 @@ export type ReferenceServerSettings = Readonly<z.output<typeof settingsSchema>>
 type OptionName = keyof ReferenceServerSettings
 
 interface OptionText {
-  /** What a left-out option means, as it would be written on the command line. */
-  readonly default: string
+  /** What a left-out option means, as it would be written on the command line; null where that is nothing at all. */
+  readonly default: string | null
   /** For `--help`. */
   readonly describe: string
   /** What an error asks for. */
@@ -156,6 +160,11 @@ export const OPTIONS: Readonly<Record<OptionName, OptionText>> = {
     default: 'real',
     describe: 'How fast it goes: real, frozen or a factor such as 600x',
     give: `real, frozen, or a factor up to ${CLOCK_FACTOR_MAX}x, such as 600x`,
+  },
+  faults: {
+    default: null,
+    describe: 'YAML or JSON file of faults: answers that come late, broken, changed or not at all',
+    give: 'the path of a YAML or JSON file',
   },
 }
 

@@ -14,8 +14,10 @@ export interface LoggedRequest {
   readonly path: string
   /** As it was sent, without the question mark. */
   readonly query: string
-  /** Status of the answer; null while there is none. */
+  /** Status that is sent; null where a fault keeps the answer back for good. */
   readonly status: number | null
+  /** Places, from 0, of the faults that acted on it. */
+  readonly faults: readonly number[]
 }
 
 const REQUESTS_MAX = 1_000_000

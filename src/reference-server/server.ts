@@ -1,16 +1,19 @@
 /**
  * The reference server: the API of the API document, again, on a world of its own. Here its parts are put
- * together and set listening. It keeps no state but the clock, the rate windows and the request log.
+ * together and set listening. It keeps no state but the clock, the rate windows, the faults and the request log.
  */
 import { maxHeaderSize } from 'node:http'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { send } from './answer.js'
 import { createAccountCap } from './api/account-cap.js'
+import { ENDPOINTS } from './api/endpoints.js'
 import { Refusal } from './api/refusal.js'
 import { API_PREFIX, apiRoutes } from './api/routes.js'
 import { controlRoutes } from './control/routes.js'
 import { docsRoutes } from './docs/routes.js'
 import { ListenError } from './errors.js'
+import { FaultRegister } from './faults/fault-register.js'
+import { readFaultsFile } from './faults/faults-file.js'
 import { type ReferenceServerOptions, type ReferenceServerSettings, readOptions } from './options.js'
 import { RequestLog } from './request-log.js'
 import { WorldClock } from './time/world-clock.js'
@@ -35,7 +38,7 @@ interface ReferenceAccount {
   readonly token: string
 }
 
-/** Starts a server. Throws an `OptionsError` or a `ListenError`; nothing is left behind then. */
+/** Starts a server. Throws an `OptionsError`, a `FaultsError` or a `ListenError`; nothing is left behind then. */
 export const startReferenceServer = async (options: ReferenceServerOptions): Promise<ReferenceServer> =>
   await startWith(readOptions({ ...options }))
 
@@ -56,6 +59,9 @@ const startWith = async (settings: ReferenceServerSettings): Promise<ReferenceSe
         settings.emptyRates,
       ),
   )
+  const paths = ENDPOINTS.map(({ path }) => path)
+  const faults = new FaultRegister({ seed: settings.seed, organizations, paths, latest: clock.latest })
+  await setFaults(faults, settings.faults)
   const startMs = monotonicMs()
   const members = organizations.map((organization) => ({
     organization,
@@ -64,10 +70,10 @@ const startWith = async (settings: ReferenceServerSettings): Promise<ReferenceSe
   const app = createApp(clock)
   const { pageSize, retryAfter } = settings
   const epochMs = performance.timeOrigin
-  app.register(apiRoutes({ members, clock, monotonicMs, epochMs, log, pageSize, retryAfter }), {
+  app.register(apiRoutes({ members, clock, monotonicMs, epochMs, log, pageSize, retryAfter, faults }), {
     prefix: API_PREFIX,
   })
-  app.register(controlRoutes({ organizations, clock, log }), { prefix: '/_reference' })
+  app.register(controlRoutes({ organizations, clock, log, faults }), { prefix: '/_reference' })
   app.register(docsRoutes({ organizations, clock, settings }), { prefix: '/_reference' })
   const origin = await listen(app, settings)
   const close = async () => {
@@ -80,6 +86,11 @@ const startWith = async (settings: ReferenceServerSettings): Promise<ReferenceSe
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+const setFaults = async (faults: FaultRegister, given: ReferenceServerSettings['faults']): Promise<void> => {
+  if (typeof given === 'string') faults.replace(await readFaultsFile(given), `${given}: `)
+  else if (given !== null) faults.replace(given)
 }
 
 const createApp = (clock: WorldClock): FastifyInstance => {
@@ -100,7 +111,7 @@ const createApp = (clock: WorldClock): FastifyInstance => {
       send(request, reply, refuse(400, `the path cannot be decoded: ${hint}`))
     },
   })
-  // Bodies are read as text whatever they say they are: only POST /_reference/time looks at one.
+  // Bodies are read as text whatever they say they are: only those of /_reference are looked at.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
   app.setNotFoundHandler((request, reply) => send(request, reply, refuse(404, 'there is no such path')))

@@ -3,11 +3,11 @@
  * out, and the rest is read again with its defaults, so that later checks see all that can be seen.
  */
 import type { z } from 'zod'
+import { nearest } from '../base/suggest.js'
 import { type FileSettings, fileSchema } from './file-schema.js'
 import type { Environment } from './interpolate.js'
 import { type Outcome, type Problem, quoted } from './problems.js'
 import { settingKeys } from './reference.js'
-import { nearest } from './suggest.js'
 import { type Path, pathText, readYaml, type Tree, type YamlProblem, type YamlTree } from './yaml-tree.js'
 
 export interface SettingsFile {

@@ -13,6 +13,7 @@ const requestLog = z.strictObject({
       path: z.string(),
       query: z.string(),
       status: z.int().nullable(),
+      faults: z.array(z.int()),
     }),
   ),
   dropped: z.int(),
@@ -91,10 +92,10 @@ describe('/_reference/requests', () => {
     const { requests, dropped } = requestLog.parse((await api.control('/requests')).json)
     const path = '/api/v1/surveys'
     expect(requests.map(({ at_ms: _, ...rest }) => rest)).toEqual([
-      { account: 'account-2', method: 'GET', path, query: 'page=1&status[]=draft', status: 200 },
-      { account: 'account-2', method: 'GET', path, query: '', status: 429 },
-      { account: null, method: 'GET', path, query: '', status: 401 },
-      { account: 'default', method: 'POST', path, query: '', status: 405 },
+      { account: 'account-2', method: 'GET', path, query: 'page=1&status[]=draft', status: 200, faults: [] },
+      { account: 'account-2', method: 'GET', path, query: '', status: 429, faults: [] },
+      { account: null, method: 'GET', path, query: '', status: 401, faults: [] },
+      { account: 'default', method: 'POST', path, query: '', status: 405, faults: [] },
     ])
     expect(dropped).toBe(0)
     const times = [
@@ -110,7 +111,7 @@ describe('/_reference/requests', () => {
   test('is bounded: the oldest give way, and how many did is told', () => {
     const log = new RequestLog(3)
     const add = (at_ms: number) =>
-      log.add({ at_ms, account: null, method: 'GET', path: '/', query: '', status: 200 })
+      log.add({ at_ms, account: null, method: 'GET', path: '/', query: '', status: 200, faults: [] })
     for (const at of [1, 2, 3, 4, 5]) add(at)
     expect([log.list().map(({ at_ms }) => at_ms), log.dropped]).toEqual([[3, 4, 5], 2])
     log.clear()

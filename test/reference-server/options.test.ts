@@ -30,6 +30,7 @@ describe('options of the reference server', () => {
       emptyRates: 'null',
       startAt: Date.parse('2026-03-01T00:00:00Z') * 1000,
       clock: { label: 'real', factor: 1 },
+      faults: null,
     })
   })
 
@@ -75,6 +76,8 @@ describe('options of the reference server', () => {
     [{ startAt: '2026-03-01' }, '--start-at is "2026-03-01":'],
     [{ startAt: '1999-03-01T00:00:00Z' }, '--start-at is "1999-03-01T00:00:00Z":'],
     [{ clock: 'fast' }, '--clock is "fast": give real, frozen, or a factor up to 1000000x, such as 600x.'],
+    [{ faults: '' }, '--faults is "": give the path of a YAML or JSON file.'],
+    [{ faults: 7 }, '--faults is 7:'],
     [{ clock: '0x' }, '--clock is "0x":'],
   ])('a wrong one gets one line that says what, where and what to do: %j', (given, line) => {
     const problems = problemsOf(given)

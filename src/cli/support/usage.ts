@@ -4,7 +4,7 @@
  */
 import type { Options } from 'yargs'
 import { ConfigError } from '../../base/errors.js'
-import { nearest } from '../../settings/suggest.js'
+import { nearest } from '../../base/suggest.js'
 
 /** The command line itself cannot be understood. Exit 2. */
 export class UsageError extends ConfigError {

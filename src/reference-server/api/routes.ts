@@ -1,9 +1,13 @@
 /**
  * The API on HTTP: routes, and the one way every request under `/api/v1` takes. Path and method are looked at
- * first (404, 405), then credentials (401), then the cap (429), then parameters and records (400, 404).
+ * first (404, 405), then credentials (401), then the cap (429), then faults, then parameters and records (400, 404).
  */
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
-import { type Answer, send } from '../answer.js'
+import type { Answer } from '../answer.js'
+import { deliver } from '../faults/deliver.js'
+import type { ActingFault } from '../faults/fault-counter.js'
+import type { FaultRegister } from '../faults/fault-register.js'
+import { outcomeOf, statusOf } from '../faults/outcome.js'
 import type { RequestLog } from '../request-log.js'
 import type { Micros } from '../time/iso-time.js'
 import type { WorldClock } from '../time/world-clock.js'
@@ -25,6 +29,7 @@ export interface ApiContext {
   readonly log: RequestLog
   readonly pageSize: number
   readonly retryAfter: RetryAfterStyle
+  readonly faults: FaultRegister
 }
 
 export const apiRoutes =
@@ -33,45 +38,59 @@ export const apiRoutes =
     for (const endpoint of ENDPOINTS) {
       const path = endpoint.path.replace('{SURVEY_ID}', ':surveyId')
       app.get<{ Params: { surveyId?: string } }>(path, (request, reply) =>
-        serve(context, request, reply, ({ organization, at, query }) =>
-          endpoint.tell({
-            organization,
-            at,
-            query,
-            surveyId: request.params.surveyId ?? '',
-            pageSize: context.pageSize,
-          }),
-        ),
+        serve(context, request, reply, {
+          paged: 'page' in endpoint.query.shape,
+          tell: (asked) =>
+            endpoint.tell({
+              ...asked,
+              surveyId: request.params.surveyId ?? '',
+              pageSize: context.pageSize,
+            }),
+        }),
       )
     }
     app.setNotFoundHandler((request, reply) => serve(context, request, reply, null))
     done()
   }
 
+/** What is asked of an endpoint, past its path. */
+interface Served {
+  /** Whether its answers are pages of a list. */
+  readonly paged: boolean
+  tell(asked: Omit<Asked, 'surveyId' | 'pageSize'>): unknown
+}
+
+/** `endpoint` is null for a path or method that the API does not have. */
 const serve = (
   context: ApiContext,
   request: FastifyRequest,
   reply: FastifyReply,
-  endpoint: ((asked: Omit<Asked, 'surveyId' | 'pageSize'>) => unknown) | null,
-): FastifyReply => {
+  endpoint: Served | null,
+): void => {
   const arrivedMs = context.monotonicMs()
   const at = context.clock.now()
   const { path, query } = splitUrl(request.url)
   const member = memberOf(context.members, request.headers)
+  let faults: readonly ActingFault[] = []
   const answer = answerOf(at, () => {
     if (endpoint === null) throw refusalOfRoute(path)
     const organization = admit(member, { nowMs: arrivedMs, at }, context.retryAfter)
-    return endpoint({ organization, at, query: new URLSearchParams(query) })
+    const asked = { organization, at, query: new URLSearchParams(query) }
+    const account = organization.identity.name
+    faults = context.faults.meet({ account, path, query: asked.query, paged: endpoint.paged })
+    return endpoint.tell(asked)
   })
+  const outcome = outcomeOf(answer, faults)
   context.log.add({
     at_ms: context.epochMs + arrivedMs,
     account: member?.organization.identity.name ?? null,
     method: request.method,
     path,
     query,
-    status: answer.status,
+    status: statusOf(outcome),
+    faults: faults.map(({ place }) => place),
   })
-  return send(request, reply, answer)
+  deliver(request, reply, outcome)
 }
 
 const answerOf = (at: Micros, tell: () => unknown): Answer => {

@@ -1,5 +1,7 @@
 /** What the routes under `/_reference` tell, declared like the resources of the API. */
 import { z } from 'zod'
+import { ENDPOINTS } from '../api/endpoints.js'
+import { faultSchema, faultsSchema } from '../faults/declaration.js'
 import type { LoggedRequest } from '../request-log.js'
 import { surveyStatus } from '../resources/enumerations.js'
 import { moment, type Shown, text, wholeNumber } from '../resources/fields.js'
@@ -24,7 +26,11 @@ export const loggedRequest = z
     method: text('Method of the request'),
     path: text('Path of the request'),
     query: text('As it was sent, without the question mark'),
-    status: z.int().nullable().meta({ description: 'Status of the answer; null while there is none' }),
+    status: z
+      .int()
+      .nullable()
+      .meta({ description: 'Status that is sent; null where a fault keeps the answer back for good' }),
+    faults: z.array(z.int()).meta({ description: 'Places, from 0, of the faults that acted on it' }),
   })
   .meta({ description: 'One arrival under `/api/v1`' }) satisfies z.ZodType<LoggedRequest>
 
@@ -34,6 +40,28 @@ export const requestList = z
     dropped: wholeNumber('How many of the oldest are no longer kept'),
   })
   .meta({ description: 'The requests that the API got, refused ones included' })
+
+/** What is not known before a server runs is taken as given. */
+const ANYWHERE = {
+  accounts: [],
+  paths: ENDPOINTS.map(({ path }) => path),
+  hasSurvey: () => true,
+}
+
+/** The body of `PUT /_reference/faults`. */
+export const declaredFaults = faultsSchema(ANYWHERE).meta({
+  description: 'The faults that take the place of all there are',
+  examples: [[{ match: { path: '/surveys', page: 2 }, action: { status: 503 } }]],
+})
+
+export const toldFaults = z
+  .array(
+    faultSchema(ANYWHERE).extend({
+      matched: wholeNumber('How many requests it matched, those that it let pass included'),
+      acted: wholeNumber('How often it acted'),
+    }),
+  )
+  .meta({ description: 'The faults as they stand' })
 
 export const worldChange = z
   .strictObject({

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { momentParameter } from '../api/parameters.js'
-import { changeList, requestList, truth, worldTime } from './answers.js'
+import { changeList, declaredFaults, requestList, toldFaults, truth, worldTime } from './answers.js'
 import { timeWish } from './set-time.js'
 
 export interface ControlOperation {
@@ -67,6 +67,35 @@ export const CONTROL_OPERATIONS: readonly ControlOperation[] = [
     summary: 'Forget the requests that the API got',
     description: 'Begins the list anew.',
     answer: requestList,
+  },
+  {
+    method: 'get',
+    path: '/faults',
+    operationId: 'listFaults',
+    summary: 'List the faults',
+    description: 'As they stand, what was left out included, with how often each matched and acted.',
+    answer: toldFaults,
+  },
+  {
+    method: 'put',
+    path: '/faults',
+    operationId: 'replaceFaults',
+    summary: 'Replace all faults',
+    description: 'Counting begins anew, and forgotten surveys come back.',
+    body: declaredFaults,
+    answer: toldFaults,
+    refusals: {
+      400: 'Faults that cannot be used, a line for each problem; nothing is replaced',
+      413: 'More than 1 MiB',
+    },
+  },
+  {
+    method: 'delete',
+    path: '/faults',
+    operationId: 'removeFaults',
+    summary: 'Remove all faults',
+    description: 'Forgotten surveys come back.',
+    answer: toldFaults,
   },
   {
     method: 'get',

@@ -213,7 +213,7 @@ ${table(
   Object.entries(OPTIONS).map(([name, { default: usual, describe }]) => [
     html`<code>--${flagOf(name)}</code>`,
     html`<code>${settings[name] ?? ''}</code>`,
-    html`<code>${usual}</code>`,
+    usual === null ? html`none` : html`<code>${usual}</code>`,
     prose(describe),
   ]),
 )}

@@ -80,4 +80,6 @@ const settingTexts = (settings: ReferenceServerSettings): Readonly<Record<string
   ratePhase: `${settings.ratePhase}ms`,
   startAt: formatUtc(settings.startAt),
   clock: settings.clock.label,
+  faults:
+    typeof settings.faults === 'string' ? settings.faults : settings.faults === null ? 'none' : 'a list',
 })

@@ -16,6 +16,7 @@ export const PURPOSES = {
   statusMix: 8,
   interviews: 9,
   sourceEnd: 10,
+  faults: 11,
 } as const
 
 export type Purpose = (typeof PURPOSES)[keyof typeof PURPOSES]

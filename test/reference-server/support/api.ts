@@ -143,7 +143,7 @@ export const startApi = async (options: ReferenceServerOptions = {}) => {
   checking ??= readCheck(server.origin)
   const check = await checking
   /** Faults make answers that no document describes. */
-  let faulty = false
+  let faulty = options.faults !== undefined
   const fetchText = async (url: string, init: RequestInit = {}): Promise<Told> => {
     const response = await fetch(url, init)
     const { status, headers } = response

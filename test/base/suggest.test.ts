@@ -1,6 +1,6 @@
 /** Which slip leads to which suggestion. */
 import { expect, test } from 'vitest'
-import { editDistance, nearest } from '../../src/settings/suggest.js'
+import { editDistance, nearest } from '../../src/base/suggest.js'
 
 test.each([
   ['settel_for', 'settle_for', 1],

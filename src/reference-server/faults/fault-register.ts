@@ -1,0 +1,72 @@
+/**
+ * The faults of a running server: declared, checked, counted, told, and replaced as a whole. Surveys are forgotten
+ * here, before the request is answered, and come back when the list is replaced.
+ */
+import type { Organization } from '../world/organization.js'
+import { type Fault, type FaultySurroundings, faultsSchema } from './declaration.js'
+import { type ActingFault, FaultCounter } from './fault-counter.js'
+import { FaultsError } from './faults-error.js'
+import type { ServedRequest } from './match.js'
+import { problemLines } from './problems.js'
+
+export interface FaultyWorld {
+  readonly seed: number
+  readonly organizations: readonly Organization[]
+  /** Paths of the endpoints, such as `/surveys/{SURVEY_ID}/sample_sources`. */
+  readonly paths: readonly string[]
+  /** The last moment that the world has. */
+  readonly latest: number
+}
+
+/** One entry of `GET /_reference/faults`: as declared, with what was left out, and what has become of it. */
+export interface ToldFault extends Fault {
+  readonly matched: number
+  readonly acted: number
+}
+
+export class FaultRegister {
+  readonly #world: FaultyWorld
+  #faults: FaultCounter
+
+  constructor(world: FaultyWorld) {
+    this.#world = world
+    this.#faults = new FaultCounter([], world.seed)
+  }
+
+  /**
+   * Takes `given`, a list of declarations, in the place of all faults there are; counting begins anew. Throws a
+   * `FaultsError`, and nothing is replaced, when a declaration is wrong; `where`, if any, begins each of its lines.
+   */
+  replace(given: unknown, where = ''): void {
+    const { organizations, seed } = this.#world
+    const result = faultsSchema(this.#surroundings()).safeParse(given)
+    if (!result.success) {
+      throw new FaultsError(problemLines(result.error.issues, given).map((line) => `${where}${line}`))
+    }
+    for (const organization of organizations) organization.rememberSurveys()
+    this.#faults = new FaultCounter(result.data, seed)
+  }
+
+  /** The faults that act on `request`. What one of them forgets is gone when this returns. */
+  meet(request: ServedRequest): readonly ActingFault[] {
+    const acting = this.#faults.meet(request)
+    for (const { action } of acting) {
+      if (action.forget === undefined) continue
+      for (const organization of this.#world.organizations) organization.forgetSurvey(action.forget)
+    }
+    return acting
+  }
+
+  tell(): readonly ToldFault[] {
+    return this.#faults.list().map(({ fault, matched, acted }) => ({ ...fault, matched, acted }))
+  }
+
+  #surroundings(): FaultySurroundings {
+    const { organizations, paths, latest } = this.#world
+    return {
+      accounts: organizations.map(({ identity }) => identity.name),
+      paths,
+      hasSurvey: (id) => organizations.some((organization) => organization.createsSurvey(id, latest)),
+    }
+  }
+}

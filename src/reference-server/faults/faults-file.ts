@@ -1,0 +1,54 @@
+/** A file of faults, YAML or JSON (which is YAML too), as far as it is a file and YAML; what is in it is checked elsewhere. */
+import { readFile } from 'node:fs/promises'
+import { LineCounter, parseDocument } from 'yaml'
+import { messageOf } from '../../base/errors.js'
+import { FaultsError } from './faults-error.js'
+
+const BYTES_MAX = 1_048_576
+/** Aliases are welcome, one for each fault if need be; a file that multiplies itself by them is not. */
+const ALIASES_MAX = 10_000
+
+/** The value that the file holds. Throws a `FaultsError` that names it. */
+export const readFaultsFile = async (path: string): Promise<unknown> => {
+  const lines = new LineCounter()
+  const document = parseDocument(await readText(path), {
+    lineCounter: lines,
+    prettyErrors: false,
+    logLevel: 'error',
+  })
+  const [first] = document.errors
+  if (first !== undefined) {
+    const { line } = lines.linePos(first.pos[0])
+    throw new FaultsError([`${path}:${line} is neither YAML nor JSON: ${first.message}`])
+  }
+  try {
+    return document.toJS({ maxAliasCount: ALIASES_MAX })
+  } catch (error) {
+    throw new FaultsError([`${path} cannot be used: ${messageOf(error)}`])
+  }
+}
+
+const readText = async (path: string): Promise<string> => {
+  const bytes = await readFile(path).catch((error: unknown) => {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : messageOf(error)
+    throw new FaultsError([
+      `${path} ${REASONS[code] ?? `cannot be read (${code})`}; give a YAML or JSON file.`,
+    ])
+  })
+  if (bytes.length > BYTES_MAX) {
+    throw new FaultsError([`${path} is larger than 1 MiB; is it the right file?`])
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new FaultsError([`${path} is not UTF-8 text; is it the right file?`])
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  ENOTDIR: 'does not exist',
+  EISDIR: 'is a directory, not a file',
+  EACCES: 'cannot be read: permission denied',
+  EPERM: 'cannot be read: permission denied',
+}

@@ -1,0 +1,259 @@
+/** Faults that change what is answered: another status, a patched body, a survey that has vanished. */
+import { gunzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { startApi } from './support/api.js'
+import { askBytes, countsOf, loggedFaults, putFaults } from './support/faulty.js'
+
+const always = (action: object) => [{ times: 'always', action }]
+
+describe('status', () => {
+  test('alone is an empty answer, once; it is logged as sent', async () => {
+    await using api = await startApi({ surveys: 1, faults: [{ action: { status: 503 } }] })
+    const { status, headers, bytes } = await askBytes(api, '/surveys')
+    expect([status, bytes.length, headers['content-length'], headers['content-type']]).toEqual([
+      503,
+      0,
+      '0',
+      undefined,
+    ])
+    expect(headers.date).toBe('Sun, 01 Mar 2026 00:00:00 GMT')
+    expect((await api.ask('/surveys')).status).toBe(200)
+    expect(await loggedFaults(api)).toEqual([
+      [503, [0]],
+      [200, []],
+    ])
+  })
+
+  test.each([
+    ['<html>Bad gateway</html>', 'text/html; charset=utf-8', '<html>Bad gateway</html>'],
+    ['try later ✓', 'text/plain; charset=utf-8', 'try later ✓'],
+    ['', 'text/plain; charset=utf-8', ''],
+    [{ error: 'no' }, 'application/json; charset=utf-8', '{"error":"no"}'],
+    [null, 'application/json; charset=utf-8', 'null'],
+    [[], 'application/json; charset=utf-8', '[]'],
+  ])('with a body %j is %s', async (body, type, text) => {
+    await using api = await startApi({ surveys: 1, faults: always({ status: 502, body }) })
+    const answer = await askBytes(api, '/surveys')
+    expect([answer.status, answer.headers['content-type'], answer.bytes.toString()]).toEqual([
+      502,
+      type,
+      text,
+    ])
+  })
+
+  test('headers say otherwise: type, Date, and numbers', async () => {
+    const headers = {
+      'Content-Type': 'application/json',
+      DATE: 'Thu, 01 Jan 1970 00:00:00 GMT',
+      'Retry-After': 7,
+    }
+    const body = '{"surveys": [9007199254740993]}'
+    await using api = await startApi({ surveys: 1, faults: always({ status: 200, headers, body }) })
+    const answer = await askBytes(api, '/surveys')
+    expect(answer.bytes.toString()).toBe(body)
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/json',
+      date: headers.DATE,
+      'retry-after': '7',
+    })
+  })
+
+  test.each([204, 304])('%i has no body, and the connection is good afterwards', async (status) => {
+    await using api = await startApi({ surveys: 1, faults: [{ action: { status } }] })
+    const answer = await askBytes(api, '/surveys')
+    expect([answer.status, answer.bytes.length]).toEqual([status, 0])
+    expect((await api.ask('/surveys')).status).toBe(200)
+  })
+
+  test('a redirect goes where its header says', async () => {
+    const headers = { location: 'http://127.0.0.1:1/elsewhere' }
+    await using api = await startApi({ surveys: 1, faults: [{ action: { status: 302, headers } }] })
+    expect((await askBytes(api, '/surveys')).headers.location).toBe(headers.location)
+  })
+
+  test('a long body is compressed for who takes it, unless the headers speak of encoding', async () => {
+    const body = '<p>'.repeat(1_000)
+    const gzip = { 'accept-encoding': 'gzip' }
+    await using api = await startApi({ surveys: 1, faults: [{ action: { status: 500, body } }] })
+    const { bytes, headers } = await askBytes(api, '/surveys', gzip)
+    expect([headers['content-encoding'], gunzipSync(bytes).toString()]).toEqual(['gzip', body])
+    await putFaults(api, always({ status: 500, body, headers: { 'content-encoding': 'br' } }))
+    const lie = await askBytes(api, '/surveys', gzip)
+    expect([lie.headers['content-encoding'], lie.bytes.toString()]).toEqual(['br', body])
+  })
+
+  test('a name such as __proto__ in a body is a name like any other', async () => {
+    await using api = await startApi({ surveys: 1 })
+    const body = '[{"times": "always", "action": {"status": 200, "body": {"__proto__": {"a": 1}}}}]'
+    expect((await api.control('/faults', { method: 'PUT', body })).status).toBe(200)
+    expect((await api.ask('/surveys')).text).toBe('{"__proto__":{"a":1}}')
+  })
+})
+
+describe('patch', () => {
+  test('is merged into the whole answer: null removes a field, others are set', async () => {
+    await using api = await startApi({ surveys: 2 })
+    const before = (await api.readSurveys()).pagination
+    await putFaults(api, [
+      { action: { patch: { surveys: null, pagination: { total_count: 7, more: { x: 1, y: null } } } } },
+    ])
+    expect((await api.ask('/surveys')).json).toEqual({
+      pagination: { ...before, total_count: 7, more: { x: 1 } },
+    })
+    expect((await api.readSurveys()).pagination).toEqual(before)
+  })
+
+  test('is merged into every row of a list', async () => {
+    await using api = await startApi({ surveys: 3 })
+    const { surveys } = await api.readSurveys()
+    await putFaults(api, always({ patch: { status: 'archived', title: null, id: '12' }, at: '/surveys/*' }))
+    const { json } = await api.ask('/surveys')
+    expect(json).toMatchObject({ pagination: { total_count: 3 } })
+    const patched = surveys.map(({ title: _, ...rest }) => ({ ...rest, status: 'archived', id: '12' }))
+    expect(json).toHaveProperty('surveys', patched)
+    expect((await api.readTruth()).accounts[0]!.surveys.map(({ id }) => id)).toEqual(
+      surveys.map(({ id }) => id),
+    )
+  })
+
+  test('of anything but an object takes the place of what stands there, null too', async () => {
+    await using api = await startApi({ surveys: 2 })
+    await putFaults(api, [
+      { action: { patch: 'soon', at: '/surveys/1/updated_at' } },
+      { action: { patch: null, at: '/surveys/0/id' } },
+      { action: { patch: [], at: '/pagination' } },
+    ])
+    expect((await api.ask('/surveys')).json).toMatchObject({
+      surveys: [{ id: null }, { updated_at: 'soon' }],
+      pagination: [],
+    })
+  })
+
+  test('reaches every member of an object, and where it points to nothing nothing happens', async () => {
+    await using api = await startApi({ surveys: 1 })
+    const { id } = (await api.readSurveys()).surveys[0]!
+    const path = `/surveys/${id}/fieldwork_progress`
+    const { interview_count_by_status: before, ...rest } = await api.readProgress(id)
+    await putFaults(api, [
+      {
+        times: 'always',
+        action: { patch: { percentage: null }, at: '/fieldwork_progress/interview_count_by_status/*' },
+      },
+      ...[
+        '/surveys/*',
+        '/fieldwork_progress/nothing',
+        '/fieldwork_progress/0',
+        '/fieldwork_progress/-/a',
+      ].map((at) => ({
+        times: 'always',
+        action: { patch: { x: 1 }, at },
+      })),
+    ])
+    const expected = Object.fromEntries(
+      Object.entries(before).map(([status, { individuals }]) => [status, { individuals }]),
+    )
+    expect((await api.ask(path)).json).toEqual({
+      fieldwork_progress: { ...rest, interview_count_by_status: expected },
+    })
+    expect(await loggedFaults(api)).toContainEqual([200, [0, 1, 2, 3, 4]])
+  })
+
+  test('names with slashes and tildes are written ~1 and ~0', async () => {
+    await using api = await startApi({
+      surveys: 1,
+      faults: [
+        { action: { status: 200, body: { 'a/b': { '~': 1 }, '~1': 2 } } },
+        { action: { patch: 'x', at: '/a~1b/~0' } },
+        { action: { patch: 'y', at: '/~01' } },
+      ],
+    })
+    expect((await api.ask('/surveys')).json).toEqual({ 'a/b': { '~': 'x' }, '~1': 'y' })
+  })
+
+  test('and status act in their order; a text is not patched', async () => {
+    await using api = await startApi({ surveys: 1 })
+    const patch = { patch: { extra: true } }
+    const ask = async (...actions: object[]) => {
+      await putFaults(
+        api,
+        actions.map((action) => ({ action })),
+      )
+      const { status, text } = await api.ask('/surveys')
+      return [status, text]
+    }
+    expect(await ask({ status: 500, body: { a: 1 } }, patch)).toEqual([500, '{"a":1,"extra":true}'])
+    expect(await ask(patch, { status: 500, body: { a: 1 } })).toEqual([500, '{"a":1}'])
+    expect(await ask({ status: 500, body: '"text"' }, patch)).toEqual([500, '"text"'])
+    expect(await ask({ status: 500 }, patch)).toEqual([500, ''])
+    expect(await ask({ status: 500, body: 7 }, { status: 501, body: 8 })).toEqual([501, '8'])
+  })
+})
+
+describe('forget', () => {
+  test('a survey that vanishes between two pages pulls the next one up: it is on neither page', async () => {
+    await using api = await startApi({ surveys: 9, pageSize: 3 })
+    const all = await Promise.all(
+      [1, 2, 3].map(async (page) => (await api.readSurveys(`?page=${page}`)).surveys),
+    )
+    const [first, second, third] = all.map((rows) => rows.map(({ id }) => id))
+    const gone = first![1]!
+    await putFaults(api, [{ match: { path: '/surveys', page: 2 }, action: { forget: gone } }])
+    const pages = []
+    for (const page of [1, 2, 3]) pages.push(await api.readSurveys(`?page=${page}`))
+    expect(pages.map(({ surveys }) => surveys.map(({ id }) => id))).toEqual([
+      first,
+      [...second!.slice(1), third![0]],
+      third!.slice(1),
+    ])
+    expect(pages.map(({ pagination }) => pagination.total_count)).toEqual([9, 8, 8])
+  })
+
+  test('it is gone for every endpoint, filter, truth and changes, until the faults are replaced', async () => {
+    await using api = await startApi({ surveys: 40, pageSize: 100, accounts: 2 })
+    const to = '2026-04-01T00:00:00Z'
+    const changes = await api.readChanges('2026-02-01T00:00:00Z', to)
+    const gone = changes.at(-1)!.survey_id
+    const account = Number(changes.at(-1)!.account !== 'default')
+    const of = api.server.accounts[account]!.name
+    await api.moveTime({ set: to })
+    const paths = ['sample_sources', 'fieldwork_progress'].map((what) => `/surveys/${gone}/${what}`)
+    const statuses = () => Promise.all(paths.map(async (path) => (await api.ask(path, account)).status))
+    expect(await statuses()).toEqual([200, 200])
+    const before = await api.readSurveys('', account)
+    const { status } = before.surveys.find(({ id }) => id === gone)!
+    const filtered = (await api.readSurveys(`?status=${status}`, account)).surveys
+    await putFaults(api, [{ match: { account: of }, action: { forget: gone } }])
+    expect((await api.ask('/surveys', 1 - account)).status).toBe(200)
+    expect(await statuses()).toEqual([404, 404])
+    const others = before.surveys.filter(({ id }) => id !== gone)
+    expect(await api.readSurveys('', account)).toEqual({
+      surveys: others,
+      pagination: { ...before.pagination, total_count: others.length },
+    })
+    expect((await api.readSurveys(`?status=${status}`, account)).surveys).toEqual(
+      filtered.filter(({ id }) => id !== gone),
+    )
+    const truth = async () => (await api.readTruth(`?account=${of}`)).accounts[0]!.surveys.map(({ id }) => id)
+    expect(await truth()).toEqual(others.map(({ id }) => id))
+    expect(await api.readChanges('2026-02-01T00:00:00Z', to)).toEqual(
+      changes.filter(({ survey_id }) => survey_id !== gone),
+    )
+    await putFaults(api, [])
+    expect(await statuses()).toEqual([200, 200])
+    expect(await api.readSurveys('', account)).toEqual(before)
+    expect(await truth()).toContain(gone)
+    expect(await api.readChanges('2026-02-01T00:00:00Z', to)).toEqual(changes)
+  })
+
+  test('acts before the answer is made, also on a request for the survey itself', async () => {
+    await using api = await startApi({ surveys: 2 })
+    const { id } = (await api.readSurveys()).surveys[0]!
+    await putFaults(api, [{ action: { patch: { seen: true } } }, { action: { forget: id } }])
+    const { status, json } = await api.ask(`/surveys/${id}/fieldwork_progress`)
+    expect([status, json]).toEqual([404, { error: 'there is no such survey', seen: true }])
+    expect(await countsOf(api)).toEqual([
+      [1, 1],
+      [1, 1],
+    ])
+  })
+})

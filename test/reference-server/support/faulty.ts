@@ -1,0 +1,108 @@
+/** Plain clients for a server with faults: what a socket gets to see, and the levers of the faults. */
+import { once } from 'node:events'
+import { get, type IncomingHttpHeaders } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { z } from 'zod'
+import type { Api, Told } from './api.js'
+
+/** A GET over a socket of its own, sent and left open. */
+export const openRequest = async (
+  api: Api,
+  path: string,
+  more: Record<string, string> = {},
+): Promise<Socket> => {
+  const { hostname, port, pathname } = new URL(`${api.server.baseUrl}${path}`)
+  const socket = connect(Number(port), hostname)
+  await once(socket, 'connect')
+  const headers = { Host: hostname, ...api.credentials(), ...more }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const { search } = new URL(`${api.server.baseUrl}${path}`)
+  socket.write(`GET ${pathname}${search} HTTP/1.1\r\n${lines.join('')}\r\n`)
+  return socket
+}
+
+export interface RawAnswer {
+  /** Status line and headers; empty when nothing came. */
+  readonly head: string
+  readonly body: Buffer
+  /** How the connection ended: an error's code, or null for an orderly end. */
+  readonly error: string | null
+}
+
+/** All that comes on a socket until the server ends it. */
+export const readToEnd = async (socket: Socket): Promise<RawAnswer> => {
+  const pieces: Buffer[] = []
+  let error: string | null = null
+  socket.on('data', (piece) => pieces.push(piece))
+  socket.on('error', (cause: NodeJS.ErrnoException) => {
+    error = cause.code ?? cause.message
+  })
+  if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve))
+  const bytes = Buffer.concat(pieces)
+  const end = bytes.indexOf('\r\n\r\n')
+  return {
+    head: end === -1 ? '' : bytes.subarray(0, end).toString('latin1'),
+    body: end === -1 ? bytes : bytes.subarray(end + 4),
+    error,
+  }
+}
+
+export const askRaw = async (api: Api, path: string, more: Record<string, string> = {}): Promise<RawAnswer> =>
+  await readToEnd(await openRequest(api, path, more))
+
+export interface ByteAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly bytes: Buffer
+}
+
+/** By node:http, which neither asks for compression nor undoes it. Rejects with the error's code when it is cut off. */
+export const askBytes = (api: Api, path: string, more: Record<string, string> = {}): Promise<ByteAnswer> =>
+  new Promise((resolve, reject) => {
+    const headers = { ...api.credentials(), ...more }
+    get(`${api.server.baseUrl}${path}`, { headers, agent: false }, (response) => {
+      const pieces: Buffer[] = []
+      response.on('data', (piece: Buffer) => pieces.push(piece))
+      response.on('error', reject)
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          bytes: Buffer.concat(pieces),
+        }),
+      )
+    }).on('error', reject)
+  })
+
+/** The code of the error that `asking` ends with, null when it does not. */
+export const errorCodeOf = async (asking: Promise<unknown>): Promise<string | null> => {
+  try {
+    await asking
+    return null
+  } catch (error) {
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+    return cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause)
+  }
+}
+
+export const putFaults = (api: Api, faults: unknown): Promise<Told> =>
+  api.control('/faults', { method: 'PUT', body: JSON.stringify(faults) })
+
+const toldFaults = z.array(z.looseObject({ matched: z.int(), acted: z.int() }))
+
+/** How often each fault matched and acted. */
+export const countsOf = async (api: Api): Promise<[matched: number, acted: number][]> =>
+  toldFaults.parse((await api.control('/faults')).json).map(({ matched, acted }) => [matched, acted])
+
+const logged = z.object({
+  requests: z.array(z.looseObject({ status: z.int().nullable(), faults: z.array(z.int()) })),
+})
+
+/** Status and faults of each request, as the log tells them. */
+export const loggedFaults = async (api: Api): Promise<[status: number | null, faults: number[]][]> =>
+  logged.parse((await api.control('/requests')).json).requests.map(({ status, faults }) => [status, faults])
+
+/** Resolves when so many requests have reached the API. */
+export const arrived = async (api: Api, count: number): Promise<void> => {
+  while ((await loggedFaults(api)).length < count) await new Promise((resolve) => setImmediate(resolve))
+}
