@@ -91,10 +91,12 @@ export class Random {
 
   /** The place of the first weight that covers the draw; weights need not sum to 1. */
   weighted(weights: readonly number[]): number {
-    let draw = this.fraction() * weights.reduce((sum, weight) => sum + weight, 0)
+    let sum = 0
+    for (const weight of weights) sum += weight
+    let draw = this.fraction() * sum
     const last = weights.length - 1
-    for (const [place, weight] of weights.entries()) {
-      draw -= weight
+    for (let place = 0; place < last; place++) {
+      draw -= weights[place] ?? 0
       if (draw < 0) return place
     }
     return last
