@@ -26,6 +26,7 @@ export const CHOICES: Readonly<Record<string, readonly string[]>> = {
     'The median of an even number of interviews is the mean of the two in the middle, rounded half up.',
     'An interview counts from its start, as incomplete until its end. `started_after` and `started_before` leave `sample_size` alone.',
     'An interview that would be complete when its source has no room left is `above_target`. Targets may be lowered later, so there can be more complete interviews than were asked for.',
+    'Some interviews are `pending_analysis` for up to four days before they are decided, the last of them before the survey is complete; a few stay so.',
     "Every interview belongs to one sample source, and a survey's `sample_size` is the sum of its sources'.",
   ],
   Changes: [
