@@ -5,7 +5,7 @@ export const CHOICES: Readonly<Record<string, readonly string[]>> = {
     'Every error has the body `{"error": "<one sentence>"}`.',
     'A request is looked at in this order: path and method (404, 405), credentials (401), rate cap (429), parameters (400), records (404).',
     'Missing or wrong credentials are 401, and so is a header that is sent twice.',
-    'An unknown survey, a survey of another account and a `SURVEY_ID` that is no number are the same 404; so is, in other words, a sample source that is not of the survey.',
+    'An unknown survey, a survey of another account and a `SURVEY_ID` that is no number are the same 404; a sample source that is not of the survey is 404 as well.',
     'A method other than GET is 405, HEAD and OPTIONS as well; a path with a slash at its end is 404.',
     'A request line and headers of more than 16 KiB are 431; a path that cannot be decoded is 400, whoever asks.',
   ],
