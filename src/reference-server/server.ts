@@ -8,7 +8,7 @@ import { send } from './answer.js'
 import { createAccountCap } from './api/account-cap.js'
 import { ENDPOINTS } from './api/endpoints.js'
 import { Refusal } from './api/refusal.js'
-import { API_PREFIX, apiRoutes } from './api/routes.js'
+import { API_PREFIX, type ApiContext, apiRoutes, serveNoRoute, undecodablePath } from './api/routes.js'
 import { controlRoutes } from './control/routes.js'
 import { docsRoutes } from './docs/routes.js'
 import { ListenError } from './errors.js'
@@ -67,12 +67,11 @@ const startWith = async (settings: ReferenceServerSettings): Promise<ReferenceSe
     organization,
     cap: createAccountCap(settings, startMs),
   }))
-  const app = createApp(clock)
   const { pageSize, retryAfter } = settings
   const epochMs = performance.timeOrigin
-  app.register(apiRoutes({ members, clock, monotonicMs, epochMs, log, pageSize, retryAfter, faults }), {
-    prefix: API_PREFIX,
-  })
+  const api = { members, clock, monotonicMs, epochMs, log, pageSize, retryAfter, faults }
+  const app = createApp(api)
+  app.register(apiRoutes(api), { prefix: API_PREFIX })
   app.register(controlRoutes({ organizations, clock, log, faults }), { prefix: '/_reference' })
   app.register(docsRoutes({ organizations, clock, settings }), { prefix: '/_reference' })
   const origin = await listen(app, settings)
@@ -93,7 +92,8 @@ const setFaults = async (faults: FaultRegister, given: ReferenceServerSettings['
   else if (given !== null) faults.replace(given)
 }
 
-const createApp = (clock: WorldClock): FastifyInstance => {
+const createApp = (api: ApiContext): FastifyInstance => {
+  const { clock } = api
   const refuse = (status: number, message: string, headers = {}) => ({
     status,
     headers,
@@ -106,9 +106,11 @@ const createApp = (clock: WorldClock): FastifyInstance => {
     // An id as long as it likes is an id that nothing has.
     routerOptions: { maxParamLength: maxHeaderSize },
     clientErrorHandler: (error, socket) => answerUnreadable(error, socket, clock.now()),
+    // A path that cannot be decoded reaches no route, and no handler of paths that are not there.
     frameworkErrors: (_error, request, reply) => {
-      const hint = 'in a path, a percent sign is written %25'
-      send(request, reply, refuse(400, `the path cannot be decoded: ${hint}`))
+      const { status, message } = undecodablePath()
+      if (request.url.startsWith(`${API_PREFIX}/`)) serveNoRoute(api, request, reply)
+      else send(request, reply, refuse(status, message))
     },
   })
   // Bodies are read as text whatever they say they are: only those of /_reference are looked at.

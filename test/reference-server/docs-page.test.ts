@@ -121,13 +121,22 @@ describe('GET /_reference/docs', () => {
     }
   })
 
-  test('a body to copy is one that the route takes', async () => {
+  test.each([
+    ['moveTime', 'POST', '/time', { now: '2026-03-01T06:00:00Z', clock: 'frozen' }],
+    ['replaceFaults', 'PUT', '/faults', [expect.objectContaining({ matched: 0, acted: 0 })]],
+  ])('a body to copy is one that the route takes: %s', async (operationId, method, path, answer) => {
     await using own = await startApi({ surveys: 1 })
-    const [section = ''] =
-      /<section id="moveTime">.*?<\/section>/s.exec((await own.control('/docs')).text) ?? []
-    const [body = ''] = examples(section)
-    const { status, json } = await own.control('/time', { method: 'POST', body })
-    expect([status, json]).toEqual([200, { now: '2026-03-01T06:00:00Z', clock: 'frozen' }])
+    const section = new RegExp(`<section id="${operationId}">.*?</section>`, 's')
+    const [body = ''] = examples(section.exec((await own.control('/docs')).text)?.[0] ?? '')
+    const { status, json } = await own.control(path, { method, body })
+    expect([status, json]).toEqual([200, answer])
+  })
+
+  test('objects without a name are told field by field where they stand', () => {
+    const [section = ''] = /<section id="replaceFaults">.*?<\/section>/s.exec(page) ?? []
+    for (const name of ['match', 'match.path', 'times', 'action.status', 'action.patch']) {
+      expect(codes(section)).toContain(name)
+    }
   })
 
   test('loads nothing and runs nothing, and tells browsers so', async () => {

@@ -110,7 +110,17 @@ describe('an invalid request is answered with a status of its own and {"error": 
     }
   })
 
-  test('a path that cannot be decoded is 400', async () => {
+  test('a path that cannot be decoded is 400, and an arrival like any other', async () => {
+    await api.control('/requests', { method: 'DELETE' })
+    const paths = ['/api/v1/surveys/%ZZ/sample_sources', '/api/v1/%', '/elsewhere/%ff']
+    for (const path of paths) {
+      const { status } = await api.fetchText(`${api.server.origin}${path}`, { headers: api.credentials() })
+      expect([path, status]).toEqual([path, 400])
+    }
+    const { requests } = (await api.control('/requests')).json as { requests: object[] }
+    expect(requests).toEqual(
+      paths.slice(0, 2).map((path) => expect.objectContaining({ path, account: 'default', status: 400 })),
+    )
     for (const part of ['%ZZ', '%', '%ff']) {
       await refused(
         `/surveys/${part}/sample_sources`,

@@ -49,9 +49,13 @@ export const apiRoutes =
         }),
       )
     }
-    app.setNotFoundHandler((request, reply) => serve(context, request, reply, null))
+    app.setNotFoundHandler((request, reply) => serveNoRoute(context, request, reply))
     done()
   }
+
+/** Answers a request under `/api/v1` that no route takes. */
+export const serveNoRoute = (context: ApiContext, request: FastifyRequest, reply: FastifyReply): void =>
+  serve(context, request, reply, null)
 
 /** What is asked of an endpoint, past its path. */
 interface Served {
@@ -107,10 +111,25 @@ const KNOWN_PATHS = ENDPOINTS.map(
 )
 
 /** The API document has three paths and, on each, GET alone. */
-const refusalOfRoute = (path: string): Refusal =>
-  KNOWN_PATHS.some((known) => known.test(path))
+const refusalOfRoute = (path: string): Refusal => {
+  if (!isDecodable(path)) return undecodablePath()
+  return KNOWN_PATHS.some((known) => known.test(path))
     ? new Refusal(405, 'only GET is possible here', { allow: 'GET' })
     : new Refusal(404, 'there is no such path')
+}
+
+/** A percent sign in the path that is none. */
+export const undecodablePath = (): Refusal =>
+  new Refusal(400, 'the path cannot be decoded: in a path, a percent sign is written %25')
+
+const isDecodable = (path: string): boolean => {
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
+  }
+}
 
 const splitUrl = (url: string): { readonly path: string; readonly query: string } => {
   const mark = url.indexOf('?')

@@ -8,7 +8,7 @@ import { INTRODUCTION } from './openapi.js'
 import { type JsonSchema, METHODS, type OpenApiDocument, type Operation } from './openapi-types.js'
 import { API_TAG, CONTROL_TAG } from './operations.js'
 import { STYLE } from './style.js'
-import { fieldTable, parameterTable, schemaAnchor, table, typeOf } from './tables.js'
+import { parameterTable, schemaAnchor, shape, table } from './tables.js'
 
 export interface PageContent {
   readonly document: OpenApiDocument
@@ -106,7 +106,7 @@ const operationSection = ({ method, path, operation }: Placed, { document, examp
 <p>${prose(description)}</p>
 ${parameters.length === 0 ? '' : html`<h4>Parameters</h4>${parameterTable(parameters)}`}
 ${body === undefined ? '' : bodySection(body, document)}
-${answer === undefined ? '' : html`<p>Answer: ${typeOf(answer.schema)}</p>`}
+${answer === undefined ? '' : html`<h4>Answer</h4>${shape(answer.schema, document.components.schemas)}`}
 ${example === undefined ? '' : exampleSection(example)}
 </section>
 `
@@ -114,11 +114,7 @@ ${example === undefined ? '' : exampleSection(example)}
 
 /** The forms that a body may have, and one to copy. */
 const bodySection = (body: JsonSchema, { components }: OpenApiDocument): Html => {
-  const forms = (body.anyOf ?? [body]).map((form) =>
-    typeof form === 'boolean' || form.properties === undefined
-      ? html`<p>${typeOf(form)}</p>`
-      : fieldTable(form, components.schemas),
-  )
+  const forms = (body.anyOf ?? [body]).map((form) => shape(form, components.schemas))
   const [sample] = body.examples ?? []
   return html`<h4>Body</h4>
 <p>${prose(body.description ?? '')}.</p>
@@ -142,7 +138,7 @@ ${Object.entries(document.components.schemas)
   .map(
     ([name, schema]) => html`<h3 id="${schemaAnchor(name)}">${name}</h3>
 <p>${prose(schema.description ?? '')}.</p>
-${fieldTable(schema, document.components.schemas)}
+${shape(schema, document.components.schemas)}
 `,
   )}
 </section>`

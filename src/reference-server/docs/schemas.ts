@@ -63,7 +63,10 @@ export const documentSchemas = (declared: Readonly<Record<string, z.ZodType>>): 
   const { schemas } = z.toJSONSchema(registry, {
     io: 'input',
     uri: reference,
-    override: ({ jsonSchema }) => {
+    override: ({ zodSchema, jsonSchema }) => {
+      // Examples here are of what goes in, which zod cannot know.
+      const examples = z.globalRegistry.get(zodSchema)?.examples
+      if (Array.isArray(examples)) jsonSchema.examples = examples
       // What JavaScript can hold is no rule of the API.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
     },

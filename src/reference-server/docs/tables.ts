@@ -13,20 +13,52 @@ ${rows.map(
 )}</tbody>
 </table>`
 
-/** The fields of an object: each with its type, whether it may be null or left out, and what it means. */
-export const fieldTable = (
-  { properties = {}, required = [] }: JsonSchema,
-  named: Readonly<Record<string, JsonSchema>>,
-): Html =>
+/**
+ * The fields of an object: each with its type, whether it may be null or left out, and what it means. Objects within
+ * that have no name of their own follow with theirs: `match.path`, `requests[].query`.
+ */
+const fieldTable = (schema: JsonSchema, named: NamedSchemas): Html =>
   table(
     ['Field', 'Type', 'May be null', 'Meaning'],
-    Object.entries(properties).map(([name, schema]) => [
+    fieldsOf(schema, '').map(({ name, field, required }) => [
       html`<code>${name}</code>`,
-      typeOf(schema),
-      html`${[isNullable(schema) ? 'yes' : 'no', ...(required.includes(name) ? [] : ['may be left out'])].join('; ')}`,
-      meaningOf(schema, named),
+      typeOf(field),
+      html`${[isNullable(field) ? 'yes' : 'no', ...(required ? [] : ['may be left out'])].join('; ')}`,
+      meaningOf(field, named),
     ]),
   )
+
+/** What a schema is: its name or type, and its fields where it has no name under which they stand elsewhere. */
+export const shape = (schema: Schema, named: NamedSchemas): Html => {
+  const inner = innerObject(schema)
+  return inner === null
+    ? html`<p>${typeOf(schema)}</p>`
+    : html`${inner.suffix === '' ? '' : html`<p>${typeOf(schema)}, each with:</p>`}${fieldTable(inner.schema, named)}`
+}
+
+interface Field {
+  readonly name: string
+  readonly field: Schema
+  readonly required: boolean
+}
+
+const fieldsOf = ({ properties = {}, required = [] }: JsonSchema, prefix: string): Field[] =>
+  Object.entries(properties).flatMap(([key, field]) => {
+    const name = `${prefix}${key}`
+    const inner = innerObject(field)
+    return [
+      { name, field, required: required.includes(key) },
+      ...(inner === null ? [] : fieldsOf(inner.schema, `${name}${inner.suffix}.`)),
+    ]
+  })
+
+/** The object that a schema is, or is a list of; null where it is none, or one that has a name. */
+const innerObject = (schema: Schema): { readonly schema: JsonSchema; readonly suffix: '' | '[]' } | null => {
+  if (typeof schema === 'boolean') return null
+  if (schema.properties !== undefined) return { schema, suffix: '' }
+  const [items] = itemsOf(schema)
+  return typeof items === 'object' && items.properties !== undefined ? { schema: items, suffix: '[]' } : null
+}
 
 export const parameterTable = (parameters: readonly Parameter[]): Html =>
   table(
@@ -48,6 +80,8 @@ const nameOfReference = (reference: string): string => reference.slice(reference
 
 type Schema = JsonSchema | boolean
 
+type NamedSchemas = Readonly<Record<string, JsonSchema>>
+
 /** A schema's type in words; null is told elsewhere. */
 export const typeOf = (schema: Schema): Html => {
   if (typeof schema === 'boolean') return html`anything`
@@ -57,6 +91,7 @@ export const typeOf = (schema: Schema): Html => {
   }
   if (schema.anyOf !== undefined) return joined(schema.anyOf.filter(isNotNull).map(typeOf), ' or ')
   if (schema.type === 'array') return html`array of ${itemsOf(schema).map(typeOf)}`
+  if (schema.const !== undefined) return literal(schema.const)
   if (schema.enum !== undefined) return joined(schema.enum.map(literal), ', ')
   const types = [schema.type ?? []].flat().filter((type) => type !== 'null')
   return html`${[...types, ...(schema.format === undefined ? [] : [schema.format])].join(', ')}`
@@ -75,7 +110,7 @@ const isNullable = (schema: Schema): boolean => {
 }
 
 /** What a field means; where it has no words of its own, those of what it refers to. */
-const meaningOf = (schema: Schema, named: Readonly<Record<string, JsonSchema>>): Html => {
+const meaningOf = (schema: Schema, named: NamedSchemas): Html => {
   if (typeof schema === 'boolean') return html``
   const referred = named[nameOfReference(schema.$ref ?? '')]
   const words = prose(schema.description ?? referred?.description ?? '')
