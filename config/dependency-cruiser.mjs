@@ -7,6 +7,7 @@ const rooms = {
   warehouse: ['model', 'base'],
   publish: ['warehouse', 'model', 'base'],
   'reference-server': ['base'],
+  conformance: ['http', 'base'],
   http: ['base'],
   settings: ['base', 'model'],
   telemetry: ['base', 'model'],
@@ -36,6 +37,13 @@ export default {
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/(cli|reference-server)/' },
       to: { path: '^src/reference-server/' },
+    },
+    {
+      name: 'conformance-is-for-cli',
+      comment: `A third reading of the API document: what leaned on it would no longer be held to it. ${page}`,
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(cli|conformance)/' },
+      to: { path: '^src/conformance/' },
     },
     { name: 'no-cycles', severity: 'error', comment: page, from: {}, to: { circular: true } },
     {

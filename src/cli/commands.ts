@@ -4,11 +4,12 @@ import { EXIT_CODES, type ExitCode } from '../base/errors.js'
 import { createRedactor, Secret } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
 import { checkCommand } from './check.js'
+import { conformanceCommand } from './conformance.js'
 import { referenceServerCommand } from './reference-server.js'
 import { statusCommand } from './status.js'
 import type { CliContext, Surroundings } from './support/context.js'
 import { reportError } from './support/report-error.js'
-import { refuseUnknown, UsageError, wantsJson, YARGS_STRINGS } from './support/usage.js'
+import { refuseUnknown, tokenIn, UsageError, wantsJson, YARGS_STRINGS } from './support/usage.js'
 import { syncCommand } from './sync.js'
 
 /** Runs one command line (without `node` and the script) and resolves to the exit code. Never rejects. */
@@ -18,7 +19,9 @@ export const runCommandLine = async (
 ): Promise<number> => {
   let exitCode: ExitCode = EXIT_CODES.complete
   // What comes before the settings are read is hidden as well: a token may stand where no token belongs.
-  const secrets = [new Secret(surroundings.env.FIELDWORK_SYNC_API_TOKEN ?? '')]
+  const secrets = [surroundings.env.FIELDWORK_SYNC_API_TOKEN, tokenIn(argv)].map(
+    (token) => new Secret(token ?? ''),
+  )
   const context: CliContext = {
     ...surroundings,
     exit: (code) => {
@@ -41,13 +44,14 @@ export const runCommandLine = async (
 }
 
 const commandLine = (argv: readonly string[], context: CliContext): Argv => {
-  const [sync, check, status, referenceServer] = [
+  const [sync, check, status, conformance, referenceServer] = [
     syncCommand(context),
     checkCommand(context),
     statusCommand(context),
+    conformanceCommand(context),
     referenceServerCommand(context),
   ] as const
-  refuseUnknown(argv, [sync, check, status, referenceServer])
+  refuseUnknown(argv, [sync, check, status, conformance, referenceServer])
   return yargs([...argv])
     .scriptName('fieldwork-sync')
     .usage(
@@ -56,6 +60,7 @@ const commandLine = (argv: readonly string[], context: CliContext): Argv => {
     .command(sync)
     .command(check)
     .command(status)
+    .command(conformance)
     .command(referenceServer)
     .updateStrings(YARGS_STRINGS)
     .parserConfiguration({ 'duplicate-arguments-array': false, 'boolean-negation': false })
@@ -79,6 +84,6 @@ const EXIT_CODES_HELP = `Exit codes:
   2  wrong usage or settings; nothing was requested
   3  partial: budget or signal; committed and published, the rest is queued
   4  the API refused or stayed unreachable; what was committed stays
-  5  data problems: rejected rows or, with contract: freeze, drift
+  5  data problems: rejected rows or, with contract: freeze, drift; conformance: a rule is broken
   6  another sync holds this warehouse
   7  the warehouse cannot be written; the published state is untouched`

@@ -16,12 +16,16 @@ export interface WireOptions {
   readonly headers: HeaderValues
   readonly requestTimeoutMs: number
   readonly connections: number
+  /** Told of every connection that is made. */
+  readonly onConnect?: () => void
 }
 
 export interface WireAnswer {
   readonly status: number
   /** A response header by its name in lower case; the first where it is repeated; null where it is missing. */
   header(name: string): string | null
+  /** Of all response headers, in lower case. */
+  readonly headerNames: readonly string[]
   readonly body: Dispatcher.ResponseData['body']
 }
 
@@ -42,6 +46,7 @@ export const createWire = (options: WireOptions): Wire => {
     bodyTimeout: 0,
     connect: { timeout: options.requestTimeoutMs },
   })
+  agent.on('connect', () => options.onConnect?.())
   const userAgent = `fieldwork-sync/${packageVersion()}`
   return {
     get: async ({ origin, target }, signal) => {
@@ -57,7 +62,12 @@ export const createWire = (options: WireOptions): Wire => {
         },
         signal,
       })
-      return { status: statusCode, header: (name) => firstOf(headers[name]), body }
+      return {
+        status: statusCode,
+        header: (name) => firstOf(headers[name]),
+        headerNames: Object.keys(headers),
+        body,
+      }
     },
     destroy: () => agent.destroy(),
   }

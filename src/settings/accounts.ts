@@ -5,7 +5,12 @@
 import { dirname, resolve } from 'node:path'
 import type { Secret } from '../base/secret.js'
 import { isPlainRemote, readToken } from './credentials.js'
-import type { ACCOUNT_VARIABLES, EnvironmentValues } from './environment.js'
+import {
+  ACCOUNT_FLAGS,
+  type AccountVariable,
+  type EnvironmentValues,
+  TOKEN_VARIABLES,
+} from './environment.js'
 import { type FileAccount, fileSchema } from './file-schema.js'
 import type { Outcome, Problem } from './problems.js'
 import type { AccountSettings } from './settings.js'
@@ -20,6 +25,13 @@ export interface AccountsRequest {
   readonly environment: EnvironmentValues
   readonly readFile: ReadFile
   readonly workingDirectory: string
+  /** For a command that works on one account: which one of several. */
+  readonly only?: OneAccountOnly | undefined
+}
+
+export interface OneAccountOnly {
+  /** What `--account` said. */
+  readonly name: string | undefined
 }
 
 export const resolveAccounts = (request: AccountsRequest): Outcome<readonly AccountSettings[]> => {
@@ -27,10 +39,13 @@ export const resolveAccounts = (request: AccountsRequest): Outcome<readonly Acco
   const { file, environment } = request
   const { accounts } = file.settings
   const say = (where: string, text: string) => problems.push({ where, text })
-  if (accounts.length > 1) {
+  const chosen = chooseAccount(request, say)
+  if (chosen === 'none') return { values: [], problems }
+  const isOne = accounts.length <= 1 || chosen !== null
+  if (!isOne) {
     for (const name of environment.given) {
       say(
-        name,
+        environment.label(name),
         `cannot be used with the ${accounts.length} accounts of the settings file; set it there, per account`,
       )
     }
@@ -39,15 +54,19 @@ export const resolveAccounts = (request: AccountsRequest): Outcome<readonly Acco
     if (!file.isBroken(['accounts'])) {
       say(
         'accounts',
-        `there is none: set ${NEEDED.join(', ')}, or name a settings file that has one with --config`,
+        request.only === undefined
+          ? `there is none: set ${NEEDED.join(', ')}, or name a settings file that has one with --config`
+          : `there is none: give --base-url, --id and --token-file, set ${NEEDED.join(', ')}, or name a settings file that has one with --config`,
       )
     }
     return { values: [], problems }
   }
-  const overlay = accounts.length > 1 ? NOTHING : environment
+  const overlay = isOne ? environment : { ...NOTHING, label: environment.label }
   const declared = accounts.length === 0 ? fileSchema.parse({ accounts: [{}] }).accounts : accounts
   const values = declared.flatMap((account, index) =>
-    resolveAccount({ ...request, account, overlay, index, inFile: accounts.length > 0 }, say),
+    chosen === null || index === chosen
+      ? resolveAccount({ ...request, account, overlay, index, inFile: accounts.length > 0 }, say)
+      : [],
   )
   for (const [index, { name }] of accounts.entries()) {
     const first = accounts.findIndex((other) => other.name === name)
@@ -66,15 +85,35 @@ export const resolveAccounts = (request: AccountsRequest): Outcome<readonly Acco
   return { values, problems }
 }
 
+/** The place of the one account that is meant; null where all are, `none` after a problem. */
+const chooseAccount = ({ file, only }: AccountsRequest, say: Say): number | null | 'none' => {
+  if (only === undefined) return null
+  const names = file.settings.accounts.map(({ name }) => name)
+  if (only.name === undefined) {
+    if (names.length <= 1) return null
+    say(
+      '--account',
+      `is needed: the settings file has ${names.length} accounts; give one of ${names.join(', ')}`,
+    )
+    return 'none'
+  }
+  const place = names.indexOf(only.name)
+  if (place !== -1) return place
+  const known =
+    names.length === 0 ? 'there is no settings file with accounts' : `give one of ${names.join(', ')}`
+  say('--account', `names no account of the settings file; ${known}`)
+  return 'none'
+}
+
 const NEEDED = [
   'FIELDWORK_SYNC_BASE_URL',
   'FIELDWORK_SYNC_API_ID',
   'FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE',
 ]
 
-type Overlay = Pick<EnvironmentValues, 'baseUrl' | 'id' | 'token' | 'tokenFile' | 'rate' | 'given'>
+type Overlay = Pick<EnvironmentValues, 'baseUrl' | 'id' | 'token' | 'tokenFile' | 'rate' | 'given' | 'label'>
 
-const NOTHING: Overlay = {
+const NOTHING: Omit<Overlay, 'label'> = {
   baseUrl: undefined,
   id: undefined,
   token: undefined,
@@ -100,7 +139,7 @@ const resolveAccount = (one: OneAccount, say: Say): readonly AccountSettings[] =
   if (id === undefined) sayMissing(one, 'id', ['FIELDWORK_SYNC_API_ID'], say)
   if (baseUrl !== undefined && isPlainRemote(baseUrl) && !file.settings.allow_insecure_http) {
     const inFile = overlay.baseUrl === undefined
-    const where = inFile ? file.where(pathOf(one, 'base_url')) : 'FIELDWORK_SYNC_BASE_URL'
+    const where = inFile ? file.where(pathOf(one, 'base_url')) : overlay.label('FIELDWORK_SYNC_BASE_URL')
     const what = inFile ? `accounts[${one.index}].base_url would` : 'would'
     say(
       where,
@@ -113,12 +152,12 @@ const resolveAccount = (one: OneAccount, say: Say): readonly AccountSettings[] =
   return [{ name: account.name, baseUrl, id, token, rate: overlay.rate ?? { requests, perMs: per } }]
 }
 
-const TOKEN_VARIABLES = ['FIELDWORK_SYNC_API_TOKEN', 'FIELDWORK_SYNC_API_TOKEN_FILE'] as const
-
 const resolveToken = (one: OneAccount, say: Say): Secret | undefined => {
   const { account, overlay, file, filePath, workingDirectory } = one
   if (TOKEN_VARIABLES.every((name) => overlay.given.includes(name))) {
-    say(TOKEN_VARIABLES[1], `is set beside ${TOKEN_VARIABLES[0]}; unset one of them`)
+    const [token, tokenFile] = TOKEN_VARIABLES.map(overlay.label)
+    const advice = token === TOKEN_VARIABLES[0] ? 'unset one of them' : 'give one of them'
+    say(tokenFile ?? '', `is set beside ${token}; ${advice}`)
     return undefined
   }
   if (account.token !== undefined && account.token_file !== undefined) {
@@ -130,7 +169,12 @@ const resolveToken = (one: OneAccount, say: Say): Secret | undefined => {
   }
   if (overlay.token !== undefined) return overlay.token
   if (overlay.tokenFile !== undefined) {
-    return tokenFrom(one, resolve(workingDirectory, overlay.tokenFile), TOKEN_VARIABLES[1], say)
+    return tokenFrom(
+      one,
+      resolve(workingDirectory, overlay.tokenFile),
+      overlay.label(TOKEN_VARIABLES[1]),
+      say,
+    )
   }
   if (TOKEN_VARIABLES.some((name) => overlay.given.includes(name))) return undefined
   if (account.token !== undefined) return account.token
@@ -160,7 +204,7 @@ const pathOf = (one: OneAccount, key: keyof FileAccount): Path => ['accounts', o
 const sayMissing = (
   one: OneAccount,
   key: 'base_url' | 'id' | 'token',
-  variables: readonly (typeof ACCOUNT_VARIABLES)[number][],
+  variables: readonly AccountVariable[],
   say: Say,
 ): void => {
   const said =
@@ -170,6 +214,7 @@ const sayMissing = (
     const missing = key === 'token' ? 'token or token_file' : key
     say(one.file.where(['accounts', one.index]), `accounts[${one.index}] has no ${missing}; add it`)
   } else {
-    say(variables.join(' or '), 'is not set; it is needed where no settings file has it')
+    const flags = one.only === undefined ? [] : variables.map((name) => ACCOUNT_FLAGS[name])
+    say([...flags, ...variables].join(' or '), 'is not set; it is needed where no settings file has it')
   }
 }

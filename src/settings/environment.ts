@@ -49,32 +49,65 @@ export const ACCOUNT_VARIABLES = [
   'FIELDWORK_SYNC_RATE_LIMIT',
 ] as const satisfies readonly VariableName[]
 
+export type AccountVariable = (typeof ACCOUNT_VARIABLES)[number]
+
+/** Two ways to say one thing. */
+export const TOKEN_VARIABLES = ['FIELDWORK_SYNC_API_TOKEN', 'FIELDWORK_SYNC_API_TOKEN_FILE'] as const
+
 export type EnvironmentValues = ReturnType<typeof readVariables>
 
+/** Flags that stand above the variables of the account, for the commands that have them. */
+export const ACCOUNT_FLAGS = {
+  FIELDWORK_SYNC_BASE_URL: '--base-url',
+  FIELDWORK_SYNC_API_ID: '--id',
+  FIELDWORK_SYNC_API_TOKEN: '--token',
+  FIELDWORK_SYNC_API_TOKEN_FILE: '--token-file',
+  FIELDWORK_SYNC_RATE_LIMIT: '--rate-limit',
+} as const satisfies Record<AccountVariable, string>
+
+/** Their values as the command line gave them. */
+export type AccountFlags = Readonly<Partial<Record<AccountVariable, string | undefined>>>
+
 /** Reads our variables; those of the account only when they are asked for. */
-export const readEnvironment = (env: Environment, withAccount: boolean): Outcome<EnvironmentValues> => {
+export const readEnvironment = (
+  env: Environment,
+  withAccount: boolean,
+  flags: AccountFlags = {},
+): Outcome<EnvironmentValues> => {
   const problems: Problem[] = []
-  return { values: readVariables(env, withAccount, problems), problems }
+  return { values: readVariables(env, withAccount, flags, problems), problems }
 }
 
-const readVariables = (env: Environment, withAccount: boolean, problems: Problem[]) => {
+const readVariables = (env: Environment, withAccount: boolean, flags: AccountFlags, problems: Problem[]) => {
+  const ofFlags: Environment = flags
+  // A token of either kind on the command line takes the place of both kinds in the environment.
+  const isTokenFlag = TOKEN_VARIABLES.some((name) => flags[name] !== undefined)
+  const ofEnvironment = (name: VariableName) =>
+    isTokenFlag && TOKEN_VARIABLES.some((token) => token === name) ? undefined : env[name]
+  const textOf = (name: VariableName) => ofFlags[name] ?? ofEnvironment(name)
+  const label = (name: AccountVariable): string => (flags[name] === undefined ? name : ACCOUNT_FLAGS[name])
   const read = <T>(name: VariableName, reader: Reader<T>, quotable = false): T | undefined => {
-    const text = env[name]
+    const text = textOf(name)
     if (text === undefined) return undefined
     const outcome = text === '' ? undefined : reader(text)
     if (outcome?.ok) return outcome.value
     const problem =
       outcome === undefined
-        ? 'is set but empty; give it a value or unset it'
+        ? ofFlags[name] === undefined
+          ? 'is set but empty; give it a value or unset it'
+          : 'is empty; give it a value'
         : `${outcome.problem}${quotable ? `, not ${quoted(text)}` : ''}`
-    problems.push({ where: name, text: problem })
+    const account = ACCOUNT_VARIABLES.find((one) => one === name)
+    problems.push({ where: account === undefined ? name : label(account), text: problem })
     return undefined
   }
-  const ofAccount = <T>(name: VariableName, reader: Reader<T>) =>
+  const ofAccount = <T>(name: AccountVariable, reader: Reader<T>) =>
     withAccount ? read(name, reader) : undefined
   return {
-    /** Account variables that are set, right or wrong. */
-    given: ACCOUNT_VARIABLES.filter((name) => withAccount && env[name] !== undefined),
+    /** Account variables that are set, right or wrong, by their own name or by the flag above it. */
+    given: ACCOUNT_VARIABLES.filter((name) => withAccount && textOf(name) !== undefined),
+    /** What a problem with such a variable calls it. */
+    label,
     config: read('FIELDWORK_SYNC_CONFIG', readPath),
     baseUrl: ofAccount('FIELDWORK_SYNC_BASE_URL', readBaseUrl),
     id: ofAccount('FIELDWORK_SYNC_API_ID', readId),

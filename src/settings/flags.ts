@@ -1,4 +1,5 @@
 /** The flags of the command that are settings: the last word over file and environment. */
+import type { AccountFlags } from './environment.js'
 import { type Outcome, type Problem, quoted } from './problems.js'
 import { durationFrom, listOf, oneOf, type Reader, readPath, wholeNumberFrom } from './readers.js'
 import { LOG_LEVELS, PUBLISH_FORMATS } from './settings.js'
@@ -15,7 +16,24 @@ export interface Flags {
   readonly publish?: string | readonly string[] | undefined
   readonly logLevel?: string | undefined
   readonly json?: boolean | undefined
+  /** Those of the one account, above its environment variables. */
+  readonly baseUrl?: string | undefined
+  readonly id?: string | undefined
+  readonly token?: string | undefined
+  readonly tokenFile?: string | undefined
+  readonly rateLimit?: string | undefined
+  /** One of several accounts of the settings file. */
+  readonly account?: string | undefined
 }
+
+/** The flags that mean the same as an environment variable: `environment.ts` reads both. */
+export const accountFlagsOf = (flags: Flags): AccountFlags => ({
+  FIELDWORK_SYNC_BASE_URL: flags.baseUrl,
+  FIELDWORK_SYNC_API_ID: flags.id,
+  FIELDWORK_SYNC_API_TOKEN: flags.token,
+  FIELDWORK_SYNC_API_TOKEN_FILE: flags.tokenFile,
+  FIELDWORK_SYNC_RATE_LIMIT: flags.rateLimit,
+})
 
 export type FlagValues = ReturnType<typeof readEach>
 

@@ -6,7 +6,7 @@ import { resolve } from 'node:path'
 import { createRedactor, Secret } from '../base/secret.js'
 import { resolveAccounts } from './accounts.js'
 import { readEnvironment } from './environment.js'
-import { type Flags, readFlags } from './flags.js'
+import { accountFlagsOf, type Flags, readFlags } from './flags.js'
 import type { Environment } from './interpolate.js'
 import { type Outcome, type Problem, SettingsError } from './problems.js'
 import { PUBLISH_FORMATS, type PublishFormat, type Settings } from './settings.js'
@@ -20,6 +20,8 @@ export interface SettingsRequest {
   readonly publishable?: readonly PublishFormat[]
   /** False for commands that need the warehouse only: accounts and their tokens are not even looked at. */
   readonly requireAccounts?: boolean
+  /** True for commands that work on one account: they have its flags, and `--account` for one of several. */
+  readonly oneAccount?: boolean
   readonly readFile?: ReadFile
   /** What relative paths of flags and environment start from; the process's own unless said. */
   readonly workingDirectory?: string
@@ -29,7 +31,7 @@ export interface SettingsRequest {
 export const loadSettings = (request: SettingsRequest): Settings => {
   const { env, requireAccounts: withAccounts = true, readFile = readFileAsText } = request
   const workingDirectory = request.workingDirectory ?? process.cwd()
-  const environment = readEnvironment(env, withAccounts)
+  const environment = readEnvironment(env, withAccounts, accountFlagsOf(request.flags))
   const flags = readFlags(request.flags)
   const name = flags.values.config ?? environment.values.config
   const settingsFile = name === undefined ? null : resolve(workingDirectory, name)
@@ -44,6 +46,7 @@ export const loadSettings = (request: SettingsRequest): Settings => {
         environment: environment.values,
         readFile,
         workingDirectory,
+        only: request.oneAccount === true ? { name: request.flags.account } : undefined,
       })
     : { values: [], problems: [] }
   const { settings } = file.values
@@ -58,7 +61,8 @@ export const loadSettings = (request: SettingsRequest): Settings => {
     ...backoffOrder(file.values),
   ]
   if (problems.length > 0) {
-    throw new SettingsError(withoutSecrets(problems, env.FIELDWORK_SYNC_API_TOKEN, accounts.values))
+    const texts = [env.FIELDWORK_SYNC_API_TOKEN, request.flags.token]
+    throw new SettingsError(withoutSecrets(problems, texts, accounts.values))
   }
   const directory = flags.values.warehouse ?? environment.values.warehouse ?? settings.warehouse.directory
   return deepFrozen({
@@ -155,10 +159,10 @@ const REDACTED_LENGTH_MIN = 8
 /** No reader quotes a credential; this is for one that stands where no credential belongs. */
 const withoutSecrets = (
   problems: readonly Problem[],
-  environmentToken: string | undefined,
+  tokens: readonly (string | undefined)[],
   accounts: Settings['accounts'],
 ): readonly Problem[] => {
-  const secrets = [new Secret(environmentToken ?? ''), ...accounts.map(({ token }) => token)]
+  const secrets = [...tokens.map((token) => new Secret(token ?? '')), ...accounts.map(({ token }) => token)]
   const redact = createRedactor(secrets.filter((secret) => secret.reveal().length >= REDACTED_LENGTH_MIN))
   return problems.map(({ where, text }) => ({ where: redact(where), text: redact(text) }))
 }

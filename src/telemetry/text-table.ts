@@ -1,6 +1,7 @@
-/** A table of text whose columns stay aligned whatever is in them: the first to the left, the rest to the right. */
+/** A table of text whose columns stay aligned whatever is in them: the first ones to the left, the rest to the right. */
 
-export const textTable = (rows: readonly (readonly string[])[], indent = ''): string => {
+/** `leftColumns` of them hold words, the others numbers. */
+export const textTable = (rows: readonly (readonly string[])[], indent = '', leftColumns = 1): string => {
   const widths = rows.reduce<readonly number[]>(
     (widest, row) =>
       Array.from({ length: Math.max(widest.length, row.length) }, (_, column) =>
@@ -12,7 +13,7 @@ export const textTable = (rows: readonly (readonly string[])[], indent = ''): st
     .map((row) => {
       const cells = widths.map((width, column) => {
         const cell = row[column] ?? ''
-        return column === 0 ? cell.padEnd(width) : cell.padStart(width)
+        return column < leftColumns ? cell.padEnd(width) : cell.padStart(width)
       })
       return `${indent}${cells.join('  ')}`.trimEnd()
     })

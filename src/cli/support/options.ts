@@ -26,3 +26,23 @@ export const syncOptions = {
   'max-duration': text('Stop before the run takes longer than this, such as 55m; the rest stays queued'),
   publish: text('What to publish: duckdb'),
 } as const
+
+export const conformanceOptions = {
+  'base-url': text('Address of the service, ends with /api/v1'),
+  id: text('Identifier of the account'),
+  token: text('Secret token; other users of this machine can see it, so prefer --token-file'),
+  'token-file': text('File that holds the secret token'),
+  'rate-limit': text('Requests per time that the service allows, such as 60/60s'),
+  config: text('Settings file (YAML) with the account, instead of these flags'),
+  account: text('Which account of the settings file, where it has several'),
+  'max-requests': text(
+    'Make at most this many requests, 90 where nothing is said; what does not fit is not observable',
+  ),
+  'exceed-cap': {
+    type: 'boolean',
+    describe:
+      'Also send one burst beyond the cap, to see the answer 429: at most 5 requests more than the cap',
+  },
+  'log-level': settingsOptions['log-level'],
+  json: settingsOptions.json,
+} as const

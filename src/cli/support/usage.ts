@@ -42,6 +42,11 @@ export const refuseUnknown = (argv: readonly string[], commands: readonly KnownC
 export const wantsJson = (argv: readonly string[]): boolean =>
   argv.includes('--json') || argv.includes('--json=true')
 
+/** What was given as `--token`, which no complaint about the command line may repeat. */
+export const tokenIn = (argv: readonly string[]): string | undefined =>
+  argv.find((word) => word.startsWith('--token='))?.slice('--token='.length) ??
+  (argv.includes('--token') ? argv[argv.indexOf('--token') + 1] : undefined)
+
 /** Sentences of yargs that a person meets, reworded. */
 export const YARGS_STRINGS = { 'Not enough arguments following: %s': '--%s needs a value' }
 

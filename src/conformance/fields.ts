@@ -1,0 +1,93 @@
+/** The tables of the API document, "Resources and their fields", typed in from its text. */
+
+export interface Field {
+  readonly type: 'integer' | 'string' | 'timestamp' | 'boolean' | 'float' | 'object'
+  readonly nullable?: true
+  /** All values of an enumeration. */
+  readonly values?: readonly string[]
+}
+
+export type Fields = Readonly<Record<string, Field>>
+
+/** "Survey status". */
+export const SURVEY_STATUSES = [
+  'draft',
+  'pending',
+  'fieldwork',
+  'deviating_from_specs',
+  'data_processing',
+  'complete',
+  'user_demo',
+] as const
+
+/** "Survey". */
+export const SURVEY_FIELDS: Fields = {
+  id: { type: 'integer' },
+  title: { type: 'string' },
+  created_at: { type: 'timestamp' },
+  updated_at: { type: 'timestamp' },
+  hashid: { type: 'string' },
+  project_id: { type: 'string', nullable: true },
+  status: { type: 'string', values: SURVEY_STATUSES },
+  owner_organization_id: { type: 'integer' },
+  transition_style: { type: 'string', values: ['single_page', 'multiple_pages'] },
+  respondent_questions_count: { type: 'integer' },
+  respondent_iterations_count: { type: 'integer' },
+}
+
+/** "Sample source". */
+export const SAMPLE_SOURCE_FIELDS: Fields = {
+  id: { type: 'integer' },
+  provider: { type: 'string', values: ['panel', 'client_sample', 'social_networks', 'data_import'] },
+  sample_size: { type: 'integer' },
+  country_code: { type: 'string' },
+  description: { type: 'string' },
+  name: { type: 'string' },
+  hashid: { type: 'string' },
+  panelist_id_required: { type: 'boolean' },
+  created_at: { type: 'timestamp' },
+  updated_at: { type: 'timestamp' },
+}
+
+/** "Fieldwork progress". Its table calls none of them nullable; what a rate over nothing is, it does not say. */
+export const PROGRESS_FIELDS: Fields = {
+  sample_size: { type: 'integer' },
+  interviews_count: { type: 'integer' },
+  interview_count_by_status: { type: 'object' },
+  completion_rate: { type: 'float' },
+  questionnaire_incidence_rate: { type: 'float' },
+  target_incidence_rate: { type: 'float' },
+  incidence_rate: { type: 'float' },
+  drop_out_rate: { type: 'float' },
+  length_of_interview: { type: 'integer' },
+}
+
+/** "Interview status": the keys of `interview_count_by_status`. */
+export const INTERVIEW_STATUSES = [
+  'complete',
+  'incomplete',
+  'quota_full',
+  'screen_out',
+  'above_target',
+  'manual_action',
+  'pending_analysis',
+  'speeder',
+  'straightliner',
+  'failed_quality_check',
+  'inappropriate_language',
+] as const
+
+/** An entry of `interview_count_by_status`. */
+export const STATUS_ENTRY_FIELDS: Fields = {
+  individuals: { type: 'integer' },
+  percentage: { type: 'float' },
+}
+
+/** "Pagination object". */
+export const PAGINATION_FIELDS: Fields = {
+  current_page: { type: 'integer' },
+  next_page: { type: 'integer', nullable: true },
+  prev_page: { type: 'integer', nullable: true },
+  total_pages: { type: 'integer' },
+  total_count: { type: 'integer' },
+}

@@ -1,0 +1,66 @@
+/**
+ * Moments as the API writes them (API document, "Resources and their fields": ISO 8601 with a time-zone offset). Whole
+ * microseconds in a bigint: a millisecond clock would take two different moments for one, and a bound would seem
+ * to be missed that was kept.
+ */
+
+export interface Moment {
+  /** Microseconds since 1970; further digits are cut off. */
+  readonly micros: bigint
+  /** Digits behind the second. */
+  readonly digits: number
+  /** As written: `Z`, `+02:00`. */
+  readonly offset: string
+}
+
+const ISO_TIME =
+  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,12}))?(Z|[+-]\d{2}(?::\d{2})?)$/
+
+export const MICROS_PER_SECOND = 1_000_000n
+
+/** Null for anything but a date-time with an offset, of a day that exists. */
+export const parseMoment = (value: unknown): Moment | null => {
+  const found = typeof value === 'string' ? ISO_TIME.exec(value) : null
+  if (found === null) return null
+  const [, year = '', month = '', day = '', hour = '', minute = '', second = '', fraction = '', offset = ''] =
+    found
+  const local = `${year}-${month}-${day}T${hour}:${minute}:${second}`
+  const localMs = Date.parse(`${local}Z`)
+  if (Number.isNaN(localMs) || !new Date(localMs).toISOString().startsWith(local)) return null
+  const offsetMinutes = minutesOf(offset)
+  if (offsetMinutes === null) return null
+  const micros =
+    BigInt(localMs) * 1_000n +
+    BigInt(fraction.slice(0, 6).padEnd(6, '0')) -
+    BigInt(offsetMinutes) * 60n * MICROS_PER_SECOND
+  return { micros, digits: fraction.length, offset }
+}
+
+const minutesOf = (offset: string): number | null => {
+  if (offset === 'Z') return 0
+  const [hours, minutes] = [Number(offset.slice(1, 3)), Number(offset.slice(4) || '0')]
+  if (hours > 23 || minutes > 59) return null
+  return (offset.startsWith('-') ? -1 : 1) * (hours * 60 + minutes)
+}
+
+/** In UTC, with as many digits as it needs. */
+export const formatMoment = (micros: bigint): string => `${local(micros)}Z`
+
+/** The same moment as a clock east of UTC by so many minutes shows it. */
+export const formatWithOffset = (micros: bigint, offsetMinutes: number): string => {
+  const size = Math.abs(offsetMinutes)
+  const [hours, minutes] = [Math.floor(size / 60), size % 60].map((part) => String(part).padStart(2, '0'))
+  return `${local(micros + BigInt(offsetMinutes) * 60n * MICROS_PER_SECOND)}${offsetMinutes < 0 ? '-' : '+'}${hours}:${minutes}`
+}
+
+const local = (micros: bigint): string => {
+  const fraction = ((micros % MICROS_PER_SECOND) + MICROS_PER_SECOND) % MICROS_PER_SECOND
+  const seconds = (micros - fraction) / MICROS_PER_SECOND
+  const whole = new Date(Number(seconds) * 1_000).toISOString().slice(0, 19)
+  if (fraction === 0n) return whole
+  const digits = String(fraction).padStart(6, '0')
+  return `${whole}.${digits.endsWith('000') ? digits.slice(0, 3) : digits}`
+}
+
+/** One in the last digit that the moment was written with, microseconds. */
+export const stepOf = ({ digits }: Moment): bigint => 10n ** BigInt(6 - Math.min(6, digits))

@@ -1,0 +1,116 @@
+/** One request sent and its answer read to the end, within the timeout and the size limit; whatever came is the answer. */
+import { abortReason, type Clock } from '../../base/clock.js'
+import type { Address } from '../../http/address.js'
+import { excerptOf, readText } from '../../http/body.js'
+import { connectionFailure } from '../../http/connection-failure.js'
+import { parseHttpDate } from '../../http/retry-after.js'
+import { joinSignals, orAbort } from '../../http/signals.js'
+import { ConnectionError, RequestTimeoutError, type TransientError } from '../../http/transient-errors.js'
+import type { Wire, WireAnswer } from '../../http/wire.js'
+
+export interface Answer {
+  /** As in `GET /api/v1/surveys?page=2`. */
+  readonly asked: string
+  readonly status: number
+  /** By its name in lower case; null where it is missing. */
+  header(name: string): string | null
+  /** Headers that tell of a rate limit, as `name: value`. */
+  readonly rateHeaders: readonly string[]
+  /** The body, parsed; undefined where it is no JSON. */
+  readonly json: unknown
+  /** Why the body is no JSON; null where it is. */
+  readonly problem: string | null
+  /** The beginning of the body on one line. */
+  readonly excerpt: string
+  /** The `Date` header, milliseconds since 1970; null where it is missing or unreadable. */
+  readonly dateMs: number | null
+  /** Our clock when the request was sent and when its headers were here. */
+  readonly sentAtMs: number
+  readonly headersAtMs: number
+}
+
+export interface ReceiveOptions {
+  readonly wire: Wire
+  readonly address: Address
+  readonly requestTimeoutMs: number
+  readonly responseBytesMax: number
+  readonly clock: Clock
+  readonly redact: (text: string) => string
+  readonly signal: AbortSignal
+  readonly onHeaders: () => void
+}
+
+/** Resolves with what may go away by itself as well; rejects with the signal's reason, or for a bug. */
+export const receive = async (options: ReceiveOptions): Promise<Answer | TransientError> => {
+  const { clock, signal, address, requestTimeoutMs } = options
+  using stop = joinSignals(signal)
+  const over = new AbortController()
+  const timeout = new RequestTimeoutError(address.host, requestTimeoutMs)
+  clock.sleep(requestTimeoutMs, over.signal).then(
+    () => stop.abort(timeout),
+    () => undefined,
+  )
+  const sentAtMs = clock.nowMs()
+  try {
+    const answer = await orAbort(options.wire.get(address, stop.signal), stop.signal)
+    options.onHeaders()
+    return await readAnswer(answer, sentAtMs, options)
+  } catch (error) {
+    if (signal.aborted) throw abortReason(signal)
+    if (stop.signal.aborted) return timeout
+    const failure = connectionFailure(error)
+    if (failure === null) throw error
+    return new ConnectionError(address.host, failure.problem, error)
+  } finally {
+    over.abort()
+  }
+}
+
+/** Characters of a body, or of a header, that a report shows. */
+const EXCERPT_LENGTH_MAX = 120
+const RATE_HEADER = /rate-?limit|^retry-after$/
+
+const readAnswer = async (
+  answer: WireAnswer,
+  sentAtMs: number,
+  { address, clock, redact, responseBytesMax }: ReceiveOptions,
+): Promise<Answer> => {
+  const headersAtMs = clock.nowMs()
+  const read = await readText(answer.body, answer.header('content-encoding'), responseBytesMax)
+  const text = read.kind === 'text' ? read.text : ''
+  const excerpt = excerptOf(text, redact, EXCERPT_LENGTH_MAX)
+  const parsed = parse(text)
+  const problem =
+    read.kind === 'too_large'
+      ? `it is larger than ${responseBytesMax} bytes`
+      : read.kind === 'invalid'
+        ? read.problem
+        : parsed === undefined
+          ? text === ''
+            ? 'it is empty'
+            : `it begins with ${excerpt.slice(0, 60)}`
+          : null
+  return {
+    asked: redact(address.label),
+    status: answer.status,
+    header: answer.header,
+    rateHeaders: answer.headerNames
+      .filter((name) => RATE_HEADER.test(name))
+      .map((name) => excerptOf(`${name}: ${answer.header(name)}`, redact, EXCERPT_LENGTH_MAX)),
+    json: parsed,
+    problem,
+    excerpt,
+    dateMs: parseHttpDate(answer.header('date')),
+    sentAtMs,
+    headersAtMs,
+  }
+}
+
+/** Undefined where it is no JSON: JSON has no such value. */
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

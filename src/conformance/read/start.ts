@@ -1,0 +1,100 @@
+/**
+ * The exact moment at which one interview started. No request tells it, so it is searched: a span of time is halved
+ * until the number of interviews before its two ends differs by a second. Starts are kept on round moments (a
+ * second, or a millisecond); whether a bound includes its own moment shows in where the number steps: at the round
+ * moment itself, or right behind it.
+ */
+import type { Clock } from '../../base/clock.js'
+import { formatMoment, MICROS_PER_SECOND, parseMoment } from '../instant.js'
+import { Unseen } from '../unseen.js'
+import type { Reader } from './reader.js'
+import type { Query } from './sender.js'
+import type { Subject } from './subjects.js'
+
+/** A moment at which an interview started. */
+export interface Start {
+  readonly surveyId: number
+  readonly at: bigint
+  /** Whether `started_before` with that moment holds the interview. */
+  readonly isIncluded: boolean
+  /** Interviews that started earlier. */
+  readonly earlier: number
+}
+
+/** A span in which an interview started: behind `from`, up to `to`. */
+interface Span {
+  readonly from: bigint
+  readonly to: bigint
+  /** Interviews up to its two ends, as `started_before` counts them. */
+  readonly countFrom: number
+  readonly countTo: number
+}
+
+type CountBefore = (at: bigint) => Promise<number>
+
+const MICRO = 1n
+const MILLISECOND = 1_000n
+const DAY = 86_400n * MICROS_PER_SECOND
+/** 2000-01-01. */
+const LONG_AGO = 946_684_800n * MICROS_PER_SECOND
+
+/** Throws `Unseen` where there is no such moment. Takes some 25 requests. */
+export const findStart = async (reader: Reader, clock: Clock, subject: Subject): Promise<Start> => {
+  const { id: surveyId } = subject
+  const countBefore: CountBefore = (at) => countIn(reader, surveyId, [['started_before', formatMoment(at)]])
+  let span = await wholeSpan(lifeOf(reader, clock, subject), countBefore)
+  for (const unit of [MICROS_PER_SECOND, MILLISECOND]) {
+    span = await halve(span, unit, countBefore)
+    const beforeEnd = await countBefore(span.to - MICRO)
+    if (beforeEnd < span.countTo) return { surveyId, at: span.to, isIncluded: true, earlier: beforeEnd }
+    const behindBegin = await countBefore(span.from + MICRO)
+    if (behindBegin > span.countFrom) {
+      return { surveyId, at: span.from, isIncluded: false, earlier: span.countFrom }
+    }
+  }
+  throw new Unseen('interviews start at moments finer than a millisecond')
+}
+
+/** Interviews of the survey in a window of time; throws `Unseen` where they cannot be counted. */
+export const countIn = async (reader: Reader, surveyId: number, query: Query): Promise<number> => {
+  const { total, asked } = await reader.progress(surveyId, query)
+  if (total === null) throw new Unseen(`the interviews in ${asked} cannot be counted`)
+  return total
+}
+
+/** From before the survey was there to after now, on whole seconds. */
+export const lifeOf = (
+  { seen }: Reader,
+  clock: Clock,
+  { createdAt }: Pick<Subject, 'createdAt'>,
+): { readonly from: bigint; readonly to: bigint } => {
+  const dateMs = seen.answers.at(-1)?.answer.dateMs ?? clock.nowMs()
+  const to = BigInt(Math.floor(dateMs / 1_000)) * MICROS_PER_SECOND + DAY
+  const created = parseMoment(createdAt)?.micros ?? LONG_AGO
+  return { from: created - (created % MICROS_PER_SECOND) - MICROS_PER_SECOND, to }
+}
+
+const wholeSpan = async (
+  life: { readonly from: bigint; readonly to: bigint },
+  countBefore: CountBefore,
+): Promise<Span> => {
+  const early = await countBefore(life.from)
+  const from = early === 0 ? life.from : LONG_AGO
+  const countFrom = early === 0 ? 0 : await countBefore(from)
+  const countTo = await countBefore(life.to)
+  if (countTo <= countFrom) throw new Unseen('started_before does not change the number of interviews')
+  return { from, to: life.to, countFrom, countTo }
+}
+
+/** Down to a span of one `unit` that still has a start in it. */
+const halve = async (span: Span, unit: bigint, countBefore: CountBefore): Promise<Span> => {
+  let { from, to, countFrom, countTo } = span
+  while (to - from > unit) {
+    const middle = from + ((to - from) / 2n / unit) * unit
+    const count = await countBefore(middle)
+    if (count < countFrom || count > countTo) throw new Unseen('the interviews changed while they were read')
+    if (count > countFrom) [to, countTo] = [middle, count]
+    else [from, countFrom] = [middle, count]
+  }
+  return { from, to, countFrom, countTo }
+}
