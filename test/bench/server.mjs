@@ -1,8 +1,9 @@
 /**
  * `npm run bench:server`: what the answers of the reference server cost, so that it never is the bottleneck of a
- * benchmark of something else. The real command runs as a child; every page of a large list is asked for: once cold
- * (each record is derived for the first time, and the code is not compiled yet), once warm, once compressed. CPU is that
- * of the server's process, all its threads, so the figure means something where other work keeps the machine busy;
+ * benchmark of something else. The real command runs as a child. Every page of a large list is asked for by a process
+ * that has just started, whose code is still being compiled; then every page of another account, none of which was
+ * asked for before; then the same once more, which tells whether something is remembered; then compressed. CPU is
+ * that of the server's process, all its threads, so the figure means something where other work keeps the machine busy;
  * wall time does not then. Answers are checked: status 200, full pages, no id twice, the same bytes in every walk.
  *
  * The hashes are of all bodies in their order: equal before and after a change that only makes it faster.
@@ -25,7 +26,7 @@ const SAMPLE = Math.min(SURVEYS, 2_000)
 /** Clock ticks of /proc on Linux. */
 const TICK_MS = 10
 
-const flags = `--port 0 --rate-window none --clock frozen --surveys ${SURVEYS} --page-size ${PAGE_SIZE}`
+const flags = `--port 0 --rate-window none --clock frozen --accounts 2 --surveys ${SURVEYS} --page-size ${PAGE_SIZE}`
 const startedMs = performance.now()
 const server = spawn(process.execPath, [main, 'reference-server', ...flags.split(' ')], {
   stdio: ['ignore', 'pipe', 'inherit'],
@@ -41,34 +42,45 @@ try {
   server.kill('SIGTERM')
 }
 
-async function measureAll({ base_url, accounts: [account] }) {
+async function measureAll({ base_url, accounts }) {
   const { origin, pathname } = new URL(base_url)
   const pool = new Pool(origin, { connections: CONNECTIONS })
-  const headers = { 'authorization-id': String(account.id), 'authorization-token': account.token }
-  const measure = (paths, gzip = false) =>
-    measureWalk(pool, { ...headers, ...(gzip ? { 'accept-encoding': 'gzip' } : {}) }, pathname, paths)
+  const measureAs = async (account, paths, encoding = {}) => {
+    const headers = { 'authorization-id': String(account.id), 'authorization-token': account.token }
+    return await measureWalk(pool, { ...headers, ...encoding }, pathname, paths)
+  }
+  const [first, second] = accounts
   console.log(
     'answers                          count  answers/s  CPU ms each  answers/s a core  KiB each  SHA-256 of all',
   )
 
   const pages = Array.from({ length: PAGES }, (_, place) => `/surveys?page=${place + 1}`)
-  const cold = await measure(pages)
-  const ids = checkedIds(cold.bodies, SURVEYS)
-  print('list pages, first walk', cold)
-  const warm = await measure(pages)
-  print('list pages, second walk', warm)
-  const zipped = await measure(pages, true)
+  const fresh = await measureAs(first, pages)
+  const ids = checkedIds(fresh.bodies, SURVEYS)
+  print('list pages, just started', fresh)
+  const unasked = await measureAs(second, pages)
+  checkedIds(unasked.bodies, SURVEYS)
+  print('list pages, never asked for', unasked)
+  const again = await measureAs(second, pages)
+  print('list pages, asked for again', again)
+  const zipped = await measureAs(second, pages, { 'accept-encoding': 'gzip' })
   print('list pages, gzip', zipped)
-  if (warm.hash !== cold.hash || zipped.hash !== cold.hash) throw new Error('a walk told something else')
+  if (again.hash !== unasked.hash || zipped.hash !== unasked.hash)
+    throw new Error('a walk told something else')
 
-  const changed = await measure(await changedPages(measure))
+  const changed = await measureAs(first, await changedPages((paths) => measureAs(first, paths)))
   checkedIds(changed.bodies, null)
   print('list pages, updated_since', changed)
 
   const step = ids.length / SAMPLE
   const sample = Array.from({ length: SAMPLE }, (_, place) => ids[Math.floor(place * step)])
-  print('sample_sources, first', await measure(sample.map((id) => `/surveys/${id}/sample_sources`)))
-  print('fieldwork_progress, first', await measure(sample.map((id) => `/surveys/${id}/fieldwork_progress`)))
+  const ofSample = async (path) =>
+    await measureAs(
+      first,
+      sample.map((id) => `/surveys/${id}/${path}`),
+    )
+  print('sample_sources, never asked', await ofSample('sample_sources'))
+  print('fieldwork_progress, never asked', await ofSample('fieldwork_progress'))
   await pool.close()
 }
 
@@ -123,8 +135,8 @@ function checkedIds(bodies, count) {
 function print(what, { count, seconds, cpu, bytes, hash }) {
   console.log(
     [
-      what.padEnd(30),
-      String(count).padStart(6),
+      what.padEnd(31),
+      String(count).padStart(5),
       (count / seconds).toFixed(0).padStart(9),
       (cpu / count).toFixed(3).padStart(11),
       ((1000 * count) / cpu).toFixed(0).padStart(16),
