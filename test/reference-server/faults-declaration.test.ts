@@ -144,6 +144,7 @@ const wrongs: [fault: unknown, line: string][] = [
   [{ action: { forget: 2 ** 53 } }, 'faults[0].action.forget is 9007199254740992: give'],
   [{ action: { delay: 500 } }, 'faults[0].action.delay is not known: '],
   [{ action: { truncat: 5 } }, 'faults[0].action.truncat is not known: did you mean truncate?'],
+  [{ acton: { hang: true } }, 'faults[0].acton is not known: did you mean action?'],
   [{ ...GOOD, matches: {} }, 'faults[0].matches is not known: did you mean match?'],
   [
     { ...GOOD, match: { url: '/' } },

@@ -144,6 +144,19 @@ describe('truncate', () => {
     expect(await errorCodeOf(askBytes(api, '/surveys', gzip))).toBe('ECONNRESET')
   })
 
+  test('of a long body sends all of its first part, to a client that reads late', async () => {
+    const faults = [{ action: { truncate: 300_000 } }]
+    await using api = await startApi({ surveys: 1_000, pageSize: 1_000, faults })
+    const socket = await openRequest(api, '/surveys')
+    socket.pause()
+    await arrived(api, 1)
+    const reading = readToEnd(socket)
+    socket.resume()
+    const { head, body } = await reading
+    expect(Number(/content-length: (\d+)/.exec(head)?.[1])).toBeGreaterThan(300_000)
+    expect(body.length).toBe(300_000)
+  })
+
   test('of 0 sends the headers alone; of more than there is, the whole body and then the end', async () => {
     await using api = await startApi({
       surveys: 1,

@@ -16,7 +16,7 @@ export const problemLines = (issues: readonly z.core.$ZodIssue[], given: unknown
 }
 
 const allLines = (issues: readonly z.core.$ZodIssue[], given: unknown): string[] => {
-  const misspelt = issues.flatMap(({ code, path }) => (code === 'unrecognized_keys' ? pathText(path) : []))
+  const misspelt = issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? meantBy(issue) : []))
   return issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey(issue.path, key))
     // What a misspelt key leaves out is not missing.
@@ -28,6 +28,15 @@ const allLines = (issues: readonly z.core.$ZodIssue[], given: unknown): string[]
 }
 
 type Path = readonly PropertyKey[]
+
+/** Where nothing is to be said to be missing: beside the misspelt keys, and what they stand for. */
+const meantBy = ({ path, keys }: z.core.$ZodIssueUnrecognizedKeys): readonly string[] => [
+  pathText(path),
+  ...keys.flatMap((key) => {
+    const meant = nearest(key, keysOf(path))
+    return meant === null ? [] : pathText([...path, meant])
+  }),
+]
 
 const unknownKey = (parent: Path, key: string): string => {
   const known = keysOf(parent)

@@ -5,28 +5,28 @@
  */
 export class ForgottenSurveys {
   /** Places, the newest (largest) first. */
-  #places: readonly number[] = []
+  #places: ReadonlySet<number> = new Set()
 
   add(place: number): void {
-    if (!this.has(place)) this.#places = [...this.#places, place].sort((one, other) => other - one)
+    if (!this.has(place)) this.#places = new Set([...this.#places, place].sort((one, other) => other - one))
   }
 
   clear(): void {
-    this.#places = []
+    this.#places = new Set()
   }
 
   has(place: number): boolean {
-    return this.#places.length > 0 && this.#places.includes(place)
+    return this.#places.has(place)
   }
 
   /** How many of the first `existing` surveys are left. */
   left(existing: number): number {
-    return existing - this.#places.filter((place) => place < existing).length
+    return existing - [...this.#places].filter((place) => place < existing).length
   }
 
   /** `places` without the forgotten ones; itself while there is none. */
   without(places: readonly number[]): readonly number[] {
-    return this.#places.length === 0 ? places : places.filter((place) => !this.has(place))
+    return this.#places.size === 0 ? places : places.filter((place) => !this.has(place))
   }
 
   /** Of the first `existing` surveys, those that are left, newest first: at most `count` of them, from `first` on. */
