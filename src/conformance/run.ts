@@ -4,6 +4,7 @@
  */
 import { type ExpectedError, isStop, UpstreamError } from '../base/errors.js'
 import { addressOf } from '../http/address.js'
+import { excerptOf } from '../http/body.js'
 import { CredentialsRefusedError, RedirectRefusedError, UnexpectedStatusError } from '../http/errors.js'
 import { statusAction } from '../http/status-action.js'
 import { OBSERVATIONS } from './observe/all.js'
@@ -76,6 +77,7 @@ export const runConformance = async (options: ConformanceOptions): Promise<Confo
   }
   await judge(({ passive = false }) => passive)
   const reason = isStop(endedBy) ? 'the run was stopped' : 'the run ended early'
+  const print = (text: string) => excerptOf(text, (one) => sender.redact(one), PRINTED_LENGTH_MAX)
   const { requests, refusals } = sender.usage()
   return {
     baseUrl: options.baseUrl,
@@ -83,16 +85,33 @@ export const runConformance = async (options: ConformanceOptions): Promise<Confo
       id: rule.id,
       section: rule.section,
       text: rule.text,
-      verdict: verdicts.get(rule) ?? unseen(reason),
+      verdict: printable(verdicts.get(rule) ?? unseen(reason), print),
     })),
     observations: OBSERVATIONS.map((one) => ({
       topic: one.topic,
       section: one.section,
-      told: told.get(one) ?? `not observable: ${reason}`,
+      told: print(told.get(one) ?? `not observable: ${reason}`),
     })),
     requests,
     refusals,
     endedBy,
+  }
+}
+
+/** Much of what is told was written by the service: a status, a moment, an address with both in it. */
+const PRINTED_LENGTH_MAX = 400
+
+/** On one line, without secrets. */
+const printable = (verdict: Verdict, print: (text: string) => string): Verdict => {
+  switch (verdict.verdict) {
+    case 'pass':
+      return verdict.note === undefined ? verdict : { ...verdict, note: print(verdict.note) }
+    case 'fail': {
+      const { asked, expected, got } = verdict
+      return { verdict: 'fail', asked: print(asked), expected: print(expected), got: print(got) }
+    }
+    case 'not_observable':
+      return { ...verdict, reason: print(verdict.reason) }
   }
 }
 

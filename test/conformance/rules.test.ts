@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { type Clock, systemClock } from '../../src/base/clock.js'
 import { StoppedError } from '../../src/base/errors.js'
 import {
   INTERVIEW_STATUSES,
@@ -153,7 +154,7 @@ test('a clock that goes on moves the world between two readings, and breaks no r
   onTestFinished(() => server.close())
   const report = await conform(server)
   expect(idsOf(report, 'fail')).toEqual([])
-  expect(toldOf(report, 'a rate over zero interviews')).toBe('left out')
+  expect(toldOf(report, 'a rate over zero interviews')).toBe('missing')
 })
 
 test('an account without surveys breaks no rule, and shows next to nothing', async () => {
@@ -205,6 +206,54 @@ test.each([
   expect(asked).toBe(1)
 })
 
+/** What is waited for before something is asked again has passed at once; time limits stay. */
+const impatient: Clock = {
+  ...systemClock,
+  sleep: (durationMs, signal) => systemClock.sleep(durationMs < 10_000 ? 0 : durationMs, signal),
+}
+
+test('what fails once is asked again: 503, a reset, an answer that breaks off', async () => {
+  let asked = 0
+  const service = await serve((request, response) => {
+    asked += 1
+    if (asked === 2) return response.writeHead(503).end()
+    if (asked === 4) return request.socket.destroy()
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const body = JSON.stringify({ surveys: [], pagination: PAGE })
+    if (asked !== 6) return response.end(body)
+    return response.write(body.slice(0, 9), () => request.socket.destroy())
+  })
+  const report = await conform(service, { clock: impatient })
+  expect(idsOf(report, 'fail')).toEqual([])
+  expect(report.endedBy).toBeNull()
+  expect(asked).toBeGreaterThan(6)
+})
+
+test('a service that goes away ends it, with what was found so far', async () => {
+  let asked = 0
+  const service = await serve((request, response) => {
+    asked += 1
+    if (asked > 1) return request.socket.destroy()
+    response.writeHead(200, { 'content-type': 'application/json' })
+    return response.end(JSON.stringify({ surveys: [], pagination: PAGE }))
+  })
+  const report = await conform(service, { clock: impatient })
+  expect(report.endedBy).toMatchObject({ exitCode: 4, message: expect.stringMatching(/after 3 attempts/) })
+  expect(idsOf(report, 'pass')).toContain('authentication.none')
+  expect(idsOf(report, 'not_observable')).toContain('survey.id')
+})
+
+test('a service that stays at 503 breaks the rule that the document is answered with 200, and no other', async () => {
+  let asked = 0
+  const service = await serve((_, response) => {
+    asked += 1
+    response.writeHead(asked === 1 ? 200 : 503, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ surveys: [], pagination: PAGE }))
+  })
+  const report = await conform(service, { clock: impatient })
+  expect(idsOf(report, 'fail')).toEqual(['answers.success'])
+})
+
 test('a 429 is waited out as Retry-After says, and told', async () => {
   let asked = 0
   const service = await serve((_, response) => {
@@ -212,7 +261,7 @@ test('a 429 is waited out as Retry-After says, and told', async () => {
     response.writeHead(asked === 2 ? 429 : 200, { 'retry-after': '0', 'content-type': 'application/json' })
     response.end(JSON.stringify({ surveys: [], pagination: PAGE }))
   })
-  const report = await conform(service, { requestsMax: 10 })
+  const report = await conform(service, { requestsMax: 10, clock: impatient })
   expect(report).toMatchObject({ refusals: 1, requests: 10, endedBy: null })
   expect(toldOf(report, 'answers 429 below the cap')).toMatch(/^1, waited out/)
   expect(idsOf(report, 'fail')).toEqual([])
@@ -227,7 +276,7 @@ test.each([{ 'retry-after': '7200' }, { 'retry-after': '0' }])(
       response.writeHead(asked > 1 ? 429 : 200, { ...headers, 'content-type': 'application/json' })
       response.end(JSON.stringify({ surveys: [], pagination: PAGE }))
     })
-    const report = await conform(service)
+    const report = await conform(service, { clock: impatient })
     expect(report.endedBy).toMatchObject({ exitCode: 4, message: expect.stringContaining('429') })
     expect(report.requests).toBeLessThan(12)
     expect(idsOf(report, 'pass')).toContain('authentication.none')

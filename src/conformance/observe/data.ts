@@ -1,7 +1,7 @@
 /** What the records show where the API document is silent about them. */
 
 import { parseMoment } from '../instant.js'
-import { isObject, jsonText } from '../json.js'
+import { isObject } from '../json.js'
 import type { Evidence } from '../read/evidence.js'
 import { percentageScale, RATES } from '../rules/formulas.js'
 import { pageSizeOf } from '../rules/pagination.js'
@@ -61,11 +61,11 @@ const digits: Observation = {
 const emptyRates: Observation = {
   topic: 'a rate over zero interviews',
   section: 'Fieldwork progress',
-  observe: ({ reader: { seen } }) =>
+  observe: ({ reader: { seen, show } }) =>
     listed(
       seen.progresses.flatMap((reading) =>
         Object.entries(RATES).flatMap(([name, { of }]) =>
-          of(reading)?.whole === 0 ? [shownAs(reading.progress[name])] : [],
+          of(reading)?.whole === 0 ? [show(reading.progress[name])] : [],
         ),
       ),
       'no survey without interviews was seen',
@@ -75,16 +75,14 @@ const emptyRates: Observation = {
 const emptyLength: Observation = {
   topic: 'length_of_interview without a complete interview',
   section: 'Fieldwork progress',
-  observe: ({ reader: { seen } }) =>
+  observe: ({ reader: { seen, show } }) =>
     listed(
       seen.progresses.flatMap(({ counts, progress }) =>
-        counts.get('complete') === 0 ? [shownAs(progress.length_of_interview)] : [],
+        counts.get('complete') === 0 ? [show(progress.length_of_interview)] : [],
       ),
       'no survey without complete interviews was seen',
     ),
 }
-
-const shownAs = (value: unknown): string => (value === undefined ? 'left out' : jsonText(value).slice(0, 20))
 
 const percentages: Observation = {
   topic: 'percentages',
