@@ -10,8 +10,6 @@
  * - `GET /_reference/truth` → everything the API would tell now; `?account=<name>`, `?only=surveys`.
  * - `GET /_reference/changes?from=<ISO>&to=<ISO>` → `{"changes": [{account, survey_id, at, what, …}]}` after
  *   `from`, up to and including `to`, in the order of time; `?account=<name>`.
- *
- * The route for the OpenAPI description belongs here too.
  */
 import { Readable } from 'node:stream'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
