@@ -2,7 +2,7 @@
 export const STYLE = `
 :root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 22%, transparent); --soft: color-mix(in srgb, currentColor 7%, transparent) }
 * { box-sizing: border-box }
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 64rem; margin: 0 auto; padding: 1rem 1.25rem 4rem; overflow-wrap: anywhere }
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 64rem; margin: 0 auto; padding: 1rem 1.25rem 4rem; overflow-wrap: break-word }
 h1 { font-size: 1.7rem; line-height: 1.2 }
 h2 { margin-top: 3rem; padding-top: .5rem; border-top: 2px solid var(--line) }
 h3 { margin-top: 2.25rem }
