@@ -168,6 +168,27 @@ const CASES: readonly Case[] = [
     broken: ['source.sample_size'],
   },
   {
+    name: 'half a second in the length of an interview',
+    file: INDICATORS,
+    from: 'Math.round((lower + upper) / 2)',
+    to: 'Math.round((lower + upper) / 2) + 0.5',
+    broken: ['progress.length_of_interview'],
+  },
+  {
+    name: 'all interviews taken for complete ones',
+    file: INDICATORS,
+    from: 'interviews_count: complete,',
+    to: 'interviews_count: total,',
+    broken: ['progress.interviews-are-complete'],
+  },
+  {
+    name: 'a progress that has pages',
+    file: 'api/endpoints.js',
+    from: 'fieldwork_progress: progress }',
+    to: 'fieldwork_progress: progress, pagination: {} }',
+    broken: ['answers.fieldwork_progress'],
+  },
+  {
     name: 'a time without its offset',
     file: 'world/survey.js',
     from: 'created_at: formatIsoTime(state.createdAt, createdStyle)',
