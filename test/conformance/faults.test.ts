@@ -3,12 +3,15 @@
  * server with one fault; the set of broken rules is stated whole, so that no fault makes everything fail.
  */
 import { expect, test } from 'vitest'
+import { SLOW } from '../support/slow.js'
 import { conform, type Fault, idsOf, startFaulty } from './support.js'
 
 const INDICATORS = 'world/indicators.js'
 
 interface Case extends Fault {
   readonly name: string
+  /** Left to `npm run test:slow`. */
+  readonly slow?: true
   readonly broken: readonly string[]
   /** Broken or not, as the world has it. */
   readonly perhaps?: readonly string[]
@@ -28,6 +31,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'sources the other way round',
+    slow: true,
     file: 'world/sample-sources.js',
     from: 'created_at: formatIsoTime(source.createdAt,',
     to: 'created_at: formatIsoTime(source.createdAt - source.slot * 1e15,',
@@ -42,6 +46,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'updated_since an hour too early',
+    slow: true,
     file: 'world/organization.js',
     from: 'updatedSince ?? Number.NEGATIVE_INFINITY',
     to: '(updatedSince ?? Number.NEGATIVE_INFINITY) - 3_600_000_000',
@@ -49,6 +54,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'updated_since without its offset',
+    slow: true,
     ...parameter("query.getAll(name).map((text) => text.replace(/[+-]\\d\\d:\\d\\d$/, 'Z'))"),
     broken: ['updated-since.offsets'],
     // Where the survey that was modified last is written with an offset, these meet it as well.
@@ -68,6 +74,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'questionnaire_incidence_rate without quota_full',
+    slow: true,
     file: INDICATORS,
     from: "screenOut + individuals('quota_full')",
     to: 'screenOut',
@@ -89,6 +96,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'percentages that leave a status out',
+    slow: true,
     file: INDICATORS,
     from: 'percentage: total === 0 ? 0 : (100 * individuals(status)) / total',
     to: "percentage: total === 0 ? 0 : (100 * individuals(status)) / (total - individuals('screen_out'))",
@@ -103,6 +111,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'started_before without the moment itself',
+    slow: true,
     file: INDICATORS,
     from: 'start > to',
     to: 'start >= to',
@@ -122,6 +131,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'next_page two pages on',
+    slow: true,
     file: 'api/pages.js',
     from: 'page + 1 : null',
     to: 'page + 2 : null',
@@ -129,6 +139,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'a next_page behind the last page',
+    slow: true,
     file: 'api/pages.js',
     from: 'next_page: page < totalPages',
     to: 'next_page: page <= totalPages',
@@ -148,6 +159,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'a filter that leaves every fifth survey out',
+    slow: true,
     file: 'world/organization.js',
     from: 'wanted[status]',
     to: 'wanted[status] && (wanted.every(Boolean) || index % 5 > 0)',
@@ -169,6 +181,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'half a second in the length of an interview',
+    slow: true,
     file: INDICATORS,
     from: 'Math.round((lower + upper) / 2)',
     to: 'Math.round((lower + upper) / 2) + 0.5',
@@ -176,6 +189,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'all interviews taken for complete ones',
+    slow: true,
     file: INDICATORS,
     from: 'interviews_count: complete,',
     to: 'interviews_count: total,',
@@ -183,6 +197,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'a progress that has pages',
+    slow: true,
     file: 'api/endpoints.js',
     from: 'fieldwork_progress: progress }',
     to: 'fieldwork_progress: progress, pagination: {} }',
@@ -197,6 +212,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'a status that the document does not know',
+    slow: true,
     file: 'world/survey.js',
     from: 'status: state.status',
     to: "status: state.status === 'draft' ? 'sketch' : state.status",
@@ -221,6 +237,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'ignored interviews shown',
+    slow: true,
     file: INDICATORS,
     from: "complete: entry('complete'),",
     to: "complete: entry('complete'), ignored: { individuals: 3, percentage: 1 },",
@@ -231,7 +248,9 @@ const CASES: readonly Case[] = [
 /** What everything but the search for the start of an interview takes. */
 const REQUESTS_WITHOUT_SEARCH = 52
 
-test.concurrent.for(CASES)('$name', async ({ broken, perhaps = [], ...fault }, { onTestFinished }) => {
+const TRIED = CASES.filter(({ slow }) => SLOW || slow !== true)
+
+test.concurrent.for(TRIED)('$name', async ({ broken, perhaps = [], ...fault }, { onTestFinished }) => {
   const server = await startFaulty(fault, onTestFinished)
   const isSearched = broken.some((id) => id.startsWith('windows.'))
   const report = await conform(server, isSearched ? {} : { requestsMax: REQUESTS_WITHOUT_SEARCH })
