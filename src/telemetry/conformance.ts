@@ -60,28 +60,30 @@ const WORDS: Readonly<Record<Word, string>> = {
   not_observable: 'not observable',
 }
 const COLOURS: Readonly<Record<Word, string>> = { pass: '32', fail: '31', not_observable: '33' }
-const DETAIL_INDENT = ' '.repeat(WORDS.not_observable.length + 2)
+const DETAIL_INDENT = ' '.repeat(WORDS.not_observable.length + 4)
 
+/** The rules under the sections of the document that they stand in, in the order in which these come first. */
 const ruleTable = (rules: readonly RuleView[], colour: boolean): string => {
+  const sections = [...new Set(rules.map(({ section }) => section))]
+  const sorted = sections.flatMap((section) => rules.filter((rule) => rule.section === section))
   const lines = textTable(
-    [
-      ['result', 'rule', 'section', 'what it says'],
-      ...rules.map(({ id, section, text, verdict }) => [WORDS[verdict.verdict], id, section, text]),
-    ],
+    sorted.map(({ id, text, verdict }) => [WORDS[verdict.verdict], id, text]),
     '',
-    4,
+    3,
   ).split('\n')
-  return lines
-    .flatMap((line, place) => {
-      const verdict = rules[place - 1]?.verdict
-      if (verdict === undefined) return [line]
-      const word = WORDS[verdict.verdict]
-      const painted = colour
-        ? `\u001b[${COLOURS[verdict.verdict]}m${word}\u001b[0m${line.slice(word.length)}`
-        : line
-      return [painted, ...detailsOf(verdict).map((detail) => `${DETAIL_INDENT}${detail}`)]
-    })
+  return sorted
+    .flatMap(({ section, verdict }, place) => [
+      ...(section === sorted[place - 1]?.section ? [] : ['', section]),
+      painted(lines[place] ?? '', verdict.verdict, colour),
+      ...detailsOf(verdict).map((detail) => `${DETAIL_INDENT}${detail}`),
+    ])
+    .slice(1)
     .join('\n')
+}
+
+const painted = (line: string, verdict: Word, colour: boolean): string => {
+  const word = WORDS[verdict]
+  return `  ${colour ? `\u001b[${COLOURS[verdict]}m${word}\u001b[0m${line.slice(word.length)}` : line}`
 }
 
 const detailsOf = (verdict: RuleView['verdict']): readonly string[] => {

@@ -27,12 +27,10 @@ describe.concurrent('conformance', () => {
     expect(code).toBe(0)
     const lines = stdout.split('\n')
     expect(lines[0]).toBe(`${server.baseUrl}, held to the API document`)
-    expect(lines[2]).toMatch(/^result +rule +section +what it says$/)
-    expect(lines).toContainEqual(
-      expect.stringMatching(/^pass +paging\.next +Pagination object +next_page is /),
-    )
-    expect(lines).toContainEqual(expect.stringMatching(/^not observable +limits\.refusal +Limits +/))
-    expect(lines).toContain('                only looked at with --exceed-cap')
+    expect(lines.filter((line) => line === 'Pagination object')).toHaveLength(1)
+    expect(lines).toContainEqual(expect.stringMatching(/^ {2}pass +paging\.next +next_page is /))
+    expect(lines).toContainEqual(expect.stringMatching(/^ {2}not observable +limits\.refusal +/))
+    expect(lines).toContain('                  only looked at with --exceed-cap')
     expect(lines).toContainEqual(expect.stringMatching(/^ {2}page size +surveys: 12 records/))
     expect(lines.at(-2)).toMatch(/^\d+ rules: \d+ pass, 0 fail, 1 not observable\.$/)
     expect(stderr).toMatch(/at most 90 requests, 60 per 100 ms/)
@@ -113,7 +111,7 @@ describe.concurrent('conformance', () => {
     running.child.kill('SIGTERM')
     const ended = await running.ended
     expect(ended.code).toBe(3)
-    expect(ended.stdout).toMatch(/^pass +authentication\.none /m)
+    expect(ended.stdout).toMatch(/^ {2}pass +authentication\.none /m)
     expect(ended.stdout).toMatch(/\nended early: stopped by SIGTERM\n.*\(exit 3\)\.\n$/)
   })
 })
