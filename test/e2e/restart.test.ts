@@ -90,9 +90,12 @@ test.concurrent.for(SLOW ? (['sliding', 'fixed'] as const) : (['sliding'] as con
     }
     const last = await trial.run(['sync', '--json', '--max-requests', '60'], env)
     expect(last.code).toBe(3)
-    expect(JSON.parse(last.stdout)).toMatchObject({ accounts: [{ refusals: 0 }] })
+    const [told] = JSON.parse(last.stdout).accounts
+    expect(told.refusals).toBe(0)
     const pace = await paceOf(server)
-    expect(pace.requests).toBeGreaterThanOrEqual(130)
+    // The budget of the last run ends before a survey that does not fit, wherever that comes.
+    expect(pace.requests).toBeGreaterThanOrEqual(2 * 40 + told.requests)
+    expect(pace.requests).toBeGreaterThan(1.5 * CAP)
     expect(pace.refused).toBe(0)
     expect(pace.mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
   },
