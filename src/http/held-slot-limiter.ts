@@ -1,7 +1,7 @@
 /**
  * The held slot: as many slots as the cap, and a request keeps its own from before the send until one window after
  * the response headers (`slot-timing.ts` has the proof). Bursts go at once, and nearly all of the cap is used.
- * Bottleneck's reservoir refresh, `minTime` and retries are not used: measured, they let up to twice the cap through.
+ * Bottleneck's reservoir refresh, pacing and retries are not used: measured, they let up to twice the cap through.
  *
  * Feed it a bounded number of requests: Bottleneck takes about a millisecond to queue one.
  */
@@ -54,6 +54,12 @@ export interface HeldSlotLimiter {
 export const createHeldSlotLimiter = (options: HeldSlotLimiterOptions): HeldSlotLimiter =>
   new BottleneckLimiter(options)
 
+/**
+ * Bottleneck sets its next job no earlier than the last one plus `minTime`, by the wall clock, also for a `minTime` of 0:
+ * after the clock was put back by an hour, all jobs waited an hour. With this the next job is always due.
+ */
+const NEVER_WAITS = Number.NEGATIVE_INFINITY
+
 class BottleneckLimiter implements HeldSlotLimiter {
   readonly #options: HeldSlotLimiterOptions
   readonly #slots: Bottleneck
@@ -66,7 +72,9 @@ class BottleneckLimiter implements HeldSlotLimiter {
 
   constructor(options: HeldSlotLimiterOptions) {
     this.#options = options
-    this.#slots = new Bottleneck({ maxConcurrent: options.cap })
+    this.#slots = new Bottleneck({ maxConcurrent: options.cap, minTime: NEVER_WAITS })
+    // Until its first job Bottleneck goes by the wall clock at its construction: this one takes that out of the way.
+    void this.#slots.schedule({ priority: 0 }, () => Promise.resolve())
     for (const leftMs of options.ledger.occupiedMs(options.cap)) {
       const until = options.clock.monotonicMs() + leftMs
       // Queued first and with the highest priority: they sit in their slots before anything is sent.

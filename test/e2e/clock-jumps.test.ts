@@ -1,0 +1,136 @@
+/**
+ * The clocks of the machine jump by an hour in the middle of a run of the real command (NTP, suspend): the cap holds by
+ * the server's log, the run ends by itself, and what it stored is as if nothing had been. The server has its own clock.
+ */
+import { expect, test } from 'vitest'
+import { startReferenceServer } from '../../src/reference-server/server.js'
+import { envOf, paceOf } from '../support/rate.js'
+import { scriptedSurvey, sendJson } from '../support/scripted-api.js'
+import { SLOW } from '../support/slow.js'
+import { unsoundness } from '../support/soundness.js'
+import { answered, openTrial, said } from '../support/trial.js'
+import { openWorld, truthRows, warehouseRows } from '../support/truth.js'
+
+const HOUR_MS = 3_600_000
+const CAP = SLOW ? 60 : 20
+const WINDOW_MS = SLOW ? 3_000 : 1_000
+
+interface Jump {
+  readonly what: string
+  readonly wallMs: number
+  readonly monotonicMs: number
+  /** The process stands still meanwhile, longer than a window: as the machine sleeps. */
+  readonly sleeps: boolean
+}
+
+const JUMPS: readonly Jump[] = [
+  { what: 'the wall clock is put back', wallMs: -HOUR_MS, monotonicMs: 0, sleeps: false },
+  { what: 'the wall clock is put forward', wallMs: HOUR_MS, monotonicMs: 0, sleeps: false },
+  {
+    what: 'the machine sleeps, and its monotonic clock with it',
+    wallMs: HOUR_MS,
+    monotonicMs: 0,
+    sleeps: true,
+  },
+  {
+    what: 'the machine sleeps, and its monotonic clock goes on',
+    wallMs: HOUR_MS,
+    monotonicMs: HOUR_MS,
+    sleeps: true,
+  },
+  {
+    what: 'the machine sleeps and wakes with its wall clock put back',
+    wallMs: -HOUR_MS,
+    monotonicMs: HOUR_MS,
+    sleeps: true,
+  },
+]
+
+const preload = ({ wallMs, monotonicMs }: Pick<Jump, 'wallMs' | 'monotonicMs'>) => ({
+  NODE_OPTIONS: `--import ${new URL('fixtures/shifted-clocks.mjs', import.meta.url).href}`,
+  SHIFT_CLOCKS: JSON.stringify({ wallMs, monotonicMs }),
+})
+
+/** Jumps `times` told on stderr. */
+const jumped = (times: number) => (stderr: string) => stderr.split('clocks have jumped').length > times
+
+test.concurrent.for(SLOW ? JUMPS : JUMPS.slice(0, 1))(
+  '$what by an hour, twice in a run: the cap holds, the run ends, the tables are the truth',
+  { timeout: 60_000 },
+  async ({ wallMs, monotonicMs, sleeps }, context) => {
+    const trial = await openTrial(context)
+    await using server = await startReferenceServer({
+      port: 0,
+      seed: 11,
+      surveys: SLOW ? 60 : 20,
+      rateLimit: { requests: CAP, perMs: WINDOW_MS },
+      clock: 'frozen',
+    })
+    const env = {
+      ...envOf(server),
+      FIELDWORK_SYNC_RATE_LIMIT: `${CAP}/${WINDOW_MS}ms`,
+      ...preload({ wallMs, monotonicMs }),
+    }
+    const running = trial.start(['sync', '--json', '--log-level', 'debug'], env)
+    for (const [times, requests] of [
+      [1, Math.floor(CAP / 3)],
+      [2, Math.floor(CAP * 1.5)],
+    ] as const) {
+      await said(running, answered(requests))
+      if (sleeps) running.child.kill('SIGSTOP')
+      running.child.kill('SIGUSR2')
+      if (sleeps) {
+        await new Promise((resolve) => setTimeout(resolve, WINDOW_MS + 200))
+        running.child.kill('SIGCONT')
+      }
+      await said(running, jumped(times))
+    }
+    const ended = await running.ended
+    expect(ended).toMatchObject({ code: 0, signal: null })
+    const [told] = JSON.parse(ended.stdout).accounts
+    // The next run reads the ledger and the times that the jumps have left behind.
+    const next = await trial.run(['sync', '--json', '--full'], env)
+    expect(next).toMatchObject({ code: 0, signal: null })
+    const pace = await paceOf(server)
+    expect(told.requests).toBeGreaterThan(2 * CAP)
+    expect(pace.mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
+    expect(pace.refused).toBe(0)
+    expect(await warehouseRows(trial.published)).toEqual(await truthRows(server))
+    expect(await unsoundness(trial.published)).toEqual([])
+    await openWorld(server).advance('PT6H')
+    expect(await trial.run(['sync'], env)).toMatchObject({ code: 0 })
+    expect(await unsoundness(trial.published)).toEqual([])
+  },
+)
+
+const WAITS = [
+  { wait: 'a freeze', status: 429, there: /"freezeMs":2000/ },
+  { wait: 'the wait before a retry', status: 503, there: /"waitMs":2000.*will be sent again/ },
+] as const
+
+test.concurrent.for(
+  WAITS.flatMap((wait) => [-HOUR_MS, HOUR_MS].map((wallMs) => ({ ...wait, wallMs }))).slice(
+    0,
+    SLOW ? Infinity : 1,
+  ),
+)(
+  'the wall clock jumps by $wallMs ms during $wait: it lasts as long as the server asked for, and no longer',
+  { timeout: 60_000 },
+  async ({ status, there, wallMs }, context) => {
+    const trial = await openTrial(context, [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1)))
+    let refusedAtMs = 0
+    trial.api.hook = (_, response) => {
+      if (refusedAtMs > 0) return false
+      refusedAtMs = performance.now()
+      response.setHeader('retry-after', '2')
+      sendJson(trial.api, response, status, {})
+      return true
+    }
+    const running = trial.start(['sync', '--log-level', 'debug'], preload({ wallMs, monotonicMs: 0 }))
+    await said(running, there)
+    running.child.kill('SIGUSR2')
+    expect(await running.ended).toMatchObject({ code: 0, signal: null })
+    expect((trial.api.arrivals[1]?.atMs ?? 0) - refusedAtMs).toBeGreaterThanOrEqual(1_990)
+    expect(await unsoundness(trial.published)).toEqual([])
+  },
+)
