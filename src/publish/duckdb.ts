@@ -9,7 +9,8 @@ import { messageOf, WarehouseError } from '../base/errors.js'
 import type { Publisher } from '../model/warehouse.js'
 import { bigintCell } from '../warehouse/cells.js'
 import { type Database, openDatabase, type Sql } from '../warehouse/database.js'
-import { literal } from '../warehouse/ddl.js'
+import { literal, quote } from '../warehouse/ddl.js'
+import { duckdbCause } from '../warehouse/duckdb-error.js'
 import { WarehouseUnusableError } from '../warehouse/errors.js'
 import { publishedFile } from '../warehouse/files.js'
 import { replaceFile, sweepTemporaries, syncToDisk, temporaryBeside } from './replace-file.js'
@@ -23,7 +24,7 @@ export const createDuckdbPublisher = (database: Database, directory: string): Pu
     try {
       await sweepTemporaries(target)
       await copyCommitted(database, temporary)
-      await proveReadable(temporary)
+      await proveReadable(database, temporary)
       await syncToDisk(temporary)
       await replaceFile(temporary, target)
       return { format: 'duckdb', path: target, bytes: (await stat(target)).size }
@@ -65,10 +66,31 @@ const copyCompacted = async (sql: Sql, temporary: string): Promise<void> => {
   }
 }
 
-/** Opens the copy the way a reader will. It leaves no `.wal` beside it: the copy was checkpointed. */
-const proveReadable = async (file: string): Promise<void> => {
-  await using copy = await openDatabase(file, { readOnly: true })
-  await copy.exclusively((sql) =>
-    sql.rows(z.object({ surveys: bigintCell }), 'SELECT count(*) AS surveys FROM main.survey_overview'),
+/**
+ * Opens the copy the way a reader will, and reads all of it: a damaged block of the work database that the run had no need
+ * of would otherwise replace the sound file that readers have, and from which the work database is rebuilt. What is
+ * damaged in the copy is damaged in the work database, and told as that. It leaves no `.wal`: the copy was checkpointed.
+ */
+const proveReadable = (database: Database, file: string): Promise<void> =>
+  database.exclusively(async () => {
+    try {
+      await using copy = await openDatabase(file, { readOnly: true })
+      await copy.exclusively(readEverything)
+    } catch (error) {
+      throw duckdbCause(error)
+    }
+  })
+
+const readEverything = async (sql: Sql): Promise<void> => {
+  await sql.rows(z.object({ surveys: bigintCell }), 'SELECT count(*) AS surveys FROM main.survey_overview')
+  const tables = await sql.rows(
+    z.object({ schema_name: z.string(), table_name: z.string() }),
+    'SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = current_database()',
   )
+  for (const { schema_name, table_name } of tables) {
+    await sql.rows(
+      z.object({ read: z.unknown() }),
+      `SELECT max(hash(every_column)) AS read FROM ${quote(schema_name)}.${quote(table_name)} AS every_column`,
+    )
+  }
 }

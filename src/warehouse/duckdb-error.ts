@@ -13,9 +13,9 @@ import { WarehouseDamagedError, WarehouseUnusableError } from './errors.js'
 const STORAGE_FAILURE =
   /^(?:Failed to [a-z ]+: )?(?:(?:IO|FATAL|Out of Memory|Permission) Error: |TransactionContext Error: Failed to commit: )/
 
-/** A file whose content is not what DuckDB has written. */
+/** A file whose content is not what DuckDB has written. A checkpoint that meets it fails as FATAL and quotes it. */
 const DAMAGE =
-  /^IO Error: .*(?:Corrupt database file|Could not read enough bytes|not a valid DuckDB database file)/s
+  /^(?:IO|FATAL) Error: .*(?:Corrupt database file|Could not read enough bytes|not a valid DuckDB database file)/s
 
 /** What the system says when the trouble is not in the file: no room, no right, no memory, a disk that fails. */
 const TROUBLE_AROUND_THE_FILE =

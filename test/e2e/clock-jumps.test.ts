@@ -117,7 +117,10 @@ test.concurrent.for(
   'the wall clock jumps by $wallMs ms during $wait: it lasts as long as the server asked for, and no longer',
   { timeout: 60_000 },
   async ({ status, there, wallMs }, context) => {
-    const trial = await openTrial(context, [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1)))
+    const trial = await openTrial(
+      context,
+      [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1)),
+    )
     let refusedAtMs = 0
     trial.api.hook = (_, response) => {
       if (refusedAtMs > 0) return false
