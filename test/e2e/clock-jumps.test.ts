@@ -111,7 +111,7 @@ const WAITS = [
 test.concurrent.for(
   WAITS.flatMap((wait) => [-HOUR_MS, HOUR_MS].map((wallMs) => ({ ...wait, wallMs }))).slice(
     0,
-    SLOW ? Infinity : 1,
+    SLOW ? Number.POSITIVE_INFINITY : 0,
   ),
 )(
   'the wall clock jumps by $wallMs ms during $wait: it lasts as long as the server asked for, and no longer',

@@ -5,7 +5,6 @@
  */
 import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
 import { chance } from '../support/chance.js'
@@ -18,9 +17,9 @@ import { unsoundness } from '../support/soundness.js'
 import { openTrial, said } from '../support/trial.js'
 import { openWorld, type SurveyRows, truthRows, warehouseRows } from '../support/truth.js'
 
-const KILLS = SLOW ? 110 : 5
+const KILLS = SLOW ? 110 : 2
 /** So many kills at most before a run is left alone and the world moves on. */
-const KILLS_A_ROUND_MAX = SLOW ? 8 : 5
+const KILLS_A_ROUND_MAX = SLOW ? 8 : 2
 const STARTS_MAX = 6 * KILLS
 const UNREAD = { sources: [], progress: {}, sourceProgress: [] }
 

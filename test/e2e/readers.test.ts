@@ -10,6 +10,7 @@ import {
   scriptedSurvey,
   startScriptedApi,
 } from '../support/scripted-api.js'
+import { SLOW } from '../support/slow.js'
 import { unsoundness } from '../support/soundness.js'
 import { publishedFile, sync } from '../support/sync.js'
 import { temporaryDirectory } from '../support/temporary.js'
@@ -135,23 +136,64 @@ test('readers that hold the file, or open it all the time, see whole surveys of 
 
 const pythonHasDuckdb = spawnSync('python3', ['-c', 'import duckdb']).status === 0
 
+const pythonReader = (file: string) =>
+  startReader('python3', [new URL('fixtures/reader.py', import.meta.url).pathname, file])
+
+const OPENS = SLOW ? 200 : 0
+
+test.skipIf(!SLOW)(
+  `a reader opens the file ${OPENS} times and more while syncs refresh and publish: none fails, none sees a mixture`,
+  { timeout: 300_000 },
+  async () => {
+    const warehouse = await temporaryDirectory()
+    const file = publishedFile(warehouse)
+    const api = await startGenerations()
+    expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0 })
+    const holders = [nodeReader('hold', file), ...(pythonHasDuckdb ? [pythonReader(file)] : [])]
+    for (const holder of holders) expect((await holder.next()).surveys).toEqual(whole(1))
+    const openers = [nodeReader('loop', file)]
+    let publishes = 0
+    for (let generation = 2; generation <= 7; generation += 1) {
+      toGeneration(api, generation)
+      const args = generation % 3 === 0 ? [] : ['--max-requests', '12']
+      expect((await sync({ warehouse, env: api.env, args })).code).toBe(args.length === 0 ? 0 : 3)
+      publishes += 1
+      for (const holder of holders) expect((await holder.lookAgain()).surveys).toEqual(whole(1))
+    }
+    for (const reader of [...holders, ...openers]) expect(await reader.end()).toBe(0)
+    let opens = 0
+    for (const opener of openers) {
+      while (opener.seen.at(-1)?.looks === undefined) await opener.next()
+      opens += opener.seen.pop()?.looks ?? 0
+      expect(opener.seen.length).toBeGreaterThan(1)
+      for (const { surveys = {}, run } of opener.seen) {
+        expect(Object.keys(surveys).map(Number)).toEqual(SURVEY_IDS)
+        expect(Object.values(surveys).filter((generations) => generations.length !== 1)).toEqual([])
+        expect(run).toMatch(/ (complete|partial)$/)
+      }
+    }
+    console.info(`readers: ${opens} opens during ${publishes} publishes, ${holders.length} held throughout`)
+    expect(opens).toBeGreaterThanOrEqual(OPENS)
+    expect(await unsoundness(file)).toEqual([])
+  },
+)
+
 test.skipIf(!pythonHasDuckdb)(
-  'a Python reader that holds the file through a sync (skipped where python3 has no duckdb)',
+  'a Python reader that holds the file through three publishes (skipped where python3 has no duckdb)',
   async () => {
     const warehouse = await temporaryDirectory()
     const api = await startGenerations()
     expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0 })
-    const holder = startReader('python3', [
-      new URL('fixtures/reader.py', import.meta.url).pathname,
-      publishedFile(warehouse),
-    ])
+    const holder = pythonReader(publishedFile(warehouse))
     expect((await holder.next()).surveys).toEqual(whole(1))
-    toGeneration(api, 2)
-    expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0 })
-    expect((await holder.lookAgain()).surveys).toEqual(whole(1))
+    for (const generation of [2, 3, 4]) {
+      toGeneration(api, generation)
+      expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0 })
+      expect((await holder.lookAgain()).surveys).toEqual(whole(1))
+    }
     expect(await holder.end()).toBe(0)
     const successor = nodeReader('hold', publishedFile(warehouse))
-    expect((await successor.next()).surveys).toEqual(whole(2))
+    expect((await successor.next()).surveys).toEqual(whole(4))
     expect(await successor.end()).toBe(0)
   },
 )

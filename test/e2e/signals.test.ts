@@ -8,6 +8,7 @@ import { expect, test } from 'vitest'
 import { query } from '../support/duckdb.js'
 import { type ScriptedApi, scriptedSurvey, sendJson } from '../support/scripted-api.js'
 import { SLOW } from '../support/slow.js'
+import { unsoundness } from '../support/soundness.js'
 import {
   answered,
   lastLine,
@@ -126,6 +127,27 @@ test.concurrent.for(INTERRUPTIONS)('$signal $when', async (interruption, context
   expect([await count(trial, 'surveys'), await count(trial, 'survey_progress')]).toEqual([3, 3])
   expect((await trial.runs()).map(({ status }) => status)).toEqual(['partial', 'complete'])
 })
+
+test.concurrent.for(SLOW ? ([0, 5, 20, 60] as const) : ([0] as const))(
+  'SIGTERM %s ms into a publish: readers get the state whole, and the exit code is what is recorded',
+  async (laterMs, context) => {
+    const trial = await openTrial(context, surveys())
+    const running = trial.start(['sync', '--log-level', 'debug'])
+    await said(running, /"msg":"publishing"/)
+    await Promise.race([new Promise((resolve) => setTimeout(resolve, laterMs)), running.ended])
+    const { tookMs, ...ended } = await stopWith(running, 'SIGTERM')
+    expect(ended.signal).toBeNull()
+    expect(tookMs).toBeLessThan(GUARD_MS)
+    // All was read and is published by then: it may well be complete.
+    expect([0, 3]).toContain(ended.code)
+    expect(await trial.runs()).toMatchObject([
+      { status: ended.code === 0 ? 'complete' : 'partial', exit_code: ended.code },
+    ])
+    expect(await unsoundness(trial.published)).toEqual([])
+    expect([await count(trial, 'surveys'), await count(trial, 'survey_progress')]).toEqual([3, 3])
+    expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
+  },
+)
 
 const SECOND_SIGNALS = [
   { signal: 'SIGTERM', code: 143 },
