@@ -5,9 +5,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { chance } from '../support/chance.js'
 import type { Ended } from '../support/command.js'
 import { query } from '../support/duckdb.js'
 import { type Hook, type ScriptedApi, scriptedSurvey, sendJson } from '../support/scripted-api.js'
+import { SLOW } from '../support/slow.js'
+import { unsoundness } from '../support/soundness.js'
 import { gate, lastLine, openTrial, otherBuild, type Trial } from '../support/trial.js'
 
 const ids = async (trial: Trial): Promise<unknown[]> =>
@@ -305,6 +308,34 @@ describe('7: the warehouse cannot be written', () => {
     expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
     expect(await ids(trial)).toEqual([1, 2])
   })
+
+  test.skipIf(!SLOW)(
+    'however little room is left: exit 7 or done, and the next run recovers',
+    async (context) => {
+      const lots = chance()
+      const disk = await (await openTrial(context)).temporary()
+      if (!mount(context, ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', disk], disk)) return
+      const trial = await openTrial(context, [scriptedSurvey(1)], join(disk, 'warehouse'))
+      expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
+      const codes: (number | null)[] = []
+      for (let id = 2; id <= 7; id += 1) {
+        const leftKib = lots.below(5_000)
+        const where = `${leftKib} KiB left, ${lots.replay}`
+        const before = await readFile(trial.published)
+        trial.api.surveys.push(scriptedSurvey(id, { updated_at: '2026-03-01T00:00:00Z' }))
+        fill(join(disk, 'filler'), disk, leftKib)
+        const { code, stderr } = await trial.run(['sync'])
+        codes.push(code)
+        expect([0, 7], `${where}: ${stderr}`).toContain(code)
+        if (code === 7) expect((await readFile(trial.published)).equals(before), where).toBe(true)
+        await rm(join(disk, 'filler'))
+        expect(await trial.run(['sync']), where).toMatchObject({ code: 0 })
+        expect(await ids(trial), where).toHaveLength(id)
+        expect(await unsoundness(trial.published), where).toEqual([])
+      }
+      console.info(`disks: exits ${codes.join(', ')} with room at random; ${lots.replay}`)
+    },
+  )
 })
 
 /** Mounts for the time of a test; where that is not allowed the test is skipped and says so. */

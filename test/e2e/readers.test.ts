@@ -153,7 +153,7 @@ test.skipIf(!SLOW)(
     for (const holder of holders) expect((await holder.next()).surveys).toEqual(whole(1))
     const openers = [nodeReader('loop', file)]
     let publishes = 0
-    for (let generation = 2; generation <= 7; generation += 1) {
+    for (let generation = 2; generation <= 10; generation += 1) {
       toGeneration(api, generation)
       const args = generation % 3 === 0 ? [] : ['--max-requests', '12']
       expect((await sync({ warehouse, env: api.env, args })).code).toBe(args.length === 0 ? 0 : 3)
