@@ -51,11 +51,12 @@ export const openList = (
   const { schema, resource } = LISTS[list.name]
   const parsed = schema.safeParse(answer.body)
   if (!parsed.success) throw refuse(problemOf(parsed.error, answer.text))
-  const contradiction = contradictionIn(parsed.data.pagination, list.page)
-  if (contradiction !== null) throw refuse(contradiction)
   const members = memberTexts(answer.text)
+  const rows = elementTexts(members.get(list.name) ?? '[]')
+  const contradiction = contradictionIn(parsed.data.pagination, { page: list.page, rows: rows.length })
+  if (contradiction !== null) throw refuse(contradiction)
   return {
-    rows: elementTexts(members.get(list.name) ?? '[]'),
+    rows,
     pagination: parsed.data.pagination,
     drift: unknownFieldDrift(resource, [
       ...strangers(members, [list.name, 'pagination'], 'answer.'),
@@ -93,15 +94,23 @@ export const answerTimes = (answer: JsonAnswer, clock: Clock): Pick<Answer, 'rea
 
 const refusal = (where: string) => (problem: string) => new UnusableAnswerError(where, problem)
 
-/** Why a well-typed pagination cannot be followed; null when it can. */
-const contradictionIn = (pagination: Pagination, page: number): string | null => {
-  const { current_page: current, next_page: next, total_pages: pages } = pagination
+/**
+ * Why a well-typed pagination cannot be followed; null when it can. A page that has a next one holds rows, and there are
+ * no more pages than rows: a server that says otherwise could send us from one empty page to the next for ever.
+ */
+const contradictionIn = (
+  pagination: Pagination,
+  { page, rows }: { readonly page: number; readonly rows: number },
+): string | null => {
+  const { current_page: current, next_page: next, total_pages: pages, total_count: count } = pagination
   if (current !== page) return `pagination.current_page is ${current}, not the page asked for`
+  if (pages > Math.max(1, count)) return `pagination.total_pages is ${pages} for a total_count of ${count}`
   if (next === null) {
     return current < pages ? `pagination.next_page is null on page ${current} of ${pages}` : null
   }
   if (next !== current + 1) return `pagination.next_page is ${next} on page ${current}`
-  return next > pages ? `pagination.next_page is ${next} of ${pages} pages` : null
+  if (next > pages) return `pagination.next_page is ${next} of ${pages} pages`
+  return rows === 0 ? `page ${current} of ${pages} is empty` : null
 }
 
 /** Paths of the members that the API document does not list. */

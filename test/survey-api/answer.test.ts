@@ -30,11 +30,11 @@ describe('a list answer', () => {
 
   it('may leave out prev_page, on which nothing depends', () => {
     const { prev_page: _, ...rest } = pagination
-    expect(open({ surveys: [], pagination: rest }).pagination.prev_page).toBeNull()
+    expect(open({ surveys: [{}], pagination: rest }).pagination.prev_page).toBeNull()
   })
 
   it('tells unknown fields beside its rows as drift', () => {
-    expect(open({ surveys: [], pagination: { ...pagination, per_page: 50 }, meta: {} }).drift).toEqual([
+    expect(open({ surveys: [{}], pagination: { ...pagination, per_page: 50 }, meta: {} }).drift).toEqual([
       { resource: 'survey', kind: 'unknown_field', path: 'answer.meta', value: null },
       { resource: 'survey', kind: 'unknown_field', path: 'answer.pagination.per_page', value: null },
     ])
@@ -72,11 +72,17 @@ describe('a list answer', () => {
     ['a negative count', { total_count: -1 }, 'total_count: expected a count of 0 or more'],
     ['a negative number of pages', { total_pages: -1 }, 'total_pages: expected a count of 0 or more'],
     ['half a page', { prev_page: 0.5 }, 'prev_page: expected an integer'],
+    ['more pages than records', { total_count: 3 }, 'total_pages is 4 for a total_count of 3'],
     ['a count past 2^53 - 1', { total_count: 2 ** 53 }, 'total_count: expected an integer'],
   ])('is refused when it tells %s', (_, bend, problem) => {
-    expect(() => open({ surveys: [], pagination: { ...pagination, ...bend } })).toThrow(
+    expect(() => open({ surveys: [{}], pagination: { ...pagination, ...bend } })).toThrow(
       `pagination.${problem}`,
     )
+  })
+
+  // It would send us from one empty page to the next for as long as it says that there is one.
+  it('is refused when it is empty and has a next page all the same', () => {
+    expect(() => open({ surveys: [], pagination })).toThrow('cannot be used: page 2 of 4 is empty')
   })
 
   it('is refused by an error that ends its task, not the run', () => {
