@@ -37,23 +37,22 @@ export const ledgerText = (records: Iterable<LedgerRecord>): string =>
     [ledgerLine(id, 'send', sentAtMs), end === null ? '' : ledgerLine(id, end.kind, end.atMs)].join(''),
   ).join('')
 
-/** Reads a ledger of any state of repair. `nowMs` is the wall clock. */
+/**
+ * Reads a ledger of any state of repair. `nowMs` is the wall clock. The records are numbered anew from 1: a number in a
+ * damaged file may be so large that no other comes after it.
+ */
 export const readLedger = (text: string, nowMs: number): readonly LedgerRecord[] => {
-  const records = new Map<number, LedgerRecord>()
-  let damaged = 0
+  const requests: Request[] = []
+  const latest = new Map<number, Request>()
   for (const line of text.split('\n')) {
     if (line === '') continue
     const entry = parseLine(line)
-    if (entry === null) damaged += Math.ceil(line.length / LINE_LENGTH_MIN)
-    else apply(records, entry, nowMs)
+    if (entry !== null) apply({ requests, latest }, entry, nowMs)
+    else requests.push(...doubtful(Math.ceil(line.length / LINE_LENGTH_MIN), nowMs))
   }
-  const nextId = nextIdAfter(records.values())
-  const doubtful = Array.from({ length: damaged }, (_, index) => ({
-    id: nextId + index,
-    sentAtMs: nowMs,
-    end: { kind: 'answer' as const, atMs: nowMs },
-  }))
-  return [...records.values(), ...doubtful]
+  return requests
+    .filter(({ unsent }) => !unsent)
+    .map(({ sentAtMs, end }, index) => ({ id: index + 1, sentAtMs, end }))
 }
 
 /** Until when a record occupies a slot, wall clock: at most two request timeouts and a window from `nowMs`. */
@@ -99,14 +98,37 @@ const parseLine = (line: string): LedgerEntry | null => {
   }
 }
 
-const apply = (records: Map<number, LedgerRecord>, { id, at, event }: LedgerEntry, nowMs: number): void => {
+interface Request {
+  readonly sentAtMs: number
+  end: LedgerRecord['end']
+  unsent: boolean
+}
+
+interface Reading {
+  readonly requests: Request[]
+  /** By their number in the file: the last of each. */
+  readonly latest: Map<number, Request>
+}
+
+const doubtful = (count: number, nowMs: number): Request[] =>
+  Array.from({ length: count }, () => ({
+    sentAtMs: nowMs,
+    end: { kind: 'answer', atMs: nowMs },
+    unsent: false,
+  }))
+
+/** An outcome belongs to the last send of its number; where that has one already, or is damaged, to a send of its own. */
+const apply = ({ requests, latest }: Reading, { id, at, event }: LedgerEntry, nowMs: number): void => {
   const atMs = Math.min(at, nowMs)
-  if (event === 'send') {
-    records.set(id, { id, sentAtMs: atMs, end: null })
-  } else if (event === 'unsent') {
-    records.delete(id)
+  const open = latest.get(id)
+  const isOpen = open !== undefined && open.end === null && !open.unsent
+  if (event === 'unsent') {
+    if (isOpen) open.unsent = true
+  } else if (event !== 'send' && isOpen) {
+    open.end = { kind: event, atMs }
   } else {
-    // The line of its send may be the damaged one.
-    records.set(id, { id, sentAtMs: records.get(id)?.sentAtMs ?? atMs, end: { kind: event, atMs } })
+    const request = { sentAtMs: atMs, end: event === 'send' ? null : { kind: event, atMs }, unsent: false }
+    requests.push(request)
+    latest.set(id, request)
   }
 }

@@ -108,6 +108,7 @@ class FileLedger implements Ledger {
   }
 
   end(id: number, event: Exclude<LedgerEvent, 'send'>): void {
+    this.#followClock()
     const record = this.#records.get(id)
     if (record === undefined) return
     const atMs = Math.floor(this.#options.clock.nowMs())
@@ -185,7 +186,7 @@ class FileLedger implements Ledger {
   }
 }
 
-/** The last `bytesMax` bytes of a file; empty where there is none. */
+/** The last `bytesMax` bytes of a file, a character each: how much a damaged stretch may have held is told by its bytes. */
 const readEnd = (path: string, bytesMax: number): string => {
   let file: number
   try {
@@ -198,7 +199,7 @@ const readEnd = (path: string, bytesMax: number): string => {
     const { size } = fstatSync(file)
     const bytes = Buffer.alloc(Math.min(size, bytesMax))
     const read = readSync(file, bytes, 0, bytes.length, Math.max(0, size - bytesMax))
-    return bytes.toString('utf8', 0, read)
+    return bytes.toString('latin1', 0, read)
   } finally {
     closeSync(file)
   }

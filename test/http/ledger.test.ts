@@ -44,6 +44,13 @@ const cases: readonly (readonly [name: string, text: string, leftMs: readonly nu
   ],
   ['a line of something else is a send just now', '{"id":"x"}\n[]\nnull\n', [HOLD, HOLD, HOLD]],
   ['a stretch of zeros is as many as fit into it', '\0'.repeat(100), [HOLD, HOLD, HOLD]],
+  ['two sends of one number are two', send(1, 5_000) + send(1, 4_000), [HOLD + 30_000, HOLD + 30_000]],
+  ['two answers to one send are two', answer(1, 5_000) + answer(1, 4_000), [HOLD - 4_000, HOLD - 5_000]],
+  [
+    'an answered one that was never sent, they say, counts',
+    answer(1, 5_000) + ledgerLine(1, 'unsent', NOW),
+    [HOLD - 5_000],
+  ],
 ]
 
 test.each(cases)('%s', (_, text, leftMs) => {
@@ -140,6 +147,43 @@ test('a clock that is put forward or back while we run does not make the next ru
       HOLD - 10_000,
     ])
   }
+})
+
+// Found by the property tests of the ledger: the answer's time was right already, and was moved along with the send's.
+test('a clock that is put back or forward between a send and its answer does not free its slot early', () => {
+  for (const stepMs of [-3_600_000, 3_600_000]) {
+    const directory = temporaryDirectory()
+    const { clock, pass, putForward } = createClock()
+    const open = () => openLedger({ directory, account: 'default', timing, clock })
+    const ledger = open()
+    const first = ledger.send()
+    pass(2_000)
+    putForward(stepMs)
+    pass(20_000)
+    ledger.end(first, 'answer')
+    pass(1_000)
+    ledger.end(ledger.send(), 'answer')
+    expect(open().occupiedMs(60)).toEqual([HOLD, HOLD - 1_000])
+  }
+})
+
+// Found by the property tests of the ledger: no number comes after 2^53 - 1, and two sends shared one.
+test('a file with the largest number there is leaves room for the sends to come', () => {
+  const directory = temporaryDirectory()
+  const { clock } = createClock()
+  const open = () => openLedger({ directory, account: 'default', timing, clock })
+  writeFileSync(join(directory, 'request-ledger-default.ndjson'), answer(Number.MAX_SAFE_INTEGER, 1_000))
+  const ledger = open()
+  for (let sends = 0; sends < 3; sends += 1) ledger.end(ledger.send(), 'answer')
+  expect(open().occupiedMs(60)).toEqual([HOLD, HOLD, HOLD, HOLD - 1_000])
+})
+
+// Found by the property tests of the ledger: three bytes that happen to be one character counted as one.
+test('what a damaged stretch may have held is told by its bytes, whatever characters they make', () => {
+  const directory = temporaryDirectory()
+  writeFileSync(join(directory, 'request-ledger-default.ndjson'), '€'.repeat(36))
+  const ledger = openLedger({ directory, account: 'default', timing, clock: createClock().clock })
+  expect(ledger.occupiedMs(60)).toEqual([HOLD, HOLD, HOLD])
 })
 
 test('a directory that cannot be written is told in one line', () => {
