@@ -3,6 +3,7 @@
  * the limit: it counts the bytes after decompression, or a few kilobytes of gzip could fill the memory.
  */
 import { pipeline, type Readable } from 'node:stream'
+import { toUSVString } from 'node:util'
 import { createGunzip } from 'node:zlib'
 
 /** What is read of an error body, bytes. */
@@ -66,7 +67,8 @@ export const excerptOf = (
   const line = redact(text)
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim()
-  return line.length > lengthMax ? `${line.slice(0, lengthMax)}…` : line
+  // The cut may go through a character of two halves.
+  return line.length > lengthMax ? toUSVString(`${line.slice(0, lengthMax)}…`) : line
 }
 
 const gunzip = (body: Readable): Readable => {
