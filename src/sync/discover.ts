@@ -5,11 +5,12 @@
 
 import { firstPage, listingCeiling, listingKind, resumable } from '../model/cursor.js'
 import type { Survey } from '../model/fields.js'
-import { instantFromMs } from '../model/instant.js'
+import { type Instant, instantFromMs } from '../model/instant.js'
 import type { Page } from '../model/survey-source.js'
 import type { ListingState } from '../model/warehouse.js'
 import type { ListingAllowance, RunBudget } from './budget.js'
 import type { RunDependencies } from './dependencies.js'
+import { EndlessListError, pagesMaxOf } from './endless-list.js'
 import { addRows, type Discovery, sawServerTime, type Tally } from './tally.js'
 
 /** A listing that has drifted is repeated twice; then the run goes on with what it has and ends partial. */
@@ -23,18 +24,27 @@ export const discover = async (
   const { warehouse, log, clock, rules } = dependencies
   const position = await warehouse.position()
   const kind = listingKind(position, clock.nowMs(), rules.discover, rules.full)
-  let resumed = resumable(position.listing, kind, clock.nowMs())
-  tally.listing = resumed?.kind ?? kind
+  const left = resumable(position.listing, kind, clock.nowMs())
+  tally.listing = left?.kind ?? kind
+  // One that stands at page 1 has drifted, or read nothing: what it saw says nothing of the pages to come.
+  let resumed = left !== null && left.nextPage > 1 ? left : null
   for (let listing = 1; listing <= LISTINGS_MAX; listing += 1) {
     // A resumed listing goes one page back: its second page is the first that gets it further.
     const allowance = budget.listing(resumed === null ? 1 : 2)
     const updatedSince = tally.listing === 'full' ? null : (resumed?.updatedSince ?? position.cursor)
     const result = await list({ dependencies, allowance, tally, resumed, updatedSince })
-    if (result !== 'drifted') return result
-    log.warn(
-      { account: warehouse.account, listing },
-      'surveys moved between the pages while they were listed',
-    )
+    if (result === 'complete' || result === 'interrupted') return result
+    if (result === 'clock_behind') {
+      log.warn(
+        { account: warehouse.account },
+        "the cursor lies ahead of the server's clock, which was put back: all surveys are listed",
+      )
+    } else {
+      log.warn(
+        { account: warehouse.account, listing },
+        'surveys moved between the pages while they were listed',
+      )
+    }
     resumed = null
   }
   await warehouse.dropListing()
@@ -49,7 +59,8 @@ interface Listing {
   readonly updatedSince: bigint | null
 }
 
-const list = async (listing: Listing): Promise<Discovery> => {
+/** `clock_behind`: the server's clock is behind the time since which it was asked for changes. */
+const list = async (listing: Listing): Promise<Discovery | 'clock_behind'> => {
   const { dependencies, allowance, tally, resumed, updatedSince } = listing
   const { source, warehouse, signal, observer } = dependencies
   let previousTotal = resumed?.totalCount ?? 0
@@ -57,9 +68,19 @@ const list = async (listing: Listing): Promise<Discovery> => {
   let next: number | null = firstPage(resumed)
   let isFirst = resumed === null
   while (next !== null) {
+    if (firstTotal !== null && next > pagesMaxOf(firstTotal)) {
+      await warehouse.dropListing()
+      throw new EndlessListError('the list of surveys', pagesMaxOf(firstTotal), firstTotal)
+    }
     if (!allowance.mayReadPage(await warehouse.hasTasks())) return 'interrupted'
     const page: Page<Survey> = await source.listSurveys({ updatedSince, page: next }, { signal, allowance })
     sawServerTime(tally, page.readAt)
+    if (isFirst && isAhead(updatedSince, page.serverDate)) {
+      tally.listing = 'full'
+      // Written down at once: a run that ends here must not leave it to the next one to notice.
+      await begin({ ...listing, updatedSince: null }, page)
+      return 'clock_behind'
+    }
     if (isFirst) await begin(listing, page)
     isFirst = false
     firstTotal ??= page.pagination.total_count
@@ -77,6 +98,13 @@ const list = async (listing: Listing): Promise<Discovery> => {
   }
   return 'complete'
 }
+
+/**
+ * Whether a cursor was set by a clock that was wrong, and has been put right since. What changed meanwhile is dated
+ * before the cursor, and would be passed over: only a full listing shows it.
+ */
+const isAhead = (cursor: Instant | null, serverDate: Instant | null): boolean =>
+  cursor !== null && serverDate !== null && serverDate < cursor
 
 /** Fixes what the cursor will become, by the server's clock at the first page. */
 const begin = ({ dependencies, tally, updatedSince }: Listing, first: Page<Survey>): Promise<void> => {

@@ -2,6 +2,7 @@
 import { UpstreamError } from '../base/errors.js'
 import type { SampleSource } from '../model/fields.js'
 import type { Drift, Page, Rejection, RequestContext, SurveySource } from '../model/survey-source.js'
+import { EndlessListError, pagesMaxOf } from './endless-list.js'
 
 export interface SourceList {
   /** Each source once, as it was read last. */
@@ -45,6 +46,14 @@ const readPages = async (
   let next: number | null = 1
   let total = 0
   while (next !== null) {
+    const firstTotal = pages[0]?.pagination.total_count ?? 0
+    if (next > pagesMaxOf(firstTotal)) {
+      throw new EndlessListError(
+        `the list of sample sources of survey ${surveyId}`,
+        pagesMaxOf(firstTotal),
+        firstTotal,
+      )
+    }
     const page: Page<SampleSource> = await source.listSampleSources(surveyId, next, context)
     if (page.pagination.total_count < total) return null
     total = page.pagination.total_count

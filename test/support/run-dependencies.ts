@@ -6,7 +6,7 @@ import { RUN, type TestWarehouse, testClock } from './warehouse.js'
 const DAY_MS = 86_400_000
 
 export const runDependencies = (
-  warehouse: TestWarehouse,
+  warehouse: Pick<TestWarehouse, 'account' | 'log'>,
   source: SurveySource,
   rules: Partial<RunRules> = {},
 ): RunDependencies => ({
