@@ -113,10 +113,14 @@ const contradictionIn = (
   return rows === 0 ? `page ${current} of ${pages} is empty` : null
 }
 
-/** Paths of the members that the API document does not list. */
+/** Paths of the members that the API document does not list; well-formed, in which two names may become one. */
 const strangers = (
   members: ReadonlyMap<string, string>,
   known: readonly string[],
   prefix: string,
-): readonly string[] =>
-  [...members.keys()].filter((name) => !known.includes(name)).map((name) => `${prefix}${toUSVString(name)}`)
+): ReadonlySet<string> =>
+  new Set(
+    [...members.keys()]
+      .filter((name) => !known.includes(name))
+      .map((name) => `${prefix}${toUSVString(name)}`),
+  )

@@ -80,6 +80,14 @@ describe('a list answer', () => {
     )
   })
 
+  // Found by the property test of pages: two names that no UTF-8 text can hold are one when they are written down.
+  it('tells unknown fields whose names become one once', () => {
+    const text = `{"surveys":[{}],"pagination":${JSON.stringify(pagination)},"\\ud800":1,"\\udc00":1}`
+    expect(openList(answerOf(text), { name: 'surveys', path: '/surveys', page: 2 }).drift).toEqual([
+      { resource: 'survey', kind: 'unknown_field', path: 'answer.\ufffd', value: null },
+    ])
+  })
+
   // It would send us from one empty page to the next for as long as it says that there is one.
   it('is refused when it is empty and has a next page all the same', () => {
     expect(() => open({ surveys: [], pagination })).toThrow('cannot be used: page 2 of 4 is empty')
