@@ -6,6 +6,7 @@ import { type DuckDBAppender, DuckDBTimestampTZValue, type DuckDBValue } from '@
 import { z } from 'zod'
 import type { Cell, Column } from '../model/columns.js'
 import type { Instant } from '../model/instant.js'
+import { quote } from './ddl.js'
 
 /** A value bound to a `$n` of a statement. */
 export type Parameter = string | number | boolean | Instant | null | { readonly instant: Instant }
@@ -42,17 +43,28 @@ export const timestamptzCell = z
   .instanceof(DuckDBTimestampTZValue)
   .transform((value): Instant => value.micros)
 
-/** A cell of a declared column, read back. */
+/**
+ * How to select a declared column whose cells `cellSchema` reads. DuckDB's client drops a byte order mark at the beginning
+ * of a text; behind another character it stays.
+ */
+export const selectCell = ({ name, type }: Column): string =>
+  isText(type) ? `'.' || ${quote(name)} AS ${quote(name)}` : quote(name)
+
+/** A cell of a declared column, read back as `selectCell` selects it. */
 export const cellSchema = (column: Column): z.ZodType<Cell> => {
   const schema = CELL_SCHEMAS[column.type]
   return column.nullable ? schema.nullable() : schema
 }
 
+const isText = (type: Column['type']): boolean => type === 'VARCHAR' || type === 'JSON'
+
+const guardedTextCell = z.string().transform((text) => text.slice(1))
+
 const CELL_SCHEMAS = {
   BIGINT: bigintCell,
   DOUBLE: doubleCell,
-  VARCHAR: varcharCell,
-  JSON: varcharCell,
+  VARCHAR: guardedTextCell,
+  JSON: guardedTextCell,
   BOOLEAN: booleanCell,
   TIMESTAMPTZ: timestamptzCell,
 } as const

@@ -2,9 +2,9 @@
 import { z } from 'zod'
 import type { Column } from '../model/columns.js'
 import type { CellRow, StoredBundle } from '../model/warehouse.js'
-import { bigintCell, cellSchema, timestamptzCell } from './cells.js'
+import { bigintCell, cellSchema, selectCell, timestamptzCell } from './cells.js'
 import type { Sql } from './database.js'
-import { qualified, quote } from './ddl.js'
+import { qualified } from './ddl.js'
 import { type MergedTable, mergedSampleSources, mergedSurveyProgress } from './merged-tables.js'
 
 export const readStoredBundle = async (
@@ -52,7 +52,7 @@ const storedRows = (
   )
   return sql.rows(
     rowSchema(columns),
-    `SELECT ${columns.map(({ name }) => quote(name)).join(', ')} FROM ${qualified(table.current)}
+    `SELECT ${columns.map(selectCell).join(', ')} FROM ${qualified(table.current)}
       WHERE account = $1 AND survey_id = $2 AND _missing_since IS NULL`,
     [account, surveyId],
   )
