@@ -220,7 +220,7 @@ test('any sequence of sends, answers, losses, crashes and clocks put forward and
       for (const one of steps) runs.take(one)
       runs.close()
     }),
-    cases(150),
+    cases(100),
   )
 })
 
@@ -320,7 +320,7 @@ test('any content of the file: what can be read counts, and what cannot counts a
       expect(next.occupiedMs(10_000)).toHaveLength(before + 2)
       next.close()
     }),
-    cases(150),
+    cases(100),
   )
 })
 

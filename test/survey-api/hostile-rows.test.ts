@@ -63,15 +63,15 @@ describe.each(resources)('a hostile %s', (_, rows, decode, expected) => {
   }, () => {
     fc.assert(
       fc.property(rows, (node) => holds(decode(print(node)), expected(node))),
-      cases(200),
+      cases(100),
     )
   })
 
   test('is sometimes the one and sometimes the other: the cases are worth something', () => {
-    const sample = fc.sample(rows, { numRuns: 300, seed: 20_260_301 }).map((node) => expected(node))
+    const sample = fc.sample(rows, { numRuns: 200, seed: 20_260_301 }).map((node) => expected(node))
     const typed = sample.filter(({ row }) => row !== null)
-    expect(typed.length).toBeGreaterThan(60)
-    expect(sample.length - typed.length).toBeGreaterThan(60)
-    expect(typed.filter(({ drift }) => drift.length > 0).length).toBeGreaterThan(30)
+    expect(typed.length).toBeGreaterThan(40)
+    expect(sample.length - typed.length).toBeGreaterThan(40)
+    expect(typed.filter(({ drift }) => drift.length > 0).length).toBeGreaterThan(20)
   })
 })
