@@ -16,7 +16,7 @@ import { createForgetfulLedger, type Ledger, openLedger } from './ledger.js'
 import { createRefusals, RETRY_AFTER_MS_MAX, type Refusals } from './refusals.js'
 import { retryWaitMs } from './retry-timing.js'
 import { createSharedController, joinSignals } from './signals.js'
-import { createWire, type HeaderValues, type Wire } from './wire.js'
+import { type CreateWire, createWire, type HeaderValues, type Wire } from './wire.js'
 
 export type { JsonAnswer } from './attempt.js'
 
@@ -36,6 +36,8 @@ export interface HttpClientOptions {
   /** From 0 to 1, for the jitter. */
   readonly random: () => number
   readonly log: Log
+  /** The network; the real one unless given. */
+  readonly createWire?: CreateWire
 }
 
 export interface HttpLimits {
@@ -127,7 +129,7 @@ class AccountClient implements HttpClient {
     this.#redactAnswer = createRedactor(
       secrets.filter((secret) => secret.reveal().length >= ANSWER_SECRET_LENGTH_MIN),
     )
-    this.#wire = createWire({
+    this.#wire = (options.createWire ?? createWire)({
       account,
       headers,
       requestTimeoutMs: limits.requestTimeoutMs,

@@ -36,8 +36,11 @@ export interface Wire {
   destroy(): Promise<void>
 }
 
-/** Throws `InvalidHeaderError` for a header value that HTTP cannot carry. */
-export const createWire = (options: WireOptions): Wire => {
+/** How a client gets its wire. Throws `InvalidHeaderError` for a header value that HTTP cannot carry. */
+export type CreateWire = (options: WireOptions) => Wire
+
+/** The wire to a real network. */
+export const createWire: CreateWire = (options) => {
   checkHeaders(options)
   const agent = new Agent({
     connections: options.connections,

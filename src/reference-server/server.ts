@@ -47,7 +47,26 @@ export const startReferenceServerFromFlags = async (
   flags: Readonly<Record<string, unknown>>,
 ): Promise<ReferenceServer> => await startWith(readOptions(flags))
 
+/** A server that listens nowhere: requests are handed to it one by one. The routes, the cap and the faults are the same. */
+export interface UnlistenedServer {
+  readonly app: FastifyInstance
+  readonly accounts: readonly ReferenceAccount[]
+}
+
+/** Throws an `OptionsError` or a `FaultsError`. Close its `app` when done. */
+export const createUnlistenedServer = async (options: ReferenceServerOptions): Promise<UnlistenedServer> =>
+  await assemble(readOptions({ ...options }))
+
 const startWith = async (settings: ReferenceServerSettings): Promise<ReferenceServer> => {
+  const { app, accounts } = await assemble(settings)
+  const origin = await listen(app, settings)
+  const close = async () => {
+    await app.close()
+  }
+  return { baseUrl: `${origin}${API_PREFIX}`, origin, accounts, close, [Symbol.asyncDispose]: close }
+}
+
+const assemble = async (settings: ReferenceServerSettings): Promise<UnlistenedServer> => {
   const monotonicMs = () => performance.now()
   const clock = new WorldClock(settings.startAt, settings.clock, monotonicMs)
   const log = new RequestLog()
@@ -74,16 +93,9 @@ const startWith = async (settings: ReferenceServerSettings): Promise<ReferenceSe
   app.register(apiRoutes(api), { prefix: API_PREFIX })
   app.register(controlRoutes({ organizations, clock, log, faults }), { prefix: '/_reference' })
   app.register(docsRoutes({ organizations, clock, settings }), { prefix: '/_reference' })
-  const origin = await listen(app, settings)
-  const close = async () => {
-    await app.close()
-  }
   return {
-    baseUrl: `${origin}${API_PREFIX}`,
-    origin,
+    app,
     accounts: organizations.map(({ identity: { name, id, token } }) => ({ name, id, token })),
-    close,
-    [Symbol.asyncDispose]: close,
   }
 }
 

@@ -38,7 +38,8 @@ export const truthRows = async (server: ReferenceServer): Promise<WorldRows> => 
   )
 }
 
-const rowsOfSurvey = (survey: JsonObject): SurveyRows => {
+/** One survey of the truth. */
+export const rowsOfSurvey = (survey: JsonObject): SurveyRows => {
   const sources = asObjects(survey.sample_sources).toSorted((a, b) => Number(a.id) - Number(b.id))
   const progress = asObject(survey.sample_source_progress)
   return {
@@ -49,7 +50,8 @@ const rowsOfSurvey = (survey: JsonObject): SurveyRows => {
   }
 }
 
-const fieldsOf = (object: JsonObject, fields: DocumentedFields): Row =>
+/** The documented fields of an answer's row. */
+export const fieldsOf = (object: JsonObject, fields: DocumentedFields): Row =>
   Object.fromEntries(
     Object.entries(fields).map(([name, { type }]) => [
       name,
@@ -57,7 +59,8 @@ const fieldsOf = (object: JsonObject, fields: DocumentedFields): Row =>
     ]),
   )
 
-const progressOf = (progress: JsonObject): Row => {
+/** The columns of an answer's progress. */
+export const progressOf = (progress: JsonObject): Row => {
   const { interview_count_by_status, ...indicators } = fieldsOf(progress, FIELDWORK_PROGRESS)
   const counts = asObject(interview_count_by_status)
   return {
@@ -75,7 +78,7 @@ const progressOf = (progress: JsonObject): Row => {
 }
 
 const { interview_count_by_status: _counts, ...INDICATORS } = FIELDWORK_PROGRESS
-const PROGRESS_COLUMNS: DocumentedFields = {
+export const PROGRESS_COLUMNS: DocumentedFields = {
   ...INDICATORS,
   ...Object.fromEntries(
     INTERVIEW_STATUSES.flatMap((status) => [

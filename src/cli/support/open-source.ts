@@ -2,6 +2,7 @@
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import { createHttpClient, type HttpLimits } from '../../http/client.js'
+import type { CreateWire } from '../../http/wire.js'
 import type { SurveySource } from '../../model/survey-source.js'
 import type { AccountSettings } from '../../settings/settings.js'
 import { createSurveySource } from '../../survey-api/survey-source.js'
@@ -17,10 +18,19 @@ export interface SourceOptions {
   readonly ledgerDirectory: string
   readonly clock: Clock
   readonly log: Log
+  /** The network; the real one unless given. */
+  readonly createWire?: CreateWire
 }
 
 /** Dispose of it to end its connections and timers. */
-export const openSource = ({ account, limits, ledgerDirectory, clock, log }: SourceOptions): OpenSource => {
+export const openSource = ({
+  account,
+  limits,
+  ledgerDirectory,
+  clock,
+  log,
+  createWire,
+}: SourceOptions): OpenSource => {
   const http = createHttpClient({
     account: account.name,
     baseUrl: account.baseUrl,
@@ -31,6 +41,7 @@ export const openSource = ({ account, limits, ledgerDirectory, clock, log }: Sou
     clock,
     random: Math.random,
     log,
+    ...(createWire === undefined ? {} : { createWire }),
   })
   return { source: createSurveySource(http, clock), [Symbol.asyncDispose]: () => http.close() }
 }

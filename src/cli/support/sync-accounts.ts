@@ -6,6 +6,7 @@ import { systemClock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import { createRedactor } from '../../base/secret.js'
 import { packageVersion } from '../../base/version.js'
+import type { CreateWire } from '../../http/wire.js'
 import type { RunObserver, RunReport, SyncReport } from '../../model/run.js'
 import type { SourceUsage } from '../../model/survey-source.js'
 import type { AccountWarehouse } from '../../model/warehouse.js'
@@ -25,6 +26,8 @@ export interface SyncAccounts {
   readonly signal: AbortSignal
   /** Told how to ask for an account's usage, as soon as there is any. */
   readonly onSource: (account: string, usage: () => SourceUsage) => void
+  /** The network; the real one unless given: a simulation brings its own. */
+  readonly createWire?: CreateWire
 }
 
 /** Throws a `WarehouseError`, or a bug; everything else is in the report. */
@@ -49,7 +52,7 @@ export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> =
 }
 
 const syncAccount = async (
-  { settings, log, observer, signal, onSource }: SyncAccounts,
+  { settings, log, observer, signal, onSource, createWire }: SyncAccounts,
   database: Database,
   account: AccountSettings,
   runId: string,
@@ -61,6 +64,7 @@ const syncAccount = async (
     ledgerDirectory,
     clock: systemClock,
     log,
+    ...(createWire === undefined ? {} : { createWire }),
   })
   onSource(account.name, () => opened.source.usage())
   return await runAccount({

@@ -1,0 +1,185 @@
+/**
+ * What the simulation is worth: faults that break one promise each are put into copies of the compiled code, and the
+ * simulation has to catch every one. `npm run simulate:mutations [-- --only NAME --seeds 200]`
+ */
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+
+interface Mutation {
+  readonly name: string
+  /** A compiled file, below `src`. */
+  readonly file: string
+  /** Stands in it exactly once. */
+  readonly from: string
+  readonly to: string
+}
+
+const MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'the cursor is the largest updated_at seen',
+    file: 'sync/discover.js',
+    from: 'ceiling: listingCeiling(first.serverDate, clock.nowMs(), rules.discover)',
+    to: 'ceiling: first.rows.reduce((most, row) => (row.updated_at > most ? row.updated_at : most), updatedSince ?? 0n)',
+  },
+  {
+    name: 'the cursor is our own clock',
+    file: 'model/cursor.js',
+    from: 'serverDate ?? instantFromMs(nowMs - UNKNOWN_SERVER_TIME_MS)',
+    to: 'instantFromMs(nowMs + 7_200_000)',
+  },
+  {
+    name: 'pages that drifted are not listed again',
+    file: 'sync/discover.js',
+    from: 'if (total_count < previousTotal)',
+    to: 'if (total_count < 0)',
+  },
+  {
+    name: 'publishing writes over the file that readers open',
+    file: 'publish/duckdb.js',
+    from: 'const temporary = temporaryBeside(target)',
+    to: 'const temporary = target',
+  },
+  {
+    name: 'a changed row is merged before its sources and progress are read',
+    file: 'warehouse/listing-page.js',
+    from: 'AND f.refreshed_at IS NOT NULL AS waits',
+    to: 'AND false AS waits',
+  },
+  {
+    name: 'a slot is free as soon as the answer is there',
+    file: 'http/slot-timing.js',
+    from: '({ perMs }) => perMs + HOLD_MARGIN_MS',
+    to: '() => 0',
+  },
+  {
+    name: 'the ledger is not read at the start',
+    file: 'http/ledger.js',
+    from: 'this.#records.set(record.id, record);',
+    to: ';',
+  },
+  {
+    name: 'a retry goes around the limiter',
+    file: 'http/client.js',
+    from: 'const outcome = await this.#limiter.run((slot) => this.#send(slot, errand), waitSignal);',
+    to: 'const outcome = attempts === 0 ? await this.#limiter.run((slot) => this.#send(slot, errand), waitSignal) : await this.#send({ sending() {}, answered() {}, neverSent() {} }, errand);',
+  },
+  {
+    name: 'a task is ended although its refresh failed',
+    file: 'warehouse/bundles.js',
+    from: "t.survey_id = o.survey_id AND o.kind IN ('refreshed', 'gone')`",
+    to: "t.survey_id = o.survey_id AND o.kind IN ('refreshed', 'gone', 'failed')`",
+  },
+  {
+    name: 'a partial run exits 0',
+    file: 'sync/outcome.js',
+    from: 'const worst = reasons[0];',
+    to: 'const worst = reasons.find(({ exitCode }) => exitCode !== 3);',
+  },
+  {
+    name: 'rejected rows are nothing to speak of',
+    file: 'sync/outcome.js',
+    from: 'rejectedRows > rules.rejectedRowsMax',
+    to: 'rejectedRows > 1e9',
+  },
+  {
+    name: 'a publish that failed is not recorded',
+    file: 'sync/publish.js',
+    from: 'const accounts = await recordUnpublished(options, error);',
+    to: 'const accounts = reports;',
+  },
+  {
+    name: 'what a commit throws is passed over',
+    file: 'warehouse/database.js',
+    from: `await connection.run('COMMIT');`,
+    to: `await connection.run('COMMIT').catch(() => undefined);`,
+  },
+  {
+    name: 'the cursor is saved before the rows of the last page',
+    file: 'warehouse/listing-page.js',
+    from: `    const notable = await notableSurveys(sql);
+    const rows = await mergeNotable(sql, account, notable, page);
+    await rememberListed(sql, account, page);
+    const notListed = page.nextPage === null ? await completeListing(sql, account, page) : 0;`,
+    to: `    await rememberListed(sql, account, page);
+    const notListed = page.nextPage === null ? await completeListing(sql, account, page) : 0;
+    await sql.run('COMMIT');
+    await sql.run('BEGIN TRANSACTION');
+    const notable = await notableSurveys(sql);
+    const rows = await mergeNotable(sql, account, notable, page);`,
+  },
+  {
+    name: 'a task is ended before its rows are committed',
+    file: 'warehouse/bundles.js',
+    from: '    const counts = {\n        surveys: await mergePending(sql),',
+    to: `    await endTasks(sql);
+    await sql.run('COMMIT');
+    await sql.run('BEGIN TRANSACTION');
+    const counts = {
+        surveys: await mergePending(sql),`,
+  },
+  {
+    name: 'a survey that has gone is not marked',
+    file: 'warehouse/listing.js',
+    from: `const notListed = listing.kind === 'full' ?`,
+    to: `const notListed = listing.kind === 'none' ?`,
+  },
+  {
+    name: 'versions in history are dated with our own clock',
+    file: 'survey-api/answer.js',
+    from: 'readAt: serverDate ?? instantFromMs(clock.nowMs())',
+    to: 'readAt: instantFromMs(clock.nowMs() - 86_400_000)',
+  },
+]
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    seeds: { type: 'string', default: '200' },
+    list: { type: 'boolean', default: false },
+  },
+})
+
+const built = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
+
+const mutate = (root: string, { file, from, to }: Mutation): void => {
+  const path = join(root, 'src', file)
+  const pieces = readFileSync(path, 'utf8').split(from)
+  if (pieces.length !== 2)
+    throw new Error(`${pieces.length - 1} places in ${file} read ${JSON.stringify(from)}, not 1`)
+  writeFileSync(path, pieces.join(to))
+}
+
+/** The first seed that fails; null when none does. */
+const caughtAt = (mutation: Mutation): { readonly seed: string; readonly how: string } | null => {
+  const project = mkdtempSync(join(tmpdir(), 'fieldwork-mutant-'))
+  try {
+    const root = join(project, '.simulation')
+    cpSync(built, root, { recursive: true })
+    cpSync(join(built, '..', 'package.json'), join(project, 'package.json'))
+    symlinkSync(join(built, '..', 'node_modules'), join(project, 'node_modules'))
+    mutate(root, mutation)
+    const main = join(root, 'test', 'simulation', 'main.js')
+    const given = ['--seeds', values.seeds, '--jobs', '1', '--quick']
+    const { stdout } = spawnSync(process.execPath, [main, ...given], { encoding: 'utf8' })
+    const [, seed] = /--seed (\d+)/.exec(stdout) ?? []
+    return seed === undefined ? null : { seed, how: stdout.split('\n')[1]?.trim() ?? '' }
+  } finally {
+    rmSync(project, { recursive: true, force: true })
+  }
+}
+
+let missed = 0
+for (const mutation of MUTATIONS.filter(
+  ({ name }) => values.only === undefined || name.includes(values.only),
+)) {
+  const caught = caughtAt(mutation)
+  if (caught === null) missed += 1
+  const verdict =
+    caught === null ? 'NOT CAUGHT' : `caught at seed ${caught.seed}: ${caught.how.slice(0, 140)}`
+  process.stdout.write(`${mutation.name}: ${verdict}\n`)
+}
+process.exitCode = missed === 0 ? 0 : 1

@@ -1,0 +1,186 @@
+/** The network between the client and the reference server: latency, and every way to fail. Drawn request by request. */
+import { Readable } from 'node:stream'
+import { Secret } from '../../src/base/secret.js'
+import type { CreateWire } from '../../src/http/wire.js'
+import type { Generation } from './generation.js'
+import { NETWORK_FAULTS, type NetworkFault, type Start } from './plan.js'
+import { createRandom, type Random } from './random.js'
+import type { Answer, JsonObject, World } from './world.js'
+
+export interface NetworkLog {
+  /** What went wrong, in the order of time: for the story. */
+  readonly events: string[]
+  /** Rows that cannot be typed reached the client. */
+  untypable: number
+}
+
+export const createNetwork =
+  (world: World, start: Start, log: NetworkLog, generation: Generation): CreateWire =>
+  ({ headers }) => {
+    const random = createRandom(start.networkSeed)
+    const sent = {
+      ...Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [
+          name,
+          value instanceof Secret ? value.reveal() : value,
+        ]),
+      ),
+      accept: 'application/json',
+    }
+    let requests = 0
+    return {
+      get: async ({ target }, signal) => {
+        requests += 1
+        const fault = drawFault(random, start)
+        const there = random.unit() * start.latencyMsMax
+        const back = random.unit() * start.latencyMsMax
+        const draw = random.unit()
+        const jump = random.chance(start.jumps.probability) ? random.whole(1, start.jumps.hoursMax) : 0
+        generation.note(`> ${target} ${fault ?? ''}`)
+        noteEvents(log, `request ${requests} ${target}`, fault, jump)
+        await wait(there, signal)
+        if (fault === 'refused') throw failure('ECONNREFUSED')
+        if (fault === 'reset_before') throw failure('ECONNRESET')
+        if (jump > 0) await world.advance(jump)
+        const honest = await world.ask(target, sent)
+        await comeBack(fault, back, signal)
+        const answer = fault === null || honest.status !== 200 ? honest : spoil(honest, fault, draw, log)
+        generation.note(`< ${answer.status} ${answer.headers.date}`)
+        remember(world, target, answer, fault, answer !== honest)
+        return {
+          status: answer.status,
+          header: (name) => answer.headers[name] ?? null,
+          headerNames: Object.keys(answer.headers),
+          body: bodyOf(answer, fault === 'truncate' && honest.status === 200, draw, signal),
+        }
+      },
+      destroy: async () => undefined,
+    }
+  }
+
+const noteEvents = (log: NetworkLog, what: string, fault: NetworkFault | null, jump: number): void => {
+  if (fault !== null) log.events.push(`${what}: ${fault}`)
+  if (jump > 0) log.events.push(`${what}: the world moves on by ${jump} h before it`)
+}
+
+const comeBack = async (fault: NetworkFault | null, backMs: number, signal: AbortSignal): Promise<void> => {
+  if (fault === 'hang') await wait(Number.POSITIVE_INFINITY, signal)
+  if (fault === 'reset_after') throw failure('ECONNRESET')
+  await wait(backMs, signal)
+}
+
+const drawFault = (random: Random, { faults }: Start): NetworkFault | null => {
+  let left = random.unit()
+  for (const kind of NETWORK_FAULTS) {
+    left -= faults[kind] ?? 0
+    if (left < 0) return kind
+  }
+  return null
+}
+
+const wait = (durationMs: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason)
+    const timer = Number.isFinite(durationMs) ? setTimeout(resolve, durationMs) : undefined
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    })
+  })
+
+const failure = (code: string): Error => Object.assign(new Error(`simulated: ${code}`), { code })
+
+type Body = Awaited<ReturnType<ReturnType<CreateWire>['get']>>['body']
+
+const bodyOf = (answer: Answer, isCut: boolean, draw: number, signal: AbortSignal): Body => {
+  const whole = isCut ? answer.body.subarray(0, Math.floor(draw * answer.body.length)) : answer.body
+  const body = new Readable({
+    read() {
+      if (whole.length > 0) this.push(whole)
+      if (isCut) this.destroy(failure('UND_ERR_SOCKET'))
+      else this.push(null)
+    },
+  })
+  signal.addEventListener('abort', () => {
+    if (!body.readableEnded) body.destroy(signal.reason)
+  })
+  // undici's body is a Readable with a few readers of its own, which the client does not use.
+  return body as unknown as Body
+}
+
+const spoil = (answer: Answer, fault: NetworkFault, draw: number, log: NetworkLog): Answer => {
+  const other = (status: number, headers: Readonly<Record<string, string>> = {}): Answer => ({
+    status,
+    headers: { ...(answer.headers.date === undefined ? {} : { date: answer.headers.date }), ...headers },
+    body: Buffer.from('{"error":"simulated"}'),
+  })
+  switch (fault) {
+    case 'server_error':
+      return other([500, 502, 503, 504, 408][Math.floor(draw * 5)] ?? 500)
+    case 'too_many':
+      return other(429, draw < 0.5 ? {} : { 'retry-after': String(Math.ceil(draw * 60)) })
+    case 'not_found':
+      return other(404)
+    case 'garbage':
+      return { ...answer, body: Buffer.from([0x80, 0x22, 0x7b, 0x00, 0xff]) }
+    case 'empty':
+      return { ...answer, body: Buffer.alloc(0) }
+    case 'unknown_value':
+    case 'missing_field':
+    case 'unknown_field':
+    case 'wrong_type':
+      return patched(answer, fault, draw, log)
+    default:
+      return answer
+  }
+}
+
+/** Changes one row of an answer. */
+const patched = (answer: Answer, fault: NetworkFault, draw: number, log: NetworkLog): Answer => {
+  const body = JSON.parse(answer.body.toString()) as Record<string, unknown>
+  const [name, content] = Object.entries(body)[0] ?? ['', null]
+  const rows = (Array.isArray(content) ? content : [content]) as JsonObject[]
+  const place = Math.floor(draw * rows.length)
+  const row = rows[place]
+  if (row === undefined) return answer
+  const { changed, isTypable } = change(name, row, fault, draw)
+  if (!isTypable) log.untypable += 1
+  const replaced = rows.map((old, at) => (at === place ? changed : old))
+  const text = JSON.stringify({ ...body, [name]: Array.isArray(content) ? replaced : replaced[0] })
+  return { ...answer, headers: withoutLength(answer.headers), body: Buffer.from(text) }
+}
+
+const withoutLength = ({ 'content-length': _, ...headers }: Readonly<Record<string, string>>) => headers
+
+const change = (name: string, row: JsonObject, fault: NetworkFault, draw: number) => {
+  const isProgress = name === 'fieldwork_progress'
+  const omit = (field: string) => Object.fromEntries(Object.entries(row).filter(([key]) => key !== field))
+  if (fault === 'unknown_field') return { changed: { ...row, mood: 'sunny' }, isTypable: true }
+  if (fault === 'unknown_value' && name === 'surveys')
+    return { changed: { ...row, status: 'hibernating' }, isTypable: true }
+  if (fault === 'unknown_value' && name === 'sample_sources')
+    return { changed: { ...row, provider: 'oracle' }, isTypable: true }
+  if (fault === 'missing_field' || fault === 'unknown_value')
+    return isProgress
+      ? { changed: omit('incidence_rate'), isTypable: true }
+      : { changed: omit((draw * 7_919) % 1 < 0.5 ? 'hashid' : 'updated_at'), isTypable: false }
+  return isProgress
+    ? { changed: { ...row, interviews_count: 'many' }, isTypable: false }
+    : { changed: { ...row, id: 'twelve' }, isTypable: false }
+}
+
+/** Keeps what reaches the client whole. */
+const remember = (
+  world: World,
+  target: string,
+  answer: Answer,
+  fault: NetworkFault | null,
+  isLie: boolean,
+): void => {
+  if (answer.status !== 200 || (fault !== null && UNREADABLE.has(fault))) return
+  const [path = '', query = ''] = target.split('?')
+  const body = JSON.parse(answer.body.toString()) as JsonObject
+  world.told.push({ path, query, dateMs: Date.parse(answer.headers.date ?? ''), body, isLie })
+}
+
+const UNREADABLE: ReadonlySet<NetworkFault> = new Set(['garbage', 'empty', 'truncate'])

@@ -1,0 +1,250 @@
+/**
+ * Every file operation and every database statement of the process under simulation, counted as a step: the process may
+ * be killed before or after it, or the operation may fail. Nothing of the code under test knows of it.
+ */
+import fs from 'node:fs'
+import promises from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+import { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import { CrashedError, type Generation, generations } from './generation.js'
+import type { VirtualTime } from './virtual-time.js'
+
+type Call = (...given: unknown[]) => unknown
+type Holder = Record<string, unknown>
+
+export const installOperations = async (time: VirtualTime): Promise<void> => {
+  const real = { closeSync: fs.closeSync, writeSync: fs.writeSync }
+  wrapPromises(time)
+  wrapSync(real)
+  wrapCallbacks(time)
+  const handle = await promises.open('/dev/null', 'r')
+  wrapAsync(Object.getPrototypeOf(handle), ['writeFile', 'sync', 'read'], 'file.', time)
+  await handle.close()
+  wrapDuckDB(time)
+  syncBuiltinESMExports()
+}
+
+const never = () => new Promise<never>(() => undefined)
+
+const detailOf = (given: readonly unknown[]): string =>
+  given
+    .filter((value) => typeof value === 'string')
+    .map((value) => String(value).replaceAll(/\s+/g, ' ').slice(0, 90))
+    .join(' ')
+
+/** Takes one asynchronous step. */
+const take = async (
+  time: VirtualTime,
+  generation: Generation,
+  name: string,
+  detail: string,
+  run: () => Promise<unknown>,
+): Promise<unknown> => {
+  const verdict = generation.step(name, detail)
+  if (verdict === 'dead') return never()
+  if (verdict instanceof Error) throw verdict
+  if (verdict === 'crash_before') {
+    generation.die()
+    return never()
+  }
+  try {
+    return await time.underWay(run)
+  } finally {
+    if (verdict !== 'go') generation.die()
+    if (generation.dead) await never()
+  }
+}
+
+const wrapAsync = (holder: Holder, names: readonly string[], prefix: string, time: VirtualTime): void => {
+  for (const name of names) {
+    const original = holder[name] as Call
+    holder[name] = function (this: unknown, ...given: unknown[]) {
+      const generation = generations.getStore()
+      if (generation === undefined) return Reflect.apply(original, this, given)
+      return take(time, generation, `${prefix}${name}`, detailOf(given), async () => {
+        const result = await (Reflect.apply(original, this, given) as Promise<unknown>)
+        if (name === 'open') wrapHandle(result as OpenHandle, generation, time)
+        return result
+      })
+    }
+  }
+}
+
+type OpenHandle = { fd: number; close: Call }
+
+/** A handle's `close` is its own, not its class's. */
+const wrapHandle = (handle: OpenHandle, generation: Generation, time: VirtualTime): void => {
+  const { fd, close } = handle
+  generation.handles.add(close as () => Promise<void>)
+  handle.close = () =>
+    take(time, generation, 'file.close', String(fd), async () => {
+      generation.handles.delete(close as () => Promise<void>)
+      await close()
+    })
+}
+
+const wrapPromises = (time: VirtualTime): void => {
+  const holder = promises as unknown as Holder
+  const names = [
+    'open',
+    'mkdir',
+    'rm',
+    'rename',
+    'stat',
+    'access',
+    'readFile',
+    'writeFile',
+    'readdir',
+    'unlink',
+  ]
+  wrapAsync(holder, names, '', time)
+}
+
+const wrapSync = (real: { readonly writeSync: typeof fs.writeSync }): void => {
+  const holder = fs as unknown as Holder
+  const names = [
+    'openSync',
+    'writeSync',
+    'closeSync',
+    'renameSync',
+    'rmSync',
+    'mkdirSync',
+    'readSync',
+    'fstatSync',
+  ]
+  for (const name of names) {
+    const original = holder[name] as Call
+    holder[name] = function (this: unknown, ...given: unknown[]) {
+      const generation = generations.getStore()
+      if (generation === undefined) return Reflect.apply(original, this, given)
+      return takeNow(generation, name, given, real.writeSync, () => {
+        const result = Reflect.apply(original, this, given)
+        if (name === 'openSync') generation.descriptors.add(Number(result))
+        if (name === 'closeSync') generation.descriptors.delete(Number(given[0]))
+        return result
+      })
+    }
+  }
+}
+
+/** Takes one synchronous step. */
+const takeNow = (
+  generation: Generation,
+  name: string,
+  given: readonly unknown[],
+  write: typeof fs.writeSync,
+  run: () => unknown,
+): unknown => {
+  const verdict = generation.step(name, detailOf(given))
+  if (verdict instanceof Error) throw verdict
+  if (verdict === 'crash_torn' && name === 'writeSync') writeHalf(write, given)
+  if (verdict === 'crash_before' || verdict === 'crash_torn') generation.die()
+  if (generation.dead) throw new CrashedError(name)
+  const result = run()
+  if (verdict !== 'crash_after') return result
+  generation.die()
+  throw new CrashedError(name)
+}
+
+const writeHalf = (write: typeof fs.writeSync, [descriptor, text]: readonly unknown[]): void => {
+  const bytes = Buffer.from(typeof text === 'string' ? text : (text as Uint8Array))
+  write(Number(descriptor), bytes.subarray(0, Math.ceil(bytes.length / 2)))
+}
+
+/** What streams use. */
+const wrapCallbacks = (time: VirtualTime): void => {
+  const holder = fs as unknown as Holder
+  for (const name of ['open', 'write', 'writev', 'close']) {
+    const original = holder[name] as Call
+    holder[name] = function (this: unknown, ...given: unknown[]) {
+      const generation = generations.getStore()
+      const callback = given.at(-1)
+      if (generation === undefined || typeof callback !== 'function')
+        return Reflect.apply(original, this, given)
+      const run = () =>
+        new Promise<unknown[]>((resolve, reject) => {
+          Reflect.apply(original, this, [
+            ...given.slice(0, -1),
+            (error: Error | null, ...results: unknown[]) =>
+              error === null ? resolve(results) : reject(error),
+          ])
+        })
+      const step = take(time, generation, `stream.${name}`, detailOf(given), run) as Promise<unknown[]>
+      step.then(
+        (results) => callback(null, ...results),
+        (error: unknown) => callback(error),
+      )
+      return undefined
+    }
+  }
+}
+
+const wrapDuckDB = (time: VirtualTime): void => {
+  const create = DuckDBInstance.create.bind(DuckDBInstance)
+  DuckDBInstance.create = async (path, options) => {
+    const generation = generations.getStore()
+    if (generation === undefined) return create(path, options)
+    const opened = await take(time, generation, 'database.open', String(path), async () => {
+      // Statements over a handful of rows are quicker without a second thread.
+      const instance = await create(path, { ...options, threads: '1' })
+      const close = instance.closeSync.bind(instance)
+      let isClosed = false
+      const closeOnce = () => {
+        if (isClosed) return
+        isClosed = true
+        close()
+      }
+      generation.closers.push(closeOnce)
+      instance.closeSync = () => {
+        const verdict = generation.step('database.close', '')
+        if (verdict === 'crash_before' || verdict === 'dead') generation.die()
+        if (generation.dead) throw new CrashedError('close')
+        closeOnce()
+        if (verdict !== 'go' && !(verdict instanceof Error)) {
+          generation.die()
+          throw new CrashedError('close')
+        }
+      }
+      return instance
+    })
+    return opened as DuckDBInstance
+  }
+  wrapAsync(DuckDBInstance.prototype as unknown as Holder, ['connect'], 'database.', time)
+  const connections = DuckDBConnection.prototype as unknown as Holder
+  for (const name of ['run', 'runAndReadAll', 'createAppender']) {
+    const original = connections[name] as Call
+    connections[name] = function (this: unknown, ...given: unknown[]) {
+      const generation = generations.getStore()
+      if (generation === undefined || nested.has(generation)) return Reflect.apply(original, this, given)
+      const sql = String(given[0])
+      const kind = sql === 'COMMIT' || sql === 'CHECKPOINT' ? sql : `sql.${name}`
+      const run = () => {
+        const { crash, steps } = generation
+        if (kind === 'COMMIT' && crash?.step === steps && crash.place === 'torn')
+          generation.tornLogFrom = logBytes(generation)
+        nested.add(generation)
+        const result = Reflect.apply(original, this, given) as Promise<unknown>
+        nested.delete(generation)
+        return result
+      }
+      return take(time, generation, kind, detailOf(given), run)
+    }
+  }
+}
+
+/** `runAndReadAll` calls others of the same class: one step, not several. */
+const nested = new WeakSet<Generation>()
+
+const logs = new WeakMap<Generation, string>()
+export const watchLog = (generation: Generation, file: string): void => {
+  logs.set(generation, file)
+}
+const logBytes = (generation: Generation): number => {
+  const file = logs.get(generation)
+  if (file === undefined) return 0
+  try {
+    return fs.lstatSync(file).size
+  } catch {
+    return 0
+  }
+}

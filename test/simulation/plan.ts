@@ -1,0 +1,186 @@
+/** What a seed stands for: a world, settings, and a few starts of the process with what befalls each. Plain data, so that it can be shrunk. */
+import type { CrashPlan, DiskPlan } from './generation.js'
+import { createRandom, type Random } from './random.js'
+
+/** How likely each fault is for a request. */
+export type NetworkFaults = Readonly<Record<NetworkFault, number>>
+
+export const NETWORK_FAULTS = [
+  'refused',
+  'reset_before',
+  'reset_after',
+  'hang',
+  'truncate',
+  'garbage',
+  'server_error',
+  'too_many',
+  'not_found',
+  'unknown_value',
+  'missing_field',
+  'unknown_field',
+  'wrong_type',
+  'empty',
+] as const
+export type NetworkFault = (typeof NETWORK_FAULTS)[number]
+
+export interface Start {
+  /** Since the process before ended, milliseconds. */
+  readonly gapMs: number
+  readonly networkSeed: number
+  readonly latencyMsMax: number
+  readonly faults: Partial<NetworkFaults>
+  /** How likely the world jumps before a request, and how far at most. */
+  readonly jumps: { readonly probability: number; readonly hoursMax: number }
+  readonly full: boolean
+  readonly requestsMax: number | null
+  readonly durationMsMax: number | null
+  /** A signal so long after the start; null for none. */
+  readonly signalAfterMs: number | null
+  readonly crash: CrashPlan | null
+  readonly disk: DiskPlan | null
+  /** The wall clock jumps by so much, so long after the start. */
+  readonly wallJump: { readonly afterMs: number; readonly byMs: number } | null
+  /** Surveys that vanish before this start, by place in the truth, modulo its length. */
+  readonly forget: readonly number[]
+  /** The work database is lost before this start. */
+  readonly loseWork: boolean
+}
+
+export interface Plan {
+  readonly seed: number
+  readonly world: {
+    readonly seed: number
+    readonly surveys: number
+    readonly pageSize: number
+    readonly rate: { readonly requests: number; readonly perMs: number }
+    readonly rateWindow: 'sliding' | 'fixed' | 'sliding-counter'
+    readonly retryAfter: 'seconds' | 'date' | 'none'
+    readonly clock: string
+  }
+  readonly settings: {
+    readonly overlapMs: number
+    readonly fullListingEveryMs: number
+    readonly settleForMs: number
+    readonly skipUnchanged: boolean
+    readonly contract: 'evolve' | 'freeze'
+    readonly requestTimeoutMs: number
+    readonly attemptsMax: number
+    readonly consecutiveFailuresMax: number
+  }
+  /** The wall clock of our machine is so much ahead of the truth. */
+  readonly skewMs: number
+  readonly freshDatabase: boolean
+  readonly starts: readonly Start[]
+}
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 86_400_000
+
+export const drawPlan = (seed: number): Plan => {
+  const random = createRandom(seed)
+  const { whole, pick, chance } = random
+  const rate = { requests: whole(8, 40), perMs: whole(10, 60) * 1_000 }
+  return {
+    seed,
+    world: {
+      seed: whole(0, 1_000_000),
+      surveys: whole(2, 5),
+      pageSize: whole(1, 3),
+      rate,
+      rateWindow: pick(['sliding', 'sliding', 'fixed', 'sliding-counter']),
+      retryAfter: pick(['seconds', 'date', 'none']),
+      clock: pick(['real', 'real', 'real', '60x', '60x', '600x']),
+    },
+    settings: {
+      overlapMs: pick([0, MINUTE_MS, 5 * MINUTE_MS]),
+      fullListingEveryMs: pick([DAY_MS, 7 * DAY_MS]),
+      settleForMs: pick([DAY_MS, 7 * DAY_MS]),
+      skipUnchanged: chance(0.7),
+      contract: chance(0.1) ? 'freeze' : 'evolve',
+      requestTimeoutMs: pick([2_000, 10_000, 30_000]),
+      attemptsMax: whole(1, 6),
+      consecutiveFailuresMax: whole(1, 5),
+    },
+    skewMs: chance(0.4) ? whole(-3 * HOUR_MS, 3 * HOUR_MS) : 0,
+    freshDatabase: chance(0.05),
+    starts: Array.from({ length: whole(2, 3) }, () => drawStart(random)),
+  }
+}
+
+const drawStart = (random: Random): Start => {
+  const { whole, chance, pick } = random
+  const crash = chance(0.4) ? drawCrash(random) : null
+  const wallJump =
+    crash === null && chance(0.1)
+      ? { afterMs: whole(0, MINUTE_MS), byMs: pick([-2 * HOUR_MS, -30_000, 30_000, 2 * HOUR_MS]) }
+      : null
+  return {
+    gapMs: chance(0.5) ? whole(0, 90_000) : whole(1, 40) * HOUR_MS + whole(0, HOUR_MS),
+    networkSeed: whole(0, 1_000_000_000),
+    latencyMsMax: pick([5, 300, 2_000]),
+    faults: drawFaults(random),
+    jumps: { probability: chance(0.5) ? 0.1 : 0, hoursMax: whole(1, 24) },
+    full: chance(0.15),
+    requestsMax: chance(0.25) ? whole(3, 40) : null,
+    durationMsMax: chance(0.15) ? whole(5, 120) * 1_000 : null,
+    signalAfterMs: chance(0.15) ? whole(0, 2 * MINUTE_MS) : null,
+    crash,
+    disk: chance(0.15) ? drawDisk(random) : null,
+    wallJump,
+    forget: chance(0.2) ? [whole(0, 100)] : [],
+    loseWork: chance(0.04),
+  }
+}
+
+const drawFaults = ({ chance, unit, pick, whole }: Random): Partial<NetworkFaults> => {
+  if (chance(0.35)) return {}
+  const kinds = Array.from({ length: whole(1, 3) }, () => pick(NETWORK_FAULTS))
+  return Object.fromEntries(kinds.map((kind) => [kind, RARE.has(kind) ? 0.02 : 0.02 + unit() * 0.15]))
+}
+
+/** They leave marks that a later run does not always wipe out. */
+const RARE: ReadonlySet<NetworkFault> = new Set(['not_found', 'hang'])
+
+const drawCrash = ({ chance, whole, pick, unit }: Random): CrashPlan =>
+  chance(0.25)
+    ? { afterMs: whole(0, 90_000) }
+    : { step: Math.floor(1 + unit() * unit() * 700), place: pick(['before', 'after', 'torn']) }
+
+const drawDisk = ({ pick, unit }: Random): DiskPlan => ({
+  from: Math.floor(1 + unit() * unit() * 700),
+  operations: pick(DISK_OPERATIONS),
+  code: pick(['ENOSPC', 'EIO']),
+  times: pick([1, 1, 3, 1_000]),
+})
+
+const DISK_OPERATIONS = [
+  ['COMMIT'],
+  ['CHECKPOINT'],
+  ['writeSync'],
+  ['stream.write', 'stream.writev'],
+  ['file.sync'],
+  ['rename'],
+  ['renameSync', 'openSync'],
+  ['file.writeFile', 'writeFile'],
+  ['rm'],
+  ['COMMIT', 'CHECKPOINT', 'writeSync', 'stream.write', 'file.sync', 'file.writeFile', 'writeFile'],
+] as const
+
+/** A last start in which nothing goes wrong, after everything that was sent is forgotten by every window. */
+export const cleanStart: Start = Object.freeze({
+  gapMs: DAY_MS,
+  networkSeed: 1,
+  latencyMsMax: 5,
+  faults: {},
+  jumps: { probability: 0, hoursMax: 1 },
+  full: true,
+  requestsMax: null,
+  durationMsMax: null,
+  signalAfterMs: null,
+  crash: null,
+  disk: null,
+  wallJump: null,
+  forget: [],
+  loseWork: false,
+})

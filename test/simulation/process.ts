@@ -1,0 +1,183 @@
+/** One start of the command, composed as `cli/sync` does it, until it ends, is killed, or hangs. */
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { StoppedError } from '../../src/base/errors.js'
+import { Secret } from '../../src/base/secret.js'
+import { reportError } from '../../src/cli/support/report-error.js'
+import { syncAccounts } from '../../src/cli/support/sync-accounts.js'
+import type { SyncReport } from '../../src/model/run.js'
+import type { Settings } from '../../src/settings/settings.js'
+import { Generation, generations } from './generation.js'
+import { createNetwork, type NetworkLog } from './network.js'
+import { watchLog } from './operations.js'
+import type { Plan, Start } from './plan.js'
+import type { VirtualTime } from './virtual-time.js'
+import type { World } from './world.js'
+
+export interface Ended {
+  /** Null: it was killed. */
+  readonly exitCode: number | null
+  readonly report: SyncReport | null
+  /** What was printed of an error. */
+  readonly problem: string | null
+  readonly network: NetworkLog
+  readonly generation: Generation
+  readonly warnings: readonly string[]
+  readonly signalled: boolean
+  readonly tookMs: number
+  /** Where the warehouse is now: a killed process leaves a copy of what was on the disk. */
+  readonly directory: string
+}
+
+export interface StartOptions {
+  readonly plan: Plan
+  readonly start: Start
+  readonly world: World
+  readonly time: VirtualTime
+  readonly directory: string
+  /** Where the warehouse goes if the process is killed. */
+  readonly nextDirectory: string
+  /** Of the last start, which reads everything again. */
+  readonly readAll: boolean
+}
+
+export const runStart = async (options: StartOptions): Promise<Ended> => {
+  const { start, world, time, directory, nextDirectory } = options
+  const generation = new Generation(start.crash, start.disk)
+  watchLog(generation, join(directory, 'work.duckdb.wal'))
+  const network: NetworkLog = { events: [], untypable: 0 }
+  const warnings: string[] = []
+  const stop = new AbortController()
+  const startedMs = time.nowMs
+  const later = (afterMs: number, act: () => void) =>
+    generations.run(generation, () => setTimeout(act, afterMs))
+  const settings = settingsOf(options)
+  const log = {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: (fields: object, message: string) => void warnings.push(`${message} ${JSON.stringify(fields)}`),
+    error: (fields: object, message: string) => void warnings.push(`${message} ${JSON.stringify(fields)}`),
+  }
+  const work = generations.run(generation, () =>
+    syncAccounts({
+      settings,
+      log,
+      observer: { listed: () => undefined, refreshed: () => undefined, publishing: () => undefined },
+      signal: stop.signal,
+      onSource: () => undefined,
+      createWire: createNetwork(world, start, network, generation),
+    }),
+  )
+  if (start.signalAfterMs !== null)
+    later(start.signalAfterMs, () => stop.abort(new StoppedError('stopped by SIGTERM')))
+  if (start.crash?.afterMs !== undefined) later(start.crash.afterMs, () => generation.die())
+  if (start.wallJump !== null) {
+    const { afterMs, byMs } = start.wallJump
+    later(afterMs, () => {
+      time.wallMs += byMs
+    })
+  }
+  const outcome = await time.drive(
+    Promise.race([
+      work.then(
+        (report) => ({ exitCode: report.exitCode as number, report, problem: report.publishError }),
+        (error: unknown) => {
+          const { exitCode, text } = reportError(error)
+          return { exitCode: exitCode as number, report: null, problem: text }
+        },
+      ),
+      generation.died.then(() => ({ exitCode: null, report: null, problem: null })),
+    ]),
+  )
+  const tookMs = time.nowMs - startedMs
+  const signalled = stop.signal.aborted
+  generation.note(`ended ${outcome.exitCode} after ${tookMs}`)
+  if (outcome.exitCode === null) await leaveBehind(generation, time, directory, nextDirectory)
+  generation.dead = true
+  time.sweep()
+  return {
+    ...outcome,
+    network,
+    generation,
+    warnings,
+    signalled,
+    tookMs,
+    directory: outcome.exitCode === null ? nextDirectory : directory,
+  }
+}
+
+/** Handles that processes which were killed left open. */
+const leftOpen: (() => Promise<void>)[] = []
+
+/** What SIGKILL leaves: the files as they are. What the dead process holds open is closed on the old ones. */
+const leaveBehind = async (
+  generation: Generation,
+  time: VirtualTime,
+  directory: string,
+  nextDirectory: string,
+): Promise<void> => {
+  await time.idle()
+  if (fs.existsSync(directory)) fs.cpSync(directory, nextDirectory, { recursive: true })
+  else fs.mkdirSync(nextDirectory, { recursive: true })
+  const wal = join(nextDirectory, 'work.duckdb.wal')
+  if (generation.tornLogFrom !== null && fs.existsSync(wal)) {
+    const { size } = fs.statSync(wal)
+    const from = Math.min(size, generation.tornLogFrom)
+    fs.truncateSync(wal, from + Math.floor((size - from) / 2))
+  }
+  for (const close of generation.closers) close()
+  // Not awaited: a handle that a stream was reading never closes. Kept, or the garbage collector complains of it.
+  for (const close of generation.handles) {
+    leftOpen.push(close)
+    close().catch(() => undefined)
+  }
+  for (const descriptor of generation.descriptors) {
+    try {
+      fs.closeSync(descriptor)
+    } catch {
+      // The process had closed it itself, through a handle.
+    }
+  }
+  fs.rmSync(directory, { recursive: true, force: true })
+}
+
+const DAY_MS = 86_400_000
+
+const settingsOf = ({ plan, start, world, directory, readAll }: StartOptions): Settings => {
+  const { settings } = plan
+  return {
+    accounts: [
+      {
+        name: world.account.name,
+        baseUrl: 'http://127.0.0.1:1/api/v1',
+        id: world.account.id,
+        token: new Secret(world.account.token),
+        rate: plan.world.rate,
+      },
+    ],
+    warehouseDirectory: directory,
+    publish: ['duckdb'],
+    contract: settings.contract,
+    discover: { overlapMs: settings.overlapMs, fullListingEveryMs: settings.fullListingEveryMs },
+    refresh: {
+      settleForMs: readAll ? 100_000 * DAY_MS : settings.settleForMs,
+      maxAgeMs: readAll ? 0 : 30 * DAY_MS,
+      skipUnchanged: !readAll && settings.skipUnchanged,
+      recheckUnchangedAfterMs: 7 * DAY_MS,
+    },
+    limits: {
+      requestTimeoutMs: settings.requestTimeoutMs,
+      attemptsMax: settings.attemptsMax,
+      backoffBaseMs: 500,
+      backoffMaxMs: 30_000,
+      responseBytesMax: 4_194_304,
+      rejectedRowsMax: 0,
+      consecutiveFailuresMax: settings.consecutiveFailuresMax,
+    },
+    logLevel: 'silent',
+    budget: { requestsMax: start.requestsMax, durationMsMax: start.durationMsMax },
+    full: start.full,
+    json: false,
+    settingsFile: null,
+  }
+}

@@ -1,0 +1,66 @@
+/** Makes the story of a failure short: what can be left out while it still fails is left out. */
+import type { Plan, Start } from './plan.js'
+import type { Result, Simulation } from './simulate.js'
+
+const TRIALS_MAX = 30
+
+export const shrink = async (
+  simulation: Simulation,
+  plan: Plan,
+  result: Result,
+): Promise<{ readonly plan: Plan; readonly result: Result }> => {
+  let best = { plan, result }
+  let trials = 0
+  const kind = kindOf(result)
+  for (let again = true; again && trials < TRIALS_MAX; ) {
+    again = false
+    for (const smaller of smallerPlans(best.plan)) {
+      if (trials >= TRIALS_MAX) break
+      trials += 1
+      const tried = await simulation.run(smaller)
+      if (kindOf(tried) !== kind) continue
+      best = { plan: smaller, result: tried }
+      again = true
+      break
+    }
+  }
+  return best
+}
+
+/** The promise that was broken first: another failure is another story. */
+const kindOf = ({ broken }: Result): string => broken[0]?.split(':')[0] ?? ''
+
+function* smallerPlans(plan: Plan): Generator<Plan> {
+  for (const place of plan.starts.keys()) {
+    yield { ...plan, starts: plan.starts.filter((_, at) => at !== place) }
+  }
+  if (plan.skewMs !== 0) yield { ...plan, skewMs: 0 }
+  for (const [place, start] of plan.starts.entries()) {
+    for (const calmer of calmerStarts(start)) {
+      yield { ...plan, starts: plan.starts.map((old, at) => (at === place ? calmer : old)) }
+    }
+  }
+}
+
+function* calmerStarts(start: Start): Generator<Start> {
+  for (const name of [
+    'crash',
+    'disk',
+    'signalAfterMs',
+    'requestsMax',
+    'durationMsMax',
+    'wallJump',
+  ] as const) {
+    if (start[name] !== null) yield { ...start, [name]: null }
+  }
+  for (const fault of Object.keys(start.faults)) {
+    yield {
+      ...start,
+      faults: Object.fromEntries(Object.entries(start.faults).filter(([name]) => name !== fault)),
+    }
+  }
+  if (start.jumps.probability > 0) yield { ...start, jumps: { ...start.jumps, probability: 0 } }
+  if (start.forget.length > 0) yield { ...start, forget: [] }
+  if (start.loseWork) yield { ...start, loseWork: false }
+  if (start.full) yield { ...start, full: false }
+}

@@ -1,0 +1,28 @@
+/** A few seeds of the simulation, as a process of its own: it takes over clocks, timers and files for good. */
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { beforeAll, expect, test } from 'vitest'
+import { SLOW } from '../support/slow.js'
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const node = (args: readonly string[]) => run(process.execPath, args, { cwd: root })
+const simulate = (...args: readonly string[]) => node(['.simulation/test/simulation/main.js', ...args])
+
+/** Seeds of every kind; a slow run has the same and more. */
+const SEEDS = SLOW ? '50' : '3'
+
+beforeAll(async () => {
+  await node(['node_modules/typescript/bin/tsc', '-p', 'test/simulation/tsconfig.json'])
+})
+
+test('the same seed is the same story to the last step, and no promise is broken in it', async () => {
+  const digestsOf = async (seeds: string) => {
+    const { stdout } = await simulate('--seeds', seeds, '--jobs', '1', '--digests')
+    return stdout.match(/^seed \d+ [0-9a-f]{16}$/gm) ?? []
+  }
+  const all = await digestsOf(SEEDS)
+  expect(all).toHaveLength(Number(SEEDS))
+  expect(await digestsOf('1')).toEqual(all.slice(0, 1))
+}, 1_200_000)

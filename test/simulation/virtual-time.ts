@@ -1,0 +1,177 @@
+/**
+ * Time that passes only when nothing else happens. Timers and clocks of the whole process run on it, so that the real
+ * limiter, the real timeouts and the rate windows of the reference server need no time at all, and the order of events
+ * does not depend on the machine: the next timer fires when no file or database operation is under way.
+ */
+import { generations } from './generation.js'
+
+interface Timer {
+  readonly id: number
+  readonly dueMs: number
+  readonly fire: () => void
+  readonly isDead: () => boolean
+}
+
+/** Nothing is under way and no timer is left, and yet somebody waits. */
+export class StuckError extends Error {}
+
+export class VirtualTime {
+  /** Milliseconds since the simulation began; never goes back. */
+  nowMs = 0
+  /** What the wall clock shows more than `nowMs`. */
+  wallMs = Date.UTC(2026, 2, 1, 1)
+  readonly #timers = new Map<number, Timer>()
+  #nextId = 1
+  #underWay = 0
+  #immediates = 0
+  #tellIdle: (() => void) | null = null
+  readonly #results = new Map<number, () => void>()
+  readonly #realImmediate = setImmediate
+
+  /** Takes over the clocks and timers of this process, for good. */
+  install(): void {
+    const immediate = this.#realImmediate
+    const set = (callback: (...given: unknown[]) => void, afterMs = 0, ...given: unknown[]) =>
+      this.#set(() => callback(...given), afterMs)
+    const clear = (timer: unknown) => {
+      if (typeof timer === 'object' && timer !== null && 'id' in timer) this.#timers.delete(Number(timer.id))
+    }
+    const repeat = (callback: () => void, everyMs: number) => {
+      const handle = { ...set(() => undefined), id: 0 }
+      const again = () => {
+        handle.id = this.#set(
+          () => {
+            again()
+            callback()
+          },
+          Math.max(1, everyMs),
+        ).id
+      }
+      again()
+      return handle
+    }
+    Object.assign(globalThis, {
+      setTimeout: set,
+      clearTimeout: clear,
+      setInterval: repeat,
+      clearInterval: clear,
+      setImmediate: (callback: (...given: unknown[]) => void, ...given: unknown[]) => {
+        this.#immediates += 1
+        return immediate(() => {
+          this.#immediates -= 1
+          callback(...given)
+        })
+      },
+    })
+    Date.now = () => Math.floor(this.wallMs + this.nowMs)
+    Object.defineProperty(performance, 'now', { value: () => this.nowMs, configurable: true })
+  }
+
+  /**
+   * Waits for `work` in real time. Its result is handed over when everything that was under way has come to its end, in
+   * the order of beginnings: which of two was quicker must not matter.
+   */
+  async underWay<Value>(work: () => Promise<Value>): Promise<Value> {
+    if (generations.getStore() === undefined) return await work()
+    const place = this.#nextId
+    this.#nextId += 1
+    this.#underWay += 1
+    try {
+      return await work()
+    } finally {
+      this.#underWay -= 1
+      if (this.#underWay === 0) this.#tellIdle?.()
+      await new Promise<void>((resolve) => this.#results.set(place, resolve))
+    }
+  }
+
+  /** Hands over the result of the operation that began first. */
+  #handOver(): boolean {
+    const place = Math.min(...this.#results.keys())
+    const resolve = this.#results.get(place)
+    this.#results.delete(place)
+    resolve?.()
+    return resolve !== undefined
+  }
+
+  /** Lets time pass until `work` is done. Rejects with a `StuckError` when nothing can happen any more. */
+  async drive<Value>(work: Promise<Value>): Promise<Value> {
+    let done = false
+    const watched = work.finally(() => {
+      done = true
+    })
+    watched.catch(() => undefined)
+    while (!done) {
+      await this.idle(() => done)
+      if (done) break
+      if (!this.#fireNext()) throw new StuckError('nothing is left to wait for, and the run has not ended')
+    }
+    return await watched
+  }
+
+  /** Resolves when nothing is under way in this process, or when `enough`. */
+  async idle(enough: () => boolean = () => false): Promise<void> {
+    for (let quiet = 0; quiet < QUIET_TURNS && !enough(); ) {
+      await new Promise<void>((resolve) => this.#realImmediate(resolve))
+      if (this.#underWay > 0) {
+        quiet = 0
+        await new Promise<void>((resolve) => {
+          this.#tellIdle = resolve
+        })
+        this.#tellIdle = null
+      } else if (this.#immediates > 0 || (quiet === QUIET_TURNS - 1 && filesAreBusy())) quiet = 0
+      else if (quiet === QUIET_TURNS - 1 && this.#handOver()) quiet = 0
+      else quiet += 1
+    }
+  }
+
+  /** Lets so much time pass with nobody there. */
+  skip(durationMs: number): void {
+    this.nowMs += durationMs
+  }
+
+  /** Drops the timers of processes that are dead. */
+  sweep(): void {
+    for (const [id, timer] of this.#timers) if (timer.isDead()) this.#timers.delete(id)
+  }
+
+  #set(fire: () => void, afterMs: number) {
+    const id = this.#nextId
+    this.#nextId += 1
+    const generation = generations.getStore()
+    const wait = Number.isFinite(afterMs) ? Math.max(0, afterMs) : 0
+    this.#timers.set(id, {
+      id,
+      dueMs: this.nowMs + wait,
+      fire: () => (generation === undefined ? fire() : generations.run(generation, fire)),
+      isDead: () => generation?.dead === true,
+    })
+    const handle = {
+      id,
+      ref: () => handle,
+      unref: () => handle,
+      hasRef: () => true,
+      refresh: () => handle,
+    }
+    return handle
+  }
+
+  #fireNext(): boolean {
+    let next: Timer | null = null
+    for (const timer of this.#timers.values()) {
+      if (timer.isDead()) this.#timers.delete(timer.id)
+      else if (next === null || timer.dueMs < next.dueMs) next = timer
+    }
+    if (next === null) return false
+    this.#timers.delete(next.id)
+    this.nowMs = Math.max(this.nowMs, next.dueMs)
+    next.fire()
+    return true
+  }
+}
+
+/** Of what is not counted one by one. */
+const filesAreBusy = (): boolean => process.getActiveResourcesInfo().some((name) => /^F(?:S|ILE)/i.test(name))
+
+/** Turns of the event loop without anything new, after which nothing is under way: streams take a few. */
+const QUIET_TURNS = 3
