@@ -47,7 +47,11 @@ export class Generation {
   tornLogFrom: number | null = null
   lastStep = ''
 
-  constructor(crash: CrashPlan | null, disk: DiskPlan | null) {
+  /** How long a commit takes, virtual milliseconds: meanwhile other surveys arrive, and are committed together. */
+  readonly commitMs: number
+
+  constructor(crash: CrashPlan | null, disk: DiskPlan | null, commitMs: number) {
+    this.commitMs = commitMs
     this.crash = crash
     this.#disk = disk
     this.#diskLeft = disk?.times ?? 0

@@ -67,7 +67,10 @@ const work = async (seeds: readonly number[], tellsAll: boolean): Promise<number
     if (values.quick && failed > 0) break
   }
   const seconds = Number(process.hrtime.bigint() - realMs) / 1e9
-  say(`${seeds.length} seeds in ${seconds.toFixed(1)} s, ${failed} failed`)
+  const { user, system } = process.cpuUsage()
+  say(
+    `${seeds.length} seeds in ${seconds.toFixed(1)} s (${((user + system) / 1e6).toFixed(1)} s of CPU), ${failed} failed`,
+  )
   return failed
 }
 

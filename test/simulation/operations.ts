@@ -227,7 +227,11 @@ const wrapDuckDB = (time: VirtualTime): void => {
         nested.delete(generation)
         return result
       }
-      return take(time, generation, kind, detailOf(given), run)
+      return take(time, generation, kind, detailOf(given), run).then(async (value) => {
+        if (kind === 'COMMIT' && generation.commitMs > 0)
+          await new Promise((resolve) => setTimeout(resolve, generation.commitMs))
+        return value
+      })
     }
   }
 }

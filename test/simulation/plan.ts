@@ -28,6 +28,8 @@ export interface Start {
   readonly gapMs: number
   readonly networkSeed: number
   readonly latencyMsMax: number
+  /** How long the disk takes for a commit. */
+  readonly commitMs: number
   readonly faults: Partial<NetworkFaults>
   /** How likely the world jumps before a request, and how far at most. */
   readonly jumps: { readonly probability: number; readonly hoursMax: number }
@@ -119,6 +121,7 @@ const drawStart = (random: Random): Start => {
     gapMs: chance(0.5) ? whole(0, 90_000) : whole(1, 40) * HOUR_MS + whole(0, HOUR_MS),
     networkSeed: whole(0, 1_000_000_000),
     latencyMsMax: pick([5, 300, 2_000]),
+    commitMs: pick([0, 100, 1_000, 1_000]),
     faults: drawFaults(random),
     jumps: { probability: chance(0.5) ? 0.1 : 0, hoursMax: whole(1, 24) },
     full: chance(0.15),
@@ -172,6 +175,7 @@ export const cleanStart: Start = Object.freeze({
   gapMs: DAY_MS,
   networkSeed: 1,
   latencyMsMax: 5,
+  commitMs: 1_000,
   faults: {},
   jumps: { probability: 0, hoursMax: 1 },
   full: true,

@@ -43,7 +43,7 @@ export interface StartOptions {
 
 export const runStart = async (options: StartOptions): Promise<Ended> => {
   const { start, world, time, directory, nextDirectory } = options
-  const generation = new Generation(start.crash, start.disk)
+  const generation = new Generation(start.crash, start.disk, start.commitMs)
   watchLog(generation, join(directory, 'work.duckdb.wal'))
   const network: NetworkLog = { events: [], untypable: 0 }
   const warnings: string[] = []

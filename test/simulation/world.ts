@@ -82,11 +82,14 @@ export const createWorld = async ({ world }: Plan, time: VirtualTime): Promise<W
    * back: what came back unchanged would be listed only by the next full listing.
    */
   const gone = new Set<number>()
+  const holdStill = async () => {
+    if (frozenAt !== null) await control('POST', 'time', { set: frozenAt })
+  }
   return {
     account,
     told: [],
     ask: async (url, headers) => {
-      if (frozenAt !== null) await control('POST', 'time', { set: frozenAt })
+      await holdStill()
       const answer = await inject('GET', url, headers)
       return {
         status: answer.statusCode,
@@ -97,6 +100,7 @@ export const createWorld = async ({ world }: Plan, time: VirtualTime): Promise<W
       }
     },
     truth: async () => {
+      await holdStill()
       const told = await control('GET', 'truth')
       const [only] = told.accounts as readonly JsonObject[]
       const surveys = (only?.surveys ?? []) as readonly JsonObject[]
