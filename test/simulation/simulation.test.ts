@@ -11,7 +11,7 @@ const node = (args: readonly string[]) => run(process.execPath, args, { cwd: roo
 const simulate = (...args: readonly string[]) => node(['.simulation/test/simulation/main.js', ...args])
 
 /** Seeds of every kind; a slow run has the same and more. */
-const SEEDS = SLOW ? '50' : '3'
+const SEEDS = SLOW ? '50' : '2'
 
 beforeAll(async () => {
   await node(['node_modules/typescript/bin/tsc', '-p', 'test/simulation/tsconfig.json'])
