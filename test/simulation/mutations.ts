@@ -26,10 +26,10 @@ const MUTATIONS: readonly Mutation[] = [
     to: 'ceiling: first.rows.reduce((most, row) => (row.updated_at > most ? row.updated_at : most), updatedSince ?? 0n)',
   },
   {
-    name: 'the cursor is our own clock',
-    file: 'model/cursor.js',
-    from: 'serverDate ?? instantFromMs(nowMs - UNKNOWN_SERVER_TIME_MS)',
-    to: 'instantFromMs(nowMs + 7_200_000)',
+    name: 'the cursor is the time of the last page',
+    file: 'warehouse/listing.js',
+    from: 'instant(listing.ceiling)',
+    to: 'instant(page.at)',
   },
   {
     name: 'pages that drifted are not listed again',

@@ -35,7 +35,7 @@ export const createNetwork =
         const there = random.unit() * start.latencyMsMax
         const back = random.unit() * start.latencyMsMax
         const draw = random.unit()
-        const jump = random.chance(start.jumps.probability) ? random.whole(1, start.jumps.hoursMax) : 0
+        const jump = random.chance(jumpChance(target, start)) ? random.whole(1, start.jumps.hoursMax) : 0
         generation.note(`> ${target} ${fault ?? ''}`)
         noteEvents(log, `request ${requests} ${target}`, fault, jump)
         await wait(there, signal)
@@ -57,6 +57,10 @@ export const createNetwork =
       destroy: async () => undefined,
     }
   }
+
+/** Most where it matters most: between the pages of a listing. */
+const jumpChance = (target: string, { jumps: { probability } }: Start): number =>
+  target.includes('/surveys?') ? probability : probability / 10
 
 const noteEvents = (log: NetworkLog, what: string, fault: NetworkFault | null, jump: number): void => {
   if (fault !== null) log.events.push(`${what}: ${fault}`)

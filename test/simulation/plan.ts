@@ -123,7 +123,7 @@ const drawStart = (random: Random): Start => {
     latencyMsMax: pick([5, 300, 2_000]),
     commitMs: pick([0, 100, 1_000, 1_000]),
     faults: drawFaults(random),
-    jumps: { probability: chance(0.5) ? 0.1 : 0, hoursMax: whole(1, 24) },
+    jumps: { probability: chance(0.7) ? 0.5 : 0, hoursMax: pick([6, 72, 400]) },
     full: chance(0.15),
     requestsMax: chance(0.25) ? whole(3, 40) : null,
     durationMsMax: chance(0.15) ? whole(5, 120) * 1_000 : null,
