@@ -15,7 +15,7 @@ const SEEDS = SLOW ? '50' : '2'
 
 beforeAll(async () => {
   await node(['node_modules/typescript/bin/tsc', '-p', 'test/simulation/tsconfig.json'])
-})
+}, 300_000)
 
 test('the same seed is the same story to the last step, and no promise is broken in it', async () => {
   const digestsOf = async (seeds: string) => {
