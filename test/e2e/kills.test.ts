@@ -17,9 +17,9 @@ import { unsoundness } from '../support/soundness.js'
 import { openTrial, said } from '../support/trial.js'
 import { openWorld, type SurveyRows, truthRows, warehouseRows } from '../support/truth.js'
 
-const KILLS = SLOW ? 110 : 2
+const KILLS = 110
 /** So many kills at most before a run is left alone and the world moves on. */
-const KILLS_A_ROUND_MAX = SLOW ? 8 : 2
+const KILLS_A_ROUND_MAX = 8
 const STARTS_MAX = 6 * KILLS
 const UNREAD = { sources: [], progress: {}, sourceProgress: [] }
 
@@ -44,105 +44,109 @@ const TRIGGERS: readonly (RegExp | 'now' | 'requests')[] = [
   /is set aside|is rebuilt|"msg":"request"/,
 ]
 
-test('killed again and again, at random, with files lost and damaged in between: it always goes on', {
-  timeout: SLOW ? 900_000 : 60_000,
-}, async (context) => {
-  const lots = chance()
-  const trial = await openTrial(context)
-  await using server = await startReferenceServer({
-    port: 0,
-    seed: 5,
-    surveys: SLOW ? 25 : 8,
-    rateWindow: 'none',
-    clock: 'frozen',
-  })
-  const world = openWorld(server)
-  const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: '10000/1s' }
-  const args = [
-    'sync',
-    '--log-level',
-    'debug',
-    ...(await trial.settings({ refresh: { max_age: '1m', skip_unchanged: true } })),
-  ]
-  const moments = [await truthRows(server)]
-  const killed: Record<Phase, number> = {
-    opening: 0,
-    recovering: 0,
-    listing: 0,
-    refreshing: 0,
-    publishing: 0,
-  }
-  let [kills, killsInRound, starts, damages, completed, damageMet] = [0, 0, 0, 0, 0, 0]
-
-  const look = async (where: string): Promise<void> => {
-    if (!existsSync(trial.published)) return
-    expect(await unsoundness(trial.published), where).toEqual([])
-    for (const [key, rows] of await warehouseRows(trial.published))
-      expect(isOfOneMoment(key, rows, moments), `${key}, ${where}`).toBe(true)
-    const unfinished = await query(trial.published, `SELECT * FROM _sync.runs WHERE status = 'running'`)
-    expect(unfinished, where).toEqual([])
-  }
-
-  while (kills < KILLS) {
-    starts += 1
-    expect(starts).toBeLessThanOrEqual(STARTS_MAX)
-    // Before anything is published a lost work database is lost history, and there is nothing to rebuild from.
-    if (existsSync(trial.published) && lots.below(4) === 0) {
-      const damage = lots.oneOf(DAMAGES)
-      await damage.do(trial.warehouse, lots)
-      damages += 1
+test.runIf(SLOW)(
+  'killed again and again, at random, with files lost and damaged in between: it always goes on',
+  {
+    timeout: 900_000,
+  },
+  async (context) => {
+    const lots = chance()
+    const trial = await openTrial(context)
+    await using server = await startReferenceServer({
+      port: 0,
+      seed: 5,
+      surveys: 25,
+      rateWindow: 'none',
+      clock: 'frozen',
+    })
+    const world = openWorld(server)
+    const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: '10000/1s' }
+    const args = [
+      'sync',
+      '--log-level',
+      'debug',
+      ...(await trial.settings({ refresh: { max_age: '1m', skip_unchanged: true } })),
+    ]
+    const moments = [await truthRows(server)]
+    const killed: Record<Phase, number> = {
+      opening: 0,
+      recovering: 0,
+      listing: 0,
+      refreshing: 0,
+      publishing: 0,
     }
-    const running = trial.start(args, env)
-    const spare = killsInRound >= KILLS_A_ROUND_MAX
-    const struck = spare ? null : await strike(running, lots)
-    const ended = await running.ended
-    const where = `${lots.replay}, start ${starts}: ${ended.stderr.slice(-2_000)}`
-    if (ended.signal === 'SIGKILL') {
-      kills += 1
-      killsInRound += 1
-      killed[phaseOf(ended.stderr, await readdir(trial.warehouse).catch(() => []))] += 1
-    } else if (ended.code === 0) {
-      completed += 1
-      killsInRound = 0
-      expect(await query(trial.published, 'SELECT * FROM _sync.tasks'), where).toEqual([])
+    let [kills, killsInRound, starts, damages, completed, damageMet] = [0, 0, 0, 0, 0, 0]
+
+    const look = async (where: string): Promise<void> => {
+      if (!existsSync(trial.published)) return
+      expect(await unsoundness(trial.published), where).toEqual([])
+      for (const [key, rows] of await warehouseRows(trial.published))
+        expect(isOfOneMoment(key, rows, moments), `${key}, ${where}`).toBe(true)
+      const unfinished = await query(trial.published, `SELECT * FROM _sync.runs WHERE status = 'running'`)
+      expect(unfinished, where).toEqual([])
+    }
+
+    while (kills < KILLS) {
+      starts += 1
+      expect(starts).toBeLessThanOrEqual(STARTS_MAX)
+      // Before anything is published a lost work database is lost history, and there is nothing to rebuild from.
+      if (existsSync(trial.published) && lots.below(4) === 0) {
+        const damage = lots.oneOf(DAMAGES)
+        await damage.do(trial.warehouse, lots)
+        damages += 1
+      }
+      const running = trial.start(args, env)
+      const spare = killsInRound >= KILLS_A_ROUND_MAX
+      const struck = spare ? null : await strike(running, lots)
+      const ended = await running.ended
+      const where = `${lots.replay}, start ${starts}: ${ended.stderr.slice(-2_000)}`
+      if (ended.signal === 'SIGKILL') {
+        kills += 1
+        killsInRound += 1
+        killed[phaseOf(ended.stderr, await readdir(trial.warehouse).catch(() => []))] += 1
+      } else if (ended.code === 0) {
+        completed += 1
+        killsInRound = 0
+        expect(await query(trial.published, 'SELECT * FROM _sync.tasks'), where).toEqual([])
+        await look(where)
+        await world.advance('PT6H')
+        moments.push(await truthRows(server))
+      } else {
+        // Damage that only shows as it is read ends a run; the next one has it set aside.
+        expect(ended.code, `${where}, ${struck}`).toBe(7)
+        expect(ended.stderr + ended.stdout, where).toMatch(/damaged/)
+        damageMet += 1
+      }
       await look(where)
-      await world.advance('PT6H')
-      moments.push(await truthRows(server))
-    } else {
-      // Damage that only shows as it is read ends a run; the next one has it set aside.
-      expect(ended.code, `${where}, ${struck}`).toBe(7)
-      expect(ended.stderr + ended.stdout, where).toMatch(/damaged/)
-      damageMet += 1
     }
-    await look(where)
-  }
 
-  let last = await trial.run([...args, '--full'], env)
-  if (last.code === 7) last = await trial.run([...args, '--full'], env)
-  expect(last, lots.replay).toMatchObject({ code: 0 })
-  await look('in the end')
-  const stored = await warehouseRows(trial.published)
-  const now = await truthRows(server)
-  expect([...stored.keys()]).toEqual([...now.keys()])
-  for (const [key, rows] of stored) {
-    expect(rows.survey, key).toEqual(now.get(key)?.survey)
-    // A draft is read when it changes.
-    if (rows.survey.status !== 'draft' && rows.survey.status !== 'user_demo')
-      expect(rows, `${key}, ${lots.replay}`).toEqual(now.get(key))
-  }
-  console.info(
-    `kills: ${kills} in ${starts} starts (${Object.entries(killed)
-      .map(([phase, times]) => `${times} ${phase}`)
-      .join(
-        ', ',
-      )}), ${completed} runs complete, ${damages} damages, ${damageMet} met while reading; ${lots.replay}`,
-  )
-})
+    let last = await trial.run([...args, '--full'], env)
+    if (last.code === 7) last = await trial.run([...args, '--full'], env)
+    expect(last, lots.replay).toMatchObject({ code: 0 })
+    await look('in the end')
+    const stored = await warehouseRows(trial.published)
+    const now = await truthRows(server)
+    expect([...stored.keys()]).toEqual([...now.keys()])
+    for (const [key, rows] of stored) {
+      expect(rows.survey, key).toEqual(now.get(key)?.survey)
+      // A draft is read when it changes.
+      if (rows.survey.status !== 'draft' && rows.survey.status !== 'user_demo')
+        expect(rows, `${key}, ${lots.replay}`).toEqual(now.get(key))
+    }
+    console.info(
+      `kills: ${kills} in ${starts} starts (${Object.entries(killed)
+        .map(([phase, times]) => `${times} ${phase}`)
+        .join(
+          ', ',
+        )}), ${completed} runs complete, ${damages} damages, ${damageMet} met while reading; ${lots.replay}`,
+    )
+  },
+)
 
 /** Kills the process when it has got somewhere, and a little later; it may be over by then. */
 const strike = async (running: Running, lots: ReturnType<typeof chance>): Promise<string> => {
   const trigger = lots.oneOf(TRIGGERS)
-  const requests = 1 + lots.below(SLOW ? 80 : 25)
+  const requests = 1 + lots.below(80)
   const waitMs = trigger === 'now' ? lots.below(900) : lots.below(40)
   if (trigger === 'requests') {
     const enough = (stderr: string) => stderr.split('"msg":"request"').length > requests

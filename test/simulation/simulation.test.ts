@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { SLOW } from '../support/slow.js'
 
 const run = promisify(execFile)
@@ -10,19 +10,21 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const node = (args: readonly string[]) => run(process.execPath, args, { cwd: root })
 const simulate = (...args: readonly string[]) => node(['.simulation/test/simulation/main.js', ...args])
 
-/** Seeds of every kind; a slow run has the same and more. */
-const SEEDS = SLOW ? '50' : '2'
+const SEEDS = '50'
 
-beforeAll(async () => {
-  await node(['node_modules/typescript/bin/tsc', '-p', 'test/simulation/tsconfig.json'])
-}, 300_000)
+// For `npm run test:slow`: a seed takes seconds.
+describe.runIf(SLOW)('the simulation', () => {
+  beforeAll(async () => {
+    await node(['node_modules/typescript/bin/tsc', '-p', 'test/simulation/tsconfig.json'])
+  }, 300_000)
 
-test('the same seed is the same story to the last step, and no promise is broken in it', async () => {
-  const digestsOf = async (seeds: string) => {
-    const { stdout } = await simulate('--seeds', seeds, '--jobs', '1', '--digests')
-    return stdout.match(/^seed \d+ [0-9a-f]{16}$/gm) ?? []
-  }
-  const all = await digestsOf(SEEDS)
-  expect(all).toHaveLength(Number(SEEDS))
-  expect(await digestsOf('1')).toEqual(all.slice(0, 1))
-}, 1_200_000)
+  test('the same seed is the same story to the last step, and no promise is broken in it', async () => {
+    const digestsOf = async (seeds: string) => {
+      const { stdout } = await simulate('--seeds', seeds, '--jobs', '1', '--digests')
+      return stdout.match(/^seed \d+ [0-9a-f]{16}$/gm) ?? []
+    }
+    const all = await digestsOf(SEEDS)
+    expect(all).toHaveLength(Number(SEEDS))
+    expect(await digestsOf('1')).toEqual(all.slice(0, 1))
+  }, 1_200_000)
+})
