@@ -62,6 +62,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'updated_since ignored',
+    slow: true,
     ...parameter(ignoring('updated_since')),
     broken: ['updated-since.only', 'updated-since.step-after', 'surveys.filters-combined'],
   },
@@ -174,6 +175,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'a number as text',
+    slow: true,
     file: 'world/sample-sources.js',
     from: 'sample_size: version.sampleSize',
     to: 'sample_size: String(version.sampleSize)',
@@ -232,6 +234,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'sample_source_id ignored',
+    slow: true,
     ...parameter(ignoring('sample_source_id')),
     broken: ['progress.source-sample-size', 'progress.source-restricts'],
   },

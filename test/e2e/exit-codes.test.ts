@@ -91,6 +91,8 @@ interface Refusal {
   readonly arrivals: number
   readonly limits?: object
   readonly env?: Record<string, string>
+  /** Left to `npm run test:slow`; test/http has them all. */
+  readonly slow?: true
 }
 
 const FAST = { attempts: 2, backoff_base: '1ms', backoff_max: '1ms' }
@@ -99,6 +101,7 @@ const REFUSALS: readonly Refusal[] = [
   { when: '401', hook: status(401), says: /refused the credentials \(401\)/, arrivals: 1 },
   {
     when: '500 at every attempt',
+    slow: true,
     hook: status(500),
     says: /gave up on .* after 2 attempts: .* 500/,
     arrivals: 2,
@@ -113,6 +116,7 @@ const REFUSALS: readonly Refusal[] = [
   },
   {
     when: 'HTML where JSON belongs',
+    slow: true,
     hook: () => (_, response) => {
       response.writeHead(200, { 'content-type': 'text/html' }).end('<html>sign in</html>')
       return true
@@ -123,6 +127,7 @@ const REFUSALS: readonly Refusal[] = [
   },
   {
     when: 'a request that is never answered',
+    slow: true,
     hook: () => () => true,
     says: /gave no complete answer within 0.2 s/,
     arrivals: 2,
@@ -131,18 +136,21 @@ const REFUSALS: readonly Refusal[] = [
 ]
 
 describe('4: the API refuses or stays unreachable', () => {
-  test.concurrent.for(REFUSALS)('$when', async ({ hook, says, arrivals, limits = {}, env = {} }, context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1)])
-    trial.api.hook = hook(trial.api)
-    const ended = await trial.run(['sync', ...(await trial.settings({ limits }))], env)
-    expect(ended.code).toBe(4)
-    expect(lastLine(ended)).toMatch(/^failed \(exit 4\): /)
-    expect(lastLine(ended)).toMatch(says)
-    expect(trial.api.arrivals).toHaveLength(arrivals)
-    expect(await trial.runs()).toEqual([
-      { status: 'failed', exit_code: 4, reason: expect.stringMatching(says) },
-    ])
-  })
+  test.concurrent.for(REFUSALS.filter(({ slow }) => SLOW || slow !== true))(
+    '$when',
+    async ({ hook, says, arrivals, limits = {}, env = {} }, context) => {
+      const trial = await openTrial(context, [scriptedSurvey(1)])
+      trial.api.hook = hook(trial.api)
+      const ended = await trial.run(['sync', ...(await trial.settings({ limits }))], env)
+      expect(ended.code).toBe(4)
+      expect(lastLine(ended)).toMatch(/^failed \(exit 4\): /)
+      expect(lastLine(ended)).toMatch(says)
+      expect(trial.api.arrivals).toHaveLength(arrivals)
+      expect(await trial.runs()).toEqual([
+        { status: 'failed', exit_code: 4, reason: expect.stringMatching(says) },
+      ])
+    },
+  )
 
   test.concurrent('a redirect: the credentials do not follow it', async (context) => {
     const trial = await openTrial(context, [scriptedSurvey(1)])
