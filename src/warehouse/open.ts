@@ -38,28 +38,40 @@ export const openWarehouse = async (options: OpenWarehouse): Promise<Database> =
   const { directory, clock, log, command } = options
   await probeWritable(directory)
   const database = await openWorkFile(directory, clock, log)
+  const letGo = letGoOf(options, database)
   try {
-    await writeHolder(directory, command, clock.nowMs())
+    await writeHolder(directory, command, clock.nowMs()).catch(cannotWrite(directory))
     if ((await database.transaction(schemaVersion)) === 0) await rebuild(database, directory, log)
     await migrate(database, clock)
   } catch (error) {
-    await letGo(database, directory)
-    if (error instanceof WarehouseDamagedError) await setAside(database.file, error, clock, log)
+    await letGo(error instanceof WarehouseDamagedError ? error : null)
     throw error
   }
-  return noticingDamage(database, async (damage) => {
-    await letGo(database, directory)
-    if (damage !== null) await setAside(database.file, damage, clock, log)
-  })
+  return noticingDamage(database, letGo)
 }
 
-const letGo = async (database: Database, directory: string): Promise<void> => {
-  try {
-    await removeHolder(directory)
-  } finally {
+/**
+ * Closes the database, and sets it aside where it is damaged. What fails on the way is told and passed over: why the run
+ * ends is known already, and the next one meets a note that names nobody alive, or the same damage, when it opens.
+ */
+const letGoOf =
+  ({ directory, clock, log }: OpenWarehouse, database: Database) =>
+  async (damage: WarehouseDamagedError | null): Promise<void> => {
+    const passOver = (error: unknown) =>
+      log.warn({ problem: messageOf(error) }, 'the warehouse was closed, but not tidied up')
+    await removeHolder(directory).catch(passOver)
     await database.close()
+    if (damage !== null) await setAside(database.file, damage, clock, log).catch(passOver)
   }
-}
+
+const cannotWrite =
+  (directory: string) =>
+  (cause: unknown): never => {
+    throw new WarehouseUnusableError(
+      `cannot write to the warehouse directory ${directory}: ${messageOf(cause)}. Check that it is a directory, its permissions and the free space`,
+      { cause },
+    )
+  }
 
 /** Damage in the middle of a file shows only when that part is read: `close` is told, so that the next run begins well. */
 const noticingDamage = (
@@ -99,10 +111,7 @@ const probeWritable = async (directory: string): Promise<void> => {
       await rm(probe, { force: true })
     }
   } catch (error) {
-    throw new WarehouseUnusableError(
-      `cannot write to the warehouse directory ${directory}: ${messageOf(error)}. Check that it is a directory, its permissions and the free space`,
-      { cause: error },
-    )
+    cannotWrite(directory)(error)
   }
 }
 

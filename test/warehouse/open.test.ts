@@ -202,6 +202,29 @@ describe('a directory that cannot be a warehouse', () => {
     expect(await readFile(join(directory, 'work.duckdb', 'precious'), 'utf8')).toBe('data')
   })
 
+  // Seed 24 of the simulation: a disk that filled up at this very line was told as a bug.
+  test('the note of who holds it cannot be written', async () => {
+    const directory = await temporaryDirectory()
+    await mkdir(join(directory, 'work.holder.json'))
+    await expect(open(directory)).rejects.toMatchObject({ code: 'warehouse_unusable', exitCode: 7 })
+    await rm(join(directory, 'work.holder.json'), { recursive: true })
+    await (await open(directory)).close()
+  })
+
+  // Seed 22: what failed while the warehouse was closed hid why the run had ended.
+  test('the note cannot be removed again: it is closed all the same, and says so', async () => {
+    const warehouse = await testWarehouse()
+    const note = join(warehouse.directory, 'work.holder.json')
+    await rm(note)
+    await mkdir(note)
+    await warehouse.database.close()
+    expect(warehouse.log.lines).toMatchObject([
+      { level: 'warn', message: expect.stringMatching(/tidied up/) },
+    ])
+    await rm(note, { recursive: true })
+    await (await open(warehouse.directory)).close()
+  })
+
   test('a directory that is not there yet is made, with its parents', async () => {
     const directory = join(await temporaryDirectory(), 'a', 'b')
     const warehouse = await testWarehouse(directory)
