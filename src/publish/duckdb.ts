@@ -29,10 +29,14 @@ export const createDuckdbPublisher = (database: Database, directory: string): Pu
       await replaceFile(temporary, target)
       return { format: 'duckdb', path: target, bytes: (await stat(target)).size }
     } catch (error) {
-      await rm(temporary, { force: true })
+      // What cannot be removed now is swept by the next publish; the first failure is the one to tell.
+      const left = await rm(temporary, { force: true }).then(
+        () => '',
+        (second: unknown) => `, which also removes ${temporary} (${messageOf(second)})`,
+      )
       if (error instanceof WarehouseError && !(error instanceof WarehouseUnusableError)) throw error
       throw new WarehouseUnusableError(
-        `cannot publish ${target}: ${messageOf(error)}. What was published before is untouched; the next run publishes again`,
+        `cannot publish ${target}: ${messageOf(error)}. What was published before is untouched; the next run publishes again${left}`,
         { cause: error },
       )
     }
