@@ -22,6 +22,8 @@ export interface Field<Type extends ColumnType = ColumnType, Nullable extends bo
   readonly type: Type
   readonly nullable: Nullable
   readonly comment: string
+  /** The values that are expected. Others are stored as well: the API may know more than its document. */
+  readonly values?: readonly string[]
 }
 
 export type Fields = Readonly<Record<string, Field>>
@@ -45,6 +47,15 @@ export interface TableDeclaration {
   /** Names of the columns that identify a row. Kept unique by MERGE, not by an index. */
   readonly key: readonly string[]
   readonly columns: readonly Column[]
+  /** Rows of other tables that each row belongs to. */
+  readonly references?: readonly Reference[]
+}
+
+/** `columns` of a row are the `to` columns of a row of the table `table`, in this order. */
+export interface Reference {
+  readonly columns: readonly string[]
+  readonly table: string
+  readonly to: readonly string[]
 }
 
 const field =
@@ -57,6 +68,12 @@ export const double = field('DOUBLE')
 export const boolean = field('BOOLEAN')
 export const timestamptz = field('TIMESTAMPTZ')
 export const json = field('JSON')
+
+/** Text of which these values are expected. */
+export const varcharOf = (values: readonly string[], comment: string): Field<'VARCHAR', false> => ({
+  ...varchar(`${comment}: ${values.slice(0, -1).join(', ')} or ${values.at(-1)}`),
+  values,
+})
 
 export const nullable = <Type extends ColumnType>(of: Field<Type, false>): Field<Type, true> => ({
   ...of,

@@ -14,6 +14,7 @@ import {
   type RowOf,
   timestamptz,
   varchar,
+  varcharOf,
 } from './columns.js'
 
 const extra = nullable(
@@ -21,6 +22,23 @@ const extra = nullable(
     'Fields of the API answer that this version does not know, as JSON with sorted keys; null when there are none',
   ),
 )
+
+/** API document, "Survey status". */
+export const SURVEY_STATUSES = [
+  'draft',
+  'pending',
+  'fieldwork',
+  'deviating_from_specs',
+  'data_processing',
+  'complete',
+  'user_demo',
+] as const
+
+/** API document, "Survey", `transition_style`. */
+export const TRANSITION_STYLES = ['single_page', 'multiple_pages'] as const
+
+/** API document, "Sample source", `provider`. */
+export const PROVIDERS = ['panel', 'client_sample', 'social_networks', 'data_import'] as const
 
 /** API document, "Survey". */
 export const SURVEY_FIELDS = {
@@ -30,11 +48,9 @@ export const SURVEY_FIELDS = {
   updated_at: timestamptz('When the survey was last modified; new interviews do not move it'),
   hashid: varchar('Identifier of the survey used in URLs'),
   project_id: nullable(varchar('Customizable identifier set by the user')),
-  status: varchar(
-    'Status of the survey: draft, pending, fieldwork, deviating_from_specs, data_processing, complete or user_demo',
-  ),
+  status: varcharOf(SURVEY_STATUSES, 'Status of the survey'),
   owner_organization_id: bigint('ID of the organization that owns the survey'),
-  transition_style: varchar('Questionnaire display mode: single_page or multiple_pages'),
+  transition_style: varcharOf(TRANSITION_STYLES, 'Questionnaire display mode'),
   respondent_questions_count: bigint('Number of questions displayed to respondents'),
   respondent_iterations_count: bigint('Number of question iterations displayed to respondents'),
   _extra: extra,
@@ -44,7 +60,7 @@ export type Survey = RowOf<typeof SURVEY_FIELDS>
 /** API document, "Sample source". */
 export const SAMPLE_SOURCE_FIELDS = {
   id: bigint('ID of the sample source'),
-  provider: varchar('Type of provider of the source: panel, client_sample, social_networks or data_import'),
+  provider: varcharOf(PROVIDERS, 'Type of provider of the source'),
   sample_size: bigint('Target sample size of the source, complete interviews'),
   country_code: varchar('ISO 3166 country code'),
   description: varchar('Long description of the source'),

@@ -9,6 +9,7 @@ import {
   type TableDeclaration,
   timestamptz,
   varchar,
+  varcharOf,
 } from './columns.js'
 import { DATA_TABLES, freshness, HISTORY_TABLES, surveys } from './tables.js'
 
@@ -30,10 +31,13 @@ export const runs = sync('runs', 'One row a run and account', ['run_id', 'accoun
   version: varchar('Version of fieldwork-sync'),
   started_at: timestamptz('Start, clock of the machine that ran it'),
   ended_at: nullable(timestamptz('End; null while it runs, or when it was killed')),
-  status: varchar('running, complete, partial, failed, or killed (it ended without a word)'),
+  status: varcharOf(
+    ['running', 'complete', 'partial', 'failed', 'killed'],
+    'How it stands or ended, killed without a word',
+  ),
   exit_code: nullable(bigint('Exit code of this account; the command exits with the worst of its accounts')),
   reason: nullable(varchar('Why it is not complete, one line')),
-  listing: nullable(varchar('Kind of listing: full or incremental')),
+  listing: nullable(varcharOf(['full', 'incremental'], 'Kind of listing')),
   cursor_before: nullable(timestamptz('updated_since of the listing; null for a full one')),
   cursor_after: nullable(timestamptz('The cursor the next run starts from')),
   requests: nullable(bigint('Requests sent, retries included')),
@@ -61,7 +65,7 @@ export const listings = sync(
   ['account'],
   {
     account,
-    kind: varchar('full or incremental'),
+    kind: varcharOf(['full', 'incremental'], 'Kind of listing'),
     updated_since: nullable(timestamptz('updated_since of the listing; null for a full one')),
     ceiling: timestamptz('What the cursor becomes when the listing is complete: fixed before its first page'),
     next_page: bigint('Number of the page to be read next'),
@@ -91,7 +95,7 @@ export const tasks = sync(
   {
     account,
     survey_id: surveyId,
-    reason: varchar('changed, live, settling, old or missing'),
+    reason: varcharOf(['changed', 'live', 'settling', 'old', 'missing'], 'Why it was queued'),
     priority: double('Weight of the time since its last refresh in the order of the queue'),
     enqueued_at: timestamptz('When it was queued, server time'),
     enqueued_run_id: runId,
@@ -118,7 +122,7 @@ export const rejectedRows = sync(
     account,
     run_id: runId,
     rejected_at: timestamptz('When the answer was read, server time'),
-    endpoint: varchar('surveys, sample_sources or fieldwork_progress'),
+    endpoint: varcharOf(['surveys', 'sample_sources', 'fieldwork_progress'], 'What was asked for'),
     survey_id: nullable(surveyId),
     sample_source_id: nullable(bigint('ID of the sample source, where the row belongs to one')),
     problem: varchar('What could not be typed: field and reason'),
@@ -132,10 +136,10 @@ export const driftEvents = sync(
   ['account', 'resource', 'path', 'value'],
   {
     account,
-    resource: varchar('survey, sample_source or fieldwork_progress'),
+    resource: varcharOf(['survey', 'sample_source', 'fieldwork_progress'], 'Whose field it is'),
     path: varchar('The field'),
     value: nullable(varchar('The unknown enum value; null for an unknown field')),
-    kind: varchar('unknown_field or unknown_value'),
+    kind: varcharOf(['unknown_field', 'unknown_value'], 'Kind of difference'),
     occurrences: bigint('How often it was met'),
     first_seen_at: timestamptz('When it was first met, server time'),
     first_run_id: runId,

@@ -8,6 +8,7 @@ import {
   columnsOf,
   type Fields,
   nullable,
+  type Reference,
   type TableDeclaration,
   timestamptz,
   varchar,
@@ -48,13 +49,31 @@ const validity = {
 }
 const observation = { observed_at: timestamptz('When these indicators were first read, server time') }
 
-const main = (name: string, comment: string, key: readonly string[], fields: Fields): TableDeclaration => ({
+const main = (
+  name: string,
+  comment: string,
+  key: readonly string[],
+  fields: Fields,
+  references: readonly Reference[] = [],
+): TableDeclaration => ({
   schema: 'main',
   name,
   comment,
   key: ['account', ...key],
   columns: columnsOf({ account, ...fields }),
+  references,
 })
+
+const ofSurvey: readonly Reference[] = [
+  { columns: ['account', 'survey_id'], table: 'surveys', to: ['account', 'id'] },
+]
+const ofSource = (id: string): readonly Reference[] => [
+  {
+    columns: ['account', 'survey_id', id],
+    table: 'sample_sources',
+    to: ['account', 'survey_id', 'id'],
+  },
+]
 
 export const surveys = main('surveys', 'Surveys as they are now, one row a survey', ['id'], {
   ...SURVEY_FIELDS,
@@ -66,6 +85,7 @@ export const sampleSources = main(
   'Sample sources as they are now, one row a source',
   ['survey_id', 'id'],
   { survey_id: surveyId, ...SAMPLE_SOURCE_FIELDS, ...synced },
+  ofSurvey,
 )
 
 export const surveyProgress = main(
@@ -73,6 +93,7 @@ export const surveyProgress = main(
   'Fieldwork progress of whole surveys as it is now, one row a survey',
   ['survey_id'],
   { survey_id: surveyId, ...PROGRESS_FIELDS, ...observed },
+  ofSurvey,
 )
 
 export const sampleSourceProgress = main(
@@ -80,6 +101,7 @@ export const sampleSourceProgress = main(
   'Fieldwork progress of sample sources as it is now, one row a source',
   ['survey_id', 'sample_source_id'],
   { survey_id: surveyId, sample_source_id: sampleSourceId, ...PROGRESS_FIELDS, ...observed },
+  ofSource('sample_source_id'),
 )
 
 export const surveysHistory = main(
@@ -87,6 +109,7 @@ export const surveysHistory = main(
   'Every version of every survey that was read (SCD type 2)',
   ['id', 'valid_from'],
   { ...SURVEY_FIELDS, ...validity },
+  [{ columns: ['account', 'id'], table: 'surveys', to: ['account', 'id'] }],
 )
 
 export const sampleSourcesHistory = main(
@@ -94,6 +117,7 @@ export const sampleSourcesHistory = main(
   'Every version of every sample source that was read (SCD type 2)',
   ['survey_id', 'id', 'valid_from'],
   { survey_id: surveyId, ...SAMPLE_SOURCE_FIELDS, ...validity },
+  ofSource('id'),
 )
 
 export const surveyProgressHistory = main(
@@ -101,6 +125,7 @@ export const surveyProgressHistory = main(
   'Fieldwork progress of whole surveys, a row each time the indicators changed',
   ['survey_id', 'observed_at'],
   { survey_id: surveyId, ...PROGRESS_FIELDS, ...observation },
+  ofSurvey,
 )
 
 export const sampleSourceProgressHistory = main(
@@ -108,6 +133,7 @@ export const sampleSourceProgressHistory = main(
   'Fieldwork progress of sample sources, a row each time the indicators changed',
   ['survey_id', 'sample_source_id', 'observed_at'],
   { survey_id: surveyId, sample_source_id: sampleSourceId, ...PROGRESS_FIELDS, ...observation },
+  ofSource('sample_source_id'),
 )
 
 export const freshness = main(

@@ -1,5 +1,5 @@
 /** A sample source on the wire (API document, "Sample source"): one line a field, held to the row type by the compiler. */
-import type { SampleSource } from '../model/fields.js'
+import { PROVIDERS, type SampleSource } from '../model/fields.js'
 import {
   type Decoded,
   decodeRow,
@@ -24,9 +24,6 @@ const shape = {
 } satisfies WireShape<SampleSource>
 
 const schema = object(shape)
-
-/** API document, "Sample source", `provider`. Another value is stored as it is, and told as drift. */
-const PROVIDERS = ['panel', 'client_sample', 'social_networks', 'data_import']
 
 /** Decodes the JSON text of one sample source. Never throws on text that is JSON. */
 export const decodeSampleSource = (raw: string): Decoded<SampleSource> =>

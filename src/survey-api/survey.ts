@@ -1,5 +1,5 @@
 /** A survey on the wire (API document, "Survey"): one line a field, held to the row type by the compiler. */
-import type { Survey } from '../model/fields.js'
+import { SURVEY_STATUSES, type Survey, TRANSITION_STYLES } from '../model/fields.js'
 import {
   type Decoded,
   decodeRow,
@@ -26,20 +26,6 @@ const shape = {
 
 const schema = object(shape)
 
-/** API document, "Survey status". Another value is stored as it is, and told as drift. */
-const STATUSES = [
-  'draft',
-  'pending',
-  'fieldwork',
-  'deviating_from_specs',
-  'data_processing',
-  'complete',
-  'user_demo',
-]
-
-/** API document, "Survey", `transition_style`. */
-const TRANSITION_STYLES = ['single_page', 'multiple_pages']
-
 /** Decodes the JSON text of one survey. Never throws on text that is JSON. */
 export const decodeSurvey = (raw: string): Decoded<Survey> =>
   decodeRow(raw, schema, (fields, json) => {
@@ -48,7 +34,7 @@ export const decodeSurvey = (raw: string): Decoded<Survey> =>
       row: { ...fields, _extra: extraOf(unknown) },
       drift: [
         ...unknownFieldDrift('survey', unknown.keys()),
-        ...unknownValueDrift('survey', 'status', fields.status, STATUSES),
+        ...unknownValueDrift('survey', 'status', fields.status, SURVEY_STATUSES),
         ...unknownValueDrift('survey', 'transition_style', fields.transition_style, TRANSITION_STYLES),
       ],
     }

@@ -12,7 +12,8 @@ import { bigintCell, instant } from './cells.js'
 import type { Database, Sql } from './database.js'
 import { addColumn, commentsOn, createTable, qualified } from './ddl.js'
 import { NewerWarehouseError } from './errors.js'
-import { ALL_VIEWS, createView } from './views.js'
+import { createView } from './view-declaration.js'
+import { ALL_VIEWS } from './views.js'
 
 interface Migration {
   readonly version: number

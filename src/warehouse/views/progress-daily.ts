@@ -1,0 +1,52 @@
+/**
+ * Progress by day, for charts that want a point a day. Days are cut out of the step function: the last observation of
+ * a day stands for it, and for the days after it up to where it is known to have held.
+ */
+import { columnsOf } from '../../model/columns.js'
+import { PROGRESS_FIELDS } from '../../model/fields.js'
+import { surveyProgressHistory } from '../../model/tables.js'
+import { columnOf, selected, type ViewDeclaration } from '../view-declaration.js'
+
+/** The UTC day of a moment, whatever the session's time zone, and without an extension that a reader may lack. */
+export const utcDay = (moment: string): string => `CAST(make_timestamp(epoch_us(${moment})) AS DATE)`
+/** The moment at which a UTC day begins. */
+export const dayStart = (day: string): string => `to_timestamp(epoch(${day}))`
+
+const indicators = columnsOf(PROGRESS_FIELDS)
+
+export const progressDaily: ViewDeclaration = {
+  schema: 'main',
+  name: 'progress_daily',
+  comment:
+    'Fieldwork progress of whole surveys at the end of each UTC day, one row a survey and day; no row where it is not known',
+  key: ['account', 'survey_id', 'day'],
+  references: [{ columns: ['account', 'survey_id'], table: 'surveys', to: ['account', 'id'] }],
+  columns: [
+    columnOf(surveyProgressHistory, 'account'),
+    columnOf(surveyProgressHistory, 'survey_id'),
+    { name: 'day', type: 'DATE', nullable: false, comment: 'The day, UTC' },
+    ...indicators,
+    columnOf(surveyProgressHistory, 'observed_at', {
+      comment:
+        'When these indicators were first read, server time: on an earlier day where they had not changed since',
+    }),
+    {
+      name: 'confirmed_until',
+      type: 'TIMESTAMPTZ',
+      nullable: false,
+      comment: 'Up to when on this day they are known to have held, server time; at most the end of the day',
+    },
+  ],
+  sql: `WITH periods AS (
+      SELECT *, ${utcDay('observed_at')} AS first_day,
+        lead(${utcDay('observed_at')}) OVER (PARTITION BY account, survey_id ORDER BY observed_at) AS next_day,
+        ${utcDay('confirmed_until')} - CAST(ended_at IS NOT NULL AND epoch_us(ended_at) % 86400000000 = 0 AS INTEGER) AS known_day
+      FROM main.survey_progress_periods
+    ), days AS (
+      SELECT *, unnest(range(0, 1 + least(greatest(known_day, first_day), next_day - 1) - first_day)) AS days_after
+      FROM periods
+    )
+    SELECT d.account, d.survey_id, d.first_day + CAST(d.days_after AS INTEGER) AS "day", ${selected(indicators, 'd')}, d.observed_at,
+      least(d.confirmed_until, ${dayStart('d.first_day + CAST(d.days_after AS INTEGER) + 1')}) AS confirmed_until
+    FROM days d`,
+}

@@ -1,0 +1,119 @@
+/**
+ * Progress as step functions. The history has a row each time the indicators changed; here each row also says when
+ * it ended and up to when it is known to have held. Nothing in between is invented: what was missing for a while did not
+ * hold meanwhile, and the current row holds no longer than it was last read.
+ */
+import type { Reference, TableDeclaration } from '../../model/columns.js'
+import {
+  sampleSourceProgress,
+  sampleSourceProgressHistory,
+  surveyProgress,
+  surveyProgressHistory,
+} from '../../model/tables.js'
+import { quote } from '../ddl.js'
+import { selected, type ViewDeclaration } from '../view-declaration.js'
+
+interface Observations {
+  readonly name: string
+  readonly comment: string
+  readonly current: TableDeclaration
+  readonly history: TableDeclaration
+  readonly references: readonly Reference[]
+  /** The versions of what is observed, and their key in the order of the key of the progress. */
+  readonly versions: string
+  readonly versionKey: readonly string[]
+  /** When the current observation `o` was last read again and found equal. */
+  readonly readAgainAt: string
+  readonly joins: string
+}
+
+const progressPeriods = (of: Observations): ViewDeclaration => ({
+  schema: 'main',
+  name: of.name,
+  comment: of.comment,
+  key: of.history.key,
+  references: of.references,
+  columns: [
+    ...of.history.columns,
+    {
+      name: 'ended_at',
+      type: 'TIMESTAMPTZ',
+      nullable: true,
+      comment:
+        'When the next indicators were first read, or the record was found missing, server time; null = current',
+    },
+    {
+      name: 'confirmed_until',
+      type: 'TIMESTAMPTZ',
+      nullable: false,
+      comment:
+        'Up to when these indicators are known to have held, server time: ended_at, or for the current ones when they were last read again and found equal',
+    },
+  ],
+  sql: periodsSql(of),
+})
+
+/**
+ * A version that ended without a next one beginning at that moment is where a record went missing: history itself marks
+ * no such moment, and its mark in the current row is gone once it has come back.
+ */
+const periodsSql = ({ current, history, versions, versionKey, readAgainAt, joins }: Observations): string => {
+  const key = current.key.map(quote)
+  const same = (a: string, b: string, names: readonly string[]) =>
+    key.map((name, at) => `${a}.${name} = ${b}.${names[at]}`).join(' AND ')
+  return `WITH versions AS (
+      SELECT *, lead(valid_from) OVER (PARTITION BY ${versionKey.join(', ')} ORDER BY valid_from) AS next_from
+      FROM main.${versions}
+    ), gaps AS (
+      SELECT ${versionKey.join(', ')}, valid_to AS missing_at FROM versions
+      WHERE valid_to IS NOT NULL AND next_from IS DISTINCT FROM valid_to
+    ), observed AS (
+      SELECT *, lead(observed_at) OVER (PARTITION BY ${key.join(', ')} ORDER BY observed_at) AS next_at
+      FROM main.${history.name}
+    ), periods AS (
+      SELECT o.*, least(o.next_at, g.missing_at, CASE WHEN o.next_at IS NULL THEN t._missing_since END) AS ended_at
+      FROM observed o
+      ASOF LEFT JOIN gaps g ON ${same('o', 'g', versionKey)} AND o.observed_at <= g.missing_at
+      LEFT JOIN main.${current.name} t ON ${same('o', 't', key)}
+    )
+    SELECT ${selected(history.columns, 'o')}, o.ended_at,
+      coalesce(o.ended_at, greatest(o.observed_at, ${readAgainAt})) AS confirmed_until
+    FROM periods o
+    LEFT JOIN main.freshness f ON f.account = o.account AND f.survey_id = o.survey_id ${joins}`
+}
+
+/** A refresh whose progress could not be typed confirms nothing. */
+export const surveyProgressPeriods = progressPeriods({
+  name: 'survey_progress_periods',
+  comment:
+    'Fieldwork progress of whole surveys as a step function: survey_progress_history, and up to when each row is known to have held',
+  current: surveyProgress,
+  history: surveyProgressHistory,
+  references: [{ columns: ['account', 'survey_id'], table: 'surveys', to: ['account', 'id'] }],
+  versions: 'surveys_history',
+  versionKey: ['account', 'id'],
+  readAgainAt: 'CASE WHEN r.account IS NULL THEN f.refreshed_at END',
+  joins: `LEFT JOIN (SELECT DISTINCT account, survey_id, rejected_at FROM _sync.rejected_rows
+      WHERE endpoint = 'fieldwork_progress' AND sample_source_id IS NULL) r
+      ON r.account = f.account AND r.survey_id = f.survey_id AND r.rejected_at = f.refreshed_at`,
+})
+
+/** Reading the progress source by source is skipped where nothing has moved: it is known as of when it was last read. */
+export const sampleSourceProgressPeriods = progressPeriods({
+  name: 'sample_source_progress_periods',
+  comment:
+    'Fieldwork progress of sample sources as a step function: sample_source_progress_history, and up to when each row is known to have held',
+  current: sampleSourceProgress,
+  history: sampleSourceProgressHistory,
+  references: [
+    {
+      columns: ['account', 'survey_id', 'sample_source_id'],
+      table: 'sample_sources',
+      to: ['account', 'survey_id', 'id'],
+    },
+  ],
+  versions: 'sample_sources_history',
+  versionKey: ['account', 'survey_id', 'id'],
+  readAgainAt: 'f.source_progress_read_at',
+  joins: '',
+})

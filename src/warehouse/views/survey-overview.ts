@@ -1,0 +1,34 @@
+/** Where people begin: a survey a row. */
+import { columnsOf } from '../../model/columns.js'
+import { PROGRESS_FIELDS } from '../../model/fields.js'
+import { freshness, surveys } from '../../model/tables.js'
+import { columnOf, selected, type ViewDeclaration } from '../view-declaration.js'
+
+const surveyColumns = surveys.columns.filter(({ name }) => !['_extra', '_first_seen_at'].includes(name))
+const indicators = columnsOf(PROGRESS_FIELDS).filter(({ name }) => name !== '_extra')
+const freshnessColumns = ['listed_at', 'refreshed_at', 'last_error'].map((name) => columnOf(freshness, name))
+
+export const surveyOverview: ViewDeclaration = {
+  schema: 'main',
+  name: 'survey_overview',
+  comment: 'A survey a row, with its progress and as of when both are known',
+  key: surveys.key,
+  columns: [
+    ...surveyColumns,
+    ...indicators,
+    {
+      name: 'sample_sources_count',
+      type: 'BIGINT',
+      nullable: false,
+      comment: 'Number of sample sources that the API shows',
+    },
+    ...freshnessColumns,
+  ],
+  sql: `SELECT ${selected(surveyColumns, 's')}, ${selected(indicators, 'p')},
+      coalesce(c.sample_sources_count, 0) AS sample_sources_count, ${selected(freshnessColumns, 'f')}
+    FROM main.surveys s
+    LEFT JOIN main.survey_progress p ON p.account = s.account AND p.survey_id = s.id
+    LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
+    LEFT JOIN (SELECT account, survey_id, count(*) AS sample_sources_count FROM main.sample_sources
+      WHERE _missing_since IS NULL GROUP BY ALL) c ON c.account = s.account AND c.survey_id = s.id`,
+}

@@ -1,0 +1,73 @@
+/**
+ * The versions of surveys and sources with `confirmed_until`: up to when each is known to have held. An equal row read
+ * again touches no data row, so this is read off `freshness`.
+ */
+import type { Reference, TableDeclaration } from '../../model/columns.js'
+import { sampleSourcesHistory, surveysHistory } from '../../model/tables.js'
+import { selected, type ViewDeclaration } from '../view-declaration.js'
+
+interface Versions {
+  readonly name: string
+  readonly comment: string
+  readonly history: TableDeclaration
+  readonly references: readonly Reference[]
+  /** The last time that the current version `h` was read again and found equal. */
+  readonly readAgainAt: string
+  readonly joins: string
+}
+
+const versionPeriods = ({ history, readAgainAt, joins, ...view }: Versions): ViewDeclaration => ({
+  schema: 'main',
+  name: view.name,
+  comment: view.comment,
+  key: history.key,
+  references: view.references,
+  columns: [
+    ...history.columns,
+    {
+      name: 'confirmed_until',
+      type: 'TIMESTAMPTZ',
+      nullable: false,
+      comment:
+        'Up to when this version is known to have held, server time: valid_to, or for the current version when it was last read again and found equal',
+    },
+  ],
+  sql: `SELECT ${selected(history.columns, 'h')},
+      coalesce(h.valid_to, greatest(h.valid_from, ${readAgainAt})) AS confirmed_until
+    FROM main.${history.name} h ${joins}`,
+})
+
+/**
+ * A survey is read by being listed. Where a changed row waits for its task, the stored one ended when that one was read;
+ * a row that could not be typed confirms nothing.
+ */
+export const surveyPeriods = versionPeriods({
+  name: 'survey_periods',
+  comment: 'surveys_history, and up to when each version is known to have held',
+  history: surveysHistory,
+  references: [{ columns: ['account', 'id'], table: 'surveys', to: ['account', 'id'] }],
+  readAgainAt: 'CASE WHEN r.account IS NULL THEN least(f.listed_at, p._synced_at) END',
+  joins: `LEFT JOIN main.freshness f ON f.account = h.account AND f.survey_id = h.id
+    LEFT JOIN _sync.pending_surveys p ON p.account = h.account AND p.id = h.id
+    LEFT JOIN (SELECT DISTINCT account, survey_id, rejected_at FROM _sync.rejected_rows WHERE endpoint = 'surveys') r
+      ON r.account = f.account AND r.survey_id = f.survey_id AND r.rejected_at = f.listed_at`,
+})
+
+/** One source that could not be typed and whose id could not be read may be any of the survey's. */
+export const sampleSourcePeriods = versionPeriods({
+  name: 'sample_source_periods',
+  comment: 'sample_sources_history, and up to when each version is known to have held',
+  history: sampleSourcesHistory,
+  references: [
+    {
+      columns: ['account', 'survey_id', 'id'],
+      table: 'sample_sources',
+      to: ['account', 'survey_id', 'id'],
+    },
+  ],
+  readAgainAt: `CASE WHEN NOT coalesce(list_contains(r.ids, h.id) OR r.any_id, false) THEN f.refreshed_at END`,
+  joins: `LEFT JOIN main.freshness f ON f.account = h.account AND f.survey_id = h.survey_id
+    LEFT JOIN (SELECT account, survey_id, rejected_at, list(sample_source_id) AS ids, bool_or(sample_source_id IS NULL) AS any_id
+      FROM _sync.rejected_rows WHERE endpoint = 'sample_sources' GROUP BY ALL) r
+      ON r.account = f.account AND r.survey_id = f.survey_id AND r.rejected_at = f.refreshed_at`,
+})
