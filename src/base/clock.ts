@@ -44,3 +44,7 @@ export const systemClock: Clock = Object.freeze({
 /** Why `signal` aborted, always an `Error`. */
 export const abortReason = (signal: AbortSignal): Error =>
   signal.reason instanceof Error ? signal.reason : new StoppedError('stopped')
+
+export const throwIfAborted = (signal: AbortSignal): void => {
+  if (signal.aborted) throw abortReason(signal)
+}

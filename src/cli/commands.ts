@@ -82,7 +82,7 @@ const EXIT_CODES_HELP = `Exit codes:
   0  complete: everything due was read, committed and published
   1  a bug: please report
   2  wrong usage or settings; nothing was requested
-  3  partial: budget or signal; committed and published, the rest is queued
+  3  partial: budget or signal; what was read is committed, the rest goes on in the next run
   4  the API refused or stayed unreachable; what was committed stays
   5  data problems: rejected rows or, with contract: freeze, drift; conformance: a rule is broken
   6  another sync holds this warehouse

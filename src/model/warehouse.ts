@@ -47,7 +47,11 @@ export interface AccountWarehouse {
 export interface Publisher {
   /** `duckdb` or `parquet`. */
   readonly format: string
-  publish(): Promise<PublishReport>
+  /**
+   * Rejects with the signal's reason as soon as it aborts and what readers have is not replaced yet: that is then
+   * untouched, and nothing is left behind. After that the signal changes nothing.
+   */
+  publish(signal: AbortSignal): Promise<PublishReport>
 }
 
 export type CellRow = Readonly<Record<string, Cell>>

@@ -3,38 +3,45 @@
  * an open reader of a DuckDB file blocks a writer of the same file, and the reverse. So the work database is
  * checkpointed and copied, the copy is proved to open, and a rename puts it in place (ARCHITECTURE.md, "Publishing").
  */
-import { rm, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { z } from 'zod'
+import { throwIfAborted } from '../base/clock.js'
 import { messageOf, WarehouseError } from '../base/errors.js'
 import type { Publisher } from '../model/warehouse.js'
 import { bigintCell } from '../warehouse/cells.js'
 import { type Database, openDatabase, type Sql } from '../warehouse/database.js'
 import { literal, quote } from '../warehouse/ddl.js'
 import { duckdbCause } from '../warehouse/duckdb-error.js'
-import { WarehouseUnusableError } from '../warehouse/errors.js'
+import { WarehouseDamagedError, WarehouseUnusableError } from '../warehouse/errors.js'
 import { publishedFile } from '../warehouse/files.js'
 import { replaceFile, sweepTemporaries, syncToDisk, temporaryBeside } from './replace-file.js'
 
 /** Throws `WarehouseUnusableError` when it cannot publish; what was published before is then untouched. */
 export const createDuckdbPublisher = (database: Database, directory: string): Publisher => ({
   format: 'duckdb',
-  publish: async () => {
+  publish: async (signal) => {
     const target = publishedFile(directory)
     const temporary = temporaryBeside(target)
+    let replacing = false
     try {
+      throwIfAborted(signal)
       await sweepTemporaries(target)
-      await copyCommitted(database, temporary)
-      await proveReadable(database, temporary)
+      await copyCommitted(database, temporary, signal)
+      await proveReadable(database, temporary, signal)
       await syncToDisk(temporary)
+      throwIfAborted(signal)
+      replacing = true
       await replaceFile(temporary, target)
       return { format: 'duckdb', path: target, bytes: (await stat(target)).size }
     } catch (error) {
       // What cannot be removed now is swept by the next publish; the first failure is the one to tell.
-      const left = await rm(temporary, { force: true }).then(
+      const left = await sweepTemporaries(target).then(
         () => '',
         (second: unknown) => `, which also removes ${temporary} (${messageOf(second)})`,
       )
       if (error instanceof WarehouseError && !(error instanceof WarehouseUnusableError)) throw error
+      // Whatever an interrupted statement says; damage is told all the same, for it has to be set aside.
+      if (!replacing && !(error instanceof WarehouseDamagedError)) throwIfAborted(signal)
       throw new WarehouseUnusableError(
         `cannot publish ${target}: ${messageOf(error)}. What was published before is untouched; the next run publishes again${left}`,
         { cause: error },
@@ -43,12 +50,15 @@ export const createDuckdbPublisher = (database: Database, directory: string): Pu
   },
 })
 
-/** With the connection to ourselves nothing is written between the checkpoint and the end of the copy. */
-const copyCommitted = (database: Database, temporary: string): Promise<void> =>
+/**
+ * With the connection to ourselves nothing is written between the checkpoint and the end of the copy. The checkpoint is
+ * the one step that no signal cuts short: DuckDB does not stop in one, and the work database is what it writes to.
+ */
+const copyCommitted = (database: Database, temporary: string, signal: AbortSignal): Promise<void> =>
   database.exclusively(async (sql) => {
     await sql.run('CHECKPOINT')
-    if (await mostlyFree(sql)) await copyCompacted(sql, temporary)
-    else await database.copyTo(temporary)
+    if (await mostlyFree(sql)) await copyCompacted(database, sql, temporary, signal)
+    else await database.copyTo(temporary, signal)
   })
 
 /** DuckDB files do not shrink by themselves. */
@@ -61,10 +71,15 @@ const mostlyFree = async (sql: Sql): Promise<boolean> => {
   return size !== undefined && size.free * 2 > size.total
 }
 
-const copyCompacted = async (sql: Sql, temporary: string): Promise<void> => {
+const copyCompacted = async (
+  database: Database,
+  sql: Sql,
+  temporary: string,
+  signal: AbortSignal,
+): Promise<void> => {
   await sql.run(`ATTACH ${literal(temporary)} AS compacted`)
   try {
-    await sql.run('COPY FROM DATABASE "work" TO compacted')
+    await database.interruptibly(signal, () => sql.run('COPY FROM DATABASE "work" TO compacted'))
   } finally {
     await sql.run('DETACH compacted')
   }
@@ -75,23 +90,24 @@ const copyCompacted = async (sql: Sql, temporary: string): Promise<void> => {
  * of would otherwise replace the sound file that readers have, and from which the work database is rebuilt. What is
  * damaged in the copy is damaged in the work database, and told as that. It leaves no `.wal`: the copy was checkpointed.
  */
-const proveReadable = (database: Database, file: string): Promise<void> =>
+const proveReadable = (database: Database, file: string, signal: AbortSignal): Promise<void> =>
   database.exclusively(async () => {
     try {
       await using copy = await openDatabase(file, { readOnly: true })
-      await copy.exclusively(readEverything)
+      await copy.exclusively((sql) => copy.interruptibly(signal, () => readEverything(sql, signal)))
     } catch (error) {
       throw duckdbCause(error)
     }
   })
 
-const readEverything = async (sql: Sql): Promise<void> => {
+const readEverything = async (sql: Sql, signal: AbortSignal): Promise<void> => {
   await sql.rows(z.object({ surveys: bigintCell }), 'SELECT count(*) AS surveys FROM main.survey_overview')
   const tables = await sql.rows(
     z.object({ schema_name: z.string(), table_name: z.string() }),
     'SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = current_database()',
   )
   for (const { schema_name, table_name } of tables) {
+    throwIfAborted(signal)
     await sql.rows(
       z.object({ read: z.unknown() }),
       `SELECT max(hash(every_column)) AS read FROM ${quote(schema_name)}.${quote(table_name)} AS every_column`,

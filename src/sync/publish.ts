@@ -1,8 +1,9 @@
 /**
  * The end of a run: publishes what was committed, whatever came of it. What a failed run committed, and the record that
- * it failed, are for readers too.
+ * it failed, are for readers too. A run that could not be published, or that a signal kept from it, did not end the way
+ * it was recorded, and is recorded anew; the next run publishes, for every run does.
  */
-import { EXIT_CODES, messageOf, WarehouseError } from '../base/errors.js'
+import { EXIT_CODES, isStop, messageOf, type StoppedError, WarehouseError } from '../base/errors.js'
 import type { Log } from '../base/log.js'
 import type { PublishReport, RunObserver, RunReport, SyncReport } from '../model/run.js'
 import type { Publisher } from '../model/warehouse.js'
@@ -12,7 +13,9 @@ export interface PublishAll {
   readonly publishers: readonly Publisher[]
   /** How the runs of this command's accounts ended. */
   readonly reports: readonly RunReport[]
-  /** Records anew how a run ended: a run that was not published has failed. */
+  /** Aborts with a `StoppedError` when publishing is to be given up. */
+  readonly signal: AbortSignal
+  /** Records anew how a run ended. */
   readonly finishRun: (report: RunReport) => Promise<void>
   readonly observer: RunObserver
   readonly log: Log
@@ -20,33 +23,76 @@ export interface PublishAll {
 
 /** Throws only a bug; that something could not be published is in the report. */
 export const publishAll = async (options: PublishAll): Promise<SyncReport> => {
-  const { publishers, reports, observer } = options
+  const { publishers, reports, signal, observer } = options
   const published: PublishReport[] = []
   try {
     for (const publisher of publishers) {
       observer.publishing({ format: publisher.format })
-      published.push(await publisher.publish())
+      published.push(await publisher.publish(signal))
     }
     return { ...worstOf(reports), accounts: reports, published, publishError: null }
   } catch (error) {
+    if (isStop(error)) return await recordGivenUp(options, published, error)
     if (!(error instanceof WarehouseError)) throw error
-    const accounts = await recordUnpublished(options, error)
-    return { ...worstOf(accounts), accounts, published, publishError: error.message }
+    return await recordUnpublished(options, published, error)
+  }
+}
+
+const recordGivenUp = async (
+  options: PublishAll,
+  published: readonly PublishReport[],
+  stop: StoppedError,
+): Promise<SyncReport> => {
+  const missing = `before ${published.length === 0 ? 'it' : 'all of it'} was published; the next run publishes`
+  const partial = { exitCode: EXIT_CODES.partial, status: 'partial' } as const
+  const accounts = options.reports.map(
+    (report): RunReport => ({
+      ...report,
+      ...worstOf([report, partial]),
+      reason: reasonsOf(report.reason, `${stop.message} ${missing}`),
+    }),
+  )
+  const [failure] = await recordAnew(options, accounts)
+  if (failure instanceof WarehouseError) return await recordUnpublished(options, published, failure)
+  if (failure !== undefined) throw failure
+  return {
+    ...worstOf(accounts),
+    accounts,
+    published,
+    publishError: `${stop.message}; the next run publishes`,
   }
 }
 
 const recordUnpublished = async (
-  { reports, finishRun, log }: PublishAll,
+  options: PublishAll,
+  published: readonly PublishReport[],
   error: WarehouseError,
-): Promise<readonly RunReport[]> => {
-  const unpublished = reports.map((report): RunReport => {
-    const reasons = [`not published: ${error.message}`, ...(report.reason === null ? [] : [report.reason])]
-    return { ...report, exitCode: EXIT_CODES.warehouse, status: 'failed', reason: reasons.join('; ') }
-  })
-  for (const report of unpublished) {
-    await finishRun(report).catch((second: unknown) => {
-      log.error({ problem: messageOf(second) }, 'that the run was not published could not be recorded')
-    })
+): Promise<SyncReport> => {
+  const accounts = options.reports.map(
+    (report): RunReport => ({
+      ...report,
+      exitCode: EXIT_CODES.warehouse,
+      status: 'failed',
+      reason: reasonsOf(`not published: ${error.message}`, report.reason),
+    }),
+  )
+  for (const second of await recordAnew(options, accounts)) {
+    options.log.error({ problem: messageOf(second) }, 'that the run was not published could not be recorded')
   }
-  return unpublished
+  return { ...worstOf(accounts), accounts, published, publishError: error.message }
+}
+
+const reasonsOf = (...reasons: readonly (string | null)[]): string =>
+  reasons.filter((reason) => reason !== null).join('; ')
+
+/** What went wrong with it, for each of them that could not be recorded. */
+const recordAnew = async (
+  { finishRun }: PublishAll,
+  reports: readonly RunReport[],
+): Promise<readonly unknown[]> => {
+  const failures: unknown[] = []
+  for (const report of reports) {
+    await finishRun(report).catch((error: unknown) => failures.push(error))
+  }
+  return failures
 }

@@ -2,16 +2,16 @@
  * One DuckDB database on one connection. All work goes through `transaction`, one at a time: DuckDB would run
  * transactions side by side, but optimistic conflicts between our own would only have to be retried.
  */
-import { createWriteStream } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import { pipeline } from 'node:stream/promises'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import pLimit from 'p-limit'
 import type { z } from 'zod'
+import { throwIfAborted } from '../base/clock.js'
 import type { Column } from '../model/columns.js'
 import type { CellRow } from '../model/warehouse.js'
 import { appendCell, type Parameter, toDuckDB } from './cells.js'
 import { duckdbError } from './duckdb-error.js'
+import { interrupted } from './interrupted.js'
 
 /** What can be done inside a transaction. */
 export interface Sql {
@@ -28,8 +28,13 @@ export interface Database extends AsyncDisposable {
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
   /** Runs `work` with the connection to itself but outside of a transaction. */
   exclusively<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
-  /** Copies the file as it is on the disk. What is to be in the copy must be checkpointed, and nothing may write meanwhile. */
-  copyTo(target: string): Promise<void>
+  /** Runs `work`, whose statements end with an error as soon as `signal` aborts; not for what writes to this database. */
+  interruptibly<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result>
+  /**
+   * Copies the file as it is on the disk. What is to be in the copy must be checkpointed, and nothing may write meanwhile.
+   * Rejects with the signal's reason when it aborts.
+   */
+  copyTo(target: string, signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
@@ -92,6 +97,7 @@ const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDB
     file,
     transaction: (work) => guarded(() => inTransaction(connection, () => work(sql))),
     exclusively: (work) => guarded(() => work(sql)),
+    interruptibly: (signal, work) => interrupted(() => connection.interrupt(), signal, work),
     copyTo: reader.copyTo,
     close,
     [Symbol.asyncDispose]: close,
@@ -100,19 +106,23 @@ const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDB
 
 /**
  * Reads the file beside DuckDB. The system takes away a process's lock on a file as soon as the process closes any
- * descriptor of that file: so what was opened here stays open until DuckDB has closed its own.
+ * descriptor of that file: so what was opened here stays open until DuckDB has closed its own. A stream on it would
+ * close it when it is aborted, and is not used.
  */
 const createFileReader = (file: string) => {
   let handle: FileHandle | null = null
   return {
-    copyTo: async (target: string): Promise<void> => {
+    copyTo: async (target: string, signal: AbortSignal): Promise<void> => {
       handle ??= await open(file, 'r')
-      const content = handle.createReadStream({
-        start: 0,
-        autoClose: false,
-        highWaterMark: COPIED_AT_ONCE_BYTES,
-      })
-      await pipeline(content, createWriteStream(target))
+      await using output = await open(target, 'w')
+      const chunk = Buffer.allocUnsafe(COPIED_AT_ONCE_BYTES)
+      for (let position = 0; ; ) {
+        throwIfAborted(signal)
+        const { bytesRead } = await handle.read(chunk, 0, chunk.length, position)
+        if (bytesRead === 0) return
+        await output.writeFile(chunk.subarray(0, bytesRead))
+        position += bytesRead
+      }
     },
     close: async (): Promise<void> => {
       await handle?.close()

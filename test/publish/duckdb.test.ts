@@ -3,9 +3,12 @@ import { link, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promise
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { describe, expect, test } from 'vitest'
+import { StoppedError } from '../../src/base/errors.js'
 import type { PublishReport } from '../../src/model/run.js'
 import { createDuckdbPublisher } from '../../src/publish/duckdb.js'
+import type { Database } from '../../src/warehouse/database.js'
 import { query } from '../support/duckdb.js'
+import { openElsewhere } from '../support/other-process.js'
 import {
   bundle,
   list,
@@ -17,8 +20,10 @@ import {
   testWarehouse,
 } from '../support/warehouse.js'
 
-const publish = ({ database, directory }: TestWarehouse): Promise<PublishReport> =>
-  createDuckdbPublisher(database, directory).publish()
+const publish = (
+  { database, directory }: TestWarehouse,
+  signal = new AbortController().signal,
+): Promise<PublishReport> => createDuckdbPublisher(database, directory).publish(signal)
 
 const published = ({ directory }: TestWarehouse): string => join(directory, 'fieldwork.duckdb')
 
@@ -133,24 +138,24 @@ test('what a publish that was killed left behind is swept by the next', async ()
   ])
 })
 
-describe('a work database that has lost most of its rows', () => {
-  /**
-   * Thousands of rejected rows of 1 kB that compress badly, deleted again. What was written after them stands behind the
-   * room they leave: free blocks at the very end DuckDB gives back by itself.
-   */
-  const shrunken = async (): Promise<TestWarehouse> => {
-    const warehouse = await filled()
-    await warehouse.run(`INSERT INTO _sync.rejected_rows (account, run_id, rejected_at, endpoint, problem, raw)
-      SELECT 'acme', 'run-1', now(), 'surveys',
-        (SELECT string_agg(md5(CAST(i * 100 + k AS VARCHAR)), '') FROM range(30) r(k)), '{}'
-      FROM range(30_000) t(i)`)
-    await warehouse.run('CHECKPOINT')
-    await list(warehouse.account, [survey(2)], minute(5))
-    await warehouse.run('CHECKPOINT')
-    await warehouse.run('DELETE FROM _sync.rejected_rows')
-    return warehouse
-  }
+/**
+ * Thousands of rejected rows of 1 kB that compress badly, deleted again. What was written after them stands behind the
+ * room they leave: free blocks at the very end DuckDB gives back by itself.
+ */
+const shrunken = async (): Promise<TestWarehouse> => {
+  const warehouse = await filled()
+  await warehouse.run(`INSERT INTO _sync.rejected_rows (account, run_id, rejected_at, endpoint, problem, raw)
+    SELECT 'acme', 'run-1', now(), 'surveys',
+      (SELECT string_agg(md5(CAST(i * 100 + k AS VARCHAR)), '') FROM range(30) r(k)), '{}'
+    FROM range(30_000) t(i)`)
+  await warehouse.run('CHECKPOINT')
+  await list(warehouse.account, [survey(2)], minute(5))
+  await warehouse.run('CHECKPOINT')
+  await warehouse.run('DELETE FROM _sync.rejected_rows')
+  return warehouse
+}
 
+describe('a work database that has lost most of its rows', () => {
   test('is published as a compacted copy with every row, view and comment', async () => {
     const warehouse = await shrunken()
     const { bytes, path } = await publish(warehouse)
@@ -190,4 +195,100 @@ test('where a directory stands in its place nothing is published, and nothing is
   expect(await readFile(join(published(warehouse), 'precious'), 'utf8')).toBe('data')
   expect((await readdir(warehouse.directory)).filter((name) => name.startsWith('.'))).toEqual([])
   expect(await warehouse.rows('SELECT title FROM surveys')).toEqual([{ title: 'Survey 1' }])
+})
+
+describe('a publish that a signal gives up', () => {
+  const stopped = new StoppedError('stopped by SIGTERM')
+
+  interface Stop {
+    readonly when: string
+    /** Takes the place of what readers look at first. */
+    readonly overview?: string
+    /** The database whose own step stops the publish, or what waits for the moment. */
+    readonly at: (warehouse: TestWarehouse, stop: () => void) => Partial<Database> | Promise<void>
+  }
+
+  const copyIsWhole = async ({ directory }: TestWarehouse): Promise<void> => {
+    const size = async (name: string) => (await stat(join(directory, name)).catch(() => null))?.size
+    const copy = `.fieldwork.duckdb.${process.pid}.publishing`
+    while ((await size(copy)) === undefined || (await size(copy)) !== (await size('work.duckdb')))
+      await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  const STOPS: readonly Stop[] = [
+    {
+      when: 'before it begins',
+      at: async (_, stop) => stop(),
+    },
+    {
+      when: 'while the file is copied',
+      at: ({ database }, stop) => ({
+        copyTo: (target, signal) => {
+          const copied = database.copyTo(target, signal)
+          stop()
+          return copied
+        },
+      }),
+    },
+    {
+      when: 'in a query of the proof that does not end',
+      overview: 'SELECT count(*) AS id FROM range(1_000_000_000_000) t(i) WHERE hash(i) = 7',
+      at: async (warehouse, stop) => {
+        await copyIsWhole(warehouse)
+        stop()
+      },
+    },
+  ]
+
+  test.for(STOPS)(
+    '$when: it ends at once, readers keep what they have, nothing is left behind',
+    async ({ overview = 'SELECT id FROM surveys', at }) => {
+      const warehouse = await filled()
+      await publish(warehouse)
+      const before = await readFile(published(warehouse))
+      await list(warehouse.account, [survey(2)], minute(3))
+      await warehouse.run(`CREATE OR REPLACE VIEW survey_overview AS ${overview}`)
+      const controller = new AbortController()
+      const stopping = at(warehouse, () => controller.abort(stopped))
+      const steps = stopping instanceof Promise ? {} : stopping
+      const database = { ...warehouse.database, ...steps }
+      await expect(publish({ ...warehouse, database }, controller.signal)).rejects.toBe(stopped)
+      await stopping
+      expect((await readFile(published(warehouse))).equals(before)).toBe(true)
+      expect((await readdir(warehouse.directory)).filter((name) => name.startsWith('.'))).toEqual([])
+      // The lock is still ours: it goes with the first descriptor of the file that is closed.
+      const { told, end } = await openElsewhere(warehouse.directory, 'leave')
+      await end()
+      expect(told).toMatchObject({ code: 'warehouse_is_held' })
+      await warehouse.run('CREATE OR REPLACE VIEW survey_overview AS SELECT id FROM surveys')
+      await publish(warehouse)
+      expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }, { title: 'Survey 2' }])
+    },
+  )
+
+  test('while a compacted copy is made: the same', async () => {
+    const warehouse = await shrunken()
+    const controller = new AbortController()
+    const { database } = warehouse
+    const interruptibly: Database['interruptibly'] = (signal, work) =>
+      database.interruptibly(signal, () => {
+        const working = work()
+        controller.abort(stopped)
+        return working
+      })
+    await expect(
+      publish({ ...warehouse, database: { ...database, interruptibly } }, controller.signal),
+    ).rejects.toBe(stopped)
+    expect((await readdir(warehouse.directory)).filter((name) => name.includes('fieldwork'))).toEqual([])
+    await publish(warehouse)
+    expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }, { title: 'Survey 2' }])
+  })
+
+  test('after the file has its place: it is published', async () => {
+    const warehouse = await filled()
+    const controller = new AbortController()
+    await publish(warehouse, controller.signal)
+    controller.abort(stopped)
+    expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }])
+  })
 })

@@ -88,8 +88,8 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a publish that failed is not recorded',
     file: 'sync/publish.js',
-    from: 'const accounts = await recordUnpublished(options, error);',
-    to: 'const accounts = reports;',
+    from: 'return await recordUnpublished(options, published, error);',
+    to: 'return { ...worstOf(reports), accounts: reports, published, publishError: error.message };',
   },
   {
     name: 'what a commit throws is passed over',

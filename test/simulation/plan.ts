@@ -161,13 +161,13 @@ const DISK_OPERATIONS = [
   ['COMMIT'],
   ['CHECKPOINT'],
   ['writeSync'],
-  ['stream.write', 'stream.writev'],
+  ['file.writeFile'],
   ['file.sync'],
   ['rename'],
   ['renameSync', 'openSync'],
   ['file.writeFile', 'writeFile'],
   ['rm'],
-  ['COMMIT', 'CHECKPOINT', 'writeSync', 'stream.write', 'file.sync', 'file.writeFile', 'writeFile'],
+  ['COMMIT', 'CHECKPOINT', 'writeSync', 'file.sync', 'file.writeFile', 'writeFile'],
 ] as const
 
 /** A last start in which nothing goes wrong, after everything that was sent is forgotten by every window. */

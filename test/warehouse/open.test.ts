@@ -26,7 +26,7 @@ const publishedWarehouse = async (): Promise<string> => {
   const warehouse = await testWarehouse()
   await list(warehouse.account, [survey(1), survey(2)], minute(0), 'full')
   await warehouse.account.commitBundles([bundle(1, minute(1), [source(11)], progress(5))], 'run-1')
-  await createDuckdbPublisher(warehouse.database, warehouse.directory).publish()
+  await createDuckdbPublisher(warehouse.database, warehouse.directory).publish(new AbortController().signal)
   await warehouse.database.close()
   return warehouse.directory
 }
@@ -169,7 +169,7 @@ describe('one at a time', () => {
 
   test('also after the holder has published: its copy of the file must not cost it the lock', async () => {
     const warehouse = await testWarehouse()
-    await createDuckdbPublisher(warehouse.database, warehouse.directory).publish()
+    await createDuckdbPublisher(warehouse.database, warehouse.directory).publish(new AbortController().signal)
     expect((await openElsewhere(warehouse.directory, 'leave')).told).toMatchObject({
       opened: false,
       code: 'warehouse_is_held',

@@ -12,6 +12,7 @@ import type { SourceUsage } from '../../model/survey-source.js'
 import type { AccountWarehouse } from '../../model/warehouse.js'
 import { createDuckdbPublisher } from '../../publish/duckdb.js'
 import type { AccountSettings, Settings } from '../../settings/settings.js'
+import { graceAfter } from '../../sync/grace.js'
 import { publishAll } from '../../sync/publish.js'
 import { runAccount } from '../../sync/run.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
@@ -32,9 +33,10 @@ export interface SyncAccounts {
 
 /** Throws a `WarehouseError`, or a bug; everything else is in the report. */
 export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> => {
-  const { settings, log, observer } = options
+  const { settings, log, observer, signal } = options
   const clock = systemClock
   const directory = settings.warehouseDirectory
+  using grace = graceAfter(signal, clock)
   await using database = await openWarehouse({ directory, clock, log, command: 'fieldwork-sync sync' })
   const runId = newRunId(clock.nowMs())
   const reports: RunReport[] = []
@@ -45,6 +47,7 @@ export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> =
   return await publishAll({
     publishers: [createDuckdbPublisher(database, directory)],
     reports,
+    signal: grace.forWorkFromNow(),
     finishRun: (report) => accountWarehouse(database, report.account).finishRun(report),
     observer,
     log,
