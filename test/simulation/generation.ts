@@ -8,12 +8,16 @@ import { createHash } from 'node:crypto'
 /** What the simulation throws from a synchronous call of a process that is dead. Nobody gets to see it. */
 export class CrashedError extends Error {}
 
-/** When the process is killed: at its n-th step, before, after or (a write) in the middle of it; or at a time. */
+/** A moment in the life of a process: its n-th step, the n-th step of that name, or a time after its start. */
+export type Moment =
+  | { readonly step: number }
+  | { readonly operation: string; readonly nth: number }
+  | { readonly afterMs: number }
+
+/** When the process is killed: before a step, after it, or (a write) in the middle of it; or at a time. */
 export interface CrashPlan {
-  readonly step?: number
-  readonly place?: 'before' | 'after' | 'torn'
-  /** Virtual milliseconds after its start. */
-  readonly afterMs?: number
+  readonly at: Moment
+  readonly place: 'before' | 'after' | 'torn'
 }
 
 /** An operation that fails: the first from step `from` on whose name is among `operations`. */
@@ -27,11 +31,21 @@ export interface DiskPlan {
 
 export type Verdict = 'go' | 'crash_before' | 'crash_after' | 'crash_torn' | 'dead' | Error
 
+/** What befalls a process besides what the network does. */
+export interface Fate {
+  readonly crash: CrashPlan | null
+  readonly disk: DiskPlan | null
+  /** How long a commit takes, virtual milliseconds: meanwhile other surveys arrive, and are committed together. */
+  readonly commitMs: number
+}
+
 export class Generation {
   dead = false
   steps = 0
+  readonly #stepsNamed = new Map<string, number>()
+  readonly #watches: { readonly at: Moment; readonly act: () => void }[] = []
   failed: string[] = []
-  readonly crash: CrashPlan | null
+  readonly #crash: CrashPlan | null
   readonly died: Promise<'crashed'>
   readonly #disk: DiskPlan | null
   #diskLeft: number
@@ -47,12 +61,11 @@ export class Generation {
   tornLogFrom: number | null = null
   lastStep = ''
 
-  /** How long a commit takes, virtual milliseconds: meanwhile other surveys arrive, and are committed together. */
   readonly commitMs: number
 
-  constructor(crash: CrashPlan | null, disk: DiskPlan | null, commitMs: number) {
+  constructor({ crash, disk, commitMs }: Fate) {
     this.commitMs = commitMs
-    this.crash = crash
+    this.#crash = crash
     this.#disk = disk
     this.#diskLeft = disk?.times ?? 0
     this.died = new Promise((resolve) => {
@@ -69,12 +82,19 @@ export class Generation {
     return this.#digest.copy().digest('hex').slice(0, 16)
   }
 
+  /** Has `act` called right before the step at that moment; a time is not its business. */
+  watch(at: Moment, act: () => void): void {
+    this.#watches.push({ at, act })
+  }
+
   step(name: string, detail: string): Verdict {
     if (this.dead) return 'dead'
     this.steps += 1
+    this.#stepsNamed.set(name, (this.#stepsNamed.get(name) ?? 0) + 1)
     this.note(`${this.steps} ${name}`)
     this.lastStep = `${this.steps} ${name} ${detail}`
-    if (this.crash?.step === this.steps) return `crash_${this.crash.place ?? 'before'}`
+    for (const { at, act } of this.#watches) if (this.#isNow(at, name)) act()
+    if (this.#crash !== null && this.#isNow(this.#crash.at, name)) return `crash_${this.#crash.place}`
     const disk = this.#disk
     if (disk !== null && this.#diskLeft > 0 && this.steps >= disk.from && disk.operations.includes(name)) {
       this.#diskLeft -= 1
@@ -82,6 +102,12 @@ export class Generation {
       return diskError(disk.code, name)
     }
     return 'go'
+  }
+
+  /** Whether the step that was just counted is the one meant. */
+  #isNow(at: Moment, name: string): boolean {
+    if ('step' in at) return at.step === this.steps
+    return 'operation' in at && at.operation === name && at.nth === this.#stepsNamed.get(name)
   }
 
   die(): void {

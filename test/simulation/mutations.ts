@@ -21,9 +21,10 @@ interface Mutation {
 const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the cursor is the largest updated_at seen',
-    file: 'sync/discover.js',
-    from: 'ceiling: listingCeiling(first.serverDate, clock.nowMs(), rules.discover)',
-    to: 'ceiling: first.rows.reduce((most, row) => (row.updated_at > most ? row.updated_at : most), updatedSince ?? 0n)',
+    file: 'warehouse/listing.js',
+    from: '[account, instant(listing.ceiling),',
+    to: `[account, instant((await sql.rows(z.object({ most: timestamptzCell.nullable() }),
+      'SELECT greatest((SELECT max(updated_at) FROM main.surveys), (SELECT max(updated_at) FROM _sync.pending_surveys)) AS most'))[0]?.most ?? listing.ceiling),`,
   },
   {
     name: 'the cursor is the time of the last page',
@@ -35,7 +36,7 @@ const MUTATIONS: readonly Mutation[] = [
     name: 'pages that drifted are not listed again',
     file: 'sync/discover.js',
     from: 'if (total_count < previousTotal)',
-    to: 'if (total_count < 0)',
+    to: 'if (true) return false; if (total_count < 0)',
   },
   {
     name: 'publishing writes over the file that readers open',

@@ -31,19 +31,17 @@ export const createNetwork =
     return {
       get: async ({ target }, signal) => {
         requests += 1
-        const fault = drawFault(random, start)
-        const there = random.unit() * start.latencyMsMax
-        const back = random.unit() * start.latencyMsMax
-        const draw = random.unit()
-        const jump = random.chance(jumpChance(target, start)) ? random.whole(1, start.jumps.hoursMax) : 0
+        const luck = drawLuck(random, start, target)
+        const { fault, draw } = luck
         generation.note(`> ${target} ${fault ?? ''}`)
-        noteEvents(log, `request ${requests} ${target}`, fault, jump)
-        await wait(there, signal)
+        noteEvents(log, `request ${requests} ${target}`, luck)
+        await wait(luck.thereMs, signal)
         if (fault === 'refused') throw failure('ECONNREFUSED')
         if (fault === 'reset_before') throw failure('ECONNRESET')
-        if (jump > 0) await world.advance(jump)
+        if (luck.jumpHours > 0) await world.advance(luck.jumpHours)
+        if (luck.vanishes) await vanish(world, draw, log)
         const honest = await world.ask(target, sent)
-        await comeBack(fault, back, signal)
+        await comeBack(fault, luck.backMs, signal)
         const answer = fault === null || honest.status !== 200 ? honest : spoil(honest, fault, draw, log)
         generation.note(`< ${answer.status} ${answer.headers.date}`)
         remember(world, target, answer, fault, answer !== honest)
@@ -58,13 +56,46 @@ export const createNetwork =
     }
   }
 
+/** What befalls one request. */
+interface Luck {
+  readonly fault: NetworkFault | null
+  readonly thereMs: number
+  readonly backMs: number
+  /** From 0 up to 1: which row, which status, where it is cut. */
+  readonly draw: number
+  /** The world moves on by so much before it. */
+  readonly jumpHours: number
+  /** A survey leaves before it. */
+  readonly vanishes: boolean
+}
+
+const drawLuck = (random: Random, start: Start, target: string): Luck => ({
+  fault: drawFault(random, start),
+  thereMs: random.unit() * start.latencyMsMax,
+  backMs: random.unit() * start.latencyMsMax,
+  draw: random.unit(),
+  jumpHours: random.chance(jumpChance(target, start)) ? random.whole(1, start.jumps.hoursMax) : 0,
+  vanishes: LATER_PAGE.test(target) && random.chance(start.vanishing),
+})
+
+const LATER_PAGE = /\/surveys\?(?:.*&)?page=(?!1(?:&|$))/
+
+/** A survey leaves the listing while it is read. */
+const vanish = async (world: World, draw: number, log: NetworkLog): Promise<void> => {
+  const surveys = await world.surveys()
+  const id = surveys[Math.floor(draw * surveys.length)]?.id
+  if (id === undefined) return
+  await world.forget([Number(id)])
+  log.events.push(`survey ${id} vanishes`)
+}
+
 /** Most where it matters most: between the pages of a listing. */
 const jumpChance = (target: string, { jumps: { probability } }: Start): number =>
   target.includes('/surveys?') ? probability : probability / 10
 
-const noteEvents = (log: NetworkLog, what: string, fault: NetworkFault | null, jump: number): void => {
+const noteEvents = (log: NetworkLog, what: string, { fault, jumpHours }: Luck): void => {
   if (fault !== null) log.events.push(`${what}: ${fault}`)
-  if (jump > 0) log.events.push(`${what}: the world moves on by ${jump} h before it`)
+  if (jumpHours > 0) log.events.push(`${what}: the world moves on by ${jumpHours} h before it`)
 }
 
 const comeBack = async (fault: NetworkFault | null, backMs: number, signal: AbortSignal): Promise<void> => {

@@ -38,7 +38,7 @@ const take = async (
   generation: Generation,
   name: string,
   detail: string,
-  run: () => Promise<unknown>,
+  run: (isTorn: boolean) => Promise<unknown>,
 ): Promise<unknown> => {
   const verdict = generation.step(name, detail)
   if (verdict === 'dead') return never()
@@ -48,7 +48,7 @@ const take = async (
     return never()
   }
   try {
-    return await time.underWay(run)
+    return await time.underWay(() => run(verdict === 'crash_torn'))
   } finally {
     if (verdict !== 'go') generation.die()
     if (generation.dead) await never()
@@ -186,7 +186,7 @@ const wrapDuckDB = (time: VirtualTime): void => {
     if (generation === undefined) return create(path, options)
     const opened = await take(time, generation, 'database.open', String(path), async () => {
       // Statements over a handful of rows are quicker without a second thread.
-      const instance = await create(path, { ...options, threads: '1' })
+      const instance = await create(path, { ...options, threads: '1', force_compression: 'uncompressed' })
       const close = instance.closeSync.bind(instance)
       let isClosed = false
       const closeOnce = () => {
@@ -218,10 +218,8 @@ const wrapDuckDB = (time: VirtualTime): void => {
       if (generation === undefined || nested.has(generation)) return Reflect.apply(original, this, given)
       const sql = String(given[0])
       const kind = sql === 'COMMIT' || sql === 'CHECKPOINT' ? sql : `sql.${name}`
-      const run = () => {
-        const { crash, steps } = generation
-        if (kind === 'COMMIT' && crash?.step === steps && crash.place === 'torn')
-          generation.tornLogFrom = logBytes(generation)
+      const run = (isTorn: boolean) => {
+        if (kind === 'COMMIT' && isTorn) generation.tornLogFrom = logBytes(generation)
         nested.add(generation)
         const result = Reflect.apply(original, this, given) as Promise<unknown>
         nested.delete(generation)

@@ -1,5 +1,5 @@
 /** What a seed stands for: a world, settings, and a few starts of the process with what befalls each. Plain data, so that it can be shrunk. */
-import type { CrashPlan, DiskPlan } from './generation.js'
+import type { DiskPlan, Fate, Moment } from './generation.js'
 import { createRandom, type Random } from './random.js'
 
 /** How likely each fault is for a request. */
@@ -23,27 +23,26 @@ export const NETWORK_FAULTS = [
 ] as const
 export type NetworkFault = (typeof NETWORK_FAULTS)[number]
 
-export interface Start {
+export interface Start extends Fate {
   /** Since the process before ended, milliseconds. */
   readonly gapMs: number
   readonly networkSeed: number
   readonly latencyMsMax: number
-  /** How long the disk takes for a commit. */
-  readonly commitMs: number
   readonly faults: Partial<NetworkFaults>
   /** How likely the world jumps before a request, and how far at most. */
   readonly jumps: { readonly probability: number; readonly hoursMax: number }
   readonly full: boolean
   readonly requestsMax: number | null
   readonly durationMsMax: number | null
-  /** A signal so long after the start; null for none. */
-  readonly signalAfterMs: number | null
-  readonly crash: CrashPlan | null
-  readonly disk: DiskPlan | null
+  readonly signal: Moment | null
+  /** When the files are looked at while the process runs, as a kill at that moment would leave them. */
+  readonly look: Moment | null
   /** The wall clock jumps by so much, so long after the start. */
   readonly wallJump: { readonly afterMs: number; readonly byMs: number } | null
   /** Surveys that vanish before this start, by place in the truth, modulo its length. */
   readonly forget: readonly number[]
+  /** How likely one vanishes between two pages of a listing. */
+  readonly vanishing: number
   /** The work database is lost before this start. */
   readonly loseWork: boolean
 }
@@ -53,6 +52,8 @@ export interface Plan {
   readonly world: {
     readonly seed: number
     readonly surveys: number
+    /** Of all surveys together: what a refresh of everything takes. Worlds with more are passed over. */
+    readonly sourcesMax: number
     readonly pageSize: number
     readonly rate: { readonly requests: number; readonly perMs: number }
     readonly rateWindow: 'sliding' | 'fixed' | 'sliding-counter'
@@ -87,8 +88,9 @@ export const drawPlan = (seed: number): Plan => {
     seed,
     world: {
       seed: whole(0, 1_000_000),
-      surveys: whole(2, 5),
-      pageSize: whole(1, 3),
+      surveys: pick([1, 2, 2, 3, 4]),
+      sourcesMax: pick([4, 6, 8, 12]),
+      pageSize: pick([1, 2, 3, 5]),
       rate,
       rateWindow: pick(['sliding', 'sliding', 'fixed', 'sliding-counter']),
       retryAfter: pick(['seconds', 'date', 'none']),
@@ -106,17 +108,15 @@ export const drawPlan = (seed: number): Plan => {
     },
     skewMs: chance(0.4) ? whole(-3 * HOUR_MS, 3 * HOUR_MS) : 0,
     freshDatabase: chance(0.05),
-    starts: Array.from({ length: whole(2, 3) }, () => drawStart(random)),
+    starts: Array.from({ length: pick([1, 1, 2, 3]) }, () => drawStart(random)),
   }
 }
 
 const drawStart = (random: Random): Start => {
   const { whole, chance, pick } = random
-  const crash = chance(0.4) ? drawCrash(random) : null
-  const wallJump =
-    crash === null && chance(0.1)
-      ? { afterMs: whole(0, MINUTE_MS), byMs: pick([-2 * HOUR_MS, -30_000, 30_000, 2 * HOUR_MS]) }
-      : null
+  const wallJump = chance(0.1)
+    ? { afterMs: whole(0, MINUTE_MS), byMs: pick([-2 * HOUR_MS, -30_000, 30_000, 2 * HOUR_MS]) }
+    : null
   return {
     gapMs: chance(0.5) ? whole(0, 90_000) : whole(1, 40) * HOUR_MS + whole(0, HOUR_MS),
     networkSeed: whole(0, 1_000_000_000),
@@ -127,11 +127,13 @@ const drawStart = (random: Random): Start => {
     full: chance(0.15),
     requestsMax: chance(0.25) ? whole(3, 40) : null,
     durationMsMax: chance(0.15) ? whole(5, 120) * 1_000 : null,
-    signalAfterMs: chance(0.15) ? whole(0, 2 * MINUTE_MS) : null,
-    crash,
+    signal: chance(0.15) ? drawMoment(random) : null,
+    crash: chance(0.4) ? { at: drawMoment(random), place: pick(['before', 'after', 'torn']) } : null,
+    look: chance(0.6) ? drawStep(random) : null,
     disk: chance(0.15) ? drawDisk(random) : null,
     wallJump,
-    forget: chance(0.2) ? [whole(0, 100)] : [],
+    forget: chance(0.1) ? [whole(0, 100)] : [],
+    vanishing: chance(0.2) ? 0.5 : 0,
     loseWork: chance(0.04),
   }
 }
@@ -145,13 +147,38 @@ const drawFaults = ({ chance, unit, pick, whole }: Random): Partial<NetworkFault
 /** They leave marks that a later run does not always wipe out. */
 const RARE: ReadonlySet<NetworkFault> = new Set(['not_found', 'hang'])
 
-const drawCrash = ({ chance, whole, pick, unit }: Random): CrashPlan =>
-  chance(0.25)
-    ? { afterMs: whole(0, 90_000) }
-    : { step: Math.floor(1 + unit() * unit() * 700), place: pick(['before', 'after', 'torn']) }
+const drawMoment = (random: Random): Moment =>
+  random.chance(0.3) ? { afterMs: random.whole(0, 2 * MINUTE_MS) } : drawStep(random)
+
+/** Any step; or one of those after which much is different: the rare ones would hardly ever be met. */
+const drawStep = ({ chance, unit, pick, whole }: Random): Moment => {
+  if (chance(0.5)) return { step: Math.floor(1 + unit() * unit() * STEPS_MAX) }
+  const [operation, most] = pick(TURNING_POINTS)
+  return { operation, nth: whole(1, most) }
+}
+
+/** About what a start takes. */
+const STEPS_MAX = 600
+
+/** And how often they come, more or less. */
+const TURNING_POINTS = [
+  ['COMMIT', 30],
+  ['COMMIT', 30],
+  ['CHECKPOINT', 1],
+  ['rename', 1],
+  ['rename', 2],
+  ['stream.write', 4],
+  ['file.sync', 3],
+  ['file.read', 6],
+  ['rm', 3],
+  ['writeSync', 60],
+  ['renameSync', 2],
+  ['database.open', 2],
+  ['database.close', 2],
+] as const
 
 const drawDisk = ({ pick, unit }: Random): DiskPlan => ({
-  from: Math.floor(1 + unit() * unit() * 700),
+  from: Math.floor(1 + unit() * unit() * STEPS_MAX),
   operations: pick(DISK_OPERATIONS),
   code: pick(['ENOSPC', 'EIO']),
   times: pick([1, 1, 3, 1_000]),
@@ -181,10 +208,12 @@ export const cleanStart: Start = Object.freeze({
   full: true,
   requestsMax: null,
   durationMsMax: null,
-  signalAfterMs: null,
+  signal: null,
+  look: null,
   crash: null,
   disk: null,
   wallJump: null,
   forget: [],
+  vanishing: 0,
   loseWork: false,
 })

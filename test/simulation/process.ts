@@ -7,7 +7,7 @@ import { reportError } from '../../src/cli/support/report-error.js'
 import { syncAccounts } from '../../src/cli/support/sync-accounts.js'
 import type { SyncReport } from '../../src/model/run.js'
 import type { Settings } from '../../src/settings/settings.js'
-import { Generation, generations } from './generation.js'
+import { Generation, generations, type Moment } from './generation.js'
 import { createNetwork, type NetworkLog } from './network.js'
 import { watchLog } from './operations.js'
 import type { Plan, Start } from './plan.js'
@@ -23,8 +23,11 @@ export interface Ended {
   readonly network: NetworkLog
   readonly generation: Generation
   readonly warnings: readonly string[]
-  readonly signalled: boolean
+  /** From the signal to the end; null without a signal. */
+  readonly stoppingTookMs: number | null
   readonly tookMs: number
+  /** A copy of the warehouse that was taken while it ran. */
+  readonly lookedAt: string | null
   /** Where the warehouse is now: a killed process leaves a copy of what was on the disk. */
   readonly directory: string
 }
@@ -37,13 +40,15 @@ export interface StartOptions {
   readonly directory: string
   /** Where the warehouse goes if the process is killed. */
   readonly nextDirectory: string
+  /** Where a copy of the warehouse goes that is taken while the process runs. */
+  readonly lookDirectory: string
   /** Of the last start, which reads everything again. */
   readonly readAll: boolean
 }
 
 export const runStart = async (options: StartOptions): Promise<Ended> => {
-  const { start, world, time, directory, nextDirectory } = options
-  const generation = new Generation(start.crash, start.disk, start.commitMs)
+  const { start, world, time, directory, nextDirectory, lookDirectory } = options
+  const generation = new Generation(start)
   watchLog(generation, join(directory, 'work.duckdb.wal'))
   const network: NetworkLog = { events: [], untypable: 0 }
   const warnings: string[] = []
@@ -58,6 +63,20 @@ export const runStart = async (options: StartOptions): Promise<Ended> => {
     warn: (fields: object, message: string) => void warnings.push(`${message} ${JSON.stringify(fields)}`),
     error: (fields: object, message: string) => void warnings.push(`${message} ${JSON.stringify(fields)}`),
   }
+  let signalledAtMs: number | null = null
+  const at = (moment: Moment | undefined, act: () => void) => {
+    if (moment === undefined) return
+    if ('afterMs' in moment) later(moment.afterMs, act)
+    else generation.watch(moment, act)
+  }
+  at(start.signal ?? undefined, () => {
+    signalledAtMs = time.nowMs
+    stop.abort(new StoppedError('stopped by SIGTERM'))
+  })
+  at(start.look ?? undefined, () => {
+    generations.exit(() => fs.cpSync(directory, lookDirectory, { recursive: true }))
+  })
+  if (start.crash !== null && 'afterMs' in start.crash.at) at(start.crash.at, () => generation.die())
   const work = generations.run(generation, () =>
     syncAccounts({
       settings,
@@ -68,9 +87,6 @@ export const runStart = async (options: StartOptions): Promise<Ended> => {
       createWire: createNetwork(world, start, network, generation),
     }),
   )
-  if (start.signalAfterMs !== null)
-    later(start.signalAfterMs, () => stop.abort(new StoppedError('stopped by SIGTERM')))
-  if (start.crash?.afterMs !== undefined) later(start.crash.afterMs, () => generation.die())
   if (start.wallJump !== null) {
     const { afterMs, byMs } = start.wallJump
     later(afterMs, () => {
@@ -90,7 +106,7 @@ export const runStart = async (options: StartOptions): Promise<Ended> => {
     ]),
   )
   const tookMs = time.nowMs - startedMs
-  const signalled = stop.signal.aborted
+  const stoppingTookMs = signalledAtMs === null ? null : time.nowMs - signalledAtMs
   generation.note(`ended ${outcome.exitCode} after ${tookMs}`)
   if (outcome.exitCode === null) await leaveBehind(generation, time, directory, nextDirectory)
   generation.dead = true
@@ -100,7 +116,8 @@ export const runStart = async (options: StartOptions): Promise<Ended> => {
     network,
     generation,
     warnings,
-    signalled,
+    stoppingTookMs,
+    lookedAt: fs.existsSync(lookDirectory) ? lookDirectory : null,
     tookMs,
     directory: outcome.exitCode === null ? nextDirectory : directory,
   }

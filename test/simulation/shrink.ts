@@ -46,7 +46,8 @@ function* calmerStarts(start: Start): Generator<Start> {
   for (const name of [
     'crash',
     'disk',
-    'signalAfterMs',
+    'signal',
+    'look',
     'requestsMax',
     'durationMsMax',
     'wallJump',
@@ -61,6 +62,7 @@ function* calmerStarts(start: Start): Generator<Start> {
   }
   if (start.jumps.probability > 0) yield { ...start, jumps: { ...start.jumps, probability: 0 } }
   if (start.forget.length > 0) yield { ...start, forget: [] }
+  if (start.vanishing > 0) yield { ...start, vanishing: 0 }
   if (start.loseWork) yield { ...start, loseWork: false }
   if (start.full) yield { ...start, full: false }
 }

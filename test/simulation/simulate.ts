@@ -4,12 +4,18 @@ import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openWarehouse } from '../../src/warehouse/open.js'
-import { type Broken, checkEnd, checkFinal, checkPublished, checkWork, overCap } from './oracle.js'
+import { overCap } from './oracle/cap.js'
+import { checkEnd } from './oracle/end.js'
+import { checkFinal } from './oracle/final.js'
+import { checkPublished } from './oracle/published.js'
+import type { Broken } from './oracle/row-text.js'
+import { checkWork } from './oracle/work.js'
 import { cleanStart, type Plan, type Start } from './plan.js'
 import { type Ended, runStart } from './process.js'
 import { createRandom } from './random.js'
+import { createReaders, type OpenFile, type Readers } from './readers.js'
 import { StuckError, type VirtualTime } from './virtual-time.js'
-import { createWorld, type JsonObject, type World } from './world.js'
+import { createWorld, type World } from './world.js'
 
 export interface Result {
   readonly broken: readonly Broken[]
@@ -28,9 +34,13 @@ export const createSimulation = async (time: VirtualTime): Promise<Simulation> =
   const parent = fs.existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
   const root = fs.mkdtempSync(join(parent, 'fieldwork-simulation-'))
   const empty = await emptyDatabase(join(root, 'empty'), time)
+  const readers = await createReaders()
   return {
-    run: (plan) => runPlan(plan, time, root, empty),
-    [Symbol.dispose]: () => fs.rmSync(root, { recursive: true, force: true }),
+    run: (plan) => runPlan(plan, time, root, empty, readers),
+    [Symbol.dispose]: () => {
+      readers[Symbol.dispose]()
+      fs.rmSync(root, { recursive: true, force: true })
+    },
   }
 }
 
@@ -45,7 +55,13 @@ const emptyDatabase = async (directory: string, time: VirtualTime): Promise<Buff
 
 const WALL_MS = Date.UTC(2026, 2, 1)
 
-const runPlan = async (plan: Plan, time: VirtualTime, root: string, empty: Buffer): Promise<Result> => {
+const runPlan = async (
+  plan: Plan,
+  time: VirtualTime,
+  root: string,
+  empty: Buffer,
+  readers: Readers,
+): Promise<Result> => {
   time.nowMs = 0
   time.wallMs = WALL_MS + plan.skewMs
   const random = createRandom(plan.seed)
@@ -73,12 +89,13 @@ const runPlan = async (plan: Plan, time: VirtualTime, root: string, empty: Buffe
         time,
         directory,
         nextDirectory: join(home, String(place + 1)),
+        lookDirectory: join(home, `${place}-look`),
         readAll: isLast,
       })
       directory = ended.directory
       digest.update(ended.generation.digest())
       story.push(...tell(place, start, ended, isLast))
-      broken.push(...(await check(plan, world, ended, toldBefore, isLast)))
+      broken.push(...(await check({ plan, world, readers, ended, toldBefore, isLast })))
     } catch (error) {
       if (!(error instanceof StuckError)) throw error
       broken.push(`start ${place}: ${error.message}`)
@@ -93,30 +110,50 @@ const prepare = async (world: World, start: Start, isLast: boolean, directory: s
   if (start.loseWork) {
     for (const name of ['work.duckdb', 'work.duckdb.wal']) fs.rmSync(join(directory, name), { force: true })
   }
-  const surveys = (await world.truth()).surveys as readonly JsonObject[]
+  const surveys = await world.surveys()
   const ids = start.forget.flatMap((place) => surveys[place % Math.max(1, surveys.length)]?.id ?? [])
   await world.forget(ids.map(Number))
   if (isLast) await world.freeze()
 }
 
-const check = async (
-  plan: Plan,
-  world: World,
-  ended: Ended,
-  toldBefore: number,
-  isLast: boolean,
-): Promise<Broken[]> => [
-  ...(await overCap(world, plan)),
-  ...(await checkEnd(world, ended, toldBefore)),
-  ...(await checkWork(world, ended.directory)),
-  ...(await checkPublished(
-    world,
-    ended.directory,
-    ended.report !== null && ended.report.publishError === null,
-    isLast,
-  )),
-  ...(isLast ? await checkFinal(world, ended) : []),
-]
+interface Check {
+  readonly plan: Plan
+  readonly world: World
+  readonly readers: Readers
+  readonly ended: Ended
+  readonly toldBefore: number
+  readonly isLast: boolean
+}
+
+const check = async ({ plan, world, readers, ended, toldBefore, isLast }: Check): Promise<Broken[]> => {
+  const { directory, lookedAt, report } = ended
+  const published = join(directory, 'fieldwork.duckdb')
+  const isPublished = (report?.published.length ?? 0) > 0
+  await using work = await openWork(readers, directory)
+  return [
+    ...(await overCap(world, plan)),
+    ...(await checkEnd(world, ended, work, toldBefore)),
+    ...(work === null ? [] : await checkWork(world, work)),
+    ...(await checkPublished(world, readers, published, { work: isPublished ? work : null, isLast })),
+    ...(lookedAt === null ? [] : await checkLook(world, readers, lookedAt)),
+    ...(isLast ? await checkFinal(world, ended, readers) : []),
+  ]
+}
+
+const openWork = async (readers: Readers, directory: string): Promise<OpenFile | null> => {
+  const file = join(directory, 'work.duckdb')
+  return fs.existsSync(file) ? await readers.open(file) : null
+}
+
+/** What a kill at that moment would have left. */
+const checkLook = async (world: World, readers: Readers, directory: string): Promise<Broken[]> => {
+  await using work = await openWork(readers, directory)
+  const published = join(directory, 'fieldwork.duckdb')
+  return [
+    ...(work === null ? [] : await checkWork(world, work)),
+    ...(await checkPublished(world, readers, published, { work: null, isLast: false })),
+  ].map((line) => `${line} (looked at while it ran)`)
+}
 
 const EVENTS_TOLD_MAX = 30
 

@@ -27,9 +27,9 @@ export interface World {
   readonly account: { readonly name: string; readonly id: number; readonly token: string }
   readonly told: Told[]
   ask(url: string, headers: Record<string, string>): Promise<Answer>
-  truth(): Promise<JsonObject>
+  /** What the API would tell at this moment, a survey with everything of it. */
+  surveys(): Promise<readonly JsonObject[]>
   arrivals(): Promise<readonly Arrival[]>
-  now(): Promise<number>
   advance(hours: number): Promise<void>
   /** From now on every request is answered as of this moment. */
   freeze(): Promise<void>
@@ -44,38 +44,79 @@ export interface Answer {
   readonly body: Buffer
 }
 
-export const createWorld = async ({ world }: Plan, time: VirtualTime): Promise<World> => {
+export const createWorld = async (plan: Plan, time: VirtualTime): Promise<World> => {
+  for (let seed = plan.world.seed; ; seed += 1) {
+    const server = await startServer(plan, seed, time)
+    if ((await sourcesIn(server)) <= plan.world.sourcesMax) return worldOn(server)
+    await server.close()
+  }
+}
+
+interface Server {
+  readonly account: World['account']
+  ask(url: string, headers: Record<string, string>): Promise<Answer>
+  control(method: Method, path: string, body?: object): Promise<JsonObject>
+  close(): Promise<void>
+}
+type Method = 'GET' | 'PUT' | 'POST'
+
+const START_AT = '2026-03-01T00:00:00Z'
+
+const startServer = async ({ world }: Plan, seed: number, time: VirtualTime): Promise<Server> => {
   const { app, accounts } = await createUnlistenedServer({
-    seed: world.seed,
+    seed,
     surveys: world.surveys,
     pageSize: world.pageSize,
     rateLimit: world.rate,
     rateWindow: world.rateWindow,
     retryAfter: world.retryAfter,
     clock: world.clock,
-    startAt: '2026-03-01T00:00:00Z',
+    startAt: START_AT,
   })
   const [account] = accounts
   if (account === undefined) throw new Error('the reference server has no account')
-  const inject = (
-    method: 'GET' | 'PUT' | 'POST',
-    url: string,
-    headers: Record<string, string>,
-    body?: object,
-  ) =>
+  const inject = (method: Method, url: string, headers: Record<string, string>, body?: object) =>
     time.underWay(async () =>
       app.inject({ method, url, headers, ...(body === undefined ? {} : { payload: JSON.stringify(body) }) }),
     )
-  const control = async (
-    method: 'GET' | 'PUT' | 'POST',
-    path: string,
-    body?: object,
-  ): Promise<JsonObject> => {
-    const headers = body === undefined ? {} : { 'content-type': 'application/json' }
-    const answer = await inject(method, `/_reference/${path}`, headers, body)
-    if (answer.statusCode !== 200) throw new Error(`${method} ${path}: ${answer.statusCode} ${answer.body}`)
-    return JSON.parse(answer.body) as JsonObject
+  return {
+    account,
+    ask: async (url, headers) => {
+      const answer = await inject('GET', url, headers)
+      return {
+        status: answer.statusCode,
+        headers: Object.fromEntries(
+          Object.entries(answer.headers).map(([name, value]) => [name, String(value)]),
+        ),
+        body: answer.rawPayload,
+      }
+    },
+    control: async (method, path, body) => {
+      const headers = body === undefined ? {} : { 'content-type': 'application/json' }
+      const answer = await inject(method, `/_reference/${path}`, headers, body)
+      if (answer.statusCode !== 200) throw new Error(`${method} ${path}: ${answer.statusCode} ${answer.body}`)
+      return JSON.parse(answer.body) as JsonObject
+    },
+    close: async () => {
+      await app.close()
+    },
   }
+}
+
+/** All that there will be in the time that a seed may take. */
+const sourcesIn = async ({ control }: Server): Promise<number> => {
+  await control('POST', 'time', { set: '2026-04-15T00:00:00Z' })
+  const surveys = await surveysIn(control)
+  await control('POST', 'time', { set: START_AT })
+  return surveys.reduce((sum, { sample_sources }) => sum + (sample_sources as readonly unknown[]).length, 0)
+}
+
+const surveysIn = async (control: Server['control']): Promise<readonly JsonObject[]> => {
+  const [only] = (await control('GET', 'truth')).accounts as readonly JsonObject[]
+  return (only?.surveys ?? []) as readonly JsonObject[]
+}
+
+const worldOn = ({ account, ask, control, close }: Server): World => {
   let frozenAt: unknown = null
   /**
    * Kept here as well: the server forgets with the first request that it is asked after it was told to. Nothing comes
@@ -90,24 +131,13 @@ export const createWorld = async ({ world }: Plan, time: VirtualTime): Promise<W
     told: [],
     ask: async (url, headers) => {
       await holdStill()
-      const answer = await inject('GET', url, headers)
-      return {
-        status: answer.statusCode,
-        headers: Object.fromEntries(
-          Object.entries(answer.headers).map(([name, value]) => [name, String(value)]),
-        ),
-        body: answer.rawPayload,
-      }
+      return await ask(url, headers)
     },
-    truth: async () => {
+    surveys: async () => {
       await holdStill()
-      const told = await control('GET', 'truth')
-      const [only] = told.accounts as readonly JsonObject[]
-      const surveys = (only?.surveys ?? []) as readonly JsonObject[]
-      return { ...only, surveys: surveys.filter(({ id }) => !gone.has(Number(id))) }
+      return (await surveysIn(control)).filter(({ id }) => !gone.has(Number(id)))
     },
     arrivals: async () => (await control('GET', 'requests')).requests as readonly Arrival[],
-    now: async () => Date.parse(String((await control('GET', 'time')).now)),
     advance: async (hours) => {
       await control('POST', 'time', { advance: `PT${hours}H` })
     },
@@ -122,8 +152,6 @@ export const createWorld = async ({ world }: Plan, time: VirtualTime): Promise<W
         [...gone].map((id) => ({ times: 'always', action: { forget: id } })),
       )
     },
-    close: async () => {
-      await app.close()
-    },
+    close,
   }
 }

@@ -1,5 +1,5 @@
 /** Readers of a DuckDB file that know nothing of ours: plain SQL, values as JSON (moments as ISO 8601 in UTC). */
-import { DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api'
+import { DuckDBInstance, type DuckDBResultReader, DuckDBTimestampTZValue } from '@duckdb/node-api'
 import { formatInstant } from '../../src/model/instant.js'
 
 export type Row = Readonly<Record<string, unknown>>
@@ -16,7 +16,7 @@ export const openReader = async (file: string): Promise<Reader> => {
     throw error
   })
   return {
-    query: async (sql) => (await connection.runAndReadAll(sql)).getRowObjects().map(plainRow),
+    query: async (sql) => plainRows(await connection.runAndReadAll(sql)),
     [Symbol.dispose]: () => {
       connection.closeSync()
       instance.closeSync()
@@ -29,6 +29,9 @@ export const query = async (file: string, sql: string): Promise<Row[]> => {
   using reader = await openReader(file)
   return await reader.query(sql)
 }
+
+/** Rows with values as JSON. */
+export const plainRows = (result: DuckDBResultReader): Row[] => result.getRowObjects().map(plainRow)
 
 const plainRow = (row: Row): Row =>
   Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plain(value)]))

@@ -5,11 +5,16 @@
 import type { TableDeclaration } from '../../src/model/columns.js'
 import { ALL_TABLES } from '../../src/model/sync-tables.js'
 import { DATA_TABLES } from '../../src/model/tables.js'
-import { openReader } from './duckdb.js'
+import { openReader, type Reader } from './duckdb.js'
 
 /** One line for each thing that does not hold; none of a sound warehouse. */
 export const unsoundness = async (file: string): Promise<string[]> => {
   using reader = await openReader(file)
+  return await unsoundnessIn(reader)
+}
+
+/** The same of a file that is open. */
+export const unsoundnessIn = async (reader: Pick<Reader, 'query'>): Promise<string[]> => {
   const found: string[] = []
   for (const { what, sql } of [...uniqueKeys(), ...histories(), ...references()]) {
     const rows = await reader.query(sql)

@@ -14,7 +14,7 @@ import {
   SURVEY,
 } from '../contract/api-document.js'
 import { asObject, asObjects, type JsonObject } from '../contract/reference-api.js'
-import { openReader, type Row } from './duckdb.js'
+import { openReader, type Reader, type Row } from './duckdb.js'
 
 /** Everything about one survey; times are microseconds since 1970. */
 export interface SurveyRows {
@@ -91,6 +91,11 @@ export const PROGRESS_COLUMNS: DocumentedFields = {
 /** The same from a published file. Rows that are missing, or carry unknown fields, have no place in a truth. */
 export const warehouseRows = async (file: string): Promise<WorldRows> => {
   using reader = await openReader(file)
+  return await warehouseRowsIn(reader)
+}
+
+/** The same from a file that is open. */
+export const warehouseRowsIn = async (reader: Pick<Reader, 'query'>): Promise<WorldRows> => {
   const rows = async (table: string, surveyId: string, fields: DocumentedFields, order: string) => {
     const columns = Object.entries(fields).map(([name, { type }]) =>
       type === 'timestamp' ? `epoch_us("${name}") AS "${name}"` : `"${name}"`,

@@ -1,0 +1,66 @@
+/** P1: what must hold of the work database, whenever it is looked at. */
+import { parseIsoTime } from '../../../src/reference-server/time/iso-time.js'
+import { SURVEY } from '../../contract/api-document.js'
+import type { JsonObject, World } from '../world.js'
+import { type Broken, columnsSql, type Open, surveyText, textOf } from './row-text.js'
+import { torn } from './torn.js'
+
+/** What must hold of the work database, whenever it is looked at. */
+export const checkWork = async (world: World, reader: Open): Promise<Broken[]> => {
+  if (!(await hasTables(reader))) return []
+  return [...(await lost(world, reader)), ...(await unqueued(reader)), ...(await torn(world, reader, 'work'))]
+}
+
+const hasTables = async (reader: Open): Promise<boolean> =>
+  (
+    await reader.query(
+      `SELECT 1 AS found FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = '_sync' AND table_name = 'cursors'`,
+    )
+  ).length > 0
+
+/** P1: every survey that was changed before the cursor is in its table as it is, or waits, or is in quarantine. */
+const lost = async (world: World, reader: Open): Promise<Broken[]> => {
+  const [cursor] = await reader.query('SELECT epoch_us(updated_since) AS at FROM _sync.cursors')
+  if (cursor === undefined) return []
+  const rows = await reader.query(`SELECT ${columnsSql(SURVEY)} FROM main.surveys`)
+  const byId = new Map(rows.map((row) => [Number(row.id), textOf(row, SURVEY)]))
+  const waiting = new Map(
+    (await reader.query(`SELECT ${columnsSql(SURVEY)} FROM _sync.pending_surveys`)).map((row) => [
+      Number(row.id),
+      textOf(row, SURVEY),
+    ]),
+  )
+  const tasks = new Set((await reader.query('SELECT survey_id FROM _sync.tasks')).map((row) => row.survey_id))
+  const quarantined = (await reader.query('SELECT DISTINCT survey_id FROM _sync.rejected_rows')).map(
+    ({ survey_id }) => survey_id,
+  )
+  const lies = liesAbout(world)
+  return (await world.surveys()).flatMap((survey): Broken[] => {
+    const id = Number(survey.id)
+    if ((parseIsoTime(String(survey.updated_at)) ?? 0) >= Number(cursor.at)) return []
+    const truth = surveyText(survey)
+    if (byId.get(id) === truth || (waiting.get(id) === truth && tasks.has(id))) return []
+    if (quarantined.includes(id) || quarantined.includes(null)) return []
+    if (lies.has(byId.get(id) ?? '') || lies.has(waiting.get(id) ?? '')) return []
+    return [
+      `P1: survey ${id} was changed at ${survey.updated_at}, before the cursor, and is ${byId.has(id) ? 'old' : 'missing'} in the warehouse`,
+    ]
+  })
+}
+
+const liesAbout = (world: World): ReadonlySet<string> =>
+  new Set(
+    world.told
+      .filter(({ isLie, path }) => isLie && path.endsWith('/surveys'))
+      .flatMap(({ body }) => ((body.surveys ?? []) as readonly JsonObject[]).map(surveyText)),
+  )
+
+/** A row that is newer than its sources and progress has a task; so has one that waits. */
+const unqueued = async (reader: Open): Promise<Broken[]> => {
+  const rows = await reader.query(`SELECT s.id FROM main.surveys s
+      LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
+      WHERE s._missing_since IS NULL AND (f.refreshed_at IS NULL OR f.refreshed_at < s._synced_at)
+        AND s.id NOT IN (SELECT survey_id FROM _sync.tasks)
+    UNION ALL SELECT p.id FROM _sync.pending_surveys p WHERE p.id NOT IN (SELECT survey_id FROM _sync.tasks)`)
+  return rows.map(({ id }) => `P1: survey ${id} waits for its sources and progress and has no task`)
+}
