@@ -6,6 +6,7 @@ const rooms = {
   'survey-api': ['http', 'model', 'base'],
   warehouse: ['model', 'base'],
   publish: ['warehouse', 'model', 'base'],
+  schema: ['warehouse', 'model', 'base'],
   'reference-server': ['base'],
   conformance: ['http', 'base'],
   http: ['base'],

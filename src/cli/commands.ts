@@ -6,6 +6,7 @@ import { packageVersion } from '../base/version.js'
 import { checkCommand } from './check.js'
 import { conformanceCommand } from './conformance.js'
 import { referenceServerCommand } from './reference-server.js'
+import { schemaCommand } from './schema.js'
 import { statusCommand } from './status.js'
 import type { CliContext, Surroundings } from './support/context.js'
 import { reportError } from './support/report-error.js'
@@ -44,14 +45,15 @@ export const runCommandLine = async (
 }
 
 const commandLine = (argv: readonly string[], context: CliContext): Argv => {
-  const [sync, check, status, conformance, referenceServer] = [
+  const [sync, check, status, schema, conformance, referenceServer] = [
     syncCommand(context),
     checkCommand(context),
     statusCommand(context),
+    schemaCommand(context),
     conformanceCommand(context),
     referenceServerCommand(context),
   ] as const
-  refuseUnknown(argv, [sync, check, status, conformance, referenceServer])
+  refuseUnknown(argv, [sync, check, status, schema, conformance, referenceServer])
   return yargs([...argv])
     .scriptName('fieldwork-sync')
     .usage(
@@ -60,6 +62,7 @@ const commandLine = (argv: readonly string[], context: CliContext): Argv => {
     .command(sync)
     .command(check)
     .command(status)
+    .command(schema)
     .command(conformance)
     .command(referenceServer)
     .updateStrings(YARGS_STRINGS)

@@ -148,6 +148,9 @@ export const driftEvents = sync(
   },
 )
 
+/** The version that the declarations describe. */
+export const SCHEMA_VERSION = 1
+
 export const schemaVersion = sync(
   'schema_version',
   'Migrations that were applied to this database',

@@ -11,7 +11,9 @@ export const qualified = (table: Pick<TableDeclaration, 'schema' | 'name'>): str
 
 /** Without keys and indexes: replaying them after a kill is DuckDB's weakest spot. MERGE keeps the key unique. */
 export const createTable = (table: TableDeclaration): string =>
-  `CREATE TABLE ${qualified(table)} (${table.columns.map(columnDefinition).join(', ')})`
+  `CREATE TABLE ${qualified(table)} (
+  ${table.columns.map(columnDefinition).join(',\n  ')}
+)`
 
 export const addColumn = (table: TableDeclaration, column: Column): string =>
   `ALTER TABLE ${qualified(table)} ADD COLUMN ${quote(column.name)} ${column.type}`

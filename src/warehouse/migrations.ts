@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Clock } from '../base/clock.js'
 import { instantFromMs } from '../model/instant.js'
-import { ALL_TABLES } from '../model/sync-tables.js'
+import { ALL_TABLES, SCHEMA_VERSION } from '../model/sync-tables.js'
 import { bigintCell, instant } from './cells.js'
 import type { Database, Sql } from './database.js'
 import { addColumn, commentsOn, createTable, qualified } from './ddl.js'
@@ -20,9 +20,6 @@ interface Migration {
   readonly description: string
   readonly statements: readonly string[]
 }
-
-/** The version that the declarations describe. */
-export const SCHEMA_VERSION = 1
 
 /** Steps from version 1 on, in order; a step holds what cannot be derived: renames, changes of type, data. */
 const MIGRATIONS: readonly Migration[] = []

@@ -22,6 +22,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
     'log-level',
     'json',
   ],
+  schema: ['format', 'json'],
   'reference-server': [
     'port',
     'host',

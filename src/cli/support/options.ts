@@ -27,6 +27,13 @@ export const syncOptions = {
   publish: text('What to publish: duckdb'),
 } as const
 
+export const SCHEMA_FORMATS = ['sql', 'markdown', 'json', 'dbt'] as const
+
+export const schemaOptions = {
+  format: text(`How they are told: ${SCHEMA_FORMATS.join(', ')}; markdown where nothing is said`),
+  json: { type: 'boolean', describe: 'The same as --format json' },
+} as const
+
 export const conformanceOptions = {
   'base-url': text('Address of the service, ends with /api/v1'),
   id: text('Identifier of the account'),

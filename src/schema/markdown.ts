@@ -1,0 +1,68 @@
+/** The data dictionary, a table of columns for each table and view. */
+import { CATALOG, type Relation } from './catalog.js'
+
+export const schemaAsMarkdown = (): string =>
+  [
+    HEAD,
+    ...section(
+      'Tables',
+      'What the API shows, as it is now and as it was.',
+      (of) => of.schema === 'main' && of.kind === 'table',
+    ),
+    ...section('Views', 'The same, as people ask for it.', ({ kind }) => kind === 'view'),
+    ...section(
+      'Bookkeeping',
+      'How the job itself is doing: schema `_sync`.',
+      ({ schema }) => schema === '_sync',
+    ),
+  ].join('\n')
+
+const HEAD = `# Data dictionary
+
+Every table and view of the warehouse, generated from their declarations (\`fieldwork-sync schema\`). The comments are in the database too:
+\`SELECT table_name, column_name, comment FROM duckdb_columns()\`. Times are UTC instants to the microsecond. A key identifies a row; it is
+kept unique by the sync and is not a constraint.
+`
+
+const section = (
+  title: string,
+  about: string,
+  belongs: (relation: Relation) => boolean,
+): readonly string[] => {
+  const relations = CATALOG.filter(belongs)
+  const links = relations.map(
+    (relation) => `- [\`${fullName(relation)}\`](#${anchor(relation)}): ${relation.comment}\n`,
+  )
+  return [`## ${title}\n\n${about}\n\n${links.join('')}`, ...relations.map(relationSection)]
+}
+
+const fullName = ({ schema, name }: Pick<Relation, 'schema' | 'name'>): string =>
+  schema === 'main' ? name : `${schema}.${name}`
+
+const anchor = (relation: Relation): string => fullName(relation).replaceAll('.', '')
+
+const relationSection = (relation: Relation): string =>
+  `### ${fullName(relation)}
+
+${relation.comment}.${relation.key.length === 0 ? '' : ` Key: ${names(relation.key)}.`}${(
+    relation.references ?? []
+  )
+    .map(({ columns, table, to }) => ` Belongs to \`${table}\`: ${names(columns)} = ${names(to)}.`)
+    .join('')}
+
+${table(
+  ['Column', 'Type', 'Null', 'Meaning'],
+  relation.columns.map(({ name, type, nullable, comment }) => [
+    `\`${name}\``,
+    type,
+    nullable ? 'yes' : 'no',
+    comment,
+  ]),
+)}`
+
+const names = (columns: readonly string[]): string => columns.map((name) => `\`${name}\``).join(', ')
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows]
+    .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`)
+    .join('')
