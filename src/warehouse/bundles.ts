@@ -3,40 +3,26 @@
  * as of when they are known, in one transaction. Readers never see a survey's sources without the progress that was
  * read with them.
  */
-import { z } from 'zod'
-import type { Column } from '../model/columns.js'
+import type { Instant } from '../model/instant.js'
 import type { RowCounts } from '../model/run.js'
-import { pendingSurveys, tasks } from '../model/sync-tables.js'
+import { tasks } from '../model/sync-tables.js'
 import { freshness } from '../model/tables.js'
-import type { BundleOutcome, CellRow, RefreshedBundle, RowCountsByTable } from '../model/warehouse.js'
-import { bigintCell } from './cells.js'
+import type { BundleOutcome, OversizedTask, RefreshedBundle, RowCountsByTable } from '../model/warehouse.js'
+import { instant, type Parameter } from './cells.js'
 import type { Sql } from './database.js'
-import { createTemporary, qualified, quote } from './ddl.js'
-import { addCounts, markMissing, mergeStaged, NO_ROWS, upsert } from './merge.js'
-import { sameKey } from './merge-sql.js'
+import { qualified } from './ddl.js'
+import { addCounts, type FreshRow, markMissing, NO_ROWS, upsert } from './merge.js'
+import { ofSurveys } from './merge-sql.js'
 import {
+  type MergedTable,
   mergedSampleSourceProgress,
   mergedSampleSources,
   mergedSurveyProgress,
   mergedSurveys,
 } from './merged-tables.js'
+import { dropPending, readPending } from './pending-surveys.js'
 import { storeDrift, storeRejections } from './quarantine.js'
-
-const OUTCOME_COLUMNS: readonly Column[] = [
-  { name: 'account', type: 'VARCHAR', nullable: false, comment: '' },
-  { name: 'survey_id', type: 'BIGINT', nullable: false, comment: '' },
-  { name: '_read_at', type: 'TIMESTAMPTZ', nullable: false, comment: '' },
-  { name: 'kind', type: 'VARCHAR', nullable: false, comment: '' },
-  { name: 'error', type: 'VARCHAR', nullable: true, comment: '' },
-  { name: 'requests_needed', type: 'BIGINT', nullable: true, comment: '' },
-  { name: 'sources_known', type: 'BOOLEAN', nullable: true, comment: '' },
-  { name: 'source_progress_read', type: 'VARCHAR', nullable: true, comment: '' },
-]
-
-const LISTED_SOURCE_COLUMNS: readonly Column[] = [
-  { name: 'survey_id', type: 'BIGINT', nullable: false, comment: '' },
-  { name: 'id', type: 'BIGINT', nullable: false, comment: '' },
-]
+import { readStored } from './stored-rows.js'
 
 export const commitBundles = async (
   sql: Sql,
@@ -45,129 +31,197 @@ export const commitBundles = async (
   runId: string,
 ): Promise<RowCountsByTable> => {
   const refreshed = outcomes.filter((outcome) => outcome.kind === 'refreshed')
-  await sql.run(createTemporary('outcomes', OUTCOME_COLUMNS))
-  await sql.append(
-    'outcomes',
-    OUTCOME_COLUMNS,
-    outcomes.map((outcome) => outcomeRow(account, outcome)),
-  )
   for (const bundle of refreshed) {
     const stamp = { runId, at: bundle.at }
     await storeRejections(sql, account, bundle.rejections, stamp)
     await storeDrift(sql, account, bundle.drift, stamp)
   }
   const counts = {
-    surveys: await mergePending(sql),
-    sample_sources: await upsert(sql, mergedSampleSources, sourceRows(account, refreshed)),
-    survey_progress: await upsert(sql, mergedSurveyProgress, progressRows(account, refreshed)),
-    sample_source_progress: await upsert(
+    surveys: await mergePending(sql, account, outcomes),
+    sample_sources: await mergeListed(sql, mergedSampleSources, account, refreshed, 'id', sourceRows),
+    survey_progress: await mergeProgress(sql, account, refreshed),
+    sample_source_progress: await mergeListed(
       sql,
       mergedSampleSourceProgress,
-      sourceProgressRows(account, refreshed),
+      account,
+      refreshed,
+      'sample_source_id',
+      sourceProgressRows,
     ),
   }
-  const gone = outcomes.some(({ kind }) => kind === 'gone') ? await markGoneSurveys(sql) : 0
-  if (refreshed.length > 0) await markUnlistedSources(sql, refreshed)
-  await updateFreshness(sql)
-  await endTasks(sql)
-  if (outcomes.some(({ kind }) => kind === 'failed' || kind === 'oversized')) await keepTasks(sql, runId)
+  const gone = await markGoneSurveys(sql, account, outcomes)
+  await updateFreshness(sql, account, outcomes)
+  await endTasks(sql, account, outcomes)
+  await keepTasks(sql, account, outcomes, runId)
   return { ...counts, surveys: addCounts(counts.surveys, { ...NO_ROWS, changed: gone }) }
 }
 
-const outcomeRow = (account: string, outcome: BundleOutcome): CellRow => ({
-  account,
-  survey_id: outcome.surveyId,
-  _read_at: outcome.at,
-  kind: outcome.kind,
-  error: outcome.kind === 'failed' ? outcome.error : null,
-  requests_needed: outcome.kind === 'oversized' ? outcome.requestsNeeded : null,
-  sources_known: outcome.kind === 'refreshed' ? outcome.listedSourceIds !== null : null,
-  source_progress_read: outcome.kind === 'refreshed' ? outcome.sourceProgressRead : null,
-})
+const idsOf = (outcomes: readonly BundleOutcome[]): readonly number[] => [
+  ...new Set(outcomes.map(({ surveyId }) => surveyId)),
+]
 
 /** Survey rows that waited for this refresh; also those of a survey that turned out to be gone. */
-const mergePending = async (sql: Sql): Promise<RowCounts> => {
-  const { key, values, stageColumns } = mergedSurveys
-  const settled = `${qualified(pendingSurveys)} p JOIN temp.outcomes o ON o.account = p.account AND o.survey_id = p.id AND o.kind IN ('refreshed', 'gone')`
-  const waiting = await sql.rows(z.object({ id: bigintCell }), `SELECT p.id FROM ${settled}`)
-  if (waiting.length === 0) return NO_ROWS
-  const columns = [...key, ...values].map(({ name }) => `p.${quote(name)}`).join(', ')
-  await sql.run(createTemporary(mergedSurveys.stage, stageColumns))
-  await sql.run(`INSERT INTO temp.${mergedSurveys.stage} SELECT ${columns}, p._synced_at FROM ${settled}`)
-  await sql.run(
-    `DELETE FROM ${qualified(pendingSurveys)} p USING temp.${mergedSurveys.stage} s WHERE ${sameKey(key, 'p', 's')}`,
-  )
-  return mergeStaged(sql, mergedSurveys)
+const mergePending = async (
+  sql: Sql,
+  account: string,
+  outcomes: readonly BundleOutcome[],
+): Promise<RowCounts> => {
+  const settled = outcomes.filter(({ kind }) => kind === 'refreshed' || kind === 'gone')
+  const pending = [...(await readPending(sql, account, idsOf(settled))).values()]
+  if (pending.length === 0) return NO_ROWS
+  const ids = pending.map(({ id }) => id)
+  await dropPending(sql, account, ids)
+  const stored = await readStored(sql, mergedSurveys, account, ids)
+  const rows = pending.map(({ cells, readAt }) => ({ cells: { account, ...cells }, readAt }))
+  return upsert(sql, mergedSurveys, stored, rows)
 }
 
-const sourceRows = (account: string, bundles: readonly RefreshedBundle[]): readonly CellRow[] =>
+const mergeProgress = async (
+  sql: Sql,
+  account: string,
+  bundles: readonly RefreshedBundle[],
+): Promise<RowCounts> => {
+  const read = bundles.filter(({ progress }) => progress !== null)
+  const stored = await readStored(sql, mergedSurveyProgress, account, idsOf(read))
+  return upsert(sql, mergedSurveyProgress, stored, progressRows(account, read))
+}
+
+/** Merges a table of which a bundle holds all rows of its survey: what is stored and no longer listed is missing. */
+const mergeListed = async (
+  sql: Sql,
+  table: MergedTable,
+  account: string,
+  bundles: readonly RefreshedBundle[],
+  sourceIdColumn: string,
+  rowsOf: (account: string, bundles: readonly RefreshedBundle[]) => readonly FreshRow[],
+): Promise<RowCounts> => {
+  const rows = rowsOf(account, bundles)
+  const stored = await readStored(sql, table, account, idsOf(bundles), { keysOnly: rows.length === 0 })
+  const counts = await upsert(sql, table, stored, rows)
+  const listed = new Map(bundles.map((bundle) => [bundle.surveyId, bundle]))
+  await markMissing(sql, table, account, stored, (row) => {
+    const bundle = listed.get(Number(row.survey_id))
+    const isListed = bundle?.listedSourceIds?.includes(Number(row[sourceIdColumn])) ?? true
+    return bundle === undefined || isListed ? null : bundle.at
+  })
+  return counts
+}
+
+const sourceRows = (account: string, bundles: readonly RefreshedBundle[]): readonly FreshRow[] =>
   bundles.flatMap(({ surveyId, at, sources }) =>
-    sources.map((source) => ({ account, survey_id: surveyId, ...source, _read_at: at })),
+    sources.map((source) => ({ cells: { account, survey_id: surveyId, ...source }, readAt: at })),
   )
 
-const progressRows = (account: string, bundles: readonly RefreshedBundle[]): readonly CellRow[] =>
-  bundles.flatMap(({ surveyId, at, progress }) =>
-    progress === null ? [] : [{ account, survey_id: surveyId, ...progress, _read_at: at }],
-  )
+const progressRows = (account: string, bundles: readonly RefreshedBundle[]): readonly FreshRow[] =>
+  bundles.map(({ surveyId, at, progress }) => ({
+    cells: { account, survey_id: surveyId, ...progress },
+    readAt: at,
+  }))
 
-const sourceProgressRows = (account: string, bundles: readonly RefreshedBundle[]): readonly CellRow[] =>
+const sourceProgressRows = (account: string, bundles: readonly RefreshedBundle[]): readonly FreshRow[] =>
   bundles.flatMap(({ surveyId, sourceProgress }) =>
     sourceProgress.map(({ sampleSourceId, progress, at }) => ({
-      account,
-      survey_id: surveyId,
-      sample_source_id: sampleSourceId,
-      ...progress,
-      _read_at: at,
+      cells: { account, survey_id: surveyId, sample_source_id: sampleSourceId, ...progress },
+      readAt: at,
     })),
   )
 
 /** The API no longer shows these surveys, nor anything of theirs. */
-const markGoneSurveys = async (sql: Sql): Promise<number> => {
-  const gone = (idColumn: string) =>
-    `temp.outcomes r ON r.account = t.account AND r.survey_id = t.${quote(idColumn)} AND r.kind = 'gone'`
+const markGoneSurveys = async (
+  sql: Sql,
+  account: string,
+  outcomes: readonly BundleOutcome[],
+): Promise<number> => {
+  const gone = outcomes.filter(({ kind }) => kind === 'gone')
+  const readAt = new Map<number, Instant>(gone.map(({ surveyId, at }) => [surveyId, at]))
+  const mark = async (table: MergedTable, idColumn: string) =>
+    markMissing(
+      sql,
+      table,
+      account,
+      await readStored(sql, table, account, [...readAt.keys()], { keysOnly: true }),
+      (row) => readAt.get(Number(row[idColumn])) ?? null,
+    )
   for (const table of [mergedSampleSources, mergedSurveyProgress, mergedSampleSourceProgress]) {
-    await markMissing(sql, table, gone('survey_id'), 'true')
+    await mark(table, 'survey_id')
   }
-  return markMissing(sql, mergedSurveys, gone('id'), 'true')
+  return mark(mergedSurveys, 'id')
 }
 
-const markUnlistedSources = async (sql: Sql, bundles: readonly RefreshedBundle[]): Promise<void> => {
-  await sql.run(createTemporary('listed_sources', LISTED_SOURCE_COLUMNS))
-  await sql.append(
-    'listed_sources',
-    LISTED_SOURCE_COLUMNS,
-    bundles.flatMap(({ surveyId, listedSourceIds }) =>
-      (listedSourceIds ?? []).map((id) => ({ survey_id: surveyId, id })),
-    ),
+const FRESHNESS_PARAMETERS = ['BIGINT', 'TIMESTAMPTZ', 'BOOLEAN', 'VARCHAR', 'VARCHAR'] as const
+
+const updateFreshness = async (
+  sql: Sql,
+  account: string,
+  outcomes: readonly BundleOutcome[],
+): Promise<void> => {
+  const tried = outcomes.filter((outcome) => outcome.kind !== 'oversized')
+  for (let from = 0; from < tried.length; from += VALUES_AT_ONCE) {
+    await updateFreshnessOf(sql, account, tried.slice(from, from + VALUES_AT_ONCE))
+  }
+}
+
+/** A statement's cost grows faster than the number of its parameters. */
+const VALUES_AT_ONCE = 100
+
+const updateFreshnessOf = async (
+  sql: Sql,
+  account: string,
+  tried: readonly Exclude<BundleOutcome, OversizedTask>[],
+): Promise<void> => {
+  const values = tried.map(
+    (_, row) =>
+      `(${FRESHNESS_PARAMETERS.map((type, place) => `$${2 + row * FRESHNESS_PARAMETERS.length + place}::${type}`).join(', ')})`,
   )
-  const read = 'temp.outcomes r ON r.account = t.account AND r.survey_id = t.survey_id AND r.sources_known'
-  const unlisted = (idColumn: string) =>
-    `NOT EXISTS (SELECT 1 FROM temp.listed_sources l WHERE l.survey_id = t.survey_id AND l.id = t.${quote(idColumn)})`
-  await markMissing(sql, mergedSampleSources, read, unlisted('id'))
-  await markMissing(sql, mergedSampleSourceProgress, read, unlisted('sample_source_id'))
+  await sql.run(
+    `MERGE INTO ${qualified(freshness)} f
+      USING (VALUES ${values.join(', ')}) o(survey_id, read_at, failed, error, source_progress_read)
+      ON f.account = $1 AND f.survey_id = o.survey_id
+      WHEN MATCHED THEN UPDATE SET last_error = o.error,
+        refreshed_at = CASE WHEN o.failed THEN f.refreshed_at ELSE o.read_at END,
+        source_progress_read_at = CASE o.source_progress_read WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL
+          ELSE f.source_progress_read_at END
+      WHEN NOT MATCHED THEN INSERT (account, survey_id, refreshed_at, source_progress_read_at, last_error)
+        VALUES ($1, o.survey_id, CASE WHEN o.failed THEN NULL ELSE o.read_at END,
+          CASE WHEN o.source_progress_read = 'all' THEN o.read_at END, o.error)`,
+    [
+      account,
+      ...tried.flatMap((outcome): readonly Parameter[] => [
+        outcome.surveyId,
+        instant(outcome.at),
+        outcome.kind === 'failed',
+        outcome.kind === 'failed' ? outcome.error : null,
+        outcome.kind === 'refreshed' ? outcome.sourceProgressRead : null,
+      ]),
+    ],
+  )
 }
 
-const updateFreshness = (sql: Sql): Promise<void> =>
-  sql.run(`MERGE INTO ${qualified(freshness)} f
-    USING (SELECT * FROM temp.outcomes WHERE kind <> 'oversized') o ON f.account = o.account AND f.survey_id = o.survey_id
-    WHEN MATCHED THEN UPDATE SET last_error = o.error,
-      refreshed_at = CASE WHEN o.kind = 'failed' THEN f.refreshed_at ELSE o._read_at END,
-      source_progress_read_at = CASE o.source_progress_read WHEN 'all' THEN o._read_at WHEN 'some' THEN NULL
-        ELSE f.source_progress_read_at END
-    WHEN NOT MATCHED THEN INSERT (account, survey_id, refreshed_at, source_progress_read_at, last_error)
-      VALUES (o.account, o.survey_id, CASE WHEN o.kind = 'failed' THEN NULL ELSE o._read_at END,
-        CASE WHEN o.source_progress_read = 'all' THEN o._read_at END, o.error)`)
-
-const endTasks = (sql: Sql): Promise<void> =>
-  sql.run(`DELETE FROM ${qualified(tasks)} t USING temp.outcomes o
-    WHERE t.account = o.account AND t.survey_id = o.survey_id AND o.kind IN ('refreshed', 'gone')`)
+const endTasks = async (sql: Sql, account: string, outcomes: readonly BundleOutcome[]): Promise<void> => {
+  const ended = idsOf(outcomes.filter(({ kind }) => kind === 'refreshed' || kind === 'gone'))
+  if (ended.length === 0) return
+  const condition = ofSurveys(account, ended)
+  await sql.run(`DELETE FROM ${qualified(tasks)} WHERE ${condition.of('survey_id')}`, condition.parameters)
+}
 
 /** Tasks that stay queued, with why. */
-const keepTasks = (sql: Sql, runId: string): Promise<void> =>
-  sql.run(
-    `MERGE INTO ${qualified(tasks)} t USING (SELECT * FROM temp.outcomes WHERE kind IN ('failed', 'oversized')) o
-      ON t.account = o.account AND t.survey_id = o.survey_id
-      WHEN MATCHED AND o.kind = 'failed' THEN UPDATE SET attempts = t.attempts + 1, last_error = o.error, last_run_id = $1
-      WHEN MATCHED THEN UPDATE SET requests_needed = o.requests_needed`,
-    [runId],
-  )
+const keepTasks = async (
+  sql: Sql,
+  account: string,
+  outcomes: readonly BundleOutcome[],
+  runId: string,
+): Promise<void> => {
+  for (const outcome of outcomes) {
+    if (outcome.kind === 'failed')
+      await sql.run(
+        `UPDATE ${qualified(tasks)} SET attempts = attempts + 1, last_error = $3, last_run_id = $4
+          WHERE account = $1 AND survey_id = $2`,
+        [account, outcome.surveyId, outcome.error, runId],
+      )
+    if (outcome.kind === 'oversized')
+      await sql.run(
+        `UPDATE ${qualified(tasks)} SET requests_needed = $3 WHERE account = $1 AND survey_id = $2`,
+        [account, outcome.surveyId, outcome.requestsNeeded],
+      )
+  }
+}

@@ -3,13 +3,14 @@
  * transactions side by side, but optimistic conflicts between our own would only have to be retried.
  */
 import { type FileHandle, open } from 'node:fs/promises'
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import { type DuckDBConnection, DuckDBInstance, type DuckDBValue } from '@duckdb/node-api'
 import pLimit from 'p-limit'
 import type { z } from 'zod'
 import { throwIfAborted } from '../base/clock.js'
-import type { Column } from '../model/columns.js'
+import type { Column, TableDeclaration } from '../model/columns.js'
 import type { CellRow } from '../model/warehouse.js'
-import { appendCell, type Parameter, toDuckDB } from './cells.js'
+import { appendTo, storedColumnsOf } from './append.js'
+import { type Parameter, toDuckDB } from './cells.js'
 import { duckdbError } from './duckdb-error.js'
 import { interrupted } from './interrupted.js'
 
@@ -20,6 +21,8 @@ export interface Sql {
   rows<Row>(schema: z.ZodType<Row>, sql: string, parameters?: readonly Parameter[]): Promise<readonly Row[]>
   /** Appends to a temporary table whose columns are exactly `columns`, in this order. */
   append(temporaryTable: string, columns: readonly Column[], rows: readonly CellRow[]): Promise<void>
+  /** Adds rows to a table, by the names of its columns; a cell that a row does not have is null. */
+  insert(table: TableDeclaration, rows: readonly CellRow[]): Promise<void>
 }
 
 export interface Database extends AsyncDisposable {
@@ -149,23 +152,25 @@ const inTransaction = async <Result>(
   }
 }
 
-const sqlOn = (connection: DuckDBConnection): Sql => ({
-  run: async (sql, parameters = []) => {
-    await connection.run(sql, parameters.map(toDuckDB))
-  },
-  rows: async (schema, sql, parameters = []) => {
-    const result = await connection.runAndReadAll(sql, parameters.map(toDuckDB))
-    return result.getRowObjects().map((row) => schema.parse(row))
-  },
-  append: async (temporaryTable, columns, rows) => {
-    const appender = await connection.createAppender(temporaryTable, 'main', 'temp')
-    try {
-      for (const row of rows) {
-        for (const column of columns) appendCell(appender, column, row[column.name])
-        appender.endRow()
-      }
-    } finally {
-      appender.closeSync()
-    }
-  },
-})
+const sqlOn = (connection: DuckDBConnection): Sql => {
+  const storedColumns = storedColumnsOf(connection)
+
+  return {
+    run: async (sql, parameters = []) => {
+      await connection.run(sql, bound(parameters))
+    },
+    rows: async (schema, sql, parameters = []) => {
+      const result = await connection.runAndReadAll(sql, bound(parameters))
+      return result.getRowObjects().map((row) => schema.parse(row))
+    },
+    append: (temporaryTable, columns, rows) =>
+      appendTo(connection, { catalog: 'temp', schema: 'main', name: temporaryTable }, columns, rows),
+    insert: async (table, rows) => {
+      if (rows.length > 0) await appendTo(connection, table, await storedColumns(table), rows)
+    },
+  }
+}
+
+/** Without parameters a statement goes to DuckDB in one piece, else in three: parsed, prepared, run. */
+const bound = (parameters: readonly Parameter[]): DuckDBValue[] | undefined =>
+  parameters.length === 0 ? undefined : parameters.map(toDuckDB)

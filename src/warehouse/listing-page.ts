@@ -7,65 +7,90 @@
  * progress. A survey that was never read has nothing beside it and is merged at once.
  */
 import { z } from 'zod'
+import type { Survey } from '../model/fields.js'
 import { refreshWeight } from '../model/refresh-rules.js'
 import type { RowCounts } from '../model/run.js'
-import { pendingSurveys } from '../model/sync-tables.js'
 import type { ListingPage, ListingPageResult } from '../model/warehouse.js'
-import { bigintCell, booleanCell, varcharCell } from './cells.js'
+import { bigintCell } from './cells.js'
 import type { Sql } from './database.js'
-import { qualified, quote } from './ddl.js'
 import { completeListing, rememberListed } from './listing.js'
-import { mergeStaged, NO_ROWS, stage } from './merge.js'
-import { differs, sameKey, storedRows } from './merge-sql.js'
+import { isCurrent, NO_ROWS, upsert } from './merge.js'
+import { ofSurveys } from './merge-sql.js'
 import { mergedSurveys } from './merged-tables.js'
+import { addPending, dropPending, readPending } from './pending-surveys.js'
 import { storeDrift, storeRejections } from './quarantine.js'
 import { enqueue } from './queue.js'
+import { differs, readStored, rowKey, type StoredRows } from './stored-rows.js'
 
 export const commitListingPage = async (
   sql: Sql,
   account: string,
   page: ListingPage,
 ): Promise<ListingPageResult> => {
-  await stage(
-    sql,
-    mergedSurveys,
-    page.surveys.map((survey) => ({ account, ...survey, _read_at: page.at })),
-  )
   await storeRejections(sql, account, page.rejections, page)
   await storeDrift(sql, account, page.drift, page)
-  const notable = await notableSurveys(sql)
-  const rows = await mergeNotable(sql, account, notable, page)
+  const stored = await readStored(sql, mergedSurveys, account, idsOf(page.surveys))
+  const notable = await notableSurveys(sql, account, page.surveys, stored)
+  const rows = await mergeNotable(sql, account, notable, page, stored)
   await rememberListed(sql, account, page)
   const notListed = page.nextPage === null ? await completeListing(sql, account, page) : 0
   return { rows, queued: notable.filter(({ changed }) => changed).length, notListed }
 }
 
+const idsOf = (surveys: readonly Survey[]): readonly number[] => surveys.map(({ id }) => id)
+
 interface ListedSurvey {
-  readonly id: number
-  readonly status: string
+  readonly survey: Survey
+  /** Whether an older version waits. */
+  readonly pending: boolean
   /** Whether it differs from the newest version known, stored or pending. */
   readonly changed: boolean
   /** Whether the new version has to wait for the survey's task: its sources and progress are stored beside the old one. */
   readonly waits: boolean
 }
 
-/** The staged surveys that need more than a note that they were listed: in most nights, hardly any. */
-const notableSurveys = (sql: Sql): Promise<readonly ListedSurvey[]> => {
-  const { key, values } = mergedSurveys
-  return sql.rows(
-    z.object({ id: bigintCell, status: varcharCell, changed: booleanCell, waits: booleanCell }),
-    `SELECT * FROM (
-      SELECT s.id, s.status, p.account IS NOT NULL AS pending,
-        t.account IS NULL OR t._missing_since IS NOT NULL OR ${differs(values, 't', 's')} AS differs_from_stored,
-        CASE WHEN pending THEN ${differs(values, 'p', 's')} ELSE differs_from_stored END AS changed,
-        t.account IS NOT NULL AND differs_from_stored AND f.refreshed_at IS NOT NULL AS waits
-      FROM temp.stage_surveys s
-      LEFT JOIN ${storedRows(mergedSurveys, 't')} ON ${sameKey(key, 't', 's')}
-      LEFT JOIN ${qualified(pendingSurveys)} p ON ${sameKey(key, 'p', 's')}
-      LEFT JOIN (SELECT x.* FROM main.freshness x JOIN temp.stage_surveys k ON x.account = k.account AND x.survey_id = k.id) f
-        ON f.account = s.account AND f.survey_id = s.id
-    ) WHERE pending OR changed OR waits`,
+/** The listed surveys that need more than a note that they were listed: in most nights, hardly any. */
+const notableSurveys = async (
+  sql: Sql,
+  account: string,
+  surveys: readonly Survey[],
+  stored: StoredRows,
+): Promise<readonly ListedSurvey[]> => {
+  const pending = await readPending(sql, account, idsOf(surveys))
+  const compared = surveys.map((survey) => {
+    const before = stored.get(rowKey(mergedSurveys, survey))
+    const waiting = pending.get(survey.id)
+    const differsFromStored = before === undefined || !isCurrent(mergedSurveys, before, survey)
+    return {
+      survey,
+      pending: waiting !== undefined,
+      changed:
+        waiting === undefined ? differsFromStored : differs(mergedSurveys.values, survey, waiting.cells),
+      replaces: before !== undefined && differsFromStored,
+    }
+  })
+  const replacing = compared.filter(({ replaces }) => replaces).map(({ survey }) => survey)
+  const refreshed = await refreshedOf(sql, account, idsOf(replacing))
+  return compared
+    .map((one) => ({ ...one, waits: one.replaces && refreshed.has(one.survey.id) }))
+    .filter(({ pending: hasPending, changed, waits }) => hasPending || changed || waits)
+}
+
+/** Which of these surveys have sources and progress stored. */
+const refreshedOf = async (
+  sql: Sql,
+  account: string,
+  surveyIds: readonly number[],
+): Promise<ReadonlySet<number>> => {
+  if (surveyIds.length === 0) return new Set()
+  const condition = ofSurveys(account, surveyIds)
+  const rows = await sql.rows(
+    z.object({ survey_id: bigintCell }),
+    `SELECT survey_id FROM main.freshness
+      WHERE ${condition.of('survey_id')} AND refreshed_at IS NOT NULL`,
+    condition.parameters,
   )
+  return new Set(rows.map(({ survey_id }) => survey_id))
 }
 
 const mergeNotable = async (
@@ -73,38 +98,27 @@ const mergeNotable = async (
   account: string,
   notable: readonly ListedSurvey[],
   page: ListingPage,
+  stored: StoredRows,
 ): Promise<RowCounts> => {
   if (notable.length === 0) return { ...NO_ROWS, unchanged: page.surveys.length }
-  await setPendingAside(
-    sql,
-    notable.filter(({ waits }) => waits).map(({ id }) => id),
-  )
+  const waiting = notable.filter(({ waits }) => waits).map(({ survey }) => survey)
+  // What was pending is older than what was just read, also where that equals the stored row again.
+  await dropPending(sql, account, idsOf(notable.filter(({ pending }) => pending).map(({ survey }) => survey)))
+  await addPending(sql, account, waiting, page.at)
   const changed = notable.filter((survey) => survey.changed)
   await enqueue(
     sql,
     account,
-    changed.map(({ id, status }) => ({ surveyId: id, reason: 'changed', priority: refreshWeight(status) })),
+    changed.map(({ survey: { id, status } }) => ({
+      surveyId: id,
+      reason: 'changed',
+      priority: refreshWeight(status),
+    })),
     page,
   )
-  return mergeStaged(sql, mergedSurveys)
-}
-
-/** Moves the rows of these surveys from the stage to `_sync.pending_surveys`. */
-const setPendingAside = async (sql: Sql, surveyIds: readonly number[]): Promise<void> => {
-  const { key, values, stageColumns } = mergedSurveys
-  const columns = [...key, ...values].map(({ name }) => quote(name))
-  // What was pending is older than what was just read, also where that equals the stored row again.
-  await sql.run(
-    `DELETE FROM ${qualified(pendingSurveys)} p USING temp.stage_surveys s WHERE ${sameKey(key, 'p', 's')}`,
-  )
-  if (surveyIds.length === 0) return
-  const waiting = [JSON.stringify(surveyIds)]
-  const isWaiting = 'list_contains(CAST($1::JSON AS BIGINT[]), s.id)'
-  await sql.run(
-    `INSERT INTO ${qualified(pendingSurveys)} (${columns.join(', ')}, _first_seen_at, _synced_at)
-      SELECT ${stageColumns.map(({ name }) => `s.${quote(name)}`).join(', ')}, s._read_at FROM temp.stage_surveys s
-      WHERE ${isWaiting}`,
-    waiting,
-  )
-  await sql.run(`DELETE FROM temp.stage_surveys s WHERE ${isWaiting}`, waiting)
+  const waitingIds = new Set(idsOf(waiting))
+  const rows = page.surveys
+    .filter(({ id }) => !waitingIds.has(id))
+    .map((survey) => ({ cells: { account, ...survey }, readAt: page.at }))
+  return upsert(sql, mergedSurveys, stored, rows)
 }

@@ -1,61 +1,105 @@
 /**
- * Upserts: rows are staged in a temporary table, compared with what is stored, and only those that differ are
- * merged, into the table and its history. Reading an equal row again touches no data row.
+ * Upserts: what was read is compared with what is stored, and only rows that differ are written, into the table and its
+ * history. Reading an equal row again touches no data row.
+ *
+ * A version is dated with the server's time at which it was read. Where that time has not moved since the version
+ * before (the `Date` header counts whole seconds) or has gone back, a microsecond is added to the one before:
+ * history stays strictly monotone and loses no version.
  */
-import { z } from 'zod'
+import type { Instant } from '../model/instant.js'
 import type { RowCounts } from '../model/run.js'
 import type { CellRow } from '../model/warehouse.js'
-import { bigintCell } from './cells.js'
 import type { Sql } from './database.js'
-import { createTemporary, quote } from './ddl.js'
-import { goneTable, markGone, mergeChanged, mergeHistory, selectChanged, selectGone } from './merge-sql.js'
+import { createTemporary } from './ddl.js'
+import { endVersions, markGone, updateChanged } from './merge-sql.js'
 import type { MergedTable } from './merged-tables.js'
+import { differs, rowKey, type StoredRow, type StoredRows } from './stored-rows.js'
 
-/** Puts `rows` (key, values and `_read_at`, no two with the same key) where `mergeStaged` finds them. */
-export const stage = async (sql: Sql, table: MergedTable, rows: readonly CellRow[]): Promise<void> => {
-  await sql.run(createTemporary(table.stage, table.stageColumns))
-  await sql.append(table.stage, table.stageColumns, rows)
+/** A row as it was read: key and values. */
+export interface FreshRow {
+  readonly cells: CellRow
+  readonly readAt: Instant
 }
 
-/** Merges what is staged, and tells how many rows were added, changed and left alone. */
-export const mergeStaged = async (sql: Sql, table: MergedTable): Promise<RowCounts> => {
-  await sql.run(selectChanged(table))
-  const [counted] = await sql.rows(
-    z.object({ staged: bigintCell, added: bigintCell, differing: bigintCell }),
-    `SELECT (SELECT count(*) FROM temp.${quote(table.stage)}) AS staged,
-      count(*) FILTER ("_is_new") AS added, count(*) AS differing FROM temp.${quote(table.changed)}`,
-  )
-  const { staged, added, differing } = counted ?? { staged: 0, added: 0, differing: 0 }
-  if (differing > 0) {
-    await sql.run(mergeChanged(table))
-    for (const statement of mergeHistory(table)) await sql.run(statement)
+/**
+ * Writes `rows`, no two with the same key, where they are new, differ in a value, or come back after they were missing,
+ * and tells how many were added, changed and left alone. `stored` is what the transaction sees of their surveys.
+ */
+export const upsert = async (
+  sql: Sql,
+  table: MergedTable,
+  stored: StoredRows,
+  rows: readonly FreshRow[],
+): Promise<RowCounts> => {
+  const added: CellRow[] = []
+  const changed: CellRow[] = []
+  for (const { cells, readAt } of rows) {
+    const before = stored.get(rowKey(table, cells))
+    if (before !== undefined && isCurrent(table, before, cells)) continue
+    const datedAt = before === undefined ? readAt : after(readAt, latest(before))
+    const firstSeenAt = before?.firstSeenAt ?? readAt
+    const row = { ...cells, _first_seen_at: firstSeenAt, [table.readAtColumn]: datedAt, _missing_since: null }
+    if (before === undefined) added.push(row)
+    else changed.push(row)
+    stored.set(rowKey(table, cells), { cells, firstSeenAt, datedAt, missingSince: null })
   }
-  return { added, changed: differing - added, unchanged: staged - differing }
+  await replace(sql, table, changed)
+  await sql.insert(table.current, added)
+  await sql.insert(
+    table.history,
+    [...changed, ...added].map((row) => beginning(table, row)),
+  )
+  return {
+    added: added.length,
+    changed: changed.length,
+    unchanged: rows.length - added.length - changed.length,
+  }
 }
 
-/** Stages and merges `rows`, and tells how many were added, changed and left alone. */
-export const upsert = async (sql: Sql, table: MergedTable, rows: readonly CellRow[]): Promise<RowCounts> => {
-  if (rows.length === 0) return NO_ROWS
-  await stage(sql, table, rows)
-  return mergeStaged(sql, table)
+/** Whether the row is stored as it was read. */
+export const isCurrent = (table: MergedTable, stored: StoredRow, fresh: CellRow): boolean =>
+  stored.missingSince === null && !differs(table.values, fresh, stored.cells)
+
+const replace = async (sql: Sql, table: MergedTable, changed: readonly CellRow[]): Promise<void> => {
+  if (changed.length === 0) return
+  await sql.run(createTemporary(table.changed, table.changedColumns))
+  await sql.append(table.changed, table.changedColumns, changed)
+  await sql.run(updateChanged(table))
+  if (table.historyKind === 'versions') await sql.run(endVersions(table, table.changed, table.readAtColumn))
 }
 
-/** Sets `_missing_since` on the rows that `condition` finds gone, and tells how many. See `selectGone`. */
+/** The version, or the observation, with which history goes on. */
+const beginning = (table: MergedTable, row: CellRow): CellRow => ({
+  ...row,
+  [table.historyKind === 'versions' ? 'valid_from' : 'observed_at']: row[table.readAtColumn] ?? null,
+})
+
+/** Sets `_missing_since` on those of the stored rows that `readAtOfGone` gives the time for, and tells how many. */
 export const markMissing = async (
   sql: Sql,
   table: MergedTable,
-  join: string,
-  condition: string,
+  account: string,
+  stored: StoredRows,
+  readAtOfGone: (row: CellRow) => Instant | null,
 ): Promise<number> => {
-  await sql.run(selectGone(table, join, condition))
-  const [counted] = await sql.rows(
-    z.object({ gone: bigintCell }),
-    `SELECT count(*) AS gone FROM temp.${quote(goneTable(table))}`,
-  )
-  const gone = counted?.gone ?? 0
-  if (gone > 0) for (const statement of markGone(table)) await sql.run(statement)
-  return gone
+  const gone: CellRow[] = []
+  for (const row of stored.values()) {
+    const readAt = row.missingSince === null ? readAtOfGone(row.cells) : null
+    if (readAt !== null) gone.push({ ...row.cells, account, _missing_since: after(readAt, row.datedAt) })
+  }
+  if (gone.length === 0) return 0
+  await sql.run(createTemporary(table.gone, table.goneColumns))
+  await sql.append(table.gone, table.goneColumns, gone)
+  await sql.run(markGone(table))
+  if (table.historyKind === 'versions') await sql.run(endVersions(table, table.gone, '_missing_since'))
+  return gone.length
 }
+
+const latest = ({ datedAt, missingSince }: StoredRow): Instant =>
+  missingSince !== null && missingSince > datedAt ? missingSince : datedAt
+
+/** `at`, but at least a microsecond after `before`. */
+const after = (at: Instant, before: Instant): Instant => (at > before ? at : before + 1n)
 
 export const NO_ROWS: RowCounts = Object.freeze({ added: 0, changed: 0, unchanged: 0 })
 

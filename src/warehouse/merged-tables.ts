@@ -26,15 +26,14 @@ export interface MergedTable {
   readonly values: readonly Column[]
   /** The column that says when the version was read. */
   readonly readAtColumn: '_synced_at' | '_observed_at'
-  /** Temporary table in which rows wait for the merge: key, values, `_read_at`. */
-  readonly stage: string
-  readonly stageColumns: readonly Column[]
-  /** Temporary table of the staged rows that differ from what is stored. */
+  /** Temporary table of the rows that take the place of stored ones: key, values, when they were read. */
   readonly changed: string
+  readonly changedColumns: readonly Column[]
+  /** Temporary table of the keys of rows that have gone, and when that was noticed. */
+  readonly gone: string
+  readonly goneColumns: readonly Column[]
 }
 
-/** When a staged row was read, server time. */
-const READ_AT: Column = { name: '_read_at', type: 'TIMESTAMPTZ', nullable: false, comment: '' }
 const BOOKKEEPING = ['_first_seen_at', '_synced_at', '_observed_at', '_missing_since']
 
 const merged = (
@@ -47,6 +46,8 @@ const merged = (
   const values = current.columns.filter(
     (column) => !current.key.includes(column.name) && !BOOKKEEPING.includes(column.name),
   )
+  const readAtColumn = historyKind === 'versions' ? '_synced_at' : '_observed_at'
+  const bookkeeping = (wanted: string) => current.columns.filter((column) => column.name === wanted)
   return {
     name,
     current,
@@ -54,10 +55,11 @@ const merged = (
     historyKind,
     key,
     values,
-    readAtColumn: historyKind === 'versions' ? '_synced_at' : '_observed_at',
-    stage: `stage_${name}`,
-    stageColumns: [...key, ...values, READ_AT],
+    readAtColumn,
     changed: `changed_${name}`,
+    changedColumns: [...key, ...values, ...bookkeeping(readAtColumn)],
+    gone: `gone_${name}`,
+    goneColumns: [...key, ...bookkeeping('_missing_since')],
   }
 }
 
@@ -75,3 +77,10 @@ export const mergedSampleSourceProgress = merged(
   sampleSourceProgressHistory,
   'observations',
 )
+
+export const MERGED_TABLES = [
+  mergedSurveys,
+  mergedSampleSources,
+  mergedSurveyProgress,
+  mergedSampleSourceProgress,
+] as const

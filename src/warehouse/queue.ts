@@ -6,7 +6,7 @@ import { tasks } from '../model/sync-tables.js'
 import type { NewTask, QueueSize, Stamp, Task } from '../model/warehouse.js'
 import { bigintCell, booleanCell, instant, timestamptzCell, varcharCell } from './cells.js'
 import type { Database, Sql } from './database.js'
-import { createTemporary, qualified } from './ddl.js'
+import { qualified } from './ddl.js'
 
 /** Queues surveys, each once: one that is queued already takes the new reason and keeps its place in time. */
 export const enqueue = async (
@@ -16,24 +16,22 @@ export const enqueue = async (
   { runId, at }: Stamp,
 ): Promise<void> => {
   if (newTasks.length === 0) return
-  await sql.run(createTemporary('stage_tasks', tasks.columns))
-  await sql.append(
-    'stage_tasks',
-    tasks.columns,
-    newTasks.map((task) => ({
+  await sql.run(
+    `MERGE INTO ${qualified(tasks)} t
+      USING (SELECT unnest(from_json($1::JSON, '[{"survey_id":"BIGINT","reason":"VARCHAR","priority":"DOUBLE"}]'), recursive := true)) s
+      ON t.account = $2 AND t.survey_id = s.survey_id
+      WHEN MATCHED THEN UPDATE SET reason = s.reason, priority = s.priority
+      WHEN NOT MATCHED THEN INSERT (account, survey_id, reason, priority, enqueued_at, enqueued_run_id, attempts)
+        VALUES ($2, s.survey_id, s.reason, s.priority, $3, $4, 0)`,
+    [
+      JSON.stringify(
+        newTasks.map(({ surveyId, reason, priority }) => ({ survey_id: surveyId, reason, priority })),
+      ),
       account,
-      survey_id: task.surveyId,
-      reason: task.reason,
-      priority: task.priority,
-      enqueued_at: at,
-      enqueued_run_id: runId,
-      attempts: 0,
-    })),
+      instant(at),
+      runId,
+    ],
   )
-  await sql.run(`MERGE INTO ${qualified(tasks)} t USING temp.stage_tasks s
-    ON t.account = s.account AND t.survey_id = s.survey_id
-    WHEN MATCHED THEN UPDATE SET reason = s.reason, priority = s.priority
-    WHEN NOT MATCHED THEN INSERT BY NAME *`)
 }
 
 /** How many surveys a batch of the scan below holds. */

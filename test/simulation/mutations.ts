@@ -47,8 +47,8 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a changed row is merged before its sources and progress are read',
     file: 'warehouse/listing-page.js',
-    from: 'AND f.refreshed_at IS NOT NULL AS waits',
-    to: 'AND false AS waits',
+    from: 'waits: one.replaces && refreshed.has(one.survey.id)',
+    to: 'waits: false',
   },
   {
     name: 'a slot is free as soon as the answer is there',
@@ -71,8 +71,8 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a task is ended although its refresh failed',
     file: 'warehouse/bundles.js',
-    from: "t.survey_id = o.survey_id AND o.kind IN ('refreshed', 'gone')`",
-    to: "t.survey_id = o.survey_id AND o.kind IN ('refreshed', 'gone', 'failed')`",
+    from: "const ended = idsOf(outcomes.filter(({ kind }) => kind === 'refreshed' || kind === 'gone'));",
+    to: "const ended = idsOf(outcomes.filter(({ kind }) => kind !== 'oversized'));",
   },
   {
     name: 'a partial run exits 0',
@@ -101,26 +101,26 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the cursor is saved before the rows of the last page',
     file: 'warehouse/listing-page.js',
-    from: `    const notable = await notableSurveys(sql);
-    const rows = await mergeNotable(sql, account, notable, page);
+    from: `    const notable = await notableSurveys(sql, account, page.surveys, stored);
+    const rows = await mergeNotable(sql, account, notable, page, stored);
     await rememberListed(sql, account, page);
     const notListed = page.nextPage === null ? await completeListing(sql, account, page) : 0;`,
     to: `    await rememberListed(sql, account, page);
     const notListed = page.nextPage === null ? await completeListing(sql, account, page) : 0;
     await sql.run('COMMIT');
     await sql.run('BEGIN TRANSACTION');
-    const notable = await notableSurveys(sql);
-    const rows = await mergeNotable(sql, account, notable, page);`,
+    const notable = await notableSurveys(sql, account, page.surveys, stored);
+    const rows = await mergeNotable(sql, account, notable, page, stored);`,
   },
   {
     name: 'a task is ended before its rows are committed',
     file: 'warehouse/bundles.js',
-    from: '    const counts = {\n        surveys: await mergePending(sql),',
-    to: `    await endTasks(sql);
+    from: '    const counts = {\n        surveys: await mergePending(sql, account, outcomes),',
+    to: `    await endTasks(sql, account, outcomes);
     await sql.run('COMMIT');
     await sql.run('BEGIN TRANSACTION');
     const counts = {
-        surveys: await mergePending(sql),`,
+        surveys: await mergePending(sql, account, outcomes),`,
   },
   {
     name: 'a survey that has gone is not marked',

@@ -138,3 +138,19 @@ test('a column that an older file lacks is added with its comment, wherever it i
     { surveyId: 1, reason: 'changed', priority: 4, requests: 3 },
   ])
 })
+
+test('a column that only a newer version knows stays empty in the rows that this one adds', async () => {
+  const newer = await testWarehouse()
+  await newer.run('ALTER TABLE surveys ADD COLUMN colour BIGINT')
+  await newer.run('ALTER TABLE surveys_history ADD COLUMN colour BIGINT')
+  await newer.database.close()
+
+  const older = await testWarehouse(newer.directory)
+  await list(older.account, [survey(1)], minute(0), 'full')
+  expect(await older.rows('SELECT id, title, colour FROM surveys')).toEqual([
+    { id: 1, title: 'Survey 1', colour: null },
+  ])
+  expect(await older.rows('SELECT id, valid_from, colour FROM surveys_history')).toEqual([
+    { id: 1, valid_from: '2026-03-01T00:00:00Z', colour: null },
+  ])
+})
