@@ -4,7 +4,7 @@ import { loadSettings } from '../settings/load-settings.js'
 import { renderChecks } from '../telemetry/checks.js'
 import type { CliContext } from './support/context.js'
 import { jsonOf } from './support/json.js'
-import { type FlagsOf, PUBLISHABLE, settingsOptions } from './support/options.js'
+import { type FlagsOf, settingsOptions } from './support/options.js'
 import { openTelemetry } from './support/telemetry.js'
 
 export const checkCommand = (
@@ -14,7 +14,7 @@ export const checkCommand = (
   describe: 'Check settings, credentials, reachability and the warehouse, with one request an account',
   builder: settingsOptions,
   handler: async (flags) => {
-    const settings = loadSettings({ env: context.env, flags, publishable: PUBLISHABLE })
+    const settings = loadSettings({ env: context.env, flags })
     const { log } = openTelemetry(settings, context)
     const { checkAll } = await import('./support/check-all.js')
     const { checks, exitCode } = await checkAll({ settings, log, signal: context.signal })

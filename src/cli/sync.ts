@@ -6,7 +6,7 @@ import { loadSettings } from '../settings/load-settings.js'
 import { reportToJson } from '../telemetry/report-json.js'
 import { renderSummary } from '../telemetry/summary.js'
 import type { CliContext } from './support/context.js'
-import { type FlagsOf, PUBLISHABLE, syncOptions } from './support/options.js'
+import { type FlagsOf, syncOptions } from './support/options.js'
 import { openTelemetry } from './support/telemetry.js'
 
 export const syncCommand = (context: CliContext): CommandModule<unknown, FlagsOf<typeof syncOptions>> => ({
@@ -15,7 +15,7 @@ export const syncCommand = (context: CliContext): CommandModule<unknown, FlagsOf
   builder: syncOptions,
   handler: async (flags) => {
     const startedMs = systemClock.monotonicMs()
-    const settings = loadSettings({ env: context.env, flags, publishable: PUBLISHABLE })
+    const settings = loadSettings({ env: context.env, flags })
     const telemetry = openTelemetry(settings, context)
     const sources = new Map<string, () => SourceUsage>()
     using observer = telemetry.progress((account) => sources.get(account)?.())

@@ -92,7 +92,7 @@ export const fileSchema = section({
   publish: key(
     `list of ${PUBLISH_FORMATS.join(', ')}`,
     listOf(...PUBLISH_FORMATS),
-    'What is published for readers at the end of a run',
+    'What is published for readers at the end of a run: `fieldwork.duckdb`, Parquet files under `parquet/current`, or both',
   ).prefault(['duckdb']),
   contract: key(
     CONTRACTS.join(' or '),

@@ -9,15 +9,13 @@ import { readEnvironment } from './environment.js'
 import { accountFlagsOf, type Flags, readFlags } from './flags.js'
 import type { Environment } from './interpolate.js'
 import { type Outcome, type Problem, SettingsError } from './problems.js'
-import { PUBLISH_FORMATS, type PublishFormat, type Settings } from './settings.js'
+import type { Settings } from './settings.js'
 import { absentSettingsFile, readSettingsFile, type SettingsFile } from './settings-file.js'
 import { type ReadFile, readFileAsText, readText } from './text-file.js'
 
 export interface SettingsRequest {
   readonly env: Environment
   readonly flags: Flags
-  /** The formats that this version can publish; all of them unless said. */
-  readonly publishable?: readonly PublishFormat[]
   /** False for commands that need the warehouse only: accounts and their tokens are not even looked at. */
   readonly requireAccounts?: boolean
   /** True for commands that work on one account: they have its flags, and `--account` for one of several. */
@@ -50,14 +48,11 @@ export const loadSettings = (request: SettingsRequest): Settings => {
       })
     : { values: [], problems: [] }
   const { settings } = file.values
-  const publish = flags.values.publish ?? settings.publish
-  const publishSource = flags.values.publish === undefined ? file.values.where(['publish']) : '--publish'
   const problems = [
     ...file.problems,
     ...environment.problems,
     ...flags.problems,
     ...accounts.problems,
-    ...unpublishable(publish, request.publishable ?? PUBLISH_FORMATS, publishSource),
     ...backoffOrder(file.values),
   ]
   if (problems.length > 0) {
@@ -68,7 +63,7 @@ export const loadSettings = (request: SettingsRequest): Settings => {
   return deepFrozen({
     accounts: accounts.values,
     warehouseDirectory: resolve(workingDirectory, directory),
-    publish,
+    publish: flags.values.publish ?? settings.publish,
     contract: settings.contract,
     ...rulesOf(settings),
     logLevel: flags.values.logLevel ?? environment.values.logLevel ?? 'info',
@@ -128,18 +123,6 @@ const rulesOf = ({
     consecutiveFailuresMax: limits.consecutive_failures_max,
   },
 })
-
-const unpublishable = (
-  wanted: readonly PublishFormat[],
-  publishable: readonly PublishFormat[],
-  where: string,
-): readonly Problem[] =>
-  wanted
-    .filter((format) => !publishable.includes(format))
-    .map((format) => ({
-      where,
-      text: `${format} publishing is not in this version; use ${publishable.join(', ')}`,
-    }))
 
 const backoffOrder = (file: SettingsFile): readonly Problem[] => {
   const { backoff_base: base, backoff_max: max } = file.settings.limits

@@ -192,7 +192,6 @@ describe('the pod', () => {
     const settings = loadSettings({
       env: pairsOf(textsOf(readDockerfile().at(-1), 'ENV')[0] ?? ''),
       flags: { config, maxDuration: '5h' },
-      publishable: ['duckdb'],
       workingDirectory: '/app',
       readFile: (path) => {
         const text = files[path]

@@ -205,15 +205,6 @@ test('a variable that is set but empty is not taken for a value', () => {
   ])
 })
 
-test('a format that this version cannot publish is refused by name, wherever it was asked for', () => {
-  const problem = 'parquet publishing is not in this version; use duckdb'
-  const request = { env: ACCOUNT_ENV, publishable: ['duckdb'] as const }
-  expect(problemsOf({ ...request, yaml: 'contract: evolve\npublish: [duckdb, parquet]' })).toEqual([
-    `settings.yaml:2: ${problem}`,
-  ])
-  expect(problemsOf({ ...request, flags: { publish: 'parquet' } })).toEqual([`--publish: ${problem}`])
-})
-
 describe('a token never shows in an error', () => {
   const withEnv = (env: Record<string, string>) => ({ env: { ...ACCOUNT_ENV, ...env } })
   test.each([

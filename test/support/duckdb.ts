@@ -8,9 +8,9 @@ export interface Reader extends Disposable {
   query(sql: string): Promise<Row[]>
 }
 
-/** Opens a file read-only, for several queries on the same state. */
+/** Opens a file read-only, or `:memory:` to read other files, for several queries on the same state. */
 export const openReader = async (file: string): Promise<Reader> => {
-  const instance = await DuckDBInstance.create(file, { access_mode: 'READ_ONLY' })
+  const instance = await DuckDBInstance.create(file, file === ':memory:' ? {} : { access_mode: 'READ_ONLY' })
   const connection = await instance.connect().catch((error: unknown) => {
     instance.closeSync()
     throw error

@@ -5,9 +5,6 @@ import type { InferredOptionTypes, Options } from 'yargs'
 /** What yargs makes of a set of options. */
 export type FlagsOf<Of extends Record<string, Options>> = InferredOptionTypes<Of>
 
-/** The formats that this version publishes. */
-export const PUBLISHABLE = ['duckdb'] as const
-
 const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const
 
 export const settingsOptions = {
@@ -24,7 +21,7 @@ export const syncOptions = {
   full: { type: 'boolean', describe: 'List all surveys, not only those modified since the last run' },
   'max-requests': text('Stop before the run makes more requests than this; the rest stays queued'),
   'max-duration': text('Stop before the run takes longer than this, such as 55m; the rest stays queued'),
-  publish: text('What to publish: duckdb'),
+  publish: text('What to publish: duckdb, parquet, or both as duckdb,parquet'),
 } as const
 
 export const SCHEMA_FORMATS = ['sql', 'markdown', 'json', 'dbt'] as const

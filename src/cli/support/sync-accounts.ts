@@ -11,6 +11,7 @@ import type { RunObserver, RunReport, SyncReport } from '../../model/run.js'
 import type { SourceUsage } from '../../model/survey-source.js'
 import type { AccountWarehouse } from '../../model/warehouse.js'
 import { createDuckdbPublisher } from '../../publish/duckdb.js'
+import { createParquetPublisher } from '../../publish/parquet/publisher.js'
 import type { AccountSettings, Settings } from '../../settings/settings.js'
 import { graceAfter } from '../../sync/grace.js'
 import { publishAll } from '../../sync/publish.js'
@@ -45,7 +46,11 @@ export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> =
   }
   // Awaited here: the database is closed when this function returns.
   return await publishAll({
-    publishers: [createDuckdbPublisher(database, directory)],
+    publishers: settings.publish.map((format) =>
+      format === 'duckdb'
+        ? createDuckdbPublisher(database, directory)
+        : createParquetPublisher({ database, directory, clock, log }),
+    ),
     reports,
     signal: grace.forWorkFromNow(),
     finishRun: (report) => accountWarehouse(database, report.account).finishRun(report),

@@ -1,0 +1,102 @@
+/**
+ * The manifest of a version: every file with its rows, size, checksum and the digest of what is in it. The next publish
+ * learns from it what it need not write again, and a lost work database is rebuilt by it.
+ */
+import { createHash } from 'node:crypto'
+import { open, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { z } from 'zod'
+
+const columnSchema = z.object({
+  name: z.string(),
+  type: z.string(),
+  nullable: z.boolean(),
+  comment: z.string(),
+})
+
+const fileSchema = z.object({
+  /** Below the directory of the version. */
+  path: z.string(),
+  account: z.string().nullable(),
+  created_month: z.string().nullable(),
+  rows: z.number(),
+  bytes: z.number(),
+  sha256: z.string(),
+  digest: z.string(),
+  /** The version that wrote it; those after it have it by a link. */
+  written_by: z.number(),
+})
+export type PublishedFile = z.output<typeof fileSchema>
+
+const tableSchema = z.object({
+  schema: z.string(),
+  name: z.string(),
+  comment: z.string(),
+  columns: z.array(columnSchema),
+  layout: z.string(),
+  rows: z.number(),
+  bytes: z.number(),
+  files: z.array(fileSchema),
+})
+export type ManifestTable = z.output<typeof tableSchema>
+
+const manifestSchema = z.object({
+  format: z.literal(1),
+  version: z.number(),
+  published_at: z.string(),
+  /** Version of the program that published. */
+  program: z.string(),
+  schema_version: z.number(),
+  /** The last run in it; null where there was none. */
+  run_id: z.string().nullable(),
+  /** How many runs it has recorded. It only grows: of two published states, the one with more is the newer. */
+  runs: z.number(),
+  rows: z.number(),
+  bytes: z.number(),
+  tables: z.array(tableSchema),
+})
+export type Manifest = z.output<typeof manifestSchema>
+
+const FILE = 'manifest.json'
+
+export const manifestFile = (directory: string): string => join(directory, FILE)
+
+/** Null where there is none, or none that can be read: then nothing is known of what stands beside it. */
+export const readManifest = async (directory: string): Promise<Manifest | null> => {
+  try {
+    const parsed = manifestSchema.safeParse(JSON.parse(await readFile(manifestFile(directory), 'utf8')))
+    return parsed.success ? parsed.data : null
+  } catch {
+    return null
+  }
+}
+
+export const writeManifest = (directory: string, manifest: Manifest): Promise<void> =>
+  writeFile(manifestFile(directory), `${JSON.stringify(manifest, null, 1)}\n`)
+
+export const checksum = async (file: string): Promise<string> => {
+  const hash = createHash('sha256')
+  const handle = await open(file, 'r')
+  try {
+    await pipeline(handle.createReadStream({ autoClose: false, highWaterMark: READ_AT_ONCE_BYTES }), hash)
+  } finally {
+    await handle.close()
+  }
+  return hash.digest('hex')
+}
+
+const READ_AT_ONCE_BYTES = 1_048_576
+
+/** Whether a file is still what the manifest in `directory` says. */
+export const isIntact = async (
+  directory: string,
+  { path, bytes, sha256 }: PublishedFile,
+): Promise<boolean> => {
+  try {
+    const file = join(directory, path)
+    return (await stat(file)).size === bytes && (await checksum(file)) === sha256
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * Publishes the committed state as Parquet files, exactly: a row is in one file, and a file whose rows have changed is
+ * written anew. A version is a directory of its own, in which everything that did not change is a link to the file of
+ * the version before; the swap of one symbolic link shows it to readers (ARCHITECTURE.md, "Parquet").
+ */
+import { mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { type Clock, throwIfAborted } from '../../base/clock.js'
+import { isStop, messageOf, WarehouseError } from '../../base/errors.js'
+import type { Log } from '../../base/log.js'
+import { packageVersion } from '../../base/version.js'
+import { SCHEMA_VERSION } from '../../model/sync-tables.js'
+import type { Publisher } from '../../model/warehouse.js'
+import { bigintCell, varcharCell } from '../../warehouse/cells.js'
+import type { Database, Sql } from '../../warehouse/database.js'
+import { duckdbCause, firstLine } from '../../warehouse/duckdb-error.js'
+import { WarehouseDamagedError, WarehouseUnusableError } from '../../warehouse/errors.js'
+import { parquetDirectory } from '../../warehouse/files.js'
+import { syncToDisk } from '../replace-file.js'
+import { createLinks, type LinkOperations, type Links, systemLinks } from './links.js'
+import { type Manifest, type ManifestTable, manifestFile, writeManifest } from './manifest.js'
+import { PUBLISHED_TABLES } from './tables.js'
+import {
+  currentPath,
+  findCurrent,
+  KEPT_VERSIONS,
+  knownVersions,
+  listVersions,
+  makeCurrent,
+  removeAll,
+  sweepOld,
+  sweepUnfinished,
+  unfinishedPath,
+  type Version,
+  versionsPath,
+} from './versions.js'
+import { type TableWriting, writeTable } from './write-table.js'
+
+export interface ParquetPublishing {
+  readonly database: Database
+  /** The warehouse directory. */
+  readonly directory: string
+  readonly clock: Clock
+  readonly log: Log
+  /** Those of the system unless given: tests have file systems without them. */
+  readonly links?: LinkOperations
+}
+
+/** Throws `WarehouseUnusableError` when it cannot publish; what was published before is then untouched. */
+export const createParquetPublisher = (options: ParquetPublishing): Publisher => ({
+  format: 'parquet',
+  publish: async (signal) => {
+    const parquet = parquetDirectory(options.directory)
+    const target = currentPath(parquet)
+    try {
+      throwIfAborted(signal)
+      await mkdir(versionsPath(parquet), { recursive: true })
+      const current = await findCurrent(parquet)
+      await sweepUnfinished(parquet, current)
+      const built = await build(options, parquet, current, signal)
+      await makeCurrent(parquet, built.manifest.version, built.unfinished, built.links)
+      built.links.tell(parquet)
+      await removeOld(options.log, parquet, built.manifest)
+      return { format: 'parquet', path: target, bytes: built.manifest.bytes }
+    } catch (error) {
+      if (isStop(error) || (error instanceof WarehouseError && !(error instanceof WarehouseUnusableError)))
+        throw error
+      const why = error instanceof WarehouseDamagedError ? error.message : firstLine(duckdbCause(error))
+      throw new WarehouseUnusableError(
+        `cannot publish ${target}: ${why.replace(/\.$/, '')}. What was published before is untouched; the next run publishes again`,
+        { cause: error },
+      )
+    }
+  },
+})
+
+interface Built {
+  readonly manifest: Manifest
+  /** Where it is, complete and on the disk. */
+  readonly unfinished: string
+  readonly links: Links
+}
+
+/** Builds the next version beside the others. What it leaves behind when it fails the next publish sweeps. */
+const build = async (
+  { database, clock, log, links: operations = systemLinks }: ParquetPublishing,
+  parquet: string,
+  current: Version | null,
+  signal: AbortSignal,
+): Promise<Built> => {
+  const known = await knownVersions(parquet)
+  const base = known.find(({ number }) => number === current?.number) ?? known[0] ?? null
+  const taken = [current, ...(await listVersions(parquet))].map((version) => version?.number ?? 0)
+  const number = Math.max(...taken) + 1
+  const unfinished = unfinishedPath(parquet, number)
+  const links = createLinks(operations, log)
+  try {
+    await mkdir(unfinished)
+    const manifest = await database.transaction((sql) =>
+      database.interruptibly(signal, async () => {
+        const tables = await writeTables({ sql, links, base, directory: unfinished, number, signal })
+        return manifestOf(sql, tables, number, clock)
+      }),
+    )
+    await writeManifest(unfinished, manifest)
+    await syncToDisk(manifestFile(unfinished))
+    await syncDirectories(unfinished)
+    throwIfAborted(signal)
+    return { manifest, unfinished, links }
+  } catch (error) {
+    await removeAll(unfinished).catch((second: unknown) => {
+      log.debug({ problem: messageOf(second) }, 'a half built Parquet version stays until the next publish')
+    })
+    // Whatever an interrupted statement says; damage is told all the same, for it has to be set aside.
+    if (!(error instanceof WarehouseDamagedError)) throwIfAborted(signal)
+    throw error
+  }
+}
+
+/** The version is published already: what cannot be removed is not a failure. */
+const removeOld = async (log: Log, parquet: string, { version, bytes, tables }: Manifest): Promise<void> => {
+  const files = tables.flatMap((table) => table.files)
+  const written = files.filter(({ written_by }) => written_by === version)
+  const written_bytes = sumOf(written.map((file) => file.bytes))
+  log.debug(
+    { version, files: files.length, bytes, written: written.length, written_bytes },
+    'Parquet version published',
+  )
+  await sweepOld(parquet, version).catch((error: unknown) => {
+    log.warn(
+      { problem: messageOf(error) },
+      `Parquet versions older than the last ${KEPT_VERSIONS} could not be removed; the next publish tries again`,
+    )
+  })
+}
+
+const writeTables = async (writing: TableWriting): Promise<readonly ManifestTable[]> => {
+  const isNullable = await nullability(writing.sql)
+  const tables: ManifestTable[] = []
+  for (const table of PUBLISHED_TABLES) {
+    const files = await writeTable(writing, table)
+    const { schema, name, comment, columns } = table.declaration
+    tables.push({
+      schema,
+      name,
+      comment,
+      columns: columns.map((column) => ({ ...column, nullable: isNullable(schema, name, column.name) })),
+      layout: table.layout,
+      rows: sumOf(files.map(({ rows }) => rows)),
+      bytes: sumOf(files.map(({ bytes }) => bytes)),
+      files: [...files],
+    })
+  }
+  return tables
+}
+
+/** As it is in this database: a column that was added to a table with rows is nullable, whatever its declaration says. */
+const nullability = async (sql: Sql) => {
+  const required = await sql.rows(
+    z.object({ path: varcharCell }),
+    `SELECT concat_ws('.', schema_name, table_name, column_name) AS path FROM duckdb_columns()
+      WHERE database_name = current_database() AND NOT internal AND NOT is_nullable`,
+  )
+  const paths = new Set(required.map(({ path }) => path))
+  return (...path: readonly string[]): boolean => !paths.has(path.join('.'))
+}
+
+const manifestOf = async (
+  sql: Sql,
+  tables: readonly ManifestTable[],
+  version: number,
+  clock: Clock,
+): Promise<Manifest> => {
+  const [runs] = await sql.rows(
+    z.object({ runs: bigintCell, run_id: varcharCell.nullable() }),
+    'SELECT count(*) AS runs, max_by(run_id, started_at) AS run_id FROM _sync.runs',
+  )
+  return {
+    format: 1,
+    version,
+    published_at: new Date(clock.nowMs()).toISOString(),
+    program: packageVersion(),
+    schema_version: SCHEMA_VERSION,
+    run_id: runs?.run_id ?? null,
+    runs: runs?.runs ?? 0,
+    rows: sumOf(tables.map(({ rows }) => rows)),
+    bytes: sumOf(tables.map(({ bytes }) => bytes)),
+    tables: [...tables],
+  }
+}
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0)
+
+/** A file is durable only with the entries of the directories above it. */
+const syncDirectories = async (directory: string): Promise<void> => {
+  for (const entry of await readdir(directory, { withFileTypes: true }))
+    if (entry.isDirectory()) await syncDirectories(join(directory, entry.name))
+  await syncToDisk(directory)
+}

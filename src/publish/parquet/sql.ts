@@ -1,0 +1,92 @@
+/** The statements of a publish, as text. Pure: a table in, a statement out; `write-table.ts` runs them. */
+import type { Column } from '../../model/columns.js'
+import { literal, qualified, quote } from '../../warehouse/ddl.js'
+import { type PublishedTable, UNKNOWN_MONTH } from './tables.js'
+
+/**
+ * Rows and digest of every partition, in one scan. A digest is the sum of the hashes of the rows, once with the columns in
+ * order and once in reverse: it does not depend on the order of rows (ARCHITECTURE.md, "Which partitions changed").
+ */
+export const digestPartitions = (table: PublishedTable): string =>
+  `SELECT ${partitionColumns(table)}, ${digest(table)} FROM ${source(table)} GROUP BY ALL ORDER BY ALL`
+
+/** The same of written files, a row a file. */
+export const digestFiles = (table: PublishedTable, files: readonly string[]): string =>
+  `SELECT filename, ${digest(table)} FROM read_parquet([${files.map((file) => literal(withoutPattern(file))).join(', ')}],
+    filename = true, hive_partitioning = false) t GROUP BY ALL`
+
+/** A path as DuckDB takes it where it would expand a pattern. */
+export const withoutPattern = (path: string): string => path.replaceAll(/[[*?]/g, '[$&]')
+
+/** Temporary table of the partitions of one table that are to be written, each with its place. */
+export const CHANGED_TABLE = 'changed_partitions'
+export const CHANGED_COLUMNS: readonly Column[] = [
+  { name: 'account', type: 'VARCHAR', nullable: true, comment: '' },
+  { name: 'created_month', type: 'VARCHAR', nullable: true, comment: '' },
+  { name: 'place', type: 'BIGINT', nullable: false, comment: '' },
+]
+
+/** Temporary table of their rows. */
+export const STAGED_TABLE = 'staged_partitions'
+
+/** All changed rows in one scan of the table, sorted, so that those of one file are then found without another. */
+export const stageChanged = (
+  table: PublishedTable,
+): string => `CREATE OR REPLACE TEMP TABLE ${STAGED_TABLE} AS
+  SELECT c.place, r.* EXCLUDE (account, created_month) FROM (SELECT ${partitionColumns(table)},
+      ${table.columns.map((column) => `${published(column)} AS ${quote(fileColumn(column))}`).join(', ')}
+    FROM ${source(table)}) r
+  JOIN temp.${CHANGED_TABLE} c ON c.account IS NOT DISTINCT FROM r.account AND c.created_month IS NOT DISTINCT FROM r.created_month
+  ORDER BY c.place`
+
+/** Writes the partition at `place` as one file, its rows sorted by key. */
+export const copyPartition = (table: PublishedTable, place: number, file: string): string => {
+  const { key, columns } = table.declaration
+  const order = key.length > 0 ? key : columns.map(({ name }) => name)
+  const sorted = table.columns.filter(({ name }) => order.includes(name))
+  return `COPY (SELECT ${table.columns.map((column) => `${quote(fileColumn(column))} AS ${quote(column.name)}`).join(', ')}
+      FROM temp.${STAGED_TABLE} WHERE place = ${place} ORDER BY ${sorted.map((column) => quote(fileColumn(column))).join(', ')})
+    TO ${literal(file)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, USE_TMP_FILE false,
+      KV_METADATA ${metadata(table)})`
+}
+
+/** DuckDB's own: a month of surveys is one row group or a few, each with the smallest and largest value of every column. */
+const ROW_GROUP_ROWS = 122_880
+
+/** Comments travel with every file. Nothing in here may change from run to run: equal rows make an equal file. */
+const metadata = ({ declaration }: PublishedTable): string => {
+  const comments = Object.fromEntries(declaration.columns.map(({ name, comment }) => [name, comment]))
+  const entries = {
+    'fieldwork_sync.table': `${declaration.schema}.${declaration.name}`,
+    'fieldwork_sync.comment': declaration.comment,
+    'fieldwork_sync.column_comments': JSON.stringify(comments),
+  }
+  return `{${Object.entries(entries)
+    .map(([name, text]) => `${literal(name)}: ${literal(text)}`)
+    .join(', ')}}`
+}
+
+const digest = ({ columns }: PublishedTable): string => {
+  const cells = columns.map(published)
+  const sum = (of: readonly string[]) => `coalesce(sum(hash(${of.join(', ')})), 0)`
+  return `count(*) AS "rows", concat(${sum(cells)}, ':', ${sum(cells.toReversed())}) AS digest`
+}
+
+/** JSON is published as text: of Parquet's JSON type polars makes bytes. */
+const published = ({ name, type }: Column): string =>
+  type === 'JSON' ? `CAST(t.${quote(name)} AS VARCHAR)` : `t.${quote(name)}`
+
+/** In the staged table, where `account` may be both a column and what the table is cut by. */
+const fileColumn = ({ name }: Column): string => `file_${name}`
+
+const partitionColumns = ({ surveyId }: PublishedTable): string =>
+  surveyId === null
+    ? 'CAST(NULL AS VARCHAR) AS account, CAST(NULL AS VARCHAR) AS created_month'
+    : `t.account AS account, coalesce(strftime(s.created_at, '%Y-%m'), ${literal(UNKNOWN_MONTH)}) AS created_month`
+
+/** The rows of a table as `t`, beside the survey they belong to as `s` where the table is cut. */
+const source = ({ declaration, surveyId }: PublishedTable): string =>
+  surveyId === null
+    ? `${qualified(declaration)} t`
+    : `${qualified(declaration)} t LEFT JOIN (SELECT account, id, created_at FROM main.surveys) s
+        ON s.account = t.account AND s.id = t.${quote(surveyId)}`

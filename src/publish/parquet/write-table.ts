@@ -1,0 +1,162 @@
+/** Writes one table of a version: the partitions that changed, and links to the files of those that did not. */
+import { mkdir, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import { throwIfAborted } from '../../base/clock.js'
+import { bigintCell, varcharCell } from '../../warehouse/cells.js'
+import type { Sql } from '../../warehouse/database.js'
+import { createTemporary } from '../../warehouse/ddl.js'
+import { firstLine } from '../../warehouse/duckdb-error.js'
+import { WarehouseUnusableError } from '../../warehouse/errors.js'
+import { syncToDisk } from '../replace-file.js'
+import type { Links } from './links.js'
+import { checksum, isIntact, type PublishedFile } from './manifest.js'
+import {
+  CHANGED_COLUMNS,
+  CHANGED_TABLE,
+  copyPartition,
+  digestFiles,
+  digestPartitions,
+  STAGED_TABLE,
+  stageChanged,
+} from './sql.js'
+import { emptyPartition, fileOf, type PublishedTable } from './tables.js'
+import type { KnownVersion } from './versions.js'
+
+export interface TableWriting {
+  readonly sql: Sql
+  readonly links: Links
+  /** The version whose files are linked where they hold the same rows; null for the first. */
+  readonly base: KnownVersion | null
+  /** Where the version is built, and its number. */
+  readonly directory: string
+  readonly number: number
+  /** Looked at before each file. */
+  readonly signal: AbortSignal
+}
+
+/** A partition as it is in the work database. */
+interface Wanted {
+  readonly path: string
+  readonly account: string | null
+  readonly created_month: string | null
+  readonly rows: number
+  readonly digest: string
+}
+
+export const writeTable = async (
+  writing: TableWriting,
+  table: PublishedTable,
+): Promise<readonly PublishedFile[]> => {
+  const wanted = await partitionsOf(writing.sql, table)
+  const stored = storedFiles(writing.base, table)
+  const kept: PublishedFile[] = []
+  const changed: Wanted[] = []
+  for (const partition of wanted) {
+    throwIfAborted(writing.signal)
+    const file = stored.get(partition.path)
+    if (file !== undefined && holds(file, partition) && (await keep(writing, file))) kept.push(file)
+    else changed.push(partition)
+  }
+  const written = changed.length === 0 ? [] : await write(writing, table, changed)
+  const files = [...kept, ...written]
+  return wanted.flatMap(({ path }) => files.filter((file) => file.path === path))
+}
+
+const partitionRow = z.object({
+  account: varcharCell.nullable(),
+  created_month: varcharCell.nullable(),
+  rows: bigintCell,
+  digest: varcharCell,
+})
+
+const partitionsOf = async (sql: Sql, table: PublishedTable): Promise<readonly Wanted[]> => {
+  const found = await sql.rows(partitionRow, digestPartitions(table))
+  const { account, createdMonth } = emptyPartition(table)
+  const empty = { account, created_month: createdMonth, rows: 0, digest: '0:0' }
+  return (found.length === 0 ? [empty] : found).map((partition) => ({
+    ...partition,
+    path: fileOf(table, { account: partition.account, createdMonth: partition.created_month }),
+  }))
+}
+
+const storedFiles = (
+  base: KnownVersion | null,
+  { declaration, layout }: PublishedTable,
+): ReadonlyMap<string, PublishedFile> => {
+  const table = base?.manifest.tables.find(
+    ({ schema, name }) => schema === declaration.schema && name === declaration.name,
+  )
+  return new Map(table?.layout === layout ? table.files.map((file) => [file.path, file]) : [])
+}
+
+const holds = (file: PublishedFile, { rows, digest }: Wanted): boolean =>
+  file.rows === rows && file.digest === digest
+
+/** A link to the file of the version before; false when that is damaged: it is written anew. */
+const keep = async ({ base, directory, links }: TableWriting, file: PublishedFile): Promise<boolean> => {
+  if (base === null || !(await isIntact(base.directory, file))) return false
+  const path = join(directory, file.path)
+  await mkdir(dirname(path), { recursive: true })
+  if ((await links.linkOrCopy(join(base.directory, file.path), path)) === 'copied') await syncToDisk(path)
+  return true
+}
+
+const write = async (
+  { sql, directory, number, signal }: TableWriting,
+  table: PublishedTable,
+  changed: readonly Wanted[],
+): Promise<readonly PublishedFile[]> => {
+  await sql.run(createTemporary(CHANGED_TABLE, CHANGED_COLUMNS))
+  await sql.append(
+    CHANGED_TABLE,
+    CHANGED_COLUMNS,
+    changed.map(({ account, created_month }, place) => ({ account, created_month, place })),
+  )
+  await sql.run(stageChanged(table))
+  for (const [place, { path }] of changed.entries()) {
+    throwIfAborted(signal)
+    await mkdir(dirname(join(directory, path)), { recursive: true })
+    await sql.run(copyPartition(table, place, join(directory, path)))
+  }
+  await sql.run(`DROP TABLE temp.${STAGED_TABLE}`)
+  await proveWritten(sql, table, directory, changed)
+  const written: PublishedFile[] = []
+  for (const partition of changed) {
+    const file = join(directory, partition.path)
+    await syncToDisk(file)
+    const { size } = await stat(file)
+    written.push({ ...partition, bytes: size, sha256: await checksum(file), written_by: number })
+  }
+  return written
+}
+
+/** Reads every written file the way a reader will: it must hold exactly the rows that the work database has. */
+const proveWritten = async (
+  sql: Sql,
+  table: PublishedTable,
+  directory: string,
+  changed: readonly Wanted[],
+): Promise<void> => {
+  const paths = changed.map(({ path }) => join(directory, path))
+  const read = await sql
+    .rows(
+      z.object({ filename: varcharCell, rows: bigintCell, digest: varcharCell }),
+      digestFiles(table, paths),
+    )
+    .catch((error: unknown) => {
+      // Not to be taken for damage of the work database, which would be set aside.
+      throw new WarehouseUnusableError(`what was written cannot be read: ${firstLine(error)}`, {
+        cause: error,
+      })
+    })
+  const found = new Map(read.map(({ filename, rows, digest }) => [filename, { rows, digest }]))
+  for (const { path, rows, digest } of changed) {
+    const file = found.get(join(directory, path)) ?? { rows: 0, digest: '0:0' }
+    if (file.rows !== rows || file.digest !== digest) {
+      throw new WarehouseUnusableError(
+        `${join(directory, path)} does not hold what was written to it (${file.rows} of ${rows} rows)`,
+      )
+    }
+  }
+}

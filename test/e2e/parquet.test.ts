@@ -1,0 +1,48 @@
+/** Parquet through the real command. */
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { query } from '../support/duckdb.js'
+import { scriptedSurvey, startScriptedApi } from '../support/scripted-api.js'
+import { publishedFile, sync, withSettings } from '../support/sync.js'
+import { temporaryDirectory } from '../support/temporary.js'
+
+const currentOf = (warehouse: string) => join(warehouse, 'parquet', 'current')
+
+test('what --publish names is published, and both hold the same', async () => {
+  const warehouse = await temporaryDirectory()
+  const api = await startScriptedApi([1, 2].map((id) => scriptedSurvey(id)))
+  const ended = await sync({ warehouse, env: api.env, args: ['--publish', 'duckdb,parquet'] })
+  expect(ended).toMatchObject({ code: 0, report: { publish_error: null } })
+  expect(ended.report.published).toEqual([
+    { format: 'duckdb', path: publishedFile(warehouse), bytes: expect.any(Number) },
+    { format: 'parquet', path: currentOf(warehouse), bytes: expect.any(Number) },
+  ])
+  const differing = await query(
+    publishedFile(warehouse),
+    `SELECT * FROM survey_progress EXCEPT ALL SELECT * EXCLUDE (created_month) REPLACE (CAST(_extra AS JSON) AS _extra)
+      FROM (SELECT account, * EXCLUDE (account) FROM read_parquet('${currentOf(warehouse)}/survey_progress/**/*.parquet', hive_partitioning = true))`,
+  )
+  expect(differing).toEqual([])
+  const runs = `SELECT run_id, status, exit_code FROM read_parquet('${currentOf(warehouse)}/_sync/runs/data.parquet')`
+  expect(await query(publishedFile(warehouse), runs)).toEqual([
+    { run_id: ended.run.run_id, status: 'complete', exit_code: 0 },
+  ])
+})
+
+test('publish: [parquet] is enough; where it cannot be written the run ends with 7 and tells where', async () => {
+  const warehouse = await temporaryDirectory()
+  const api = await startScriptedApi([scriptedSurvey(1)])
+  const args = await withSettings({ publish: ['parquet'] })
+  expect(await sync({ warehouse, env: api.env, args })).toMatchObject({ code: 0 })
+  await expect(stat(publishedFile(warehouse))).rejects.toThrow('ENOENT')
+  const titles = `SELECT title FROM read_parquet('${currentOf(warehouse)}/surveys/**/*.parquet')`
+  expect(await query(':memory:', titles)).toHaveLength(1)
+
+  await rm(currentOf(warehouse))
+  await writeFile(currentOf(warehouse), 'precious')
+  const ended = await sync({ warehouse, env: api.env, args })
+  expect(ended.code).toBe(7)
+  expect(ended.report.publish_error).toContain(`cannot publish ${currentOf(warehouse)}`)
+  expect(await readFile(currentOf(warehouse), 'utf8')).toBe('precious')
+})
