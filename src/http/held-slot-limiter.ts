@@ -67,18 +67,21 @@ class BottleneckLimiter implements HeldSlotLimiter {
   readonly #closing = createSharedController()
   readonly #works = new Set<Promise<void>>()
   #slotsInUse = 0
+  #hasBegun = false
   /** Monotonic clock. */
   #frozenUntil = 0
 
   constructor(options: HeldSlotLimiterOptions) {
     this.#options = options
     this.#slots = new Bottleneck({ maxConcurrent: options.cap, minTime: NEVER_WAITS })
-    // Until its first job Bottleneck goes by the wall clock at its construction: this one takes that out of the way.
-    void this.#slots.schedule({ priority: 0 }, () => Promise.resolve())
+    // Until its first job Bottleneck goes by the wall clock at its construction: this one takes that out of the way. It takes
+    // no slot, for where the clock was put back since then it waits for as long; `close` drops it then.
+    this.#slots.schedule({ priority: 0, weight: 0 }, this.#begin).catch(endsTheWait)
     for (const leftMs of options.ledger.occupiedMs(options.cap)) {
       const until = options.clock.monotonicMs() + leftMs
       // Queued first and with the highest priority: they sit in their slots before anything is sent.
-      void this.#slots.schedule({ priority: 0 }, () => this.#occupy(() => this.#waitUntil(until)))
+      const stay = () => this.#occupy(() => this.#waitUntil(until))
+      this.#slots.schedule({ priority: 0 }, stay).catch(endsTheWait)
     }
   }
 
@@ -130,6 +133,12 @@ class BottleneckLimiter implements HeldSlotLimiter {
   async close(): Promise<void> {
     await Promise.all(this.#works)
     this.#closing.abort()
+    if (!this.#hasBegun) this.#slots.stop({ dropWaitingJobs: true }).catch(endsTheWait)
+  }
+
+  readonly #begin = (): Promise<void> => {
+    this.#hasBegun = true
+    return Promise.resolve()
   }
 
   async #occupy(stay: () => Promise<void>): Promise<void> {

@@ -4,7 +4,8 @@
  * a send just now, and a time that lies in the future, after the clock was put back, means now.
  *
  * One thing cannot be told from the text: a clock that was put forward between two runs makes the ledger look
- * older than it is.
+ * older than it is. So everything is taken to be a second younger, which is more than time services step a clock by
+ * without need, and costs a restart within the window a second. A clock put forward by more frees slots too early by the rest.
  */
 import { z } from 'zod'
 import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from './slot-timing.js'
@@ -25,6 +26,9 @@ const lineSchema = z.object({
   event: z.enum(['send', 'answer', 'loss', 'unsent']),
 })
 
+/** By how much the wall clock may have been put forward unseen: since the last line of a run, or before the next one began. */
+const UNSEEN_STEP_MS = 1_000
+
 /** Shorter than any line that is ever written: what a damaged stretch may have held. */
 const LINE_LENGTH_MIN = 36
 
@@ -38,7 +42,7 @@ export const ledgerText = (records: Iterable<LedgerRecord>): string =>
   ).join('')
 
 /**
- * Reads a ledger of any state of repair. `nowMs` is the wall clock. The records are numbered anew from 1: a number in a
+ * Reads the ledger of the runs before, in any state of repair. `nowMs` is the wall clock. The records are numbered anew from 1: a number in a
  * damaged file may be so large that no other comes after it.
  */
 export const readLedger = (text: string, nowMs: number): readonly LedgerRecord[] => {
@@ -119,7 +123,7 @@ const doubtful = (count: number, nowMs: number): Request[] =>
 
 /** An outcome belongs to the last send of its number; where that has one already, or is damaged, to a send of its own. */
 const apply = ({ requests, latest }: Reading, { id, at, event }: LedgerEntry, nowMs: number): void => {
-  const atMs = Math.min(at, nowMs)
+  const atMs = Math.min(at + UNSEEN_STEP_MS, nowMs)
   const open = latest.get(id)
   const isOpen = open !== undefined && open.end === null && !open.unsent
   if (event === 'unsent') {

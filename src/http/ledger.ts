@@ -43,8 +43,11 @@ export interface Ledger {
 const LINES_MAX = 4_000
 /** No ledger of ours is larger; of a larger file the end is read. */
 const READ_BYTES_MAX = 4 * 1024 * 1024
-/** A wall clock that moved by more than this against the monotonic one was put right: the times are moved along. */
-const CLOCK_STEP_MS = 1_000
+/**
+ * A wall clock that moved by more than this against the monotonic one was put right: the times are moved along. Slewing, 30 ms
+ * a minute at most, comes to that once in a window; less is left to what a restart adds for what nobody has seen.
+ */
+const CLOCK_STEP_MS = 50
 
 /** For clients that may forget what they sent: nothing is read or written. */
 export const createForgetfulLedger = (): Ledger => ({
@@ -81,7 +84,7 @@ class FileLedger implements Ledger {
   constructor(options: LedgerOptions) {
     this.#options = options
     this.#path = join(options.directory, ledgerFileName(options.account))
-    this.#offsetMs = this.#clockOffsetMs()
+    this.#offsetMs = options.clock.nowMs() - options.clock.monotonicMs()
     const nowMs = options.clock.nowMs()
     const text = this.#attempt('read', () => {
       mkdirSync(options.directory, { recursive: true })
@@ -101,7 +104,7 @@ class FileLedger implements Ledger {
     if (this.#lines >= this.#linesMax) this.#rewrite()
     const id = this.#nextId
     this.#nextId += 1
-    const sentAtMs = Math.floor(this.#options.clock.nowMs())
+    const sentAtMs = this.#options.clock.nowMs()
     this.#append(ledgerLine(id, 'send', sentAtMs))
     this.#records.set(id, { id, sentAtMs, end: null })
     return id
@@ -111,7 +114,7 @@ class FileLedger implements Ledger {
     this.#followClock()
     const record = this.#records.get(id)
     if (record === undefined) return
-    const atMs = Math.floor(this.#options.clock.nowMs())
+    const atMs = this.#options.clock.nowMs()
     this.#append(ledgerLine(id, event, atMs))
     if (event === 'unsent') this.#records.delete(id)
     else this.#records.set(id, { ...record, end: { kind: event, atMs } })
@@ -163,18 +166,28 @@ class FileLedger implements Ledger {
 
   /** A wall clock that was put right while we ran would make older lines look too old, or not old enough. */
   #followClock(): void {
-    const stepMs = this.#clockOffsetMs() - this.#offsetMs
+    const stepMs = this.#clockStepMs()
     if (Math.abs(stepMs) < CLOCK_STEP_MS) return
     for (const [id, { sentAtMs, end }] of this.#records) {
-      const moved = end === null ? null : { kind: end.kind, atMs: Math.floor(end.atMs + stepMs) }
-      this.#records.set(id, { id, sentAtMs: Math.floor(sentAtMs + stepMs), end: moved })
+      const moved = end === null ? null : { kind: end.kind, atMs: end.atMs + stepMs }
+      this.#records.set(id, { id, sentAtMs: sentAtMs + stepMs, end: moved })
     }
     this.#offsetMs += stepMs
     this.#rewrite()
   }
 
-  #clockOffsetMs(): number {
-    return this.#options.clock.nowMs() - this.#options.clock.monotonicMs()
+  /**
+   * The least step that explains what the clocks show. Between two looks at them the process may have stood still for any
+   * time, which is no step.
+   */
+  #clockStepMs(): number {
+    const { clock } = this.#options
+    const beforeMs = clock.monotonicMs()
+    const wallMs = clock.nowMs()
+    const afterMs = clock.monotonicMs()
+    const leastMs = wallMs - afterMs - this.#offsetMs
+    const mostMs = wallMs - beforeMs - this.#offsetMs
+    return leastMs > 0 ? leastMs : Math.min(mostMs, 0)
   }
 
   #attempt<Value>(what: 'read' | 'written', work: () => Value): Value {

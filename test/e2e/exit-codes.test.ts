@@ -1,16 +1,12 @@
 /** Every exit code of the command, each with what is recorded, what is printed, and what readers then see. */
-import { execFileSync } from 'node:child_process'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { chance } from '../support/chance.js'
 import type { Ended } from '../support/command.js'
 import { query } from '../support/duckdb.js'
 import { type Hook, type ScriptedApi, scriptedSurvey, sendJson } from '../support/scripted-api.js'
 import { SLOW } from '../support/slow.js'
-import { unsoundness } from '../support/soundness.js'
 import { gate, lastLine, openTrial, otherBuild, type Trial } from '../support/trial.js'
 
 const ids = async (trial: Trial): Promise<unknown[]> =>
@@ -248,130 +244,11 @@ test.concurrent('6: a second sync names the first, which is not disturbed', asyn
   expect(await trial.runs()).toMatchObject([{ status: 'complete', exit_code: 0 }])
 })
 
-describe('7: the warehouse cannot be written', () => {
-  test.concurrent('a file stands in its place', async (context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1)])
-    await writeFile(trial.warehouse, 'mine')
-    const ended = await trial.run(['sync', '--json'])
-    expect(ended.code).toBe(7)
-    expect(ended.stderr).toMatch(/cannot write to the warehouse directory .*Check that it is a directory/)
-    expect(json(ended)).toMatchObject({ error: { code: 'warehouse_unusable', exit_code: 7 } })
-    expect(trial.api.arrivals).toHaveLength(0)
-    expect(await readFile(trial.warehouse, 'utf8')).toBe('mine')
-  })
-
-  test.concurrent('a directory stands where the published file belongs', async (context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1)])
-    trial.api.hook = async () => {
-      await mkdir(join(trial.published, 'in-the-way'), { recursive: true })
-      return false
-    }
-    const ended = await trial.run(['sync'])
-    expect(ended.code).toBe(7)
-    expect(lastLine(ended)).toMatch(/^failed \(exit 7\): not published: cannot publish /)
-    expect(await trial.runs('work.duckdb')).toMatchObject([{ status: 'failed', exit_code: 7 }])
-    trial.api.hook = () => false
-    await rm(trial.published, { recursive: true })
-    expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
-    expect(await ids(trial)).toEqual([1])
-  })
-
-  test.concurrent('it can only be read', async (context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1)])
-    await mkdir(trial.warehouse)
-    await writeFile(trial.published, 'as it was')
-    if (!mount(context, ['--bind', trial.warehouse, trial.warehouse], trial.warehouse)) return
-    execFileSync('mount', ['-o', 'remount,bind,ro', trial.warehouse])
-    const ended = await trial.run(['sync'])
-    expect(ended.code).toBe(7)
-    expect(ended.stderr).toMatch(/cannot write to the warehouse directory .*(EROFS|read-only)/)
-    expect(trial.api.arrivals).toHaveLength(0)
-    expect(await readFile(trial.published, 'utf8')).toBe('as it was')
-  })
-
-  test.concurrent('the disk is full', async (context) => {
-    const disk = await (await openTrial(context)).temporary()
-    if (!mount(context, ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', disk], disk)) return
-    const trial = await openTrial(context, [scriptedSurvey(1)], join(disk, 'warehouse'))
-    expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
-    const before = await readFile(trial.published)
-    const filler = join(disk, 'filler')
-    // Room enough to begin, too little to publish.
-    fill(filler, disk, 1_500)
-    trial.api.surveys.push(scriptedSurvey(2, { updated_at: '2026-03-01T00:00:00Z' }))
-    const ended = await trial.run(['sync', '--json'])
-    expect(ended.code).toBe(7)
-    expect(json(ended)).toBeTypeOf('object')
-    expect((await readFile(trial.published)).equals(before)).toBe(true)
-    // Room for nothing: then nothing is requested either.
-    fill(join(disk, 'more'), disk, 100)
-    const asked = trial.api.arrivals.length
-    const full = await trial.run(['sync'])
-    expect(full.code).toBe(7)
-    expect(full.stderr).toMatch(/cannot write to the warehouse directory .*ENOSPC/)
-    expect(trial.api.arrivals).toHaveLength(asked)
-    expect((await readFile(trial.published)).equals(before)).toBe(true)
-    await rm(filler)
-    await rm(join(disk, 'more'))
-    expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
-    expect(await ids(trial)).toEqual([1, 2])
-  })
-
-  test.skipIf(!SLOW)(
-    'however little room is left: exit 7 or done, and the next run recovers',
-    async (context) => {
-      const lots = chance()
-      const disk = await (await openTrial(context)).temporary()
-      if (!mount(context, ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', disk], disk)) return
-      const trial = await openTrial(context, [scriptedSurvey(1)], join(disk, 'warehouse'))
-      expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
-      const codes: (number | null)[] = []
-      for (let id = 2; id <= 7; id += 1) {
-        const leftKib = lots.below(5_000)
-        const where = `${leftKib} KiB left, ${lots.replay}`
-        const before = await readFile(trial.published)
-        trial.api.surveys.push(scriptedSurvey(id, { updated_at: '2026-03-01T00:00:00Z' }))
-        fill(join(disk, 'filler'), disk, leftKib)
-        const { code, stderr } = await trial.run(['sync'])
-        codes.push(code)
-        expect([0, 7], `${where}: ${stderr}`).toContain(code)
-        if (code === 7) expect((await readFile(trial.published)).equals(before), where).toBe(true)
-        await rm(join(disk, 'filler'))
-        expect(await trial.run(['sync']), where).toMatchObject({ code: 0 })
-        expect(await ids(trial), where).toHaveLength(id)
-        expect(await unsoundness(trial.published), where).toEqual([])
-      }
-      console.info(`disks: exits ${codes.join(', ')} with room at random; ${lots.replay}`)
-    },
-  )
+test.concurrent('7: the warehouse cannot be written: nothing is requested', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  await writeFile(trial.warehouse, 'mine')
+  const ended = await trial.run(['sync', '--json'])
+  expect(ended.code).toBe(7)
+  expect(json(ended)).toMatchObject({ error: { code: 'warehouse_unusable', exit_code: 7 } })
+  expect(trial.api.arrivals).toHaveLength(0)
 })
-
-/** Mounts for the time of a test; where that is not allowed the test is skipped and says so. */
-const mount = (
-  context: { skip(note: string): void; onTestFinished(work: () => void): void },
-  args: readonly string[],
-  at: string,
-): boolean => {
-  try {
-    execFileSync('mount', args, { stdio: 'pipe' })
-  } catch {
-    context.skip('mounting is not allowed here')
-    return false
-  }
-  context.onTestFinished(() => {
-    try {
-      execFileSync('umount', ['-l', at], { stdio: 'pipe' })
-    } catch {
-      // The test has done it.
-    }
-  })
-  return true
-}
-
-/** Leaves `leftKib` KiB free on a disk. */
-const fill = (file: string, disk: string, leftKib: number): void => {
-  const free = Number(execFileSync('df', ['--output=avail', '-k', disk], { encoding: 'utf8' }).split('\n')[1])
-  execFileSync('dd', ['if=/dev/zero', `of=${file}`, 'bs=1K', `count=${Math.max(0, free - leftKib)}`], {
-    stdio: 'pipe',
-  })
-}

@@ -17,6 +17,8 @@ const timing = { perMs: 60_000, requestTimeoutMs: 30_000 }
 const START_MS = Date.UTC(2026, 2, 3, 10)
 const AFTER_ANSWER_MS = 60_050
 const AFTER_LOSS_MS = 30_000 + AFTER_ANSWER_MS
+/** By how much a clock may be put forward between two runs without a slot being free too early. */
+const UNSEEN_STEP_MS_MAX = 900
 const HELD_MS_MAX = 30_000 + AFTER_LOSS_MS
 const ACCOUNT = 'default'
 
@@ -79,9 +81,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       kind: fc.constant('put' as const),
-      // Half a minute is what hurts most; less than the step that is noticed is the slewing that the margin is for.
+      // Half a minute is what hurts most. Less than a second is the daily work of NTP.
       ms: fc
-        .oneof(fc.integer({ min: 1_000, max: 90_000 }), fc.constantFrom(3_600_000, 86_400_000))
+        .oneof(
+          fc.integer({ min: 1_000, max: 90_000 }),
+          fc.constantFrom(3_600_000, 86_400_000),
+          fc.integer({ min: 1, max: 999 }),
+          fc.integer({ min: 1, max: 60 }),
+        )
         .chain((ms) => fc.constantFrom(ms, -ms)),
     }),
   },
@@ -201,7 +208,7 @@ class Runs {
     // What was in flight is lost with its run: it may have been answered this moment, or when its time was up.
     for (const { sent } of this.#inFlight)
       sent.freeAtMs = Math.min(sent.atMs + timing.requestTimeoutMs, nowMs) + AFTER_ANSWER_MS
-    for (const sent of this.#sent) sent.freeAtMs -= Math.max(0, this.#unseenMs)
+    for (const sent of this.#sent) sent.freeAtMs -= Math.max(0, this.#unseenMs - UNSEEN_STEP_MS_MAX)
     this.#sent = this.#sent.filter(({ freeAtMs }) => freeAtMs > nowMs)
     this.#inFlight = []
     this.#unseenMs = 0
@@ -221,6 +228,43 @@ test('any sequence of sends, answers, losses, crashes and clocks put forward and
       runs.close()
     }),
     cases(100),
+  )
+})
+
+/** The sends of a run, and by how much the clock was put before each. */
+const smallSteps = fc.array(
+  fc.record({
+    putMs: fc.integer({ min: -900, max: 900 }),
+    passMs: fc.integer({ min: 0, max: 5_000 }),
+    answered: fc.boolean(),
+  }),
+  { minLength: 1, maxLength: 25, size: 'max' },
+)
+
+test('a clock that is put by less than a second, however often, and once more between two runs', {
+  timeout: CASES_TIMEOUT_MS,
+}, () => {
+  fc.assert(
+    fc.property(smallSteps, fc.integer({ min: -900, max: 900 }), (steps, putBetweenMs) => {
+      rmSync(file(), { force: true })
+      const { clock, put, pass, trueMs } = createClock()
+      const ledger = openLedger({ directory, account: ACCOUNT, timing, clock })
+      const sent: Sent[] = steps.map(({ putMs, passMs, answered }) => {
+        put(putMs)
+        pass(passMs)
+        const id = ledger.send()
+        const atMs = trueMs()
+        if (answered) ledger.end(id, 'answer')
+        return { atMs, freeAtMs: atMs + AFTER_ANSWER_MS }
+      })
+      ledger.close()
+      put(putBetweenMs)
+      const next = openLedger({ directory, account: ACCOUNT, timing, clock })
+      expectHeld(next.occupiedMs(1_000), sent, trueMs())
+      expectBounded(next.occupiedMs(1_000), 1_000)
+      next.close()
+    }),
+    cases(30, 2_000),
   )
 })
 

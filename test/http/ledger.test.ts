@@ -7,7 +7,7 @@ import type { Clock } from '../../src/base/clock.js'
 import { WarehouseError } from '../../src/base/errors.js'
 import { LedgerError } from '../../src/http/errors.js'
 import { ledgerFileName, openLedger } from '../../src/http/ledger.js'
-import { ledgerLine, occupiedMs, readLedger } from '../../src/http/ledger-arithmetic.js'
+import { type LedgerEvent, ledgerLine, occupiedMs, readLedger } from '../../src/http/ledger-arithmetic.js'
 import { startClient } from './support.js'
 
 const timing = { perMs: 60_000, requestTimeoutMs: 30_000 }
@@ -17,18 +17,19 @@ const HOLD = 60_050
 const occupied = (text: string, cap = 60): readonly number[] =>
   occupiedMs(readLedger(text, NOW), timing, NOW, cap)
 
-const send = (id: number, agoMs: number) => ledgerLine(id, 'send', NOW - agoMs)
-const answer = (id: number, agoMs: number) => ledgerLine(id, 'answer', NOW - agoMs)
+/** Every line of the runs before is taken to be a second younger than it says. */
+const UNSEEN = 1_000
+
+/** A line that is taken to be so old. */
+const line = (id: number, event: LedgerEvent, agoMs: number) => ledgerLine(id, event, NOW - agoMs - UNSEEN)
+const send = (id: number, agoMs: number) => line(id, 'send', agoMs)
+const answer = (id: number, agoMs: number) => line(id, 'answer', agoMs)
 
 const cases: readonly (readonly [name: string, text: string, leftMs: readonly number[]])[] = [
   ['nothing', '', []],
   ['an answer counts from its headers on', send(1, 10_000) + answer(1, 9_000), [HOLD - 9_000]],
   ['an old answer is over', send(1, 70_000) + answer(1, 61_000), []],
-  [
-    'a loss counts for a request timeout longer',
-    send(1, 9_000) + ledgerLine(1, 'loss', NOW - 5_000),
-    [HOLD + 25_000],
-  ],
+  ['a loss counts for a request timeout longer', send(1, 9_000) + line(1, 'loss', 5_000), [HOLD + 25_000]],
   ['one that was never sent does not count', send(1, 10) + ledgerLine(1, 'unsent', NOW), []],
   ['one without an outcome may have been in flight until now', send(1, 10_000), [HOLD + 30_000]],
   ['or until its timeout', send(1, 40_000), [HOLD + 20_000]],
@@ -107,12 +108,12 @@ test('what one run wrote the next one reads, and its own numbers do not collide'
   const first = open()
   first.end(first.send(), 'answer')
   first.send()
-  pass(1_000)
+  pass(4_000)
   const second = open()
-  expect(second.occupiedMs(60)).toEqual([HOLD + 30_000, HOLD - 1_000])
+  expect(second.occupiedMs(60)).toEqual([HOLD + 30_000, HOLD - 4_000 + UNSEEN])
   second.end(second.send(), 'answer')
-  expect(open().occupiedMs(60)).toEqual([HOLD + 30_000, HOLD, HOLD - 1_000])
-  pass(HOLD + 60_000)
+  expect(open().occupiedMs(60)).toEqual([HOLD + 30_000, HOLD, HOLD - 4_000 + 2 * UNSEEN])
+  pass(HOLD + 70_000)
   expect(open().occupiedMs(60)).toEqual([])
   expect(statSync(join(directory, 'request-ledger-default.ndjson')).size).toBe(0)
 })
@@ -129,7 +130,7 @@ test('the file stays small in a long run, and loses nothing by it', () => {
       largest = Math.max(largest, statSync(join(directory, 'request-ledger-default.ndjson')).size)
   }
   expect(largest).toBeLessThan(250_000)
-  expect(openLedger({ directory, account: 'default', timing, clock }).occupiedMs(100)).toHaveLength(60)
+  expect(openLedger({ directory, account: 'default', timing, clock }).occupiedMs(100)).toHaveLength(61)
   expect(readdirSync(directory)).toEqual(['request-ledger-default.ndjson'])
 })
 
@@ -144,7 +145,7 @@ test('a clock that is put forward or back while we run does not make the next ru
     ledger.end(ledger.send(), 'answer')
     expect(openLedger({ directory, account: 'default', timing, clock }).occupiedMs(60)).toEqual([
       HOLD,
-      HOLD - 10_000,
+      HOLD - 10_000 + UNSEEN,
     ])
   }
 })
@@ -161,10 +162,63 @@ test('a clock that is put back or forward between a send and its answer does not
     putForward(stepMs)
     pass(20_000)
     ledger.end(first, 'answer')
-    pass(1_000)
+    pass(5_000)
     ledger.end(ledger.send(), 'answer')
-    expect(open().occupiedMs(60)).toEqual([HOLD, HOLD - 1_000])
+    expect(open().occupiedMs(60)).toEqual([HOLD, HOLD - 5_000 + UNSEEN])
   }
+})
+
+test('a clock that is stepped by less than a second between two runs frees no slot early', () => {
+  for (const stepMs of [-900, -1, 1, 900]) {
+    const directory = temporaryDirectory()
+    const { clock, pass, putForward } = createClock()
+    const open = () => openLedger({ directory, account: 'default', timing, clock })
+    const ledger = open()
+    ledger.end(ledger.send(), 'answer')
+    pass(20_000)
+    putForward(stepMs)
+    const [leftMs = 0] = open().occupiedMs(60)
+    expect(leftMs).toBeGreaterThanOrEqual(HOLD - 20_000)
+    expect(leftMs).toBeLessThanOrEqual(HOLD - 20_000 + 2 * UNSEEN)
+  }
+})
+
+test('a clock that is put back again and again while we run, a little each time, frees no slot early', () => {
+  const directory = temporaryDirectory()
+  const { clock, pass, putForward } = createClock()
+  const ledger = openLedger({ directory, account: 'default', timing, clock })
+  for (let sends = 0; sends < 56; sends += 1) {
+    pass(1_000)
+    putForward(-300)
+    ledger.end(ledger.send(), 'answer')
+  }
+  // Taken at the end, so that each step counts for the lines before it.
+  const held = openLedger({ directory, account: 'default', timing, clock }).occupiedMs(60)
+  expect(held).toHaveLength(56)
+  for (const [index, leftMs] of held.entries()) expect(leftMs).toBeGreaterThanOrEqual(HOLD - index * 1_000)
+})
+
+test('a process that stands still between two looks at its clocks takes that for no step', () => {
+  const directory = temporaryDirectory()
+  const { clock, pass } = createClock()
+  let stillMs = 0
+  const haltingClock: Clock = {
+    ...clock,
+    nowMs: () => {
+      const nowMs = clock.nowMs()
+      pass(stillMs)
+      return nowMs
+    },
+  }
+  const ledger = openLedger({ directory, account: 'default', timing, clock: haltingClock })
+  ledger.end(ledger.send(), 'answer')
+  pass(10_000)
+  stillMs = 7_000
+  const id = ledger.send()
+  stillMs = 0
+  ledger.end(id, 'answer')
+  const [, leftMs = 0] = openLedger({ directory, account: 'default', timing, clock }).occupiedMs(60)
+  expect(leftMs).toBeGreaterThanOrEqual(HOLD - 24_000)
 })
 
 // Found by the property tests of the ledger: no number comes after 2^53 - 1, and two sends shared one.
@@ -172,10 +226,10 @@ test('a file with the largest number there is leaves room for the sends to come'
   const directory = temporaryDirectory()
   const { clock } = createClock()
   const open = () => openLedger({ directory, account: 'default', timing, clock })
-  writeFileSync(join(directory, 'request-ledger-default.ndjson'), answer(Number.MAX_SAFE_INTEGER, 1_000))
+  writeFileSync(join(directory, 'request-ledger-default.ndjson'), answer(Number.MAX_SAFE_INTEGER, 5_000))
   const ledger = open()
   for (let sends = 0; sends < 3; sends += 1) ledger.end(ledger.send(), 'answer')
-  expect(open().occupiedMs(60)).toEqual([HOLD, HOLD, HOLD, HOLD - 1_000])
+  expect(open().occupiedMs(60)).toEqual([HOLD, HOLD, HOLD, HOLD - 5_000 + UNSEEN])
 })
 
 // Found by the property tests of the ledger: three bytes that happen to be one character counted as one.

@@ -1,0 +1,259 @@
+/**
+ * Storage that refuses: a disk that fills up at any stage of a run, what may not be written, what stands in the way. The
+ * run ends with exit 7, what readers have stays byte for byte, and as soon as the cause is gone the next run recovers
+ * by itself: the tables are the truth of the reference server.
+ */
+import { chmod, cp, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ReferenceServer, startReferenceServer } from '../../src/reference-server/server.js'
+import { type Ended, type Env, run, start } from '../support/command.js'
+import { type Disk, mountReadOnly, openDisk } from '../support/disk.js'
+import { envOf } from '../support/rate.js'
+import { SLOW } from '../support/slow.js'
+import { unsoundness } from '../support/soundness.js'
+import { publishedFile } from '../support/sync.js'
+import { type Finished, temporaryDirectory } from '../support/temporary.js'
+import { answered, said } from '../support/trial.js'
+import { openWorld, truthRows, type WorldRows, warehouseRows } from '../support/truth.js'
+
+interface TestContext {
+  readonly onTestFinished: Finished
+  skip(note: string): void
+}
+
+const finished: (() => Promise<void> | void)[] = []
+
+let server: ReferenceServer
+/** Published a day ago. */
+let dayOld = ''
+let truth: WorldRows
+/** Every survey is read at every run: then all tables must equal the truth. */
+let readAll: readonly string[]
+
+beforeAll(async () => {
+  server = await startReferenceServer({
+    port: 0,
+    seed: 3,
+    surveys: 12,
+    pageSize: 5,
+    rateWindow: 'none',
+    clock: 'frozen',
+  })
+  const directory = await temporaryDirectory((work) => void finished.push(work))
+  await chmod(directory, 0o755)
+  const settings = join(directory, 'settings.yaml')
+  await writeFile(settings, JSON.stringify({ refresh: { settle_for: '365d', max_age: '0s' } }))
+  readAll = ['--config', settings]
+  dayOld = join(directory, 'warehouse')
+  expect(await sync(dayOld)).toMatchObject({ code: 0 })
+  await openWorld(server).advance('P1D')
+  truth = await truthRows(server)
+})
+
+afterAll(async () => {
+  await server.close()
+  for (const work of finished) await work()
+})
+
+const environment = (warehouse: string): Env => ({
+  ...envOf(server),
+  FIELDWORK_SYNC_RATE_LIMIT: '10000/1s',
+  FIELDWORK_SYNC_WAREHOUSE: warehouse,
+})
+
+const sync = (warehouse: string, env: Env = {}): Promise<Ended> =>
+  run(['sync', ...readAll], { ...environment(warehouse), ...env })
+
+const warehouseIn = async (directory: string): Promise<string> => {
+  const warehouse = join(directory, 'warehouse')
+  await cp(dayOld, warehouse, { recursive: true })
+  return warehouse
+}
+
+const expectUntouched = async (warehouse: string, where?: string): Promise<void> => {
+  const before = await readFile(publishedFile(dayOld))
+  expect((await readFile(publishedFile(warehouse))).equals(before), where).toBe(true)
+}
+
+const expectRecovery = async (warehouse: string, where?: string): Promise<void> => {
+  expect(await sync(warehouse), where).toMatchObject({ code: 0, signal: null })
+  expect(await warehouseRows(publishedFile(warehouse)), where).toEqual(truth)
+  expect(await unsoundness(publishedFile(warehouse)), where).toEqual([])
+}
+
+/** A run on a disk that is full from some point on. */
+interface FullDisk {
+  readonly when: string
+  readonly run: (disk: Disk, warehouse: string) => Promise<Ended>
+  readonly says: RegExp
+}
+
+const withLeft =
+  (kib: number): FullDisk['run'] =>
+  (disk, warehouse) => {
+    disk.fill(kib)
+    return sync(warehouse)
+  }
+
+/** Nothing is left as soon as so many requests are answered. */
+const fullAfter =
+  (requests: number): FullDisk['run'] =>
+  async (disk, warehouse) => {
+    const running = start(['sync', '--log-level', 'debug', ...readAll], environment(warehouse))
+    await said(running, answered(requests))
+    running.child.kill('SIGSTOP')
+    disk.fill(0)
+    running.child.kill('SIGCONT')
+    return running.ended
+  }
+
+const COMMIT = /cannot write .*work\.duckdb: TransactionContext Error: Failed to commit: .*No space left/
+/** Where there is more room than a probe takes, and less than a publish does. */
+const ANY = /No space left|ENOSPC/
+
+const FULL_DISKS: readonly FullDisk[] = [
+  { when: 'while it lists', run: fullAfter(1), says: COMMIT },
+  { when: 'when the copy is made', run: withLeft(3_000), says: /not published: cannot publish .*ENOSPC/ },
+]
+
+const SERIES: readonly FullDisk[] = [
+  { when: 'when it opens', run: withLeft(0), says: /cannot write to the warehouse directory .*ENOSPC/ },
+  ...[2, 4, 8, 12, 16, 20, 24, 28, 32].map((requests) => ({
+    when: `after ${requests} requests`,
+    run: fullAfter(requests),
+    says: COMMIT,
+  })),
+  ...[1_000, 1_030, 1_060, 1_100, 1_200, 1_400, 1_700, 2_000, 2_400, 2_800, 3_500, 4_200].map((kib) => ({
+    when: `with ${kib} KiB left`,
+    run: withLeft(kib),
+    says: ANY,
+  })),
+]
+
+test.for(SLOW ? [...FULL_DISKS, ...SERIES] : FULL_DISKS)(
+  'the disk is full $when: exit 7, and the next run recovers when there is room',
+  { timeout: 60_000 },
+  async ({ run, says }, context) => {
+    const disk = await openDisk(context, 24)
+    if (disk === null) return
+    const warehouse = await warehouseIn(disk.directory)
+    const ended = await run(disk, warehouse)
+    expect(ended).toMatchObject({ code: 7, signal: null })
+    expect(ended.stderr + ended.stdout).toMatch(says)
+    await expectUntouched(warehouse)
+    await disk.clear()
+    await expectRecovery(warehouse)
+  },
+)
+
+/** Something that is wrong with a directory of its own, and put right again. */
+interface Obstacle {
+  readonly what: string
+  /** Returns how to undo it, or null where it cannot be done here. */
+  readonly make: (warehouse: string, context: TestContext) => Promise<(() => Promise<void>) | null>
+  readonly env?: Env
+  readonly says: RegExp
+  /** Whether it is found before anything is asked of the API. */
+  readonly atOnce: boolean
+  /** Left to `npm run test:slow`. */
+  readonly slow?: true
+}
+
+const aside = (path: string): string => `${path}.aside`
+
+const NOBODY = 65_534
+const isRoot = process.getuid?.() === 0
+
+const OBSTACLES: readonly Obstacle[] = [
+  {
+    what: 'the directory may only be read',
+    // Root may write everywhere: the command gives its rights away before it begins.
+    env: isRoot
+      ? {
+          NODE_OPTIONS: `--import=data:text/javascript,process.setgid(${NOBODY});process.setuid(${NOBODY})`,
+        }
+      : {},
+    make: async (warehouse) => {
+      await chmod(dirname(warehouse), 0o755)
+      await chmod(warehouse, 0o555)
+      return () => chmod(warehouse, 0o755)
+    },
+    says: /cannot write to the warehouse directory .*EACCES/,
+    atOnce: true,
+  },
+  {
+    what: 'the directory is on a disk that is mounted read-only',
+    slow: true,
+    make: (warehouse, context) => {
+      const undo = mountReadOnly(context, warehouse)
+      return Promise.resolve(undo === null ? null : () => Promise.resolve(undo()))
+    },
+    says: /cannot write to the warehouse directory .*(EROFS|read-only)/,
+    atOnce: true,
+  },
+  {
+    what: 'a file stands where the directory belongs',
+    slow: true,
+    make: async (warehouse) => {
+      await rename(warehouse, aside(warehouse))
+      await writeFile(warehouse, 'mine')
+      return async () => {
+        expect(await readFile(warehouse, 'utf8')).toBe('mine')
+        await rm(warehouse)
+        await rename(aside(warehouse), warehouse)
+      }
+    },
+    says: /cannot write to the warehouse directory .*Check that it is a directory/,
+    atOnce: true,
+  },
+  {
+    what: 'a directory stands where the work database belongs',
+    slow: true,
+    make: async (warehouse) => {
+      const work = join(warehouse, 'work.duckdb')
+      await rename(work, aside(work))
+      await mkdir(work)
+      return async () => {
+        await rm(work, { recursive: true })
+        await rename(aside(work), work)
+      }
+    },
+    says: /cannot open .*work\.duckdb: it is not a file .*Move away what is there/,
+    atOnce: true,
+  },
+  {
+    what: 'a directory stands where the published file belongs',
+    make: async (warehouse) => {
+      const published = publishedFile(warehouse)
+      await rename(published, aside(published))
+      await mkdir(published)
+      await writeFile(join(published, 'precious'), 'data')
+      return async () => {
+        expect(await readFile(join(published, 'precious'), 'utf8')).toBe('data')
+        await rm(published, { recursive: true })
+        await rename(aside(published), published)
+      }
+    },
+    says: /^failed \(exit 7\): not published: cannot publish /m,
+    atOnce: false,
+  },
+]
+
+test.for(OBSTACLES.filter(({ slow }) => SLOW || slow !== true))(
+  '$what: exit 7, and the next run recovers when that is put right',
+  { timeout: 60_000 },
+  async ({ make, env = {}, says, atOnce }, context) => {
+    const warehouse = await warehouseIn(await temporaryDirectory(context.onTestFinished))
+    const undo = await make(warehouse, context)
+    if (undo === null) return
+    await openWorld(server).forgetRequests()
+    const ended = await sync(warehouse, env)
+    expect(ended, ended.stderr).toMatchObject({ code: 7, signal: null })
+    expect(ended.stderr + ended.stdout).toMatch(says)
+    expect((await openWorld(server).requests()).length === 0).toBe(atOnce)
+    await undo()
+    await expectUntouched(warehouse)
+    await expectRecovery(warehouse)
+  },
+)
