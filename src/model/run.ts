@@ -25,6 +25,12 @@ export interface RefreshRules {
   readonly recheckUnchangedAfterMs: number
 }
 
+/** How much of the past is kept (settings `history`). */
+export interface HistoryRules {
+  /** Of progress observed longer ago than this, one observation a day stays; null = every observation stays. */
+  readonly progressKeepAllForMs: number | null
+}
+
 /** When a run has to stop before its work is done; null = no limit. */
 export interface Budget {
   readonly requestsMax: number | null
@@ -71,6 +77,8 @@ export interface RunReport {
   readonly leftOver: number
   readonly rejectedRows: number
   readonly driftEvents: number
+  /** Old observations of progress that were left out of history: one a day stays. */
+  readonly historyRowsCompacted: number
   readonly rowsByTable: Readonly<Record<CountedTable, RowCounts>>
 }
 

@@ -49,6 +49,9 @@ export const runs = sync('runs', 'One row a run and account', ['run_id', 'accoun
   left_over: nullable(bigint('Surveys still queued at the end')),
   rejected_rows: nullable(bigint('Rows that went to quarantine')),
   drift_events: nullable(bigint('Unknown fields and unknown enum values met')),
+  history_rows_compacted: nullable(
+    bigint('Old observations of progress that went from history: the last of each day stays'),
+  ),
   rows_by_table: nullable(json('{"table": {"added", "changed", "unchanged"}}')),
 })
 
@@ -148,6 +151,21 @@ export const driftEvents = sync(
   },
 )
 
+export const compactions = sync(
+  'compactions',
+  'Up to when old progress history has one observation a day, one row an account where any was compacted',
+  ['account'],
+  {
+    account,
+    compacted_before: timestamptz(
+      'Of the days before this moment only the last observation of each is kept, server time',
+    ),
+    rows_removed: bigint('Observations that went so far, of surveys and sources'),
+    last_run_id: varchar('The run that compacted last'),
+    last_compacted_at: timestamptz('When it did, server time'),
+  },
+)
+
 /** The version that the declarations describe. */
 export const SCHEMA_VERSION = 1
 
@@ -176,6 +194,7 @@ export const SYNC_TABLES = [
   pendingSurveys,
   rejectedRows,
   driftEvents,
+  compactions,
   schemaVersion,
 ] as const
 

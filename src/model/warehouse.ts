@@ -38,6 +38,8 @@ export interface AccountWarehouse {
   /** Tasks in the queue, and the requests they are estimated to need. */
   queue(runId: string): Promise<QueueSize>
   storedBundle(surveyId: number): Promise<StoredBundle>
+  /** Leaves one observation a UTC day, its last, of the progress observed before `before`; tells how many rows went. */
+  compactProgress(before: Instant, at: Stamp): Promise<number>
   /** Rows in quarantine, and unknown fields and values met, by this run. */
   misfits(runId: string): Promise<{ readonly rejectedRows: number; readonly driftEvents: number }>
   commitBundles(outcomes: readonly BundleOutcome[], runId: string): Promise<RowCountsByTable>

@@ -1,5 +1,5 @@
 /**
- * dbt sources with descriptions and tests. Plain dbt-core 1.10.5 or newer with dbt-duckdb reads them, without packages:
+ * dbt sources with descriptions and tests. Plain dbt-core 1.11 or newer with dbt-duckdb reads them, without packages:
  * dbt's own `unique` and `relationships` test one column, and take an expression for it, here of the whole key.
  */
 import { Document } from 'yaml'
@@ -18,7 +18,8 @@ const HEAD = ` dbt sources of a fieldwork-sync warehouse: fieldwork-sync schema 
    type: duckdb
    path: analytics.duckdb
    attach: [{path: /data/fieldwork/fieldwork.duckdb, alias: fieldwork, read_only: true}]
- Needs dbt-core 1.10.5 or newer and dbt-duckdb, and no packages. Freshness assumes a run every night.`
+ Needs dbt-core 1.11 or newer and dbt-duckdb, and no packages; from dbt-core 1.10.5 on with the flag
+ require_generic_test_arguments_property: true in dbt_project.yml. Freshness assumes a run every night.`
 
 const SOURCES = [
   {

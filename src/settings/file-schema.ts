@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { readAccountName, readBaseUrl, readId, readToken } from './credentials.js'
 import {
   durationFrom,
+  durationOrForever,
   listOf,
   oneOf,
   type Reader,
@@ -132,6 +133,13 @@ export const fileSchema = section({
       '365d',
       'Read the progress of every source all the same when that was last done longer ago than this',
     ).prefault('7d'),
+  }).prefault({}),
+  history: section({
+    progress_keep_all_for: key(
+      'duration, 0s to 36500d, or forever',
+      durationOrForever('0s', '36500d'),
+      'Every observation of progress is kept for this long; of older days only the last one. What is left out does not come back',
+    ).prefault('forever'),
   }).prefault({}),
   limits: section({
     request_timeout: duration('100ms', '10m', 'How long one request may take').prefault('30s'),

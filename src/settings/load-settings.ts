@@ -104,8 +104,9 @@ const openSettingsFile = ({
 const rulesOf = ({
   discover,
   refresh,
+  history,
   limits,
-}: SettingsFile['settings']): Pick<Settings, 'discover' | 'refresh' | 'limits'> => ({
+}: SettingsFile['settings']): Pick<Settings, 'discover' | 'refresh' | 'history' | 'limits'> => ({
   discover: { overlapMs: discover.overlap, fullListingEveryMs: discover.full_listing_every },
   refresh: {
     settleForMs: refresh.settle_for,
@@ -113,6 +114,7 @@ const rulesOf = ({
     skipUnchanged: refresh.skip_unchanged,
     recheckUnchangedAfterMs: refresh.recheck_unchanged_after,
   },
+  history: { progressKeepAllForMs: history.progress_keep_all_for },
   limits: {
     requestTimeoutMs: limits.request_timeout,
     attemptsMax: limits.attempts,

@@ -25,6 +25,16 @@ export const durationFrom = (min: string, max: string): Reader<number> => {
   }
 }
 
+/** The same, or `forever`, which is null. */
+export const durationOrForever = (min: string, max: string): Reader<number | null> => {
+  const readDuration = durationFrom(min, max)
+  return (value) => {
+    if (value === 'forever') return good(null)
+    const read = readDuration(value)
+    return read.ok ? read : bad(`${read.problem}, or forever`)
+  }
+}
+
 /** A whole number, bounds inclusive. Text is taken too: the environment has nothing else. */
 export const wholeNumberFrom =
   (min: number, max: number): Reader<number> =>

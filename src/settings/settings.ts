@@ -1,6 +1,6 @@
 /** What the command runs on, once file, environment and flags have been read: plain, typed, frozen. */
 import type { Secret } from '../base/secret.js'
-import type { Budget, DiscoverRules, RefreshRules } from '../model/run.js'
+import type { Budget, DiscoverRules, HistoryRules, RefreshRules } from '../model/run.js'
 import type { Rate } from './duration.js'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -41,6 +41,7 @@ export interface Settings {
   readonly contract: Contract
   readonly discover: DiscoverRules
   readonly refresh: RefreshRules
+  readonly history: HistoryRules
   readonly limits: Limits
   readonly logLevel: LogLevel
   readonly budget: Budget

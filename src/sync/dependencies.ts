@@ -1,7 +1,7 @@
 /** What a run is handed: it knows ports, a clock and a log, but no HTTP and no SQL. */
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
-import type { Budget, DiscoverRules, RefreshRules, RunObserver } from '../model/run.js'
+import type { Budget, DiscoverRules, HistoryRules, RefreshRules, RunObserver } from '../model/run.js'
 import type { SurveySource } from '../model/survey-source.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
 
@@ -22,6 +22,7 @@ export interface RunDependencies {
 export interface RunRules {
   readonly discover: DiscoverRules
   readonly refresh: RefreshRules
+  readonly history: HistoryRules
   readonly budget: Budget
   /** `freeze` makes a run fail that meets an unknown field or enum value. */
   readonly contract: 'evolve' | 'freeze'

@@ -7,6 +7,7 @@ import { type Instant, instantFromMs } from '../model/instant.js'
 import type { RunReport } from '../model/run.js'
 import type { SourceUsage } from '../model/survey-source.js'
 import { createBudget } from './budget.js'
+import { compactHistory } from './compact.js'
 import { setDeadline } from './deadline.js'
 import type { RunDependencies } from './dependencies.js'
 import { discover } from './discover.js'
@@ -34,6 +35,8 @@ export const runAccount = async (given: RunDependencies): Promise<RunReport> => 
     tally.discovery = await discover(dependencies, budget, tally)
     if (tally.discovery === 'interrupted') tally.stopped = budget.reason()
     await queueDue(dependencies, tally)
+    // Before the long part, so that a budget that never reaches its end does not keep it from ever happening.
+    await compactHistory(dependencies, tally)
     await refresh(dependencies, budget, tally)
   } catch (error) {
     if (isStop(error)) tally.stopped = error.message
@@ -77,6 +80,7 @@ const finish = async (dependencies: RunDependencies, begun: Begun, tally: Tally)
     surveysFailed: tally.surveysFailed,
     leftOver,
     ...misfits,
+    historyRowsCompacted: tally.historyRowsCompacted,
     rowsByTable: tally.rows,
   }
   await warehouse.finishRun(report)

@@ -18,6 +18,7 @@ export interface Tally {
   surveysListed: number
   surveysRefreshed: number
   surveysFailed: number
+  historyRowsCompacted: number
   /** The latest time that the server told: the "now" of every rule in this run. */
   serverTime: Instant | null
   rows: Record<CountedTable, RowCounts>
@@ -31,6 +32,7 @@ export const createTally = (): Tally => ({
   surveysListed: 0,
   surveysRefreshed: 0,
   surveysFailed: 0,
+  historyRowsCompacted: 0,
   serverTime: null,
   rows: {
     surveys: NONE,

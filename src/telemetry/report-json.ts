@@ -32,6 +32,7 @@ const runToJson = (run: RunReport) => ({
   left_over: run.leftOver,
   rejected_rows: run.rejectedRows,
   drift_events: run.driftEvents,
+  history_rows_compacted: run.historyRowsCompacted,
   rows_by_table: run.rowsByTable,
 })
 

@@ -66,6 +66,14 @@ const factsOf = (run: RunReport): string =>
         ? 'none'
         : `${counted(run.driftEvents, 'unknown field or value', 'unknown fields or values')}, see _sync.drift_events`,
     ],
+    ...(run.historyRowsCompacted === 0
+      ? []
+      : [
+          [
+            'compacted',
+            `${counted(run.historyRowsCompacted, 'old observation')} of progress left out, the last of each day stays`,
+          ],
+        ]),
     ['time', humanDuration(Number((run.endedAt - run.startedAt) / 1_000n))],
   ]
     .map(([label = '', text = '']) => `${label.padEnd(LABEL_COLUMNS)}  ${text}`)

@@ -1,6 +1,7 @@
 /** The work database as one account's run sees it: every method one transaction. */
 import type { AccountWarehouse } from '../model/warehouse.js'
 import { commitBundles } from './bundles.js'
+import { compactProgress } from './compaction.js'
 import type { Database } from './database.js'
 import { countListed, dropListing, readPosition, startListing } from './listing.js'
 import { commitListingPage } from './listing-page.js'
@@ -24,6 +25,7 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
   hasTasks: () => database.transaction((sql) => hasTasks(sql, account)),
   queue: (runId) => database.transaction((sql) => queueSize(sql, account, runId)),
   storedBundle: (surveyId) => database.transaction((sql) => readStoredBundle(sql, account, surveyId)),
+  compactProgress: (before, at) => database.transaction((sql) => compactProgress(sql, account, before, at)),
   misfits: (runId) => database.transaction((sql) => countMisfits(sql, account, runId)),
   commitBundles: (outcomes, runId) =>
     database.transaction((sql) => commitBundles(sql, account, outcomes, runId)),

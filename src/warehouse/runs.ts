@@ -47,5 +47,6 @@ const reportRow = (report: RunReport): CellRow => ({
   left_over: report.leftOver,
   rejected_rows: report.rejectedRows,
   drift_events: report.driftEvents,
+  history_rows_compacted: report.historyRowsCompacted,
   rows_by_table: JSON.stringify(report.rowsByTable),
 })

@@ -1,7 +1,7 @@
 /** Durations and rates, as tables: what is one, and what only looks like one. */
 import { describe, expect, test } from 'vitest'
 import { parseDuration, parseRate } from '../../src/settings/duration.js'
-import { durationFrom } from '../../src/settings/readers.js'
+import { durationFrom, durationOrForever } from '../../src/settings/readers.js'
 
 describe('a duration', () => {
   test.each([
@@ -40,6 +40,17 @@ describe('a duration', () => {
     expect(read('999ms')).toEqual({ ok: false, problem: 'must be from 1s to 1m' })
     expect(read('61s')).toEqual({ ok: false, problem: 'must be from 1s to 1m' })
   })
+})
+
+test('forever is read where it is offered, and named where something else was meant', () => {
+  const read = durationOrForever('1d', '7d')
+  expect(read('forever')).toEqual({ ok: true, value: null })
+  expect(read('2d')).toEqual({ ok: true, value: 172_800_000 })
+  expect(read('always')).toEqual({
+    ok: false,
+    problem: 'must be a duration: a whole number and a unit (ms, s, m, h or d), such as 30s, or forever',
+  })
+  expect(read('8d')).toEqual({ ok: false, problem: 'must be from 1d to 7d, or forever' })
 })
 
 describe('a rate', () => {

@@ -26,6 +26,7 @@ describe('the environment alone', () => {
         skipUnchanged: true,
         recheckUnchangedAfterMs: 604_800_000,
       },
+      history: { progressKeepAllForMs: null },
       limits: {
         requestTimeoutMs: 30_000,
         attemptsMax: 6,

@@ -176,6 +176,7 @@ const settingsOf = ({ plan, start, world, directory, readAll }: StartOptions): S
     publish: ['duckdb'],
     contract: settings.contract,
     discover: { overlapMs: settings.overlapMs, fullListingEveryMs: settings.fullListingEveryMs },
+    history: { progressKeepAllForMs: null },
     refresh: {
       settleForMs: readAll ? 100_000 * DAY_MS : settings.settleForMs,
       maxAgeMs: readAll ? 0 : 30 * DAY_MS,

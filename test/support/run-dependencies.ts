@@ -24,6 +24,7 @@ export const runDependencies = (
       skipUnchanged: true,
       recheckUnchangedAfterMs: 7 * DAY_MS,
     },
+    history: { progressKeepAllForMs: null },
     budget: { requestsMax: null, durationMsMax: null },
     contract: 'evolve',
     rejectedRowsMax: 0,

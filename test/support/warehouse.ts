@@ -277,6 +277,7 @@ export const runReport = (change: Partial<RunReport> = {}): RunReport => ({
   leftOver: 0,
   rejectedRows: 0,
   driftEvents: 0,
+  historyRowsCompacted: 0,
   rowsByTable: {
     surveys: NO_ROWS,
     sample_sources: NO_ROWS,

@@ -31,6 +31,7 @@ test('every field of the report is there in snake_case, and moments are ISO 8601
         left_over: 0,
         rejected_rows: 0,
         drift_events: 0,
+        history_rows_compacted: 0,
         rows_by_table: {
           surveys: { added: 3, changed: 20, unchanged: 227 },
           sample_sources: { added: 7, changed: 0, unchanged: 1_234_567 },

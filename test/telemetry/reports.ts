@@ -24,6 +24,7 @@ export const runReport = (changes: Partial<RunReport> = {}): RunReport => ({
   leftOver: 0,
   rejectedRows: 0,
   driftEvents: 0,
+  historyRowsCompacted: 0,
   rowsByTable: {
     surveys: { added: 3, changed: 20, unchanged: 227 },
     sample_sources: { added: 7, changed: 0, unchanged: 1_234_567 },

@@ -30,6 +30,13 @@ complete: 212 surveys refreshed, nothing left over.
 `)
 })
 
+test('what a compaction left out is told, and not a word where there was none', () => {
+  expect(render(syncReport())).not.toContain('compacted')
+  expect(render(syncReport({ accounts: [runReport({ historyRowsCompacted: 12_345 })] }))).toContain(
+    'compacted  12,345 old observations of progress left out, the last of each day stays\n',
+  )
+})
+
 test('what went wrong is named with its number and the table to look into', () => {
   const run = runReport({
     surveysFailed: 2,

@@ -247,6 +247,7 @@ describe('the record of runs', () => {
         left_over: 2,
         rejected_rows: 0,
         drift_events: 0,
+        history_rows_compacted: 0,
         rows_by_table: JSON.stringify(runReport().rowsByTable),
       },
     ])

@@ -85,6 +85,7 @@ const syncAccount = async (
     rules: {
       discover: settings.discover,
       refresh: settings.refresh,
+      history: settings.history,
       budget: settings.budget,
       contract: settings.contract,
       rejectedRowsMax: settings.limits.rejectedRowsMax,

@@ -5,12 +5,8 @@
 import { columnsOf } from '../../model/columns.js'
 import { PROGRESS_FIELDS } from '../../model/fields.js'
 import { surveyProgressHistory } from '../../model/tables.js'
+import { dayStart, utcDay } from '../utc-day.js'
 import { columnOf, selected, type ViewDeclaration } from '../view-declaration.js'
-
-/** The UTC day of a moment, whatever the session's time zone, and without an extension that a reader may lack. */
-export const utcDay = (moment: string): string => `CAST(make_timestamp(epoch_us(${moment})) AS DATE)`
-/** The moment at which a UTC day begins. */
-export const dayStart = (day: string): string => `to_timestamp(epoch(${day}))`
 
 const indicators = columnsOf(PROGRESS_FIELDS)
 
@@ -40,7 +36,7 @@ export const progressDaily: ViewDeclaration = {
   sql: `WITH periods AS (
       SELECT *, ${utcDay('observed_at')} AS first_day,
         lead(${utcDay('observed_at')}) OVER (PARTITION BY account, survey_id ORDER BY observed_at) AS next_day,
-        ${utcDay('confirmed_until')} - CAST(ended_at IS NOT NULL AND epoch_us(ended_at) % 86400000000 = 0 AS INTEGER) AS known_day
+        ${utcDay('confirmed_until')} - CAST(ended_at IS NOT NULL AND epoch_us(confirmed_until) % 86400000000 = 0 AS INTEGER) AS known_day
       FROM main.survey_progress_periods
     ), days AS (
       SELECT *, unnest(range(0, 1 + least(greatest(known_day, first_day), next_day - 1) - first_day)) AS days_after

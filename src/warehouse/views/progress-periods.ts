@@ -1,7 +1,8 @@
 /**
  * Progress as step functions. The history has a row each time the indicators changed; here each row also says when
  * it ended and up to when it is known to have held. Nothing in between is invented: what was missing for a while did not
- * hold meanwhile, and the current row holds no longer than it was last read.
+ * hold meanwhile, the current row holds no longer than it was last read, and where old observations were left out (of
+ * each day the last one stays) a row holds until the day of the next one, during which something else may have come first.
  */
 import type { Reference, TableDeclaration } from '../../model/columns.js'
 import {
@@ -11,6 +12,7 @@ import {
   surveyProgressHistory,
 } from '../../model/tables.js'
 import { quote } from '../ddl.js'
+import { dayStart, utcDay } from '../utc-day.js'
 import { selected, type ViewDeclaration } from '../view-declaration.js'
 
 interface Observations {
@@ -47,7 +49,7 @@ const progressPeriods = (of: Observations): ViewDeclaration => ({
       type: 'TIMESTAMPTZ',
       nullable: false,
       comment:
-        'Up to when these indicators are known to have held, server time: ended_at, or for the current ones when they were last read again and found equal',
+        'Up to when these indicators are known to have held, server time: ended_at; for the current ones when they were last read again and found equal; where history is compacted the beginning of the day of the next ones',
     },
   ],
   sql: periodsSql(of),
@@ -77,8 +79,11 @@ const periodsSql = ({ current, history, versions, versionKey, readAgainAt, joins
       LEFT JOIN main.${current.name} t ON ${same('o', 't', key)}
     )
     SELECT ${selected(history.columns, 'o')}, o.ended_at,
-      coalesce(o.ended_at, greatest(o.observed_at, ${readAgainAt})) AS confirmed_until
+      CASE WHEN o.ended_at IS NULL THEN greatest(o.observed_at, ${readAgainAt})
+        WHEN o.next_at < c.compacted_before THEN greatest(o.observed_at, least(o.ended_at, ${dayStart(utcDay('o.next_at'))}))
+        ELSE o.ended_at END AS confirmed_until
     FROM periods o
+    LEFT JOIN _sync.compactions c ON c.account = o.account
     LEFT JOIN main.freshness f ON f.account = o.account AND f.survey_id = o.survey_id ${joins}`
 }
 

@@ -1,0 +1,22 @@
+/** Thins out old progress history where the settings ask for it; never silently. */
+import { compactBefore } from '../model/history-rules.js'
+import { formatInstant } from '../model/instant.js'
+import type { RunDependencies } from './dependencies.js'
+import type { Tally } from './tally.js'
+
+export const compactHistory = async (
+  { warehouse, rules, runId, clock, log }: RunDependencies,
+  tally: Tally,
+): Promise<void> => {
+  const { serverTime } = tally
+  if (serverTime === null) return
+  const before = compactBefore(serverTime, clock.nowMs(), rules.history)
+  if (before === null) return
+  const rows = await warehouse.compactProgress(before, { runId, at: serverTime })
+  tally.historyRowsCompacted += rows
+  if (rows > 0)
+    log.info(
+      { account: warehouse.account, rows, before: formatInstant(before) },
+      'old progress history was compacted: of each day the last observation stays',
+    )
+}
