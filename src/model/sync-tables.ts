@@ -77,6 +77,9 @@ export const listings = sync(
       bigint('total_count of the first page read: when no row has slipped by, so many surveys are seen'),
     ),
     unidentified_rows: bigint('Rejected rows whose id could not be read: they count as surveys seen'),
+    last_page_unidentified_rows: nullable(
+      bigint('How many of these were on the last page read, which is read again when the listing is resumed'),
+    ),
     started_at: timestamptz('When it began, clock of the machine that ran it'),
   },
 )

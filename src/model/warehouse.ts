@@ -19,7 +19,7 @@ export interface AccountWarehouse {
   /** Begins a listing and forgets one that was under way. */
   startListing(start: ListingStart): Promise<void>
   /** How many distinct surveys the listing has seen, counting this page. */
-  countListed(page: Pick<ListingPage, 'surveys' | 'rejections'>): Promise<number>
+  countListed(page: ListedRows): Promise<number>
   commitListingPage(page: ListingPage): Promise<ListingPageResult>
   /** Forgets the listing that is under way, so that the next run begins afresh. */
   dropListing(): Promise<void>
@@ -98,9 +98,15 @@ export interface ListingState extends ListingStart {
   readonly firstTotalCount: number | null
 }
 
-export interface ListingPage extends Stamp {
+/** What a page of a listing showed. */
+export interface ListedRows {
+  /** Number of the page: one that is read again counts once. */
+  readonly page: number
   readonly surveys: readonly Survey[]
   readonly rejections: readonly Rejection[]
+}
+
+export interface ListingPage extends Stamp, ListedRows {
   readonly drift: readonly Drift[]
   readonly totalCount: number
   /** The page to be read next; null completes the listing: the cursor moves to its ceiling. */

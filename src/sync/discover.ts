@@ -7,7 +7,7 @@ import { firstPage, listingCeiling, listingKind, resumable } from '../model/curs
 import type { Survey } from '../model/fields.js'
 import { type Instant, instantFromMs } from '../model/instant.js'
 import type { Page } from '../model/survey-source.js'
-import type { ListingState } from '../model/warehouse.js'
+import type { ListedRows, ListingState } from '../model/warehouse.js'
 import type { ListingAllowance, RunBudget } from './budget.js'
 import type { RunDependencies } from './dependencies.js'
 import { EndlessListError, pagesMaxOf } from './endless-list.js'
@@ -73,7 +73,8 @@ const list = async (listing: Listing): Promise<Discovery | 'clock_behind'> => {
       throw new EndlessListError('the list of surveys', pagesMaxOf(firstTotal), firstTotal)
     }
     if (!allowance.mayReadPage(await warehouse.hasTasks())) return 'interrupted'
-    const page: Page<Survey> = await source.listSurveys({ updatedSince, page: next }, { signal, allowance })
+    const asked: number = next
+    const page: Page<Survey> = await source.listSurveys({ updatedSince, page: asked }, { signal, allowance })
     sawServerTime(tally, page.readAt)
     if (isFirst && isAhead(updatedSince, page.serverDate)) {
       tally.listing = 'full'
@@ -84,10 +85,11 @@ const list = async (listing: Listing): Promise<Discovery | 'clock_behind'> => {
     if (isFirst) await begin(listing, page)
     isFirst = false
     firstTotal ??= page.pagination.total_count
-    const drifted = await hasDrifted(listing, page, { previousTotal, firstTotal })
+    const rows = { page: asked, surveys: page.rows, rejections: page.rejections }
+    const drifted = await hasDrifted(listing, page, { rows, previousTotal, firstTotal })
     next = drifted ? 1 : page.pagination.next_page
     previousTotal = page.pagination.total_count
-    await commit(listing, page, next)
+    await commit(listing, page, { rows, nextPage: next })
     if (drifted) return 'drifted'
     observer.listed({
       account: warehouse.account,
@@ -126,24 +128,27 @@ const begin = ({ dependencies, tally, updatedSince }: Listing, first: Page<Surve
 const hasDrifted = async (
   { dependencies: { warehouse } }: Listing,
   page: Page<Survey>,
-  { previousTotal, firstTotal }: { readonly previousTotal: number; readonly firstTotal: number },
+  {
+    rows,
+    previousTotal,
+    firstTotal,
+  }: { readonly rows: ListedRows; readonly previousTotal: number; readonly firstTotal: number },
 ): Promise<boolean> => {
   const { total_count, next_page } = page.pagination
   if (total_count < previousTotal) return true
   if (next_page !== null) return false
-  return (await warehouse.countListed({ surveys: page.rows, rejections: page.rejections })) < firstTotal
+  return (await warehouse.countListed(rows)) < firstTotal
 }
 
 const commit = async (
   { dependencies: { warehouse, clock, runId }, tally }: Listing,
   page: Page<Survey>,
-  nextPage: number | null,
+  { rows, nextPage }: { readonly rows: ListedRows; readonly nextPage: number | null },
 ): Promise<void> => {
   const committed = await warehouse.commitListingPage({
     runId,
     at: page.readAt,
-    surveys: page.rows,
-    rejections: page.rejections,
+    ...rows,
     drift: page.drift,
     totalCount: page.pagination.total_count,
     nextPage,

@@ -5,7 +5,14 @@
 import { z } from 'zod'
 import { refreshWeight } from '../model/refresh-rules.js'
 import { listings } from '../model/sync-tables.js'
-import type { ListingPage, ListingStart, ListingState, Position, Stamp } from '../model/warehouse.js'
+import type {
+  ListedRows,
+  ListingPage,
+  ListingStart,
+  ListingState,
+  Position,
+  Stamp,
+} from '../model/warehouse.js'
 import { bigintCell, instant, instantOrNull, timestamptzCell, varcharCell } from './cells.js'
 import type { Sql } from './database.js'
 import { qualified } from './ddl.js'
@@ -73,29 +80,26 @@ export const dropListing = async (sql: Sql, account: string): Promise<void> => {
 }
 
 /** Distinct surveys seen so far, this page included; a rejected row without a readable id counts as one. */
-export const countListed = async (
-  sql: Sql,
-  account: string,
-  page: Pick<ListingPage, 'surveys' | 'rejections'>,
-): Promise<number> => {
+export const countListed = async (sql: Sql, account: string, page: ListedRows): Promise<number> => {
   const [row] = await sql.rows(
     z.object({ listed: bigintCell }),
-    `SELECT count(*) + (SELECT coalesce(sum(unidentified_rows), 0) FROM _sync.listings WHERE account = $1)::BIGINT AS listed
+    `SELECT count(*) + coalesce((SELECT ${UNIDENTIFIED_BEFORE} FROM _sync.listings WHERE account = $1), 0)::BIGINT AS listed
       FROM (SELECT survey_id FROM _sync.listed_ids WHERE account = $1 UNION SELECT unnest(CAST($2::JSON AS BIGINT[])))`,
-    [account, JSON.stringify(listedIds(page))],
+    [account, JSON.stringify(listedIds(page)), page.page],
   )
   return (row?.listed ?? 0) + unidentified(page)
 }
 
-const listedIds = ({
-  surveys,
-  rejections,
-}: Pick<ListingPage, 'surveys' | 'rejections'>): readonly number[] => [
+/** Without those of page $3, where that was the last page read, and is read again. */
+const UNIDENTIFIED_BEFORE =
+  'unidentified_rows - CASE WHEN $3 < next_page THEN coalesce(last_page_unidentified_rows, 0) ELSE 0 END'
+
+const listedIds = ({ surveys, rejections }: ListedRows): readonly number[] => [
   ...surveys.map(({ id }) => id),
   ...rejections.flatMap(({ rowId }) => rowId ?? []),
 ]
 
-const unidentified = ({ rejections }: Pick<ListingPage, 'rejections'>): number =>
+const unidentified = ({ rejections }: ListedRows): number =>
   rejections.filter(({ rowId }) => rowId === null).length
 
 /** Notes which surveys the page showed, and which page comes next. */
@@ -113,9 +117,9 @@ export const rememberListed = async (sql: Sql, account: string, page: ListingPag
     [account, ids, instant(page.at)],
   )
   await sql.run(
-    `UPDATE _sync.listings SET next_page = $2, total_count = $3, first_total_count = coalesce(first_total_count, $3),
-      unidentified_rows = unidentified_rows + $4 WHERE account = $1`,
-    [account, page.nextPage ?? 0, page.totalCount, unidentified(page)],
+    `UPDATE _sync.listings SET next_page = $2, total_count = $4, first_total_count = coalesce(first_total_count, $4),
+      unidentified_rows = ${UNIDENTIFIED_BEFORE} + $5, last_page_unidentified_rows = $5 WHERE account = $1`,
+    [account, page.nextPage ?? 0, page.page, page.totalCount, unidentified(page)],
   )
 }
 

@@ -1,38 +1,36 @@
 /** The part of the warehouse port that a listing needs, over maps in memory: for more listings than DuckDB has time for. */
 import type { Survey } from '../../src/model/fields.js'
 import type { Instant } from '../../src/model/instant.js'
-import type { AccountWarehouse, ListingPage, ListingState } from '../../src/model/warehouse.js'
+import type { AccountWarehouse, ListedRows, ListingPage, ListingState } from '../../src/model/warehouse.js'
 
 export interface MemoryListing {
   readonly account: AccountWarehouse
   readonly surveys: ReadonlyMap<number, Survey>
 }
 
-type Seen = Pick<ListingPage, 'surveys' | 'rejections'>
-
 export const memoryListing = (): MemoryListing => {
   const surveys = new Map<number, Survey>()
   const seen = new Set<number>()
-  let unidentified = 0
+  const unidentified = new Map<number, number>()
   let cursor: Instant | null = null
   let fullListedAt: Instant | null = null
   let listing: ListingState | null = null
 
-  const idsOf = (page: Seen) => [
+  const idsOf = (page: ListedRows) => [
     ...page.surveys.map(({ id }) => id),
     ...page.rejections.flatMap(({ rowId }) => rowId ?? []),
   ]
-  const unidentifiedOf = (page: Seen) => page.rejections.filter(({ rowId }) => rowId === null).length
+  const unidentifiedOf = (page: ListedRows) => page.rejections.filter(({ rowId }) => rowId === null).length
   const forget = () => {
     listing = null
-    unidentified = 0
+    unidentified.clear()
     seen.clear()
   }
   const commit = (page: ListingPage) => {
     if (listing === null) throw new Error('a page of a listing that was never begun')
     for (const survey of page.surveys) surveys.set(survey.id, survey)
     for (const id of idsOf(page)) seen.add(id)
-    unidentified += unidentifiedOf(page)
+    unidentified.set(page.page, unidentifiedOf(page))
     if (page.nextPage !== null) {
       const firstTotalCount = listing.firstTotalCount ?? page.totalCount
       listing = { ...listing, nextPage: page.nextPage, totalCount: page.totalCount, firstTotalCount }
@@ -52,8 +50,11 @@ export const memoryListing = (): MemoryListing => {
       listing = { ...start, nextPage: 1, totalCount: 0, firstTotalCount: null }
       return Promise.resolve()
     },
-    countListed: (page) =>
-      Promise.resolve(new Set([...seen, ...idsOf(page)]).size + unidentified + unidentifiedOf(page)),
+    countListed: (page) => {
+      const withPage = new Map([...unidentified, [page.page, unidentifiedOf(page)]])
+      const rows = [...withPage.values()].reduce((sum, count) => sum + count, 0)
+      return Promise.resolve(new Set([...seen, ...idsOf(page)]).size + rows)
+    },
     commitListingPage: (page) => {
       commit(page)
       const rows = { added: page.surveys.length, changed: 0, unchanged: 0 }

@@ -230,6 +230,7 @@ export const listingPage = (
 ): ListingPage => ({
   runId: RUN,
   at,
+  page: 1,
   surveys,
   rejections: [],
   drift: [],

@@ -56,7 +56,7 @@ describe('a listing', () => {
     const incremental: ListingStart = { ...full, kind: 'incremental', updatedSince: minute(-60) }
     await account.startListing(incremental)
     expect((await account.position()).listing).toMatchObject({ ...incremental, nextPage: 1, totalCount: 0 })
-    expect(await account.countListed({ surveys: [], rejections: [] })).toBe(0)
+    expect(await account.countListed({ page: 1, surveys: [], rejections: [] })).toBe(0)
   })
 
   test('that is dropped leaves its rows and its tasks, and no cursor', async () => {
@@ -81,16 +81,42 @@ describe('a listing', () => {
 test('surveys seen count once, rejected ones by their id, and each that has none', async () => {
   const { account } = await testWarehouse()
   await account.startListing(full)
-  expect(await account.countListed({ surveys: [survey(1)], rejections: [rejected(null)] })).toBe(2)
+  expect(await account.countListed({ page: 1, surveys: [survey(1)], rejections: [rejected(null)] })).toBe(2)
   await account.commitListingPage(
     listingPage([survey(1), survey(2)], minute(0), {
       nextPage: 2,
       rejections: [rejected(3), rejected(null, '{"a":1}'), rejected(null, '{"a":2}')],
     }),
   )
-  const second = { surveys: [survey(2), survey(4)], rejections: [rejected(3), rejected(1), rejected(null)] }
+  const second = {
+    page: 2,
+    surveys: [survey(2), survey(4)],
+    rejections: [rejected(3), rejected(1), rejected(null)],
+  }
   expect(await account.countListed(second)).toBe(4 + 3)
-  expect(await account.countListed({ surveys: [], rejections: [] })).toBe(3 + 2)
+  expect(await account.countListed({ page: 2, surveys: [], rejections: [] })).toBe(3 + 2)
+})
+
+test('a page that is read again, when a listing is resumed one page back, counts once, as it is now', async () => {
+  const { account } = await testWarehouse()
+  await account.startListing(full)
+  const page = (number: number, ids: readonly number[], unidentified: number, nextPage: number | null) =>
+    listingPage(
+      ids.map((id) => survey(id)),
+      minute(0),
+      {
+        page: number,
+        nextPage,
+        rejections: Array.from({ length: unidentified }, () => rejected(null, 'null')),
+      },
+    )
+  await account.commitListingPage(page(1, [1], 1, 2))
+  await account.commitListingPage(page(2, [2], 2, 3))
+  expect(await account.countListed(page(2, [2], 2, 3))).toBe(2 + 3)
+  // One of the two has gone meanwhile; and it is interrupted and resumed once more.
+  await account.commitListingPage(page(2, [2], 1, 3))
+  await account.commitListingPage(page(2, [2], 1, 3))
+  expect(await account.countListed(page(3, [3], 1, null))).toBe(3 + 3)
 })
 
 describe('a complete full listing', () => {
