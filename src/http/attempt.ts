@@ -1,12 +1,9 @@
 /**
- * One attempt: a request is sent once and its answer read to the end, within the request timeout, and what came
- * of it is put into one of three kinds. Whatever is neither an answer nor worth another attempt is thrown.
+ * One attempt: what came of one exchange is put into one of three kinds. Whatever is neither an answer nor worth
+ * another attempt is thrown.
  */
-import { abortReason, type Clock } from '../base/clock.js'
-import { ExpectedError } from '../base/errors.js'
-import { type Address, locationHost } from './address.js'
+import { locationHost } from './address.js'
 import { excerptOf, readExcerpt, readText } from './body.js'
-import { connectionFailure } from './connection-failure.js'
 import {
   BodyTooLargeError,
   CredentialsRefusedError,
@@ -16,18 +13,12 @@ import {
   UnexpectedStatusError,
   type Where,
 } from './errors.js'
+import { type ExchangeOptions, exchange } from './exchange.js'
 import { redactJson } from './redact-json.js'
 import { parseHttpDate, parseRetryAfter } from './retry-after.js'
-import { joinSignals, orAbort } from './signals.js'
 import { statusAction } from './status-action.js'
-import {
-  ConnectionError,
-  InvalidBodyError,
-  RequestTimeoutError,
-  ServerTroubleError,
-  type TransientError,
-} from './transient-errors.js'
-import type { Wire, WireAnswer } from './wire.js'
+import { InvalidBodyError, ServerTroubleError, type TransientError } from './transient-errors.js'
+import type { WireAnswer } from './wire.js'
 
 export interface JsonAnswer {
   /** `text`, parsed. Numbers past 2^53 have lost their last digits; `text` still has them. */
@@ -44,18 +35,12 @@ export type Outcome =
   | { readonly kind: 'refused' }
   | { readonly kind: 'retry'; readonly error: TransientError; readonly askedMs: number | null }
 
-export interface AttemptOptions {
-  readonly wire: Wire
-  readonly address: Address
+export interface AttemptOptions extends ExchangeOptions {
   readonly where: Where
-  readonly requestTimeoutMs: number
   readonly responseBytesMax: number
-  readonly clock: Clock
   readonly redact: (text: string) => string
   /** The same for the strings of an answer, which become rows. */
   readonly redactAnswer: (text: string) => string
-  /** Ends the attempt; it rejects with the signal's reason. */
-  readonly signal: AbortSignal
   /** The response headers are here, whatever they say. */
   readonly onHeaders: (status: number) => void
   /** A 429 is here; `askedMs` is its `Retry-After`. */
@@ -65,36 +50,13 @@ export interface AttemptOptions {
 }
 
 export const attempt = async (options: AttemptOptions): Promise<Outcome> => {
-  const { clock, signal, address, requestTimeoutMs } = options
-  using stop = joinSignals(signal)
-  const over = new AbortController()
-  const timeout = new RequestTimeoutError(address.host, requestTimeoutMs)
-  clock.sleep(requestTimeoutMs, over.signal).then(
-    () => stop.abort(timeout),
-    () => undefined,
-  )
-  try {
-    // An abort while undici still connects would be noticed only when the connection stands.
-    const answer = await orAbort(options.wire.get(address, stop.signal), stop.signal)
+  const exchanged = await exchange(options, (answer) => {
     options.onHeaders(answer.status)
-    const outcome = await outcomeOf(answer, options)
-    if (signal.aborted) throw abortReason(signal)
-    return outcome
-  } catch (error) {
-    if (signal.aborted) throw abortReason(signal)
-    if (error instanceof ExpectedError && error !== timeout) throw error
-    if (stop.signal.aborted) return { kind: 'retry', error: timeout, askedMs: null }
-    const failure = connectionFailure(error)
-    if (failure === null) throw error
-    if (failure.certainlyUnsent) options.onNeverSent()
-    return {
-      kind: 'retry',
-      error: new ConnectionError(address.host, failure.problem, error),
-      askedMs: null,
-    }
-  } finally {
-    over.abort()
-  }
+    return outcomeOf(answer, options)
+  })
+  if (exchanged.kind === 'answered') return exchanged.value
+  if (exchanged.certainlyUnsent) options.onNeverSent()
+  return { kind: 'retry', error: exchanged.error, askedMs: null }
 }
 
 const outcomeOf = async (answer: WireAnswer, options: AttemptOptions): Promise<Outcome> => {

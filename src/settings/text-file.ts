@@ -1,5 +1,6 @@
 /** Reading the settings file and token files: small text files, whose absence is a problem of the settings. */
 import { readFileSync } from 'node:fs'
+import { whyUnreadable } from '../base/unreadable-file.js'
 import { bad, good, type Read } from './readers.js'
 
 /** Reads a whole text file, or throws an error with Node's `code`. */
@@ -15,15 +16,6 @@ export const readText = (readFile: ReadFile, path: string): Read<string> => {
     const text = readFile(path)
     return text.length <= CHARACTERS_MAX ? good(text) : bad('is larger than 1 MiB; is it the right file?')
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
-    return bad(REASONS[code] ?? `cannot be read (${code})`)
+    return bad(whyUnreadable(error))
   }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'does not exist',
-  ENOTDIR: 'does not exist',
-  EISDIR: 'is a directory, not a file',
-  EACCES: 'cannot be read: permission denied',
-  EPERM: 'cannot be read: permission denied',
 }

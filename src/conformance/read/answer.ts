@@ -1,12 +1,9 @@
 /** One request sent and its answer read to the end, within the timeout and the size limit; whatever came is the answer. */
-import { abortReason, type Clock } from '../../base/clock.js'
-import type { Address } from '../../http/address.js'
 import { excerptOf, readText } from '../../http/body.js'
-import { connectionFailure } from '../../http/connection-failure.js'
+import { type ExchangeOptions, exchange } from '../../http/exchange.js'
 import { parseHttpDate } from '../../http/retry-after.js'
-import { joinSignals, orAbort } from '../../http/signals.js'
-import { ConnectionError, RequestTimeoutError, type TransientError } from '../../http/transient-errors.js'
-import type { Wire, WireAnswer } from '../../http/wire.js'
+import type { TransientError } from '../../http/transient-errors.js'
+import type { WireAnswer } from '../../http/wire.js'
 
 export interface Answer {
   /** As in `GET /api/v1/surveys?page=2`. */
@@ -29,41 +26,20 @@ export interface Answer {
   readonly headersAtMs: number
 }
 
-export interface ReceiveOptions {
-  readonly wire: Wire
-  readonly address: Address
-  readonly requestTimeoutMs: number
+export interface ReceiveOptions extends ExchangeOptions {
   readonly responseBytesMax: number
-  readonly clock: Clock
   readonly redact: (text: string) => string
-  readonly signal: AbortSignal
   readonly onHeaders: () => void
 }
 
 /** Resolves with what may go away by itself as well; rejects with the signal's reason, or for a bug. */
 export const receive = async (options: ReceiveOptions): Promise<Answer | TransientError> => {
-  const { clock, signal, address, requestTimeoutMs } = options
-  using stop = joinSignals(signal)
-  const over = new AbortController()
-  const timeout = new RequestTimeoutError(address.host, requestTimeoutMs)
-  clock.sleep(requestTimeoutMs, over.signal).then(
-    () => stop.abort(timeout),
-    () => undefined,
-  )
-  const sentAtMs = clock.nowMs()
-  try {
-    const answer = await orAbort(options.wire.get(address, stop.signal), stop.signal)
+  const sentAtMs = options.clock.nowMs()
+  const exchanged = await exchange(options, (answer) => {
     options.onHeaders()
-    return await readAnswer(answer, sentAtMs, options)
-  } catch (error) {
-    if (signal.aborted) throw abortReason(signal)
-    if (stop.signal.aborted) return timeout
-    const failure = connectionFailure(error)
-    if (failure === null) throw error
-    return new ConnectionError(address.host, failure.problem, error)
-  } finally {
-    over.abort()
-  }
+    return readAnswer(answer, sentAtMs, options)
+  })
+  return exchanged.kind === 'answered' ? exchanged.value : exchanged.error
 }
 
 /** Characters of a body, or of a header, that a report shows. */

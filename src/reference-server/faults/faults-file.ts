@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { LineCounter, parseDocument } from 'yaml'
 import { messageOf } from '../../base/errors.js'
+import { whyUnreadable } from '../../base/unreadable-file.js'
 import { FaultsError } from './faults-error.js'
 
 const BYTES_MAX = 1_048_576
@@ -30,10 +31,7 @@ export const readFaultsFile = async (path: string): Promise<unknown> => {
 
 const readText = async (path: string): Promise<string> => {
   const bytes = await readFile(path).catch((error: unknown) => {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : messageOf(error)
-    throw new FaultsError([
-      `${path} ${REASONS[code] ?? `cannot be read (${code})`}; give a YAML or JSON file.`,
-    ])
+    throw new FaultsError([`${path} ${whyUnreadable(error)}; give a YAML or JSON file.`])
   })
   if (bytes.length > BYTES_MAX) {
     throw new FaultsError([`${path} is larger than 1 MiB; is it the right file?`])
@@ -43,12 +41,4 @@ const readText = async (path: string): Promise<string> => {
   } catch {
     throw new FaultsError([`${path} is not UTF-8 text; is it the right file?`])
   }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'does not exist',
-  ENOTDIR: 'does not exist',
-  EISDIR: 'is a directory, not a file',
-  EACCES: 'cannot be read: permission denied',
-  EPERM: 'cannot be read: permission denied',
 }

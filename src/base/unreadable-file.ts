@@ -1,0 +1,16 @@
+/** Why a file that somebody named cannot be read, to be put behind its name. */
+import { messageOf } from './errors.js'
+
+/** `error` is what Node's file functions throw. */
+export const whyUnreadable = (error: unknown): string => {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : messageOf(error)
+  return REASONS[code] ?? `cannot be read (${code})`
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  ENOTDIR: 'does not exist',
+  EISDIR: 'is a directory, not a file',
+  EACCES: 'cannot be read: permission denied',
+  EPERM: 'cannot be read: permission denied',
+}
