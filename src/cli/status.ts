@@ -15,7 +15,7 @@ export const statusCommand = (
   handler: async (flags) => {
     const settings = loadSettings({ env: context.env, flags, requireAccounts: false })
     const { readWarehouseStatus } = await import('./support/warehouse-status.js')
-    const { head, status } = await readWarehouseStatus(settings.warehouseDirectory)
+    const { head, status } = await readWarehouseStatus(settings.warehouseDirectory, settings.publish)
     context.stdout.write(
       settings.json
         ? `${jsonOf({ published: head.published, published_at: head.publishedAt, holder: head.holder, ...status })}\n`

@@ -9,18 +9,12 @@ import type { Clock } from '../base/clock.js'
 import { messageOf } from '../base/errors.js'
 import type { Log } from '../base/log.js'
 import { type Database, openDatabase } from './database.js'
-import { literal } from './ddl.js'
-import {
-  duckdbCause,
-  duckdbError,
-  firstLine,
-  isLockConflict,
-  isTroubleAroundTheFile,
-} from './duckdb-error.js'
+import { duckdbError, firstLine, isLockConflict, isTroubleAroundTheFile } from './duckdb-error.js'
 import { WarehouseDamagedError, WarehouseHeldError, WarehouseUnusableError } from './errors.js'
-import { publishedFile, spillDirectory, workFile } from './files.js'
+import { spillDirectory, workFile } from './files.js'
 import { describeHolder, readHolder, removeHolder, writeHolder } from './holder.js'
 import { migrate, schemaVersion } from './migrations.js'
+import { type FindPublished, rebuild } from './rebuild.js'
 
 export interface OpenWarehouse {
   readonly directory: string
@@ -28,20 +22,25 @@ export interface OpenWarehouse {
   readonly log: Log
   /** Named as the holder to whoever comes second. */
   readonly command: string
+  /** What was published beside `fieldwork.duckdb`, for a work database that was lost; nothing unless said. */
+  readonly findPublished?: FindPublished
 }
+
+const nothingElse: FindPublished = () => Promise.resolve([])
 
 /**
  * Throws `WarehouseHeldError` when another process has it, `WarehouseUnusableError` when it cannot be written, and
  * `NewerWarehouseError` when a newer version wrote it. Dispose of the database to let go of the lock.
  */
 export const openWarehouse = async (options: OpenWarehouse): Promise<Database> => {
-  const { directory, clock, log, command } = options
+  const { directory, clock, log, command, findPublished = nothingElse } = options
   await probeWritable(directory)
   const database = await openWorkFile(directory, clock, log)
   const letGo = letGoOf(options, database)
   try {
     await writeHolder(directory, command, clock.nowMs()).catch(cannotWrite(directory))
-    if ((await database.transaction(schemaVersion)) === 0) await rebuild(database, directory, log)
+    if ((await database.transaction(schemaVersion)) === 0)
+      await rebuild(database, directory, findPublished, log)
     await migrate(database, clock)
   } catch (error) {
     await letGo(error instanceof WarehouseDamagedError ? error : null)
@@ -176,29 +175,4 @@ const setAside = async (file: string, error: unknown, clock: Clock, log: Log): P
     log.debug({ problem: messageOf(missing) }, 'no write-ahead log beside the damaged work database')
   })
   log.warn({ file: aside, problem: firstLine(error) }, 'the work database was damaged and is set aside')
-}
-
-/**
- * Fills an empty work database from the published file, where there is one. Its cursor is older, so the API supplies
- * what came after it. One statement, one transaction: a kill in the middle leaves it empty, and the next run does it.
- */
-const rebuild = async (database: Database, directory: string, log: Log): Promise<void> => {
-  const published = publishedFile(directory)
-  if ((await inode(published)) === null) return
-  try {
-    await database.exclusively(async (sql) => {
-      await sql.run(`ATTACH ${literal(published)} AS published (READ_ONLY)`)
-      try {
-        await sql.run('COPY FROM DATABASE published TO "work"')
-      } finally {
-        await sql.run('DETACH published')
-      }
-    })
-  } catch (error) {
-    throw new WarehouseUnusableError(
-      `the work database is lost and cannot be rebuilt from ${published}: ${firstLine(duckdbCause(error))}. Restore that file, or move it away to begin anew`,
-      { cause: error },
-    )
-  }
-  log.warn({ file: published }, 'the work database was lost and is rebuilt from the published file')
 }

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { ALL_TABLES } from '../model/sync-tables.js'
 import { bigintCell, timestamptzCell, varcharCell } from './cells.js'
-import { openDatabase, type Sql } from './database.js'
+import { type Database, openDatabase, type Sql } from './database.js'
 import { literal, qualified } from './ddl.js'
 import { firstLine } from './duckdb-error.js'
 import { WarehouseUnusableError } from './errors.js'
@@ -74,14 +74,19 @@ export interface WarehouseStatus {
   readonly rejections: readonly z.output<typeof rejectionRow>[]
 }
 
-/** Throws `WarehouseUnusableError` when the file cannot be read. */
-export const readStatus = async (publishedFile: string): Promise<WarehouseStatus> => {
+/** Opens what was published, read-only. */
+export type OpenPublished = (path: string) => Promise<Database>
+
+const openFile: OpenPublished = (file) => openDatabase(file, { readOnly: true })
+
+/** Throws `WarehouseUnusableError` when what is published at `path` cannot be read. */
+export const readStatus = async (path: string, open: OpenPublished = openFile): Promise<WarehouseStatus> => {
   try {
-    await using database = await openDatabase(publishedFile, { readOnly: true })
+    await using database = await open(path)
     return await database.transaction(statusOf)
   } catch (error) {
     throw new WarehouseUnusableError(
-      `cannot read ${publishedFile}: ${firstLine(error)}. Run fieldwork-sync sync to publish it anew`,
+      `cannot read ${path}: ${firstLine(error)}. Run fieldwork-sync sync to publish it anew`,
       { cause: error },
     )
   }

@@ -2,6 +2,7 @@
 import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { run } from '../support/command.js'
 import { query } from '../support/duckdb.js'
 import { scriptedSurvey, startScriptedApi } from '../support/scripted-api.js'
 import { publishedFile, sync, withSettings } from '../support/sync.js'
@@ -30,7 +31,7 @@ test('what --publish names is published, and both hold the same', async () => {
   ])
 })
 
-test('publish: [parquet] is enough; where it cannot be written the run ends with 7 and tells where', async () => {
+test('publish: [parquet] is enough: status reads it, a lost work database is rebuilt from it; where it cannot be written the run ends with 7', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startScriptedApi([scriptedSurvey(1)])
   const args = await withSettings({ publish: ['parquet'] })
@@ -39,9 +40,19 @@ test('publish: [parquet] is enough; where it cannot be written the run ends with
   const titles = `SELECT title FROM read_parquet('${currentOf(warehouse)}/surveys/**/*.parquet')`
   expect(await query(':memory:', titles)).toHaveLength(1)
 
+  const status = await run(['status', '--json'], { ...api.env, FIELDWORK_SYNC_WAREHOUSE: warehouse })
+  expect(status).toMatchObject({ code: 0 })
+  expect(JSON.parse(status.stdout)).toMatchObject({
+    published: currentOf(warehouse),
+    runs: [{ status: 'complete' }],
+    tables: expect.arrayContaining([{ table: 'surveys', rows: 1 }]),
+  })
+
   await rm(currentOf(warehouse))
   await writeFile(currentOf(warehouse), 'precious')
+  await rm(join(warehouse, 'work.duckdb'))
   const ended = await sync({ warehouse, env: api.env, args })
+  expect(ended.stderr).toContain('the work database was lost and is rebuilt from published Parquet files')
   expect(ended.code).toBe(7)
   expect(ended.report.publish_error).toContain(`cannot publish ${currentOf(warehouse)}`)
   expect(await readFile(currentOf(warehouse), 'utf8')).toBe('precious')

@@ -75,7 +75,9 @@ test('a publish that is killed at any step leaves a whole version, and the next 
   const lots = chance()
   // The last steps swap the link; the others are many of a kind.
   const points = SLOW
-    ? Array.from({ length: undisturbed }, (_, at) => at + 1)
+    ? Array.from({ length: undisturbed }, (_, at) => at + 1).filter(
+        (point) => point > undisturbed - 20 || point % 8 === 0,
+      )
     : [1 + lots.below(undisturbed - 12), undisturbed - 1 - lots.below(8)]
   for (const point of points) {
     const directory = await changed()

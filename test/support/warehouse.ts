@@ -18,6 +18,7 @@ import type {
   ListingPageResult,
   RefreshedBundle,
 } from '../../src/model/warehouse.js'
+import { findPublishedParquet } from '../../src/publish/parquet/restore.js'
 import { accountWarehouse } from '../../src/warehouse/account-warehouse.js'
 import { timestamptzCell } from '../../src/warehouse/cells.js'
 import type { Database } from '../../src/warehouse/database.js'
@@ -98,6 +99,7 @@ export const testWarehouse = async (directory?: string): Promise<TestWarehouse> 
     clock: testClock(),
     log,
     command: 'a test',
+    findPublished: findPublishedParquet(inDirectory),
   })
   onTestFinished(() => database.close())
   return {

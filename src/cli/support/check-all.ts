@@ -2,6 +2,7 @@
 import { systemClock } from '../../base/clock.js'
 import { EXIT_CODES, type ExitCode, ExpectedError, StoppedError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
+import { findPublishedParquet } from '../../publish/parquet/restore.js'
 import type { AccountSettings, Settings } from '../../settings/settings.js'
 import type { Check } from '../../telemetry/checks.js'
 import { counted } from '../../telemetry/human.js'
@@ -39,6 +40,7 @@ export const checkAll = async (options: CheckAll): Promise<CheckResult> => {
       clock: systemClock,
       log: options.log,
       command: 'fieldwork-sync check',
+      findPublished: findPublishedParquet(directory),
     })
     checks.push({ what: 'warehouse', ok: true, detail: `${directory} is writable` })
     for (const account of settings.accounts) {

@@ -12,6 +12,7 @@ import type { SourceUsage } from '../../model/survey-source.js'
 import type { AccountWarehouse } from '../../model/warehouse.js'
 import { createDuckdbPublisher } from '../../publish/duckdb.js'
 import { createParquetPublisher } from '../../publish/parquet/publisher.js'
+import { findPublishedParquet } from '../../publish/parquet/restore.js'
 import type { AccountSettings, Settings } from '../../settings/settings.js'
 import { graceAfter } from '../../sync/grace.js'
 import { publishAll } from '../../sync/publish.js'
@@ -38,7 +39,13 @@ export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> =
   const clock = systemClock
   const directory = settings.warehouseDirectory
   using grace = graceAfter(signal, clock)
-  await using database = await openWarehouse({ directory, clock, log, command: 'fieldwork-sync sync' })
+  await using database = await openWarehouse({
+    directory,
+    clock,
+    log,
+    command: 'fieldwork-sync sync',
+    findPublished: findPublishedParquet(directory),
+  })
   const runId = newRunId(clock.nowMs())
   const reports: RunReport[] = []
   for (const account of settings.accounts) {

@@ -1,12 +1,16 @@
-/** The status of a warehouse directory: its published file, and who holds it. */
+/** The status of a warehouse directory: what is published there, and who holds it. */
 import { stat } from 'node:fs/promises'
 import { ConfigError } from '../../base/errors.js'
 import { type Instant, instantFromMs } from '../../model/instant.js'
-import { publishedFile } from '../../warehouse/files.js'
+import { manifestFile } from '../../publish/parquet/manifest.js'
+import { openParquet } from '../../publish/parquet/reader.js'
+import { currentPath } from '../../publish/parquet/versions.js'
+import { PUBLISH_FORMATS, type Settings } from '../../settings/settings.js'
+import { parquetDirectory, publishedFile } from '../../warehouse/files.js'
 import { describeHolder, isAlive, readHolder } from '../../warehouse/holder.js'
 import { readStatus, type WarehouseStatus } from '../../warehouse/status.js'
 
-/** There is no published file in the directory that the settings name. */
+/** Nothing is published in the directory that the settings name. */
 export class NothingPublishedError extends ConfigError {
   readonly code = 'nothing_published'
 }
@@ -17,29 +21,43 @@ export interface StatusHead {
   readonly holder: string | null
 }
 
-/** Throws `NothingPublishedError`, or `WarehouseUnusableError` when the published file cannot be read. */
+/** Throws `NothingPublishedError`, or `WarehouseUnusableError` when what is published cannot be read. */
 export const readWarehouseStatus = async (
   directory: string,
+  publish: Settings['publish'],
 ): Promise<{ readonly head: StatusHead; readonly status: WarehouseStatus }> => {
-  const published = publishedFile(directory)
   const note = await readHolder(directory)
   const holder = note !== null && isAlive(note) ? describeHolder(note) : null
-  const found = await stat(published).catch((error: unknown) => {
+  const found = await findPublished(directory, publish)
+  if (found === null) {
     const advice =
       holder === null
         ? 'Run fieldwork-sync sync, or check --warehouse'
         : `The warehouse is held by ${holder}: wait for it to end`
     throw new NothingPublishedError(
-      `there is no ${published}: nothing has been published there yet. ${advice}`,
-      { cause: error },
+      `there is no ${publishedFile(directory)} and no ${currentPath(parquetDirectory(directory))}: nothing has been published there yet. ${advice}`,
     )
-  })
-  return {
-    head: {
-      published,
-      publishedAt: instantFromMs(found.mtimeMs),
-      holder,
-    },
-    status: await readStatus(published),
   }
+  return {
+    head: { published: found.path, publishedAt: instantFromMs(found.atMs), holder },
+    status: await readStatus(found.path, found.open),
+  }
+}
+
+/** What the settings publish comes first; what they do not is better than nothing. */
+const findPublished = async (directory: string, publish: Settings['publish']) => {
+  const [file, current] = [publishedFile(directory), currentPath(parquetDirectory(directory))]
+  const places = {
+    duckdb: { path: file, dated: file, open: undefined },
+    parquet: { path: current, dated: manifestFile(current), open: openParquet },
+  }
+  for (const format of [...publish, ...PUBLISH_FORMATS]) {
+    const { path, dated, open } = places[format]
+    const atMs = await stat(dated).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => null,
+    )
+    if (atMs !== null) return { path, open, atMs }
+  }
+  return null
 }

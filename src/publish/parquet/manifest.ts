@@ -10,7 +10,7 @@ import { z } from 'zod'
 
 const columnSchema = z.object({
   name: z.string(),
-  type: z.string(),
+  type: z.enum(['BIGINT', 'VARCHAR', 'DOUBLE', 'BOOLEAN', 'TIMESTAMPTZ', 'JSON']),
   nullable: z.boolean(),
   comment: z.string(),
 })
@@ -30,7 +30,7 @@ const fileSchema = z.object({
 export type PublishedFile = z.output<typeof fileSchema>
 
 const tableSchema = z.object({
-  schema: z.string(),
+  schema: z.enum(['main', '_sync']),
   name: z.string(),
   comment: z.string(),
   columns: z.array(columnSchema),

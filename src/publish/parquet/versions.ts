@@ -67,13 +67,17 @@ export const findCurrent = async (parquet: string): Promise<Version | null> => {
   throw new WarehouseUnusableError(`${current} is neither a link nor a version of ours. Move it away`)
 }
 
-/** The versions whose manifests can be read, the newest first. */
-export const knownVersions = async (parquet: string): Promise<readonly KnownVersion[]> => {
+/** Those under their own names, and `current` where it is one itself; the newest first. */
+export const allVersions = async (parquet: string): Promise<readonly Version[]> => {
   const current = await findCurrent(parquet).catch(() => null)
   const listed = await listVersions(parquet)
-  const all = current === null || current.directory !== currentPath(parquet) ? listed : [current, ...listed]
+  return current?.directory === currentPath(parquet) ? [current, ...listed] : listed
+}
+
+/** The versions whose manifests can be read, the newest first. */
+export const knownVersions = async (parquet: string): Promise<readonly KnownVersion[]> => {
   const known: KnownVersion[] = []
-  for (const version of all) {
+  for (const version of await allVersions(parquet)) {
     const manifest = await readManifest(version.directory)
     if (manifest !== null) known.push({ ...version, manifest })
   }

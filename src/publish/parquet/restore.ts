@@ -1,0 +1,93 @@
+/**
+ * Fills an empty work database from a published version. Its files are held to the manifest's checksums first; tables are
+ * made with the columns that they had then, and migrated like those of any older database.
+ */
+import { join } from 'node:path'
+import { z } from 'zod'
+import type { TableDeclaration } from '../../model/columns.js'
+import { bigintCell, cellSchema, selectCell } from '../../warehouse/cells.js'
+import type { Sql } from '../../warehouse/database.js'
+import { createTable, createTemporary, qualified, quote } from '../../warehouse/ddl.js'
+import { WarehouseUnusableError } from '../../warehouse/errors.js'
+import { parquetDirectory } from '../../warehouse/files.js'
+import type { FindPublished, PublishedState } from '../../warehouse/rebuild.js'
+import { isIntact, type Manifest, manifestFile, readManifest } from './manifest.js'
+import { rowsOf } from './reader.js'
+import { allVersions, type Version } from './versions.js'
+
+/** Every version is a state of its own: where the newest is damaged, the one before does. */
+export const findPublishedParquet =
+  (directory: string): FindPublished =>
+  async (database) => {
+    const versions = await allVersions(parquetDirectory(directory))
+    return versions.map(
+      (version): PublishedState => ({
+        path: version.directory,
+        what: 'published Parquet files',
+        countRuns: async () => (await requireManifest(version)).runs,
+        fill: async () => {
+          const manifest = await requireManifest(version)
+          await requireIntact(version, manifest)
+          await database.transaction((sql) => fill(sql, version, manifest))
+        },
+      }),
+    )
+  }
+
+const requireManifest = async ({ directory }: Version): Promise<Manifest> => {
+  const manifest = await readManifest(directory)
+  if (manifest === null) throw new WarehouseUnusableError(`${manifestFile(directory)} cannot be read`)
+  return manifest
+}
+
+const requireIntact = async ({ directory }: Version, { tables }: Manifest): Promise<void> => {
+  for (const file of tables.flatMap(({ files }) => files)) {
+    if (!(await isIntact(directory, file)))
+      throw new WarehouseUnusableError(`${join(directory, file.path)} is not what was published`)
+  }
+}
+
+const fill = async (sql: Sql, { directory }: Version, { tables }: Manifest): Promise<void> => {
+  await sql.run('CREATE SCHEMA IF NOT EXISTS _sync')
+  for (const table of tables) {
+    const declaration: TableDeclaration = { ...table, key: [] }
+    await sql.run(createTable(declaration))
+    await insert(sql, declaration, rowsOf(directory, table))
+    const [counted] = await sql.rows(
+      z.object({ rows: bigintCell }),
+      `SELECT count(*) AS "rows" FROM ${qualified(declaration)}`,
+    )
+    if (counted?.rows !== table.rows)
+      throw new WarehouseUnusableError(
+        `${directory} holds ${counted?.rows} of ${table.rows} rows of ${table.name}`,
+      )
+  }
+  // Comments and views are not in the files: without the digest they are made anew.
+  await sql.run('UPDATE _sync.schema_version SET descriptions_digest = NULL')
+}
+
+/**
+ * JSON was published as text. What came from the API need not be JSON to DuckDB (half a surrogate pair is none): such rows go
+ * through an appender, as they did when they were read.
+ */
+const insert = async (sql: Sql, declaration: TableDeclaration, files: string): Promise<void> => {
+  const { columns } = declaration
+  const names = columns.map(({ name }) => quote(name)).join(', ')
+  const json = columns.filter(({ type }) => type === 'JSON').map(({ name }) => quote(name))
+  const isJson = ['true', ...json.map((name) => `(${name} IS NULL OR json_valid(${name}))`)].join(' AND ')
+  await sql.run(
+    `INSERT INTO ${qualified(declaration)} (${names}) SELECT ${names} FROM ${files} WHERE ${isJson}`,
+  )
+  if (json.length === 0) return
+  const odd = await sql.rows(
+    z.object(Object.fromEntries(columns.map((column) => [column.name, cellSchema(column)]))),
+    `SELECT ${columns.map(selectCell).join(', ')} FROM ${files} WHERE NOT (${isJson})`,
+  )
+  if (odd.length === 0) return
+  await sql.run(createTemporary(ODD_ROWS, columns))
+  await sql.append(ODD_ROWS, columns, odd)
+  await sql.run(`INSERT INTO ${qualified(declaration)} (${names}) SELECT ${names} FROM temp.${ODD_ROWS}`)
+  await sql.run(`DROP TABLE temp.${ODD_ROWS}`)
+}
+
+const ODD_ROWS = 'odd_rows'

@@ -1,0 +1,174 @@
+/** A work database that was lost is rebuilt from published Parquet files. */
+import { readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createDuckdbPublisher } from '../../src/publish/duckdb.js'
+import {
+  currentOf,
+  manifestOf,
+  parquetOf,
+  publishedCopies,
+  publishParquet,
+  tablesThatDiffer,
+} from '../support/parquet.js'
+import {
+  bundle,
+  list,
+  listingPage,
+  minute,
+  progress,
+  RUN,
+  source,
+  survey,
+  type TestWarehouse,
+  testWarehouse,
+} from '../support/warehouse.js'
+
+/** One survey that was read, one that is queued, an interrupted listing, rows in quarantine that are hardly JSON. */
+const publishedOnce = publishedCopies(async ({ account }) => {
+  await account.startRun({ runId: RUN, version: '1.2.3', startedAt: minute(0) })
+  await list(account, [survey(1, { _extra: '{"a":"\\ud800"}' }), survey(2)], minute(0), 'full')
+  await account.commitBundles([bundle(1, minute(1), [source(11)], progress(5))], RUN)
+  const position = { kind: 'incremental', updatedSince: minute(-5), ceiling: minute(2) } as const
+  await account.startListing({ ...position, startedAt: minute(2) })
+  const endpoint = 'surveys'
+  const rejection = {
+    endpoint,
+    surveyId: null,
+    sampleSourceId: null,
+    rowId: null,
+    problem: 'id: is missing',
+  } as const
+  const rejections = ['{"lone":"\\ud800"}', '{"fine":1}'].map((raw) => ({ ...rejection, raw }))
+  await account.commitListingPage(
+    listingPage([survey(1, { title: 'waits' })], minute(2), { rejections, nextPage: 2, totalCount: 9 }),
+  )
+})
+
+/** Loses the work database, and opens the warehouse again. */
+const lose = async ({ database, directory }: TestWarehouse): Promise<TestWarehouse> => {
+  await database.close()
+  await rm(join(directory, 'work.duckdb'))
+  return testWarehouse(directory)
+}
+
+const night = async (warehouse: TestWarehouse, number: number): Promise<void> => {
+  await warehouse.account.startRun({
+    runId: `run-${number}`,
+    version: '1.2.3',
+    startedAt: minute(number * 10),
+  })
+  await list(warehouse.account, [survey(2, { title: `night ${number}` })], minute(number * 10))
+}
+
+const titles = async (warehouse: TestWarehouse) =>
+  (await warehouse.rows('SELECT title FROM surveys WHERE id = 2')).map(({ title }) => title)
+
+const warnings = ({ log }: TestWarehouse) => log.lines.filter(({ level }) => level === 'warn')
+
+const described = `SELECT table_name, column_name, data_type, is_nullable, comment FROM duckdb_columns()
+  WHERE database_name = current_database() AND NOT internal ORDER BY ALL`
+
+describe('rebuilt from the newest version', () => {
+  test('it holds every row, queue and place in the listing, and has comments, constraints and views', async () => {
+    const before = await publishedOnce()
+    const columns = await before.rows(described)
+    const [position, queue] = [await before.account.position(), await before.account.queue('run-2')]
+    expect(position.listing).not.toBe(null)
+    expect(queue.tasks).toBeGreaterThan(0)
+    const rebuilt = await lose(before)
+    expect(warnings(rebuilt)).toMatchObject([
+      {
+        fields: { file: join(parquetOf(rebuilt), 'versions', '000001') },
+        message: 'the work database was lost and is rebuilt from published Parquet files',
+      },
+    ])
+    expect(await tablesThatDiffer(rebuilt)).toEqual([])
+    expect(await rebuilt.rows('SELECT json_valid(raw) AS valid FROM _sync.rejected_rows ORDER BY 1')).toEqual(
+      [{ valid: false }, { valid: true }],
+    )
+    expect(await rebuilt.rows('SELECT title FROM _sync.pending_surveys')).toEqual([{ title: 'waits' }])
+    expect(await rebuilt.rows(described)).toEqual(columns)
+    expect(await rebuilt.account.position()).toEqual(position)
+    expect(await rebuilt.account.queue('run-2')).toEqual(queue)
+    expect(await rebuilt.rows('SELECT id, interviews_count FROM survey_overview ORDER BY id')).toEqual([
+      { id: 1, interviews_count: 5 },
+      { id: 2, interviews_count: null },
+    ])
+  })
+
+  test('of an older schema: what it did not have yet is added', async () => {
+    const before = await publishedOnce()
+    const manifest = await manifestOf(currentOf(before))
+    const tables = manifest.tables
+      .filter(({ name }) => name !== 'drift_events')
+      .map((table) =>
+        table.name === 'surveys'
+          ? { ...table, columns: table.columns.filter(({ name }) => name !== 'project_id') }
+          : table,
+      )
+    await writeFile(join(currentOf(before), 'manifest.json'), JSON.stringify({ ...manifest, tables }))
+    const columns = (await before.rows(described)).map(({ column_name }) => column_name)
+    const rebuilt = await lose(before)
+    const found = (await rebuilt.rows(described)).map(({ column_name }) => column_name)
+    expect(found.toSorted()).toEqual(columns.toSorted())
+    expect(await titles(rebuilt)).toEqual(['Survey 2'])
+  })
+})
+
+describe('a damaged version is passed over for the one before', () => {
+  test('and says so; where none is whole, nothing is harmed: exit 7', async () => {
+    const warehouse = await publishedOnce()
+    await night(warehouse, 2)
+    await publishParquet(warehouse)
+    const changed = 'surveys/account=acme/created_month=2025-12/data.parquet'
+    await writeFile(join(currentOf(warehouse), changed), 'garbage')
+    const rebuilt = await lose(warehouse)
+    expect(await titles(rebuilt)).toEqual(['Survey 2'])
+    expect(warnings(rebuilt).map(({ fields }) => fields)).toMatchObject([
+      { problem: expect.stringContaining(`000002/${changed} is not what was published`) },
+      { file: join(parquetOf(rebuilt), 'versions', '000001') },
+    ])
+    await rm(join(parquetOf(rebuilt), 'versions', '000001', 'manifest.json'))
+    await expect(lose(rebuilt)).rejects.toMatchObject({
+      code: 'warehouse_unusable',
+      exitCode: 7,
+      message: expect.stringMatching(
+        /manifest\.json cannot be read; nor from .*000002.* is not what was published\. Restore that file/,
+      ),
+    })
+    expect((await readdir(join(parquetOf(rebuilt), 'versions'))).toSorted()).toEqual(['000001', '000002'])
+    await rm(parquetOf(rebuilt), { recursive: true })
+    expect(await titles(await testWarehouse(rebuilt.directory))).toEqual([])
+  })
+})
+
+describe('where fieldwork.duckdb is published too', () => {
+  const publishDuckdb = ({ database, directory }: TestWarehouse) =>
+    createDuckdbPublisher(database, directory).publish(new AbortController().signal)
+
+  test('the newer of both is taken, whichever that is', async () => {
+    const warehouse = await publishedOnce()
+    await night(warehouse, 2)
+    await publishDuckdb(warehouse)
+    const fromDuckdb = await lose(warehouse)
+    expect(await titles(fromDuckdb)).toEqual(['night 2'])
+    expect(warnings(fromDuckdb).at(-1)?.message).toMatch(/rebuilt from the published file$/)
+    await night(fromDuckdb, 3)
+    await publishParquet(fromDuckdb)
+    const fromParquet = await lose(fromDuckdb)
+    expect(await titles(fromParquet)).toEqual(['night 3'])
+    expect(warnings(fromParquet).at(-1)?.message).toMatch(/rebuilt from published Parquet files$/)
+  })
+
+  test('the one that can be read is taken where the other cannot', async () => {
+    const warehouse = await publishedOnce()
+    await writeFile(join(warehouse.directory, 'fieldwork.duckdb'), 'garbage')
+    const rebuilt = await lose(warehouse)
+    expect(await titles(rebuilt)).toEqual(['Survey 2'])
+    expect(warnings(rebuilt).map(({ fields }) => fields)).toMatchObject([
+      { file: join(rebuilt.directory, 'fieldwork.duckdb') },
+      { file: join(parquetOf(rebuilt), 'versions', '000001') },
+    ])
+  })
+})
