@@ -102,9 +102,16 @@ const mergeNotable = async (
 ): Promise<RowCounts> => {
   if (notable.length === 0) return { ...NO_ROWS, unchanged: page.surveys.length }
   const waiting = notable.filter(({ waits }) => waits).map(({ survey }) => survey)
+  // An equal row that waits already stays as it is: its version began when it was first read.
+  const moved = notable.filter(({ pending, changed, waits }) => changed || !pending || !waits)
   // What was pending is older than what was just read, also where that equals the stored row again.
-  await dropPending(sql, account, idsOf(notable.filter(({ pending }) => pending).map(({ survey }) => survey)))
-  await addPending(sql, account, waiting, page.at)
+  await dropPending(sql, account, idsOf(moved.filter(({ pending }) => pending).map(({ survey }) => survey)))
+  await addPending(
+    sql,
+    account,
+    moved.filter(({ waits }) => waits).map(({ survey }) => survey),
+    page.at,
+  )
   const changed = notable.filter((survey) => survey.changed)
   await enqueue(
     sql,

@@ -156,6 +156,9 @@ test('midnight belongs to the day that it begins, for what was read again and fo
     await read(account, id, at(1, 0), 5)
     await read(account, id, at(3, 0), complete)
   }
+  await list(account, [survey(3)], at(1, 9))
+  await read(account, 3, at(2, 0), 7)
+  await gone(account, 3, at(2, 0))
   expect(cells(await rows(DAILY))).toEqual([
     ['acme', 1, '01', 5, '01 00:00', '02 00:00'],
     ['acme', 1, '02', 5, '01 00:00', '03 00:00'],
@@ -163,26 +166,34 @@ test('midnight belongs to the day that it begins, for what was read again and fo
     ['acme', 2, '01', 5, '01 00:00', '02 00:00'],
     ['acme', 2, '02', 5, '01 00:00', '03 00:00'],
     ['acme', 2, '03', 6, '03 00:00', '03 00:00'],
+    ['acme', 3, '02', 7, '02 00:00', '02 00:00'],
   ])
 })
 
 test('a skipped source is known as of when it was read, a failed or untyped reading confirms nothing', async () => {
   const { account, rows } = await testWarehouse()
   const skipped = { sourceProgress: [], sourceProgressRead: 'none' } as const
-  const rejection = (endpoint: Rejection['endpoint'], sampleSourceId: number | null): Rejection => ({
+  const rejection = (
+    endpoint: Rejection['endpoint'],
+    surveyId: number,
+    sampleSourceId: number | null,
+  ): Rejection => ({
     endpoint,
-    surveyId: 3,
+    surveyId,
     sampleSourceId,
     rowId: sampleSourceId,
     problem: 'is not what it should be',
     raw: '{}',
   })
-  for (const id of [1, 2, 3]) await read(account, id, at(1, 10), 5)
+  for (const id of [1, 2, 3, 4]) await read(account, id, at(1, 10), 5)
   await account.commitBundles([bundle(1, at(2, 10), [source(10)], progress(5), skipped)], RUN)
   await account.commitBundles([{ kind: 'failed', surveyId: 2, at: at(2, 10), error: 'answered 500' }], RUN)
   const untyped = { ...skipped, sourceProgressRead: 'some', listedSourceIds: [30] } as const
-  const rejections = [rejection('fieldwork_progress', null), rejection('sample_sources', 30)]
+  const rejections = [rejection('fieldwork_progress', 3, null), rejection('sample_sources', 3, 30)]
   await account.commitBundles([bundle(3, at(2, 10), [], null, { ...untyped, rejections })], RUN)
+  // Any of survey 4's sources may be the one whose id could not be read.
+  const unread = { ...skipped, listedSourceIds: null, rejections: [rejection('sample_sources', 4, null)] }
+  await account.commitBundles([bundle(4, at(2, 10), [], progress(5), unread)], RUN)
   const known = (view: string) =>
     rows(
       `SELECT survey_id, strftime(timezone('UTC', confirmed_until), '%d %H:%M') AS known FROM ${view} ORDER BY ALL`,
@@ -191,20 +202,23 @@ test('a skipped source is known as of when it was read, a failed or untyped read
     [1, '02 10:00'],
     [2, '01 10:00'],
     [3, '01 10:00'],
+    [4, '02 10:00'],
   ])
   expect(cells(await known('sample_source_progress_periods'))).toEqual([
     [1, '01 10:00'],
     [2, '01 10:00'],
     [3, '01 10:00'],
+    [4, '01 10:00'],
   ])
   expect(cells(await known('sample_source_periods'))).toEqual([
     [1, '02 10:00'],
     [2, '01 10:00'],
     [3, '01 10:00'],
+    [4, '01 10:00'],
   ])
 })
 
-test('a survey row is known as of its last listing, but no longer than until a change that waits for its task', async () => {
+test('a survey row is known as of its last listing, but no longer than until the first reading of a change that waits', async () => {
   const { account, rows } = await testWarehouse()
   await list(account, [survey(1), survey(2), survey(3)], at(1, 9), 'full')
   for (const id of [1, 2, 3]) await read(account, id, at(1, 10), 5)
@@ -225,17 +239,18 @@ test('a survey row is known as of its last listing, but no longer than until a c
   await account.commitListingPage(
     listingPage([survey(1), survey(2, { title: 'Renamed' })], at(2, 9), { rejections: [rejected] }),
   )
-  await list(account, [survey(1)], at(3, 9))
-  expect(
-    cells(
-      await rows(
-        `SELECT id, title, strftime(timezone('UTC', confirmed_until), '%d %H:%M') AS known FROM survey_periods ORDER BY id`,
-      ),
-    ),
-  ).toEqual([
+  await list(account, [survey(1), survey(2, { title: 'Renamed' })], at(3, 9))
+  const known = `SELECT id, title, strftime(timezone('UTC', confirmed_until), '%d %H:%M') AS known FROM survey_periods
+    ORDER BY id, valid_from`
+  expect(cells(await rows(known))).toEqual([
     [1, 'Survey 1', '03 09:00'],
     [2, 'Survey 2', '02 09:00'],
     [3, 'Survey 3', '01 09:00'],
+  ])
+  await read(account, 2, at(3, 10), 5)
+  expect(cells(await rows(`${known} LIMIT 2 OFFSET 1`))).toEqual([
+    [2, 'Survey 2', '02 09:00'],
+    [2, 'Renamed', '03 09:00'],
   ])
 })
 
