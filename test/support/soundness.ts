@@ -6,6 +6,7 @@ import type { TableDeclaration } from '../../src/model/columns.js'
 import { ALL_TABLES } from '../../src/model/sync-tables.js'
 import { DATA_TABLES } from '../../src/model/tables.js'
 import { openReader, type Reader } from './duckdb.js'
+import { viewChecks } from './view-soundness.js'
 
 /** One line for each thing that does not hold; none of a sound warehouse. */
 export const unsoundness = async (file: string): Promise<string[]> => {
@@ -16,7 +17,7 @@ export const unsoundness = async (file: string): Promise<string[]> => {
 /** The same of a file that is open. */
 export const unsoundnessIn = async (reader: Pick<Reader, 'query'>): Promise<string[]> => {
   const found: string[] = []
-  for (const { what, sql } of [...uniqueKeys(), ...histories(), ...references()]) {
+  for (const { what, sql } of [...uniqueKeys(), ...histories(), ...references(), ...viewChecks()]) {
     const rows = await reader.query(sql)
     if (rows.length > 0) found.push(`${what}: ${rows.length} rows, the first ${JSON.stringify(rows[0])}`)
   }
