@@ -58,7 +58,8 @@ export interface Plan {
     readonly rate: { readonly requests: number; readonly perMs: number }
     readonly rateWindow: 'sliding' | 'fixed' | 'sliding-counter'
     readonly retryAfter: 'seconds' | 'date' | 'none'
-    readonly clock: string
+    /** How much faster the world's time goes than ours. */
+    readonly speed: number
   }
   readonly settings: {
     readonly overlapMs: number
@@ -83,18 +84,19 @@ const DAY_MS = 86_400_000
 export const drawPlan = (seed: number): Plan => {
   const random = createRandom(seed)
   const { whole, pick, chance } = random
+  const speed = pick([1, 1, 1, 60, 60, 600])
   const rate = { requests: whole(8, 40), perMs: whole(10, 60) * 1_000 }
   return {
     seed,
     world: {
       seed: whole(0, 1_000_000),
-      surveys: pick([1, 2, 2, 3, 4]),
-      sourcesMax: pick([4, 6, 8, 12]),
+      surveys: pick([1, 1, 2, 3]),
+      sourcesMax: pick([6, 8, 12]),
       pageSize: pick([1, 2, 3, 5]),
       rate,
       rateWindow: pick(['sliding', 'sliding', 'fixed', 'sliding-counter']),
       retryAfter: pick(['seconds', 'date', 'none']),
-      clock: pick(['real', 'real', 'real', '60x', '60x', '600x']),
+      speed,
     },
     settings: {
       overlapMs: pick([0, MINUTE_MS, 5 * MINUTE_MS]),
@@ -108,22 +110,22 @@ export const drawPlan = (seed: number): Plan => {
     },
     skewMs: chance(0.4) ? whole(-3 * HOUR_MS, 3 * HOUR_MS) : 0,
     freshDatabase: chance(0.05),
-    starts: Array.from({ length: pick([1, 1, 2, 3]) }, () => drawStart(random)),
+    starts: Array.from({ length: pick([1, 1, 2, 3]) }, () => drawStart(random, speed)),
   }
 }
 
-const drawStart = (random: Random): Start => {
+const drawStart = (random: Random, speed: number): Start => {
   const { whole, chance, pick } = random
   const wallJump = chance(0.1)
     ? { afterMs: whole(0, MINUTE_MS), byMs: pick([-2 * HOUR_MS, -30_000, 30_000, 2 * HOUR_MS]) }
     : null
   return {
-    gapMs: chance(0.5) ? whole(0, 90_000) : whole(1, 40) * HOUR_MS + whole(0, HOUR_MS),
+    gapMs: chance(0.5) ? whole(0, 90_000) : Math.floor((whole(1, 40) * HOUR_MS + whole(0, HOUR_MS)) / speed),
     networkSeed: whole(0, 1_000_000_000),
     latencyMsMax: pick([5, 300, 2_000]),
     commitMs: pick([0, 100, 300, 300]),
     faults: drawFaults(random),
-    jumps: { probability: chance(0.7) ? 0.5 : 0, hoursMax: pick([6, 72, 400]) },
+    jumps: { probability: chance(0.7) ? 0.5 : 0, hoursMax: pick([6, 30, 120]) },
     full: chance(0.15),
     requestsMax: chance(0.25) ? whole(3, 40) : null,
     durationMsMax: chance(0.15) ? whole(5, 120) * 1_000 : null,
@@ -198,8 +200,8 @@ const DISK_OPERATIONS = [
 ] as const
 
 /** A last start in which nothing goes wrong, after everything that was sent is forgotten by every window. */
-export const cleanStart: Start = Object.freeze({
-  gapMs: DAY_MS,
+export const lastStart = ({ world: { speed, rate } }: Plan): Start => ({
+  gapMs: Math.max(DAY_MS / speed, 2 * rate.perMs + MINUTE_MS),
   networkSeed: 1,
   latencyMsMax: 5,
   commitMs: 300,

@@ -10,7 +10,7 @@ import { checkFinal } from './oracle/final.js'
 import { checkPublished } from './oracle/published.js'
 import type { Broken } from './oracle/row-text.js'
 import { checkWork } from './oracle/work.js'
-import { cleanStart, type Plan, type Start } from './plan.js'
+import { lastStart, type Plan, type Start } from './plan.js'
 import { type Ended, runStart } from './process.js'
 import { createRandom } from './random.js'
 import { createReaders, type OpenFile, type Readers } from './readers.js'
@@ -75,7 +75,7 @@ const runPlan = async (
   let directory = join(home, '0')
   fs.mkdirSync(directory, { recursive: true })
   if (!plan.freshDatabase) fs.writeFileSync(join(directory, 'work.duckdb'), empty)
-  const starts = [...plan.starts, { ...cleanStart, gapMs: cleanStart.gapMs + plan.world.rate.perMs }]
+  const starts = [...plan.starts, lastStart(plan)]
   for (const [place, start] of starts.entries()) {
     const isLast = place === starts.length - 1
     time.skip(start.gapMs)

@@ -1,5 +1,7 @@
 /** The real reference server, asked without a network, and what it told: every answer is kept for the oracle. */
 import { createUnlistenedServer } from '../../src/reference-server/server.js'
+import { parseIsoTime } from '../../src/reference-server/time/iso-time.js'
+import { Organization } from '../../src/reference-server/world/organization.js'
 import type { Plan } from './plan.js'
 import type { VirtualTime } from './virtual-time.js'
 
@@ -45,11 +47,27 @@ export interface Answer {
 }
 
 export const createWorld = async (plan: Plan, time: VirtualTime): Promise<World> => {
-  for (let seed = plan.world.seed; ; seed += 1) {
-    const server = await startServer(plan, seed, time)
-    if ((await sourcesIn(server)) <= plan.world.sourcesMax) return worldOn(server)
-    await server.close()
-  }
+  let seed = plan.world.seed
+  while (sourcesIn(seed, plan.world.surveys) > plan.world.sourcesMax) seed += 1
+  return worldOn(await startServer(plan, seed, time))
+}
+
+const START_AT = '2026-03-01T00:00:00Z'
+/** The world is not moved on beyond this: surveys are created all the time. */
+const LATEST = '2026-04-15T00:00:00Z'
+
+/** All that there will be in the time that a seed may take. */
+const sourcesIn = (seed: number, surveys: number): number => {
+  const organization = new Organization({
+    seed,
+    account: 0,
+    surveys,
+    startAt: Number(parseIsoTime(START_AT)),
+  })
+  const latest = Number(parseIsoTime(LATEST))
+  return organization
+    .surveyPlaces(latest)
+    .reduce((sum, place) => sum + organization.field(place).sources.length, 0)
 }
 
 interface Server {
@@ -60,8 +78,6 @@ interface Server {
 }
 type Method = 'GET' | 'PUT' | 'POST'
 
-const START_AT = '2026-03-01T00:00:00Z'
-
 const startServer = async ({ world }: Plan, seed: number, time: VirtualTime): Promise<Server> => {
   const { app, accounts } = await createUnlistenedServer({
     seed,
@@ -70,7 +86,7 @@ const startServer = async ({ world }: Plan, seed: number, time: VirtualTime): Pr
     rateLimit: world.rate,
     rateWindow: world.rateWindow,
     retryAfter: world.retryAfter,
-    clock: world.clock,
+    clock: world.speed === 1 ? 'real' : `${world.speed}x`,
     startAt: START_AT,
   })
   const [account] = accounts
@@ -103,14 +119,6 @@ const startServer = async ({ world }: Plan, seed: number, time: VirtualTime): Pr
   }
 }
 
-/** All that there will be in the time that a seed may take. */
-const sourcesIn = async ({ control }: Server): Promise<number> => {
-  await control('POST', 'time', { set: '2026-04-15T00:00:00Z' })
-  const surveys = await surveysIn(control)
-  await control('POST', 'time', { set: START_AT })
-  return surveys.reduce((sum, { sample_sources }) => sum + (sample_sources as readonly unknown[]).length, 0)
-}
-
 const surveysIn = async (control: Server['control']): Promise<readonly JsonObject[]> => {
   const [only] = (await control('GET', 'truth')).accounts as readonly JsonObject[]
   return (only?.surveys ?? []) as readonly JsonObject[]
@@ -139,7 +147,9 @@ const worldOn = ({ account, ask, control, close }: Server): World => {
     },
     arrivals: async () => (await control('GET', 'requests')).requests as readonly Arrival[],
     advance: async (hours) => {
-      await control('POST', 'time', { advance: `PT${hours}H` })
+      const now = Date.parse(String((await control('GET', 'time')).now))
+      const then = Math.min(now + hours * 3_600_000, Date.parse(LATEST))
+      if (then > now) await control('POST', 'time', { set: new Date(then).toISOString() })
     },
     freeze: async () => {
       frozenAt = (await control('GET', 'time')).now
