@@ -106,11 +106,10 @@ const readEverything = async (sql: Sql, signal: AbortSignal): Promise<void> => {
     z.object({ schema_name: z.string(), table_name: z.string() }),
     'SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = current_database()',
   )
-  for (const { schema_name, table_name } of tables) {
-    throwIfAborted(signal)
-    await sql.rows(
-      z.object({ read: z.unknown() }),
+  throwIfAborted(signal)
+  const read = tables.map(
+    ({ schema_name, table_name }) =>
       `SELECT max(hash(every_column)) AS read FROM ${quote(schema_name)}.${quote(table_name)} AS every_column`,
-    )
-  }
+  )
+  await sql.rows(z.object({ read: z.unknown() }), read.join(' UNION ALL '))
 }

@@ -109,7 +109,7 @@ export const drawPlan = (seed: number): Plan => {
       consecutiveFailuresMax: whole(1, 5),
     },
     skewMs: chance(0.4) ? whole(-3 * HOUR_MS, 3 * HOUR_MS) : 0,
-    freshDatabase: chance(0.05),
+    freshDatabase: chance(0.02),
     starts: Array.from({ length: pick([1, 1, 2, 3]) }, () => drawStart(random, speed)),
   }
 }
@@ -136,7 +136,7 @@ const drawStart = (random: Random, speed: number): Start => {
     wallJump,
     forget: chance(0.1) ? [whole(0, 100)] : [],
     vanishing: chance(0.2) ? 0.5 : 0,
-    loseWork: chance(0.04),
+    loseWork: chance(0.03),
   }
 }
 

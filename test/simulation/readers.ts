@@ -8,6 +8,7 @@ import { plainRows, type Row } from '../support/duckdb.js'
 export interface OpenFile extends AsyncDisposable {
   /** What other files' queries call it. */
   readonly name: string
+  readonly file: string
   query(sql: string): Promise<Row[]>
 }
 
@@ -31,6 +32,7 @@ export const createReaders = async (): Promise<Readers> => {
       }
       return {
         name,
+        file,
         query: async (sql) => {
           await connection.run(`USE ${name}`)
           return plainRows(await connection.runAndReadAll(sql))
