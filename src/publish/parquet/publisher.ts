@@ -97,7 +97,8 @@ const build = async (
   const links = createLinks(operations, log)
   try {
     await mkdir(unfinished)
-    const manifest = await database.transaction((sql) =>
+    // No transaction: in one, DuckDB would keep the room of every staged table to its end. Nobody else has the connection.
+    const manifest = await database.exclusively((sql) =>
       database.interruptibly(signal, async () => {
         const tables = await writeTables({ sql, links, base, directory: unfinished, number, signal })
         return manifestOf(sql, tables, number, clock)
