@@ -11,6 +11,7 @@ import type { ListedRows, ListingState } from '../model/warehouse.js'
 import type { ListingAllowance, RunBudget } from './budget.js'
 import type { RunDependencies } from './dependencies.js'
 import { EndlessListError, pagesMaxOf } from './endless-list.js'
+import { Standing } from './standing.js'
 import { addRows, type Discovery, sawServerTime, type Tally } from './tally.js'
 
 /** A listing that has drifted is repeated twice; then the run goes on with what it has and ends partial. */
@@ -32,7 +33,9 @@ export const discover = async (
     // A resumed listing goes one page back: its second page is the first that gets it further.
     const allowance = budget.listing(resumed === null ? 1 : 2)
     const updatedSince = tally.listing === 'full' ? null : (resumed?.updatedSince ?? position.cursor)
-    const result = await list({ dependencies, allowance, tally, resumed, updatedSince })
+    const standing =
+      tally.listing === 'full' || resumed !== null || listing === LISTINGS_MAX ? null : new Standing()
+    const result = await list({ dependencies, allowance, tally, resumed, updatedSince, standing })
     if (result === 'complete' || result === 'interrupted') return result
     if (result === 'clock_behind') {
       log.warn(
@@ -57,6 +60,8 @@ interface Listing {
   readonly tally: Tally
   readonly resumed: ListingState | null
   readonly updatedSince: bigint | null
+  /** Null where the totals alone decide. */
+  readonly standing: Standing | null
 }
 
 /** `clock_behind`: the server's clock is behind the time since which it was asked for changes. */
@@ -85,6 +90,7 @@ const list = async (listing: Listing): Promise<Discovery | 'clock_behind'> => {
     if (isFirst) await begin(listing, page)
     isFirst = false
     firstTotal ??= page.pagination.total_count
+    listing.standing?.add(page)
     const rows = { page: asked, surveys: page.rows, rejections: page.rejections }
     const drifted = await hasDrifted(listing, page, { rows, previousTotal, firstTotal })
     next = drifted ? 1 : page.pagination.next_page
@@ -126,7 +132,7 @@ const begin = ({ dependencies, tally, updatedSince }: Listing, first: Page<Surve
  * takes several runs would begin anew each time, and never end.
  */
 const hasDrifted = async (
-  { dependencies: { warehouse } }: Listing,
+  { dependencies: { warehouse }, standing }: Listing,
   page: Page<Survey>,
   {
     rows,
@@ -137,7 +143,8 @@ const hasDrifted = async (
   const { total_count, next_page } = page.pagination
   if (total_count < previousTotal) return true
   if (next_page !== null) return false
-  return (await warehouse.countListed(rows)) < firstTotal
+  if ((await warehouse.countListed(rows)) < firstTotal) return true
+  return standing?.isShortOf(firstTotal, page.pagination) ?? false
 }
 
 const commit = async (

@@ -106,6 +106,52 @@ test('a listing that drifts every time leaves the cursor alone; a survey that co
   expect(await unsoundness(publishedFile(warehouse))).toEqual([])
 })
 
+test('a survey that vanishes while another one enters further down leaves the total as it was: all are listed again', async () => {
+  const warehouse = await temporaryDirectory()
+  const api = await startScriptedApi(drafts(6))
+  expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0 })
+
+  const change = (id: number, title: string, at: string) => {
+    const row = api.surveys.find(({ survey }) => survey.id === id)
+    if (row !== undefined) Object.assign(row.survey, { title, updated_at: at })
+  }
+  for (const id of [2, 3, 4, 5, 6]) change(id, `Changed ${id}`, '2026-03-02T00:00:00Z')
+  api.arrivals.length = 0
+  api.pageSize = 2
+  api.now = new Date('2026-03-02T01:00:00Z')
+  // Pages 6 5, 4 3, 2 become 5 4, 3 2, 1: five surveys as announced, and survey 4 on none of the pages still to be read.
+  api.hook = beforePage2((time) => {
+    if (time > 1) return
+    remove(api, 6)
+    api.now = new Date('2026-03-02T01:00:01Z')
+    change(1, 'Changed 1', '2026-03-02T01:00:01Z')
+  })
+  expect(await sync({ warehouse, env: api.env })).toMatchObject({
+    code: 0,
+    run: { listing: 'incremental', cursor_after: '2026-03-02T00:55:01Z' },
+  })
+  expect(pagesAsked(api)).toEqual(['1', '2', '3', '1', '2', '3'])
+  expect(await shown(warehouse)).toMatchObject({ 1: 'Changed 1', 4: 'Changed 4', 5: 'Changed 5' })
+})
+
+test('a survey that changes again while it is listed has all listed again, twice at most', async () => {
+  const warehouse = await temporaryDirectory()
+  const api = await startScriptedApi(drafts(3))
+  expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0 })
+  api.arrivals.length = 0
+  api.pageSize = 2
+  api.now = new Date('2026-03-02T01:00:00Z')
+  const restless = api.surveys.find(({ survey }) => survey.id === 1)?.survey
+  if (restless === undefined) throw new Error('three surveys were scripted')
+  for (const { survey } of api.surveys) survey.updated_at = '2026-03-02T00:00:00Z'
+  api.hook = beforePage2((time) => {
+    api.now = new Date(Date.UTC(2026, 2, 2, 1, 0, time))
+    restless.updated_at = api.now.toISOString()
+  })
+  expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0, run: { listing: 'incremental' } })
+  expect(pagesAsked(api)).toEqual(['1', '2', '1', '2', '1', '2'])
+})
+
 test('a survey that a full listing does not show is asked for by its own address', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startScriptedApi([scriptedSurvey(1), scriptedSurvey(2), scriptedSurvey(3)])
