@@ -11,6 +11,7 @@ import {
   publishParquet,
   tablesThatDiffer,
 } from '../support/parquet.js'
+import { SLOW } from '../support/slow.js'
 import {
   bundle,
   list,
@@ -97,7 +98,7 @@ describe('rebuilt from the newest version', () => {
     ])
   })
 
-  test('of an older schema: what it did not have yet is added', async () => {
+  test.skipIf(!SLOW)('of an older schema: what it did not have yet is added', async () => {
     const before = await publishedOnce()
     const manifest = await manifestOf(currentOf(before))
     const tables = manifest.tables
@@ -161,7 +162,7 @@ describe('where fieldwork.duckdb is published too', () => {
     expect(warnings(fromParquet).at(-1)?.message).toMatch(/rebuilt from published Parquet files$/)
   })
 
-  test('the one that can be read is taken where the other cannot', async () => {
+  test.skipIf(!SLOW)('the one that can be read is taken where the other cannot', async () => {
     const warehouse = await publishedOnce()
     await writeFile(join(warehouse.directory, 'fieldwork.duckdb'), 'garbage')
     const rebuilt = await lose(warehouse)

@@ -13,6 +13,7 @@ import {
   tablesThatDiffer,
   writtenAnew,
 } from '../support/parquet.js'
+import { SLOW } from '../support/slow.js'
 import {
   bundle,
   instantOf,
@@ -122,7 +123,8 @@ describe('a published version', () => {
 
   test('keeps accounts apart, whatever readers may take their names for', async () => {
     const warehouse = await publishedOnce()
-    for (const name of ['null', 'NULL', '__HIVE_DEFAULT_PARTITION__', '007', '2026-01-01', 'true', '-_'])
+    const names = ['null', '__HIVE_DEFAULT_PARTITION__', '007', 'NULL', '2026-01-01', 'true', '-_']
+    for (const name of SLOW ? names : names.slice(0, 3))
       await list(accountWarehouse(warehouse.database, name), [survey(1, JANUARY)], minute(3), 'full')
     await publishParquet(warehouse)
     expect(await tablesThatDiffer(warehouse)).toEqual([])
