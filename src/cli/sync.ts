@@ -1,6 +1,7 @@
 /** `fieldwork-sync sync`: the job. */
 import type { CommandModule } from 'yargs'
 import { systemClock } from '../base/clock.js'
+import { createRedactor } from '../base/secret.js'
 import type { SourceUsage } from '../model/survey-source.js'
 import { loadSettings } from '../settings/load-settings.js'
 import { reportToJson } from '../telemetry/report-json.js'
@@ -29,14 +30,14 @@ export const syncCommand = (context: CliContext): CommandModule<unknown, FlagsOf
       onSource: (account, usage) => sources.set(account, usage),
     })
     observer.close()
-    context.stdout.write(
-      settings.json
-        ? `${JSON.stringify(reportToJson(report))}\n`
-        : renderSummary(report, {
-            elapsedMs: systemClock.monotonicMs() - startedMs,
-            colour: telemetry.colour,
-          }),
-    )
+    const text = settings.json
+      ? `${JSON.stringify(reportToJson(report))}\n`
+      : renderSummary(report, {
+          elapsedMs: systemClock.monotonicMs() - startedMs,
+          colour: telemetry.colour,
+        })
+    // It quotes values that the API has sent, whatever they are.
+    context.stdout.write(createRedactor(settings.accounts.map(({ token }) => token))(text))
     context.exit(report.exitCode)
   },
 })

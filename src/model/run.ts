@@ -53,6 +53,28 @@ export type CountedTable = 'surveys' | 'sample_sources' | 'survey_progress' | 's
 /** complete = 0, partial = 3, failed = any other exit code. */
 export type RunStatus = 'complete' | 'partial' | 'failed'
 
+/** An unknown field (`value` null) or value that a run met. */
+export interface MetDrift {
+  readonly resource: string
+  readonly path: string
+  readonly value: string | null
+  /** How often it was met so far, and since when (server time), in this run and those before. */
+  readonly occurrences: number
+  readonly firstSeenAt: Instant
+  /** Whether no run before has met it. */
+  readonly isNew: boolean
+}
+
+/** Rows of one endpoint that could not be typed for one reason. */
+export interface RejectionReason {
+  readonly endpoint: string
+  readonly problem: string
+  readonly rows: number
+}
+
+/** What did not fit in a run: the numbers, and the first of what they count. */
+export type Misfits = Pick<RunReport, 'rejectedRows' | 'driftEvents' | 'drift' | 'rejections'>
+
 /** What a run did for one account. */
 export interface RunReport {
   readonly runId: string
@@ -77,6 +99,10 @@ export interface RunReport {
   readonly leftOver: number
   readonly rejectedRows: number
   readonly driftEvents: number
+  /** The first of these, so that nobody has to look them up. */
+  readonly drift: readonly MetDrift[]
+  /** Why rows were rejected, the most frequent reasons first; not all of them where there are many. */
+  readonly rejections: readonly RejectionReason[]
   /** Old observations of progress that were left out of history: one a day stays. */
   readonly historyRowsCompacted: number
   readonly rowsByTable: Readonly<Record<CountedTable, RowCounts>>

@@ -6,7 +6,15 @@ import type { Cell } from './columns.js'
 import type { Progress, SampleSource, Survey } from './fields.js'
 import type { Instant } from './instant.js'
 import type { SurveyFacts } from './refresh-rules.js'
-import type { CountedTable, ListingKind, PublishReport, RowCounts, RunReport, TaskReason } from './run.js'
+import type {
+  CountedTable,
+  ListingKind,
+  Misfits,
+  PublishReport,
+  RowCounts,
+  RunReport,
+  TaskReason,
+} from './run.js'
 import type { Drift, Rejection } from './survey-source.js'
 
 export interface AccountWarehouse {
@@ -41,7 +49,7 @@ export interface AccountWarehouse {
   /** Leaves one observation a UTC day, its last, of the progress observed before `before`; tells how many rows went. */
   compactProgress(before: Instant, at: Stamp): Promise<number>
   /** Rows in quarantine, and unknown fields and values met, by this run. */
-  misfits(runId: string): Promise<{ readonly rejectedRows: number; readonly driftEvents: number }>
+  misfits(runId: string): Promise<Misfits>
   commitBundles(outcomes: readonly BundleOutcome[], runId: string): Promise<RowCountsByTable>
 }
 

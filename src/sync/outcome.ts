@@ -1,6 +1,7 @@
 /** How a run has ended, from what happened in it: exit code, status and one line of reason. Pure. */
 import { EXIT_CODES, type ExitCode } from '../base/errors.js'
-import type { RunStatus } from '../model/run.js'
+import { driftName } from '../model/misfit-names.js'
+import type { MetDrift, RunStatus } from '../model/run.js'
 import type { Discovery } from './tally.js'
 
 export interface Happened {
@@ -14,6 +15,7 @@ export interface Happened {
   readonly leftOver: number
   readonly rejectedRows: number
   readonly driftEvents: number
+  readonly drift: readonly MetDrift[]
 }
 
 export interface OutcomeRules {
@@ -67,7 +69,7 @@ const endedEarly = ({ ended }: Happened): readonly Reason[] =>
 
 const dataProblems = (happened: Happened, rules: OutcomeRules): readonly Reason[] => {
   const data = (text: string): Reason => ({ exitCode: EXIT_CODES.data, text })
-  const { rejectedRows, driftEvents } = happened
+  const { rejectedRows, driftEvents, drift } = happened
   return [
     ...(rejectedRows > rules.rejectedRowsMax
       ? [
@@ -79,12 +81,22 @@ const dataProblems = (happened: Happened, rules: OutcomeRules): readonly Reason[
     ...(rules.contract === 'freeze' && driftEvents > 0
       ? [
           data(
-            `${count(driftEvents, 'unknown field or value', 'unknown fields or values')} under contract: freeze (_sync.drift_events)`,
+            `${count(driftEvents, 'unknown field or value', 'unknown fields or values')} under contract: freeze (${namesOf(drift, driftEvents)}_sync.drift_events)`,
           ),
         ]
       : []),
   ]
 }
+
+/** `survey.priority, survey.status "archived", …; ` */
+const namesOf = (drift: readonly MetDrift[], all: number): string => {
+  const named = drift.slice(0, NAMED_MAX).map(driftName)
+  if (named.length === 0) return ''
+  return `${[...named, ...(all > named.length ? ['…'] : [])].join(', ')}; `
+}
+
+/** The reason is one line. */
+const NAMED_MAX = 3
 
 const partial = (text: string): Reason => ({ exitCode: EXIT_CODES.partial, text })
 

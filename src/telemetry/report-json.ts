@@ -32,6 +32,15 @@ const runToJson = (run: RunReport) => ({
   left_over: run.leftOver,
   rejected_rows: run.rejectedRows,
   drift_events: run.driftEvents,
+  drift: run.drift.map(({ resource, path, value, occurrences, firstSeenAt, isNew }) => ({
+    resource,
+    path,
+    value,
+    occurrences,
+    first_seen_at: formatInstant(firstSeenAt),
+    is_new: isNew,
+  })),
+  rejections: run.rejections,
   history_rows_compacted: run.historyRowsCompacted,
   rows_by_table: run.rowsByTable,
 })

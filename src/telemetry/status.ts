@@ -1,5 +1,6 @@
 /** What `status` and `check` say, for people. */
 import { formatInstant, type Instant } from '../model/instant.js'
+import { onOneLine } from '../model/misfit-names.js'
 import { counted, humanCount } from './human.js'
 import { textTable } from './text-table.js'
 
@@ -37,16 +38,21 @@ export interface StatusView {
   }[]
   readonly tables: readonly { readonly table: string; readonly rows: number }[]
   readonly drift: readonly {
+    readonly account: string
     readonly resource: string
     readonly path: string
     readonly value: string | null
     readonly kind: string
     readonly occurrences: number
+    readonly first_seen_at: Instant
+    readonly last_seen_at: Instant
   }[]
   readonly rejections: readonly {
+    readonly account: string
     readonly endpoint: string
     readonly problem: string
     readonly rows: number
+    readonly first_at: Instant
     readonly last_at: Instant
   }[]
 }
@@ -79,8 +85,18 @@ export const renderStatus = (head: StatusHead, status: StatusView): string =>
       ['table', 'rows'],
       status.tables.map(({ table, rows }) => [table, humanCount(rows)]),
     ),
-    section('drift', ['field', 'value', 'seen'], driftRows(status), 'none: every field and value is known'),
-    section('rejected rows', ['endpoint', 'problem', 'rows', 'last'], rejectionRows(status), 'none'),
+    section(
+      'drift',
+      ['account', 'field', 'value', 'met', 'first', 'last'],
+      driftRows(status),
+      'none: every field and value is known',
+    ),
+    section(
+      'rejected rows',
+      ['account', 'endpoint', 'problem', 'rows', 'first', 'last'],
+      rejectionRows(status),
+      'none',
+    ),
   ].join('\n\n')
 
 const section = (
@@ -125,10 +141,20 @@ const freshnessRows = ({ freshness }: StatusView) =>
 
 const driftRows = ({ drift }: StatusView) =>
   drift.map((row) => [
-    `${row.resource}.${row.path}`,
-    row.value ?? `(${row.kind})`,
+    row.account,
+    onOneLine(`${row.resource}.${row.path}`),
+    row.value === null ? `(${row.kind})` : onOneLine(row.value),
     counted(row.occurrences, 'time'),
+    moment(row.first_seen_at),
+    moment(row.last_seen_at),
   ])
 
 const rejectionRows = ({ rejections }: StatusView) =>
-  rejections.map((row) => [row.endpoint, row.problem, number(row.rows), moment(row.last_at)])
+  rejections.map((row) => [
+    row.account,
+    row.endpoint,
+    onOneLine(row.problem),
+    number(row.rows),
+    moment(row.first_at),
+    moment(row.last_at),
+  ])

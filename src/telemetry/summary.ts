@@ -5,6 +5,7 @@
 import { EXIT_CODES } from '../base/errors.js'
 import type { PublishReport, RunReport, RunStatus, SyncReport } from '../model/run.js'
 import { counted, humanBytes, humanCount, humanDuration } from './human.js'
+import { driftLines, rejectionLines } from './misfit-lines.js'
 import { textTable } from './text-table.js'
 
 export interface SummaryOptions {
@@ -60,12 +61,14 @@ const factsOf = (run: RunReport): string =>
       'rejected',
       run.rejectedRows === 0 ? 'none' : `${counted(run.rejectedRows, 'row')}, kept in _sync.rejected_rows`,
     ],
+    ...below(rejectionLines(run)),
     [
       'drift',
       run.driftEvents === 0
         ? 'none'
         : `${counted(run.driftEvents, 'unknown field or value', 'unknown fields or values')}, see _sync.drift_events`,
     ],
+    ...below(driftLines(run)),
     ...(run.historyRowsCompacted === 0
       ? []
       : [
@@ -78,6 +81,9 @@ const factsOf = (run: RunReport): string =>
   ]
     .map(([label = '', text = '']) => `${label.padEnd(LABEL_COLUMNS)}  ${text}`)
     .join('\n')
+
+/** Lines that say more of the fact above them. */
+const below = (lines: readonly string[]): string[][] => lines.map((line) => ['', `  ${line}`])
 
 const LABEL_COLUMNS = 'refreshed'.length
 

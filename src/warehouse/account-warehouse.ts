@@ -5,7 +5,7 @@ import { compactProgress } from './compaction.js'
 import type { Database } from './database.js'
 import { countListed, dropListing, readPosition, startListing } from './listing.js'
 import { commitListingPage } from './listing-page.js'
-import { countMisfits } from './quarantine.js'
+import { readMisfits } from './misfits.js'
 import { enqueue, hasTasks, nextTasks, queueSize, unqueuedSurveys } from './queue.js'
 import { finishRun, startRun } from './runs.js'
 import { readStoredBundle } from './stored-bundle.js'
@@ -26,7 +26,7 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
   queue: (runId) => database.exclusively((sql) => queueSize(sql, account, runId)),
   storedBundle: (surveyId) => database.transaction((sql) => readStoredBundle(sql, account, surveyId)),
   compactProgress: (before, at) => database.transaction((sql) => compactProgress(sql, account, before, at)),
-  misfits: (runId) => database.exclusively((sql) => countMisfits(sql, account, runId)),
+  misfits: (runId) => database.exclusively((sql) => readMisfits(sql, account, runId)),
   commitBundles: (outcomes, runId) =>
     database.transaction((sql) => commitBundles(sql, account, outcomes, runId)),
 })

@@ -1,10 +1,8 @@
 /** What did not fit: rejected rows as they came, and where the answers differ from the API document. */
-import { z } from 'zod'
 import type { Column } from '../model/columns.js'
 import type { Drift, Rejection } from '../model/survey-source.js'
 import { driftEvents, rejectedRows } from '../model/sync-tables.js'
 import type { Stamp } from '../model/warehouse.js'
-import { bigintCell } from './cells.js'
 import type { Sql } from './database.js'
 import { createTemporary, qualified, quote } from './ddl.js'
 
@@ -68,19 +66,8 @@ export const storeDrift = async (
     USING (SELECT * REPLACE (sum(occurrences)::BIGINT AS occurrences) FROM temp.stage_drift_events GROUP BY ALL) s
     ON d.account = s.account AND d.resource = s.resource AND d.path = s.path AND d.value IS NOT DISTINCT FROM s.value
     WHEN MATCHED THEN UPDATE SET occurrences = d.occurrences + s.occurrences,
-      last_seen_at = s.last_seen_at, last_run_id = s.last_run_id
+      last_seen_at = greatest(d.last_seen_at, s.last_seen_at), last_run_id = s.last_run_id
     WHEN NOT MATCHED THEN INSERT (${columns.map(({ name }) => quote(name)).join(', ')}) VALUES (${list(columns, 's')})`)
-}
-
-/** Rows rejected by a run, and unknown fields and values that it met. */
-export const countMisfits = async (sql: Sql, account: string, runId: string) => {
-  const [row] = await sql.rows(
-    z.object({ rejectedRows: bigintCell, driftEvents: bigintCell }),
-    `SELECT (SELECT count(*) FROM _sync.rejected_rows WHERE account = $1 AND run_id = $2) AS "rejectedRows",
-      (SELECT count(*) FROM _sync.drift_events WHERE account = $1 AND last_run_id = $2) AS "driftEvents"`,
-    [account, runId],
-  )
-  return row ?? { rejectedRows: 0, driftEvents: 0 }
 }
 
 const list = (columns: readonly Column[], alias: string): string =>

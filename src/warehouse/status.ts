@@ -54,6 +54,7 @@ const driftRow = z.object({
   value: varcharCell.nullable(),
   kind: varcharCell,
   occurrences: bigintCell,
+  first_seen_at: timestamptzCell,
   last_seen_at: timestamptzCell,
 })
 const rejectionRow = z.object({
@@ -61,6 +62,7 @@ const rejectionRow = z.object({
   endpoint: varcharCell,
   problem: varcharCell,
   rows: bigintCell,
+  first_at: timestamptzCell,
   last_at: timestamptzCell,
 })
 
@@ -121,12 +123,12 @@ const statusOf = async (sql: Sql): Promise<WarehouseStatus> => ({
   ),
   drift: await sql.rows(
     driftRow,
-    `SELECT account, resource, path, value, kind, occurrences, last_seen_at
+    `SELECT account, resource, path, value, kind, occurrences, first_seen_at, last_seen_at
       FROM _sync.drift_events ORDER BY last_seen_at DESC, resource, path, value`,
   ),
   rejections: await sql.rows(
     rejectionRow,
-    `SELECT account, endpoint, problem, count(*) AS "rows", max(rejected_at) AS last_at
+    `SELECT account, endpoint, problem, count(*) AS "rows", min(rejected_at) AS first_at, max(rejected_at) AS last_at
       FROM _sync.rejected_rows GROUP BY ALL ORDER BY last_at DESC, endpoint, problem`,
   ),
 })

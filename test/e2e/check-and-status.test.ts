@@ -146,13 +146,22 @@ describe('status', () => {
       queue: [{ reason: 'live', tasks: expect.any(Number), oldest_at: expect.stringMatching(MOMENT) }],
       freshness: [{ surveys: 3, never_refreshed: 0 }],
       tables: expect.arrayContaining([{ table: 'surveys', rows: 3 }]),
-      drift: [{ resource: 'survey', path: 'mood', kind: 'unknown_field' }],
+      drift: [
+        {
+          resource: 'survey',
+          path: 'mood',
+          kind: 'unknown_field',
+          first_seen_at: '2026-03-01T00:00:00Z',
+          last_seen_at: '2026-03-01T00:00:00Z',
+        },
+      ],
       rejections: [],
     })
     expect(namesIn(status).filter((name) => !/^[a-z]+(_[a-z]+)*$/.test(name))).toEqual([])
     const text = await trial.run(['status'])
     expect(text).toMatchObject({ code: 0, stderr: '' })
     expect(text.stdout).toMatch(/failed +4 .*partial +3 .*complete +0 /s)
+    expect(text.stdout).toMatch(/default +survey\.mood +\(unknown_field\) +\d times? +2026-03-01T00:00:00Z/)
     expect(text.stdout).not.toContain('held by')
     expect(trial.api.arrivals).toHaveLength(asked)
   })

@@ -280,6 +280,8 @@ export const runReport = (change: Partial<RunReport> = {}): RunReport => ({
   leftOver: 0,
   rejectedRows: 0,
   driftEvents: 0,
+  drift: [],
+  rejections: [],
   historyRowsCompacted: 0,
   rowsByTable: {
     surveys: NO_ROWS,

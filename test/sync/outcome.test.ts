@@ -1,6 +1,16 @@
 /** How a run has ended, as a table. */
 import { expect, test } from 'vitest'
+import type { MetDrift } from '../../src/model/run.js'
 import { type Happened, type OutcomeRules, outcomeOf } from '../../src/sync/outcome.js'
+
+const met = (path: string, value: string | null): MetDrift => ({
+  resource: 'survey',
+  path,
+  value,
+  occurrences: 1,
+  firstSeenAt: 0n,
+  isNew: true,
+})
 
 const fine: Happened = {
   stopped: null,
@@ -10,6 +20,7 @@ const fine: Happened = {
   leftOver: 0,
   rejectedRows: 0,
   driftEvents: 0,
+  drift: [],
 }
 const refused = { exitCode: 4, message: 'the API answered 401' } as const
 const full = { exitCode: 7, message: 'disk full' } as const
@@ -48,6 +59,16 @@ test.each<[number, string, string | null, Partial<Happened>, Partial<OutcomeRule
     'failed',
     '2 unknown fields or values under contract: freeze (_sync.drift_events)',
     { driftEvents: 2 },
+    { contract: 'freeze' },
+  ],
+  [
+    5,
+    'failed',
+    '4 unknown fields or values under contract: freeze (survey.mood, survey.status "a \\u001bb", survey.a, …; _sync.drift_events)',
+    {
+      driftEvents: 4,
+      drift: [met('mood', null), met('status', 'a\u2028\u001bb'), met('a', null), met('b', null)],
+    },
     { contract: 'freeze' },
   ],
   [4, 'failed', 'the API answered 401', { ended: refused, discovery: null }, {}],

@@ -31,6 +31,8 @@ test('every field of the report is there in snake_case, and moments are ISO 8601
         left_over: 0,
         rejected_rows: 0,
         drift_events: 0,
+        drift: [],
+        rejections: [],
         history_rows_compacted: 0,
         rows_by_table: {
           surveys: { added: 3, changed: 20, unchanged: 227 },

@@ -24,6 +24,8 @@ export const runReport = (changes: Partial<RunReport> = {}): RunReport => ({
   leftOver: 0,
   rejectedRows: 0,
   driftEvents: 0,
+  drift: [],
+  rejections: [],
   historyRowsCompacted: 0,
   rowsByTable: {
     surveys: { added: 3, changed: 20, unchanged: 227 },

@@ -172,7 +172,12 @@ test('a rejected row is stored as it came, once a run, however often it is met',
     { run_id: 'run-1', raw },
     { run_id: 'run-2', raw },
   ])
-  expect(await account.misfits('run-1')).toEqual({ rejectedRows: 1, driftEvents: 0 })
+  expect(await account.misfits('run-1')).toEqual({
+    rejectedRows: 1,
+    driftEvents: 0,
+    drift: [],
+    rejections: [{ endpoint: 'surveys', problem: 'title: missing', rows: 1 }],
+  })
 })
 
 test('drift is one event a field or value, counted, with when it was first and last met', async () => {
@@ -211,5 +216,27 @@ test('drift is one event a field or value, counted, with when it was first and l
       last_run_id: 'run-1',
     },
   ])
-  expect(await account.misfits('run-2')).toEqual({ rejectedRows: 0, driftEvents: 1 })
+  expect(await account.misfits('run-2')).toEqual({
+    rejectedRows: 0,
+    driftEvents: 1,
+    drift: [
+      {
+        resource: 'survey',
+        path: 'colour',
+        value: null,
+        occurrences: 3,
+        firstSeenAt: minute(0),
+        isNew: false,
+      },
+    ],
+    rejections: [],
+  })
+
+  // An answer that is older, or a clock that went back, does not make what was met earlier the last.
+  await account.commitListingPage(
+    listingPage([], minute(30), { runId: 'run-3', nextPage: 3, drift: [field] }),
+  )
+  expect(await rows("SELECT last_seen_at FROM _sync.drift_events WHERE path = 'colour'")).toEqual([
+    { last_seen_at: '2026-03-01T01:00:00Z' },
+  ])
 })

@@ -1,0 +1,31 @@
+/** What did not fit, a line each: which field and value, why a row could not be typed. A number alone helps nobody. */
+import { formatInstant } from '../model/instant.js'
+import { driftName, onOneLine } from '../model/misfit-names.js'
+import type { Misfits } from '../model/run.js'
+import { counted, humanCount } from './human.js'
+
+export const driftLines = ({
+  drift,
+  driftEvents,
+}: Pick<Misfits, 'drift' | 'driftEvents'>): readonly string[] =>
+  withRest(
+    drift.map((met) => {
+      const since = met.isNew ? 'new' : `since ${formatInstant(met.firstSeenAt)}`
+      return `${driftName(met)}: ${since}, met ${counted(met.occurrences, 'time')}`
+    }),
+    driftEvents - drift.length,
+  )
+
+export const rejectionLines = ({
+  rejections,
+  rejectedRows,
+}: Pick<Misfits, 'rejections' | 'rejectedRows'>): readonly string[] =>
+  withRest(
+    rejections.map(
+      ({ endpoint, problem, rows }) => `${endpoint}: ${onOneLine(problem)} (${counted(rows, 'row')})`,
+    ),
+    rejectedRows - rejections.reduce((sum, { rows }) => sum + rows, 0),
+  )
+
+const withRest = (lines: readonly string[], rest: number): readonly string[] =>
+  lines.length > 0 && rest > 0 ? [...lines, `and ${humanCount(rest)} more`] : lines

@@ -1,0 +1,51 @@
+/** What did not fit in a run, read back from quarantine and drift events for its report: numbers, and names. */
+import { z } from 'zod'
+import type { MetDrift, Misfits, RejectionReason } from '../model/run.js'
+import { bigintCell, booleanCell, timestamptzCell, varcharCell } from './cells.js'
+import type { Sql } from './database.js'
+
+/** More are only counted: a report is to be read. */
+const NAMED_MAX = 10
+
+export const readMisfits = async (sql: Sql, account: string, runId: string): Promise<Misfits> => {
+  const [counts] = await sql.rows(
+    z.object({ rejectedRows: bigintCell, driftEvents: bigintCell }),
+    `SELECT (SELECT count(*) FROM _sync.rejected_rows WHERE account = $1 AND run_id = $2) AS "rejectedRows",
+      (SELECT count(*) FROM _sync.drift_events WHERE account = $1 AND last_run_id = $2) AS "driftEvents"`,
+    [account, runId],
+  )
+  const { rejectedRows, driftEvents } = counts ?? { rejectedRows: 0, driftEvents: 0 }
+  return {
+    rejectedRows,
+    driftEvents,
+    drift: driftEvents === 0 ? [] : await driftOf(sql, account, runId),
+    rejections: rejectedRows === 0 ? [] : await rejectionsOf(sql, account, runId),
+  }
+}
+
+const driftRow = z.object({
+  resource: varcharCell,
+  path: varcharCell,
+  value: varcharCell.nullable(),
+  occurrences: bigintCell,
+  firstSeenAt: timestamptzCell,
+  isNew: booleanCell,
+})
+
+/** What is new comes first. */
+const driftOf = (sql: Sql, account: string, runId: string): Promise<readonly MetDrift[]> =>
+  sql.rows(
+    driftRow,
+    `SELECT resource, path, value, occurrences, first_seen_at AS "firstSeenAt", first_run_id = $2 AS "isNew"
+      FROM _sync.drift_events WHERE account = $1 AND last_run_id = $2
+      ORDER BY "isNew" DESC, resource, path, value LIMIT ${NAMED_MAX}`,
+    [account, runId],
+  )
+
+const rejectionsOf = (sql: Sql, account: string, runId: string): Promise<readonly RejectionReason[]> =>
+  sql.rows(
+    z.object({ endpoint: varcharCell, problem: varcharCell, rows: bigintCell }),
+    `SELECT endpoint, problem, count(*) AS "rows" FROM _sync.rejected_rows WHERE account = $1 AND run_id = $2
+      GROUP BY ALL ORDER BY "rows" DESC, endpoint, problem LIMIT ${NAMED_MAX}`,
+    [account, runId],
+  )
