@@ -6,6 +6,7 @@
 import { firstPage, listingCeiling, listingKind, resumable } from '../model/cursor.js'
 import type { Survey } from '../model/fields.js'
 import { type Instant, instantFromMs } from '../model/instant.js'
+import type { ListingKind } from '../model/run.js'
 import type { Page } from '../model/survey-source.js'
 import type { ListedRows, ListingState } from '../model/warehouse.js'
 import type { ListingAllowance, RunBudget } from './budget.js'
@@ -22,22 +23,51 @@ export const discover = async (
   budget: RunBudget,
   tally: Tally,
 ): Promise<Discovery> => {
-  const { warehouse, log, clock, rules } = dependencies
+  const { warehouse, clock, rules } = dependencies
   const position = await warehouse.position()
   const kind = listingKind(position, clock.nowMs(), rules.discover, rules.full)
   const left = resumable(position.listing, kind, clock.nowMs())
   tally.listing = left?.kind ?? kind
   // One that stands at page 1 has drifted, or read nothing: what it saw says nothing of the pages to come.
-  let resumed = left !== null && left.nextPage > 1 ? left : null
+  const resumed = left !== null && left.nextPage > 1 ? left : null
+  const discovery = { dependencies, budget, tally }
+  const result = await untilStill({ ...discovery, kind: tally.listing, cursor: position.cursor, resumed })
+  if (result !== 'caught_up_with_the_past') return result
+  const { cursor } = await warehouse.position()
+  const changes = await untilStill({ ...discovery, kind: 'incremental', cursor, resumed: null })
+  return changes === 'caught_up_with_the_past' ? 'complete' : changes
+}
+
+interface Wanted {
+  readonly dependencies: RunDependencies
+  readonly budget: RunBudget
+  readonly tally: Tally
+  readonly kind: ListingKind
+  readonly cursor: Instant | null
+  readonly resumed: ListingState | null
+}
+
+/**
+ * Lists, and lists again what has drifted. `caught_up_with_the_past`: a listing that was resumed is complete, as of when it
+ * began. What has changed on the pages that an earlier run had read lies behind its ceiling, and would else be
+ * seen a night later only.
+ */
+const untilStill = async (wanted: Wanted): Promise<Discovery | 'caught_up_with_the_past'> => {
+  const { dependencies, budget, tally, cursor } = wanted
+  const { warehouse, log } = dependencies
+  let { kind, resumed } = wanted
   for (let listing = 1; listing <= LISTINGS_MAX; listing += 1) {
     // A resumed listing goes one page back: its second page is the first that gets it further.
     const allowance = budget.listing(resumed === null ? 1 : 2)
-    const updatedSince = tally.listing === 'full' ? null : (resumed?.updatedSince ?? position.cursor)
-    const standing =
-      tally.listing === 'full' || resumed !== null || listing === LISTINGS_MAX ? null : new Standing()
-    const result = await list({ dependencies, allowance, tally, resumed, updatedSince, standing })
+    const updatedSince = kind === 'full' ? null : (resumed?.updatedSince ?? cursor)
+    const isCertain = kind === 'full' || resumed !== null || listing === LISTINGS_MAX
+    const standing = isCertain ? null : new Standing()
+    const result = await list({ dependencies, allowance, tally, kind, resumed, updatedSince, standing })
+    if (result === 'complete' && resumed !== null) return 'caught_up_with_the_past'
     if (result === 'complete' || result === 'interrupted') return result
     if (result === 'clock_behind') {
+      kind = 'full'
+      tally.listing = kind
       log.warn(
         { account: warehouse.account },
         "the cursor lies ahead of the server's clock, which was put back: all surveys are listed",
@@ -58,6 +88,7 @@ interface Listing {
   readonly dependencies: RunDependencies
   readonly allowance: ListingAllowance
   readonly tally: Tally
+  readonly kind: ListingKind
   readonly resumed: ListingState | null
   readonly updatedSince: bigint | null
   /** Null where the totals alone decide. */
@@ -82,9 +113,8 @@ const list = async (listing: Listing): Promise<Discovery | 'clock_behind'> => {
     const page: Page<Survey> = await source.listSurveys({ updatedSince, page: asked }, { signal, allowance })
     sawServerTime(tally, page.readAt)
     if (isFirst && isAhead(updatedSince, page.serverDate)) {
-      tally.listing = 'full'
       // Written down at once: a run that ends here must not leave it to the next one to notice.
-      await begin({ ...listing, updatedSince: null }, page)
+      await begin({ ...listing, kind: 'full', updatedSince: null }, page)
       return 'clock_behind'
     }
     if (isFirst) await begin(listing, page)
@@ -115,10 +145,10 @@ const isAhead = (cursor: Instant | null, serverDate: Instant | null): boolean =>
   cursor !== null && serverDate !== null && serverDate < cursor
 
 /** Fixes what the cursor will become, by the server's clock at the first page. */
-const begin = ({ dependencies, tally, updatedSince }: Listing, first: Page<Survey>): Promise<void> => {
+const begin = ({ dependencies, kind, updatedSince }: Listing, first: Page<Survey>): Promise<void> => {
   const { warehouse, clock, rules } = dependencies
   return warehouse.startListing({
-    kind: tally.listing ?? 'full',
+    kind,
     updatedSince,
     ceiling: listingCeiling(first.serverDate, clock.nowMs(), rules.discover),
     startedAt: instantFromMs(clock.nowMs()),

@@ -157,21 +157,27 @@ test.concurrent.for(SLOW ? ([0, 5, 20, 60] as const) : ([0] as const))(
 const NOT_PUBLISHED = 'stopped by SIGTERM before it was published; the next run publishes'
 
 /** The proof that a copy can be read begins with this view: one without an end makes every publish take for ever. */
-const setOverview = async (trial: Trial, view: string): Promise<void> => {
+const setOverview = async (trial: Trial, create: string): Promise<string> => {
   const database = await DuckDBInstance.create(join(trial.warehouse, 'work.duckdb'))
   const connection = await database.connect()
-  await connection.run(`CREATE OR REPLACE VIEW survey_overview AS ${view}`)
+  const before = await connection.runAndReadAll(
+    "SELECT sql FROM duckdb_views() WHERE view_name = 'survey_overview'",
+  )
+  await connection.run('DROP VIEW survey_overview')
+  await connection.run(create)
   connection.closeSync()
   database.closeSync()
+  return String(before.getRows()[0]?.[0])
 }
 
-const ENDLESS = 'SELECT count(*) AS id FROM range(1_000_000_000_000) t(i) WHERE hash(i) = 7'
+const ENDLESS =
+  'CREATE VIEW survey_overview AS SELECT count(*) AS id FROM range(1_000_000_000_000) t(i) WHERE hash(i) = 7'
 
 test.concurrent('SIGTERM in a publish that takes for ever: exit 3, readers keep what they have, and the next run publishes', async (context) => {
   const trial = await openTrial(context, surveys())
   expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
   const before = await readFile(trial.published)
-  await setOverview(trial, ENDLESS)
+  const overview = await setOverview(trial, ENDLESS)
   const running = trial.start(['sync', '--log-level', 'debug'])
   await said(running, /"msg":"publishing"/)
   const { tookMs, ...ended } = await stopWith(running, 'SIGTERM')
@@ -180,7 +186,7 @@ test.concurrent('SIGTERM in a publish that takes for ever: exit 3, readers keep 
   expect(lastLine(ended)).toBe(`partial (exit 3): ${NOT_PUBLISHED}; nothing is queued.`)
   expect((await readFile(trial.published)).equals(before)).toBe(true)
   expect((await readdir(trial.warehouse)).filter((name) => name.startsWith('.'))).toEqual([])
-  await setOverview(trial, 'SELECT 1 AS id')
+  await setOverview(trial, overview)
   expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
   expect(await trial.runs()).toMatchObject([
     { status: 'complete' },
@@ -196,7 +202,7 @@ test.skipIf(!SLOW)(
     const trial = await openTrial(context, surveys())
     expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
     const before = await readFile(trial.published)
-    await setOverview(trial, ENDLESS)
+    const overview = await setOverview(trial, ENDLESS)
     trial.api.hook = ({ path }) => path === '/surveys'
     const asked = trial.api.arrived(({ path }) => path === '/surveys')
     const running = trial.start(['sync'])
@@ -209,7 +215,7 @@ test.skipIf(!SLOW)(
     )
     expect((await readFile(trial.published)).equals(before)).toBe(true)
     trial.api.hook = () => false
-    await setOverview(trial, 'SELECT 1 AS id')
+    await setOverview(trial, overview)
     expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
     expect((await trial.runs()).map(({ status }) => status)).toEqual(['complete', 'partial', 'complete'])
   },

@@ -121,7 +121,11 @@ const expectSeen = (asked: readonly Asked[], cursorMs: number): void => {
     .map((_, index) => index)
     .filter((index) => asked[index]?.page === 1 && asked[index]?.answered !== null)
     .filter((index) => asked[index]?.dateMs === null || asked[index]?.dateMs === cursorMs + OVERLAP_MS)
-  expect(begins.some((begin) => isWholeListing(asked.slice(begin)))).toBe(true)
+  // After a listing that was resumed comes one of the changes since.
+  const wholes = begins.flatMap((begin) =>
+    asked.slice(begin).map((_, last) => asked.slice(begin, begin + last + 1)),
+  )
+  expect(wholes.some(isWholeListing)).toBe(true)
 }
 
 const isWholeListing = (answers: readonly Asked[]): boolean => {
@@ -152,7 +156,8 @@ const holds = ({ done, asked }: Awaited<ReturnType<typeof play>>): void => {
     if (run.result === 'complete') {
       if (run.cursorMs === null) throw new Error('a complete listing leaves a cursor')
       expectSeen(asked.slice(0, run.to), run.cursorMs)
-    } else expect(run.cursorMs).toBe(cursorMs)
+    } else if (run.cursorMs !== null && run.cursorMs !== cursorMs)
+      expectSeen(asked.slice(0, run.to), run.cursorMs)
     cursorMs = run.cursorMs
   }
 }
