@@ -96,6 +96,11 @@ const wrapPromises = (time: VirtualTime): void => {
     'writeFile',
     'readdir',
     'unlink',
+    'lstat',
+    'readlink',
+    'link',
+    'symlink',
+    'copyFile',
   ]
   wrapAsync(holder, names, '', time)
 }

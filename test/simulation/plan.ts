@@ -74,6 +74,7 @@ export interface Plan {
   /** The wall clock of our machine is so much ahead of the truth. */
   readonly skewMs: number
   readonly freshDatabase: boolean
+  readonly publish: readonly ('duckdb' | 'parquet')[]
   readonly starts: readonly Start[]
 }
 
@@ -110,6 +111,7 @@ export const drawPlan = (seed: number): Plan => {
     },
     skewMs: chance(0.4) ? whole(-3 * HOUR_MS, 3 * HOUR_MS) : 0,
     freshDatabase: chance(0.02),
+    publish: chance(0.05) ? ['duckdb', 'parquet'] : ['duckdb'],
     starts: Array.from({ length: pick([1, 1, 2, 3]) }, () => drawStart(random, speed)),
   }
 }
@@ -169,7 +171,6 @@ const TURNING_POINTS = [
   ['CHECKPOINT', 1],
   ['rename', 1],
   ['rename', 2],
-  ['stream.write', 4],
   ['file.sync', 3],
   ['file.read', 6],
   ['rm', 3],

@@ -74,7 +74,7 @@ export const runStart = async (options: StartOptions): Promise<Ended> => {
     stop.abort(new StoppedError('stopped by SIGTERM'))
   })
   at(start.look ?? undefined, () => {
-    generations.exit(() => fs.cpSync(directory, lookDirectory, { recursive: true }))
+    generations.exit(() => fs.cpSync(directory, lookDirectory, { recursive: true, verbatimSymlinks: true }))
   })
   if (start.crash !== null && 'afterMs' in start.crash.at) at(start.crash.at, () => generation.die())
   const work = generations.run(generation, () =>
@@ -134,7 +134,8 @@ const leaveBehind = async (
   nextDirectory: string,
 ): Promise<void> => {
   await time.idle()
-  if (fs.existsSync(directory)) fs.cpSync(directory, nextDirectory, { recursive: true })
+  if (fs.existsSync(directory))
+    fs.cpSync(directory, nextDirectory, { recursive: true, verbatimSymlinks: true })
   else fs.mkdirSync(nextDirectory, { recursive: true })
   const wal = join(nextDirectory, 'work.duckdb.wal')
   if (generation.tornLogFrom !== null && fs.existsSync(wal)) {
@@ -173,7 +174,7 @@ const settingsOf = ({ plan, start, world, directory, readAll }: StartOptions): S
       },
     ],
     warehouseDirectory: directory,
-    publish: ['duckdb'],
+    publish: plan.publish,
     contract: settings.contract,
     discover: { overlapMs: settings.overlapMs, fullListingEveryMs: settings.fullListingEveryMs },
     history: { progressKeepAllForMs: null },

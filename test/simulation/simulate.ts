@@ -7,6 +7,7 @@ import { openWarehouse } from '../../src/warehouse/open.js'
 import { overCap } from './oracle/cap.js'
 import { checkEnd } from './oracle/end.js'
 import { checkFinal } from './oracle/final.js'
+import { checkParquet } from './oracle/parquet.js'
 import { checkPublished } from './oracle/published.js'
 import type { Broken } from './oracle/row-text.js'
 import { checkWork } from './oracle/work.js'
@@ -128,17 +129,21 @@ interface Check {
 const check = async ({ plan, world, readers, ended, toldBefore, isLast }: Check): Promise<Broken[]> => {
   const { directory, lookedAt, report } = ended
   const published = join(directory, 'fieldwork.duckdb')
-  const isPublished = (report?.published.length ?? 0) > 0
+  const isPublished = publishedAll(plan, report)
   await using work = await openWork(readers, directory)
   return [
     ...(await overCap(world, plan)),
     ...(await checkEnd(world, ended, work, toldBefore)),
     ...(work === null ? [] : await checkWork(world, work)),
     ...(await checkPublished(world, readers, published, { work: isPublished ? work : null, isLast })),
+    ...(await checkParquet(directory, isPublished ? work : null)),
     ...(lookedAt === null ? [] : await checkLook(world, readers, lookedAt)),
     ...(isLast ? await checkFinal(world, ended, readers) : []),
   ]
 }
+
+const publishedAll = ({ publish }: Plan, report: Ended['report']): boolean =>
+  report?.published.length === publish.length
 
 const openWork = async (readers: Readers, directory: string): Promise<OpenFile | null> => {
   const file = join(directory, 'work.duckdb')
@@ -152,6 +157,7 @@ const checkLook = async (world: World, readers: Readers, directory: string): Pro
   return [
     ...(work === null ? [] : await checkWork(world, work)),
     ...(await checkPublished(world, readers, published, { work: null, isLast: false })),
+    ...(await checkParquet(directory, null)),
   ].map((line) => `${line} (looked at while it ran)`)
 }
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { unsoundnessIn } from '../../support/soundness.js'
 import type { OpenFile, Readers } from '../readers.js'
 import type { World } from '../world.js'
-import type { Broken, Open } from './row-text.js'
+import { type Broken, COMPARED, type Open } from './row-text.js'
 import { torn } from './torn.js'
 
 /** P3: what readers open, at any moment at which the process may be killed. */
@@ -33,15 +33,6 @@ export const checkPublished = async (
 }
 
 const sameBytes = (one: string, other: string): boolean => readFileSync(one).equals(readFileSync(other))
-
-const COMPARED = [
-  'main.surveys',
-  'main.sample_sources',
-  'main.survey_progress',
-  'main.freshness',
-  '_sync.runs',
-  '_sync.tasks',
-]
 
 const differences = async (reader: Open, { name: work }: OpenFile): Promise<Broken[]> => {
   const found: Broken[] = []

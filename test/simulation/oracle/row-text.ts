@@ -33,3 +33,13 @@ export const columnsSql = (fields: Readonly<Record<string, { readonly type: stri
 
 export const textOf = (row: Row, fields: object): string =>
   one(Object.fromEntries(Object.keys(fields).map((name) => [name, row[name] ?? null])))
+
+/** What of a published state is held to what was committed. */
+export const COMPARED: readonly string[] = [
+  'main.surveys',
+  'main.sample_sources',
+  'main.survey_progress',
+  'main.freshness',
+  '_sync.runs',
+  '_sync.tasks',
+]

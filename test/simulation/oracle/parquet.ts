@@ -1,0 +1,52 @@
+/** P3, for readers of Parquet: `current` is a whole version at any moment, and after a publish it is what was committed. */
+import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { OpenFile } from '../readers.js'
+import { type Broken, COMPARED } from './row-text.js'
+
+interface Manifest {
+  readonly tables: readonly {
+    readonly schema: string
+    readonly name: string
+    readonly columns: readonly { readonly name: string; readonly type: string }[]
+    readonly files: readonly { readonly path: string; readonly bytes: number }[]
+  }[]
+}
+
+/** `work` is what was published; null where the last publish may not have come to its end. */
+export const checkParquet = async (directory: string, work: OpenFile | null): Promise<Broken[]> => {
+  const current = join(directory, 'parquet', 'current')
+  if (!existsSync(current)) return isThere(current) ? ['P3: parquet/current points nowhere'] : []
+  const manifest = JSON.parse(readFileSync(join(current, 'manifest.json'), 'utf8')) as Manifest
+  const torn = manifest.tables.flatMap(({ files }) =>
+    files
+      .filter(({ path, bytes }) => sizeOf(join(current, path)) !== bytes)
+      .map(({ path }) => `P3: ${path} of parquet/current is not what its manifest says`),
+  )
+  return torn.length > 0 || work === null ? torn : await differences(current, manifest, work)
+}
+
+const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+const sizeOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.size
+
+const PARTITIONED = 'hive_partitioning = true, hive_types = {account: VARCHAR, created_month: VARCHAR}'
+
+const differences = async (current: string, { tables }: Manifest, work: OpenFile): Promise<Broken[]> => {
+  const found: Broken[] = []
+  for (const { schema, name, columns, files } of tables) {
+    if (!COMPARED.includes(`${schema}.${name}`)) continue
+    const list = columns.map((column) => asText(column)).join(', ')
+    const paths = files.map(({ path }) => `'${join(current, path).replaceAll("'", "''")}'`).join(', ')
+    const stored = `(SELECT ${list} FROM ${schema}.${name})`
+    const published = `(SELECT ${list} FROM read_parquet([${paths}], ${schema === 'main' ? PARTITIONED : 'hive_partitioning = false'}))`
+    const rows = await work.query(
+      `SELECT count(*) AS n FROM ((${stored} EXCEPT ${published}) UNION ALL (${published} EXCEPT ${stored}))`,
+    )
+    if (rows[0]?.n !== 0) found.push(`P3: ${schema}.${name} in parquet/current is not what was committed`)
+  }
+  return found
+}
+
+/** JSON is published as text. */
+const asText = ({ name, type }: { readonly name: string; readonly type: string }): string =>
+  type === 'JSON' ? `CAST("${name}" AS VARCHAR) AS "${name}"` : `"${name}"`
