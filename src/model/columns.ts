@@ -11,6 +11,8 @@ interface CellTypes {
   DOUBLE: number
   BOOLEAN: boolean
   TIMESTAMPTZ: Instant
+  /** `2026-03-01`. */
+  DATE: string
   /** JSON text. */
   JSON: string
 }
@@ -67,6 +69,7 @@ export const varchar = field('VARCHAR')
 export const double = field('DOUBLE')
 export const boolean = field('BOOLEAN')
 export const timestamptz = field('TIMESTAMPTZ')
+export const date = field('DATE')
 export const json = field('JSON')
 
 /** Text of which these values are expected. */

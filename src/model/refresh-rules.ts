@@ -38,7 +38,11 @@ export const refreshWeight = (status: string): number => {
 }
 
 /** Surveys that nobody answers: refreshed only when they change. */
-const isIdle = (status: string): boolean => status === 'draft' || status === 'user_demo'
+const IDLE_STATUSES: readonly string[] = ['draft', 'user_demo']
+const isIdle = (status: string): boolean => IDLE_STATUSES.includes(status)
+
+/** The only statuses that are known not to be live. */
+export const STATUSES_NOT_LIVE: readonly string[] = [...IDLE_STATUSES, 'complete']
 
 /** A status that this version does not know counts as live: better a request too many than a stale row. */
-const isLive = (status: string): boolean => !isIdle(status) && status !== 'complete'
+export const isLive = (status: string): boolean => !STATUSES_NOT_LIVE.includes(status)

@@ -23,6 +23,18 @@ export interface RefreshRules {
   readonly skipUnchanged: boolean
   /** Read the progress of every source again when that was last done longer ago than this. */
   readonly recheckUnchangedAfterMs: number
+  /** Read the interviews of single days as well; null = no. */
+  readonly dailyWindows: DailyWindows | null
+}
+
+/** Settings `refresh.daily_windows`. */
+export interface DailyWindows {
+  /** So many days, today among them, are read again and again; an older one once more, and then it is final. */
+  readonly days: number
+  /** IANA name of the time zone whose days they are. */
+  readonly timeZone: string
+  /** Read the days of each sample source as well. */
+  readonly sources: boolean
 }
 
 /** How much of the past is kept (settings `history`). */
@@ -48,7 +60,17 @@ export interface RowCounts {
 }
 
 /** The tables whose rows a run counts. */
-export type CountedTable = 'surveys' | 'sample_sources' | 'survey_progress' | 'sample_source_progress'
+export type CountedTable =
+  | 'surveys'
+  | 'sample_sources'
+  | 'survey_progress'
+  | 'sample_source_progress'
+  | 'survey_progress_by_day'
+
+/** The table of days only where days are read. */
+export type RowCountsByTable = Readonly<
+  Record<Exclude<CountedTable, 'survey_progress_by_day'>, RowCounts> & { survey_progress_by_day?: RowCounts }
+>
 
 /** complete = 0, partial = 3, failed = any other exit code. */
 export type RunStatus = 'complete' | 'partial' | 'failed'
@@ -105,7 +127,7 @@ export interface RunReport {
   readonly rejections: readonly RejectionReason[]
   /** Old observations of progress that were left out of history: one a day stays. */
   readonly historyRowsCompacted: number
-  readonly rowsByTable: Readonly<Record<CountedTable, RowCounts>>
+  readonly rowsByTable: RowCountsByTable
 }
 
 /** What a publisher did. */

@@ -4,6 +4,7 @@
  */
 import type { Allowance } from '../base/allowance.js'
 import { UpstreamError } from '../base/errors.js'
+import type { DayWindow } from './calendar.js'
 import type { Progress, SampleSource, Survey } from './fields.js'
 import type { Instant } from './instant.js'
 
@@ -24,6 +25,13 @@ export interface SurveySource {
   readSampleSourceProgress(
     surveyId: number,
     sampleSourceId: number,
+    context: RequestContext,
+  ): Promise<Reading<Progress>>
+  /** Progress of the interviews that started on one day, of a whole survey (source null) or of a source. Throws likewise. */
+  readDayProgress(
+    surveyId: number,
+    sampleSourceId: number | null,
+    window: DayWindow,
     context: RequestContext,
   ): Promise<Reading<Progress>>
   usage(): SourceUsage

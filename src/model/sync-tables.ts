@@ -11,7 +11,7 @@ import {
   varchar,
   varcharOf,
 } from './columns.js'
-import { DATA_TABLES, freshness, HISTORY_TABLES, surveys } from './tables.js'
+import { DATA_TABLES, freshness, HISTORY_TABLES, surveyProgressByDay, surveys } from './tables.js'
 
 const account = varchar('Name of the account in the settings')
 const surveyId = bigint('ID of the survey')
@@ -205,6 +205,7 @@ export const SYNC_TABLES = [
 export const ALL_TABLES: readonly TableDeclaration[] = [
   ...DATA_TABLES,
   ...HISTORY_TABLES,
+  surveyProgressByDay,
   freshness,
   ...SYNC_TABLES,
 ]

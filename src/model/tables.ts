@@ -5,7 +5,9 @@
  */
 import {
   bigint,
+  boolean,
   columnsOf,
+  date,
   type Fields,
   nullable,
   type Reference,
@@ -136,6 +138,24 @@ export const sampleSourceProgressHistory = main(
   ofSource('sample_source_id'),
 )
 
+export const surveyProgressByDay = main(
+  'survey_progress_by_day',
+  'Indicators of the interviews that started on one day, one row a survey or source and day; only where the settings ask for days',
+  ['survey_id', 'sample_source_id', 'day'],
+  {
+    survey_id: surveyId,
+    sample_source_id: nullable(bigint('ID of the sample source; null = the whole survey')),
+    day: date('The day on which the interviews started, in the time zone of the row'),
+    time_zone: varchar('Whose days these are, as in the settings'),
+    started_after: timestamptz('Begin of the day: the first instant that belongs to it'),
+    started_before: timestamptz('End of the day: the last instant that belongs to it'),
+    is_final: boolean('Whether this reading was the last: the day was over for long enough'),
+    ...PROGRESS_FIELDS,
+    ...observed,
+  },
+  ofSurvey,
+)
+
 export const freshness = main(
   'freshness',
   'As of when each survey is known, one row a survey',
@@ -149,6 +169,11 @@ export const freshness = main(
     source_progress_read_at: nullable(
       timestamptz(
         'When the progress of every source was last read rather than known to be unchanged, server time; null = never, or one of them could not be typed since',
+      ),
+    ),
+    days_read_at: nullable(
+      timestamptz(
+        'When the days of survey_progress_by_day were last read rather than known to be unchanged, server time; null = never, or they may be behind',
       ),
     ),
     last_error: nullable(

@@ -3,15 +3,16 @@
  * writes is one transaction, so that a kill between any two calls leaves a state from which a run can go on.
  */
 import type { Cell } from './columns.js'
+import type { DueDay, StoredDay, SurveyLife } from './daily-windows.js'
 import type { Progress, SampleSource, Survey } from './fields.js'
 import type { Instant } from './instant.js'
 import type { SurveyFacts } from './refresh-rules.js'
 import type {
-  CountedTable,
   ListingKind,
   Misfits,
   PublishReport,
   RowCounts,
+  RowCountsByTable,
   RunReport,
   TaskReason,
 } from './run.js'
@@ -46,6 +47,8 @@ export interface AccountWarehouse {
   /** Tasks in the queue, and the requests they are estimated to need. */
   queue(runId: string): Promise<QueueSize>
   storedBundle(surveyId: number): Promise<StoredBundle>
+  /** What is stored of a survey's days. */
+  storedDays(surveyId: number): Promise<StoredDays>
   /** Leaves one observation a UTC day, its last, of the progress observed before `before`; tells how many rows went. */
   compactProgress(before: Instant, at: Stamp): Promise<number>
   /** Rows in quarantine, and unknown fields and values met, by this run. */
@@ -65,7 +68,6 @@ export interface Publisher {
 }
 
 export type CellRow = Readonly<Record<string, Cell>>
-export type RowCountsByTable = Readonly<Record<CountedTable, RowCounts>>
 
 /** Which run does something, and the server's time at which it does. */
 export interface Stamp {
@@ -160,6 +162,14 @@ export interface StoredBundle {
   readonly sourceProgressReadAt: Instant | null
 }
 
+/** What is stored of a survey's days: to tell which are to be read. */
+export interface StoredDays {
+  readonly survey: SurveyLife
+  readonly days: readonly StoredDay[]
+  /** When all that were due were last read; null when they may be behind what is stored of the survey. */
+  readonly readAt: Instant | null
+}
+
 export type BundleOutcome = RefreshedBundle | GoneSurvey | FailedTask | OversizedTask
 
 interface OutcomeOfSurvey {
@@ -186,8 +196,25 @@ export interface RefreshedBundle extends OutcomeOfSurvey {
    * a progress could not be typed. After `some` nothing may be skipped until all have been read.
    */
   readonly sourceProgressRead: 'all' | 'some' | 'none'
+  /** Left out where the settings do not ask for days. */
+  readonly days?: ReadDays
   readonly rejections: readonly Rejection[]
   readonly drift: readonly Drift[]
+}
+
+export interface ReadDays {
+  /** `none`: they are known to be unchanged. After `some` none may be skipped until all that are due have been read. */
+  readonly read: 'all' | 'some' | 'none'
+  readonly timeZone: string
+  readonly rows: readonly DayRow[]
+}
+
+export interface DayRow {
+  /** Null: of the whole survey. */
+  readonly sampleSourceId: number | null
+  readonly day: DueDay
+  readonly progress: Progress
+  readonly at: Instant
 }
 
 /** The API answered 404 for the survey. */

@@ -14,6 +14,7 @@ import {
   readPath,
   readRatePer,
   readRateRequests,
+  readTimeZone,
   wholeNumberFrom,
 } from './readers.js'
 import { CONTRACTS, PUBLISH_FORMATS } from './settings.js'
@@ -133,6 +134,17 @@ export const fileSchema = section({
       '365d',
       'Read the progress of every source all the same when that was last done longer ago than this',
     ).prefault('7d'),
+    daily_windows: section({
+      days: wholeNumber(
+        1,
+        60,
+        'Also read the interviews that started on single days, for `survey_progress_by_day`: so many days up to today are read again and again, an older one once more. Off without this section',
+      ).prefault(7),
+      time_zone: key('name of a time zone', readTimeZone, 'Whose days these are').prefault('UTC'),
+      sources: key('true or false', readBoolean, 'Read the days of each sample source as well').prefault(
+        false,
+      ),
+    }).optional(),
   }).prefault({}),
   history: section({
     progress_keep_all_for: key(

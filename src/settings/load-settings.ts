@@ -113,6 +113,14 @@ const rulesOf = ({
     maxAgeMs: refresh.max_age,
     skipUnchanged: refresh.skip_unchanged,
     recheckUnchangedAfterMs: refresh.recheck_unchanged_after,
+    dailyWindows:
+      refresh.daily_windows === undefined
+        ? null
+        : {
+            days: refresh.daily_windows.days,
+            timeZone: refresh.daily_windows.time_zone,
+            sources: refresh.daily_windows.sources,
+          },
   },
   history: { progressKeepAllForMs: history.progress_keep_all_for },
   limits: {

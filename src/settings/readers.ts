@@ -2,6 +2,7 @@
  * One reader a kind of value. File, environment and flags hand over text or what YAML made of it; a reader says
  * what it is or why it cannot be. The same reader serves all three, so a bound or a sentence exists once.
  */
+import { createCalendar } from '../model/calendar.js'
 import { DURATION_FORM, parseDuration, parseRate, type Rate } from './duration.js'
 
 /** `problem` is put behind the name of the setting: "must be …". It never quotes the value. */
@@ -73,6 +74,18 @@ export const listOf = <T extends string>(...choices: readonly T[]): Reader<reado
     return chosen.length === 0 || chosen.length < read.length || new Set(chosen).size < chosen.length
       ? bad(`must be a list of ${choices.join(', ')}: at least one, none twice`)
       : good(chosen)
+  }
+}
+
+/** The name of a time zone that this machine knows. */
+export const readTimeZone: Reader<string> = (value) => {
+  const problem = 'must be the name of a time zone, such as Europe/Paris or UTC'
+  if (typeof value !== 'string' || !/^[A-Za-z]/.test(value)) return bad(problem)
+  try {
+    createCalendar(value)
+    return good(value)
+  } catch {
+    return bad(problem)
   }
 }
 

@@ -36,12 +36,13 @@ export const absentSettingsFile = (): SettingsFile => ({
 
 export const readSettingsFile = (request: SettingsFileRequest): Outcome<SettingsFile> => {
   const yaml = readYaml(request.text, request.env)
-  const first = fileSchema.safeParse(yaml.tree ?? {})
+  const tree = withoutWhatIsOff(yaml.tree ?? {})
+  const first = fileSchema.safeParse(tree)
   const issues = first.success ? [] : first.error.issues
   const problems = [...yaml.problems, ...issues.flatMap((issue) => describe(issue, yaml))].filter(
     ({ path }) => request.withAccounts || path[0] !== 'accounts',
   )
-  const salvaged = first.success ? first.data : fileSchema.parse(issues.reduce(without, yaml.tree ?? {}))
+  const salvaged = first.success ? first.data : fileSchema.parse(issues.reduce(without, tree))
   const broken = new Set(problems.map(({ path }) => pathText(path)))
   const where = (line: number): string => `${request.name}:${line}`
   return {
@@ -106,6 +107,12 @@ const valueAt = (tree: Tree, path: Path): Tree =>
     if (isList(node)) return typeof step === 'number' ? node[step] : undefined
     return isSection(node) && typeof step === 'string' ? node[step] : undefined
   }, tree)
+
+/** Sections that are off when they are left out, and may say so. */
+const MAY_BE_FALSE: readonly Path[] = [['refresh', 'daily_windows']]
+
+const withoutWhatIsOff = (tree: Tree): Tree =>
+  MAY_BE_FALSE.reduce((rest, path) => (valueAt(rest, path) === false ? cut(rest, path) : rest), tree)
 
 /** The tree without what an issue is about. */
 const without = (tree: Tree, issue: Issue): Tree => {

@@ -1,40 +1,52 @@
 /** Endpoint 3 of the API document, "View the fieldwork progress of a survey": of a whole survey, or of one source. */
+import type { DayWindow } from '../model/calendar.js'
 import type { Progress } from '../model/fields.js'
+import { formatInstant } from '../model/instant.js'
 import type { Reading, RequestContext } from '../model/survey-source.js'
 import { answerTimes, openProgress } from './answer.js'
 import { type Connection, getOfSurvey, type Query } from './endpoint.js'
 import { decodeProgress } from './fieldwork-progress.js'
 
 /**
- * The indicators as they are now, over all interviews: `started_after` and `started_before` are never sent.
- * `sampleSourceId` null reads those of the whole survey. Throws `NotFoundError` when the survey or the source is gone.
+ * The indicators as they are now, of all interviews, or of those that started in `window`, whose bounds are sent to the
+ * microsecond. `sampleSourceId` null reads those of the whole survey. Throws `NotFoundError` when the survey or the source
+ * is gone.
  */
 export const readProgress = async (
   connection: Connection,
   surveyId: number,
   sampleSourceId: number | null,
   context: RequestContext,
+  window: DayWindow | null = null,
 ): Promise<Reading<Progress>> => {
   const path = `/surveys/${surveyId}/fieldwork_progress`
-  const query: Query = sampleSourceId === null ? [] : [['sample_source_id', String(sampleSourceId)]]
+  const query: Query = [
+    ...(sampleSourceId === null ? [] : [['sample_source_id', String(sampleSourceId)] as const]),
+    ...(window === null
+      ? []
+      : [
+          ['started_after', formatInstant(window.startedAfter)] as const,
+          ['started_before', formatInstant(window.startedBefore)] as const,
+        ]),
+  ]
   const what =
     sampleSourceId === null ? `survey ${surveyId}` : `sample source ${sampleSourceId} of survey ${surveyId}`
   const answer = await getOfSurvey(connection, path, query, context, what)
-  const { row, drift } = openProgress(
-    answer,
-    sampleSourceId === null ? path : `${path} (sample source ${sampleSourceId})`,
-  )
+  const part = [
+    ...(sampleSourceId === null ? [] : [`sample source ${sampleSourceId}`]),
+    ...(window === null ? [] : [`interviews started on ${window.day}`]),
+  ].join(', ')
+  const { row, drift } = openProgress(answer, part === '' ? path : `${path} (${part})`)
   const decoded = decodeProgress(row)
   const times = answerTimes(answer, connection.clock)
   if (decoded.ok) return { ...times, row: decoded.row, rejections: [], drift: [...drift, ...decoded.drift] }
-  const { problem, raw } = decoded
   const rejection = {
     endpoint: 'fieldwork_progress',
     surveyId,
     sampleSourceId,
     rowId: null,
-    problem,
-    raw,
+    problem: window === null ? decoded.problem : `${decoded.problem} (interviews started on ${window.day})`,
+    raw: decoded.raw,
   } as const
   return { ...times, row: null, rejections: [rejection], drift }
 }

@@ -15,6 +15,8 @@ export const createSurveySource = (http: HttpClient, clock: Clock): SurveySource
     readSurveyProgress: (surveyId, context) => readProgress(connection, surveyId, null, context),
     readSampleSourceProgress: (surveyId, sampleSourceId, context) =>
       readProgress(connection, surveyId, sampleSourceId, context),
+    readDayProgress: (surveyId, sampleSourceId, window, context) =>
+      readProgress(connection, surveyId, sampleSourceId, context, window),
     usage: () => http.usage(),
   })
 }

@@ -2,15 +2,16 @@
  * Reads one survey's bundle: its sample sources (all pages), its progress, and the progress of each source. They belong
  * together and are committed together.
  */
-import pLimit from 'p-limit'
-import { UpstreamError } from '../base/errors.js'
 import type { Progress } from '../model/fields.js'
 import { type Instant, msBetween } from '../model/instant.js'
 import type { RefreshRules } from '../model/run.js'
 import { NotFoundError, type Reading } from '../model/survey-source.js'
 import type { CellRow, GoneSurvey, OversizedTask, RefreshedBundle, StoredBundle } from '../model/warehouse.js'
+import { someAtOnce } from './at-once.js'
 import type { BundleAllowance } from './budget.js'
+import { daysToRead, readDays } from './days.js'
 import type { RunDependencies } from './dependencies.js'
+import { ofListedSource, SourceGoneError } from './source-gone.js'
 import { readSources, type SourceList } from './sources.js'
 
 export interface BundleRequest {
@@ -21,16 +22,7 @@ export interface BundleRequest {
   readonly signal: AbortSignal
 }
 
-/** A source was listed, and its progress is not there. It went meanwhile: the list is read again. */
-export class SourceGoneError extends UpstreamError {
-  readonly code = 'source_gone'
-  readonly endsRun = false
-}
-
 const SOURCE_LISTINGS_MAX = 3
-
-/** Requests of one bundle that are under way at once; the client bounds those of all bundles. */
-const REQUESTS_AT_ONCE = 8
 
 /**
  * Throws what the source throws, except for a 404 of the survey, which is an outcome. `oversized`: the budget does not
@@ -61,17 +53,37 @@ const readOnce = async (
   const head = { surveyId, at: progress.readAt, sources: sources.rows, listedSourceIds: sources.listedIds }
   const stored = await warehouse.storedBundle(surveyId)
   const skip = canSkipSources(stored, sources, progress, rules.refresh)
-  const ids = skip ? [] : sources.rows.map(({ id }) => id)
-  if (!allowance.reserveRest(ids.length)) {
+  const sourceIds = sources.rows.map(({ id }) => id)
+  const ids = skip ? [] : sourceIds
+  const toRead =
+    rules.refresh.dailyWindows === null
+      ? null
+      : daysToRead(rules.refresh, rules.refresh.dailyWindows, {
+          stored: await warehouse.storedDays(surveyId),
+          progress,
+          isUnchanged: skip,
+          sourceIds,
+        })
+  const rest = ids.length + (toRead?.days.length ?? 0)
+  if (!allowance.reserveRest(rest)) {
     return {
       kind: 'oversized',
       surveyId,
       at: progress.readAt,
-      requestsNeeded: sources.pages + 1 + ids.length,
+      requestsNeeded: sources.pages + 1 + rest,
     }
   }
-  const each = await Promise.all(readEach({ source, ids, request }))
-  const answers = [sources, progress, ...each.map(({ reading }) => reading)]
+  const each = await someAtOnce(ids, async (id) => ({
+    id,
+    reading: await ofListedSource(surveyId, id, source.readSampleSourceProgress(surveyId, id, request)),
+  }))
+  const daily = toRead === null ? null : await readDays({ source, surveyId, context: request, toRead })
+  const answers = [
+    sources,
+    progress,
+    ...each.map(({ reading }) => reading),
+    ...(daily === null ? [] : daily.readings),
+  ]
   return {
     kind: 'refreshed',
     ...head,
@@ -84,6 +96,7 @@ const readOnce = async (
       : allTyped([progress, ...each.map(({ reading }) => reading)])
         ? 'all'
         : 'some',
+    ...(daily === null ? {} : { days: daily.days }),
     rejections: answers.flatMap(({ rejections }) => rejections),
     drift: answers.flatMap(({ drift }) => drift),
   }
@@ -91,31 +104,6 @@ const readOnce = async (
 
 const allTyped = (readings: readonly Reading<Progress>[]): boolean =>
   readings.every(({ row }) => row !== null)
-
-interface EachSource {
-  readonly source: RunDependencies['source']
-  readonly ids: readonly number[]
-  readonly request: BundleRequest
-}
-
-/** When one fails the rest is given up: those that wait never start. */
-const readEach = ({ source, ids, request }: EachSource) => {
-  const atOnce = pLimit(REQUESTS_AT_ONCE)
-  return ids.map((id) =>
-    atOnce(async (): Promise<{ readonly id: number; readonly reading: Reading<Progress> }> => {
-      try {
-        return { id, reading: await source.readSampleSourceProgress(request.surveyId, id, request) }
-      } catch (error) {
-        atOnce.clearQueue()
-        if (!(error instanceof NotFoundError)) throw error
-        throw new SourceGoneError(
-          `source ${id} of survey ${request.surveyId} is listed, but its progress is not found; it stays queued`,
-          { cause: error },
-        )
-      }
-    }),
-  )
-}
 
 /**
  * Whether the requests per source can be skipped: the sources and the survey's progress equal what is stored, the

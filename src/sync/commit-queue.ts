@@ -2,7 +2,8 @@
  * Commits outcomes in groups: whatever is handed in while a commit is under way goes into the next one. A bundle holds
  * its place until it is committed, so that never more than a handful wait.
  */
-import type { BundleOutcome, RowCountsByTable } from '../model/warehouse.js'
+import type { RowCountsByTable } from '../model/run.js'
+import type { BundleOutcome } from '../model/warehouse.js'
 
 export interface CommitQueue {
   /** Resolves when the outcome is committed; rejects when its commit failed. */

@@ -1,8 +1,7 @@
 /** What a run has done so far. The steps add to it; the report is made from it, however the run ends. */
 import type { ExitCode } from '../base/errors.js'
 import type { Instant } from '../model/instant.js'
-import type { CountedTable, ListingKind, RowCounts } from '../model/run.js'
-import type { RowCountsByTable } from '../model/warehouse.js'
+import type { ListingKind, RowCounts, RowCountsByTable } from '../model/run.js'
 
 /** `complete`: the cursor moved. `interrupted`: the next run goes on. `drifted`: rows may be missing, the cursor stays. */
 export type Discovery = 'complete' | 'interrupted' | 'drifted'
@@ -21,7 +20,7 @@ export interface Tally {
   historyRowsCompacted: number
   /** The latest time that the server told: the "now" of every rule in this run. */
   serverTime: Instant | null
-  rows: Record<CountedTable, RowCounts>
+  rows: { -readonly [Table in keyof RowCountsByTable]: RowCountsByTable[Table] }
 }
 
 export const createTally = (): Tally => ({
@@ -44,6 +43,9 @@ export const createTally = (): Tally => ({
 
 export const addRows = (tally: Tally, rows: Partial<RowCountsByTable>): void => {
   for (const table of TABLES) tally.rows[table] = sum(tally.rows[table], rows[table] ?? NONE)
+  const days = rows.survey_progress_by_day
+  if (days !== undefined)
+    tally.rows.survey_progress_by_day = sum(tally.rows.survey_progress_by_day ?? NONE, days)
 }
 
 export const sawServerTime = (tally: Tally, at: Instant): void => {

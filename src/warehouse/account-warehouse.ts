@@ -1,4 +1,5 @@
 /** The work database as one account's run sees it: every method one transaction, or one statement, which is one by itself. */
+import type { DailyWindows } from '../model/run.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
 import { commitBundles } from './bundles.js'
 import { compactProgress } from './compaction.js'
@@ -9,8 +10,14 @@ import { readMisfits } from './misfits.js'
 import { enqueue, hasTasks, nextTasks, queueSize, unqueuedSurveys } from './queue.js'
 import { finishRun, startRun } from './runs.js'
 import { readStoredBundle } from './stored-bundle.js'
+import { readStoredDays } from './stored-days.js'
 
-export const accountWarehouse = (database: Database, account: string): AccountWarehouse => ({
+/** Of `dailyWindows` it need know only what they cost, for its estimates; null where the settings do not ask for days. */
+export const accountWarehouse = (
+  database: Database,
+  account: string,
+  dailyWindows: DailyWindows | null = null,
+): AccountWarehouse => ({
   account,
   startRun: (run) => database.transaction((sql) => startRun(sql, account, run)),
   finishRun: (report) => database.transaction((sql) => finishRun(sql, report)),
@@ -21,10 +28,11 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
   dropListing: () => database.transaction((sql) => dropListing(sql, account)),
   unqueuedSurveys: () => unqueuedSurveys(database, account),
   enqueue: (tasks, at) => database.transaction((sql) => enqueue(sql, account, tasks, at)),
-  nextTasks: (request) => database.exclusively((sql) => nextTasks(sql, account, request)),
+  nextTasks: (request) => database.exclusively((sql) => nextTasks(sql, account, request, dailyWindows)),
   hasTasks: () => database.exclusively((sql) => hasTasks(sql, account)),
-  queue: (runId) => database.exclusively((sql) => queueSize(sql, account, runId)),
+  queue: (runId) => database.exclusively((sql) => queueSize(sql, account, runId, dailyWindows)),
   storedBundle: (surveyId) => database.transaction((sql) => readStoredBundle(sql, account, surveyId)),
+  storedDays: (surveyId) => database.transaction((sql) => readStoredDays(sql, account, surveyId)),
   compactProgress: (before, at) => database.transaction((sql) => compactProgress(sql, account, before, at)),
   misfits: (runId) => database.exclusively((sql) => readMisfits(sql, account, runId)),
   commitBundles: (outcomes, runId) =>

@@ -4,12 +4,13 @@
  * read with them.
  */
 import type { Instant } from '../model/instant.js'
-import type { RowCounts } from '../model/run.js'
+import type { RowCounts, RowCountsByTable } from '../model/run.js'
 import { tasks } from '../model/sync-tables.js'
 import { freshness } from '../model/tables.js'
-import type { BundleOutcome, OversizedTask, RefreshedBundle, RowCountsByTable } from '../model/warehouse.js'
+import type { BundleOutcome, OversizedTask, RefreshedBundle } from '../model/warehouse.js'
 import { instant, type Parameter } from './cells.js'
 import type { Sql } from './database.js'
+import { mergeDays } from './day-bundles.js'
 import { qualified } from './ddl.js'
 import { addCounts, type FreshRow, markMissing, NO_ROWS, upsert } from './merge.js'
 import { ofSurveys } from './merge-sql.js'
@@ -18,6 +19,7 @@ import {
   mergedSampleSourceProgress,
   mergedSampleSources,
   mergedSurveyProgress,
+  mergedSurveyProgressByDay,
   mergedSurveys,
 } from './merged-tables.js'
 import { dropPending, readPending } from './pending-surveys.js'
@@ -49,11 +51,16 @@ export const commitBundles = async (
       sourceProgressRows,
     ),
   }
+  const days = await mergeDays(sql, account, refreshed)
   const gone = await markGoneSurveys(sql, account, outcomes)
   await updateFreshness(sql, account, outcomes)
   await endTasks(sql, account, outcomes)
   await keepTasks(sql, account, outcomes, runId)
-  return { ...counts, surveys: addCounts(counts.surveys, { ...NO_ROWS, changed: gone }) }
+  return {
+    ...counts,
+    ...(days === null ? {} : { survey_progress_by_day: days }),
+    surveys: addCounts(counts.surveys, { ...NO_ROWS, changed: gone }),
+  }
 }
 
 const idsOf = (outcomes: readonly BundleOutcome[]): readonly number[] => [
@@ -142,13 +149,18 @@ const markGoneSurveys = async (
       await readStored(sql, table, account, [...readAt.keys()], { keysOnly: true }),
       (row) => readAt.get(Number(row[idColumn])) ?? null,
     )
-  for (const table of [mergedSampleSources, mergedSurveyProgress, mergedSampleSourceProgress]) {
+  for (const table of [
+    mergedSampleSources,
+    mergedSurveyProgress,
+    mergedSampleSourceProgress,
+    mergedSurveyProgressByDay,
+  ]) {
     await mark(table, 'survey_id')
   }
   return mark(mergedSurveys, 'id')
 }
 
-const FRESHNESS_PARAMETERS = ['BIGINT', 'TIMESTAMPTZ', 'BOOLEAN', 'VARCHAR', 'VARCHAR'] as const
+const FRESHNESS_PARAMETERS = ['BIGINT', 'TIMESTAMPTZ', 'BOOLEAN', 'VARCHAR', 'VARCHAR', 'VARCHAR'] as const
 
 const updateFreshness = async (
   sql: Sql,
@@ -175,15 +187,17 @@ const updateFreshnessOf = async (
   )
   await sql.run(
     `MERGE INTO ${qualified(freshness)} f
-      USING (VALUES ${values.join(', ')}) o(survey_id, read_at, failed, error, source_progress_read)
+      USING (VALUES ${values.join(', ')}) o(survey_id, read_at, failed, error, source_progress_read, days_read)
       ON f.account = $1 AND f.survey_id = o.survey_id
       WHEN MATCHED THEN UPDATE SET last_error = o.error,
         refreshed_at = CASE WHEN o.failed THEN f.refreshed_at ELSE o.read_at END,
         source_progress_read_at = CASE o.source_progress_read WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL
-          ELSE f.source_progress_read_at END
-      WHEN NOT MATCHED THEN INSERT (account, survey_id, refreshed_at, source_progress_read_at, last_error)
+          ELSE f.source_progress_read_at END,
+        days_read_at = CASE o.days_read WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL ELSE f.days_read_at END
+      WHEN NOT MATCHED THEN INSERT (account, survey_id, refreshed_at, source_progress_read_at, days_read_at, last_error)
         VALUES ($1, o.survey_id, CASE WHEN o.failed THEN NULL ELSE o.read_at END,
-          CASE WHEN o.source_progress_read = 'all' THEN o.read_at END, o.error)`,
+          CASE WHEN o.source_progress_read = 'all' THEN o.read_at END,
+          CASE WHEN o.days_read = 'all' THEN o.read_at END, o.error)`,
     [
       account,
       ...tried.flatMap((outcome): readonly Parameter[] => [
@@ -192,6 +206,8 @@ const updateFreshnessOf = async (
         outcome.kind === 'failed',
         outcome.kind === 'failed' ? outcome.error : null,
         outcome.kind === 'refreshed' ? outcome.sourceProgressRead : null,
+        // Days that were not asked for are behind what is stored with them from now on.
+        outcome.kind === 'refreshed' ? (outcome.days?.read ?? 'some') : null,
       ]),
     ],
   )

@@ -2,7 +2,12 @@
  * Cells between memory and DuckDB, by column type. Values travel through appenders and parameters, never as SQL
  * literals: a literal loses the last digit of a double.
  */
-import { type DuckDBAppender, DuckDBTimestampTZValue, type DuckDBValue } from '@duckdb/node-api'
+import {
+  type DuckDBAppender,
+  DuckDBDateValue,
+  DuckDBTimestampTZValue,
+  type DuckDBValue,
+} from '@duckdb/node-api'
 import { z } from 'zod'
 import type { Cell, Column } from '../model/columns.js'
 import type { Instant } from '../model/instant.js'
@@ -30,9 +35,13 @@ export const appendCell = (appender: DuckDBAppender, column: Column, cell: Cell 
   else if (type === 'BOOLEAN' && typeof cell === 'boolean') appender.appendBoolean(cell)
   else if (type === 'TIMESTAMPTZ' && typeof cell === 'bigint')
     appender.appendTimestampTZ(new DuckDBTimestampTZValue(cell))
+  else if (type === 'DATE' && typeof cell === 'string') appender.appendDate(dateValue(cell))
   else if ((type === 'VARCHAR' || type === 'JSON') && typeof cell === 'string') appender.appendVarchar(cell)
   else throw new TypeError(`column ${column.name} is ${type} and cannot hold a ${typeof cell}`)
 }
+
+const dateValue = (day: string): DuckDBDateValue =>
+  new DuckDBDateValue(Date.parse(`${day}T00:00:00Z`) / 86_400_000)
 
 /** Schemas for cells read back; combine them in a `z.object` per query. */
 export const bigintCell = z.bigint().transform(Number)
@@ -47,8 +56,10 @@ export const timestamptzCell = z
  * How to select a declared column whose cells `cellSchema` reads. DuckDB's client drops a byte order mark at the beginning
  * of a text; behind another character it stays.
  */
-export const selectCell = ({ name, type }: Column): string =>
-  isText(type) ? `'.' || ${quote(name)} AS ${quote(name)}` : quote(name)
+export const selectCell = ({ name, type }: Column): string => {
+  if (type === 'DATE') return `CAST(${quote(name)} AS VARCHAR) AS ${quote(name)}`
+  return isText(type) ? `'.' || ${quote(name)} AS ${quote(name)}` : quote(name)
+}
 
 /** A cell of a declared column, read back as `selectCell` selects it. */
 export const cellSchema = (column: Column): z.ZodType<Cell> => {
@@ -67,4 +78,5 @@ const CELL_SCHEMAS = {
   JSON: guardedTextCell,
   BOOLEAN: booleanCell,
   TIMESTAMPTZ: timestamptzCell,
+  DATE: varcharCell,
 } as const

@@ -1,7 +1,7 @@
 /** The SQL of the merge, as text. Pure: a table in, a statement out; `stored-rows.ts` and `merge.ts` run them. */
-import type { Column } from '../model/columns.js'
+import type { Column, TableDeclaration } from '../model/columns.js'
 import { selectCell } from './cells.js'
-import { qualified, quote } from './ddl.js'
+import { literal, qualified, quote } from './ddl.js'
 import type { MergedTable } from './merged-tables.js'
 
 /** What is stored of some surveys, which `ofSurveys` names. */
@@ -9,10 +9,12 @@ export const selectStored = (
   table: MergedTable,
   values: readonly Column[],
   condition: SurveyCondition,
+  notBefore: string | null = null,
 ): string =>
   `SELECT ${[...idColumns(table), ...values].map(selectCell).join(', ')},
       "_first_seen_at", ${quote(table.readAtColumn)} AS "_dated_at", "_missing_since"
-    FROM ${qualified(table.current)} WHERE ${condition.of(surveyIdColumn(table))}`
+    FROM ${qualified(table.current)} WHERE ${condition.of(surveyIdColumn(table))}
+      ${notBefore === null ? '' : `AND "day" >= DATE ${literal(notBefore)}`}`
 
 /** The columns of the key that tell rows of one account apart. */
 export const idColumns = (table: MergedTable): readonly Column[] =>
@@ -55,9 +57,19 @@ export const markGone = (table: MergedTable): string =>
     FROM temp.${quote(table.gone)} g WHERE ${sameKey(table.key, 't', 'g')}`
 
 /** Ends the current version of every row of a temporary table, at the time in its column `endsAt`. */
-export const endVersions = (table: MergedTable, temporaryTable: string, endsAt: string): string =>
-  `UPDATE ${qualified(table.history)} h SET "valid_to" = c.${quote(endsAt)}
-    FROM temp.${quote(temporaryTable)} c WHERE ${sameKey(table.key, 'h', 'c')} AND h."valid_to" IS NULL`
+export const endVersions = (
+  history: TableDeclaration,
+  key: readonly Column[],
+  temporaryTable: string,
+  endsAt: string,
+): string =>
+  `UPDATE ${qualified(history)} h SET "valid_to" = c.${quote(endsAt)}
+    FROM temp.${quote(temporaryTable)} c WHERE ${sameKey(key, 'h', 'c')} AND h."valid_to" IS NULL`
 
 const sameKey = (key: readonly Column[], a: string, b: string): string =>
-  key.map(({ name }) => `${a}.${quote(name)} = ${b}.${quote(name)}`).join(' AND ')
+  key
+    .map(
+      ({ name, nullable }) =>
+        `${a}.${quote(name)} ${nullable ? 'IS NOT DISTINCT FROM' : '='} ${b}.${quote(name)}`,
+    )
+    .join(' AND ')

@@ -45,10 +45,14 @@ export const upsert = async (
   }
   await replace(sql, table, changed)
   await sql.insert(table.current, added)
-  await sql.insert(
-    table.history,
-    [...changed, ...added].map((row) => beginning(table, row)),
-  )
+  if (table.history !== null) {
+    const { kind, table: history } = table.history
+    const beginsAt = kind === 'versions' ? 'valid_from' : 'observed_at'
+    await sql.insert(
+      history,
+      [...changed, ...added].map((row) => ({ ...row, [beginsAt]: row[table.readAtColumn] ?? null })),
+    )
+  }
   return {
     added: added.length,
     changed: changed.length,
@@ -65,14 +69,8 @@ const replace = async (sql: Sql, table: MergedTable, changed: readonly CellRow[]
   await sql.run(createTemporary(table.changed, table.changedColumns))
   await sql.append(table.changed, table.changedColumns, changed)
   await sql.run(updateChanged(table))
-  if (table.historyKind === 'versions') await sql.run(endVersions(table, table.changed, table.readAtColumn))
+  await endVersionsOf(sql, table, table.changed, table.readAtColumn)
 }
-
-/** The version, or the observation, with which history goes on. */
-const beginning = (table: MergedTable, row: CellRow): CellRow => ({
-  ...row,
-  [table.historyKind === 'versions' ? 'valid_from' : 'observed_at']: row[table.readAtColumn] ?? null,
-})
 
 /** Sets `_missing_since` on those of the stored rows that `readAtOfGone` gives the time for, and tells how many. */
 export const markMissing = async (
@@ -91,8 +89,17 @@ export const markMissing = async (
   await sql.run(createTemporary(table.gone, table.goneColumns))
   await sql.append(table.gone, table.goneColumns, gone)
   await sql.run(markGone(table))
-  if (table.historyKind === 'versions') await sql.run(endVersions(table, table.gone, '_missing_since'))
+  await endVersionsOf(sql, table, table.gone, '_missing_since')
   return gone.length
+}
+
+const endVersionsOf = async (
+  sql: Sql,
+  { key, history }: MergedTable,
+  temporaryTable: string,
+  endsAt: string,
+): Promise<void> => {
+  if (history?.kind === 'versions') await sql.run(endVersions(history.table, key, temporaryTable, endsAt))
 }
 
 const latest = ({ datedAt, missingSince }: StoredRow): Instant =>

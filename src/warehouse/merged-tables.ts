@@ -1,5 +1,5 @@
 /**
- * The four tables that are merged from answers, each with its history. What the merge needs to know is read off the
+ * The tables that are merged from answers, all but the one of days with a history. What the merge needs to know is read off the
  * declarations: the key, the columns whose values decide whether a row has changed, and the column that dates it.
  */
 import type { Column, TableDeclaration } from '../model/columns.js'
@@ -10,6 +10,7 @@ import {
   sampleSources,
   sampleSourcesHistory,
   surveyProgress,
+  surveyProgressByDay,
   surveyProgressHistory,
   surveys,
   surveysHistory,
@@ -18,9 +19,8 @@ import {
 export interface MergedTable {
   readonly name: CountedTable
   readonly current: TableDeclaration
-  readonly history: TableDeclaration
-  /** `versions`: a row a version with valid_from and valid_to; `observations`: a row a change. */
-  readonly historyKind: 'versions' | 'observations'
+  /** `versions`: a row a version with valid_from and valid_to; `observations`: a row a change. Null: only now is kept. */
+  readonly history: { readonly kind: 'versions' | 'observations'; readonly table: TableDeclaration } | null
   readonly key: readonly Column[]
   /** Columns whose change makes a new version. */
   readonly values: readonly Column[]
@@ -39,20 +39,18 @@ const BOOKKEEPING = ['_first_seen_at', '_synced_at', '_observed_at', '_missing_s
 const merged = (
   name: CountedTable,
   current: TableDeclaration,
-  history: TableDeclaration,
-  historyKind: MergedTable['historyKind'],
+  history: MergedTable['history'],
 ): MergedTable => {
   const key = current.columns.filter((column) => current.key.includes(column.name))
   const values = current.columns.filter(
     (column) => !current.key.includes(column.name) && !BOOKKEEPING.includes(column.name),
   )
-  const readAtColumn = historyKind === 'versions' ? '_synced_at' : '_observed_at'
+  const readAtColumn = history?.kind === 'versions' ? '_synced_at' : '_observed_at'
   const bookkeeping = (wanted: string) => current.columns.filter((column) => column.name === wanted)
   return {
     name,
     current,
     history,
-    historyKind,
     key,
     values,
     readAtColumn,
@@ -63,24 +61,25 @@ const merged = (
   }
 }
 
-export const mergedSurveys = merged('surveys', surveys, surveysHistory, 'versions')
-export const mergedSampleSources = merged('sample_sources', sampleSources, sampleSourcesHistory, 'versions')
-export const mergedSurveyProgress = merged(
-  'survey_progress',
-  surveyProgress,
-  surveyProgressHistory,
-  'observations',
-)
-export const mergedSampleSourceProgress = merged(
-  'sample_source_progress',
-  sampleSourceProgress,
-  sampleSourceProgressHistory,
-  'observations',
-)
+export const mergedSurveys = merged('surveys', surveys, { kind: 'versions', table: surveysHistory })
+export const mergedSampleSources = merged('sample_sources', sampleSources, {
+  kind: 'versions',
+  table: sampleSourcesHistory,
+})
+export const mergedSurveyProgress = merged('survey_progress', surveyProgress, {
+  kind: 'observations',
+  table: surveyProgressHistory,
+})
+export const mergedSampleSourceProgress = merged('sample_source_progress', sampleSourceProgress, {
+  kind: 'observations',
+  table: sampleSourceProgressHistory,
+})
+export const mergedSurveyProgressByDay = merged('survey_progress_by_day', surveyProgressByDay, null)
 
 export const MERGED_TABLES = [
   mergedSurveys,
   mergedSampleSources,
   mergedSurveyProgress,
   mergedSampleSourceProgress,
+  mergedSurveyProgressByDay,
 ] as const

@@ -1,12 +1,13 @@
 /** The task queue, `_sync.tasks`: which surveys are to be read, in which order, and what it will take. */
 import { z } from 'zod'
 import type { Instant } from '../model/instant.js'
-import type { SurveyFacts } from '../model/refresh-rules.js'
+import { STATUSES_NOT_LIVE, type SurveyFacts } from '../model/refresh-rules.js'
+import type { DailyWindows } from '../model/run.js'
 import { tasks } from '../model/sync-tables.js'
 import type { NewTask, QueueSize, Stamp, Task } from '../model/warehouse.js'
 import { bigintCell, booleanCell, instant, timestamptzCell, varcharCell } from './cells.js'
 import type { Database, Sql } from './database.js'
-import { qualified } from './ddl.js'
+import { literal, qualified } from './ddl.js'
 
 /** Queues surveys, each once: one that is queued already takes the new reason and keeps its place in time. */
 export const enqueue = async (
@@ -85,14 +86,27 @@ const factsAfter = (sql: Sql, account: string, after: number | null): Promise<re
  * for each source; for a survey never read, as many sources as the surveys known have on average (at least one). The
  * account is $1: a subquery that depended on the task costs a third more.
  */
-const REQUESTS = `coalesce(t.requests_needed, 2 + coalesce(c.sources,
-  CASE WHEN f.refreshed_at IS NULL THEN (SELECT greatest(1, ceil(count(*) / greatest(1, count(DISTINCT survey_id))))
-    FROM main.sample_sources WHERE account = $1 AND _missing_since IS NULL) ELSE 0 END))::BIGINT`
+const requestsOf = (windows: DailyWindows | null): string =>
+  `coalesce(t.requests_needed, 2 + ${SOURCES}${windows === null ? '' : ` + ${daysOf(windows)}`})::BIGINT`
 
-const WITH_REQUESTS = `_sync.tasks t
+const SOURCES = `coalesce(c.sources,
+  CASE WHEN f.refreshed_at IS NULL THEN (SELECT greatest(1, ceil(count(*) / greatest(1, count(DISTINCT survey_id))))
+    FROM main.sample_sources WHERE account = $1 AND _missing_since IS NULL) ELSE 0 END)`
+
+/** Of a live survey the days that are read every night and the one that becomes final; of any other those not final yet. */
+const daysOf = ({ days, sources }: DailyWindows): string =>
+  `CASE WHEN w.status IN (${STATUSES_NOT_LIVE.map(literal).join(', ')}) THEN coalesce(d.days, 0)
+    ELSE ${days + 1} * (1${sources ? ` + ${SOURCES}` : ''}) END`
+
+const WITH_DAYS = `LEFT JOIN main.surveys w ON w.account = t.account AND w.id = t.survey_id
+  LEFT JOIN (SELECT account, survey_id, count(*) AS days FROM main.survey_progress_by_day
+    WHERE NOT is_final GROUP BY ALL) d ON d.account = t.account AND d.survey_id = t.survey_id`
+
+const withRequests = (windows: DailyWindows | null): string => `_sync.tasks t
   LEFT JOIN main.freshness f ON f.account = t.account AND f.survey_id = t.survey_id
   LEFT JOIN (SELECT account, survey_id, count(*) AS sources FROM main.sample_sources
-    WHERE _missing_since IS NULL GROUP BY ALL) c ON c.account = t.account AND c.survey_id = t.survey_id`
+    WHERE _missing_since IS NULL GROUP BY ALL) c ON c.account = t.account AND c.survey_id = t.survey_id
+  ${windows === null ? '' : WITH_DAYS}`
 
 const taskRow = z
   .object({ survey_id: bigintCell, reason: taskReason(), priority: z.number(), requests: bigintCell })
@@ -117,10 +131,11 @@ export const nextTasks = (
   sql: Sql,
   account: string,
   request: { runId: string; now: Instant; limit: number; excluding: readonly number[] },
+  windows: DailyWindows | null,
 ): Promise<readonly Task[]> =>
   sql.rows(
     taskRow,
-    `SELECT t.survey_id, t.reason, t.priority, ${REQUESTS} AS requests FROM ${WITH_REQUESTS}
+    `SELECT t.survey_id, t.reason, t.priority, ${requestsOf(windows)} AS requests FROM ${withRequests(windows)}
       LEFT JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id
       WHERE t.account = $1 AND t.last_run_id IS DISTINCT FROM $2
         AND NOT list_contains(CAST($5::JSON AS BIGINT[]), t.survey_id)
@@ -140,12 +155,17 @@ export const hasTasks = async (sql: Sql, account: string): Promise<boolean> =>
     )
   ).length > 0
 
-export const queueSize = async (sql: Sql, account: string, runId: string): Promise<QueueSize> => {
+export const queueSize = async (
+  sql: Sql,
+  account: string,
+  runId: string,
+  windows: DailyWindows | null,
+): Promise<QueueSize> => {
   const [row] = await sql.rows(
     z.object({ tasks: bigintCell, untried: bigintCell, requests: bigintCell }),
     `SELECT count(*) AS tasks, count(*) FILTER (t.last_run_id IS DISTINCT FROM $2) AS untried,
-        coalesce(sum(${REQUESTS}) FILTER (t.last_run_id IS DISTINCT FROM $2), 0)::BIGINT AS requests
-      FROM ${WITH_REQUESTS} WHERE t.account = $1`,
+        coalesce(sum(${requestsOf(windows)}) FILTER (t.last_run_id IS DISTINCT FROM $2), 0)::BIGINT AS requests
+      FROM ${withRequests(windows)} WHERE t.account = $1`,
     [account, runId],
   )
   return row ?? { tasks: 0, untried: 0, requests: 0 }

@@ -24,20 +24,23 @@ export interface StoredRow {
 /** Rows by `rowKey`. What is merged meanwhile is noted in it. */
 export type StoredRows = Map<string, StoredRow>
 
-/** All rows of these surveys, also the missing ones. `keysOnly` leaves out the values, where nothing is compared. */
+/**
+ * All rows of these surveys, also the missing ones. `keysOnly` leaves out the values, where nothing is compared; `notBefore`,
+ * a day, leaves out those of earlier days.
+ */
 export const readStored = async (
   sql: Sql,
   table: MergedTable,
   account: string,
   surveyIds: readonly number[],
-  { keysOnly = false } = {},
+  { keysOnly = false, notBefore = null }: { keysOnly?: boolean; notBefore?: string | null } = {},
 ): Promise<StoredRows> => {
   if (surveyIds.length === 0) return new Map()
   const values = keysOnly ? [] : table.values
   const condition = ofSurveys(account, surveyIds)
   const rows = await sql.rows(
     keysOnly ? KEYS[table.name] : ROWS[table.name],
-    selectStored(table, values, condition),
+    selectStored(table, values, condition, notBefore),
     condition.parameters,
   )
   return new Map(rows.map((row) => [rowKey(table, row.cells), row]))
@@ -57,12 +60,13 @@ const cellOf = (row: CellRow, name: string): Cell => row[name] ?? null
 
 /** Made once: a schema is compiled when it is first used. */
 const schemasOf = (columnsOf: (table: MergedTable) => readonly Column[]) => {
-  const [surveys, sources, progress, sourceProgress] = MERGED_TABLES
+  const [surveys, sources, progress, sourceProgress, days] = MERGED_TABLES
   return {
     surveys: storedRow(columnsOf(surveys)),
     sample_sources: storedRow(columnsOf(sources)),
     survey_progress: storedRow(columnsOf(progress)),
     sample_source_progress: storedRow(columnsOf(sourceProgress)),
+    survey_progress_by_day: storedRow(columnsOf(days)),
   }
 }
 

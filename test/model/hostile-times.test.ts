@@ -165,6 +165,7 @@ test('every survey is due or is not, for any status and any time: none that is a
     maxAgeMs: 30 * DAY_MS,
     skipUnchanged: true,
     recheckUnchangedAfterMs: DAY_MS,
+    dailyWindows: null,
   }
   fc.assert(
     fc.property(survey, instant, (facts, now) => {

@@ -12,6 +12,7 @@ const rules: RefreshRules = {
   maxAgeMs: 30 * DAY_MS,
   skipUnchanged: true,
   recheckUnchangedAfterMs: 7 * DAY_MS,
+  dailyWindows: null,
 }
 
 const daysAgo = (days: number) => minusMs(NOW, days * DAY_MS)

@@ -16,6 +16,7 @@ import {
 import { SLOW } from '../support/slow.js'
 import {
   bundle,
+  daysRead,
   instantOf,
   list,
   minute,
@@ -34,7 +35,11 @@ const publishedOnce = publishedCopies(async ({ account }) => {
   await account.startRun({ runId: 'run-1', version: '1.2.3', startedAt: minute(0) })
   await list(account, [survey(1, JANUARY), survey(2, JANUARY), survey(3, FEBRUARY)], minute(0), 'full')
   await account.commitBundles(
-    [1, 2, 3].map((id) => bundle(id, minute(1), [source(id * 10), source(id * 10 + 1)], progress(id))),
+    [1, 2, 3].map((id) =>
+      bundle(id, minute(1), [source(id * 10), source(id * 10 + 1)], progress(id), {
+        days: daysRead(['2026-02-28', '2026-03-01'], [null, id * 10], progress(1), minute(1)),
+      }),
+    ),
     'run-1',
   )
   await account.finishRun(runReport())

@@ -25,6 +25,7 @@ describe('the environment alone', () => {
         maxAgeMs: 2_592_000_000,
         skipUnchanged: true,
         recheckUnchangedAfterMs: 604_800_000,
+        dailyWindows: null,
       },
       history: { progressKeepAllForMs: null },
       limits: {

@@ -183,6 +183,7 @@ const settingsOf = ({ plan, start, world, directory, readAll }: StartOptions): S
       maxAgeMs: readAll ? 0 : 30 * DAY_MS,
       skipUnchanged: !readAll && settings.skipUnchanged,
       recheckUnchangedAfterMs: 7 * DAY_MS,
+      dailyWindows: null,
     },
     limits: {
       requestTimeoutMs: settings.requestTimeoutMs,

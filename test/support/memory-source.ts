@@ -24,7 +24,7 @@ export interface MemorySource extends SurveySource {
   pageSize: number
   readonly surveys: Map<number, MemorySurvey>
   readonly listed: Survey[]
-  /** What was asked for, in order: `sources 1 page 2`, `progress 1`, `progress 1/11`, `surveys page 1`. */
+  /** What was asked for, in order: `sources 1 page 2`, `progress 1`, `progress 1/11`, `progress 1 on 2026-03-01`, `surveys page 1`. */
   readonly asked: string[]
   /** Sees each request before it is answered. */
   before: (request: string) => void
@@ -93,6 +93,14 @@ export const memorySource = (surveys: Record<number, MemorySurvey> = {}): Memory
     readSampleSourceProgress: async (surveyId, sampleSourceId, context) => {
       await ask(`progress ${surveyId}/${sampleSourceId}`, context)
       const row = found(surveyId).sourceProgress[sampleSourceId]
+      if (row === undefined) throw new NotFoundError(`source ${sampleSourceId} is not found`)
+      return reading(surveyId, sampleSourceId, row)
+    },
+    readDayProgress: async (surveyId, sampleSourceId, { day }, context) => {
+      const series = sampleSourceId === null ? `${surveyId}` : `${surveyId}/${sampleSourceId}`
+      await ask(`progress ${series} on ${day}`, context)
+      const survey = found(surveyId)
+      const row = sampleSourceId === null ? survey.progress : survey.sourceProgress[sampleSourceId]
       if (row === undefined) throw new NotFoundError(`source ${sampleSourceId} is not found`)
       return reading(surveyId, sampleSourceId, row)
     },

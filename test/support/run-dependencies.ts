@@ -23,6 +23,7 @@ export const runDependencies = (
       maxAgeMs: 30 * DAY_MS,
       skipUnchanged: true,
       recheckUnchangedAfterMs: 7 * DAY_MS,
+      dailyWindows: null,
     },
     history: { progressKeepAllForMs: null },
     budget: { requestsMax: null, durationMsMax: null },

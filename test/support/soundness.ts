@@ -89,6 +89,7 @@ const references = (): Check[] =>
   [
     { child: 'sample_sources', parent: 'surveys', on: 'c.survey_id = p.id' },
     { child: 'survey_progress', parent: 'surveys', on: 'c.survey_id = p.id' },
+    { child: 'survey_progress_by_day', parent: 'surveys', on: 'c.survey_id = p.id' },
     {
       child: 'sample_source_progress',
       parent: 'sample_sources',

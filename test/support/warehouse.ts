@@ -9,6 +9,7 @@ import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { abortReason, type Clock } from '../../src/base/clock.js'
 import type { Log, LogFields } from '../../src/base/log.js'
+import { createCalendar } from '../../src/model/calendar.js'
 import type { Progress, SampleSource, Survey } from '../../src/model/fields.js'
 import { formatInstant, type Instant, parseInstant } from '../../src/model/instant.js'
 import type { RunReport } from '../../src/model/run.js'
@@ -16,6 +17,7 @@ import type {
   AccountWarehouse,
   ListingPage,
   ListingPageResult,
+  ReadDays,
   RefreshedBundle,
 } from '../../src/model/warehouse.js'
 import { findPublishedParquet } from '../../src/publish/parquet/restore.js'
@@ -222,6 +224,24 @@ export const bundle = (
   drift: [],
   ...change,
 })
+
+/** Days of a whole survey and of its sources, read with a bundle: `2026-03-01` of UTC. */
+export const daysRead = (
+  days: readonly string[],
+  sampleSourceIds: readonly (number | null)[],
+  row: Progress,
+  at: Instant,
+): ReadDays => {
+  const calendar = createCalendar('UTC')
+  const windows = days.map((day) => calendar.windowOf(day)).filter((window) => window !== null)
+  return {
+    read: 'all',
+    timeZone: 'UTC',
+    rows: sampleSourceIds.flatMap((sampleSourceId) =>
+      windows.map((window) => ({ sampleSourceId, day: { ...window, isFinal: false }, progress: row, at })),
+    ),
+  }
+}
 
 export const RUN = 'run-1'
 

@@ -24,6 +24,7 @@ const REFRESH = {
   maxAgeMs: 0,
   skipUnchanged: true,
   recheckUnchangedAfterMs: 7 * 86_400_000,
+  dailyWindows: null,
 }
 
 describe('the requests per source can be skipped', () => {

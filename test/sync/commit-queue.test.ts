@@ -1,6 +1,7 @@
 /** Outcomes are committed in groups: what comes in while one commit is under way goes into the next. */
 import { expect, test } from 'vitest'
-import type { BundleOutcome, RowCountsByTable } from '../../src/model/warehouse.js'
+import type { RowCountsByTable } from '../../src/model/run.js'
+import type { BundleOutcome } from '../../src/model/warehouse.js'
 import { createCommitQueue } from '../../src/sync/commit-queue.js'
 
 const NO_ROWS = { added: 0, changed: 0, unchanged: 0 }

@@ -84,7 +84,10 @@ const syncAccount = async (
   onSource(account.name, () => opened.source.usage())
   return await runAccount({
     source: opened.source,
-    warehouse: recordingWithout(settings.accounts, accountWarehouse(database, account.name)),
+    warehouse: recordingWithout(
+      settings.accounts,
+      accountWarehouse(database, account.name, settings.refresh.dailyWindows),
+    ),
     clock: systemClock,
     log,
     observer,

@@ -10,7 +10,7 @@ import { z } from 'zod'
 
 const columnSchema = z.object({
   name: z.string(),
-  type: z.enum(['BIGINT', 'VARCHAR', 'DOUBLE', 'BOOLEAN', 'TIMESTAMPTZ', 'JSON']),
+  type: z.enum(['BIGINT', 'VARCHAR', 'DOUBLE', 'BOOLEAN', 'TIMESTAMPTZ', 'DATE', 'JSON']),
   nullable: z.boolean(),
   comment: z.string(),
 })

@@ -1,0 +1,221 @@
+/**
+ * Days of fieldwork: every interview is in one day and in no other, also one that starts at midnight, and a night asks for
+ * nothing that it knows already.
+ */
+import { expect, test } from 'vitest'
+import { startReferenceServer } from '../../src/reference-server/server.js'
+import { INTERVIEW_STATUSES } from '../contract/api-document.js'
+import { asObject, getBody, type JsonObject } from '../contract/reference-api.js'
+import { openReader, type Row } from '../support/duckdb.js'
+import {
+  bodyOf,
+  type Json,
+  type ScriptedApi,
+  scriptedProgress,
+  scriptedSurvey,
+  sendJson,
+  startScriptedApi,
+} from '../support/scripted-api.js'
+import { unsoundness } from '../support/soundness.js'
+import { publishedFile, sync, withSettings } from '../support/sync.js'
+import { temporaryDirectory } from '../support/temporary.js'
+import { progressOf } from '../support/truth.js'
+
+const ADDITIVE = ['interviews_count', ...INTERVIEW_STATUSES.map((status) => `${status}_individuals`)]
+const sums = ADDITIVE.map((name) => `sum(${name})::BIGINT AS ${name}`).join(', ')
+const columns = ADDITIVE.join(', ')
+
+test('the days of a world add up to the whole, an interview at midnight counts once, and each day is what the API says', async () => {
+  const warehouse = await temporaryDirectory()
+  await using server = await startReferenceServer({
+    port: 0,
+    seed: 35,
+    surveys: 6,
+    rateWindow: 'none',
+    clock: 'frozen',
+  })
+  const [account] = server.accounts
+  const args = await withSettings({
+    accounts: [{ ...account, base_url: server.baseUrl, rate_limit: { requests: 10_000, per: '1s' } }],
+    refresh: { daily_windows: { days: 20, sources: true } },
+  })
+  const { code, run } = await sync({ warehouse, env: {}, args })
+  expect(code).toBe(0)
+  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+  using reader = await openReader(publishedFile(warehouse))
+
+  const ofSurveys = await reader.query(
+    `SELECT p.survey_id, ${columns} FROM survey_progress p JOIN surveys s ON s.id = p.survey_id
+      WHERE s.status NOT IN ('draft', 'user_demo', 'complete') ORDER BY ALL`,
+  )
+  expect(ofSurveys.length).toBeGreaterThan(3)
+  expect(
+    await reader.query(`SELECT survey_id, ${sums} FROM survey_progress_by_day WHERE sample_source_id IS NULL
+      GROUP BY survey_id ORDER BY ALL`),
+  ).toEqual(ofSurveys)
+  expect(
+    await reader.query(`SELECT survey_id, sample_source_id, ${sums} FROM survey_progress_by_day
+      WHERE sample_source_id IS NOT NULL GROUP BY ALL ORDER BY ALL`),
+  ).toEqual(
+    await reader.query(`SELECT p.survey_id, p.sample_source_id, ${columns} FROM sample_source_progress p
+      JOIN surveys s ON s.id = p.survey_id WHERE s.status NOT IN ('draft', 'user_demo', 'complete') ORDER BY ALL`),
+  )
+
+  // In this world an interview of this survey starts at midnight, to the microsecond.
+  const survey = 2147483641
+  const midnight = '2026-02-17T00:00:00Z'
+  const held = async (from: string, to: string): Promise<JsonObject> =>
+    asObject(
+      (
+        await getBody(
+          server,
+          `/surveys/${survey}/fieldwork_progress?started_after=${from}&started_before=${to}`,
+        )
+      ).fieldwork_progress,
+    )
+  expect((await held(midnight, midnight)).interviews_count).toBe(1)
+  const stored = await reader.query(
+    `SELECT * FROM survey_progress_by_day WHERE survey_id = ${survey} AND sample_source_id IS NULL
+      AND day IN ('2026-02-16', '2026-02-17') ORDER BY day`,
+  )
+  const days = await Promise.all(
+    ['2026-02-16', '2026-02-17'].map((day) => held(`${day}T00:00:00Z`, `${day}T23:59:59Z`)),
+  )
+  for (const [place, day] of days.entries()) expect(stored[place]).toMatchObject(progressOf(day))
+  const both = await held('2026-02-16T00:00:00Z', '2026-02-17T23:59:59Z')
+  expect(Number(stored[0]?.interviews_count) + Number(stored[1]?.interviews_count)).toBe(
+    both.interviews_count,
+  )
+  const overlapping = await held('2026-02-16T00:00:00Z', midnight)
+  expect(overlapping.interviews_count).toBe(Number(stored[0]?.interviews_count) + 1)
+  const [{ days: rows } = {}] = await reader.query('SELECT count(*) AS days FROM survey_progress_by_day')
+  expect(run.rows_by_table.survey_progress_by_day).toEqual({ added: rows, changed: 0, unchanged: 0 })
+})
+
+/** Answers the progress of a survey from the starts of its complete interviews, both bounds included, to the microsecond. */
+const showInterviews = (api: ScriptedApi, starts: readonly string[]) => {
+  const key = (text: string) => {
+    const [, second = '', fraction = ''] = /^(.{19})(?:\.(\d+))?Z$/.exec(text) ?? []
+    if (second === '') throw new Error(`${text} is not in UTC`)
+    return `${second}.${fraction.padEnd(6, '0')}`
+  }
+  api.hook = (arrival, response) => {
+    const body = bodyOf(api, arrival)
+    if (!arrival.path.endsWith('/fieldwork_progress') || body === null) return undefined
+    const [after, before] = ['started_after', 'started_before'].map((name) => arrival.query.get(name))
+    const held = starts.filter(
+      (start) => (!after || key(start) >= key(after)) && (!before || key(start) <= key(before)),
+    )
+    sendJson(api, response, 200, { fieldwork_progress: scriptedProgress(held.length) })
+    return true
+  }
+}
+
+const daysAsked = (api: ScriptedApi): string[] =>
+  api.arrivals
+    .splice(0)
+    .map(({ query }) => query.get('started_after'))
+    .filter((after) => after !== null)
+    .toSorted()
+
+test('a night asks for the open days and for the one that becomes final; days are those of the time zone', async () => {
+  const warehouse = await temporaryDirectory()
+  const starts = [
+    '2026-03-28T22:59:59.999999Z',
+    '2026-03-28T23:00:00Z',
+    '2026-03-29T21:59:59Z',
+    '2026-03-29T21:59:59.999Z',
+    '2026-03-29T21:59:59.999999Z',
+    '2026-03-29T22:00:00Z',
+  ]
+  const api = await startScriptedApi([scriptedSurvey(1)])
+  showInterviews(api, starts)
+  const on = await withSettings({ refresh: { daily_windows: { days: 2, time_zone: 'Europe/Paris' } } })
+  const night = async (now: string, args: readonly string[] = on) => {
+    api.now = new Date(now)
+    const { code, run } = await sync({ warehouse, env: api.env, args })
+    expect(code).toBe(0)
+    using reader = await openReader(publishedFile(warehouse))
+    const rows = await reader.query(
+      `SELECT day::VARCHAR AS day, interviews_count AS held, is_final, _missing_since IS NOT NULL AS missing
+        FROM survey_progress_by_day ORDER BY day`,
+    )
+    return {
+      run,
+      asked: daysAsked(api),
+      rows: rows.map(({ day, held, is_final, missing }: Row) =>
+        [day, held, ...(is_final ? ['final'] : []), ...(missing ? ['missing'] : [])].join(' '),
+      ),
+    }
+  }
+
+  const off = await night('2026-03-29T22:10:00Z', [])
+  expect(off).toMatchObject({ asked: [], rows: [] })
+  expect(off.run.rows_by_table).not.toHaveProperty('survey_progress_by_day')
+
+  // Nothing has changed, but no day is known yet. The 29th has 23 hours.
+  const first = await night('2026-03-29T22:30:00Z')
+  expect(first.asked).toEqual(['2026-03-28T23:00:00Z', '2026-03-29T22:00:00Z'])
+  expect(first.rows).toEqual(['2026-03-29 4', '2026-03-30 1'])
+  expect(first.run.rows_by_table.survey_progress_by_day).toEqual({ added: 2, changed: 0, unchanged: 0 })
+
+  const unchanged = await night('2026-03-30T22:30:00Z')
+  expect(unchanged).toMatchObject({ asked: [], rows: first.rows })
+
+  starts.push('2026-03-29T10:00:00Z', '2026-03-31T10:00:00Z')
+  const changed = await night('2026-03-31T22:30:00Z')
+  expect(changed.asked).toEqual([
+    '2026-03-28T23:00:00Z',
+    '2026-03-29T22:00:00Z',
+    '2026-03-30T22:00:00Z',
+    '2026-03-31T22:00:00Z',
+  ])
+  expect(changed.rows).toEqual(['2026-03-29 5 final', '2026-03-30 1 final', '2026-03-31 1', '2026-04-01 0'])
+
+  starts.push('2026-04-02T10:00:00Z')
+  const [survey] = api.surveys.splice(0)
+  const gone = await night('2026-04-02T21:30:00Z', [...on, '--full'])
+  expect(gone).toMatchObject({
+    asked: [],
+    rows: [
+      '2026-03-29 5 final missing',
+      '2026-03-30 1 final missing',
+      '2026-03-31 1 missing',
+      '2026-04-01 0 missing',
+    ],
+  })
+
+  if (survey !== undefined) api.surveys.push(survey)
+  const back = await night('2026-04-02T21:40:00Z', [...on, '--full'])
+  expect(back.rows).toEqual([
+    '2026-03-29 5 final',
+    '2026-03-30 1 final',
+    '2026-03-31 1 final',
+    '2026-04-01 0',
+    '2026-04-02 1',
+  ])
+  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+})
+
+test('days count in a budget, before and while they are read', async () => {
+  const warehouse = await temporaryDirectory()
+  const api = await startScriptedApi([scriptedSurvey(1), scriptedSurvey(2)])
+  const args = await withSettings({ refresh: { daily_windows: { days: 3, sources: true } } })
+  // A page of surveys; a bundle: a page of sources, whole and two sources, and three days of each of the three.
+  // The second bundle is begun, for its survey is taken to have one source, and left when it turns out to have two.
+  const bundle = 1 + 3 + 3 * 3
+  const some = await sync({ warehouse, env: api.env, args: [...args, '--max-requests', String(2 * bundle)] })
+  expect(some).toMatchObject({
+    code: 3,
+    run: { requests: 1 + bundle + 2, surveys_refreshed: 1, left_over: 1 },
+  })
+  // The first one is live, so it is due again: as many requests are set aside as it takes when it has moved, a fourth day with them.
+  const rest = await sync({
+    warehouse,
+    env: api.env,
+    args: [...args, '--max-requests', String(1 + (bundle + 3) + bundle)],
+  })
+  expect(rest).toMatchObject({ code: 0, run: { left_over: 0 } })
+  const asked: readonly Json[] = api.arrivals.map(({ query }) => Object.fromEntries(query))
+  expect(asked.filter((query) => 'started_after' in query)).toHaveLength(2 * 9)
+})

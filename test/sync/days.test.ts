@@ -1,0 +1,165 @@
+/** The days of a bundle: what is asked for, what is not, and what is made of an answer that cannot be used. */
+import { expect, test } from 'vitest'
+import type { DailyWindows } from '../../src/model/run.js'
+import { createBudget } from '../../src/sync/budget.js'
+import { readBundle } from '../../src/sync/bundle.js'
+import { accountWarehouse } from '../../src/warehouse/account-warehouse.js'
+import { memorySource } from '../support/memory-source.js'
+import { runDependencies } from '../support/run-dependencies.js'
+import {
+  list,
+  minute,
+  progress,
+  RUN,
+  source,
+  survey,
+  testClock,
+  testWarehouse,
+} from '../support/warehouse.js'
+
+const RULE: DailyWindows = { days: 2, timeZone: 'UTC', sources: true }
+const DAY = 24 * 60
+
+const world = async (rule: DailyWindows | null = RULE) => {
+  const warehouse = await testWarehouse()
+  await list(warehouse.account, [survey(1)], minute(0), 'full')
+  const api = memorySource({
+    1: { sources: [source(11)], progress: progress(5), sourceProgress: { 11: progress(5) } },
+  })
+  const given = runDependencies(warehouse, api)
+  let refresh = { ...given.rules.refresh, dailyWindows: rule }
+  return {
+    warehouse,
+    api,
+    change: (to: Partial<typeof refresh>) => {
+      refresh = { ...refresh, ...to }
+    },
+    /** What a night asks for beside sources and whole progress. */
+    night: async (minutes: number) => {
+      api.now = minute(minutes)
+      api.asked.length = 0
+      const allowance = createBudget({ requestsMax: null, durationMsMax: null }, testClock()).admitBundle(1)
+      if (allowance === null) throw new Error('a bundle without a budget has leave')
+      const outcome = await readBundle(
+        { ...given, rules: { ...given.rules, refresh } },
+        { surveyId: 1, now: api.now, allowance, signal: given.signal },
+      )
+      await warehouse.account.commitBundles([outcome], RUN)
+      return api.asked.filter((asked) => asked.includes(' on '))
+    },
+  }
+}
+
+const FIRST = [
+  'progress 1 on 2026-02-28',
+  'progress 1 on 2026-03-01',
+  'progress 1/11 on 2026-02-28',
+  'progress 1/11 on 2026-03-01',
+]
+
+test('days of whole survey and sources are read once, and not again while nothing changes', async () => {
+  const { night, api } = await world()
+  expect(await night(0)).toEqual(FIRST)
+  expect(await night(DAY)).toEqual([])
+  expect(api.asked).toEqual(['sources 1 page 1', 'progress 1'])
+})
+
+test('they are read again when the whole differs, when that was long ago, and when it is not to be skipped', async () => {
+  const { night, api, change } = await world()
+  await night(0)
+  const [whole] = api.surveys.values()
+  if (whole !== undefined) whole.progress = progress(6)
+  expect(await night(1)).toEqual(FIRST)
+  expect(await night(7 * DAY)).toEqual([])
+  expect(await night(7 * DAY + 1)).toEqual(
+    ['', '/11'].flatMap((series) =>
+      ['02-28', '03-01', '03-02', '03-03', '03-04', '03-05', '03-06', '03-07', '03-08'].map(
+        (day) => `progress 1${series} on 2026-${day}`,
+      ),
+    ),
+  )
+  change({ skipUnchanged: false })
+  expect(await night(7 * DAY + 2)).toEqual(
+    FIRST.map((asked) => asked.replace('02-28', '03-07').replace('03-01', '03-08')),
+  )
+})
+
+test('they are read again after a night that did not ask for them, in another time zone, and of sources that had none', async () => {
+  const { night, change } = await world({ ...RULE, sources: false })
+  expect(await night(0)).toEqual(FIRST.slice(0, 2))
+  change({ dailyWindows: null })
+  expect(await night(1)).toEqual([])
+  change({ dailyWindows: { ...RULE, sources: false } })
+  expect(await night(2)).toEqual(FIRST.slice(0, 2))
+  change({ dailyWindows: { ...RULE, timeZone: 'Europe/Paris', sources: false } })
+  expect(await night(3)).toEqual(FIRST.slice(0, 2))
+  change({ dailyWindows: { ...RULE, timeZone: 'Europe/Paris' } })
+  expect(await night(4)).toEqual(FIRST)
+})
+
+test('a day that cannot be typed goes to quarantine, and the next night reads all again', async () => {
+  const { night, api, warehouse } = await world()
+  const read = api.readDayProgress
+  api.readDayProgress = async (...asked) => {
+    const reading = await read(...asked)
+    const rejection = {
+      endpoint: 'fieldwork_progress',
+      surveyId: 1,
+      sampleSourceId: null,
+      rowId: null,
+      problem: 'completion_rate: not a number',
+      raw: '{}',
+    } as const
+    return asked[2].day === '2026-03-01' && asked[1] === null
+      ? { ...reading, row: null, rejections: [rejection] }
+      : reading
+  }
+  await night(0)
+  expect(await warehouse.rows('SELECT count(*) AS rows FROM survey_progress_by_day')).toEqual([{ rows: 3 }])
+  expect(await warehouse.rows('SELECT problem FROM _sync.rejected_rows')).toEqual([
+    { problem: 'completion_rate: not a number' },
+  ])
+  api.readDayProgress = read
+  expect(await night(1)).toEqual(FIRST)
+  expect(await night(2)).toEqual([])
+})
+
+test('a source that goes while its days are read has its list read again, and its days are marked when it is not listed', async () => {
+  const { night, api, warehouse } = await world()
+  await night(0)
+  const [whole] = api.surveys.values()
+  if (whole !== undefined) whole.progress = progress(6)
+  api.before = (request) => {
+    if (request !== 'progress 1/11 on 2026-02-28' || whole === undefined) return
+    whole.sources = []
+    whole.sourceProgress = {}
+  }
+  await night(1)
+  expect(api.asked.filter((asked) => asked === 'sources 1 page 1')).toHaveLength(2)
+  expect(
+    await warehouse.rows(
+      'SELECT sample_source_id AS id, count(*) AS rows, count(_missing_since) AS missing FROM survey_progress_by_day GROUP BY 1 ORDER BY 1',
+    ),
+  ).toEqual([
+    { id: 11, rows: 2, missing: 2 },
+    { id: null, rows: 2, missing: 0 },
+  ])
+})
+
+test('the queue knows what days cost: of a live survey, and of one that is over and has days that are not final', async () => {
+  const { night, warehouse } = await world()
+  await night(0)
+  const requests = async (rule: DailyWindows | null) => {
+    const port = accountWarehouse(warehouse.database, 'acme', rule)
+    await port.enqueue([{ surveyId: 1, reason: 'live', priority: 4 }], { runId: RUN, at: minute(1) })
+    const [task] = await port.nextTasks({ runId: 'run-2', now: minute(2), limit: 1, excluding: [] })
+    const { requests: queued } = await port.queue('run-2')
+    expect(task?.requests).toBe(queued)
+    return queued
+  }
+  expect(await requests(null)).toBe(3)
+  expect(await requests({ ...RULE, sources: false })).toBe(3 + 3)
+  expect(await requests(RULE)).toBe(3 + 2 * 3)
+  await warehouse.run("UPDATE surveys SET status = 'complete'")
+  expect(await requests(RULE)).toBe(3 + 4)
+})
