@@ -224,6 +224,7 @@ const OBSTACLES: readonly Obstacle[] = [
   },
   {
     what: 'a directory stands where the published file belongs',
+    slow: true,
     make: async (warehouse) => {
       const published = publishedFile(warehouse)
       await rename(published, aside(published))
