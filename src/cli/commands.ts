@@ -6,6 +6,7 @@ import { packageVersion } from '../base/version.js'
 import { checkCommand } from './check.js'
 import { conformanceCommand } from './conformance.js'
 import { referenceServerCommand } from './reference-server.js'
+import { replayCommand } from './replay.js'
 import { schemaCommand } from './schema.js'
 import { statusCommand } from './status.js'
 import type { CliContext, Surroundings } from './support/context.js'
@@ -45,15 +46,17 @@ export const runCommandLine = async (
 }
 
 const commandLine = (argv: readonly string[], context: CliContext): Argv => {
-  const [sync, check, status, schema, conformance, referenceServer] = [
+  const commands = [
     syncCommand(context),
     checkCommand(context),
     statusCommand(context),
+    replayCommand(context),
     schemaCommand(context),
     conformanceCommand(context),
     referenceServerCommand(context),
   ] as const
-  refuseUnknown(argv, [sync, check, status, schema, conformance, referenceServer])
+  refuseUnknown(argv, commands)
+  const [sync, check, status, replay, schema, conformance, referenceServer] = commands
   return yargs([...argv])
     .scriptName('fieldwork-sync')
     .usage(
@@ -62,6 +65,7 @@ const commandLine = (argv: readonly string[], context: CliContext): Argv => {
     .command(sync)
     .command(check)
     .command(status)
+    .command(replay)
     .command(schema)
     .command(conformance)
     .command(referenceServer)

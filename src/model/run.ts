@@ -97,10 +97,24 @@ export interface RejectionReason {
 /** What did not fit in a run: the numbers, and the first of what they count. */
 export type Misfits = Pick<RunReport, 'rejectedRows' | 'driftEvents' | 'drift' | 'rejections'>
 
+export const RUN_COMMANDS = ['sync', 'replay'] as const
+export type RunCommand = (typeof RUN_COMMANDS)[number]
+
+/** What a replay did: rows of the quarantine by what became of them. */
+export interface ReplayCounts {
+  readonly merged: number
+  readonly queued: number
+  /** Not written: the survey was read again since, or has gone. */
+  readonly outdated: number
+  /** Still cannot be typed. */
+  readonly waiting: number
+}
+
 /** What a run did for one account. */
 export interface RunReport {
   readonly runId: string
   readonly account: string
+  readonly command: RunCommand
   readonly status: RunStatus
   readonly exitCode: ExitCode
   /** Why it is not complete, one line; null when it is. */
@@ -128,6 +142,8 @@ export interface RunReport {
   /** Old observations of progress that were left out of history: one a day stays. */
   readonly historyRowsCompacted: number
   readonly rowsByTable: RowCountsByTable
+  /** Null for a sync. */
+  readonly replayed: ReplayCounts | null
 }
 
 /** What a publisher did. */

@@ -11,6 +11,8 @@ import {
   varchar,
   varcharOf,
 } from './columns.js'
+import { REPLAY_RESULTS } from './replay.js'
+import { RUN_COMMANDS } from './run.js'
 import { DATA_TABLES, freshness, HISTORY_TABLES, surveyProgressByDay, surveys } from './tables.js'
 
 const account = varchar('Name of the account in the settings')
@@ -29,6 +31,7 @@ export const runs = sync('runs', 'One row a run and account', ['run_id', 'accoun
   run_id: runId,
   account,
   version: varchar('Version of fieldwork-sync'),
+  command: nullable(varcharOf(RUN_COMMANDS, 'Which command it was')),
   started_at: timestamptz('Start, clock of the machine that ran it'),
   ended_at: nullable(timestamptz('End; null while it runs, or when it was killed')),
   status: varcharOf(
@@ -52,6 +55,7 @@ export const runs = sync('runs', 'One row a run and account', ['run_id', 'accoun
   history_rows_compacted: nullable(
     bigint('Old observations of progress that went from history: the last of each day stays'),
   ),
+  rows_replayed: nullable(bigint('Rows of the quarantine that a replay could type; null for a sync')),
   rows_by_table: nullable(json('{"table": {"added", "changed", "unchanged"}}')),
 })
 
@@ -133,6 +137,18 @@ export const rejectedRows = sync(
     sample_source_id: nullable(bigint('ID of the sample source, where the row belongs to one')),
     problem: varchar('What could not be typed: field and reason'),
     raw: json('The row exactly as it came'),
+    replayed_at: nullable(
+      timestamptz(
+        'When a replay could type it, clock of the machine that ran it; null while it cannot be typed',
+      ),
+    ),
+    replayed_run_id: nullable(varchar('The replay that could, see runs.run_id')),
+    replay_result: nullable(
+      varcharOf(
+        REPLAY_RESULTS,
+        'What became of it; outdated where the survey was read again since or has gone',
+      ),
+    ),
   },
 )
 

@@ -7,12 +7,14 @@ import type { DueDay, StoredDay, SurveyLife } from './daily-windows.js'
 import type { Progress, SampleSource, Survey } from './fields.js'
 import type { Instant } from './instant.js'
 import type { SurveyFacts } from './refresh-rules.js'
+import type { QuarantinedRow, ReplayedBatch, RetypedRow, WaitingRows } from './replay.js'
 import type {
   ListingKind,
   Misfits,
   PublishReport,
   RowCounts,
   RowCountsByTable,
+  RunCommand,
   RunReport,
   TaskReason,
 } from './run.js'
@@ -53,6 +55,11 @@ export interface AccountWarehouse {
   compactProgress(before: Instant, at: Stamp): Promise<number>
   /** Rows in quarantine, and unknown fields and values met, by this run. */
   misfits(runId: string): Promise<Misfits>
+  /** Rows in quarantine that were not replayed, by the time at which they were read, in batches. */
+  quarantined(): AsyncIterable<readonly QuarantinedRow[]>
+  /** Marks the rows as replayed at `at`, our clock, and merges or queues what they tell, unless newer is known. */
+  commitReplay(rows: readonly RetypedRow[], replay: Stamp): Promise<ReplayedBatch>
+  waitingRows(): Promise<WaitingRows>
   commitBundles(outcomes: readonly BundleOutcome[], runId: string): Promise<RowCountsByTable>
 }
 
@@ -77,6 +84,7 @@ export interface Stamp {
 
 export interface RunStart {
   readonly runId: string
+  readonly command: RunCommand
   readonly version: string
   readonly startedAt: Instant
 }

@@ -60,7 +60,14 @@ const freshnessOf = ({ schema, name }: Relation) => {
     return { config: { loaded_at_field: 'refreshed_at', freshness: { warn_after: hours(36) } } }
   if (schema === '_sync' && name === 'runs')
     return {
-      config: { loaded_at_field: 'ended_at', freshness: { warn_after: hours(36), error_after: hours(72) } },
+      config: {
+        loaded_at_field: 'ended_at',
+        freshness: {
+          warn_after: hours(36),
+          error_after: hours(72),
+          filter: "command is distinct from 'replay'",
+        },
+      },
     }
   return {}
 }

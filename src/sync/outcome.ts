@@ -32,7 +32,27 @@ export interface Outcome {
 /** Several at once: 4, 5, 3 in this order (7 ends a run by itself). The reason names them all. */
 export const outcomeOf = (happened: Happened, rules: OutcomeRules): Outcome => {
   const found = [...endedEarly(happened), ...dataProblems(happened, rules), ...unfinished(happened)]
-  const reasons = found.length === 0 ? leftOver(happened) : found
+  return outcomeFrom(found.length === 0 ? leftOver(happened) : found)
+}
+
+/** A replay asks for nothing: what it queued is for the next sync, and leaves nothing undone. */
+export const replayOutcomeOf = (
+  happened: Pick<Happened, 'stopped' | 'driftEvents' | 'drift'> & { readonly waiting: number },
+  rules: OutcomeRules,
+): Outcome => {
+  const { waiting, stopped } = happened
+  return outcomeFrom([
+    // Of those that a signal left untried nobody knows.
+    ...(stopped === null && waiting > rules.rejectedRowsMax
+      ? [data(`${count(waiting, 'row')} still cannot be typed (_sync.rejected_rows)`)]
+      : []),
+    ...frozen(happened, rules),
+    ...(stopped === null ? [] : [partial(stopped)]),
+  ])
+}
+
+/** The worst comes first. */
+const outcomeFrom = (reasons: readonly Reason[]): Outcome => {
   const worst = reasons[0]
   if (worst === undefined) return { exitCode: EXIT_CODES.complete, status: 'complete', reason: null }
   return {
@@ -67,26 +87,25 @@ interface Reason {
 const endedEarly = ({ ended }: Happened): readonly Reason[] =>
   ended === null ? [] : [{ exitCode: ended.exitCode, text: ended.message }]
 
+const data = (text: string): Reason => ({ exitCode: EXIT_CODES.data, text })
+
 const dataProblems = (happened: Happened, rules: OutcomeRules): readonly Reason[] => {
-  const data = (text: string): Reason => ({ exitCode: EXIT_CODES.data, text })
-  const { rejectedRows, driftEvents, drift } = happened
-  return [
-    ...(rejectedRows > rules.rejectedRowsMax
-      ? [
-          data(
-            `${count(rejectedRows, 'row')} could not be typed and went to quarantine (_sync.rejected_rows)`,
-          ),
-        ]
-      : []),
-    ...(rules.contract === 'freeze' && driftEvents > 0
-      ? [
-          data(
-            `${count(driftEvents, 'unknown field or value', 'unknown fields or values')} under contract: freeze (${namesOf(drift, driftEvents)}_sync.drift_events)`,
-          ),
-        ]
-      : []),
-  ]
+  const { rejectedRows } = happened
+  const rejected = `${count(rejectedRows, 'row')} could not be typed and went to quarantine (_sync.rejected_rows)`
+  return [...(rejectedRows > rules.rejectedRowsMax ? [data(rejected)] : []), ...frozen(happened, rules)]
 }
+
+const frozen = (
+  { driftEvents, drift }: Pick<Happened, 'driftEvents' | 'drift'>,
+  { contract }: OutcomeRules,
+): readonly Reason[] =>
+  contract === 'freeze' && driftEvents > 0
+    ? [
+        data(
+          `${count(driftEvents, 'unknown field or value', 'unknown fields or values')} under contract: freeze (${namesOf(drift, driftEvents)}_sync.drift_events)`,
+        ),
+      ]
+    : []
 
 /** `survey.priority, survey.status "archived", …; ` */
 const namesOf = (drift: readonly MetDrift[], all: number): string => {

@@ -26,7 +26,7 @@ export const runAccount = async (given: RunDependencies): Promise<RunReport> => 
     startedAt: instantFromMs(clock.nowMs()),
     cursor: (await warehouse.position()).cursor,
   }
-  await warehouse.startRun({ runId, version, startedAt: begun.startedAt })
+  await warehouse.startRun({ runId, command: 'sync', version, startedAt: begun.startedAt })
   const budget = createBudget(rules.budget, clock)
   using deadline = setDeadline(given, budget)
   const dependencies = { ...given, signal: deadline.signal }
@@ -68,6 +68,7 @@ const finish = async (dependencies: RunDependencies, begun: Begun, tally: Tally)
   const report: RunReport = {
     runId,
     account: warehouse.account,
+    command: 'sync',
     ...outcomeOf({ ...tally, ...misfits, leftOver }, rules),
     startedAt: begun.startedAt,
     endedAt: instantFromMs(clock.nowMs()),
@@ -82,6 +83,7 @@ const finish = async (dependencies: RunDependencies, begun: Begun, tally: Tally)
     ...misfits,
     historyRowsCompacted: tally.historyRowsCompacted,
     rowsByTable: tally.rows,
+    replayed: null,
   }
   await warehouse.finishRun(report)
   return report

@@ -15,6 +15,7 @@ export const reportToJson = (report: SyncReport) => ({
 const runToJson = (run: RunReport) => ({
   run_id: run.runId,
   account: run.account,
+  command: run.command,
   status: run.status,
   exit_code: run.exitCode,
   reason: run.reason,
@@ -43,6 +44,7 @@ const runToJson = (run: RunReport) => ({
   rejections: run.rejections,
   history_rows_compacted: run.historyRowsCompacted,
   rows_by_table: run.rowsByTable,
+  replayed: run.replayed,
 })
 
 const instantText = (instant: Instant | null): string | null =>

@@ -52,6 +52,7 @@ export interface StatusView {
     readonly endpoint: string
     readonly problem: string
     readonly rows: number
+    readonly replayed: number
     readonly first_at: Instant
     readonly last_at: Instant
   }[]
@@ -93,7 +94,7 @@ export const renderStatus = (head: StatusHead, status: StatusView): string =>
     ),
     section(
       'rejected rows',
-      ['account', 'endpoint', 'problem', 'rows', 'first', 'last'],
+      ['account', 'endpoint', 'problem', 'rows', 'replayed', 'first', 'last'],
       rejectionRows(status),
       'none',
     ),
@@ -155,6 +156,7 @@ const rejectionRows = ({ rejections }: StatusView) =>
     row.endpoint,
     onOneLine(row.problem),
     number(row.rows),
+    number(row.replayed),
     moment(row.first_at),
     moment(row.last_at),
   ])

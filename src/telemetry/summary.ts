@@ -87,7 +87,7 @@ const below = (lines: readonly string[]): string[][] => lines.map((line) => ['',
 
 const LABEL_COLUMNS = 'refreshed'.length
 
-const publishSection = ({ published, publishError }: SyncReport, elapsedMs: number | undefined): string => {
+export const publishSection = ({ published, publishError }: SyncReport, elapsedMs?: number): string => {
   const files = published.map(
     ({ format, path, bytes }: PublishReport) => `published ${format}: ${path} (${humanBytes(bytes)})`,
   )

@@ -6,8 +6,9 @@ import { compactProgress } from './compaction.js'
 import type { Database } from './database.js'
 import { countListed, dropListing, readPosition, startListing } from './listing.js'
 import { commitListingPage } from './listing-page.js'
-import { readMisfits } from './misfits.js'
+import { readMisfits, readWaiting } from './misfits.js'
 import { enqueue, hasTasks, nextTasks, queueSize, unqueuedSurveys } from './queue.js'
+import { commitReplay, quarantinedRows } from './replay.js'
 import { finishRun, startRun } from './runs.js'
 import { readStoredBundle } from './stored-bundle.js'
 import { readStoredDays } from './stored-days.js'
@@ -35,6 +36,9 @@ export const accountWarehouse = (
   storedDays: (surveyId) => database.transaction((sql) => readStoredDays(sql, account, surveyId)),
   compactProgress: (before, at) => database.transaction((sql) => compactProgress(sql, account, before, at)),
   misfits: (runId) => database.exclusively((sql) => readMisfits(sql, account, runId)),
+  quarantined: () => quarantinedRows(database, account),
+  commitReplay: (rows, replay) => database.transaction((sql) => commitReplay(sql, account, rows, replay)),
+  waitingRows: () => database.exclusively((sql) => readWaiting(sql, account)),
   commitBundles: (outcomes, runId) =>
     database.transaction((sql) => commitBundles(sql, account, outcomes, runId)),
 })

@@ -10,7 +10,7 @@ import { z } from 'zod'
 import type { Survey } from '../model/fields.js'
 import { refreshWeight } from '../model/refresh-rules.js'
 import type { RowCounts } from '../model/run.js'
-import type { ListingPage, ListingPageResult } from '../model/warehouse.js'
+import type { ListingPage, ListingPageResult, Stamp } from '../model/warehouse.js'
 import { bigintCell } from './cells.js'
 import type { Sql } from './database.js'
 import { completeListing, rememberListed } from './listing.js'
@@ -29,12 +29,27 @@ export const commitListingPage = async (
 ): Promise<ListingPageResult> => {
   await storeRejections(sql, account, page.rejections, page)
   await storeDrift(sql, account, page.drift, page)
-  const stored = await readStored(sql, mergedSurveys, account, idsOf(page.surveys))
-  const notable = await notableSurveys(sql, account, page.surveys, stored)
-  const rows = await mergeNotable(sql, account, notable, page, stored)
+  const merged = await mergeListedSurveys(sql, account, page)
   await rememberListed(sql, account, page)
   const notListed = page.nextPage === null ? await completeListing(sql, account, page) : 0
-  return { rows, queued: notable.filter(({ changed }) => changed).length, notListed }
+  return { ...merged, notListed }
+}
+
+/** Survey rows as they were read at one time, no two of the same survey. */
+interface ReadSurveys extends Stamp {
+  readonly surveys: readonly Survey[]
+}
+
+/** Merges the rows, or lets them wait, and queues what has changed. */
+export const mergeListedSurveys = async (
+  sql: Sql,
+  account: string,
+  read: ReadSurveys,
+): Promise<Pick<ListingPageResult, 'rows' | 'queued'>> => {
+  const stored = await readStored(sql, mergedSurveys, account, idsOf(read.surveys))
+  const notable = await notableSurveys(sql, account, read.surveys, stored)
+  const rows = await mergeNotable(sql, account, notable, read, stored)
+  return { rows, queued: notable.filter(({ changed }) => changed).length }
 }
 
 const idsOf = (surveys: readonly Survey[]): readonly number[] => surveys.map(({ id }) => id)
@@ -97,7 +112,7 @@ const mergeNotable = async (
   sql: Sql,
   account: string,
   notable: readonly ListedSurvey[],
-  page: ListingPage,
+  page: ReadSurveys,
   stored: StoredRows,
 ): Promise<RowCounts> => {
   if (notable.length === 0) return { ...NO_ROWS, unchanged: page.surveys.length }

@@ -3,6 +3,7 @@
  * go on. With a listing's last page the cursor moves to the ceiling that was fixed at its first.
  */
 import { z } from 'zod'
+import type { Instant } from '../model/instant.js'
 import { refreshWeight } from '../model/refresh-rules.js'
 import { listings } from '../model/sync-tables.js'
 import type {
@@ -104,24 +105,28 @@ const unidentified = ({ rejections }: ListedRows): number =>
 
 /** Notes which surveys the page showed, and which page comes next. */
 export const rememberListed = async (sql: Sql, account: string, page: ListingPage): Promise<void> => {
-  const ids = JSON.stringify(listedIds(page))
+  const ids = listedIds(page)
   await sql.run(
     'INSERT INTO _sync.listed_ids (account, survey_id) SELECT $1, unnest(CAST($2::JSON AS BIGINT[]))',
-    [account, ids],
+    [account, JSON.stringify(ids)],
   )
-  await sql.run(
-    `MERGE INTO main.freshness f USING (SELECT DISTINCT unnest(CAST($2::JSON AS BIGINT[])) AS survey_id) s
-      ON f.account = $1 AND f.survey_id = s.survey_id
-      WHEN MATCHED THEN UPDATE SET listed_at = $3
-      WHEN NOT MATCHED THEN INSERT (account, survey_id, listed_at) VALUES ($1, s.survey_id, $3)`,
-    [account, ids, instant(page.at)],
-  )
+  await noteListed(sql, account, ids, page.at)
   await sql.run(
     `UPDATE _sync.listings SET next_page = $2, total_count = $4, first_total_count = coalesce(first_total_count, $4),
       unidentified_rows = ${UNIDENTIFIED_BEFORE} + $5, last_page_unidentified_rows = $5 WHERE account = $1`,
     [account, page.nextPage ?? 0, page.page, page.totalCount, unidentified(page)],
   )
 }
+
+/** Notes when surveys were seen in a listing. */
+export const noteListed = (sql: Sql, account: string, ids: readonly number[], at: Instant): Promise<void> =>
+  sql.run(
+    `MERGE INTO main.freshness f USING (SELECT DISTINCT unnest(CAST($2::JSON AS BIGINT[])) AS survey_id) s
+      ON f.account = $1 AND f.survey_id = s.survey_id
+      WHEN MATCHED THEN UPDATE SET listed_at = $3
+      WHEN NOT MATCHED THEN INSERT (account, survey_id, listed_at) VALUES ($1, s.survey_id, $3)`,
+    [account, JSON.stringify(ids), instant(at)],
+  )
 
 /** Moves the cursor to the listing's ceiling, and queues what a full listing should have shown and did not. */
 export const completeListing = async (sql: Sql, account: string, page: ListingPage): Promise<number> => {

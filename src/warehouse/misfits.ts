@@ -1,5 +1,6 @@
 /** What did not fit in a run, read back from quarantine and drift events for its report: numbers, and names. */
 import { z } from 'zod'
+import type { WaitingRows } from '../model/replay.js'
 import type { MetDrift, Misfits, RejectionReason } from '../model/run.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from './cells.js'
 import type { Sql } from './database.js'
@@ -42,9 +43,27 @@ const driftOf = (sql: Sql, account: string, runId: string): Promise<readonly Met
     [account, runId],
   )
 
+/** Rows of all runs that no replay could type so far. */
+export const readWaiting = async (sql: Sql, account: string): Promise<WaitingRows> => {
+  const [counts] = await sql.rows(
+    z.object({ waiting: bigintCell }),
+    'SELECT count(*) AS waiting FROM _sync.rejected_rows WHERE account = $1 AND replayed_at IS NULL',
+    [account],
+  )
+  const rejections = await sql.rows(
+    reasonRow,
+    `SELECT endpoint, problem, count(*) AS "rows" FROM _sync.rejected_rows WHERE account = $1 AND replayed_at IS NULL
+      GROUP BY ALL ORDER BY "rows" DESC, endpoint, problem LIMIT ${NAMED_MAX}`,
+    [account],
+  )
+  return { waiting: counts?.waiting ?? 0, rejections }
+}
+
+const reasonRow = z.object({ endpoint: varcharCell, problem: varcharCell, rows: bigintCell })
+
 const rejectionsOf = (sql: Sql, account: string, runId: string): Promise<readonly RejectionReason[]> =>
   sql.rows(
-    z.object({ endpoint: varcharCell, problem: varcharCell, rows: bigintCell }),
+    reasonRow,
     `SELECT endpoint, problem, count(*) AS "rows" FROM _sync.rejected_rows WHERE account = $1 AND run_id = $2
       GROUP BY ALL ORDER BY "rows" DESC, endpoint, problem LIMIT ${NAMED_MAX}`,
     [account, runId],

@@ -13,20 +13,22 @@ export const startRun = async (sql: Sql, account: string, run: RunStart): Promis
     [account],
   )
   await sql.run(
-    `INSERT INTO ${qualified(runs)} (run_id, account, version, started_at, status) VALUES ($1, $2, $3, $4, 'running')`,
-    [run.runId, account, run.version, instant(run.startedAt)],
+    `INSERT INTO ${qualified(runs)} (run_id, account, version, command, started_at, status) VALUES ($1, $2, $3, $4, $5, 'running')`,
+    [run.runId, account, run.version, run.command, instant(run.startedAt)],
   )
 }
 
 /** Writes how the run ended; a second time when publishing has changed that. */
 export const finishRun = async (sql: Sql, report: RunReport): Promise<void> => {
-  const columns = runs.columns.filter(({ name }) => name !== 'version' && name !== 'started_at')
+  const columns = runs.columns.filter(({ name }) => !FROM_ITS_START.includes(name))
   await sql.run(createTemporary('stage_runs', columns))
   await sql.append('stage_runs', columns, [reportRow(report)])
   const values = columns.filter(({ name }) => !runs.key.includes(name))
   await sql.run(`MERGE INTO ${qualified(runs)} r USING temp.stage_runs s ON r.run_id = s.run_id AND r.account = s.account
     WHEN MATCHED THEN UPDATE SET ${values.map(({ name }) => `${quote(name)} = s.${quote(name)}`).join(', ')}`)
 }
+
+const FROM_ITS_START = ['version', 'command', 'started_at']
 
 const reportRow = (report: RunReport): CellRow => ({
   run_id: report.runId,
@@ -48,5 +50,9 @@ const reportRow = (report: RunReport): CellRow => ({
   rejected_rows: report.rejectedRows,
   drift_events: report.driftEvents,
   history_rows_compacted: report.historyRowsCompacted,
+  rows_replayed: rowsReplayed(report),
   rows_by_table: JSON.stringify(report.rowsByTable),
 })
+
+const rowsReplayed = ({ replayed }: RunReport): number | null =>
+  replayed === null ? null : replayed.merged + replayed.queued + replayed.outdated

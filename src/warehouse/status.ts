@@ -62,6 +62,7 @@ const rejectionRow = z.object({
   endpoint: varcharCell,
   problem: varcharCell,
   rows: bigintCell,
+  replayed: bigintCell,
   first_at: timestamptzCell,
   last_at: timestamptzCell,
 })
@@ -93,6 +94,9 @@ export const readStatus = async (path: string, open: OpenPublished = openFile): 
     )
   }
 }
+
+/** What was published before there were replays has no such column. */
+const AS_IN_OLDER_FILES = 'SELECT NULL::TIMESTAMPTZ AS replayed_at WHERE false'
 
 const statusOf = async (sql: Sql): Promise<WarehouseStatus> => ({
   runs: await sql.rows(
@@ -128,7 +132,8 @@ const statusOf = async (sql: Sql): Promise<WarehouseStatus> => ({
   ),
   rejections: await sql.rows(
     rejectionRow,
-    `SELECT account, endpoint, problem, count(*) AS "rows", min(rejected_at) AS first_at, max(rejected_at) AS last_at
-      FROM _sync.rejected_rows GROUP BY ALL ORDER BY last_at DESC, endpoint, problem`,
+    `SELECT account, endpoint, problem, count(*) AS "rows", count(replayed_at) AS replayed,
+        min(rejected_at) AS first_at, max(rejected_at) AS last_at
+      FROM (FROM _sync.rejected_rows UNION ALL BY NAME ${AS_IN_OLDER_FILES}) GROUP BY ALL ORDER BY last_at DESC, endpoint, problem`,
   ),
 })

@@ -27,7 +27,7 @@ import {
 
 /** One survey that was read, one that is queued, an interrupted listing, rows in quarantine that are hardly JSON. */
 const publishedOnce = publishedCopies(async ({ account }) => {
-  await account.startRun({ runId: RUN, version: '1.2.3', startedAt: minute(0) })
+  await account.startRun({ runId: RUN, command: 'sync', version: '1.2.3', startedAt: minute(0) })
   await list(account, [survey(1, { _extra: '{"a":"\\ud800"}' }), survey(2)], minute(0), 'full')
   await account.commitBundles([bundle(1, minute(1), [source(11)], progress(5))], RUN)
   const position = { kind: 'incremental', updatedSince: minute(-5), ceiling: minute(2) } as const
@@ -56,6 +56,7 @@ const lose = async ({ database, directory }: TestWarehouse): Promise<TestWarehou
 const night = async (warehouse: TestWarehouse, number: number): Promise<void> => {
   await warehouse.account.startRun({
     runId: `run-${number}`,
+    command: 'sync',
     version: '1.2.3',
     startedAt: minute(number * 10),
   })

@@ -32,7 +32,7 @@ const FEBRUARY = { created_at: instantOf('2026-02-01T00:00:00Z') }
 
 /** Two surveys of January, one of February, with sources and progress; published. */
 const publishedOnce = publishedCopies(async ({ account }) => {
-  await account.startRun({ runId: 'run-1', version: '1.2.3', startedAt: minute(0) })
+  await account.startRun({ runId: 'run-1', command: 'sync', version: '1.2.3', startedAt: minute(0) })
   await list(account, [survey(1, JANUARY), survey(2, JANUARY), survey(3, FEBRUARY)], minute(0), 'full')
   await account.commitBundles(
     [1, 2, 3].map((id) =>
@@ -172,7 +172,12 @@ describe('the next version', () => {
   test('notices a change that only a table of the bookkeeping has', async () => {
     const warehouse = await publishedOnce()
     const before = await filesOf(currentOf(warehouse))
-    await warehouse.account.startRun({ runId: 'run-2', version: '1.2.3', startedAt: minute(20) })
+    await warehouse.account.startRun({
+      runId: 'run-2',
+      command: 'sync',
+      version: '1.2.3',
+      startedAt: minute(20),
+    })
     await publishParquet(warehouse)
     expect(writtenAnew(before, await filesOf(currentOf(warehouse)))).toEqual(['_sync/runs/data.parquet'])
   })

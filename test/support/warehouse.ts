@@ -283,6 +283,7 @@ const NO_ROWS = { added: 0, changed: 0, unchanged: 0 }
 export const runReport = (change: Partial<RunReport> = {}): RunReport => ({
   runId: RUN,
   account: 'acme',
+  command: 'sync',
   status: 'complete',
   exitCode: 0,
   reason: null,
@@ -309,5 +310,6 @@ export const runReport = (change: Partial<RunReport> = {}): RunReport => ({
     survey_progress: NO_ROWS,
     sample_source_progress: NO_ROWS,
   },
+  replayed: null,
   ...change,
 })

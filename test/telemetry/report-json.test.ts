@@ -14,6 +14,7 @@ test('every field of the report is there in snake_case, and moments are ISO 8601
       {
         run_id: 'run-1',
         account: 'acme',
+        command: 'sync',
         status: 'complete',
         exit_code: 0,
         reason: null,
@@ -40,6 +41,7 @@ test('every field of the report is there in snake_case, and moments are ISO 8601
           survey_progress: { added: 3, changed: 200, unchanged: 9 },
           sample_source_progress: { added: 7, changed: 512, unchanged: 0 },
         },
+        replayed: null,
       },
     ],
     published: [{ format: 'duckdb', path: '/data/warehouse/fieldwork.duckdb', bytes: 2_621_440 }],

@@ -7,6 +7,7 @@ const at = (text: string) => parseInstant(text) ?? 0n
 export const runReport = (changes: Partial<RunReport> = {}): RunReport => ({
   runId: 'run-1',
   account: 'acme',
+  command: 'sync',
   status: 'complete',
   exitCode: 0,
   reason: null,
@@ -33,6 +34,7 @@ export const runReport = (changes: Partial<RunReport> = {}): RunReport => ({
     survey_progress: { added: 3, changed: 200, unchanged: 9 },
     sample_source_progress: { added: 7, changed: 512, unchanged: 0 },
   },
+  replayed: null,
   ...changes,
 })
 

@@ -207,7 +207,7 @@ test('facts of every survey that is not queued come in batches, by ascending id'
 
 describe('the record of runs', () => {
   const start = (account: AccountWarehouse, runId: string) =>
-    account.startRun({ runId, version: '1.2.3', startedAt: minute(0) })
+    account.startRun({ runId, command: 'sync', version: '1.2.3', startedAt: minute(0) })
 
   test('says how each has ended, and what a report gives, a second time too', async () => {
     const { account, rows } = await testWarehouse()
@@ -230,6 +230,7 @@ describe('the record of runs', () => {
         run_id: RUN,
         account: 'acme',
         version: '1.2.3',
+        command: 'sync',
         started_at: '2026-03-01T00:00:00Z',
         ended_at: '2026-03-01T00:09:00Z',
         status: 'failed',
@@ -248,6 +249,7 @@ describe('the record of runs', () => {
         rejected_rows: 0,
         drift_events: 0,
         history_rows_compacted: 0,
+        rows_replayed: null,
         rows_by_table: JSON.stringify(runReport().rowsByTable),
       },
     ])

@@ -1,7 +1,6 @@
 /**
  * The wiring of `sync`: opens the warehouse, runs one account after the other, and publishes what was committed.
  */
-import { randomBytes } from 'node:crypto'
 import { systemClock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import { createRedactor } from '../../base/secret.js'
@@ -10,8 +9,6 @@ import type { CreateWire } from '../../http/wire.js'
 import type { RunObserver, RunReport, SyncReport } from '../../model/run.js'
 import type { SourceUsage } from '../../model/survey-source.js'
 import type { AccountWarehouse } from '../../model/warehouse.js'
-import { createDuckdbPublisher } from '../../publish/duckdb.js'
-import { createParquetPublisher } from '../../publish/parquet/publisher.js'
 import { findPublishedParquet } from '../../publish/parquet/restore.js'
 import type { AccountSettings, Settings } from '../../settings/settings.js'
 import { graceAfter } from '../../sync/grace.js'
@@ -21,6 +18,8 @@ import { accountWarehouse } from '../../warehouse/account-warehouse.js'
 import type { Database } from '../../warehouse/database.js'
 import { openWarehouse } from '../../warehouse/open.js'
 import { openSource } from './open-source.js'
+import { publishersOf } from './publishers.js'
+import { newRunId } from './run-id.js'
 
 export interface SyncAccounts {
   readonly settings: Settings
@@ -53,11 +52,7 @@ export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> =
   }
   // Awaited here: the database is closed when this function returns.
   return await publishAll({
-    publishers: settings.publish.map((format) =>
-      format === 'duckdb'
-        ? createDuckdbPublisher(database, directory)
-        : createParquetPublisher({ database, directory, clock, log }),
-    ),
+    publishers: publishersOf({ settings, database, clock, log }),
     reports,
     signal: grace.forWorkFromNow(),
     finishRun: (report) => accountWarehouse(database, report.account).finishRun(report),
@@ -119,7 +114,3 @@ const recordingWithout = (
       warehouse.finishRun({ ...report, reason: report.reason === null ? null : redact(report.reason) }),
   }
 }
-
-/** Sorts by time, and is unique where two runs begin in the same second. */
-const newRunId = (nowMs: number): string =>
-  `${new Date(nowMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z-${randomBytes(3).toString('hex')}`

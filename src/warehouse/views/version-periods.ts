@@ -39,7 +39,7 @@ const versionPeriods = ({ history, readAgainAt, joins, ...view }: Versions): Vie
 
 /**
  * A survey is read by being listed. Where a changed row waits for its task, the stored one ended when that one was read;
- * a row that could not be typed confirms nothing.
+ * a row that could not be typed confirms nothing, until a replay types it.
  */
 export const surveyPeriods = versionPeriods({
   name: 'survey_periods',
@@ -49,7 +49,8 @@ export const surveyPeriods = versionPeriods({
   readAgainAt: 'CASE WHEN r.account IS NULL THEN least(f.listed_at, p._synced_at) END',
   joins: `LEFT JOIN main.freshness f ON f.account = h.account AND f.survey_id = h.id
     LEFT JOIN _sync.pending_surveys p ON p.account = h.account AND p.id = h.id
-    LEFT JOIN (SELECT DISTINCT account, survey_id, rejected_at FROM _sync.rejected_rows WHERE endpoint = 'surveys') r
+    LEFT JOIN (SELECT DISTINCT account, survey_id, rejected_at FROM _sync.rejected_rows
+      WHERE endpoint = 'surveys' AND replay_result IS DISTINCT FROM 'merged') r
       ON r.account = f.account AND r.survey_id = f.survey_id AND r.rejected_at = f.listed_at`,
 })
 

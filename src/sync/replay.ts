@@ -1,0 +1,89 @@
+/** The run of a replay, for one account: every quarantined row is decoded again. No request is made. */
+import type { Clock } from '../base/clock.js'
+import { type Instant, instantFromMs } from '../model/instant.js'
+import type { DecodeAgain, ReplayedBatch } from '../model/replay.js'
+import type { RunReport } from '../model/run.js'
+import type { AccountWarehouse } from '../model/warehouse.js'
+import type { RunRules } from './dependencies.js'
+import { replayOutcomeOf } from './outcome.js'
+import { addRows, createTally, type Tally } from './tally.js'
+
+export interface ReplayDependencies {
+  readonly warehouse: AccountWarehouse
+  readonly decodeAgain: DecodeAgain
+  readonly clock: Clock
+  /** Aborts with a `StoppedError`; looked at between batches, each of which is one transaction. */
+  readonly signal: AbortSignal
+  readonly rules: Pick<RunRules, 'contract' | 'rejectedRowsMax'>
+  readonly runId: string
+  readonly version: string
+}
+
+/** Throws what ends more than this run; the next one then finds it killed, and the rows where they were. */
+export const replayAccount = async (dependencies: ReplayDependencies): Promise<RunReport> => {
+  const { warehouse, decodeAgain, clock, signal, runId, version } = dependencies
+  const startedAt = instantFromMs(clock.nowMs())
+  await warehouse.startRun({ runId, command: 'replay', version, startedAt })
+  const tally = createTally()
+  let replayed = NOTHING
+  for await (const rows of warehouse.quarantined()) {
+    if (signal.aborted) {
+      tally.stopped = 'stopped by a signal: the other rows stay in quarantine'
+      break
+    }
+    const typed = rows.flatMap((row) => {
+      const again = decodeAgain(row)
+      return again === null ? [] : [{ ...row, ...again }]
+    })
+    if (typed.length === 0) continue
+    const batch = await warehouse.commitReplay(typed, { runId, at: instantFromMs(clock.nowMs()) })
+    addRows(tally, { surveys: batch.rows })
+    replayed = sum(replayed, batch)
+  }
+  return await finish(dependencies, { startedAt, tally, replayed })
+}
+
+type Counts = Pick<ReplayedBatch, 'merged' | 'queued' | 'outdated'>
+
+const NOTHING: Counts = Object.freeze({ merged: 0, queued: 0, outdated: 0 })
+
+const sum = (a: Counts, b: Counts): Counts => ({
+  merged: a.merged + b.merged,
+  queued: a.queued + b.queued,
+  outdated: a.outdated + b.outdated,
+})
+
+const finish = async (
+  { warehouse, clock, rules, runId }: ReplayDependencies,
+  done: { readonly startedAt: Instant; readonly tally: Tally; readonly replayed: Counts },
+): Promise<RunReport> => {
+  const { startedAt, tally, replayed } = done
+  const { cursor } = await warehouse.position()
+  const misfits = await warehouse.misfits(runId)
+  const { waiting, rejections } = await warehouse.waitingRows()
+  const report: RunReport = {
+    runId,
+    account: warehouse.account,
+    command: 'replay',
+    ...replayOutcomeOf({ stopped: tally.stopped, ...misfits, waiting }, rules),
+    startedAt,
+    endedAt: instantFromMs(clock.nowMs()),
+    listing: null,
+    cursorBefore: cursor,
+    cursorAfter: cursor,
+    requests: 0,
+    retries: 0,
+    refusals: 0,
+    surveysListed: 0,
+    surveysRefreshed: 0,
+    surveysFailed: 0,
+    leftOver: (await warehouse.queue(runId)).tasks,
+    ...misfits,
+    rejections,
+    historyRowsCompacted: 0,
+    rowsByTable: tally.rows,
+    replayed: { ...replayed, waiting },
+  }
+  await warehouse.finishRun(report)
+  return report
+}
