@@ -5,6 +5,7 @@ import { createRedactor, Secret } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
 import { checkCommand } from './check.js'
 import { conformanceCommand } from './conformance.js'
+import { exportCommand } from './export.js'
 import { referenceServerCommand } from './reference-server.js'
 import { replayCommand } from './replay.js'
 import { schemaCommand } from './schema.js'
@@ -50,13 +51,14 @@ const commandLine = (argv: readonly string[], context: CliContext): Argv => {
     syncCommand(context),
     checkCommand(context),
     statusCommand(context),
+    exportCommand(context),
     replayCommand(context),
     schemaCommand(context),
     conformanceCommand(context),
     referenceServerCommand(context),
   ] as const
   refuseUnknown(argv, commands)
-  const [sync, check, status, replay, schema, conformance, referenceServer] = commands
+  const [sync, check, status, exportTables, replay, schema, conformance, referenceServer] = commands
   return yargs([...argv])
     .scriptName('fieldwork-sync')
     .usage(
@@ -65,6 +67,7 @@ const commandLine = (argv: readonly string[], context: CliContext): Argv => {
     .command(sync)
     .command(check)
     .command(status)
+    .command(exportTables)
     .command(replay)
     .command(schema)
     .command(conformance)

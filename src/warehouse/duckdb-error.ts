@@ -28,6 +28,18 @@ export const isLockConflict = (error: unknown): boolean =>
 export const isTroubleAroundTheFile = (error: unknown): boolean =>
   TROUBLE_AROUND_THE_FILE.test(messageOf(error))
 
+/** A name in a condition that the table it is tried on does not have. */
+export const isUnknownName = (error: unknown): boolean =>
+  /^Binder Error: (?:Referenced (?:column|table) |Table "[^"]*" does not have a column)/.test(
+    messageOf(error),
+  )
+
+/** A statement that is at fault itself, not storage: what the person who wrote a part of it has to know. */
+export const isStatementFault = (error: unknown): boolean =>
+  /^(?:Binder|Conversion|Catalog|Parser|Invalid Input|Out of Range|Permission|Not implemented) Error: /.test(
+    messageOf(error),
+  )
+
 /** The error to throw for `error`, which happened while doing `action` to `file`. */
 export const duckdbError = (error: unknown, action: string, file: string): unknown => {
   const text = messageOf(error)

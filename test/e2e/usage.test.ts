@@ -9,6 +9,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   sync: ['config', 'warehouse', 'log-level', 'json', 'full', 'max-requests', 'max-duration', 'publish'],
   check: ['config', 'warehouse', 'log-level', 'json'],
   status: ['config', 'warehouse', 'log-level', 'json'],
+  export: ['format', 'out', 'tables', 'where', 'config', 'warehouse', 'log-level', 'json'],
   replay: ['config', 'warehouse', 'log-level', 'json'],
   conformance: [
     'base-url',

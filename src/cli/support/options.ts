@@ -24,6 +24,18 @@ export const syncOptions = {
   publish: text('What to publish: duckdb, parquet, or both as duckdb,parquet'),
 } as const
 
+export const EXPORT_FORMATS = ['parquet', 'csv'] as const
+
+export const exportOptions = {
+  format: text('Format of the files: parquet or csv'),
+  out: text('Directory that is written, or replaced where it holds an export and nothing else'),
+  tables: text('Tables, such as surveys,_sync.runs; all but those of _sync where nothing is said'),
+  where: text(
+    'Rows of every table that has the columns, such as "account = \'acme\'"; other tables are whole',
+  ),
+  ...settingsOptions,
+} as const
+
 export const SCHEMA_FORMATS = ['sql', 'markdown', 'json', 'dbt'] as const
 
 export const schemaOptions = {

@@ -11,7 +11,7 @@ import { describeHolder, isAlive, readHolder } from '../../warehouse/holder.js'
 import { readStatus, type WarehouseStatus } from '../../warehouse/status.js'
 
 /** Nothing is published in the directory that the settings name. */
-export class NothingPublishedError extends ConfigError {
+class NothingPublishedError extends ConfigError {
   readonly code = 'nothing_published'
 }
 
@@ -29,23 +29,25 @@ export const readWarehouseStatus = async (
   const note = await readHolder(directory)
   const holder = note !== null && isAlive(note) ? describeHolder(note) : null
   const found = await findPublished(directory, publish)
-  if (found === null) {
-    const advice =
-      holder === null
-        ? 'Run fieldwork-sync sync, or check --warehouse'
-        : `The warehouse is held by ${holder}: wait for it to end`
-    throw new NothingPublishedError(
-      `there is no ${publishedFile(directory)} and no ${currentPath(parquetDirectory(directory))}: nothing has been published there yet. ${advice}`,
-    )
-  }
+  if (found === null) throw nothingPublished(directory, holder)
   return {
     head: { published: found.path, publishedAt: instantFromMs(found.atMs), holder },
     status: await readStatus(found.path, found.open),
   }
 }
 
+export const nothingPublished = (directory: string, holder: string | null): NothingPublishedError => {
+  const advice =
+    holder === null
+      ? 'Run fieldwork-sync sync, or check --warehouse'
+      : `The warehouse is held by ${holder}: wait for it to end`
+  return new NothingPublishedError(
+    `there is no ${publishedFile(directory)} and no ${currentPath(parquetDirectory(directory))}: nothing has been published there yet. ${advice}`,
+  )
+}
+
 /** What the settings publish comes first; what they do not is better than nothing. */
-const findPublished = async (directory: string, publish: Settings['publish']) => {
+export const findPublished = async (directory: string, publish: Settings['publish']) => {
   const [file, current] = [publishedFile(directory), currentPath(parquetDirectory(directory))]
   const places = {
     duckdb: { path: file, dated: file, open: undefined },

@@ -51,10 +51,10 @@ export const copyPartition = (table: PublishedTable, place: number, file: string
 }
 
 /** DuckDB's own: a month of surveys is one row group or a few, each with the smallest and largest value of every column. */
-const ROW_GROUP_ROWS = 122_880
+export const ROW_GROUP_ROWS = 122_880
 
 /** Comments travel with every file. Nothing in here may change from run to run: equal rows make an equal file. */
-const metadata = ({ declaration }: PublishedTable): string => {
+export const metadata = ({ declaration }: Pick<PublishedTable, 'declaration'>): string => {
   const comments = Object.fromEntries(declaration.columns.map(({ name, comment }) => [name, comment]))
   const entries = {
     'fieldwork_sync.table': `${declaration.schema}.${declaration.name}`,
@@ -73,7 +73,7 @@ const digest = ({ columns }: PublishedTable): string => {
 }
 
 /** JSON is published as text: of Parquet's JSON type polars makes bytes. */
-const published = ({ name, type }: Column): string =>
+export const published = ({ name, type }: Column): string =>
   type === 'JSON' ? `CAST(t.${quote(name)} AS VARCHAR)` : `t.${quote(name)}`
 
 /** In the staged table, where `account` may be both a column and what the table is cut by. */

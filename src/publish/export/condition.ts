@@ -1,0 +1,71 @@
+/**
+ * The condition of `--where`: one expression, and nothing else. DuckDB's own parser says what it is, so that nothing
+ * behind a bracket that closes early, or behind a semicolon, is ever run. What the expression reads is bounded by the
+ * connection (`export.ts`): no file but the export's own can be opened on it.
+ */
+import { z } from 'zod'
+import type { Sql } from '../../warehouse/database.js'
+import { literal } from '../../warehouse/ddl.js'
+import { firstLine, isStatementFault, isUnknownName } from '../../warehouse/duckdb-error.js'
+import { ExportRequestError } from './errors.js'
+
+/** The line ends keep a comment in the condition from hiding what follows. */
+export const where = (condition: string | null): string =>
+  condition === null ? '' : `WHERE (\n${condition}\n)`
+
+const parsedSchema = z.object({
+  error_type: z.string().optional(),
+  error_message: z.string().optional(),
+  statements: z
+    .array(
+      z.object({
+        node: z.object({
+          type: z.string(),
+          modifiers: z.array(z.unknown()),
+          group_expressions: z.array(z.unknown()).optional(),
+          having: z.unknown().optional(),
+          qualify: z.unknown().optional(),
+          sample: z.unknown().optional(),
+        }),
+      }),
+    )
+    .optional(),
+})
+
+/** Throws `ExportRequestError` unless it is one expression. */
+export const requireExpression = async (sql: Sql, condition: string): Promise<void> => {
+  const [row] = await sql.rows(
+    z.object({ parsed: z.string() }),
+    `SELECT json_serialize_sql(${literal(`SELECT 1 ${where(condition)}`)})::VARCHAR AS parsed`,
+  )
+  const { error_type, error_message, statements = [] } = parsedSchema.parse(JSON.parse(row?.parsed ?? '{}'))
+  // Of another type: it is no SELECT, or more than one statement.
+  if (error_type === 'parser') throw bad(condition, error_message ?? 'it cannot be parsed')
+  const [statement, ...others] = statements
+  const node = statement?.node
+  const isOne =
+    node?.type === 'SELECT_NODE' &&
+    others.length === 0 &&
+    node.modifiers.length === 0 &&
+    (node.group_expressions ?? []).length === 0 &&
+    [node.having, node.qualify, node.sample].every((part) => part === null || part === undefined)
+  if (!isOne) throw bad(condition, 'it must be one condition, such as a WHERE clause has, and nothing else')
+}
+
+/** Whether the condition can be asked of a relation; false where that has not all of its columns. */
+export const appliesTo = async (sql: Sql, relation: string, condition: string): Promise<boolean> => {
+  try {
+    await sql.run(`EXPLAIN SELECT 1 FROM ${relation} ${where(condition)}`)
+    return true
+  } catch (error) {
+    if (isUnknownName(error)) return false
+    throw conditionError(error, condition)
+  }
+}
+
+/** `error` as the fault of the condition, where it is one. */
+export const conditionError = (error: unknown, condition: string | null): unknown =>
+  condition !== null && isStatementFault(error) ? bad(condition, firstLine(error)) : error
+
+export const bad = (condition: string, problem: string): ExportRequestError =>
+  new ExportRequestError(`--where ${JSON.stringify(condition)} cannot be used: ${problem}`)

@@ -1,0 +1,240 @@
+/** Exports as those read them who know nothing of ours: one state, every value, and nothing overwritten that is not ours. */
+import { spawnSync } from 'node:child_process'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { systemClock } from '../../src/base/clock.js'
+import { type Export, exportTables } from '../../src/publish/export/export.js'
+import { openDatabase } from '../../src/warehouse/database.js'
+import { openReader, type Row } from '../support/duckdb.js'
+import { scriptedSurvey } from '../support/scripted-api.js'
+import { gate, openTrial, type Trial } from '../support/trial.js'
+
+const MAIN_TABLES = `SELECT table_name AS name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' ORDER BY 1`
+
+/** Values that are easily bent by the way into a text and back. */
+const ODD = {
+  title: 'one, "two"\nthree\rfour; Ünï\ttab',
+  project_id: '',
+  updated_at: '2026-01-01T05:30:00.000001+05:30',
+  mood: { b: ['"', ','], a: null },
+}
+
+const openPublished = async (context: Parameters<typeof openTrial>[0]): Promise<Trial> => {
+  const trial = await openTrial(context, [
+    scriptedSurvey(1, ODD),
+    scriptedSurvey(2, { project_id: null }, 1),
+    scriptedSurvey(3, { status: 'draft' }, 0),
+  ])
+  expect(await trial.run(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
+  return trial
+}
+
+const rowsOf = async (file: string, sql: string): Promise<Row[]> => {
+  using reader = await openReader(file)
+  return await reader.query(sql)
+}
+
+test.concurrent('CSV: every table as it is published, nulls apart from empty texts, times in UTC; also while a sync is at work', async (context) => {
+  const trial = await openPublished(context)
+  const out = join(await trial.temporary(), 'new', 'csv')
+  const release = gate<boolean>()
+  trial.api.hook = () => release.opened
+  const asked = trial.api.arrived(() => true)
+  const running = trial.start(['sync'])
+  await asked
+  const ended = await trial.run(['export', '--format', 'csv', '--out', out, '--json'])
+  release.open(false)
+  expect(ended).toMatchObject({ code: 0, stderr: '' })
+  expect(await running.ended).toMatchObject({ code: 0 })
+
+  const tables = (await rowsOf(trial.published, MAIN_TABLES)).map(({ name }) => String(name))
+  expect((await readdir(out)).sort()).toEqual(['export.json', ...tables.map((name) => `${name}.csv`)].sort())
+  const manifest = JSON.parse(ended.stdout)
+  expect(manifest).toMatchObject({ out, format: 'csv', where: null, source: trial.published })
+  const text = await readFile(join(out, 'surveys.csv'), 'utf8')
+  expect(text.split('\r\n')[0]).toMatch(/^account,id,title,created_at,/)
+  expect(text).toContain('"one, ""two""\nthree\rfour; Ünï\ttab",')
+  expect(text).toContain(',2026-01-01T00:00:00.000001Z,s1,"",fieldwork,')
+  expect(text).toContain(',s2,,fieldwork,')
+  expect(text).toContain(',"{""mood"":{""a"":null,""b"":[""\\"""","",""]}}",')
+  for (const table of tables) {
+    const entry = manifest.tables.find((one: { table: string }) => one.table === table)
+    const [counted] = await rowsOf(
+      ':memory:',
+      `SELECT count(*) AS rows FROM ${csv(join(out, `${table}.csv`))}`,
+    )
+    expect(counted, table).toEqual({ rows: entry.rows })
+  }
+  const asText = `SELECT id, title, project_id, _extra, _missing_since
+    FROM ${csv(join(out, 'surveys.csv'))} ORDER BY id::BIGINT`
+  expect(await rowsOf(':memory:', asText)).toMatchObject([
+    {
+      id: '1',
+      title: ODD.title,
+      project_id: '',
+      _extra: '{"mood":{"a":null,"b":["\\"",","]}}',
+      _missing_since: null,
+    },
+    { id: '2', project_id: null, _extra: null },
+    { id: '3' },
+  ])
+  const python = spawnSync('python3', [
+    '-c',
+    'import csv, json, sys; print(json.dumps(list(csv.DictReader(open(sys.argv[1], newline="", encoding="utf-8")))))',
+    join(out, 'surveys.csv'),
+  ])
+  if (python.status === 0) {
+    expect(JSON.parse(python.stdout.toString())).toMatchObject([
+      {
+        id: '1',
+        title: ODD.title,
+        updated_at: '2026-01-01T00:00:00.000001Z',
+        respondent_questions_count: '10',
+      },
+      { id: '2' },
+      { id: '3', status: 'draft' },
+    ])
+  }
+})
+
+const csv = (file: string): string =>
+  `read_csv('${file}', header = true, all_varchar = true, allow_quoted_nulls = false, quote = '"', escape = '"', delim = ',')`
+
+test.concurrent('Parquet: rows, types and comments, from either published form; tables and rows can be chosen', async (context) => {
+  const trial = await openPublished(context)
+  const out = join(await trial.temporary(), 'parquet')
+  const args = ['export', '--format', 'parquet', '--out', out]
+  expect(await trial.run(args)).toMatchObject({ code: 0, stderr: '' })
+  {
+    using reader = await openReader(trial.published)
+    for (const { name } of await reader.query(MAIN_TABLES)) {
+      const file = `'${join(out, `${name}.parquet`)}'`
+      const json = await reader.query(
+        `SELECT column_name AS c FROM duckdb_columns() WHERE table_name = '${name}' AND data_type = 'JSON'`,
+      )
+      const texts = json.map(({ c }) => `"${c}"::VARCHAR AS "${c}"`)
+      const stored = `SELECT * ${texts.length === 0 ? '' : `REPLACE (${texts.join(', ')})`} FROM main.${name}`
+      expect(
+        await reader.query(`(${stored} EXCEPT FROM ${file}) UNION ALL (FROM ${file} EXCEPT ${stored})`),
+        String(name),
+      ).toEqual([])
+      expect(
+        await reader.query(
+          `SELECT (SELECT count(*) FROM ${file}) = (SELECT count(*) FROM main.${name}) AS same`,
+        ),
+      ).toEqual([{ same: true }])
+    }
+    expect(
+      await reader.query(
+        `SELECT value::VARCHAR AS comment FROM parquet_kv_metadata('${join(out, 'surveys.parquet')}') WHERE key::VARCHAR = 'fieldwork_sync.comment'`,
+      ),
+    ).toEqual([{ comment: 'Surveys as they are now, one row a survey' }])
+    expect(
+      await reader.query(
+        `SELECT DISTINCT compression FROM parquet_metadata('${join(out, 'surveys.parquet')}')`,
+      ),
+    ).toEqual([{ compression: 'ZSTD' }])
+  }
+  // The same from published Parquet, into the place of the export before.
+  const settings = await trial.settings({ publish: ['parquet'] })
+  const before = await readFile(join(out, 'surveys.parquet'))
+  const chosen = [
+    ...args,
+    '--tables',
+    'surveys,_sync.runs,freshness',
+    '--where',
+    'id > 1 -- two of three',
+    ...settings,
+  ]
+  const ended = await trial.run([...chosen, '--json'])
+  expect(ended).toMatchObject({ code: 0, stderr: '' })
+  expect(JSON.parse(ended.stdout)).toMatchObject({
+    source: expect.stringMatching(/parquet\/versions\/000001$/),
+    where: 'id > 1 -- two of three',
+    tables: [
+      { table: 'surveys', rows: 2, filtered: true },
+      { table: 'freshness', rows: 3, filtered: false },
+      { table: '_sync.runs', rows: 1, filtered: false },
+    ],
+  })
+  expect((await readdir(out)).sort()).toEqual([
+    '_sync.runs.parquet',
+    'export.json',
+    'freshness.parquet',
+    'surveys.parquet',
+  ])
+  expect(await trial.run([...args, '--tables', 'surveys', ...settings])).toMatchObject({ code: 0 })
+  expect(await readFile(join(out, 'surveys.parquet'))).toEqual(before)
+})
+
+test.concurrent('what cannot be exported is one line, and leaves everything as it is', async (context) => {
+  const trial = await openPublished(context)
+  const root = await trial.temporary()
+  const out = join(root, 'out')
+  const refused = async (says: string, ...args: string[]) => {
+    const ended = await trial.run(['export', '--format', 'csv', '--out', out, ...args])
+    expect(ended, says).toMatchObject({ code: 2, stdout: '' })
+    expect(ended.stderr.trimEnd().split('\n'), says).toHaveLength(1)
+    expect(ended.stderr).toContain(says)
+  }
+  const refusedWithin = async (says: string, request: Partial<Export>) =>
+    expect(
+      await exportTables({
+        source: trial.published,
+        open: () => openDatabase(trial.published, { readOnly: true }),
+        sourceDirectories: [],
+        out,
+        format: 'csv',
+        tables: null,
+        condition: null,
+        clock: systemClock,
+        signal: new AbortController().signal,
+        ...request,
+      }).catch((error: unknown) => error),
+      says,
+    ).toMatchObject({ exitCode: 2, message: expect.stringMatching(new RegExp(`^[^\\n]*${says}[^\\n]*$`)) })
+  await refused('there is no table survey: did you mean surveys?', '--tables', 'survey')
+  await refusedWithin('there is no table runs: did you mean _sync.runs', { tables: ['surveys', 'runs'] })
+  await refused('syntax error at or near "="', '--where', 'id = = 3')
+  const stolen = join(root, 'stolen.csv')
+  for (const [condition, says] of [
+    ['nope = 1', 'no table that is exported has all the columns'],
+    ['title::INT = 1', 'Conversion Error: Could not convert string'],
+    ['sum(id) > 1', 'cannot contain aggregates'],
+    ['true) UNION ALL SELECT * FROM surveys WHERE (true', 'must be one condition'],
+    ['true) ORDER BY (random()', 'must be one condition'],
+    [`true); COPY surveys TO '${stolen}'; SELECT (1`, 'must be one condition'],
+    ['true); SELECT (1', 'must be one condition'],
+    ['true) ; DROP TABLE surveys; --', 'syntax error'],
+    [`EXISTS (COPY surveys TO '${stolen}')`, 'syntax error'],
+    ['', 'syntax error'],
+    [
+      `EXISTS (SELECT 1 FROM read_text('${join(trial.warehouse, 'work.duckdb')}'))`,
+      'file system operations are disabled',
+    ],
+  ] as const)
+    await refusedWithin(says, { condition })
+  await refused('export needs --format parquet or --format csv: did you mean csv?', '--format', 'cvs')
+  await refused('there is no', '--warehouse', join(root, 'nowhere'))
+  expect(await readdir(root)).toEqual([])
+
+  await mkdir(out)
+  await writeFile(join(out, 'mine.txt'), 'mine')
+  await refused(`--out ${out} holds mine.txt, which no export has written`)
+  expect(await readdir(out)).toEqual(['mine.txt'])
+  const file = join(root, 'a-file')
+  await writeFile(file, '')
+  await refused('is not a directory', '--out', file)
+
+  // One that was killed leaves its half under a name that the next one sweeps; a file beside an export stays.
+  const again = join(root, 'again')
+  await mkdir(join(root, '.again.999999999.exporting'))
+  expect(await trial.run(['export', '--format', 'csv', '--out', again])).toMatchObject({ code: 0 })
+  expect((await readdir(root)).sort()).toEqual(['a-file', 'again', 'out'])
+  await writeFile(join(again, 'notes.md'), '')
+  await refused('holds notes.md', '--out', again)
+  const inTheWay = await trial.run(['export', '--format', 'csv', '--out', join(file, 'below')])
+  expect(inTheWay).toMatchObject({ code: 7, stdout: '' })
+  expect(inTheWay.stderr).toContain(`cannot export to ${join(file, 'below')}`)
+})
