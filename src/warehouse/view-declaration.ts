@@ -1,10 +1,8 @@
 /** How a view is declared: like a table, with the SQL that makes it. */
-import type { Column, ColumnType, TableDeclaration } from '../model/columns.js'
+import type { Column, TableDeclaration } from '../model/columns.js'
 import { literal, quote } from './ddl.js'
 
-export interface ViewColumn extends Omit<Column, 'type'> {
-  readonly type: ColumnType | 'DATE'
-}
+export type ViewColumn = Column
 
 /** `key` identifies a row, as in a table; its columns are in the order of the view. */
 export interface ViewDeclaration extends Pick<TableDeclaration, 'name' | 'comment' | 'key' | 'references'> {

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SyncReportJson } from '../../src/telemetry/report-json.js'
 import { type Ended, type Env, MAIN, start } from './command.js'
-import { temporaryDirectory } from './temporary.js'
+import { type Finished, temporaryDirectory } from './temporary.js'
 
 export interface Synced extends Ended {
   /** What `--json` printed. */
@@ -44,8 +44,8 @@ const parseReport = (ended: Ended): SyncReportJson => {
 export const publishedFile = (warehouse: string): string => join(warehouse, 'fieldwork.duckdb')
 
 /** The arguments that make a sync use these settings; JSON is YAML as well. */
-export const withSettings = async (settings: object): Promise<readonly string[]> => {
-  const file = join(await temporaryDirectory(), 'settings.yaml')
+export const withSettings = async (settings: object, finished?: Finished): Promise<readonly string[]> => {
+  const file = join(await temporaryDirectory(finished), 'settings.yaml')
   await writeFile(file, JSON.stringify(settings))
   return ['--config', file]
 }

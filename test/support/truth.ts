@@ -150,11 +150,14 @@ export const openWorld = (server: ReferenceServer) => {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
-    return asObject(await response.json())
+    return await response.json()
   }
   return {
-    advance: (duration: string) => control('POST', 'time', { advance: duration }),
+    advance: async (duration: string) => asObject(await control('POST', 'time', { advance: duration })),
+    /** The next request for `path` is answered with `status`. */
+    fail: (path: string, status: number) =>
+      control('PUT', 'faults', [{ match: { path }, action: { status } }]),
     forgetRequests: () => control('DELETE', 'requests'),
-    requests: async () => asObjects((await control('GET', 'requests')).requests),
+    requests: async () => asObjects(asObject(await control('GET', 'requests')).requests),
   }
 }

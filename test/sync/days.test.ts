@@ -146,6 +146,30 @@ test('a source that goes while its days are read has its list read again, and it
   ])
 })
 
+test('days of a survey that has gone are marked, and read again when it is back, also the final ones', async () => {
+  const { night, api, change, warehouse } = await world({ ...RULE, sources: false })
+  change({ skipUnchanged: false })
+  await night(0)
+  await night(DAY)
+  const days = async () =>
+    warehouse.rows(
+      'SELECT day::VARCHAR AS day, is_final, _missing_since IS NOT NULL AS missing FROM survey_progress_by_day ORDER BY day',
+    )
+  const known = [
+    { day: '2026-02-28', is_final: true, missing: false },
+    { day: '2026-03-01', is_final: false, missing: false },
+    { day: '2026-03-02', is_final: false, missing: false },
+  ]
+  expect(await days()).toEqual(known)
+  const [whole] = api.surveys.values()
+  api.surveys.clear()
+  await night(DAY + 1)
+  expect(await days()).toEqual(known.map((row) => ({ ...row, missing: true })))
+  if (whole !== undefined) api.surveys.set(1, whole)
+  expect(await night(DAY + 2)).toHaveLength(3)
+  expect(await days()).toEqual(known)
+})
+
 test('the queue knows what days cost: of a live survey, and of one that is over and has days that are not final', async () => {
   const { night, warehouse } = await world()
   await night(0)
