@@ -62,7 +62,7 @@ const commandLine = (argv: readonly string[], context: CliContext): Argv => {
   return yargs([...argv])
     .scriptName('fieldwork-sync')
     .usage(
-      "$0 <command>\n\nBrings surveys, sample sources and fieldwork progress into DuckDB, within the API's request cap.",
+      "$0 <command>\n\nBrings surveys, sample sources and fieldwork progress into DuckDB and Parquet, within the API's request cap.",
     )
     .command(sync)
     .command(check)

@@ -80,14 +80,16 @@ const drawLuck = (random: Random, start: Start, target: string): Luck => ({
 
 const LATER_PAGE = /\/surveys\?(?:.*&)?page=(?!1(?:&|$))/
 
-/** A survey leaves the listing while it is read. */
+/** A survey leaves the listing while it is read: mostly a new one, which stands before others that are still to be read. */
 const vanish = async (world: World, draw: number, log: NetworkLog): Promise<void> => {
-  const surveys = await world.surveys()
-  const id = surveys[Math.floor(draw * surveys.length)]?.id
+  const newestFirst = (await world.surveys()).toSorted((a, b) => createdMs(b) - createdMs(a))
+  const id = newestFirst[Math.floor(draw * draw * newestFirst.length)]?.id
   if (id === undefined) return
   await world.forget([Number(id)])
   log.events.push(`survey ${id} vanishes`)
 }
+
+const createdMs = ({ created_at }: JsonObject): number => Date.parse(String(created_at))
 
 /** Most where it matters most: between the pages of a listing. */
 const jumpChance = (target: string, { jumps: { probability } }: Start): number =>

@@ -93,7 +93,7 @@ export const drawPlan = (seed: number): Plan => {
       seed: whole(0, 1_000_000),
       surveys: pick([1, 1, 2, 3]),
       sourcesMax: pick([6, 8, 12]),
-      pageSize: pick([1, 2, 3, 5]),
+      pageSize: pick([1, 1, 2, 5]),
       rate,
       rateWindow: pick(['sliding', 'sliding', 'fixed', 'sliding-counter']),
       retryAfter: pick(['seconds', 'date', 'none']),
@@ -118,6 +118,8 @@ export const drawPlan = (seed: number): Plan => {
 
 const drawStart = (random: Random, speed: number): Start => {
   const { whole, chance, pick } = random
+  // The world does not hold still between two pages, and nothing else is in the way.
+  const isRestless = chance(0.25)
   const wallJump = chance(0.1)
     ? { afterMs: whole(0, MINUTE_MS), byMs: pick([-2 * HOUR_MS, -30_000, 30_000, 2 * HOUR_MS]) }
     : null
@@ -126,8 +128,10 @@ const drawStart = (random: Random, speed: number): Start => {
     networkSeed: whole(0, 1_000_000_000),
     latencyMsMax: pick([5, 300, 2_000]),
     commitMs: pick([0, 100, 300, 300]),
-    faults: drawFaults(random),
-    jumps: { probability: chance(0.7) ? 0.5 : 0, hoursMax: pick([6, 30, 120]) },
+    faults: isRestless ? {} : drawFaults(random),
+    jumps: isRestless
+      ? { probability: 0.9, hoursMax: 60 }
+      : { probability: chance(0.6) ? 0.5 : 0, hoursMax: pick([6, 30, 120]) },
     full: chance(0.15),
     requestsMax: chance(0.25) ? whole(3, 40) : null,
     durationMsMax: chance(0.15) ? whole(5, 120) * 1_000 : null,
@@ -137,7 +141,7 @@ const drawStart = (random: Random, speed: number): Start => {
     disk: chance(0.15) ? drawDisk(random) : null,
     wallJump,
     forget: chance(0.1) ? [whole(0, 100)] : [],
-    vanishing: chance(0.2) ? 0.5 : 0,
+    vanishing: chance(0.25) ? 0.4 : 0,
     loseWork: chance(0.03),
   }
 }
