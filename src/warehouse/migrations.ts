@@ -15,7 +15,7 @@ import { NewerWarehouseError } from './errors.js'
 import { createView } from './view-declaration.js'
 import { ALL_VIEWS } from './views.js'
 
-interface Migration {
+export interface Migration {
   readonly version: number
   readonly description: string
   readonly statements: readonly string[]
@@ -24,14 +24,23 @@ interface Migration {
 /** Steps from version 1 on, in order; a step holds what cannot be derived: renames, changes of type, data. */
 const MIGRATIONS: readonly Migration[] = []
 
-export const migrate = async (database: Database, clock: Clock): Promise<void> => {
+/** The version that the declarations describe, and the steps there. */
+const SCHEMA: Schema = { version: SCHEMA_VERSION, migrations: MIGRATIONS }
+
+interface Schema {
+  readonly version: number
+  readonly migrations: readonly Migration[]
+}
+
+/** Another `schema` than this version's is for tests. */
+export const migrate = async (database: Database, clock: Clock, schema = SCHEMA): Promise<void> => {
   const version = await database.transaction(schemaVersion)
-  if (version > SCHEMA_VERSION) {
+  if (version > schema.version) {
     throw new NewerWarehouseError(
-      `${database.file} has schema version ${version}, this program knows up to ${SCHEMA_VERSION}: it was written by a newer fieldwork-sync. Use that version or a newer one`,
+      `${database.file} has schema version ${version}, this program knows up to ${schema.version}: it was written by a newer fieldwork-sync. Use that version or a newer one`,
     )
   }
-  for (const migration of MIGRATIONS.filter((step) => version > 0 && step.version > version)) {
+  for (const migration of schema.migrations.filter((step) => version > 0 && step.version > version)) {
     await database.transaction(async (sql) => {
       for (const statement of migration.statements) await sql.run(statement)
       await record(sql, migration.version, migration.description, clock)
@@ -41,7 +50,7 @@ export const migrate = async (database: Database, clock: Clock): Promise<void> =
     await sql.run('CREATE SCHEMA IF NOT EXISTS _sync')
     const missing = await missingParts(sql)
     for (const statement of missing) await sql.run(statement)
-    if (version === 0) await record(sql, SCHEMA_VERSION, 'Built from the declarations', clock)
+    if (version === 0) await record(sql, schema.version, 'Built from the declarations', clock)
     if (missing.length > 0 || !(await isDescribed(sql))) await describe(sql)
   })
 }
