@@ -81,6 +81,8 @@ export interface Rejection {
   readonly sampleSourceId: number | null
   /** `id` of the rejected row itself, where that much could be read. */
   readonly rowId: number | null
+  /** The day whose interviews were asked for; left out where it was all of them. */
+  readonly day?: string
   /** Field and reason, one line. */
   readonly problem: string
   /** The JSON text of the row, digit for digit. */

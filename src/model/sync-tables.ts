@@ -2,6 +2,7 @@
 import {
   bigint,
   columnsOf,
+  date,
   double,
   type Fields,
   json,
@@ -135,6 +136,7 @@ export const rejectedRows = sync(
     endpoint: varcharOf(['surveys', 'sample_sources', 'fieldwork_progress'], 'What was asked for'),
     survey_id: nullable(surveyId),
     sample_source_id: nullable(bigint('ID of the sample source, where the row belongs to one')),
+    day: nullable(date('Day whose interviews were asked for; null where it was all of them')),
     problem: varchar('What could not be typed: field and reason'),
     raw: json('The row exactly as it came'),
     replayed_at: nullable(

@@ -45,7 +45,8 @@ export const readProgress = async (
     surveyId,
     sampleSourceId,
     rowId: null,
-    problem: window === null ? decoded.problem : `${decoded.problem} (interviews started on ${window.day})`,
+    ...(window === null ? {} : { day: window.day }),
+    problem: decoded.problem,
     raw: decoded.raw,
   } as const
   return { ...times, row: null, rejections: [rejection], drift }

@@ -25,6 +25,7 @@ export const storeRejections = async (
       endpoint: rejection.endpoint,
       survey_id: rejection.surveyId,
       sample_source_id: rejection.sampleSourceId,
+      day: rejection.day ?? null,
       problem: rejection.problem,
       raw: rejection.raw,
     })),
@@ -33,7 +34,7 @@ export const storeRejections = async (
   await sql.run(`INSERT INTO ${qualified(rejectedRows)} BY NAME SELECT DISTINCT ${list(columns, 's')} FROM temp.stage_rejected_rows s
     WHERE NOT EXISTS (SELECT 1 FROM ${qualified(rejectedRows)} r WHERE r.run_id = s.run_id AND r.account = s.account
       AND r.endpoint = s.endpoint AND r.raw = s.raw AND r.survey_id IS NOT DISTINCT FROM s.survey_id
-      AND r.sample_source_id IS NOT DISTINCT FROM s.sample_source_id)`)
+      AND r.sample_source_id IS NOT DISTINCT FROM s.sample_source_id AND r.day IS NOT DISTINCT FROM s.day)`)
 }
 
 export const storeDrift = async (

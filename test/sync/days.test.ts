@@ -107,8 +107,9 @@ test('a day that cannot be typed goes to quarantine, and the next night reads al
       surveyId: 1,
       sampleSourceId: null,
       rowId: null,
+      day: asked[2].day,
       problem: 'completion_rate: not a number',
-      raw: '{}',
+      raw: `{"at":${api.now}}`,
     } as const
     return asked[2].day === '2026-03-01' && asked[1] === null
       ? { ...reading, row: null, rejections: [rejection] }
@@ -116,8 +117,13 @@ test('a day that cannot be typed goes to quarantine, and the next night reads al
   }
   await night(0)
   expect(await warehouse.rows('SELECT count(*) AS rows FROM survey_progress_by_day')).toEqual([{ rows: 3 }])
-  expect(await warehouse.rows('SELECT problem FROM _sync.rejected_rows')).toEqual([
-    { problem: 'completion_rate: not a number' },
+  expect(await warehouse.rows('SELECT problem, day::VARCHAR AS day FROM _sync.rejected_rows')).toEqual([
+    { problem: 'completion_rate: not a number', day: '2026-03-01' },
+  ])
+  // What was read of the whole survey is confirmed all the same.
+  await night(0.5)
+  expect(await warehouse.rows('SELECT confirmed_until FROM survey_progress_periods')).toEqual([
+    { confirmed_until: '2026-03-01T00:00:30Z' },
   ])
   api.readDayProgress = read
   expect(await night(1)).toEqual(FIRST)

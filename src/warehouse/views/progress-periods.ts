@@ -99,7 +99,7 @@ export const surveyProgressPeriods = progressPeriods({
   versionKey: ['account', 'id'],
   readAgainAt: 'CASE WHEN r.account IS NULL THEN f.refreshed_at END',
   joins: `LEFT JOIN (SELECT DISTINCT account, survey_id, rejected_at FROM _sync.rejected_rows
-      WHERE endpoint = 'fieldwork_progress' AND sample_source_id IS NULL) r
+      WHERE endpoint = 'fieldwork_progress' AND sample_source_id IS NULL AND day IS NULL) r
       ON r.account = f.account AND r.survey_id = f.survey_id AND r.rejected_at = f.refreshed_at`,
 })
 
