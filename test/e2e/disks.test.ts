@@ -168,6 +168,7 @@ const isRoot = process.getuid?.() === 0
 const OBSTACLES: readonly Obstacle[] = [
   {
     what: 'the directory may only be read',
+    slow: true,
     // Root may write everywhere: the command gives its rights away before it begins.
     env: isRoot
       ? {
