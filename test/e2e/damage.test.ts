@@ -96,26 +96,30 @@ test.for(CHOSEN)('$what: the run says so and goes on', async (damage, { onTestFi
   }
 })
 
-test('garbage in any block is never published, whether the run needs that block or not', {
-  timeout: 300_000,
-}, async ({ onTestFinished }) => {
-  const blocks = await blocksOf(join(killed, 'work.duckdb'))
-  expect(blocks).toBeGreaterThan(4)
-  const chosen = SLOW ? Array.from({ length: blocks }, (_, block) => block) : [lots.below(blocks)]
-  let found = 0
-  for (const block of chosen) {
-    const warehouse = await copyOfKilled(onTestFinished)
-    await scribbleBlock(join(warehouse, 'work.duckdb'), block)
-    const told = await goOn(warehouse)
-    if (told.includes('damaged')) found += 1
-    await expectTruth(warehouse, told)
-    // The proof that all of it can be read: a work database is rebuilt from it.
-    await rm(join(warehouse, 'work.duckdb'))
-    const rebuilt = await run(['sync'], environment(warehouse))
-    expect(rebuilt, `block ${block} of ${blocks}: ${rebuilt.stderr}`).toMatchObject({ code: 0 })
-  }
-  console.info(`damage: ${chosen.length} of ${blocks} blocks, ${found} noticed`)
-})
+test.runIf(SLOW)(
+  'garbage in any block is never published, whether the run needs that block or not',
+  {
+    timeout: 300_000,
+  },
+  async ({ onTestFinished }) => {
+    const blocks = await blocksOf(join(killed, 'work.duckdb'))
+    expect(blocks).toBeGreaterThan(4)
+    const chosen = SLOW ? Array.from({ length: blocks }, (_, block) => block) : [lots.below(blocks)]
+    let found = 0
+    for (const block of chosen) {
+      const warehouse = await copyOfKilled(onTestFinished)
+      await scribbleBlock(join(warehouse, 'work.duckdb'), block)
+      const told = await goOn(warehouse)
+      if (told.includes('damaged')) found += 1
+      await expectTruth(warehouse, told)
+      // The proof that all of it can be read: a work database is rebuilt from it.
+      await rm(join(warehouse, 'work.duckdb'))
+      const rebuilt = await run(['sync'], environment(warehouse))
+      expect(rebuilt, `block ${block} of ${blocks}: ${rebuilt.stderr}`).toMatchObject({ code: 0 })
+    }
+    console.info(`damage: ${chosen.length} of ${blocks} blocks, ${found} noticed`)
+  },
+)
 
 test.skipIf(!SLOW)(
   'the write-ahead log of another database is not taken for its own',

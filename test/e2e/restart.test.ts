@@ -8,62 +8,68 @@ import { scriptedProgress, scriptedSurvey } from '../support/scripted-api.js'
 import { SLOW } from '../support/slow.js'
 import { answered, openTrial, said } from '../support/trial.js'
 
-test.concurrent('killed in the middle of refreshing again and again, it ends with what the API has', async (context) => {
-  // Complete and settled: what a run has read is not due again in the next.
-  const surveys = Array.from({ length: 24 }, (_, index) => {
-    const survey = scriptedSurvey(index + 1, { status: 'complete' }, (index % 2) + 1)
-    survey.progress = scriptedProgress(index + 5)
-    for (const { id } of survey.sources) survey.sourceProgress[id] = scriptedProgress(id % 97)
-    return survey
-  })
-  const trial = await openTrial(context, surveys)
-  let killed = 0
-  for (let runs = 1; ; runs += 1) {
-    expect(runs).toBeLessThanOrEqual(8)
-    const running = trial.start(['sync'])
-    const from = trial.api.arrivals.length
-    // Each run is killed 40 requests in, as long as there is so much to do.
-    trial.api
-      .arrived(({ number }) => number === from + 40)
-      .then(
-        () => running.child.kill('SIGKILL'),
-        () => undefined,
-      )
-    const ended = await running.ended
-    if (ended.code === 0) break
-    expect(ended.signal).toBe('SIGKILL')
-    killed += 1
-  }
-  expect(killed).toBeGreaterThanOrEqual(2)
-  expect(await trial.runs()).toEqual([
-    ...Array.from({ length: killed }, () => ({
-      status: 'killed',
-      exit_code: null,
-      reason: expect.stringContaining('killed'),
-    })),
-    { status: 'complete', exit_code: 0, reason: null },
-  ])
-  const tables = [
-    `SELECT id, title, status FROM surveys ORDER BY id`,
-    `SELECT survey_id, id, name FROM sample_sources ORDER BY id`,
-    `SELECT survey_id, complete_individuals AS complete FROM survey_progress ORDER BY survey_id`,
-    `SELECT sample_source_id AS id, complete_individuals AS complete FROM sample_source_progress ORDER BY id`,
-  ]
-  expect(await Promise.all(tables.map((sql) => query(trial.published, sql)))).toEqual([
-    surveys.map(({ survey: { id, title, status } }) => ({ id, title, status })),
-    surveys.flatMap(({ survey, sources }) =>
-      sources.map(({ id, name }) => ({ survey_id: survey.id, id, name })),
-    ),
-    surveys.map(({ survey: { id }, progress }) => ({ survey_id: id, complete: progress.interviews_count })),
-    surveys.flatMap(({ sourceProgress }) =>
-      Object.entries(sourceProgress).map(([id, { interviews_count }]) => ({
-        id: Number(id),
-        complete: interviews_count,
+// For `npm run test:slow`: the simulation kills at any step.
+const slowly = SLOW ? test.concurrent : test.skip
+
+slowly(
+  'killed in the middle of refreshing again and again, it ends with what the API has',
+  async (context) => {
+    // Complete and settled: what a run has read is not due again in the next.
+    const surveys = Array.from({ length: 24 }, (_, index) => {
+      const survey = scriptedSurvey(index + 1, { status: 'complete' }, (index % 2) + 1)
+      survey.progress = scriptedProgress(index + 5)
+      for (const { id } of survey.sources) survey.sourceProgress[id] = scriptedProgress(id % 97)
+      return survey
+    })
+    const trial = await openTrial(context, surveys)
+    let killed = 0
+    for (let runs = 1; ; runs += 1) {
+      expect(runs).toBeLessThanOrEqual(8)
+      const running = trial.start(['sync'])
+      const from = trial.api.arrivals.length
+      // Each run is killed 40 requests in, as long as there is so much to do.
+      trial.api
+        .arrived(({ number }) => number === from + 40)
+        .then(
+          () => running.child.kill('SIGKILL'),
+          () => undefined,
+        )
+      const ended = await running.ended
+      if (ended.code === 0) break
+      expect(ended.signal).toBe('SIGKILL')
+      killed += 1
+    }
+    expect(killed).toBeGreaterThanOrEqual(2)
+    expect(await trial.runs()).toEqual([
+      ...Array.from({ length: killed }, () => ({
+        status: 'killed',
+        exit_code: null,
+        reason: expect.stringContaining('killed'),
       })),
-    ),
-  ])
-  expect(await query(trial.published, 'SELECT count(*) AS n FROM _sync.tasks')).toEqual([{ n: 0 }])
-})
+      { status: 'complete', exit_code: 0, reason: null },
+    ])
+    const tables = [
+      `SELECT id, title, status FROM surveys ORDER BY id`,
+      `SELECT survey_id, id, name FROM sample_sources ORDER BY id`,
+      `SELECT survey_id, complete_individuals AS complete FROM survey_progress ORDER BY survey_id`,
+      `SELECT sample_source_id AS id, complete_individuals AS complete FROM sample_source_progress ORDER BY id`,
+    ]
+    expect(await Promise.all(tables.map((sql) => query(trial.published, sql)))).toEqual([
+      surveys.map(({ survey: { id, title, status } }) => ({ id, title, status })),
+      surveys.flatMap(({ survey, sources }) =>
+        sources.map(({ id, name }) => ({ survey_id: survey.id, id, name })),
+      ),
+      surveys.map(({ survey: { id }, progress }) => ({ survey_id: id, complete: progress.interviews_count })),
+      surveys.flatMap(({ sourceProgress }) =>
+        Object.entries(sourceProgress).map(([id, { interviews_count }]) => ({
+          id: Number(id),
+          complete: interviews_count,
+        })),
+      ),
+    ])
+    expect(await query(trial.published, 'SELECT count(*) AS n FROM _sync.tasks')).toEqual([{ n: 0 }])
+  },
+)
 
 const CAP = 60
 const WINDOW_MS = 6_000
