@@ -46,7 +46,7 @@ export interface TableDeclaration {
   readonly schema: 'main' | '_sync'
   readonly name: string
   readonly comment: string
-  /** Names of the columns that identify a row. Kept unique by MERGE, not by an index. */
+  /** Names of the columns that identify a row. Kept unique by the merge, which looks before it adds, not by an index. */
   readonly key: readonly string[]
   readonly columns: readonly Column[]
   /** Rows of other tables that each row belongs to. */

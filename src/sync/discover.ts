@@ -30,12 +30,14 @@ export const discover = async (
   tally.listing = left?.kind ?? kind
   // One that stands at page 1 has drifted, or read nothing: what it saw says nothing of the pages to come.
   const resumed = left !== null && left.nextPage > 1 ? left : null
-  const discovery = { dependencies, budget, tally }
-  const result = await untilStill({ ...discovery, kind: tally.listing, cursor: position.cursor, resumed })
-  if (result !== 'caught_up_with_the_past') return result
+  const common = { dependencies, budget, tally }
+  const first = await untilStill({ ...common, kind: tally.listing, cursor: position.cursor, resumed })
+  if (first.discovery !== 'complete' || !first.wasResumed) return first.discovery
+  // It is complete as of when it began. What has changed on the pages that an earlier run had read lies behind its
+  // ceiling, and would else be seen a night later only.
   const { cursor } = await warehouse.position()
-  const changes = await untilStill({ ...discovery, kind: 'incremental', cursor, resumed: null })
-  return changes === 'caught_up_with_the_past' ? 'complete' : changes
+  const changes = await untilStill({ ...common, kind: 'incremental', cursor, resumed: null })
+  return changes.discovery
 }
 
 interface Wanted {
@@ -47,12 +49,14 @@ interface Wanted {
   readonly resumed: ListingState | null
 }
 
-/**
- * Lists, and lists again what has drifted. `caught_up_with_the_past`: a listing that was resumed is complete, as of when it
- * began. What has changed on the pages that an earlier run had read lies behind its ceiling, and would else be
- * seen a night later only.
- */
-const untilStill = async (wanted: Wanted): Promise<Discovery | 'caught_up_with_the_past'> => {
+interface Listed {
+  readonly discovery: Discovery
+  /** Whether the listing that ended was begun by an earlier run. */
+  readonly wasResumed: boolean
+}
+
+/** Lists, and lists again what has drifted. */
+const untilStill = async (wanted: Wanted): Promise<Listed> => {
   const { dependencies, budget, tally, cursor } = wanted
   const { warehouse, log } = dependencies
   let { kind, resumed } = wanted
@@ -63,8 +67,8 @@ const untilStill = async (wanted: Wanted): Promise<Discovery | 'caught_up_with_t
     const isCertain = kind === 'full' || resumed !== null || listing === LISTINGS_MAX
     const standing = isCertain ? null : new Standing()
     const result = await list({ dependencies, allowance, tally, kind, resumed, updatedSince, standing })
-    if (result === 'complete' && resumed !== null) return 'caught_up_with_the_past'
-    if (result === 'complete' || result === 'interrupted') return result
+    if (result === 'complete' || result === 'interrupted')
+      return { discovery: result, wasResumed: resumed !== null }
     if (result === 'clock_behind') {
       kind = 'full'
       tally.listing = kind
@@ -81,7 +85,7 @@ const untilStill = async (wanted: Wanted): Promise<Discovery | 'caught_up_with_t
     resumed = null
   }
   await warehouse.dropListing()
-  return 'drifted'
+  return { discovery: 'drifted', wasResumed: false }
 }
 
 interface Listing {

@@ -9,7 +9,7 @@ export const literal = (text: string): string => `'${text.replaceAll("'", "''")}
 export const qualified = (table: Pick<TableDeclaration, 'schema' | 'name'>): string =>
   `${quote(table.schema)}.${quote(table.name)}`
 
-/** Without keys and indexes: replaying them after a kill is DuckDB's weakest spot. MERGE keeps the key unique. */
+/** Without keys and indexes: replaying them after a kill is DuckDB's weakest spot. `merge.ts` keeps the key unique. */
 export const createTable = (table: TableDeclaration): string =>
   `CREATE TABLE ${qualified(table)} (
   ${table.columns.map(columnDefinition).join(',\n  ')}
