@@ -3,6 +3,7 @@ import { fork } from 'node:child_process'
 import { copyFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
+import { createDatabases } from './databases.js'
 import { installOperations } from './operations.js'
 import { drawPlan } from './plan.js'
 import { shrink } from './shrink.js'
@@ -59,8 +60,9 @@ const work = async (seeds: readonly number[], tellsAll: boolean): Promise<number
   const realMs = process.hrtime.bigint()
   const time = new VirtualTime()
   time.install()
-  await installOperations(time)
-  using simulation = await createSimulation(time)
+  using databases = await createDatabases()
+  await installOperations(time, databases)
+  using simulation = await createSimulation(time, databases)
   let failed = 0
   for (const seed of seeds) {
     if (await fails(simulation, seed, tellsAll)) failed += 1

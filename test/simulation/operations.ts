@@ -6,13 +6,14 @@ import fs from 'node:fs'
 import promises from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import type { Databases } from './databases.js'
 import { CrashedError, type Generation, generations } from './generation.js'
 import type { VirtualTime } from './virtual-time.js'
 
 type Call = (...given: unknown[]) => unknown
 type Holder = Record<string, unknown>
 
-export const installOperations = async (time: VirtualTime): Promise<void> => {
+export const installOperations = async (time: VirtualTime, databases: Databases): Promise<void> => {
   const real = { closeSync: fs.closeSync, writeSync: fs.writeSync }
   wrapPromises(time)
   wrapSync(real)
@@ -20,7 +21,7 @@ export const installOperations = async (time: VirtualTime): Promise<void> => {
   const handle = await promises.open('/dev/null', 'r')
   wrapAsync(Object.getPrototypeOf(handle), ['writeFile', 'sync', 'read'], 'file.', time)
   await handle.close()
-  wrapDuckDB(time)
+  wrapDuckDB(time, databases)
   syncBuiltinESMExports()
 }
 
@@ -184,43 +185,38 @@ const wrapCallbacks = (time: VirtualTime): void => {
   }
 }
 
-/** Without a second thread, compression and large blocks everything costs less. */
-const FOR_A_HANDFUL_OF_ROWS = {
-  threads: '1',
-  force_compression: 'uncompressed',
-  default_block_size: '16384',
-}
-
-const wrapDuckDB = (time: VirtualTime): void => {
+/**
+ * Its databases, all of them attached to one instance of DuckDB: to make one costs more than a file's every statement of
+ * a seed. What the code under test calls an instance is a file here, and what it calls a connection begins in that file.
+ */
+const wrapDuckDB = (time: VirtualTime, databases: Databases): void => {
   const create = DuckDBInstance.create.bind(DuckDBInstance)
   DuckDBInstance.create = async (path, options) => {
     const generation = generations.getStore()
     if (generation === undefined) return create(path, options)
-    const opened = await take(time, generation, 'database.open', String(path), async () => {
-      const instance = await create(path, { ...options, ...FOR_A_HANDFUL_OF_ROWS })
-      const close = instance.closeSync.bind(instance)
-      let isClosed = false
-      const closeOnce = () => {
-        if (isClosed) return
-        isClosed = true
-        close()
-      }
-      generation.closers.push(closeOnce)
-      instance.closeSync = () => {
-        const verdict = generation.step('database.close', '')
-        if (verdict === 'crash_before' || verdict === 'dead') generation.die()
-        if (generation.dead) throw new CrashedError('close')
-        closeOnce()
-        if (verdict !== 'go' && !(verdict instanceof Error)) {
-          generation.die()
-          throw new CrashedError('close')
+    const isReadOnly = options?.access_mode === 'READ_ONLY'
+    const opened = await take(time, generation, 'database.open', String(path), () =>
+      generations.exit(async () => {
+        const file = await databases.open(String(path), isReadOnly)
+        generation.closers.push(file.abandon)
+        return {
+          connect: () =>
+            take(time, generation, 'database.connect', '', () => generations.exit(() => file.connect())),
+          closeSync: () => {
+            const verdict = generation.step('database.close', '')
+            if (verdict === 'crash_before' || verdict === 'dead') generation.die()
+            if (generation.dead) throw new CrashedError('close')
+            file.close()
+            if (verdict !== 'go' && !(verdict instanceof Error)) {
+              generation.die()
+              throw new CrashedError('close')
+            }
+          },
         }
-      }
-      return instance
-    })
+      }),
+    )
     return opened as DuckDBInstance
   }
-  wrapAsync(DuckDBInstance.prototype as unknown as Holder, ['connect'], 'database.', time)
   const connections = DuckDBConnection.prototype as unknown as Holder
   for (const name of ['run', 'runAndReadAll', 'createAppender']) {
     const original = connections[name] as Call

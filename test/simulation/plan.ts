@@ -76,6 +76,8 @@ export interface Plan {
   readonly freshDatabase: boolean
   readonly publish: readonly ('duckdb' | 'parquet')[]
   readonly starts: readonly Start[]
+  /** They follow from the tables alone, and are costly to ask: now and then is enough. */
+  readonly checksViews: boolean
 }
 
 const MINUTE_MS = 60_000
@@ -113,6 +115,7 @@ export const drawPlan = (seed: number): Plan => {
     freshDatabase: chance(0.02),
     publish: chance(0.05) ? ['duckdb', 'parquet'] : ['duckdb'],
     starts: Array.from({ length: pick([1, 1, 2, 3]) }, () => drawStart(random, speed)),
+    checksViews: chance(0.2),
   }
 }
 

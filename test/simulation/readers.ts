@@ -21,20 +21,25 @@ export const createReaders = async (): Promise<Readers> => {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
   const connection = await instance.connect()
   let opened = 0
+  let inUse = ''
+  const use = async (name: string) => {
+    if (inUse !== name) await connection.run(`USE ${name}`)
+    inUse = name
+  }
   return {
     open: async (file) => {
       opened += 1
       const name = `file_${opened}`
       await connection.run(`ATTACH '${file}' AS ${name} (READ_ONLY)`)
       const detach = async () => {
-        await connection.run('USE memory')
+        if (inUse === name) await use('memory')
         await connection.run(`DETACH ${name}`)
       }
       return {
         name,
         file,
         query: async (sql) => {
-          await connection.run(`USE ${name}`)
+          await use(name)
           return plainRows(await connection.runAndReadAll(sql))
         },
         [Symbol.asyncDispose]: detach,

@@ -4,11 +4,12 @@ import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openWarehouse } from '../../src/warehouse/open.js'
+import type { Databases } from './databases.js'
 import { overCap } from './oracle/cap.js'
 import { checkEnd } from './oracle/end.js'
 import { checkFinal } from './oracle/final.js'
 import { checkParquet } from './oracle/parquet.js'
-import { checkPublished } from './oracle/published.js'
+import { checkPublished, checkSound, leftLog, openPublished } from './oracle/published.js'
 import type { Broken } from './oracle/row-text.js'
 import { checkWork } from './oracle/work.js'
 import { lastStart, type Plan, type Start } from './plan.js'
@@ -31,13 +32,13 @@ export interface Simulation extends Disposable {
 }
 
 /** `time` is installed, and so are the operations. */
-export const createSimulation = async (time: VirtualTime): Promise<Simulation> => {
+export const createSimulation = async (time: VirtualTime, databases: Databases): Promise<Simulation> => {
   const parent = fs.existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
   const root = fs.mkdtempSync(join(parent, 'fieldwork-simulation-'))
-  const empty = await emptyDatabase(join(root, 'empty'), time)
+  const empty = await emptyDatabase(join(root, 'empty'), time, databases)
   const readers = await createReaders()
   return {
-    run: (plan) => runPlan(plan, time, root, empty, readers),
+    run: (plan) => runPlan(plan, { time, root, empty, readers, databases }),
     [Symbol.dispose]: () => {
       readers[Symbol.dispose]()
       fs.rmSync(root, { recursive: true, force: true })
@@ -45,24 +46,30 @@ export const createSimulation = async (time: VirtualTime): Promise<Simulation> =
   }
 }
 
-const emptyDatabase = async (directory: string, time: VirtualTime): Promise<Buffer> => {
+const emptyDatabase = async (directory: string, time: VirtualTime, databases: Databases): Promise<Buffer> => {
+  fs.mkdirSync(directory)
+  const file = join(directory, 'work.duckdb')
+  ;(await databases.open(file, false)).close()
+  await databases.settled()
   const ignore = () => undefined
   const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
   const clock = { nowMs: () => time.wallMs, monotonicMs: () => 0, sleep: async () => undefined }
   const database = await openWarehouse({ directory, clock, log, command: 'a simulation' })
   await database.close()
-  return fs.readFileSync(join(directory, 'work.duckdb'))
+  return fs.readFileSync(file)
 }
 
 const WALL_MS = Date.UTC(2026, 2, 1)
 
-const runPlan = async (
-  plan: Plan,
-  time: VirtualTime,
-  root: string,
-  empty: Buffer,
-  readers: Readers,
-): Promise<Result> => {
+interface Grounds {
+  readonly time: VirtualTime
+  readonly root: string
+  readonly empty: Buffer
+  readonly readers: Readers
+  readonly databases: Databases
+}
+
+const runPlan = async (plan: Plan, { time, root, empty, readers, databases }: Grounds): Promise<Result> => {
   time.nowMs = 0
   time.wallMs = WALL_MS + plan.skewMs
   const random = createRandom(plan.seed)
@@ -93,6 +100,7 @@ const runPlan = async (
         lookDirectory: join(home, `${place}-look`),
         readAll: isLast,
       })
+      await databases.settled()
       directory = ended.directory
       digest.update(ended.generation.digest())
       story.push(...tell(place, start, ended, isLast))
@@ -126,24 +134,19 @@ interface Check {
   readonly isLast: boolean
 }
 
-const check = async ({ plan, world, readers, ended, toldBefore, isLast }: Check): Promise<Broken[]> => {
+const check = async (given: Check): Promise<Broken[]> => {
+  const { plan, world, readers, ended, toldBefore } = given
   const { directory, lookedAt, report } = ended
-  const published = join(directory, 'fieldwork.duckdb')
-  const isPublished = publishedAll(plan, report)
+  const isPublished = report?.published.length === plan.publish.length
   await using work = await openWork(readers, directory)
   return [
     ...(await overCap(world, plan)),
     ...(await checkEnd(world, ended, work, toldBefore)),
     ...(work === null ? [] : await checkWork(world, work)),
-    ...(await checkPublished(world, readers, published, { work: isPublished ? work : null, isLast })),
-    ...(await checkParquet(directory, isPublished ? work : null)),
-    ...(lookedAt === null ? [] : await checkLook(world, readers, lookedAt)),
-    ...(isLast ? await checkFinal(world, ended, readers) : []),
+    ...(await checkReaders(given, directory, isPublished ? work : null)),
+    ...(lookedAt === null ? [] : await checkLook(given, lookedAt)),
   ]
 }
-
-const publishedAll = ({ publish }: Plan, report: Ended['report']): boolean =>
-  report?.published.length === publish.length
 
 const openWork = async (readers: Readers, directory: string): Promise<OpenFile | null> => {
   const file = join(directory, 'work.duckdb')
@@ -151,14 +154,36 @@ const openWork = async (readers: Readers, directory: string): Promise<OpenFile |
 }
 
 /** What a kill at that moment would have left. */
-const checkLook = async (world: World, readers: Readers, directory: string): Promise<Broken[]> => {
-  await using work = await openWork(readers, directory)
-  const published = join(directory, 'fieldwork.duckdb')
+const checkLook = async (given: Check, directory: string): Promise<Broken[]> => {
+  await using work = await openWork(given.readers, directory)
   return [
-    ...(work === null ? [] : await checkWork(world, work)),
-    ...(await checkPublished(world, readers, published, { work: null, isLast: false })),
-    ...(await checkParquet(directory, null)),
+    ...(work === null ? [] : await checkWork(given.world, work)),
+    ...(await checkReaders({ ...given, isLast: false }, directory, null)),
   ].map((line) => `${line} (looked at while it ran)`)
+}
+
+/** What those who read the published files see; `work` where all of it was published. */
+const checkReaders = async (
+  { plan, world, readers, ended, isLast }: Check,
+  directory: string,
+  work: OpenFile | null,
+): Promise<Broken[]> => {
+  const file = join(directory, 'fieldwork.duckdb')
+  const found = [...leftLog(file), ...(await checkParquet(directory, work))]
+  try {
+    await using published = await openPublished(world, readers, file, { work, isLast })
+    if (published !== null) {
+      found.push(...(await checkPublished(world, published, work)))
+      if (isLast) found.push(...(await checkSound(published, plan.checksViews)))
+    }
+    if (isLast) found.push(...(await checkFinal(world, ended, published?.reader ?? null)))
+    return found
+  } catch (error) {
+    return [
+      ...found,
+      `P3: the published file cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    ]
+  }
 }
 
 const EVENTS_TOLD_MAX = 30

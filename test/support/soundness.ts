@@ -14,10 +14,11 @@ export const unsoundness = async (file: string): Promise<string[]> => {
   return await unsoundnessIn(reader)
 }
 
-/** The same of a file that is open. */
-export const unsoundnessIn = async (reader: Pick<Reader, 'query'>): Promise<string[]> => {
+/** The same of a file that is open; its views cost more to ask than all of its tables. */
+export const unsoundnessIn = async (reader: Pick<Reader, 'query'>, withViews = true): Promise<string[]> => {
   const found: string[] = []
-  for (const { what, sql } of [...uniqueKeys(), ...histories(), ...references(), ...viewChecks()]) {
+  const checks = [...uniqueKeys(), ...histories(), ...references(), ...(withViews ? viewChecks() : [])]
+  for (const { what, sql } of checks) {
     const rows = await reader.query(sql)
     if (rows.length > 0) found.push(`${what}: ${rows.length} rows, the first ${JSON.stringify(rows[0])}`)
   }

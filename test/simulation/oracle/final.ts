@@ -1,9 +1,7 @@
 /** After the last clean start: the warehouse is the server's truth, and history is what was told. */
-import { join } from 'node:path'
 import { SAMPLE_SOURCE, SURVEY } from '../../contract/api-document.js'
 import { PROGRESS_COLUMNS, rowsOfSurvey, warehouseRowsIn } from '../../support/truth.js'
 import type { Ended } from '../process.js'
-import type { Readers } from '../readers.js'
 import type { JsonObject, Told, World } from '../world.js'
 import {
   type Broken,
@@ -17,12 +15,12 @@ import {
 } from './row-text.js'
 
 /** After the last clean start: the warehouse is the server's truth, and history is what was told. */
-export const checkFinal = async (world: World, ended: Ended, readers: Readers): Promise<Broken[]> => {
+export const checkFinal = async (world: World, ended: Ended, reader: Open | null): Promise<Broken[]> => {
   if (ended.exitCode !== 0)
     return [
       `a clean start ended with exit ${ended.exitCode}: ${ended.problem ?? ended.report?.accounts[0]?.reason}`,
     ]
-  await using reader = await readers.open(join(ended.directory, 'fieldwork.duckdb'))
+  if (reader === null) return ['a clean start ended with exit 0, and there is no published file']
   const account = world.account.name
   const stored = await warehouseRowsIn(reader)
   const truth = new Map(
