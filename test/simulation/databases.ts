@@ -28,8 +28,11 @@ export const createDatabases = async (): Promise<Databases> => {
   let closing: Promise<unknown> = Promise.resolve()
   let opened = 0
   const detach = (names: readonly string[]) => {
-    const statements = names.map((name) => `DETACH DATABASE IF EXISTS "${name}"`)
-    closing = generations.exit(() => closing.then(() => own.run(statements.join('; '))))
+    for (const name of names) {
+      // What cannot be checkpointed is passed over, as by the end of a process: the next one finds what is there.
+      const end = () => own.run(`DETACH DATABASE IF EXISTS "${name}"`).catch(() => undefined)
+      closing = generations.exit(() => closing.then(end))
+    }
   }
   return {
     open: async (file, isReadOnly) => {

@@ -101,16 +101,14 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the cursor is saved before the rows of the last page',
     file: 'warehouse/listing-page.js',
-    from: `    const notable = await notableSurveys(sql, account, page.surveys, stored);
-    const rows = await mergeNotable(sql, account, notable, page, stored);
+    from: `    const merged = await mergeListedSurveys(sql, account, page);
     await rememberListed(sql, account, page);
     const notListed = page.nextPage === null ? await completeListing(sql, account, page) : 0;`,
     to: `    await rememberListed(sql, account, page);
     const notListed = page.nextPage === null ? await completeListing(sql, account, page) : 0;
     await sql.run('COMMIT');
     await sql.run('BEGIN TRANSACTION');
-    const notable = await notableSurveys(sql, account, page.surveys, stored);
-    const rows = await mergeNotable(sql, account, notable, page, stored);`,
+    const merged = await mergeListedSurveys(sql, account, page);`,
   },
   {
     name: 'a task is ended before its rows are committed',
@@ -140,6 +138,8 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string' },
     seeds: { type: 'string', default: '200' },
+    /** Only look whether every mutation finds its place in the code. */
+    dry: { type: 'boolean', default: false },
     /** Every `shards`-th mutation, from `shard` on: for several of these at once. */
     shard: { type: 'string', default: '0' },
     shards: { type: 'string', default: '1' },
@@ -148,12 +148,12 @@ const { values } = parseArgs({
 
 const built = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 
-const mutate = (root: string, { file, from, to }: Mutation): void => {
-  const path = join(root, 'src', file)
-  const pieces = readFileSync(path, 'utf8').split(from)
+/** The file as it would be; throws where the text to replace does not stand there once. */
+const mutated = (root: string, { name, file, from, to }: Mutation): string => {
+  const pieces = readFileSync(join(root, 'src', file), 'utf8').split(from)
   if (pieces.length !== 2)
-    throw new Error(`${pieces.length - 1} places in ${file} read ${JSON.stringify(from)}, not 1`)
-  writeFileSync(path, pieces.join(to))
+    throw new Error(`"${name}": ${pieces.length - 1} places in ${file} read ${JSON.stringify(from)}, not 1`)
+  return pieces.join(to)
 }
 
 /** The first seed that fails; null when none does. */
@@ -164,7 +164,7 @@ const caughtAt = (mutation: Mutation): { readonly seed: string; readonly how: st
     cpSync(built, root, { recursive: true })
     cpSync(join(built, '..', 'package.json'), join(project, 'package.json'))
     symlinkSync(join(built, '..', 'node_modules'), join(project, 'node_modules'))
-    mutate(root, mutation)
+    writeFileSync(join(root, 'src', mutation.file), mutated(root, mutation))
     const main = join(root, 'test', 'simulation', 'main.js')
     const given = ['--seeds', values.seeds, '--jobs', '1', '--quick']
     const { stdout } = spawnSync(process.execPath, [main, ...given], { encoding: 'utf8' })
@@ -180,7 +180,8 @@ const wanted = MUTATIONS.filter(
   ({ name }, place) =>
     name.includes(values.only ?? '') && place % Number(values.shards) === Number(values.shard),
 )
-for (const mutation of wanted) {
+for (const mutation of wanted) mutated(built, mutation)
+for (const mutation of values.dry ? [] : wanted) {
   const caught = caughtAt(mutation)
   if (caught === null) missed += 1
   const verdict =

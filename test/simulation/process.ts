@@ -7,6 +7,7 @@ import { reportError } from '../../src/cli/support/report-error.js'
 import { syncAccounts } from '../../src/cli/support/sync-accounts.js'
 import type { SyncReport } from '../../src/model/run.js'
 import type { Settings } from '../../src/settings/settings.js'
+import type { Databases } from './databases.js'
 import { Generation, generations, type Moment } from './generation.js'
 import { createNetwork, type NetworkLog } from './network.js'
 import { watchLog } from './operations.js'
@@ -37,6 +38,7 @@ export interface StartOptions {
   readonly start: Start
   readonly world: World
   readonly time: VirtualTime
+  readonly databases: Databases
   readonly directory: string
   /** Where the warehouse goes if the process is killed. */
   readonly nextDirectory: string
@@ -47,7 +49,7 @@ export interface StartOptions {
 }
 
 export const runStart = async (options: StartOptions): Promise<Ended> => {
-  const { start, world, time, directory, nextDirectory, lookDirectory } = options
+  const { start, world, time, databases, directory, nextDirectory, lookDirectory } = options
   const generation = new Generation(start)
   watchLog(generation, join(directory, 'work.duckdb.wal'))
   const network: NetworkLog = { events: [], untypable: 0 }
@@ -93,7 +95,7 @@ export const runStart = async (options: StartOptions): Promise<Ended> => {
       time.wallMs += byMs
     })
   }
-  const outcome = await time.drive(
+  const ended = time.drive(
     Promise.race([
       work.then(
         (report) => ({ exitCode: report.exitCode as number, report, problem: report.publishError }),
@@ -105,10 +107,16 @@ export const runStart = async (options: StartOptions): Promise<Ended> => {
       generation.died.then(() => ({ exitCode: null, report: null, problem: null })),
     ]),
   )
+  const outcome = await ended.catch(async (error: unknown) => {
+    for (const close of generation.closers) close()
+    await databases.settled()
+    throw error
+  })
   const tookMs = time.nowMs - startedMs
   const stoppingTookMs = signalledAtMs === null ? null : time.nowMs - signalledAtMs
   generation.note(`ended ${outcome.exitCode} after ${tookMs}`)
-  if (outcome.exitCode === null) await leaveBehind(generation, time, directory, nextDirectory)
+  if (outcome.exitCode === null) await leaveBehind(generation, options)
+  await databases.settled()
   generation.dead = true
   time.sweep()
   return {
@@ -129,9 +137,7 @@ const leftOpen: (() => Promise<void>)[] = []
 /** What SIGKILL leaves: the files as they are. What the dead process holds open is closed on the old ones. */
 const leaveBehind = async (
   generation: Generation,
-  time: VirtualTime,
-  directory: string,
-  nextDirectory: string,
+  { time, databases, directory, nextDirectory }: StartOptions,
 ): Promise<void> => {
   await time.idle()
   if (fs.existsSync(directory))
@@ -156,6 +162,7 @@ const leaveBehind = async (
       // The process had closed it itself, through a handle.
     }
   }
+  await databases.settled()
   fs.rmSync(directory, { recursive: true, force: true })
 }
 

@@ -95,12 +95,12 @@ const runPlan = async (plan: Plan, { time, root, empty, readers, databases }: Gr
         start,
         world,
         time,
+        databases,
         directory,
         nextDirectory: join(home, String(place + 1)),
         lookDirectory: join(home, `${place}-look`),
         readAll: isLast,
       })
-      await databases.settled()
       directory = ended.directory
       digest.update(ended.generation.digest())
       story.push(...tell(place, start, ended, isLast))

@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const node = (args: readonly string[]) => run(process.execPath, args, { cwd: root })
 const simulate = (...args: readonly string[]) => node(['.simulation/test/simulation/main.js', ...args])
 
-const SEEDS = SLOW ? 300 : 12
+const SEEDS = SLOW ? 300 : 50
 
 describe('the simulation', () => {
   beforeAll(async () => {
@@ -26,4 +26,9 @@ describe('the simulation', () => {
     expect(all).toHaveLength(SEEDS)
     expect(await digestsOf(2)).toEqual(all.slice(0, 2))
   }, 1_200_000)
+
+  test('every mutation finds its place in the code', async () => {
+    const { stdout } = await node(['.simulation/test/simulation/mutations.js', '--dry'])
+    expect(stdout).toBe('')
+  })
 })
