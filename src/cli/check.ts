@@ -4,15 +4,13 @@ import { loadSettings } from '../settings/load-settings.js'
 import { renderChecks } from '../telemetry/checks.js'
 import type { CliContext } from './support/context.js'
 import { jsonOf } from './support/json.js'
-import { type FlagsOf, settingsOptions } from './support/options.js'
+import { checkOptions, type FlagsOf } from './support/options.js'
 import { openTelemetry } from './support/telemetry.js'
 
-export const checkCommand = (
-  context: CliContext,
-): CommandModule<unknown, FlagsOf<typeof settingsOptions>> => ({
+export const checkCommand = (context: CliContext): CommandModule<unknown, FlagsOf<typeof checkOptions>> => ({
   command: 'check',
   describe: 'Check settings, credentials, reachability and the warehouse, with one request an account',
-  builder: settingsOptions,
+  builder: checkOptions,
   handler: async (flags) => {
     const settings = loadSettings({ env: context.env, flags })
     const { log } = openTelemetry(settings, context)

@@ -171,5 +171,7 @@ export interface RunObserver {
   listed(event: { account: string; page: number; pages: number; surveys: number }): void
   /** Surveys refreshed (or failed) so far, and surveys still to do. */
   refreshed(event: { account: string; done: number; left: number; requestsLeft: number }): void
+  /** The run of this account is over; those of others may go on. */
+  ended(event: { account: string; status: RunStatus }): void
   publishing(event: { format: string }): void
 }

@@ -4,6 +4,7 @@
  */
 import { dirname, resolve } from 'node:path'
 import type { Secret } from '../base/secret.js'
+import { type AccountChoice, chooseAccounts } from './account-choice.js'
 import { isPlainRemote, readToken } from './credentials.js'
 import {
   ACCOUNT_FLAGS,
@@ -18,20 +19,13 @@ import type { SettingsFile } from './settings-file.js'
 import { type ReadFile, readText } from './text-file.js'
 import type { Path } from './yaml-tree.js'
 
-export interface AccountsRequest {
+export interface AccountsRequest extends AccountChoice {
   readonly file: SettingsFile
   /** Absolute path of the settings file; null when there is none. */
   readonly filePath: string | null
   readonly environment: EnvironmentValues
   readonly readFile: ReadFile
   readonly workingDirectory: string
-  /** For a command that works on one account: which one of several. */
-  readonly only?: OneAccountOnly | undefined
-}
-
-export interface OneAccountOnly {
-  /** What `--account` said. */
-  readonly name: string | undefined
 }
 
 export const resolveAccounts = (request: AccountsRequest): Outcome<readonly AccountSettings[]> => {
@@ -39,9 +33,11 @@ export const resolveAccounts = (request: AccountsRequest): Outcome<readonly Acco
   const { file, environment } = request
   const { accounts } = file.settings
   const say = (where: string, text: string) => problems.push({ where, text })
-  const chosen = chooseAccount(request, say)
+  const names = accounts.map(({ name }) => name)
+  const chosen = chooseAccounts(request, names, say)
   if (chosen === 'none') return { values: [], problems }
-  const isOne = accounts.length <= 1 || chosen !== null
+  // What the environment says is said of one account, and of which is clear only here.
+  const isOne = accounts.length <= 1 || (request.only !== undefined && chosen !== 'all')
   if (!isOne) {
     for (const name of environment.given) {
       say(
@@ -64,45 +60,39 @@ export const resolveAccounts = (request: AccountsRequest): Outcome<readonly Acco
   const overlay = isOne ? environment : { ...NOTHING, label: environment.label }
   const declared = accounts.length === 0 ? fileSchema.parse({ accounts: [{}] }).accounts : accounts
   const values = declared.flatMap((account, index) =>
-    chosen === null || index === chosen
+    chosen === 'all' || chosen.has(index)
       ? resolveAccount({ ...request, account, overlay, index, inFile: accounts.length > 0 }, say)
       : [],
   )
+  sayTwice(file, say)
+  sayShared(values, say)
+  return { values, problems }
+}
+
+const sayTwice = (file: SettingsFile, say: Say): void => {
+  const { accounts } = file.settings
   for (const [index, { name }] of accounts.entries()) {
     const first = accounts.findIndex((other) => other.name === name)
-    if (
-      first !== index &&
-      !file.isBroken(['accounts', index, 'name']) &&
-      !file.isBroken(['accounts', first, 'name'])
-    ) {
-      const path = ['accounts', index, 'name']
+    const path = ['accounts', index, 'name']
+    if (first !== index && !file.isBroken(path) && !file.isBroken(['accounts', first, 'name']))
       say(
         file.where(path),
         `accounts[${index}].name is "${name}", as is accounts[${first}].name; names must differ`,
       )
-    }
   }
-  return { values, problems }
 }
 
-/** The place of the one account that is meant; null where all are, `none` after a problem. */
-const chooseAccount = ({ file, only }: AccountsRequest, say: Say): number | null | 'none' => {
-  if (only === undefined) return null
-  const names = file.settings.accounts.map(({ name }) => name)
-  if (only.name === undefined) {
-    if (names.length <= 1) return null
-    say(
-      '--account',
-      `is needed: the settings file has ${names.length} accounts; give one of ${names.join(', ')}`,
-    )
-    return 'none'
+/** Two names for one account would each take its whole cap, at the same time. */
+const sayShared = (accounts: readonly AccountSettings[], say: Say): void => {
+  for (const [index, { name, baseUrl, id }] of accounts.entries()) {
+    const first = accounts.findIndex((other) => other.baseUrl === baseUrl && other.id === id)
+    const other = accounts[first]
+    if (other !== undefined && first !== index && other.name !== name)
+      say(
+        'accounts',
+        `${other.name} and ${name} have the same base_url and id: read side by side, they would exceed its cap together. Remove one, or choose with --accounts`,
+      )
   }
-  const place = names.indexOf(only.name)
-  if (place !== -1) return place
-  const known =
-    names.length === 0 ? 'there is no settings file with accounts' : `give one of ${names.join(', ')}`
-  say('--account', `names no account of the settings file; ${known}`)
-  return 'none'
 }
 
 const NEEDED = [

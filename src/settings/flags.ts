@@ -24,6 +24,8 @@ export interface Flags {
   readonly rateLimit?: string | undefined
   /** One of several accounts of the settings file. */
   readonly account?: string | undefined
+  /** Some of them: `acme,globex`. */
+  readonly accounts?: string | undefined
 }
 
 /** The flags that mean the same as an environment variable: `environment.ts` reads both. */

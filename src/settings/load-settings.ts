@@ -45,6 +45,7 @@ export const loadSettings = (request: SettingsRequest): Settings => {
         readFile,
         workingDirectory,
         only: request.oneAccount === true ? { name: request.flags.account } : undefined,
+        names: request.flags.accounts,
       })
     : { values: [], problems: [] }
   const { settings } = file.values

@@ -1,12 +1,20 @@
 /**
- * What a run looks like from outside, summed over its accounts: fed by the events of `RunObserver`, read by the
- * bar of a terminal and by the sparse lines of a log.
+ * What a run looks like from outside, account by account: fed by the events of `RunObserver`, read by the bar of a
+ * terminal and by the sparse lines of a log. Accounts run side by side, each in a phase of its own.
  */
 import type { RunObserver } from '../model/run.js'
 import type { SourceUsage } from '../model/survey-source.js'
 
 export interface BarState {
-  readonly phase: 'starting' | 'listing' | 'refreshing' | 'publishing'
+  /** What is being published; null before. */
+  readonly format: string | null
+  /** Every account of the run, in the order in which they were first heard of. */
+  readonly accounts: readonly AccountState[]
+}
+
+export interface AccountState {
+  readonly account: string
+  readonly phase: 'starting' | 'listing' | 'refreshing' | 'ended' | 'failed'
   /** Listing pages committed, and the pages there are; 0 = not known yet. */
   readonly page: number
   readonly pages: number
@@ -15,81 +23,64 @@ export interface BarState {
   readonly done: number
   readonly left: number
   readonly requestsLeft: number
-  /** What is being published; null before. */
-  readonly format: string | null
   readonly slotsInUse: number
   readonly rate: { readonly requests: number; readonly perMs: number } | null
-  /** How long all requests wait because the API asked to; null when they do not, milliseconds. */
+  /** How long its requests wait because the API asked to; null when they do not, milliseconds. */
   readonly frozenForMs: number | null
 }
 
 export interface BarStateSource extends RunObserver {
-  phase(): BarState['phase']
   state(nowMs: number): BarState
+  /** Of one account; null before any event has named it. */
+  of(account: string, nowMs: number): AccountState | null
 }
 
-type AccountState = Pick<BarState, 'page' | 'pages' | 'surveysListed' | 'done' | 'left' | 'requestsLeft'>
+type Heard = Omit<AccountState, 'account' | 'slotsInUse' | 'rate' | 'frozenForMs'>
 
-const NOTHING_YET: AccountState = { page: 0, pages: 0, surveysListed: 0, done: 0, left: 0, requestsLeft: 0 }
+const NOTHING_YET: Heard = {
+  phase: 'starting',
+  page: 0,
+  pages: 0,
+  surveysListed: 0,
+  done: 0,
+  left: 0,
+  requestsLeft: 0,
+}
 
-/** `usage` is asked for every account that an event has named. */
-export const createBarState = (usage: (account: string) => SourceUsage | undefined): BarStateSource => {
-  const accounts = new Map<string, AccountState>()
-  let phase: BarState['phase'] = 'starting'
+/** `usage` is asked for every account; `names` are those that are known before anything has happened. */
+export const createBarState = (
+  usage: (account: string) => SourceUsage | undefined,
+  names: readonly string[] = [],
+): BarStateSource => {
+  const accounts = new Map<string, Heard>(names.map((name) => [name, NOTHING_YET]))
   let format: string | null = null
-  const update = (account: string, news: Partial<AccountState>): void => {
+  const update = (account: string, news: Partial<Heard>): void => {
     accounts.set(account, { ...(accounts.get(account) ?? NOTHING_YET), ...news })
   }
+  const of = (account: string, nowMs: number): AccountState | null => {
+    const heard = accounts.get(account)
+    return heard === undefined ? null : { account, ...heard, ...usageOf(usage(account), nowMs) }
+  }
   return {
-    listed: ({ account, page, pages, surveys }) => {
-      phase = 'listing'
-      update(account, { page, pages, surveysListed: surveys })
-    },
-    refreshed: ({ account, done, left, requestsLeft }) => {
-      phase = 'refreshing'
-      update(account, { done, left, requestsLeft })
-    },
+    listed: ({ account, page, pages, surveys }) =>
+      update(account, { phase: 'listing', page, pages, surveysListed: surveys }),
+    refreshed: ({ account, done, left, requestsLeft }) =>
+      update(account, { phase: 'refreshing', done, left, requestsLeft }),
+    ended: ({ account, status }) => update(account, { phase: status === 'failed' ? 'failed' : 'ended' }),
     publishing: (event) => {
-      phase = 'publishing'
       format = event.format
     },
-    phase: () => phase,
-    state: (nowMs) => {
-      const usages = [...accounts.keys()].flatMap((account) => usage(account) ?? [])
-      return { phase, format, ...total([...accounts.values()]), ...usageOf(usages, nowMs) }
-    },
+    of,
+    state: (nowMs) => ({ format, accounts: [...accounts.keys()].flatMap((name) => of(name, nowMs) ?? []) }),
   }
 }
 
-const total = (accounts: readonly AccountState[]): AccountState =>
-  accounts.reduce(
-    (sum, account) => ({
-      page: sum.page + account.page,
-      pages: sum.pages + account.pages,
-      surveysListed: sum.surveysListed + account.surveysListed,
-      done: sum.done + account.done,
-      left: sum.left + account.left,
-      requestsLeft: sum.requestsLeft + account.requestsLeft,
-    }),
-    NOTHING_YET,
-  )
-
-/** Several accounts have a limiter each: what they may send adds up, and the longest freeze is shown. */
 const usageOf = (
-  usages: readonly SourceUsage[],
+  usage: SourceUsage | undefined,
   nowMs: number,
-): Pick<BarState, 'slotsInUse' | 'rate' | 'frozenForMs'> => {
-  const freezes = usages.flatMap(({ frozenUntilMs }) =>
-    frozenUntilMs === null ? [] : [frozenUntilMs - nowMs],
-  )
-  const frozenForMs = Math.max(0, ...freezes)
-  const [first] = usages
-  return {
-    slotsInUse: usages.reduce((total, { slotsInUse }) => total + slotsInUse, 0),
-    rate:
-      first === undefined
-        ? null
-        : { requests: usages.reduce((total, { rate }) => total + rate.requests, 0), perMs: first.rate.perMs },
-    frozenForMs: frozenForMs === 0 ? null : frozenForMs,
-  }
+): Pick<AccountState, 'slotsInUse' | 'rate' | 'frozenForMs'> => {
+  if (usage === undefined) return { slotsInUse: 0, rate: null, frozenForMs: null }
+  const { slotsInUse, rate, frozenUntilMs } = usage
+  const frozenForMs = frozenUntilMs === null || frozenUntilMs <= nowMs ? null : frozenUntilMs - nowMs
+  return { slotsInUse, rate, frozenForMs }
 }

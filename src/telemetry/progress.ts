@@ -22,6 +22,8 @@ export interface ProgressBarOptions {
   readonly line: StatusLine
   readonly clock: Clock
   readonly usage: UsageOf
+  /** The accounts of the run, so that those which say nothing are counted; only those that do unless given. */
+  readonly accounts?: readonly string[]
   /** Width of the terminal, asked for at each redraw: it may be resized. */
   readonly columns: () => number | undefined
   /** Calls `tick` again and again until the returned function is called; a timer that is unref'ed unless said. */
@@ -36,8 +38,8 @@ const COLUMNS_DEFAULT = 80
 
 /** A bar on a terminal, from now until it is closed. */
 export const createProgressBar = (options: ProgressBarOptions): Progress => {
-  const { line, clock, usage, columns, every = everyUnreferenced } = options
-  const bar = createBarState(usage)
+  const { line, clock, usage, accounts, columns, every = everyUnreferenced } = options
+  const bar = createBarState(usage, accounts)
   let drawnAtMs = Number.NEGATIVE_INFINITY
   let closed = false
   const draw = (): void => {
@@ -64,6 +66,10 @@ export const createProgressBar = (options: ProgressBarOptions): Progress => {
       bar.refreshed(event)
       drawSoon()
     },
+    ended: (event) => {
+      bar.ended(event)
+      drawSoon()
+    },
     publishing: (event) => {
       bar.publishing(event)
       draw()
@@ -88,39 +94,36 @@ export interface ProgressLogOptions {
 const LINE_MS_MIN = 30_000
 const LINE_MS_MAX = 300_000
 
-/** Where there is no terminal: a line each 10 % of the surveys, but not within 30 s, and after 5 min anyway. */
+/** Where there is no terminal: a line an account each 10 % of its surveys, but not within 30 s, and after 5 min anyway. */
 export const createProgressLog = ({ log, clock, usage }: ProgressLogOptions): Progress => {
   const bar = createBarState(usage)
-  let saidAtMs = clock.monotonicMs()
-  let saidTenths = 0
-  const isDue = (share: number): boolean => {
-    const sinceMs = clock.monotonicMs() - saidAtMs
+  const startedMs = clock.monotonicMs()
+  const said = new Map<string, { readonly atMs: number; readonly tenths: number }>()
+  const isDue = (account: string, share: number, isNewPhase: boolean): boolean => {
+    const last = said.get(account) ?? { atMs: startedMs, tenths: 0 }
+    const sinceMs = clock.monotonicMs() - last.atMs
     const tenths = Math.floor(share * 10)
-    if (sinceMs < LINE_MS_MIN || (sinceMs < LINE_MS_MAX && tenths <= saidTenths)) return false
-    saidAtMs += sinceMs
-    saidTenths = tenths
-    return true
+    const saidTenths = isNewPhase ? 0 : last.tenths
+    const due = sinceMs >= LINE_MS_MIN && (sinceMs >= LINE_MS_MAX || tenths > saidTenths)
+    said.set(account, due ? { atMs: last.atMs + sinceMs, tenths } : { ...last, tenths: saidTenths })
+    return due
   }
   return {
     listed: (event) => {
       bar.listed(event)
-      if (isDue(event.page / Math.max(1, event.pages))) log.info({ ...event }, 'listing surveys')
+      if (isDue(event.account, event.page / Math.max(1, event.pages), false))
+        log.info({ ...event }, 'listing surveys')
     },
     refreshed: (event) => {
-      if (bar.phase() === 'listing') saidTenths = 0
-      bar.refreshed(event)
-      const state = bar.state(clock.nowMs())
-      if (!isDue(state.done / Math.max(1, state.done + state.left))) return
       const { account, done, left, requestsLeft } = event
-      const fields = {
-        account,
-        done,
-        left,
-        requests_left: requestsLeft,
-        eta_s: Math.ceil(etaMs(state) / 1_000),
-      }
-      log.info(fields, 'refreshing surveys')
+      const wasListing = bar.of(account, clock.nowMs())?.phase === 'listing'
+      bar.refreshed(event)
+      const state = bar.of(account, clock.nowMs())
+      if (state === null || !isDue(account, done / Math.max(1, done + left), wasListing)) return
+      const eta_s = Math.ceil(etaMs(state) / 1_000)
+      log.info({ account, done, left, requests_left: requestsLeft, eta_s }, 'refreshing surveys')
     },
+    ended: (event) => bar.ended(event),
     publishing: (event) => log.info({ ...event }, 'publishing'),
     close: () => undefined,
     [Symbol.dispose]: () => undefined,

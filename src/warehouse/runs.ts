@@ -6,11 +6,15 @@ import { instant } from './cells.js'
 import type { Sql } from './database.js'
 import { createTemporary, qualified, quote } from './ddl.js'
 
+/**
+ * Who records a run holds the warehouse: whatever else is said to be running, of any account, is not, but for the accounts
+ * beside this one in the same run. Also that of an account that is not in this run would be said to run for good.
+ */
 export const startRun = async (sql: Sql, account: string, run: RunStart): Promise<void> => {
   await sql.run(
     `UPDATE ${qualified(runs)} SET status = 'killed', reason = 'it ended without a word: killed, or the machine went down'
-      WHERE account = $1 AND status = 'running'`,
-    [account],
+      WHERE run_id <> $1 AND status = 'running'`,
+    [run.runId],
   )
   await sql.run(
     `INSERT INTO ${qualified(runs)} (run_id, account, version, command, started_at, status) VALUES ($1, $2, $3, $4, $5, 'running')`,

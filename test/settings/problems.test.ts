@@ -185,7 +185,7 @@ describe('an account', () => {
 })
 
 test('with several accounts the environment cannot say which one it means', () => {
-  const yaml = `${ACCOUNT}${ACCOUNT.replace('accounts:\n', '').replace('acme', 'beta')}`
+  const yaml = `${ACCOUNT}${ACCOUNT.replace('accounts:\n', '').replace('acme', 'beta').replace('id: 17', 'id: 18')}`
   expect(load({ yaml }).accounts.map(({ name }) => name)).toEqual(['acme', 'beta'])
   expect(problemsOf({ yaml, env: { FIELDWORK_SYNC_API_ID: '5' } })).toEqual([
     'FIELDWORK_SYNC_API_ID: cannot be used with the 2 accounts of the settings file; set it there, per account',

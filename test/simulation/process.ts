@@ -83,7 +83,12 @@ export const runStart = async (options: StartOptions): Promise<Ended> => {
     syncAccounts({
       settings,
       log,
-      observer: { listed: () => undefined, refreshed: () => undefined, publishing: () => undefined },
+      observer: {
+        listed: () => undefined,
+        refreshed: () => undefined,
+        ended: () => undefined,
+        publishing: () => undefined,
+      },
       signal: stop.signal,
       onSource: () => undefined,
       createWire: createNetwork(world, start, network, generation),

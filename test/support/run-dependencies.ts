@@ -14,7 +14,12 @@ export const runDependencies = (
   warehouse: warehouse.account,
   clock: testClock(),
   log: warehouse.log,
-  observer: { listed: () => undefined, refreshed: () => undefined, publishing: () => undefined },
+  observer: {
+    listed: () => undefined,
+    refreshed: () => undefined,
+    ended: () => undefined,
+    publishing: () => undefined,
+  },
   signal: new AbortController().signal,
   rules: {
     discover: { overlapMs: 5 * 60_000, fullListingEveryMs: 7 * DAY_MS },

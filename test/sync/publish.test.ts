@@ -55,7 +55,12 @@ const publishStopped = async ({ reports, publishers, finishRun }: Given) => {
         recorded.push(report)
         return Promise.resolve()
       }),
-    observer: { listed: () => undefined, refreshed: () => undefined, publishing: () => undefined },
+    observer: {
+      listed: () => undefined,
+      refreshed: () => undefined,
+      ended: () => undefined,
+      publishing: () => undefined,
+    },
     log: testLog(),
   })
   await turn()

@@ -91,7 +91,10 @@ describe('the progress bar', () => {
     bar.refreshed({ account: 'a', done: 1, left: 9, requestsLeft: 100 })
     advance(100)
     bar.refreshed({ account: 'b', done: 4, left: 6, requestsLeft: 20 })
-    expect(screen()).toEqual(['refreshing 5/20 (25%) | about 10 s left | 20/120 requests/min'])
+    expect(screen()).toEqual(['refreshing 5/20 (25%) | about 50 s left | 0/2 accounts done'])
+    advance(100)
+    bar.ended({ account: 'b', status: 'failed' })
+    expect(screen()).toEqual(['refreshing 5/20 (25%) | b failed | about 50 s left | 1/2 accounts done'])
   })
 
   test('does not redraw for every event, but catches up with the next tick', () => {
@@ -182,6 +185,19 @@ describe('without a terminal', () => {
     expect(lines[0]).toBe(
       'refreshing surveys {"account":"a","done":100,"left":900,"requests_left":900,"eta_s":850}',
     )
+  })
+
+  test('each of several accounts has its own lines', () => {
+    const { progress, lines, advance } = openLog()
+    for (let done = 1; done <= 100; done += 1) {
+      advance(10_000)
+      progress.listed({ account: 'b', page: done, pages: 100, surveys: done * 50 })
+      progress.refreshed({ account: 'a', done, left: 100 - done, requestsLeft: 0 })
+    }
+    const of = (account: string) => lines.filter((line) => line.includes(`"account":"${account}"`))
+    expect(of('a')).toHaveLength(10)
+    expect(of('b')).toHaveLength(10)
+    expect(of('b').every((line) => line.startsWith('listing'))).toBe(true)
   })
 
   test('a very long run says a line every five minutes', () => {

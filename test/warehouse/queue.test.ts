@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { SurveyFacts } from '../../src/model/refresh-rules.js'
 import type { AccountWarehouse } from '../../src/model/warehouse.js'
+import { accountWarehouse } from '../../src/warehouse/account-warehouse.js'
 import {
   bundle,
   list,
@@ -255,18 +256,25 @@ describe('the record of runs', () => {
     ])
   })
 
-  test('marks as killed what ended without a word, when the next run of the account begins', async () => {
-    const { account, rows } = await testWarehouse()
+  test('marks as killed what ended without a word, of any account, but not the accounts beside it', async () => {
+    const { account, database, rows } = await testWarehouse()
+    const other = accountWarehouse(database, 'globex')
     await start(account, 'run-1')
+    await start(other, 'run-1')
     await start(account, 'run-2')
     await account.finishRun(runReport({ runId: 'run-2' }))
     await start(account, 'run-3')
+    await start(other, 'run-3')
     expect(
-      await rows('SELECT run_id, status, reason IS NOT NULL AS has_reason FROM _sync.runs ORDER BY 1'),
+      await rows(
+        'SELECT run_id, account, status, reason IS NOT NULL AS has_reason FROM _sync.runs ORDER BY ALL',
+      ),
     ).toEqual([
-      { run_id: 'run-1', status: 'killed', has_reason: true },
-      { run_id: 'run-2', status: 'complete', has_reason: false },
-      { run_id: 'run-3', status: 'running', has_reason: false },
+      { run_id: 'run-1', account: 'acme', status: 'killed', has_reason: true },
+      { run_id: 'run-1', account: 'globex', status: 'killed', has_reason: true },
+      { run_id: 'run-2', account: 'acme', status: 'complete', has_reason: false },
+      { run_id: 'run-3', account: 'acme', status: 'running', has_reason: false },
+      { run_id: 'run-3', account: 'globex', status: 'running', has_reason: false },
     ])
   })
 })

@@ -16,8 +16,16 @@ export const settingsOptions = {
   json: { type: 'boolean', describe: 'Print one JSON document to stdout instead of text' },
 } as const
 
+/** For commands that work on the accounts of the settings. */
+export const accountsOption = {
+  accounts: text('Only these accounts of the settings file, such as acme,globex; all where nothing is said'),
+} as const
+
+export const checkOptions = { ...settingsOptions, ...accountsOption } as const
+
 export const syncOptions = {
   ...settingsOptions,
+  ...accountsOption,
   full: { type: 'boolean', describe: 'List all surveys, not only those modified since the last run' },
   'max-requests': text('Stop before the run makes more requests than this; the rest stays queued'),
   'max-duration': text('Stop before the run takes longer than this, such as 55m; the rest stays queued'),

@@ -66,6 +66,7 @@ export const replayAll = async ({ settings, log, signal }: ReplayAll): Promise<S
     observer: {
       listed: () => undefined,
       refreshed: () => undefined,
+      ended: () => undefined,
       publishing: (event) => log.info(event, 'publishing'),
     },
     log,

@@ -1,12 +1,12 @@
 /**
- * The wiring of `sync`: opens the warehouse, runs one account after the other, and publishes what was committed.
+ * The wiring of `sync`: opens the warehouse, runs all accounts side by side, and publishes what was committed.
  */
 import { systemClock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
+import { type Log, logWith } from '../../base/log.js'
 import { createRedactor } from '../../base/secret.js'
 import { packageVersion } from '../../base/version.js'
 import type { CreateWire } from '../../http/wire.js'
-import type { RunObserver, RunReport, SyncReport } from '../../model/run.js'
+import type { RunObserver, RunReport, RunStatus, SyncReport } from '../../model/run.js'
 import type { SourceUsage } from '../../model/survey-source.js'
 import type { AccountWarehouse } from '../../model/warehouse.js'
 import { findPublishedParquet } from '../../publish/parquet/restore.js'
@@ -14,6 +14,7 @@ import type { AccountSettings, Settings } from '../../settings/settings.js'
 import { graceAfter } from '../../sync/grace.js'
 import { publishAll } from '../../sync/publish.js'
 import { runAccount } from '../../sync/run.js'
+import { sideBySide } from '../../sync/side-by-side.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
 import type { Database } from '../../warehouse/database.js'
 import { openWarehouse } from '../../warehouse/open.js'
@@ -46,10 +47,28 @@ export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> =
     findPublished: findPublishedParquet(directory),
   })
   const runId = newRunId(clock.nowMs())
-  const reports: RunReport[] = []
-  for (const account of settings.accounts) {
-    reports.push(await syncAccount(options, database, account, runId))
+  const watched = async (account: string, run: Promise<RunReport>): Promise<RunReport> => {
+    let status: RunStatus = 'failed'
+    try {
+      const report = await run
+      status = report.status
+      if (status === 'failed' && settings.accounts.length > 1)
+        log.warn(
+          { account, reason: report.reason },
+          'the run of this account failed; those of the others go on',
+        )
+      return report
+    } finally {
+      observer.ended({ account, status })
+    }
   }
+  const reports = await sideBySide({
+    accounts: settings.accounts,
+    signal,
+    log,
+    run: (account, stop) =>
+      watched(account.name, syncAccount({ ...options, signal: stop }, database, account, runId)),
+  })
   // Awaited here: the database is closed when this function returns.
   return await publishAll({
     publishers: publishersOf({ settings, database, clock, log }),
@@ -62,11 +81,13 @@ export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> =
 }
 
 const syncAccount = async (
-  { settings, log, observer, signal, onSource, createWire }: SyncAccounts,
+  { settings, log: ofAll, observer, signal, onSource, createWire }: SyncAccounts,
   database: Database,
   account: AccountSettings,
   runId: string,
 ): Promise<RunReport> => {
+  // Several write into one log: every line says which.
+  const log = logWith(ofAll, { account: account.name })
   const ledgerDirectory = settings.warehouseDirectory
   await using opened = openSource({
     account,

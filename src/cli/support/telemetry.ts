@@ -42,7 +42,13 @@ export const openTelemetry = (settings: Settings, context: CliContext): CommandT
     colour: terminalFeatures(context.env, context.stdout).colour,
     progress: (usage) =>
       redraw && !settings.json
-        ? createProgressBar({ line, clock, usage, columns: () => context.stderr.columns })
+        ? createProgressBar({
+            line,
+            clock,
+            usage,
+            accounts: settings.accounts.map(({ name }) => name),
+            columns: () => context.stderr.columns,
+          })
         : createProgressLog({ log, clock, usage }),
   }
 }

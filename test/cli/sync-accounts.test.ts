@@ -1,0 +1,199 @@
+/** Several accounts in one run: side by side, each with its own cursor, limiter and failures. */
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { StoppedError } from '../../src/base/errors.js'
+import { ledgerFileName } from '../../src/http/ledger.js'
+import { openAccounts } from '../support/accounts.js'
+import { scriptedSurvey, sendJson } from '../support/scripted-api.js'
+import { gate } from '../support/trial.js'
+
+const surveys = (count: number, title = 'a survey') =>
+  Array.from({ length: count }, (_, index) => scriptedSurvey(index + 1, { title }, 1))
+
+test('accounts are read at the same time, and reported in the order of the settings', async (context) => {
+  const trial = await openAccounts(context, { a: surveys(1), b: surveys(1), c: surveys(1) })
+  const all = gate<boolean>()
+  const listing = new Set<string>()
+  for (const name of ['a', 'b', 'c']) {
+    trial.api(name).hook = ({ path }) => {
+      if (path !== '/surveys') return false
+      listing.add(name)
+      if (listing.size === 3) all.open(false)
+      return all.opened
+    }
+  }
+  const report = await trial.sync()
+  expect(report).toMatchObject({ exitCode: 0, status: 'complete' })
+  expect(report.accounts.map(({ account, requests }) => [account, requests])).toEqual([
+    ['a', 4],
+    ['b', 4],
+    ['c', 4],
+  ])
+  expect(new Set(report.accounts.map(({ runId }) => runId)).size).toBe(1)
+})
+
+test('the same survey ids in two accounts are two surveys', async (context) => {
+  const trial = await openAccounts(context, { a: surveys(3, 'of a'), b: surveys(3, 'of b') })
+  for (const survey of trial.api('b').surveys) survey.progress = { ...survey.progress, interviews_count: 77 }
+  await trial.sync()
+  const stored = () =>
+    trial.query(
+      `SELECT s.account, s.id, s.title, p.interviews_count, (SELECT count(*) FROM sample_sources c WHERE c.account = s.account AND c.survey_id = s.id) AS sources
+        FROM surveys s JOIN survey_progress p ON p.account = s.account AND p.survey_id = s.id ORDER BY ALL`,
+    )
+  const expected = ['a', 'b'].flatMap((account) =>
+    [1, 2, 3].map((id) => ({
+      account,
+      id: String(id),
+      title: `of ${account}`,
+      interviews_count: account === 'b' ? '77' : expect.not.stringMatching(/^77$/),
+      sources: '1',
+    })),
+  )
+  const asText = (rows: readonly object[]) =>
+    rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, String(cell)])))
+  expect(asText(await stored())).toEqual(expected)
+  // What one account changes or loses is nothing to the other.
+  trial.api('a').surveys.splice(0, 1)
+  const first = trial.api('b').surveys[0]
+  if (first === undefined) throw new Error('no survey')
+  first.survey = { ...first.survey, title: 'changed', updated_at: '2026-03-01T00:00:00Z' }
+  await trial.sync({ flags: { full: true } })
+  expect(
+    await trial.query(
+      'SELECT account, id::INTEGER AS id, title, _missing_since IS NOT NULL AS missing FROM surveys WHERE id < 3 ORDER BY ALL',
+    ),
+  ).toEqual([
+    { account: 'a', id: 1, title: 'of a', missing: true },
+    { account: 'a', id: 2, title: 'of a', missing: false },
+    { account: 'b', id: 1, title: 'changed', missing: false },
+    { account: 'b', id: 2, title: 'of b', missing: false },
+  ])
+  expect(
+    await trial.query(
+      `SELECT account, id::INTEGER AS id, count(*)::INTEGER AS versions FROM surveys_history GROUP BY ALL HAVING count(*) > 1`,
+    ),
+  ).toEqual([{ account: 'b', id: 1, versions: 2 }])
+})
+
+test('one account is refused, one cannot be reached, one is frozen out: the fourth is complete, and the worst is told', async (context) => {
+  const trial = await openAccounts(context, {
+    refused: surveys(2),
+    deaf: surveys(2),
+    frozen: surveys(2),
+    well: surveys(4),
+  })
+  trial.api('refused').hook = (_, response) => {
+    sendJson(trial.api('refused'), response, 401, {})
+    return true
+  }
+  trial.api('deaf').hook = (_, response) => {
+    response.destroy()
+    return true
+  }
+  trial.api('frozen').hook = (_, response) => {
+    sendJson(trial.api('frozen'), response, 429, {})
+    return true
+  }
+  const report = await trial.sync({
+    settings: { limits: { attempts: 2, backoff_base: '1ms', backoff_max: '1ms' } },
+    accounts: { frozen: { rate_limit: { requests: 10, per: '100ms' } } },
+  })
+  expect(report).toMatchObject({ exitCode: 4, status: 'failed' })
+  expect(
+    report.accounts.map(({ account, exitCode, surveysRefreshed }) => [account, exitCode, surveysRefreshed]),
+  ).toEqual([
+    ['refused', 4, 0],
+    ['deaf', 4, 0],
+    ['frozen', 4, 0],
+    ['well', 0, 4],
+  ])
+  expect(await trial.query('SELECT account, status FROM _sync.runs ORDER BY account')).toEqual([
+    { account: 'deaf', status: 'failed' },
+    { account: 'frozen', status: 'failed' },
+    { account: 'refused', status: 'failed' },
+    { account: 'well', status: 'complete' },
+  ])
+  const nameless = trial.lines.filter(
+    ({ fields, message }) => !('account' in fields) && message !== 'publishing',
+  )
+  expect(nameless).toEqual([])
+})
+
+test('--accounts reads only these: cursor, queue and rows of the others stay, and are still published', async (context) => {
+  const trial = await openAccounts(context, { a: surveys(2), b: surveys(2), c: surveys(1) })
+  await trial.sync({ flags: { maxRequests: 12 } })
+  const stateOfB = () =>
+    trial.query(
+      `SELECT (SELECT to_json(list(c ORDER BY account)) FROM _sync.cursors c WHERE account = 'b') AS cursors,
+        (SELECT to_json(list(t ORDER BY survey_id)) FROM _sync.tasks t WHERE account = 'b') AS tasks,
+        (SELECT to_json(list(s ORDER BY id)) FROM surveys s WHERE account = 'b') AS surveys,
+        (SELECT to_json(list(f ORDER BY survey_id)) FROM freshness f WHERE account = 'b') AS freshness`,
+    )
+  const before = await stateOfB()
+  const asked = trial.api('b').arrivals.length
+  for (const survey of trial.api('b').surveys) survey.survey = { ...survey.survey, title: 'later' }
+  const report = await trial.sync({ flags: { accounts: 'c,a' } })
+  expect(report.accounts.map(({ account, status }) => [account, status])).toEqual([
+    ['a', 'complete'],
+    ['c', 'complete'],
+  ])
+  expect(await stateOfB()).toEqual(before)
+  expect(trial.api('b').arrivals).toHaveLength(asked)
+})
+
+test('what ends more than one account stops the others, recorded, and is told as it is', async (context) => {
+  const trial = await openAccounts(context, { a: surveys(1), b: surveys(1) })
+  await trial.sync()
+  // The ledger of a cannot be written: the warehouse directory is not well.
+  const ledger = join(trial.warehouse, ledgerFileName('a'))
+  await rm(ledger)
+  await mkdir(join(ledger, 'in the way'), { recursive: true })
+  trial.api('b').hook = () => gate<boolean>().opened
+  await expect(trial.sync()).rejects.toMatchObject({ exitCode: 7 })
+  expect(
+    await trial.query(
+      `SELECT account, status, reason FROM _sync.runs WHERE status <> 'complete' ORDER BY account`,
+      'work.duckdb',
+    ),
+  ).toEqual([
+    {
+      account: 'b',
+      status: 'partial',
+      reason: expect.stringMatching(/^stopped by the run of account a, which ended with: .*ledger/),
+    },
+  ])
+  expect(trial.lines.filter(({ level }) => level === 'error')).toEqual([
+    {
+      level: 'error',
+      fields: expect.objectContaining({ account: 'a' }),
+      message: expect.stringContaining('the other accounts are stopped'),
+    },
+  ])
+})
+
+test('a signal stops all of them, and what was read is published', async (context) => {
+  const trial = await openAccounts(context, { a: surveys(2), b: surveys(2) })
+  const stop = new AbortController()
+  const hanging = new Set<string>()
+  for (const name of ['a', 'b']) {
+    trial.api(name).hook = ({ path }) => {
+      if (path !== '/surveys/1/fieldwork_progress') return false
+      hanging.add(name)
+      if (hanging.size === 2) stop.abort(new StoppedError('stopped by SIGTERM'))
+      return gate<boolean>().opened
+    }
+  }
+  const report = await trial.sync({ given: { signal: stop.signal } })
+  expect(report.accounts.map(({ status, reason }) => [status, reason])).toEqual([
+    ['partial', 'stopped by SIGTERM'],
+    ['partial', 'stopped by SIGTERM'],
+  ])
+  expect(
+    await trial.query('SELECT account, count(*)::INTEGER AS surveys FROM surveys GROUP BY ALL ORDER BY ALL'),
+  ).toEqual([
+    { account: 'a', surveys: 2 },
+    { account: 'b', surveys: 2 },
+  ])
+})
