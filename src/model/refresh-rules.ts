@@ -3,7 +3,7 @@
  * not move a survey's `updated_at`, so the listing alone cannot say what to read again.
  */
 import { type Instant, msBetween } from './instant.js'
-import type { RefreshRules, TaskReason } from './run.js'
+import type { RefreshRules, RefreshWeights, TaskReason } from './run.js'
 
 /** What is known of a survey when the queue is filled. Instants are the server's time. */
 export interface SurveyFacts {
@@ -12,6 +12,8 @@ export interface SurveyFacts {
   readonly updatedAt: Instant
   /** When its sources and progress were last read; null = never. */
   readonly refreshedAt: Instant | null
+  /** When its progress was last found to differ from what was read before; null = never. */
+  readonly progressChangedAt: Instant | null
   readonly missing: boolean
 }
 
@@ -24,18 +26,55 @@ export const refreshReason = (survey: SurveyFacts, now: Instant, rules: RefreshR
   if (survey.refreshedAt === null) return 'changed'
   if (isIdle(survey.status)) return null
   if (isLive(survey.status)) return 'live'
-  if (msBetween(survey.updatedAt, now) < rules.settleForMs) return 'settling'
-  return msBetween(survey.refreshedAt, now) > rules.maxAgeMs ? 'old' : null
+  const quietSince = later(survey.updatedAt, survey.progressChangedAt ?? survey.updatedAt)
+  if (msBetween(quietSince, now) < rules.settleForMs) return 'settling'
+  const restMs = restBetweenRefreshesMs(msBetween(quietSince, survey.refreshedAt), rules)
+  if (msBetween(survey.refreshedAt, now) < restMs - earlyMs(restMs)) return null
+  return restMs < rules.maxAgeMs ? 'settling' : 'old'
 }
 
 /**
- * The weight of the time since the last refresh in the order of the queue. Age grows without bound, so every
- * queued survey comes first some day, whatever its weight.
+ * How long a survey that is over rests after a refresh that found it quiet for `quietMs`: as long again as it has been
+ * quiet since it settled, so that it is read after 1, 2, 4, 8 … days, and no less often than every `maxAgeMs`.
  */
-export const refreshWeight = (status: string): number => {
-  if (status === 'fieldwork') return 4
-  return isLive(status) ? 2 : 1
+export const restBetweenRefreshesMs = (
+  quietMs: number,
+  { settleForMs, maxAgeMs }: Pick<RefreshRules, 'settleForMs' | 'maxAgeMs'>,
+): number => Math.min(maxAgeMs, Math.max(REST_MS_MIN, quietMs - settleForMs))
+
+const REST_MS_MIN = 86_400_000
+
+/**
+ * A nightly run reads a survey some time between its beginning and its end, and looks in the next night whether it has
+ * rested for a day shortly after its beginning: without some leave it would rest for two.
+ */
+const earlyMs = (restMs: number): number => Math.min(EARLY_MS_MAX, restMs / 4)
+
+const EARLY_MS_MAX = 6 * 3_600_000
+
+const later = (one: Instant, other: Instant): Instant => (one > other ? one : other)
+
+export const DEFAULT_WEIGHTS: RefreshWeights = Object.freeze({ fieldwork: 4, live: 2, other: 1 })
+
+/** The weight of the time since the last refresh in the order of the queue, by what the survey's status says. */
+export const refreshWeight = (status: string, weights: RefreshWeights = DEFAULT_WEIGHTS): number => {
+  if (status === 'fieldwork') return weights.fieldwork
+  return isLive(status) ? weights.live : weights.other
 }
+
+/**
+ * Every queued survey is refreshed within so many bundles of others, whatever the weights, where `due` surveys are due over
+ * and over: (due - 1) * (1 + sqrt(heaviest / own))^2 + 1. The time since the last refresh grows without bound, and another
+ * survey can come first only while its own, times its weight, is larger. Of the time t that a survey has waited look at
+ * the last part, from x * t on: there another one comes first once, and again only after it has waited own / heaviest * x * t, so
+ * at most 1 + (1 - x) / x * heaviest / own times in all. With a bundle a run, (1 - x) * t <= (due - 1) times that; the best
+ * x makes it the bound above. Weights are bounded by the settings, so nothing starves.
+ */
+export const bundlesUntilRefreshedMax = (due: number, ownWeight: number, heaviestWeight: number): number =>
+  Math.ceil((due - 1) * (1 + Math.sqrt(heaviestWeight / ownWeight)) ** 2) + 1
+
+/** What the queue goes by: the larger, the earlier. Milliseconds since the last refresh, or since it was queued where there was none, weighted. */
+export const urgency = (waitedMs: number, weight: number): number => Math.max(0, waitedMs) * weight
 
 /** Surveys that nobody answers: refreshed only when they change. */
 const IDLE_STATUSES: readonly string[] = ['draft', 'user_demo']

@@ -13,18 +13,27 @@ export interface DiscoverRules {
   readonly fullListingEveryMs: number
 }
 
-/** What decides whether a survey's sources and progress are read again (settings `refresh`). */
+/** What decides whether a survey's sources and progress are read again, and in which order (settings `refresh`). */
 export interface RefreshRules {
-  /** A complete survey is still refreshed for this long after its last modification. */
+  /** A complete survey is refreshed in every run for this long after its last change; after that it rests longer and longer. */
   readonly settleForMs: number
-  /** Every survey but drafts and demos is refreshed when its last refresh is older than this. */
+  /** The longest that it rests. */
   readonly maxAgeMs: number
+  readonly weights: RefreshWeights
   /** Skip the requests per source when the sources and the survey's progress equal what is stored. */
   readonly skipUnchanged: boolean
   /** Read the progress of every source again when that was last done longer ago than this. */
   readonly recheckUnchangedAfterMs: number
   /** Read the interviews of single days as well; null = no. */
   readonly dailyWindows: DailyWindows | null
+}
+
+/** What the time since the last refresh is multiplied by, by the survey's status (settings `refresh.weights`). */
+export interface RefreshWeights {
+  readonly fieldwork: number
+  /** Any other status that is live, also one that is not known. */
+  readonly live: number
+  readonly other: number
 }
 
 /** Settings `refresh.daily_windows`. */

@@ -38,6 +38,8 @@ export interface AccountWarehouse {
   /** Surveys that are not queued, in batches. */
   unqueuedSurveys(): AsyncIterable<readonly SurveyFacts[]>
   enqueue(tasks: readonly NewTask[], at: Stamp): Promise<void>
+  /** Gives every queued survey the weight of its status. */
+  weighTasks(weightOf: (status: string) => number): Promise<void>
   /** The most urgent tasks that this run has not tried, as of `now`. */
   nextTasks(request: {
     runId: string
@@ -144,6 +146,7 @@ export interface ListingPageResult {
 export interface NewTask {
   readonly surveyId: number
   readonly reason: TaskReason
+  /** Weight of the time that it has waited, see `urgency`. */
   readonly priority: number
 }
 

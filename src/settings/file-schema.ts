@@ -37,6 +37,9 @@ const duration = (min: string, max: string, meaning: string) =>
 const wholeNumber = (min: number, max: number, meaning: string) =>
   key(`whole number, ${min} to ${max}`, wholeNumberFrom(min, max), meaning)
 
+const weight = (whose: string) =>
+  wholeNumber(1, 100, `${whose}: what the time since the last refresh counts in the order of the queue`)
+
 const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.strictObject(shape, {
     error: (issue) =>
@@ -117,13 +120,18 @@ export const fileSchema = section({
     settle_for: duration(
       '0s',
       '365d',
-      'A complete survey is still refreshed for this long after its last modification',
-    ).prefault('7d'),
+      'A complete survey is refreshed in every run for this long after its last change, then after 1, 2, 4, 8 … days, for as long as nothing moves',
+    ).prefault('1d'),
     max_age: duration(
       '0s',
       '3650d',
       'Every survey but drafts and demos is refreshed at least this often',
     ).prefault('30d'),
+    weights: section({
+      fieldwork: weight('Surveys in field').prefault(4),
+      live: weight('Surveys of any other live status').prefault(2),
+      other: weight('All others').prefault(1),
+    }).prefault({}),
     skip_unchanged: key(
       'true or false',
       readBoolean,

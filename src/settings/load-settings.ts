@@ -112,6 +112,7 @@ const rulesOf = ({
   refresh: {
     settleForMs: refresh.settle_for,
     maxAgeMs: refresh.max_age,
+    weights: refresh.weights,
     skipUnchanged: refresh.skip_unchanged,
     recheckUnchangedAfterMs: refresh.recheck_unchanged_after,
     dailyWindows:

@@ -11,14 +11,17 @@ export const queueDue = async (
 ): Promise<void> => {
   const now = tally.serverTime
   if (now === null) return
+  const weightOf = (status: string) => refreshWeight(status, rules.refresh.weights)
   const queued: Partial<Record<TaskReason, number>> = {}
   for await (const surveys of warehouse.unqueuedSurveys()) {
     const due = surveys.flatMap((survey): readonly NewTask[] => {
       const reason = refreshReason(survey, now, rules.refresh)
-      return reason === null ? [] : [{ surveyId: survey.id, reason, priority: refreshWeight(survey.status) }]
+      return reason === null ? [] : [{ surveyId: survey.id, reason, priority: weightOf(survey.status) }]
     })
     await warehouse.enqueue(due, { runId, at: now })
     for (const { reason } of due) queued[reason] = (queued[reason] ?? 0) + 1
   }
+  // What earlier runs and the listing have queued as well: settings may have changed since.
+  await warehouse.weighTasks(weightOf)
   log.info({ account: warehouse.account, ...queued }, 'queued what is due beside what has changed')
 }

@@ -7,7 +7,7 @@ import type { Database } from './database.js'
 import { countListed, dropListing, readPosition, startListing } from './listing.js'
 import { commitListingPage } from './listing-page.js'
 import { readMisfits, readWaiting } from './misfits.js'
-import { enqueue, hasTasks, nextTasks, queueSize, unqueuedSurveys } from './queue.js'
+import { enqueue, hasTasks, nextTasks, queueSize, unqueuedSurveys, weighTasks } from './queue.js'
 import { commitReplay, quarantinedRows } from './replay.js'
 import { finishRun, startRun } from './runs.js'
 import { readStoredBundle } from './stored-bundle.js'
@@ -29,6 +29,7 @@ export const accountWarehouse = (
   dropListing: () => database.transaction((sql) => dropListing(sql, account)),
   unqueuedSurveys: () => unqueuedSurveys(database, account),
   enqueue: (tasks, at) => database.transaction((sql) => enqueue(sql, account, tasks, at)),
+  weighTasks: (weightOf) => database.transaction((sql) => weighTasks(sql, account, weightOf)),
   nextTasks: (request) => database.exclusively((sql) => nextTasks(sql, account, request, dailyWindows)),
   hasTasks: () => database.exclusively((sql) => hasTasks(sql, account)),
   queue: (runId) => database.exclusively((sql) => queueSize(sql, account, runId, dailyWindows)),

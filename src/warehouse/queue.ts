@@ -35,6 +35,33 @@ export const enqueue = async (
   )
 }
 
+/** Gives every queued survey the weight of its status, also of one that a row which waits for its task will bring. */
+export const weighTasks = async (
+  sql: Sql,
+  account: string,
+  weightOf: (status: string) => number,
+): Promise<void> => {
+  const weighed = await sql.rows(
+    z.object({ status: varcharCell, priority: z.number() }),
+    `SELECT DISTINCT ${STATUS} AS status, t.priority FROM ${WITH_STATUS} WHERE t.account = $1 AND ${STATUS} IS NOT NULL`,
+    [account],
+  )
+  for (const { status, priority } of weighed) {
+    const weight = weightOf(status)
+    if (weight === priority) continue
+    await sql.run(
+      `UPDATE ${qualified(tasks)} SET priority = $4 WHERE account = $1 AND priority = $3
+        AND survey_id IN (SELECT t.survey_id FROM ${WITH_STATUS} WHERE t.account = $1 AND ${STATUS} = $2)`,
+      [account, status, priority, weight],
+    )
+  }
+}
+
+const STATUS = 'coalesce(p.status, s.status)'
+const WITH_STATUS = `_sync.tasks t
+  LEFT JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id
+  LEFT JOIN _sync.pending_surveys p ON p.account = t.account AND p.id = t.survey_id`
+
 /** How many surveys a batch of the scan below holds. */
 const SCAN_ROWS = 10_000
 
@@ -57,6 +84,7 @@ const factsRow = z
     status: varcharCell,
     updated_at: timestamptzCell,
     refreshed_at: timestamptzCell.nullable(),
+    progress_changed_at: timestamptzCell.nullable(),
     missing: booleanCell,
   })
   .transform(
@@ -65,6 +93,7 @@ const factsRow = z
       status: row.status,
       updatedAt: row.updated_at,
       refreshedAt: row.refreshed_at,
+      progressChangedAt: row.progress_changed_at,
       missing: row.missing,
     }),
   )
@@ -72,9 +101,11 @@ const factsRow = z
 const factsAfter = (sql: Sql, account: string, after: number | null): Promise<readonly SurveyFacts[]> =>
   sql.rows(
     factsRow,
-    `SELECT s.id, s.status, s.updated_at, f.refreshed_at, s._missing_since IS NOT NULL AS missing
+    `SELECT s.id, s.status, s.updated_at, f.refreshed_at, s._missing_since IS NOT NULL AS missing,
+        CASE WHEN p._observed_at > p._first_seen_at THEN p._observed_at END AS progress_changed_at
       FROM main.surveys s
       LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
+      LEFT JOIN main.survey_progress p ON p.account = s.account AND p.survey_id = s.id
       WHERE s.account = $1 AND ($2::BIGINT IS NULL OR s.id > $2)
         AND NOT EXISTS (SELECT 1 FROM _sync.tasks t WHERE t.account = s.account AND t.survey_id = s.id)
       ORDER BY s.id LIMIT ${SCAN_ROWS}`,

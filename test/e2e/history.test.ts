@@ -111,7 +111,7 @@ test('progress that moves without its survey is observed; what is equal costs no
   ])
 })
 
-test('live surveys are read every time; complete ones until they settle, then when they are old; drafts when they change', async () => {
+test('live surveys are read every time; complete ones after 1, 2, 4 … days, then when they are old; drafts when they change', async () => {
   const warehouse = await temporaryDirectory()
   const LIVE = 1
   const COMPLETED_YESTERDAY = 2
@@ -129,9 +129,10 @@ test('live surveys are read every time; complete ones until they settle, then wh
   ])
   const ids = async (days: number) => Object.keys(await syncOnDay(api, warehouse, days)).map(Number)
   expect(await ids(0)).toEqual([1, 2, 3, 4, 5, 6])
-  expect(await ids(5)).toEqual([LIVE, COMPLETED_YESTERDAY, UNKNOWN])
-  expect(await ids(6)).toEqual([LIVE, UNKNOWN])
+  expect(await ids(1)).toEqual([LIVE, COMPLETED_YESTERDAY, UNKNOWN])
+  expect(await ids(2)).toEqual([LIVE, COMPLETED_YESTERDAY, UNKNOWN])
+  expect(await ids(3)).toEqual([LIVE, UNKNOWN])
   Object.assign(found(api, DRAFT).survey, { title: 'edited', updated_at: day(30) })
-  // Thirty days and an hour after the first run the long completed one is old; the other was read on day 5.
-  expect(await ids(30 + 1 / 24)).toEqual([LIVE, COMPLETED_LONG_AGO, DRAFT, UNKNOWN])
+  // Thirty days after the first run, less the time by which this one begins earlier, the long completed one is old.
+  expect(await ids(29.9)).toEqual([LIVE, COMPLETED_YESTERDAY, COMPLETED_LONG_AGO, DRAFT, UNKNOWN])
 })

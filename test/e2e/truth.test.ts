@@ -79,9 +79,12 @@ test('two accounts equal the truth field by field, and again after a day', async
   }
 })
 
-/** Drafts and demos rest; complete surveys rest once they have settled. */
+/**
+ * Drafts and demos rest; so do complete surveys that were quiet for longer than two days when they were first read: they
+ * rest for as long again as they have been quiet since they settled, which takes a day, less six hours.
+ */
 const mayRest = ({ survey }: SurveyRows): boolean => {
-  const settledMs = Date.parse('2026-03-02T00:00:00Z') - 7 * DAY_MS
+  const settledMs = Date.parse('2026-03-01T00:00:00Z') - 2.25 * DAY_MS
   if (survey.status === 'complete') return Number(survey.updated_at) / 1000 <= settledMs
   return survey.status === 'draft' || survey.status === 'user_demo'
 }

@@ -10,7 +10,7 @@ import {
   msBetween,
   parseInstant,
 } from '../../src/model/instant.js'
-import { refreshReason, refreshWeight } from '../../src/model/refresh-rules.js'
+import { DEFAULT_WEIGHTS, refreshReason, refreshWeight } from '../../src/model/refresh-rules.js'
 import type { ListingState, Position } from '../../src/model/warehouse.js'
 import { CASES_TIMEOUT_MS, cases } from '../support/cases.js'
 import { anyTime, slowInstant } from '../support/odd-times.js'
@@ -154,6 +154,7 @@ const survey = fc.record({
   ),
   updatedAt: instant,
   refreshedAt: fc.option(instant),
+  progressChangedAt: fc.option(instant),
   missing: fc.boolean(),
 })
 
@@ -163,6 +164,7 @@ test('every survey is due or is not, for any status and any time: none that is a
   const refreshRules = {
     settleForMs: 7 * DAY_MS,
     maxAgeMs: 30 * DAY_MS,
+    weights: DEFAULT_WEIGHTS,
     skipUnchanged: true,
     recheckUnchangedAfterMs: DAY_MS,
     dailyWindows: null,

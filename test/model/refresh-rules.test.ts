@@ -1,7 +1,13 @@
 /** Which surveys are due, as tables. */
 import { describe, expect, test } from 'vitest'
 import { minusMs } from '../../src/model/instant.js'
-import { refreshReason, refreshWeight, type SurveyFacts } from '../../src/model/refresh-rules.js'
+import {
+  DEFAULT_WEIGHTS,
+  refreshReason,
+  refreshWeight,
+  restBetweenRefreshesMs,
+  type SurveyFacts,
+} from '../../src/model/refresh-rules.js'
 import type { RefreshRules } from '../../src/model/run.js'
 import { instantOf } from '../support/warehouse.js'
 
@@ -10,6 +16,7 @@ const NOW = instantOf('2026-03-31T00:00:00Z')
 const rules: RefreshRules = {
   settleForMs: 7 * DAY_MS,
   maxAgeMs: 30 * DAY_MS,
+  weights: DEFAULT_WEIGHTS,
   skipUnchanged: true,
   recheckUnchangedAfterMs: 7 * DAY_MS,
   dailyWindows: null,
@@ -22,6 +29,7 @@ const facts = (change: Partial<SurveyFacts>): SurveyFacts => ({
   status: 'complete',
   updatedAt: daysAgo(100),
   refreshedAt: daysAgo(1),
+  progressChangedAt: null,
   missing: false,
   ...change,
 })
@@ -43,12 +51,33 @@ describe('a survey is due', () => {
     ['complete, just now', 'settling', { updatedAt: NOW }],
     ['complete, for almost settle_for', 'settling', { updatedAt: daysAgo(6.999) }],
     ['complete, changed after the time of the answer', 'settling', { updatedAt: daysAgo(-1) }],
-    ['not, complete for settle_for', null, { updatedAt: daysAgo(7) }],
-    ['not, refreshed max_age ago', null, { refreshedAt: daysAgo(30) }],
-    ['when that is longer ago', 'old', { refreshedAt: daysAgo(30.001) }],
+    ['when its progress changed within settle_for', 'settling', { progressChangedAt: daysAgo(3) }],
+    ['not, settled and read an hour ago', null, { updatedAt: daysAgo(7), refreshedAt: daysAgo(1 / 24) }],
+    [
+      'settled, and read in the night before',
+      'settling',
+      { updatedAt: daysAgo(7), refreshedAt: daysAgo(0.9) },
+    ],
+    ['not, quiet for 4 days and read 2 days ago', null, { updatedAt: daysAgo(13), refreshedAt: daysAgo(2) }],
+    ['quiet for 4 days, read 4 days ago', 'settling', { updatedAt: daysAgo(15), refreshedAt: daysAgo(4) }],
+    [
+      'since its progress changed, not since it was modified',
+      'settling',
+      { updatedAt: daysAgo(90), progressChangedAt: daysAgo(15), refreshedAt: daysAgo(4) },
+    ],
+    ['not, quiet for long and read 29 days ago', null, { refreshedAt: daysAgo(29) }],
+    ['quiet for long, read max_age ago', 'old', { refreshedAt: daysAgo(30) }],
+    ['the same in a night that begins earlier', 'old', { refreshedAt: daysAgo(29.8) }],
     ['as settling rather than old', 'settling', { updatedAt: daysAgo(2), refreshedAt: daysAgo(31) }],
   ])('%s: %s', (_, reason, change) => {
     expect(refreshReason(facts(change), NOW, rules)).toBe(reason)
+  })
+
+  test('after 1, 2, 4, 8 … days once it has settled, and every 30 from then on', () => {
+    const rests: number[] = []
+    for (let quietMs = 7 * DAY_MS; rests.length < 9; quietMs += (rests.at(-1) ?? 0) * DAY_MS)
+      rests.push(restBetweenRefreshesMs(quietMs, rules) / DAY_MS)
+    expect(rests).toEqual([1, 1, 2, 4, 8, 16, 30, 30, 30])
   })
 
   test.each([
@@ -62,5 +91,14 @@ describe('a survey is due', () => {
     ['user_demo', 1],
   ])('with a weight: %s %d', (status, weight) => {
     expect(refreshWeight(status)).toBe(weight)
+  })
+
+  test('with the weights of the settings', () => {
+    const weights = { fieldwork: 9, live: 3, other: 2 }
+    expect(
+      ['fieldwork', 'pending', 'archived', 'complete', 'draft'].map((status) =>
+        refreshWeight(status, weights),
+      ),
+    ).toEqual([9, 3, 3, 2, 2])
   })
 })

@@ -21,8 +21,9 @@ describe('the environment alone', () => {
       contract: 'evolve',
       discover: { overlapMs: 300_000, fullListingEveryMs: 604_800_000 },
       refresh: {
-        settleForMs: 604_800_000,
+        settleForMs: 86_400_000,
         maxAgeMs: 2_592_000_000,
+        weights: { fieldwork: 4, live: 2, other: 1 },
         skipUnchanged: true,
         recheckUnchangedAfterMs: 604_800_000,
         dailyWindows: null,

@@ -5,6 +5,7 @@ import { StoppedError } from '../../src/base/errors.js'
 import { Secret } from '../../src/base/secret.js'
 import { reportError } from '../../src/cli/support/report-error.js'
 import { syncAccounts } from '../../src/cli/support/sync-accounts.js'
+import { DEFAULT_WEIGHTS } from '../../src/model/refresh-rules.js'
 import type { SyncReport } from '../../src/model/run.js'
 import type { Settings } from '../../src/settings/settings.js'
 import type { Databases } from './databases.js'
@@ -193,6 +194,7 @@ const settingsOf = ({ plan, start, world, directory, readAll }: StartOptions): S
     refresh: {
       settleForMs: readAll ? 100_000 * DAY_MS : settings.settleForMs,
       maxAgeMs: readAll ? 0 : 30 * DAY_MS,
+      weights: DEFAULT_WEIGHTS,
       skipUnchanged: !readAll && settings.skipUnchanged,
       recheckUnchangedAfterMs: 7 * DAY_MS,
       dailyWindows: null,

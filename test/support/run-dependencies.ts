@@ -1,4 +1,5 @@
 /** What a run is handed, with the settings' defaults; a test says what it wants different. */
+import { DEFAULT_WEIGHTS } from '../../src/model/refresh-rules.js'
 import type { SurveySource } from '../../src/model/survey-source.js'
 import type { RunDependencies, RunRules } from '../../src/sync/dependencies.js'
 import { RUN, type TestWarehouse, testClock } from './warehouse.js'
@@ -26,6 +27,7 @@ export const runDependencies = (
     refresh: {
       settleForMs: 7 * DAY_MS,
       maxAgeMs: 30 * DAY_MS,
+      weights: DEFAULT_WEIGHTS,
       skipUnchanged: true,
       recheckUnchangedAfterMs: 7 * DAY_MS,
       dailyWindows: null,

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { StoppedError } from '../../src/base/errors.js'
 import type { Progress, SampleSource } from '../../src/model/fields.js'
+import { DEFAULT_WEIGHTS } from '../../src/model/refresh-rules.js'
 import type { Reading, Rejection } from '../../src/model/survey-source.js'
 import type { StoredBundle } from '../../src/model/warehouse.js'
 import { createBudget } from '../../src/sync/budget.js'
@@ -22,6 +23,7 @@ import {
 const REFRESH = {
   settleForMs: 0,
   maxAgeMs: 0,
+  weights: DEFAULT_WEIGHTS,
   skipUnchanged: true,
   recheckUnchangedAfterMs: 7 * 86_400_000,
   dailyWindows: null,

@@ -1,8 +1,10 @@
 /** The queue: who is next, what it will take, and what failures leave behind; and the record of runs. */
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { SurveyFacts } from '../../src/model/refresh-rules.js'
+import { type SurveyFacts, urgency } from '../../src/model/refresh-rules.js'
 import type { AccountWarehouse } from '../../src/model/warehouse.js'
 import { accountWarehouse } from '../../src/warehouse/account-warehouse.js'
+import { cases } from '../support/cases.js'
 import {
   bundle,
   list,
@@ -201,9 +203,78 @@ test('facts of every survey that is not queued come in batches, by ascending id'
   const facts = batches.flat()
   expect(facts.map(({ id }) => id)).toEqual(Array.from({ length: 10_003 }, (_, index) => index + 2))
   expect(facts.slice(0, 2)).toEqual([
-    { id: 2, status: 'fieldwork', updatedAt: survey(2).updated_at, refreshedAt: minute(1), missing: false },
-    { id: 3, status: 'fieldwork', updatedAt: survey(3).updated_at, refreshedAt: minute(2), missing: true },
+    {
+      id: 2,
+      status: 'fieldwork',
+      updatedAt: survey(2).updated_at,
+      refreshedAt: minute(1),
+      progressChangedAt: null,
+      missing: false,
+    },
+    {
+      id: 3,
+      status: 'fieldwork',
+      updatedAt: survey(3).updated_at,
+      refreshedAt: minute(2),
+      progressChangedAt: null,
+      missing: true,
+    },
   ])
+})
+
+test('facts say when progress was found to have changed, not when it was first read', async () => {
+  const { account } = await testWarehouse()
+  await list(account, [survey(1), survey(2)], minute(0), 'full')
+  await account.commitBundles([refreshed(1, 1), refreshed(2, 1)], RUN)
+  await account.commitBundles([bundle(1, minute(5), [], progress(2)), refreshed(2, 5)], RUN)
+  await account.commitBundles([bundle(1, minute(9), [], progress(2))], RUN)
+  const facts: (readonly SurveyFacts[])[] = []
+  for await (const batch of account.unqueuedSurveys()) facts.push(batch)
+  expect(facts.flat().map(({ id, progressChangedAt }) => ({ id, progressChangedAt }))).toEqual([
+    { id: 1, progressChangedAt: minute(5) },
+    { id: 2, progressChangedAt: null },
+  ])
+})
+
+test('queued surveys take the weights of the settings, by the status that they will have', async () => {
+  const { account, rows } = await testWarehouse()
+  await list(account, [survey(1), survey(2, { status: 'pending' }), survey(3)], minute(0), 'full')
+  await account.commitBundles([refreshed(3, 1)], RUN)
+  // The new row of 3 waits for its task; of 9 nothing is known.
+  await list(account, [survey(3, { status: 'complete' })], minute(2))
+  await queue(account, 2, { 9: 4 })
+  const weights: Record<string, number> = { fieldwork: 40, pending: 20, complete: 10 }
+  await account.weighTasks((status) => weights[status] ?? 0)
+  expect(await rows('SELECT survey_id AS id, priority FROM _sync.tasks ORDER BY 1')).toEqual([
+    { id: 1, priority: 40 },
+    { id: 2, priority: 20 },
+    { id: 3, priority: 10 },
+    { id: 9, priority: 4 },
+  ])
+})
+
+test('the order of the queue is that of urgency, whatever the ages and weights', async () => {
+  const { account, run } = await testWarehouse()
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uniqueArray(fc.tuple(fc.integer({ min: 1, max: 500 }), fc.integer({ min: 1, max: 100 })), {
+        minLength: 1,
+        maxLength: 8,
+        // Equally urgent ones are ordered by what else is known.
+        selector: ([waited, weight]) => urgency(waited, weight),
+      }),
+      async (drawn) => {
+        await run('DELETE FROM _sync.tasks')
+        for (const [place, [waited, weight]] of drawn.entries())
+          await queue(account, 500 - waited, { [place]: weight })
+        const ordered = drawn
+          .map(([waited, weight], place) => ({ place, urgency: urgency(waited, weight) }))
+          .toSorted((one, other) => other.urgency - one.urgency)
+        expect(await next(account, 500)).toEqual(ordered.map(({ place }) => place))
+      },
+    ),
+    cases(10, 1_000),
+  )
 })
 
 describe('the record of runs', () => {
