@@ -20,6 +20,8 @@ export interface RefreshRules {
   /** The longest that it rests. */
   readonly maxAgeMs: number
   readonly weights: RefreshWeights
+  /** The list of a survey's sources is read again when it was last read longer ago than this, or something says that it changed. */
+  readonly listSourcesEveryMs: number
   /** Skip the requests per source when the sources and the survey's progress equal what is stored. */
   readonly skipUnchanged: boolean
   /** Read the progress of every source again when that was last done longer ago than this. */

@@ -164,7 +164,14 @@ export const freshness = main(
     survey_id: surveyId,
     listed_at: nullable(timestamptz('When the survey was last seen in a listing, server time')),
     refreshed_at: nullable(
-      timestamptz('When its sample sources and progress were last read, server time; null = never yet'),
+      timestamptz(
+        'When its progress was last read, and its sample sources read or known to be unchanged, server time; null = never yet',
+      ),
+    ),
+    sources_read_at: nullable(
+      timestamptz(
+        'When the list of its sample sources was last read rather than known to be unchanged, server time; null = never, or one of them could not be typed since',
+      ),
     ),
     source_progress_read_at: nullable(
       timestamptz(

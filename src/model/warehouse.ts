@@ -170,6 +170,10 @@ export interface StoredBundle {
   readonly progress: CellRow | null
   /** Sources whose progress is stored. */
   readonly sourcesWithProgress: readonly number[]
+  /** Interviews of any status in their progress, all together. */
+  readonly sourceInterviews: number
+  /** When the list of sources was last read, each of them typed; null = never. */
+  readonly sourcesReadAt: Instant | null
   readonly sourceProgressReadAt: Instant | null
 }
 
@@ -192,6 +196,8 @@ interface OutcomeOfSurvey {
 /** Sources and progress of one survey, read together. */
 export interface RefreshedBundle extends OutcomeOfSurvey {
   readonly kind: 'refreshed'
+  /** `none`: they are known to be the stored ones, and `sources` is empty; `some` when one of them could not be typed. */
+  readonly sourcesRead: 'all' | 'some' | 'none'
   readonly sources: readonly SampleSource[]
   /** Every source that was listed, also where its row was rejected; null when that cannot be known. */
   readonly listedSourceIds: readonly number[] | null

@@ -132,6 +132,11 @@ export const fileSchema = section({
       live: weight('Surveys of any other live status').prefault(2),
       other: weight('All others').prefault(1),
     }).prefault({}),
+    list_sources_every: duration(
+      '0s',
+      '365d',
+      "Read the list of a survey's sample sources when that was last done longer ago than this, or when the survey, its target or interviews of no known source say that it changed",
+    ).prefault('7d'),
     skip_unchanged: key(
       'true or false',
       readBoolean,

@@ -113,6 +113,7 @@ const rulesOf = ({
     settleForMs: refresh.settle_for,
     maxAgeMs: refresh.max_age,
     weights: refresh.weights,
+    listSourcesEveryMs: refresh.list_sources_every,
     skipUnchanged: refresh.skip_unchanged,
     recheckUnchangedAfterMs: refresh.recheck_unchanged_after,
     dailyWindows:

@@ -4,25 +4,29 @@
  */
 import type { Progress } from '../model/fields.js'
 import { type Instant, msBetween } from '../model/instant.js'
-import type { RefreshRules } from '../model/run.js'
+import type { RefreshRules, TaskReason } from '../model/run.js'
 import { NotFoundError, type Reading } from '../model/survey-source.js'
 import type { CellRow, GoneSurvey, OversizedTask, RefreshedBundle, StoredBundle } from '../model/warehouse.js'
 import { someAtOnce } from './at-once.js'
 import type { BundleAllowance } from './budget.js'
 import { daysToRead, readDays } from './days.js'
 import type { RunDependencies } from './dependencies.js'
-import { ofListedSource, SourceGoneError } from './source-gone.js'
-import { readSources, type SourceList } from './sources.js'
+import { interviewsElsewhere, mayRestSources, targetMoved } from './known-sources.js'
+import { OutdatedSourcesError, ofListedSource } from './outdated-sources.js'
+import { knownSources, readSources, type SourceList } from './sources.js'
 
 export interface BundleRequest {
   readonly surveyId: number
+  /** Why it is read. */
+  readonly reason: TaskReason
   /** The latest time that the server told before this bundle. */
   readonly now: Instant
   readonly allowance: BundleAllowance
   readonly signal: AbortSignal
 }
 
-const SOURCE_LISTINGS_MAX = 3
+/** Of the same bundle, where its list of sources turned out not to be the current one. */
+const READINGS_MAX = 3
 
 /**
  * Throws what the source throws, except for a 404 of the survey, which is an outcome. `oversized`: the budget does not
@@ -32,11 +36,11 @@ export const readBundle = async (
   dependencies: RunDependencies,
   request: BundleRequest,
 ): Promise<RefreshedBundle | GoneSurvey | OversizedTask> => {
-  for (let listing = 1; ; listing += 1) {
+  for (let reading = 1; ; reading += 1) {
     try {
-      return await readOnce(dependencies, request)
+      return await readOnce(dependencies, request, reading === 1)
     } catch (error) {
-      if (error instanceof SourceGoneError && listing < SOURCE_LISTINGS_MAX) continue
+      if (error instanceof OutdatedSourcesError && reading < READINGS_MAX) continue
       if (error instanceof NotFoundError) return { kind: 'gone', surveyId: request.surveyId, at: request.now }
       throw error
     }
@@ -46,15 +50,18 @@ export const readBundle = async (
 const readOnce = async (
   { source, warehouse, rules }: RunDependencies,
   request: BundleRequest,
+  mayRest: boolean,
 ): Promise<RefreshedBundle | OversizedTask> => {
   const { surveyId, allowance } = request
-  const sources = await readSources(source, surveyId, request)
-  const progress = await source.readSurveyProgress(surveyId, request)
-  const head = { surveyId, at: progress.readAt, sources: sources.rows, listedSourceIds: sources.listedIds }
   const stored = await warehouse.storedBundle(surveyId)
+  const rests = mayRest && mayRestSources(stored, request.reason, request.now, rules.refresh)
+  // Before the progress, for the date of a bundle is that of its progress: no row of it was read later than it says.
+  const sources = rests ? knownSources(stored) : await readSources(source, surveyId, request)
+  const progress = await source.readSurveyProgress(surveyId, request)
+  if (rests && targetMoved(stored, progress.row))
+    throw new OutdatedSourcesError(`the target of survey ${surveyId} keeps changing; it stays queued`)
   const skip = canSkipSources(stored, sources, progress, rules.refresh)
-  const sourceIds = sources.rows.map(({ id }) => id)
-  const ids = skip ? [] : sourceIds
+  const ids = skip ? [] : sources.ids
   const toRead =
     rules.refresh.dailyWindows === null
       ? null
@@ -62,7 +69,7 @@ const readOnce = async (
           stored: await warehouse.storedDays(surveyId),
           progress,
           isUnchanged: skip,
-          sourceIds,
+          sourceIds: sources.ids,
         })
   const rest = ids.length + (toRead?.days.length ?? 0)
   if (!allowance.reserveRest(rest)) {
@@ -70,13 +77,23 @@ const readOnce = async (
       kind: 'oversized',
       surveyId,
       at: progress.readAt,
-      requestsNeeded: sources.pages + 1 + rest,
+      requestsNeeded: Math.max(1, sources.pages) + 1 + rest,
     }
   }
   const each = await someAtOnce(ids, async (id) => ({
     id,
     reading: await ofListedSource(surveyId, id, source.readSampleSourceProgress(surveyId, id, request)),
   }))
+  const sourceProgress = each.flatMap(({ id, reading }) =>
+    reading.row === null ? [] : [{ sampleSourceId: id, progress: reading.row, at: reading.readAt }],
+  )
+  if (sources.read === 'none' && !skip) {
+    const rows = sourceProgress.map((one) => one.progress)
+    if (interviewsElsewhere(stored, progress.row, rows))
+      throw new OutdatedSourcesError(
+        `the sources of survey ${surveyId} do not account for all of its interviews; it stays queued`,
+      )
+  }
   const daily = toRead === null ? null : await readDays({ source, surveyId, context: request, toRead })
   const answers = [
     sources,
@@ -86,11 +103,13 @@ const readOnce = async (
   ]
   return {
     kind: 'refreshed',
-    ...head,
+    surveyId,
+    at: progress.readAt,
+    sourcesRead: sources.read,
+    sources: sources.rows,
+    listedSourceIds: sources.listedIds,
     progress: progress.row,
-    sourceProgress: each.flatMap(({ id, reading }) =>
-      reading.row === null ? [] : [{ sampleSourceId: id, progress: reading.row, at: reading.readAt }],
-    ),
+    sourceProgress,
     sourceProgressRead: skip
       ? 'none'
       : allTyped([progress, ...each.map(({ reading }) => reading)])
@@ -116,12 +135,13 @@ export const canSkipSources = (
   rules: RefreshRules,
 ): boolean => {
   if (!rules.skipUnchanged || progress.row === null || stored.progress === null) return false
-  if (sources.rejections.length > 0 || stored.sourceProgressReadAt === null) return false
+  if (sources.read === 'some' || stored.sourceProgressReadAt === null) return false
   if (msBetween(stored.sourceProgressReadAt, progress.readAt) >= rules.recheckUnchangedAfterMs) return false
-  if (!sameRow(progress.row, stored.progress) || sources.rows.length !== stored.sources.length) return false
+  if (!sameRow(progress.row, stored.progress) || sources.ids.length !== stored.sources.length) return false
   const storedById = new Map(stored.sources.map((row) => [row.id, row]))
-  return sources.rows.every(
-    (row) => stored.sourcesWithProgress.includes(row.id) && sameRow(row, storedById.get(row.id) ?? {}),
+  return (
+    sources.ids.every((id) => stored.sourcesWithProgress.includes(id)) &&
+    sources.rows.every((row) => sameRow(row, storedById.get(row.id) ?? {}))
   )
 }
 

@@ -10,7 +10,7 @@ import type { DailyWindows, RefreshRules } from '../model/run.js'
 import type { Drift, Reading, Rejection, RequestContext, SurveySource } from '../model/survey-source.js'
 import type { ReadDays, StoredDays } from '../model/warehouse.js'
 import { someAtOnce } from './at-once.js'
-import { ofListedSource } from './source-gone.js'
+import { ofListedSource } from './outdated-sources.js'
 
 export interface DaysToRead {
   readonly timeZone: string
@@ -73,7 +73,7 @@ interface ReadDaysOptions {
   readonly toRead: DaysToRead
 }
 
-/** Throws what the source throws, and a `SourceGoneError` on a 404 of a source. */
+/** Throws what the source throws, and a `OutdatedSourcesError` on a 404 of a source. */
 export const readDays = async ({ source, surveyId, context, toRead }: ReadDaysOptions) => {
   const answers = await someAtOnce(toRead.days, async ({ sampleSourceId, day }) => {
     const reading = source.readDayProgress(surveyId, sampleSourceId, day, context)

@@ -82,14 +82,14 @@ const createWorker = ({ dependencies, budget, tally, failure, signal, left }: Wo
   }
 
   const read = async (task: Task, allowance: BundleAllowance): Promise<void> => {
-    const { surveyId } = task
+    const { surveyId, reason } = task
     const now = tally.serverTime ?? 0n
     if (allowance.runsOver)
       log.warn(
         { surveyId, requests: task.requests },
         'this survey needs more than the budget leaves: it is read all the same, so that it is read at all',
       )
-    const outcome = await readBundle(dependencies, { surveyId, now, allowance, signal })
+    const outcome = await readBundle(dependencies, { surveyId, reason, now, allowance, signal })
     sawServerTime(tally, outcome.at)
     await commits.commit(outcome)
     failedInARow = 0

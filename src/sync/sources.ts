@@ -2,9 +2,14 @@
 import { UpstreamError } from '../base/errors.js'
 import type { SampleSource } from '../model/fields.js'
 import type { Drift, Page, Rejection, RequestContext, SurveySource } from '../model/survey-source.js'
+import type { StoredBundle } from '../model/warehouse.js'
 import { EndlessListError, pagesMaxOf } from './endless-list.js'
 
 export interface SourceList {
+  /** `none`: the stored ones are known to be current; `some` when a row could not be typed. */
+  readonly read: 'all' | 'some' | 'none'
+  /** Of every source whose row is known. */
+  readonly ids: readonly number[]
   /** Each source once, as it was read last. */
   readonly rows: readonly SampleSource[]
   /** Every source listed, also where its row was rejected; null when an id could not be read. */
@@ -35,6 +40,17 @@ export const readSources = async (
     `the sample sources of survey ${surveyId} changed between their pages, ${LISTINGS_MAX} times in a row; it stays queued`,
   )
 }
+
+/** The stored sources, taken for the listed ones. */
+export const knownSources = ({ sources }: StoredBundle): SourceList => ({
+  read: 'none',
+  ids: sources.map(({ id }) => Number(id)),
+  rows: [],
+  listedIds: null,
+  rejections: [],
+  drift: [],
+  pages: 0,
+})
 
 /** Null when the total shrank between the pages, or fewer sources arrived than the last page announces. */
 const readPages = async (
@@ -70,6 +86,8 @@ const gather = (pages: readonly Page<SampleSource>[]): SourceList => {
   const rejectedIds = rejections.map(({ rowId }) => rowId)
   const known = rejectedIds.filter((id) => id !== null)
   return {
+    read: rejections.length > 0 ? 'some' : 'all',
+    ids: [...rows.keys()],
     rows: [...rows.values()],
     listedIds: known.length < rejectedIds.length ? null : [...new Set([...rows.keys(), ...known])],
     rejections,

@@ -160,7 +160,15 @@ const markGoneSurveys = async (
   return mark(mergedSurveys, 'id')
 }
 
-const FRESHNESS_PARAMETERS = ['BIGINT', 'TIMESTAMPTZ', 'BOOLEAN', 'VARCHAR', 'VARCHAR', 'VARCHAR'] as const
+const FRESHNESS_PARAMETERS = [
+  'BIGINT',
+  'TIMESTAMPTZ',
+  'BOOLEAN',
+  'VARCHAR',
+  'VARCHAR',
+  'VARCHAR',
+  'VARCHAR',
+] as const
 
 const updateFreshness = async (
   sql: Sql,
@@ -187,15 +195,17 @@ const updateFreshnessOf = async (
   )
   await sql.run(
     `MERGE INTO ${qualified(freshness)} f
-      USING (VALUES ${values.join(', ')}) o(survey_id, read_at, failed, error, source_progress_read, days_read)
+      USING (VALUES ${values.join(', ')}) o(survey_id, read_at, failed, error, sources_read, source_progress_read, days_read)
       ON f.account = $1 AND f.survey_id = o.survey_id
       WHEN MATCHED THEN UPDATE SET last_error = o.error,
         refreshed_at = CASE WHEN o.failed THEN f.refreshed_at ELSE o.read_at END,
+        sources_read_at = CASE o.sources_read WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL ELSE f.sources_read_at END,
         source_progress_read_at = CASE o.source_progress_read WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL
           ELSE f.source_progress_read_at END,
         days_read_at = CASE o.days_read WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL ELSE f.days_read_at END
-      WHEN NOT MATCHED THEN INSERT (account, survey_id, refreshed_at, source_progress_read_at, days_read_at, last_error)
+      WHEN NOT MATCHED THEN INSERT (account, survey_id, refreshed_at, sources_read_at, source_progress_read_at, days_read_at, last_error)
         VALUES ($1, o.survey_id, CASE WHEN o.failed THEN NULL ELSE o.read_at END,
+          CASE WHEN o.sources_read = 'all' THEN o.read_at END,
           CASE WHEN o.source_progress_read = 'all' THEN o.read_at END,
           CASE WHEN o.days_read = 'all' THEN o.read_at END, o.error)`,
     [
@@ -205,6 +215,7 @@ const updateFreshnessOf = async (
         instant(outcome.at),
         outcome.kind === 'failed',
         outcome.kind === 'failed' ? outcome.error : null,
+        outcome.kind === 'refreshed' ? outcome.sourcesRead : null,
         outcome.kind === 'refreshed' ? outcome.sourceProgressRead : null,
         // Days that were not asked for are behind what is stored with them from now on.
         outcome.kind === 'refreshed' ? (outcome.days?.read ?? 'some') : null,

@@ -1,10 +1,11 @@
 /** What is stored of one survey's sources and progress: the run compares it with what it reads. */
 import { z } from 'zod'
 import type { Column } from '../model/columns.js'
+import { INTERVIEW_STATUSES } from '../model/fields.js'
 import type { CellRow, StoredBundle } from '../model/warehouse.js'
 import { bigintCell, cellSchema, selectCell, timestamptzCell } from './cells.js'
 import type { Sql } from './database.js'
-import { qualified } from './ddl.js'
+import { qualified, quote } from './ddl.js'
 import { type MergedTable, mergedSampleSources, mergedSurveyProgress } from './merged-tables.js'
 
 export const readStoredBundle = async (
@@ -13,14 +14,17 @@ export const readStoredBundle = async (
   surveyId: number,
 ): Promise<StoredBundle> => {
   const [read] = await sql.rows(
-    z.object({ source_progress_read_at: timestamptzCell.nullable() }),
-    'SELECT source_progress_read_at FROM main.freshness WHERE account = $1 AND survey_id = $2 AND refreshed_at IS NOT NULL',
+    z.object({
+      source_progress_read_at: timestamptzCell.nullable(),
+      sources_read_at: timestamptzCell.nullable(),
+    }),
+    'SELECT source_progress_read_at, sources_read_at FROM main.freshness WHERE account = $1 AND survey_id = $2 AND refreshed_at IS NOT NULL',
     [account, surveyId],
   )
   if (read === undefined) return NEVER_READ
   const withProgress = await sql.rows(
-    z.object({ id: bigintCell }),
-    `SELECT sample_source_id AS id FROM main.sample_source_progress
+    z.object({ id: bigintCell, interviews: bigintCell }),
+    `SELECT sample_source_id AS id, (${INTERVIEWS})::BIGINT AS interviews FROM main.sample_source_progress
       WHERE account = $1 AND survey_id = $2 AND _missing_since IS NULL`,
     [account, surveyId],
   )
@@ -29,14 +33,22 @@ export const readStoredBundle = async (
     sources: await storedRows(sql, mergedSampleSources, account, surveyId),
     progress: progress ?? null,
     sourcesWithProgress: withProgress.map(({ id }) => id),
-    sourceProgressReadAt: read?.source_progress_read_at ?? null,
+    sourceInterviews: withProgress.reduce((sum, { interviews }) => sum + interviews, 0),
+    sourcesReadAt: read.sources_read_at,
+    sourceProgressReadAt: read.source_progress_read_at,
   }
 }
+
+const INTERVIEWS = INTERVIEW_STATUSES.map((status) => `coalesce(${quote(`${status}_individuals`)}, 0)`).join(
+  ' + ',
+)
 
 const NEVER_READ: StoredBundle = Object.freeze({
   sources: [],
   progress: null,
   sourcesWithProgress: [],
+  sourceInterviews: 0,
+  sourcesReadAt: null,
   sourceProgressReadAt: null,
 })
 

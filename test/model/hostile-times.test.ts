@@ -165,6 +165,7 @@ test('every survey is due or is not, for any status and any time: none that is a
     settleForMs: 7 * DAY_MS,
     maxAgeMs: 30 * DAY_MS,
     weights: DEFAULT_WEIGHTS,
+    listSourcesEveryMs: 7 * 86_400_000,
     skipUnchanged: true,
     recheckUnchangedAfterMs: DAY_MS,
     dailyWindows: null,

@@ -24,6 +24,7 @@ describe('the environment alone', () => {
         settleForMs: 86_400_000,
         maxAgeMs: 2_592_000_000,
         weights: { fieldwork: 4, live: 2, other: 1 },
+        listSourcesEveryMs: 604_800_000,
         skipUnchanged: true,
         recheckUnchangedAfterMs: 604_800_000,
         dailyWindows: null,

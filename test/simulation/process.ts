@@ -195,6 +195,7 @@ const settingsOf = ({ plan, start, world, directory, readAll }: StartOptions): S
       settleForMs: readAll ? 100_000 * DAY_MS : settings.settleForMs,
       maxAgeMs: readAll ? 0 : 30 * DAY_MS,
       weights: DEFAULT_WEIGHTS,
+      listSourcesEveryMs: readAll ? 0 : 7 * DAY_MS,
       skipUnchanged: !readAll && settings.skipUnchanged,
       recheckUnchangedAfterMs: 7 * DAY_MS,
       dailyWindows: null,

@@ -28,6 +28,7 @@ export const runDependencies = (
       settleForMs: 7 * DAY_MS,
       maxAgeMs: 30 * DAY_MS,
       weights: DEFAULT_WEIGHTS,
+      listSourcesEveryMs: 7 * 86_400_000,
       skipUnchanged: true,
       recheckUnchangedAfterMs: 7 * DAY_MS,
       dailyWindows: null,

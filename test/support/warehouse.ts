@@ -214,6 +214,7 @@ export const bundle = (
   kind: 'refreshed',
   surveyId,
   at,
+  sourcesRead: 'all',
   sources,
   listedSourceIds: sources.map(({ id }) => id),
   progress: whole,

@@ -2,13 +2,15 @@
 import { describe, expect, test } from 'vitest'
 import { StoppedError } from '../../src/base/errors.js'
 import type { Progress, SampleSource } from '../../src/model/fields.js'
+import { formatInstant } from '../../src/model/instant.js'
 import { DEFAULT_WEIGHTS } from '../../src/model/refresh-rules.js'
+import type { TaskReason } from '../../src/model/run.js'
 import type { Reading, Rejection } from '../../src/model/survey-source.js'
 import type { StoredBundle } from '../../src/model/warehouse.js'
 import { createBudget } from '../../src/sync/budget.js'
 import { canSkipSources, readBundle } from '../../src/sync/bundle.js'
 import type { SourceList } from '../../src/sync/sources.js'
-import { type MemorySource, memorySource } from '../support/memory-source.js'
+import { type MemorySource, type MemorySurvey, memorySource } from '../support/memory-source.js'
 import { runDependencies } from '../support/run-dependencies.js'
 import {
   minute,
@@ -24,6 +26,7 @@ const REFRESH = {
   settleForMs: 0,
   maxAgeMs: 0,
   weights: DEFAULT_WEIGHTS,
+  listSourcesEveryMs: 7 * 86_400_000,
   skipUnchanged: true,
   recheckUnchangedAfterMs: 7 * 86_400_000,
   dailyWindows: null,
@@ -31,6 +34,8 @@ const REFRESH = {
 
 describe('the requests per source can be skipped', () => {
   const sources: SourceList = {
+    read: 'all',
+    ids: [11, 12],
     rows: [source(11), source(12, { _extra: '{"a":1}' })],
     listedIds: [11, 12],
     rejections: [],
@@ -41,6 +46,8 @@ describe('the requests per source can be skipped', () => {
     sources: [source(12, { _extra: '{"a":1}' }), source(11)],
     progress: progress(5),
     sourcesWithProgress: [12, 11],
+    sourceInterviews: 0,
+    sourcesReadAt: minute(0),
     sourceProgressReadAt: minute(0),
   }
   const reading = (row: Progress | null, at = 60): Reading<Progress> => ({
@@ -52,6 +59,8 @@ describe('the requests per source can be skipped', () => {
   })
   const listed = (rows: readonly SampleSource[], rejections: readonly Rejection[] = []): SourceList => ({
     ...sources,
+    read: rejections.length > 0 ? 'some' : 'all',
+    ids: rows.map(({ id }) => id),
     rows,
     rejections,
   })
@@ -89,6 +98,11 @@ describe('the requests per source can be skipped', () => {
       'when a status that only _extra knows differs',
       { reading: reading(progress(5, { _extra: '{}' })) },
     ],
+    [
+      true,
+      'when the sources are known to be the stored ones',
+      { sources: { ...sources, read: 'none', rows: [] } },
+    ],
     [false, 'when the progress could not be typed', { reading: reading(null) }],
     [false, 'when no progress is stored', { stored: { progress: null } }],
     [false, 'when a source differs', { sources: listed([source(11), source(12)]) }],
@@ -114,14 +128,24 @@ describe('the requests per source can be skipped', () => {
   })
 })
 
-const bundleOf = async (warehouse: TestWarehouse, api: MemorySource, requestsMax: number | null = null) => {
+const bundleOf = async (
+  warehouse: TestWarehouse,
+  api: MemorySource,
+  { requestsMax = null, reason = 'live' }: { requestsMax?: number | null; reason?: TaskReason } = {},
+) => {
   const dependencies = runDependencies(warehouse, api)
   const budget = createBudget({ requestsMax, durationMsMax: null }, testClock())
   const allowance = budget.admitBundle(3)
   if (allowance === null) throw new Error('the first bundle is always admitted')
   api.asked.length = 0
   const signal = dependencies.signal
-  const outcome = await readBundle(dependencies, { surveyId: 1, now: minute(0), allowance, signal })
+  const outcome = await readBundle(dependencies, {
+    surveyId: 1,
+    reason,
+    now: api.now,
+    allowance,
+    signal,
+  })
   await warehouse.account.commitBundles([outcome], RUN)
   return outcome
 }
@@ -135,18 +159,125 @@ const twoSources = () =>
     },
   })
 
+describe('the list of sources is read again', () => {
+  const twice = async (
+    edit: (survey: MemorySurvey) => void,
+    more: { minutes?: number; reason?: TaskReason } = {},
+  ) => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    await bundleOf(warehouse, api)
+    const survey = api.surveys.get(1)
+    if (survey !== undefined) edit(survey)
+    api.now = minute(more.minutes ?? 60)
+    const outcome = await bundleOf(warehouse, api, { reason: more.reason ?? 'live' })
+    const stored = await warehouse.rows(
+      'SELECT id, name, _missing_since IS NULL AS there FROM sample_sources ORDER BY 1',
+    )
+    const [read] = await warehouse.rows('SELECT sources_read_at, refreshed_at FROM freshness')
+    const confirmed = await warehouse.rows('SELECT DISTINCT confirmed_until FROM sample_source_periods')
+    return { asked: api.asked, outcome, stored, read, confirmed }
+  }
+  const LIST = 'sources 1 page 1'
+  const at = (minutes: number) => formatInstant(minute(minutes))
+
+  test('not where nothing says that it changed: the sources stay as they were, and say since when', async () => {
+    const { asked, outcome, stored, read, confirmed } = await twice((survey) => {
+      survey.sources = [source(11, { name: 'renamed' })]
+    })
+    expect(asked).toEqual(['progress 1'])
+    expect(outcome).toMatchObject({ sourcesRead: 'none', sources: [], listedSourceIds: null })
+    expect(stored).toEqual([
+      { id: 11, name: 'S11', there: true },
+      { id: 12, name: 'S12', there: true },
+    ])
+    expect(read).toEqual({ sources_read_at: '2026-03-01T00:00:00Z', refreshed_at: '2026-03-01T01:00:00Z' })
+    expect(confirmed).toEqual([{ confirmed_until: '2026-03-01T00:00:00Z' }])
+  })
+
+  test.each<[string, { minutes?: number; reason?: TaskReason }]>([
+    ['after list_sources_every', { minutes: 7 * 24 * 60 }],
+    ['when the survey changed', { reason: 'changed' }],
+    ['when the survey was not listed', { reason: 'missing' }],
+  ])('%s, before anything else', async (_, more) => {
+    const { asked, stored, read } = await twice((survey) => {
+      survey.sources = [source(11, { name: 'renamed' })]
+    }, more)
+    expect(asked.slice(0, 2)).toEqual([LIST, 'progress 1'])
+    expect(stored).toEqual([
+      { id: 11, name: 'renamed', there: true },
+      { id: 12, name: 'S12', there: false },
+    ])
+    expect(read).toEqual({ sources_read_at: at(more.minutes ?? 60), refreshed_at: at(more.minutes ?? 60) })
+  })
+
+  test('when the target of the survey moved', async () => {
+    const { asked, stored } = await twice((survey) => {
+      survey.sources.push(source(13))
+      survey.sourceProgress[13] = progress(0)
+      survey.progress = progress(5, { sample_size: 900 })
+    })
+    expect(asked).toEqual([
+      'progress 1',
+      LIST,
+      'progress 1',
+      'progress 1/11',
+      'progress 1/12',
+      'progress 1/13',
+    ])
+    expect(stored).toHaveLength(3)
+  })
+
+  test('when the survey has interviews that are of no known source', async () => {
+    const { asked, outcome, stored } = await twice((survey) => {
+      survey.sources.push(source(13))
+      survey.sourceProgress[13] = progress(4)
+      survey.progress = progress(9)
+    })
+    expect(asked).toEqual([
+      ...['progress 1', 'progress 1/11', 'progress 1/12'],
+      ...[LIST, 'progress 1', 'progress 1/11', 'progress 1/12', 'progress 1/13'],
+    ])
+    expect(outcome).toMatchObject({ sourcesRead: 'all', listedSourceIds: [11, 12, 13] })
+    expect(stored).toHaveLength(3)
+  })
+
+  test('not for interviews that were never of any source', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    const survey = api.surveys.get(1)
+    if (survey !== undefined) survey.progress = progress(50)
+    await bundleOf(warehouse, api)
+    if (survey !== undefined) survey.progress = progress(51)
+    if (survey !== undefined) survey.sourceProgress[11] = progress(3)
+    await bundleOf(warehouse, api)
+    expect(api.asked).toEqual(['progress 1', 'progress 1/11', 'progress 1/12'])
+  })
+
+  test('when one of the known sources has gone', async () => {
+    const { asked, stored } = await twice((survey) => {
+      survey.sources = [source(11)]
+      delete survey.sourceProgress[12]
+      survey.progress = progress(6)
+    })
+    expect(asked.filter((request) => request === LIST)).toHaveLength(1)
+    expect(stored.map(({ there }) => there)).toEqual([true, false])
+  })
+})
+
 describe('a bundle', () => {
-  test('is the sources, the progress, and the progress of each source; when all is as before, the first two', async () => {
+  test('is the sources, the progress, and the progress of each source; when all is as before, the progress', async () => {
     const warehouse = await testWarehouse()
     const api = twoSources()
     await bundleOf(warehouse, api)
     expect(api.asked).toEqual(['sources 1 page 1', 'progress 1', 'progress 1/11', 'progress 1/12'])
     api.now = minute(60)
     await bundleOf(warehouse, api)
-    expect(api.asked).toEqual(['sources 1 page 1', 'progress 1'])
+    expect(api.asked).toEqual(['progress 1'])
     api.surveys.get(1)!.progress = progress(6)
+    api.surveys.get(1)!.sourceProgress[11] = progress(3)
     await bundleOf(warehouse, api)
-    expect(api.asked).toHaveLength(4)
+    expect(api.asked).toEqual(['progress 1', 'progress 1/11', 'progress 1/12'])
     api.now = minute(7 * 24 * 60 + 60)
     await bundleOf(warehouse, api)
     expect(api.asked).toHaveLength(4)
@@ -171,7 +302,7 @@ describe('a bundle', () => {
       { sample_source_id: 12, interviews_count: 7 },
     ])
     await bundleOf(warehouse, api)
-    expect(api.asked).toEqual(['sources 1 page 1', 'progress 1'])
+    expect(api.asked).toEqual(['progress 1'])
   })
 
   test('of a survey that is not found is the news that it is gone, at either of its addresses', async () => {
@@ -198,7 +329,7 @@ describe('a bundle', () => {
     const warehouse = await testWarehouse()
     const api = twoSources()
     delete api.surveys.get(1)!.sourceProgress[12]
-    await expect(bundleOf(warehouse, api)).rejects.toMatchObject({ code: 'source_gone', endsRun: false })
+    await expect(bundleOf(warehouse, api)).rejects.toMatchObject({ code: 'sources_outdated', endsRun: false })
     expect(api.asked.filter((request) => request.startsWith('sources'))).toHaveLength(3)
   })
 
@@ -212,7 +343,7 @@ describe('a bundle', () => {
       },
     })
     api.pageSize = 5
-    expect(await bundleOf(warehouse, api, 10)).toEqual({
+    expect(await bundleOf(warehouse, api, { requestsMax: 10 })).toEqual({
       kind: 'oversized',
       surveyId: 1,
       at: minute(0),
@@ -231,7 +362,7 @@ describe('a bundle', () => {
       },
     })
     api.pageSize = 1
-    await expect(bundleOf(warehouse, api, 4)).rejects.toThrow(StoppedError)
+    await expect(bundleOf(warehouse, api, { requestsMax: 4 })).rejects.toThrow(StoppedError)
     expect(api.asked).toHaveLength(4)
   })
 })

@@ -42,7 +42,7 @@ const world = async (rule: DailyWindows | null = RULE) => {
       if (allowance === null) throw new Error('a bundle without a budget has leave')
       const outcome = await readBundle(
         { ...given, rules: { ...given.rules, refresh } },
-        { surveyId: 1, now: api.now, allowance, signal: given.signal },
+        { surveyId: 1, now: api.now, reason: 'live', allowance, signal: given.signal },
       )
       await warehouse.account.commitBundles([outcome], RUN)
       return api.asked.filter((asked) => asked.includes(' on '))
@@ -61,7 +61,7 @@ test('days of whole survey and sources are read once, and not again while nothin
   const { night, api } = await world()
   expect(await night(0)).toEqual(FIRST)
   expect(await night(DAY)).toEqual([])
-  expect(api.asked).toEqual(['sources 1 page 1', 'progress 1'])
+  expect(api.asked).toEqual(['progress 1'])
 })
 
 test('they are read again when the whole differs, when that was long ago, and when it is not to be skipped', async () => {

@@ -47,6 +47,8 @@ test('every page is read, and every source is there once', async () => {
 
 test('a survey without sources has one empty page', async () => {
   expect(await readSources(withSources([], 2), 1, context)).toEqual({
+    read: 'all',
+    ids: [],
     rows: [],
     listedIds: [],
     rejections: [],

@@ -347,6 +347,8 @@ test('two accounts with the same surveys have nothing to do with each other', as
   expect(await other.storedBundle(1)).toEqual({
     sources: [],
     progress: null,
+    sourceInterviews: 0,
+    sourcesReadAt: null,
     sourcesWithProgress: [],
     sourceProgressReadAt: null,
   })

@@ -54,6 +54,9 @@ export const surveyPeriods = versionPeriods({
       ON r.account = f.account AND r.survey_id = f.survey_id AND r.rejected_at = f.listed_at`,
 })
 
+/** A list that could not be typed whole, or was read by a version that read it in every refresh, is as of the refresh. */
+const LIST_READ_AT = 'coalesce(f.sources_read_at, f.refreshed_at)'
+
 /** One source that could not be typed and whose id could not be read may be any of the survey's. */
 export const sampleSourcePeriods = versionPeriods({
   name: 'sample_source_periods',
@@ -66,9 +69,9 @@ export const sampleSourcePeriods = versionPeriods({
       to: ['account', 'survey_id', 'id'],
     },
   ],
-  readAgainAt: `CASE WHEN NOT coalesce(list_contains(r.ids, h.id) OR r.any_id, false) THEN f.refreshed_at END`,
+  readAgainAt: `CASE WHEN NOT coalesce(list_contains(r.ids, h.id) OR r.any_id, false) THEN ${LIST_READ_AT} END`,
   joins: `LEFT JOIN main.freshness f ON f.account = h.account AND f.survey_id = h.survey_id
     LEFT JOIN (SELECT account, survey_id, rejected_at, list(sample_source_id) AS ids, bool_or(sample_source_id IS NULL) AS any_id
       FROM _sync.rejected_rows WHERE endpoint = 'sample_sources' GROUP BY ALL) r
-      ON r.account = f.account AND r.survey_id = f.survey_id AND r.rejected_at = f.refreshed_at`,
+      ON r.account = f.account AND r.survey_id = f.survey_id AND r.rejected_at = ${LIST_READ_AT}`,
 })

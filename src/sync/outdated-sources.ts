@@ -1,9 +1,9 @@
-/** A source was listed, and its progress is not there. It went meanwhile: the list is read again. */
+/** What was read of a survey's sources is not its current list: that is read again, and all that goes by it. */
 import { UpstreamError } from '../base/errors.js'
 import { NotFoundError } from '../model/survey-source.js'
 
-export class SourceGoneError extends UpstreamError {
-  readonly code = 'source_gone'
+export class OutdatedSourcesError extends UpstreamError {
+  readonly code = 'sources_outdated'
   readonly endsRun = false
 }
 
@@ -17,7 +17,7 @@ export const ofListedSource = async <Result>(
     return await reading
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error
-    throw new SourceGoneError(
+    throw new OutdatedSourcesError(
       `source ${sourceId} of survey ${surveyId} is listed, but its progress is not found; it stays queued`,
       { cause: error },
     )
