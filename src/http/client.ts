@@ -8,11 +8,13 @@ import type { Clock } from '../base/clock.js'
 import { StoppedError, UpstreamError } from '../base/errors.js'
 import type { Log } from '../base/log.js'
 import { createRedactor, Secret } from '../base/secret.js'
+import { type AdaptivePace, createAdaptivePace } from './adaptive-pace.js'
 import { type Address, addressOf } from './address.js'
 import { attempt, type JsonAnswer, type Outcome } from './attempt.js'
 import { AttemptsExhaustedError, RateRefusedError, RetryAfterTooLongError, type Where } from './errors.js'
 import { createHeldSlotLimiter, type HeldSlotLimiter, IN_FLIGHT_MAX, type Slot } from './held-slot-limiter.js'
 import { createForgetfulLedger, type Ledger, openLedger } from './ledger.js'
+import { createNoPaceMemory, openPaceMemory, type PaceMemory } from './pace-memory.js'
 import { createRefusals, RETRY_AFTER_MS_MAX, type Refusals } from './refusals.js'
 import { retryWaitMs } from './retry-timing.js'
 import { createSharedController, joinSignals } from './signals.js'
@@ -88,6 +90,8 @@ interface HttpUsage {
   readonly slotsInUse: number
   /** Until when all traffic is frozen, wall clock; null when it is not. */
   readonly frozenUntilMs: number | null
+  /** Distance of requests, milliseconds; null while they may go in bursts. */
+  readonly paceIntervalMs: number | null
   readonly rate: { readonly requests: number; readonly perMs: number }
 }
 
@@ -112,6 +116,8 @@ class AccountClient implements HttpClient {
   readonly #wire: Wire
   readonly #ledger: Ledger
   readonly #limiter: HeldSlotLimiter
+  readonly #pace: AdaptivePace
+  readonly #paceMemory: PaceMemory
   readonly #refusals: Refusals
   /** Aborts what has not been sent yet. */
   readonly #ended = createSharedController()
@@ -139,7 +145,16 @@ class AccountClient implements HttpClient {
       ledgerDirectory === null
         ? createForgetfulLedger()
         : openLedger({ directory: ledgerDirectory, account, timing, clock })
-    this.#limiter = createHeldSlotLimiter({ cap: rate.requests, timing, ledger: this.#ledger, clock })
+    this.#paceMemory =
+      ledgerDirectory === null ? createNoPaceMemory() : openPaceMemory(ledgerDirectory, account)
+    this.#pace = createAdaptivePace({
+      cap: rate,
+      occupiedAtStart: this.#ledger.occupiedMs(rate.requests).length,
+      isRemembered: this.#paceMemory.recall(rate, clock.nowMs()),
+      nowMs: clock.monotonicMs(),
+    })
+    const { requests: cap } = rate
+    this.#limiter = createHeldSlotLimiter({ cap, timing, ledger: this.#ledger, clock, turns: this.#pace })
     this.#refusals = createRefusals(rate.perMs, limits.freezesMax)
   }
 
@@ -165,6 +180,7 @@ class AccountClient implements HttpClient {
       ...this.#counts,
       slotsInUse: this.#limiter.slotsInUse(),
       frozenUntilMs: this.#limiter.frozenUntilMs(),
+      paceIntervalMs: this.#pace.intervalMs(),
       rate: this.#options.rate,
     }
   }
@@ -242,7 +258,10 @@ class AccountClient implements HttpClient {
         onRefused: (askedMs) => this.#refused(epoch, askedMs, errand.where),
         onNeverSent: () => slot.neverSent(),
       })
-      if (outcome.kind === 'answer') this.#refusals.succeeded(epoch)
+      if (outcome.kind === 'answer') {
+        this.#refusals.succeeded(epoch)
+        this.#pace.accepted(clock.monotonicMs())
+      }
       return outcome
     } finally {
       const ms = Math.round(clock.monotonicMs() - startedMs)
@@ -257,6 +276,7 @@ class AccountClient implements HttpClient {
     const verdict = this.#refusals.refused(epoch, askedMs)
     if (verdict.kind === 'freeze') {
       this.#limiter.freeze(verdict.durationMs)
+      this.#changePace(verdict.durationMs, where)
       const fields = { account, request: where.request, freezeMs: verdict.durationMs, askedMs }
       log.warn(fields, 'refused for the rate (429): nothing is sent for a while')
     } else if (verdict.kind === 'end') {
@@ -265,4 +285,28 @@ class AccountClient implements HttpClient {
       this.#ended.abort(new RetryAfterTooLongError(where, verdict.askedMs, RETRY_AFTER_MS_MAX))
     }
   }
+  /** A 429 although no window that the server can look at holds more than the cap: `adaptive-pace` says what that means. */
+  #changePace(freezeMs: number, where: Where): void {
+    const { account, clock, rate, log } = this.#options
+    const change = this.#pace.refused(clock.monotonicMs(), freezeMs)
+    const fields = { account, request: where.request, intervalMs: Math.ceil(change.intervalMs) }
+    if (change.kind === 'slower') {
+      log.info(
+        fields,
+        'even requests are refused too, so others spend of the cap: requests are farther apart',
+      )
+      if (change.refutes) this.#paceMemory.forget()
+      return
+    }
+    log.warn(
+      fields,
+      `refused (429) within the cap: ${CAUSES[change.isCounter ? 'counter' : 'others']}; requests are evenly spaced from now on`,
+    )
+    if (change.isCounter) this.#paceMemory.remember(rate, clock.nowMs())
+  }
+}
+
+const CAUSES = {
+  counter: 'the API counts more strictly than in windows, or others spend of the cap',
+  others: 'others spend of the cap, or it is lower than rate_limit',
 }

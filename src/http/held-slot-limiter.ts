@@ -8,12 +8,20 @@
 import Bottleneck from 'bottleneck'
 import pLimit from 'p-limit'
 import { abortReason, type Clock } from '../base/clock.js'
+import type { Turns } from './adaptive-pace.js'
 import type { Ledger } from './ledger.js'
 import { createSharedController } from './signals.js'
 import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from './slot-timing.js'
 
 /** Requests of one account on their way at the same time. */
 export const IN_FLIGHT_MAX = 8
+
+/**
+ * The same while slots are used for the second or third time in a run. Whether the server counts more strictly than in windows shows
+ * then, and all that are on their way are refused at once. Afterwards there is nothing new to be learned.
+ */
+const IN_FLIGHT_WHILE_LEARNING_MAX = 4
+const LEARNING_ROUNDS = 2
 
 /** What a piece of work tells about its one request. A slot whose request was never told of is free at once. */
 export interface Slot {
@@ -31,11 +39,13 @@ export interface HeldSlotLimiterOptions {
   readonly timing: SlotTiming
   readonly ledger: Ledger
   readonly clock: Clock
+  /** Keeps requests apart where bursts are refused. */
+  readonly turns: Turns
 }
 
 export interface HeldSlotLimiter {
   /**
-   * Runs `work`, which sends at most one request, once there is a slot, room among those in flight and no freeze;
+   * Runs `work`, which sends at most one request, once there is a slot, room among those in flight, no freeze, and its turn in an even pace;
    * between that moment and the first line of `work` nothing else happens. Answers as soon as `work` does; the slot
    * is kept in the background. When `waitSignal` aborts before `work` has begun, it never will, and the promise
    * rejects at once; from then on `work` minds its own signals.
@@ -67,12 +77,15 @@ class BottleneckLimiter implements HeldSlotLimiter {
   readonly #closing = createSharedController()
   readonly #works = new Set<Promise<void>>()
   #slotsInUse = 0
+  /** Since the start, each as often as it was used. */
+  #slotsUsed: number
   #hasBegun = false
   /** Monotonic clock. */
   #frozenUntil = 0
 
   constructor(options: HeldSlotLimiterOptions) {
     this.#options = options
+    this.#slotsUsed = options.ledger.occupiedMs(options.cap).length
     this.#slots = new Bottleneck({ maxConcurrent: options.cap, minTime: NEVER_WAITS })
     // Until its first job Bottleneck goes by the wall clock at its construction: this one takes that out of the way. It takes
     // no slot, for where the clock was put back since then it waits for as long; `close` drops it then.
@@ -95,12 +108,8 @@ class BottleneckLimiter implements HeldSlotLimiter {
       }
       waitSignal.addEventListener('abort', drop, { once: true })
       const begin = async (slot: HeldSlot): Promise<void> => {
-        // No `await` without a freeze: between this look and the send nothing may come.
-        for (
-          let leftMs = this.#freezeLeftMs();
-          leftMs > 0 && !waiting.dropped;
-          leftMs = this.#freezeLeftMs()
-        ) {
+        // No `await` where nothing is to be waited for: between this look and the send nothing may come.
+        for (let leftMs = this.#leftMs(); leftMs > 0 && !waiting.dropped; leftMs = this.#leftMs()) {
           await this.#options.clock.sleep(leftMs, waitSignal).catch(endsTheWait)
         }
         if (waiting.dropped) return
@@ -152,6 +161,10 @@ class BottleneckLimiter implements HeldSlotLimiter {
 
   async #useSlot(begin: (slot: HeldSlot) => Promise<void>): Promise<void> {
     const slot = new HeldSlot(this.#options)
+    this.#slotsUsed += 1
+    const { cap } = this.#options
+    const isLearning = this.#slotsUsed > cap && this.#slotsUsed <= (1 + LEARNING_ROUNDS) * cap
+    this.#inFlight.concurrency = isLearning ? IN_FLIGHT_WHILE_LEARNING_MAX : IN_FLIGHT_MAX
     const work = this.#inFlight(() => begin(slot))
     this.#works.add(work)
     await work
@@ -161,6 +174,11 @@ class BottleneckLimiter implements HeldSlotLimiter {
 
   #freezeLeftMs(): number {
     return this.#frozenUntil - this.#options.clock.monotonicMs()
+  }
+
+  /** Until the freeze is over and it is the next request's turn. */
+  #leftMs(): number {
+    return Math.max(this.#freezeLeftMs(), this.#options.turns.leftMs(this.#options.clock.monotonicMs()))
   }
 
   /** Keeps queued jobs out of free slots while the freeze lasts; those that sit in one already wait in `begin`. */
@@ -193,7 +211,9 @@ class HeldSlot implements Slot {
   }
 
   sending(): void {
-    this.#id = this.#options.ledger.send()
+    const { ledger, turns, clock } = this.#options
+    this.#id = ledger.send()
+    turns.sent(clock.monotonicMs())
     this.#open = true
     this.heldUntil = Number.POSITIVE_INFINITY
   }

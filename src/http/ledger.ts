@@ -4,10 +4,10 @@
  * lost its power takes longer than a window to come back. The file is written anew, small, at each start and
  * whenever it has grown. One process at a time may hold it; the lock on the warehouse sees to that.
  */
-import { createHash } from 'node:crypto'
 import { closeSync, fstatSync, mkdirSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.js'
+import { accountFileName } from './account-file.js'
 import { LedgerError } from './errors.js'
 import {
   heldUntilMs,
@@ -61,12 +61,8 @@ export const createForgetfulLedger = (): Ledger => ({
 export const openLedger = (options: LedgerOptions): Ledger => new FileLedger(options)
 
 /** File name of an account's ledger: never leaves the directory, and differs where the names do. */
-export const ledgerFileName = (account: string): string => {
-  if (/^[a-z0-9][a-z0-9_-]{0,63}$/.test(account)) return `request-ledger-${account}.ndjson`
-  const readable = account.replaceAll(/[^A-Za-z0-9_-]+/g, '_').slice(0, 40)
-  const digest = createHash('sha256').update(account).digest('hex').slice(0, 12)
-  return `request-ledger-${readable}.${digest}.ndjson`
-}
+export const ledgerFileName = (account: string): string =>
+  accountFileName('request-ledger', account, 'ndjson')
 
 class FileLedger implements Ledger {
   readonly #options: LedgerOptions

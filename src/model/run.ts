@@ -139,6 +139,8 @@ export interface RunReport {
   readonly retries: number
   /** 429 answers. */
   readonly refusals: number
+  /** Distance of requests at the end, milliseconds, where the API has refused bursts; null where they went in bursts. */
+  readonly paceIntervalMs: number | null
   readonly surveysListed: number
   readonly surveysRefreshed: number
   readonly surveysFailed: number

@@ -110,6 +110,8 @@ export interface SourceUsage {
   readonly rate: { readonly requests: number; readonly perMs: number }
   /** Until when all traffic is frozen after a 429, wall-clock milliseconds; null when it is not. */
   readonly frozenUntilMs: number | null
+  /** Distance of requests, milliseconds, where the API has refused bursts; null while they go in bursts. */
+  readonly paceIntervalMs: number | null
 }
 
 /** 404: the survey or the source is not, or no longer, there. Ends neither the run nor the task by itself. */

@@ -74,6 +74,7 @@ const finish = async (
     requests: 0,
     retries: 0,
     refusals: 0,
+    paceIntervalMs: null,
     surveysListed: 0,
     surveysRefreshed: 0,
     surveysFailed: 0,

@@ -89,4 +89,9 @@ const finish = async (dependencies: RunDependencies, begun: Begun, tally: Tally)
   return report
 }
 
-const usageOf = ({ requests, retries, refusals }: SourceUsage) => ({ requests, retries, refusals })
+const usageOf = ({ requests, retries, refusals, paceIntervalMs }: SourceUsage) => ({
+  requests,
+  retries,
+  refusals,
+  paceIntervalMs,
+})

@@ -27,6 +27,7 @@ const runToJson = (run: RunReport) => ({
   requests: run.requests,
   retries: run.retries,
   refusals: run.refusals,
+  pace_interval_ms: run.paceIntervalMs,
   surveys_listed: run.surveysListed,
   surveys_refreshed: run.surveysRefreshed,
   surveys_failed: run.surveysFailed,

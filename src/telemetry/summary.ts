@@ -45,6 +45,14 @@ const factsOf = (run: RunReport): string =>
       'requests',
       `${humanCount(run.requests)} (${counted(run.retries, 'retry', 'retries')}, ${counted(run.refusals, 'refusal')} with 429)`,
     ],
+    ...(run.paceIntervalMs === null
+      ? []
+      : [
+          [
+            'pace',
+            `a request every ${humanCount(Math.ceil(run.paceIntervalMs))} ms: the API refuses bursts within the cap`,
+          ],
+        ]),
     [
       'listing',
       run.listing === null ? 'none' : `${run.listing}, ${counted(run.surveysListed, 'survey')} listed`,

@@ -1,6 +1,7 @@
 /** The wall clock is put back in the very moment at which a limiter is made: it stalls nothing and keeps nothing alive. */
 import { afterEach, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
+import { ALWAYS_ITS_TURN } from '../../src/http/adaptive-pace.js'
 import { createHeldSlotLimiter, type Slot } from '../../src/http/held-slot-limiter.js'
 import { createForgetfulLedger } from '../../src/http/ledger.js'
 import { until } from './support.js'
@@ -21,6 +22,7 @@ test.each([-HOUR_MS, HOUR_MS])('by %s ms: every slot can be used, and no timer i
     timing: { perMs: 60_000, requestTimeoutMs: 30_000 },
     ledger: createForgetfulLedger(),
     clock: systemClock,
+    turns: ALWAYS_ITS_TURN,
   })
   Date.now = () => now() + stepMs
   const { signal } = new AbortController()

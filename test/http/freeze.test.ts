@@ -7,7 +7,7 @@ import { RateRefusedError, RetryAfterTooLongError } from '../../src/http/errors.
 import { failureOf, json, startClient, startServer, type TestClient, until } from './support.js'
 
 const freezesOf = (client: TestClient) =>
-  client.lines.filter(({ level, message }) => level === 'warn' && message.includes('429'))
+  client.lines.filter(({ level, message }) => level === 'warn' && message.includes('for the rate (429)'))
 
 /** What a server asks for with its first answer, and how long nothing may arrive after it. */
 const requests: readonly (readonly [name: string, headers: Record<string, string>, frozenMs: number])[] = [

@@ -193,6 +193,7 @@ export const lyingApi = (
       refusals: 0,
       slotsInUse: 0,
       frozenUntilMs: null,
+      paceIntervalMs: null,
       rate: { requests: 60, perMs: 60_000 },
     }),
     close: () => Promise.resolve(),

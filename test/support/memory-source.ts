@@ -111,6 +111,7 @@ export const memorySource = (surveys: Record<number, MemorySurvey> = {}): Memory
       slotsInUse: 0,
       rate: { requests: 60, perMs: 60_000 },
       frozenUntilMs: null,
+      paceIntervalMs: null,
     }),
   }
   return source

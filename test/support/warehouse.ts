@@ -296,6 +296,7 @@ export const runReport = (change: Partial<RunReport> = {}): RunReport => ({
   requests: 7,
   retries: 1,
   refusals: 0,
+  paceIntervalMs: null,
   surveysListed: 3,
   surveysRefreshed: 2,
   surveysFailed: 0,

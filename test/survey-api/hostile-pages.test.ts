@@ -46,6 +46,7 @@ const sourceOf = (text: string) => {
       refusals: 0,
       slotsInUse: 1,
       frozenUntilMs: null,
+      paceIntervalMs: null,
       rate: { requests: 60, perMs: 60_000 },
     }),
     close: () => Promise.resolve(),

@@ -42,6 +42,7 @@ const open = () => {
     slotsInUse: 10,
     rate: { requests: 60, perMs: 60_000 },
     frozenUntilMs,
+    paceIntervalMs: null,
   })
   const line = createStatusLine({ write: (text) => written.push(text) })
   const bar = createProgressBar({

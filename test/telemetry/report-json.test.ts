@@ -26,6 +26,7 @@ test('every field of the report is there in snake_case, and moments are ISO 8601
         requests: 1234,
         retries: 2,
         refusals: 1,
+        pace_interval_ms: null,
         surveys_listed: 250,
         surveys_refreshed: 212,
         surveys_failed: 0,

@@ -19,6 +19,7 @@ export const runReport = (changes: Partial<RunReport> = {}): RunReport => ({
   requests: 1234,
   retries: 2,
   refusals: 1,
+  paceIntervalMs: null,
   surveysListed: 250,
   surveysRefreshed: 212,
   surveysFailed: 0,

@@ -38,6 +38,13 @@ test('what a compaction left out is told, and not a word where there was none', 
   )
 })
 
+test('a pace that refusals have asked for is told, and not a word where there was none', () => {
+  expect(render(syncReport())).not.toContain('pace')
+  expect(render(syncReport({ accounts: [runReport({ paceIntervalMs: 1021.2 })] }))).toContain(
+    'pace       a request every 1,022 ms: the API refuses bursts within the cap\n',
+  )
+})
+
 test('what went wrong is named with its number and the table to look into', () => {
   const run = runReport({
     surveysFailed: 2,

@@ -6,6 +6,7 @@
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import { createRedactor, Secret } from '../../base/secret.js'
+import { ALWAYS_ITS_TURN } from '../../http/adaptive-pace.js'
 import { addressOf } from '../../http/address.js'
 import {
   AttemptsExhaustedError,
@@ -106,6 +107,7 @@ class HeldSlotSender implements Sender {
       timing: { perMs: rate.perMs, requestTimeoutMs },
       ledger: createForgetfulLedger(),
       clock,
+      turns: ALWAYS_ITS_TURN,
     })
     const id = { 'Authorization-ID': String(options.id) }
     const wire = (headers: HeaderValues, onConnect = () => undefined) =>
