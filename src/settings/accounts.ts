@@ -138,8 +138,9 @@ const resolveAccount = (one: OneAccount, say: Say): readonly AccountSettings[] =
   }
   const token = resolveToken(one, say)
   if (baseUrl === undefined || id === undefined || token === undefined) return []
-  const { requests, per } = account.rate_limit
-  return [{ name: account.name, baseUrl, id, token, rate: overlay.rate ?? { requests, perMs: per } }]
+  const { name, share, rate_limit } = account
+  const rate = overlay.rate ?? { requests: rate_limit.requests, perMs: rate_limit.per }
+  return [{ name, baseUrl, id, token, rate, share }]
 }
 
 const resolveToken = (one: OneAccount, say: Say): Secret | undefined => {

@@ -75,6 +75,11 @@ const account = section({
     ).prefault(60),
     per: key('duration, 100ms to 1h', readRatePer, 'Length of that window').prefault('60s'),
   }).prefault({}),
+  share: wholeNumber(
+    1,
+    1_000,
+    'Weight of the account where several share `--max-requests`; what one leaves goes to the others',
+  ).prefault(1),
 })
 
 export const fileSchema = section({

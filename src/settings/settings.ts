@@ -20,6 +20,8 @@ export interface AccountSettings {
   readonly id: number
   readonly token: Secret
   readonly rate: Rate
+  /** Its part of `--max-requests` is this over the sum of all accounts' shares. */
+  readonly share: number
 }
 
 interface Limits {

@@ -112,7 +112,7 @@ const list = async (listing: Listing): Promise<Discovery | 'clock_behind'> => {
       await warehouse.dropListing()
       throw new EndlessListError('the list of surveys', pagesMaxOf(firstTotal), firstTotal)
     }
-    if (!allowance.mayReadPage(await warehouse.hasTasks())) return 'interrupted'
+    if (!(await allowance.mayReadPageSoon(await warehouse.hasTasks(), signal))) return 'interrupted'
     const asked: number = next
     const page: Page<Survey> = await source.listSurveys({ updatedSince, page: asked }, { signal, allowance })
     sawServerTime(tally, page.readAt)

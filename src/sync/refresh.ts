@@ -36,8 +36,13 @@ export const refresh = async (
 
   while (!signal.aborted && work.stopped() === null) {
     const task = await feed.next()
-    if (task === null) break
-    const allowance = budget.admitBundle(task.requests)
+    if (task === null) {
+      // What was given up for want of a request is offered again, as long as another account may leave one.
+      if (inFlight.size === 0 || !budget.mayGrow()) break
+      await Promise.race(inFlight.values())
+      continue
+    }
+    const allowance = await budget.admitBundleSoon(task.requests, signal)
     if (allowance === null) {
       work.stop(new StoppedError(budget.reason()))
       break
@@ -93,8 +98,8 @@ const createWorker = ({ dependencies, budget, tally, failure, signal, left }: Wo
     sawServerTime(tally, outcome.at)
     await commits.commit(outcome)
     failedInARow = 0
-    if (outcome.kind === 'oversized') stop(new StoppedError(budget.reason()))
-    else tally.surveysRefreshed += 1
+    if (outcome.kind !== 'oversized') tally.surveysRefreshed += 1
+    else if (!budget.mayGrow()) stop(new StoppedError(budget.reason()))
   }
 
   const fail = async (task: Task, error: UpstreamError): Promise<void> => {
@@ -117,7 +122,7 @@ const createWorker = ({ dependencies, budget, tally, failure, signal, left }: Wo
   const settle = (task: Task, error: unknown): Promise<void> => {
     if (error instanceof UpstreamError && !error.endsRun && !signal.aborted) return fail(task, error)
     if (!isStop(error) && !signal.aborted) return Promise.reject(error)
-    if (isStop(error)) stop(error)
+    if (isStop(error) && !budget.mayGrow()) stop(error)
     return Promise.resolve()
   }
 

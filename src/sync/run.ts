@@ -27,7 +27,7 @@ export const runAccount = async (given: RunDependencies): Promise<RunReport> => 
     cursor: (await warehouse.position()).cursor,
   }
   await warehouse.startRun({ runId, command: 'sync', version, startedAt: begun.startedAt })
-  const budget = createBudget(rules.budget, clock)
+  const budget = createBudget(rules.budget, clock, given.requests)
   using deadline = setDeadline(given, budget)
   const dependencies = { ...given, signal: deadline.signal }
   const tally = createTally()

@@ -1,37 +1,41 @@
 /** Several accounts in one run: side by side, each with its own cursor, limiter and failures. */
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { StoppedError } from '../../src/base/errors.js'
 import { ledgerFileName } from '../../src/http/ledger.js'
-import { openAccounts } from '../support/accounts.js'
+import { type AccountsTrial, openAccounts, SILENT } from '../support/accounts.js'
 import { scriptedSurvey, sendJson } from '../support/scripted-api.js'
+import { SLOW } from '../support/slow.js'
 import { gate } from '../support/trial.js'
 
 const surveys = (count: number, title = 'a survey') =>
   Array.from({ length: count }, (_, index) => scriptedSurvey(index + 1, { title }, 1))
 
-test('accounts are read at the same time, and reported in the order of the settings', async (context) => {
-  const trial = await openAccounts(context, { a: surveys(1), b: surveys(1), c: surveys(1) })
-  const all = gate<boolean>()
-  const listing = new Set<string>()
-  for (const name of ['a', 'b', 'c']) {
-    trial.api(name).hook = ({ path }) => {
-      if (path !== '/surveys') return false
-      listing.add(name)
-      if (listing.size === 3) all.open(false)
-      return all.opened
+test.runIf(SLOW)(
+  'accounts are read at the same time, and reported in the order of the settings',
+  async (context) => {
+    const trial = await openAccounts(context, { a: surveys(1), b: surveys(1), c: surveys(1) })
+    const all = gate<boolean>()
+    const listing = new Set<string>()
+    for (const name of ['a', 'b', 'c']) {
+      trial.api(name).hook = ({ path }) => {
+        if (path !== '/surveys') return false
+        listing.add(name)
+        if (listing.size === 3) all.open(false)
+        return all.opened
+      }
     }
-  }
-  const report = await trial.sync()
-  expect(report).toMatchObject({ exitCode: 0, status: 'complete' })
-  expect(report.accounts.map(({ account, requests }) => [account, requests])).toEqual([
-    ['a', 4],
-    ['b', 4],
-    ['c', 4],
-  ])
-  expect(new Set(report.accounts.map(({ runId }) => runId)).size).toBe(1)
-})
+    const report = await trial.sync()
+    expect(report).toMatchObject({ exitCode: 0, status: 'complete' })
+    expect(report.accounts.map(({ account, requests }) => [account, requests])).toEqual([
+      ['a', 4],
+      ['b', 4],
+      ['c', 4],
+    ])
+    expect(new Set(report.accounts.map(({ runId }) => runId)).size).toBe(1)
+  },
+)
 
 test('the same survey ids in two accounts are two surveys', async (context) => {
   const trial = await openAccounts(context, { a: surveys(3, 'of a'), b: surveys(3, 'of b') })
@@ -196,4 +200,76 @@ test('a signal stops all of them, and what was read is published', async (contex
     { account: 'a', surveys: 2 },
     { account: 'b', surveys: 2 },
   ])
+})
+
+describe('--max-requests', () => {
+  const total = (trial: AccountsTrial, ...names: readonly string[]) =>
+    names.reduce((sum, name) => sum + trial.api(name).arrivals.length, 0)
+
+  test('bounds the run as a whole, by weight, and arrives at everything', async (context) => {
+    const trial = await openAccounts(context, { a: surveys(12), b: surveys(12) })
+    // A page of the listing and three requests a survey: 37 an account.
+    const report = await trial.sync({ flags: { maxRequests: 40 }, accounts: { a: { share: 3 } } })
+    expect(total(trial, 'a', 'b')).toBeLessThanOrEqual(40)
+    expect(total(trial, 'a', 'b')).toBeGreaterThan(40 - 3)
+    expect(trial.api('a').arrivals.length).toBeGreaterThan(30 - 3)
+    expect(trial.api('b').arrivals.length).toBeGreaterThan(10 - 3)
+    expect(report.accounts.map(({ reason }) => reason)).toEqual(Array(2).fill('stopped by --max-requests 40'))
+  })
+
+  test.runIf(SLOW)(
+    'what an account leaves goes to the others, also of one that is refused',
+    async (context) => {
+      const trial = await openAccounts(context, { a: surveys(12), b: surveys(1), c: surveys(1) })
+      trial.api('c').hook = (_, response) => {
+        sendJson(trial.api('c'), response, 401, {})
+        return true
+      }
+      const report = await trial.sync({ flags: { maxRequests: 42 } })
+      expect(report.accounts.map(({ status }) => status)).toEqual(['complete', 'complete', 'failed'])
+      expect(total(trial, 'a', 'b', 'c')).toBe(37 + 4 + 1)
+    },
+  )
+
+  test.runIf(SLOW)(
+    'less than a bundle each: each account gets its first one all the same, and says so',
+    async (context) => {
+      const trial = await openAccounts(context, { a: surveys(2), b: surveys(2) })
+      const report = await trial.sync({ flags: { maxRequests: 2 } })
+      expect(report.accounts.map(({ status, surveysRefreshed }) => [status, surveysRefreshed])).toEqual([
+        ['partial', 1],
+        ['partial', 1],
+      ])
+      expect(
+        trial.lines
+          .filter(({ message }) => message.includes('more than the budget leaves'))
+          .map(({ fields }) => fields.account)
+          .sort(),
+      ).toEqual(['a', 'b'])
+    },
+  )
+
+  test.runIf(SLOW)(
+    'an account that waits for what another leaves is stopped by a signal',
+    async (context) => {
+      const trial = await openAccounts(context, { a: surveys(12), b: surveys(1) })
+      const stop = new AbortController()
+      trial.api('b').hook = () => gate<boolean>().opened
+      const report = await trial.sync({
+        flags: { maxRequests: 20 },
+        given: {
+          signal: stop.signal,
+          observer: {
+            ...SILENT,
+            // A page and three surveys of three requests: its share is spent.
+            refreshed: ({ done }) => done === 3 && stop.abort(new StoppedError('stopped by SIGTERM')),
+          },
+        },
+      })
+      expect(report.accounts.map(({ reason }) => reason)).toEqual([
+        'stopped by SIGTERM',
+        'stopped by SIGTERM',
+      ])
+    },
+  )
 })

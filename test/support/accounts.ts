@@ -1,12 +1,21 @@
 /** Syncs of several accounts in this process, each with a scripted API of its own. */
 import { join } from 'node:path'
 import { type SyncAccounts, syncAccounts } from '../../src/cli/support/sync-accounts.js'
-import type { SyncReport } from '../../src/model/run.js'
+import type { RunObserver, SyncReport } from '../../src/model/run.js'
 import type { Flags } from '../../src/settings/flags.js'
 import { load } from '../settings/support.js'
 import { query, type Row } from './duckdb.js'
 import { type ScriptedApi, type ScriptedSurvey, startScriptedApi } from './scripted-api.js'
-import { type Finished, temporaryDirectory } from './temporary.js'
+import type { Finished } from './temporary.js'
+import { newDirectory } from './warehouse.js'
+
+/** Watches without a word. */
+export const SILENT: RunObserver = {
+  listed: () => undefined,
+  refreshed: () => undefined,
+  ended: () => undefined,
+  publishing: () => undefined,
+}
 
 export interface Line {
   readonly level: string
@@ -34,7 +43,7 @@ export const openAccounts = async (
   { onTestFinished }: { readonly onTestFinished: Finished },
   surveys: Readonly<Record<string, ScriptedSurvey[]>>,
 ): Promise<AccountsTrial> => {
-  const warehouse = join(await temporaryDirectory(onTestFinished), 'warehouse')
+  const warehouse = await newDirectory(onTestFinished)
   const apis = new Map<string, ScriptedApi>()
   for (const [account, own] of Object.entries(surveys))
     apis.set(account, await startScriptedApi(own, onTestFinished))
@@ -65,12 +74,7 @@ export const openAccounts = async (
       return syncAccounts({
         settings: load({ yaml, flags: { warehouse, ...flags } }),
         log: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
-        observer: {
-          listed: () => undefined,
-          refreshed: () => undefined,
-          ended: () => undefined,
-          publishing: () => undefined,
-        },
+        observer: SILENT,
         signal: new AbortController().signal,
         onSource: () => undefined,
         ...given,

@@ -26,7 +26,7 @@ import { timestamptzCell } from '../../src/warehouse/cells.js'
 import type { Database } from '../../src/warehouse/database.js'
 import { workFile } from '../../src/warehouse/files.js'
 import { openWarehouse } from '../../src/warehouse/open.js'
-import { temporaryDirectory } from './temporary.js'
+import { type Finished, temporaryDirectory } from './temporary.js'
 
 /** Minutes after the first of March 2026, 00:00 UTC, on the server's clock. */
 export const minute = (minutes: number): Instant => instantOf('2026-03-01T00:00:00Z') + micros(minutes)
@@ -115,8 +115,8 @@ export const testWarehouse = async (directory?: string): Promise<TestWarehouse> 
 }
 
 /** A directory with an empty warehouse: built once a test file and copied, for eighteen tables take their time. */
-const newDirectory = async (): Promise<string> => {
-  const directory = await temporaryDirectory()
+export const newDirectory = async (finished: Finished = onTestFinished): Promise<string> => {
+  const directory = await temporaryDirectory(finished)
   emptyFile ??= openWarehouse({ directory, clock: testClock(), log: testLog(), command: 'a test' }).then(
     async (database) => {
       await database.close()
