@@ -5,6 +5,7 @@ import { renderChecks } from '../telemetry/checks.js'
 import type { CliContext } from './support/context.js'
 import { jsonOf } from './support/json.js'
 import { checkOptions, type FlagsOf } from './support/options.js'
+import { requireShardLayout } from './support/shard-layout.js'
 import { openTelemetry } from './support/telemetry.js'
 
 export const checkCommand = (context: CliContext): CommandModule<unknown, FlagsOf<typeof checkOptions>> => ({
@@ -13,6 +14,7 @@ export const checkCommand = (context: CliContext): CommandModule<unknown, FlagsO
   builder: checkOptions,
   handler: async (flags) => {
     const settings = loadSettings({ env: context.env, flags })
+    await requireShardLayout(settings)
     const { log } = openTelemetry(settings, context)
     const { checkAll } = await import('./support/check-all.js')
     const { checks, exitCode } = await checkAll({ settings, log, signal: context.signal })

@@ -8,6 +8,7 @@ import { reportToJson } from '../telemetry/report-json.js'
 import { renderSummary } from '../telemetry/summary.js'
 import type { CliContext } from './support/context.js'
 import { type FlagsOf, syncOptions } from './support/options.js'
+import { requireShardLayout } from './support/shard-layout.js'
 import { openTelemetry } from './support/telemetry.js'
 
 export const syncCommand = (context: CliContext): CommandModule<unknown, FlagsOf<typeof syncOptions>> => ({
@@ -17,6 +18,7 @@ export const syncCommand = (context: CliContext): CommandModule<unknown, FlagsOf
   handler: async (flags) => {
     const startedMs = systemClock.monotonicMs()
     const settings = loadSettings({ env: context.env, flags })
+    await requireShardLayout(settings)
     const telemetry = openTelemetry(settings, context)
     const sources = new Map<string, () => SourceUsage>()
     using observer = telemetry.progress((account) => sources.get(account)?.())

@@ -1,6 +1,10 @@
-/** Which accounts of the settings a command works on: `--account NAME` is one, `--accounts a,b` are some. */
+/**
+ * Which accounts of the settings a command works on: `--account NAME` is one, `--accounts a,b` are some, and `--shard i/n`
+ * leaves those of them that belong to the shard.
+ */
 import { nearest } from '../base/suggest.js'
 import { quoted } from './problems.js'
+import type { Shard } from './shards.js'
 
 /** What the command line says of it. */
 export interface AccountChoice {
@@ -8,6 +12,8 @@ export interface AccountChoice {
   readonly only?: OneAccountOnly | undefined
   /** `--accounts`; undefined = all. */
   readonly names?: string | undefined
+  /** Of these only those of the shard. */
+  readonly shard?: Shard | undefined
 }
 
 export interface OneAccountOnly {

@@ -16,6 +16,7 @@ import { type FileAccount, fileSchema } from './file-schema.js'
 import type { Outcome, Problem } from './problems.js'
 import type { AccountSettings } from './settings.js'
 import type { SettingsFile } from './settings-file.js'
+import { type Shard, shardOf } from './shards.js'
 import { type ReadFile, readText } from './text-file.js'
 import type { Path } from './yaml-tree.js'
 
@@ -60,7 +61,7 @@ export const resolveAccounts = (request: AccountsRequest): Outcome<readonly Acco
   const overlay = isOne ? environment : { ...NOTHING, label: environment.label }
   const declared = accounts.length === 0 ? fileSchema.parse({ accounts: [{}] }).accounts : accounts
   const values = declared.flatMap((account, index) =>
-    chosen === 'all' || chosen.has(index)
+    (chosen === 'all' || chosen.has(index)) && isOfShard(account.name, request.shard)
       ? resolveAccount({ ...request, account, overlay, index, inFile: accounts.length > 0 }, say)
       : [],
   )
@@ -68,6 +69,9 @@ export const resolveAccounts = (request: AccountsRequest): Outcome<readonly Acco
   sayShared(values, say)
   return { values, problems }
 }
+
+const isOfShard = (name: string, shard: Shard | undefined): boolean =>
+  shard === undefined || shardOf(name, shard.count) === shard.index
 
 const sayTwice = (file: SettingsFile, say: Say): void => {
   const { accounts } = file.settings

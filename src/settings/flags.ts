@@ -3,6 +3,7 @@ import type { AccountFlags } from './environment.js'
 import { type Outcome, type Problem, quoted } from './problems.js'
 import { durationFrom, listOf, oneOf, type Reader, readPath, wholeNumberFrom } from './readers.js'
 import { LOG_LEVELS, PUBLISH_FORMATS } from './settings.js'
+import { readShard } from './shards.js'
 
 /** As the command line gave them; left out or undefined = not given. */
 export interface Flags {
@@ -26,6 +27,8 @@ export interface Flags {
   readonly account?: string | undefined
   /** Some of them: `acme,globex`. */
   readonly accounts?: string | undefined
+  /** `i/n`. */
+  readonly shard?: string | undefined
 }
 
 /** The flags that mean the same as an environment variable: `environment.ts` reads both. */
@@ -59,6 +62,7 @@ const readEach = (flags: Flags, problems: Problem[]) => {
     maxRequests: read('max-requests', flags.maxRequests, wholeNumberFrom(1, 1_000_000_000)),
     maxDurationMs: read('max-duration', flags.maxDuration, durationFrom('1s', '30d')),
     publish: read('publish', flags.publish, listOf(...PUBLISH_FORMATS)),
+    shard: read('shard', flags.shard, readShard),
     logLevel: read('log-level', flags.logLevel, oneOf(...LOG_LEVELS)),
   }
 }

@@ -11,6 +11,7 @@ import type { Environment } from './interpolate.js'
 import { type Outcome, type Problem, SettingsError } from './problems.js'
 import type { Settings } from './settings.js'
 import { absentSettingsFile, readSettingsFile, type SettingsFile } from './settings-file.js'
+import { shardDirectory } from './shards.js'
 import { type ReadFile, readFileAsText, readText } from './text-file.js'
 
 export interface SettingsRequest {
@@ -46,6 +47,7 @@ export const loadSettings = (request: SettingsRequest): Settings => {
         workingDirectory,
         only: request.oneAccount === true ? { name: request.flags.account } : undefined,
         names: request.flags.accounts,
+        shard: flags.values.shard,
       })
     : { values: [], problems: [] }
   const { settings } = file.values
@@ -61,9 +63,15 @@ export const loadSettings = (request: SettingsRequest): Settings => {
     throw new SettingsError(withoutSecrets(problems, texts, accounts.values))
   }
   const directory = flags.values.warehouse ?? environment.values.warehouse ?? settings.warehouse.directory
+  const shard = flags.values.shard ?? null
   return deepFrozen({
     accounts: accounts.values,
-    warehouseDirectory: resolve(workingDirectory, directory),
+    warehouseDirectory: resolve(
+      workingDirectory,
+      directory,
+      ...(shard === null ? [] : [shardDirectory(shard)]),
+    ),
+    shard,
     publish: flags.values.publish ?? settings.publish,
     contract: settings.contract,
     ...rulesOf(settings),

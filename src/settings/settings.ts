@@ -2,6 +2,7 @@
 import type { Secret } from '../base/secret.js'
 import type { Budget, DiscoverRules, HistoryRules, RefreshRules } from '../model/run.js'
 import type { Rate } from './duration.js'
+import type { Shard } from './shards.js'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 type LogLevel = (typeof LOG_LEVELS)[number]
@@ -35,10 +36,12 @@ interface Limits {
 }
 
 export interface Settings {
-  /** At least one, unless the command said that it needs none: then always empty. */
+  /** At least one, unless the command said that it needs none, or no account belongs to the shard. */
   readonly accounts: readonly AccountSettings[]
-  /** Absolute path. */
+  /** Absolute path; that of the shard where there are shards. */
   readonly warehouseDirectory: string
+  /** `--shard`; null where the accounts are not divided among jobs. */
+  readonly shard: Shard | null
   readonly publish: readonly PublishFormat[]
   readonly contract: Contract
   readonly discover: DiscoverRules

@@ -109,6 +109,8 @@ const lastLine = (report: SyncReport): string => {
   const sum = (pick: (run: RunReport) => number) =>
     report.accounts.reduce((total, run) => total + pick(run), 0)
   const leftOver = sum(({ leftOver }) => leftOver)
+  if (report.accounts.length === 0 && report.status === 'complete')
+    return 'complete: no account belongs to this shard; nothing was requested.'
   if (report.status === 'complete') {
     const refreshed = counted(
       sum(({ surveysRefreshed }) => surveysRefreshed),

@@ -2,11 +2,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { parseAllDocuments } from 'yaml'
+import { parseAllDocuments, stringify } from 'yaml'
 import { z } from 'zod'
 import { EXIT_CODES } from '../../src/base/errors.js'
 import { parseDuration } from '../../src/settings/duration.js'
 import { loadSettings } from '../../src/settings/load-settings.js'
+import { readShard } from '../../src/settings/shards.js'
 import { pairsOf, projectDirectory, readDockerfile, textsOf } from './dockerfile.js'
 
 const directory = join(projectDirectory, 'config/kubernetes')
@@ -70,13 +71,15 @@ const kustomization = z
   .parse(read('kustomization.yaml'))
 
 describe('the base', () => {
-  test('names every file in its folder, but for the Secret, which must not be applied as it is', () => {
+  test('names every file in its folder, but for the Secret, which must not be applied as it is, and the other CronJob', () => {
     const named = [
       ...kustomization.resources,
       ...kustomization.configMapGenerator[0].files,
       'kustomization.yaml',
     ]
-    expect([...named, 'secret.example.yaml'].sort()).toEqual(readdirSync(directory).sort())
+    expect([...named, 'secret.example.yaml', 'cronjob-sharded.yaml'].sort()).toEqual(
+      readdirSync(directory).sort(),
+    )
   })
 
   test('gives the image the version of this package', () => {
@@ -207,5 +210,38 @@ describe('the pod', () => {
   test('is given no token by its environment or its arguments', () => {
     expect(container).not.toHaveProperty('env')
     expect(container.args.join(' ')).not.toMatch(/token/i)
+  })
+})
+
+describe('the sharded CronJob', () => {
+  const linesOf = (file: string) =>
+    stringify(read(file))
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.trim())
+  const [base, sharded] = [linesOf('cronjob.yaml'), linesOf('cronjob-sharded.yaml')]
+
+  test('differs from the other in this: a pod a shard, and one that ends does not stop the others', () => {
+    expect(base.filter((line) => !sharded.includes(line))).toEqual(['backoffLimit: 1', '- action: FailJob'])
+    expect(sharded.filter((line) => !base.includes(line))).toEqual([
+      'completionMode: Indexed',
+      'completions: 4',
+      'parallelism: 4',
+      'backoffLimitPerIndex: 1',
+      '- action: FailIndex',
+      '- --shard=$(SHARD)/4',
+      'env:',
+      '- name: SHARD',
+      'valueFrom:',
+      'fieldRef:',
+      "fieldPath: metadata.annotations['batch.kubernetes.io/job-completion-index']",
+    ])
+  })
+
+  test('gives every pod a shard that there is', () => {
+    const flag = sharded.find((line) => line.startsWith('- --shard='))?.replace('- --shard=', '')
+    expect([0, 1, 2, 3].map((index) => readShard(flag?.replace('$(SHARD)', String(index))))).toEqual(
+      [0, 1, 2, 3].map((index) => ({ ok: true, value: { index, count: 4 } })),
+    )
   })
 })

@@ -6,11 +6,22 @@ import { openTrial } from '../support/trial.js'
 const noStack = ({ stdout, stderr }: Ended) => expect(`${stdout}${stderr}`).not.toMatch(/^\s+at |Error:|bug/m)
 
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
-  sync: ['config', 'warehouse', 'log-level', 'json', 'full', 'max-requests', 'max-duration', 'publish'],
-  check: ['config', 'warehouse', 'log-level', 'json'],
-  status: ['config', 'warehouse', 'log-level', 'json'],
-  export: ['format', 'out', 'tables', 'where', 'config', 'warehouse', 'log-level', 'json'],
-  replay: ['config', 'warehouse', 'log-level', 'json'],
+  sync: [
+    'config',
+    'warehouse',
+    'shard',
+    'log-level',
+    'json',
+    'accounts',
+    'full',
+    'max-requests',
+    'max-duration',
+    'publish',
+  ],
+  check: ['config', 'warehouse', 'shard', 'log-level', 'json', 'accounts'],
+  status: ['config', 'warehouse', 'shard', 'log-level', 'json'],
+  export: ['format', 'out', 'tables', 'where', 'config', 'warehouse', 'shard', 'log-level', 'json'],
+  replay: ['config', 'warehouse', 'shard', 'log-level', 'json'],
   conformance: [
     'base-url',
     'id',

@@ -18,6 +18,7 @@ describe('the environment alone', () => {
     expect({ ...settings, accounts: [] }).toEqual({
       accounts: [],
       warehouseDirectory: '/work/warehouse',
+      shard: null,
       publish: ['duckdb'],
       contract: 'evolve',
       discover: { overlapMs: 300_000, fullListingEveryMs: 604_800_000 },

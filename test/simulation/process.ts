@@ -188,6 +188,7 @@ const settingsOf = ({ plan, start, world, directory, readAll }: StartOptions): S
       },
     ],
     warehouseDirectory: directory,
+    shard: null,
     publish: plan.publish,
     contract: settings.contract,
     discover: { overlapMs: settings.overlapMs, fullListingEveryMs: settings.fullListingEveryMs },

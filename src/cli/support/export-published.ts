@@ -13,7 +13,7 @@ export interface ExportRequest extends Pick<Export, 'out' | 'format' | 'tables' 
 /** Throws where nothing is published, and what `exportTables` throws. */
 export const exportPublished = async ({ settings, ...request }: ExportRequest) => {
   const found = await findPublished(settings.warehouseDirectory, settings.publish)
-  if (found === null) throw nothingPublished(settings.warehouseDirectory, null)
+  if (found === null) throw await nothingPublished(settings.warehouseDirectory, null)
   // The link is followed once: the version that it leads to now is the one that is read.
   const source = await realpath(found.path)
   const { open } = found

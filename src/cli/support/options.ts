@@ -10,6 +10,7 @@ const text = (describe: string) => ({ type: 'string', requiresArg: true, describ
 export const settingsOptions = {
   config: text('Settings file (YAML); without one the environment is enough'),
   warehouse: text('Directory of the warehouse; ./warehouse where nothing else is said'),
+  shard: text('Shard i of n, such as 0/4: its accounts only, in a warehouse of its own below --warehouse'),
   'log-level': text(
     'How much is logged to stderr: debug, info, warn, error or silent; info where nothing is said',
   ),

@@ -11,6 +11,7 @@ import { PUBLISH_FORMATS, type Settings } from '../../settings/settings.js'
 import { parquetDirectory, publishedFile } from '../../warehouse/files.js'
 import { describeHolder, isAlive, readHolder } from '../../warehouse/holder.js'
 import { readStatus, type WarehouseStatus } from '../../warehouse/status.js'
+import { shardsIn } from './shard-layout.js'
 
 /** Nothing is published in the directory that the settings name. */
 class NothingPublishedError extends ConfigError {
@@ -33,7 +34,7 @@ export const readWarehouseStatus = async (
   const note = await readHolder(directory)
   const holder = note !== null && isAlive(note) ? describeHolder(note) : null
   const found = await findPublished(directory, publish)
-  if (found === null) throw nothingPublished(directory, holder)
+  if (found === null) throw await nothingPublished(directory, holder)
   return {
     head: { published: found.path, publishedAt: instantFromMs(found.atMs), holder, pace: paceIn(directory) },
     status: await readStatus(found.path, found.open),
@@ -47,11 +48,17 @@ const paceIn = (directory: string): StatusHead['pace'] =>
     until: instantFromMs(untilMs),
   }))
 
-export const nothingPublished = (directory: string, holder: string | null): NothingPublishedError => {
+export const nothingPublished = async (
+  directory: string,
+  holder: string | null,
+): Promise<NothingPublishedError> => {
+  const [shard] = await shardsIn(directory)
   const advice =
-    holder === null
-      ? 'Run fieldwork-sync sync, or check --warehouse'
-      : `The warehouse is held by ${holder}: wait for it to end`
+    holder !== null
+      ? `The warehouse is held by ${holder}: wait for it to end`
+      : shard === undefined
+        ? 'Run fieldwork-sync sync, or check --warehouse'
+        : `It is divided into ${shard.count} shards: give one of them, such as --shard ${shard.index}/${shard.count}`
   return new NothingPublishedError(
     `there is no ${publishedFile(directory)} and no ${currentPath(parquetDirectory(directory))}: nothing has been published there yet. ${advice}`,
   )

@@ -1,0 +1,83 @@
+/** Two shards at once below one directory: each account is there exactly once, for whoever reads all shards. */
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type Running, start } from '../support/command.js'
+import { query } from '../support/duckdb.js'
+import { scriptedSurvey, startScriptedApi } from '../support/scripted-api.js'
+import { SLOW } from '../support/slow.js'
+import { withSettings } from '../support/sync.js'
+import { temporaryDirectory } from '../support/temporary.js'
+
+const open = async () => {
+  const root = await temporaryDirectory()
+  const names = ['acme', 'globex', 'initech']
+  const apis = await Promise.all(
+    names.map((name) => startScriptedApi([1, 2].map((id) => scriptedSurvey(id, { title: `of ${name}` }, 1)))),
+  )
+  const accounts = names.map((name, index) => ({
+    name,
+    base_url: apis[index]?.baseUrl,
+    id: index + 1,
+    token: `tok-of-account-${name}`,
+    rate_limit: { requests: 1000, per: '1s' },
+  }))
+  const args = await withSettings({ accounts, publish: ['duckdb', 'parquet'] })
+  const command = (name: string, ...more: readonly string[]): Running =>
+    start([name, ...args, '--warehouse', root, ...more])
+  const surveys = () =>
+    query(
+      ':memory:',
+      `SELECT shard, account, count(*)::INTEGER AS surveys, min(title) AS title
+        FROM read_parquet('${root}/shard=*/parquet/current/surveys/**/*.parquet', hive_partitioning = true)
+        GROUP BY ALL ORDER BY ALL`,
+    )
+  return { root, command, surveys }
+}
+
+const ALL = [
+  { shard: '0-of-2', account: 'acme', surveys: 2, title: 'of acme' },
+  { shard: '0-of-2', account: 'globex', surveys: 2, title: 'of globex' },
+  { shard: '1-of-2', account: 'initech', surveys: 2, title: 'of initech' },
+]
+
+test('two at once, and another number of shards is refused', async () => {
+  const { root, command, surveys } = await open()
+  const both = ['0/2', '1/2'].map((shard) => command('sync', '--shard', shard))
+  for (const { ended } of both) expect(await ended).toMatchObject({ code: 0 })
+  expect(await surveys()).toEqual(ALL)
+  expect(
+    await query(
+      join(root, 'shard=1-of-2', 'fieldwork.duckdb'),
+      'SELECT DISTINCT account FROM surveys UNION SELECT account FROM _sync.runs',
+    ),
+  ).toEqual([{ account: 'initech' }])
+
+  const refused = await command('sync', '--shard', '0/3', '--json').ended
+  expect(refused).toMatchObject({ code: 2 })
+  expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: 'other_shards', exit_code: 2 } })
+  expect(await surveys()).toEqual(ALL)
+})
+
+test.runIf(SLOW)(
+  'a shard without accounts is complete and says so; status and export read one shard',
+  async () => {
+    const { root, command } = await open()
+    const ended = await command('sync', '--shard', '2/4').ended
+    expect(ended).toMatchObject({ code: 0 })
+    expect(ended.stdout.trimEnd().split('\n').at(-1)).toBe(
+      'complete: no account belongs to this shard; nothing was requested.',
+    )
+    await command('sync', '--shard', '3/4').ended
+    const status = await command('status', '--shard', '3/4').ended
+    expect(status.stdout).toContain('acme')
+    const lost = await command('status').ended
+    expect(lost.stderr).toMatch(/It is divided into 4 shards: give one of them, such as --shard \d\/4/)
+    const out = join(root, 'out')
+    await command('export', '--shard', '3/4', '--format', 'csv', '--out', out, '--tables', 'surveys').ended
+    expect(await query(':memory:', `SELECT DISTINCT account FROM '${out}/surveys.csv'`)).toEqual([
+      { account: 'acme' },
+    ])
+    const empty = `SELECT count(*)::INTEGER AS n FROM read_parquet('${root}/shard=2-of-4/parquet/current/surveys/**/*.parquet')`
+    expect(await query(':memory:', empty)).toEqual([{ n: 0 }])
+  },
+)
