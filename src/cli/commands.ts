@@ -6,6 +6,7 @@ import { packageVersion } from '../base/version.js'
 import { checkCommand } from './check.js'
 import { conformanceCommand } from './conformance.js'
 import { exportCommand } from './export.js'
+import { planCommand } from './plan.js'
 import { referenceServerCommand } from './reference-server.js'
 import { replayCommand } from './replay.js'
 import { schemaCommand } from './schema.js'
@@ -49,6 +50,7 @@ export const runCommandLine = async (
 const commandLine = (argv: readonly string[], context: CliContext): Argv => {
   const commands = [
     syncCommand(context),
+    planCommand(context),
     checkCommand(context),
     statusCommand(context),
     exportCommand(context),
@@ -58,13 +60,14 @@ const commandLine = (argv: readonly string[], context: CliContext): Argv => {
     referenceServerCommand(context),
   ] as const
   refuseUnknown(argv, commands)
-  const [sync, check, status, exportTables, replay, schema, conformance, referenceServer] = commands
+  const [sync, plan, check, status, exportTables, replay, schema, conformance, referenceServer] = commands
   return yargs([...argv])
     .scriptName('fieldwork-sync')
     .usage(
       "$0 <command>\n\nBrings surveys, sample sources and fieldwork progress into DuckDB and Parquet, within the API's request cap.",
     )
     .command(sync)
+    .command(plan)
     .command(check)
     .command(status)
     .command(exportTables)

@@ -1,19 +1,22 @@
 /** `fieldwork-sync status`: what the published state tells, and whether a sync is at work. Makes no request. */
 import type { CommandModule } from 'yargs'
 import { loadSettings } from '../settings/load-settings.js'
+import type { Settings } from '../settings/settings.js'
+import { renderSpending } from '../telemetry/spending.js'
 import { renderStatus } from '../telemetry/status.js'
 import type { CliContext } from './support/context.js'
 import { jsonOf } from './support/json.js'
-import { type FlagsOf, settingsOptions } from './support/options.js'
+import { type FlagsOf, statusOptions } from './support/options.js'
 
 export const statusCommand = (
   context: CliContext,
-): CommandModule<unknown, FlagsOf<typeof settingsOptions>> => ({
+): CommandModule<unknown, FlagsOf<typeof statusOptions>> => ({
   command: 'status',
   describe: 'Show the last runs, the cursor, the queue, freshness, rows, drift and rejections',
-  builder: settingsOptions,
+  builder: statusOptions,
   handler: async (flags) => {
     const settings = loadSettings({ env: context.env, flags, requireAccounts: false })
+    if (flags.requests === true) return await showRequests(context, settings)
     const { readWarehouseStatus } = await import('./support/warehouse-status.js')
     const { head, status } = await readWarehouseStatus(settings.warehouseDirectory, settings.publish)
     context.stdout.write(
@@ -23,3 +26,9 @@ export const statusCommand = (
     )
   },
 })
+
+const showRequests = async (context: CliContext, settings: Settings): Promise<void> => {
+  const { readLastSpending } = await import('./support/warehouse-status.js')
+  const runs = await readLastSpending(settings.warehouseDirectory, settings.publish)
+  context.stdout.write(settings.json ? `${jsonOf({ runs })}\n` : `${renderSpending(runs)}\n`)
+}

@@ -52,6 +52,18 @@ const earlyMs = (restMs: number): number => Math.min(EARLY_MS_MAX, restMs / 4)
 
 const EARLY_MS_MAX = 6 * 3_600_000
 
+/** Whether the list of a survey's sources is read again although nothing has betrayed a change yet. */
+export const listsSources = (
+  readAt: Instant | null,
+  reason: TaskReason,
+  now: Instant,
+  { listSourcesEveryMs }: Pick<RefreshRules, 'listSourcesEveryMs'>,
+): boolean =>
+  reason === 'changed' ||
+  reason === 'missing' ||
+  readAt === null ||
+  msBetween(readAt, now) >= listSourcesEveryMs
+
 const later = (one: Instant, other: Instant): Instant => (one > other ? one : other)
 
 export const DEFAULT_WEIGHTS: RefreshWeights = Object.freeze({ fieldwork: 4, live: 2, other: 1 })

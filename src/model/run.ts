@@ -4,6 +4,7 @@
  */
 import type { ExitCode } from '../base/errors.js'
 import type { Instant } from './instant.js'
+import type { Spending } from './spending.js'
 
 /** What the discovery of changes goes by (design §4; settings `discover`). */
 export interface DiscoverRules {
@@ -135,12 +136,16 @@ export interface RunReport {
   readonly listing: ListingKind | null
   readonly cursorBefore: Instant | null
   readonly cursorAfter: Instant | null
+  /** What the plan expected before the first request; null where none was made. */
+  readonly requestsEstimated: number | null
   readonly requests: number
   readonly retries: number
   /** 429 answers. */
   readonly refusals: number
   /** Distance of requests at the end, milliseconds, where the API has refused bursts; null where they went in bursts. */
   readonly paceIntervalMs: number | null
+  /** Where the requests went, and which were saved. */
+  readonly spending: readonly Spending[]
   readonly surveysListed: number
   readonly surveysRefreshed: number
   readonly surveysFailed: number

@@ -14,6 +14,7 @@ import {
 } from './columns.js'
 import { REPLAY_RESULTS } from './replay.js'
 import { RUN_COMMANDS } from './run.js'
+import { SPENDING_KINDS, SPENDING_REASONS } from './spending.js'
 import { DATA_TABLES, freshness, HISTORY_TABLES, surveyProgressByDay, surveys } from './tables.js'
 
 const account = varchar('Name of the account in the settings')
@@ -44,6 +45,7 @@ export const runs = sync('runs', 'One row a run and account', ['run_id', 'accoun
   listing: nullable(varcharOf(['full', 'incremental'], 'Kind of listing')),
   cursor_before: nullable(timestamptz('updated_since of the listing; null for a full one')),
   cursor_after: nullable(timestamptz('The cursor the next run starts from')),
+  requests_estimated: nullable(bigint('Requests that the plan expected before the first; null for a replay')),
   requests: nullable(bigint('Requests sent, retries included')),
   retries: nullable(bigint('Requests that repeated an earlier one')),
   refusals: nullable(bigint('429 answers')),
@@ -60,11 +62,31 @@ export const runs = sync('runs', 'One row a run and account', ['run_id', 'accoun
   rows_by_table: nullable(json('{"table": {"added", "changed", "unchanged"}}')),
 })
 
+export const requests = sync(
+  'requests',
+  'Where the requests of a run went and which it could do without, one row a run, account, reason and kind',
+  ['run_id', 'account', 'reason', 'kind'],
+  {
+    run_id: runId,
+    account,
+    reason: varcharOf(
+      SPENDING_REASONS,
+      'Why: the listing, what a survey was queued for, left over from an earlier run, or resting: not due',
+    ),
+    kind: varcharOf(SPENDING_KINDS, 'What was asked for'),
+    made: bigint('Requests sent, retries included'),
+    saved: bigint('Requests that were not made because their answer was known or not due'),
+  },
+)
+
 export const cursors = sync('cursors', 'Where the next listing starts, one row an account', ['account'], {
   account,
   updated_since: timestamptz('The cursor: changes up to here are in a table, the queue or quarantine'),
   full_listed_at: timestamptz('When the last full listing ended, clock of the machine that ran it'),
   moved_at: timestamptz('When the cursor was last moved, clock of the machine that ran it'),
+  page_rows: nullable(
+    bigint('Rows of a full page of the last listing that had more than one: plans go by it'),
+  ),
 })
 
 export const listings = sync(
@@ -208,6 +230,7 @@ export const schemaVersion = sync(
 
 export const SYNC_TABLES = [
   runs,
+  requests,
   cursors,
   listings,
   listedIds,

@@ -6,6 +6,7 @@ import type { Cell } from './columns.js'
 import type { DueDay, StoredDay, SurveyLife } from './daily-windows.js'
 import type { Progress, SampleSource, Survey } from './fields.js'
 import type { Instant } from './instant.js'
+import type { PastRuns, PlannedSurvey } from './plan.js'
 import type { SurveyFacts } from './refresh-rules.js'
 import type { QuarantinedRow, ReplayedBatch, RetypedRow, WaitingRows } from './replay.js'
 import type {
@@ -18,6 +19,7 @@ import type {
   RunReport,
   TaskReason,
 } from './run.js'
+import type { RequestsByKind } from './spending.js'
 import type { Drift, Rejection } from './survey-source.js'
 
 export interface AccountWarehouse {
@@ -48,6 +50,11 @@ export interface AccountWarehouse {
     excluding: readonly number[]
   }): Promise<readonly Task[]>
   hasTasks(): Promise<boolean>
+  /** What a plan of the next run goes by. */
+  plannedSurveys(): Promise<readonly PlannedSurvey[]>
+  pastRuns(overlapMs: number): Promise<PastRuns>
+  /** What it would take to read all surveys that are not queued. */
+  restingRequests(): Promise<RequestsByKind>
   /** Tasks in the queue, and the requests they are estimated to need. */
   queue(runId: string): Promise<QueueSize>
   storedBundle(surveyId: number): Promise<StoredBundle>
@@ -153,6 +160,8 @@ export interface NewTask {
 export interface Task extends NewTask {
   /** Requests that reading this survey is expected to take. */
   readonly requests: number
+  /** Whether an earlier run queued it. */
+  readonly isLeftOver: boolean
 }
 
 export interface QueueSize {

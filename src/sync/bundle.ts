@@ -5,6 +5,7 @@
 import type { Progress } from '../model/fields.js'
 import { type Instant, msBetween } from '../model/instant.js'
 import type { RefreshRules, TaskReason } from '../model/run.js'
+import type { SpendingKind } from '../model/spending.js'
 import { NotFoundError, type Reading } from '../model/survey-source.js'
 import type { CellRow, GoneSurvey, OversizedTask, RefreshedBundle, StoredBundle } from '../model/warehouse.js'
 import { someAtOnce } from './at-once.js'
@@ -14,6 +15,7 @@ import type { RunDependencies } from './dependencies.js'
 import { interviewsElsewhere, mayRestSources, targetMoved } from './known-sources.js'
 import { OutdatedSourcesError, ofListedSource } from './outdated-sources.js'
 import { knownSources, readSources, type SourceList } from './sources.js'
+import type { ReasonBook } from './spending.js'
 
 export interface BundleRequest {
   readonly surveyId: number
@@ -23,6 +25,7 @@ export interface BundleRequest {
   readonly now: Instant
   readonly allowance: BundleAllowance
   readonly signal: AbortSignal
+  readonly book: ReasonBook
 }
 
 /** Of the same bundle, where its list of sources turned out not to be the current one. */
@@ -52,12 +55,13 @@ const readOnce = async (
   request: BundleRequest,
   mayRest: boolean,
 ): Promise<RefreshedBundle | OversizedTask> => {
-  const { surveyId, allowance } = request
+  const { surveyId, allowance, signal, book } = request
+  const on = (kind: SpendingKind) => ({ signal, allowance: book.counting(allowance, kind) })
   const stored = await warehouse.storedBundle(surveyId)
   const rests = mayRest && mayRestSources(stored, request.reason, request.now, rules.refresh)
   // Before the progress, for the date of a bundle is that of its progress: no row of it was read later than it says.
-  const sources = rests ? knownSources(stored) : await readSources(source, surveyId, request)
-  const progress = await source.readSurveyProgress(surveyId, request)
+  const sources = rests ? knownSources(stored) : await readSources(source, surveyId, on('sample_sources'))
+  const progress = await source.readSurveyProgress(surveyId, on('survey_progress'))
   if (rests && targetMoved(stored, progress.row))
     throw new OutdatedSourcesError(`the target of survey ${surveyId} keeps changing; it stays queued`)
   const skip = canSkipSources(stored, sources, progress, rules.refresh)
@@ -80,9 +84,10 @@ const readOnce = async (
       requestsNeeded: Math.max(1, sources.pages) + 1 + rest,
     }
   }
+  const perSource = on('sample_source_progress')
   const each = await someAtOnce(ids, async (id) => ({
     id,
-    reading: await ofListedSource(surveyId, id, source.readSampleSourceProgress(surveyId, id, request)),
+    reading: await ofListedSource(surveyId, id, source.readSampleSourceProgress(surveyId, id, perSource)),
   }))
   const sourceProgress = each.flatMap(({ id, reading }) =>
     reading.row === null ? [] : [{ sampleSourceId: id, progress: reading.row, at: reading.readAt }],
@@ -94,13 +99,19 @@ const readOnce = async (
         `the sources of survey ${surveyId} do not account for all of its interviews; it stays queued`,
       )
   }
-  const daily = toRead === null ? null : await readDays({ source, surveyId, context: request, toRead })
+  const daily =
+    toRead === null ? null : await readDays({ source, surveyId, context: on('daily_progress'), toRead })
   const answers = [
     sources,
     progress,
     ...each.map(({ reading }) => reading),
     ...(daily === null ? [] : daily.readings),
   ]
+  book.saved({
+    sample_sources: rests ? 1 : 0,
+    sample_source_progress: sources.ids.length - ids.length,
+    daily_progress: toRead?.unchanged ?? 0,
+  })
   return {
     kind: 'refreshed',
     surveyId,

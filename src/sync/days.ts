@@ -15,6 +15,8 @@ import { ofListedSource } from './outdated-sources.js'
 export interface DaysToRead {
   readonly timeZone: string
   readonly days: readonly SeriesDay[]
+  /** How many that would be due are known to be unchanged. */
+  readonly unchanged: number
   /** Why not all days that are due are in `days`, if so: `unchanged`, or `more` than are read at once. */
   readonly left: 'unchanged' | 'more' | null
 }
@@ -37,14 +39,17 @@ export interface DaysQuestion {
 export const daysToRead = (rules: RefreshRules, rule: DailyWindows, question: DaysQuestion): DaysToRead => {
   const { stored, progress, sourceIds } = question
   const { timeZone } = rule
-  if (canSkipDays(rules, rule, question)) return { timeZone, days: [], left: 'unchanged' }
   const series = (rule.sources ? [null, ...sourceIds] : [null]).map((sampleSourceId) => {
     const days = stored.days.filter((row) => row.sampleSourceId === sampleSourceId)
     return { sampleSourceId, due: dueDays(rule, stored.survey, days, progress.readAt) }
   })
+  const days = series.flatMap(({ sampleSourceId, due }) => due.days.map((day) => ({ sampleSourceId, day })))
+  if (canSkipDays(rules, rule, question))
+    return { timeZone, days: [], unchanged: days.length, left: 'unchanged' }
   return {
     timeZone,
-    days: series.flatMap(({ sampleSourceId, due }) => due.days.map((day) => ({ sampleSourceId, day }))),
+    days,
+    unchanged: 0,
     left: series.some(({ due }) => due.more) ? 'more' : null,
   }
 }

@@ -114,7 +114,11 @@ const list = async (listing: Listing): Promise<Discovery | 'clock_behind'> => {
     }
     if (!(await allowance.mayReadPageSoon(await warehouse.hasTasks(), signal))) return 'interrupted'
     const asked: number = next
-    const page: Page<Survey> = await source.listSurveys({ updatedSince, page: asked }, { signal, allowance })
+    const leave = tally.spending.counting(allowance, 'surveys', 'listing')
+    const page: Page<Survey> = await source.listSurveys(
+      { updatedSince, page: asked },
+      { signal, allowance: leave },
+    )
     sawServerTime(tally, page.readAt)
     if (isFirst && isAhead(updatedSince, page.serverDate)) {
       // Written down at once: a run that ends here must not leave it to the next one to notice.

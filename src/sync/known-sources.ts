@@ -4,7 +4,8 @@
  * whether they account for all of its interviews.
  */
 import { INTERVIEW_STATUSES } from '../model/fields.js'
-import { type Instant, msBetween } from '../model/instant.js'
+import type { Instant } from '../model/instant.js'
+import { listsSources } from '../model/refresh-rules.js'
 import type { RefreshRules, TaskReason } from '../model/run.js'
 import type { CellRow, StoredBundle } from '../model/warehouse.js'
 
@@ -13,13 +14,8 @@ export const mayRestSources = (
   stored: StoredBundle,
   reason: TaskReason,
   now: Instant,
-  { listSourcesEveryMs }: RefreshRules,
-): boolean =>
-  reason !== 'changed' &&
-  reason !== 'missing' &&
-  stored.progress !== null &&
-  stored.sourcesReadAt !== null &&
-  msBetween(stored.sourcesReadAt, now) < listSourcesEveryMs
+  rules: RefreshRules,
+): boolean => stored.progress !== null && !listsSources(stored.sourcesReadAt, reason, now, rules)
 
 /** The survey's target is no longer what it was beside the stored sources. */
 export const targetMoved = (stored: StoredBundle, progress: CellRow | null): boolean =>

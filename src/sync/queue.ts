@@ -23,5 +23,6 @@ export const queueDue = async (
   }
   // What earlier runs and the listing have queued as well: settings may have changed since.
   await warehouse.weighTasks(weightOf)
+  tally.spending.saved('resting', await warehouse.restingRequests())
   log.info({ account: warehouse.account, ...queued }, 'queued what is due beside what has changed')
 }

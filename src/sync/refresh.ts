@@ -9,6 +9,7 @@ import type { BundleAllowance, RunBudget } from './budget.js'
 import { readBundle } from './bundle.js'
 import { createCommitQueue } from './commit-queue.js'
 import type { RunDependencies } from './dependencies.js'
+import { bookFor } from './spending.js'
 import { addRows, sawServerTime, type Tally } from './tally.js'
 import { createTaskFeed } from './task-feed.js'
 
@@ -94,7 +95,14 @@ const createWorker = ({ dependencies, budget, tally, failure, signal, left }: Wo
         { surveyId, requests: task.requests },
         'this survey needs more than the budget leaves: it is read all the same, so that it is read at all',
       )
-    const outcome = await readBundle(dependencies, { surveyId, reason, now, allowance, signal })
+    const outcome = await readBundle(dependencies, {
+      surveyId,
+      reason,
+      now,
+      allowance,
+      signal,
+      book: bookFor(tally.spending, task.isLeftOver ? 'left_over' : reason),
+    })
     sawServerTime(tally, outcome.at)
     await commits.commit(outcome)
     failedInARow = 0

@@ -81,6 +81,8 @@ const finish = async (
     leftOver: (await warehouse.queue(runId)).tasks,
     ...misfits,
     rejections,
+    requestsEstimated: null,
+    spending: [],
     historyRowsCompacted: 0,
     rowsByTable: tally.rows,
     replayed: { ...replayed, waiting },

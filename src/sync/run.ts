@@ -12,6 +12,7 @@ import { setDeadline } from './deadline.js'
 import type { RunDependencies } from './dependencies.js'
 import { discover } from './discover.js'
 import { outcomeOf } from './outcome.js'
+import { planOf } from './plan.js'
 import { queueDue } from './queue.js'
 import { refresh } from './refresh.js'
 import { createTally, type Tally } from './tally.js'
@@ -25,6 +26,7 @@ export const runAccount = async (given: RunDependencies): Promise<RunReport> => 
   const begun: Begun = {
     startedAt: instantFromMs(clock.nowMs()),
     cursor: (await warehouse.position()).cursor,
+    requestsEstimated: (await planOf(warehouse, rules, clock.nowMs()))?.requests ?? null,
   }
   await warehouse.startRun({ runId, command: 'sync', version, startedAt: begun.startedAt })
   const budget = createBudget(rules.budget, clock, given.requests)
@@ -53,6 +55,7 @@ export const runAccount = async (given: RunDependencies): Promise<RunReport> => 
 interface Begun {
   readonly startedAt: Instant
   readonly cursor: Instant | null
+  readonly requestsEstimated: number | null
 }
 
 const endOf = (error: unknown): Tally['ended'] =>
@@ -75,7 +78,9 @@ const finish = async (dependencies: RunDependencies, begun: Begun, tally: Tally)
     listing: tally.listing,
     cursorBefore: begun.cursor,
     cursorAfter: cursor,
+    requestsEstimated: begun.requestsEstimated,
     ...usageOf(source.usage()),
+    spending: tally.spending.entries(),
     surveysListed: tally.surveysListed,
     surveysRefreshed: tally.surveysRefreshed,
     surveysFailed: tally.surveysFailed,

@@ -2,6 +2,7 @@
 import type { ExitCode } from '../base/errors.js'
 import type { Instant } from '../model/instant.js'
 import type { ListingKind, RowCounts, RowCountsByTable } from '../model/run.js'
+import { createSpendingBook, type SpendingBook } from './spending.js'
 
 /** `complete`: the cursor moved. `interrupted`: the next run goes on. `drifted`: rows may be missing, the cursor stays. */
 export type Discovery = 'complete' | 'interrupted' | 'drifted'
@@ -18,6 +19,7 @@ export interface Tally {
   surveysRefreshed: number
   surveysFailed: number
   historyRowsCompacted: number
+  readonly spending: SpendingBook
   /** The latest time that the server told: the "now" of every rule in this run. */
   serverTime: Instant | null
   rows: { -readonly [Table in keyof RowCountsByTable]: RowCountsByTable[Table] }
@@ -32,6 +34,7 @@ export const createTally = (): Tally => ({
   surveysRefreshed: 0,
   surveysFailed: 0,
   historyRowsCompacted: 0,
+  spending: createSpendingBook(),
   serverTime: null,
   rows: {
     surveys: NONE,

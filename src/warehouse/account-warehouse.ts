@@ -7,9 +7,11 @@ import type { Database } from './database.js'
 import { countListed, dropListing, readPosition, startListing } from './listing.js'
 import { commitListingPage } from './listing-page.js'
 import { readMisfits, readWaiting } from './misfits.js'
+import { pastRuns, plannedSurveys } from './plan.js'
 import { enqueue, hasTasks, nextTasks, queueSize, unqueuedSurveys, weighTasks } from './queue.js'
 import { commitReplay, quarantinedRows } from './replay.js'
 import { finishRun, startRun } from './runs.js'
+import { restingRequests } from './spending.js'
 import { readStoredBundle } from './stored-bundle.js'
 import { readStoredDays } from './stored-days.js'
 
@@ -31,6 +33,9 @@ export const accountWarehouse = (
   enqueue: (tasks, at) => database.transaction((sql) => enqueue(sql, account, tasks, at)),
   weighTasks: (weightOf) => database.transaction((sql) => weighTasks(sql, account, weightOf)),
   nextTasks: (request) => database.exclusively((sql) => nextTasks(sql, account, request, dailyWindows)),
+  plannedSurveys: () => database.exclusively((sql) => plannedSurveys(sql, account)),
+  pastRuns: (overlapMs) => database.exclusively((sql) => pastRuns(sql, account, overlapMs)),
+  restingRequests: () => database.exclusively((sql) => restingRequests(sql, account)),
   hasTasks: () => database.exclusively((sql) => hasTasks(sql, account)),
   queue: (runId) => database.exclusively((sql) => queueSize(sql, account, runId, dailyWindows)),
   storedBundle: (surveyId) => database.transaction((sql) => readStoredBundle(sql, account, surveyId)),

@@ -135,14 +135,18 @@ export const completeListing = async (sql: Sql, account: string, page: ListingPa
   await sql.run(
     `MERGE INTO _sync.cursors c USING (SELECT $1 AS account) s ON c.account = s.account
       WHEN MATCHED THEN UPDATE SET updated_since = $2, moved_at = $3,
-        full_listed_at = CASE WHEN $4 THEN $3 ELSE c.full_listed_at END
-      WHEN NOT MATCHED THEN INSERT (account, updated_since, full_listed_at, moved_at) VALUES ($1, $2, $3, $3)`,
-    [account, instant(listing.ceiling), instant(page.committedAt), listing.kind === 'full'],
+        full_listed_at = CASE WHEN $4 THEN $3 ELSE c.full_listed_at END, page_rows = coalesce($5, c.page_rows)
+      WHEN NOT MATCHED THEN INSERT (account, updated_since, full_listed_at, moved_at, page_rows) VALUES ($1, $2, $3, $3, $5)`,
+    [account, instant(listing.ceiling), instant(page.committedAt), listing.kind === 'full', pageRowsOf(page)],
   )
   const notListed = listing.kind === 'full' ? await queueNotListed(sql, account, page) : 0
   await dropListing(sql, account)
   return notListed
 }
+
+/** Rows of a full page, told by the last one; null where it was the only one. */
+const pageRowsOf = ({ page, totalCount, surveys, rejections }: ListingPage): number | null =>
+  page < 2 ? null : Math.max(1, Math.round((totalCount - surveys.length - rejections.length) / (page - 1)))
 
 const queueNotListed = async (sql: Sql, account: string, stamp: Stamp): Promise<number> => {
   const rows = await sql.rows(

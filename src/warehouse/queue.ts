@@ -139,20 +139,26 @@ const withRequests = (windows: DailyWindows | null): string => `_sync.tasks t
     WHERE _missing_since IS NULL GROUP BY ALL) c ON c.account = t.account AND c.survey_id = t.survey_id
   ${windows === null ? '' : WITH_DAYS}`
 
+/** As `_sync.tasks` has it. */
+export const taskReason = z.enum(['changed', 'live', 'settling', 'old', 'missing'])
+
 const taskRow = z
-  .object({ survey_id: bigintCell, reason: taskReason(), priority: z.number(), requests: bigintCell })
+  .object({
+    survey_id: bigintCell,
+    reason: taskReason,
+    priority: z.number(),
+    requests: bigintCell,
+    is_left_over: booleanCell,
+  })
   .transform(
     (row): Task => ({
       surveyId: row.survey_id,
       reason: row.reason,
       priority: row.priority,
       requests: row.requests,
+      isLeftOver: row.is_left_over,
     }),
   )
-
-function taskReason() {
-  return z.enum(['changed', 'live', 'settling', 'old', 'missing'])
-}
 
 /**
  * The tasks to do next that this run has not tried: time since the last refresh (since it was queued, if there was
@@ -166,7 +172,8 @@ export const nextTasks = (
 ): Promise<readonly Task[]> =>
   sql.rows(
     taskRow,
-    `SELECT t.survey_id, t.reason, t.priority, ${requestsOf(windows)} AS requests FROM ${withRequests(windows)}
+    `SELECT t.survey_id, t.reason, t.priority, ${requestsOf(windows)} AS requests,
+        t.enqueued_run_id <> $2 AS is_left_over FROM ${withRequests(windows)}
       LEFT JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id
       WHERE t.account = $1 AND t.last_run_id IS DISTINCT FROM $2
         AND NOT list_contains(CAST($5::JSON AS BIGINT[]), t.survey_id)

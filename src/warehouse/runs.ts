@@ -5,6 +5,7 @@ import type { CellRow, RunStart } from '../model/warehouse.js'
 import { instant } from './cells.js'
 import type { Sql } from './database.js'
 import { createTemporary, qualified, quote } from './ddl.js'
+import { storeSpending } from './spending.js'
 
 /**
  * Who records a run holds the warehouse: whatever else is said to be running, of any account, is not, but for the accounts
@@ -24,6 +25,7 @@ export const startRun = async (sql: Sql, account: string, run: RunStart): Promis
 
 /** Writes how the run ended; a second time when publishing has changed that. */
 export const finishRun = async (sql: Sql, report: RunReport): Promise<void> => {
+  await storeSpending(sql, report, report.spending)
   const columns = runs.columns.filter(({ name }) => !FROM_ITS_START.includes(name))
   await sql.run(createTemporary('stage_runs', columns))
   await sql.append('stage_runs', columns, [reportRow(report)])
@@ -44,6 +46,7 @@ const reportRow = (report: RunReport): CellRow => ({
   listing: report.listing,
   cursor_before: report.cursorBefore,
   cursor_after: report.cursorAfter,
+  requests_estimated: report.requestsEstimated,
   requests: report.requests,
   retries: report.retries,
   refusals: report.refusals,

@@ -83,10 +83,18 @@ export type OpenPublished = (path: string) => Promise<Database>
 const openFile: OpenPublished = (file) => openDatabase(file, { readOnly: true })
 
 /** Throws `WarehouseUnusableError` when what is published at `path` cannot be read. */
-export const readStatus = async (path: string, open: OpenPublished = openFile): Promise<WarehouseStatus> => {
+export const readStatus = (path: string, open?: OpenPublished): Promise<WarehouseStatus> =>
+  readPublished(path, (database) => database.transaction(statusOf), open)
+
+/** Reads something else of it. Throws the same. */
+export const readPublished = async <Result>(
+  path: string,
+  read: (database: Database) => Promise<Result>,
+  open: OpenPublished = openFile,
+): Promise<Result> => {
   try {
     await using database = await open(path)
-    return await database.transaction(statusOf)
+    return await read(database)
   } catch (error) {
     throw new WarehouseUnusableError(
       `cannot read ${path}: ${firstLine(error)}. Run fieldwork-sync sync to publish it anew`,

@@ -6,7 +6,17 @@ import { run } from '../support/command.js'
 
 const root = new URL('../../', import.meta.url).pathname
 const read = (name: string): string => readFileSync(`${root}${name}`, 'utf8')
-const COMMANDS = ['sync', 'check', 'status', 'export', 'replay', 'schema', 'conformance', 'reference-server']
+const COMMANDS = [
+  'sync',
+  'plan',
+  'check',
+  'status',
+  'export',
+  'replay',
+  'schema',
+  'conformance',
+  'reference-server',
+]
 
 test('the README holds the settings reference as the code generates it', () => {
   expect(read('README.md')).toContain(settingsReference().trim())

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
+import { run } from '../support/command.js'
 import type { Row } from '../support/duckdb.js'
 import { openReader } from '../support/duckdb.js'
 import { SLOW } from '../support/slow.js'
@@ -50,9 +51,18 @@ test('two accounts equal the truth field by field, and again after a day', async
 
   await world.advance('P1D')
   await world.forgetRequests()
+  const planned = await plans(warehouse, args)
+  expect(await world.requests()).toEqual([])
   const second = await sync({ warehouse, env: {}, args })
   expect(second).toMatchObject({ code: 0, signal: null })
   expect(second.report.accounts.map(({ listing }) => listing)).toEqual(['incremental', 'incremental'])
+
+  expect(
+    second.report.accounts.map(({ account, requests_estimated: requests }) => ({ account, requests })),
+  ).toEqual(planned)
+  expect(await spentOf(published)).toEqual(
+    [first, second].map(({ report }) => report.accounts.map(({ requests }) => requests).toSorted(ascending)),
+  )
 
   const now = await truthRows(server)
   const stored = await warehouseRows(published)
@@ -78,6 +88,28 @@ test('two accounts equal the truth field by field, and again after a day', async
     expect(new URLSearchParams(String(query)).has('status')).toBe(false)
   }
 })
+
+/** What `plan` tells of the next run, which it makes no request for. */
+const plans = async (warehouse: string, args: readonly string[]) => {
+  const ended = await run(['plan', '--json', ...args], { FIELDWORK_SYNC_WAREHOUSE: warehouse })
+  expect(ended).toMatchObject({ code: 0, stderr: '' })
+  const { accounts }: { accounts: { account: string; requests: number }[] } = JSON.parse(ended.stdout)
+  return accounts.map(({ account, requests }) => ({ account, requests }))
+}
+
+const ascending = (one: number, other: number): number => one - other
+
+/** Requests by run and account, as the record of what they were spent on has them. */
+const spentOf = async (file: string): Promise<number[][]> => {
+  using reader = await openReader(file)
+  const rows = await reader.query(
+    `SELECT run_id, sum(made)::INTEGER AS made FROM _sync.requests GROUP BY run_id, account ORDER BY run_id, account`,
+  )
+  const runs = [...new Set(rows.map(({ run_id }) => run_id))]
+  return runs.map((id) =>
+    rows.flatMap(({ run_id, made }) => (run_id === id ? [Number(made)] : [])).toSorted(ascending),
+  )
+}
 
 /**
  * Drafts and demos rest; so do complete surveys that were quiet for longer than two days when they were first read: they

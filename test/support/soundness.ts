@@ -17,7 +17,13 @@ export const unsoundness = async (file: string): Promise<string[]> => {
 /** The same of a file that is open; its views cost more to ask than all of its tables. */
 export const unsoundnessIn = async (reader: Pick<Reader, 'query'>, withViews = true): Promise<string[]> => {
   const found: string[] = []
-  const checks = [...uniqueKeys(), ...histories(), ...references(), ...(withViews ? viewChecks() : [])]
+  const checks = [
+    ...uniqueKeys(),
+    ...histories(),
+    ...references(),
+    ...spending(),
+    ...(withViews ? viewChecks() : []),
+  ]
   for (const { what, sql } of checks) {
     const rows = await reader.query(sql)
     if (rows.length > 0) found.push(`${what}: ${rows.length} rows, the first ${JSON.stringify(rows[0])}`)
@@ -100,6 +106,15 @@ const references = (): Check[] =>
     what: `${child} has rows without their row in ${parent}`,
     sql: `SELECT c.* FROM main.${child} c ANTI JOIN main.${parent} p ON c.account = p.account AND ${on}`,
   }))
+
+/** A failure between the leave and the send is counted as spent. */
+const spending = (): Check[] => [
+  {
+    what: 'runs have requests that are spent on nothing',
+    sql: `SELECT r.run_id, r.requests, sum(q.made) AS made FROM _sync.runs r JOIN _sync.requests q USING (run_id, account)
+      GROUP BY ALL HAVING made < r.requests`,
+  },
+]
 
 const valuesOf = ({ columns: declared, key }: TableDeclaration): string[] =>
   declared

@@ -305,6 +305,8 @@ export const runReport = (change: Partial<RunReport> = {}): RunReport => ({
   driftEvents: 0,
   drift: [],
   rejections: [],
+  requestsEstimated: null,
+  spending: [],
   historyRowsCompacted: 0,
   rowsByTable: {
     surveys: NO_ROWS,

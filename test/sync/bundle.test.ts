@@ -10,6 +10,7 @@ import type { StoredBundle } from '../../src/model/warehouse.js'
 import { createBudget } from '../../src/sync/budget.js'
 import { canSkipSources, readBundle } from '../../src/sync/bundle.js'
 import type { SourceList } from '../../src/sync/sources.js'
+import { bookFor, createSpendingBook } from '../../src/sync/spending.js'
 import { type MemorySource, type MemorySurvey, memorySource } from '../support/memory-source.js'
 import { runDependencies } from '../support/run-dependencies.js'
 import {
@@ -145,6 +146,7 @@ const bundleOf = async (
     now: api.now,
     allowance,
     signal,
+    book: bookFor(createSpendingBook(), reason),
   })
   await warehouse.account.commitBundles([outcome], RUN)
   return outcome

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { DailyWindows } from '../../src/model/run.js'
 import { createBudget } from '../../src/sync/budget.js'
 import { readBundle } from '../../src/sync/bundle.js'
+import { bookFor, createSpendingBook } from '../../src/sync/spending.js'
 import { accountWarehouse } from '../../src/warehouse/account-warehouse.js'
 import { memorySource } from '../support/memory-source.js'
 import { runDependencies } from '../support/run-dependencies.js'
@@ -42,7 +43,14 @@ const world = async (rule: DailyWindows | null = RULE) => {
       if (allowance === null) throw new Error('a bundle without a budget has leave')
       const outcome = await readBundle(
         { ...given, rules: { ...given.rules, refresh } },
-        { surveyId: 1, now: api.now, reason: 'live', allowance, signal: given.signal },
+        {
+          surveyId: 1,
+          now: api.now,
+          reason: 'live',
+          allowance,
+          signal: given.signal,
+          book: bookFor(createSpendingBook(), 'live'),
+        },
       )
       await warehouse.account.commitBundles([outcome], RUN)
       return api.asked.filter((asked) => asked.includes(' on '))

@@ -28,6 +28,8 @@ export const runReport = (changes: Partial<RunReport> = {}): RunReport => ({
   driftEvents: 0,
   drift: [],
   rejections: [],
+  requestsEstimated: null,
+  spending: [],
   historyRowsCompacted: 0,
   rowsByTable: {
     surveys: { added: 3, changed: 20, unchanged: 227 },

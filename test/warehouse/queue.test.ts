@@ -294,9 +294,14 @@ describe('the record of runs', () => {
         exitCode: 7,
         reason: 'not published: disk full',
         requests: 8,
+        requestsEstimated: 650,
+        spending: [{ kind: 'surveys', reason: 'listing', requests: 8, saved: 3 }],
         leftOver: 2,
       }),
     )
+    expect(await rows('SELECT * FROM _sync.requests')).toEqual([
+      { run_id: RUN, account: 'acme', reason: 'listing', kind: 'surveys', made: 8, saved: 3 },
+    ])
     expect(await rows('SELECT * FROM _sync.runs')).toEqual([
       {
         run_id: RUN,
@@ -311,6 +316,7 @@ describe('the record of runs', () => {
         listing: 'full',
         cursor_before: null,
         cursor_after: '2026-02-28T23:55:00Z',
+        requests_estimated: 650,
         requests: 8,
         retries: 1,
         refusals: 0,

@@ -33,6 +33,22 @@ export const syncOptions = {
   publish: text('What to publish: duckdb, parquet, or both as duckdb,parquet'),
 } as const
 
+export const statusOptions = {
+  ...settingsOptions,
+  requests: {
+    type: 'boolean',
+    describe: 'Show where the requests of the last run went, and which were saved',
+  },
+} as const
+
+export const planOptions = {
+  ...settingsOptions,
+  ...accountsOption,
+  full: syncOptions.full,
+  'max-requests': text('Show what fits into a run of so many requests'),
+  'max-duration': text('Show what fits into a run of this length, such as 55m'),
+} as const
+
 export const EXPORT_FORMATS = ['parquet', 'csv'] as const
 
 export const exportOptions = {

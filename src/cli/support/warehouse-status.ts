@@ -10,7 +10,8 @@ import { currentPath } from '../../publish/parquet/versions.js'
 import { PUBLISH_FORMATS, type Settings } from '../../settings/settings.js'
 import { parquetDirectory, publishedFile } from '../../warehouse/files.js'
 import { describeHolder, isAlive, readHolder } from '../../warehouse/holder.js'
-import { readStatus, type WarehouseStatus } from '../../warehouse/status.js'
+import { lastSpending } from '../../warehouse/spending.js'
+import { readPublished, readStatus, type WarehouseStatus } from '../../warehouse/status.js'
 import { shardsIn } from './shard-layout.js'
 
 /** Nothing is published in the directory that the settings name. */
@@ -47,6 +48,13 @@ const paceIn = (directory: string): StatusHead['pace'] =>
     since: instantFromMs(sinceMs),
     until: instantFromMs(untilMs),
   }))
+
+/** Where the requests of the last run of each account went. Throws the same. */
+export const readLastSpending = async (directory: string, publish: Settings['publish']) => {
+  const found = await findPublished(directory, publish)
+  if (found === null) throw await nothingPublished(directory, null)
+  return await readPublished(found.path, (database) => database.transaction(lastSpending), found.open)
+}
 
 export const nothingPublished = async (
   directory: string,

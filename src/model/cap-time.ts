@@ -1,0 +1,15 @@
+/** How long requests take at the cap, and how many fit into a time: bursts of the whole cap, a window and its margin apart. */
+
+export interface CapRate {
+  readonly requests: number
+  /** Milliseconds. */
+  readonly perMs: number
+}
+
+/** From the first send to the last, milliseconds, where the server answers at once. */
+export const timeAtCapMs = (requests: number, { requests: cap, perMs }: CapRate): number =>
+  requests <= 0 ? 0 : Math.floor((requests - 1) / cap) * perMs
+
+/** Requests that can be sent within a time. */
+export const requestsWithin = (durationMs: number, { requests: cap, perMs }: CapRate): number =>
+  (Math.floor(durationMs / perMs) + 1) * cap

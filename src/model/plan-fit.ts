@@ -1,0 +1,49 @@
+/** What of a plan fits into the budget of a run, what waits for the next, and since when the oldest of that is known. */
+import { type CapRate, requestsWithin } from './cap-time.js'
+import type { Instant } from './instant.js'
+import type { Plan } from './plan.js'
+import type { Budget } from './run.js'
+
+export interface PlanFit {
+  readonly surveys: number
+  readonly requests: number
+  /** Surveys that are left over. */
+  readonly waiting: number
+  /** When the one of these that was read longest ago was read, or queued where it never was; null when none waits. */
+  readonly oldestSince: Instant | null
+}
+
+export interface AccountPlan {
+  readonly account: string
+  readonly rate: CapRate
+  /** Null before the first listing was complete: nothing is known then. */
+  readonly plan: Plan | null
+  readonly fit: PlanFit | null
+}
+
+/** Surveys are taken in the order of the queue, up to the first that does not fit. The first always goes. */
+export const fitPlan = (plan: Plan, { requestsMax, durationMsMax }: Budget, rate: CapRate): PlanFit => {
+  const room = Math.min(
+    requestsMax ?? Number.POSITIVE_INFINITY,
+    durationMsMax === null ? Number.POSITIVE_INFINITY : requestsWithin(durationMsMax, rate),
+  )
+  const known = plan.tasks.reduce((total, { requests }) => total + requests, 0)
+  // The listing, and what it is expected to bring.
+  let spent = plan.requests - known
+  let surveys = 0
+  for (const { requests } of plan.tasks) {
+    if (surveys > 0 && spent + requests > room) break
+    spent += requests
+    surveys += 1
+  }
+  const waiting = plan.tasks.slice(surveys)
+  return {
+    surveys,
+    requests: spent,
+    waiting: waiting.length,
+    oldestSince: waiting.reduce<Instant | null>(
+      (oldest, { since }) => (oldest === null || since < oldest ? since : oldest),
+      null,
+    ),
+  }
+}
