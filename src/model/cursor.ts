@@ -19,7 +19,7 @@ export const listingCeiling = (serverDate: Instant | null, nowMs: number, rules:
 
 /** The first listing is full, so is a wanted one, and one that comes `fullListingEvery` after the last. */
 export const listingKind = (
-  position: Position,
+  position: Pick<Position, 'cursor' | 'fullListedAt'>,
   nowMs: number,
   rules: DiscoverRules,
   full: boolean,

@@ -4,49 +4,10 @@
  */
 import { listingKind } from './cursor.js'
 import { type Instant, instantFromMs, minusMs, msBetween } from './instant.js'
-import {
-  isLive,
-  listsSources,
-  refreshReason,
-  refreshWeight,
-  type SurveyFacts,
-  urgency,
-} from './refresh-rules.js'
+import type { PastRuns, PlannedSurvey } from './plan-facts.js'
+import { isLive, listsSources, refreshReason, refreshWeight, urgency } from './refresh-rules.js'
 import type { DiscoverRules, ListingKind, RefreshRules, TaskReason } from './run.js'
 import { type RequestsByKind, SPENDING_REASONS, type SpendingKind, type SpendingReason } from './spending.js'
-import type { Position } from './warehouse.js'
-
-/** A survey with all that its requests depend on. */
-export interface PlannedSurvey extends SurveyFacts {
-  readonly createdAt: Instant
-  /** That are not missing. */
-  readonly sources: number
-  readonly sourcesReadAt: Instant | null
-  readonly sourceProgressReadAt: Instant | null
-  /** Whether its last refresh found its progress changed; null where there was only one. */
-  readonly moved: boolean | null
-  /** Days of it that are not final yet. */
-  readonly daysOpen: number
-  /** Its place in the queue; null when it is not queued. */
-  readonly task: {
-    readonly reason: TaskReason
-    readonly enqueuedAt: Instant
-    readonly requestsNeeded: number | null
-  } | null
-}
-
-/** What is known of the runs before. */
-export interface PastRuns {
-  readonly position: Position
-  /** The server's time when the last run listed; null before the first. */
-  readonly listedAt: Instant | null
-  /** The same by our clock. */
-  readonly listedAtOurs: Instant | null
-  /** Rows of a full page; null where no listing had more than one page. */
-  readonly pageRows: number | null
-  /** How far apart the last runs were, server time, milliseconds; null with fewer than two. */
-  readonly everyMs: number | null
-}
 
 export interface PlanRules {
   readonly discover: DiscoverRules
@@ -114,7 +75,7 @@ export const planRun = (
     const requests = bundleRequests(survey, reason, at, { rules: rules.refresh, sourcesEach })
     return [{ survey, reason: survey.task === null ? reason : 'left_over', requests }]
   })
-  const listing = listingKind(past.position, nowMs, rules.discover, rules.full)
+  const listing = listingKind(past, nowMs, rules.discover, rules.full)
   const changes = expectedChanges(there, new Set(due.map(({ survey }) => survey.id)), past, at, sourcesEach)
   const listed = listing === 'full' ? there.length + changes.created : changes.listed
   const entries = [

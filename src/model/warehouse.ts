@@ -6,7 +6,7 @@ import type { Cell } from './columns.js'
 import type { DueDay, StoredDay, SurveyLife } from './daily-windows.js'
 import type { Progress, SampleSource, Survey } from './fields.js'
 import type { Instant } from './instant.js'
-import type { PastRuns, PlannedSurvey } from './plan.js'
+import type { PastRuns, PlannedSurvey } from './plan-facts.js'
 import type { SurveyFacts } from './refresh-rules.js'
 import type { QuarantinedRow, ReplayedBatch, RetypedRow, WaitingRows } from './replay.js'
 import type {

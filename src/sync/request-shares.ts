@@ -66,6 +66,23 @@ export const decide = (total: number, shares: readonly ShareState[]): Decision =
   return { go, end, grant: behind[0]?.place ?? null }
 }
 
+/** What each will come to, of which it is known beforehand how many it wants: nobody gets less than its share while it wants more. */
+export const expectedShares = (
+  total: number,
+  wants: readonly { readonly weight: number; readonly wanted: number }[],
+): readonly number[] => {
+  const fixed = new Map<number, number>()
+  for (;;) {
+    const open = wants.flatMap((one, place) => (fixed.has(place) ? [] : [{ ...one, place }]))
+    const left = total - sum([...fixed.values()])
+    const weights = sum(open.map(({ weight }) => weight))
+    const shareOf = (weight: number) => Math.floor((left * weight) / weights + ROUNDING)
+    const modest = open.filter(({ weight, wanted }) => wanted <= shareOf(weight))
+    if (modest.length === 0) return wants.map(({ weight }, place) => fixed.get(place) ?? shareOf(weight))
+    for (const { place, wanted } of modest) fixed.set(place, wanted)
+  }
+}
+
 const placesOf = (waiting: readonly { readonly place: number }[]): readonly number[] =>
   waiting.map(({ place }) => place)
 

@@ -1,7 +1,7 @@
 /** What a plan goes by: every survey with what its requests depend on, and what is known of the runs before. */
 import { z } from 'zod'
 import { type Instant, msBetween } from '../model/instant.js'
-import type { PastRuns, PlannedSurvey } from '../model/plan.js'
+import type { PastRuns, PlannedSurvey } from '../model/plan-facts.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from './cells.js'
 import type { Sql } from './database.js'
 import { readPosition } from './listing.js'
@@ -73,7 +73,7 @@ const RUNS_LOOKED_AT = 8
 
 /** `overlapMs` is what the cursor was set back by. */
 export const pastRuns = async (sql: Sql, account: string, overlapMs: number): Promise<PastRuns> => {
-  const position = await readPosition(sql, account)
+  const { cursor, fullListedAt } = await readPosition(sql, account)
   const [page] = await sql.rows(
     z.object({ page_rows: bigintCell.nullable(), moved_at: timestamptzCell }),
     'SELECT page_rows, moved_at FROM _sync.cursors WHERE account = $1',
@@ -86,8 +86,9 @@ export const pastRuns = async (sql: Sql, account: string, overlapMs: number): Pr
     [account],
   )
   return {
-    position,
-    listedAt: position.cursor === null ? null : position.cursor + BigInt(overlapMs) * 1_000n,
+    cursor,
+    fullListedAt,
+    listedAt: cursor === null ? null : cursor + BigInt(overlapMs) * 1_000n,
     listedAtOurs: page?.moved_at ?? null,
     pageRows: page?.page_rows ?? null,
     everyMs: medianGapMs(cursors.map(({ cursor_after }) => cursor_after)),

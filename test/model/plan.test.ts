@@ -2,14 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { requestsWithin, timeAtCapMs } from '../../src/model/cap-time.js'
 import { minusMs } from '../../src/model/instant.js'
-import {
-  bundleRequests,
-  expectedAt,
-  type PastRuns,
-  type Plan,
-  type PlannedSurvey,
-  planRun,
-} from '../../src/model/plan.js'
+import { bundleRequests, expectedAt, type Plan, planRun } from '../../src/model/plan.js'
+import type { PastRuns, PlannedSurvey } from '../../src/model/plan-facts.js'
 import { fitPlan } from '../../src/model/plan-fit.js'
 import { DEFAULT_WEIGHTS } from '../../src/model/refresh-rules.js'
 import type { RefreshRules } from '../../src/model/run.js'
@@ -53,7 +47,8 @@ const survey = (change: Partial<PlannedSurvey> = {}): PlannedSurvey => {
 }
 
 const past = (change: Partial<PastRuns> = {}): PastRuns => ({
-  position: { cursor: daysAgo(1), fullListedAt: daysAgo(1), listing: null },
+  cursor: daysAgo(1),
+  fullListedAt: daysAgo(1),
   listedAt: daysAgo(1),
   listedAtOurs: daysAgo(1),
   pageRows: 50,
@@ -141,8 +136,7 @@ describe('a plan', () => {
     const pages = (one: Plan) => one.entries[0]?.requests.surveys
     expect(pages(plan(surveys))).toBe(1)
     expect(pages(plan(surveys, { full: true }))).toBe(3)
-    const position = { cursor: daysAgo(1), fullListedAt: daysAgo(8), listing: null }
-    expect(plan(surveys, { past: { position, pageRows: 20 } })).toMatchObject({
+    expect(plan(surveys, { past: { fullListedAt: daysAgo(8), pageRows: 20 } })).toMatchObject({
       listing: 'full',
       entries: [{ reason: 'listing', requests: { surveys: 6 } }],
     })

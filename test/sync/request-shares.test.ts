@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createRequestPot, type RequestShare } from '../../src/sync/request-pot.js'
-import { decide, limitOf, type ShareState } from '../../src/sync/request-shares.js'
+import { decide, expectedShares, limitOf, type ShareState } from '../../src/sync/request-shares.js'
 import { SLOW } from '../support/slow.js'
 
 const share = (state: Partial<ShareState> = {}): ShareState => ({
@@ -203,4 +203,52 @@ test('never over the whole, nobody below its share who has work, and nothing lef
     ),
     { numRuns: SLOW ? 5_000 : 300 },
   )
+})
+
+test.each([
+  [
+    'each wants more than its share',
+    30,
+    [
+      [1, 99],
+      [2, 99],
+    ],
+    [10, 20],
+  ],
+  [
+    'what one leaves goes to the others',
+    30,
+    [
+      [1, 4],
+      [1, 99],
+      [1, 99],
+    ],
+    [4, 13, 13],
+  ],
+  [
+    'all want less',
+    30,
+    [
+      [1, 4],
+      [5, 9],
+    ],
+    [4, 9],
+  ],
+  [
+    'one knows nothing of what it will want',
+    10,
+    [
+      [1, Number.POSITIVE_INFINITY],
+      [1, 2],
+    ],
+    [8, 2],
+  ],
+  ['there is nothing', 0, [[1, 4]], [0]],
+])('expected shares where %s', (_, total, wants, expected) => {
+  expect(
+    expectedShares(
+      total,
+      wants.map(([weight = 1, wanted = 0]) => ({ weight, wanted })),
+    ),
+  ).toEqual(expected)
 })

@@ -1,0 +1,39 @@
+/** What a plan goes by: the surveys that are stored, and the runs before. */
+import type { Instant } from './instant.js'
+import type { SurveyFacts } from './refresh-rules.js'
+import type { TaskReason } from './run.js'
+
+/** A survey with all that its requests depend on. */
+export interface PlannedSurvey extends SurveyFacts {
+  readonly createdAt: Instant
+  /** That are not missing. */
+  readonly sources: number
+  readonly sourcesReadAt: Instant | null
+  readonly sourceProgressReadAt: Instant | null
+  /** Whether its last refresh found its progress changed; null where there was only one. */
+  readonly moved: boolean | null
+  /** Days of it that are not final yet. */
+  readonly daysOpen: number
+  /** Its place in the queue; null when it is not queued. */
+  readonly task: {
+    readonly reason: TaskReason
+    readonly enqueuedAt: Instant
+    readonly requestsNeeded: number | null
+  } | null
+}
+
+/** What is known of the runs before. */
+export interface PastRuns {
+  /** `updated_since` of the next listing. */
+  readonly cursor: Instant | null
+  /** End of the last full listing, our clock. */
+  readonly fullListedAt: Instant | null
+  /** The server's time when the last run listed; null before the first. */
+  readonly listedAt: Instant | null
+  /** The same by our clock. */
+  readonly listedAtOurs: Instant | null
+  /** Rows of a full page; null where no listing had more than one page. */
+  readonly pageRows: number | null
+  /** How far apart the last runs were, server time, milliseconds; null with fewer than two. */
+  readonly everyMs: number | null
+}
