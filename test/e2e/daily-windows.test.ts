@@ -16,6 +16,7 @@ import {
   sendJson,
   startScriptedApi,
 } from '../support/scripted-api.js'
+import { SLOW } from '../support/slow.js'
 import { unsoundness } from '../support/soundness.js'
 import { publishedFile, sync, withSettings } from '../support/sync.js'
 import { temporaryDirectory } from '../support/temporary.js'
@@ -118,58 +119,63 @@ const daysAsked = (api: ScriptedApi): string[] =>
     .filter((after) => after !== null)
     .toSorted()
 
-test('a night asks for the open days and for the one that becomes final; days are those of the time zone', async () => {
-  const warehouse = await temporaryDirectory()
-  const starts = [
-    '2026-03-28T22:59:59.999999Z',
-    '2026-03-28T23:00:00Z',
-    '2026-03-29T21:59:59Z',
-    '2026-03-29T21:59:59.999Z',
-    '2026-03-29T21:59:59.999999Z',
-    '2026-03-29T22:00:00Z',
-  ]
-  const api = await startScriptedApi([scriptedSurvey(1)])
-  showInterviews(api, starts)
-  const args = await withSettings({ refresh: { daily_windows: { days: 2, time_zone: 'Europe/Paris' } } })
-  const night = async (now: string) => {
-    api.now = new Date(now)
-    const { code, run } = await sync({ warehouse, env: api.env, args })
-    expect(code).toBe(0)
-    using reader = await openReader(publishedFile(warehouse))
-    const rows = await reader.query(
-      `SELECT day::VARCHAR AS day, interviews_count AS held, is_final
+test.skipIf(!SLOW)(
+  'a night asks for the open days and for the one that becomes final; days are those of the time zone',
+  async () => {
+    const warehouse = await temporaryDirectory()
+    const starts = [
+      '2026-03-28T22:59:59.999999Z',
+      '2026-03-28T23:00:00Z',
+      '2026-03-29T21:59:59Z',
+      '2026-03-29T21:59:59.999Z',
+      '2026-03-29T21:59:59.999999Z',
+      '2026-03-29T22:00:00Z',
+    ]
+    const api = await startScriptedApi([scriptedSurvey(1)])
+    showInterviews(api, starts)
+    const args = await withSettings({ refresh: { daily_windows: { days: 2, time_zone: 'Europe/Paris' } } })
+    const night = async (now: string) => {
+      api.now = new Date(now)
+      const { code, run } = await sync({ warehouse, env: api.env, args })
+      expect(code).toBe(0)
+      using reader = await openReader(publishedFile(warehouse))
+      const rows = await reader.query(
+        `SELECT day::VARCHAR AS day, interviews_count AS held, is_final
         FROM survey_progress_by_day ORDER BY day`,
-    )
-    return {
-      run,
-      asked: daysAsked(api),
-      rows: rows.map(({ day, held, is_final }: Row) => [day, held, ...(is_final ? ['final'] : [])].join(' ')),
+      )
+      return {
+        run,
+        asked: daysAsked(api),
+        rows: rows.map(({ day, held, is_final }: Row) =>
+          [day, held, ...(is_final ? ['final'] : [])].join(' '),
+        ),
+      }
     }
-  }
 
-  // The 29th has 23 hours.
-  const first = await night('2026-03-29T22:30:00Z')
-  expect(first.asked).toEqual(['2026-03-28T23:00:00Z', '2026-03-29T22:00:00Z'])
-  expect(first.rows).toEqual(['2026-03-29 4', '2026-03-30 1'])
-  expect(first.run.rows_by_table.survey_progress_by_day).toEqual({ added: 2, changed: 0, unchanged: 0 })
+    // The 29th has 23 hours.
+    const first = await night('2026-03-29T22:30:00Z')
+    expect(first.asked).toEqual(['2026-03-28T23:00:00Z', '2026-03-29T22:00:00Z'])
+    expect(first.rows).toEqual(['2026-03-29 4', '2026-03-30 1'])
+    expect(first.run.rows_by_table.survey_progress_by_day).toEqual({ added: 2, changed: 0, unchanged: 0 })
 
-  const unchanged = await night('2026-03-30T22:30:00Z')
-  expect(unchanged).toMatchObject({ asked: [], rows: first.rows })
+    const unchanged = await night('2026-03-30T22:30:00Z')
+    expect(unchanged).toMatchObject({ asked: [], rows: first.rows })
 
-  starts.push('2026-03-29T10:00:00Z', '2026-03-31T10:00:00Z')
-  const changed = await night('2026-03-31T22:30:00Z')
-  expect(changed.asked).toEqual([
-    '2026-03-28T23:00:00Z',
-    '2026-03-29T22:00:00Z',
-    '2026-03-30T22:00:00Z',
-    '2026-03-31T22:00:00Z',
-  ])
-  expect(changed.rows).toEqual(['2026-03-29 5 final', '2026-03-30 1 final', '2026-03-31 1', '2026-04-01 0'])
+    starts.push('2026-03-29T10:00:00Z', '2026-03-31T10:00:00Z')
+    const changed = await night('2026-03-31T22:30:00Z')
+    expect(changed.asked).toEqual([
+      '2026-03-28T23:00:00Z',
+      '2026-03-29T22:00:00Z',
+      '2026-03-30T22:00:00Z',
+      '2026-03-31T22:00:00Z',
+    ])
+    expect(changed.rows).toEqual(['2026-03-29 5 final', '2026-03-30 1 final', '2026-03-31 1', '2026-04-01 0'])
 
-  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
-})
+    expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+  },
+)
 
-test('days count in a budget, before and while they are read', async () => {
+test.skipIf(!SLOW)('days count in a budget, before and while they are read', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startScriptedApi([scriptedSurvey(1), scriptedSurvey(2)])
   const args = await withSettings({ refresh: { daily_windows: { days: 3, sources: true } } })

@@ -78,61 +78,67 @@ test('a survey that vanishes between the pages pulls another up unread: all are 
   expect(await unsoundness(publishedFile(warehouse))).toEqual([])
 })
 
-test('a listing that drifts every time leaves the cursor alone; a survey that comes between pages is read twice', async () => {
-  const warehouse = await temporaryDirectory()
-  const api = await startScriptedApi(drafts(8))
-  api.pageSize = 2
-  api.hook = beforePage2((time) => remove(api, 9 - time))
-  const drifted = await sync({ warehouse, env: api.env })
-  expect(drifted).toMatchObject({
-    code: 3,
-    run: { status: 'partial', cursor_before: null, cursor_after: null },
-  })
-  expect(drifted.run.reason).toContain('cursor was not moved')
-  expect(pagesAsked(api)).toEqual(['1', '2', '1', '2', '1', '2'])
+test.skipIf(!SLOW)(
+  'a listing that drifts every time leaves the cursor alone; a survey that comes between pages is read twice',
+  async () => {
+    const warehouse = await temporaryDirectory()
+    const api = await startScriptedApi(drafts(8))
+    api.pageSize = 2
+    api.hook = beforePage2((time) => remove(api, 9 - time))
+    const drifted = await sync({ warehouse, env: api.env })
+    expect(drifted).toMatchObject({
+      code: 3,
+      run: { status: 'partial', cursor_before: null, cursor_after: null },
+    })
+    expect(drifted.run.reason).toContain('cursor was not moved')
+    expect(pagesAsked(api)).toEqual(['1', '2', '1', '2', '1', '2'])
 
-  api.arrivals.length = 0
-  api.hook = beforePage2(() => {
-    api.surveys.push(scriptedSurvey(9, { status: 'draft' }, 0))
-  })
-  const second = await sync({ warehouse, env: api.env })
-  expect(second).toMatchObject({ code: 0, run: { listing: 'full', surveys_listed: 6 } })
-  // 5 4, 3 2, 1 became 9 5, 4 3, 2 1: survey 4 came twice, survey 9 is for the next run.
-  expect(pagesAsked(api)).toEqual(['1', '2', '3'])
-  api.hook = () => false
-  const whole = [1, 2, 3, 4, 5].map((id) => [id, `Survey ${id}`] as const)
-  const gone = [6, 7, 8].map((id) => [id, 'missing'] as const)
-  expect(await shown(warehouse)).toEqual(Object.fromEntries([...whole, ...gone]))
-  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
-})
+    api.arrivals.length = 0
+    api.hook = beforePage2(() => {
+      api.surveys.push(scriptedSurvey(9, { status: 'draft' }, 0))
+    })
+    const second = await sync({ warehouse, env: api.env })
+    expect(second).toMatchObject({ code: 0, run: { listing: 'full', surveys_listed: 6 } })
+    // 5 4, 3 2, 1 became 9 5, 4 3, 2 1: survey 4 came twice, survey 9 is for the next run.
+    expect(pagesAsked(api)).toEqual(['1', '2', '3'])
+    api.hook = () => false
+    const whole = [1, 2, 3, 4, 5].map((id) => [id, `Survey ${id}`] as const)
+    const gone = [6, 7, 8].map((id) => [id, 'missing'] as const)
+    expect(await shown(warehouse)).toEqual(Object.fromEntries([...whole, ...gone]))
+    expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+  },
+)
 
-test('a survey that vanishes while another one enters further down leaves the total as it was: all are listed again', async () => {
-  const warehouse = await temporaryDirectory()
-  const api = await startScriptedApi(drafts(6))
-  expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0 })
+test.skipIf(!SLOW)(
+  'a survey that vanishes while another one enters further down leaves the total as it was: all are listed again',
+  async () => {
+    const warehouse = await temporaryDirectory()
+    const api = await startScriptedApi(drafts(6))
+    expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0 })
 
-  const change = (id: number, title: string, at: string) => {
-    const row = api.surveys.find(({ survey }) => survey.id === id)
-    if (row !== undefined) Object.assign(row.survey, { title, updated_at: at })
-  }
-  for (const id of [2, 3, 4, 5, 6]) change(id, `Changed ${id}`, '2026-03-02T00:00:00Z')
-  api.arrivals.length = 0
-  api.pageSize = 2
-  api.now = new Date('2026-03-02T01:00:00Z')
-  // Pages 6 5, 4 3, 2 become 5 4, 3 2, 1: five surveys as announced, and survey 4 on none of the pages still to be read.
-  api.hook = beforePage2((time) => {
-    if (time > 1) return
-    remove(api, 6)
-    api.now = new Date('2026-03-02T01:00:01Z')
-    change(1, 'Changed 1', '2026-03-02T01:00:01Z')
-  })
-  expect(await sync({ warehouse, env: api.env })).toMatchObject({
-    code: 0,
-    run: { listing: 'incremental', cursor_after: '2026-03-02T00:55:01Z' },
-  })
-  expect(pagesAsked(api)).toEqual(['1', '2', '3', '1', '2', '3'])
-  expect(await shown(warehouse)).toMatchObject({ 1: 'Changed 1', 4: 'Changed 4', 5: 'Changed 5' })
-})
+    const change = (id: number, title: string, at: string) => {
+      const row = api.surveys.find(({ survey }) => survey.id === id)
+      if (row !== undefined) Object.assign(row.survey, { title, updated_at: at })
+    }
+    for (const id of [2, 3, 4, 5, 6]) change(id, `Changed ${id}`, '2026-03-02T00:00:00Z')
+    api.arrivals.length = 0
+    api.pageSize = 2
+    api.now = new Date('2026-03-02T01:00:00Z')
+    // Pages 6 5, 4 3, 2 become 5 4, 3 2, 1: five surveys as announced, and survey 4 on none of the pages still to be read.
+    api.hook = beforePage2((time) => {
+      if (time > 1) return
+      remove(api, 6)
+      api.now = new Date('2026-03-02T01:00:01Z')
+      change(1, 'Changed 1', '2026-03-02T01:00:01Z')
+    })
+    expect(await sync({ warehouse, env: api.env })).toMatchObject({
+      code: 0,
+      run: { listing: 'incremental', cursor_after: '2026-03-02T00:55:01Z' },
+    })
+    expect(pagesAsked(api)).toEqual(['1', '2', '3', '1', '2', '3'])
+    expect(await shown(warehouse)).toMatchObject({ 1: 'Changed 1', 4: 'Changed 4', 5: 'Changed 5' })
+  },
+)
 
 test.runIf(SLOW)(
   'a survey that changes again while it is listed has all listed again, twice at most',
@@ -294,10 +300,10 @@ test('surveys and sources that go while they are refreshed, sources over several
   expect(await unsoundness(publishedFile(warehouse))).toEqual([])
 })
 
-test('an organization without surveys is a complete run; then it has some hundreds (slow: a thousand and one)', async () => {
+test('an organization without surveys is a complete run; then it has a hundred and one (slow: a thousand and one)', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startScriptedApi()
-  const MANY = SLOW ? 1_001 : 251
+  const MANY = SLOW ? 1_001 : 101
   const PAGES = Math.ceil(MANY / 50)
   expect(await sync({ warehouse, env: api.env })).toMatchObject({
     code: 0,

@@ -8,6 +8,7 @@ import { type Export, exportTables } from '../../src/publish/export/export.js'
 import { openDatabase } from '../../src/warehouse/database.js'
 import { openReader, type Row } from '../support/duckdb.js'
 import { scriptedSurvey } from '../support/scripted-api.js'
+import { SLOW } from '../support/slow.js'
 import { gate, openTrial, type Trial } from '../support/trial.js'
 
 const MAIN_TABLES = `SELECT table_name AS name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' ORDER BY 1`
@@ -101,72 +102,75 @@ test.concurrent('CSV: every table as it is published, nulls apart from empty tex
 const csv = (file: string): string =>
   `read_csv('${file}', header = true, all_varchar = true, allow_quoted_nulls = false, quote = '"', escape = '"', delim = ',')`
 
-test.concurrent('Parquet: rows, types and comments, from either published form; tables and rows can be chosen', async (context) => {
-  const trial = await openPublished(context)
-  const out = join(await trial.temporary(), 'parquet')
-  const args = ['export', '--format', 'parquet', '--out', out]
-  expect(await trial.run(args)).toMatchObject({ code: 0, stderr: '' })
-  {
-    using reader = await openReader(trial.published)
-    for (const { name } of await reader.query(MAIN_TABLES)) {
-      const file = `'${join(out, `${name}.parquet`)}'`
-      const json = await reader.query(
-        `SELECT column_name AS c FROM duckdb_columns() WHERE table_name = '${name}' AND data_type = 'JSON'`,
-      )
-      const texts = json.map(({ c }) => `"${c}"::VARCHAR AS "${c}"`)
-      const stored = `SELECT * ${texts.length === 0 ? '' : `REPLACE (${texts.join(', ')})`} FROM main.${name}`
-      expect(
-        await reader.query(`(${stored} EXCEPT FROM ${file}) UNION ALL (FROM ${file} EXCEPT ${stored})`),
-        String(name),
-      ).toEqual([])
+test.runIf(SLOW)(
+  'Parquet: rows, types and comments, from either published form; tables and rows can be chosen',
+  async (context) => {
+    const trial = await openPublished(context)
+    const out = join(await trial.temporary(), 'parquet')
+    const args = ['export', '--format', 'parquet', '--out', out]
+    expect(await trial.run(args)).toMatchObject({ code: 0, stderr: '' })
+    {
+      using reader = await openReader(trial.published)
+      for (const { name } of await reader.query(MAIN_TABLES)) {
+        const file = `'${join(out, `${name}.parquet`)}'`
+        const json = await reader.query(
+          `SELECT column_name AS c FROM duckdb_columns() WHERE table_name = '${name}' AND data_type = 'JSON'`,
+        )
+        const texts = json.map(({ c }) => `"${c}"::VARCHAR AS "${c}"`)
+        const stored = `SELECT * ${texts.length === 0 ? '' : `REPLACE (${texts.join(', ')})`} FROM main.${name}`
+        expect(
+          await reader.query(`(${stored} EXCEPT FROM ${file}) UNION ALL (FROM ${file} EXCEPT ${stored})`),
+          String(name),
+        ).toEqual([])
+        expect(
+          await reader.query(
+            `SELECT (SELECT count(*) FROM ${file}) = (SELECT count(*) FROM main.${name}) AS same`,
+          ),
+        ).toEqual([{ same: true }])
+      }
       expect(
         await reader.query(
-          `SELECT (SELECT count(*) FROM ${file}) = (SELECT count(*) FROM main.${name}) AS same`,
+          `SELECT value::VARCHAR AS comment FROM parquet_kv_metadata('${join(out, 'surveys.parquet')}') WHERE key::VARCHAR = 'fieldwork_sync.comment'`,
         ),
-      ).toEqual([{ same: true }])
+      ).toEqual([{ comment: 'Surveys as they are now, one row a survey' }])
+      expect(
+        await reader.query(
+          `SELECT DISTINCT compression FROM parquet_metadata('${join(out, 'surveys.parquet')}')`,
+        ),
+      ).toEqual([{ compression: 'ZSTD' }])
     }
-    expect(
-      await reader.query(
-        `SELECT value::VARCHAR AS comment FROM parquet_kv_metadata('${join(out, 'surveys.parquet')}') WHERE key::VARCHAR = 'fieldwork_sync.comment'`,
-      ),
-    ).toEqual([{ comment: 'Surveys as they are now, one row a survey' }])
-    expect(
-      await reader.query(
-        `SELECT DISTINCT compression FROM parquet_metadata('${join(out, 'surveys.parquet')}')`,
-      ),
-    ).toEqual([{ compression: 'ZSTD' }])
-  }
-  // The same from published Parquet, into the place of the export before.
-  const settings = await trial.settings({ publish: ['parquet'] })
-  const before = await readFile(join(out, 'surveys.parquet'))
-  const chosen = [
-    ...args,
-    '--tables',
-    'surveys,_sync.runs,freshness',
-    '--where',
-    'id > 1 -- two of three',
-    ...settings,
-  ]
-  const ended = await trial.run([...chosen, '--json'])
-  expect(ended).toMatchObject({ code: 0, stderr: '' })
-  expect(JSON.parse(ended.stdout)).toMatchObject({
-    source: expect.stringMatching(/parquet\/versions\/000001$/),
-    where: 'id > 1 -- two of three',
-    tables: [
-      { table: 'surveys', rows: 2, filtered: true },
-      { table: 'freshness', rows: 3, filtered: false },
-      { table: '_sync.runs', rows: 1, filtered: false },
-    ],
-  })
-  expect((await readdir(out)).sort()).toEqual([
-    '_sync.runs.parquet',
-    'export.json',
-    'freshness.parquet',
-    'surveys.parquet',
-  ])
-  expect(await trial.run([...args, '--tables', 'surveys', ...settings])).toMatchObject({ code: 0 })
-  expect(await readFile(join(out, 'surveys.parquet'))).toEqual(before)
-})
+    // The same from published Parquet, into the place of the export before.
+    const settings = await trial.settings({ publish: ['parquet'] })
+    const before = await readFile(join(out, 'surveys.parquet'))
+    const chosen = [
+      ...args,
+      '--tables',
+      'surveys,_sync.runs,freshness',
+      '--where',
+      'id > 1 -- two of three',
+      ...settings,
+    ]
+    const ended = await trial.run([...chosen, '--json'])
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    expect(JSON.parse(ended.stdout)).toMatchObject({
+      source: expect.stringMatching(/parquet\/versions\/000001$/),
+      where: 'id > 1 -- two of three',
+      tables: [
+        { table: 'surveys', rows: 2, filtered: true },
+        { table: 'freshness', rows: 3, filtered: false },
+        { table: '_sync.runs', rows: 1, filtered: false },
+      ],
+    })
+    expect((await readdir(out)).sort()).toEqual([
+      '_sync.runs.parquet',
+      'export.json',
+      'freshness.parquet',
+      'surveys.parquet',
+    ])
+    expect(await trial.run([...args, '--tables', 'surveys', ...settings])).toMatchObject({ code: 0 })
+    expect(await readFile(join(out, 'surveys.parquet'))).toEqual(before)
+  },
+)
 
 test.concurrent('what cannot be exported is one line, and leaves everything as it is', async (context) => {
   const trial = await openPublished(context)

@@ -10,6 +10,7 @@ import { asObject, asObjects, type JsonObject } from '../contract/reference-api.
 import { run, start } from '../support/command.js'
 import { openReader, query } from '../support/duckdb.js'
 import { buildMutant } from '../support/mutant.js'
+import { SLOW } from '../support/slow.js'
 import { unsoundness } from '../support/soundness.js'
 import { publishedFile, sync, withSettings } from '../support/sync.js'
 import { temporaryDirectory } from '../support/temporary.js'
@@ -38,143 +39,148 @@ const putFaults = async (server: ReferenceServer, faults: readonly object[]) => 
   expect(response.status).toBe(200)
 }
 
-test('what an upgrade can type is replayed, published and read on by the next sync, without a request', async () => {
-  const warehouse = await temporaryDirectory()
-  await using server = await startReferenceServer({
-    port: 0,
-    seed: 3,
-    surveys: 8,
-    rateWindow: 'none',
-    clock: 'frozen',
-  })
-  const world = openWorld(server)
-  const args = await withSettings({
-    accounts: server.accounts.map(({ name, id, token }) => ({
-      name,
-      id,
-      token,
-      base_url: server.baseUrl,
-      rate_limit: { requests: 1_000, per: '1s' },
-    })),
-  })
-  expect(await sync({ warehouse, env: {}, args })).toMatchObject({ code: 0 })
+test.skipIf(!SLOW)(
+  'what an upgrade can type is replayed, published and read on by the next sync, without a request',
+  async () => {
+    const warehouse = await temporaryDirectory()
+    await using server = await startReferenceServer({
+      port: 0,
+      seed: 3,
+      surveys: 8,
+      rateWindow: 'none',
+      clock: 'frozen',
+    })
+    const world = openWorld(server)
+    const args = await withSettings({
+      accounts: server.accounts.map(({ name, id, token }) => ({
+        name,
+        id,
+        token,
+        base_url: server.baseUrl,
+        rate_limit: { requests: 1_000, per: '1s' },
+      })),
+    })
+    expect(await sync({ warehouse, env: {}, args })).toMatchObject({ code: 0 })
 
-  await world.advance('PT6H')
-  const surveys = await surveysOf(server)
-  const settled = surveys.find(({ status }) => status === 'complete')
-  const live = surveys.find(({ status }) => status === 'fieldwork')
-  const { sample_sources: _sources, fieldwork_progress: _progress, ...fields } = settled ?? {}
-  const { sample_source_progress: _each, ...survey } = fields
-  await putFaults(server, [
-    {
-      match: { path: '/surveys' },
-      times: 1,
-      action: {
-        patch: {
-          surveys: [
-            {
-              ...survey,
-              title: 'Renamed',
-              updated_at: '2026-03-01T05:00:00Z',
-              respondent_questions_count: '12',
-            },
-          ],
-          pagination: { total_pages: 1, total_count: 1 },
+    await world.advance('PT6H')
+    const surveys = await surveysOf(server)
+    const settled = surveys.find(({ status }) => status === 'complete')
+    const live = surveys.find(({ status }) => status === 'fieldwork')
+    const { sample_sources: _sources, fieldwork_progress: _progress, ...fields } = settled ?? {}
+    const { sample_source_progress: _each, ...survey } = fields
+    await putFaults(server, [
+      {
+        match: { path: '/surveys' },
+        times: 1,
+        action: {
+          patch: {
+            surveys: [
+              {
+                ...survey,
+                title: 'Renamed',
+                updated_at: '2026-03-01T05:00:00Z',
+                respondent_questions_count: '12',
+              },
+            ],
+            pagination: { total_pages: 1, total_count: 1 },
+          },
         },
       },
-    },
-    {
-      match: { path: `/surveys/${live?.id}/fieldwork_progress` },
-      times: 1,
-      action: { patch: { fieldwork_progress: { interviews_count: '9', length_of_interview: 'long' } } },
-    },
-    {
-      match: { path: `/surveys/${live?.id}/fieldwork_progress` },
-      after: 1,
-      times: 1,
-      action: { patch: { fieldwork_progress: { interviews_count: '9' } } },
-    },
-  ])
-  const rejecting = await sync({ warehouse, env: {}, args })
-  expect(rejecting).toMatchObject({ code: 5, run: { rejected_rows: 3, surveys_failed: 0, left_over: 0 } })
-  await putFaults(server, [])
-  await world.forgetRequests()
-
-  const env = { FIELDWORK_SYNC_WAREHOUSE: warehouse }
-  const early = await run(['replay'], env)
-  expect(early.code).toBe(5)
-  expect(early.stdout).toMatch(/^waiting +3 rows, kept in _sync\.rejected_rows$/m)
-  expect(early.stdout.trimEnd().split('\n').at(-1)).toBe(
-    'failed (exit 5): 3 rows still cannot be typed (_sync.rejected_rows); 0 rows replayed, 3 waiting.',
-  )
-
-  const upgraded = await upgrade()
-  const replayed = await start(['replay', '--json'], env, upgraded).ended
-  expect(replayed).toMatchObject({ code: 5 })
-  expect(JSON.parse(replayed.stdout)).toMatchObject({
-    status: 'failed',
-    accounts: [
       {
-        command: 'replay',
-        requests: 0,
-        left_over: 2,
-        replayed: { merged: 1, queued: 1, outdated: 0, waiting: 1 },
-        rejections: [{ endpoint: 'fieldwork_progress', rows: 1 }],
+        match: { path: `/surveys/${live?.id}/fieldwork_progress` },
+        times: 1,
+        action: { patch: { fieldwork_progress: { interviews_count: '9', length_of_interview: 'long' } } },
       },
-    ],
-    published: [{ format: 'duckdb', path: publishedFile(warehouse) }],
-  })
-  expect(await world.requests()).toEqual([])
-  {
-    using reader = await openReader(publishedFile(warehouse))
-    // Its sources and progress are those of the old row: readers see the new one together with new ones.
-    const where = `WHERE id = ${settled?.id}`
-    expect(await reader.query(`SELECT title FROM surveys ${where}`)).toEqual([{ title: settled?.title }])
-    expect(
-      await reader.query(`SELECT title, respondent_questions_count AS questions FROM _sync.pending_surveys`),
-    ).toEqual([{ title: 'Renamed', questions: 12 }])
-    expect(
-      await reader.query(
-        `SELECT replay_result, count(*) AS rows, count(replayed_at) AS replayed FROM _sync.rejected_rows GROUP BY ALL ORDER BY 1`,
-      ),
-    ).toEqual([
-      { replay_result: 'merged', rows: 1, replayed: 1 },
-      { replay_result: 'queued', rows: 1, replayed: 1 },
-      { replay_result: null, rows: 1, replayed: 0 },
+      {
+        match: { path: `/surveys/${live?.id}/fieldwork_progress` },
+        after: 1,
+        times: 1,
+        action: { patch: { fieldwork_progress: { interviews_count: '9' } } },
+      },
     ])
-    expect(await reader.query('SELECT command, status FROM _sync.runs ORDER BY started_at')).toEqual([
-      { command: 'sync', status: 'complete' },
-      { command: 'sync', status: 'failed' },
-      { command: 'replay', status: 'failed' },
-      { command: 'replay', status: 'failed' },
-    ])
-  }
-  const status = await run(['status', '--json'], env)
-  expect(JSON.parse(status.stdout).rejections).toEqual(
-    expect.arrayContaining([expect.objectContaining({ endpoint: 'surveys', rows: 1, replayed: 1 })]),
-  )
+    const rejecting = await sync({ warehouse, env: {}, args })
+    expect(rejecting).toMatchObject({ code: 5, run: { rejected_rows: 3, surveys_failed: 0, left_over: 0 } })
+    await putFaults(server, [])
+    await world.forgetRequests()
 
-  expect(await sync({ warehouse, env: {}, args, main: upgraded })).toMatchObject({ code: 0 })
-  expect(
-    await query(
-      publishedFile(warehouse),
-      `SELECT title, respondent_questions_count AS questions FROM surveys WHERE id = ${settled?.id}`,
-    ),
-  ).toEqual([{ title: 'Renamed', questions: 12 }])
-  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+    const env = { FIELDWORK_SYNC_WAREHOUSE: warehouse }
+    const early = await run(['replay'], env)
+    expect(early.code).toBe(5)
+    expect(early.stdout).toMatch(/^waiting +3 rows, kept in _sync\.rejected_rows$/m)
+    expect(early.stdout.trimEnd().split('\n').at(-1)).toBe(
+      'failed (exit 5): 3 rows still cannot be typed (_sync.rejected_rows); 0 rows replayed, 3 waiting.',
+    )
 
-  {
-    await using _held = await openWarehouse({
-      directory: warehouse,
-      clock: testClock(),
-      log: testLog(),
-      command: 'somebody else',
+    const upgraded = await upgrade()
+    const replayed = await start(['replay', '--json'], env, upgraded).ended
+    expect(replayed).toMatchObject({ code: 5 })
+    expect(JSON.parse(replayed.stdout)).toMatchObject({
+      status: 'failed',
+      accounts: [
+        {
+          command: 'replay',
+          requests: 0,
+          left_over: 2,
+          replayed: { merged: 1, queued: 1, outdated: 0, waiting: 1 },
+          rejections: [{ endpoint: 'fieldwork_progress', rows: 1 }],
+        },
+      ],
+      published: [{ format: 'duckdb', path: publishedFile(warehouse) }],
     })
-    const second = await run(['replay'], env)
-    expect(second).toMatchObject({ code: 6, stdout: '' })
-    expect(second.stderr).toContain('is held by "somebody else"')
-  }
-  const nowhere = await run(['replay', '--warehouse', join(warehouse, 'slip')])
-  expect(nowhere).toMatchObject({ code: 2, stdout: '' })
-  expect(nowhere.stderr).toContain(`there is no warehouse in ${join(warehouse, 'slip')}: nothing to replay`)
-})
+    expect(await world.requests()).toEqual([])
+    {
+      using reader = await openReader(publishedFile(warehouse))
+      // Its sources and progress are those of the old row: readers see the new one together with new ones.
+      const where = `WHERE id = ${settled?.id}`
+      expect(await reader.query(`SELECT title FROM surveys ${where}`)).toEqual([{ title: settled?.title }])
+      expect(
+        await reader.query(
+          `SELECT title, respondent_questions_count AS questions FROM _sync.pending_surveys`,
+        ),
+      ).toEqual([{ title: 'Renamed', questions: 12 }])
+      expect(
+        await reader.query(
+          `SELECT replay_result, count(*) AS rows, count(replayed_at) AS replayed FROM _sync.rejected_rows GROUP BY ALL ORDER BY 1`,
+        ),
+      ).toEqual([
+        { replay_result: 'merged', rows: 1, replayed: 1 },
+        { replay_result: 'queued', rows: 1, replayed: 1 },
+        { replay_result: null, rows: 1, replayed: 0 },
+      ])
+      expect(await reader.query('SELECT command, status FROM _sync.runs ORDER BY started_at')).toEqual([
+        { command: 'sync', status: 'complete' },
+        { command: 'sync', status: 'failed' },
+        { command: 'replay', status: 'failed' },
+        { command: 'replay', status: 'failed' },
+      ])
+    }
+    const status = await run(['status', '--json'], env)
+    expect(JSON.parse(status.stdout).rejections).toEqual(
+      expect.arrayContaining([expect.objectContaining({ endpoint: 'surveys', rows: 1, replayed: 1 })]),
+    )
+
+    expect(await sync({ warehouse, env: {}, args, main: upgraded })).toMatchObject({ code: 0 })
+    expect(
+      await query(
+        publishedFile(warehouse),
+        `SELECT title, respondent_questions_count AS questions FROM surveys WHERE id = ${settled?.id}`,
+      ),
+    ).toEqual([{ title: 'Renamed', questions: 12 }])
+    expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+
+    {
+      await using _held = await openWarehouse({
+        directory: warehouse,
+        clock: testClock(),
+        log: testLog(),
+        command: 'somebody else',
+      })
+      const second = await run(['replay'], env)
+      expect(second).toMatchObject({ code: 6, stdout: '' })
+      expect(second.stderr).toContain('is held by "somebody else"')
+    }
+    const nowhere = await run(['replay', '--warehouse', join(warehouse, 'slip')])
+    expect(nowhere).toMatchObject({ code: 2, stdout: '' })
+    expect(nowhere.stderr).toContain(`there is no warehouse in ${join(warehouse, 'slip')}: nothing to replay`)
+  },
+)

@@ -129,7 +129,7 @@ describe('a published version', () => {
   test('keeps accounts apart, whatever readers may take their names for', async () => {
     const warehouse = await publishedOnce()
     const names = ['null', '__HIVE_DEFAULT_PARTITION__', '007', 'NULL', '2026-01-01', 'true', '-_']
-    for (const name of SLOW ? names : names.slice(0, 3))
+    for (const name of SLOW ? names : names.slice(0, 1))
       await list(accountWarehouse(warehouse.database, name), [survey(1, JANUARY)], minute(3), 'full')
     await publishParquet(warehouse)
     expect(await tablesThatDiffer(warehouse)).toEqual([])

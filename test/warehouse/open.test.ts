@@ -7,6 +7,7 @@ import { WarehouseDamagedError } from '../../src/warehouse/errors.js'
 import { openWarehouse } from '../../src/warehouse/open.js'
 import { query } from '../support/duckdb.js'
 import { openElsewhere } from '../support/other-process.js'
+import { SLOW } from '../support/slow.js'
 import { temporaryDirectory } from '../support/temporary.js'
 import {
   bundle,
@@ -72,7 +73,7 @@ describe('a work database that was lost or damaged is rebuilt from the published
     expect(left.equals(await readFile(join(directory, aside[0]!)))).toBe(true)
   })
 
-  test('with a damaged write-ahead log: both files are set aside together', async () => {
+  test.skipIf(!SLOW)('with a damaged write-ahead log: both files are set aside together', async () => {
     const directory = await publishedWarehouse()
     await openElsewhere(directory, 'commit-and-die')
     const log = join(directory, 'work.duckdb.wal')
@@ -85,7 +86,7 @@ describe('a work database that was lost or damaged is rebuilt from the published
     ])
   })
 
-  test('deleted without its write-ahead log, which belongs to nothing then', async () => {
+  test.skipIf(!SLOW)('deleted without its write-ahead log, which belongs to nothing then', async () => {
     const directory = await publishedWarehouse()
     await openElsewhere(directory, 'commit-and-die')
     await rm(join(directory, 'work.duckdb'))
@@ -113,7 +114,7 @@ describe('a work database that was lost or damaged is rebuilt from the published
     await expectRebuilt(await testWarehouse(directory))
   })
 
-  test('and begun anew where nothing was published', async () => {
+  test.skipIf(!SLOW)('and begun anew where nothing was published', async () => {
     const directory = await temporaryDirectory()
     await writeFile(join(directory, 'work.duckdb'), 'garbage')
     const warehouse = await testWarehouse(directory)
@@ -176,14 +177,17 @@ describe('one at a time', () => {
     })
   })
 
-  test('the note of a killed holder is in nobody’s way, and nothing is left beside the databases', async () => {
-    const directory = await temporaryDirectory()
-    await openElsewhere(directory, 'commit-and-die')
-    expect(await readdir(directory)).toContain('work.holder.json')
-    const warehouse = await testWarehouse(directory)
-    await warehouse.database.close()
-    expect(await readdir(directory)).toEqual(['work.duckdb'])
-  })
+  test.skipIf(!SLOW)(
+    'the note of a killed holder is in nobody’s way, and nothing is left beside the databases',
+    async () => {
+      const directory = await temporaryDirectory()
+      await openElsewhere(directory, 'commit-and-die')
+      expect(await readdir(directory)).toContain('work.holder.json')
+      const warehouse = await testWarehouse(directory)
+      await warehouse.database.close()
+      expect(await readdir(directory)).toEqual(['work.duckdb'])
+    },
+  )
 })
 
 describe('a directory that cannot be a warehouse', () => {
