@@ -320,7 +320,6 @@ describe('the record of runs', () => {
         requests: 8,
         retries: 1,
         refusals: 0,
-        paceIntervalMs: null,
         surveys_listed: 3,
         surveys_refreshed: 2,
         surveys_failed: 0,
