@@ -28,6 +28,24 @@ export class Secret {
   }
 }
 
+/** Shorter passwords are words like any other, and taking them out would leave holes in sentences. */
+const PASSWORD_LENGTH_MIN = 8
+
+/** A URL, and the password in it as it stands there and as it is sent. */
+export const secretsInUrl = (url: Secret): readonly Secret[] => {
+  const { password } = new URL(url.reveal())
+  const passwords = [password, unescaped(password)].filter((text) => text.length >= PASSWORD_LENGTH_MIN)
+  return [url, ...passwords.map((text) => new Secret(text))]
+}
+
+const unescaped = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 export const REDACTED = '[redacted]'
 
 /**

@@ -4,6 +4,7 @@ import { systemClock } from '../base/clock.js'
 import { createRedactor } from '../base/secret.js'
 import type { SourceUsage } from '../model/survey-source.js'
 import { loadSettings } from '../settings/load-settings.js'
+import { secretsOf } from '../settings/settings.js'
 import { reportToJson } from '../telemetry/report-json.js'
 import { renderSummary } from '../telemetry/summary.js'
 import type { CliContext } from './support/context.js'
@@ -39,7 +40,7 @@ export const syncCommand = (context: CliContext): CommandModule<unknown, FlagsOf
           colour: telemetry.colour,
         })
     // It quotes values that the API has sent, whatever they are.
-    context.stdout.write(createRedactor(settings.accounts.map(({ token }) => token))(text))
+    context.stdout.write(createRedactor(secretsOf(settings.accounts))(text))
     context.exit(report.exitCode)
   },
 })

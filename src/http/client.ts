@@ -12,11 +12,13 @@ import { type AdaptivePace, createAdaptivePace } from './adaptive-pace.js'
 import { type Address, addressOf } from './address.js'
 import { attempt, type JsonAnswer, type Outcome } from './attempt.js'
 import { AttemptsExhaustedError, RateRefusedError, RetryAfterTooLongError, type Where } from './errors.js'
-import { createHeldSlotLimiter, type HeldSlotLimiter, IN_FLIGHT_MAX, type Slot } from './held-slot-limiter.js'
+import type { Slot } from './held-slot.js'
+import { createHeldSlotLimiter, type HeldSlotLimiter, IN_FLIGHT_MAX } from './held-slot-limiter.js'
 import { createForgetfulLedger, type Ledger, openLedger } from './ledger.js'
 import { createNoPaceMemory, openPaceMemory, type PaceMemory } from './pace-memory.js'
 import { createRefusals, RETRY_AFTER_MS_MAX, type Refusals } from './refusals.js'
 import { retryWaitMs } from './retry-timing.js'
+import { openSharedCap, type SharedRate } from './shared/open.js'
 import { createSharedController, joinSignals } from './signals.js'
 import { type CreateWire, createWire, type HeaderValues, type Wire } from './wire.js'
 
@@ -32,6 +34,8 @@ export interface HttpClientOptions {
   /** The cap: at most `requests` in any `perMs` (API document, "Limits"). */
   readonly rate: { readonly requests: number; readonly perMs: number }
   readonly limits: HttpLimits
+  /** Where other processes spend of the same cap. */
+  readonly shared?: SharedRate | null
   /** Where the request ledger is kept; null: a restart forgets what was sent. */
   readonly ledgerDirectory: string | null
   readonly clock: Clock
@@ -153,8 +157,14 @@ class AccountClient implements HttpClient {
       isRemembered: this.#paceMemory.recall(rate, clock.nowMs()),
       nowMs: clock.monotonicMs(),
     })
-    const { requests: cap } = rate
-    this.#limiter = createHeldSlotLimiter({ cap, timing, ledger: this.#ledger, clock, turns: this.#pace })
+    this.#limiter = createHeldSlotLimiter({
+      cap: rate.requests,
+      timing,
+      ledger: this.#ledger,
+      clock,
+      turns: this.#pace,
+      shared: openSharedCap(options, timing),
+    })
     this.#refusals = createRefusals(rate.perMs, limits.freezesMax)
   }
 

@@ -175,3 +175,16 @@ export class PaceMemoryError extends WarehouseError {
     )
   }
 }
+
+/** The Redis that shares the cap cannot be reached: without it nobody knows how much of the cap is left. */
+export class SharedCapError extends UpstreamError {
+  readonly code = 'shared_cap_unreachable'
+  readonly endsRun = true
+
+  constructor(account: string, address: string, problem: string) {
+    super(
+      `the Redis that shares the cap of account '${account}', ${address}, cannot be used: ${problem}; nothing is sent ` +
+        'without it: see whether it runs and rate_limit.shared is right, or let rate_limit.shared_unreachable name a share of the cap',
+    )
+  }
+}

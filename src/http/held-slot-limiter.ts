@@ -9,9 +9,11 @@ import Bottleneck from 'bottleneck'
 import pLimit from 'p-limit'
 import { abortReason, type Clock } from '../base/clock.js'
 import type { Turns } from './adaptive-pace.js'
+import { HeldSlot, type Slot } from './held-slot.js'
 import type { Ledger } from './ledger.js'
+import type { SharedCap } from './shared/shared-cap.js'
 import { createSharedController } from './signals.js'
-import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from './slot-timing.js'
+import type { SlotTiming } from './slot-timing.js'
 
 /** Requests of one account on their way at the same time. */
 export const IN_FLIGHT_MAX = 8
@@ -23,16 +25,6 @@ export const IN_FLIGHT_MAX = 8
 const IN_FLIGHT_WHILE_LEARNING_MAX = 4
 const LEARNING_ROUNDS = 2
 
-/** What a piece of work tells about its one request. A slot whose request was never told of is free at once. */
-export interface Slot {
-  /** Called right before the send. Throws `LedgerError`, and then nothing may be sent. */
-  sending(): void
-  /** The response headers are here. */
-  answered(): void
-  /** Not a byte of the request can have left, for certain. */
-  neverSent(): void
-}
-
 export interface HeldSlotLimiterOptions {
   /** Slots. */
   readonly cap: number
@@ -41,6 +33,8 @@ export interface HeldSlotLimiterOptions {
   readonly clock: Clock
   /** Keeps requests apart where bursts are refused. */
   readonly turns: Turns
+  /** Where other processes spend of the same cap: a request needs a slot there as well. */
+  readonly shared?: SharedCap | undefined
 }
 
 export interface HeldSlotLimiter {
@@ -108,12 +102,15 @@ class BottleneckLimiter implements HeldSlotLimiter {
       }
       waitSignal.addEventListener('abort', drop, { once: true })
       const begin = async (slot: HeldSlot): Promise<void> => {
-        // No `await` where nothing is to be waited for: between this look and the send nothing may come.
-        for (let leftMs = this.#leftMs(); leftMs > 0 && !waiting.dropped; leftMs = this.#leftMs()) {
-          await this.#options.clock.sleep(leftMs, waitSignal).catch(endsTheWait)
+        // Between the last look and the send nothing may come: no `await` for whoever need not wait.
+        while (!waiting.dropped && !this.#mayGo(slot)) {
+          await this.#wait(slot, waitSignal).catch((error: unknown) => {
+            waiting.dropped = true
+            reject(error)
+          })
         }
-        if (waiting.dropped) return
         waitSignal.removeEventListener('abort', drop)
+        if (waiting.dropped) return slot.giveBack()
         await work(slot)
           .finally(() => slot.settle())
           .then(resolve, reject)
@@ -127,6 +124,7 @@ class BottleneckLimiter implements HeldSlotLimiter {
   freeze(durationMs: number): void {
     if (this.#freezeLeftMs() > 0) return
     this.#frozenUntil = this.#options.clock.monotonicMs() + durationMs
+    this.#options.shared?.freeze(durationMs)
     void this.#keepQueued().catch(endsTheWait)
   }
 
@@ -143,6 +141,7 @@ class BottleneckLimiter implements HeldSlotLimiter {
     await Promise.all(this.#works)
     this.#closing.abort()
     if (!this.#hasBegun) this.#slots.stop({ dropWaitingJobs: true }).catch(endsTheWait)
+    await this.#options.shared?.close()
   }
 
   readonly #begin = (): Promise<void> => {
@@ -176,6 +175,21 @@ class BottleneckLimiter implements HeldSlotLimiter {
     return this.#frozenUntil - this.#options.clock.monotonicMs()
   }
 
+  /** No freeze, its turn, and room in the cap of all processes. */
+  #mayGo(slot: HeldSlot): boolean {
+    return this.#leftMs() <= 0 && (this.#options.shared === undefined || slot.hasFreshClaim())
+  }
+
+  /** Waits for the next of these. Rejects with a `SharedCapError`, or when the signal aborts. */
+  async #wait(slot: HeldSlot, waitSignal: AbortSignal): Promise<void> {
+    const { clock, shared } = this.#options
+    // Nobody keeps room from others while it cannot use it.
+    slot.giveBack()
+    const leftMs = this.#leftMs()
+    if (leftMs > 0) await clock.sleep(leftMs, waitSignal)
+    else if (shared !== undefined) slot.take(await shared.claim(waitSignal))
+  }
+
   /** Until the freeze is over and it is the next request's turn. */
   #leftMs(): number {
     return Math.max(this.#freezeLeftMs(), this.#options.turns.leftMs(this.#options.clock.monotonicMs()))
@@ -195,47 +209,6 @@ class BottleneckLimiter implements HeldSlotLimiter {
     const { clock } = this.#options
     const leftMs = monotonicMs - clock.monotonicMs()
     if (leftMs > 0) await clock.sleep(leftMs, this.#closing.signal).catch(endsTheWait)
-  }
-}
-
-/** A slot and what is known of its request. Every change is in the ledger before it is believed. */
-class HeldSlot implements Slot {
-  readonly #options: HeldSlotLimiterOptions
-  #id: number | null = null
-  #open = false
-  /** Monotonic clock. */
-  heldUntil = 0
-
-  constructor(options: HeldSlotLimiterOptions) {
-    this.#options = options
-  }
-
-  sending(): void {
-    const { ledger, turns, clock } = this.#options
-    this.#id = ledger.send()
-    turns.sent(clock.monotonicMs())
-    this.#open = true
-    this.heldUntil = Number.POSITIVE_INFINITY
-  }
-
-  answered(): void {
-    this.#end('answer', holdAfterAnswerMs(this.#options.timing))
-  }
-
-  neverSent(): void {
-    this.#end('unsent', 0)
-  }
-
-  /** The work is over: without a word on its request, that one's outcome is unknown. */
-  settle(): void {
-    this.#end('loss', holdAfterLossMs(this.#options.timing))
-  }
-
-  #end(event: 'answer' | 'loss' | 'unsent', holdMs: number): void {
-    if (!this.#open || this.#id === null) return
-    this.#open = false
-    this.heldUntil = this.#options.clock.monotonicMs() + holdMs
-    this.#options.ledger.end(this.#id, event)
   }
 }
 

@@ -17,6 +17,7 @@ import type { Outcome, Problem } from './problems.js'
 import type { AccountSettings } from './settings.js'
 import type { SettingsFile } from './settings-file.js'
 import { type Shard, shardOf } from './shards.js'
+import { shareOf } from './shared-rate.js'
 import { type ReadFile, readText } from './text-file.js'
 import type { Path } from './yaml-tree.js'
 
@@ -144,7 +145,19 @@ const resolveAccount = (one: OneAccount, say: Say): readonly AccountSettings[] =
   if (baseUrl === undefined || id === undefined || token === undefined) return []
   const { name, share, rate_limit } = account
   const rate = overlay.rate ?? { requests: rate_limit.requests, perMs: rate_limit.per }
-  return [{ name, baseUrl, id, token, rate, share }]
+  return [{ name, baseUrl, id, token, rate, shared: resolveShared(one, rate.requests, say), share }]
+}
+
+const resolveShared = (one: OneAccount, cap: number, say: Say): AccountSettings['shared'] => {
+  const { shared: url, shared_unreachable } = one.account.rate_limit
+  if (url === undefined) return null
+  const share = shareOf(shared_unreachable, cap)
+  if (share !== null && (share < 1 || share > cap)) {
+    const path = ['accounts', one.index, 'rate_limit', 'shared_unreachable']
+    const problem = share < 1 ? 'is less than one request' : `is more than the cap of ${cap} requests`
+    say(one.file.where(path), `accounts[${one.index}].rate_limit.shared_unreachable ${problem}; change it`)
+  }
+  return { url, share }
 }
 
 const resolveToken = (one: OneAccount, say: Say): Secret | undefined => {

@@ -18,6 +18,7 @@ import {
   wholeNumberFrom,
 } from './readers.js'
 import { CONTRACTS, PUBLISH_FORMATS } from './settings.js'
+import { readRedisUrl, readWhileAway } from './shared-rate.js'
 
 /** One key. `valueType` and `meaning` are what the reference says about it. */
 const key = <T>(valueType: string, read: Reader<T>, meaning: string) =>
@@ -74,6 +75,16 @@ const account = section({
       'Requests allowed in any window of `per`; support can raise it',
     ).prefault(60),
     per: key('duration, 100ms to 1h', readRatePer, 'Length of that window').prefault('60s'),
+    shared: key(
+      'URL of a Redis',
+      readRedisUrl,
+      'Where several processes use the same account at the same time: the Redis through which they share this cap, `redis://` or `rediss://`. Without it each warehouse takes the whole cap for itself',
+    ).optional(),
+    shared_unreachable: key(
+      'stop, a part such as 50%, or whole number, 1 to 10000',
+      readWhileAway,
+      'While that Redis is away: `stop` ends the run with exit 4, a part or a number of requests is what this process goes on with. All processes together must not have more than the cap',
+    ).prefault('stop'),
   }).prefault({}),
   share: wholeNumber(
     1,

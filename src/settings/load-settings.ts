@@ -9,7 +9,7 @@ import { readEnvironment } from './environment.js'
 import { accountFlagsOf, type Flags, readFlags } from './flags.js'
 import type { Environment } from './interpolate.js'
 import { type Outcome, type Problem, SettingsError } from './problems.js'
-import type { Settings } from './settings.js'
+import { type Settings, secretsOf } from './settings.js'
 import { absentSettingsFile, readSettingsFile, type SettingsFile } from './settings-file.js'
 import { shardDirectory } from './shards.js'
 import { type ReadFile, readFileAsText, readText } from './text-file.js'
@@ -166,7 +166,7 @@ const withoutSecrets = (
   tokens: readonly (string | undefined)[],
   accounts: Settings['accounts'],
 ): readonly Problem[] => {
-  const secrets = [...tokens.map((token) => new Secret(token ?? '')), ...accounts.map(({ token }) => token)]
+  const secrets = [...tokens.map((token) => new Secret(token ?? '')), ...secretsOf(accounts)]
   const redact = createRedactor(secrets.filter((secret) => secret.reveal().length >= REDACTED_LENGTH_MIN))
   return problems.map(({ where, text }) => ({ where: redact(where), text: redact(text) }))
 }

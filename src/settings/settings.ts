@@ -1,5 +1,5 @@
 /** What the command runs on, once file, environment and flags have been read: plain, typed, frozen. */
-import type { Secret } from '../base/secret.js'
+import { type Secret, secretsInUrl } from '../base/secret.js'
 import type { Budget, DiscoverRules, HistoryRules, RefreshRules } from '../model/run.js'
 import type { Rate } from './duration.js'
 import type { Shard } from './shards.js'
@@ -21,9 +21,22 @@ export interface AccountSettings {
   readonly id: number
   readonly token: Secret
   readonly rate: Rate
+  /** Where other processes spend of the same cap; null: nowhere. */
+  readonly shared: SharedRateSettings | null
   /** Its part of `--max-requests` is this over the sum of all accounts' shares. */
   readonly share: number
 }
+
+interface SharedRateSettings {
+  /** `redis://` or `rediss://`; may hold a password. */
+  readonly url: Secret
+  /** Requests of this process in a window while it is away; null: the run ends. */
+  readonly share: number | null
+}
+
+/** Whatever of these accounts must never be seen. */
+export const secretsOf = (accounts: readonly AccountSettings[]): readonly Secret[] =>
+  accounts.flatMap(({ token, shared }) => (shared === null ? [token] : [token, ...secretsInUrl(shared.url)]))
 
 interface Limits {
   readonly requestTimeoutMs: number

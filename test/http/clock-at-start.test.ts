@@ -2,7 +2,8 @@
 import { afterEach, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { ALWAYS_ITS_TURN } from '../../src/http/adaptive-pace.js'
-import { createHeldSlotLimiter, type Slot } from '../../src/http/held-slot-limiter.js'
+import type { Slot } from '../../src/http/held-slot.js'
+import { createHeldSlotLimiter } from '../../src/http/held-slot-limiter.js'
 import { createForgetfulLedger } from '../../src/http/ledger.js'
 import { until } from './support.js'
 

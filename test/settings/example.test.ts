@@ -25,9 +25,10 @@ test('the example loads, and sets nothing but defaults', () => {
   expect(accounts[0]?.token.reveal()).toBe('a-token')
 })
 
-test('every key there is stands in the example; as comments token_file, for it excludes token, and daily_windows, which is off', () => {
+test('every key there is stands in the example; as comments token_file, for it excludes token, and what is off: shared, daily_windows', () => {
   const withTokenFile = example
     .replace(/# (token_file: )/, '$1')
+    .replace(/# (shared: )/, '$1')
     .replaceAll(/^( {2})# ( *(?:daily_windows:|days:|time_zone:|sources:))/gm, '$1$2')
   expect(withTokenFile).not.toBe(example)
   expect([...pathsOf(parse(withTokenFile))].sort()).toEqual(

@@ -12,6 +12,7 @@ describe('the environment alone', () => {
         id: 17,
         token: TOKEN,
         rate: { requests: 60, perMs: 60_000 },
+        shared: null,
         share: 1,
       },
     ])

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { ENVIRONMENT_VARIABLES } from '../../src/settings/environment.js'
 import { settingKeys, settingsReference } from '../../src/settings/reference.js'
 
-test('every key has a type and a meaning, and only credentials have no default', () => {
+test('every key has a type and a meaning, and only credentials and what is off have no default', () => {
   const keys = settingKeys()
   expect(keys.filter(({ valueType, meaning }) => valueType === '' || meaning === '')).toEqual([])
   expect(keys.filter(({ defaultText }) => defaultText === null).map(({ path }) => path)).toEqual([
@@ -11,6 +11,7 @@ test('every key has a type and a meaning, and only credentials have no default',
     'accounts[].id',
     'accounts[].token',
     'accounts[].token_file',
+    'accounts[].rate_limit.shared',
   ])
 })
 

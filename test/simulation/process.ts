@@ -184,6 +184,7 @@ const settingsOf = ({ plan, start, world, directory, readAll }: StartOptions): S
         id: world.account.id,
         token: new Secret(world.account.token),
         rate: plan.world.rate,
+        shared: null,
         share: 1,
       },
     ],

@@ -36,6 +36,8 @@ export const openSource = ({
     baseUrl: account.baseUrl,
     headers: { 'Authorization-ID': String(account.id), 'Authorization-Token': account.token },
     rate: account.rate,
+    // Address and identifier, and not the token: that one may be changed, or there may be two.
+    shared: account.shared === null ? null : { ...account.shared, key: `${account.baseUrl} ${account.id}` },
     limits,
     ledgerDirectory,
     clock,

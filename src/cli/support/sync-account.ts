@@ -7,7 +7,7 @@ import type { CreateWire } from '../../http/wire.js'
 import type { RunObserver, RunReport, RunStatus } from '../../model/run.js'
 import type { SourceUsage } from '../../model/survey-source.js'
 import type { AccountWarehouse } from '../../model/warehouse.js'
-import type { AccountSettings, Settings } from '../../settings/settings.js'
+import { type AccountSettings, type Settings, secretsOf } from '../../settings/settings.js'
 import type { RequestShare } from '../../sync/request-pot.js'
 import { runAccount } from '../../sync/run.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
@@ -88,7 +88,7 @@ const recordingWithout = (
   accounts: readonly AccountSettings[],
   warehouse: AccountWarehouse,
 ): AccountWarehouse => {
-  const redact = createRedactor(accounts.map(({ token }) => token))
+  const redact = createRedactor(secretsOf(accounts))
   return {
     ...warehouse,
     finishRun: (report) =>

@@ -3,7 +3,7 @@ import { systemClock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import { createRedactor } from '../../base/secret.js'
 import { terminalFeatures } from '../../settings/environment.js'
-import type { Settings } from '../../settings/settings.js'
+import { type Settings, secretsOf } from '../../settings/settings.js'
 import { createLog } from '../../telemetry/log.js'
 import {
   createProgressBar,
@@ -25,7 +25,7 @@ export interface CommandTelemetry {
 
 /** From here on no token of the settings appears in anything that is printed. */
 export const openTelemetry = (settings: Settings, context: CliContext): CommandTelemetry => {
-  const secrets = settings.accounts.map(({ token }) => token)
+  const secrets = secretsOf(settings.accounts)
   context.protect(secrets)
   const { redraw, colour } = terminalFeatures(context.env, context.stderr)
   const line = createStatusLine(createStderr())

@@ -1,0 +1,96 @@
+/**
+ * The connection to the Redis that shares a cap. The client is loaded with the first connection only: who shares nothing does not pay for it.
+ * Every command has a time limit and none waits for a connection, so nothing hangs on a Redis that is not there. What goes
+ * wrong is told in words: the client's own errors carry the arguments of commands, a password among them.
+ */
+import type { Redis } from 'ioredis'
+import { z } from 'zod'
+import { messageOf } from '../../base/errors.js'
+import { createRedactor, type Secret, secretsInUrl } from '../../base/secret.js'
+import { keysOf, type Script } from './scripts.js'
+
+/** The longest that one command takes, milliseconds. */
+export const COMMAND_MS_MAX = 2_000
+const CONNECT_MS_MAX = 3_000
+const RECONNECT_EVERY_MS = 500
+
+/** Redis did not do what it was asked to. For whoever decides what that means; never seen by people as it is. */
+export class RedisTrouble extends Error {}
+
+export interface RedisScripts {
+  /** Rejects with a `RedisTrouble` within `COMMAND_MS_MAX`, or `CONNECT_MS_MAX` the first time. */
+  run(script: Script, args: readonly (string | number)[]): Promise<Reply>
+  /** For messages: scheme, host and port, no credentials. */
+  readonly address: string
+  close(): Promise<void>
+}
+
+/** What a script says, and milliseconds that go with it. */
+export type Reply = z.infer<typeof replySchema>
+
+const replySchema = z.tuple([
+  z.enum(['taken', 'wait', 'frozen', 'unknown', 'ready', 'quiet', 'held']),
+  z.number().int(),
+])
+
+/** Nothing is connected before the first `run`. `name` is that of the account's keys. */
+export const connectRedis = (url: Secret, name: string): RedisScripts => {
+  const { protocol, host } = new URL(url.reveal())
+  const redact = createRedactor(secretsInUrl(url))
+  const keys = keysOf(name)
+  let connecting: Promise<Redis> | null = null
+  let opened: Redis | null = null
+  let lastProblem = 'not connected'
+  const open = async (): Promise<Redis> => {
+    const { Redis: Client } = await import('ioredis')
+    const client = new Client(url.reveal(), {
+      lazyConnect: true,
+      protocol: 2,
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      connectTimeout: CONNECT_MS_MAX,
+      commandTimeout: COMMAND_MS_MAX,
+      retryStrategy: () => RECONNECT_EVERY_MS,
+    })
+    client.on('error', (error: unknown) => {
+      lastProblem = problemOf(error)
+    })
+    client.on('ready', () => {
+      lastProblem = 'the connection was lost'
+    })
+    opened = client
+    await client.connect().catch(() => undefined)
+    return client
+  }
+  return {
+    address: `${protocol}//${host}`,
+    run: async (script, args) => {
+      connecting ??= open()
+      const client = await connecting
+      if (!isReady(client)) throw new RedisTrouble(redact(lastProblem))
+      try {
+        return replySchema.parse(await client.eval(script.lua, keys.length, ...keys, ...args))
+      } catch (error) {
+        throw new RedisTrouble(redact(isReady(client) ? problemOf(error) : lastProblem))
+      }
+    },
+    close: async () => {
+      await connecting
+      opened?.disconnect()
+    },
+  }
+}
+
+const isReady = ({ status }: Redis): boolean => status === 'ready'
+
+const problemOf = (error: unknown): string => {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return CODES[code] ?? (messageOf(error).split('\n')[0] || code || 'no reason was given')
+}
+
+const CODES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  ENOTFOUND: 'no such host',
+  ETIMEDOUT: 'no answer',
+}

@@ -1,0 +1,37 @@
+/** A cap that several processes share: where, and what happens while that place is away. */
+import { Secret } from '../base/secret.js'
+import { bad, good, type Reader } from './readers.js'
+
+/** Address of the Redis. Never quoted: it may hold a password. */
+export const readRedisUrl: Reader<Secret> = (value) => {
+  const problem =
+    'must be the URL of a Redis, such as redis://redis:6379 or rediss://user:password@host:6380/0'
+  if (typeof value !== 'string' || !URL.canParse(value)) return bad(problem)
+  const { protocol, hostname, pathname, hash } = new URL(value)
+  const isRedis = protocol === 'redis:' || protocol === 'rediss:'
+  return isRedis && hostname !== '' && hash === '' && /^\/?\d{0,3}$/.test(pathname)
+    ? good(new Secret(value))
+    : bad(problem)
+}
+
+/** `stop`, or how much of the cap this process may use alone. */
+export type WhileAway =
+  | { readonly kind: 'stop' }
+  | { readonly kind: 'part'; readonly percent: number }
+  | { readonly kind: 'count'; readonly requests: number }
+
+export const readWhileAway: Reader<WhileAway> = (value) => {
+  if (value === 'stop') return good({ kind: 'stop' })
+  const percent = typeof value === 'string' ? Number(/^(\d{1,3})%$/.exec(value)?.[1]) : Number.NaN
+  if (percent >= 1 && percent <= 100) return good({ kind: 'part', percent })
+  const requests = typeof value === 'string' && /^\d{1,5}$/.test(value) ? Number(value) : value
+  return typeof requests === 'number' && Number.isInteger(requests) && requests >= 1 && requests <= 10_000
+    ? good({ kind: 'count', requests })
+    : bad('must be stop, a part of the cap such as 50%, or a number of requests such as 20')
+}
+
+/** Requests of this process in a window while Redis is away: null to stop instead, 0 where the part is less than one. */
+export const shareOf = (whileAway: WhileAway, cap: number): number | null => {
+  if (whileAway.kind === 'stop') return null
+  return whileAway.kind === 'count' ? whileAway.requests : Math.floor((cap * whileAway.percent) / 100)
+}

@@ -1,0 +1,161 @@
+/**
+ * Several processes of the command on one account, each with a warehouse of its own, and one cap: judged by the server's own log.
+ * What may befall the Redis through which they share it befalls it in the middle.
+ */
+import { describe, expect, test } from 'vitest'
+import { startReferenceServer } from '../../src/reference-server/server.js'
+import { paceOf } from '../support/rate.js'
+import { HAS_REDIS, startRedis, type TestRedis } from '../support/redis.js'
+import { SLOW } from '../support/slow.js'
+import type { Finished } from '../support/temporary.js'
+import { answered, lastLine, openTrial, said, stopWith, type Trial } from '../support/trial.js'
+
+const CAP = 20
+const WINDOW_MS = 2_000
+const PASSWORD = 'pa55-word-of-redis'
+
+/** An account of a server that counts nothing itself, and a sync of it in a warehouse of its own. */
+const openShared = async (
+  context: { readonly onTestFinished: Finished },
+  unreachable: string,
+  aof = true,
+) => {
+  const redis = await startRedis(context.onTestFinished, { aof, password: PASSWORD })
+  const server = await startReferenceServer({ port: 0, surveys: 200, rateWindow: 'none', clock: 'frozen' })
+  context.onTestFinished(async () => await server[Symbol.asyncDispose]())
+  const [account] = server.accounts
+  if (account === undefined) throw new Error('the server has no account')
+  const sync = async (requests: number) => {
+    const trial = await openTrial(context)
+    const settings = await trial.settings({
+      accounts: [
+        {
+          base_url: server.baseUrl,
+          id: account.id,
+          token: account.token,
+          rate_limit: {
+            requests: CAP,
+            per: `${WINDOW_MS}ms`,
+            shared: redis.url,
+            shared_unreachable: unreachable,
+          },
+        },
+      ],
+      limits: { request_timeout: '3s' },
+    })
+    const args = ['sync', ...settings, '--json', '--log-level', 'debug', '--max-requests', String(requests)]
+    return { trial, running: trial.start(args, WITHOUT) }
+  }
+  return { redis, server, sync }
+}
+
+/** The settings file has it all. */
+const WITHOUT = Object.fromEntries(
+  ['BASE_URL', 'API_ID', 'API_TOKEN', 'RATE_LIMIT'].map((name) => [`FIELDWORK_SYNC_${name}`, undefined]),
+)
+
+const reportOf = (trial: Trial, stdout: string): { accounts: { requests: number }[] } => {
+  expect(trial.warehouse).not.toBe('')
+  return JSON.parse(stdout)
+}
+
+const alone = async (redis: TestRedis) => {
+  expect(Number(await redis.call('exists', 'nothing'))).toBe(0)
+}
+
+describe.runIf(SLOW && HAS_REDIS)('one cap for several processes', () => {
+  test.concurrent('one is killed, another takes its place: never over the cap, and all of it is used', {
+    timeout: 300_000,
+    retry: 1,
+  }, async (context) => {
+    const { server, sync } = await openShared(context, 'stop')
+    const one = await sync(150)
+    const two = await sync(150)
+    await said(one.running, answered(30))
+    await said(two.running, answered(30))
+    await stopWith(two.running, 'SIGKILL')
+    const three = await sync(60)
+    for (const { running } of [one, three]) expect(await running.ended).toMatchObject({ code: 3 })
+    const pace = await paceOf(server)
+    expect(pace.requests).toBeGreaterThan(200)
+    expect(pace.mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
+    // What the one that was killed had taken and the others used: as much as the cap allows.
+    expect(pace.mostInAny(WINDOW_MS)).toBeGreaterThanOrEqual(CAP - 1)
+    for (const { running } of [one, two, three]) expect(running.stderr()).not.toContain('pa55')
+  })
+
+  test.concurrent('Redis is started again in the middle, with its append-only file: the runs go on', {
+    timeout: 300_000,
+    retry: 1,
+  }, async (context) => {
+    const { redis, server, sync } = await openShared(context, 'stop')
+    const runs = [await sync(120), await sync(120)]
+    for (const { running } of runs) await said(running, answered(25))
+    await redis.kill()
+    await redis.start()
+    for (const { running } of runs) {
+      const ended = await running.ended
+      expect(ended).toMatchObject({ code: 3 })
+      // Once, when the Redis was new.
+      expect(ended.stderr.split('Redis does not know what was sent lately').length).toBeLessThanOrEqual(2)
+    }
+    expect((await paceOf(server)).mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
+    await alone(redis)
+  })
+
+  test.concurrent('Redis loses everything in the middle: nobody sends until the past is over', {
+    timeout: 300_000,
+    retry: 1,
+  }, async (context) => {
+    const { redis, server, sync } = await openShared(context, 'stop')
+    const runs = [await sync(120), await sync(120)]
+    for (const { running } of runs) await said(running, answered(25))
+    await redis.call('flushall')
+    for (const { running } of runs) expect(await running.ended).toMatchObject({ code: 3 })
+    const told = runs.map(
+      ({ running }) => running.stderr().split('Redis does not know what was sent lately').length - 1,
+    )
+    // Whoever came first, each time: when the Redis was new, and when it had lost everything.
+    expect(told.reduce((sum, count) => sum + count, 0)).toBe(2)
+    expect((await paceOf(server)).mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
+  })
+
+  test.concurrent('Redis goes away for good: the runs end with 4 and say so', {
+    timeout: 300_000,
+    retry: 1,
+  }, async (context) => {
+    const { redis, server, sync } = await openShared(context, 'stop')
+    const runs = [await sync(500), await sync(500)]
+    for (const { running } of runs) await said(running, answered(25))
+    await redis.kill()
+    for (const { trial, running } of runs) {
+      const ended = await running.ended
+      expect(ended.code).toBe(4)
+      expect(ended.stdout).toContain('the Redis that shares the cap of account')
+      expect(`${ended.stdout}${ended.stderr}`).not.toContain('pa55')
+      expect(reportOf(trial, ended.stdout).accounts[0]?.requests).toBeLessThan(500)
+      expect(lastLine(ended)).not.toBe('')
+    }
+    expect((await paceOf(server)).mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
+  })
+
+  test.concurrent('Redis goes away and comes back, and the runs may go on with a share: never over the cap', {
+    timeout: 300_000,
+    retry: 1,
+  }, async (context) => {
+    const { redis, server, sync } = await openShared(context, '50%')
+    const runs = [await sync(200), await sync(200)]
+    for (const { running } of runs) await said(running, answered(25))
+    await redis.kill()
+    for (const { running } of runs) await said(running, /goes on with its share of the cap/)
+    const before = (await paceOf(server)).requests
+    for (const { running } of runs) await said(running, answered(70))
+    expect((await paceOf(server)).requests).toBeGreaterThan(before)
+    await redis.start()
+    for (const { running } of runs) {
+      await said(running, /Redis is back: the cap is shared again|"status"/)
+      expect(await running.ended).toMatchObject({ code: 3 })
+    }
+    expect((await paceOf(server)).mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
+  })
+})

@@ -1,0 +1,136 @@
+/** One cap for several processes: what the server sees of all of them together, and what becomes of a run whose Redis is away. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { systemClock } from '../../src/base/clock.js'
+import { Secret } from '../../src/base/secret.js'
+import { SharedCapError } from '../../src/http/errors.js'
+import { createLocalShare } from '../../src/http/shared/local-share.js'
+import { claimLifeMs } from '../../src/http/shared/shared-cap.js'
+import { HAS_REDIS, startRedis } from '../support/redis.js'
+import { failureOf, json, startClient, startServer, until, worstWindow } from './support.js'
+
+const shared = (url: string, share: number | null = null) => ({
+  url: new Secret(url),
+  key: 'one account',
+  share,
+})
+
+/** For a test that has no time to wait until a Redis that is new may be believed. */
+const endQuiet = async (call: (command: string, ...args: string[]) => Promise<unknown>) => {
+  const names = (await call('keys', '*_frozen')) as string[]
+  expect(names).toHaveLength(1)
+  await call('del', ...names)
+}
+
+test.skipIf(!HAS_REDIS)(
+  'two clients with ledgers of their own keep one cap, also where one ends and another begins',
+  async ({ onTestFinished }) => {
+    const [cap, perMs] = [12, 900]
+    const redis = await startRedis(onTestFinished, { password: 'pa55-word-of-redis' })
+    await using server = await startServer()
+    const start = () =>
+      startClient(server.baseUrl, {
+        rate: { requests: cap, perMs },
+        shared: shared(redis.url),
+      })
+    await using one = start()
+    const first = one.get()
+    await until(() => one.lines.some(({ message }) => message.includes('Redis does not know')))
+    expect(server.arrivals).toHaveLength(0)
+    await endQuiet(redis.call)
+    await first
+    await using two = start()
+    const work = [one, two].flatMap((client) => Array.from({ length: 15 }, () => client.get()))
+    const short = start()
+    await Promise.all([short.get(), short.get()])
+    await short.close()
+    await Promise.all(work)
+    expect(server.arrivals).toHaveLength(33)
+    expect(worstWindow(server.arrivals, perMs)).toBeLessThanOrEqual(cap)
+    expect(JSON.stringify([one.lines, two.lines, short.lines])).not.toContain('pa55')
+  },
+)
+
+test.skipIf(!HAS_REDIS)('a freeze holds for all, and all are told', async ({ onTestFinished }) => {
+  const redis = await startRedis(onTestFinished)
+  let refusedAtMs = 0
+  await using server = await startServer((_request, response, nth) => {
+    if (nth !== 2) return json(response, {})
+    refusedAtMs = performance.now()
+    response.writeHead(429, { 'retry-after': '3' }).end()
+  })
+  const start = () => startClient(server.baseUrl, { shared: shared(redis.url) })
+  await using one = start()
+  await using two = start()
+  const first = one.get()
+  await until(() => one.lines.some(({ message }) => message.includes('Redis does not know')))
+  await endQuiet(redis.call)
+  await first
+  const refused = one.get()
+  await until(() => refusedAtMs > 0)
+  // The other one's command is written after this one's: the freeze is in Redis by then.
+  while (
+    Number(await redis.call('exists', ...((await redis.call('keys', '*_frozen')) as string[]), 'none')) === 0
+  )
+    await delay(5)
+  await Promise.all([refused, two.get()])
+  const [, , ...later] = server.arrivals
+  expect(later).toHaveLength(2)
+  for (const { atMs } of later) expect(atMs - refusedAtMs).toBeGreaterThanOrEqual(2_900)
+  expect(two.lines.map(({ message }) => message)).toContain('nobody who shares the cap sends for a while')
+})
+
+test('a claim lasts for a window, a margin, two request timeouts and twice the skew of a clock', () => {
+  expect(claimLifeMs({ perMs: 60_000, requestTimeoutMs: 30_000 })).toBe(
+    60_000 + 50 + 3_000 + 2 * 30_000 + 2 * 1_000,
+  )
+})
+
+test('a share of the cap is held like the cap: so many in any window, and what is under way stays', () => {
+  let nowMs = 0
+  const clock = { ...systemClock, monotonicMs: () => nowMs }
+  const share = createLocalShare(2, clock)
+  const [first, second] = [share.take(), share.take()]
+  if (typeof first === 'number' || typeof second === 'number') throw new Error('there was room for two')
+  expect(share.take()).toBe(100)
+  first.hold(1_000)
+  nowMs = 400
+  expect(share.take()).toBe(600)
+  nowMs = 1_000
+  expect(typeof share.take()).toBe('object')
+  expect(share.take()).toBe(100)
+  second.hold(0)
+  expect(typeof share.take()).toBe('object')
+})
+
+test('a Redis that is not there ends the run at once, says which, and sends nothing', async () => {
+  await using server = await startServer()
+  await using client = startClient(server.baseUrl, {
+    shared: shared('redis://user:pa55-word-of-redis@127.0.0.1:1/0'),
+  })
+  const [failure] = await Promise.all([client.get(), client.get()].map(failureOf))
+  expect(failure).toBeInstanceOf(SharedCapError)
+  expect(failure).toMatchObject({ exitCode: 4, endsRun: true })
+  expect(failure?.message).toBe(
+    "the Redis that shares the cap of account 'default', redis://127.0.0.1:1, cannot be used: connection refused; nothing is sent " +
+      'without it: see whether it runs and rate_limit.shared is right, or let rate_limit.shared_unreachable name a share of the cap',
+  )
+  expect(server.arrivals).toHaveLength(0)
+})
+
+test.skipIf(!HAS_REDIS)(
+  'a wrong password is told without the right one or the wrong one',
+  async ({ onTestFinished }) => {
+    const redis = await startRedis(onTestFinished, { password: 'pa55-word-of-redis' })
+    await using server = await startServer()
+    await using client = startClient(server.baseUrl, {
+      shared: shared(redis.url.replace('pa55-word', 'wr0ng-word')),
+    })
+    const failure = await failureOf(client.get())
+    expect(failure).toBeInstanceOf(SharedCapError)
+    expect(failure.message).toMatch(/cannot be used: .*(WRONGPASS|NOAUTH|invalid)/)
+    expect(JSON.stringify([failure.message, failure.stack, failure.cause, client.lines])).not.toMatch(
+      /pa55|wr0ng/,
+    )
+  },
+)
