@@ -49,10 +49,13 @@ const openShared = async (
   return { redis, server, sync }
 }
 
-/** The settings file has it all. */
-const WITHOUT = Object.fromEntries(
-  ['BASE_URL', 'API_ID', 'API_TOKEN', 'RATE_LIMIT'].map((name) => [`FIELDWORK_SYNC_${name}`, undefined]),
-)
+/** The settings file has it all. And what other programs are told to print must not make the client of Redis print its password. */
+const WITHOUT = {
+  ...Object.fromEntries(
+    ['BASE_URL', 'API_ID', 'API_TOKEN', 'RATE_LIMIT'].map((name) => [`FIELDWORK_SYNC_${name}`, undefined]),
+  ),
+  DEBUG: '*',
+}
 
 const reportOf = (trial: Trial, stdout: string): { accounts: { requests: number }[] } => {
   expect(trial.warehouse).not.toBe('')
@@ -66,7 +69,6 @@ const alone = async (redis: TestRedis) => {
 describe.runIf(SLOW && HAS_REDIS)('one cap for several processes', () => {
   test.concurrent('one is killed, another takes its place: never over the cap, and all of it is used', {
     timeout: 300_000,
-    retry: 1,
   }, async (context) => {
     const { server, sync } = await openShared(context, 'stop')
     const one = await sync(150)
@@ -86,7 +88,6 @@ describe.runIf(SLOW && HAS_REDIS)('one cap for several processes', () => {
 
   test.concurrent('Redis is started again in the middle, with its append-only file: the runs go on', {
     timeout: 300_000,
-    retry: 1,
   }, async (context) => {
     const { redis, server, sync } = await openShared(context, 'stop')
     const runs = [await sync(120), await sync(120)]
@@ -105,7 +106,6 @@ describe.runIf(SLOW && HAS_REDIS)('one cap for several processes', () => {
 
   test.concurrent('Redis loses everything in the middle: nobody sends until the past is over', {
     timeout: 300_000,
-    retry: 1,
   }, async (context) => {
     const { redis, server, sync } = await openShared(context, 'stop')
     const runs = [await sync(120), await sync(120)]
@@ -122,7 +122,6 @@ describe.runIf(SLOW && HAS_REDIS)('one cap for several processes', () => {
 
   test.concurrent('Redis goes away for good: the runs end with 4 and say so', {
     timeout: 300_000,
-    retry: 1,
   }, async (context) => {
     const { redis, server, sync } = await openShared(context, 'stop')
     const runs = [await sync(500), await sync(500)]
@@ -141,7 +140,6 @@ describe.runIf(SLOW && HAS_REDIS)('one cap for several processes', () => {
 
   test.concurrent('Redis goes away and comes back, and the runs may go on with a share: never over the cap', {
     timeout: 300_000,
-    retry: 1,
   }, async (context) => {
     const { redis, server, sync } = await openShared(context, '50%')
     const runs = [await sync(200), await sync(200)]

@@ -1,5 +1,6 @@
 /** One cap for several processes: what the server sees of all of them together, and what becomes of a run whose Redis is away. */
 import { setTimeout as delay } from 'node:timers/promises'
+import debug from 'debug'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { Secret } from '../../src/base/secret.js'
@@ -26,6 +27,7 @@ test.skipIf(!HAS_REDIS)(
   'two clients with ledgers of their own keep one cap, also where one ends and another begins',
   async ({ onTestFinished }) => {
     const [cap, perMs] = [12, 900]
+    debug.enable('ioredis:*')
     const redis = await startRedis(onTestFinished, { password: 'pa55-word-of-redis' })
     await using server = await startServer()
     const start = () =>
@@ -48,6 +50,8 @@ test.skipIf(!HAS_REDIS)(
     expect(server.arrivals).toHaveLength(33)
     expect(worstWindow(server.arrivals, perMs)).toBeLessThanOrEqual(cap)
     expect(JSON.stringify([one.lines, two.lines, short.lines])).not.toContain('pa55')
+    // It would print all commands, and the password with them.
+    expect(debug.enabled('ioredis:redis')).toBe(false)
   },
 )
 

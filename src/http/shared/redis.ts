@@ -42,7 +42,9 @@ export const connectRedis = (url: Secret, name: string): RedisScripts => {
   let opened: Redis | null = null
   let lastProblem = 'not connected'
   const open = async (): Promise<Redis> => {
-    const { Redis: Client } = await import('ioredis')
+    const [{ Redis: Client }, { default: debug }] = await Promise.all([import('ioredis'), import('debug')])
+    // With DEBUG in the environment, whoever meant it, the client would print every command, AUTH and its password too.
+    debug.disable()
     const client = new Client(url.reveal(), {
       lazyConnect: true,
       protocol: 2,
