@@ -5,7 +5,7 @@
 import { listingKind } from './cursor.js'
 import { type Instant, instantFromMs, minusMs, msBetween } from './instant.js'
 import type { PastRuns, PlannedSurvey } from './plan-facts.js'
-import { isLive, listsSources, refreshReason, refreshWeight, urgency } from './refresh-rules.js'
+import { isLive, listsSources, refreshReason, refreshWeight, rulesFor, urgency } from './refresh-rules.js'
 import type { DiscoverRules, ListingKind, RefreshRules, TaskReason } from './run.js'
 import { type RequestsByKind, SPENDING_REASONS, type SpendingKind, type SpendingReason } from './spending.js'
 
@@ -112,8 +112,9 @@ export const bundleRequests = (
   survey: PlannedSurvey,
   reason: TaskReason,
   at: Instant,
-  { rules, sourcesEach }: { readonly rules: RefreshRules; readonly sourcesEach: number },
+  { rules: anyRules, sourcesEach }: { readonly rules: RefreshRules; readonly sourcesEach: number },
 ): RequestsByKind => {
+  const rules = rulesFor(reason, anyRules)
   const isNew = survey.refreshedAt === null
   const sources = isNew ? Math.round(sourcesEach) : survey.sources
   const moves =

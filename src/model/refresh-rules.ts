@@ -52,6 +52,21 @@ const earlyMs = (restMs: number): number => Math.min(EARLY_MS_MAX, restMs / 4)
 
 const EARLY_MS_MAX = 6 * 3_600_000
 
+/**
+ * The rules for a survey that is due for this reason. What is read again although nothing betrays a change is read less often where
+ * the survey is over: hardly anything changes there, and with every refresh it would cost more than all that is live.
+ */
+export const rulesFor = (reason: TaskReason, rules: RefreshRules): RefreshRules => {
+  const times = reason === 'settling' || reason === 'old' ? REREAD_LESS_OFTEN : 1
+  return {
+    ...rules,
+    listSourcesEveryMs: times * rules.listSourcesEveryMs,
+    recheckUnchangedAfterMs: times * rules.recheckUnchangedAfterMs,
+  }
+}
+
+const REREAD_LESS_OFTEN = 12
+
 /** Whether the list of a survey's sources is read again although nothing has betrayed a change yet. */
 export const listsSources = (
   readAt: Instant | null,

@@ -151,7 +151,7 @@ export const fileSchema = section({
     list_sources_every: duration(
       '0s',
       '365d',
-      "Read the list of a survey's sample sources when that was last done longer ago than this, or when the survey, its target or interviews of no known source say that it changed",
+      "Read the list of a survey's sample sources when that was last done longer ago than this, or when the survey, its target or interviews of no known source say that it changed. Of a survey that is over 12 times as long",
     ).prefault('7d'),
     skip_unchanged: key(
       'true or false',
@@ -161,7 +161,7 @@ export const fileSchema = section({
     recheck_unchanged_after: duration(
       '0s',
       '365d',
-      'Read the progress of every source all the same when that was last done longer ago than this',
+      'Read the progress of every source all the same when that was last done longer ago than this. Of a survey that is over 12 times as long',
     ).prefault('7d'),
     daily_windows: section({
       days: wholeNumber(

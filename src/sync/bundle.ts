@@ -4,6 +4,7 @@
  */
 import type { Progress } from '../model/fields.js'
 import { type Instant, msBetween } from '../model/instant.js'
+import { rulesFor } from '../model/refresh-rules.js'
 import type { RefreshRules, TaskReason } from '../model/run.js'
 import type { SpendingKind } from '../model/spending.js'
 import { NotFoundError, type Reading } from '../model/survey-source.js'
@@ -56,20 +57,21 @@ const readOnce = async (
   mayRest: boolean,
 ): Promise<RefreshedBundle | OversizedTask> => {
   const { surveyId, allowance, signal, book } = request
+  const refresh = rulesFor(request.reason, rules.refresh)
   const on = (kind: SpendingKind) => ({ signal, allowance: book.counting(allowance, kind) })
   const stored = await warehouse.storedBundle(surveyId)
-  const rests = mayRest && mayRestSources(stored, request.reason, request.now, rules.refresh)
+  const rests = mayRest && mayRestSources(stored, request.reason, request.now, refresh)
   // Before the progress, for the date of a bundle is that of its progress: no row of it was read later than it says.
   const sources = rests ? knownSources(stored) : await readSources(source, surveyId, on('sample_sources'))
   const progress = await source.readSurveyProgress(surveyId, on('survey_progress'))
   if (rests && targetMoved(stored, progress.row))
     throw new OutdatedSourcesError(`the target of survey ${surveyId} keeps changing; it stays queued`)
-  const skip = canSkipSources(stored, sources, progress, rules.refresh)
+  const skip = canSkipSources(stored, sources, progress, refresh)
   const ids = skip ? [] : sources.ids
   const toRead =
-    rules.refresh.dailyWindows === null
+    refresh.dailyWindows === null
       ? null
-      : daysToRead(rules.refresh, rules.refresh.dailyWindows, {
+      : daysToRead(refresh, refresh.dailyWindows, {
           stored: await warehouse.storedDays(surveyId),
           progress,
           isUnchanged: skip,

@@ -6,7 +6,7 @@ import { bundleRequests, expectedAt, type Plan, planRun } from '../../src/model/
 import type { PastRuns, PlannedSurvey } from '../../src/model/plan-facts.js'
 import { fitPlan } from '../../src/model/plan-fit.js'
 import { DEFAULT_WEIGHTS } from '../../src/model/refresh-rules.js'
-import type { RefreshRules } from '../../src/model/run.js'
+import type { RefreshRules, TaskReason } from '../../src/model/run.js'
 import { instantOf } from '../support/warehouse.js'
 
 const DAY_MS = 86_400_000
@@ -70,7 +70,7 @@ const plan = (
 const reasonsOf = ({ entries }: Plan) =>
   Object.fromEntries(entries.map(({ reason, surveys }) => [reason, surveys]))
 
-test.each<[string, Partial<PlannedSurvey>, Partial<RefreshRules>, object]>([
+test.each<[string, Partial<PlannedSurvey>, Partial<RefreshRules>, object, TaskReason?]>([
   ['in field, read once', {}, {}, { sample_sources: 0, survey_progress: 1, sample_source_progress: 3 }],
   ['that moved last time', { status: 'pending', moved: true }, {}, { sample_source_progress: 3 }],
   ['in field that stood still last time', { moved: false }, {}, { sample_source_progress: 0 }],
@@ -88,6 +88,20 @@ test.each<[string, Partial<PlannedSurvey>, Partial<RefreshRules>, object]>([
     { sample_source_progress: 3 },
   ],
   ['whose sources were listed a week ago', { sourcesReadAt: daysAgo(7) }, {}, { sample_sources: 1 }],
+  [
+    'that is over, its sources listed and read a week ago',
+    { status: 'complete', moved: false, sourcesReadAt: daysAgo(8), sourceProgressReadAt: daysAgo(8) },
+    {},
+    { sample_sources: 0, survey_progress: 1, sample_source_progress: 0 },
+    'settling',
+  ],
+  [
+    'that is over, its sources listed and read twelve weeks ago',
+    { status: 'complete', moved: false, sourcesReadAt: daysAgo(84), sourceProgressReadAt: daysAgo(84) },
+    {},
+    { sample_sources: 1, survey_progress: 1, sample_source_progress: 3 },
+    'old',
+  ],
   ['never read', { refreshedAt: null, sources: 0 }, {}, { sample_sources: 0, sample_source_progress: 2 }],
   [
     'in field with days',
@@ -101,9 +115,9 @@ test.each<[string, Partial<PlannedSurvey>, Partial<RefreshRules>, object]>([
     { dailyWindows: { days: 7, timeZone: 'UTC', sources: false } },
     { daily_progress: 5 },
   ],
-])('requests of a survey %s', (_, change, more, expected) => {
+])('requests of a survey %s', (_, change, more, expected, reason = 'live') => {
   expect(
-    bundleRequests(survey(change), 'live', AT, { rules: { ...rules, ...more }, sourcesEach: 2.4 }),
+    bundleRequests(survey(change), reason, AT, { rules: { ...rules, ...more }, sourcesEach: 2.4 }),
   ).toMatchObject(expected)
 })
 

@@ -199,6 +199,7 @@ describe('the list of sources is read again', () => {
 
   test.each<[string, { minutes?: number; reason?: TaskReason }]>([
     ['after list_sources_every', { minutes: 7 * 24 * 60 }],
+    ['twelve times as late where it is over', { minutes: 12 * 7 * 24 * 60, reason: 'settling' }],
     ['when the survey changed', { reason: 'changed' }],
     ['when the survey was not listed', { reason: 'missing' }],
   ])('%s, before anything else', async (_, more) => {
@@ -212,6 +213,14 @@ describe('the list of sources is read again', () => {
     ])
     expect(read).toEqual({ sources_read_at: at(more.minutes ?? 60), refreshed_at: at(more.minutes ?? 60) })
   })
+
+  test.each<TaskReason>(['settling', 'old'])(
+    'neither it nor the progress of each where the survey is over (%s), the last time not so long ago',
+    async (reason) => {
+      const { asked } = await twice(() => undefined, { minutes: 12 * 7 * 24 * 60 - 1, reason })
+      expect(asked).toEqual(['progress 1'])
+    },
+  )
 
   test('when the target of the survey moved', async () => {
     const { asked, stored } = await twice((survey) => {
