@@ -1,0 +1,48 @@
+/** What a plan expects against what the night then takes, in the world of the reference server as it is without options. */
+import { expect, test } from 'vitest'
+import { startReferenceServer } from '../../src/reference-server/server.js'
+import { run } from '../support/command.js'
+import { query } from '../support/duckdb.js'
+import { SLOW } from '../support/slow.js'
+import { publishedFile, sync, withSettings } from '../support/sync.js'
+import { temporaryDirectory } from '../support/temporary.js'
+import { openWorld } from '../support/truth.js'
+
+const NIGHTS = 5
+
+test.runIf(SLOW)(
+  'from the second night on a plan is right within a tenth, and the run has it beside what it came to',
+  { timeout: 300_000 },
+  async ({ onTestFinished }) => {
+    const warehouse = await temporaryDirectory()
+    await using server = await startReferenceServer({ port: 0, rateWindow: 'none', clock: 'frozen' })
+    const world = openWorld(server)
+    const accounts = server.accounts.map((account) => ({
+      ...account,
+      base_url: server.baseUrl,
+      rate_limit: { requests: 10_000, per: '1s' },
+    }))
+    const args = await withSettings({ accounts }, onTestFinished)
+    const nights: { expected: number | null; made: number }[] = []
+    for (let night = 1; night <= NIGHTS; night += 1) {
+      const planned = await run(['plan', '--json', ...args], { FIELDWORK_SYNC_WAREHOUSE: warehouse })
+      const plan: { accounts: { requests: number | null }[] } = JSON.parse(planned.stdout)
+      const ended = await sync({ warehouse, env: {}, args })
+      expect(ended).toMatchObject({ code: 0 })
+      nights.push({ expected: plan.accounts[0]?.requests ?? null, made: ended.run.requests })
+      await world.advance('P1D')
+    }
+    const told = nights.map(({ expected, made }) => `${expected} of ${made}`).join(', ')
+    expect(nights[0]?.expected).toBeNull()
+    for (const { expected, made } of nights.slice(1)) {
+      expect(Math.abs(Number(expected) - made) / made, told).toBeLessThanOrEqual(0.1)
+    }
+    expect(
+      await query(
+        publishedFile(warehouse),
+        'SELECT requests_estimated AS expected, requests AS made FROM _sync.runs ORDER BY started_at',
+      ),
+    ).toEqual(nights)
+    console.info(`expected requests of those made, night by night: ${told}`)
+  },
+)
