@@ -107,7 +107,7 @@ export const requestsIn = (requests: RequestsByKind): number => sum(Object.value
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
 
-/** What one bundle takes. A survey whose progress moved when it was last read, or that is in field, is taken to move again. */
+/** What one bundle takes. A survey whose progress moved when it was last read is taken to move again; read only once, it moves if it lives. */
 export const bundleRequests = (
   survey: PlannedSurvey,
   reason: TaskReason,
@@ -118,7 +118,7 @@ export const bundleRequests = (
   const isNew = survey.refreshedAt === null
   const sources = isNew ? Math.round(sourcesEach) : survey.sources
   const moves =
-    isNew || reason === 'missing' || !rules.skipUnchanged || (survey.moved ?? survey.status === 'fieldwork')
+    isNew || reason === 'missing' || !rules.skipUnchanged || (survey.moved ?? isLive(survey.status))
   const { sourceProgressReadAt } = survey
   const asksSources =
     moves ||
@@ -160,16 +160,19 @@ const expectedChanges = (
   const times = Math.max(0, msBetween(listedAt, at)) / CHANGES_SEEN_MS
   const changed = surveys.filter(({ updatedAt }) => updatedAt >= from)
   const created = times * surveys.filter(({ createdAt }) => createdAt >= from).length
-  const rested = times * changed.filter(({ id, createdAt }) => createdAt < from && !due.has(id)).length
+  const known = changed.filter(({ createdAt }) => createdAt < from)
+  const rested = times * known.filter(({ id }) => !due.has(id)).length
+  // Those that are due anyway are counted there; their change costs a list of their sources more.
+  const relisted = Math.round(times * known.filter(({ id }) => due.has(id)).length)
   const newcomers = Math.round(created + rested)
   return {
     listed: times * changed.length,
     created,
     entry: {
       reason: 'changed' as const,
-      surveys: newcomers,
+      surveys: newcomers + relisted,
       requests: {
-        sample_sources: newcomers,
+        sample_sources: newcomers + relisted,
         survey_progress: newcomers,
         sample_source_progress: Math.round(created * sourcesEach),
       },

@@ -74,7 +74,8 @@ test.each<[string, Partial<PlannedSurvey>, Partial<RefreshRules>, object, TaskRe
   ['in field, read once', {}, {}, { sample_sources: 0, survey_progress: 1, sample_source_progress: 3 }],
   ['that moved last time', { status: 'pending', moved: true }, {}, { sample_source_progress: 3 }],
   ['in field that stood still last time', { moved: false }, {}, { sample_source_progress: 0 }],
-  ['pending, read once', { status: 'pending' }, {}, { sample_source_progress: 0 }],
+  ['pending, read once', { status: 'pending' }, {}, { sample_source_progress: 3 }],
+  ['that is over, read once', { status: 'complete' }, {}, { sample_source_progress: 0 }],
   [
     'that stood still, its sources read a week ago',
     { moved: false, sourceProgressReadAt: daysAgo(7) },
@@ -143,6 +144,12 @@ describe('a plan', () => {
       survey({ status: 'draft', createdAt: daysAgo(3), updatedAt: daysAgo(3) }),
     )
     expect(reasonsOf(plan([...changed, ...created]))).toMatchObject({ listing: 3, changed: 3 })
+    // Of those that are due anyway the sources are listed, which is all that a change adds.
+    const live = Array.from({ length: 14 }, () => survey({ updatedAt: daysAgo(4) }))
+    const lists = (one: Plan) =>
+      one.entries.find(({ reason }) => reason === 'changed')?.requests.sample_sources
+    expect(lists(plan(live))).toBe(2)
+    expect(lists(plan([...changed, ...created, ...live]))).toBe(3 + 2)
   })
 
   test('lists all pages where a full listing is due or asked for, and one page where nothing may have changed', () => {
