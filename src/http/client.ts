@@ -20,6 +20,7 @@ import { createRefusals, RETRY_AFTER_MS_MAX, type Refusals } from './refusals.js
 import { retryWaitMs } from './retry-timing.js'
 import { openSharedCap, type SharedRate } from './shared/open.js'
 import { createSharedController, joinSignals } from './signals.js'
+import { slowDown } from './slow-down.js'
 import { type CreateWire, createWire, type HeaderValues, type Wire } from './wire.js'
 
 export type { JsonAnswer } from './attempt.js'
@@ -286,7 +287,12 @@ class AccountClient implements HttpClient {
     const verdict = this.#refusals.refused(epoch, askedMs)
     if (verdict.kind === 'freeze') {
       this.#limiter.freeze(verdict.durationMs)
-      this.#changePace(verdict.durationMs, where)
+      slowDown(this.#options, {
+        pace: this.#pace,
+        memory: this.#paceMemory,
+        freezeMs: verdict.durationMs,
+        where,
+      })
       const fields = { account, request: where.request, freezeMs: verdict.durationMs, askedMs }
       log.warn(fields, 'refused for the rate (429): nothing is sent for a while')
     } else if (verdict.kind === 'end') {
@@ -295,28 +301,4 @@ class AccountClient implements HttpClient {
       this.#ended.abort(new RetryAfterTooLongError(where, verdict.askedMs, RETRY_AFTER_MS_MAX))
     }
   }
-  /** A 429 although no window that the server can look at holds more than the cap: `adaptive-pace` says what that means. */
-  #changePace(freezeMs: number, where: Where): void {
-    const { account, clock, rate, log } = this.#options
-    const change = this.#pace.refused(clock.monotonicMs(), freezeMs)
-    const fields = { account, request: where.request, intervalMs: Math.ceil(change.intervalMs) }
-    if (change.kind === 'slower') {
-      log.info(
-        fields,
-        'even requests are refused too, so others spend of the cap: requests are farther apart',
-      )
-      if (change.refutes) this.#paceMemory.forget()
-      return
-    }
-    log.warn(
-      fields,
-      `refused (429) within the cap: ${CAUSES[change.isCounter ? 'counter' : 'others']}; requests are evenly spaced from now on`,
-    )
-    if (change.isCounter) this.#paceMemory.remember(rate, clock.nowMs())
-  }
-}
-
-const CAUSES = {
-  counter: 'the API counts more strictly than in windows, or others spend of the cap',
-  others: 'others spend of the cap, or it is lower than rate_limit',
 }

@@ -1,4 +1,4 @@
-/** How long requests take at the cap, and how many fit into a time: bursts of the whole cap, a window and its margin apart. */
+/** How long requests take at the cap, and how many fit into a time: bursts of the whole cap, a window apart; the margin that the limiter adds is left out. */
 
 export interface CapRate {
   readonly requests: number

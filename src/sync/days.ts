@@ -78,7 +78,7 @@ interface ReadDaysOptions {
   readonly toRead: DaysToRead
 }
 
-/** Throws what the source throws, and a `OutdatedSourcesError` on a 404 of a source. */
+/** Throws what the source throws, and an `OutdatedSourcesError` on a 404 of a source. */
 export const readDays = async ({ source, surveyId, context, toRead }: ReadDaysOptions) => {
   const answers = await someAtOnce(toRead.days, async ({ sampleSourceId, day }) => {
     const reading = source.readDayProgress(surveyId, sampleSourceId, day, context)
