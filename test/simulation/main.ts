@@ -1,14 +1,11 @@
 /** `npm run simulate -- --seeds 1000 [--first 1] [--seed N] [--jobs 2]`: see ARCHITECTURE.md, "Simulation". */
 import { fork } from 'node:child_process'
-import { copyFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { createDatabases } from './databases.js'
-import { installOperations } from './operations.js'
 import { drawPlan } from './plan.js'
 import { shrink } from './shrink.js'
 import { createSimulation, type Simulation } from './simulate.js'
-import { VirtualTime } from './virtual-time.js'
+import { takeOver } from './take-over.js'
 
 const { values } = parseArgs({
   options: {
@@ -24,12 +21,6 @@ const { values } = parseArgs({
     every: { type: 'string', default: '1' },
   },
 })
-
-// The code under test reads its version from the file two directories above its own.
-copyFileSync(
-  new URL('../../../package.json', import.meta.url),
-  new URL('../../package.json', import.meta.url),
-)
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
@@ -58,11 +49,8 @@ const sayLines = (lines: readonly string[], linesMax: number, indent: string): v
 /** Seeds in this process; returns how many failed. */
 const work = async (seeds: readonly number[], tellsAll: boolean): Promise<number> => {
   const realMs = process.hrtime.bigint()
-  const time = new VirtualTime()
-  time.install()
-  using databases = await createDatabases()
-  await installOperations(time, databases)
-  using simulation = await createSimulation(time, databases)
+  using taken = await takeOver()
+  using simulation = await createSimulation(taken.time, taken.databases)
   let failed = 0
   for (const seed of seeds) {
     if (await fails(simulation, seed, tellsAll)) failed += 1

@@ -1,0 +1,38 @@
+/** One night: the command's whole work, on virtual time, in a warehouse that stays. */
+import { syncAccounts } from '../../../src/cli/support/sync-accounts.js'
+import type { CreateWire } from '../../../src/http/wire.js'
+import type { RunReport } from '../../../src/model/run.js'
+import type { Settings } from '../../../src/settings/settings.js'
+import { Generation, generations } from '../generation.js'
+import type { TakenOver } from '../take-over.js'
+
+/** Nothing befalls the process, and a commit takes a few milliseconds. */
+const UNTROUBLED = { crash: null, disk: null, commitMs: 20 }
+
+/** Rejects when the run is not complete. */
+export const sync = async (
+  { time, databases }: TakenOver,
+  settings: Settings,
+  createWire: CreateWire,
+): Promise<RunReport> => {
+  const generation = new Generation(UNTROUBLED)
+  const ignore = () => undefined
+  const work = generations.run(generation, () =>
+    syncAccounts({
+      settings,
+      createWire,
+      log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+      observer: { listed: ignore, refreshed: ignore, ended: ignore, publishing: ignore },
+      signal: new AbortController().signal,
+      onSource: ignore,
+    }),
+  )
+  const { accounts, publishError } = await time.drive(work)
+  await databases.settled()
+  generation.dead = true
+  time.sweep()
+  const [report] = accounts
+  if (report?.status !== 'complete' || publishError !== null)
+    throw new Error(`the run is not complete: ${report?.reason ?? publishError}`)
+  return report
+}

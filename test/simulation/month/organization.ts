@@ -1,0 +1,79 @@
+/**
+ * The organization of the simulated month: of a large world of the reference server the newest thousand surveys with four
+ * sources each, and those that are created later. So many surveys are created in it that 150 are live at a time, of every age; all
+ * else (when people answer, how surveys end, are edited and come back) is as in any world of the reference server.
+ */
+import { SURVEY_STATUSES } from '../../../src/reference-server/resources/enumerations.js'
+import type { SurveyResource } from '../../../src/reference-server/resources/survey.js'
+import { MICROS_PER_DAY, type Micros } from '../../../src/reference-server/time/iso-time.js'
+import {
+  Organization,
+  type Slice,
+  type SurveyFilter,
+} from '../../../src/reference-server/world/organization.js'
+
+export const SURVEYS = 1_000
+export const SOURCES = 4
+
+/** Found by trial: at any time of the month, about 150 live surveys are among those of the organization. */
+const SURVEYS_OF_THE_WORLD = 45_000
+/** A world creates surveys at an even pace only after it has begun. */
+const BEGUN_BEFORE = 150 * MICROS_PER_DAY
+
+export class MonthOrganization extends Organization {
+  readonly #isMember = new Map<number, boolean>()
+  readonly #oldest: number
+
+  /** As of `startAt` it has `SURVEYS`. */
+  constructor(seed: number, startAt: Micros) {
+    super({ seed, account: 0, surveys: SURVEYS_OF_THE_WORLD, startAt: startAt - BEGUN_BEFORE })
+    const oldest = super.surveyPlaces(startAt).filter(this.#hasFourSources)[SURVEYS - 1]
+    if (oldest === undefined) throw new Error('the world has too few surveys')
+    this.#oldest = oldest
+  }
+
+  override surveyPlaces(at: Micros): number[] {
+    return super.surveyPlaces(at).filter((place) => place >= this.#oldest && this.#hasFourSources(place))
+  }
+
+  override findSurvey(at: Micros, id: number): number | null {
+    const place = super.findSurvey(at, id)
+    return place !== null && place >= this.#oldest && this.#hasFourSources(place) ? place : null
+  }
+
+  override listSurveys(
+    at: Micros,
+    { statuses, updatedSince }: SurveyFilter,
+    first: number,
+    count: number,
+  ): Slice<SurveyResource> {
+    if (statuses !== null) throw new Error('nobody asks for surveys by status')
+    const since = updatedSince ?? Number.NEGATIVE_INFINITY
+    const places = this.surveyPlaces(at).filter((place) => this.changedAt(at, place) >= since)
+    return {
+      total: places.length,
+      rows: places.slice(first, first + count).map((place) => this.survey(at, place)),
+    }
+  }
+
+  /** When the survey's own fields changed last. */
+  changedAt(at: Micros, place: number): Micros {
+    return this.changesOf(place).findLast((change) => change.at <= at)?.at ?? Number.NEGATIVE_INFINITY
+  }
+
+  isLive(at: Micros, place: number): boolean {
+    return LIVE.has(this.survey(at, place).status)
+  }
+
+  readonly #hasFourSources = (place: number): boolean => {
+    const known = this.#isMember.get(place)
+    if (known !== undefined) return known
+    const isMember = this.field(place).sources.length === SOURCES
+    this.#isMember.set(place, isMember)
+    return isMember
+  }
+}
+
+const LIVE: ReadonlySet<string> = new Set(
+  SURVEY_STATUSES.filter((status) => !['draft', 'complete', 'user_demo'].includes(status)),
+)

@@ -1,0 +1,59 @@
+/** The month as tables of Markdown: what the README shows. */
+import type { Night } from './month.js'
+
+export const monthTable = (nights: readonly Night[]): string => {
+  const groups = groupsOf(nights)
+  return [
+    '| Nights | Live surveys | All of every survey | All of every live survey | **`fieldwork-sync`** | Least possible |',
+    '| ---: | ---: | ---: | ---: | ---: | ---: |',
+    ...groups.map(({ name, nights: some }) => `| ${[name, ...columnsOf(some, mean)].join(' | ')} |`),
+    `| all ${nights.length} | | ${columnsOf(nights, sum).slice(1).join(' | ')} |`,
+  ].join('\n')
+}
+
+/** What else is to be said, a line each. */
+export const remarks = (nights: readonly Night[]): string => {
+  const [first, ...later] = nights
+  const errors = later.flatMap(({ report: { requests, requestsEstimated } }) =>
+    requestsEstimated === null ? [] : [(100 * Math.abs(requests - requestsEstimated)) / requests],
+  )
+  const behind = (kind: keyof Night['behind']) => later.map((night) => night.behind[kind])
+  const told = (kind: keyof Night['repeated']) =>
+    Math.round(mean(later.map(({ repeated }) => repeated[kind])))
+  return [
+    `answers that told nothing new, a later night: ${told('progress')} progress of a survey, ${told('progressBySource')} progress of a source, ` +
+      `${told('sources')} lists of sources, ${told('lists')} pages of surveys`,
+    `time at the cap: ${minutes(first?.tookMs ?? 0)} in the first night, ${minutes(mean(later.map(({ tookMs }) => tookMs)))} in a later one`,
+    `most requests in any 60 s: ${Math.max(...nights.map(({ mostInAWindow }) => mostInAWindow))}`,
+    `the plan was wrong by ${mean(errors).toFixed(1)} % of a night's requests, at most by ${Math.max(...errors).toFixed(1)} %`,
+    `surveys whose tables were behind the API after a night, all nights together: ${sum(behind('surveys'))} in their row, ` +
+      `${sum(behind('progress'))} in their progress, ${sum(behind('sources'))} in their sources (most in a night: ${Math.max(...behind('sources'))})`,
+  ].join('\n')
+}
+
+type Numbers = (values: readonly number[]) => number
+
+const sum: Numbers = (values) => values.reduce((total, value) => total + value, 0)
+const mean: Numbers = (values) => sum(values) / Math.max(1, values.length)
+
+const columnsOf = (nights: readonly Night[], of: Numbers): string[] =>
+  [
+    nights.map(({ live }) => live),
+    nights.map(({ bounds }) => bounds.everything),
+    nights.map(({ bounds }) => bounds.everythingLive),
+    nights.map(({ report }) => report.requests),
+    nights.map(({ bounds }) => bounds.least),
+  ].map((values) => Math.round(of(values)).toLocaleString('en'))
+
+/** The first night, and the weeks after it. */
+const groupsOf = (nights: readonly Night[]) => {
+  const [first, ...later] = nights
+  const weeks = Array.from({ length: Math.ceil(later.length / 7) }, (_, week) => {
+    const some = later.slice(week * 7, week * 7 + 7)
+    const from = week * 7 + 2
+    return { name: some.length === 1 ? String(from) : `${from} to ${from + some.length - 1}`, nights: some }
+  })
+  return [...(first === undefined ? [] : [{ name: '1', nights: [first] }]), ...weeks]
+}
+
+const minutes = (durationMs: number): string => `${(durationMs / 60_000).toFixed(1)} min`
