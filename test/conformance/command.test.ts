@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ReferenceServer, startReferenceServer } from '../../src/reference-server/server.js'
 import { run, start } from '../support/command.js'
 import { temporaryDirectory } from '../support/temporary.js'
+import { runWarm } from '../support/warm.js'
 import { WORLD } from './support.js'
 
 let server: ReferenceServer
@@ -41,7 +42,7 @@ describe.concurrent('conformance', () => {
     const { id, token } = account(1)
     const file = join(await temporaryDirectory(onTestFinished), 'token')
     await writeFile(file, `${token}\n`)
-    const ended = await run(
+    const ended = await runWarm(
       [
         'conformance',
         '--json',
@@ -92,7 +93,7 @@ describe.concurrent('conformance', () => {
 
   test('with a wrong token is one line and exit 4', async () => {
     const flags = ['--base-url', server.baseUrl, '--id', account().id, '--token', 'not-the-token']
-    const ended = await run(['conformance', ...flags, '--log-level', 'warn'])
+    const ended = await runWarm(['conformance', ...flags, '--log-level', 'warn'])
     expect(ended).toMatchObject({ code: 4, stdout: '' })
     expect(ended.stderr).toMatch(/^fieldwork-sync: the API refused the credentials \(401\) at GET .*\n$/)
     expect(ended.stderr).not.toContain('not-the-token')

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { EXIT_CODES } from '../../src/base/errors.js'
 import { settingsReference } from '../../src/settings/reference.js'
-import { run } from '../support/command.js'
+import { runWarm } from '../support/warm.js'
 
 const root = new URL('../../', import.meta.url).pathname
 const read = (name: string): string => readFileSync(`${root}${name}`, 'utf8')
@@ -24,7 +24,7 @@ test('the README holds the settings reference as the code generates it', () => {
 
 test.each(COMMANDS)('the README names %s and every flag that its --help shows', async (command) => {
   const readme = read('README.md')
-  const { code, stdout } = await run([command, '--help'])
+  const { code, stdout } = await runWarm([command, '--help'])
   expect(code).toBe(0)
   expect(readme).toContain(`| \`${command}\` |`)
   const flags = [...stdout.matchAll(/^\s+(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag = '']) => flag)
@@ -35,7 +35,7 @@ test.each(COMMANDS)('the README names %s and every flag that its --help shows', 
 
 test('the README and --help list every exit code, in the same words', async () => {
   const readme = read('README.md')
-  const { stdout } = await run(['--help'])
+  const { stdout } = await runWarm(['--help'])
   const told = [...stdout.matchAll(/^ {2}(\d) {2}(.+)$/gm)].map(([, code, meaning]) => ({
     code: Number(code),
     meaning,

@@ -12,7 +12,7 @@ import {
 } from '../support/scripted-api.js'
 import { SLOW } from '../support/slow.js'
 import { unsoundness } from '../support/soundness.js'
-import { publishedFile, type Synced, sync } from '../support/sync.js'
+import { publishedFile, type Synced, syncWarm } from '../support/sync.js'
 import { temporaryDirectory } from '../support/temporary.js'
 
 const pagesAsked = (api: ScriptedApi): number[] =>
@@ -48,7 +48,7 @@ const runToTheEnd = async (requestsMax: number) => {
   const runs: { readonly ended: Synced; readonly arrivals: number }[] = []
   while (runs.at(-1)?.ended.code !== 0 && runs.length < RUNS_MAX) {
     api.arrivals.length = 0
-    const ended = await sync({ warehouse, env: api.env, args: ['--max-requests', String(requestsMax)] })
+    const ended = await syncWarm({ warehouse, env: api.env, args: ['--max-requests', String(requestsMax)] })
     runs.push({ ended, arrivals: api.arrivals.length })
     expect(ended.run.requests).toBe(api.arrivals.length)
     const [published] = await query(
@@ -109,7 +109,7 @@ test('a listing that takes several runs ends, although a survey is created befor
   const cursors: (string | null)[] = []
   for (const next of [13, 14, 15]) {
     api.arrivals.length = 0
-    const { code, run } = await sync(options)
+    const { code, run } = await syncWarm(options)
     expect(code).toBe(3)
     expect(run.requests).toBeLessThanOrEqual(6)
     pages.push(pagesAsked(api))
@@ -129,7 +129,7 @@ test('a listing that takes several runs ends, although a survey is created befor
   expect(cursors).toEqual([null, null, '2026-02-28T23:55:00Z'])
 
   // What came and what changed meanwhile lies behind the cursor.
-  const last = await sync({ warehouse, env: api.env })
+  const last = await syncWarm({ warehouse, env: api.env })
   expect(last).toMatchObject({ code: 0, run: { listing: 'incremental', left_over: 0 } })
   expect(await query(publishedFile(warehouse), 'SELECT title FROM surveys ORDER BY id')).toEqual(
     Array.from({ length: 15 }, (_, index) => ({ title: index === 11 ? 'moved' : `Survey ${index + 1}` })),
@@ -148,7 +148,7 @@ test('--max-duration stops a run that the API holds up; the rest is left over, c
     Array.from({ length: 12 }, (_, index) => scriptedSurvey(index + 1, { status: 'draft' }, 0)),
   )
   const timeLimited = (env: Env) =>
-    sync({ warehouse, env: { ...api.env, ...env }, args: ['--max-duration', '1s'] })
+    syncWarm({ warehouse, env: { ...api.env, ...env }, args: ['--max-duration', '1s'] })
   const published = () =>
     query(
       publishedFile(warehouse),
@@ -193,7 +193,7 @@ test('--max-duration stops a run that the API holds up; the rest is left over, c
   expect(api.arrivals.filter(isAboutASurvey)).toHaveLength(2 * refreshed)
   expect(await published()).toEqual([{ refreshed, tasks: leftOver }])
 
-  expect(await sync({ warehouse, env: api.env })).toMatchObject({
+  expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({
     code: 0,
     run: { surveys_refreshed: leftOver, left_over: 0 },
   })

@@ -51,7 +51,7 @@ describe('check', () => {
         return true
       }
       const startedMs = performance.now()
-      const ended = await trial.run(['check'], { FIELDWORK_SYNC_RATE_LIMIT: '60/60s' })
+      const ended = await trial.runWarm(['check'], { FIELDWORK_SYNC_RATE_LIMIT: '60/60s' })
       expect(performance.now() - startedMs).toBeLessThan(GUARD_MS)
       expect(ended.code).toBe(4)
       expect(ended.stdout).toMatch(says)
@@ -61,7 +61,7 @@ describe('check', () => {
 
   test.concurrent('--json is one document, also when nobody listens and nothing can be written', async (context) => {
     const trial = await openTrial(context)
-    const ended = await trial.run(['check', '--json'], {
+    const ended = await trial.runWarm(['check', '--json'], {
       FIELDWORK_SYNC_BASE_URL: 'http://127.0.0.1:1/api/v1',
     })
     expect(ended.code).toBe(4)
@@ -75,7 +75,7 @@ describe('check', () => {
     })
     const blocked = await openTrial(context)
     await writeFile(blocked.warehouse, 'mine')
-    const second = await blocked.run(['check', '--json'])
+    const second = await blocked.runWarm(['check', '--json'])
     expect(second.code).toBe(7)
     expect(JSON.parse(second.stdout)).toMatchObject({
       exit_code: 7,
@@ -101,7 +101,7 @@ const isoOf = (ms: number) => new Date(ms).toISOString().replace('.000', '')
 describe('status', () => {
   test.concurrent('before any sync says that there is nothing, and makes nothing', async (context) => {
     const trial = await openTrial(context)
-    const ended = await trial.run(['status', '--json'])
+    const ended = await trial.runWarm(['status', '--json'])
     expect(ended.code).toBe(2)
     expect(ended.stderr).toMatch(
       /nothing has been published there yet. Run fieldwork-sync sync, or check --warehouse\n$/,
@@ -117,13 +117,13 @@ describe('status', () => {
       scriptedSurvey(2),
       scriptedSurvey(3, { mood: 'good' }),
     ])
-    expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
-    expect(await trial.run(['sync', '--max-requests', '4'])).toMatchObject({ code: 3 })
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    expect(await trial.runWarm(['sync', '--max-requests', '4'])).toMatchObject({ code: 3 })
     trial.api.hook = (_, response) => {
       sendJson(trial.api, response, 401, {})
       return true
     }
-    expect(await trial.run(['sync'])).toMatchObject({ code: 4 })
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 4 })
     const asked = trial.api.arrivals.length
     // What a run leaves behind whose bursts were refused.
     const since = Math.floor(Date.now() / 1_000) * 1_000
@@ -168,7 +168,7 @@ describe('status', () => {
       rejections: [],
     })
     expect(namesIn(status).filter((name) => !/^[a-z]+(_[a-z]+)*$/.test(name))).toEqual([])
-    const text = await trial.run(['status'])
+    const text = await trial.runWarm(['status'])
     expect(text).toMatchObject({ code: 0, stderr: '' })
     expect(text.stdout).toMatch(/failed +4 .*partial +3 .*complete +0 /s)
     expect(text.stdout).toMatch(/default +survey\.mood +\(unknown_field\) +\d times? +2026-03-01T00:00:00Z/)
@@ -192,12 +192,12 @@ describe('status', () => {
       return { running, release }
     }
     const first = await hold()
-    const nothingYet = await trial.run(['status'])
+    const nothingYet = await trial.runWarm(['status'])
     expect(nothingYet.code).toBe(2)
     expect(nothingYet.stderr).toContain(
       `is held by "fieldwork-sync sync", process ${first.running.child.pid} on `,
     )
-    const check = await trial.run(['check', '--json'])
+    const check = await trial.runWarm(['check', '--json'])
     expect(check.code).toBe(6)
     expect(JSON.parse(check.stdout)).toMatchObject({
       exit_code: 6,
@@ -208,7 +208,7 @@ describe('status', () => {
     expect(await first.running.ended).toMatchObject({ code: 0 })
 
     const second = await hold()
-    const held = await trial.run(['status', '--json'])
+    const held = await trial.runWarm(['status', '--json'])
     expect(held.code).toBe(0)
     expect(JSON.parse(held.stdout)).toMatchObject({
       holder: expect.stringContaining(`process ${second.running.child.pid} on `),
@@ -216,7 +216,7 @@ describe('status', () => {
     })
     second.running.child.kill('SIGKILL')
     await second.running.ended
-    const killed = await trial.run(['status', '--json'])
+    const killed = await trial.runWarm(['status', '--json'])
     expect(killed.code).toBe(0)
     expect(JSON.parse(killed.stdout)).toMatchObject({ holder: null, runs: [{ status: 'complete' }] })
   })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { accountWarehouse } from '../../src/warehouse/account-warehouse.js'
 import { query } from '../support/duckdb.js'
 import { scriptedSurvey, startScriptedApi } from '../support/scripted-api.js'
-import { publishedFile, sync, withSettings } from '../support/sync.js'
+import { publishedFile, syncWarm, withSettings } from '../support/sync.js'
 import { bundle, minute, progress, RUN, source, testWarehouse } from '../support/warehouse.js'
 
 test('a run that leaves out old observations counts them in its report, its log and _sync.runs', async () => {
@@ -22,13 +22,13 @@ test('a run that leaves out old observations counts them in its report, its log 
   }
 
   api.now = new Date('2026-03-04T00:00:00Z')
-  const keeping = await sync({ warehouse, env: api.env })
+  const keeping = await syncWarm({ warehouse, env: api.env })
   expect(keeping).toMatchObject({ code: 0, run: { history_rows_compacted: 0 } })
   expect(await observations()).toEqual([1, 2, 3])
 
   api.now = new Date('2026-03-05T00:00:00Z')
   const args = await withSettings({ history: { progress_keep_all_for: '3d' } })
-  const compacting = await sync({ warehouse, env: api.env, args })
+  const compacting = await syncWarm({ warehouse, env: api.env, args })
   expect(compacting).toMatchObject({ code: 0, run: { history_rows_compacted: 4 } })
   expect(compacting.stderr).toMatch(/"rows":4,"before":"2026-03-02T00:00:00Z".*compacted/)
   expect(await observations()).toEqual([3])

@@ -12,7 +12,7 @@ import {
 } from '../support/scripted-api.js'
 import { SLOW } from '../support/slow.js'
 import { unsoundness } from '../support/soundness.js'
-import { publishedFile, startSync, sync, withSettings } from '../support/sync.js'
+import { publishedFile, startSync, sync, syncWarm, withSettings } from '../support/sync.js'
 import { temporaryDirectory } from '../support/temporary.js'
 
 const START = '2026-03-01T00:00:00Z'
@@ -62,7 +62,7 @@ test('a survey that changes behind the page being read is right after the next r
   const options = { warehouse, env: api.env, args: await withoutOverlap() }
 
   api.hook = editWhilePaging(api, 'moved', 0)
-  const first = await sync(options)
+  const first = await syncWarm(options)
   expect(first).toMatchObject({ code: 0, run: { listing: 'full', cursor_after: START } })
   expect(await titles(warehouse)).toEqual([
     'moved',
@@ -74,7 +74,7 @@ test('a survey that changes behind the page being read is right after the next r
   ])
   api.hook = () => false
   api.now = after(3_600)
-  expect(await sync(options)).toMatchObject({
+  expect(await syncWarm(options)).toMatchObject({
     code: 0,
     run: { listing: 'incremental', cursor_before: START },
   })
@@ -84,7 +84,7 @@ test('a survey that changes behind the page being read is right after the next r
   for (const id of [1, 2, 3, 4, 5, 6]) edit(api, id, `again ${id}`, after(7_000))
   api.now = after(7_200)
   api.hook = editWhilePaging(api, 'moved again', 7_200)
-  const third = await sync(options)
+  const third = await syncWarm(options)
   expect(third).toMatchObject({
     code: 0,
     run: { listing: 'incremental', surveys_listed: 12, cursor_after: '2026-03-01T02:00:20Z' },
@@ -92,7 +92,7 @@ test('a survey that changes behind the page being read is right after the next r
   expect((await titles(warehouse)).at(-1)).toBe('moved again')
   api.hook = () => false
   api.now = after(10_800)
-  expect(await sync(options)).toMatchObject({ code: 0 })
+  expect(await syncWarm(options)).toMatchObject({ code: 0 })
   expect(await titles(warehouse)).toEqual([
     'moved again',
     'again 2',

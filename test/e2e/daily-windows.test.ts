@@ -18,7 +18,7 @@ import {
 } from '../support/scripted-api.js'
 import { SLOW } from '../support/slow.js'
 import { unsoundness } from '../support/soundness.js'
-import { publishedFile, sync, withSettings } from '../support/sync.js'
+import { publishedFile, syncWarm, withSettings } from '../support/sync.js'
 import { temporaryDirectory } from '../support/temporary.js'
 import { progressOf } from '../support/truth.js'
 
@@ -40,7 +40,7 @@ test('the days of a world add up to the whole, an interview at midnight counts o
     accounts: [{ ...account, base_url: server.baseUrl, rate_limit: { requests: 10_000, per: '1s' } }],
     refresh: { daily_windows: { days: 20, sources: true } },
   })
-  const { code, run } = await sync({ warehouse, env: {}, args })
+  const { code, run } = await syncWarm({ warehouse, env: {}, args })
   expect(code).toBe(0)
   expect(await unsoundness(publishedFile(warehouse))).toEqual([])
   using reader = await openReader(publishedFile(warehouse))
@@ -136,7 +136,7 @@ test.skipIf(!SLOW)(
     const args = await withSettings({ refresh: { daily_windows: { days: 2, time_zone: 'Europe/Paris' } } })
     const night = async (now: string) => {
       api.now = new Date(now)
-      const { code, run } = await sync({ warehouse, env: api.env, args })
+      const { code, run } = await syncWarm({ warehouse, env: api.env, args })
       expect(code).toBe(0)
       using reader = await openReader(publishedFile(warehouse))
       const rows = await reader.query(
@@ -182,7 +182,11 @@ test.skipIf(!SLOW)('days count in a budget, before and while they are read', asy
   // A page of surveys; a bundle: a page of sources, whole and two sources, and three days of each of the three.
   // The second bundle is begun, for its survey is taken to have one source, and left when it turns out to have two.
   const bundle = 1 + 3 + 3 * 3
-  const some = await sync({ warehouse, env: api.env, args: [...args, '--max-requests', String(2 * bundle)] })
+  const some = await syncWarm({
+    warehouse,
+    env: api.env,
+    args: [...args, '--max-requests', String(2 * bundle)],
+  })
   expect(some).toMatchObject({
     code: 3,
     run: { requests: 1 + bundle + 2, surveys_refreshed: 1, left_over: 1 },

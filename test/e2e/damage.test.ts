@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ReferenceServer, startReferenceServer } from '../../src/reference-server/server.js'
 import { chance } from '../support/chance.js'
-import { run, start } from '../support/command.js'
+import { start } from '../support/command.js'
 import { blocksOf, DAMAGES, type Damage, scribbleBlock } from '../support/damage.js'
 import { envOf } from '../support/rate.js'
 import { SLOW } from '../support/slow.js'
@@ -15,6 +15,7 @@ import { unsoundness } from '../support/soundness.js'
 import { type Finished, temporaryDirectory } from '../support/temporary.js'
 import { answered, said } from '../support/trial.js'
 import { openWorld, truthRows, type WorldRows, warehouseRows } from '../support/truth.js'
+import { runWarm } from '../support/warm.js'
 
 /** Runs until one is complete: one that finds the damage as it goes, one that sets it aside. */
 const RUNS_MAX = 3
@@ -35,7 +36,7 @@ const environment = (warehouse: string) => ({
 beforeAll(async () => {
   server = await startReferenceServer({ port: 0, seed: 3, surveys: 12, rateWindow: 'none', clock: 'frozen' })
   killed = join(await temporaryDirectory((work) => void finished.push(work)), 'warehouse')
-  expect(await run(['sync'], environment(killed))).toMatchObject({ code: 0 })
+  expect(await runWarm(['sync'], environment(killed))).toMatchObject({ code: 0 })
   await openWorld(server).advance('P1D')
   const running = start(['sync', '--log-level', 'debug'], environment(killed))
   await said(running, answered(20))
@@ -61,7 +62,7 @@ const goOn = async (warehouse: string): Promise<string> => {
   let told = ''
   for (let runs = 1; ; runs += 1) {
     expect(runs, told).toBeLessThanOrEqual(RUNS_MAX)
-    const ended = await run(['sync', '--full'], environment(warehouse))
+    const ended = await runWarm(['sync', '--full'], environment(warehouse))
     told += ended.stderr
     expect(await unsoundness(join(warehouse, 'fieldwork.duckdb')), `${lots.replay}\n${told}`).toEqual([])
     if (ended.code === 0) return told
@@ -114,7 +115,7 @@ test.runIf(SLOW)(
       await expectTruth(warehouse, told)
       // The proof that all of it can be read: a work database is rebuilt from it.
       await rm(join(warehouse, 'work.duckdb'))
-      const rebuilt = await run(['sync'], environment(warehouse))
+      const rebuilt = await runWarm(['sync'], environment(warehouse))
       expect(rebuilt, `block ${block} of ${blocks}: ${rebuilt.stderr}`).toMatchObject({ code: 0 })
     }
     console.info(`damage: ${chosen.length} of ${blocks} blocks, ${found} noticed`)
@@ -126,7 +127,7 @@ test.skipIf(!SLOW)(
   async ({ onTestFinished }) => {
     const warehouse = await copyOfKilled(onTestFinished)
     const other = join(await temporaryDirectory(onTestFinished), 'other')
-    expect(await run(['sync'], environment(other))).toMatchObject({ code: 0 })
+    expect(await runWarm(['sync'], environment(other))).toMatchObject({ code: 0 })
     await cp(join(other, 'work.duckdb'), join(warehouse, 'work.duckdb'))
     await expectTruth(warehouse, await goOn(warehouse))
   },
@@ -144,13 +145,13 @@ describe('the published file is damaged too', () => {
       await rm(join(warehouse, 'work.duckdb'))
       const world = openWorld(server)
       const before = (await world.requests()).length
-      const lost = await run(['sync'], environment(warehouse))
+      const lost = await runWarm(['sync'], environment(warehouse))
       expect(lost.code).toBe(7)
       expect(lost.stderr).toMatch(/cannot be rebuilt from .*Restore that file, or move it away/)
       expect((await world.requests()).length).toBe(before)
       expect(await readFile(published, 'utf8')).toBe(content)
       await cp(join(warehouse, 'kept'), join(warehouse, 'work.duckdb'))
-      expect(await run(['sync', '--full'], environment(warehouse))).toMatchObject({ code: 0 })
+      expect(await runWarm(['sync', '--full'], environment(warehouse))).toMatchObject({ code: 0 })
       await expectTruth(warehouse, '')
     },
   )

@@ -16,6 +16,7 @@ import { publishedFile } from '../support/sync.js'
 import { type Finished, temporaryDirectory } from '../support/temporary.js'
 import { answered, said } from '../support/trial.js'
 import { openWorld, truthRows, type WorldRows, warehouseRows } from '../support/truth.js'
+import { runWarm } from '../support/warm.js'
 
 interface TestContext {
   readonly onTestFinished: Finished
@@ -46,7 +47,7 @@ beforeAll(async () => {
   await writeFile(settings, JSON.stringify({ refresh: { settle_for: '365d', max_age: '0s' } }))
   readAll = ['--config', settings]
   dayOld = join(directory, 'warehouse')
-  expect(await sync(dayOld)).toMatchObject({ code: 0 })
+  expect(await syncWarm(dayOld)).toMatchObject({ code: 0 })
   await openWorld(server).advance('P1D')
   truth = await truthRows(server)
 })
@@ -65,6 +66,9 @@ const environment = (warehouse: string): Env => ({
 const sync = (warehouse: string, env: Env = {}): Promise<Ended> =>
   run(['sync', ...readAll], { ...environment(warehouse), ...env })
 
+/** The same, where it does not matter that a process begins with it. */
+const syncWarm = (warehouse: string): Promise<Ended> => runWarm(['sync', ...readAll], environment(warehouse))
+
 const warehouseIn = async (directory: string): Promise<string> => {
   const warehouse = join(directory, 'warehouse')
   await cp(dayOld, warehouse, { recursive: true })
@@ -77,7 +81,7 @@ const expectUntouched = async (warehouse: string, where?: string): Promise<void>
 }
 
 const expectRecovery = async (warehouse: string, where?: string): Promise<void> => {
-  expect(await sync(warehouse), where).toMatchObject({ code: 0, signal: null })
+  expect(await syncWarm(warehouse), where).toMatchObject({ code: 0, signal: null })
   expect(await warehouseRows(publishedFile(warehouse)), where).toEqual(truth)
   expect(await unsoundness(publishedFile(warehouse)), where).toEqual([])
 }

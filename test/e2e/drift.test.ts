@@ -14,7 +14,7 @@ import {
 } from '../support/scripted-api.js'
 import { SLOW } from '../support/slow.js'
 import { unsoundness } from '../support/soundness.js'
-import { publishedFile, sync } from '../support/sync.js'
+import { publishedFile, syncWarm } from '../support/sync.js'
 import { temporaryDirectory } from '../support/temporary.js'
 
 const drafts = (count: number) =>
@@ -62,7 +62,7 @@ test('a survey that vanishes between the pages pulls another up unread: all are 
   api.pageSize = 2
   // Pages 6 5, 4 3, 2 1 become 5 4, 3 2, 1: survey 4 would be on no page that is still to be read.
   api.hook = beforePage2((time) => time === 1 && remove(api, 6))
-  expect(await sync({ warehouse, env: api.env })).toMatchObject({
+  expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({
     code: 0,
     run: { status: 'complete', cursor_after: '2026-02-28T23:55:00Z', left_over: 0 },
   })
@@ -85,7 +85,7 @@ test.skipIf(!SLOW)(
     const api = await startScriptedApi(drafts(8))
     api.pageSize = 2
     api.hook = beforePage2((time) => remove(api, 9 - time))
-    const drifted = await sync({ warehouse, env: api.env })
+    const drifted = await syncWarm({ warehouse, env: api.env })
     expect(drifted).toMatchObject({
       code: 3,
       run: { status: 'partial', cursor_before: null, cursor_after: null },
@@ -97,7 +97,7 @@ test.skipIf(!SLOW)(
     api.hook = beforePage2(() => {
       api.surveys.push(scriptedSurvey(9, { status: 'draft' }, 0))
     })
-    const second = await sync({ warehouse, env: api.env })
+    const second = await syncWarm({ warehouse, env: api.env })
     expect(second).toMatchObject({ code: 0, run: { listing: 'full', surveys_listed: 6 } })
     // 5 4, 3 2, 1 became 9 5, 4 3, 2 1: survey 4 came twice, survey 9 is for the next run.
     expect(pagesAsked(api)).toEqual(['1', '2', '3'])
@@ -114,7 +114,7 @@ test.skipIf(!SLOW)(
   async () => {
     const warehouse = await temporaryDirectory()
     const api = await startScriptedApi(drafts(6))
-    expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0 })
+    expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({ code: 0 })
 
     const change = (id: number, title: string, at: string) => {
       const row = api.surveys.find(({ survey }) => survey.id === id)
@@ -131,7 +131,7 @@ test.skipIf(!SLOW)(
       api.now = new Date('2026-03-02T01:00:01Z')
       change(1, 'Changed 1', '2026-03-02T01:00:01Z')
     })
-    expect(await sync({ warehouse, env: api.env })).toMatchObject({
+    expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({
       code: 0,
       run: { listing: 'incremental', cursor_after: '2026-03-02T00:55:01Z' },
     })
@@ -145,7 +145,7 @@ test.runIf(SLOW)(
   async () => {
     const warehouse = await temporaryDirectory()
     const api = await startScriptedApi(drafts(3))
-    expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0 })
+    expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({ code: 0 })
     api.arrivals.length = 0
     api.pageSize = 2
     api.now = new Date('2026-03-02T01:00:00Z')
@@ -156,7 +156,7 @@ test.runIf(SLOW)(
       api.now = new Date(Date.UTC(2026, 2, 2, 1, 0, time))
       restless.updated_at = api.now.toISOString()
     })
-    expect(await sync({ warehouse, env: api.env })).toMatchObject({
+    expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({
       code: 0,
       run: { listing: 'incremental' },
     })
@@ -167,7 +167,7 @@ test.runIf(SLOW)(
 test('a survey that a full listing does not show is asked for by its own address', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startScriptedApi([scriptedSurvey(1), scriptedSurvey(2), scriptedSurvey(3)])
-  expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0 })
+  expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({ code: 0 })
 
   // 2 is only missing from the list; 3 is gone altogether.
   const [, two, three] = api.surveys
@@ -175,7 +175,7 @@ test('a survey that a full listing does not show is asked for by its own address
   remove(api, 3)
   api.hook = hideFromList(api, 2)
   api.now = new Date('2026-03-02T00:00:00Z')
-  const second = await sync({ warehouse, env: api.env, args: ['--full'] })
+  const second = await syncWarm({ warehouse, env: api.env, args: ['--full'] })
   expect(second).toMatchObject({ code: 0, run: { listing: 'full', surveys_listed: 1 } })
   expect(await shown(warehouse)).toEqual({ 1: 'Survey 1', 2: 'Survey 2', 3: 'missing' })
   expect(await missingRows(warehouse)).toEqual({
@@ -192,7 +192,7 @@ test('a survey that a full listing does not show is asked for by its own address
   api.hook = () => false
   api.surveys.push(three)
   api.now = new Date('2026-03-03T00:00:00Z')
-  expect(await sync({ warehouse, env: api.env, args: ['--full'] })).toMatchObject({ code: 0 })
+  expect(await syncWarm({ warehouse, env: api.env, args: ['--full'] })).toMatchObject({ code: 0 })
   expect(await missingRows(warehouse)).toEqual({
     surveys: [],
     sample_sources: [],
@@ -262,7 +262,7 @@ test('surveys and sources that go while they are refreshed, sources over several
     }
     return false
   }
-  expect(await sync({ warehouse, env: api.env })).toMatchObject({
+  expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({
     code: 0,
     run: { surveys_refreshed: 5, surveys_failed: 0, left_over: 0 },
   })
@@ -305,7 +305,7 @@ test('an organization without surveys is a complete run; then it has a hundred a
   const api = await startScriptedApi()
   const MANY = SLOW ? 1_001 : 101
   const PAGES = Math.ceil(MANY / 50)
-  expect(await sync({ warehouse, env: api.env })).toMatchObject({
+  expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({
     code: 0,
     run: { listing: 'full', surveys_listed: 0, cursor_after: '2026-02-28T23:55:00Z' },
   })
@@ -319,7 +319,7 @@ test('an organization without surveys is a complete run; then it has a hundred a
     ),
   )
   // All pages fit the half of the budget that a listing may take: most of the surveys wait.
-  const second = await sync({ warehouse, env: api.env, args: ['--max-requests', String(2 * PAGES)] })
+  const second = await syncWarm({ warehouse, env: api.env, args: ['--max-requests', String(2 * PAGES)] })
   expect(second).toMatchObject({
     code: 3,
     run: { listing: 'incremental', surveys_listed: MANY, cursor_after: '2026-03-01T23:55:00Z' },

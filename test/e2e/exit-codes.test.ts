@@ -39,7 +39,7 @@ test.concurrent('1: a bug is told with its stack and recorded, and the next run 
   expect(await trial.runs('work.duckdb')).toEqual([
     { status: 'failed', exit_code: 1, reason: 'a bug: no such thing as default' },
   ])
-  expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
+  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
   expect((await trial.runs()).map(({ status, exit_code }) => [status, exit_code])).toEqual([
     ['failed', 1],
     ['complete', 0],
@@ -63,7 +63,7 @@ test.concurrent('3: a budget ends the run as partial, and the next one does the 
   expect(lastLine(ended)).toMatch(/^partial \(exit 3\): stopped by --max-requests 6; 2 surveys are queued/)
   expect(trial.api.arrivals.length).toBeLessThanOrEqual(6)
   expect(await ids(trial)).toEqual([1, 2, 3])
-  const rest = await trial.run(['sync', '--json'])
+  const rest = await trial.runWarm(['sync', '--json'])
   expect(json(rest)).toMatchObject({ status: 'complete', exit_code: 0 })
   expect((await trial.runs()).map(({ status, exit_code }) => [status, exit_code])).toEqual([
     ['partial', 3],
@@ -137,7 +137,7 @@ describe('4: the API refuses or stays unreachable', () => {
     async ({ hook, says, arrivals, limits = {}, env = {} }, context) => {
       const trial = await openTrial(context, [scriptedSurvey(1)])
       trial.api.hook = hook(trial.api)
-      const ended = await trial.run(['sync', ...(await trial.settings({ limits }))], env)
+      const ended = await trial.runWarm(['sync', ...(await trial.settings({ limits }))], env)
       expect(ended.code).toBe(4)
       expect(lastLine(ended)).toMatch(/^failed \(exit 4\): /)
       expect(lastLine(ended)).toMatch(says)
@@ -159,7 +159,7 @@ describe('4: the API refuses or stays unreachable', () => {
     context.onTestFinished(() => void elsewhere.close())
     const location = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/api/v1/surveys`
     trial.api.hook = status(302, {}, { location })(trial.api)
-    const ended = await trial.run(['sync', '--json'])
+    const ended = await trial.runWarm(['sync', '--json'])
     expect(ended.code).toBe(4)
     expect(json(ended)).toMatchObject({ status: 'failed', exit_code: 4 })
     expect(ended.stdout).toMatch(/the API redirects \(302\) .* not followed/)
@@ -194,7 +194,7 @@ describe('4: the API refuses or stays unreachable', () => {
     )
     expect(await ids(trial)).toHaveLength(12)
     trial.api.hook = () => false
-    expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
     expect((await trial.runs()).map(({ status, exit_code }) => [status, exit_code])).toEqual([
       ['failed', 4],
       ['complete', 0],
@@ -218,7 +218,7 @@ describe('5: problems with the data', () => {
 
   test.concurrent('contract: freeze makes an unknown field one of them', async (context) => {
     const trial = await openTrial(context, [scriptedSurvey(1, { mood: 'good' })])
-    const ended = await trial.run(['sync', '--json', ...(await trial.settings({ contract: 'freeze' }))])
+    const ended = await trial.runWarm(['sync', '--json', ...(await trial.settings({ contract: 'freeze' }))])
     expect(ended.code).toBe(5)
     expect(json(ended)).toMatchObject({ status: 'failed', exit_code: 5, accounts: [{ drift_events: 1 }] })
     expect(await ids(trial)).toEqual([1])

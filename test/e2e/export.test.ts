@@ -27,7 +27,7 @@ const openPublished = async (context: Parameters<typeof openTrial>[0]): Promise<
     scriptedSurvey(2, { project_id: null }, 1),
     scriptedSurvey(3, { status: 'draft' }, 0),
   ])
-  expect(await trial.run(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
+  expect(await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
   return trial
 }
 
@@ -177,7 +177,7 @@ test.concurrent('what cannot be exported is one line, and leaves everything as i
   const root = await trial.temporary()
   const out = join(root, 'out')
   const refused = async (says: string, ...args: string[]) => {
-    const ended = await trial.run(['export', '--format', 'csv', '--out', out, ...args])
+    const ended = await trial.runWarm(['export', '--format', 'csv', '--out', out, ...args])
     expect(ended, says).toMatchObject({ code: 2, stdout: '' })
     expect(ended.stderr.trimEnd().split('\n'), says).toHaveLength(1)
     expect(ended.stderr).toContain(says)
@@ -234,11 +234,11 @@ test.concurrent('what cannot be exported is one line, and leaves everything as i
   // One that was killed leaves its half under a name that the next one sweeps; a file beside an export stays.
   const again = join(root, 'again')
   await mkdir(join(root, '.again.999999999.exporting'))
-  expect(await trial.run(['export', '--format', 'csv', '--out', again])).toMatchObject({ code: 0 })
+  expect(await trial.runWarm(['export', '--format', 'csv', '--out', again])).toMatchObject({ code: 0 })
   expect((await readdir(root)).sort()).toEqual(['a-file', 'again', 'out'])
   await writeFile(join(again, 'notes.md'), '')
   await refused('holds notes.md', '--out', again)
-  const inTheWay = await trial.run(['export', '--format', 'csv', '--out', join(file, 'below')])
+  const inTheWay = await trial.runWarm(['export', '--format', 'csv', '--out', join(file, 'below')])
   expect(inTheWay).toMatchObject({ code: 7, stdout: '' })
   expect(inTheWay.stderr).toContain(`cannot export to ${join(file, 'below')}`)
 })

@@ -10,7 +10,7 @@ import {
 } from '../support/scripted-api.js'
 import { SLOW } from '../support/slow.js'
 import { unsoundness } from '../support/soundness.js'
-import { publishedFile, sync } from '../support/sync.js'
+import { publishedFile, syncWarm } from '../support/sync.js'
 import { temporaryDirectory } from '../support/temporary.js'
 
 const START_MS = Date.parse('2026-03-01T00:00:00Z')
@@ -21,7 +21,7 @@ const day = (days: number): string => new Date(START_MS + days * DAY_MS).toISOSt
 const syncOnDay = async (api: ScriptedApi, warehouse: string, days: number) => {
   api.now = new Date(START_MS + days * DAY_MS)
   api.arrivals.length = 0
-  expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0, run: { left_over: 0 } })
+  expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({ code: 0, run: { left_over: 0 } })
   expect(await unsoundness(publishedFile(warehouse))).toEqual([])
   const asked: Record<string, number> = {}
   for (const { path } of api.arrivals) {

@@ -2,11 +2,11 @@
 import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { run } from '../support/command.js'
 import { query } from '../support/duckdb.js'
 import { scriptedSurvey, startScriptedApi } from '../support/scripted-api.js'
-import { publishedFile, sync, withSettings } from '../support/sync.js'
+import { publishedFile, sync, syncWarm, withSettings } from '../support/sync.js'
 import { temporaryDirectory } from '../support/temporary.js'
+import { runWarm } from '../support/warm.js'
 
 const currentOf = (warehouse: string) => join(warehouse, 'parquet', 'current')
 
@@ -35,12 +35,12 @@ test('publish: [parquet] is enough: status reads it, a lost work database is reb
   const warehouse = await temporaryDirectory()
   const api = await startScriptedApi([scriptedSurvey(1)])
   const args = await withSettings({ publish: ['parquet'] })
-  expect(await sync({ warehouse, env: api.env, args })).toMatchObject({ code: 0 })
+  expect(await syncWarm({ warehouse, env: api.env, args })).toMatchObject({ code: 0 })
   await expect(stat(publishedFile(warehouse))).rejects.toThrow('ENOENT')
   const titles = `SELECT title FROM read_parquet('${currentOf(warehouse)}/surveys/**/*.parquet')`
   expect(await query(':memory:', titles)).toHaveLength(1)
 
-  const status = await run(['status', '--json'], { ...api.env, FIELDWORK_SYNC_WAREHOUSE: warehouse })
+  const status = await runWarm(['status', '--json'], { ...api.env, FIELDWORK_SYNC_WAREHOUSE: warehouse })
   expect(status).toMatchObject({ code: 0 })
   expect(JSON.parse(status.stdout)).toMatchObject({
     published: currentOf(warehouse),
@@ -51,7 +51,7 @@ test('publish: [parquet] is enough: status reads it, a lost work database is reb
   await rm(currentOf(warehouse))
   await writeFile(currentOf(warehouse), 'precious')
   await rm(join(warehouse, 'work.duckdb'))
-  const ended = await sync({ warehouse, env: api.env, args })
+  const ended = await syncWarm({ warehouse, env: api.env, args })
   expect(ended.stderr).toContain('the work database was lost and is rebuilt from published Parquet files')
   expect(ended.code).toBe(7)
   expect(ended.report.publish_error).toContain(`cannot publish ${currentOf(warehouse)}`)

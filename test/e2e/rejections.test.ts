@@ -10,7 +10,7 @@ import {
   startScriptedApi,
 } from '../support/scripted-api.js'
 import { unsoundness } from '../support/soundness.js'
-import { publishedFile, sync, withSettings } from '../support/sync.js'
+import { publishedFile, syncWarm, withSettings } from '../support/sync.js'
 import { temporaryDirectory } from '../support/temporary.js'
 
 /** Stands in a script where the answer is to have an integer that no JavaScript number holds. */
@@ -55,7 +55,7 @@ const startMisfits = async (): Promise<ScriptedApi> => {
 test('rows that cannot be typed are quarantined as they came, all others are committed and published: exit 5', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startMisfits()
-  const first = await sync({ warehouse, env: api.env })
+  const first = await syncWarm({ warehouse, env: api.env })
   expect(first).toMatchObject({
     code: 5,
     report: { status: 'failed', published: [{ format: 'duckdb' }] },
@@ -103,7 +103,7 @@ test('rows that cannot be typed are quarantined as they came, all others are com
 
   // As many are allowed: the same rows again are no failure, and still counted.
   const args = await withSettings({ limits: { rejected_rows_max: 6 } })
-  const second = await sync({ warehouse, env: api.env, args: [...args, '--full'] })
+  const second = await syncWarm({ warehouse, env: api.env, args: [...args, '--full'] })
   expect(second).toMatchObject({ code: 0, run: { status: 'complete', rejected_rows: 6 } })
 
   // The API mends its rows: they enter the tables. What was rejected stays on record.
@@ -115,7 +115,7 @@ test('rows that cannot be typed are quarantined as they came, all others are com
   Object.assign(progress ?? {}, { progress: scriptedProgress(10) })
   Object.assign(ofSource ?? {}, { sourceProgress: {} })
   api.now = new Date('2026-03-02T00:00:00Z')
-  expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0, run: { rejected_rows: 0 } })
+  expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({ code: 0, run: { rejected_rows: 0 } })
   const whole = await query(
     publishedFile(warehouse),
     `SELECT (SELECT count(*) FROM surveys) AS surveys, (SELECT count(*) FROM sample_sources) AS sources,
@@ -145,7 +145,7 @@ test('unknown fields, values and statuses are stored and told; rates may be null
     { ...scriptedSurvey(3, {}, 1), progress: unknownStatus },
     { ...scriptedSurvey(4, {}, 0), progress: without(noInterviews, 'incidence_rate') },
   ])
-  const first = await sync({ warehouse, env: api.env })
+  const first = await syncWarm({ warehouse, env: api.env })
   expect(first).toMatchObject({ code: 0, run: { status: 'complete', rejected_rows: 0, drift_events: 4 } })
 
   using reader = await openReader(publishedFile(warehouse))
@@ -201,7 +201,7 @@ test('unknown fields, values and statuses are stored and told; rates may be null
   api.now = new Date('2026-03-02T00:00:00Z')
   api.arrivals.length = 0
   const args = await withSettings({ contract: 'freeze' })
-  const frozen = await sync({ warehouse, env: api.env, args })
+  const frozen = await syncWarm({ warehouse, env: api.env, args })
   expect(api.arrivals.map(({ path }) => path)).toContain('/surveys/2/fieldwork_progress')
   expect(frozen).toMatchObject({
     code: 5,

@@ -132,7 +132,7 @@ test.concurrent.for(ECHOES)('$when', async ({ exit, script }, context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   script(trial.api, ODD_TOKEN)
   const limits = { attempts: 2, backoff_base: '1ms', backoff_max: '1ms' }
-  const ended = await trial.run(['sync', '--log-level', 'debug', ...(await trial.settings({ limits }))], {
+  const ended = await trial.runWarm(['sync', '--log-level', 'debug', ...(await trial.settings({ limits }))], {
     FIELDWORK_SYNC_API_TOKEN: ODD_TOKEN,
   })
   expect(ended.code).toBe(exit)
@@ -193,7 +193,7 @@ test.concurrent.for(MISPLACED)(
     const trial = await openTrial(context, [scriptedSurvey(1)])
     await mkdir(trial.warehouse)
     const file = settings === undefined ? [] : await trial.settings(settings)
-    const ended = await trial.run(['sync', '--json', ...args, ...file], env)
+    const ended = await trial.runWarm(['sync', '--json', ...args, ...file], env)
     expect(ended.code).toBe(2)
     expect(ended.stderr).not.toBe('')
     expect(await leaks(trial, ended, TOKEN)).toEqual([])
@@ -205,7 +205,7 @@ test.concurrent('a token file that has more than a token', async (context) => {
   const trial = await openTrial(context)
   const file = join(await trial.temporary(), 'token')
   await writeFile(file, `${TOKEN}\nsecond line\n`)
-  const ended = await trial.run(['check'], {
+  const ended = await trial.runWarm(['check'], {
     FIELDWORK_SYNC_API_TOKEN: undefined,
     FIELDWORK_SYNC_API_TOKEN_FILE: file,
   })

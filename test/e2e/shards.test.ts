@@ -1,12 +1,13 @@
 /** Two shards at once below one directory: each account is there exactly once, for whoever reads all shards. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Running, start } from '../support/command.js'
+import { type Ended, type Running, start } from '../support/command.js'
 import { query } from '../support/duckdb.js'
 import { scriptedSurvey, startScriptedApi } from '../support/scripted-api.js'
 import { SLOW } from '../support/slow.js'
 import { withSettings } from '../support/sync.js'
 import { temporaryDirectory } from '../support/temporary.js'
+import { runWarm } from '../support/warm.js'
 
 const open = async () => {
   const root = await temporaryDirectory()
@@ -22,8 +23,9 @@ const open = async () => {
     rate_limit: { requests: 1000, per: '1s' },
   }))
   const args = await withSettings({ accounts, publish: ['duckdb', 'parquet'] })
-  const command = (name: string, ...more: readonly string[]): Running =>
-    start([name, ...args, '--warehouse', root, ...more])
+  const line = (name: string, ...more: readonly string[]) => [name, ...args, '--warehouse', root, ...more]
+  const command = (...given: Parameters<typeof line>): Running => start(line(...given))
+  const warm = (...given: Parameters<typeof line>): Promise<Ended> => runWarm(line(...given))
   const surveys = () =>
     query(
       ':memory:',
@@ -31,7 +33,7 @@ const open = async () => {
         FROM read_parquet('${root}/shard=*/parquet/current/surveys/**/*.parquet', hive_partitioning = true)
         GROUP BY ALL ORDER BY ALL`,
     )
-  return { root, command, surveys }
+  return { root, command, warm, surveys }
 }
 
 const ALL = [
@@ -41,7 +43,7 @@ const ALL = [
 ]
 
 test('two at once, and another number of shards is refused', async () => {
-  const { root, command, surveys } = await open()
+  const { root, command, warm, surveys } = await open()
   const both = ['0/2', '1/2'].map((shard) => command('sync', '--shard', shard))
   for (const { ended } of both) expect(await ended).toMatchObject({ code: 0 })
   expect(await surveys()).toEqual(ALL)
@@ -52,7 +54,7 @@ test('two at once, and another number of shards is refused', async () => {
     ),
   ).toEqual([{ account: 'initech' }])
 
-  const refused = await command('sync', '--shard', '0/3', '--json').ended
+  const refused = await warm('sync', '--shard', '0/3', '--json')
   expect(refused).toMatchObject({ code: 2 })
   expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: 'other_shards', exit_code: 2 } })
   expect(await surveys()).toEqual(ALL)

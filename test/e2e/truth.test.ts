@@ -7,7 +7,7 @@ import type { Row } from '../support/duckdb.js'
 import { openReader } from '../support/duckdb.js'
 import { SLOW } from '../support/slow.js'
 import { unsoundness } from '../support/soundness.js'
-import { publishedFile, sync, withSettings } from '../support/sync.js'
+import { publishedFile, sync, syncWarm, withSettings } from '../support/sync.js'
 import { temporaryDirectory } from '../support/temporary.js'
 import { openWorld, type SurveyRows, truthRows, warehouseRows } from '../support/truth.js'
 
@@ -37,7 +37,7 @@ test('two accounts equal the truth field by field, and again after a day', async
   })
   const published = publishedFile(warehouse)
 
-  const first = await sync({ warehouse, env: {}, args })
+  const first = await syncWarm({ warehouse, env: {}, args })
   expect(first).toMatchObject({ code: 0, signal: null })
   expect(first.report.accounts.map(({ listing }) => listing)).toEqual(['full', 'full'])
   const then = await truthRows(server)

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Ended, run } from '../support/command.js'
 import { openTrial } from '../support/trial.js'
+import { runWarm } from '../support/warm.js'
 
 const noStack = ({ stdout, stderr }: Ended) => expect(`${stdout}${stderr}`).not.toMatch(/^\s+at |Error:|bug/m)
 
@@ -60,7 +61,7 @@ describe('help', () => {
   })
 
   test.concurrent.for(Object.entries(FLAGS))('of %s describes every flag', async ([command, flags]) => {
-    const { code, stdout, stderr } = await run([command, '--help'])
+    const { code, stdout, stderr } = await runWarm([command, '--help'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const described = [...stdout.matchAll(/^ +(?:-\w, )?--([\w-]+) +([A-Z]\w*)/gm)].map(([, name]) => name)
     expect(described).toEqual(expect.arrayContaining(['version', 'help', ...flags]))
@@ -88,7 +89,7 @@ const WRONG: readonly { args: string[]; says: string }[] = [
 ]
 
 test.concurrent.for(WRONG)('$args', async ({ args, says }) => {
-  const ended = await run(args)
+  const ended = await runWarm(args)
   expect(ended).toEqual({ code: 2, signal: null, stdout: '', stderr: `fieldwork-sync: ${says}\n` })
 })
 
@@ -100,7 +101,7 @@ test.concurrent('with --json an error is one document, also one that comes befor
 })
 
 test.concurrent('without any settings it says which are needed', async () => {
-  const ended = await run(['sync'])
+  const ended = await runWarm(['sync'])
   expect(ended).toMatchObject({ code: 2, stdout: '' })
   expect(ended.stderr).toMatch(
     /^fieldwork-sync: 1 problem in the settings; nothing was requested:\n {2}accounts: there is none: set FIELDWORK_SYNC_BASE_URL, .* --config\n$/,
@@ -115,7 +116,7 @@ test.concurrent('all problems of flags, environment and file are told together, 
     mood: 1,
   })
   const flags = ['--max-requests', '0', '--max-duration', '5', '--publish', 'csv', '--log-level', 'loud']
-  const ended = await trial.run(['sync', ...file, ...flags], {
+  const ended = await trial.runWarm(['sync', ...file, ...flags], {
     FIELDWORK_SYNC_API_ID: '',
     FIELDWORK_SYNC_BASE_URL: 'api.example',
     FIELDWORK_SYNC_RATE_LIMIT: '60',
@@ -146,14 +147,14 @@ test.concurrent('all problems of flags, environment and file are told together, 
 
 test.concurrent('a settings file that is not there', async (context) => {
   const trial = await openTrial(context)
-  const ended = await trial.run(['sync', '--config', '/nowhere/settings.yaml'])
+  const ended = await trial.runWarm(['sync', '--config', '/nowhere/settings.yaml'])
   expect(ended).toMatchObject({ code: 2, stdout: '' })
   expect(ended.stderr).toMatch(/\/nowhere\/settings\.yaml: the settings file does not exist; see --config/)
   noStack(ended)
 })
 
 test.concurrent('a reference server with wrong options tells all of them', async () => {
-  const ended = await run(['reference-server', '--port', 'abc', '--clock', 'fast', '--surveys', '-1'])
+  const ended = await runWarm(['reference-server', '--port', 'abc', '--clock', 'fast', '--surveys', '-1'])
   expect(ended).toMatchObject({ code: 2, stdout: '' })
   expect(ended.stderr).toMatch(
     /--port is "abc": give .*\n--surveys is "-1": give .*\n--clock is "fast": give /,

@@ -14,6 +14,7 @@ import { run } from '../support/command.js'
 import { query } from '../support/duckdb.js'
 import { temporaryDirectory } from '../support/temporary.js'
 import { testWarehouse } from '../support/warehouse.js'
+import { runWarm } from '../support/warm.js'
 import { dbtTables } from './support.js'
 
 const RELATIONS = [...ALL_TABLES, ...ALL_VIEWS]
@@ -138,9 +139,9 @@ test('a key of several columns is tested as one text, and so is what a row belon
 test('the command prints the dictionary unless another format is asked for', async () => {
   const [plain, json, misspelt, both] = await Promise.all([
     run(['schema']),
-    run(['schema', '--json']),
-    run(['schema', '--format', 'markdwon']),
-    run(['schema', '--format', 'dbt', '--json']),
+    runWarm(['schema', '--json']),
+    runWarm(['schema', '--format', 'markdwon']),
+    runWarm(['schema', '--format', 'dbt', '--json']),
   ])
   expect(plain).toMatchObject({ code: 0, stdout: schemaAsMarkdown(), stderr: '' })
   expect(json).toMatchObject({ code: 0, stdout: schemaAsJson() })

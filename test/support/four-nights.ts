@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect } from 'vitest'
 import { type ReferenceServer, startReferenceServer } from '../../src/reference-server/server.js'
 import { openReader, type Reader } from './duckdb.js'
-import { publishedFile, sync, withSettings } from './sync.js'
+import { publishedFile, syncWarm, withSettings } from './sync.js'
 import { type Finished, temporaryDirectory } from './temporary.js'
 import { openWorld, type SurveyRows, truthRows } from './truth.js'
 
@@ -81,7 +81,7 @@ const readFourNights = async (finished: Finished): Promise<Nights> => {
     const inField = [...surveys.keys()].filter((id) => surveys.get(id)?.survey.status === 'fieldwork')
     always = place === 0 ? inField : always.filter((id) => inField.includes(id))
     if (day === LAST_NIGHT) await world.fail(`/api/v1/surveys/${always.at(-1)}/sample_sources`, 422)
-    const { code } = await sync({ warehouse, env: {}, args })
+    const { code } = await syncWarm({ warehouse, env: {}, args })
     expect(code).toBe(day === LAST_NIGHT ? 3 : 0)
   }
   const reader = await openReader(publishedFile(warehouse))

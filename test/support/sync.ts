@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { SyncReportJson } from '../../src/telemetry/report-json.js'
 import { type Ended, type Env, MAIN, start } from './command.js'
 import { type Finished, temporaryDirectory } from './temporary.js'
+import { runWarm } from './warm.js'
 
 export interface Synced extends Ended {
   /** What `--json` printed. */
@@ -23,9 +24,14 @@ export interface SyncOptions {
 export const startSync = ({ warehouse, env, args = [], main = MAIN }: SyncOptions) =>
   start(['sync', '--json', ...args], { ...env, FIELDWORK_SYNC_WAREHOUSE: warehouse }, main)
 
-/** Runs a sync to its end, whatever that is. Rejects when it printed no report. */
-export const sync = async (options: SyncOptions): Promise<Synced> => {
-  const ended = await startSync(options).ended
+/** Runs a sync to its end, whatever that is, as a process of its own. Rejects when it printed no report. */
+export const sync = async (options: SyncOptions): Promise<Synced> => syncedOf(await startSync(options).ended)
+
+/** The same, where it does not matter that a process begins with it. */
+export const syncWarm = async ({ warehouse, env, args = [] }: Omit<SyncOptions, 'main'>): Promise<Synced> =>
+  syncedOf(await runWarm(['sync', '--json', ...args], { ...env, FIELDWORK_SYNC_WAREHOUSE: warehouse }))
+
+const syncedOf = (ended: Ended): Synced => {
   const report: SyncReportJson = parseReport(ended)
   const [run] = report.accounts
   if (run === undefined) throw new Error(`a report without accounts: ${ended.stdout}`)

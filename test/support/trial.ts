@@ -9,6 +9,7 @@ import { type Ended, type Env, MAIN, type Running, start } from './command.js'
 import { query, type Row } from './duckdb.js'
 import { type ScriptedApi, type ScriptedSurvey, startScriptedApi } from './scripted-api.js'
 import { type Finished, temporaryDirectory } from './temporary.js'
+import { runWarm } from './warm.js'
 
 export interface Trial {
   readonly api: ScriptedApi
@@ -18,6 +19,8 @@ export interface Trial {
   /** Starts a command line with the API and the warehouse in its environment; `undefined` takes a variable out. */
   start(args: readonly string[], env?: Env, main?: string): Running
   run(args: readonly string[], env?: Env, main?: string): Promise<Ended>
+  /** The same, where it does not matter that a process begins with it. */
+  runWarm(args: readonly string[], env?: Env): Promise<Ended>
   /** The arguments that make a command use these settings; JSON is YAML as well. */
   settings(settings: object): Promise<readonly string[]>
   /** What is recorded of the runs, the oldest first: in the published file, or in the work database. */
@@ -34,8 +37,9 @@ export const openTrial = async (
   const api = await startScriptedApi(surveys, onTestFinished)
   const temporary = () => temporaryDirectory(onTestFinished)
   const warehouse = inDirectory ?? join(await temporary(), 'warehouse')
+  const ofTrial = (env: Env): Env => ({ ...api.env, FIELDWORK_SYNC_WAREHOUSE: warehouse, ...env })
   const startOne = (args: readonly string[], env: Env = {}, main = MAIN): Running => {
-    const running = start(args, { ...api.env, FIELDWORK_SYNC_WAREHOUSE: warehouse, ...env }, main)
+    const running = start(args, ofTrial(env), main)
     onTestFinished(async () => {
       running.child.kill('SIGKILL')
       await running.ended
@@ -48,6 +52,7 @@ export const openTrial = async (
     published: join(warehouse, 'fieldwork.duckdb'),
     start: startOne,
     run: (args, env, main) => startOne(args, env, main).ended,
+    runWarm: (args, env = {}) => runWarm(args, ofTrial(env)),
     settings: async (settings) => {
       const file = join(await temporary(), 'settings.yaml')
       await writeFile(file, JSON.stringify(settings))

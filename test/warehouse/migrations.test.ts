@@ -9,7 +9,7 @@ import { type Migration, migrate } from '../../src/warehouse/migrations.js'
 import { run } from '../support/command.js'
 import { openReader, query } from '../support/duckdb.js'
 import { unsoundness } from '../support/soundness.js'
-import { publishedFile, sync, withSettings } from '../support/sync.js'
+import { publishedFile, syncWarm, withSettings } from '../support/sync.js'
 import { temporaryDirectory } from '../support/temporary.js'
 import { openWorld, truthRows, warehouseRows } from '../support/truth.js'
 import { list, minute, survey, type TestWarehouse, testClock, testWarehouse } from '../support/warehouse.js'
@@ -50,11 +50,11 @@ test('a file of the first version goes on, and after a sync it is what a new one
   const histories = await historiesOf(join(old, 'work.duckdb'))
   expect(histories.map(({ rows }) => rows.length).every((rows) => rows > 5)).toBe(true)
   await world.advance('P40D')
-  expect(await sync({ warehouse: old, env: {}, args: [...args, '--full'] })).toMatchObject({
+  expect(await syncWarm({ warehouse: old, env: {}, args: [...args, '--full'] })).toMatchObject({
     code: 0,
     run: { left_over: 0, surveys_failed: 0 },
   })
-  expect(await sync({ warehouse: fresh, env: {}, args })).toMatchObject({ code: 0 })
+  expect(await syncWarm({ warehouse: fresh, env: {}, args })).toMatchObject({ code: 0 })
   const [migrated, built] = [publishedFile(old), publishedFile(fresh)]
   expect(await query(migrated, CATALOG)).toEqual(await query(built, CATALOG))
   const now = await truthRows(server)
