@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { run } from '../support/command.js'
@@ -5,12 +6,32 @@ import { query } from '../support/duckdb.js'
 import { scriptedSurvey, startScriptedApi } from '../support/scripted-api.js'
 import { temporaryDirectory } from '../support/temporary.js'
 
-test('a first sync publishes every survey with its sources and progress', async () => {
+/** As it ends, the process writes which CommonJS packages it has loaded. */
+const listing = (file: string) => {
+  const list = `import { writeFileSync } from 'node:fs'; import { Module } from 'node:module'
+    process.on('exit', () => writeFileSync('${file}', Object.keys(Module._cache).join('\\n')))`
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(list)}` }
+}
+
+const packagesIn = async (file: string): Promise<ReadonlySet<string | undefined>> =>
+  new Set(
+    (await readFile(file, 'utf8')).split('\n').map((path) => /.*\/node_modules\/([^/]+)\//.exec(path)?.[1]),
+  )
+
+test('a first sync publishes every survey with its sources and progress, and loads no client of a Redis', async () => {
   const warehouse = await temporaryDirectory()
+  const loaded = join(await temporaryDirectory(), 'loaded')
   const api = await startScriptedApi([scriptedSurvey(1), scriptedSurvey(2), scriptedSurvey(3, {}, 0)])
-  const ended = await run(['sync', '--json'], { ...api.env, FIELDWORK_SYNC_WAREHOUSE: warehouse })
+  const ended = await run(['sync', '--json'], {
+    ...api.env,
+    ...listing(loaded),
+    FIELDWORK_SYNC_WAREHOUSE: warehouse,
+  })
   expect(ended).toMatchObject({ code: 0, signal: null })
   expect(JSON.parse(ended.stdout)).toMatchObject({ status: 'complete', exit_code: 0 })
+  const packages = await packagesIn(loaded)
+  expect(packages).toContain('bottleneck')
+  expect(packages).not.toContain('ioredis')
   const published = join(warehouse, 'fieldwork.duckdb')
   expect(
     await query(
