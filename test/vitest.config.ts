@@ -1,15 +1,28 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** What mostly waits (rate windows) goes first, so that the other worker has something to do meanwhile. */
-const WAITING = ['cap.test.ts', 'restart.test.ts', 'signals.test.ts', 'budget.test.ts']
+/**
+ * What mostly waits (rate windows) goes first, so that the other workers have something to do meanwhile, and so does the one
+ * file that takes a minute of CPU: at the end it would leave the other core idle.
+ */
+const FIRST = [
+  'e2e/cap',
+  'simulation/simulation',
+  'e2e/restart',
+  'e2e/signals',
+  'e2e/budget',
+  'http/shared-cap',
+  'http/cap',
+  'reference-server/rate-window',
+]
 
-class WaitingFirst extends BaseSequencer {
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
-    const waits = ({ moduleId }: TestSpecification) =>
-      WAITING.some((name) => moduleId.endsWith(`/e2e/${name}`))
-    return [...sorted.filter(waits), ...sorted.filter((file) => !waits(file))]
+    const first = FIRST.flatMap((name) =>
+      sorted.filter(({ moduleId }) => moduleId.endsWith(`/${name}.test.ts`)),
+    )
+    return [...first, ...sorted.filter((file) => !first.includes(file))]
   }
 }
 
@@ -23,7 +36,7 @@ export default defineConfig({
     maxWorkers: 3,
     // Files keep nothing behind: a worker that loads DuckDB and the rooms once serves them all.
     isolate: false,
-    sequence: { sequencer: WaitingFirst },
+    sequence: { sequencer: LongestFirst },
     reporters: ['default'],
   },
 })

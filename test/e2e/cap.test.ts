@@ -7,12 +7,15 @@ import { SLOW } from '../support/slow.js'
 import { answered, openTrial, said, stopWith } from '../support/trial.js'
 
 const CAP = 60
-/** The real window takes a real minute, three times. */
+/**
+ * The real window takes a real minute, three times. A fixed window is within every sliding one, and test/http/adaptive-pace
+ * fills one on a clock of its own.
+ */
 const TRIALS = [
   ['sliding', 6_000],
-  ['fixed', 6_000],
   ...(SLOW
     ? ([
+        ['fixed', 6_000],
         ['sliding', 60_000],
         ['fixed', 60_000],
       ] as const)
