@@ -4,7 +4,7 @@
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import { type DuckDBConnection, DuckDBInstance, type DuckDBValue } from '@duckdb/node-api'
-import pLimit from 'p-limit'
+import pLimit, { type LimitFunction } from 'p-limit'
 import type { z } from 'zod'
 import { throwIfAborted } from '../base/clock.js'
 import type { Column, TableDeclaration } from '../model/columns.js'
@@ -77,7 +77,12 @@ export const openDatabase = async (file: string, options: OpenOptions = {}): Pro
 
 const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDBConnection): Database => {
   const oneAtATime = pLimit(1)
-  const sql = sqlOn(connection)
+  /**
+   * Statements too: a work that fails may leave one under way, and a connection that is closed in the middle of a statement never
+   * lets go of it. The process would not end.
+   */
+  const statement = pLimit(1)
+  const sql = sqlOn(connection, statement)
   const reader = createFileReader(file)
 
   const guarded = <Result>(work: () => Promise<Result>): Promise<Result> =>
@@ -91,14 +96,14 @@ const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDB
 
   const close = () =>
     oneAtATime(async () => {
-      connection.closeSync()
+      await statement(() => connection.closeSync())
       instance.closeSync()
       await reader.close()
     })
 
   return {
     file,
-    transaction: (work) => guarded(() => inTransaction(connection, () => work(sql))),
+    transaction: (work) => guarded(() => inTransaction(sql, work)),
     exclusively: (work) => guarded(() => work(sql)),
     interruptibly: (signal, work) => interrupted(() => connection.interrupt(), signal, work),
     copyTo: reader.copyTo,
@@ -136,38 +141,38 @@ const createFileReader = (file: string) => {
 
 const COPIED_AT_ONCE_BYTES = 1_048_576
 
-const inTransaction = async <Result>(
-  connection: DuckDBConnection,
-  work: () => Promise<Result>,
-): Promise<Result> => {
-  await connection.run('BEGIN TRANSACTION')
+const inTransaction = async <Result>(sql: Sql, work: (sql: Sql) => Promise<Result>): Promise<Result> => {
+  await sql.run('BEGIN TRANSACTION')
   try {
-    const result = await work()
-    await connection.run('COMMIT')
+    const result = await work(sql)
+    await sql.run('COMMIT')
     return result
   } catch (error) {
     // A failure that has closed the transaction, or the whole database, makes this fail too: the first one tells why.
-    await connection.run('ROLLBACK').catch(() => undefined)
+    await sql.run('ROLLBACK').catch(() => undefined)
     throw error
   }
 }
 
-const sqlOn = (connection: DuckDBConnection): Sql => {
+const sqlOn = (connection: DuckDBConnection, statement: LimitFunction): Sql => {
   const storedColumns = storedColumnsOf(connection)
 
   return {
     run: async (sql, parameters = []) => {
-      await connection.run(sql, bound(parameters))
+      await statement(() => connection.run(sql, bound(parameters)))
     },
     rows: async (schema, sql, parameters = []) => {
-      const result = await connection.runAndReadAll(sql, bound(parameters))
+      const result = await statement(() => connection.runAndReadAll(sql, bound(parameters)))
       return result.getRowObjects().map((row) => schema.parse(row))
     },
     append: (temporaryTable, columns, rows) =>
-      appendTo(connection, { catalog: 'temp', schema: 'main', name: temporaryTable }, columns, rows),
-    insert: async (table, rows) => {
-      if (rows.length > 0) await appendTo(connection, table, await storedColumns(table), rows)
-    },
+      statement(() =>
+        appendTo(connection, { catalog: 'temp', schema: 'main', name: temporaryTable }, columns, rows),
+      ),
+    insert: (table, rows) =>
+      statement(async () => {
+        if (rows.length > 0) await appendTo(connection, table, await storedColumns(table), rows)
+      }),
   }
 }
 

@@ -95,8 +95,8 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'what a commit throws is passed over',
     file: 'warehouse/database.js',
-    from: `await connection.run('COMMIT');`,
-    to: `await connection.run('COMMIT').catch(() => undefined);`,
+    from: `await sql.run('COMMIT');`,
+    to: `await sql.run('COMMIT').catch(() => undefined);`,
   },
   {
     name: 'the cursor is saved before the rows of the last page',

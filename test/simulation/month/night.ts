@@ -27,7 +27,11 @@ export const sync = async (
       onSource: ignore,
     }),
   )
-  const { accounts, publishError } = await time.drive(work)
+  const { accounts, publishError } = await time.drive(work).catch(async (error: unknown) => {
+    // A database that is closed in the middle of a statement keeps the process from ending.
+    await time.idle()
+    throw error
+  })
   await databases.settled()
   generation.dead = true
   time.sweep()
