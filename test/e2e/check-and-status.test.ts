@@ -36,6 +36,17 @@ describe('check', () => {
     expect([trial.api.arrivals.length, other.arrivals.length]).toEqual([1, 1])
   })
 
+  test.concurrent('tells a wait for room in the cap apart from how long the API took', async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const check = () => trial.runWarm(['check'], { FIELDWORK_SYNC_RATE_LIMIT: '1/2s' })
+    expect((await check()).stdout).toMatch(/ answers in \d+ ms and shows 1 survey\n/)
+    const second = await check()
+    const [, took, waited] = / answers in (\d+) ms and shows 1 survey; waited (\d+) s for room in the cap\n/
+      .exec(second.stdout)
+      ?.map(Number) ?? [0, Number.POSITIVE_INFINITY, 0]
+    expect(took, second.stdout).toBeLessThan(Number(waited) * 1_000)
+  })
+
   const answer = (status: number, headers: Record<string, string> = {}) => ({ status, headers })
   test.concurrent.for([
     { ...answer(429, { 'retry-after': '600' }), says: /FAILED {2}API of default .*its rate \(429\) at GET/ },

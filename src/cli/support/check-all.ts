@@ -60,19 +60,25 @@ const ask = async ({ settings, log, signal }: CheckAll, account: AccountSettings
   const limits = { ...settings.limits, attemptsMax: 1, freezesMax: 1 }
   const ledgerDirectory = settings.warehouseDirectory
   await using opened = openSource({ account, limits, ledgerDirectory, clock: systemClock, log })
-  let asked = false
+  const startedMs = systemClock.monotonicMs()
+  let sentMs: number | null = null
   const allowance = {
     take: () => {
-      if (asked) throw new StoppedError('check makes one request only')
-      asked = true
+      if (sentMs !== null) throw new StoppedError('check makes one request only')
+      sentMs = systemClock.monotonicMs()
     },
   }
-  const startedMs = systemClock.monotonicMs()
   const page = await opened.source.listSurveys({ updatedSince: null, page: 1 }, { signal, allowance })
-  const tookMs = Math.round(systemClock.monotonicMs() - startedMs)
+  const waitedMs = (sentMs ?? startedMs) - startedMs
+  const tookMs = Math.round(systemClock.monotonicMs() - startedMs - waitedMs)
+  const waited =
+    waitedMs < TOLD_WAIT_MS_MIN ? '' : `; waited ${Math.round(waitedMs / 1_000)} s for room in the cap`
   const rejected =
     page.rejections.length === 0
       ? ''
       : `; of its first page ${counted(page.rejections.length, 'row')} cannot be typed`
-  return `${account.baseUrl} answers in ${tookMs} ms and shows ${counted(page.pagination.total_count, 'survey')}${rejected}`
+  return `${account.baseUrl} answers in ${tookMs} ms and shows ${counted(page.pagination.total_count, 'survey')}${rejected}${waited}`
 }
+
+/** A shorter wait needs no explanation. */
+const TOLD_WAIT_MS_MIN = 1_000
