@@ -87,13 +87,14 @@ test.skipIf(!SLOW)(
         },
       },
       {
+        // Of the survey, and again beside a list of its sources, as that of an unknown target has to be.
         match: { path: `/surveys/${live?.id}/fieldwork_progress` },
-        times: 1,
+        times: 2,
         action: { patch: { fieldwork_progress: { interviews_count: '9', length_of_interview: 'long' } } },
       },
       {
         match: { path: `/surveys/${live?.id}/fieldwork_progress` },
-        after: 1,
+        after: 2,
         times: 1,
         action: { patch: { fieldwork_progress: { interviews_count: '9' } } },
       },
