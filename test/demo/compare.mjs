@@ -1,10 +1,16 @@
 /** Holds published tables against `GET /_reference/truth`, field by field, with nothing of our own in between. */
 import { DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api'
 
-/** How many fields were compared, and a line for each that differs or is missing on either side. */
-export const differencesFromTruth = async (published, truth) => {
-  const expected = new Map(truth.accounts.flatMap(expectedRows))
-  const actual = await actualRows(published)
+/**
+ * How many fields were compared, and a line for each that differs or is missing on either side. `told` is the truth at each
+ * time that was read, the oldest first: a list of sources is read again only when something says that it changed, and is
+ * held against what it was when it was read; `lists` counts those that are not of the last time.
+ */
+export const differencesFromTruth = async (published, told) => {
+  const { rows: actual, listedAt } = await readPublished(published)
+  const asOf = (key) => told.findLast(({ at }) => at <= (listedAt.get(key) ?? 0n)) ?? told.at(-1)
+  const expected = new Map(told.at(-1).truth.accounts.flatMap((account) => expectedRows(account, asOf)))
+  const lists = [...listedAt.values()].filter((at) => at < told.at(-1).at).length
   const differences = [...actual.keys()]
     .filter((key) => !expected.has(key))
     .map((key) => `${key}: not in the API`)
@@ -18,15 +24,15 @@ export const differencesFromTruth = async (published, truth) => {
         differences.push(`${key}.${name}: ${found[name]} in the table, ${value} in the API`)
     }
   }
-  return { fields, differences }
+  return { fields, lists, differences }
 }
 
 /** Rows as the tables should hold them, each with its table and key. */
-const expectedRows = ({ name: account, surveys }) =>
+const expectedRows = ({ name: account, surveys }, asOf) =>
   surveys.flatMap(({ sample_sources, fieldwork_progress, sample_source_progress, ...survey }) => [
     [`surveys ${account} ${survey.id}`, withMoments(survey)],
     [`survey_progress ${account} ${survey.id}`, flat(fieldwork_progress)],
-    ...sample_sources.map((source) => [
+    ...sourcesIn(asOf(`${account} ${survey.id}`).truth, account, survey.id, sample_sources).map((source) => [
       `sample_sources ${account} ${survey.id} ${source.id}`,
       withMoments(source),
     ]),
@@ -36,6 +42,10 @@ const expectedRows = ({ name: account, surveys }) =>
     ]),
   ])
 
+const sourcesIn = ({ accounts }, account, id, otherwise) =>
+  accounts.find(({ name }) => name === account)?.surveys.find((survey) => survey.id === id)?.sample_sources ??
+  otherwise
+
 const withMoments = (row) => ({
   ...row,
   created_at: micros(row.created_at),
@@ -43,7 +53,7 @@ const withMoments = (row) => ({
 })
 
 /** Microseconds since 1970 of an ISO 8601 text. */
-const micros = (text) => {
+export const micros = (text) => {
   const [, fraction = ''] = /\.(\d+)/.exec(text) ?? []
   const wholeSeconds = BigInt(Date.parse(text.replace(/\.\d+/, ''))) * 1000n
   return wholeSeconds + BigInt(fraction.slice(0, 6).padEnd(6, '0'))
@@ -66,7 +76,7 @@ const KEYS = {
   sample_source_progress: ['account', 'survey_id', 'sample_source_id'],
 }
 
-const actualRows = async (published) => {
+const readPublished = async (published) => {
   const instance = await DuckDBInstance.create(published, { access_mode: 'READ_ONLY' })
   const connection = await instance.connect()
   const rows = new Map()
@@ -76,9 +86,15 @@ const actualRows = async (published) => {
       rows.set([table, ...key.map((name) => row[name])].join(' '), plainRow(row))
     }
   }
+  const freshness = await connection.runAndReadAll(
+    'SELECT account, survey_id, epoch_us(sources_read_at) AS at FROM freshness WHERE sources_read_at IS NOT NULL',
+  )
+  const listedAt = new Map(
+    freshness.getRowObjects().map((row) => [`${row.account} ${row.survey_id}`, row.at]),
+  )
   connection.closeSync()
   instance.closeSync()
-  return rows
+  return { rows, listedAt }
 }
 
 /** Moments stay whole microseconds, so that they are compared to the last one. */
