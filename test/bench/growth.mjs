@@ -126,6 +126,7 @@ function bundle(surveyId, at) {
     kind: 'refreshed',
     surveyId,
     at,
+    sourcesRead: 'all',
     sources,
     listedSourceIds: sources.map(({ id }) => id),
     progress: progress(surveyId, surveyId),

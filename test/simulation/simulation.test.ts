@@ -28,6 +28,16 @@ describe('the simulation', () => {
     expect(await digestsOf(2)).toEqual(all.slice(0, 2))
   }, 1_200_000)
 
+  test.runIf(SLOW)(
+    'a first and a second night of the month that bench:requests plays',
+    async () => {
+      const { stdout } = await node(['.simulation/test/simulation/month/main.js', '--nights', '2'])
+      expect(stdout).toMatch(/^\| 2 \| \d+ \| 5,\d{3} \| \d+ \| \d+ \| \d+ \|$/m)
+      expect(stdout).toMatch(/^most requests in any 60 s: 60$/m)
+    },
+    600_000,
+  )
+
   test('every mutation finds its place in the code', async () => {
     const { stdout } = await node(['.simulation/test/simulation/mutations.js', '--dry'])
     expect(stdout).toBe('')

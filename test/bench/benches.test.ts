@@ -1,0 +1,17 @@
+/** The benchmarks run: on little, and for what they print only its form is looked at. */
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { SLOW } from '../support/slow.js'
+
+const cwd = fileURLToPath(new URL('../..', import.meta.url))
+
+test.runIf(SLOW).each([
+  ['growth', /^all read again, none changed .*\d$/m],
+  ['size', /^ +300 +6 +[\d.]+/m],
+  ['server', /^fieldwork_progress, never asked +300 /m],
+])('bench:%s', { timeout: 600_000 }, async (name, prints) => {
+  const { stdout } = await promisify(execFile)(process.execPath, [`test/bench/${name}.mjs`, '300'], { cwd })
+  expect(stdout).toMatch(prints)
+})
