@@ -32,8 +32,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // One more than the cores that are assumed: much of the suite waits for rate windows.
-    maxWorkers: 3,
+    // Two more than the cores that are assumed: much of the suite waits for rate windows.
+    maxWorkers: 4,
     // Files keep nothing behind: a worker that loads DuckDB and the rooms once serves them all.
     isolate: false,
     sequence: { sequencer: LongestFirst },

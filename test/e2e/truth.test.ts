@@ -11,7 +11,7 @@ import { publishedFile, sync, syncWarm, withSettings } from '../support/sync.js'
 import { temporaryDirectory } from '../support/temporary.js'
 import { openWorld, type SurveyRows, truthRows, warehouseRows } from '../support/truth.js'
 
-const SURVEYS = SLOW ? 200 : 50
+const SURVEYS = SLOW ? 200 : 30
 const DAY_MS = 24 * 3_600_000
 
 test('two accounts equal the truth field by field, and again after a day', async () => {
