@@ -150,13 +150,21 @@ const resolveAccount = (one: OneAccount, say: Say): readonly AccountSettings[] =
 
 const resolveShared = (one: OneAccount, cap: number, say: Say): AccountSettings['shared'] => {
   const { shared: url, shared_unreachable } = one.account.rate_limit
-  if (url === undefined) return null
   const share = shareOf(shared_unreachable, cap)
-  if (share !== null && (share < 1 || share > cap)) {
-    const path = ['accounts', one.index, 'rate_limit', 'shared_unreachable']
-    const problem = share < 1 ? 'is less than one request' : `is more than the cap of ${cap} requests`
-    say(one.file.where(path), `accounts[${one.index}].rate_limit.shared_unreachable ${problem}; change it`)
+  const pathTo = (key: string) => ['accounts', one.index, 'rate_limit', key]
+  const refuse = (problem: string) =>
+    say(
+      one.file.where(pathTo('shared_unreachable')),
+      `accounts[${one.index}].rate_limit.shared_unreachable ${problem}`,
+    )
+  if (url === undefined) {
+    // Whoever says what happens while it is away believes that there is one.
+    if (share !== null && !one.file.isBroken(pathTo('shared')))
+      refuse('is for a cap that is shared, and rate_limit.shared names no Redis; name it, or leave this out')
+    return null
   }
+  if (share !== null && share < 1) refuse(`is less than one request of the cap of ${cap}; give more, or stop`)
+  if (share !== null && share > cap) refuse(`is more than the cap of ${cap} requests; give at most ${cap}`)
   return { url, share }
 }
 

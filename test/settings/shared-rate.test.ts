@@ -39,6 +39,7 @@ describe('what cannot be is refused, and not quoted', () => {
     ['shared: redis://', `shared ${MUST_BE}`],
     ['shared: redis://redis/name', `shared ${MUST_BE}`],
     ['shared: 6379', `shared ${MUST_BE}`],
+    ['shared: 6379\n      shared_unreachable: 20', `shared ${MUST_BE}`],
     ['shared_unreachable: go', `shared_unreachable ${SHARE}`],
     ['shared_unreachable: 0%', `shared_unreachable ${SHARE}`],
     ['shared_unreachable: 101%', `shared_unreachable ${SHARE}`],
@@ -46,11 +47,15 @@ describe('what cannot be is refused, and not quoted', () => {
     ['shared_unreachable: 1.5', `shared_unreachable ${SHARE}`],
     [
       'shared: redis://redis\n      requests: 60\n      shared_unreachable: 61',
-      'shared_unreachable is more than the cap of 60 requests; change it',
+      'shared_unreachable is more than the cap of 60 requests; give at most 60',
     ],
     [
       'shared: redis://redis\n      requests: 10\n      shared_unreachable: 9%',
-      'shared_unreachable is less than one request; change it',
+      'shared_unreachable is less than one request of the cap of 10; give more, or stop',
+    ],
+    [
+      'shared_unreachable: 20',
+      'shared_unreachable is for a cap that is shared, and rate_limit.shared names no Redis; name it, or leave this out',
     ],
   ])('%s', (lines, problem) => {
     const [said, ...more] = problemsOf({ yaml: withRate(`      ${lines}\n`) })
