@@ -113,35 +113,31 @@ class RedisCap implements SharedCap {
     const index = randomUUID()
     const [said, ms] = await redis.run(CLAIM, [this.#client, index, this.#lifeMs])
     this.#there()
-    if (said === 'taken') return this.#claimOf(index, askedAt)
     if (said === 'unknown') {
       await this.#begin()
       return 0
     }
     this.#tellOfFreeze(said === 'frozen' ? ms : null)
-    return ms
+    return said === 'taken' ? this.#claimOf(index, askedAt) : ms
   }
 
   #claimOf(index: string, askedAt: number): Claim {
-    const { timing, redis } = this.#options
-    const hold = (ms: number) => this.#inBackground(redis.run(HOLD, [index, Math.ceil(ms)]))
-    return {
-      isFresh: () => this.#options.clock.monotonicMs() - askedAt <= FRESH_MS,
-      answered: () => hold(holdAfterAnswerMs(timing)),
-      lost: () => hold(holdAfterLossMs(timing)),
-      release: () => hold(0),
-    }
+    const { redis } = this.#options
+    return this.#claimHeld(askedAt, (ms) => this.#inBackground(redis.run(HOLD, [index, Math.ceil(ms)])))
   }
 
   #claimLocally(askedAt: number): Claim | number {
-    const { timing, clock } = this.#options
     const slot = this.#local?.take() ?? LOOK_AGAIN_MS
-    if (typeof slot === 'number') return slot
+    return typeof slot === 'number' ? slot : this.#claimHeld(askedAt, (ms) => slot.hold(ms))
+  }
+
+  #claimHeld(askedAt: number, hold: (durationMs: number) => void): Claim {
+    const { timing, clock } = this.#options
     return {
       isFresh: () => clock.monotonicMs() - askedAt <= FRESH_MS,
-      answered: () => slot.hold(holdAfterAnswerMs(timing)),
-      lost: () => slot.hold(holdAfterLossMs(timing)),
-      release: () => slot.hold(0),
+      answered: () => hold(holdAfterAnswerMs(timing)),
+      lost: () => hold(holdAfterLossMs(timing)),
+      release: () => hold(0),
     }
   }
 
@@ -152,6 +148,7 @@ class RedisCap implements SharedCap {
     const mayFallBack = share === null ? 0 : 1
     const [said, ms] = await redis.run(BEGIN, [this.#client, cap, quietMs, mayFallBack, BOTTLENECK])
     if (said === 'quiet') {
+      this.#knowsOfFreeze = true
       const fields = { account, redis: redis.address, waitMs: ms }
       log.warn(fields, 'Redis does not know what was sent lately: nobody sends until that is over')
     }
