@@ -7,7 +7,7 @@ import { type Instant, instantFromMs, minusMs, msBetween } from './instant.js'
 import type { PastRuns, PlannedSurvey } from './plan-facts.js'
 import { isLive, listsSources, refreshReason, refreshWeight, rulesFor, urgency } from './refresh-rules.js'
 import type { DiscoverRules, ListingKind, RefreshRules, TaskReason } from './run.js'
-import { type RequestsByKind, SPENDING_REASONS, type SpendingKind, type SpendingReason } from './spending.js'
+import { type RequestsByKind, SPENDING_KINDS, SPENDING_REASONS, type SpendingReason } from './spending.js'
 
 export interface PlanRules {
   readonly discover: DiscoverRules
@@ -147,7 +147,7 @@ const taskOf = (survey: PlannedSurvey, requests: number, at: Instant, rules: Ref
   }
 }
 
-/** New surveys, and changes of those that are not due anyway, as often as in the week before the last run. */
+/** New surveys, and changes of the others, as often as in the week before the last run: what they cost beside what is due anyway. */
 const expectedChanges = (
   surveys: readonly PlannedSurvey[],
   due: ReadonlySet<number>,
@@ -190,16 +190,9 @@ const entriesOf = (due: readonly Due[], expected: PlanEntry | null): readonly Pl
     return [{ reason, surveys, requests: added([...mine, others?.requests ?? {}]) }]
   })
 
-const KINDS: readonly SpendingKind[] = [
-  'sample_sources',
-  'survey_progress',
-  'sample_source_progress',
-  'daily_progress',
-]
-
 const added = (all: readonly RequestsByKind[]): RequestsByKind =>
   Object.fromEntries(
-    KINDS.map((kind) => [kind, sum(all.map((one) => one[kind] ?? 0))] as const).filter(
+    SPENDING_KINDS.map((kind) => [kind, sum(all.map((one) => one[kind] ?? 0))] as const).filter(
       ([, count]) => count > 0,
     ),
   )
