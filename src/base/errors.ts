@@ -58,5 +58,9 @@ export class StoppedError extends ExpectedError {
 /** Whether `error` is the plain consequence of an abort of ours, not of anything that went wrong. */
 export const isStop = (error: unknown): error is StoppedError => error instanceof StoppedError
 
+/** Whether the system gave one of these codes, such as `ENOENT`, for a failure of Node's file functions. */
+export const hasCode = (error: unknown, ...codes: readonly string[]): boolean =>
+  error instanceof Error && 'code' in error && codes.some((code) => code === error.code)
+
 /** A thrown value of any kind as one line of text. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

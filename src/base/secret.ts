@@ -31,14 +31,21 @@ export class Secret {
 /** Shorter passwords are words like any other, and taking them out would leave holes in sentences. */
 const PASSWORD_LENGTH_MIN = 8
 
-/** A URL, and the password in it as it stands there and as it is sent. */
+/**
+ * The credentials in a URL: `user:password@` as it stands there, and the password as it is sent too. Of a URL without a
+ * password nothing is secret: its address may be told.
+ */
 export const secretsInUrl = (url: Secret): readonly Secret[] => {
-  const { password } = new URL(url.reveal())
-  const passwords = [password, unescaped(password)].filter((text) => text.length >= PASSWORD_LENGTH_MIN)
-  return [url, ...passwords.map((text) => new Secret(text))]
+  const text = url.reveal()
+  const { username, password } = new URL(text)
+  if (password === '') return []
+  const written = /^[^/?#]*\/\/([^/?#]*@)/.exec(text)?.[1] ?? ''
+  const passwords = [password, unescaped(password)].filter((one) => one.length >= PASSWORD_LENGTH_MIN)
+  return [written, `${username}:${password}@`, ...passwords].map((one) => new Secret(one))
 }
 
-const unescaped = (text: string): string => {
+/** The text behind percent-encoding; as it is where that is broken. */
+export const unescaped = (text: string): string => {
   try {
     return decodeURIComponent(text)
   } catch {

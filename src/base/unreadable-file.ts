@@ -1,7 +1,7 @@
 /** Why a file that somebody named cannot be read, to be put behind its name. */
 import { messageOf } from './errors.js'
 
-/** `error` is what Node's file functions throw. */
+/** `error` is what Node's file functions throw, or a `TextDecoder`. */
 export const whyUnreadable = (error: unknown): string => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : messageOf(error)
   return REASONS[code] ?? `cannot be read (${code})`
@@ -13,4 +13,5 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'is a directory, not a file',
   EACCES: 'cannot be read: permission denied',
   EPERM: 'cannot be read: permission denied',
+  ERR_ENCODING_INVALID_ENCODED_DATA: 'is not UTF-8 text; is it the right file?',
 }

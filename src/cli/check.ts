@@ -5,6 +5,7 @@ import { renderChecks } from '../telemetry/checks.js'
 import type { CliContext } from './support/context.js'
 import { jsonOf } from './support/json.js'
 import { checkOptions, type FlagsOf } from './support/options.js'
+import { sayProxies } from './support/say-proxies.js'
 import { requireShardLayout } from './support/shard-layout.js'
 import { openTelemetry } from './support/telemetry.js'
 
@@ -16,6 +17,7 @@ export const checkCommand = (context: CliContext): CommandModule<unknown, FlagsO
     const settings = loadSettings({ env: context.env, flags })
     await requireShardLayout(settings)
     const { log } = openTelemetry(settings, context)
+    sayProxies(settings.accounts, log)
     const { checkAll } = await import('./support/check-all.js')
     const { checks, exitCode } = await checkAll({ settings, log, signal: context.signal })
     context.stdout.write(

@@ -36,7 +36,12 @@ export const runCommandLine = async (
     },
   }
   try {
-    await commandLine(argv, context).parseAsync()
+    const parser = commandLine(argv, context)
+    if (argv.length === 0) {
+      surroundings.stderr.write(`${await parser.getHelp()}\n`)
+      return EXIT_CODES.usage
+    }
+    await parser.parseAsync()
     return exitCode
   } catch (error) {
     const redact = createRedactor(secrets)

@@ -4,10 +4,12 @@ import { systemClock } from '../base/clock.js'
 import { EXIT_CODES, type ExitCode, type ExpectedError, isStop } from '../base/errors.js'
 import { createRedactor } from '../base/secret.js'
 import { loadSettings } from '../settings/load-settings.js'
+import { secretsOf } from '../settings/settings.js'
 import { conformanceToJson, renderConformance } from '../telemetry/conformance.js'
 import { humanDuration, humanWindow } from '../telemetry/human.js'
 import type { CliContext } from './support/context.js'
 import { conformanceOptions, type FlagsOf } from './support/options.js'
+import { sayProxies } from './support/say-proxies.js'
 import { openTelemetry } from './support/telemetry.js'
 
 /** What the rules take for an account with a few pages of surveys, and a little more. */
@@ -26,6 +28,7 @@ export const conformanceCommand = (
     const { log, colour } = openTelemetry(settings, context)
     const [account] = settings.accounts
     if (account === undefined) throw new TypeError('settings without an account')
+    sayProxies([account], log)
     const requestsMax = settings.budget.requestsMax ?? REQUESTS_MAX
     const { requests, perMs } = account.rate
     log.info(
@@ -39,6 +42,7 @@ export const conformanceCommand = (
       baseUrl: account.baseUrl,
       id: account.id,
       token: account.token,
+      proxy: account.proxy,
       rate: account.rate,
       requestTimeoutMs: settings.limits.requestTimeoutMs,
       responseBytesMax: Math.min(RESPONSE_BYTES_MAX, settings.limits.responseBytesMax),
@@ -55,7 +59,7 @@ export const conformanceCommand = (
       ? `${JSON.stringify(conformanceToJson(report, style))}\n`
       : renderConformance(report, style)
     // What the service said was redacted where it was read; this is for what nobody thought of.
-    context.stdout.write(createRedactor([account.token])(text))
+    context.stdout.write(createRedactor(secretsOf([account]))(text))
     context.exit(exitCode)
   },
 })

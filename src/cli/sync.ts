@@ -9,6 +9,7 @@ import { reportToJson } from '../telemetry/report-json.js'
 import { renderSummary } from '../telemetry/summary.js'
 import type { CliContext } from './support/context.js'
 import { type FlagsOf, syncOptions } from './support/options.js'
+import { sayProxies } from './support/say-proxies.js'
 import { requireShardLayout } from './support/shard-layout.js'
 import { openTelemetry } from './support/telemetry.js'
 
@@ -21,6 +22,7 @@ export const syncCommand = (context: CliContext): CommandModule<unknown, FlagsOf
     const settings = loadSettings({ env: context.env, flags })
     await requireShardLayout(settings)
     const telemetry = openTelemetry(settings, context)
+    sayProxies(settings.accounts, telemetry.log)
     const sources = new Map<string, () => SourceUsage>()
     using observer = telemetry.progress((account) => sources.get(account)?.())
     // DuckDB and the HTTP client are loaded only now: help and wrong settings are told at once.

@@ -3,7 +3,7 @@
  * another attempt is thrown.
  */
 import { locationHost } from './address.js'
-import { excerptOf, readExcerpt, readText } from './body.js'
+import { excerptOf, isUtf8, readExcerpt, readText } from './body.js'
 import {
   BodyTooLargeError,
   CredentialsRefusedError,
@@ -17,13 +17,16 @@ import { type ExchangeOptions, exchange } from './exchange.js'
 import { redactJson } from './redact-json.js'
 import { parseHttpDate, parseRetryAfter } from './retry-after.js'
 import { statusAction } from './status-action.js'
-import { InvalidBodyError, ServerTroubleError, type TransientError } from './transient-errors.js'
+import { InvalidBodyError, ServerTroubleError, TransientError } from './transient-errors.js'
 import type { WireAnswer } from './wire.js'
 
 export interface JsonAnswer {
   /** `text`, parsed. Numbers past 2^53 have lost their last digits; `text` still has them. */
   readonly body: unknown
-  /** The JSON text as it came, without a byte order mark and without secrets. */
+  /**
+   * The JSON text as it came, without a byte order mark and without secrets. In a string, half a surrogate pair stands
+   * for bytes that were not UTF-8, or was sent as an escape: no text that is kept can hold it.
+   */
   readonly text: string
   /** The `Date` header, milliseconds since 1970; null where it is missing or unreadable. */
   readonly dateMs: number | null
@@ -56,6 +59,7 @@ export const attempt = async (options: AttemptOptions): Promise<Outcome> => {
   })
   if (exchanged.kind === 'answered') return exchanged.value
   if (exchanged.certainlyUnsent) options.onNeverSent()
+  if (!(exchanged.error instanceof TransientError)) throw exchanged.error
   return { kind: 'retry', error: exchanged.error, askedMs: null }
 }
 
@@ -106,6 +110,7 @@ const parse = async (answer: WireAnswer, options: AttemptOptions): Promise<Outco
       },
     }
   } catch {
+    if (!isUtf8(read.text)) return invalid('it is not UTF-8')
     // V8's own message quotes the first characters: half a token that a server echoed would pass the redactor.
     return invalid(read.text === '' ? 'it is empty' : `it begins with ${excerptOf(read.text, redact, 60)}`)
   }

@@ -16,6 +16,7 @@ import type { Slot } from './held-slot.js'
 import { createHeldSlotLimiter, type HeldSlotLimiter, IN_FLIGHT_MAX } from './held-slot-limiter.js'
 import { createForgetfulLedger, type Ledger, openLedger } from './ledger.js'
 import { createNoPaceMemory, openPaceMemory, type PaceMemory } from './pace-memory.js'
+import type { HttpProxy } from './proxy.js'
 import { createRefusals, RETRY_AFTER_MS_MAX, type Refusals } from './refusals.js'
 import { retryWaitMs } from './retry-timing.js'
 import { openSharedCap, type SharedRate } from './shared/open.js'
@@ -26,10 +27,12 @@ import { type CreateWire, createWire, type HeaderValues, type Wire } from './wir
 export type { JsonAnswer } from './attempt.js'
 
 export interface HttpClientOptions {
-  /** Names the ledger file and the account in messages. */
+  /** Names the account in messages. */
   readonly account: string
   /** Ends with `/api/v1`; a slash behind it does no harm. */
   readonly baseUrl: string
+  /** The caller's identifier: with the address it says whose cap the requests spend. */
+  readonly id: number
   /** Sent with each request: the credentials, the token as a `Secret`. */
   readonly headers: HeaderValues
   /** The cap: at most `requests` in any `perMs` (API document, "Limits"). */
@@ -37,6 +40,8 @@ export interface HttpClientOptions {
   readonly limits: HttpLimits
   /** Where other processes spend of the same cap. */
   readonly shared?: SharedRate | null
+  /** Through which the API is requested; null or left out: directly. */
+  readonly proxy?: HttpProxy | null
   /** Where the request ledger is kept; null: a restart forgets what was sent. */
   readonly ledgerDirectory: string | null
   readonly clock: Clock
@@ -132,11 +137,13 @@ class AccountClient implements HttpClient {
   readonly #counts = { requests: 0, retries: 0, refusals: 0 }
 
   constructor(options: HttpClientOptions) {
-    const { account, headers, rate, limits, clock, ledgerDirectory } = options
+    const { account, headers, rate, limits, clock, ledgerDirectory: directory } = options
+    const owner = { baseUrl: options.baseUrl, id: options.id }
     const timing = { perMs: rate.perMs, requestTimeoutMs: limits.requestTimeoutMs }
     this.#options = options
+    const proxy = options.proxy ?? null
     const secrets = Object.values(headers).filter((value) => value instanceof Secret)
-    this.#redact = createRedactor(secrets)
+    this.#redact = createRedactor([...secrets, ...(proxy?.secrets ?? [])])
     this.#redactAnswer = createRedactor(
       secrets.filter((secret) => secret.reveal().length >= ANSWER_SECRET_LENGTH_MIN),
     )
@@ -145,13 +152,12 @@ class AccountClient implements HttpClient {
       headers,
       requestTimeoutMs: limits.requestTimeoutMs,
       connections: IN_FLIGHT_MAX,
+      proxy,
     })
     this.#ledger =
-      ledgerDirectory === null
-        ? createForgetfulLedger()
-        : openLedger({ directory: ledgerDirectory, account, timing, clock })
+      directory === null ? createForgetfulLedger() : openLedger({ directory, owner, timing, clock })
     this.#paceMemory =
-      ledgerDirectory === null ? createNoPaceMemory() : openPaceMemory(ledgerDirectory, account)
+      directory === null ? createNoPaceMemory() : openPaceMemory({ directory, owner, account })
     this.#pace = createAdaptivePace({
       cap: rate,
       occupiedAtStart: this.#ledger.occupiedMs(rate.requests).length,
@@ -164,7 +170,7 @@ class AccountClient implements HttpClient {
       ledger: this.#ledger,
       clock,
       turns: this.#pace,
-      shared: openSharedCap(options, timing),
+      shared: openSharedCap({ ...options, owner }, timing),
     })
     this.#refusals = createRefusals(rate.perMs, limits.freezesMax)
   }
@@ -257,6 +263,7 @@ class AccountClient implements HttpClient {
         address: errand.address,
         where: errand.where,
         requestTimeoutMs: limits.requestTimeoutMs,
+        proxy: this.#options.proxy ?? null,
         responseBytesMax: limits.responseBytesMax,
         clock,
         redact: this.#redact,

@@ -4,7 +4,7 @@
  */
 import { ConfigError, messageOf, UpstreamError, WarehouseError } from '../base/errors.js'
 
-/** The API answered with a status that means no. */
+/** The API answered with a status that means no. It says nothing about other addresses: the caller decides what ends. */
 export abstract class StatusError extends UpstreamError {
   abstract readonly status: number
 }
@@ -19,10 +19,10 @@ export interface Where {
 /** What the server wrote, as ` (it said: …)`; nothing when that was nothing. */
 const said = (excerpt: string): string => (excerpt === '' ? '' : ` (it said: ${excerpt})`)
 
-/** 401, 403: no other request would fare better. */
+/** 401, 403. */
 export class CredentialsRefusedError extends StatusError {
   readonly code = 'credentials_refused'
-  readonly endsRun = true
+  readonly endsRun = false
   readonly status: number
 
   constructor(status: number, where: Where, excerpt: string) {
@@ -37,7 +37,7 @@ export class CredentialsRefusedError extends StatusError {
 /** 3xx: credentials never follow a redirect. */
 export class RedirectRefusedError extends StatusError {
   readonly code = 'redirect_refused'
-  readonly endsRun = true
+  readonly endsRun = false
   readonly status: number
 
   /** `target` is the host of the `Location` header, null where it names none. */

@@ -6,6 +6,7 @@ import { abortReason, type Clock, throwIfAborted } from '../base/clock.js'
 import { ExpectedError } from '../base/errors.js'
 import type { Address } from './address.js'
 import { connectionFailure } from './connection-failure.js'
+import { type HttpProxy, ProxyRefusedError, ProxyTroubleError, peerOf } from './proxy.js'
 import { joinSignals, orAbort } from './signals.js'
 import { ConnectionError, RequestTimeoutError } from './transient-errors.js'
 import type { Wire, WireAnswer } from './wire.js'
@@ -14,6 +15,8 @@ export interface ExchangeOptions {
   readonly wire: Wire
   readonly address: Address
   readonly requestTimeoutMs: number
+  /** That of the wire, for messages. */
+  readonly proxy?: HttpProxy | null
   readonly clock: Clock
   /** Ends the exchange; it rejects with the signal's reason. */
   readonly signal: AbortSignal
@@ -23,19 +26,19 @@ export type Exchanged<Value> =
   | { readonly kind: 'answered'; readonly value: Value }
   | {
       readonly kind: 'broken'
-      readonly error: RequestTimeoutError | ConnectionError
+      readonly error: RequestTimeoutError | ConnectionError | ProxyTroubleError | ProxyRefusedError
       /** Not a byte of the request can have left. */
       readonly certainlyUnsent: boolean
     }
 
 /** `read` is called when the response headers are here, and reads the body as far as it wants it. */
 export const exchange = async <Value>(
-  { wire, address, requestTimeoutMs, clock, signal }: ExchangeOptions,
+  { wire, address, requestTimeoutMs, proxy = null, clock, signal }: ExchangeOptions,
   read: (answer: WireAnswer) => Promise<Value>,
 ): Promise<Exchanged<Value>> => {
   using stop = joinSignals(signal)
   const over = new AbortController()
-  const timeout = new RequestTimeoutError(address.host, requestTimeoutMs)
+  const timeout = new RequestTimeoutError(peerOf(address, proxy), requestTimeoutMs)
   clock.sleep(requestTimeoutMs, over.signal).then(
     () => stop.abort(timeout),
     () => undefined,
@@ -48,12 +51,19 @@ export const exchange = async <Value>(
     return { kind: 'answered', value }
   } catch (error) {
     if (signal.aborted) throw abortReason(signal)
+    if (error instanceof ProxyTroubleError || error instanceof ProxyRefusedError) {
+      return { kind: 'broken', error, certainlyUnsent: error.certainlyUnsent }
+    }
     if (error instanceof ExpectedError && error !== timeout) throw error
     if (stop.signal.aborted) return { kind: 'broken', error: timeout, certainlyUnsent: false }
     const failure = connectionFailure(error)
     if (failure === null) throw error
     const { problem, certainlyUnsent } = failure
-    return { kind: 'broken', error: new ConnectionError(address.host, problem, error), certainlyUnsent }
+    return {
+      kind: 'broken',
+      error: new ConnectionError(peerOf(address, proxy), problem, error),
+      certainlyUnsent,
+    }
   } finally {
     over.abort()
   }

@@ -27,7 +27,7 @@ const lineSchema = z.object({
 })
 
 /** By how much the wall clock may have been put forward unseen: since the last line of a run, or before the next one began. */
-const UNSEEN_STEP_MS = 1_000
+export const UNSEEN_STEP_MS = 1_000
 
 /** Shorter than any line that is ever written: what a damaged stretch may have held. */
 const LINE_LENGTH_MIN = 36

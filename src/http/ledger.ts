@@ -6,8 +6,8 @@
  */
 import { closeSync, fstatSync, mkdirSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { type CapOwner, capFileName } from '../base/cap-owner.js'
 import type { Clock } from '../base/clock.js'
-import { accountFileName } from './account-file.js'
 import { LedgerError } from './errors.js'
 import {
   heldUntilMs,
@@ -20,11 +20,13 @@ import {
   readLedger,
 } from './ledger-arithmetic.js'
 import type { SlotTiming } from './slot-timing.js'
+import { readUnownedLedgers } from './unowned-ledgers.js'
 
 export interface LedgerOptions {
   /** Created where it is missing. */
   readonly directory: string
-  readonly account: string
+  /** Whose cap the requests spend. */
+  readonly owner: CapOwner
   readonly timing: SlotTiming
   readonly clock: Clock
 }
@@ -57,17 +59,18 @@ export const createForgetfulLedger = (): Ledger => ({
   close: () => undefined,
 })
 
-/** Opens the ledger of an account. Throws `LedgerError`. */
+/** Opens the ledger of a cap. Throws `LedgerError`. */
 export const openLedger = (options: LedgerOptions): Ledger => new FileLedger(options)
 
-/** File name of an account's ledger: never leaves the directory, and differs where the names do. */
-export const ledgerFileName = (account: string): string =>
-  accountFileName('request-ledger', account, 'ndjson')
+/** File name of the ledger of a cap. */
+export const ledgerFileName = (owner: CapOwner): string => capFileName('sent-requests', owner, 'ndjson')
 
 class FileLedger implements Ledger {
   readonly #options: LedgerOptions
   readonly #path: string
   readonly #records = new Map<number, LedgerRecord>()
+  /** Of ledgers that do not say whose cap was spent. They count at the start, and are never written here. */
+  readonly #unowned: readonly LedgerRecord[]
   #file: number | null = null
   #nextId: number
   #lines = 0
@@ -79,7 +82,7 @@ class FileLedger implements Ledger {
 
   constructor(options: LedgerOptions) {
     this.#options = options
-    this.#path = join(options.directory, ledgerFileName(options.account))
+    this.#path = join(options.directory, ledgerFileName(options.owner))
     this.#offsetMs = options.clock.nowMs() - options.clock.monotonicMs()
     const nowMs = options.clock.nowMs()
     const text = this.#attempt('read', () => {
@@ -87,12 +90,14 @@ class FileLedger implements Ledger {
       return readEnd(this.#path, READ_BYTES_MAX)
     })
     for (const record of readLedger(text, nowMs)) this.#records.set(record.id, record)
+    this.#unowned = this.#attempt('read', () => readUnownedLedgers(options.directory, nowMs))
     this.#nextId = nextIdAfter(this.#records.values())
     this.#rewrite()
   }
 
   occupiedMs(cap: number): readonly number[] {
-    return occupiedMs(this.#records.values(), this.#options.timing, this.#options.clock.nowMs(), cap)
+    const { timing, clock } = this.#options
+    return occupiedMs([...this.#unowned, ...this.#records.values()], timing, clock.nowMs(), cap)
   }
 
   send(): number {

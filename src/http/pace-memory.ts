@@ -17,7 +17,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { accountFileName } from './account-file.js'
+import { type CapOwner, capFileName } from '../base/cap-owner.js'
 import { PaceMemoryError } from './errors.js'
 import type { Cap } from './even-pace.js'
 
@@ -28,9 +28,10 @@ const AHEAD_MS_MAX = 3_600_000
 /** No file of ours is larger. */
 const READ_BYTES_MAX = 4_096
 
-const PREFIX = 'request-pace'
+const PREFIX = 'even-pace'
 
 const memorySchema = z.strictObject({
+  /** What the settings called it then, for people. */
   account: z.string(),
   requests: z.number().int().positive(),
   per_ms: z.number().int().positive(),
@@ -63,8 +64,19 @@ export const createNoPaceMemory = (): PaceMemory => ({
   forget: () => undefined,
 })
 
-export const openPaceMemory = (directory: string, account: string): PaceMemory => {
-  const path = join(directory, accountFileName(PREFIX, account, 'json'))
+/** The file name of the note about a cap. */
+export const paceFileName = (owner: CapOwner): string => capFileName(PREFIX, owner, 'json')
+
+export interface PaceMemoryOptions {
+  /** Created when there is something to remember. */
+  readonly directory: string
+  readonly owner: CapOwner
+  /** What the settings call it, for people. */
+  readonly account: string
+}
+
+export const openPaceMemory = ({ directory, owner, account }: PaceMemoryOptions): PaceMemory => {
+  const path = join(directory, paceFileName(owner))
   const attempt = (work: () => void): void => {
     try {
       work()
@@ -75,7 +87,7 @@ export const openPaceMemory = (directory: string, account: string): PaceMemory =
   return {
     recall: (cap, nowMs) => {
       const found = readPace(path, nowMs)
-      return found?.account === account && isSame(found.cap, cap)
+      return found !== null && isSame(found.cap, cap)
     },
     remember: ({ requests, perMs }, nowMs) =>
       attempt(() => {

@@ -9,9 +9,9 @@ export type StatusAction =
   | 'freeze'
   /** It may work in a moment. */
   | 'retry'
-  /** Nothing will work with these credentials: end the run. */
+  /** The credentials may not read this address; they may still read others. */
   | 'refuse_credentials'
-  /** Credentials never follow a redirect: end the run. */
+  /** Credentials never follow a redirect. */
   | 'refuse_redirect'
   /** What was asked for is not there; the caller knows what that means. */
   | 'not_found'

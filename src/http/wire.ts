@@ -1,13 +1,15 @@
 /**
- * The one place that talks to undici, and the one that reveals a token. undici's own handlers for retries and
- * redirects would send behind the limiter's back; they are not installed. Timeouts are ours too, one for the whole of a
- * request; only connecting has a limit here, so that a connection that was given up does not try for ever.
+ * A request as it goes out and its answer as it comes in: the one place that reveals a token. How it gets onto the network is in
+ * `dispatch`.
  */
-import { Agent, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
+import { canBeHeader } from '../base/header-text.js'
 import { Secret } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
 import type { Address } from './address.js'
+import { createDirectRoute, createProxyRoute } from './dispatch.js'
 import { InvalidHeaderError } from './errors.js'
+import type { HttpProxy } from './proxy.js'
 
 export type HeaderValues = Readonly<Record<string, string | Secret>>
 
@@ -16,6 +18,8 @@ export interface WireOptions {
   readonly headers: HeaderValues
   readonly requestTimeoutMs: number
   readonly connections: number
+  /** Null or left out: requests go directly. */
+  readonly proxy?: HttpProxy | null
   /** Told of every connection that is made. */
   readonly onConnect?: () => void
 }
@@ -30,7 +34,7 @@ export interface WireAnswer {
 }
 
 export interface Wire {
-  /** Sends a GET; resolves with the response headers. */
+  /** Sends a GET; resolves with the response headers. Rejects with a `ProxyRefusedError` or a `ProxyTroubleError` for what the proxy said. */
   get(address: Address, signal: AbortSignal): Promise<WireAnswer>
   /** Breaks all connections. */
   destroy(): Promise<void>
@@ -42,29 +46,19 @@ export type CreateWire = (options: WireOptions) => Wire
 /** The wire to a real network. */
 export const createWire: CreateWire = (options) => {
   checkHeaders(options)
-  const agent = new Agent({
-    connections: options.connections,
-    pipelining: 1,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: { timeout: options.requestTimeoutMs },
-  })
-  agent.on('connect', () => options.onConnect?.())
+  const { connections, requestTimeoutMs, proxy = null } = options
+  const given = { connections, connectMsMax: requestTimeoutMs, onConnect: options.onConnect ?? ignore }
+  const route = proxy === null ? createDirectRoute(given) : createProxyRoute(given, proxy)
   const userAgent = `fieldwork-sync/${packageVersion()}`
   return {
-    get: async ({ origin, target }, signal) => {
-      const { statusCode, headers, body } = await agent.request({
-        origin,
-        path: target,
-        method: 'GET',
-        headers: {
-          ...revealed(options.headers),
-          accept: 'application/json',
-          'accept-encoding': 'gzip',
-          'user-agent': userAgent,
-        },
-        signal,
-      })
+    get: async (address, signal) => {
+      const own = {
+        ...revealed(options.headers),
+        accept: 'application/json',
+        'accept-encoding': 'gzip',
+        'user-agent': userAgent,
+      }
+      const { statusCode, headers, body } = await route.get(address, own, signal)
       return {
         status: statusCode,
         header: (name) => firstOf(headers[name]),
@@ -72,9 +66,11 @@ export const createWire: CreateWire = (options) => {
         body,
       }
     },
-    destroy: () => agent.destroy(),
+    destroy: () => route.destroy(),
   }
 }
+
+const ignore = () => undefined
 
 const revealed = (headers: HeaderValues): Record<string, string> =>
   Object.fromEntries(
@@ -83,7 +79,7 @@ const revealed = (headers: HeaderValues): Record<string, string> =>
 
 const checkHeaders = ({ headers, account }: WireOptions): void => {
   for (const [name, value] of Object.entries(revealed(headers))) {
-    if (!/^[\t\x20-\x7e]*$/.test(value)) throw new InvalidHeaderError(name, account)
+    if (!canBeHeader(value)) throw new InvalidHeaderError(name, account)
   }
 }
 

@@ -10,59 +10,95 @@ export interface DayWindow {
 }
 
 export interface Calendar {
-  /** The day of a moment. */
+  /** The day whose window holds a moment. */
   dayOf(at: Instant): string
   /** Null where the time zone leaves out that day, as some did that moved across the date line. */
   windowOf(day: string): DayWindow | null
 }
 
 const DAY_MS = 86_400_000
-const MINUTE_MS = 60_000
+const SECOND_MS = 1_000
 /** No time zone is further from UTC. */
 const OFFSET_MS_MAX = DAY_MS
+/** Clocks do not change twice within this time: of all time zones since 1970, none did within two days. */
+const CHANGES_APART_MS = DAY_MS / 4
 
 /**
+ * A day begins with the first instant of its date, or of a later date where the time zone leaves that day out. It ends
+ * where the next day begins. So every instant is in exactly one day, also where clocks go back past midnight: in St.
+ * John's they went from 00:01 back to 23:01 until 2011. The day that has begun goes on through the repeated hour.
+ *
  * Both bounds of the API are inclusive (API document, "View the fieldwork progress of a survey"), so a day ends a
- * microsecond, the smallest step of an `Instant`, before the next begins: no interview is in two days, and one that
- * starts at midnight is in the day that begins with it. Throws a `RangeError` where there is no such time zone.
+ * microsecond, the smallest step of an `Instant`, before the next begins. An interview that starts at midnight is in the
+ * day that begins with it. Throws a `RangeError` where there is no such time zone.
  */
 export const createCalendar = (timeZone: string): Calendar => {
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone,
-    calendar: 'iso8601',
-    numberingSystem: 'latn',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-  })
-  const localDay = (ms: number): string => {
-    const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, value]))
-    return `${parts.get('year')}-${parts.get('month')}-${parts.get('day')}`
-  }
-  /**
-   * The first minute whose local date is that day, or a later one. Searched for, by halving: no arithmetic knows when
-   * clocks change, and a day need not begin at midnight.
-   */
-  const startOf = (day: string): Instant => {
-    const midnightMs = Date.parse(`${day}T00:00:00Z`)
-    let before = (midnightMs - OFFSET_MS_MAX) / MINUTE_MS
-    let from = (midnightMs + OFFSET_MS_MAX) / MINUTE_MS
-    while (from - before > 1) {
-      const middle = Math.floor((before + from) / 2)
-      if (localDay(middle * MINUTE_MS) >= day) from = middle
-      else before = middle
+  const aheadMs = readOffsets(timeZone)
+
+  /** The first instant after `fromMs` with another offset; null where there is none up to `untilMs`. */
+  const nextChange = (fromMs: number, untilMs: number): number | null => {
+    const offset = aheadMs(fromMs)
+    let before = fromMs
+    while (before < untilMs) {
+      let after = Math.min(before + CHANGES_APART_MS, untilMs)
+      if (aheadMs(after) === offset) {
+        before = after
+        continue
+      }
+      while (after - before > SECOND_MS) {
+        const middle = before + Math.floor((after - before) / 2 / SECOND_MS) * SECOND_MS
+        if (aheadMs(middle) === offset) before = middle
+        else after = middle
+      }
+      return after
     }
-    return instantFromMs(from * MINUTE_MS)
+    return null
   }
+
+  /** Looked for from one change of the clocks to the next: midnight is where the offset puts it, or is skipped by a change. */
+  const startMsOf = (day: string): number => {
+    const utcMidnight = Date.parse(`${day}T00:00:00Z`)
+    let from = utcMidnight - OFFSET_MS_MAX
+    for (;;) {
+      const midnight = Math.max(from, utcMidnight - aheadMs(from))
+      const change = nextChange(from, midnight)
+      if (change === null) return midnight
+      from = change
+    }
+  }
+
   return {
-    dayOf: (at) => localDay(instantToMs(at)),
+    dayOf: (at) => {
+      const ms = instantToMs(at)
+      let day = isoDay(ms + aheadMs(ms))
+      for (let next = addDays(day, 1); startMsOf(next) <= ms; next = addDays(day, 1)) day = next
+      return day
+    },
     windowOf: (day) => {
-      const startedAfter = startOf(day)
-      const next = startOf(addDays(day, 1))
-      return next > startedAfter ? { day, startedAfter, startedBefore: next - 1n } : null
+      const [start, next] = [startMsOf(day), startMsOf(addDays(day, 1))]
+      if (next <= start) return null
+      return { day, startedAfter: instantFromMs(start), startedBefore: instantFromMs(next) - 1n }
     },
   }
 }
 
+const OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/
+
+/** How far the clocks of a time zone are ahead of UTC at a moment, milliseconds. */
+const readOffsets = (timeZone: string): ((ms: number) => number) => {
+  const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' })
+  return (ms) => {
+    const text = format.format(ms)
+    const found = OFFSET.exec(text)
+    if (found === null) throw new TypeError(`Intl writes the offset of ${timeZone} as "${text}"`)
+    const [, sign = '+', hours = '0', minutes = '0', seconds = '0'] = found
+    const offset = (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * SECOND_MS
+    return sign === '-' ? -offset : offset
+  }
+}
+
 export const addDays = (day: string, days: number): string =>
-  new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10)
+  isoDay(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS)
+
+/** The UTC date. Years past 9999 have a sign and six digits. */
+const isoDay = (ms: number): string => new Date(ms).toISOString().split('T')[0] ?? ''

@@ -3,6 +3,7 @@
  * page: so the next cursor is fixed before the first page is read. "The largest updated_at seen" would lose for ever
  * a survey that was read on page 1 and changed afterwards, before another change that we do see.
  */
+import { ageMs, believed } from './believed.js'
 import { type Instant, instantFromMs, minusMs } from './instant.js'
 import type { DiscoverRules, ListingKind } from './run.js'
 import type { ListingState, Position } from './warehouse.js'
@@ -17,18 +18,22 @@ const RESUME_MS_MAX = 24 * 3_600_000
 export const listingCeiling = (serverDate: Instant | null, nowMs: number, rules: DiscoverRules): Instant =>
   minusMs(serverDate ?? instantFromMs(nowMs - UNKNOWN_SERVER_TIME_MS), rules.overlapMs)
 
-/** The first listing is full, so is a wanted one, and one that comes `fullListingEvery` after the last. */
+/**
+ * A listing is full when it is the first, when somebody asks for a full one, when a survey answered 404 at its own
+ * address, and `fullListingEvery` after the last full one.
+ */
 export const listingKind = (
-  position: Pick<Position, 'cursor' | 'fullListedAt'>,
+  position: Pick<Position, 'cursor' | 'fullListedAt' | 'fullListingWanted'>,
   nowMs: number,
   rules: DiscoverRules,
   full: boolean,
-): ListingKind => {
-  if (full || position.cursor === null || position.fullListedAt === null) return 'full'
-  return instantFromMs(nowMs) - position.fullListedAt >= instantFromMs(rules.fullListingEveryMs)
+): ListingKind =>
+  full ||
+  position.cursor === null ||
+  position.fullListingWanted ||
+  ageMs(position.fullListedAt, instantFromMs(nowMs)) >= rules.fullListingEveryMs
     ? 'full'
     : 'incremental'
-}
 
 /** The interrupted listing to go on with, or null when it is too old or another kind is due. */
 export const resumable = (
@@ -36,7 +41,9 @@ export const resumable = (
   kind: ListingKind,
   nowMs: number,
 ): ListingState | null => {
-  if (listing === null || instantFromMs(nowMs) - listing.startedAt > instantFromMs(RESUME_MS_MAX)) return null
+  const now = instantFromMs(nowMs)
+  const startedAt = believed(listing?.startedAt ?? null, now)
+  if (listing === null || startedAt === null || now - startedAt > instantFromMs(RESUME_MS_MAX)) return null
   return listing.kind === 'full' || kind === 'incremental' ? listing : null
 }
 

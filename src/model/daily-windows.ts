@@ -28,6 +28,8 @@ export interface DueDays {
   readonly days: readonly DueDay[]
   /** Whether there are more than are read at once. */
   readonly more: boolean
+  /** Whether one of them is stored as it was cut in another time zone. */
+  readonly recut: boolean
 }
 
 /** Days before the open ones that are read at once: after a pause of a year, no night reads them all. */
@@ -55,14 +57,22 @@ export const dueDays = (
   const final = new Set(stored.filter((row) => isSettled(row, rule)).map(({ day }) => day))
   const older: string[] = []
   const days: string[] = []
-  for (let day = from; last !== null && day <= last; day = addDays(day, 1))
-    if (!final.has(day)) (day < open ? older : days).push(day)
+  // An open day that is marked final was marked by a clock that was ahead: the mark is not believed.
+  for (let day = from; last !== null && day <= last; day = addDays(day, 1)) {
+    if (day >= open) days.push(day)
+    else if (!final.has(day)) older.push(day)
+  }
+  const due = [...older.slice(0, CATCH_UP_DAYS_MAX), ...days].flatMap((day) => {
+    const window = calendar.windowOf(day)
+    return window === null ? [] : [{ ...window, isFinal: day < open }]
+  })
+  const cutOtherwise = new Set(
+    stored.filter(({ timeZone }) => timeZone !== rule.timeZone).map(({ day }) => day),
+  )
   return {
-    days: [...older.slice(0, CATCH_UP_DAYS_MAX), ...days].flatMap((day) => {
-      const window = calendar.windowOf(day)
-      return window === null ? [] : [{ ...window, isFinal: day < open }]
-    }),
+    days: due,
     more: older.length > CATCH_UP_DAYS_MAX,
+    recut: due.some(({ day }) => cutOtherwise.has(day)),
   }
 }
 

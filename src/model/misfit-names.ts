@@ -1,10 +1,22 @@
-/** How an unknown field or value is called wherever people read of it. */
+/** What differs from the API document is called the same wherever people read of it. */
 import { toUSVString } from 'node:util'
 import type { MetDrift } from './run.js'
 
-/** `survey.priority`, `survey.status "archived"`: on one line, whatever the API has sent. */
-export const driftName = ({ resource, path, value }: Pick<MetDrift, 'resource' | 'path' | 'value'>): string =>
-  onOneLine(`${resource}.${path}${value === null ? '' : ` ${JSON.stringify(excerpt(value))}`}`)
+/**
+ * `survey.priority`, `survey.status "archived"`, `survey.title (characters replaced by U+FFFD)`: on one line, whatever the
+ * API has sent.
+ */
+export const driftName = ({
+  resource,
+  kind,
+  path,
+  value,
+}: Pick<MetDrift, 'resource' | 'kind' | 'path' | 'value'>): string => {
+  const what = value === null ? '' : ` ${JSON.stringify(excerpt(value))}`
+  return onOneLine(
+    `${resource}.${path}${what}${kind === 'replaced_text' ? ' (characters replaced by U+FFFD)' : ''}`,
+  )
+}
 
 /** Without line ends and characters that would steer a terminal. */
 export const onOneLine = (text: string): string => excerpt(text).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')

@@ -12,13 +12,16 @@ export interface PlannedSurvey extends SurveyFacts {
   readonly sourceProgressReadAt: Instant | null
   /** Whether its last refresh found its progress changed; null where there was only one. */
   readonly moved: boolean | null
-  /** Days of it that are not final yet. */
+  /** Its days that are stored and will be read again. */
   readonly daysOpen: number
   /** Its place in the queue; null when it is not queued. */
   readonly task: {
     readonly reason: TaskReason
     readonly enqueuedAt: Instant
     readonly requestsNeeded: number | null
+    readonly refusals: number
+    /** Server time; null where the API refused nothing. */
+    readonly refusedAt: Instant | null
   } | null
 }
 
@@ -28,6 +31,8 @@ export interface PastRuns {
   readonly cursor: Instant | null
   /** End of the last full listing, our clock. */
   readonly fullListedAt: Instant | null
+  /** A survey answered 404 at its own address since. */
+  readonly fullListingWanted: boolean
   /** The server's time when the last run listed; null before the first. */
   readonly listedAt: Instant | null
   /** The same by our clock. */

@@ -2,10 +2,19 @@
  * What the next run will ask for, estimated from what is stored: which surveys are due and why, how many requests each of
  * them takes, and what will be listed. Pure; nobody is asked anything.
  */
+import { ageMs, believed } from './believed.js'
 import { listingKind } from './cursor.js'
 import { type Instant, instantFromMs, minusMs, msBetween } from './instant.js'
 import type { PastRuns, PlannedSurvey } from './plan-facts.js'
-import { isLive, listsSources, refreshReason, refreshWeight, rulesFor, urgency } from './refresh-rules.js'
+import {
+  isLive,
+  listsSources,
+  refreshReason,
+  refreshWeight,
+  restsAfterRefusal,
+  rulesFor,
+  urgency,
+} from './refresh-rules.js'
 import type { DiscoverRules, ListingKind, RefreshRules, TaskReason } from './run.js'
 import { type RequestsByKind, SPENDING_KINDS, SPENDING_REASONS, type SpendingReason } from './spending.js'
 
@@ -72,6 +81,7 @@ export const planRun = (
   const due = there.flatMap((survey): readonly Due[] => {
     const reason = survey.task?.reason ?? refreshReason(survey, at, rules.refresh)
     if (reason === null) return []
+    if (!rules.full && survey.task !== null && restsAfterRefusal(survey.task, at, rules.refresh)) return []
     const requests = bundleRequests(survey, reason, at, { rules: rules.refresh, sourcesEach })
     return [{ survey, reason: survey.task === null ? reason : 'left_over', requests }]
   })
@@ -120,10 +130,7 @@ export const bundleRequests = (
   const moves =
     isNew || reason === 'missing' || !rules.skipUnchanged || (survey.moved ?? isLive(survey.status))
   const { sourceProgressReadAt } = survey
-  const asksSources =
-    moves ||
-    sourceProgressReadAt === null ||
-    msBetween(sourceProgressReadAt, at) >= rules.recheckUnchangedAfterMs
+  const asksSources = moves || ageMs(sourceProgressReadAt, at) >= rules.recheckUnchangedAfterMs
   return {
     sample_sources: listsSources(survey.sourcesReadAt, reason, at, rules) ? 1 : 0,
     survey_progress: 1,
@@ -139,13 +146,17 @@ export const bundleRequests = (
 }
 
 const taskOf = (survey: PlannedSurvey, requests: number, at: Instant, rules: RefreshRules): PlannedTask => {
-  const since = survey.refreshedAt ?? survey.task?.enqueuedAt ?? at
+  const since = waitsSince(survey, at)
   return {
     requests: survey.task?.requestsNeeded ?? requests,
     since,
     urgency: urgency(msBetween(since, at), refreshWeight(survey.status, rules.weights)),
   }
 }
+
+/** As the queue has it: since its last refresh, else since it was queued. Without a time that is believed, since ever. */
+const waitsSince = ({ refreshedAt, task }: PlannedSurvey, at: Instant): Instant =>
+  believed(refreshedAt, at) ?? (task === null ? at : (believed(task.enqueuedAt, at) ?? 0n))
 
 /** New surveys, and changes of the others, as often as in the week before the last run: what they cost beside what is due anyway. */
 const expectedChanges = (

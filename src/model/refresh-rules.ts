@@ -2,6 +2,7 @@
  * Which surveys are due, and in which order: pure rules over what is stored (design §4, "Queue"). New interviews do
  * not move a survey's `updated_at`, so the listing alone cannot say what to read again.
  */
+import { ageMs, believed } from './believed.js'
 import { type Instant, msBetween } from './instant.js'
 import type { RefreshRules, RefreshWeights, TaskReason } from './run.js'
 
@@ -18,18 +19,20 @@ export interface SurveyFacts {
 }
 
 /**
- * Why a survey is due now, or null when it is not. `changed` surveys are queued by the listing itself; here the
- * reason stands only for one that was never read and, against all expectation, is not queued.
+ * Why a survey is due now, or null when it is not. The listing itself queues `changed` surveys; here the reason stands
+ * only for one that was never read, or was read at a time that lies ahead of now.
  */
 export const refreshReason = (survey: SurveyFacts, now: Instant, rules: RefreshRules): TaskReason | null => {
   if (survey.missing) return null
-  if (survey.refreshedAt === null) return 'changed'
+  const refreshedAt = believed(survey.refreshedAt, now)
+  if (refreshedAt === null) return 'changed'
   if (isIdle(survey.status)) return null
   if (isLive(survey.status)) return 'live'
-  const quietSince = later(survey.updatedAt, survey.progressChangedAt ?? survey.updatedAt)
+  const progressChangedAt = believed(survey.progressChangedAt, now)
+  const quietSince = later(survey.updatedAt, progressChangedAt ?? survey.updatedAt)
   if (msBetween(quietSince, now) < rules.settleForMs) return 'settling'
-  const restMs = restBetweenRefreshesMs(msBetween(quietSince, survey.refreshedAt), rules)
-  if (msBetween(survey.refreshedAt, now) < restMs - earlyMs(restMs)) return null
+  const restMs = restBetweenRefreshesMs(msBetween(quietSince, refreshedAt), rules)
+  if (msBetween(refreshedAt, now) < restMs - earlyMs(restMs)) return null
   return restMs < rules.maxAgeMs ? 'settling' : 'old'
 }
 
@@ -73,11 +76,7 @@ export const listsSources = (
   reason: TaskReason,
   now: Instant,
   { listSourcesEveryMs }: Pick<RefreshRules, 'listSourcesEveryMs'>,
-): boolean =>
-  reason === 'changed' ||
-  reason === 'missing' ||
-  readAt === null ||
-  msBetween(readAt, now) >= listSourcesEveryMs
+): boolean => reason === 'changed' || reason === 'missing' || ageMs(readAt, now) >= listSourcesEveryMs
 
 const later = (one: Instant, other: Instant): Instant => (one > other ? one : other)
 
@@ -99,6 +98,27 @@ export const refreshWeight = (status: string, weights: RefreshWeights = DEFAULT_
  */
 export const bundlesUntilRefreshedMax = (due: number, ownWeight: number, heaviestWeight: number): number =>
   Math.ceil((due - 1) * (1 + Math.sqrt(heaviestWeight / ownWeight)) ** 2) + 1
+
+/** A survey whose own address refused what was asked of it: how often in a row, and when last by the server's time. */
+export interface RefusedSurvey {
+  readonly surveyId: number
+  readonly refusals: number
+  readonly refusedAt: Instant | null
+}
+
+/**
+ * Whether a survey that was refused is left alone for now. The next run asks again; after more refusals in a row it
+ * rests for 2, 4, 8 … days, and no longer than `maxAgeMs`.
+ */
+export const restsAfterRefusal = (
+  { refusals, refusedAt }: Pick<RefusedSurvey, 'refusals' | 'refusedAt'>,
+  now: Instant,
+  { maxAgeMs }: Pick<RefreshRules, 'maxAgeMs'>,
+): boolean => {
+  if (refusals < 2) return false
+  const restMs = Math.min(maxAgeMs, REST_MS_MIN * 2 ** (refusals - 1))
+  return ageMs(refusedAt, now) < restMs - earlyMs(restMs)
+}
 
 /** What the queue goes by: the larger, the earlier. Milliseconds since the last refresh, or since it was queued where there was none, weighted. */
 export const urgency = (waitedMs: number, weight: number): number => Math.max(0, waitedMs) * weight

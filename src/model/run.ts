@@ -5,6 +5,7 @@
 import type { ExitCode } from '../base/errors.js'
 import type { Instant } from './instant.js'
 import type { Spending } from './spending.js'
+import type { DriftKind } from './survey-source.js'
 
 /** What the discovery of changes goes by (design §4; settings `discover`). */
 export interface DiscoverRules {
@@ -87,9 +88,10 @@ export type RowCountsByTable = Readonly<
 /** complete = 0, partial = 3, failed = any other exit code. */
 export type RunStatus = 'complete' | 'partial' | 'failed'
 
-/** An unknown field (`value` null) or value that a run met. */
+/** Where an answer that a run met differs from the API document. */
 export interface MetDrift {
   readonly resource: string
+  readonly kind: DriftKind
   readonly path: string
   readonly value: string | null
   /** How often it was met so far, and since when (server time), in this run and those before. */
@@ -104,6 +106,23 @@ export interface RejectionReason {
   readonly endpoint: string
   readonly problem: string
   readonly rows: number
+}
+
+/** Surveys that are queued because they could not be read. */
+export interface FailingSurveys {
+  readonly failing: number
+  /** The first of them, those that failed most often first. */
+  readonly failingSurveys: readonly FailingSurvey[]
+}
+
+export interface FailingSurvey {
+  readonly surveyId: number
+  /** Null where no listing has shown it yet. */
+  readonly title: string | null
+  /** How often it was tried and failed, one run after the other. */
+  readonly attempts: number
+  /** Why it failed last, one line. */
+  readonly error: string
 }
 
 /** What did not fit in a run: the numbers, and the first of what they count. */
@@ -151,6 +170,10 @@ export interface RunReport {
   readonly surveysFailed: number
   /** Surveys that are still queued. */
   readonly leftOver: number
+  /** How many of these are queued because they could not be read. */
+  readonly failing: number
+  /** The first of these. */
+  readonly failingSurveys: readonly FailingSurvey[]
   readonly rejectedRows: number
   readonly driftEvents: number
   /** The first of these, so that nobody has to look them up. */

@@ -17,11 +17,11 @@ export interface RequestContext {
 export interface SurveySource {
   /** One page of the surveys modified at or after `updatedSince`; null lists all (API document, endpoint 1). */
   listSurveys(query: SurveyListQuery, context: RequestContext): Promise<Page<Survey>>
-  /** One page of the sample sources of a survey (endpoint 2). Throws `NotFoundError` when the survey is gone. */
+  /** One page of the sample sources of a survey (endpoint 2). Throws `RefusedReadingError` when the API refuses it. */
   listSampleSources(surveyId: number, page: number, context: RequestContext): Promise<Page<SampleSource>>
-  /** Progress of a whole survey (endpoint 3). Throws `NotFoundError` when the survey is gone. */
+  /** Progress of a whole survey (endpoint 3). Throws `RefusedReadingError` when the API refuses it. */
   readSurveyProgress(surveyId: number, context: RequestContext): Promise<Reading<Progress>>
-  /** Progress of one source (endpoint 3). Throws `NotFoundError` when the source or its survey is gone. */
+  /** Progress of one source (endpoint 3). Throws likewise. */
   readSampleSourceProgress(
     surveyId: number,
     sampleSourceId: number,
@@ -89,10 +89,16 @@ export interface Rejection {
   readonly raw: string
 }
 
-/** An unknown field (`value` null) or an unknown value of an enumeration. */
+export const DRIFT_KINDS = ['unknown_field', 'unknown_value', 'replaced_text'] as const
+export type DriftKind = (typeof DRIFT_KINDS)[number]
+
+/**
+ * An unknown field, an unknown value of an enumeration, or a field in which U+FFFD stands for what no text can hold.
+ * `value` is null but for an unknown value.
+ */
 export interface Drift {
   readonly resource: 'survey' | 'sample_source' | 'fieldwork_progress'
-  readonly kind: 'unknown_field' | 'unknown_value'
+  readonly kind: DriftKind
   readonly path: string
   readonly value: string | null
 }
@@ -114,8 +120,20 @@ export interface SourceUsage {
   readonly paceIntervalMs: number | null
 }
 
-/** 404: the survey or the source is not, or no longer, there. Ends neither the run nor the task by itself. */
-export class NotFoundError extends UpstreamError {
-  readonly code = 'not_found'
+/**
+ * The API refused one address of a survey with a status that means no. The refusal says nothing about any other
+ * address, so it ends neither the run nor the task: that endpoint was not read.
+ */
+export class RefusedReadingError extends UpstreamError {
+  readonly code = 'reading_refused'
   readonly endsRun = false
+  /** `not_found`: 404. `forbidden`: 401 or 403. `rejected`: any other status that means no. */
+  readonly kind: RefusalKind
+
+  constructor(kind: RefusalKind, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.kind = kind
+  }
 }
+
+export type RefusalKind = 'not_found' | 'forbidden' | 'rejected'

@@ -1,6 +1,7 @@
 /** The bookkeeping of the job, schema `_sync`: runs, cursor, queue, quarantine and drift. */
 import {
   bigint,
+  boolean,
   columnsOf,
   date,
   double,
@@ -15,6 +16,7 @@ import {
 import { REPLAY_RESULTS } from './replay.js'
 import { RUN_COMMANDS } from './run.js'
 import { SPENDING_KINDS, SPENDING_REASONS } from './spending.js'
+import { DRIFT_KINDS } from './survey-source.js'
 import { DATA_TABLES, freshness, HISTORY_TABLES, surveyProgressByDay, surveys } from './tables.js'
 
 const account = varchar('Name of the account in the settings')
@@ -54,7 +56,7 @@ export const runs = sync('runs', 'One row a run and account', ['run_id', 'accoun
   surveys_failed: nullable(bigint('Surveys whose refresh failed; they stay queued')),
   left_over: nullable(bigint('Surveys still queued at the end')),
   rejected_rows: nullable(bigint('Rows that went to quarantine')),
-  drift_events: nullable(bigint('Unknown fields and unknown enum values met')),
+  drift_events: nullable(bigint('Differences from the API document met, see drift_events')),
   history_rows_compacted: nullable(
     bigint('Old observations of progress that went from history: the last of each day stays'),
   ),
@@ -84,6 +86,9 @@ export const cursors = sync('cursors', 'Where the next listing starts, one row a
   updated_since: timestamptz('The cursor: changes up to here are in a table, the queue or quarantine'),
   full_listed_at: timestamptz('When the last full listing ended, clock of the machine that ran it'),
   moved_at: timestamptz('When the cursor was last moved, clock of the machine that ran it'),
+  full_listing_wanted: nullable(
+    boolean('Whether the next listing is a full one, because a survey answered 404 at its own address'),
+  ),
   page_rows: nullable(
     bigint('Rows of a full page of the last listing that had more than one: plans go by it'),
   ),
@@ -136,6 +141,10 @@ export const tasks = sync(
     last_error: nullable(varchar('Why it failed last')),
     last_run_id: nullable(varchar('The run that tried it last')),
     requests_needed: nullable(bigint('Requests that it was found to need, where a budget stopped it')),
+    refusals: nullable(
+      bigint('How often in a row the API refused what was asked of it (404, 403); null where it did not'),
+    ),
+    refused_at: nullable(timestamptz('When the API refused it last, server time')),
   },
 )
 
@@ -178,14 +187,17 @@ export const rejectedRows = sync(
 
 export const driftEvents = sync(
   'drift_events',
-  'Where the answers differ from the API document: unknown fields and unknown enum values, one row each',
-  ['account', 'resource', 'path', 'value'],
+  'Where the answers differ from the API document: unknown fields, unknown enum values and replaced text, one row each',
+  ['account', 'resource', 'path', 'value', 'kind'],
   {
     account,
     resource: varcharOf(['survey', 'sample_source', 'fieldwork_progress'], 'Whose field it is'),
     path: varchar('The field'),
-    value: nullable(varchar('The unknown enum value; null for an unknown field')),
-    kind: varcharOf(['unknown_field', 'unknown_value'], 'Kind of difference'),
+    value: nullable(varchar('The unknown enum value; null for the other kinds')),
+    kind: varcharOf(
+      DRIFT_KINDS,
+      'Kind of difference; replaced_text: bytes that are not UTF-8, or half of a surrogate pair, are kept as U+FFFD',
+    ),
     occurrences: bigint('How often it was met'),
     first_seen_at: timestamptz('When it was first met, server time'),
     first_run_id: runId,

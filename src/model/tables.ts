@@ -124,7 +124,7 @@ export const sampleSourcesHistory = main(
 
 export const surveyProgressHistory = main(
   'survey_progress_history',
-  'Fieldwork progress of whole surveys, a row each time the indicators changed',
+  'Fieldwork progress of whole surveys, a row each time the indicators changed, and one more when a survey comes back after it was missing',
   ['survey_id', 'observed_at'],
   { survey_id: surveyId, ...PROGRESS_FIELDS, ...observation },
   ofSurvey,
@@ -132,7 +132,7 @@ export const surveyProgressHistory = main(
 
 export const sampleSourceProgressHistory = main(
   'sample_source_progress_history',
-  'Fieldwork progress of sample sources, a row each time the indicators changed',
+  'Fieldwork progress of sample sources, a row each time the indicators changed, and one more when a source comes back after it was missing',
   ['survey_id', 'sample_source_id', 'observed_at'],
   { survey_id: surveyId, sample_source_id: sampleSourceId, ...PROGRESS_FIELDS, ...observation },
   ofSource('sample_source_id'),
@@ -140,13 +140,15 @@ export const sampleSourceProgressHistory = main(
 
 export const surveyProgressByDay = main(
   'survey_progress_by_day',
-  'Indicators of the interviews that started on one day, one row a survey or source and day; only where the settings ask for days',
+  'Indicators of the interviews that started on one day, one row a survey or source and day; only where the settings ask for days. Rows that are no longer read stay as they were: freshness says of each survey whether they may be behind',
   ['survey_id', 'sample_source_id', 'day'],
   {
     survey_id: surveyId,
     sample_source_id: nullable(bigint('ID of the sample source; null = the whole survey')),
-    day: date('The day on which the interviews started, in the time zone of the row'),
-    time_zone: varchar('Whose days these are, as in the settings'),
+    day: date(
+      'The day on which the interviews started, in the time zone of the row. It lasts until the next begins, also where clocks go back past midnight',
+    ),
+    time_zone: varchar('Whose days these are, as in the settings when the row was read'),
     started_after: timestamptz('Begin of the day: the first instant that belongs to it'),
     started_before: timestamptz('End of the day: the last instant that belongs to it'),
     is_final: boolean('Whether this reading was the last: the day was over for long enough'),
@@ -165,12 +167,17 @@ export const freshness = main(
     listed_at: nullable(timestamptz('When the survey was last seen in a listing, server time')),
     refreshed_at: nullable(
       timestamptz(
-        'When its progress was last read, and its sample sources read or known to be unchanged, server time; null = never yet',
+        'When its progress was last read, server time; null = never yet. Its sample sources were read then or known to be unchanged, unless last_error says otherwise',
       ),
     ),
     sources_read_at: nullable(
       timestamptz(
         'When the list of its sample sources was last read rather than known to be unchanged, server time; null = never, or one of them could not be typed since',
+      ),
+    ),
+    sources_listed_at: nullable(
+      timestamptz(
+        'When the list of its sample sources was last read, also where one of them could not be typed, server time; null = never',
       ),
     ),
     source_progress_read_at: nullable(
@@ -180,7 +187,12 @@ export const freshness = main(
     ),
     days_read_at: nullable(
       timestamptz(
-        'When the days of survey_progress_by_day were last read rather than known to be unchanged, server time; null = never, or they may be behind',
+        'When the days of the whole survey in survey_progress_by_day were last read rather than known to be unchanged, server time; null = never, or they may be behind',
+      ),
+    ),
+    source_days_read_at: nullable(
+      timestamptz(
+        'When the days of its sample sources in survey_progress_by_day were last read rather than known to be unchanged, server time; null = never, or they may be behind: the settings do not ask for them any more, or not all could be read',
       ),
     ),
     last_error: nullable(

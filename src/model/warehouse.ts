@@ -7,9 +7,10 @@ import type { DueDay, StoredDay, SurveyLife } from './daily-windows.js'
 import type { Progress, SampleSource, Survey } from './fields.js'
 import type { Instant } from './instant.js'
 import type { PastRuns, PlannedSurvey } from './plan-facts.js'
-import type { SurveyFacts } from './refresh-rules.js'
+import type { RefusedSurvey, SurveyFacts } from './refresh-rules.js'
 import type { QuarantinedRow, ReplayedBatch, RetypedRow, WaitingRows } from './replay.js'
 import type {
+  FailingSurveys,
   ListingKind,
   Misfits,
   PublishReport,
@@ -55,8 +56,12 @@ export interface AccountWarehouse {
   pastRuns(overlapMs: number): Promise<PastRuns>
   /** What it would take to read all surveys that are not queued. */
   restingRequests(): Promise<RequestsByKind>
-  /** Tasks in the queue, and the requests they are estimated to need. */
-  queue(runId: string): Promise<QueueSize>
+  /** Queued surveys that the API refused when they were last tried. */
+  refusedSurveys(): Promise<readonly RefusedSurvey[]>
+  /** Tasks in the queue, and the requests that those which are not `resting` are estimated to need. */
+  queue(runId: string, resting?: readonly number[]): Promise<QueueSize>
+  /** Queued surveys whose last attempt failed: how many, and the first of them. */
+  failingSurveys(): Promise<FailingSurveys>
   storedBundle(surveyId: number): Promise<StoredBundle>
   /** What is stored of a survey's days. */
   storedDays(surveyId: number): Promise<StoredDays>
@@ -104,6 +109,8 @@ export interface Position {
   readonly cursor: Instant | null
   /** End of the last full listing, our clock. */
   readonly fullListedAt: Instant | null
+  /** Whether a survey answered 404 at its own address since then: the next listing is a full one. */
+  readonly fullListingWanted: boolean
   /** A listing that an interruption left half done. */
   readonly listing: ListingState | null
 }
@@ -162,6 +169,8 @@ export interface Task extends NewTask {
   readonly requests: number
   /** Whether an earlier run queued it. */
   readonly isLeftOver: boolean
+  /** How often in a row the API refused what was asked of the survey. */
+  readonly refusals: number
 }
 
 export interface QueueSize {
@@ -190,8 +199,10 @@ export interface StoredBundle {
 export interface StoredDays {
   readonly survey: SurveyLife
   readonly days: readonly StoredDay[]
-  /** When all that were due were last read; null when they may be behind what is stored of the survey. */
+  /** When all due days of the whole survey were last read; null when they may be behind what is stored of the survey. */
   readonly readAt: Instant | null
+  /** The same for the days of its sources. */
+  readonly sourcesReadAt: Instant | null
 }
 
 export type BundleOutcome = RefreshedBundle | GoneSurvey | FailedTask | OversizedTask
@@ -205,6 +216,8 @@ interface OutcomeOfSurvey {
 /** Sources and progress of one survey, read together. */
 export interface RefreshedBundle extends OutcomeOfSurvey {
   readonly kind: 'refreshed'
+  /** What the API refused of it; null when it refused nothing. After a refusal the task stays queued. */
+  readonly refused: PartlyRefused | null
   /** `none`: they are known to be the stored ones, and `sources` is empty; `some` when one of them could not be typed. */
   readonly sourcesRead: 'all' | 'some' | 'none'
   readonly sources: readonly SampleSource[]
@@ -228,9 +241,21 @@ export interface RefreshedBundle extends OutcomeOfSurvey {
   readonly drift: readonly Drift[]
 }
 
+/** `none`: they are known to be unchanged. After `some` none may be skipped until all that are due have been read. */
+export type ReadExtent = 'all' | 'some' | 'none'
+
+export interface PartlyRefused {
+  /** Each refusal, one line in all. */
+  readonly error: string
+  /** The survey's own progress was refused. What is stored of it stays, and a row that waits for it goes on waiting. */
+  readonly isProgressRefused: boolean
+}
+
 export interface ReadDays {
-  /** `none`: they are known to be unchanged. After `some` none may be skipped until all that are due have been read. */
-  readonly read: 'all' | 'some' | 'none'
+  /** Of the whole survey. */
+  readonly read: ReadExtent
+  /** Of its sources; `some` where the settings do not ask for their days. */
+  readonly sourcesRead: ReadExtent
   readonly timeZone: string
   readonly rows: readonly DayRow[]
 }
@@ -243,15 +268,19 @@ export interface DayRow {
   readonly at: Instant
 }
 
-/** The API answered 404 for the survey. */
+/** A complete listing of all surveys did not show the survey, and both its own addresses answered 404. */
 export interface GoneSurvey extends OutcomeOfSurvey {
   readonly kind: 'gone'
 }
 
-/** It failed and stays queued. */
+/** Nothing of it was read; it stays queued. */
 export interface FailedTask extends OutcomeOfSurvey {
   readonly kind: 'failed'
   readonly error: string
+  /** The API refused all that was asked of it: 404, 401, 403 or another status that means no. */
+  readonly isRefused: boolean
+  /** It may have gone: the next listing is a full one, to find out. */
+  readonly mayBeGone: boolean
 }
 
 /** A budget stopped it; it stays queued, with what it was found to need. */

@@ -1,12 +1,15 @@
 /**
  * Publishes the committed state as `fieldwork.duckdb`, the file that readers open. The sync never writes to that file:
  * an open reader of a DuckDB file blocks a writer of the same file, and the reverse. So the work database is
- * checkpointed and copied, the copy is proved to open, and a rename puts it in place (ARCHITECTURE.md, "Publishing").
+ * checkpointed and copied, the copy is proved to open, and a rename puts it in place. DuckDB opens a file for writing
+ * unless it is told otherwise, and such a reader locks out all others: so nobody may write the file
+ * (ARCHITECTURE.md, "Work database and published file are two files").
  */
-import { stat } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { z } from 'zod'
 import { throwIfAborted } from '../base/clock.js'
 import { messageOf, WarehouseError } from '../base/errors.js'
+import type { Log } from '../base/log.js'
 import type { Publisher } from '../model/warehouse.js'
 import { bigintCell } from '../warehouse/cells.js'
 import { type Database, openDatabase, type Sql } from '../warehouse/database.js'
@@ -14,10 +17,17 @@ import { literal, quote } from '../warehouse/ddl.js'
 import { duckdbCause } from '../warehouse/duckdb-error.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from '../warehouse/errors.js'
 import { publishedFile } from '../warehouse/files.js'
-import { replaceFile, sweepTemporaries, syncToDisk, temporaryBeside } from './replace-file.js'
+import { STORAGE_VERSION, storageVersionOf } from '../warehouse/storage-version.js'
+import {
+  protectFromWriting,
+  replaceFile,
+  sweepTemporaries,
+  syncToDisk,
+  temporaryBeside,
+} from './replace-file.js'
 
 /** Throws `WarehouseUnusableError` when it cannot publish; what was published before is then untouched. */
-export const createDuckdbPublisher = (database: Database, directory: string): Publisher => ({
+export const createDuckdbPublisher = (database: Database, directory: string, log: Log): Publisher => ({
   format: 'duckdb',
   publish: async (signal) => {
     const target = publishedFile(directory)
@@ -28,6 +38,11 @@ export const createDuckdbPublisher = (database: Database, directory: string): Pu
       await sweepTemporaries(target)
       await copyCommitted(database, temporary, signal)
       await proveReadable(database, temporary, signal)
+      if (!(await protectFromWriting(temporary)))
+        log.warn(
+          { file: target },
+          'this file system keeps no modes: the published file can be opened for writing, and such a reader locks out all others',
+        )
       await syncToDisk(temporary)
       throwIfAborted(signal)
       replacing = true
@@ -57,8 +72,13 @@ export const createDuckdbPublisher = (database: Database, directory: string): Pu
 const copyCommitted = (database: Database, temporary: string, signal: AbortSignal): Promise<void> =>
   database.exclusively(async (sql) => {
     await sql.run('CHECKPOINT')
-    if (await mostlyFree(sql)) await copyCompacted(database, sql, temporary, signal)
-    else await database.copyTo(temporary, signal)
+    if (!(await mostlyFree(sql))) {
+      await database.copyTo(temporary, signal)
+      if ((await storageVersionOf(temporary)) === STORAGE_VERSION) return
+      // Somebody has made the work database with another DuckDB: a file keeps its format until its rows are copied.
+      await rm(temporary)
+    }
+    await copyCompacted(database, sql, temporary, signal)
   })
 
 /** DuckDB files do not shrink by themselves. */

@@ -3,7 +3,7 @@
  * same directory before one rename puts it in place. Who has the old file open keeps it; a kill at any point leaves
  * either the old or the new one.
  */
-import { open, readdir, rename, rm } from 'node:fs/promises'
+import { chmod, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
 /** A name beside `target` for what is to replace it; a publish that was killed leaves one behind. */
@@ -29,6 +29,29 @@ export const syncToDisk = async (path: string): Promise<void> => {
     await handle.close()
   }
 }
+
+/** What systems answer to what a file system does not have: the kernel's vfat EPERM, FUSE ENOSYS, network shares ENOTSUP or EOPNOTSUPP. */
+const UNSUPPORTED = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'])
+
+export const isUnsupported = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' && UNSUPPORTED.has(error.code)
+
+/**
+ * Takes the right to write the file from everybody; the right to read it stays as the umask has left it. A rename over
+ * the file does not need that right. False where the file system keeps no modes: the file is then as it was.
+ */
+export const protectFromWriting = async (file: string): Promise<boolean> => {
+  const { mode } = await stat(file)
+  try {
+    await chmod(file, mode & 0o7777 & ~WRITE)
+    return true
+  } catch (error) {
+    if (isUnsupported(error)) return false
+    throw error
+  }
+}
+
+const WRITE = 0o222
 
 /**
  * Puts `temporary`, already synced, in the place of `target`, and makes the rename itself durable. A `.wal` beside the

@@ -14,7 +14,8 @@ export const schemaAsDbt = (): string => {
 }
 
 const HEAD = ` dbt sources of a fieldwork-sync warehouse: fieldwork-sync schema --format dbt
- The published file is attached read-only, in profiles.yml, under the alias fieldwork:
+ The published file is attached read-only, in profiles.yml, under the alias fieldwork. Without read_only: true dbt locks out
+ all other readers:
    type: duckdb
    path: analytics.duckdb
    attach: [{path: /data/fieldwork/fieldwork.duckdb, alias: fieldwork, read_only: true}]

@@ -3,9 +3,10 @@
  * one called `default` from the environment alone. Here tokens are fetched and what must not be is refused.
  */
 import { dirname, resolve } from 'node:path'
+import { type CapOwner, capKey } from '../base/cap-owner.js'
 import type { Secret } from '../base/secret.js'
 import { type AccountChoice, chooseAccounts } from './account-choice.js'
-import { isPlainRemote, readToken } from './credentials.js'
+import { isLoopback, isPlainRemote, readToken } from './credentials.js'
 import {
   ACCOUNT_FLAGS,
   type AccountVariable,
@@ -14,6 +15,7 @@ import {
 } from './environment.js'
 import { type FileAccount, fileSchema } from './file-schema.js'
 import type { Outcome, Problem } from './problems.js'
+import { type Proxies, type ProxySettings, proxyFor } from './proxies.js'
 import type { AccountSettings } from './settings.js'
 import type { SettingsFile } from './settings-file.js'
 import { type Shard, shardOf } from './shards.js'
@@ -26,6 +28,7 @@ export interface AccountsRequest extends AccountChoice {
   /** Absolute path of the settings file; null when there is none. */
   readonly filePath: string | null
   readonly environment: EnvironmentValues
+  readonly proxies: Proxies
   readonly readFile: ReadFile
   readonly workingDirectory: string
 }
@@ -67,7 +70,14 @@ export const resolveAccounts = (request: AccountsRequest): Outcome<readonly Acco
       : [],
   )
   sayTwice(file, say)
-  sayShared(values, say)
+  sayShared(
+    declared.flatMap(({ name, base_url, id }, index) => {
+      const [baseUrl, ofId] = [overlay.baseUrl ?? base_url, overlay.id ?? id]
+      const isRead = chosen === 'all' || chosen.has(index)
+      return isRead && baseUrl !== undefined && ofId !== undefined ? [{ name, baseUrl, id: ofId }] : []
+    }),
+    say,
+  )
   return { values, problems }
 }
 
@@ -87,15 +97,17 @@ const sayTwice = (file: SettingsFile, say: Say): void => {
   }
 }
 
-/** Two names for one account would each take its whole cap, at the same time. */
-const sayShared = (accounts: readonly AccountSettings[], say: Say): void => {
-  for (const [index, { name, baseUrl, id }] of accounts.entries()) {
-    const first = accounts.findIndex((other) => other.baseUrl === baseUrl && other.id === id)
-    const other = accounts[first]
-    if (other !== undefined && first !== index && other.name !== name)
+/** Two names for one account would each take its whole cap, at the same time; so would two shards that have one name each. */
+const sayShared = (accounts: readonly (CapOwner & { readonly name: string })[], say: Say): void => {
+  const firstOf = new Map<string, string>()
+  for (const account of accounts) {
+    const { name } = account
+    const first = firstOf.get(capKey(account)) ?? name
+    firstOf.set(capKey(account), first)
+    if (first !== name)
       say(
         'accounts',
-        `${other.name} and ${name} have the same base_url and id: read side by side, they would exceed its cap together. Remove one, or choose with --accounts`,
+        `${first} and ${name} have the same base_url and id: read side by side, they would exceed its cap together. Remove one, or choose with --accounts`,
       )
   }
 }
@@ -132,21 +144,30 @@ const resolveAccount = (one: OneAccount, say: Say): readonly AccountSettings[] =
   const id = overlay.id ?? account.id
   if (baseUrl === undefined) sayMissing(one, 'base_url', ['FIELDWORK_SYNC_BASE_URL'], say)
   if (id === undefined) sayMissing(one, 'id', ['FIELDWORK_SYNC_API_ID'], say)
-  if (baseUrl !== undefined && isPlainRemote(baseUrl) && !file.settings.allow_insecure_http) {
+  const proxy = baseUrl === undefined ? null : proxyFor(baseUrl, one.proxies)
+  if (baseUrl !== undefined && isPlain(baseUrl, proxy) && !file.settings.allow_insecure_http) {
     const inFile = overlay.baseUrl === undefined
     const where = inFile ? file.where(pathOf(one, 'base_url')) : overlay.label('FIELDWORK_SYNC_BASE_URL')
     const what = inFile ? `accounts[${one.index}].base_url would` : 'would'
+    const advice = isPlainRemote(baseUrl)
+      ? 'to another host; use https'
+      : `to the proxy of ${proxy?.variable}; name the host in NO_PROXY`
     say(
       where,
-      `${what} send the token over plain http to another host; use https, or set allow_insecure_http: true in the settings file`,
+      `${what} send the token over plain http ${advice}, or set allow_insecure_http: true in the settings file`,
     )
   }
   const token = resolveToken(one, say)
   if (baseUrl === undefined || id === undefined || token === undefined) return []
   const { name, share, rate_limit } = account
   const rate = overlay.rate ?? { requests: rate_limit.requests, perMs: rate_limit.per }
-  return [{ name, baseUrl, id, token, rate, shared: resolveShared(one, rate.requests, say), share }]
+  return [{ name, baseUrl, id, token, rate, shared: resolveShared(one, rate.requests, say), proxy, share }]
 }
+
+/** Whether the token crosses a network in plain text, on its way to the API or to the proxy before it. */
+const isPlain = (baseUrl: string, proxy: ProxySettings | null): boolean =>
+  isPlainRemote(baseUrl) ||
+  (proxy !== null && new URL(baseUrl).protocol === 'http:' && !isLoopback(proxy.address))
 
 const resolveShared = (one: OneAccount, cap: number, say: Say): AccountSettings['shared'] => {
   const { shared: url, shared_unreachable } = one.account.rate_limit

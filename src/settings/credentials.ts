@@ -2,6 +2,7 @@
  * The values an account is made of. None of these problems quotes the value: people swap the identifier, the
  * address and the token, and a token must not reach a terminal because it stood in the wrong place.
  */
+import { canBeHeader } from '../base/header-text.js'
 import { Secret } from '../base/secret.js'
 import { bad, good, type Reader } from './readers.js'
 
@@ -22,11 +23,12 @@ export const readBaseUrl: Reader<string> = (value) => {
 
 const LOOPBACK = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/
 
+/** Whether a URL is one of this machine. */
+export const isLoopback = (url: string): boolean => LOOPBACK.test(new URL(url).hostname)
+
 /** Whether a token sent to `baseUrl` crosses a network in plain text. */
-export const isPlainRemote = (baseUrl: string): boolean => {
-  const { protocol, hostname } = new URL(baseUrl)
-  return protocol === 'http:' && !LOOPBACK.test(hostname)
-}
+export const isPlainRemote = (baseUrl: string): boolean =>
+  new URL(baseUrl).protocol === 'http:' && !isLoopback(baseUrl)
 
 /** The caller's identifier, header Authorization-ID (API document, "Authentication"). */
 export const readId: Reader<number> = (value) => {
@@ -42,16 +44,15 @@ const TOKEN_LENGTH_MAX = 8_192
 export const readToken: Reader<Secret> = (value) => {
   if (typeof value !== 'string') return bad('must be text; put the token in quotes')
   if (value.trim() === '') return bad('is empty; it must be the secret token of the account')
+  // A byte order mark is white space too.
   if (value !== value.trim()) return bad('begins or ends with white space; a header cannot carry that')
   if (value.length > TOKEN_LENGTH_MAX) {
     return bad(`is longer than ${TOKEN_LENGTH_MAX} characters; that is not a token`)
   }
-  return HEADER_TEXT.test(value)
+  return canBeHeader(value)
     ? good(new Secret(value))
-    : bad('contains a line break, control character or non-Latin-1 character; a header cannot carry that')
+    : bad('contains a line break, control character or non-ASCII character; a header cannot carry that')
 }
-
-const HEADER_TEXT = /^[\x20-\x7e\xa0-\xff]+$/
 
 /** Names end up in a column and in file paths of every published partition. */
 export const readAccountName: Reader<string> = (value) =>

@@ -107,7 +107,7 @@ export const fileSchema = section({
     directory: key(
       'path',
       readPath,
-      'Directory of the warehouse; relative to the directory the command is started in',
+      'Directory of the warehouse on this machine, without a `?` in its path; relative to the directory the command is started in',
     ).prefault('warehouse'),
   }).prefault({}),
   publish: key(

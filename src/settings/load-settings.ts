@@ -9,10 +9,11 @@ import { readEnvironment } from './environment.js'
 import { accountFlagsOf, type Flags, readFlags } from './flags.js'
 import type { Environment } from './interpolate.js'
 import { type Outcome, type Problem, SettingsError } from './problems.js'
+import { NO_PROXIES, readProxies } from './proxies.js'
 import { type Settings, secretsOf } from './settings.js'
 import { absentSettingsFile, readSettingsFile, type SettingsFile } from './settings-file.js'
-import { shardDirectory } from './shards.js'
 import { type ReadFile, readFileAsText, readText } from './text-file.js'
+import { type WarehousePlace, warehouseDirectoryOf } from './warehouse-directory.js'
 
 export interface SettingsRequest {
   readonly env: Environment
@@ -31,6 +32,7 @@ export const loadSettings = (request: SettingsRequest): Settings => {
   const { env, requireAccounts: withAccounts = true, readFile = readFileAsText } = request
   const workingDirectory = request.workingDirectory ?? process.cwd()
   const environment = readEnvironment(env, withAccounts, accountFlagsOf(request.flags))
+  const proxies = withAccounts ? readProxies(env) : { values: NO_PROXIES, problems: [] }
   const flags = readFlags(request.flags)
   const name = flags.values.config ?? environment.values.config
   const settingsFile = name === undefined ? null : resolve(workingDirectory, name)
@@ -43,6 +45,7 @@ export const loadSettings = (request: SettingsRequest): Settings => {
         file: file.values,
         filePath: settingsFile,
         environment: environment.values,
+        proxies: proxies.values,
         readFile,
         workingDirectory,
         only: request.oneAccount === true ? { name: request.flags.account } : undefined,
@@ -51,26 +54,29 @@ export const loadSettings = (request: SettingsRequest): Settings => {
       })
     : { values: [], problems: [] }
   const { settings } = file.values
+  const shard = flags.values.shard ?? null
+  const warehouse = warehouseDirectoryOf({
+    ...chosenPlace(flags.values.warehouse, environment.values.warehouse, file.values),
+    workingDirectory,
+    shard,
+  })
   const problems = [
     ...file.problems,
     ...environment.problems,
+    ...proxies.problems,
     ...flags.problems,
     ...accounts.problems,
+    // Commands that work on one account have no warehouse.
+    ...(request.oneAccount === true ? [] : warehouse.problems),
     ...backoffOrder(file.values),
   ]
   if (problems.length > 0) {
     const texts = [env.FIELDWORK_SYNC_API_TOKEN, request.flags.token]
     throw new SettingsError(withoutSecrets(problems, texts, accounts.values))
   }
-  const directory = flags.values.warehouse ?? environment.values.warehouse ?? settings.warehouse.directory
-  const shard = flags.values.shard ?? null
   return deepFrozen({
     accounts: accounts.values,
-    warehouseDirectory: resolve(
-      workingDirectory,
-      directory,
-      ...(shard === null ? [] : [shardDirectory(shard)]),
-    ),
+    warehouseDirectory: warehouse.values,
     shard,
     publish: flags.values.publish ?? settings.publish,
     contract: settings.contract,
@@ -84,6 +90,17 @@ export const loadSettings = (request: SettingsRequest): Settings => {
     json: request.flags.json ?? false,
     settingsFile,
   })
+}
+
+const chosenPlace = (
+  flag: string | undefined,
+  variable: string | undefined,
+  file: SettingsFile,
+): Pick<WarehousePlace, 'path' | 'where'> => {
+  if (flag !== undefined) return { path: flag, where: '--warehouse' }
+  return variable !== undefined
+    ? { path: variable, where: 'FIELDWORK_SYNC_WAREHOUSE' }
+    : { path: file.settings.warehouse.directory, where: file.where(['warehouse', 'directory']) }
 }
 
 interface OpenRequest {

@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { ENVIRONMENT_VARIABLES } from './environment.js'
 import { fileSchema } from './file-schema.js'
+import { PROXY_VARIABLES } from './proxies.js'
 
 export interface SettingKey {
   /** `refresh.settle_for`; keys of a list's items as `accounts[].name`. */
@@ -59,7 +60,11 @@ export const settingsReference = (): string =>
     ),
     table(
       ['Environment variable', 'Sets', 'Meaning'],
-      ENVIRONMENT_VARIABLES.map(({ name, sets, meaning }) => [`\`${name}\``, sets, meaning]),
+      [...ENVIRONMENT_VARIABLES, ...PROXY_VARIABLES].map(({ name, sets, meaning }) => [
+        `\`${name}\``,
+        sets,
+        meaning,
+      ]),
     ),
   ].join('\n')
 

@@ -2,6 +2,7 @@
 import { type Secret, secretsInUrl } from '../base/secret.js'
 import type { Budget, DiscoverRules, HistoryRules, RefreshRules } from '../model/run.js'
 import type { Rate } from './duration.js'
+import type { ProxySettings } from './proxies.js'
 import type { Shard } from './shards.js'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -23,6 +24,8 @@ export interface AccountSettings {
   readonly rate: Rate
   /** Where other processes spend of the same cap; null: nowhere. */
   readonly shared: SharedRateSettings | null
+  /** Through which its API is requested; null: directly. */
+  readonly proxy: ProxySettings | null
   /** Its part of `--max-requests` is this over the sum of all accounts' shares. */
   readonly share: number
 }
@@ -36,7 +39,11 @@ interface SharedRateSettings {
 
 /** Whatever of these accounts must never be seen. */
 export const secretsOf = (accounts: readonly AccountSettings[]): readonly Secret[] =>
-  accounts.flatMap(({ token, shared }) => (shared === null ? [token] : [token, ...secretsInUrl(shared.url)]))
+  accounts.flatMap(({ token, shared, proxy }) => [
+    token,
+    ...(shared === null ? [] : secretsInUrl(shared.url)),
+    ...(proxy?.secrets ?? []),
+  ])
 
 interface Limits {
   readonly requestTimeoutMs: number

@@ -7,11 +7,11 @@ export const readRedisUrl: Reader<Secret> = (value) => {
   const problem =
     'must be the URL of a Redis, such as redis://redis:6379 or rediss://user:password@host:6380/0'
   if (typeof value !== 'string' || !URL.canParse(value)) return bad(problem)
-  const { protocol, hostname, pathname, hash } = new URL(value)
+  const { protocol, hostname, pathname, search, hash } = new URL(value)
   const isRedis = protocol === 'redis:' || protocol === 'rediss:'
-  return isRedis && hostname !== '' && hash === '' && /^\/?\d{0,3}$/.test(pathname)
-    ? good(new Secret(value))
-    : bad(problem)
+  // The client would take options from a query, a password and another database among them.
+  const isPlain = search === '' && hash === '' && /^\/?\d{0,3}$/.test(pathname)
+  return isRedis && hostname !== '' && isPlain ? good(new Secret(value)) : bad(problem)
 }
 
 /** `stop`, or how much of the cap this process may use alone. */

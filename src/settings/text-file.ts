@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs'
 import { whyUnreadable } from '../base/unreadable-file.js'
 import { bad, good, type Read } from './readers.js'
 
-/** Reads a whole text file, or throws an error with Node's `code`. */
+/** Reads a whole file of UTF-8 text without its byte order mark, or throws an error with Node's `code`. */
 export type ReadFile = (path: string) => string
 
-export const readFileAsText: ReadFile = (path) => readFileSync(path, 'utf8')
+export const readFileAsText: ReadFile = (path) =>
+  new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
 
 const CHARACTERS_MAX = 1_048_576
 

@@ -2,9 +2,10 @@
  * From the JSON text of one row to a typed row, or to the reason why not (design §5, "Decoding"). Pure, and from
  * text alone, so that a quarantined row can be decoded again after an upgrade exactly as it was the first time.
  */
+import { toUSVString } from 'node:util'
 import { z } from 'zod'
 import type { Drift } from '../model/survey-source.js'
-import { canonicalJson, depthOf, memberTexts, objectText, wellFormedJson } from './json-text.js'
+import { canonicalJson, depthOf, isObjectText, memberTexts, objectText, wellFormedJson } from './json-text.js'
 import { problemOf } from './problem.js'
 import { integer } from './wire.js'
 
@@ -24,6 +25,8 @@ export interface Undecodable {
   readonly problem: string
   /** The JSON text of the row, digit for digit; only lone surrogates are replaced. */
   readonly raw: string
+  /** The fields in which they were. */
+  readonly drift: readonly Drift[]
 }
 
 /** A deeper row is quarantined: nothing that reads it later must be able to overflow its stack. */
@@ -31,16 +34,36 @@ export const ROW_DEPTH_MAX = 64
 
 /** Decodes `raw` by `schema`; `build` adds what a schema cannot see: unknown fields and values. */
 export const decodeRow = <Fields, Row>(
+  resource: Drift['resource'],
   raw: string,
   schema: z.ZodType<Fields>,
   build: (fields: Fields, text: string) => Omit<DecodedRow<Row>, 'ok'>,
 ): Decoded<Row> => {
   const text = wellFormedJson(raw)
   const value: unknown = JSON.parse(text)
-  const refuse = (problem: string): Undecodable => ({ ok: false, id: idOf(value), problem, raw: text })
+  const replaced = text === raw ? [] : replacedTextDrift(resource, raw)
+  const refuse = (problem: string): Undecodable => ({
+    ok: false,
+    id: idOf(value),
+    problem,
+    raw: text,
+    drift: replaced,
+  })
   if (depthOf(text) > ROW_DEPTH_MAX) return refuse(`nested deeper than ${ROW_DEPTH_MAX} levels`)
   const parsed = schema.safeParse(value)
-  return parsed.success ? { ok: true, ...build(parsed.data, text) } : refuse(problemOf(parsed.error, text))
+  if (!parsed.success) return refuse(problemOf(parsed.error, text))
+  const { row, drift } = build(parsed.data, text)
+  return { ok: true, row, drift: [...drift, ...replaced] }
+}
+
+/** A drift event for each member of a row in which something is no character (`wellFormedJson`). */
+const replacedTextDrift = (resource: Drift['resource'], raw: string): readonly Drift[] => {
+  if (!isObjectText(raw)) return []
+  // Two names may be one when they are written down. The last counts, as everywhere.
+  const members = new Map(Array.from(memberTexts(raw), ([name, text]) => [toUSVString(name), text]))
+  return [...members]
+    .filter(([, text]) => wellFormedJson(text) !== text)
+    .map(([path]) => ({ resource, kind: 'replaced_text', path, value: null }))
 }
 
 /** The members of an object that are not `known`, name to JSON text. */

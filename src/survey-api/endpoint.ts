@@ -1,18 +1,20 @@
-/** What the three endpoints have in common: one GET, and what a 404 means. */
+/** What the endpoints of one survey have in common: one GET, and what a refusal means. */
 import type { Clock } from '../base/clock.js'
 import type { HttpClient, JsonAnswer } from '../http/client.js'
-import { NotThereError } from '../http/errors.js'
-import { NotFoundError, type RequestContext } from '../model/survey-source.js'
+import { CredentialsRefusedError, NotThereError, StatusError } from '../http/errors.js'
+import { type RefusalKind, RefusedReadingError, type RequestContext } from '../model/survey-source.js'
 
 /** What every endpoint is handed. */
 export interface Connection {
   readonly http: HttpClient
   readonly clock: Clock
+  /** How often a request may be sent. With 1 a refused list is not requested again. */
+  readonly attemptsMax: number
 }
 
 export type Query = readonly (readonly [name: string, value: string])[]
 
-/** GETs something that belongs to one survey. Throws `NotFoundError` when `what` is gone. */
+/** GETs something that belongs to one survey. Throws `RefusedReadingError` when the API refuses `what`. */
 export const getOfSurvey = async (
   { http }: Connection,
   path: string,
@@ -23,9 +25,15 @@ export const getOfSurvey = async (
   try {
     return await http.getJson(path, query, context)
   } catch (error) {
-    if (!(error instanceof NotThereError)) throw error
-    throw new NotFoundError(`${what} is not there, or no longer: GET ${path} was answered 404`, {
-      cause: error,
-    })
+    if (!(error instanceof StatusError)) throw error
+    const kind = kindOf(error)
+    const problem =
+      kind === 'forbidden' ? `GET ${path} was answered ${error.status} for this id and token` : error.message
+    throw new RefusedReadingError(kind, `${what} cannot be read: ${problem}`, { cause: error })
   }
+}
+
+const kindOf = (error: StatusError): RefusalKind => {
+  if (error instanceof NotThereError) return 'not_found'
+  return error instanceof CredentialsRefusedError ? 'forbidden' : 'rejected'
 }

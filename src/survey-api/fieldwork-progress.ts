@@ -49,7 +49,7 @@ const schema = object(shape)
 
 /** Decodes the JSON text of one progress object. Never throws on text that is JSON. */
 export const decodeProgress = (raw: string): Decoded<Progress> =>
-  decodeRow(raw, schema, ({ [BY_STATUS]: counts, ...indicators }, json) => {
+  decodeRow('fieldwork_progress', raw, schema, ({ [BY_STATUS]: counts, ...indicators }, json) => {
     const unknown = unknownMembers(json, shape)
     const { paths, extra } = unknownCounts(memberTexts(json).get(BY_STATUS) ?? 'null')
     return {

@@ -6,7 +6,7 @@ import { type Connection, getOfSurvey } from './endpoint.js'
 import { decodePage } from './page.js'
 import { decodeSampleSource } from './sample-source.js'
 
-/** One page of the sample sources of a survey. Throws `NotFoundError` when the survey is gone. */
+/** One page of the sample sources of a survey. Throws `RefusedReadingError` when the API refuses it. */
 export const listSampleSources = async (
   connection: Connection,
   surveyId: number,

@@ -27,6 +27,6 @@ export const decodePage = <Row extends { readonly id: number }>(
   return {
     rows: [...rows.values()],
     rejections: decoded.filter((one) => !one.ok).map(reject),
-    drift: good.flatMap((one) => one.drift),
+    drift: decoded.flatMap((one) => one.drift),
   }
 }

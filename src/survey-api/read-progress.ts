@@ -9,8 +9,8 @@ import { decodeProgress } from './fieldwork-progress.js'
 
 /**
  * The indicators as they are now, of all interviews, or of those that started in `window`, whose bounds are sent to the
- * microsecond. `sampleSourceId` null reads those of the whole survey. Throws `NotFoundError` when the survey or the source
- * is gone.
+ * microsecond. `sampleSourceId` null reads those of the whole survey. Throws `RefusedReadingError` when the API
+ * refuses it.
  */
 export const readProgress = async (
   connection: Connection,
@@ -36,10 +36,13 @@ export const readProgress = async (
     ...(sampleSourceId === null ? [] : [`sample source ${sampleSourceId}`]),
     ...(window === null ? [] : [`interviews started on ${window.day}`]),
   ].join(', ')
-  const { row, drift } = openProgress(answer, part === '' ? path : `${path} (${part})`)
-  const decoded = decodeProgress(row)
-  const times = answerTimes(answer, connection.clock)
-  if (decoded.ok) return { ...times, row: decoded.row, rejections: [], drift: [...drift, ...decoded.drift] }
+  const opened = openProgress(answer, part === '' ? path : `${path} (${part})`)
+  const decoded = decodeProgress(opened.row)
+  const beside = {
+    ...answerTimes(answer, connection.clock),
+    drift: [...opened.drift, ...decoded.drift],
+  }
+  if (decoded.ok) return { ...beside, row: decoded.row, rejections: [] }
   const rejection = {
     endpoint: 'fieldwork_progress',
     surveyId,
@@ -49,5 +52,5 @@ export const readProgress = async (
     problem: decoded.problem,
     raw: decoded.raw,
   } as const
-  return { ...times, row: null, rejections: [rejection], drift }
+  return { ...beside, row: null, rejections: [rejection] }
 }

@@ -27,7 +27,7 @@ const schema = object(shape)
 
 /** Decodes the JSON text of one sample source. Never throws on text that is JSON. */
 export const decodeSampleSource = (raw: string): Decoded<SampleSource> =>
-  decodeRow(raw, schema, (fields, json) => {
+  decodeRow('sample_source', raw, schema, (fields, json) => {
     const unknown = unknownMembers(json, shape)
     return {
       row: { ...fields, _extra: extraOf(unknown) },

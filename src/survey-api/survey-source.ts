@@ -6,9 +6,12 @@ import { listSampleSources } from './list-sample-sources.js'
 import { listSurveys } from './list-surveys.js'
 import { readProgress } from './read-progress.js'
 
-/** `clock` dates the answers of a server that sends no `Date`. Closing `http` is left to whoever opened it. */
-export const createSurveySource = (http: HttpClient, clock: Clock): SurveySource => {
-  const connection = Object.freeze({ http, clock })
+/**
+ * `clock` dates the answers of a server that sends no `Date`; `attemptsMax` is that of `http`. Closing `http` is left to
+ * whoever opened it.
+ */
+export const createSurveySource = (http: HttpClient, clock: Clock, attemptsMax: number): SurveySource => {
+  const connection = Object.freeze({ http, clock, attemptsMax })
   return Object.freeze<SurveySource>({
     listSurveys: (query, context) => listSurveys(connection, query, context),
     listSampleSources: (surveyId, page, context) => listSampleSources(connection, surveyId, page, context),

@@ -28,7 +28,7 @@ const schema = object(shape)
 
 /** Decodes the JSON text of one survey. Never throws on text that is JSON. */
 export const decodeSurvey = (raw: string): Decoded<Survey> =>
-  decodeRow(raw, schema, (fields, json) => {
+  decodeRow('survey', raw, schema, (fields, json) => {
     const unknown = unknownMembers(json, shape)
     return {
       row: { ...fields, _extra: extraOf(unknown) },

@@ -3,12 +3,13 @@
  * the cursor moves with the last one, and only when nothing can have slipped between the pages.
  */
 
+import { believed } from '../model/believed.js'
 import { firstPage, listingCeiling, listingKind, resumable } from '../model/cursor.js'
 import type { Survey } from '../model/fields.js'
-import { type Instant, instantFromMs } from '../model/instant.js'
+import { formatInstant, type Instant, instantFromMs } from '../model/instant.js'
 import type { ListingKind } from '../model/run.js'
 import type { Page } from '../model/survey-source.js'
-import type { ListedRows, ListingState } from '../model/warehouse.js'
+import type { ListedRows, ListingState, Position } from '../model/warehouse.js'
 import type { ListingAllowance, RunBudget } from './budget.js'
 import type { RunDependencies } from './dependencies.js'
 import { EndlessListError, pagesMaxOf } from './endless-list.js'
@@ -26,6 +27,7 @@ export const discover = async (
   const { warehouse, clock, rules } = dependencies
   const position = await warehouse.position()
   const kind = listingKind(position, clock.nowMs(), rules.discover, rules.full)
+  sayWhyFull(dependencies, position)
   const left = resumable(position.listing, kind, clock.nowMs())
   tally.listing = left?.kind ?? kind
   // One that stands at page 1 has drifted, or read nothing: what it saw says nothing of the pages to come.
@@ -38,6 +40,21 @@ export const discover = async (
   const { cursor } = await warehouse.position()
   const changes = await untilStill({ ...common, kind: 'incremental', cursor, resumed: null })
   return changes.discovery
+}
+
+const sayWhyFull = ({ warehouse, clock, log }: RunDependencies, position: Position): void => {
+  const { account } = warehouse
+  const { fullListedAt, fullListingWanted } = position
+  if (fullListingWanted)
+    log.warn(
+      { account },
+      'all surveys are listed, because one answered 404 at its own address: the list tells whether it has gone',
+    )
+  if (fullListedAt !== null && believed(fullListedAt, instantFromMs(clock.nowMs())) === null)
+    log.warn(
+      { account, fullListedAt: formatInstant(fullListedAt) },
+      "all surveys are listed, because the last full listing is dated ahead of this machine's clock",
+    )
 }
 
 interface Wanted {
@@ -74,7 +91,7 @@ const untilStill = async (wanted: Wanted): Promise<Listed> => {
       tally.listing = kind
       log.warn(
         { account: warehouse.account },
-        "the cursor lies ahead of the server's clock, which was put back: all surveys are listed",
+        'all surveys are listed, because the cursor lies ahead of now: a clock was wrong when it was set',
       )
     } else {
       log.warn(
@@ -99,14 +116,14 @@ interface Listing {
   readonly standing: Standing | null
 }
 
-/** `clock_behind`: the server's clock is behind the time since which it was asked for changes. */
+/** `clock_behind`: the clock is behind the time since which changes were requested, or up to which they will count as read. */
 const list = async (listing: Listing): Promise<Discovery | 'clock_behind'> => {
   const { dependencies, allowance, tally, resumed, updatedSince } = listing
   const { source, warehouse, signal, observer } = dependencies
   let previousTotal = resumed?.totalCount ?? 0
   let firstTotal = resumed?.firstTotalCount ?? null
   let next: number | null = firstPage(resumed)
-  let isFirst = resumed === null
+  let isFirst = true
   while (next !== null) {
     if (firstTotal !== null && next > pagesMaxOf(firstTotal)) {
       await warehouse.dropListing()
@@ -120,12 +137,12 @@ const list = async (listing: Listing): Promise<Discovery | 'clock_behind'> => {
       { signal, allowance: leave },
     )
     sawServerTime(tally, page.readAt)
-    if (isFirst && isAhead(updatedSince, page.serverDate)) {
+    if (isFirst && isAhead([updatedSince, resumed?.ceiling ?? null], page.readAt)) {
       // Written down at once: a run that ends here must not leave it to the next one to notice.
       await begin({ ...listing, kind: 'full', updatedSince: null }, page)
       return 'clock_behind'
     }
-    if (isFirst) await begin(listing, page)
+    if (isFirst && resumed === null) await begin(listing, page)
     isFirst = false
     firstTotal ??= page.pagination.total_count
     listing.standing?.add(page)
@@ -147,10 +164,11 @@ const list = async (listing: Listing): Promise<Discovery | 'clock_behind'> => {
 
 /**
  * Whether a cursor was set by a clock that was wrong, and has been put right since. What changed meanwhile is dated
- * before the cursor, and would be passed over: only a full listing shows it.
+ * before the cursor, and would be passed over: only a full listing shows it. `now` is the server's clock, or ours where
+ * it tells no time: the cursor comes from the same.
  */
-const isAhead = (cursor: Instant | null, serverDate: Instant | null): boolean =>
-  cursor !== null && serverDate !== null && serverDate < cursor
+const isAhead = (cursors: readonly (Instant | null)[], now: Instant): boolean =>
+  cursors.some((cursor) => cursor !== null && believed(cursor, now) === null)
 
 /** Fixes what the cursor will become, by the server's clock at the first page. */
 const begin = ({ dependencies, kind, updatedSince }: Listing, first: Page<Survey>): Promise<void> => {

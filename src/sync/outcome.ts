@@ -13,6 +13,8 @@ export interface Happened {
   readonly discovery: Discovery | null
   readonly surveysFailed: number
   readonly leftOver: number
+  /** Of these, how many could not be read when they were last tried. */
+  readonly failing: number
   readonly rejectedRows: number
   readonly driftEvents: number
   readonly drift: readonly MetDrift[]
@@ -102,7 +104,7 @@ const frozen = (
   contract === 'freeze' && driftEvents > 0
     ? [
         data(
-          `${count(driftEvents, 'unknown field or value', 'unknown fields or values')} under contract: freeze (${namesOf(drift, driftEvents)}_sync.drift_events)`,
+          `${count(driftEvents, 'difference from the API document', 'differences from the API document')} under contract: freeze (${namesOf(drift, driftEvents)}_sync.drift_events)`,
         ),
       ]
     : []
@@ -120,8 +122,11 @@ const NAMED_MAX = 3
 const partial = (text: string): Reason => ({ exitCode: EXIT_CODES.partial, text })
 
 /** Where nothing else says why: whatever is still queued makes a run partial. */
-const leftOver = (happened: Happened): readonly Reason[] =>
-  happened.leftOver === 0 ? [] : [partial(`${count(happened.leftOver, 'survey')} left in the queue`)]
+const leftOver = ({ leftOver: left, failing }: Happened): readonly Reason[] => {
+  if (left === 0) return []
+  const why = failing === 0 ? '' : `, ${failing} of them could not be read (freshness.last_error)`
+  return [partial(`${count(left, 'survey')} left in the queue${why}`)]
+}
 
 const unfinished = (happened: Happened): readonly Reason[] => {
   const { stopped, discovery, surveysFailed } = happened

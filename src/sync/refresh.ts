@@ -4,23 +4,20 @@
  */
 import { abortReason } from '../base/clock.js'
 import { isStop, StoppedError, UpstreamError } from '../base/errors.js'
+import { restsAfterRefusal } from '../model/refresh-rules.js'
 import type { QueueSize, Task } from '../model/warehouse.js'
 import type { BundleAllowance, RunBudget } from './budget.js'
 import { readBundle } from './bundle.js'
 import { createCommitQueue } from './commit-queue.js'
 import type { RunDependencies } from './dependencies.js'
+import { createFailureWatch } from './failure-watch.js'
+import { RefusedSurveyError } from './refusals.js'
 import { bookFor } from './spending.js'
 import { addRows, sawServerTime, type Tally } from './tally.js'
 import { createTaskFeed } from './task-feed.js'
 
 /** Enough to keep the client's eight connections busy while some bundles have only one request left. */
 const BUNDLES_AT_ONCE = 8
-
-/** Too many tasks failed one after the other: the API is not well, and the rest of the queue would fail as well. */
-export class TooManyFailuresError extends UpstreamError {
-  readonly code = 'too_many_failures'
-  readonly endsRun = true
-}
 
 /** Throws the `UpstreamError` that ends the run, a `StoppedError`, or a failure of the warehouse. */
 export const refresh = async (
@@ -31,8 +28,12 @@ export const refresh = async (
   const failure = new AbortController()
   const signal = AbortSignal.any([dependencies.signal, failure.signal])
   const inFlight = new Map<Task, Promise<void>>()
-  const feed = createTaskFeed(dependencies, tally, () => [...inFlight.keys()])
-  const left = await dependencies.warehouse.queue(dependencies.runId)
+  const resting = await restingSurveys(dependencies, tally)
+  const feed = createTaskFeed(dependencies, tally, () => [
+    ...resting,
+    ...[...inFlight.keys()].map(({ surveyId }) => surveyId),
+  ])
+  const left = await dependencies.warehouse.queue(dependencies.runId, resting)
   const work = createWorker({ dependencies, budget, tally, failure, signal, left })
 
   while (!signal.aborted && work.stopped() === null) {
@@ -59,6 +60,27 @@ export const refresh = async (
   if (signal.aborted) throw abortReason(signal)
   const stopped = work.stopped()
   if (stopped !== null) throw stopped
+  endIf(work.verdict())
+}
+
+const endIf = (verdict: UpstreamError | null): void => {
+  if (verdict !== null) throw verdict
+}
+
+/** Queued surveys that the API refused in several runs, and that are not asked for again yet. */
+const restingSurveys = async (
+  { warehouse, rules, log }: RunDependencies,
+  { serverTime }: Tally,
+): Promise<readonly number[]> => {
+  if (rules.full || serverTime === null) return []
+  const refused = await warehouse.refusedSurveys()
+  const resting = refused.filter((survey) => restsAfterRefusal(survey, serverTime, rules.refresh))
+  if (resting.length > 0)
+    log.info(
+      { account: warehouse.account, surveys: resting.length },
+      'surveys that the API refused again and again are not requested in this run',
+    )
+  return resting.map(({ surveyId }) => surveyId)
 }
 
 interface WorkerOptions {
@@ -76,8 +98,8 @@ interface WorkerOptions {
 const createWorker = ({ dependencies, budget, tally, failure, signal, left }: WorkerOptions) => {
   const { warehouse, log, runId, observer, rules } = dependencies
   let stopped: StoppedError | null = null
-  let failedInARow = 0
   let requestsLeft = left.requests
+  const watch = createFailureWatch(rules.consecutiveFailuresMax)
   const commits = createCommitQueue(
     (outcomes) => warehouse.commitBundles(outcomes, runId),
     (rows) => addRows(tally, rows),
@@ -95,9 +117,8 @@ const createWorker = ({ dependencies, budget, tally, failure, signal, left }: Wo
         { surveyId, requests: task.requests },
         'this survey needs more than the budget leaves: it is read all the same, so that it is read at all',
       )
-    const outcome = await readBundle(dependencies, {
-      surveyId,
-      reason,
+    const { outcome, refusals } = await readBundle(dependencies, {
+      task,
       now,
       allowance,
       signal,
@@ -105,26 +126,33 @@ const createWorker = ({ dependencies, budget, tally, failure, signal, left }: Wo
     })
     sawServerTime(tally, outcome.at)
     await commits.commit(outcome)
-    failedInARow = 0
-    if (outcome.kind !== 'oversized') tally.surveysRefreshed += 1
-    else if (!budget.mayGrow()) stop(new StoppedError(budget.reason()))
+    if (outcome.kind === 'oversized') {
+      if (!budget.mayGrow()) stop(new StoppedError(budget.reason()))
+    } else if (outcome.kind === 'refreshed' && outcome.refused !== null) {
+      log.warn(
+        { surveyId, problem: outcome.refused.error },
+        'the API refused a part of a survey; it stays queued',
+      )
+      tally.surveysFailed += 1
+    } else tally.surveysRefreshed += 1
+    if (outcome.kind !== 'gone') watch.read(refusals.answers(), refusals.all())
+    endIf(watch.verdict())
   }
 
   const fail = async (task: Task, error: UpstreamError): Promise<void> => {
+    const refusals = error instanceof RefusedSurveyError ? error.refusals : null
     log.warn({ surveyId: task.surveyId, err: error }, 'a survey could not be refreshed; it stays queued')
     await commits.commit({
       kind: 'failed',
       surveyId: task.surveyId,
       at: tally.serverTime ?? 0n,
       error: error.message,
+      isRefused: refusals !== null,
+      mayBeGone: refusals?.mayBeGone(task) ?? false,
     })
     tally.surveysFailed += 1
-    failedInARow += 1
-    if (failedInARow >= rules.consecutiveFailuresMax)
-      throw new TooManyFailuresError(
-        `${failedInARow} surveys failed one after the other, the last with: ${error.message}`,
-        { cause: error },
-      )
+    watch.failed(error, refusals?.all() ?? [], task.refusals > 0)
+    endIf(watch.verdict())
   }
 
   const settle = (task: Task, error: unknown): Promise<void> => {
@@ -137,6 +165,7 @@ const createWorker = ({ dependencies, budget, tally, failure, signal, left }: Wo
   return {
     stop,
     stopped: () => stopped,
+    verdict: () => watch.lastVerdict(),
     on: async (task: Task, allowance: BundleAllowance): Promise<void> => {
       try {
         await read(task, allowance).catch((error: unknown) => settle(task, error))

@@ -79,6 +79,7 @@ const finish = async (
     surveysRefreshed: 0,
     surveysFailed: 0,
     leftOver: (await warehouse.queue(runId)).tasks,
+    ...(await warehouse.failingSurveys()),
     ...misfits,
     rejections,
     requestsEstimated: null,

@@ -68,11 +68,12 @@ const finish = async (dependencies: RunDependencies, begun: Begun, tally: Tally)
   const { cursor } = await warehouse.position()
   const misfits = await warehouse.misfits(runId)
   const leftOver = (await warehouse.queue(runId)).tasks
+  const failing = await warehouse.failingSurveys()
   const report: RunReport = {
     runId,
     account: warehouse.account,
     command: 'sync',
-    ...outcomeOf({ ...tally, ...misfits, leftOver }, rules),
+    ...outcomeOf({ ...tally, ...misfits, ...failing, leftOver }, rules),
     startedAt: begun.startedAt,
     endedAt: instantFromMs(clock.nowMs()),
     listing: tally.listing,
@@ -85,6 +86,7 @@ const finish = async (dependencies: RunDependencies, begun: Begun, tally: Tally)
     surveysRefreshed: tally.surveysRefreshed,
     surveysFailed: tally.surveysFailed,
     leftOver,
+    ...failing,
     ...misfits,
     historyRowsCompacted: tally.historyRowsCompacted,
     rowsByTable: tally.rows,

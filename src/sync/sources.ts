@@ -1,11 +1,14 @@
 /** All pages of a survey's sample sources, read again when rows moved between the pages. */
 import { UpstreamError } from '../base/errors.js'
 import type { SampleSource } from '../model/fields.js'
+import type { Instant } from '../model/instant.js'
 import type { Drift, Page, Rejection, RequestContext, SurveySource } from '../model/survey-source.js'
 import type { StoredBundle } from '../model/warehouse.js'
 import { EndlessListError, pagesMaxOf } from './endless-list.js'
 
 export interface SourceList {
+  /** When its last page was answered, server time; 0 where the stored ones are taken. */
+  readonly readAt: Instant
   /** `none`: the stored ones are known to be current; `some` when a row could not be typed. */
   readonly read: 'all' | 'some' | 'none'
   /** Of every source whose row is known. */
@@ -43,6 +46,7 @@ export const readSources = async (
 
 /** The stored sources, taken for the listed ones. */
 export const knownSources = ({ sources }: StoredBundle): SourceList => ({
+  readAt: 0n,
   read: 'none',
   ids: sources.map(({ id }) => Number(id)),
   rows: [],
@@ -86,6 +90,7 @@ const gather = (pages: readonly Page<SampleSource>[]): SourceList => {
   const rejectedIds = rejections.map(({ rowId }) => rowId)
   const known = rejectedIds.filter((id) => id !== null)
   return {
+    readAt: pages.at(-1)?.readAt ?? 0n,
     read: rejections.length > 0 ? 'some' : 'all',
     ids: [...rows.keys()],
     rows: [...rows.values()],

@@ -8,15 +8,17 @@ const TASKS_AT_A_TIME = 64
 export const createTaskFeed = (
   { warehouse, runId }: RunDependencies,
   tally: Tally,
-  inFlight: () => readonly Task[],
+  /** Surveys that are under way or resting. */
+  excluded: () => readonly number[],
 ): { next(): Promise<Task | null> } => {
   let batch: Task[] = []
   return {
     next: async () => {
       if (batch.length === 0) {
-        const excluding = inFlight().map(({ surveyId }) => surveyId)
         const now = tally.serverTime ?? 0n
-        batch = [...(await warehouse.nextTasks({ runId, now, limit: TASKS_AT_A_TIME, excluding }))]
+        batch = [
+          ...(await warehouse.nextTasks({ runId, now, limit: TASKS_AT_A_TIME, excluding: excluded() })),
+        ]
       }
       return batch.shift() ?? null
     },

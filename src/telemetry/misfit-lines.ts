@@ -1,7 +1,7 @@
 /** What did not fit, a line each: which field and value, why a row could not be typed. A number alone helps nobody. */
 import { formatInstant } from '../model/instant.js'
 import { driftName, onOneLine } from '../model/misfit-names.js'
-import type { Misfits } from '../model/run.js'
+import type { Misfits, RunReport } from '../model/run.js'
 import { counted, humanCount } from './human.js'
 
 export const driftLines = ({
@@ -25,6 +25,19 @@ export const rejectionLines = ({
       ({ endpoint, problem, rows }) => `${endpoint}: ${onOneLine(problem)} (${counted(rows, 'row')})`,
     ),
     rejectedRows - rejections.reduce((sum, { rows }) => sum + rows, 0),
+  )
+
+/** `survey 12 "Brand tracker", tried 3 times: …`. */
+export const failingLines = ({
+  failing,
+  failingSurveys,
+}: Pick<RunReport, 'failing' | 'failingSurveys'>): readonly string[] =>
+  withRest(
+    failingSurveys.map(({ surveyId, title, attempts, error }) => {
+      const name = title === null ? '' : ` ${JSON.stringify(onOneLine(title))}`
+      return `survey ${surveyId}${name}, tried ${counted(attempts, 'time')}: ${onOneLine(error)}`
+    }),
+    failing - failingSurveys.length,
   )
 
 const withRest = (lines: readonly string[], rest: number): readonly string[] =>

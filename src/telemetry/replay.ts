@@ -22,7 +22,9 @@ const accountSection = (run: RunReport): string => {
     ...rejectionLines(names).map(below),
     ...(run.driftEvents === 0
       ? []
-      : [`drift     ${counted(run.driftEvents, 'unknown field or value', 'unknown fields or values')}`]),
+      : [
+          `drift     ${counted(run.driftEvents, 'difference from the API document', 'differences from the API document')}`,
+        ]),
     ...driftLines(run).map(below),
   ].join('\n')
 }

@@ -34,10 +34,18 @@ const runToJson = (run: RunReport) => ({
   surveys_refreshed: run.surveysRefreshed,
   surveys_failed: run.surveysFailed,
   left_over: run.leftOver,
+  failing: run.failing,
+  failing_surveys: run.failingSurveys.map(({ surveyId, title, attempts, error }) => ({
+    survey_id: surveyId,
+    title,
+    attempts,
+    error,
+  })),
   rejected_rows: run.rejectedRows,
   drift_events: run.driftEvents,
-  drift: run.drift.map(({ resource, path, value, occurrences, firstSeenAt, isNew }) => ({
+  drift: run.drift.map(({ resource, kind, path, value, occurrences, firstSeenAt, isNew }) => ({
     resource,
+    kind,
     path,
     value,
     occurrences,

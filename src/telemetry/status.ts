@@ -28,6 +28,13 @@ export interface StatusView {
     readonly failing: number
     readonly oldest_at: Instant
   }[]
+  readonly failing: readonly {
+    readonly account: string
+    readonly survey_id: number
+    readonly title: string | null
+    readonly attempts: number
+    readonly error: string
+  }[]
   readonly freshness: readonly {
     readonly account: string
     readonly surveys: number
@@ -87,6 +94,15 @@ export const renderStatus = (head: StatusHead, status: StatusView): string =>
           ),
         ]),
     section('queue', ['account', 'reason', 'surveys', 'failing', 'oldest'], queueRows(status), 'empty'),
+    ...(status.failing.length === 0
+      ? []
+      : [
+          section(
+            'surveys that could not be read',
+            ['account', 'survey', 'title', 'tried'],
+            failingRows(status),
+          ),
+        ]),
     section(
       'freshness',
       ['account', 'surveys', 'never read', 'oldest', 'newest', 'failing'],
@@ -143,6 +159,12 @@ const paceRows = ({ pace }: StatusHead) =>
 
 const queueRows = ({ queue }: StatusView) =>
   queue.map((row) => [row.account, row.reason, number(row.tasks), number(row.failing), moment(row.oldest_at)])
+
+const failingRows = ({ failing }: StatusView) =>
+  failing.flatMap((row) => [
+    [row.account, String(row.survey_id), onOneLine(row.title ?? ''), counted(row.attempts, 'time')],
+    [`  ${onOneLine(row.error)}`],
+  ])
 
 const freshnessRows = ({ freshness }: StatusView) =>
   freshness.map((row) => [

@@ -5,7 +5,7 @@
 import { EXIT_CODES } from '../base/errors.js'
 import type { PublishReport, RunReport, RunStatus, SyncReport } from '../model/run.js'
 import { counted, humanBytes, humanCount, humanDuration } from './human.js'
-import { driftLines, rejectionLines } from './misfit-lines.js'
+import { driftLines, failingLines, rejectionLines } from './misfit-lines.js'
 import { textTable } from './text-table.js'
 
 export interface SummaryOptions {
@@ -65,6 +65,7 @@ const factsOf = (run: RunReport): string =>
       'left over',
       run.leftOver === 0 ? 'nothing' : `${counted(run.leftOver, 'survey')}, queued for the next run`,
     ],
+    ...below(failingLines(run)),
     [
       'rejected',
       run.rejectedRows === 0 ? 'none' : `${counted(run.rejectedRows, 'row')}, kept in _sync.rejected_rows`,
@@ -74,7 +75,7 @@ const factsOf = (run: RunReport): string =>
       'drift',
       run.driftEvents === 0
         ? 'none'
-        : `${counted(run.driftEvents, 'unknown field or value', 'unknown fields or values')}, see _sync.drift_events`,
+        : `${counted(run.driftEvents, 'difference from the API document', 'differences from the API document')}, see _sync.drift_events`,
     ],
     ...below(driftLines(run)),
     ...(run.historyRowsCompacted === 0

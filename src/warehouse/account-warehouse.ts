@@ -8,7 +8,16 @@ import { countListed, dropListing, readPosition, startListing } from './listing.
 import { commitListingPage } from './listing-page.js'
 import { readMisfits, readWaiting } from './misfits.js'
 import { pastRuns, plannedSurveys } from './plan.js'
-import { enqueue, hasTasks, nextTasks, queueSize, unqueuedSurveys, weighTasks } from './queue.js'
+import {
+  enqueue,
+  failingSurveys,
+  hasTasks,
+  nextTasks,
+  queueSize,
+  refusedSurveys,
+  unqueuedSurveys,
+  weighTasks,
+} from './queue.js'
 import { commitReplay, quarantinedRows } from './replay.js'
 import { finishRun, startRun } from './runs.js'
 import { restingRequests } from './spending.js'
@@ -33,11 +42,14 @@ export const accountWarehouse = (
   enqueue: (tasks, at) => database.transaction((sql) => enqueue(sql, account, tasks, at)),
   weighTasks: (weightOf) => database.transaction((sql) => weighTasks(sql, account, weightOf)),
   nextTasks: (request) => database.exclusively((sql) => nextTasks(sql, account, request, dailyWindows)),
-  plannedSurveys: () => database.exclusively((sql) => plannedSurveys(sql, account)),
+  plannedSurveys: () => database.exclusively((sql) => plannedSurveys(sql, account, dailyWindows)),
   pastRuns: (overlapMs) => database.exclusively((sql) => pastRuns(sql, account, overlapMs)),
   restingRequests: () => database.exclusively((sql) => restingRequests(sql, account)),
   hasTasks: () => database.exclusively((sql) => hasTasks(sql, account)),
-  queue: (runId) => database.exclusively((sql) => queueSize(sql, account, runId, dailyWindows)),
+  refusedSurveys: () => database.exclusively((sql) => refusedSurveys(sql, account)),
+  failingSurveys: () => database.exclusively((sql) => failingSurveys(sql, account)),
+  queue: (runId, resting = []) =>
+    database.exclusively((sql) => queueSize(sql, account, runId, resting, dailyWindows)),
   storedBundle: (surveyId) => database.transaction((sql) => readStoredBundle(sql, account, surveyId)),
   storedDays: (surveyId) => database.transaction((sql) => readStoredDays(sql, account, surveyId)),
   compactProgress: (before, at) => database.transaction((sql) => compactProgress(sql, account, before, at)),

@@ -12,6 +12,7 @@ import { instant, type Parameter } from './cells.js'
 import type { Sql } from './database.js'
 import { mergeDays } from './day-bundles.js'
 import { qualified } from './ddl.js'
+import { wantFullListing } from './listing.js'
 import { addCounts, type FreshRow, markMissing, NO_ROWS, upsert } from './merge.js'
 import { ofSurveys } from './merge-sql.js'
 import {
@@ -56,6 +57,8 @@ export const commitBundles = async (
   await updateFreshness(sql, account, outcomes)
   await endTasks(sql, account, outcomes)
   await keepTasks(sql, account, outcomes, runId)
+  if (outcomes.some((outcome) => outcome.kind === 'failed' && outcome.mayBeGone))
+    await wantFullListing(sql, account)
   return {
     ...counts,
     ...(days === null ? {} : { survey_progress_by_day: days }),
@@ -67,13 +70,21 @@ const idsOf = (outcomes: readonly BundleOutcome[]): readonly number[] => [
   ...new Set(outcomes.map(({ surveyId }) => surveyId)),
 ]
 
+/** Whether the survey's own progress was read: it stands for the bundle. */
+const hasProgress = (outcome: BundleOutcome): outcome is RefreshedBundle =>
+  outcome.kind === 'refreshed' && outcome.refused?.isProgressRefused !== true
+
+/** Whether nothing is left to be read of the survey. */
+const isDone = (outcome: BundleOutcome): boolean =>
+  outcome.kind === 'gone' || (outcome.kind === 'refreshed' && outcome.refused === null)
+
 /** Survey rows that waited for this refresh; also those of a survey that turned out to be gone. */
 const mergePending = async (
   sql: Sql,
   account: string,
   outcomes: readonly BundleOutcome[],
 ): Promise<RowCounts> => {
-  const settled = outcomes.filter(({ kind }) => kind === 'refreshed' || kind === 'gone')
+  const settled = outcomes.filter((outcome) => outcome.kind === 'gone' || hasProgress(outcome))
   const pending = [...(await readPending(sql, account, idsOf(settled))).values()]
   if (pending.length === 0) return NO_ROWS
   const ids = pending.map(({ id }) => id)
@@ -168,6 +179,7 @@ const FRESHNESS_PARAMETERS = [
   'VARCHAR',
   'VARCHAR',
   'VARCHAR',
+  'VARCHAR',
 ] as const
 
 const updateFreshness = async (
@@ -195,37 +207,52 @@ const updateFreshnessOf = async (
   )
   await sql.run(
     `MERGE INTO ${qualified(freshness)} f
-      USING (VALUES ${values.join(', ')}) o(survey_id, read_at, failed, error, sources_read, source_progress_read, days_read)
+      USING (VALUES ${values.join(', ')}) o(survey_id, read_at, failed, error, sources_read, source_progress_read, days_read, source_days_read)
       ON f.account = $1 AND f.survey_id = o.survey_id
       WHEN MATCHED THEN UPDATE SET last_error = o.error,
         refreshed_at = CASE WHEN o.failed THEN f.refreshed_at ELSE o.read_at END,
         sources_read_at = CASE o.sources_read WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL ELSE f.sources_read_at END,
+        sources_listed_at = CASE WHEN o.sources_read IN ('all', 'some') THEN o.read_at ELSE f.sources_listed_at END,
         source_progress_read_at = CASE o.source_progress_read WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL
           ELSE f.source_progress_read_at END,
-        days_read_at = CASE o.days_read WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL ELSE f.days_read_at END
-      WHEN NOT MATCHED THEN INSERT (account, survey_id, refreshed_at, sources_read_at, source_progress_read_at, days_read_at, last_error)
+        days_read_at = CASE o.days_read WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL ELSE f.days_read_at END,
+        source_days_read_at = CASE o.source_days_read WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL
+          ELSE f.source_days_read_at END
+      WHEN NOT MATCHED THEN INSERT (account, survey_id, refreshed_at, sources_read_at, sources_listed_at, source_progress_read_at, days_read_at, source_days_read_at, last_error)
         VALUES ($1, o.survey_id, CASE WHEN o.failed THEN NULL ELSE o.read_at END,
           CASE WHEN o.sources_read = 'all' THEN o.read_at END,
+          CASE WHEN o.sources_read IN ('all', 'some') THEN o.read_at END,
           CASE WHEN o.source_progress_read = 'all' THEN o.read_at END,
-          CASE WHEN o.days_read = 'all' THEN o.read_at END, o.error)`,
+          CASE WHEN o.days_read = 'all' THEN o.read_at END,
+          CASE WHEN o.source_days_read = 'all' THEN o.read_at END, o.error)`,
     [
       account,
       ...tried.flatMap((outcome): readonly Parameter[] => [
         outcome.surveyId,
         instant(outcome.at),
-        outcome.kind === 'failed',
-        outcome.kind === 'failed' ? outcome.error : null,
+        outcome.kind !== 'gone' && !hasProgress(outcome),
+        errorOf(outcome),
         outcome.kind === 'refreshed' ? outcome.sourcesRead : null,
         outcome.kind === 'refreshed' ? outcome.sourceProgressRead : null,
         // Days that were not asked for are behind what is stored with them from now on.
-        outcome.kind === 'refreshed' ? (outcome.days?.read ?? 'some') : null,
+        hasProgress(outcome) ? (outcome.days?.read ?? 'some') : null,
+        hasProgress(outcome) ? (outcome.days?.sourcesRead ?? 'some') : null,
       ]),
     ],
   )
 }
 
+/** Why the task stays queued; null when it does not. */
+const errorOf = (outcome: BundleOutcome): string | null => {
+  if (outcome.kind === 'failed') return outcome.error
+  return outcome.kind === 'refreshed' ? (outcome.refused?.error ?? null) : null
+}
+
+const isRefused = (outcome: BundleOutcome): boolean =>
+  outcome.kind === 'failed' ? outcome.isRefused : outcome.kind === 'refreshed'
+
 const endTasks = async (sql: Sql, account: string, outcomes: readonly BundleOutcome[]): Promise<void> => {
-  const ended = idsOf(outcomes.filter(({ kind }) => kind === 'refreshed' || kind === 'gone'))
+  const ended = idsOf(outcomes.filter(isDone))
   if (ended.length === 0) return
   const condition = ofSurveys(account, ended)
   await sql.run(`DELETE FROM ${qualified(tasks)} WHERE ${condition.of('survey_id')}`, condition.parameters)
@@ -239,11 +266,14 @@ const keepTasks = async (
   runId: string,
 ): Promise<void> => {
   for (const outcome of outcomes) {
-    if (outcome.kind === 'failed')
+    const error = errorOf(outcome)
+    if (error !== null)
       await sql.run(
-        `UPDATE ${qualified(tasks)} SET attempts = attempts + 1, last_error = $3, last_run_id = $4
+        `UPDATE ${qualified(tasks)} SET attempts = attempts + 1, last_error = $3, last_run_id = $4,
+            refusals = CASE WHEN $5 THEN coalesce(refusals, 0) + 1 ELSE refusals END,
+            refused_at = CASE WHEN $5 THEN $6 ELSE refused_at END
           WHERE account = $1 AND survey_id = $2`,
-        [account, outcome.surveyId, outcome.error, runId],
+        [account, outcome.surveyId, error, runId, isRefused(outcome), instant(outcome.at)],
       )
     if (outcome.kind === 'oversized')
       await sql.run(

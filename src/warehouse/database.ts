@@ -13,6 +13,7 @@ import { appendTo, storedColumnsOf } from './append.js'
 import { type Parameter, toDuckDB } from './cells.js'
 import { duckdbError } from './duckdb-error.js'
 import { interrupted } from './interrupted.js'
+import { STORAGE_COMPATIBILITY } from './storage-version.js'
 
 /** What can be done inside a transaction. */
 export interface Sql {
@@ -42,13 +43,14 @@ export interface Database extends AsyncDisposable {
 }
 
 /**
- * Bounds and habits of every database we open: no extension is ever fetched at run time, sessions are in UTC, and
- * memory stays within what a small pod has.
+ * Bounds and habits of every database we open: no extension is ever fetched at run time, sessions are in UTC, memory
+ * stays within what a small pod has, and new files have the format that old readers know.
  */
 const baseOptions = {
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',
   memory_limit: '1GB',
+  storage_compatibility_version: STORAGE_COMPATIBILITY,
   threads: '2',
 }
 
@@ -56,6 +58,10 @@ export interface OpenOptions {
   readonly readOnly?: boolean
   /** Where DuckDB may spill. */
   readonly temporaryDirectory?: string
+  /** DuckDB's own memory at most, such as `192MB`. What needs more is spilled. 1 GB unless given. */
+  readonly memoryLimit?: string
+  /** 2 unless given. */
+  readonly threads?: number
 }
 
 /** Opens (and creates, unless read-only) `file`. What DuckDB throws is passed on as it is. */
@@ -64,6 +70,8 @@ export const openDatabase = async (file: string, options: OpenOptions = {}): Pro
     ...baseOptions,
     ...(options.readOnly === true ? { access_mode: 'READ_ONLY' } : {}),
     ...(options.temporaryDirectory === undefined ? {} : { temp_directory: options.temporaryDirectory }),
+    ...(options.memoryLimit === undefined ? {} : { memory_limit: options.memoryLimit }),
+    ...(options.threads === undefined ? {} : { threads: String(options.threads) }),
   })
   try {
     const connection = await instance.connect()

@@ -16,7 +16,16 @@ export const mergeDays = async (
   const asked = bundles.flatMap((bundle) =>
     bundle.days === undefined ? [] : [{ bundle, days: bundle.days }],
   )
-  if (asked.length === 0) return null
+  const counts = asked.length === 0 ? null : await upsertDays(sql, account, asked)
+  await markGoneSources(sql, account, bundles)
+  return counts
+}
+
+const upsertDays = async (
+  sql: Sql,
+  account: string,
+  asked: readonly { readonly bundle: RefreshedBundle; readonly days: ReadDays }[],
+): Promise<RowCounts> => {
   const rows = asked.flatMap(({ bundle, days }) => rowsOf(account, bundle.surveyId, days))
   const [earliest = null] = asked.flatMap(({ days }) => days.rows.map(({ day }) => day.day)).toSorted()
   const ids = asked.map(({ bundle }) => bundle.surveyId)
@@ -24,9 +33,7 @@ export const mergeDays = async (
   const stored = await readStored(sql, mergedSurveyProgressByDay, account, rows.length === 0 ? [] : ids, {
     notBefore: earliest,
   })
-  const counts = await upsert(sql, mergedSurveyProgressByDay, stored, rows)
-  await markGoneSources(sql, account, bundles)
-  return counts
+  return upsert(sql, mergedSurveyProgressByDay, stored, rows)
 }
 
 const rowsOf = (account: string, surveyId: number, { rows, timeZone }: ReadDays): readonly FreshRow[] =>
@@ -45,13 +52,17 @@ const rowsOf = (account: string, surveyId: number, { rows, timeZone }: ReadDays)
     readAt: at,
   }))
 
-/** Days of sources that are no longer listed. */
+/** Days of sources that are no longer listed; also where no days are asked for. */
 const markGoneSources = async (
   sql: Sql,
   account: string,
   bundles: readonly RefreshedBundle[],
 ): Promise<void> => {
-  const listed = new Map(bundles.map((bundle) => [bundle.surveyId, bundle]))
+  const listed = new Map(
+    bundles
+      .filter(({ listedSourceIds }) => listedSourceIds !== null)
+      .map((bundle) => [bundle.surveyId, bundle]),
+  )
   const stored = await readStored(sql, mergedSurveyProgressByDay, account, [...listed.keys()], {
     keysOnly: true,
   })

@@ -21,12 +21,43 @@ const DAMAGE =
 const TROUBLE_AROUND_THE_FILE =
   /^Out of Memory Error: |No space left on device|Disk quota exceeded|File too large|Permission denied|Operation not permitted|Read-only file system|Too many open files|Cannot allocate memory|Input\/output error|Stale file handle/
 
-export const isLockConflict = (error: unknown): boolean =>
-  messageOf(error).includes('Could not set lock on file')
+/** The write-ahead log is a part of the file: what cannot be replayed from it is as lost as the rest. */
+const DAMAGED_LOG = /^IO Error: Failure while replaying WAL file /
 
-/** Whether a file that could not be opened may be in order: then it must not be set aside. */
-export const isTroubleAroundTheFile = (error: unknown): boolean =>
-  TROUBLE_AROUND_THE_FILE.test(messageOf(error))
+/** Types of failures that may pass: who says no more than that has not seen a fault in the content. */
+const MAY_PASS = /^(?:IO|Out of Memory|Permission|INTERRUPT) Error: /
+
+const LOCK_CONFLICT = /Could not set lock on file /
+
+export const isLockConflict = (error: unknown): boolean => LOCK_CONFLICT.test(messageOf(error))
+
+/**
+ * Who has the file open for which DuckDB could not set a lock: `process 123 (/usr/bin/python3)`. Null where the failure is
+ * another one, or the system does not know, as on a network share.
+ */
+export const lockHolder = (error: unknown): string | null => {
+  const text = messageOf(error)
+  if (!LOCK_CONFLICT.test(text)) return null
+  const [, program, pid, user] =
+    /lock is held in (?:(.+?) \()?PID (\d+)\)?(?: by user (\S+?))?\./.exec(text) ?? []
+  if (pid === undefined) return null
+  const details = [program, user === undefined ? undefined : `user ${user}`].filter(
+    (detail) => detail !== undefined,
+  )
+  return `process ${pid}${details.length === 0 ? '' : ` (${details.join(', ')})`}`
+}
+
+/**
+ * Whether the content of a file is at fault, so that another attempt would end the same way. Only such a file may be set
+ * aside or passed over. Anything else may be in order, and may be the newest state there is.
+ */
+export const isDamage = (error: unknown): boolean => {
+  const text = messageOf(error)
+  // What Node's file functions throw has a code such as EACCES.
+  if (error instanceof Error && 'code' in error && /^E[A-Z0-9_]+$/.test(String(error.code))) return false
+  if (isLockConflict(error) || TROUBLE_AROUND_THE_FILE.test(text)) return false
+  return DAMAGE.test(text) || DAMAGED_LOG.test(text) || !MAY_PASS.test(text)
+}
 
 /** A name in a condition that the table it is tried on does not have. */
 export const isUnknownName = (error: unknown): boolean =>
@@ -54,6 +85,19 @@ export const duckdbError = (error: unknown, action: string, file: string): unkno
         { cause: error },
       )
     : error
+}
+
+/** The error to throw where what was published at `path` cannot be read. */
+export const unreadable = (path: string, error: unknown): WarehouseUnusableError =>
+  new WarehouseUnusableError(`cannot read ${path}: ${whyUnreadable(error)}`, { cause: error })
+
+/** To publish anew mends what is damaged or old. It mends no lock and no missing right: a reader meets those again. */
+const whyUnreadable = (error: unknown): string => {
+  if (isLockConflict(error))
+    return `it is open for writing in ${lockHolder(error) ?? 'another process'}, which locks out all other readers. Close it there, and open it read-only: read_only=True, duckdb -readonly, duckdb.read_only=true`
+  return TROUBLE_AROUND_THE_FILE.test(messageOf(error))
+    ? `${firstLine(error)}. Check the permissions and the disk, then try again`
+    : `${firstLine(error)}. Run fieldwork-sync sync to publish it anew`
 }
 
 /** What DuckDB itself said, of an error that may be one of `duckdbError`: for a failure that has to do with another file. */

@@ -14,20 +14,25 @@ import type {
   Position,
   Stamp,
 } from '../model/warehouse.js'
-import { bigintCell, instant, instantOrNull, timestamptzCell, varcharCell } from './cells.js'
+import { bigintCell, booleanCell, instant, instantOrNull, timestamptzCell, varcharCell } from './cells.js'
 import type { Sql } from './database.js'
 import { qualified } from './ddl.js'
 import { enqueue } from './queue.js'
 
 export const readPosition = async (sql: Sql, account: string): Promise<Position> => {
   const [cursor] = await sql.rows(
-    z.object({ updated_since: timestamptzCell, full_listed_at: timestamptzCell }),
-    'SELECT updated_since, full_listed_at FROM _sync.cursors WHERE account = $1',
+    z.object({
+      updated_since: timestamptzCell,
+      full_listed_at: timestamptzCell,
+      full_listing_wanted: booleanCell.nullable(),
+    }),
+    'SELECT updated_since, full_listed_at, full_listing_wanted FROM _sync.cursors WHERE account = $1',
     [account],
   )
   return {
     cursor: cursor?.updated_since ?? null,
     fullListedAt: cursor?.full_listed_at ?? null,
+    fullListingWanted: cursor?.full_listing_wanted ?? false,
     listing: await readListing(sql, account),
   }
 }
@@ -111,6 +116,7 @@ export const rememberListed = async (sql: Sql, account: string, page: ListingPag
     [account, JSON.stringify(ids)],
   )
   await noteListed(sql, account, ids, page.at)
+  await notMissing(sql, account, ids)
   await sql.run(
     `UPDATE _sync.listings SET next_page = $2, total_count = $4, first_total_count = coalesce(first_total_count, $4),
       unidentified_rows = ${UNIDENTIFIED_BEFORE} + $5, last_page_unidentified_rows = $5 WHERE account = $1`,
@@ -128,6 +134,18 @@ export const noteListed = (sql: Sql, account: string, ids: readonly number[], at
     [account, JSON.stringify(ids), instant(at)],
   )
 
+/** A survey that an earlier listing did not show, and this one does, has not gone: only a survey that is not listed may be marked. */
+const notMissing = (sql: Sql, account: string, ids: readonly number[]): Promise<void> =>
+  sql.run(
+    `UPDATE _sync.tasks SET reason = 'changed' WHERE account = $1 AND reason = 'missing'
+      AND list_contains(CAST($2::JSON AS BIGINT[]), survey_id)`,
+    [account, JSON.stringify(ids)],
+  )
+
+/** The next listing is a full one. */
+export const wantFullListing = (sql: Sql, account: string): Promise<void> =>
+  sql.run('UPDATE _sync.cursors SET full_listing_wanted = true WHERE account = $1', [account])
+
 /** Moves the cursor to the listing's ceiling, and queues what a full listing should have shown and did not. */
 export const completeListing = async (sql: Sql, account: string, page: ListingPage): Promise<number> => {
   const listing = await readListing(sql, account)
@@ -135,8 +153,10 @@ export const completeListing = async (sql: Sql, account: string, page: ListingPa
   await sql.run(
     `MERGE INTO _sync.cursors c USING (SELECT $1 AS account) s ON c.account = s.account
       WHEN MATCHED THEN UPDATE SET updated_since = $2, moved_at = $3,
-        full_listed_at = CASE WHEN $4 THEN $3 ELSE c.full_listed_at END, page_rows = coalesce($5, c.page_rows)
-      WHEN NOT MATCHED THEN INSERT (account, updated_since, full_listed_at, moved_at, page_rows) VALUES ($1, $2, $3, $3, $5)`,
+        full_listed_at = CASE WHEN $4 THEN $3 ELSE c.full_listed_at END,
+        full_listing_wanted = CASE WHEN $4 THEN false ELSE c.full_listing_wanted END, page_rows = coalesce($5, c.page_rows)
+      WHEN NOT MATCHED THEN INSERT (account, updated_since, full_listed_at, full_listing_wanted, moved_at, page_rows)
+        VALUES ($1, $2, $3, false, $3, $5)`,
     [account, instant(listing.ceiling), instant(page.committedAt), listing.kind === 'full', pageRowsOf(page)],
   )
   const notListed = listing.kind === 'full' ? await queueNotListed(sql, account, page) : 0

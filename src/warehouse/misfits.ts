@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { WaitingRows } from '../model/replay.js'
 import type { MetDrift, Misfits, RejectionReason } from '../model/run.js'
+import { DRIFT_KINDS } from '../model/survey-source.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from './cells.js'
 import type { Sql } from './database.js'
 
@@ -26,6 +27,7 @@ export const readMisfits = async (sql: Sql, account: string, runId: string): Pro
 
 const driftRow = z.object({
   resource: varcharCell,
+  kind: z.enum(DRIFT_KINDS),
   path: varcharCell,
   value: varcharCell.nullable(),
   occurrences: bigintCell,
@@ -37,9 +39,9 @@ const driftRow = z.object({
 const driftOf = (sql: Sql, account: string, runId: string): Promise<readonly MetDrift[]> =>
   sql.rows(
     driftRow,
-    `SELECT resource, path, value, occurrences, first_seen_at AS "firstSeenAt", first_run_id = $2 AS "isNew"
+    `SELECT resource, kind, path, value, occurrences, first_seen_at AS "firstSeenAt", first_run_id = $2 AS "isNew"
       FROM _sync.drift_events WHERE account = $1 AND last_run_id = $2
-      ORDER BY "isNew" DESC, resource, path, value LIMIT ${NAMED_MAX}`,
+      ORDER BY "isNew" DESC, resource, path, value, kind LIMIT ${NAMED_MAX}`,
     [account, runId],
   )
 

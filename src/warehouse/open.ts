@@ -3,16 +3,17 @@
  * replays what a kill left in the write-ahead log, sets a damaged file aside, rebuilds a lost one from the
  * published file, and migrates it. Nobody has to repair anything by hand.
  */
-import { access, constants, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { access, constants, open, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.js'
 import { messageOf } from '../base/errors.js'
 import type { Log } from '../base/log.js'
+import { makeDirectory } from '../base/make-directory.js'
 import { type Database, openDatabase } from './database.js'
-import { duckdbError, firstLine, isLockConflict, isTroubleAroundTheFile } from './duckdb-error.js'
+import { duckdbError, firstLine, isDamage, isLockConflict, lockHolder } from './duckdb-error.js'
 import { WarehouseDamagedError, WarehouseHeldError, WarehouseUnusableError } from './errors.js'
 import { spillDirectory, workFile } from './files.js'
-import { describeHolder, readHolder, removeHolder, writeHolder } from './holder.js'
+import { describeHolder, isAlive, readHolder, removeHolder, writeHolder } from './holder.js'
 import { migrate, schemaVersion } from './migrations.js'
 import { type FindPublished, rebuild } from './rebuild.js'
 
@@ -100,7 +101,7 @@ const noticingDamage = (
 const probeWritable = async (directory: string): Promise<void> => {
   const probe = join(directory, `.write-probe-${process.pid}`)
   try {
-    await mkdir(directory, { recursive: true })
+    await makeDirectory(directory)
     const handle = await open(probe, 'w')
     try {
       await handle.writeFile(Buffer.alloc(PROBE_BYTES))
@@ -120,12 +121,13 @@ const PROBE_BYTES = 1_048_576
 const openWorkFile = async (directory: string, clock: Clock, log: Log): Promise<Database> => {
   const file = workFile(directory)
   const before = await inode(file)
+  // Before DuckDB opens it: a pipe in its place would never answer, and no signal would end the process.
+  if (before !== null) await requireAccess(file)
   try {
     return await openUnlessHeld(directory)
   } catch (error) {
     if (error instanceof WarehouseHeldError) throw error
-    await requireAccess(file, error)
-    if (isTroubleAroundTheFile(error)) throw duckdbError(error, 'open', file)
+    if (!isDamage(error)) throw duckdbError(error, 'open', file)
     // Another process that found the same damage may have replaced it meanwhile: then what is there now is good.
     if (before === (await inode(file))) await setAside(file, error, clock, log)
     try {
@@ -141,9 +143,11 @@ const openUnlessHeld = async (directory: string): Promise<Database> => {
     return await openDatabase(workFile(directory), { temporaryDirectory: spillDirectory(directory) })
   } catch (error) {
     if (!isLockConflict(error)) throw error
-    const holder = describeHolder(await readHolder(directory))
+    const note = await readHolder(directory)
+    // A note that a kill has left names nobody: the lock may be that of a reader who opened this file by mistake.
+    const holder = note !== null && isAlive(note) ? describeHolder(note) : lockHolder(error)
     throw new WarehouseHeldError(
-      `the warehouse ${directory} is held by ${holder}. Wait for it to end, or use another directory`,
+      `the warehouse ${directory} is held by ${holder ?? describeHolder(note)}. Wait for it to end, or use another directory`,
       { cause: error },
     )
   }
@@ -156,13 +160,13 @@ const inode = async (file: string): Promise<number | null> =>
   )
 
 /** A file that we may not read and write, or that is none, is not damaged: it is not ours to set aside. */
-const requireAccess = async (file: string, cause: unknown): Promise<void> => {
+const requireAccess = async (file: string): Promise<void> => {
   try {
-    await access(file, constants.R_OK | constants.W_OK)
     if (!(await stat(file)).isFile()) throw new Error('it is not a file')
-  } catch (error) {
+    await access(file, constants.R_OK | constants.W_OK)
+  } catch (cause) {
     throw new WarehouseUnusableError(
-      `cannot open ${file}: ${messageOf(error)} (${firstLine(cause)}). Move away what is there, or use another directory`,
+      `cannot open ${file}: ${messageOf(cause)}. Move away what is there, or use another directory`,
       { cause },
     )
   }

@@ -66,6 +66,7 @@ export const storeDrift = async (
   await sql.run(`MERGE INTO ${qualified(driftEvents)} d
     USING (SELECT * REPLACE (sum(occurrences)::BIGINT AS occurrences) FROM temp.stage_drift_events GROUP BY ALL) s
     ON d.account = s.account AND d.resource = s.resource AND d.path = s.path AND d.value IS NOT DISTINCT FROM s.value
+      AND d.kind = s.kind
     WHEN MATCHED THEN UPDATE SET occurrences = d.occurrences + s.occurrences,
       last_seen_at = greatest(d.last_seen_at, s.last_seen_at), last_run_id = s.last_run_id
     WHEN NOT MATCHED THEN INSERT (${columns.map(({ name }) => quote(name)).join(', ')}) VALUES (${list(columns, 's')})`)

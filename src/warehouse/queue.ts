@@ -1,15 +1,19 @@
 /** The task queue, `_sync.tasks`: which surveys are to be read, in which order, and what it will take. */
 import { z } from 'zod'
 import type { Instant } from '../model/instant.js'
-import { STATUSES_NOT_LIVE, type SurveyFacts } from '../model/refresh-rules.js'
-import type { DailyWindows } from '../model/run.js'
+import { type RefusedSurvey, STATUSES_NOT_LIVE, type SurveyFacts } from '../model/refresh-rules.js'
+import type { DailyWindows, FailingSurveys } from '../model/run.js'
 import { tasks } from '../model/sync-tables.js'
 import type { NewTask, QueueSize, Stamp, Task } from '../model/warehouse.js'
 import { bigintCell, booleanCell, instant, timestamptzCell, varcharCell } from './cells.js'
 import type { Database, Sql } from './database.js'
 import { literal, qualified } from './ddl.js'
+import { isReadAgain } from './stored-days.js'
 
-/** Queues surveys, each once: one that is queued already takes the new reason and keeps its place in time. */
+/**
+ * Queues surveys, each once: one that is queued already takes the new reason and keeps its place in time. What is queued
+ * anew is tried anew, also where the API refused it before.
+ */
 export const enqueue = async (
   sql: Sql,
   account: string,
@@ -21,7 +25,7 @@ export const enqueue = async (
     `MERGE INTO ${qualified(tasks)} t
       USING (SELECT unnest(from_json($1::JSON, '[{"survey_id":"BIGINT","reason":"VARCHAR","priority":"DOUBLE"}]'), recursive := true)) s
       ON t.account = $2 AND t.survey_id = s.survey_id
-      WHEN MATCHED THEN UPDATE SET reason = s.reason, priority = s.priority
+      WHEN MATCHED THEN UPDATE SET reason = s.reason, priority = s.priority, refusals = NULL, refused_at = NULL
       WHEN NOT MATCHED THEN INSERT (account, survey_id, reason, priority, enqueued_at, enqueued_run_id, attempts)
         VALUES ($2, s.survey_id, s.reason, s.priority, $3, $4, 0)`,
     [
@@ -124,20 +128,22 @@ const SOURCES = `coalesce(c.sources,
   CASE WHEN f.refreshed_at IS NULL THEN (SELECT greatest(1, ceil(count(*) / greatest(1, count(DISTINCT survey_id))))
     FROM main.sample_sources WHERE account = $1 AND _missing_since IS NULL) ELSE 0 END)`
 
-/** Of a live survey the days that are read every night and the one that becomes final; of any other those not final yet. */
+/** Of a live survey the days that are read every night and the one that becomes final; of any other those that are read again. */
 const daysOf = ({ days, sources }: DailyWindows): string =>
   `CASE WHEN w.status IN (${STATUSES_NOT_LIVE.map(literal).join(', ')}) THEN coalesce(d.days, 0)
     ELSE ${days + 1} * (1${sources ? ` + ${SOURCES}` : ''}) END`
 
-const WITH_DAYS = `LEFT JOIN main.surveys w ON w.account = t.account AND w.id = t.survey_id
+const withDays = (
+  windows: DailyWindows,
+): string => `LEFT JOIN main.surveys w ON w.account = t.account AND w.id = t.survey_id
   LEFT JOIN (SELECT account, survey_id, count(*) AS days FROM main.survey_progress_by_day
-    WHERE NOT is_final GROUP BY ALL) d ON d.account = t.account AND d.survey_id = t.survey_id`
+    WHERE ${isReadAgain(windows)} GROUP BY ALL) d ON d.account = t.account AND d.survey_id = t.survey_id`
 
 const withRequests = (windows: DailyWindows | null): string => `_sync.tasks t
   LEFT JOIN main.freshness f ON f.account = t.account AND f.survey_id = t.survey_id
   LEFT JOIN (SELECT account, survey_id, count(*) AS sources FROM main.sample_sources
     WHERE _missing_since IS NULL GROUP BY ALL) c ON c.account = t.account AND c.survey_id = t.survey_id
-  ${windows === null ? '' : WITH_DAYS}`
+  ${windows === null ? '' : withDays(windows)}`
 
 /** As `_sync.tasks` has it. */
 export const taskReason = z.enum(['changed', 'live', 'settling', 'old', 'missing'])
@@ -149,6 +155,7 @@ const taskRow = z
     priority: z.number(),
     requests: bigintCell,
     is_left_over: booleanCell,
+    refusals: bigintCell,
   })
   .transform(
     (row): Task => ({
@@ -157,12 +164,14 @@ const taskRow = z
       priority: row.priority,
       requests: row.requests,
       isLeftOver: row.is_left_over,
+      refusals: row.refusals,
     }),
   )
 
 /**
  * The tasks to do next that this run has not tried: time since the last refresh (since it was queued, if there was
- * none) times priority, the largest first; among equals the newest survey.
+ * none) times priority, the largest first; among equals the newest survey. Where neither time is believed, it counts as
+ * having waited since ever (`model/believed`).
  */
 export const nextTasks = (
   sql: Sql,
@@ -173,15 +182,62 @@ export const nextTasks = (
   sql.rows(
     taskRow,
     `SELECT t.survey_id, t.reason, t.priority, ${requestsOf(windows)} AS requests,
-        t.enqueued_run_id <> $2 AS is_left_over FROM ${withRequests(windows)}
+        t.enqueued_run_id <> $2 AS is_left_over, coalesce(t.refusals, 0) AS refusals FROM ${withRequests(windows)}
       LEFT JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id
       WHERE t.account = $1 AND t.last_run_id IS DISTINCT FROM $2
         AND NOT list_contains(CAST($5::JSON AS BIGINT[]), t.survey_id)
-      ORDER BY greatest(0, epoch_us($3::TIMESTAMPTZ) - epoch_us(coalesce(f.refreshed_at, t.enqueued_at))) * t.priority DESC,
+      ORDER BY (epoch_us($3::TIMESTAMPTZ) - coalesce(${believedMicros('f.refreshed_at')}, ${believedMicros('t.enqueued_at')}, 0)) * t.priority DESC,
         s.created_at DESC, t.survey_id DESC
       LIMIT $4`,
     [account, request.runId, instant(request.now), request.limit, JSON.stringify(request.excluding)],
   )
+
+/** A stored time in microseconds, or null where it is missing or lies ahead of $3. */
+const believedMicros = (column: string): string =>
+  `CASE WHEN ${column} <= $3::TIMESTAMPTZ THEN epoch_us(${column}) END`
+
+/** Queued surveys that the API refused when they were last tried. */
+export const refusedSurveys = (sql: Sql, account: string): Promise<readonly RefusedSurvey[]> =>
+  sql.rows(
+    z
+      .object({ survey_id: bigintCell, refusals: bigintCell, refused_at: timestamptzCell.nullable() })
+      .transform((row) => ({
+        surveyId: row.survey_id,
+        refusals: row.refusals,
+        refusedAt: row.refused_at,
+      })),
+    'SELECT survey_id, refusals, refused_at FROM _sync.tasks WHERE account = $1 AND refusals > 0',
+    [account],
+  )
+
+/** How many failing surveys are named. */
+const FAILING_NAMED_MAX = 10
+
+export const failingSurveys = async (sql: Sql, account: string): Promise<FailingSurveys> => {
+  const rows = await sql.rows(
+    z.object({
+      survey_id: bigintCell,
+      title: varcharCell.nullable(),
+      attempts: bigintCell,
+      error: varcharCell,
+      failing: bigintCell,
+    }),
+    `SELECT t.survey_id, s.title, t.attempts, t.last_error AS error, count(*) OVER () AS failing
+      FROM _sync.tasks t LEFT JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id
+      WHERE t.account = $1 AND t.last_error IS NOT NULL
+      ORDER BY t.attempts DESC, t.survey_id DESC LIMIT ${FAILING_NAMED_MAX}`,
+    [account],
+  )
+  return {
+    failing: rows[0]?.failing ?? 0,
+    failingSurveys: rows.map(({ survey_id, title, attempts, error }) => ({
+      surveyId: survey_id,
+      title,
+      attempts,
+      error,
+    })),
+  }
+}
 
 /** Asked before each page of a listing: it must not cost more as the queue grows. */
 export const hasTasks = async (sql: Sql, account: string): Promise<boolean> =>
@@ -197,14 +253,16 @@ export const queueSize = async (
   sql: Sql,
   account: string,
   runId: string,
+  resting: readonly number[],
   windows: DailyWindows | null,
 ): Promise<QueueSize> => {
+  const untried = `t.last_run_id IS DISTINCT FROM $2 AND NOT list_contains(CAST($3::JSON AS BIGINT[]), t.survey_id)`
   const [row] = await sql.rows(
     z.object({ tasks: bigintCell, untried: bigintCell, requests: bigintCell }),
-    `SELECT count(*) AS tasks, count(*) FILTER (t.last_run_id IS DISTINCT FROM $2) AS untried,
-        coalesce(sum(${requestsOf(windows)}) FILTER (t.last_run_id IS DISTINCT FROM $2), 0)::BIGINT AS requests
+    `SELECT count(*) AS tasks, count(*) FILTER (${untried}) AS untried,
+        coalesce(sum(${requestsOf(windows)}) FILTER (${untried}), 0)::BIGINT AS requests
       FROM ${withRequests(windows)} WHERE t.account = $1`,
-    [account, runId],
+    [account, runId, JSON.stringify(resting)],
   )
   return row ?? { tasks: 0, untried: 0, requests: 0 }
 }

@@ -1,14 +1,16 @@
 /**
- * A work database that was lost is filled from what was published: from the newest state that can be read. Its cursor
- * is older, so the API supplies what came after it.
+ * A work database that was lost is filled from the newest state that was published. Its cursor is older, so the API
+ * supplies what came after it. A damaged state is passed over for an older one. A state that cannot be read now, such as a
+ * locked one, may be the newest: then the run ends and replaces nothing.
  */
 import { stat } from 'node:fs/promises'
 import { z } from 'zod'
+import { hasCode } from '../base/errors.js'
 import type { Log } from '../base/log.js'
 import { bigintCell } from './cells.js'
 import type { Database, Sql } from './database.js'
 import { literal } from './ddl.js'
-import { duckdbCause, firstLine, isTroubleAroundTheFile } from './duckdb-error.js'
+import { duckdbCause, firstLine, isDamage, lockHolder } from './duckdb-error.js'
 import { WarehouseUnusableError } from './errors.js'
 import { publishedFile } from './files.js'
 
@@ -17,39 +19,46 @@ export interface PublishedState {
   readonly path: string
   /** What it is, in a sentence: `the published file`. */
   readonly what: string
-  /** How many runs it has recorded; that only grows. Rejects when it cannot be read. */
+  /** How many runs it has recorded; that only grows. Rejects when it cannot be read; `isDamage` tells why. */
   countRuns(): Promise<number>
-  /** In one transaction: a kill in the middle leaves the work database empty, and the next run does it. */
+  /** In one transaction: a kill in the middle leaves the work database empty, and the next run does it. Rejects likewise. */
   fill(): Promise<void>
 }
 
-/** Finds what `publish` has put beside the work database; this room knows `fieldwork.duckdb` alone. */
+/** Finds what `publish` has put beside the work database; this room knows `fieldwork.duckdb` alone. Rejects when it cannot look. */
 export type FindPublished = (database: Database) => Promise<readonly PublishedState[]>
 
-/** Begins anew where nothing was published. */
+/**
+ * Begins anew where nothing was published. Throws `WarehouseUnusableError` where a state cannot be read now, or where all
+ * are damaged.
+ */
 export const rebuild = async (
   database: Database,
   directory: string,
   findPublished: FindPublished,
   log: Log,
 ): Promise<void> => {
-  const states = [...(await findFile(database, directory)), ...(await findPublished(database))]
+  const states = [
+    ...(await findFile(database, directory)),
+    ...(await findPublished(database).catch(cannotLook(directory))),
+  ]
   const problems: { readonly path: string; readonly error: unknown }[] = []
-  const passOver = (path: string, error: unknown) => {
-    problems.push({ path, error: duckdbCause(error) })
+  const passOver = (path: string, thrown: unknown) => {
+    const error = duckdbCause(thrown)
+    if (!isDamage(error)) cannotLook(path)(error)
+    problems.push({ path, error })
   }
   for (const state of await newestFirst(states, passOver)) {
     try {
       await state.fill()
-      for (const { path, error } of problems)
-        log.warn({ file: path, problem: firstLine(error) }, 'what was published there cannot be read')
-      log.warn({ file: state.path }, `the work database was lost and is rebuilt from ${state.what}`)
-      return
     } catch (error) {
       passOver(state.path, error)
-      // It may be whole, and then the next one would be older than need be.
-      if (isTroubleAroundTheFile(duckdbCause(error))) break
+      continue
     }
+    for (const { path, error } of problems)
+      log.warn({ file: path, problem: firstLine(error) }, 'what was published there is damaged')
+    log.warn({ file: state.path }, `the work database was lost and is rebuilt from ${state.what}`)
+    return
   }
   if (problems.length === 0) return
   const told = problems.map(({ path, error }) => `${path}: ${firstLine(error)}`)
@@ -59,7 +68,22 @@ export const rebuild = async (
   )
 }
 
-/** By the runs they have recorded; of two with as many, the first. */
+/** What cannot be read now is not older than the rest. */
+const cannotLook =
+  (path: string) =>
+  (cause: unknown): never => {
+    const holder = lockHolder(cause)
+    const [why, advice] =
+      holder === null
+        ? [firstLine(cause).replace(/\.$/, ''), 'Check the permissions and the disk, or who has it open']
+        : [`${holder} has it open for writing`, 'Close it there, or open it read-only']
+    throw new WarehouseUnusableError(
+      `the work database is lost and cannot be rebuilt from ${path} now: ${why}. Nothing was replaced. ${advice}, then run again`,
+      { cause },
+    )
+  }
+
+/** By the runs they have recorded; of two with as many, the first. `passOver` throws for what is not damaged. */
 const newestFirst = async (
   states: readonly PublishedState[],
   passOver: (path: string, error: unknown) => void,
@@ -77,11 +101,7 @@ const newestFirst = async (
 
 const findFile = async (database: Database, directory: string): Promise<readonly PublishedState[]> => {
   const path = publishedFile(directory)
-  const isThere = await stat(path).then(
-    () => true,
-    () => false,
-  )
-  if (!isThere) return []
+  if (!(await isFile(path))) return []
   const attached = <Result>(work: (sql: Sql) => Promise<Result>) =>
     database.exclusively(async (sql) => {
       await sql.run(`ATTACH ${literal(path)} AS published (READ_ONLY)`)
@@ -106,4 +126,15 @@ const findFile = async (database: Database, directory: string): Promise<readonly
       fill: () => attached((sql) => sql.run('COPY FROM DATABASE published TO "work"')),
     },
   ]
+}
+
+/** False where nothing is. Throws where something else is: a pipe, for example, would never answer. */
+const isFile = async (path: string): Promise<boolean> => {
+  try {
+    if (!(await stat(path)).isFile()) throw new Error('it is not a file')
+    return true
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return false
+    return cannotLook(path)(error)
+  }
 }

@@ -4,6 +4,7 @@
  * again. What was read after a row, or may have been, is never overwritten (ARCHITECTURE.md, "A replay").
  */
 import { z } from 'zod'
+import { believed } from '../model/believed.js'
 import type { Instant } from '../model/instant.js'
 import { refreshWeight } from '../model/refresh-rules.js'
 import type { QuarantinedRow, ReplayedBatch, ReplayResult, RetypedRow } from '../model/replay.js'
@@ -12,7 +13,7 @@ import type { Stamp } from '../model/warehouse.js'
 import { bigintCell, instant, timestamptzCell, varcharCell } from './cells.js'
 import type { Database, Sql } from './database.js'
 import { createTemporary, qualified } from './ddl.js'
-import { noteListed } from './listing.js'
+import { noteListed, wantFullListing } from './listing.js'
 import { mergeListedSurveys } from './listing-page.js'
 import { addCounts, NO_ROWS } from './merge.js'
 import { storeDrift } from './quarantine.js'
@@ -91,7 +92,9 @@ export const commitReplay = async (
     account,
     rows.flatMap((row) => surveyIdOf(row) ?? []),
   )
-  const newest = newestOfEachSurvey(rows.filter(({ survey }) => survey !== null))
+  const surveyRows = rows.filter(({ survey }) => survey !== null)
+  const datedAhead = surveyRows.filter(({ rejectedAt }) => believed(rejectedAt, replay.at) === null)
+  const newest = newestOfEachSurvey(surveyRows.filter((row) => !datedAhead.includes(row)))
   const results = new Map(
     rows.map((row): [RetypedRow, ReplayResult] => {
       const of = known.get(surveyIdOf(row) ?? -1)
@@ -103,6 +106,8 @@ export const commitReplay = async (
   const of = (wanted: ReplayResult) => rows.filter((row) => results.get(row) === wanted)
   const counts = await mergeSurveys(sql, account, of('merged'), replay.runId)
   await queueSurveys(sql, account, of('queued'), known, replay.runId)
+  // When these were read nobody can tell: a full listing shows the surveys as they are.
+  if (datedAhead.length > 0) await wantFullListing(sql, account)
   await mark(sql, account, results, replay)
   return {
     merged: of('merged').length,

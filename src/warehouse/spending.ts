@@ -54,7 +54,7 @@ export const lastSpending = async (sql: Sql) => {
     runRow,
     `SELECT run_id, account, started_at, requests, requests_estimated FROM _sync.runs
       WHERE command = 'sync' AND ended_at IS NOT NULL
-      QUALIFY row_number() OVER (PARTITION BY account ORDER BY started_at DESC, run_id DESC) = 1 ORDER BY account`,
+      QUALIFY row_number() OVER (PARTITION BY account ORDER BY started_at > now(), started_at DESC, run_id DESC) = 1 ORDER BY account`,
   )
   return await Promise.all(
     runs.map(async ({ run_id, ...run }) => ({

@@ -5,13 +5,15 @@
 import { z } from 'zod'
 import { ALL_TABLES } from '../model/sync-tables.js'
 import { bigintCell, timestamptzCell, varcharCell } from './cells.js'
-import { type Database, openDatabase, type Sql } from './database.js'
+import { type Database, type OpenOptions, openDatabase, type Sql } from './database.js'
 import { literal, qualified } from './ddl.js'
-import { firstLine } from './duckdb-error.js'
-import { WarehouseUnusableError } from './errors.js'
+import { unreadable } from './duckdb-error.js'
 
 /** How many of the last runs are told. */
 const RUNS_SHOWN = 5
+
+/** How many surveys that could not be read are named; `queue` counts them all. */
+const FAILING_SHOWN = 20
 
 const runRow = z.object({
   run_id: varcharCell,
@@ -37,6 +39,13 @@ const queueRow = z.object({
   tasks: bigintCell,
   failing: bigintCell,
   oldest_at: timestamptzCell,
+})
+const failingRow = z.object({
+  account: varcharCell,
+  survey_id: bigintCell,
+  title: varcharCell.nullable(),
+  attempts: bigintCell,
+  error: varcharCell,
 })
 const freshnessRow = z.object({
   account: varcharCell,
@@ -71,6 +80,8 @@ export interface WarehouseStatus {
   readonly runs: readonly z.output<typeof runRow>[]
   readonly cursors: readonly z.output<typeof cursorRow>[]
   readonly queue: readonly z.output<typeof queueRow>[]
+  /** Queued surveys that could not be read, the first of them. */
+  readonly failing: readonly z.output<typeof failingRow>[]
   readonly freshness: readonly z.output<typeof freshnessRow>[]
   readonly tables: readonly z.output<typeof tableRow>[]
   readonly drift: readonly z.output<typeof driftRow>[]
@@ -78,9 +89,9 @@ export interface WarehouseStatus {
 }
 
 /** Opens what was published, read-only. */
-export type OpenPublished = (path: string) => Promise<Database>
+export type OpenPublished = (path: string, options?: OpenOptions) => Promise<Database>
 
-const openFile: OpenPublished = (file) => openDatabase(file, { readOnly: true })
+const openFile: OpenPublished = (file, options) => openDatabase(file, { ...options, readOnly: true })
 
 /** Throws `WarehouseUnusableError` when what is published at `path` cannot be read. */
 export const readStatus = (path: string, open?: OpenPublished): Promise<WarehouseStatus> =>
@@ -96,10 +107,7 @@ export const readPublished = async <Result>(
     await using database = await open(path)
     return await read(database)
   } catch (error) {
-    throw new WarehouseUnusableError(
-      `cannot read ${path}: ${firstLine(error)}. Run fieldwork-sync sync to publish it anew`,
-      { cause: error },
-    )
+    throw unreadable(path, error)
   }
 }
 
@@ -107,10 +115,11 @@ export const readPublished = async <Result>(
 const AS_IN_OLDER_FILES = 'SELECT NULL::TIMESTAMPTZ AS replayed_at WHERE false'
 
 const statusOf = async (sql: Sql): Promise<WarehouseStatus> => ({
+  // A run that a wrong clock dated ahead of now would stay the last one for as long.
   runs: await sql.rows(
     runRow,
     `SELECT run_id, account, started_at, ended_at, status, exit_code, reason, requests, refusals, surveys_refreshed, left_over
-      FROM _sync.runs ORDER BY started_at DESC, account LIMIT ${RUNS_SHOWN}`,
+      FROM _sync.runs ORDER BY started_at > now(), started_at DESC, account LIMIT ${RUNS_SHOWN}`,
   ),
   cursors: await sql.rows(
     cursorRow,
@@ -120,6 +129,12 @@ const statusOf = async (sql: Sql): Promise<WarehouseStatus> => ({
     queueRow,
     `SELECT account, reason, count(*) AS tasks, count(*) FILTER (last_error IS NOT NULL) AS failing,
       min(enqueued_at) AS oldest_at FROM _sync.tasks GROUP BY ALL ORDER BY ALL`,
+  ),
+  failing: await sql.rows(
+    failingRow,
+    `SELECT t.account, t.survey_id, s.title, t.attempts, t.last_error AS error
+      FROM _sync.tasks t LEFT JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id
+      WHERE t.last_error IS NOT NULL ORDER BY t.account, t.attempts DESC, t.survey_id DESC LIMIT ${FAILING_SHOWN}`,
   ),
   freshness: await sql.rows(
     freshnessRow,
@@ -136,7 +151,7 @@ const statusOf = async (sql: Sql): Promise<WarehouseStatus> => ({
   drift: await sql.rows(
     driftRow,
     `SELECT account, resource, path, value, kind, occurrences, first_seen_at, last_seen_at
-      FROM _sync.drift_events ORDER BY last_seen_at DESC, resource, path, value`,
+      FROM _sync.drift_events ORDER BY last_seen_at DESC, resource, path, value, kind`,
   ),
   rejections: await sql.rows(
     rejectionRow,

@@ -1,8 +1,11 @@
 /** What is stored of a survey's days, in `survey_progress_by_day`: the run tells from it which are to be read. */
 import { z } from 'zod'
+import type { SurveyLife } from '../model/daily-windows.js'
+import type { DailyWindows } from '../model/run.js'
 import type { StoredDays } from '../model/warehouse.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from './cells.js'
 import type { Sql } from './database.js'
+import { literal } from './ddl.js'
 
 /** A row that went missing is none that need not be read again. */
 const dayRow = z
@@ -20,8 +23,17 @@ const dayRow = z
   }))
 
 const surveyRow = z
-  .object({ status: varcharCell, updated_at: timestamptzCell, days_read_at: timestamptzCell.nullable() })
-  .transform((row) => ({ status: row.status, updatedAt: row.updated_at, readAt: row.days_read_at }))
+  .object({
+    status: varcharCell,
+    updated_at: timestamptzCell,
+    days_read_at: timestamptzCell.nullable(),
+    source_days_read_at: timestamptzCell.nullable(),
+  })
+  .transform((row) => ({
+    life: { status: row.status, updatedAt: row.updated_at },
+    readAt: row.days_read_at,
+    sourcesReadAt: row.source_days_read_at,
+  }))
 
 /** The row of the survey that waits for this refresh, if one does, else the one it has. */
 export const readStoredDays = async (sql: Sql, account: string, surveyId: number): Promise<StoredDays> => {
@@ -33,13 +45,24 @@ export const readStoredDays = async (sql: Sql, account: string, surveyId: number
   )
   const [survey] = await sql.rows(
     surveyRow,
-    `SELECT coalesce(p.status, s.status) AS status, coalesce(p.updated_at, s.updated_at) AS updated_at, f.days_read_at
+    `SELECT coalesce(p.status, s.status) AS status, coalesce(p.updated_at, s.updated_at) AS updated_at,
+        f.days_read_at, f.source_days_read_at
       FROM main.surveys s
       LEFT JOIN _sync.pending_surveys p ON p.account = s.account AND p.id = s.id
       LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
       WHERE s.account = $1 AND s.id = $2`,
     [account, surveyId],
   )
-  const { status = '', updatedAt = 0n, readAt = null } = survey ?? {}
-  return { survey: { status, updatedAt }, days, readAt }
+  const { life = UNKNOWN, readAt = null, sourcesReadAt = null } = survey ?? {}
+  return { survey: life, days, readAt, sourcesReadAt }
 }
+
+const UNKNOWN: SurveyLife = Object.freeze({ status: '', updatedAt: 0n })
+
+/**
+ * SQL condition on `survey_progress_by_day`: days of a series that is read, which are not settled (`isSettled`). Days of
+ * sources are read only where the settings ask for them, and of no source that is not listed any more.
+ */
+export const isReadAgain = ({ sources, timeZone }: DailyWindows): string =>
+  `(sample_source_id IS NULL${sources ? ' OR _missing_since IS NULL' : ''})
+    AND NOT (is_final AND _missing_since IS NULL AND time_zone = ${literal(timeZone)})`

@@ -9,6 +9,7 @@ const cwd = fileURLToPath(new URL('../..', import.meta.url))
 
 test.runIf(SLOW).each([
   ['growth', /^all read again, none changed .*\d$/m],
+  ['export', /^export, CSV from Parquet .*\d$/m],
   ['size', /^ +300 +6 +[\d.]+/m],
   ['server', /^fieldwork_progress, never asked +300 /m],
 ])('bench:%s', { timeout: 600_000 }, async (name, prints) => {

@@ -124,6 +124,7 @@ function bundle(surveyId, at) {
   const sources = SOURCES.map((number) => source(surveyId * 10 + number))
   return {
     kind: 'refreshed',
+    refused: null,
     surveyId,
     at,
     sourcesRead: 'all',

@@ -151,7 +151,7 @@ test('what ends more than one account stops the others, recorded, and is told as
   const trial = await openAccounts(context, { a: surveys(1), b: surveys(1) })
   await trial.sync()
   // The ledger of a cannot be written: the warehouse directory is not well.
-  const ledger = join(trial.warehouse, ledgerFileName('a'))
+  const ledger = join(trial.warehouse, ledgerFileName({ baseUrl: trial.api('a').baseUrl, id: 1 }))
   await rm(ledger)
   await mkdir(join(ledger, 'in the way'), { recursive: true })
   trial.api('b').hook = () => gate<boolean>().opened

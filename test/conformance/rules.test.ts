@@ -276,6 +276,25 @@ test('a service that stays at 503 breaks the rule that the document is answered 
   expect(idsOf(report, 'fail')).toEqual(['answers.success'])
 })
 
+test.each([
+  ['once', 1, '200, 0 rows'],
+  ['every time', Number.POSITIVE_INFINITY, '503'],
+])(
+  'a 503 to a question that the document leaves open, %s: what comes twice is told',
+  async (_, times, told) => {
+    const asked: string[] = []
+    const service = await serve((request, response) => {
+      const isOpen = request.url?.includes('page=0') === true
+      if (isOpen) asked.push(request.url ?? '')
+      response.writeHead(isOpen && asked.length <= times ? 503 : 200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ surveys: [], pagination: PAGE }))
+    })
+    const report = await conform(service, { clock: impatient })
+    expect(toldOf(report, 'page=0')).toMatch(new RegExp(`^${told}`))
+    expect(asked.length).toBeGreaterThan(1)
+  },
+)
+
 test('a 429 is waited out as Retry-After says, and told', async () => {
   let asked = 0
   const service = await serve((_, response) => {

@@ -35,6 +35,7 @@ export const conform = (
     baseUrl,
     id: accounts[0]?.id ?? 0,
     token: new Secret(accounts[0]?.token ?? ''),
+    proxy: null,
     rate: { requests: 1_000, perMs: 1_000 },
     requestTimeoutMs: 20_000,
     responseBytesMax: 1_000_000,

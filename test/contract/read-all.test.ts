@@ -8,7 +8,7 @@ import { unlimitedAllowance } from '../../src/base/allowance.js'
 import { systemClock } from '../../src/base/clock.js'
 import type { Progress } from '../../src/model/fields.js'
 import { parseInstant } from '../../src/model/instant.js'
-import { NotFoundError, type Page, type SurveySource } from '../../src/model/survey-source.js'
+import { type Page, RefusedReadingError, type SurveySource } from '../../src/model/survey-source.js'
 import { type ReferenceServer, startReferenceServer } from '../../src/reference-server/server.js'
 import { createSurveySource } from '../../src/survey-api/survey-source.js'
 import { openClient } from '../survey-api/support.js'
@@ -33,7 +33,7 @@ beforeAll(async () => {
     clock: 'frozen',
   })
   client = openClient(server.baseUrl, server.accounts[0])
-  source = createSurveySource(client, systemClock)
+  source = createSurveySource(client, systemClock, 2)
   truth = await getTruth(server)
 })
 afterAll(async () => {
@@ -122,16 +122,16 @@ describe('reading the reference server', () => {
     expect(after.pagination.total_count).toBe(moments.filter((moment) => moment > since).length)
   })
 
-  it('ends in NotFoundError for a survey or a source that is not there', async () => {
+  it('is refused for a survey or a source that is not there', async () => {
     const missing = 999_999_999
     const [survey] = truth
     const id = Number(survey?.id)
-    await expect(source.listSampleSources(missing, 1, context)).rejects.toThrow(NotFoundError)
+    await expect(source.listSampleSources(missing, 1, context)).rejects.toThrow(RefusedReadingError)
     await expect(source.readSurveyProgress(missing, context)).rejects.toThrow(
-      `survey ${missing} is not there, or no longer: GET /surveys/${missing}/fieldwork_progress was answered 404`,
+      `survey ${missing} cannot be read: the API knows nothing at GET /api/v1/surveys/${missing}/fieldwork_progress (404)`,
     )
     await expect(source.readSampleSourceProgress(id, missing, context)).rejects.toThrow(
-      `sample source ${missing} of survey ${id} is not there`,
+      `sample source ${missing} of survey ${id} cannot be read`,
     )
   })
 

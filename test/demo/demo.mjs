@@ -39,7 +39,9 @@ try {
 
   say('4. What the tables hold')
   await show(published)
-  console.log(`\nThe file stays at warehouse/demo/fieldwork.duckdb: open it with any DuckDB.`)
+  console.log(
+    `\nThe file stays at warehouse/demo/fieldwork.duckdb: open it with duckdb -readonly, or read_only=True in Python.`,
+  )
 } finally {
   server.kill('SIGTERM')
   if (server.exitCode === null) await once(server, 'exit')
@@ -58,10 +60,15 @@ async function greeting(child) {
   return JSON.parse(line)
 }
 
+/** A proxy of the environment would not find the server on this machine's loopback. */
+function withoutProxies() {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^https?_proxy$/i.test(name)))
+}
+
 async function sync(api) {
   const [account] = api.accounts
   const env = {
-    ...process.env,
+    ...withoutProxies(),
     FIELDWORK_SYNC_BASE_URL: api.base_url,
     FIELDWORK_SYNC_API_ID: String(account.id),
     FIELDWORK_SYNC_API_TOKEN: account.token,

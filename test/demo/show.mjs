@@ -1,4 +1,4 @@
-/** Prints the queries that show what the demo's tables hold, each with its SQL: they work in any DuckDB. */
+/** Prints the queries that show what the demo's tables hold, each with its SQL: they work in any DuckDB from 1.1 on. */
 import { DuckDBInstance } from '@duckdb/node-api'
 
 const QUERIES = [

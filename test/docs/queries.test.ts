@@ -215,8 +215,8 @@ test('status timeline: from night to night', async () => {
   expect(rows.some(({ until }) => until !== null)).toBe(true)
 })
 
-test('stale: the survey that could not be read on the last night, with why', async () => {
-  const interval = 'behind = INTERVAL 7 DAYS AS is_a_week'
+test('stale: the surveys that could not be read on the last night, or not in whole, with why', async () => {
+  const interval = 'behind = INTERVAL 7 DAYS AS is_a_week, behind = INTERVAL 0 DAYS AS is_nothing'
   const rows = await world().reader.query(
     `SELECT * EXCLUDE (behind), ${interval} FROM (${sqlOf('Surveys gone stale')})`,
   )
@@ -227,6 +227,12 @@ test('stale: the survey that could not be read on the last night, with why', asy
       refreshed_at: nightAt(2),
       last_error: expect.stringContaining('422'),
       is_a_week: true,
+    },
+    {
+      survey_id: world().unlisted,
+      refreshed_at: nightAt(9),
+      last_error: expect.stringMatching(/422.*sample_sources|sample_sources.*422/),
+      is_nothing: true,
     },
   ])
 })
@@ -273,8 +279,8 @@ test('the last runs: the last one was partial, the one before complete', async (
       account: world().server.accounts[0]?.name,
       last_complete_at: expect.any(String),
       last_status: 'partial',
-      last_reason: expect.stringContaining('1 survey'),
-      left_over: 1,
+      last_reason: expect.stringContaining('2 surveys'),
+      left_over: 2,
     },
   ])
 })

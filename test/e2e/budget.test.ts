@@ -1,5 +1,6 @@
 /** A run keeps to its budget, whatever it is; and whatever it is, enough runs arrive at everything. */
 
+import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import type { Env } from '../support/command.js'
 import { openReader, query } from '../support/duckdb.js'
@@ -98,6 +99,17 @@ test.runIf(SLOW).each([1, 2, 3, 5, 10])(
     expect(await unsoundness(publishedFile(warehouse))).toEqual([])
   },
 )
+
+test('--max-requests 1 is exceeded by the first survey, by as much as README says', async () => {
+  const warehouse = await temporaryDirectory()
+  const api = await startScriptedApi([scriptedSurvey(1, {}, 4), scriptedSurvey(2, {}, 4)])
+  const { code, run } = await syncWarm({ warehouse, env: api.env, args: ['--max-requests', '1'] })
+  expect(code).toBe(3)
+  expect(run).toMatchObject({ surveys_refreshed: 1, left_over: 1 })
+  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
+  const [, told] = /With four sources,\s+`--max-requests 1` comes to (\d+) requests/.exec(readme) ?? []
+  expect([run.requests, api.arrivals.length]).toEqual([Number(told), Number(told)])
+})
 
 test('a listing that takes several runs ends, although a survey is created before each', async () => {
   const warehouse = await temporaryDirectory()

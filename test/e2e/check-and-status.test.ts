@@ -2,6 +2,7 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { paceFileName } from '../../src/http/pace-memory.js'
 import { scriptedSurvey, sendJson, startScriptedApi, TOKEN } from '../support/scripted-api.js'
 import { gate, openTrial } from '../support/trial.js'
 
@@ -139,7 +140,7 @@ describe('status', () => {
     // What a run leaves behind whose bursts were refused.
     const since = Math.floor(Date.now() / 1_000) * 1_000
     await writeFile(
-      join(trial.warehouse, 'request-pace-default.json'),
+      join(trial.warehouse, paceFileName({ baseUrl: trial.api.baseUrl, id: 4711 })),
       JSON.stringify({ account: 'default', requests: 60, per_ms: 60_000, found_at: since }),
     )
     // No account is needed to look.

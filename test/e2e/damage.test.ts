@@ -140,6 +140,8 @@ describe('the published file is damaged too', () => {
     async (content, { onTestFinished }) => {
       const warehouse = await copyOfKilled(onTestFinished)
       const published = join(warehouse, 'fieldwork.duckdb')
+      // Nobody may write into what is published.
+      await rm(published)
       await writeFile(published, content)
       await cp(join(warehouse, 'work.duckdb'), join(warehouse, 'kept'))
       await rm(join(warehouse, 'work.duckdb'))

@@ -263,8 +263,15 @@ test('surveys and sources that go while they are refreshed, sources over several
     return false
   }
   expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({
+    code: 3,
+    run: { surveys_refreshed: 4, surveys_failed: 1, left_over: 1 },
+  })
+  // That it does not answer tells little: the next listing is a full one, and shows that it has gone.
+  expect(await shown(warehouse)).toMatchObject({ 1: 'Survey 1' })
+  api.surveys.shift()
+  expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({
     code: 0,
-    run: { surveys_refreshed: 5, surveys_failed: 0, left_over: 0 },
+    run: { listing: 'full', left_over: 0 },
   })
   expect(await shown(warehouse)).toEqual({
     1: 'missing',

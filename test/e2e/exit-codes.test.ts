@@ -94,7 +94,7 @@ interface Refusal {
 const FAST = { attempts: 2, backoff_base: '1ms', backoff_max: '1ms' }
 
 const REFUSALS: readonly Refusal[] = [
-  { when: '401', hook: status(401), says: /refused the credentials \(401\)/, arrivals: 1 },
+  { when: '401', hook: status(401), says: /refused the credentials \(401\)/, arrivals: 2 },
   {
     when: '500 at every attempt',
     slow: true,
@@ -163,7 +163,7 @@ describe('4: the API refuses or stays unreachable', () => {
     expect(ended.code).toBe(4)
     expect(json(ended)).toMatchObject({ status: 'failed', exit_code: 4 })
     expect(ended.stdout).toMatch(/the API redirects \(302\) .* not followed/)
-    expect([trial.api.arrivals.length, strayed]).toEqual([1, 0])
+    expect([trial.api.arrivals.length, strayed]).toEqual([2, 0])
   })
 
   test.concurrent('nobody listens at the address', async (context) => {

@@ -76,7 +76,8 @@ describe('help', () => {
 })
 
 const WRONG: readonly { args: string[]; says: string }[] = [
-  { args: [], says: 'say which command to run. See fieldwork-sync --help' },
+  { args: ['--json=false'], says: 'say which command to run. See fieldwork-sync --help' },
+  { args: ['frobnicate'], says: 'there is no command frobnicate. See fieldwork-sync --help' },
   { args: ['snyc'], says: 'there is no command snyc: did you mean sync? See fieldwork-sync --help' },
   {
     args: ['sync', '--fulll', '--max-request', '3', '--frobnicate', '--json=yes'],
@@ -91,6 +92,11 @@ const WRONG: readonly { args: string[]; says: string }[] = [
 test.concurrent.for(WRONG)('$args', async ({ args, says }) => {
   const ended = await runWarm(args)
   expect(ended).toEqual({ code: 2, signal: null, stdout: '', stderr: `fieldwork-sync: ${says}\n` })
+})
+
+test.concurrent('without arguments it prints its help to stderr, with exit 2', async () => {
+  const [help, ended] = await Promise.all([run(['--help']), run([])])
+  expect(ended).toEqual({ code: 2, signal: null, stdout: '', stderr: help.stdout })
 })
 
 test.concurrent('with --json an error is one document, also one that comes before the flags are read', async () => {

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { openPaceMemory, rememberedPaces } from '../../src/http/pace-memory.js'
+import { openPaceMemory, paceFileName, rememberedPaces } from '../../src/http/pace-memory.js'
 import { createRandom } from '../simulation/random.js'
 import { SLOW } from '../support/slow.js'
 import {
@@ -78,7 +78,10 @@ const acceptedOf = ({ arrivals }: SimulatedServer, fromMs: number, toMs: number)
 const warnings = ({ lines }: TestClient) =>
   lines.filter(({ level }) => level === 'warn').map(({ message }) => message)
 const temporary = () => mkdtempSync(join(tmpdir(), 'pace-'))
-const noteIn = (directory: string) => join(directory, 'request-pace-default.json')
+const OWNER = { baseUrl: 'http://127.0.0.1:9/api/v1', id: 12 }
+const FILE = paceFileName(OWNER)
+const openMemory = (directory: string) => openPaceMemory({ directory, owner: OWNER, account: 'default' })
+const noteIn = (directory: string) => join(directory, FILE)
 
 /** What ten minutes with a backlog came to. */
 const tenMinutes = async (trial: Trial) => {
@@ -186,7 +189,7 @@ test('a single 429 that no counter can explain makes requests even, for this run
 
 test.runIf(SLOW)('even requests that are refused again and again refute what was remembered', async () => {
   const directory = temporary()
-  openPaceMemory(directory, 'default').remember(MINUTE, Date.now())
+  openMemory(directory).remember(MINUTE, Date.now())
   const trial = begin({ rateWindow: 'sliding', foreignLoad: 40 }, directory)
   await trial.work(10)
   await trial.end()
@@ -201,7 +204,6 @@ describe('a note that is not to be believed', () => {
     ['half of it', JSON.stringify(note).slice(0, 30)],
     ['another shape', JSON.stringify({ ...note, found_at: 'yesterday' })],
     ['more than there is', JSON.stringify({ ...note, paced: true })],
-    ['another account', JSON.stringify({ ...note, account: 'acme' })],
     ['another cap', JSON.stringify({ ...note, requests: 600 })],
     ['the future', JSON.stringify({ ...note, found_at: now + 86_400_000 })],
     ['long ago', JSON.stringify({ ...note, found_at: now - 7 * 86_400_000 })],
@@ -212,20 +214,20 @@ describe('a note that is not to be believed', () => {
   ])('%s', (_, text) => {
     const directory = temporary()
     writeFileSync(noteIn(directory), text)
-    const memory = openPaceMemory(directory, 'default')
+    const memory = openMemory(directory)
     expect(memory.recall(MINUTE, now)).toBe(false)
     memory.remember(MINUTE, now)
     expect(memory.recall(MINUTE, now)).toBe(true)
-    expect(readdirSync(directory)).toEqual(['request-pace-default.json'])
+    expect(readdirSync(directory)).toEqual([FILE])
   })
 
   test('a directory in its place: it is nothing, and cannot be replaced', () => {
     const directory = temporary()
     mkdirSync(noteIn(directory))
-    const memory = openPaceMemory(directory, 'default')
+    const memory = openMemory(directory)
     expect(memory.recall(MINUTE, now)).toBe(false)
     expect(() => memory.remember(MINUTE, now)).toThrow(
-      /^the note on how to pace requests, .*request-pace-default\.json, cannot be written: E/,
+      /^the note on how to pace requests, .*even-pace-127\.0\.0\.1_9-12\.[0-9a-f]+\.json, cannot be written: E/,
     )
   })
 })

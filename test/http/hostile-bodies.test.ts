@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createRedactor, Secret } from '../../src/base/secret.js'
-import { type BodyText, excerptOf, readText } from '../../src/http/body.js'
+import { type BodyText, excerptOf, isUtf8, readText } from '../../src/http/body.js'
 import { redactJson } from '../../src/http/redact-json.js'
 import { CASES_TIMEOUT_MS, cases } from '../support/cases.js'
 import { anyNode, print } from '../support/json-node.js'
@@ -14,6 +14,24 @@ const BYTES_MAX = 2_000
 const bytes = fc.oneof(
   fc.uint8Array({ maxLength: 400 }).map((all) => Buffer.from(all)),
   fc.string({ unit: 'grapheme', maxLength: 200 }).map((text) => Buffer.from(text)),
+  // Characters, a true U+FFFD among them, beside halves of some.
+  fc
+    .array(
+      fc.constantFrom(
+        '61',
+        'efbfbd',
+        'e282ac',
+        'f09f9880',
+        'ff',
+        'c1a1',
+        'e282',
+        'eda080',
+        'f09f98',
+        'ef',
+        'bf',
+      ),
+    )
+    .map((all) => Buffer.from(all.join(''), 'hex')),
   fc.constantFrom(
     Buffer.from('\ufeff{"a":1}'),
     Buffer.alloc(BYTES_MAX),
@@ -50,13 +68,39 @@ const piecesOf = (all: Buffer, count: number): Buffer[] => {
   return Array.from({ length: count }, (_, index) => all.subarray(index * length, (index + 1) * length))
 }
 
-/** What came whole and in the form it claims is there to the last character. */
+/** What came whole and in the form it claims is there to the last character; what is not UTF-8 is seen to be not. */
 const expectedOf = (body: Buffer): BodyText => {
   if (body.length > BYTES_MAX) return { kind: 'too_large' }
-  const text = body.toString()
-  return Buffer.from(text).equals(body)
-    ? { kind: 'text', text: text.replace(/^\ufeff/, '') }
-    : { kind: 'invalid', problem: 'it is not UTF-8' }
+  return { kind: 'text', text: slowlyDecoded(body).replace(/^\ufeff/, '') }
+}
+
+/** Byte by byte: what begins here is a character, or the shortest piece that is none. */
+const slowlyDecoded = (body: Buffer): string => {
+  const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  const lenient = new TextDecoder('utf-8', { ignoreBOM: true })
+  let text = ''
+  for (let at = 0; at < body.length; ) {
+    const lengths = [1, 2, 3, 4].filter((length) => at + length <= body.length)
+    const sound = lengths.find((length) => decodes(strict, body.subarray(at, at + length)))
+    if (sound !== undefined) {
+      text += body.toString('utf8', at, at + sound)
+      at += sound
+      continue
+    }
+    // A piece of several bytes is told as one character only where it could have become one.
+    const wrong = lengths.findLast((length) => lenient.decode(body.subarray(at, at + length)) === '\ufffd')
+    text += '\udfff'
+    at += wrong ?? 1
+  }
+  return text
+}
+
+const decodes = (decoder: TextDecoder, bytes: Uint8Array): boolean => {
+  try {
+    return decoder.decode(bytes) !== ''
+  } catch {
+    return false
+  }
 }
 
 test('a body', { timeout: CASES_TIMEOUT_MS }, async () => {
@@ -69,7 +113,10 @@ test('a body', { timeout: CASES_TIMEOUT_MS }, async () => {
       if (read.kind === 'invalid') expect(read.problem).toMatch(/^it [ -~]+$/)
       if (!isGzip && !isPlain) expect(read.kind).toBe('invalid')
       const isAsClaimed = body.packed ? isGzip : isPlain
-      if (body.isSound && isAsClaimed) expect(read).toEqual(expectedOf(body.bytes))
+      if (!body.isSound || !isAsClaimed) return
+      expect(read).toEqual(expectedOf(body.bytes))
+      if (read.kind === 'text')
+        expect(isUtf8(read.text)).toBe(Buffer.from(body.bytes.toString()).equals(body.bytes))
     }),
     cases(120),
   )
@@ -94,6 +141,8 @@ test('an excerpt of it for a message is one short line without the secret', {
       expect(excerpt).not.toContain(secret)
       expect(excerpt.length).toBeLessThanOrEqual(201)
       expect(excerpt).toBe(Buffer.from(excerpt).toString())
+      const inUtf16 = excerptOf(Buffer.from(pieces.join(''), 'utf16le').toString(), redact, 1_000)
+      expect(inUtf16.replaceAll(' ', '')).not.toContain(secret)
     }),
     cases(200),
   )

@@ -20,14 +20,14 @@ const AFTER_LOSS_MS = 30_000 + AFTER_ANSWER_MS
 /** By how much a clock may be put forward between two runs without a slot being free too early. */
 const UNSEEN_STEP_MS_MAX = 900
 const HELD_MS_MAX = 30_000 + AFTER_LOSS_MS
-const ACCOUNT = 'default'
+const OWNER = { baseUrl: 'https://api.example/api/v1', id: 17 }
 
 let directory = ''
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'hostile-ledger-'))
 })
 afterAll(() => rmSync(directory, { recursive: true }))
-const file = () => join(directory, ledgerFileName(ACCOUNT))
+const file = () => join(directory, ledgerFileName(OWNER))
 
 const createClock = () => {
   const at = { wallMs: START_MS, monotonicMs: 5_000.25 }
@@ -163,7 +163,7 @@ class Runs {
   }
 
   #open(): Ledger {
-    return openLedger({ directory, account: ACCOUNT, timing, clock: this.#clock.clock })
+    return openLedger({ directory, owner: OWNER, timing, clock: this.#clock.clock })
   }
 
   /** A request that has had no answer for the request timeout is given up then. */
@@ -248,7 +248,7 @@ test('a clock that is put by less than a second, however often, and once more be
     fc.property(smallSteps, fc.integer({ min: -900, max: 900 }), (steps, putBetweenMs) => {
       rmSync(file(), { force: true })
       const { clock, put, pass, trueMs } = createClock()
-      const ledger = openLedger({ directory, account: ACCOUNT, timing, clock })
+      const ledger = openLedger({ directory, owner: OWNER, timing, clock })
       const sent: Sent[] = steps.map(({ putMs, passMs, answered }) => {
         put(putMs)
         pass(passMs)
@@ -259,7 +259,7 @@ test('a clock that is put by less than a second, however often, and once more be
       })
       ledger.close()
       put(putBetweenMs)
-      const next = openLedger({ directory, account: ACCOUNT, timing, clock })
+      const next = openLedger({ directory, owner: OWNER, timing, clock })
       expectHeld(next.occupiedMs(1_000), sent, trueMs())
       expectBounded(next.occupiedMs(1_000), 1_000)
       next.close()
@@ -347,7 +347,7 @@ test('any content of the file: what can be read counts, and what cannot counts a
       const bytes = Buffer.concat(lines)
       writeFileSync(file(), bytes)
       const { clock } = createClock()
-      const ledger = openLedger({ directory, account: ACCOUNT, timing, clock })
+      const ledger = openLedger({ directory, owner: OWNER, timing, clock })
       const { read, damaged } = sendsIn(bytes)
       const doubtful = Array.from({ length: damaged }, () => ({
         atMs: START_MS,
@@ -360,7 +360,7 @@ test('any content of the file: what can be read counts, and what cannot counts a
       ledger.end(ledger.send(), 'answer')
       ledger.send()
       ledger.close()
-      const next = openLedger({ directory, account: ACCOUNT, timing, clock })
+      const next = openLedger({ directory, owner: OWNER, timing, clock })
       expect(next.occupiedMs(10_000)).toHaveLength(before + 2)
       next.close()
     }),
@@ -368,14 +368,15 @@ test('any content of the file: what can be read counts, and what cannot counts a
   )
 })
 
+const CLOSED = { ...OWNER, id: 18 }
+
 test('a ledger that is a directory, or closed, is a LedgerError whatever is asked of it', () => {
   const { clock } = createClock()
-  const ledger = openLedger({ directory, account: 'closed', timing, clock })
+  const ledger = openLedger({ directory, owner: CLOSED, timing, clock })
   ledger.close()
   for (const use of [
     () => ledger.send(),
-    () =>
-      openLedger({ directory: join(directory, 'request-ledger-closed.ndjson'), account: 'x', timing, clock }),
+    () => openLedger({ directory: join(directory, ledgerFileName(CLOSED)), owner: OWNER, timing, clock }),
   ])
     expect(use).toThrow(LedgerError)
 })

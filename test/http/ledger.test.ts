@@ -11,6 +11,8 @@ import { type LedgerEvent, ledgerLine, occupiedMs, readLedger } from '../../src/
 import { startClient } from './support.js'
 
 const timing = { perMs: 60_000, requestTimeoutMs: 30_000 }
+const OWNER = { baseUrl: 'https://api.example/api/v1', id: 17 }
+const FILE = ledgerFileName(OWNER)
 const NOW = Date.UTC(2026, 2, 3, 10)
 const HOLD = 60_050
 
@@ -104,7 +106,7 @@ const temporaryDirectory = () => mkdtempSync(join(tmpdir(), 'ledger-'))
 test('what one run wrote the next one reads, and its own numbers do not collide', () => {
   const directory = temporaryDirectory()
   const { clock, pass } = createClock()
-  const open = () => openLedger({ directory, account: 'default', timing, clock })
+  const open = () => openLedger({ directory, owner: OWNER, timing, clock })
   const first = open()
   first.end(first.send(), 'answer')
   first.send()
@@ -115,35 +117,34 @@ test('what one run wrote the next one reads, and its own numbers do not collide'
   expect(open().occupiedMs(60)).toEqual([HOLD + 30_000, HOLD, HOLD - 4_000 + 2 * UNSEEN])
   pass(HOLD + 70_000)
   expect(open().occupiedMs(60)).toEqual([])
-  expect(statSync(join(directory, 'request-ledger-default.ndjson')).size).toBe(0)
+  expect(statSync(join(directory, FILE)).size).toBe(0)
 })
 
 test('the file stays small in a long run, and loses nothing by it', () => {
   const directory = temporaryDirectory()
   const { clock, pass } = createClock()
-  const ledger = openLedger({ directory, account: 'default', timing, clock })
+  const ledger = openLedger({ directory, owner: OWNER, timing, clock })
   let largest = 0
   for (let sent = 0; sent < 10_000; sent += 1) {
     ledger.end(ledger.send(), 'answer')
     pass(1_000)
-    if (sent % 100 === 0)
-      largest = Math.max(largest, statSync(join(directory, 'request-ledger-default.ndjson')).size)
+    if (sent % 100 === 0) largest = Math.max(largest, statSync(join(directory, FILE)).size)
   }
   expect(largest).toBeLessThan(250_000)
-  expect(openLedger({ directory, account: 'default', timing, clock }).occupiedMs(100)).toHaveLength(61)
-  expect(readdirSync(directory)).toEqual(['request-ledger-default.ndjson'])
+  expect(openLedger({ directory, owner: OWNER, timing, clock }).occupiedMs(100)).toHaveLength(61)
+  expect(readdirSync(directory)).toEqual([FILE])
 })
 
 test('a clock that is put forward or back while we run does not make the next run forget', () => {
   for (const stepMs of [3_600_000, -3_600_000]) {
     const directory = temporaryDirectory()
     const { clock, pass, putForward } = createClock()
-    const ledger = openLedger({ directory, account: 'default', timing, clock })
+    const ledger = openLedger({ directory, owner: OWNER, timing, clock })
     ledger.end(ledger.send(), 'answer')
     pass(10_000)
     putForward(stepMs)
     ledger.end(ledger.send(), 'answer')
-    expect(openLedger({ directory, account: 'default', timing, clock }).occupiedMs(60)).toEqual([
+    expect(openLedger({ directory, owner: OWNER, timing, clock }).occupiedMs(60)).toEqual([
       HOLD,
       HOLD - 10_000 + UNSEEN,
     ])
@@ -155,7 +156,7 @@ test('a clock that is put back or forward between a send and its answer does not
   for (const stepMs of [-3_600_000, 3_600_000]) {
     const directory = temporaryDirectory()
     const { clock, pass, putForward } = createClock()
-    const open = () => openLedger({ directory, account: 'default', timing, clock })
+    const open = () => openLedger({ directory, owner: OWNER, timing, clock })
     const ledger = open()
     const first = ledger.send()
     pass(2_000)
@@ -172,7 +173,7 @@ test('a clock that is stepped by less than a second between two runs frees no sl
   for (const stepMs of [-900, -1, 1, 900]) {
     const directory = temporaryDirectory()
     const { clock, pass, putForward } = createClock()
-    const open = () => openLedger({ directory, account: 'default', timing, clock })
+    const open = () => openLedger({ directory, owner: OWNER, timing, clock })
     const ledger = open()
     ledger.end(ledger.send(), 'answer')
     pass(20_000)
@@ -186,14 +187,14 @@ test('a clock that is stepped by less than a second between two runs frees no sl
 test('a clock that is put back again and again while we run, a little each time, frees no slot early', () => {
   const directory = temporaryDirectory()
   const { clock, pass, putForward } = createClock()
-  const ledger = openLedger({ directory, account: 'default', timing, clock })
+  const ledger = openLedger({ directory, owner: OWNER, timing, clock })
   for (let sends = 0; sends < 56; sends += 1) {
     pass(1_000)
     putForward(-300)
     ledger.end(ledger.send(), 'answer')
   }
   // Taken at the end, so that each step counts for the lines before it.
-  const held = openLedger({ directory, account: 'default', timing, clock }).occupiedMs(60)
+  const held = openLedger({ directory, owner: OWNER, timing, clock }).occupiedMs(60)
   expect(held).toHaveLength(56)
   for (const [index, leftMs] of held.entries()) expect(leftMs).toBeGreaterThanOrEqual(HOLD - index * 1_000)
 })
@@ -210,14 +211,14 @@ test('a process that stands still between two looks at its clocks takes that for
       return nowMs
     },
   }
-  const ledger = openLedger({ directory, account: 'default', timing, clock: haltingClock })
+  const ledger = openLedger({ directory, owner: OWNER, timing, clock: haltingClock })
   ledger.end(ledger.send(), 'answer')
   pass(10_000)
   stillMs = 7_000
   const id = ledger.send()
   stillMs = 0
   ledger.end(id, 'answer')
-  const [, leftMs = 0] = openLedger({ directory, account: 'default', timing, clock }).occupiedMs(60)
+  const [, leftMs = 0] = openLedger({ directory, owner: OWNER, timing, clock }).occupiedMs(60)
   expect(leftMs).toBeGreaterThanOrEqual(HOLD - 24_000)
 })
 
@@ -225,8 +226,8 @@ test('a process that stands still between two looks at its clocks takes that for
 test('a file with the largest number there is leaves room for the sends to come', () => {
   const directory = temporaryDirectory()
   const { clock } = createClock()
-  const open = () => openLedger({ directory, account: 'default', timing, clock })
-  writeFileSync(join(directory, 'request-ledger-default.ndjson'), answer(Number.MAX_SAFE_INTEGER, 5_000))
+  const open = () => openLedger({ directory, owner: OWNER, timing, clock })
+  writeFileSync(join(directory, FILE), answer(Number.MAX_SAFE_INTEGER, 5_000))
   const ledger = open()
   for (let sends = 0; sends < 3; sends += 1) ledger.end(ledger.send(), 'answer')
   expect(open().occupiedMs(60)).toEqual([HOLD, HOLD, HOLD, HOLD - 5_000 + UNSEEN])
@@ -235,8 +236,8 @@ test('a file with the largest number there is leaves room for the sends to come'
 // Found by the property tests of the ledger: three bytes that happen to be one character counted as one.
 test('what a damaged stretch may have held is told by its bytes, whatever characters they make', () => {
   const directory = temporaryDirectory()
-  writeFileSync(join(directory, 'request-ledger-default.ndjson'), '€'.repeat(36))
-  const ledger = openLedger({ directory, account: 'default', timing, clock: createClock().clock })
+  writeFileSync(join(directory, FILE), '€'.repeat(36))
+  const ledger = openLedger({ directory, owner: OWNER, timing, clock: createClock().clock })
   expect(ledger.occupiedMs(60)).toEqual([HOLD, HOLD, HOLD])
 })
 
@@ -247,33 +248,25 @@ test('a directory that cannot be written is told in one line', () => {
   expect(open).toThrow(LedgerError)
   expect(open).toThrow(WarehouseError)
   expect(open).toThrow(
-    /^the request ledger .*request-ledger-default\.ndjson cannot be read: E[A-Z]+: .*check space and permissions$/,
+    /^the request ledger .*sent-requests-127\.0\.0\.1_1-12\.[0-9a-f]+\.ndjson cannot be read: E[A-Z]+: .*check space and permissions$/,
   )
 })
 
 test('a ledger that can no longer be written keeps the request from being sent', () => {
   const directory = temporaryDirectory()
   const { clock } = createClock()
-  const ledger = openLedger({ directory, account: 'default', timing, clock })
+  const ledger = openLedger({ directory, owner: OWNER, timing, clock })
   ledger.close()
   expect(() => ledger.send()).toThrow(LedgerError)
   rmSync(directory, { recursive: true })
 })
 
-test('account names become file names of their own that stay in the directory', () => {
-  const names = ['default', 'Default', '../../etc/passwd', 'a/b', 'a_b', 'é', '', 'x'.repeat(300)]
-  const files = names.map(ledgerFileName)
-  expect(new Set(files.map((file) => file.toLowerCase())).size).toBe(names.length)
-  for (const file of files) expect(file).toMatch(/^request-ledger-[A-Za-z0-9_.-]{1,80}\.ndjson$/)
-  expect(files[0]).toBe('request-ledger-default.ndjson')
-})
-
 test('the lines are what the documentation says', () => {
   const directory = temporaryDirectory()
   const { clock } = createClock()
-  const ledger = openLedger({ directory, account: 'default', timing, clock })
+  const ledger = openLedger({ directory, owner: OWNER, timing, clock })
   ledger.end(ledger.send(), 'answer')
-  const file = join(directory, 'request-ledger-default.ndjson')
+  const file = join(directory, FILE)
   expect(readFileSync(file, 'utf8')).toBe(
     `{"id":1,"at":${NOW},"event":"send"}\n{"id":1,"at":${NOW},"event":"answer"}\n`,
   )

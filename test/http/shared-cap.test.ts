@@ -1,7 +1,7 @@
 /** One cap for several processes: what the server sees of all of them together, and what becomes of a run whose Redis is away. */
 import { setTimeout as delay } from 'node:timers/promises'
 import debug from 'debug'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { Secret } from '../../src/base/secret.js'
 import { SharedCapError } from '../../src/http/errors.js'
@@ -12,7 +12,6 @@ import { failureOf, json, startClient, startServer, until, worstWindow } from '.
 
 const shared = (url: string, share: number | null = null) => ({
   url: new Secret(url),
-  key: 'one account',
   share,
 })
 
@@ -145,5 +144,22 @@ test.skipIf(!HAS_REDIS)(
     expect(JSON.stringify([failure.message, failure.stack, failure.cause, client.lines])).not.toMatch(
       /pa55|wr0ng/,
     )
+  },
+)
+
+test.skipIf(!HAS_REDIS).each([null, 5])(
+  'a database that Redis does not have is an error at once, with a share of %s for its absence too',
+  async (share) => {
+    const redis = await startRedis(onTestFinished)
+    await using server = await startServer()
+    await using client = startClient(server.baseUrl, { shared: shared(`${redis.url}/99`, share) })
+    const failure = await failureOf(client.get())
+    expect(failure).toBeInstanceOf(SharedCapError)
+    expect(failure.message).toContain(
+      `${redis.url}, cannot be used: it refuses what its address asks for, database 99 (ERR DB index is out of range)`,
+    )
+    expect(await redis.call('dbsize')).toBe(0)
+    expect(client.lines).toEqual([])
+    expect(server.arrivals).toHaveLength(0)
   },
 )

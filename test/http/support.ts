@@ -93,6 +93,7 @@ export const startClient = (baseUrl: string, overrides: Overrides = {}): TestCli
   const client = createHttpClient({
     account: 'default',
     baseUrl,
+    id: 12,
     headers: { 'Authorization-ID': '12', 'Authorization-Token': new Secret(TOKEN) },
     rate: { requests: 100, perMs: 1_000 },
     ledgerDirectory: null,

@@ -30,8 +30,8 @@ describe('a listing is', () => {
     ['incremental', 'until full_listing_every', cursor, '2026-03-01T12:00:00.000001Z', false],
     ['full', 'from full_listing_every on', cursor, '2026-03-01T12:00:00Z', false],
     [
-      'incremental',
-      'when our clock has gone back behind the last full one',
+      'full',
+      'when the last full one is dated ahead of our clock, which was wrong then',
       cursor,
       '2026-04-01T00:00:00Z',
       false,
@@ -40,9 +40,15 @@ describe('a listing is', () => {
     const position = {
       cursor: cursorNow,
       fullListedAt: fullListedAt === null ? null : instantOf(fullListedAt),
-      listing: null,
+      fullListingWanted: false,
     }
     expect(listingKind(position, nowMs, rules, wanted)).toBe(kind)
+  })
+
+  test('full when a survey answered 404 at its own address', () => {
+    const lately = instantOf('2026-03-08T11:00:00Z')
+    const position = { cursor, fullListedAt: lately, fullListingWanted: true }
+    expect(listingKind(position, nowMs, rules, false)).toBe('full')
   })
 })
 

@@ -21,6 +21,14 @@ describe('a day', () => {
     // Clocks go forward at midnight: the day begins at one.
     ['Africa/Cairo', '2026-04-24', '2026-04-23T22:00:00Z', '2026-04-24T20:59:59.999999Z'],
     ['Pacific/Kiritimati', '2026-01-01', '2025-12-31T10:00:00Z', '2026-01-01T09:59:59.999999Z'],
+    // Clocks go back from 00:01 to 23:01 of the day before: the day has begun, and goes on.
+    ['America/St_Johns', '2010-11-06', '2010-11-06T02:30:00Z', '2010-11-07T02:29:59.999999Z'],
+    ['America/St_Johns', '2010-11-07', '2010-11-07T02:30:00Z', '2010-11-08T03:29:59.999999Z'],
+    // From 00:01 to 22:01, and from 02:00 to 23:00.
+    ['America/St_Johns', '1988-10-30', '1988-10-30T01:30:00Z', '1988-10-31T03:29:59.999999Z'],
+    ['Antarctica/Casey', '2010-03-05', '2010-03-04T13:00:00Z', '2010-03-05T15:59:59.999999Z'],
+    // An offset with seconds: 44 min 30 s.
+    ['Africa/Monrovia', '1971-07-01', '1971-07-01T00:44:30Z', '1971-07-02T00:44:29.999999Z'],
   ])('in %s, %s is from %s to %s', (timeZone, day, from, to) => {
     expect(told(timeZone, day)).toEqual([from, to])
   })
@@ -29,6 +37,15 @@ describe('a day', () => {
     expect(told('Pacific/Apia', '2011-12-30')).toBeNull()
     expect(told('Pacific/Apia', '2011-12-29')?.[1]).toBe('2011-12-30T09:59:59.999999Z')
     expect(told('Pacific/Apia', '2011-12-31')?.[0]).toBe('2011-12-30T10:00:00Z')
+  })
+
+  test('that has begun does not end when clocks go back past midnight', () => {
+    const calendar = createCalendar('America/St_Johns')
+    // 23:59 and 00:00; then 23:01 of the day before, once more; then 00:01 again.
+    const days = ['02:29:59.999999Z', '02:30:00Z', '02:31:00Z', '03:29:59Z', '03:31:00Z'].map((time) =>
+      calendar.dayOf(instantOf(`2010-11-07T${time}`)),
+    )
+    expect(days).toEqual(['2010-11-06', '2010-11-07', '2010-11-07', '2010-11-07', '2010-11-07'])
   })
 
   test.each(['Europe/Paris', 'America/New_York', 'America/Havana', 'Africa/Cairo', 'Asia/Beirut', 'UTC'])(

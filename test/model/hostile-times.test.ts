@@ -95,6 +95,7 @@ const listing: fc.Arbitrary<ListingState> = fc.record({
 const position: fc.Arbitrary<Position> = fc.record({
   cursor: fc.option(instant),
   fullListedAt: fc.option(instant),
+  fullListingWanted: fc.boolean(),
   listing: fc.option(listing),
 })
 
@@ -104,8 +105,9 @@ test('what an interrupted listing goes on with is never younger, shorter or furt
   fc.assert(
     fc.property(position, nowMs, rules, fc.boolean(), (where, now, given, full) => {
       const kind = listingKind(where, now, given, full)
-      const { cursor, fullListedAt } = where
-      if (full || cursor === null || fullListedAt === null) expect(kind).toBe('full')
+      const { cursor, fullListedAt, fullListingWanted } = where
+      if (full || fullListingWanted || cursor === null || fullListedAt === null) expect(kind).toBe('full')
+      else if (fullListedAt > BigInt(Math.trunc(now)) * 1_000n) expect(kind).toBe('full')
       else {
         const isOld = now - Number(fullListedAt / 1_000n) >= given.fullListingEveryMs + 2
         const isYoung = now - Number(fullListedAt / 1_000n) <= given.fullListingEveryMs - 2
@@ -175,7 +177,7 @@ test('every survey is due or is not, for any status and any time: none that is a
       const reason = refreshReason(facts, now, refreshRules)
       const isQuiet = ['draft', 'user_demo', 'complete'].includes(facts.status)
       if (facts.missing) expect(reason).toBeNull()
-      else if (facts.refreshedAt === null) expect(reason).toBe('changed')
+      else if (facts.refreshedAt === null || facts.refreshedAt > now) expect(reason).toBe('changed')
       else if (!isQuiet) expect(reason).toBe('live')
       else if (facts.status !== 'complete') expect(reason).toBeNull()
       else expect(reason).toBe(now - facts.updatedAt < 604_800_000_000n - 999n ? 'settling' : reason)

@@ -49,6 +49,7 @@ const survey = (change: Partial<PlannedSurvey> = {}): PlannedSurvey => {
 const past = (change: Partial<PastRuns> = {}): PastRuns => ({
   cursor: daysAgo(1),
   fullListedAt: daysAgo(1),
+  fullListingWanted: false,
   listedAt: daysAgo(1),
   listedAtOurs: daysAgo(1),
   pageRows: 50,
@@ -124,7 +125,13 @@ test.each<[string, Partial<PlannedSurvey>, Partial<RefreshRules>, object, TaskRe
 
 describe('a plan', () => {
   test('tells what is due by reason, what was left over, and nothing of what rests', () => {
-    const task = { reason: 'live', enqueuedAt: daysAgo(1), requestsNeeded: null } as const
+    const task = {
+      reason: 'live',
+      enqueuedAt: daysAgo(1),
+      requestsNeeded: null,
+      refusals: 0,
+      refusedAt: null,
+    } as const
     const planned = plan([
       survey(),
       survey({ task }),

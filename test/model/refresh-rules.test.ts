@@ -6,6 +6,7 @@ import {
   refreshReason,
   refreshWeight,
   restBetweenRefreshesMs,
+  restsAfterRefusal,
   type SurveyFacts,
 } from '../../src/model/refresh-rules.js'
 import type { RefreshRules } from '../../src/model/run.js'
@@ -49,6 +50,9 @@ describe('a survey is due', () => {
     ['never, when it is missing, even if it was never read', null, { missing: true, refreshedAt: null }],
     ['when it was never read', 'changed', { refreshedAt: null }],
     ['when it was never read, a draft too', 'changed', { status: 'draft', refreshedAt: null }],
+    ['when it was read at a time that lies ahead', 'changed', { refreshedAt: daysAgo(-400) }],
+    ['when a draft was', 'changed', { status: 'draft', refreshedAt: daysAgo(-400) }],
+    ['not, when its progress changed at a time that lies ahead', null, { progressChangedAt: daysAgo(-400) }],
     ['complete, just now', 'settling', { updatedAt: NOW }],
     ['complete, for almost settle_for', 'settling', { updatedAt: daysAgo(6.999) }],
     ['complete, changed after the time of the answer', 'settling', { updatedAt: daysAgo(-1) }],
@@ -72,6 +76,26 @@ describe('a survey is due', () => {
     ['as settling rather than old', 'settling', { updatedAt: daysAgo(2), refreshedAt: daysAgo(31) }],
   ])('%s: %s', (_, reason, change) => {
     expect(refreshReason(facts(change), NOW, rules)).toBe(reason)
+  })
+
+  test('again in the next run after it was refused, then after 2, 4, 8 … days, and every 30', () => {
+    const restsFor = (refusals: number, days: number) =>
+      restsAfterRefusal({ refusals, refusedAt: daysAgo(days) }, NOW, rules)
+    expect(restsFor(1, 0)).toBe(false)
+    for (const [refusals, days] of [
+      [2, 2],
+      [3, 4],
+      [4, 8],
+      [5, 16],
+      [6, 30],
+      [60, 30],
+    ] as const) {
+      expect(restsFor(refusals, days - 0.3)).toBe(true)
+      expect(restsFor(refusals, days)).toBe(false)
+      // A nightly run may begin a little earlier than the one before.
+      expect(restsFor(refusals, days - 0.2)).toBe(false)
+    }
+    expect(restsFor(9, -400)).toBe(false)
   })
 
   test('after 1, 2, 4, 8 … days once it has settled, and every 30 from then on', () => {

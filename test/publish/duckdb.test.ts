@@ -1,5 +1,5 @@
 /** Publishing `fieldwork.duckdb`: what readers see while and after it is replaced. */
-import { link, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, link, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { describe, expect, test } from 'vitest'
@@ -9,6 +9,7 @@ import { createDuckdbPublisher } from '../../src/publish/duckdb.js'
 import type { Database } from '../../src/warehouse/database.js'
 import { query } from '../support/duckdb.js'
 import { openElsewhere } from '../support/other-process.js'
+import { temporaryDirectory } from '../support/temporary.js'
 import {
   bundle,
   list,
@@ -21,9 +22,9 @@ import {
 } from '../support/warehouse.js'
 
 const publish = (
-  { database, directory }: TestWarehouse,
+  { database, directory, log }: TestWarehouse,
   signal = new AbortController().signal,
-): Promise<PublishReport> => createDuckdbPublisher(database, directory).publish(signal)
+): Promise<PublishReport> => createDuckdbPublisher(database, directory, log).publish(signal)
 
 const published = ({ directory }: TestWarehouse): string => join(directory, 'fieldwork.duckdb')
 
@@ -80,6 +81,15 @@ describe('the published file', () => {
     ])
   })
 
+  test('can be written by nobody, whatever may be done with the work database', async () => {
+    const warehouse = await filled()
+    await publish(warehouse)
+    await publish(warehouse)
+    const files = [published(warehouse), join(warehouse.directory, 'work.duckdb')]
+    const modes = await Promise.all(files.map(async (file) => (await stat(file)).mode))
+    expect(modes.map((mode) => (mode & 0o222) !== 0)).toEqual([false, true])
+  })
+
   test('is replaced, not written to: who has the old one open keeps the old state', async () => {
     const warehouse = await filled()
     await publish(warehouse)
@@ -111,6 +121,7 @@ describe('the published file', () => {
     await publish(warehouse)
     const scribbled = join(warehouse.directory, 'scribbled.duckdb')
     await link(published(warehouse), scribbled)
+    await chmod(scribbled, 0o644)
     const scribbler = await DuckDBInstance.create(scribbled)
     const connection = await scribbler.connect()
     try {
@@ -195,6 +206,37 @@ test('where a directory stands in its place nothing is published, and nothing is
   expect(await readFile(join(published(warehouse), 'precious'), 'utf8')).toBe('data')
   expect((await readdir(warehouse.directory)).filter((name) => name.startsWith('.'))).toEqual([])
   expect(await warehouse.rows('SELECT title FROM surveys')).toEqual([{ title: 'Survey 1' }])
+})
+
+/** Bytes 12 to 19 of a DuckDB file, behind a checksum and `DUCK`. Version 64 is what DuckDB 0.10 to 1.1 write. */
+const storageVersion = async (file: string): Promise<bigint> => {
+  const header = (await readFile(file)).subarray(0, 20)
+  expect(header.subarray(8, 12).toString()).toBe('DUCK')
+  return header.readBigUInt64LE(12)
+}
+
+/** A work database that the newest format was chosen for, as a DuckDB with another default would choose it. */
+const inNewestFormat = async (): Promise<TestWarehouse> => {
+  const directory = await temporaryDirectory()
+  const newest = { storage_compatibility_version: 'latest' }
+  const instance = await DuckDBInstance.create(join(directory, 'work.duckdb'), newest)
+  const connection = await instance.connect()
+  await connection.run('CREATE TABLE made AS SELECT 1 AS one')
+  await connection.run('DROP TABLE made')
+  await connection.run('CHECKPOINT')
+  connection.closeSync()
+  instance.closeSync()
+  expect(await storageVersion(join(directory, 'work.duckdb'))).toBeGreaterThan(64n)
+  return testWarehouse(directory)
+}
+
+test.each([
+  ['copied', filled],
+  ['compacted', shrunken],
+  ['made of a work database of the newest format', inNewestFormat],
+])('%s, the file has storage version 64, which every DuckDB since 0.10 opens', async (_, make) => {
+  const { path } = await publish(await make())
+  expect(await storageVersion(path)).toBe(64n)
 })
 
 describe('a publish that a signal gives up', () => {

@@ -1,8 +1,9 @@
 /** A work database that was lost is rebuilt from published Parquet files. */
-import { readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createDuckdbPublisher } from '../../src/publish/duckdb.js'
+import { holdOpen } from '../support/other-process.js'
 import {
   currentOf,
   manifestOf,
@@ -146,8 +147,8 @@ describe('a damaged version is passed over for the one before', () => {
 })
 
 describe('where fieldwork.duckdb is published too', () => {
-  const publishDuckdb = ({ database, directory }: TestWarehouse) =>
-    createDuckdbPublisher(database, directory).publish(new AbortController().signal)
+  const publishDuckdb = ({ database, directory, log }: TestWarehouse) =>
+    createDuckdbPublisher(database, directory, log).publish(new AbortController().signal)
 
   test('the newer of both is taken, whichever that is', async () => {
     const warehouse = await publishedOnce()
@@ -165,6 +166,7 @@ describe('where fieldwork.duckdb is published too', () => {
 
   test.skipIf(!SLOW)('the one that can be read is taken where the other cannot', async () => {
     const warehouse = await publishedOnce()
+    await rm(join(warehouse.directory, 'fieldwork.duckdb'))
     await writeFile(join(warehouse.directory, 'fieldwork.duckdb'), 'garbage')
     const rebuilt = await lose(warehouse)
     expect(await titles(rebuilt)).toEqual(['Survey 2'])
@@ -172,5 +174,88 @@ describe('where fieldwork.duckdb is published too', () => {
       { file: join(rebuilt.directory, 'fieldwork.duckdb') },
       { file: join(parquetOf(rebuilt), 'versions', '000001') },
     ])
+  })
+})
+
+describe('what cannot be read now is not older: exit 7, and nothing is replaced', () => {
+  /** The newest state is in `fieldwork.duckdb`, an older one in a version of Parquet files; the work database is lost. */
+  const lostWithBoth = async () => {
+    const warehouse = await publishedOnce()
+    await night(warehouse, 2)
+    await createDuckdbPublisher(warehouse.database, warehouse.directory, warehouse.log).publish(
+      new AbortController().signal,
+    )
+    await warehouse.database.close()
+    await rm(join(warehouse.directory, 'work.duckdb'))
+    return warehouse.directory
+  }
+
+  test('somebody has the published file open for writing: the message says who', async () => {
+    const directory = await lostWithBoth()
+    const published = join(directory, 'fieldwork.duckdb')
+    const before = await readFile(published)
+    // A published file may be write-protected, which holds people off but not this test.
+    await chmod(published, 0o644)
+    const other = await holdOpen(published)
+    const refused = {
+      code: 'warehouse_unusable',
+      exitCode: 7,
+      message: expect.stringMatching(
+        new RegExp(
+          `^the work database is lost and cannot be rebuilt from ${published} now: process ${other.pid} \\(.*node.*\\) has it open for writing\\. Nothing was replaced\\. Close it there`,
+        ),
+      ),
+    }
+    await expect(testWarehouse(directory)).rejects.toMatchObject(refused)
+    // Also where it is the only state.
+    await rm(join(directory, 'parquet'), { recursive: true })
+    await expect(testWarehouse(directory)).rejects.toMatchObject(refused)
+    await other.end()
+    expect((await readFile(published)).equals(before)).toBe(true)
+    expect(await titles(await testWarehouse(directory))).toEqual(['night 2'])
+  })
+
+  test('the system refuses to show the published file', async () => {
+    const directory = await lostWithBoth()
+    const published = join(directory, 'fieldwork.duckdb')
+    await rm(published)
+    // A link to itself: to follow it fails for everybody, root included.
+    await symlink(published, published)
+    await expect(testWarehouse(directory)).rejects.toMatchObject({
+      exitCode: 7,
+      message: expect.stringMatching(/fieldwork\.duckdb now: ELOOP/),
+    })
+  })
+
+  test.each([
+    ['the manifest of the newest version', 'manifest.json'],
+    ['a file of the newest version', 'surveys/account=acme/created_month=2025-12/data.parquet'],
+  ])('the system refuses to show %s', async (_, path) => {
+    const warehouse = await publishedOnce()
+    await night(warehouse, 2)
+    await publishParquet(warehouse)
+    const hidden = join(currentOf(warehouse), path)
+    await warehouse.database.close()
+    await rm(join(warehouse.directory, 'work.duckdb'))
+    const content = await readFile(hidden)
+    await rm(hidden)
+    await symlink(hidden, hidden)
+    await expect(testWarehouse(warehouse.directory)).rejects.toMatchObject({
+      exitCode: 7,
+      message: expect.stringMatching(/000002 now: ELOOP/),
+    })
+    await rm(hidden)
+    await writeFile(hidden, content)
+    expect(await titles(await testWarehouse(warehouse.directory))).toEqual(['night 2'])
+  })
+
+  test('the versions cannot be listed', async () => {
+    const directory = await lostWithBoth()
+    await rm(join(directory, 'parquet'), { recursive: true })
+    await writeFile(join(directory, 'parquet'), 'not a directory')
+    await expect(testWarehouse(directory)).rejects.toMatchObject({
+      exitCode: 7,
+      message: expect.stringMatching(/ now: ENOTDIR/),
+    })
   })
 })

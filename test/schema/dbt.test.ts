@@ -3,7 +3,7 @@
  * PATH, or is named by FIELDWORK_SYNC_TEST_DBT.
  */
 import { execFile } from 'node:child_process'
-import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, test } from 'vitest'
@@ -57,6 +57,7 @@ test.skipIf(skipped !== null)(
 
     const damaged = join(project, 'damaged.duckdb')
     await copyFile(publishedFile(warehouse), damaged)
+    await chmod(damaged, 0o644)
     await spoil(damaged)
     await writeProject(project, damaged)
     expect(await execute(['test'], project)).toMatchObject({ code: 1 })

@@ -126,7 +126,7 @@ test('a key of several columns is tested as one text, and so is what a row belon
   expect(tables.get('_sync.drift_events')?.data_tests[0]).toMatchObject({
     unique: {
       arguments: {
-        column_name: "concat_ws('|', account, resource, path, coalesce(cast(value as varchar), ''))",
+        column_name: "concat_ws('|', account, resource, path, coalesce(cast(value as varchar), ''), kind)",
       },
     },
   })

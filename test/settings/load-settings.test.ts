@@ -13,6 +13,7 @@ describe('the environment alone', () => {
         token: TOKEN,
         rate: { requests: 60, perMs: 60_000 },
         shared: null,
+        proxy: null,
         share: 1,
       },
     ])

@@ -213,7 +213,7 @@ describe('a token never shows in an error', () => {
     ['as the log level', withEnv({ FIELDWORK_SYNC_LOG_LEVEL: TOKEN })],
     ['with a line break in it', withEnv({ FIELDWORK_SYNC_API_TOKEN: `${TOKEN}\nb` })],
     ['with a control character in it', withEnv({ FIELDWORK_SYNC_API_TOKEN: `${TOKEN}\u0007b` })],
-    ['with a character past Latin-1', withEnv({ FIELDWORK_SYNC_API_TOKEN: `${TOKEN}\u20ac` })],
+    ['with a character past ASCII', withEnv({ FIELDWORK_SYNC_API_TOKEN: `${TOKEN}\u00e9` })],
     ['in another setting', { yaml: `contract: \${T}`, env: { ...ACCOUNT_ENV, T: TOKEN } }],
     ['in quotes that never end', { yaml: ACCOUNT.replace(TOKEN, `"${TOKEN}`) }],
     ['behind an alias mark', { yaml: ACCOUNT.replace(TOKEN, `*${TOKEN}`) }],

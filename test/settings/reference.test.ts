@@ -1,6 +1,7 @@
 /** The generated settings reference: complete, and its defaults are those the schema applies. */
 import { expect, test } from 'vitest'
 import { ENVIRONMENT_VARIABLES } from '../../src/settings/environment.js'
+import { PROXY_VARIABLES } from '../../src/settings/proxies.js'
 import { settingKeys, settingsReference } from '../../src/settings/reference.js'
 
 test('every key has a type and a meaning, and only credentials and what is off have no default', () => {
@@ -30,6 +31,6 @@ test('the reference is two Markdown tables with a row for each key and variable'
     '| `refresh.settle_for` | duration, 0s to 365d | `1d` | A complete survey is refreshed in every run for this long after its last change, then after 1, 2, 4, 8 … days, for as long as nothing moves |',
   )
   expect(lines.filter((line) => line.startsWith('| `'))).toHaveLength(
-    settingKeys().length + ENVIRONMENT_VARIABLES.length,
+    settingKeys().length + ENVIRONMENT_VARIABLES.length + PROXY_VARIABLES.length,
   )
 })

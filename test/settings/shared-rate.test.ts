@@ -1,5 +1,6 @@
 /** A cap that is shared through Redis: what can be said, and that nothing of its address is ever told. */
 import { describe, expect, test } from 'vitest'
+import { createRedactor } from '../../src/base/secret.js'
 import { secretsOf } from '../../src/settings/settings.js'
 import { ACCOUNT, load, problemsOf } from './support.js'
 
@@ -20,13 +21,31 @@ test.each([
   expect(shared?.url.reveal()).toBe('redis://redis')
 })
 
-test('the address may come from the environment; it and its password are secrets, as written and as sent', () => {
-  const url = `rediss://user:${encodeURIComponent(PASSWORD)}@redis.example:6380/2`
+test('the address may come from the environment; its credentials are secrets, as written and as sent, and nothing else', () => {
+  const credentials = `user:${encodeURIComponent(PASSWORD)}@`
+  const url = `rediss://${credentials}redis.example:6380/2`
   const settings = load({ yaml: withRate(`      shared: \${REDIS_URL}\n`), env: { REDIS_URL: url } })
   expect(JSON.stringify(settings)).not.toContain('word-of-redis')
   expect(secretsOf(settings.accounts).map((secret) => secret.reveal())).toEqual(
-    expect.arrayContaining([url, PASSWORD, encodeURIComponent(PASSWORD)]),
+    expect.arrayContaining([credentials, PASSWORD, encodeURIComponent(PASSWORD)]),
   )
+  const told = createRedactor(secretsOf(settings.accounts))
+  expect(told(`${url}, rediss://redis.example:6380`)).toBe(
+    'rediss://[redacted]redis.example:6380/2, rediss://redis.example:6380',
+  )
+})
+
+test.each([
+  ['redis://127.0.0.1:1', 'redis://127.0.0.1:1'],
+  ['redis://user@127.0.0.1:1/3', 'redis://user@127.0.0.1:1/3'],
+  // Too short to be taken out of any text: only where it stands as a password.
+  ['redis://:ab@redis/1', 'redis://[redacted]redis/1'],
+  ['redis://us:p ss@redis', 'redis://[redacted]redis'],
+])('of %s is told: %s', (url, told) => {
+  const settings = load({ yaml: withRate(`      shared: "${url}"\n`) })
+  const redact = createRedactor(secretsOf(settings.accounts))
+  expect(redact(url)).toBe(told)
+  expect(redact('the tab of a cap')).toBe('the tab of a cap')
 })
 
 describe('what cannot be is refused, and not quoted', () => {
@@ -38,6 +57,7 @@ describe('what cannot be is refused, and not quoted', () => {
     [`shared: https://user:${encodeURIComponent(PASSWORD)}@redis`, `shared ${MUST_BE}`],
     ['shared: redis://', `shared ${MUST_BE}`],
     ['shared: redis://redis/name', `shared ${MUST_BE}`],
+    [`shared: redis://redis?password=${encodeURIComponent(PASSWORD)}`, `shared ${MUST_BE}`],
     ['shared: 6379', `shared ${MUST_BE}`],
     ['shared: 6379\n      shared_unreachable: 20', `shared ${MUST_BE}`],
     ['shared_unreachable: go', `shared_unreachable ${SHARE}`],

@@ -54,3 +54,20 @@ test('two names for one account are refused, unless one of them is chosen', () =
   ])
   expect(load({ yaml, flags: { accounts: 'globex' } }).accounts).toHaveLength(1)
 })
+
+test('they are refused however the address is written, and where they belong to different shards', () => {
+  const twin = more('globex', 17).replace(/base_url: .*/, 'base_url: HTTPS://fieldwork.example.:443/api/v1/')
+  const problem =
+    'accounts: acme and globex have the same base_url and id: read side by side, they would exceed its cap together. Remove one, or choose with --accounts'
+  const yaml = `${ACCOUNT}${twin}`
+  expect(problemsOf({ yaml })).toEqual([problem])
+  // The same file has them in one shard or in two, depending on the count.
+  const shards = [0, 1, 2, 3, 4, 5, 6].map((index) => `${index}/7`)
+  const shardsOf = (name: string) =>
+    shards.filter((shard) => {
+      const { accounts } = load({ yaml, flags: { shard, accounts: name } })
+      return accounts.length === 1
+    })
+  expect(shardsOf('acme')).not.toEqual(shardsOf('globex'))
+  for (const shard of shards) expect(problemsOf({ yaml, flags: { shard } })).toEqual([problem])
+})

@@ -37,6 +37,8 @@ export interface Fate {
   readonly disk: DiskPlan | null
   /** How long a commit takes, virtual milliseconds: meanwhile other surveys arrive, and are committed together. */
   readonly commitMs: number
+  /** Somebody has the published file open for writing. */
+  readonly isHeld: boolean
 }
 
 export class Generation {
@@ -62,9 +64,11 @@ export class Generation {
   lastStep = ''
 
   readonly commitMs: number
+  readonly isHeld: boolean
 
-  constructor({ crash, disk, commitMs }: Fate) {
+  constructor({ crash, disk, commitMs, isHeld }: Fate) {
     this.commitMs = commitMs
+    this.isHeld = isHeld
     this.#crash = crash
     this.#disk = disk
     this.#diskLeft = disk?.times ?? 0

@@ -63,6 +63,12 @@ const MUTATIONS: readonly Mutation[] = [
     to: ';',
   },
   {
+    name: 'the ledger belongs to the name of the account',
+    file: 'http/client.js',
+    from: 'openLedger({ directory, owner, timing, clock })',
+    to: "openLedger({ directory, owner: { ...owner, baseUrl: 'http://' + account + '/' }, timing, clock })",
+  },
+  {
     name: 'a retry goes around the limiter',
     file: 'http/client.js',
     from: 'const outcome = await this.#limiter.run((slot) => this.#send(slot, errand), waitSignal);',
@@ -71,7 +77,7 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a task is ended although its refresh failed',
     file: 'warehouse/bundles.js',
-    from: "const ended = idsOf(outcomes.filter(({ kind }) => kind === 'refreshed' || kind === 'gone'));",
+    from: 'const ended = idsOf(outcomes.filter(isDone));',
     to: "const ended = idsOf(outcomes.filter(({ kind }) => kind !== 'oversized'));",
   },
   {
@@ -125,6 +131,30 @@ const MUTATIONS: readonly Mutation[] = [
     file: 'warehouse/listing.js',
     from: `const notListed = listing.kind === 'full' ?`,
     to: `const notListed = listing.kind === 'none' ?`,
+  },
+  {
+    name: 'a stored time that lies ahead is believed',
+    file: 'model/believed.js',
+    from: 'at === null || at > now ? null : at',
+    to: 'at',
+  },
+  {
+    name: 'a 404 of its own address is the end of a survey',
+    file: 'sync/bundle.js',
+    from: `task.reason === 'missing' && attempt.refusals.areAllNotFound()`,
+    to: `attempt.refusals.all().every(({ kind }) => kind === 'not_found')`,
+  },
+  {
+    name: 'what is locked is taken for damaged, and an older state for it',
+    file: 'warehouse/rebuild.js',
+    from: '!isDamage(error)',
+    to: 'false',
+  },
+  {
+    name: 'a 403 of one survey ends the run of its account',
+    file: 'sync/refresh.js',
+    from: '!error.endsRun && !signal.aborted',
+    to: `!error.endsRun && !/ 403/.test(error.message) && !signal.aborted`,
   },
   {
     name: 'versions in history are dated with our own clock',

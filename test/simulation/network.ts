@@ -28,6 +28,7 @@ export const createNetwork =
       accept: 'application/json',
     }
     let requests = 0
+    const refusal = createRefusal(start.refuse, log)
     return {
       get: async ({ target }, signal) => {
         requests += 1
@@ -42,9 +43,10 @@ export const createNetwork =
         if (luck.vanishes) await vanish(world, draw, log)
         const honest = await world.ask(target, sent)
         await comeBack(fault, luck.backMs, signal)
-        const answer = fault === null || honest.status !== 200 ? honest : spoil(honest, fault, draw, log)
+        const told = refusal(target, honest) ?? spoiltBy(fault, honest, draw, log)
+        const answer = dated(told, start)
         generation.note(`< ${answer.status} ${answer.headers.date}`)
-        remember(world, target, answer, fault, answer !== honest)
+        remember(world, target, answer, fault, told !== honest)
         return {
           status: answer.status,
           header: (name) => answer.headers[name] ?? null,
@@ -55,6 +57,33 @@ export const createNetwork =
       destroy: async () => undefined,
     }
   }
+
+type Refusal = (target: string, honest: Answer) => Answer | null
+
+/** The answer that refuses a request, or null. */
+const createRefusal = (refuse: Start['refuse'], log: NetworkLog): Refusal => {
+  let only: string | null = null
+  return (target, honest) => {
+    const [, id, part] = /\/surveys\/(\d+)\/(\w+)/.exec(target) ?? []
+    if (refuse === null || id === undefined) return null
+    if (refuse.parts !== 'both' && refuse.parts !== part) return null
+    only ??= id
+    if (refuse.of === 'one' && only !== id) return null
+    log.events.push(`${target}: refused with ${refuse.status}`)
+    return { ...honest, status: refuse.status, body: Buffer.from('{}') }
+  }
+}
+
+const spoiltBy = (fault: NetworkFault | null, honest: Answer, draw: number, log: NetworkLog): Answer =>
+  fault === null || honest.status !== 200 ? honest : spoil(honest, fault, draw, log)
+
+/** The server's clock may be wrong, and with it the date of everything it tells. */
+const dated = (answer: Answer, { clockAhead }: Start): Answer => {
+  const { date } = answer.headers
+  if (clockAhead?.whose !== 'server' || date === undefined) return answer
+  const wrong = new Date(Date.parse(date) + clockAhead.byMs).toUTCString()
+  return { ...answer, headers: { ...answer.headers, date: wrong } }
+}
 
 /** What befalls one request. */
 interface Luck {

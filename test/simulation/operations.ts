@@ -102,6 +102,7 @@ const wrapPromises = (time: VirtualTime): void => {
     'link',
     'symlink',
     'copyFile',
+    'chmod',
   ]
   wrapAsync(holder, names, '', time)
 }
@@ -226,6 +227,8 @@ const wrapDuckDB = (time: VirtualTime, databases: Databases): void => {
       const sql = String(given[0])
       const kind = sql === 'COMMIT' || sql === 'CHECKPOINT' ? sql : `sql.${name}`
       const run = (isTorn: boolean) => {
+        if (generation.isHeld && sql.startsWith('ATTACH ') && sql.includes('/fieldwork.duckdb'))
+          return Promise.reject(new Error(HELD))
         if (kind === 'COMMIT' && isTorn) generation.tornLogFrom = logBytes(generation)
         nested.add(generation)
         const result = Reflect.apply(original, this, given) as Promise<unknown>
@@ -240,6 +243,10 @@ const wrapDuckDB = (time: VirtualTime, databases: Databases): void => {
     }
   }
 }
+
+/** What DuckDB says of a file that another process has open for writing. */
+const HELD =
+  'IO Error: Could not set lock on file "fieldwork.duckdb": Conflicting lock is held in /usr/bin/python3 (PID 4711). See also https://duckdb.org/docs/stable/connect/concurrency'
 
 /** `runAndReadAll` calls others of the same class: one step, not several. */
 const nested = new WeakSet<Generation>()

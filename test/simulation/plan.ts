@@ -45,6 +45,20 @@ export interface Start extends Fate {
   readonly vanishing: number
   /** The work database is lost before this start. */
   readonly loseWork: boolean
+  /** The settings call the account by its other name from this start on; address and identifier stay. */
+  readonly renamed: boolean
+  /** Addresses of surveys are refused while the list is answered: of all surveys, or of the first that is asked about. */
+  readonly refuse: Refuse | null
+  /** A clock is wrong while this start lasts. */
+  readonly clockAhead: { readonly whose: 'ours' | 'server'; readonly byMs: number } | null
+  /** Nothing goes wrong, so long after the start before that every rule reads everything again. */
+  readonly isOrdinary: boolean
+}
+
+export interface Refuse {
+  readonly status: 401 | 403 | 404
+  readonly parts: 'both' | 'sample_sources' | 'fieldwork_progress'
+  readonly of: 'all' | 'one'
 }
 
 export interface Plan {
@@ -83,12 +97,45 @@ export interface Plan {
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
+/** Any number: it keeps the stream of names apart from the first one. */
+const NAMES = 0x6e616d65
 
 export const drawPlan = (seed: number): Plan => {
   const random = createRandom(seed)
+  return withHostileNights(drawUsualPlan(seed, random))
+}
+
+/** Drawn apart from the rest, so that what a seed stood for before stays in it. */
+const withHostileNights = (plan: Plan): Plan => {
+  const { chance, pick, whole } = createRandom(plan.seed ^ 0x2545f491)
+  const last = plan.starts.length - 1
+  const isRefused = chance(0.15)
+  const refuse: Refuse = {
+    status: pick([404, 404, 401, 403]),
+    parts: pick(['both', 'both', 'sample_sources', 'fieldwork_progress']),
+    of: pick(['all', 'one']),
+  }
+  const starts = plan.starts.map((start, place) =>
+    isRefused && place === last ? { ...start, refuse } : start,
+  )
+  const clockAhead = { whose: pick(['ours', 'server'] as const), byMs: whole(1, 400) * DAY_MS }
+  // Where the world goes faster than our clock, what is a month for one is none for the other.
+  const clean = { ...lastStart(plan), full: false }
+  if (chance(0.05)) {
+    const held = { ...clean, loseWork: true, isHeld: true }
+    return { ...plan, publish: ['duckdb', 'parquet'], starts: [...starts, clean, held] }
+  }
+  if (plan.world.speed !== 1 || !chance(0.12)) return { ...plan, starts }
+  const month = { ...clean, gapMs: 31 * DAY_MS, isOrdinary: true }
+  return { ...plan, starts: [...starts, { ...clean, clockAhead }, month] }
+}
+
+const drawUsualPlan = (seed: number, random: Random): Plan => {
   const { whole, pick, chance } = random
   const speed = pick([1, 1, 1, 60, 60, 600])
   const rate = { requests: whole(8, 40), perMs: whole(10, 60) * 1_000 }
+  // Drawn apart: what was drawn for a seed before there were names stays as it was.
+  const names = createRandom(seed ^ NAMES)
   return {
     seed,
     world: {
@@ -114,12 +161,15 @@ export const drawPlan = (seed: number): Plan => {
     skewMs: chance(0.4) ? whole(-3 * HOUR_MS, 3 * HOUR_MS) : 0,
     freshDatabase: chance(0.02),
     publish: chance(0.05) ? ['duckdb', 'parquet'] : ['duckdb'],
-    starts: Array.from({ length: pick([1, 1, 2, 3]) }, () => drawStart(random, speed)),
+    starts: Array.from({ length: pick([1, 1, 2, 3]) }, () => ({
+      ...drawStart(random, speed),
+      renamed: names.chance(0.35),
+    })),
     checksViews: chance(0.2),
   }
 }
 
-const drawStart = (random: Random, speed: number): Start => {
+const drawStart = (random: Random, speed: number): Omit<Start, 'renamed'> => {
   const { whole, chance, pick } = random
   // The world does not hold still between two pages, and nothing else is in the way.
   const isRestless = chance(0.25)
@@ -146,6 +196,10 @@ const drawStart = (random: Random, speed: number): Start => {
     forget: chance(0.1) ? [whole(0, 100)] : [],
     vanishing: chance(0.25) ? 0.4 : 0,
     loseWork: chance(0.03),
+    refuse: null,
+    clockAhead: null,
+    isOrdinary: false,
+    isHeld: false,
   }
 }
 
@@ -226,4 +280,9 @@ export const lastStart = ({ world: { speed, rate } }: Plan): Start => ({
   forget: [],
   vanishing: 0,
   loseWork: false,
+  renamed: false,
+  refuse: null,
+  clockAhead: null,
+  isOrdinary: false,
+  isHeld: false,
 })

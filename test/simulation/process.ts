@@ -38,6 +38,8 @@ export interface StartOptions {
   readonly plan: Plan
   readonly start: Start
   readonly world: World
+  /** What the settings call the account. */
+  readonly account: string
   readonly time: VirtualTime
   readonly databases: Databases
   readonly directory: string
@@ -174,17 +176,18 @@ const leaveBehind = async (
 
 const DAY_MS = 86_400_000
 
-const settingsOf = ({ plan, start, world, directory, readAll }: StartOptions): Settings => {
+const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOptions): Settings => {
   const { settings } = plan
   return {
     accounts: [
       {
-        name: world.account.name,
+        name: account,
         baseUrl: 'http://127.0.0.1:1/api/v1',
         id: world.account.id,
         token: new Secret(world.account.token),
         rate: plan.world.rate,
         shared: null,
+        proxy: null,
         share: 1,
       },
     ],

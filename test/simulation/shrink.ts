@@ -64,5 +64,6 @@ function* calmerStarts(start: Start): Generator<Start> {
   if (start.forget.length > 0) yield { ...start, forget: [] }
   if (start.vanishing > 0) yield { ...start, vanishing: 0 }
   if (start.loseWork) yield { ...start, loseWork: false }
+  if (start.renamed) yield { ...start, renamed: false }
   if (start.full) yield { ...start, full: false }
 }

@@ -8,6 +8,7 @@ import type { Databases } from './databases.js'
 import { overCap } from './oracle/cap.js'
 import { checkEnd } from './oracle/end.js'
 import { checkFinal } from './oracle/final.js'
+import { checkNight } from './oracle/night.js'
 import { checkParquet } from './oracle/parquet.js'
 import { checkPublished, checkSound, leftLog, openPublished } from './oracle/published.js'
 import type { Broken } from './oracle/row-text.js'
@@ -84,9 +85,14 @@ const runPlan = async (plan: Plan, { time, root, empty, readers, databases }: Gr
   fs.mkdirSync(directory, { recursive: true })
   if (!plan.freshDatabase) fs.writeFileSync(join(directory, 'work.duckdb'), empty)
   const starts = [...plan.starts, lastStart(plan)]
+  const names = [world.account.name, `${world.account.name}-renamed`] as const
+  let account: string = names[0]
   for (const [place, start] of starts.entries()) {
     const isLast = place === starts.length - 1
+    if (start.renamed) account = account === names[0] ? names[1] : names[0]
     time.skip(start.gapMs)
+    const aheadMs = start.clockAhead?.whose === 'ours' ? start.clockAhead.byMs : 0
+    time.wallMs += aheadMs
     await prepare(world, start, isLast, directory)
     const toldBefore = world.told.length
     try {
@@ -94,6 +100,7 @@ const runPlan = async (plan: Plan, { time, root, empty, readers, databases }: Gr
         plan: isLast ? { ...plan, settings: { ...plan.settings, attemptsMax: 6 } } : plan,
         start,
         world,
+        account,
         time,
         databases,
         directory,
@@ -104,11 +111,12 @@ const runPlan = async (plan: Plan, { time, root, empty, readers, databases }: Gr
       directory = ended.directory
       digest.update(ended.generation.digest())
       story.push(...tell(place, start, ended, isLast))
-      broken.push(...(await check({ plan, world, readers, ended, toldBefore, isLast })))
+      broken.push(...(await check({ plan, start, world, account, readers, ended, toldBefore, isLast })))
     } catch (error) {
       if (!(error instanceof StuckError)) throw error
       broken.push(`start ${place}: ${error.message}`)
     }
+    time.wallMs -= aheadMs
     if (broken.length > 0) break
   }
   await world.close()
@@ -127,7 +135,10 @@ const prepare = async (world: World, start: Start, isLast: boolean, directory: s
 
 interface Check {
   readonly plan: Plan
+  readonly start: Start
   readonly world: World
+  /** What the settings of this start call the account: rows of its other name stay as they are. */
+  readonly account: string
   readonly readers: Readers
   readonly ended: Ended
   readonly toldBefore: number
@@ -135,14 +146,15 @@ interface Check {
 }
 
 const check = async (given: Check): Promise<Broken[]> => {
-  const { plan, world, readers, ended, toldBefore } = given
+  const { plan, world, account, readers, ended, toldBefore } = given
   const { directory, lookedAt, report } = ended
   const isPublished = report?.published.length === plan.publish.length
   await using work = await openWork(readers, directory)
   return [
     ...(await overCap(world, plan)),
-    ...(await checkEnd(world, ended, work, toldBefore)),
-    ...(work === null ? [] : await checkWork(world, work)),
+    ...(await checkEnd({ world, account, ended, toldBefore }, work)),
+    ...(work === null ? [] : await checkWork(world, work, account)),
+    ...(work === null ? [] : await checkNight(given, work)),
     ...(await checkReaders(given, directory, isPublished ? work : null)),
     ...(lookedAt === null ? [] : await checkLook(given, lookedAt)),
   ]
@@ -157,14 +169,14 @@ const openWork = async (readers: Readers, directory: string): Promise<OpenFile |
 const checkLook = async (given: Check, directory: string): Promise<Broken[]> => {
   await using work = await openWork(given.readers, directory)
   return [
-    ...(work === null ? [] : await checkWork(given.world, work)),
+    ...(work === null ? [] : await checkWork(given.world, work, given.account)),
     ...(await checkReaders({ ...given, isLast: false }, directory, null)),
   ].map((line) => `${line} (looked at while it ran)`)
 }
 
 /** What those who read the published files see; `work` where all of it was published. */
 const checkReaders = async (
-  { plan, world, readers, ended, isLast }: Check,
+  { plan, world, account, readers, ended, isLast }: Check,
   directory: string,
   work: OpenFile | null,
 ): Promise<Broken[]> => {
@@ -176,7 +188,7 @@ const checkReaders = async (
       found.push(...(await checkPublished(world, published, work)))
       if (isLast) found.push(...(await checkSound(published, plan.checksViews)))
     }
-    if (isLast) found.push(...(await checkFinal(world, ended, published?.reader ?? null)))
+    if (isLast) found.push(...(await checkFinal({ world, account, ended }, published?.reader ?? null)))
     return found
   } catch (error) {
     return [

@@ -15,7 +15,12 @@ const SEEDS = SLOW ? 300 : 50
 describe('the simulation', () => {
   beforeAll(async () => {
     // `npm run check` looks at the types.
-    await node(['node_modules/typescript/bin/tsc', '-p', 'test/simulation/tsconfig.json', '--noCheck'])
+    await node([
+      'node_modules/@typescript/native/bin/tsc',
+      '-p',
+      'test/simulation/tsconfig.json',
+      '--noCheck',
+    ])
   }, 300_000)
 
   test('no promise is broken in any seed, and the same seed is the same story to the last step', async () => {

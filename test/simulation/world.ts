@@ -32,6 +32,8 @@ export interface World {
   /** What the API would tell at this moment, a survey with everything of it. */
   surveys(): Promise<readonly JsonObject[]>
   arrivals(): Promise<readonly Arrival[]>
+  /** The server's true time, milliseconds. */
+  nowMs(): Promise<number>
   advance(hours: number): Promise<void>
   /** From now on every request is answered as of this moment. */
   freeze(): Promise<void>
@@ -145,6 +147,7 @@ const worldOn = ({ account, ask, control, close }: Server): World => {
       await holdStill()
       return (await surveysIn(control)).filter(({ id }) => !gone.has(Number(id)))
     },
+    nowMs: async () => Date.parse(String((await control('GET', 'time')).now)),
     arrivals: async () => (await control('GET', 'requests')).requests as readonly Arrival[],
     advance: async (hours) => {
       const now = Date.parse(String((await control('GET', 'time')).now))

@@ -26,8 +26,10 @@ export interface Nights {
   readonly nights: readonly Night[]
   readonly warehouse: string
   readonly reader: Reader
-  /** In the field all the time; on the last night its sources cannot be read. */
+  /** In the field all the time; on the last night neither its sources nor its progress can be read. */
   readonly failing: number
+  /** One of `inField`: on the last night the list of its sources cannot be read, and all else can. */
+  readonly unlisted: number
   /** The surveys in the field on every night, but for the one that fails. */
   readonly inField: readonly number[]
 }
@@ -80,11 +82,20 @@ const readFourNights = async (finished: Finished): Promise<Nights> => {
     nights.push({ day, surveys })
     const inField = [...surveys.keys()].filter((id) => surveys.get(id)?.survey.status === 'fieldwork')
     always = place === 0 ? inField : always.filter((id) => inField.includes(id))
-    if (day === LAST_NIGHT) await world.fail(`/api/v1/surveys/${always.at(-1)}/sample_sources`, 422)
+    if (day === LAST_NIGHT) await world.fail(refusedOf(always), 422)
     const { code } = await syncWarm({ warehouse, env: {}, args })
     expect(code).toBe(day === LAST_NIGHT ? 3 : 0)
   }
   const reader = await openReader(publishedFile(warehouse))
   finished(() => reader[Symbol.dispose]())
-  return { server, nights, warehouse, reader, failing: always.at(-1) ?? 0, inField: always.slice(0, -1) }
+  const [failing = 0, unlisted = 0] = always.toReversed()
+  return { server, nights, warehouse, reader, failing, unlisted, inField: always.slice(0, -1) }
+}
+
+/** What is refused on the last night, of the surveys that were in the field all the time. */
+const refusedOf = (always: readonly number[]): readonly string[] => {
+  const [failing, unlisted] = always.toReversed()
+  return [`${failing}/sample_sources`, `${failing}/fieldwork_progress`, `${unlisted}/sample_sources`].map(
+    (path) => `/api/v1/surveys/${path}`,
+  )
 }

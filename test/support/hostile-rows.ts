@@ -34,7 +34,7 @@ import { anyTime, slowInstant } from './odd-times.js'
 
 export interface Expected {
   readonly row: Readonly<Record<string, unknown>> | null
-  /** `resource kind path value` of each event, sorted; of a rejected row none. */
+  /** `resource kind path value` of each event, sorted; of a rejected row only of replaced text. */
   readonly drift: readonly string[]
   /** The row's own id, where it can be read. */
   readonly id: number | null
@@ -77,7 +77,8 @@ const flatRow =
   (resource: string, fields: DocumentedFields) =>
   (node: JsonNode): Expected => {
     const members = membersOf(node)
-    const rejected = { row: null, drift: [], id: idOf(node), raw: print(node, true) }
+    const replaced = replacedIn(resource, node)
+    const rejected = { row: null, drift: replaced, id: idOf(node), raw: print(node, true) }
     const cells = Object.entries(fields).map(
       ([name, field]) => [name, cellOf(field, members.get(name))] as const,
     )
@@ -91,9 +92,20 @@ const flatRow =
     return {
       ...rejected,
       row: { ...row, _extra: unknown.length === 0 ? null : extraOf(unknown) },
-      drift: [...unknown.map(([name]) => event(resource, 'unknown_field', name, null)), ...values].sort(),
+      drift: [
+        ...unknown.map(([name]) => event(resource, 'unknown_field', name, null)),
+        ...values,
+        ...replaced,
+      ].sort(),
     }
   }
+
+/** The members in which a surrogate stands alone. */
+const replacedIn = (resource: string, node: JsonNode): string[] =>
+  [...membersOf(node)]
+    .filter(([, value]) => print(value) !== print(value, true))
+    .map(([name]) => event(resource, 'replaced_text', name, null))
+    .sort()
 
 export const event = (resource: string, kind: string, path: string, value: string | null): string =>
   JSON.stringify([resource, kind, path, value])
@@ -109,7 +121,8 @@ const INDICATORS = Object.entries(FIELDWORK_PROGRESS).filter(([name]) => name !=
 export const expectedProgress = (node: JsonNode): Expected => {
   const members = membersOf(node)
   const counts = members.get(BY_STATUS)
-  const rejected = { row: null, drift: [], id: idOf(node), raw: print(node, true) }
+  const replaced = replacedIn('fieldwork_progress', node)
+  const rejected = { row: null, drift: replaced, id: idOf(node), raw: print(node, true) }
   const cells: (readonly [string, Cell])[] = INDICATORS.map(([name, field]) => [
     name,
     cellOf(indicator(field), members.get(name)),
@@ -133,9 +146,12 @@ export const expectedProgress = (node: JsonNode): Expected => {
       ...Object.fromEntries(cells.map(([name, cell]) => [name, cell?.value])),
       _extra: extra.length === 0 ? null : extraOf(extra),
     },
-    drift: [...unknown.map(([name]) => name), ...strange.paths]
-      .map((path) => event('fieldwork_progress', 'unknown_field', path, null))
-      .sort(),
+    drift: [
+      ...[...unknown.map(([name]) => name), ...strange.paths].map((path) =>
+        event('fieldwork_progress', 'unknown_field', path, null),
+      ),
+      ...replaced,
+    ].sort(),
   }
 }
 

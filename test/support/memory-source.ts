@@ -2,9 +2,9 @@
 import type { Progress, SampleSource, Survey } from '../../src/model/fields.js'
 import type { Instant } from '../../src/model/instant.js'
 import {
-  NotFoundError,
   type Page,
   type Reading,
+  RefusedReadingError,
   type Rejection,
   type RequestContext,
   type SurveySource,
@@ -40,7 +40,7 @@ export const memorySource = (surveys: Record<number, MemorySurvey> = {}): Memory
   }
   const found = (surveyId: number): MemorySurvey => {
     const survey = source.surveys.get(surveyId)
-    if (survey === undefined) throw new NotFoundError(`survey ${surveyId} is not found`)
+    if (survey === undefined) throw new RefusedReadingError('not_found', `survey ${surveyId} is not found`)
     return survey
   }
   const answer = (rejections: readonly Rejection[] = []) => ({
@@ -93,7 +93,8 @@ export const memorySource = (surveys: Record<number, MemorySurvey> = {}): Memory
     readSampleSourceProgress: async (surveyId, sampleSourceId, context) => {
       await ask(`progress ${surveyId}/${sampleSourceId}`, context)
       const row = found(surveyId).sourceProgress[sampleSourceId]
-      if (row === undefined) throw new NotFoundError(`source ${sampleSourceId} is not found`)
+      if (row === undefined)
+        throw new RefusedReadingError('not_found', `source ${sampleSourceId} is not found`)
       return reading(surveyId, sampleSourceId, row)
     },
     readDayProgress: async (surveyId, sampleSourceId, { day }, context) => {
@@ -101,7 +102,8 @@ export const memorySource = (surveys: Record<number, MemorySurvey> = {}): Memory
       await ask(`progress ${series} on ${day}`, context)
       const survey = found(surveyId)
       const row = sampleSourceId === null ? survey.progress : survey.sourceProgress[sampleSourceId]
-      if (row === undefined) throw new NotFoundError(`source ${sampleSourceId} is not found`)
+      if (row === undefined)
+        throw new RefusedReadingError('not_found', `source ${sampleSourceId} is not found`)
       return reading(surveyId, sampleSourceId, row)
     },
     usage: () => ({

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
 
+const HOLD_OPEN = new URL('../publish/fixtures/hold-open.mjs', import.meta.url).pathname
 const FIXTURE = new URL('../warehouse/fixtures/open-warehouse.mjs', import.meta.url).pathname
 
 export interface OtherProcess {
@@ -36,4 +37,20 @@ export const openElsewhere = async (
   }
   if (then !== 'hold') await end()
   return { told, pid: child.pid ?? 0, end }
+}
+
+/** Another process that has a DuckDB file open for writing. */
+export const holdOpen = async (file: string): Promise<Pick<OtherProcess, 'pid' | 'end'>> => {
+  const child = spawn(process.execPath, [HOLD_OPEN, file], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const closed = once(child, 'close')
+  const end = async () => {
+    child.stdin.end()
+    await closed
+  }
+  onTestFinished(end)
+  await Promise.race([
+    once(child.stdout, 'data'),
+    closed.then(() => Promise.reject(new Error(`${file} could not be opened`))),
+  ])
+  return { pid: child.pid ?? 0, end }
 }

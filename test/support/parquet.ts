@@ -43,7 +43,10 @@ export const readTable = ({ directory, surveyId }: PublishedTable, version: stri
         hive_types = {account: VARCHAR, created_month: VARCHAR})`
 
 /** Names of the tables whose published rows, or their types, are not those of the work database. */
-export const tablesThatDiffer = async (warehouse: TestWarehouse, version = currentOf(warehouse)) => {
+export const tablesThatDiffer = async (
+  warehouse: Pick<TestWarehouse, 'rows' | 'directory'>,
+  version = currentOf(warehouse),
+) => {
   const differing: string[] = []
   for (const table of PUBLISHED_TABLES) {
     const { declaration } = table

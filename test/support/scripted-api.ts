@@ -1,10 +1,10 @@
 /**
  * An API whose every answer a test decides: a handful of surveys in memory that the test edits while the sync is at
  * work, and a hook that sees each request first and may answer it in its own way. It follows the API document where
- * the test does not say otherwise. The reference server cannot do this: its world is a function of seed and clock.
+ * the test does not say otherwise. The reference server cannot do this: its world is a function of seed, size, start and clock.
  */
 import { EventEmitter } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { Finished } from './temporary.js'
@@ -23,6 +23,7 @@ export interface ScriptedSurvey {
 export interface Arrival {
   readonly path: string
   readonly query: URLSearchParams
+  readonly headers: IncomingHttpHeaders
   /** Its number among all requests, from 1. */
   readonly number: number
   /** Real time of the arrival, milliseconds. */
@@ -104,6 +105,7 @@ const answer = async (
   const arrival: Arrival = {
     path: url.pathname.replace(/^\/api\/v1/, ''),
     query: url.searchParams,
+    headers: request.headers,
     number: api.arrivals.length + 1,
     atMs: performance.now(),
   }
@@ -163,7 +165,7 @@ const paged = (api: ScriptedApi, query: URLSearchParams, all: readonly Json[]) =
 
 /** A survey in field with `sources` sources (ids `id * 100 + 1` …), created `id` minutes after New Year 2026. */
 export const scriptedSurvey = (id: number, change: Json = {}, sources = 2): ScriptedSurvey => {
-  const at = new Date(Date.UTC(2026, 0, 1, 0, id)).toISOString()
+  const at = new Date(Date.UTC(2026, 0, 1, 0, id % 1_000_000)).toISOString()
   return {
     survey: {
       id,

@@ -154,9 +154,13 @@ export const openWorld = (server: ReferenceServer) => {
   }
   return {
     advance: async (duration: string) => asObject(await control('POST', 'time', { advance: duration })),
-    /** The next request for `path` is answered with `status`. */
-    fail: (path: string, status: number) =>
-      control('PUT', 'faults', [{ match: { path }, action: { status } }]),
+    /** From now on every request for one of `paths` is answered with `status`. */
+    fail: (paths: readonly string[], status: number) =>
+      control(
+        'PUT',
+        'faults',
+        paths.map((path) => ({ match: { path }, action: { status } })),
+      ),
     forgetRequests: () => control('DELETE', 'requests'),
     requests: async () => asObjects(asObject(await control('GET', 'requests')).requests),
   }

@@ -212,6 +212,7 @@ export const bundle = (
   change: Partial<RefreshedBundle> = {},
 ): RefreshedBundle => ({
   kind: 'refreshed',
+  refused: null,
   surveyId,
   at,
   sourcesRead: 'all',
@@ -237,6 +238,7 @@ export const daysRead = (
   const windows = days.map((day) => calendar.windowOf(day)).filter((window) => window !== null)
   return {
     read: 'all',
+    sourcesRead: 'all',
     timeZone: 'UTC',
     rows: sampleSourceIds.flatMap((sampleSourceId) =>
       windows.map((window) => ({ sampleSourceId, day: { ...window, isFinal: false }, progress: row, at })),
@@ -301,6 +303,8 @@ export const runReport = (change: Partial<RunReport> = {}): RunReport => ({
   surveysRefreshed: 2,
   surveysFailed: 0,
   leftOver: 0,
+  failing: 0,
+  failingSurveys: [],
   rejectedRows: 0,
   driftEvents: 0,
   drift: [],

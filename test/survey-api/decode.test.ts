@@ -63,6 +63,7 @@ describe('a row that cannot be typed is quarantined', () => {
       id: null,
       problem: `expected an object, got ${json}`,
       raw: json,
+      drift: [],
     })
     expect(decodeSampleSource(json).ok).toBe(false)
     expect(decodeProgress(json).ok).toBe(false)
@@ -185,7 +186,11 @@ describe('values are such that reading them again gives an equal row', () => {
     const text = surveyWith('status', '"\\ud800"').replace('"title"', '"\\udfff":1,"title"')
     expect(decodeSurvey(text)).toMatchObject({
       row: { status: '\ufffd', _extra: '{"\ufffd":1}' },
-      drift: [{ path: '\ufffd' }, { value: '\ufffd' }],
+      drift: [
+        { kind: 'unknown_field', path: '\ufffd' },
+        { kind: 'unknown_value', path: 'status', value: '\ufffd' },
+        { kind: 'replaced_text', path: 'status', value: null },
+      ],
     })
   })
 

@@ -52,7 +52,7 @@ const sourceOf = (text: string) => {
     close: () => Promise.resolve(),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   }
-  return createSurveySource(http, testClock())
+  return createSurveySource(http, testClock(), 2)
 }
 
 /** What the answer to page 2 may say of itself: sound most of the time, and then anything. */
@@ -169,7 +169,7 @@ const expectedPage = (
       .map(({ row }) => row),
     rejections: each.filter(({ row }) => row === null).map(({ id, raw }) => ({ rowId: id, raw })),
     drift: [
-      ...typed.flatMap(({ drift }) => drift),
+      ...each.flatMap(({ drift }) => drift),
       ...strangers(answer, [name, 'pagination'], resource, 'answer.'),
       ...strangers(members.get('pagination'), Object.keys(PAGINATION), resource, 'answer.pagination.'),
     ].sort(),

@@ -20,6 +20,7 @@ export const openClient = (
   createHttpClient({
     account: 'test',
     baseUrl,
+    id: account.id,
     headers: { 'Authorization-ID': String(account.id), 'Authorization-Token': new Secret(account.token) },
     rate: { requests: 1_000, perMs: 60_000 },
     limits: {

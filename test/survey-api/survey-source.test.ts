@@ -4,7 +4,7 @@ import { unlimitedAllowance } from '../../src/base/allowance.js'
 import { type Clock, systemClock } from '../../src/base/clock.js'
 import { StatusError } from '../../src/http/errors.js'
 import { parseInstant } from '../../src/model/instant.js'
-import { NotFoundError, type SurveySource } from '../../src/model/survey-source.js'
+import { RefusedReadingError, type SurveySource } from '../../src/model/survey-source.js'
 import { UnusableAnswerError } from '../../src/survey-api/errors.js'
 import { createSurveySource } from '../../src/survey-api/survey-source.js'
 import { progress, sampleSource, survey } from './examples.js'
@@ -23,7 +23,7 @@ const reading = async <Result>(
 ): Promise<{ result: Result; asked: readonly string[] }> => {
   await using server = await startCannedServer(canned)
   await using client = openClient(server.baseUrl)
-  const result = await read(createSurveySource(client, clock))
+  const result = await read(createSurveySource(client, clock, 2))
   return { result, asked: server.asked }
 }
 
@@ -160,12 +160,23 @@ describe('drift', () => {
 describe('failures', () => {
   const gone = { status: 404, text: '{"error":"not found"}' }
 
-  it('404 below a survey is NotFoundError, with what http said as its cause', async () => {
-    const failure = await reading(gone, (source) => source.listSampleSources(12, 1, context)).catch(
-      (error) => error,
-    )
-    expect(failure).toBeInstanceOf(NotFoundError)
-    expect(failure).toMatchObject({ endsRun: false, cause: expect.any(StatusError) })
+  it.each([
+    [404, 'not_found', 'survey 12 cannot be read: the API knows nothing at GET'],
+    [
+      401,
+      'forbidden',
+      'survey 12 cannot be read: GET /surveys/12/sample_sources was answered 401 for this id and token',
+    ],
+    [403, 'forbidden', 'survey 12 cannot be read: GET /surveys/12/sample_sources was answered 403'],
+    [422, 'rejected', 'survey 12 cannot be read: the API rejected GET'],
+    [302, 'rejected', 'survey 12 cannot be read: the API redirects (302)'],
+  ])('%i below a survey refuses that reading and nothing else', async (status, kind, says) => {
+    const failure = await reading({ status, text: '{}' }, (source) =>
+      source.listSampleSources(12, 1, context),
+    ).catch((error) => error)
+    expect(failure).toBeInstanceOf(RefusedReadingError)
+    expect(failure).toMatchObject({ endsRun: false, kind, cause: expect.any(StatusError) })
+    expect(failure.message).toContain(says)
   })
 
   it('404 on the list of surveys is no missing survey and stays what it is', async () => {
@@ -173,15 +184,19 @@ describe('failures', () => {
       source.listSurveys({ updatedSince: null, page: 1 }, context),
     ).catch((error) => error)
     expect(failure).toBeInstanceOf(StatusError)
-    expect(failure).not.toBeInstanceOf(NotFoundError)
+    expect(failure).not.toBeInstanceOf(RefusedReadingError)
   })
 
-  it('another status passes as it is', async () => {
-    const refused = { status: 422, text: '{}' }
-    await expect(reading(refused, (source) => source.readSurveyProgress(12, context))).rejects.toMatchObject({
-      status: 422,
-    })
-  })
+  it.each([1, 2, 6])(
+    'a refused list of surveys is requested at most twice, with %d attempts allowed',
+    async (attemptsMax) => {
+      await using server = await startCannedServer({ status: 403, text: '{}' })
+      await using client = openClient(server.baseUrl)
+      const source = createSurveySource(client, systemClock, attemptsMax)
+      await expect(source.listSurveys({ updatedSince: null, page: 1 }, context)).rejects.toThrow('403')
+      expect(server.asked).toHaveLength(Math.min(2, attemptsMax))
+    },
+  )
 
   it('an unusable envelope names endpoint and page', async () => {
     const text = '{"error":"maintenance"}'

@@ -1,11 +1,11 @@
-/** Reading a survey's bundle: what is asked for, what is skipped, and what a 404 means where. */
+/** Reading a survey's bundle: what is asked for, what is skipped, and what a refusal means where. */
 import { describe, expect, test } from 'vitest'
 import { StoppedError } from '../../src/base/errors.js'
 import type { Progress, SampleSource } from '../../src/model/fields.js'
 import { formatInstant } from '../../src/model/instant.js'
 import { DEFAULT_WEIGHTS } from '../../src/model/refresh-rules.js'
 import type { TaskReason } from '../../src/model/run.js'
-import type { Reading, Rejection } from '../../src/model/survey-source.js'
+import { type Reading, RefusedReadingError, type Rejection } from '../../src/model/survey-source.js'
 import type { StoredBundle } from '../../src/model/warehouse.js'
 import { createBudget } from '../../src/sync/budget.js'
 import { canSkipSources, readBundle } from '../../src/sync/bundle.js'
@@ -35,6 +35,7 @@ const REFRESH = {
 
 describe('the requests per source can be skipped', () => {
   const sources: SourceList = {
+    readAt: minute(0),
     read: 'all',
     ids: [11, 12],
     rows: [source(11), source(12, { _extra: '{"a":1}' })],
@@ -132,7 +133,11 @@ describe('the requests per source can be skipped', () => {
 const bundleOf = async (
   warehouse: TestWarehouse,
   api: MemorySource,
-  { requestsMax = null, reason = 'live' }: { requestsMax?: number | null; reason?: TaskReason } = {},
+  {
+    requestsMax = null,
+    reason = 'live',
+    refusals = 0,
+  }: { requestsMax?: number | null; reason?: TaskReason; refusals?: number } = {},
 ) => {
   const dependencies = runDependencies(warehouse, api)
   const budget = createBudget({ requestsMax, durationMsMax: null }, testClock())
@@ -140,9 +145,8 @@ const bundleOf = async (
   if (allowance === null) throw new Error('the first bundle is always admitted')
   api.asked.length = 0
   const signal = dependencies.signal
-  const outcome = await readBundle(dependencies, {
-    surveyId: 1,
-    reason,
+  const { outcome } = await readBundle(dependencies, {
+    task: { surveyId: 1, reason, refusals },
     now: api.now,
     allowance,
     signal,
@@ -316,14 +320,73 @@ describe('a bundle', () => {
     expect(api.asked).toEqual(['progress 1'])
   })
 
-  test('of a survey that is not found is the news that it is gone, at either of its addresses', async () => {
+  test('tells that a survey has gone only where no listing showed it, and both its addresses answer 404', async () => {
     const warehouse = await testWarehouse()
-    expect(await bundleOf(warehouse, memorySource())).toEqual({ kind: 'gone', surveyId: 1, at: minute(0) })
+    expect(await bundleOf(warehouse, memorySource(), { reason: 'missing' })).toEqual({
+      kind: 'gone',
+      surveyId: 1,
+      at: minute(0),
+    })
+    const refused = { code: 'survey_refused', endsRun: false, message: expect.stringContaining('survey 1') }
+    await expect(bundleOf(warehouse, memorySource())).rejects.toMatchObject(refused)
+    const forbidden = memorySource()
+    forbidden.before = (request) => {
+      if (request === 'progress 1') throw new RefusedReadingError('forbidden', 'survey 1: 403')
+    }
+    await expect(bundleOf(warehouse, forbidden, { reason: 'missing' })).rejects.toMatchObject(refused)
+  })
+
+  test('keeps the sources where the progress is refused, and waits with the rest', async () => {
+    const warehouse = await testWarehouse()
     const api = twoSources()
     api.before = (request) => {
-      if (request === 'progress 1') api.surveys.clear()
+      if (request === 'progress 1') throw new RefusedReadingError('not_found', 'no progress')
     }
-    expect(await bundleOf(warehouse, api)).toMatchObject({ kind: 'gone' })
+    expect(await bundleOf(warehouse, api, { reason: 'missing' })).toMatchObject({
+      kind: 'refreshed',
+      refused: { error: 'no progress', isProgressRefused: true },
+      sourcesRead: 'all',
+      progress: null,
+    })
+    expect(api.asked).toEqual(['sources 1 page 1', 'progress 1'])
+    expect(await warehouse.rows('SELECT id FROM sample_sources ORDER BY 1')).toEqual([{ id: 11 }, { id: 12 }])
+    expect(
+      await warehouse.rows(
+        'SELECT refreshed_at, sources_read_at, source_progress_read_at, last_error FROM freshness',
+      ),
+    ).toEqual([
+      {
+        refreshed_at: null,
+        sources_read_at: '2026-03-01T00:00:00Z',
+        source_progress_read_at: null,
+        last_error: 'no progress',
+      },
+    ])
+  })
+
+  test('keeps the progress where the list of sources is refused, with the sources known', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    await bundleOf(warehouse, api)
+    api.now = minute(60)
+    const now = api.surveys.get(1)
+    if (now !== undefined) now.progress = progress(9)
+    api.before = (request) => {
+      if (request.startsWith('sources')) throw new RefusedReadingError('not_found', 'no sources')
+    }
+    await bundleOf(warehouse, api, { reason: 'changed' })
+    expect(api.asked).toEqual(['sources 1 page 1', 'progress 1', 'progress 1/11', 'progress 1/12'])
+    expect(await warehouse.rows('SELECT interviews_count FROM survey_progress')).toEqual([
+      { interviews_count: 9 },
+    ])
+    expect(await warehouse.rows('SELECT id FROM sample_sources WHERE _missing_since IS NULL')).toHaveLength(2)
+    expect(await warehouse.rows('SELECT refreshed_at, sources_read_at, last_error FROM freshness')).toEqual([
+      {
+        refreshed_at: '2026-03-01T01:00:00Z',
+        sources_read_at: '2026-03-01T00:00:00Z',
+        last_error: 'no sources',
+      },
+    ])
   })
 
   test('reads its list again when a source is not found: it went meanwhile', async () => {
@@ -336,12 +399,24 @@ describe('a bundle', () => {
     expect(await bundleOf(warehouse, api)).toMatchObject({ kind: 'refreshed', listedSourceIds: [11] })
   })
 
-  test('fails when a listed source is never found, after three lists', async () => {
+  test('keeps the rest when a listed source is never found, after a second list', async () => {
     const warehouse = await testWarehouse()
     const api = twoSources()
     delete api.surveys.get(1)!.sourceProgress[12]
-    await expect(bundleOf(warehouse, api)).rejects.toMatchObject({ code: 'sources_outdated', endsRun: false })
-    expect(api.asked.filter((request) => request.startsWith('sources'))).toHaveLength(3)
+    expect(await bundleOf(warehouse, api)).toMatchObject({
+      kind: 'refreshed',
+      refused: { error: 'source 12 is not found', isProgressRefused: false },
+      sourceProgressRead: 'some',
+    })
+    expect(api.asked.filter((request) => request.startsWith('sources'))).toHaveLength(2)
+    expect(
+      await warehouse.rows(
+        'SELECT sample_source_id FROM sample_source_progress WHERE _missing_since IS NULL',
+      ),
+    ).toEqual([{ sample_source_id: 11 }])
+    // Refused before: the list is not read twice for it again.
+    await bundleOf(warehouse, api, { reason: 'changed', refusals: 1 })
+    expect(api.asked.filter((request) => request.startsWith('sources'))).toHaveLength(1)
   })
 
   test('that turns out larger than the budget is given back with what it needs, before its sources are asked for', async () => {

@@ -1,6 +1,6 @@
 /** The days of a bundle: what is asked for, what is not, and what is made of an answer that cannot be used. */
 import { expect, test } from 'vitest'
-import type { DailyWindows } from '../../src/model/run.js'
+import type { DailyWindows, TaskReason } from '../../src/model/run.js'
 import { createBudget } from '../../src/sync/budget.js'
 import { readBundle } from '../../src/sync/bundle.js'
 import { bookFor, createSpendingBook } from '../../src/sync/spending.js'
@@ -36,17 +36,16 @@ const world = async (rule: DailyWindows | null = RULE) => {
       refresh = { ...refresh, ...to }
     },
     /** What a night asks for beside sources and whole progress. */
-    night: async (minutes: number) => {
+    night: async (minutes: number, reason: TaskReason = 'live') => {
       api.now = minute(minutes)
       api.asked.length = 0
       const allowance = createBudget({ requestsMax: null, durationMsMax: null }, testClock()).admitBundle(1)
       if (allowance === null) throw new Error('a bundle without a budget has leave')
-      const outcome = await readBundle(
+      const { outcome } = await readBundle(
         { ...given, rules: { ...given.rules, refresh } },
         {
-          surveyId: 1,
+          task: { surveyId: 1, reason, refusals: 0 },
           now: api.now,
-          reason: 'live',
           allowance,
           signal: given.signal,
           book: bookFor(createSpendingBook(), 'live'),
@@ -92,7 +91,7 @@ test('they are read again when the whole differs, when that was long ago, and wh
   )
 })
 
-test('they are read again after a night that did not ask for them, in another time zone, and of sources that had none', async () => {
+test('they are read again after a night that did not ask for them, in another time zone, and only those of sources that had none', async () => {
   const { night, change } = await world({ ...RULE, sources: false })
   expect(await night(0)).toEqual(FIRST.slice(0, 2))
   change({ dailyWindows: null })
@@ -102,10 +101,88 @@ test('they are read again after a night that did not ask for them, in another ti
   change({ dailyWindows: { ...RULE, timeZone: 'Europe/Paris', sources: false } })
   expect(await night(3)).toEqual(FIRST.slice(0, 2))
   change({ dailyWindows: { ...RULE, timeZone: 'Europe/Paris' } })
-  expect(await night(4)).toEqual(FIRST)
+  expect(await night(4)).toEqual(FIRST.slice(2))
 })
 
-test('a day that cannot be typed goes to quarantine, and the next night reads all again', async () => {
+test('what is no longer read does not have days read again: in another time zone without sources, and without one of them', async () => {
+  const { night, api, change } = await world()
+  const [whole] = api.surveys.values()
+  if (whole !== undefined) Object.assign(whole, { sources: [source(11), source(12)] })
+  Object.assign(whole?.sourceProgress ?? {}, { 12: progress(0) })
+  expect(await night(0)).toHaveLength(3 * 2)
+
+  // Source 12 goes; its rows keep the old time zone for good.
+  if (whole !== undefined) whole.sources = [source(11)]
+  change({ dailyWindows: { ...RULE, timeZone: 'Europe/Paris' }, listSourcesEveryMs: 0 })
+  expect(await night(1)).toEqual(FIRST)
+  expect(await night(2)).toEqual([])
+
+  change({ dailyWindows: { ...RULE, timeZone: 'Asia/Tokyo', sources: false } })
+  expect(await night(3)).toEqual(FIRST.slice(0, 2))
+  expect(await night(4)).toEqual([])
+})
+
+test('a row of a day that the new time zone does not have yet waits for that day', async () => {
+  const { night, change, warehouse } = await world({
+    ...RULE,
+    timeZone: 'Pacific/Kiritimati',
+    sources: false,
+  })
+  await night(11 * 60)
+  change({ dailyWindows: { ...RULE, timeZone: 'Pacific/Honolulu', sources: false } })
+  // The second of March has begun in Kiritimati; in Honolulu it is the first.
+  expect(await night(11 * 60 + 1)).toEqual(FIRST.slice(0, 2))
+  expect(await night(11 * 60 + 2)).toEqual([])
+  expect(await night(DAY + 11 * 60)).toEqual([
+    'progress 1 on 2026-02-28',
+    'progress 1 on 2026-03-01',
+    'progress 1 on 2026-03-02',
+  ])
+  expect(await warehouse.rows('SELECT DISTINCT time_zone FROM survey_progress_by_day')).toEqual([
+    { time_zone: 'Pacific/Honolulu' },
+  ])
+})
+
+test('days of sources that are not asked for are known to be behind, and all read when they are asked for again', async () => {
+  const { night, api, change, warehouse } = await world()
+  const known = async () =>
+    (await warehouse.rows('SELECT days_read_at AS whole, source_days_read_at AS sources FROM freshness'))[0]
+  await night(0)
+  expect(await known()).toEqual({ whole: '2026-03-01T00:00:00Z', sources: '2026-03-01T00:00:00Z' })
+  change({ dailyWindows: { ...RULE, sources: false } })
+  const [whole] = api.surveys.values()
+  if (whole !== undefined)
+    Object.assign(whole, { progress: progress(6), sourceProgress: { 11: progress(6) } })
+  expect(await night(1)).toEqual(FIRST.slice(0, 2))
+  expect(await known()).toEqual({ whole: '2026-03-01T00:01:00Z', sources: null })
+  // Nothing has moved since the night that left them out, and they are behind all the same.
+  change({ dailyWindows: RULE })
+  expect(await night(2)).toEqual(FIRST.slice(2))
+  expect(await known()).toEqual({ whole: '2026-03-01T00:01:00Z', sources: '2026-03-01T00:02:00Z' })
+  expect(
+    await warehouse.rows('SELECT DISTINCT interviews_count AS held FROM survey_progress_by_day'),
+  ).toEqual([{ held: 6 }])
+  expect(await night(3)).toEqual([])
+})
+
+test('the days of a source that goes are marked as missing while no days are asked for', async () => {
+  const { night, api, change, warehouse } = await world()
+  await night(0)
+  const [whole] = api.surveys.values()
+  if (whole !== undefined) whole.sources = []
+  change({ dailyWindows: null, listSourcesEveryMs: 0 })
+  await night(1)
+  expect(
+    await warehouse.rows(
+      'SELECT DISTINCT sample_source_id AS id, _missing_since AS missing FROM survey_progress_by_day ORDER BY 1',
+    ),
+  ).toEqual([
+    { id: 11, missing: '2026-03-01T00:01:00Z' },
+    { id: null, missing: null },
+  ])
+})
+
+test('a day that cannot be typed goes to quarantine, and the next night reads all days of that series again', async () => {
   const { night, api, warehouse } = await world()
   const read = api.readDayProgress
   api.readDayProgress = async (...asked) => {
@@ -134,7 +211,8 @@ test('a day that cannot be typed goes to quarantine, and the next night reads al
     { confirmed_until: '2026-03-01T00:00:30Z' },
   ])
   api.readDayProgress = read
-  expect(await night(1)).toEqual(FIRST)
+  // The days of its source were all typed.
+  expect(await night(1)).toEqual(FIRST.slice(0, 2))
   expect(await night(2)).toEqual([])
 })
 
@@ -177,7 +255,7 @@ test('days of a survey that has gone are marked, and read again when it is back,
   expect(await days()).toEqual(known)
   const [whole] = api.surveys.values()
   api.surveys.clear()
-  await night(DAY + 1)
+  await night(DAY + 1, 'missing')
   expect(await days()).toEqual(known.map((row) => ({ ...row, missing: true })))
   if (whole !== undefined) api.surveys.set(1, whole)
   expect(await night(DAY + 2)).toHaveLength(3)
@@ -200,4 +278,13 @@ test('the queue knows what days cost: of a live survey, and of one that is over 
   expect(await requests(RULE)).toBe(3 + 2 * 3)
   await warehouse.run("UPDATE surveys SET status = 'complete'")
   expect(await requests(RULE)).toBe(3 + 4)
+  // Rows of sources are read again no more, be they off or gone; final ones in another time zone are.
+  expect(await requests({ ...RULE, sources: false })).toBe(3 + 2)
+  await warehouse.run(
+    "UPDATE survey_progress_by_day SET _missing_since = '2026-03-01' WHERE sample_source_id IS NOT NULL",
+  )
+  expect(await requests(RULE)).toBe(3 + 2)
+  await warehouse.run('UPDATE survey_progress_by_day SET is_final = true')
+  expect(await requests(RULE)).toBe(3)
+  expect(await requests({ ...RULE, timeZone: 'Europe/Paris' })).toBe(3 + 2)
 })

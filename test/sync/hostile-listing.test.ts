@@ -71,7 +71,7 @@ const play = async (
 ): Promise<{ readonly done: readonly Done[]; readonly asked: readonly Asked[] }> => {
   const clock = testClock()
   const { http, asked } = lyingApi(world, START_MS)
-  const source = createSurveySource(http, clock)
+  const source = createSurveySource(http, clock, 2)
   const listSurveys: SurveySource['listSurveys'] = (query, context) =>
     source.listSurveys(query, context).catch((error: unknown) => {
       // Whatever it said, nothing of it was used.

@@ -5,6 +5,7 @@ import { type Happened, type OutcomeRules, outcomeOf } from '../../src/sync/outc
 
 const met = (path: string, value: string | null): MetDrift => ({
   resource: 'survey',
+  kind: value === null ? 'unknown_field' : 'unknown_value',
   path,
   value,
   occurrences: 1,
@@ -18,6 +19,7 @@ const fine: Happened = {
   discovery: 'complete',
   surveysFailed: 0,
   leftOver: 0,
+  failing: 0,
   rejectedRows: 0,
   driftEvents: 0,
   drift: [],
@@ -33,6 +35,13 @@ test.each<[number, string, string | null, Partial<Happened>, Partial<OutcomeRule
   [3, 'partial', '1 survey failed (freshness.last_error)', { surveysFailed: 1, leftOver: 1 }, {}],
   [3, 'partial', '2 surveys failed (freshness.last_error)', { surveysFailed: 2, leftOver: 2 }, {}],
   [3, 'partial', '1 survey left in the queue', { leftOver: 1 }, {}],
+  [
+    3,
+    'partial',
+    '3 surveys left in the queue, 2 of them could not be read (freshness.last_error)',
+    { leftOver: 3, failing: 2 },
+    {},
+  ],
   [
     3,
     'partial',
@@ -57,14 +66,14 @@ test.each<[number, string, string | null, Partial<Happened>, Partial<OutcomeRule
   [
     5,
     'failed',
-    '2 unknown fields or values under contract: freeze (_sync.drift_events)',
+    '2 differences from the API document under contract: freeze (_sync.drift_events)',
     { driftEvents: 2 },
     { contract: 'freeze' },
   ],
   [
     5,
     'failed',
-    '4 unknown fields or values under contract: freeze (survey.mood, survey.status "a \\u001bb", survey.a, …; _sync.drift_events)',
+    '4 differences from the API document under contract: freeze (survey.mood, survey.status "a \\u001bb", survey.a, …; _sync.drift_events)',
     {
       driftEvents: 4,
       drift: [met('mood', null), met('status', 'a\u2028\u001bb'), met('a', null), met('b', null)],
@@ -83,7 +92,7 @@ test.each<[number, string, string | null, Partial<Happened>, Partial<OutcomeRule
   [
     4,
     'failed',
-    'the API answered 401; 1 row could not be typed and went to quarantine (_sync.rejected_rows); 1 unknown field or value under contract: freeze (_sync.drift_events); 1 survey failed (freshness.last_error)',
+    'the API answered 401; 1 row could not be typed and went to quarantine (_sync.rejected_rows); 1 difference from the API document under contract: freeze (_sync.drift_events); 1 survey failed (freshness.last_error)',
     { ended: refused, rejectedRows: 1, driftEvents: 1, surveysFailed: 1, leftOver: 5 },
     { contract: 'freeze' },
   ],

@@ -5,7 +5,7 @@ import type { SampleSource } from '../../src/model/fields.js'
 import type { Page, Rejection } from '../../src/model/survey-source.js'
 import { readSources } from '../../src/sync/sources.js'
 import { type MemorySource, memorySource } from '../support/memory-source.js'
-import { progress, source } from '../support/warehouse.js'
+import { minute, progress, source } from '../support/warehouse.js'
 
 const context = { signal: new AbortController().signal, allowance: unlimitedAllowance }
 
@@ -47,6 +47,7 @@ test('every page is read, and every source is there once', async () => {
 
 test('a survey without sources has one empty page', async () => {
   expect(await readSources(withSources([], 2), 1, context)).toEqual({
+    readAt: minute(0),
     read: 'all',
     ids: [],
     rows: [],

@@ -18,7 +18,9 @@ test('hands out every task once, in order of urgency, whatever fails or is still
   )
   const inFlight: Task[] = []
   const tally = { ...createTally(), serverTime: minute(10) }
-  const feed = createTaskFeed(runDependencies(warehouse, memorySource()), tally, () => inFlight)
+  const feed = createTaskFeed(runDependencies(warehouse, memorySource()), tally, () =>
+    inFlight.map(({ surveyId }) => surveyId),
+  )
   const seen: number[] = []
   for (let task = await feed.next(); task !== null; task = await feed.next()) {
     seen.push(task.surveyId)
@@ -26,7 +28,14 @@ test('hands out every task once, in order of urgency, whatever fails or is still
     if (inFlight.length < 8) continue
     const failed = inFlight.splice(0, 3)
     await warehouse.account.commitBundles(
-      failed.map(({ surveyId }) => ({ kind: 'failed', surveyId, at: minute(10), error: 'answered 500' })),
+      failed.map(({ surveyId }) => ({
+        kind: 'failed',
+        surveyId,
+        at: minute(10),
+        error: 'answered 500',
+        isRefused: false,
+        mayBeGone: false,
+      })),
       RUN,
     )
   }

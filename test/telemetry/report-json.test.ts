@@ -4,9 +4,9 @@ import { reportToJson } from '../../src/telemetry/report-json.js'
 import { runReport, syncReport } from './reports.js'
 
 test('every field of the report is there in snake_case, and moments are ISO 8601', () => {
-  const json: unknown = JSON.parse(
-    JSON.stringify(reportToJson(syncReport({ accounts: [runReport({ cursorBefore: null })] }))),
-  )
+  const failingSurveys = [{ surveyId: 7, title: 'Seven', attempts: 2, error: 'answered 404' }]
+  const run = runReport({ cursorBefore: null, failing: 1, failingSurveys })
+  const json: unknown = JSON.parse(JSON.stringify(reportToJson(syncReport({ accounts: [run] }))))
   expect(json).toEqual({
     status: 'complete',
     exit_code: 0,
@@ -33,6 +33,8 @@ test('every field of the report is there in snake_case, and moments are ISO 8601
         surveys_refreshed: 212,
         surveys_failed: 0,
         left_over: 0,
+        failing: 1,
+        failing_surveys: [{ survey_id: 7, title: 'Seven', attempts: 2, error: 'answered 404' }],
         rejected_rows: 0,
         drift_events: 0,
         drift: [],

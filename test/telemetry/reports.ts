@@ -24,6 +24,8 @@ export const runReport = (changes: Partial<RunReport> = {}): RunReport => ({
   surveysRefreshed: 212,
   surveysFailed: 0,
   leftOver: 0,
+  failing: 0,
+  failingSurveys: [],
   rejectedRows: 0,
   driftEvents: 0,
   drift: [],

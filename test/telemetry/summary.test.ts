@@ -59,17 +59,22 @@ test('what went wrong is named with its number and the table to look into', () =
   expect(text).toContain('refreshed  212 surveys, 2 failed\n')
   expect(text).toContain('left over  43 surveys, queued for the next run\n')
   expect(text).toContain('rejected   1 row, kept in _sync.rejected_rows\n')
-  expect(text).toContain('drift      3 unknown fields or values, see _sync.drift_events\n')
+  expect(text).toContain('drift      3 differences from the API document, see _sync.drift_events\n')
 })
 
 test('what did not fit is named: field and value, since when, and why rows were rejected', () => {
-  const drift = { resource: 'survey', occurrences: 1, firstSeenAt: instantOf('2026-02-01T00:00:00Z') }
+  const drift = {
+    resource: 'survey',
+    kind: 'unknown_value',
+    occurrences: 1,
+    firstSeenAt: instantOf('2026-02-01T00:00:00Z'),
+  } as const
   const run = runReport({
     rejectedRows: 5,
     rejections: [{ endpoint: 'surveys', problem: 'title: expected a string, got 7', rows: 4 }],
     driftEvents: 14,
     drift: [
-      { ...drift, path: 'mood', value: null, isNew: true },
+      { ...drift, kind: 'unknown_field', path: 'mood', value: null, isNew: true },
       { ...drift, path: 'status', value: 'on\n\u001b[31mhold', occurrences: 1_200, isNew: false },
     ],
   })
@@ -77,7 +82,7 @@ test('what did not fit is named: field and value, since when, and why rows were 
 rejected   5 rows, kept in _sync.rejected_rows
              surveys: title: expected a string, got 7 (4 rows)
              and 1 more
-drift      14 unknown fields or values, see _sync.drift_events
+drift      14 differences from the API document, see _sync.drift_events
              survey.mood: new, met 1 time
              survey.status "on\\n\\u001b[31mhold": since 2026-02-01T00:00:00Z, met 1,200 times
              and 12 more

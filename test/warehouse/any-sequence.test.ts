@@ -169,7 +169,8 @@ class Oracle {
 const outcomeOf = (one: Outcome, at: Instant): BundleOutcome => {
   const { surveyId } = one
   if (one.kind === 'gone') return { kind: 'gone', surveyId, at }
-  if (one.kind === 'failed') return { kind: 'failed', surveyId, at, error: 'answered 500' }
+  if (one.kind === 'failed')
+    return { kind: 'failed', surveyId, at, error: 'answered 500', isRefused: false, mayBeGone: false }
   if (one.kind === 'oversized') return { kind: 'oversized', surveyId, at, requestsNeeded: 9 }
   const sources = [...one.sources].map(([sourceId, seen]) => source(sourceId, { name: `v${seen}` }))
   return bundle(surveyId, at, sources, one.progress === null ? null : progress(one.progress), {

@@ -1,7 +1,10 @@
 /** What DuckDB says and what it means: texts as version 1.5 writes them, most of them provoked in open.test.ts. */
+import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { duckdbError, isTroubleAroundTheFile } from '../../src/warehouse/duckdb-error.js'
+import { duckdbError, isDamage, lockHolder } from '../../src/warehouse/duckdb-error.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from '../../src/warehouse/errors.js'
+
+const LOCKED = 'IO Error: Could not set lock on file "/data/fieldwork.duckdb":'
 
 const meaningOf = (text: string): string => {
   const error = duckdbError(new Error(text), 'write', '/data/work.duckdb')
@@ -43,15 +46,48 @@ test.each([
 })
 
 test.each([
-  [true, 'IO Error: Cannot open file "/data/work.duckdb.wal": Permission denied'],
-  [true, 'IO Error: Could not write file "/data/work.duckdb": No space left on device'],
-  [true, 'IO Error: Cannot open file "/data/work.duckdb": Too many open files'],
-  [true, 'Out of Memory Error: could not allocate block of size 256.0 KiB'],
-  [false, 'IO Error: The file "/data/work.duckdb" exists, but it is not a valid DuckDB database file!'],
+  [false, 'IO Error: Cannot open file "/data/work.duckdb.wal": Permission denied'],
+  [false, 'IO Error: Could not write file "/data/work.duckdb": No space left on device'],
+  [false, 'IO Error: Cannot open file "/data/work.duckdb": Too many open files'],
+  [false, 'Out of Memory Error: could not allocate block of size 256.0 KiB'],
+  [false, `${LOCKED} Conflicting lock is held in /usr/bin/node (PID 9161). See also https://duckdb.org`],
+  [false, 'IO Error: Could not read from file "/data/fieldwork.duckdb": Transport endpoint is not connected'],
   [
     false,
+    'IO Error: Trying to read a database file with version number 99, but we can only read versions between 64 and 68.',
+  ],
+  [
+    false,
+    'IO Error: Failure while replaying WAL file "/data/work.duckdb.wal": IO Error: Could not write file "/data/work.duckdb": No space left on device',
+  ],
+  [true, 'IO Error: The file "/data/work.duckdb" exists, but it is not a valid DuckDB database file!'],
+  [true, 'Serialization Error: Failed to deserialize: expected end of object, but found field id: 1'],
+  [true, '/data/parquet/versions/000002/manifest.json cannot be read'],
+  [
+    true,
     'IO Error: Failure while replaying WAL file "/data/work.duckdb.wal": Corrupt WAL file: entry at byte position 24 computed checksum 1 does not match stored checksum 2',
   ],
-])('a file that cannot be opened may be in order (%s): %s', (maybe, text) => {
-  expect(isTroubleAroundTheFile(new Error(text))).toBe(maybe)
+])('the content of a file is at fault (%s): %s', (damaged, text) => {
+  expect(isDamage(new Error(text))).toBe(damaged)
+})
+
+test('what the system refuses is no damage', async () => {
+  expect(isDamage(await readFile('/dev/null/x').catch((error: unknown) => error))).toBe(false)
+})
+
+test.each([
+  [
+    `${LOCKED} Conflicting lock is held in /usr/bin/node (PID 9161). See also https://duckdb.org/docs`,
+    'process 9161 (/usr/bin/node)',
+  ],
+  [
+    `${LOCKED} Conflicting lock is held in /opt/a (b)/python3.11 (PID 12) by user ann. See also https://duckdb.org/docs`,
+    'process 12 (/opt/a (b)/python3.11, user ann)',
+  ],
+  [`${LOCKED} Conflicting lock is held in PID 12. See also https://duckdb.org/docs`, 'process 12'],
+  [`${LOCKED} Lock is already held in current process, likely another DuckDB instance`, null],
+  [`${LOCKED} Resource temporarily unavailable`, null],
+  ['IO Error: Conflicting lock is held in /usr/bin/node (PID 9161).', null],
+])('who holds the file: %s', (text, holder) => {
+  expect(lockHolder(new Error(text))).toBe(holder)
 })

@@ -79,12 +79,17 @@ const pick = (rows: readonly object[], like: object | undefined) =>
 
 /** What there is to tell, each once, as the client reads it. */
 const pathsOf = (
-  drift: readonly { readonly resource?: unknown; readonly path?: unknown; readonly value?: unknown }[],
+  drift: readonly {
+    readonly resource?: unknown
+    readonly kind?: unknown
+    readonly path?: unknown
+    readonly value?: unknown
+  }[],
 ) =>
   [
     ...new Set(
-      drift.map(({ resource, path, value }) =>
-        JSON.stringify(Object.values(asRead({ resource, path, value }))),
+      drift.map(({ resource, kind, path, value }) =>
+        JSON.stringify(Object.values(asRead({ resource, kind, path, value }))),
       ),
     ),
   ].sort()
@@ -125,7 +130,7 @@ test('surveys', { timeout: CASES_TIMEOUT_MS }, async () => {
       const sent = new Set(rejections.map(({ raw, problem }) => JSON.stringify({ raw, problem })))
       expect(new Set(kept.map((row) => JSON.stringify({ raw: row.raw, problem: row.problem })))).toEqual(sent)
       const told = await warehouse.rows(
-        `SELECT resource, path, value FROM _sync.drift_events WHERE account = '${account}'`,
+        `SELECT resource, kind, path, value FROM _sync.drift_events WHERE account = '${account}'`,
       )
       expect(pathsOf(told)).toEqual(pathsOf(drift))
     }),

@@ -37,14 +37,24 @@ describe('a listing', () => {
     await account.commitListingPage(
       listingPage([survey(1)], minute(9), { totalCount: 2, committedAt: minute(11) }),
     )
-    expect(await account.position()).toEqual({ cursor: minute(-5), fullListedAt: minute(11), listing: null })
+    expect(await account.position()).toEqual({
+      cursor: minute(-5),
+      fullListedAt: minute(11),
+      fullListingWanted: false,
+      listing: null,
+    })
   })
 
   test('of what changed leaves the date of the last full one', async () => {
     const { account } = await testWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
     await list(account, [], minute(60))
-    expect(await account.position()).toEqual({ cursor: minute(55), fullListedAt: minute(0), listing: null })
+    expect(await account.position()).toEqual({
+      cursor: minute(55),
+      fullListedAt: minute(0),
+      fullListingWanted: false,
+      listing: null,
+    })
   })
 
   test('is begun afresh over one that was under way, and none of what that saw counts', async () => {
@@ -64,7 +74,12 @@ describe('a listing', () => {
     await account.startListing(full)
     await account.commitListingPage(listingPage([survey(1)], minute(0), { nextPage: 2 }))
     await account.dropListing()
-    expect(await account.position()).toEqual({ cursor: null, fullListedAt: null, listing: null })
+    expect(await account.position()).toEqual({
+      cursor: null,
+      fullListedAt: null,
+      fullListingWanted: false,
+      listing: null,
+    })
     expect(await account.hasTasks()).toBe(true)
   })
 
@@ -180,20 +195,21 @@ test('a rejected row is stored as it came, once a run, however often it is met',
   })
 })
 
-test('drift is one event a field or value, counted, with when it was first and last met', async () => {
+test('drift is one event a field, value and kind, counted, with when it was first and last met', async () => {
   const { account, rows } = await testWarehouse()
   const field: Drift = { resource: 'survey', kind: 'unknown_field', path: 'colour', value: null }
+  const text: Drift = { ...field, kind: 'replaced_text' }
   const value: Drift = { resource: 'survey', kind: 'unknown_value', path: 'status', value: 'archived' }
   await account.startListing(full)
   await account.commitListingPage(
-    listingPage([], minute(0), { runId: 'run-1', nextPage: 2, drift: [field, field, value] }),
+    listingPage([], minute(0), { runId: 'run-1', nextPage: 2, drift: [field, field, text, value] }),
   )
   await account.commitListingPage(
     listingPage([], minute(60), { runId: 'run-2', nextPage: 3, drift: [field] }),
   )
   expect(
     await rows(`SELECT path, value, kind, occurrences, first_seen_at, first_run_id, last_seen_at, last_run_id
-      FROM _sync.drift_events ORDER BY path`),
+      FROM _sync.drift_events ORDER BY path, kind DESC`),
   ).toEqual([
     {
       path: 'colour',
@@ -204,6 +220,16 @@ test('drift is one event a field or value, counted, with when it was first and l
       first_run_id: 'run-1',
       last_seen_at: '2026-03-01T01:00:00Z',
       last_run_id: 'run-2',
+    },
+    {
+      path: 'colour',
+      value: null,
+      kind: 'replaced_text',
+      occurrences: 1,
+      first_seen_at: '2026-03-01T00:00:00Z',
+      first_run_id: 'run-1',
+      last_seen_at: '2026-03-01T00:00:00Z',
+      last_run_id: 'run-1',
     },
     {
       path: 'status',
@@ -222,6 +248,7 @@ test('drift is one event a field or value, counted, with when it was first and l
     drift: [
       {
         resource: 'survey',
+        kind: 'unknown_field',
         path: 'colour',
         value: null,
         occurrences: 3,
@@ -236,7 +263,9 @@ test('drift is one event a field or value, counted, with when it was first and l
   await account.commitListingPage(
     listingPage([], minute(30), { runId: 'run-3', nextPage: 3, drift: [field] }),
   )
-  expect(await rows("SELECT last_seen_at FROM _sync.drift_events WHERE path = 'colour'")).toEqual([
-    { last_seen_at: '2026-03-01T01:00:00Z' },
-  ])
+  expect(
+    await rows(
+      "SELECT last_seen_at FROM _sync.drift_events WHERE path = 'colour' AND kind = 'unknown_field'",
+    ),
+  ).toEqual([{ last_seen_at: '2026-03-01T01:00:00Z' }])
 })

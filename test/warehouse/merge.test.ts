@@ -134,7 +134,16 @@ describe('a changed survey', () => {
     const warehouse = await refreshedOnce()
     await list(warehouse.account, [survey(1, { title: 'Second' })], minute(10))
     await warehouse.account.commitBundles(
-      [{ kind: 'failed', surveyId: 1, at: minute(11), error: 'answered 500' }],
+      [
+        {
+          kind: 'failed',
+          surveyId: 1,
+          at: minute(11),
+          error: 'answered 500',
+          isRefused: false,
+          mayBeGone: false,
+        },
+      ],
       RUN,
     )
     await list(warehouse.account, [survey(1, { title: 'Third' })], minute(20))

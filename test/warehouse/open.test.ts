@@ -1,4 +1,5 @@
 /** Opening a warehouse, whatever the last run left behind. Nobody has to repair anything by hand. */
+import { execFileSync } from 'node:child_process'
 import { mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -6,7 +7,7 @@ import { createDuckdbPublisher } from '../../src/publish/duckdb.js'
 import { WarehouseDamagedError } from '../../src/warehouse/errors.js'
 import { openWarehouse } from '../../src/warehouse/open.js'
 import { query } from '../support/duckdb.js'
-import { openElsewhere } from '../support/other-process.js'
+import { holdOpen, openElsewhere } from '../support/other-process.js'
 import { SLOW } from '../support/slow.js'
 import { temporaryDirectory } from '../support/temporary.js'
 import {
@@ -27,7 +28,9 @@ const publishedWarehouse = async (): Promise<string> => {
   const warehouse = await testWarehouse()
   await list(warehouse.account, [survey(1), survey(2)], minute(0), 'full')
   await warehouse.account.commitBundles([bundle(1, minute(1), [source(11)], progress(5))], 'run-1')
-  await createDuckdbPublisher(warehouse.database, warehouse.directory).publish(new AbortController().signal)
+  await createDuckdbPublisher(warehouse.database, warehouse.directory, warehouse.log).publish(
+    new AbortController().signal,
+  )
   await warehouse.database.close()
   return warehouse.directory
 }
@@ -118,12 +121,18 @@ describe('a work database that was lost or damaged is rebuilt from the published
     const directory = await temporaryDirectory()
     await writeFile(join(directory, 'work.duckdb'), 'garbage')
     const warehouse = await testWarehouse(directory)
-    expect(await warehouse.account.position()).toEqual({ cursor: null, fullListedAt: null, listing: null })
+    expect(await warehouse.account.position()).toEqual({
+      cursor: null,
+      fullListedAt: null,
+      fullListingWanted: false,
+      listing: null,
+    })
   })
 
   test('but when the published file is damaged as well, it is left for people to restore', async () => {
     const directory = await publishedWarehouse()
     await rm(join(directory, 'work.duckdb'))
+    await rm(join(directory, 'fieldwork.duckdb'))
     await writeFile(join(directory, 'fieldwork.duckdb'), 'garbage')
     await expect(open(directory)).rejects.toMatchObject({
       code: 'warehouse_unusable',
@@ -168,9 +177,21 @@ describe('one at a time', () => {
     expect(await warehouse.account.position()).toMatchObject({ cursor: null })
   })
 
+  test('a reader who has opened the work database by mistake is named too, and not the run that was killed', async () => {
+    const directory = await publishedWarehouse()
+    await openElsewhere(directory, 'commit-and-die')
+    const other = await holdOpen(join(directory, 'work.duckdb'))
+    await expect(open(directory)).rejects.toMatchObject({
+      exitCode: 6,
+      message: expect.stringMatching(new RegExp(`held by process ${other.pid} \\(.*node.*\\)\\. Wait`)),
+    })
+  })
+
   test('also after the holder has published: its copy of the file must not cost it the lock', async () => {
     const warehouse = await testWarehouse()
-    await createDuckdbPublisher(warehouse.database, warehouse.directory).publish(new AbortController().signal)
+    await createDuckdbPublisher(warehouse.database, warehouse.directory, warehouse.log).publish(
+      new AbortController().signal,
+    )
     expect((await openElsewhere(warehouse.directory, 'leave')).told).toMatchObject({
       opened: false,
       code: 'warehouse_is_held',
@@ -204,6 +225,16 @@ describe('a directory that cannot be a warehouse', () => {
     await writeFile(join(directory, 'work.duckdb', 'precious'), 'data')
     await expect(open(directory)).rejects.toMatchObject({ code: 'warehouse_unusable', exitCode: 7 })
     expect(await readFile(join(directory, 'work.duckdb', 'precious'), 'utf8')).toBe('data')
+  })
+
+  // DuckDB waits for ever in a pipe, and no signal ends it.
+  test.each(['work.duckdb', 'fieldwork.duckdb'])('a pipe is in the place of %s', async (name) => {
+    const directory = await temporaryDirectory()
+    execFileSync('mkfifo', [join(directory, name)])
+    await expect(open(directory)).rejects.toMatchObject({
+      exitCode: 7,
+      message: expect.stringMatching(/it is not a file/),
+    })
   })
 
   // Seed 24 of the simulation: a disk that filled up at this very line was told as a bug.

@@ -187,7 +187,19 @@ test('a skipped source is known as of when it was read, a failed or untyped read
   })
   for (const id of [1, 2, 3, 4]) await read(account, id, at(1, 10), 5)
   await account.commitBundles([bundle(1, at(2, 10), [source(10)], progress(5), skipped)], RUN)
-  await account.commitBundles([{ kind: 'failed', surveyId: 2, at: at(2, 10), error: 'answered 500' }], RUN)
+  await account.commitBundles(
+    [
+      {
+        kind: 'failed',
+        surveyId: 2,
+        at: at(2, 10),
+        error: 'answered 500',
+        isRefused: false,
+        mayBeGone: false,
+      },
+    ],
+    RUN,
+  )
   const untyped = { ...skipped, sourceProgressRead: 'some', listedSourceIds: [30] } as const
   const rejections = [rejection('fieldwork_progress', 3, null), rejection('sample_sources', 3, 30)]
   await account.commitBundles([bundle(3, at(2, 10), [], null, { ...untyped, rejections })], RUN)
@@ -216,6 +228,34 @@ test('a skipped source is known as of when it was read, a failed or untyped read
     [3, '01 10:00'],
     [4, '01 10:00'],
   ])
+})
+
+test('a list of sources that is refused confirms nothing, also after one that could not be typed whole', async () => {
+  const { account, rows } = await testWarehouse()
+  await read(account, 1, at(1, 10), 5)
+  const known = async () =>
+    cells(
+      await rows(
+        `SELECT id, strftime(timezone('UTC', confirmed_until), '%d %H:%M') FROM sample_source_periods ORDER BY ALL`,
+      ),
+    )
+  const listed = { sourcesRead: 'some', listedSourceIds: [10, 11] } as const
+  await account.commitBundles([bundle(1, at(2, 10), [source(10)], progress(5), listed)], RUN)
+  expect(await known()).toEqual([[10, '02 10:00']])
+  const refused = {
+    refused: { error: 'its list of sources: 404', isProgressRefused: false },
+    sourcesRead: 'none',
+    listedSourceIds: null,
+  } as const
+  await account.commitBundles([bundle(1, at(3, 10), [], progress(6), refused)], RUN)
+  expect(await known()).toEqual([[10, '02 10:00']])
+  const failed = { error: 'answered 500', isRefused: false, mayBeGone: false }
+  await account.commitBundles([{ kind: 'failed', surveyId: 1, at: at(4, 10), ...failed }], RUN)
+  expect(await known()).toEqual([[10, '02 10:00']])
+  // The list is read, the progress of a source is refused.
+  const inPart = { refused: { error: 'source 11: 404', isProgressRefused: false }, ...listed }
+  await account.commitBundles([bundle(1, at(5, 10), [source(10)], progress(6), inPart)], RUN)
+  expect(await known()).toEqual([[10, '05 10:00']])
 })
 
 test('a survey row is known as of its last listing, but no longer than until the first reading of a change that waits', async () => {

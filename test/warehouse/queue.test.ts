@@ -97,7 +97,16 @@ describe('the next task', () => {
     const { account } = await testWarehouse()
     await list(account, [survey(1), survey(2), survey(3)], minute(0), 'full')
     await account.commitBundles(
-      [{ kind: 'failed', surveyId: 3, at: minute(1), error: 'answered 500' }],
+      [
+        {
+          kind: 'failed',
+          surveyId: 3,
+          at: minute(1),
+          error: 'answered 500',
+          isRefused: false,
+          mayBeGone: false,
+        },
+      ],
       'run-1',
     )
     expect(await next(account, 9, { runId: 'run-1', excluding: [2, 77] })).toEqual([1])
@@ -148,7 +157,16 @@ describe('a task', () => {
     await list(account, [survey(1)], minute(0), 'full')
     for (const runId of ['run-1', 'run-2'])
       await account.commitBundles(
-        [{ kind: 'failed', surveyId: 1, at: minute(1), error: `${runId}: 500` }],
+        [
+          {
+            kind: 'failed',
+            surveyId: 1,
+            at: minute(1),
+            error: `${runId}: 500`,
+            isRefused: false,
+            mayBeGone: false,
+          },
+        ],
         runId,
       )
     expect(await rows('SELECT attempts, last_error, last_run_id FROM _sync.tasks')).toEqual([

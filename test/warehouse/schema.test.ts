@@ -135,7 +135,7 @@ test('a column that an older file lacks is added with its comment, wherever it i
     },
   ])
   expect(await migrated.account.nextTasks({ runId: 'r', now: minute(9), limit: 9, excluding: [] })).toEqual([
-    { surveyId: 1, reason: 'changed', priority: 4, requests: 3, isLeftOver: true },
+    { surveyId: 1, reason: 'changed', priority: 4, requests: 3, isLeftOver: true, refusals: 0 },
   ])
 })
 

@@ -10,7 +10,14 @@ test('survey_overview has one row a survey, with its progress, the sources that 
     [
       bundle(1, minute(2), [source(11), source(12)], progress(8)),
       { kind: 'gone', surveyId: 2, at: minute(2) },
-      { kind: 'failed', surveyId: 3, at: minute(2), error: 'answered 500' },
+      {
+        kind: 'failed',
+        surveyId: 3,
+        at: minute(2),
+        error: 'answered 500',
+        isRefused: false,
+        mayBeGone: false,
+      },
     ],
     RUN,
   )

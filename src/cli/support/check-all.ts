@@ -77,7 +77,9 @@ const ask = async ({ settings, log, signal }: CheckAll, account: AccountSettings
     page.rejections.length === 0
       ? ''
       : `; of its first page ${counted(page.rejections.length, 'row')} cannot be typed`
-  return `${account.baseUrl} answers in ${tookMs} ms and shows ${counted(page.pagination.total_count, 'survey')}${rejected}${waited}`
+  const via =
+    account.proxy === null ? '' : ` through the proxy ${account.proxy.address} (${account.proxy.variable})`
+  return `${account.baseUrl} answers${via} in ${tookMs} ms and shows ${counted(page.pagination.total_count, 'survey')}${rejected}${waited}`
 }
 
 /** A shorter wait needs no explanation. */

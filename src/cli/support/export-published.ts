@@ -20,7 +20,8 @@ export const exportPublished = async ({ settings, ...request }: ExportRequest) =
   return exportTables({
     ...request,
     source,
-    open: () => (open === undefined ? openDatabase(source, { readOnly: true }) : open(source)),
+    open: (options) =>
+      open === undefined ? openDatabase(source, { ...options, readOnly: true }) : open(source, options),
     sourceDirectories: open === undefined ? [] : [source],
     clock: systemClock,
   })

@@ -34,10 +34,11 @@ export const openSource = ({
   const http = createHttpClient({
     account: account.name,
     baseUrl: account.baseUrl,
+    id: account.id,
     headers: { 'Authorization-ID': String(account.id), 'Authorization-Token': account.token },
     rate: account.rate,
-    // Address and identifier, and not the token: that one may be changed, or there may be two.
-    shared: account.shared === null ? null : { ...account.shared, key: `${account.baseUrl} ${account.id}` },
+    shared: account.shared,
+    proxy: account.proxy,
     limits,
     ledgerDirectory,
     clock,
@@ -45,5 +46,8 @@ export const openSource = ({
     log,
     ...(createWire === undefined ? {} : { createWire }),
   })
-  return { source: createSurveySource(http, clock), [Symbol.asyncDispose]: () => http.close() }
+  return {
+    source: createSurveySource(http, clock, limits.attemptsMax),
+    [Symbol.asyncDispose]: () => http.close(),
+  }
 }

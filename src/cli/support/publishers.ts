@@ -17,6 +17,6 @@ export interface Publishing {
 export const publishersOf = ({ settings, database, clock, log }: Publishing): readonly Publisher[] =>
   settings.publish.map((format) =>
     format === 'duckdb'
-      ? createDuckdbPublisher(database, settings.warehouseDirectory)
+      ? createDuckdbPublisher(database, settings.warehouseDirectory, log)
       : createParquetPublisher({ database, directory: settings.warehouseDirectory, clock, log }),
   )

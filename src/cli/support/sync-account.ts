@@ -30,15 +30,14 @@ export interface SyncAccount {
 
 /** Throws what ends more than this account's run. */
 export const syncAccount = async (options: SyncAccount): Promise<RunReport> => {
-  const { account, settings, observer } = options
+  const { account, observer } = options
   // Several write into one log: every line says which.
   const log = logWith(options.log, { account: account.name })
   let status: RunStatus = 'failed'
   try {
     const report = await run({ ...options, log })
     status = report.status
-    if (status === 'failed' && settings.accounts.length > 1)
-      log.warn({ reason: report.reason }, 'the run of this account failed; those of the others go on')
+    if (status === 'failed') log.error({ reason: report.reason }, 'the run of this account failed')
     return report
   } finally {
     observer.ended({ account: account.name, status })

@@ -1,8 +1,8 @@
 /** One request sent and its answer read to the end, within the timeout and the size limit; whatever came is the answer. */
-import { excerptOf, readText } from '../../http/body.js'
+import { excerptOf, isUtf8, readText } from '../../http/body.js'
 import { type ExchangeOptions, exchange } from '../../http/exchange.js'
 import { parseHttpDate } from '../../http/retry-after.js'
-import type { TransientError } from '../../http/transient-errors.js'
+import { TransientError } from '../../http/transient-errors.js'
 import type { WireAnswer } from '../../http/wire.js'
 
 export interface Answer {
@@ -32,14 +32,16 @@ export interface ReceiveOptions extends ExchangeOptions {
   readonly onHeaders: () => void
 }
 
-/** Resolves with what may go away by itself as well; rejects with the signal's reason, or for a bug. */
+/** Resolves with what may go away by itself as well; rejects with a `ProxyRefusedError`, the signal's reason, or for a bug. */
 export const receive = async (options: ReceiveOptions): Promise<Answer | TransientError> => {
   const sentAtMs = options.clock.nowMs()
   const exchanged = await exchange(options, (answer) => {
     options.onHeaders()
     return readAnswer(answer, sentAtMs, options)
   })
-  return exchanged.kind === 'answered' ? exchanged.value : exchanged.error
+  if (exchanged.kind === 'answered') return exchanged.value
+  if (!(exchanged.error instanceof TransientError)) throw exchanged.error
+  return exchanged.error
 }
 
 /** Characters of a body, or of a header, that a report shows. */
@@ -55,16 +57,14 @@ const readAnswer = async (
   const read = await readText(answer.body, answer.header('content-encoding'), responseBytesMax)
   const text = read.kind === 'text' ? read.text : ''
   const excerpt = excerptOf(text, redact, EXCERPT_LENGTH_MAX)
-  const parsed = parse(text)
+  const parsed = isUtf8(text) ? parse(text) : undefined
   const problem =
     read.kind === 'too_large'
       ? `it is larger than ${responseBytesMax} bytes`
       : read.kind === 'invalid'
         ? read.problem
         : parsed === undefined
-          ? text === ''
-            ? 'it is empty'
-            : `it begins with ${excerpt.slice(0, 60)}`
+          ? whyNoJson(text, excerpt)
           : null
   return {
     asked: redact(address.label),
@@ -80,6 +80,11 @@ const readAnswer = async (
     sentAtMs,
     headersAtMs,
   }
+}
+
+const whyNoJson = (text: string, excerpt: string): string => {
+  if (!isUtf8(text)) return 'it is not UTF-8'
+  return text === '' ? 'it is empty' : `it begins with ${excerpt.slice(0, 60)}`
 }
 
 /** Undefined where it is no JSON: JSON has no such value. */

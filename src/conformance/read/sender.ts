@@ -16,6 +16,7 @@ import {
 } from '../../http/errors.js'
 import { createHeldSlotLimiter, type HeldSlotLimiter } from '../../http/held-slot-limiter.js'
 import { createForgetfulLedger } from '../../http/ledger.js'
+import type { HttpProxy } from '../../http/proxy.js'
 import { parseRetryAfter } from '../../http/retry-after.js'
 import { TransientError } from '../../http/transient-errors.js'
 import { createWire, type HeaderValues, type Wire } from '../../http/wire.js'
@@ -30,6 +31,8 @@ export interface Target {
   /** For the header Authorization-ID. */
   readonly id: number
   readonly token: Secret
+  /** Through which the service is requested; null: directly. */
+  readonly proxy: HttpProxy | null
   /** The cap: at most `requests` in any `perMs`. */
   readonly rate: { readonly requests: number; readonly perMs: number }
 }
@@ -80,6 +83,8 @@ export interface Usage {
 
 /** Sends of one request that fails or is answered 5xx. */
 const ATTEMPTS_MAX = 3
+/** The same where a 5xx may be what the service answers to such a question: it is one that comes twice. */
+const ANSWERS_5XX_MAX = 2
 const RETRY_WAIT_MS = 1_000
 /** 429 answers in a row to one request. */
 const REFUSALS_IN_A_ROW_MAX = 3
@@ -99,9 +104,9 @@ class HeldSlotSender implements Sender {
   readonly #usage = { requests: 0, refusals: 0, connections: 0, requestsWithCredentials: 0 }
 
   constructor(options: SenderOptions) {
-    const { rate, requestTimeoutMs, clock, token } = options
+    const { rate, requestTimeoutMs, clock, token, proxy } = options
     this.#options = options
-    this.redact = createRedactor([token])
+    this.redact = createRedactor([token, ...(proxy?.secrets ?? [])])
     this.#limiter = createHeldSlotLimiter({
       cap: rate.requests,
       timing: { perMs: rate.perMs, requestTimeoutMs },
@@ -116,6 +121,7 @@ class HeldSlotSender implements Sender {
         headers,
         requestTimeoutMs,
         connections: BURST_IN_FLIGHT_MAX,
+        proxy,
         onConnect,
       })
     this.#wires = {
@@ -146,7 +152,7 @@ class HeldSlotSender implements Sender {
         attempt -= 1
         await this.#waitOut(outcome, refusals, this.#where(path, query))
         continue
-      } else if (outcome.status < 500 || !patient || attempt >= ATTEMPTS_MAX) {
+      } else if (outcome.status < 500 || attempt >= (patient ? ATTEMPTS_MAX : ANSWERS_5XX_MAX)) {
         return outcome
       }
       await clock.sleep(RETRY_WAIT_MS * attempt, signal)

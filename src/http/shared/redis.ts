@@ -17,6 +17,9 @@ const RECONNECT_EVERY_MS = 500
 /** Redis did not do what it was asked to. For whoever decides what that means; never seen by people as it is. */
 export class RedisTrouble extends Error {}
 
+/** Redis is there, and has not what its address names: a database, the right to use it. To wait for it is of no use. */
+export class RedisRefusal extends RedisTrouble {}
+
 export interface RedisScripts {
   /** Rejects with a `RedisTrouble` within `COMMAND_MS_MAX`, or `CONNECT_MS_MAX` the first time. */
   run(script: Script, args: readonly (string | number)[]): Promise<Reply>
@@ -35,14 +38,20 @@ const replySchema = z.tuple([
 
 /** Nothing is connected before the first `run`. `name` is that of the account's keys. */
 export const connectRedis = (url: Secret, name: string): RedisScripts => {
-  const { protocol, host } = new URL(url.reveal())
+  const { protocol, host, pathname } = new URL(url.reveal())
+  const database = pathname.length > 1 ? `, database ${pathname.slice(1)}` : ''
   const redact = createRedactor(secretsInUrl(url))
   const keys = keysOf(name)
   let connecting: Promise<Redis> | null = null
   let opened: Redis | null = null
   let lastProblem = 'not connected'
+  /** What was answered to the client's own commands, with which a connection begins. After a refusal it goes on without. */
+  let refusal: string | null = null
   const open = async (): Promise<Redis> => {
-    const [{ Redis: Client }, { default: debug }] = await Promise.all([import('ioredis'), import('debug')])
+    const [{ Redis: Client, ReplyError }, { default: debug }] = await Promise.all([
+      import('ioredis'),
+      import('debug'),
+    ])
     // With DEBUG in the environment, whoever meant it, the client would print every command, AUTH and its password too.
     debug.disable()
     const client = new Client(url.reveal(), {
@@ -54,8 +63,12 @@ export const connectRedis = (url: Secret, name: string): RedisScripts => {
       commandTimeout: COMMAND_MS_MAX,
       retryStrategy: () => RECONNECT_EVERY_MS,
     })
+    client.on('connect', () => {
+      refusal = null
+    })
     client.on('error', (error: unknown) => {
       lastProblem = problemOf(error)
+      if (error instanceof ReplyError) refusal = lastProblem
     })
     client.on('ready', () => {
       lastProblem = 'the connection was lost'
@@ -70,6 +83,8 @@ export const connectRedis = (url: Secret, name: string): RedisScripts => {
       connecting ??= open()
       const client = await connecting
       if (!isReady(client)) throw new RedisTrouble(redact(lastProblem))
+      if (refusal !== null)
+        throw new RedisRefusal(`it refuses what its address asks for${database} (${redact(refusal)})`)
       try {
         return replySchema.parse(await client.eval(script.lua, keys.length, ...keys, ...args))
       } catch (error) {

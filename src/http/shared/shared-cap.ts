@@ -13,7 +13,7 @@ import type { Log } from '../../base/log.js'
 import { SharedCapError } from '../errors.js'
 import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from '../slot-timing.js'
 import { createLocalShare, type LocalShare } from './local-share.js'
-import { COMMAND_MS_MAX, type RedisScripts, RedisTrouble } from './redis.js'
+import { COMMAND_MS_MAX, RedisRefusal, type RedisScripts, RedisTrouble } from './redis.js'
 import { BEGIN, CLAIM, FREEZE, HOLD } from './scripts.js'
 
 export interface SharedCapOptions {
@@ -190,6 +190,7 @@ class RedisCap implements SharedCap {
   #away(trouble: unknown): number {
     if (!(trouble instanceof RedisTrouble)) throw trouble
     const { account, clock, log, redis, share, timing } = this.#options
+    if (trouble instanceof RedisRefusal) throw new SharedCapError(account, redis.address, trouble.message)
     if (this.#isLocal) return 0
     const nowMs = clock.monotonicMs()
     const isFirst = this.#awaySince === null

@@ -2,7 +2,7 @@
  * Exports tables of one published state as files: Parquet or CSV. It reads what readers read, so a sync may be at work
  * beside it.
  */
-import { stat } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { type Clock, throwIfAborted } from '../../base/clock.js'
@@ -12,20 +12,19 @@ import { packageVersion } from '../../base/version.js'
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import { ALL_TABLES } from '../../model/sync-tables.js'
 import { bigintCell, varcharCell } from '../../warehouse/cells.js'
-import type { Database, Sql } from '../../warehouse/database.js'
+import type { Database, OpenOptions, Sql } from '../../warehouse/database.js'
 import { literal } from '../../warehouse/ddl.js'
-import { firstLine } from '../../warehouse/duckdb-error.js'
-import { WarehouseUnusableError } from '../../warehouse/errors.js'
+import { firstLine, unreadable } from '../../warehouse/duckdb-error.js'
 import { checksum } from '../parquet/manifest.js'
 import { appliesTo, bad, conditionError, requireExpression } from './condition.js'
 import { ExportFailedError, ExportRequestError } from './errors.js'
 import { copyTable, type ExportFormat, relation } from './sql.js'
-import { type ExportManifest, replaceDirectory, requireOurs } from './target.js'
+import { type ExportManifest, replaceDirectory } from './target.js'
 
 export interface Export {
   /** What was published, and how to open it read-only. */
   readonly source: string
-  readonly open: () => Promise<Database>
+  readonly open: (options: OpenOptions) => Promise<Database>
   /** Directories that the source is read from after it was opened. */
   readonly sourceDirectories: readonly string[]
   /** Absolute path. */
@@ -41,17 +40,39 @@ export interface Export {
 /** Throws `ExportRequestError` for what cannot be asked, `ExportFailedError` or `WarehouseUnusableError` for what cannot be done. */
 export const exportTables = async (options: Export): Promise<ExportManifest> => {
   const wanted = wantedTables(options.tables)
-  await requireOurs(options.out)
-  await using database = await options.open().catch(unreadable(options.source))
-  return await replaceDirectory(options.out, (directory) =>
-    database.transaction((sql) =>
+  return await replaceDirectory(options.out, (directory) => readInto(directory, options, wanted)).catch(
+    (error: unknown) => {
+      if (isStop(error)) throw error
+      throwIfAborted(options.signal)
+      throw error
+    },
+  )
+}
+
+/**
+ * A table is sorted by key, however large it is: what does not fit into so much memory is spilled. With one thread the sorted
+ * rows are written as they come; several threads would keep what is not its turn yet.
+ */
+const FRUGAL = { memoryLimit: '192MB', threads: 1 } satisfies OpenOptions
+const SPILL = 'spill'
+
+/** It spills where it may write anyway. The database is closed before the directory is put in its place. */
+const readInto = async (
+  directory: string,
+  options: Export,
+  wanted: readonly TableDeclaration[],
+): Promise<ExportManifest> => {
+  const temporaryDirectory = join(directory, SPILL)
+  try {
+    await using database = await options.open({ ...FRUGAL, temporaryDirectory }).catch((error: unknown) => {
+      throw unreadable(options.source, error)
+    })
+    return await database.transaction((sql) =>
       database.interruptibly(options.signal, () => write(options, sql, directory, wanted)),
-    ),
-  ).catch((error: unknown) => {
-    if (isStop(error)) throw error
-    throwIfAborted(options.signal)
-    throw error
-  })
+    )
+  } finally {
+    await rm(temporaryDirectory, { recursive: true, force: true })
+  }
 }
 
 const nameOf = ({ schema, name }: TableDeclaration): string =>
@@ -72,15 +93,6 @@ const wantedTables = (names: readonly string[] | null): readonly TableDeclaratio
     )
   return ALL_TABLES.filter((table) => names.includes(nameOf(table)))
 }
-
-const unreadable =
-  (source: string) =>
-  (error: unknown): never => {
-    throw new WarehouseUnusableError(
-      `cannot read ${source}: ${firstLine(error)}. Run fieldwork-sync sync to publish it anew`,
-      { cause: error },
-    )
-  }
 
 const write = async (
   options: Export,

@@ -5,7 +5,8 @@
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
-import { messageOf } from '../../base/errors.js'
+import { hasCode, messageOf } from '../../base/errors.js'
+import { makeDirectory } from '../../base/make-directory.js'
 import { syncToDisk } from '../replace-file.js'
 import { ExportFailedError, ExportRequestError } from './errors.js'
 
@@ -37,7 +38,7 @@ const manifestSchema = z.object({
 export type ExportManifest = z.output<typeof manifestSchema>
 
 /** Throws `ExportRequestError` for a place that holds anything but an export. */
-export const requireOurs = async (out: string): Promise<void> => {
+const requireOurs = async (out: string): Promise<void> => {
   const found = await lstat(out).catch(() => null)
   if (found === null) return
   if (!found.isDirectory()) throw new ExportRequestError(`--out ${out} is not a directory. Name another one`)
@@ -69,7 +70,7 @@ export const replaceDirectory = async (
   write: (directory: string) => Promise<ExportManifest>,
 ): Promise<ExportManifest> => {
   await requireOurs(out)
-  await mkdir(dirname(out), { recursive: true }).catch(failed(out))
+  await makeDirectory(dirname(out)).catch(failed(out))
   await sweep(out)
   const unfinished = beside(out, UNFINISHED)
   try {
@@ -92,7 +93,7 @@ const swap = async (unfinished: string, out: string): Promise<void> => {
   const hadOne = await rename(out, before).then(
     () => true,
     (error: unknown) => {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false
+      if (hasCode(error, 'ENOENT')) return false
       throw error
     },
   )

@@ -4,6 +4,7 @@
  */
 import { copyFile, link, symlink } from 'node:fs/promises'
 import type { Log } from '../../base/log.js'
+import { isUnsupported } from '../replace-file.js'
 
 /** The two operations of a file system that may be missing. */
 export interface LinkOperations {
@@ -60,9 +61,3 @@ export const createLinks = (operations: LinkOperations, log: Log): Links => {
     },
   }
 }
-
-/** What systems answer where there are no links: the kernel's vfat EPERM, FUSE ENOSYS, network shares ENOTSUP or EOPNOTSUPP. */
-const UNSUPPORTED = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'])
-
-const isUnsupported = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' && UNSUPPORTED.has(error.code)

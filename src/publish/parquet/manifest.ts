@@ -7,6 +7,7 @@ import { open, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
+import { hasCode } from '../../base/errors.js'
 
 const columnSchema = z.object({
   name: z.string(),
@@ -62,13 +63,17 @@ const FILE = 'manifest.json'
 
 export const manifestFile = (directory: string): string => join(directory, FILE)
 
-/** Null where there is none, or none that can be read: then nothing is known of what stands beside it. */
+/**
+ * Null where there is none, or none that makes sense: then nothing is known of what stands beside it. Throws what the system
+ * says where it cannot be read.
+ */
 export const readManifest = async (directory: string): Promise<Manifest | null> => {
   try {
     const parsed = manifestSchema.safeParse(JSON.parse(await readFile(manifestFile(directory), 'utf8')))
     return parsed.success ? parsed.data : null
-  } catch {
-    return null
+  } catch (error) {
+    if (error instanceof SyntaxError || hasCode(error, 'ENOENT', 'ENOTDIR')) return null
+    throw error
   }
 }
 
@@ -88,7 +93,7 @@ export const checksum = async (file: string): Promise<string> => {
 
 const READ_AT_ONCE_BYTES = 1_048_576
 
-/** Whether a file is still what the manifest in `directory` says. */
+/** Whether a file is still what the manifest in `directory` says. Throws what the system says where it cannot be read. */
 export const isIntact = async (
   directory: string,
   { path, bytes, sha256 }: PublishedFile,
@@ -96,7 +101,8 @@ export const isIntact = async (
   try {
     const file = join(directory, path)
     return (await stat(file)).size === bytes && (await checksum(file)) === sha256
-  } catch {
-    return false
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return false
+    throw error
   }
 }

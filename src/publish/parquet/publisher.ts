@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { type Clock, throwIfAborted } from '../../base/clock.js'
 import { isStop, messageOf, WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
+import { makeDirectory } from '../../base/make-directory.js'
 import { packageVersion } from '../../base/version.js'
 import { SCHEMA_VERSION } from '../../model/sync-tables.js'
 import type { Publisher } from '../../model/warehouse.js'
@@ -55,7 +56,7 @@ export const createParquetPublisher = (options: ParquetPublishing): Publisher =>
     const target = currentPath(parquet)
     try {
       throwIfAborted(signal)
-      await mkdir(versionsPath(parquet), { recursive: true })
+      await makeDirectory(versionsPath(parquet))
       const current = await findCurrent(parquet)
       await sweepUnfinished(parquet, current)
       const built = await build(options, parquet, current, signal)

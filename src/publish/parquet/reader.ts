@@ -1,16 +1,16 @@
 /** A published version as a database: a view a table, for our own statements to read. */
 import { join } from 'node:path'
-import { type Database, openDatabase } from '../../warehouse/database.js'
+import { type Database, type OpenOptions, openDatabase } from '../../warehouse/database.js'
 import { literal, qualified, quote } from '../../warehouse/ddl.js'
 import { WarehouseUnusableError } from '../../warehouse/errors.js'
 import { type ManifestTable, manifestFile, readManifest } from './manifest.js'
 import { withoutPattern } from './sql.js'
 
 /** Throws what DuckDB throws, or `WarehouseUnusableError` without a manifest. */
-export const openParquet = async (version: string): Promise<Database> => {
+export const openParquet = async (version: string, options: OpenOptions = {}): Promise<Database> => {
   const manifest = await readManifest(version)
   if (manifest === null) throw new WarehouseUnusableError(`${manifestFile(version)} cannot be read`)
-  const database = await openDatabase(':memory:')
+  const database = await openDatabase(':memory:', options)
   try {
     await database.transaction(async (sql) => {
       await sql.run('CREATE SCHEMA _sync')
@@ -26,10 +26,19 @@ export const openParquet = async (version: string): Promise<Database> => {
   }
 }
 
-/** The rows of a table as its files hold them: JSON is text. */
+/**
+ * The rows of a table as its files hold them: JSON is text. The account of a file is in the manifest. DuckDB would take it
+ * from the path, and an `account=…` above the warehouse would be taken for it.
+ */
 export const rowsOf = (version: string, { files }: ManifestTable): string => {
-  const paths = files.map(({ path }) => literal(withoutPattern(join(version, path)))).join(', ')
-  return files.some(({ account }) => account !== null)
-    ? `read_parquet([${paths}], hive_partitioning = true, hive_types = {account: VARCHAR, created_month: VARCHAR})`
-    : `read_parquet([${paths}], hive_partitioning = false)`
+  const placed = files.map(({ path, account }) => ({ path: join(version, path), account }))
+  const paths = placed.map(({ path }) => literal(withoutPattern(path))).join(', ')
+  if (placed.every(({ account }) => account === null))
+    return `read_parquet([${paths}], hive_partitioning = false)`
+  const accounts = placed.map(
+    ({ path, account }) => `(${literal(path)}, ${account === null ? 'NULL' : literal(account)})`,
+  )
+  return `(SELECT r.* EXCLUDE (filename), f.account
+    FROM read_parquet([${paths}], hive_partitioning = false, filename = true) r
+    JOIN (VALUES ${accounts.join(', ')}) f(path, account) ON f.path = r.filename)`
 }

@@ -4,6 +4,7 @@
  */
 import { lstat, readdir, readlink, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { hasCode } from '../../base/errors.js'
 import { WarehouseUnusableError } from '../../warehouse/errors.js'
 import { syncToDisk } from '../replace-file.js'
 import type { Links } from './links.js'
@@ -45,7 +46,7 @@ const namesIn = async (directory: string): Promise<readonly string[]> => {
   try {
     return await readdir(directory)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    if (hasCode(error, 'ENOENT')) return []
     throw error
   }
 }
@@ -56,7 +57,7 @@ const namesIn = async (directory: string): Promise<readonly string[]> => {
  */
 export const findCurrent = async (parquet: string): Promise<Version | null> => {
   const current = currentPath(parquet)
-  const found = await lstat(current).catch(() => null)
+  const found = await lstat(current).catch(ifMissing)
   if (found === null) return null
   if (found.isSymbolicLink()) {
     const name = basename(await readlink(current))
@@ -67,9 +68,20 @@ export const findCurrent = async (parquet: string): Promise<Version | null> => {
   throw new WarehouseUnusableError(`${current} is neither a link nor a version of ours. Move it away`)
 }
 
-/** Those under their own names, and `current` where it is one itself; the newest first. */
+const ifMissing = (error: unknown): null => {
+  if (hasCode(error, 'ENOENT')) return null
+  throw error
+}
+
+/**
+ * Those under their own names, and `current` where it is one itself; the newest first. Throws what the system says where it
+ * cannot look.
+ */
 export const allVersions = async (parquet: string): Promise<readonly Version[]> => {
-  const current = await findCurrent(parquet).catch(() => null)
+  const current = await findCurrent(parquet).catch((error: unknown) => {
+    if (error instanceof WarehouseUnusableError) return null
+    throw error
+  })
   const listed = await listVersions(parquet)
   return current?.directory === currentPath(parquet) ? [current, ...listed] : listed
 }
@@ -78,7 +90,7 @@ export const allVersions = async (parquet: string): Promise<readonly Version[]> 
 export const knownVersions = async (parquet: string): Promise<readonly KnownVersion[]> => {
   const known: KnownVersion[] = []
   for (const version of await allVersions(parquet)) {
-    const manifest = await readManifest(version.directory)
+    const manifest = await readManifest(version.directory).catch(() => null)
     if (manifest !== null) known.push({ ...version, manifest })
   }
   return known
@@ -139,7 +151,7 @@ export const makeCurrent = async (
 /** A directory cannot be renamed over: one that is current becomes a version under its own name. */
 const makeRoom = async (parquet: string, hasLinks: boolean): Promise<void> => {
   const current = currentPath(parquet)
-  const found = await lstat(current).catch(() => null)
+  const found = await lstat(current).catch(ifMissing)
   if (found?.isDirectory()) {
     const manifest = await readManifest(current)
     if (manifest !== null) await rename(current, versionPath(parquet, manifest.version))

@@ -1,8 +1,9 @@
 /** Writes one table of a version: the partitions that changed, and links to the files of those that did not. */
-import { mkdir, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { throwIfAborted } from '../../base/clock.js'
+import { makeDirectory } from '../../base/make-directory.js'
 import { bigintCell, varcharCell } from '../../warehouse/cells.js'
 import type { Sql } from '../../warehouse/database.js'
 import { createTemporary } from '../../warehouse/ddl.js'
@@ -93,11 +94,11 @@ const storedFiles = (
 const holds = (file: PublishedFile, { rows, digest }: Wanted): boolean =>
   file.rows === rows && file.digest === digest
 
-/** A link to the file of the version before; false when that is damaged: it is written anew. */
+/** A link to the file of the version before; false when that is damaged or cannot be read: it is written anew. */
 const keep = async ({ base, directory, links }: TableWriting, file: PublishedFile): Promise<boolean> => {
-  if (base === null || !(await isIntact(base.directory, file))) return false
+  if (base === null || !(await isIntact(base.directory, file).catch(() => false))) return false
   const path = join(directory, file.path)
-  await mkdir(dirname(path), { recursive: true })
+  await makeDirectory(dirname(path))
   if ((await links.linkOrCopy(join(base.directory, file.path), path)) === 'copied') await syncToDisk(path)
   return true
 }
@@ -140,7 +141,7 @@ const write = async (
   try {
     for (const [place, { path }] of changed.entries()) {
       throwIfAborted(signal)
-      await mkdir(dirname(join(directory, path)), { recursive: true })
+      await makeDirectory(dirname(join(directory, path)))
       await sql.run(copyPartition(table, place, join(directory, path)))
     }
   } finally {

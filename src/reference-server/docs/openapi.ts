@@ -42,7 +42,7 @@ export const openApiDocument = (origin: string): OpenApiDocument => {
 }
 
 export const INTRODUCTION =
-  'Through this read-only REST API over JSON an organization reads its surveys, the sample sources of a survey, and the progress of its fieldwork. This server is a local stand-in for the service: a second implementation, written from the API document, on a made-up world that is a pure function of its seed and its clock. It is for tests; no survey here is real.'
+  'Through this read-only REST API over JSON an organization reads its surveys, the sample sources of a survey, and the progress of its fieldwork. This server is a local stand-in for the service: a second implementation, written from the API document, on a made-up world that is a pure function of its seed, its size, its start and its clock. It is for tests; no survey here is real.'
 
 const DESCRIPTION = [
   INTRODUCTION,

@@ -4,7 +4,10 @@ import { sampleSourceProgress } from '../../model/tables.js'
 import { literal, quote } from '../ddl.js'
 import { columnOf, type ViewDeclaration } from '../view-declaration.js'
 
-/** One row a status of the document that has a count, then one a status that only `_extra` knows. */
+/**
+ * One row a status of the document that has a count, then one a status that only `_extra` knows. `json_each` would say
+ * the second part more shortly, but DuckDB has it from 1.3 on only. Keys and `.*` come in the order of the object.
+ */
 const longForm = (table: string, sampleSourceId: string): string => {
   const known = INTERVIEW_STATUSES.map(
     (status) =>
@@ -14,10 +17,13 @@ const longForm = (table: string, sampleSourceId: string): string => {
     FROM main.${table} p, LATERAL (VALUES ${known.join(', ')}) u(status, individuals, percentage)
     WHERE p._missing_since IS NULL AND (u.individuals IS NOT NULL OR u.percentage IS NOT NULL)
     UNION ALL
-    SELECT p.account, p.survey_id, ${sampleSourceId}, k.key,
-      TRY_CAST(k.value->>'$.individuals' AS BIGINT), TRY_CAST(k.value->>'$.percentage' AS DOUBLE), p._observed_at
-    FROM main.${table} p, json_each(p._extra, '$.interview_count_by_status') k
-    WHERE p._missing_since IS NULL AND k.key NOT IN (${INTERVIEW_STATUSES.map(literal).join(', ')})`
+    SELECT k.account, k.survey_id, k.sample_source_id, k.status,
+      TRY_CAST(k.counts->>'$.individuals' AS BIGINT), TRY_CAST(k.counts->>'$.percentage' AS DOUBLE), k._observed_at
+    FROM (SELECT p.account, p.survey_id, ${sampleSourceId} AS sample_source_id, p._observed_at,
+        unnest(json_keys(p._extra, '$.interview_count_by_status')) AS status,
+        unnest(json_extract(p._extra, '$.interview_count_by_status.*')) AS counts
+      FROM main.${table} p WHERE p._missing_since IS NULL) k
+    WHERE k.status NOT IN (${INTERVIEW_STATUSES.map(literal).join(', ')})`
 }
 
 export const interviewStatusCounts: ViewDeclaration = {

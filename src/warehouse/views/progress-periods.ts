@@ -1,7 +1,7 @@
 /**
- * Progress as step functions. The history has a row each time the indicators changed; here each row also says when
- * it ended and up to when it is known to have held. Nothing in between is invented: what was missing for a while did not
- * hold meanwhile, the current row holds no longer than it was last read, and where old observations were left out (of
+ * Progress as step functions. The history has a row each time the indicators changed or came back; here each row also
+ * says when it ended and up to when it is known to have held. Nothing in between is invented: what was missing for a
+ * while did not hold meanwhile, the current row holds no longer than it was last read, and where old observations were left out (of
  * each day the last one stays) a row holds until the day of the next one, during which something else may have come first.
  */
 import type { Reference, TableDeclaration } from '../../model/columns.js'

@@ -54,8 +54,8 @@ export const surveyPeriods = versionPeriods({
       ON r.account = f.account AND r.survey_id = f.survey_id AND r.rejected_at = f.listed_at`,
 })
 
-/** A list that could not be typed whole, or was read by a version that read it in every refresh, is as of the refresh. */
-const LIST_READ_AT = 'coalesce(f.sources_read_at, f.refreshed_at)'
+/** Versions before `sources_listed_at` read the list in every refresh, or dated it where all of it could be typed. */
+const LIST_READ_AT = 'coalesce(f.sources_listed_at, f.sources_read_at, f.refreshed_at)'
 
 /** One source that could not be typed and whose id could not be read may be any of the survey's. */
 export const sampleSourcePeriods = versionPeriods({

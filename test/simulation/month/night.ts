@@ -7,7 +7,7 @@ import { Generation, generations } from '../generation.js'
 import type { TakenOver } from '../take-over.js'
 
 /** Nothing befalls the process, and a commit takes a few milliseconds. */
-const UNTROUBLED = { crash: null, disk: null, commitMs: 20 }
+const UNTROUBLED = { crash: null, disk: null, commitMs: 20, isHeld: false }
 
 /** Rejects when the run is not complete. */
 export const sync = async (

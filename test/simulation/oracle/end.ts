@@ -3,13 +3,18 @@ import type { Ended } from '../process.js'
 import type { World } from '../world.js'
 import type { Broken, Open } from './row-text.js'
 
+export interface EndOf {
+  readonly world: World
+  /** What the settings called the account. */
+  readonly account: string
+  readonly ended: Ended
+  /** Answers before this start. */
+  readonly toldBefore: number
+}
+
 /** P4: exit code, report and the record of the run agree, and tell the truth. */
-export const checkEnd = async (
-  world: World,
-  ended: Ended,
-  reader: Open | null,
-  toldBefore: number,
-): Promise<Broken[]> => {
+export const checkEnd = async (given: EndOf, reader: Open | null): Promise<Broken[]> => {
+  const { account, ended } = given
   const { exitCode, report, problem } = ended
   if (exitCode === null) return []
   if (exitCode === 1) return [`P4: exit 1, a bug: ${problem}`]
@@ -28,12 +33,12 @@ export const checkEnd = async (
   const [record] = await reader.query(
     `SELECT status, exit_code, reason, left_over, rejected_rows FROM _sync.runs WHERE run_id = '${own?.runId}'`,
   )
-  const [tasks] = await reader.query('SELECT count(*) AS n FROM _sync.tasks')
+  const [tasks] = await reader.query(`SELECT count(*) AS n FROM _sync.tasks WHERE account = '${account}'`)
   if (record === undefined) found.push('P4: the run is not in _sync.runs')
   // A disk on which nothing can be committed keeps the record of its own failure away.
   else if (record.exit_code !== exitCode && !(exitCode === 7 && ended.generation.failed.some(isCommit)))
     found.push(`P4: exit ${exitCode}, but _sync.runs says ${record.exit_code} (${record.reason})`)
-  if (exitCode === 0) found.push(...(await untrueSuccess(world, ended, reader, Number(tasks?.n), toldBefore)))
+  if (exitCode === 0) found.push(...(await untrueSuccess(given, reader, Number(tasks?.n))))
   else if (own !== undefined && own.reason === null) found.push(`P4: exit ${exitCode} without a reason`)
   const statuses: Record<number, string> = { 0: 'complete', 3: 'partial' }
   if (own !== undefined && own.status !== (statuses[exitCode] ?? 'failed'))
@@ -48,11 +53,9 @@ const isCommit = (step: string): boolean => /^\d+ (?:COMMIT|CHECKPOINT)/.test(st
 const STOPPING_MS_MAX = 10_000
 
 const untrueSuccess = async (
-  world: World,
-  ended: Ended,
+  { world, account, ended, toldBefore }: EndOf,
   reader: Open,
   tasks: number,
-  toldBefore: number,
 ): Promise<Broken[]> => {
   const found: Broken[] = []
   if (tasks > 0) found.push(`P4: exit 0, and ${tasks} surveys are left in the queue`)
@@ -63,7 +66,9 @@ const untrueSuccess = async (
   const listed = told.filter(({ path, query }) => path.endsWith('/surveys') && /(^|&)page=1(&|$)/.test(query))
   const first = told.find(({ path }) => path.endsWith('/surveys'))
   if (listed.length === 0 && first === undefined) found.push('P4: exit 0, and nothing was listed')
-  const [failed] = await reader.query('SELECT count(*) AS n FROM main.freshness WHERE last_error IS NOT NULL')
+  const [failed] = await reader.query(
+    `SELECT count(*) AS n FROM main.freshness WHERE account = '${account}' AND last_error IS NOT NULL`,
+  )
   if (Number(failed?.n) > 0) found.push('P4: exit 0, and a survey could not be refreshed')
   return found
 }

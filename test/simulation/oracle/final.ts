@@ -1,8 +1,8 @@
 /** After the last clean start: the warehouse is the server's truth, and history is what was told. */
 import { SAMPLE_SOURCE, SURVEY } from '../../contract/api-document.js'
 import { PROGRESS_COLUMNS, rowsOfSurvey, warehouseRowsIn } from '../../support/truth.js'
-import type { Ended } from '../process.js'
 import type { JsonObject, Told, World } from '../world.js'
+import type { EndOf } from './end.js'
 import {
   type Broken,
   columnsSql,
@@ -15,13 +15,15 @@ import {
 } from './row-text.js'
 
 /** After the last clean start: the warehouse is the server's truth, and history is what was told. */
-export const checkFinal = async (world: World, ended: Ended, reader: Open | null): Promise<Broken[]> => {
+export const checkFinal = async (
+  { world, account, ended }: Pick<EndOf, 'world' | 'account' | 'ended'>,
+  reader: Open | null,
+): Promise<Broken[]> => {
   if (ended.exitCode !== 0)
     return [
       `a clean start ended with exit ${ended.exitCode}: ${ended.problem ?? ended.report?.accounts[0]?.reason}`,
     ]
   if (reader === null) return ['a clean start ended with exit 0, and there is no published file']
-  const account = world.account.name
   const stored = await warehouseRowsIn(reader)
   const truth = new Map(
     (await world.surveys()).map((survey) => [
@@ -38,7 +40,8 @@ export const checkFinal = async (world: World, ended: Ended, reader: Open | null
     else if (!idle || !wasLiedAbout(world, id)) found.push(...differencesOf(id, mine, rows, idle))
   }
   for (const key of stored.keys())
-    if (!truth.has(key)) found.push(`oracle: survey ${key} has gone, and is not marked as missing`)
+    if (key.startsWith(`${account}/`) && !truth.has(key))
+      found.push(`oracle: survey ${key} has gone, and is not marked as missing`)
   return [...found, ...(await untrueHistory(world, reader))]
 }
 

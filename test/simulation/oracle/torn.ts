@@ -5,7 +5,8 @@ import { type Broken, columnsSql, type Open, progressText, textOf } from './row-
 
 /** P3: a survey's row is not newer than what was read with it, and its progress is what was told then. */
 export const torn = async (world: World, reader: Open, what: string): Promise<Broken[]> => {
-  const rows = await reader.query(`SELECT s.id, s._synced_at > f.refreshed_at AS newer,
+  const rows =
+    await reader.query(`SELECT s.id, s._synced_at > f.refreshed_at AND epoch_ms(s._synced_at) <= ${await world.nowMs()} AS newer,
       epoch_us(f.refreshed_at) // 1000 AS refreshed_ms, p.survey_id AS has_progress, ${columnsSql(PROGRESS_COLUMNS, 'p.')}
     FROM main.surveys s JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
     LEFT JOIN main.survey_progress p ON p.account = s.account AND p.survey_id = s.id

@@ -6,9 +6,14 @@ import { type Broken, columnsSql, type Open, surveyText, textOf } from './row-te
 import { torn } from './torn.js'
 
 /** What must hold of the work database, whenever it is looked at. */
-export const checkWork = async (world: World, reader: Open): Promise<Broken[]> => {
+export const checkWork = async (world: World, reader: Open, account: string): Promise<Broken[]> => {
   if (!(await hasTables(reader))) return []
-  return [...(await lost(world, reader)), ...(await unqueued(reader)), ...(await torn(world, reader, 'work'))]
+  return [
+    ...(await lost(world, reader, account)),
+    ...(await wronglyMissing(world, reader)),
+    ...(await unqueued(world, reader)),
+    ...(await torn(world, reader, 'work')),
+  ]
 }
 
 const hasTables = async (reader: Open): Promise<boolean> =>
@@ -19,19 +24,23 @@ const hasTables = async (reader: Open): Promise<boolean> =>
   ).length > 0
 
 /** P1: every survey that was changed before the cursor is in its table as it is, or waits, or is in quarantine. */
-const lost = async (world: World, reader: Open): Promise<Broken[]> => {
-  const [cursor] = await reader.query('SELECT epoch_us(updated_since) AS at FROM _sync.cursors')
-  if (cursor === undefined) return []
-  const rows = await reader.query(`SELECT ${columnsSql(SURVEY)} FROM main.surveys`)
+const lost = async (world: World, reader: Open, account: string): Promise<Broken[]> => {
+  const own = `WHERE account = '${account}'`
+  const [cursor] = await reader.query(`SELECT epoch_us(updated_since) AS at FROM _sync.cursors ${own}`)
+  // One that a wrong clock put ahead of now vouches for nothing: the next run lists everything.
+  if (cursor === undefined || Number(cursor.at) > 1_000 * (await world.nowMs())) return []
+  const rows = await reader.query(`SELECT ${columnsSql(SURVEY)} FROM main.surveys ${own}`)
   const byId = new Map(rows.map((row) => [Number(row.id), textOf(row, SURVEY)]))
   const waiting = new Map(
-    (await reader.query(`SELECT ${columnsSql(SURVEY)} FROM _sync.pending_surveys`)).map((row) => [
+    (await reader.query(`SELECT ${columnsSql(SURVEY)} FROM _sync.pending_surveys ${own}`)).map((row) => [
       Number(row.id),
       textOf(row, SURVEY),
     ]),
   )
-  const tasks = new Set((await reader.query('SELECT survey_id FROM _sync.tasks')).map((row) => row.survey_id))
-  const quarantined = (await reader.query('SELECT DISTINCT survey_id FROM _sync.rejected_rows')).map(
+  const tasks = new Set(
+    (await reader.query(`SELECT survey_id FROM _sync.tasks ${own}`)).map((row) => row.survey_id),
+  )
+  const quarantined = (await reader.query(`SELECT DISTINCT survey_id FROM _sync.rejected_rows ${own}`)).map(
     ({ survey_id }) => survey_id,
   )
   const lies = liesAbout(world)
@@ -55,12 +64,23 @@ const liesAbout = (world: World): ReadonlySet<string> =>
       .flatMap(({ body }) => ((body.surveys ?? []) as readonly JsonObject[]).map(surveyText)),
   )
 
+/** P1: only what the API no longer lists is marked as missing. Nothing that went comes back in this world. */
+const wronglyMissing = async (world: World, reader: Open): Promise<Broken[]> => {
+  const listed = new Set((await world.surveys()).map(({ id }) => Number(id)))
+  const marked = await reader.query('SELECT id FROM main.surveys WHERE _missing_since IS NOT NULL')
+  return marked
+    .filter(({ id }) => listed.has(Number(id)))
+    .map(({ id }) => `P1: survey ${id} is marked as missing, and the API lists it`)
+}
+
 /** A row that is newer than its sources and progress has a task; so has one that waits. */
-const unqueued = async (reader: Open): Promise<Broken[]> => {
+const unqueued = async (world: World, reader: Open): Promise<Broken[]> => {
   const rows = await reader.query(`SELECT s.id FROM main.surveys s
       LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
-      WHERE s._missing_since IS NULL AND (f.refreshed_at IS NULL OR f.refreshed_at < s._synced_at)
-        AND s.id NOT IN (SELECT survey_id FROM _sync.tasks)
-    UNION ALL SELECT p.id FROM _sync.pending_surveys p WHERE p.id NOT IN (SELECT survey_id FROM _sync.tasks)`)
+      WHERE s._missing_since IS NULL AND (f.refreshed_at IS NULL
+          OR (f.refreshed_at < s._synced_at AND epoch_ms(s._synced_at) <= ${await world.nowMs()}))
+        AND NOT EXISTS (SELECT 1 FROM _sync.tasks t WHERE t.account = s.account AND t.survey_id = s.id)
+    UNION ALL SELECT p.id FROM _sync.pending_surveys p
+      WHERE NOT EXISTS (SELECT 1 FROM _sync.tasks t WHERE t.account = p.account AND t.survey_id = p.id)`)
   return rows.map(({ id }) => `P1: survey ${id} waits for its sources and progress and has no task`)
 }

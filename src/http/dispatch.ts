@@ -1,0 +1,137 @@
+/**
+ * How a request gets onto the network: the one place that talks to undici. Its handlers for retries and redirects would send
+ * behind the limiter's back; they are not installed. Timeouts are ours too, one for the whole of a request; only connecting has a limit
+ * here, so that a connection that was given up does not try for ever.
+ *
+ * A request goes by undici's agent, or through a proxy. To an https address a proxy gets `CONNECT` and then carries bytes
+ * that it cannot read (undici's `ProxyAgent`). To an http address it gets the request itself, with the whole URL in its first line; `ProxyAgent`
+ * could send that too, but turns a 407 into an error about arguments, so a plain agent does.
+ */
+import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
+import { ExpectedError, messageOf } from '../base/errors.js'
+import type { Address } from './address.js'
+import { connectionFailure } from './connection-failure.js'
+import { type HttpProxy, ProxyRefusedError, ProxyTroubleError } from './proxy.js'
+
+interface DispatchOptions {
+  /** To one host. */
+  readonly connections: number
+  readonly connectMsMax: number
+  /** Called for every connection to the API, or to the proxy that gets the requests themselves. */
+  readonly onConnect: () => void
+}
+
+type Headers = Readonly<Record<string, string>>
+
+interface Route {
+  /** Rejects with a `ProxyRefusedError`, a `ProxyTroubleError`, or what undici says. */
+  get(address: Address, headers: Headers, signal: AbortSignal): Promise<Dispatcher.ResponseData>
+  /** Breaks all connections. */
+  destroy(): Promise<void>
+}
+
+export const createDirectRoute = (options: DispatchOptions): Route => {
+  const agent = createAgent(options)
+  return {
+    get: ({ origin, target }, headers, signal) =>
+      agent.request({ origin, path: target, method: 'GET', headers, signal }),
+    destroy: () => agent.destroy(),
+  }
+}
+
+export const createProxyRoute = (options: DispatchOptions, proxy: HttpProxy): Route => {
+  const plain = createAgent(options)
+  const tunnels = createTunnels(options, proxy)
+  const credentials =
+    proxy.authorization === null ? {} : { 'proxy-authorization': proxy.authorization.reveal() }
+  return {
+    get: async ({ origin, target, host }, headers, signal) => {
+      if (origin.startsWith('https:')) {
+        return await tunnels.request({ origin, path: target, method: 'GET', headers, signal })
+      }
+      const answer = await plain.request({
+        origin: proxy.address,
+        path: `${origin}${target}`,
+        method: 'GET',
+        headers: { ...headers, host, ...credentials },
+        signal,
+      })
+      if (answer.statusCode !== 407) return answer
+      await answer.body.dump()
+      throw new ProxyRefusedError(proxy, host, 407, false)
+    },
+    destroy: async () => {
+      await Promise.all([plain.destroy(), tunnels.destroy()])
+    },
+  }
+}
+
+const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 }
+
+const createAgent = ({ connections, connectMsMax, onConnect }: DispatchOptions): Agent =>
+  new Agent({ connections, pipelining: 1, ...NO_TIMEOUTS, connect: { timeout: connectMsMax } }).on(
+    'connect',
+    onConnect,
+  )
+
+const createTunnels = (
+  { connections, connectMsMax, onConnect }: DispatchOptions,
+  proxy: HttpProxy,
+): ProxyAgent =>
+  new ProxyAgent({
+    uri: proxy.address,
+    ...(proxy.authorization === null ? {} : { token: proxy.authorization.reveal() }),
+    connections,
+    pipelining: 1,
+    ...NO_TIMEOUTS,
+    proxyTls: { timeout: connectMsMax },
+    requestTls: { timeout: connectMsMax },
+    clientFactory: (url, given) => new TunnelPool(proxy, url, { ...given, headersTimeout: connectMsMax }),
+    factory: (origin, given) => new Pool(origin, given).on('connect', onConnect),
+  })
+
+type ConnectOptions = Omit<Dispatcher.ConnectOptions, 'origin'>
+type ConnectCallback = (error: Error | null, data: Dispatcher.ConnectData) => void
+
+/** Connections to the proxy that become tunnels, and what the proxy says where they do not. */
+class TunnelPool extends Pool {
+  readonly #proxy: HttpProxy
+
+  constructor(proxy: HttpProxy, url: URL, options: Pool.Options) {
+    super(url.origin, options)
+    this.#proxy = proxy
+  }
+
+  override connect(options: ConnectOptions): Promise<Dispatcher.ConnectData>
+  override connect(options: ConnectOptions, callback: ConnectCallback): void
+  override connect(
+    options: ConnectOptions,
+    callback?: ConnectCallback,
+  ): Promise<Dispatcher.ConnectData> | undefined {
+    if (callback === undefined) return this.#open(options)
+    super.connect(options, callback)
+    return undefined
+  }
+
+  async #open(options: ConnectOptions): Promise<Dispatcher.ConnectData> {
+    const host = options.path
+    try {
+      const tunnel = await super.connect(options)
+      const { statusCode, socket } = tunnel
+      if (statusCode === 200) return tunnel
+      socket.on('error', () => undefined).destroy()
+      if (isPassing(statusCode)) {
+        throw new ProxyTroubleError(this.#proxy, `could not connect to ${host} (${statusCode})`)
+      }
+      throw new ProxyRefusedError(this.#proxy, host, statusCode, true)
+    } catch (error) {
+      if (error instanceof ExpectedError) throw error
+      // Told as an error of ours: undici opens a tunnel again and again, without a wait, where it knows the error.
+      const problem = connectionFailure(error)?.problem ?? messageOf(error)
+      throw new ProxyTroubleError(this.#proxy, `cannot be used: ${problem}`, error)
+    }
+  }
+}
+
+/** Whether it may be different in a moment: the proxy cannot reach the API now, or is busy. */
+const isPassing = (status: number): boolean => status >= 500 || status === 408 || status === 429

@@ -1,0 +1,132 @@
+/**
+ * The proxies of the environment, by the variables that curl, Go and Python read as well. A proxy is chosen here, once for each account, so that
+ * it can be shown before anything is requested. Nothing that is said of a variable quotes its value: it may hold a password.
+ */
+import { BlockList, isIP } from 'node:net'
+import { Secret, secretsInUrl, unescaped } from '../base/secret.js'
+import type { Environment } from './interpolate.js'
+import type { Outcome, Problem } from './problems.js'
+import { bad, good, type Read } from './readers.js'
+
+/** The variables, each also in lower case, which comes first. For the reference. */
+export const PROXY_VARIABLES = [
+  {
+    name: 'HTTPS_PROXY',
+    sets: 'the proxy of `https://` addresses',
+    meaning: 'Address of an HTTP proxy, such as `http://user:password@proxy:3128`; it gets `CONNECT`',
+  },
+  {
+    name: 'HTTP_PROXY',
+    sets: 'the proxy of `http://` addresses',
+    meaning: 'The same; it gets the requests themselves, token included',
+  },
+  {
+    name: 'NO_PROXY',
+    sets: 'what is requested directly',
+    meaning:
+      'Hosts with commas between them: names with all below them, addresses, networks such as `10.0.0.0/8`, each with a port if need be; or `*`',
+  },
+] as const
+
+export interface ProxySettings {
+  /** Scheme, host and port; no credentials. */
+  readonly address: string
+  /** The variable that names it, as it is written there. */
+  readonly variable: string
+  /** Value of the header Proxy-Authorization; null where the address has no user. */
+  readonly authorization: Secret | null
+  /** Whatever of its address must never be seen. */
+  readonly secrets: readonly Secret[]
+}
+
+export interface Proxies {
+  readonly http: ProxySettings | null
+  readonly https: ProxySettings | null
+  readonly noProxy: string
+}
+
+export const NO_PROXIES: Proxies = { http: null, https: null, noProxy: '' }
+
+export const readProxies = (env: Environment): Outcome<Proxies> => {
+  const problems: Problem[] = []
+  const read = (name: string): ProxySettings | null => {
+    const { variable, value } = given(env, name)
+    // Set and empty is how a shell unsets it for one command.
+    if (value === '') return null
+    const outcome = readProxy(variable, value)
+    if (outcome.ok) return outcome.value
+    problems.push({ where: variable, text: outcome.problem })
+    return null
+  }
+  const values = {
+    http: read('HTTP_PROXY'),
+    https: read('HTTPS_PROXY'),
+    noProxy: given(env, 'NO_PROXY').value,
+  }
+  return { values, problems }
+}
+
+/** The proxy for an address; null: it is requested directly. */
+export const proxyFor = (baseUrl: string, { http, https, noProxy }: Proxies): ProxySettings | null => {
+  const url = new URL(baseUrl)
+  return isExcepted(url, noProxy) ? null : url.protocol === 'https:' ? https : http
+}
+
+const given = (env: Environment, name: string): { readonly variable: string; readonly value: string } => {
+  const lower = env[name.toLowerCase()]
+  return lower === undefined
+    ? { variable: name, value: env[name]?.trim() ?? '' }
+    : { variable: name.toLowerCase(), value: lower.trim() }
+}
+
+const readProxy = (variable: string, value: string): Read<ProxySettings> => {
+  const problem =
+    'must be the address of an HTTP proxy, such as http://proxy.example:3128 or http://user:password@proxy.example:3128'
+  if (!URL.canParse(value)) return bad(problem)
+  const { protocol, host, username, password } = new URL(value)
+  if ((protocol !== 'http:' && protocol !== 'https:') || host === '') return bad(problem)
+  const credentials = `${unescaped(username)}:${unescaped(password)}`
+  const hasUser = credentials !== ':'
+  const encoded = Buffer.from(credentials).toString('base64')
+  return good({
+    address: `${protocol}//${host}`,
+    variable,
+    authorization: hasUser ? new Secret(`Basic ${encoded}`) : null,
+    secrets: hasUser ? [new Secret(encoded), ...secretsInUrl(new Secret(value))] : [],
+  })
+}
+
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
+
+/** Whether NO_PROXY names the host: as curl and Go read it, networks included. */
+const isExcepted = ({ protocol, hostname, port }: URL, noProxy: string): boolean => {
+  const host = bare(hostname)
+  const ownPort = port === '' ? DEFAULT_PORTS[protocol] : port
+  return noProxy
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .some((entry) => {
+      if (entry === '' || entry === '*') return entry === '*'
+      const [, name = entry, ofPort = ownPort] = /^(\[.*\]|[^:]*):(\d+)$/.exec(entry) ?? []
+      return ofPort === ownPort && names(bare(name.replace(/^\*?\./, '')), host)
+    })
+}
+
+/** Without the brackets of an IPv6 address and the dot of a full name. */
+const bare = (host: string): string => host.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
+
+const names = (entry: string, host: string): boolean =>
+  isIP(host) === 0 ? host === entry || host.endsWith(`.${entry}`) : isInNetwork(entry, host)
+
+/** `entry` is an address or `address/bits`. */
+const isInNetwork = (entry: string, host: string): boolean => {
+  const version = isIP(host)
+  const bitsMax = version === 6 ? 128 : 32
+  const [address = '', bits = String(bitsMax), ...more] = entry.split('/')
+  if (isIP(address) !== version || !/^\d{1,3}$/.test(bits) || Number(bits) > bitsMax || more.length > 0)
+    return false
+  const network = new BlockList()
+  const family = version === 6 ? 'ipv6' : 'ipv4'
+  network.addSubnet(address, Number(bits), family)
+  return network.check(host, family)
+}

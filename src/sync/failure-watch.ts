@@ -1,0 +1,104 @@
+/**
+ * Decides when failures of single surveys end the run. One survey that cannot be read costs nothing but itself. Many in a
+ * row, or an API that refuses most of what is asked, mean that the rest of the queue would fail as well.
+ */
+import { UpstreamError } from '../base/errors.js'
+import type { RefusalKind, RefusedReadingError } from '../model/survey-source.js'
+
+/** Too many surveys failed one after the other: the API is not well. */
+export class TooManyFailuresError extends UpstreamError {
+  readonly code = 'too_many_failures'
+  readonly endsRun = true
+}
+
+/** The list of surveys is answered, and the addresses of the surveys in it are not found. */
+export class WrongAddressError extends UpstreamError {
+  readonly code = 'wrong_address'
+  readonly endsRun = true
+}
+
+/** The list of surveys is answered, and every survey in it is refused. */
+export class SurveysForbiddenError extends UpstreamError {
+  readonly code = 'surveys_forbidden'
+  readonly endsRun = true
+}
+
+export interface FailureWatch {
+  /** Something of the survey was read: `answers` counts what, `refusals` are of the rest. */
+  read(answers: number, refusals: readonly RefusedReadingError[]): void
+  /** Nothing of the survey was read. `isKnown`: the API refused it in an earlier run as well. */
+  failed(error: UpstreamError, refusals: readonly RefusedReadingError[], isKnown: boolean): void
+  /** The error that ends the run now; null while it goes on. */
+  verdict(): UpstreamError | null
+  /** The same when the queue has come to its end. */
+  lastVerdict(): UpstreamError | null
+}
+
+/** Surveys that an API must have refused, and nothing else have been asked, before that means all of them. */
+const REFUSED_SURVEYS_MIN = 2
+
+export const createFailureWatch = (consecutiveFailuresMax: number): FailureWatch => {
+  const refused: Record<RefusalKind, number> = { not_found: 0, forbidden: 0, rejected: 0 }
+  let answered = 0
+  let notFound = 0
+  let refusedSurveys = 0
+  let row: UpstreamError[] = []
+  let rowKinds: ReadonlySet<RefusalKind | null> = new Set()
+  let last: UpstreamError | null = null
+
+  const note = (refusals: readonly RefusedReadingError[]) => {
+    for (const { kind } of refusals) refused[kind] += 1
+  }
+  const ended = (what: string, kind: RefusalKind | null): UpstreamError => {
+    const problem = `${what}, the last with: ${last?.message}`
+    if (kind === 'not_found') return new WrongAddressError(`${problem}. ${WRONG_ADDRESS}`, { cause: last })
+    if (kind === 'forbidden') return new SurveysForbiddenError(`${problem}. ${FORBIDDEN}`, { cause: last })
+    return new TooManyFailuresError(problem, { cause: last })
+  }
+  const onlyKind = (): RefusalKind | null => {
+    const [kind] = rowKinds
+    return rowKinds.size === 1 ? (kind ?? null) : null
+  }
+
+  return {
+    read: (answers, refusals) => {
+      answered += answers
+      note(refusals)
+      notFound += refusals.filter(({ kind }) => kind === 'not_found').length
+      last = refusals[0] ?? last
+      row = []
+      rowKinds = new Set()
+    },
+    failed: (error, refusals, isKnown) => {
+      last = error
+      note(refusals)
+      if (refusals.length > 0) refusedSurveys += 1
+      // What was refused in the run before is expected to be refused again: others must not wait for it for ever.
+      if (isKnown) return
+      notFound += refusals.filter(({ kind }) => kind === 'not_found').length
+      row.push(error)
+      rowKinds = new Set([
+        ...rowKinds,
+        ...(refusals.length === 0 ? [null] : refusals.map(({ kind }) => kind)),
+      ])
+    },
+    verdict: () => {
+      if (row.length >= consecutiveFailuresMax)
+        return ended(`${row.length} surveys failed one after the other`, onlyKind())
+      if (notFound > consecutiveFailuresMax && notFound > answered)
+        return ended(`the API answered 404 to ${notFound} of ${notFound + answered} requests`, 'not_found')
+      return null
+    },
+    lastVerdict: () => {
+      if (answered > 0 || refusedSurveys < REFUSED_SURVEYS_MIN) return null
+      const all = refused.not_found + refused.forbidden + refused.rejected
+      const what = `the API refused all ${refusedSurveys} surveys that were asked for`
+      if (refused.not_found === all) return ended(what, 'not_found')
+      return refused.forbidden === all ? ended(what, 'forbidden') : ended(what, null)
+    },
+  }
+}
+
+const WRONG_ADDRESS =
+  'The address looks wrong: see whether base_url is right and the service answers below it. A 404 alone marks no survey as missing'
+const FORBIDDEN = 'See what the id and token of this account may read'

@@ -1,0 +1,131 @@
+/**
+ * `npm run bench:export`: a warehouse of 50,000 surveys with 4.5 million observations of progress, and what each command
+ * that reads or publishes all of it takes: peak memory of the process, CPU, time. Arguments are another number of surveys
+ * and of observations. An export that takes more than its bound fails.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '../../dist/base/clock.js'
+import { DATA_TABLES, freshness, HISTORY_TABLES } from '../../dist/model/tables.js'
+import { qualified, quote } from '../../dist/warehouse/ddl.js'
+import { openWarehouse } from '../../dist/warehouse/open.js'
+
+const SURVEYS = Number(process.argv[2] ?? 50_000)
+const OBSERVATIONS = Number(process.argv[3] ?? 90 * SURVEYS)
+const SOURCES_EACH = 3
+/** Of a survey's observations a quarter is its own, the rest its sources'. */
+const OWNERS = SURVEYS * (1 + SOURCES_EACH)
+const EACH = Math.ceil(OBSERVATIONS / OWNERS)
+
+const EXPORT_MIB_MAX = 400
+
+const main = new URL('../../dist/main.js', import.meta.url).pathname
+const silent = () => undefined
+const log = { debug: silent, info: silent, warn: console.warn, error: console.error }
+const directory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-export-'))
+const warehouse = join(directory, 'warehouse')
+try {
+  await fill()
+  const { size } = await stat(join(warehouse, 'work.duckdb'))
+  console.log(`${SURVEYS} surveys, ${OWNERS * EACH} observations; work database ${mib(size)} MiB`)
+  console.log('command                      MiB of memory, at most  seconds  of which CPU')
+  // It publishes and reads nothing else: no row is in quarantine.
+  await measure('publish, DuckDB', ['replay', '--config', await settings('duckdb')])
+  await measure('publish, Parquet', ['replay', '--config', await settings('parquet')])
+  await measure('status', ['status'])
+  await measure('plan', ['plan'])
+  await measure('export, CSV', ['export', '--format', 'csv', '--out', join(directory, 'csv')])
+  await measure('export, Parquet', ['export', '--format', 'parquet', '--out', join(directory, 'parquet')])
+  await rm(join(warehouse, 'fieldwork.duckdb'))
+  await measure('export, CSV from Parquet', ['export', '--format', 'csv', '--out', join(directory, 'csv')])
+} finally {
+  await rm(directory, { recursive: true, force: true })
+}
+
+async function settings(format) {
+  const file = join(directory, `${format}.yaml`)
+  await writeFile(file, JSON.stringify({ publish: [format] }))
+  return file
+}
+
+async function fill() {
+  const options = { directory: warehouse, clock: systemClock, log, command: 'bench:export' }
+  const database = await openWarehouse(options)
+  await database.exclusively(async (sql) => {
+    for (const table of [...DATA_TABLES, ...HISTORY_TABLES, freshness]) {
+      const names = table.columns.map(({ name }) => quote(name))
+      const cells = table.columns.map((column) => cell(table, column))
+      await sql.run(
+        `INSERT INTO ${qualified(table)} (${names.join(', ')}) SELECT ${cells.join(', ')} FROM range(${rowsOf(table)}) AS r(i)`,
+      )
+    }
+  })
+  await database.close()
+}
+
+function rowsOf({ name }) {
+  const owners = /source/.test(name) ? SURVEYS * SOURCES_EACH : SURVEYS
+  return /progress_history$/.test(name) ? owners * EACH : owners
+}
+
+/** Keys are whole, what is current has no end, everything else does not repeat. The order is not that of the keys. */
+function cell({ name: table }, { name, type, nullable }) {
+  const owners = /source/.test(table) ? SURVEYS * SOURCES_EACH : SURVEYS
+  const owner = `(i * 7919) % ${owners}`
+  const survey = /source/.test(table) ? `(${owner}) // ${SOURCES_EACH} + 1` : `${owner} + 1`
+  if (name === 'account') return `'default'`
+  if (name === 'survey_id') return survey
+  if (name === 'sample_source_id') return `${owner} + 1`
+  if (name === 'id') return `${owner} + 1`
+  if (name === 'observed_at') return `make_timestamptz(1700000000000000 + (i // ${owners}) * 86400000000)`
+  if (['valid_to', '_missing_since', 'last_error'].includes(name)) return 'NULL'
+  if (name === 'status') return `CASE WHEN i % 20 = 0 THEN 'fieldwork' ELSE 'complete' END`
+  if (type === 'JSON') return nullable ? 'NULL' : `'{}'`
+  if (type === 'BOOLEAN') return 'i % 2 = 0'
+  if (type === 'TIMESTAMPTZ') return 'make_timestamptz(1700000000000000 + i * 1000000)'
+  if (type === 'DOUBLE') return `(hash(i, '${name}') % 100000) / 997.0`
+  if (type === 'BIGINT') return `(hash(i, '${name}') % 5000)::BIGINT`
+  return `concat('${name} ', hash(i, '${name}'))`
+}
+
+/** The process tells of itself when it ends: nothing is sampled. */
+async function measure(what, args) {
+  const tell =
+    'data:text/javascript,process.on("exit",()=>process.stderr.write("\\nusage "+JSON.stringify(process.resourceUsage())+"\\n"))'
+  const began = performance.now()
+  const child = spawn(process.execPath, ['--import', tell, main, ...args], {
+    env: {
+      PATH: process.env.PATH,
+      FIELDWORK_SYNC_BASE_URL: 'http://127.0.0.1:1/api/v1',
+      FIELDWORK_SYNC_API_ID: '1',
+      FIELDWORK_SYNC_API_TOKEN: 'none',
+      FIELDWORK_SYNC_WAREHOUSE: warehouse,
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let stderr = ''
+  child.stderr.on('data', (text) => {
+    stderr += text
+  })
+  const [code] = await once(child, 'close')
+  const usage = /^usage (.*)$/m.exec(stderr)?.[1]
+  if (code !== 0 || usage === undefined) throw new Error(`${what} ended with ${code}: ${stderr}`)
+  const { maxRSS, userCPUTime, systemCPUTime } = JSON.parse(usage)
+  if (what.startsWith('export') && maxRSS > EXPORT_MIB_MAX * 1_024)
+    throw new Error(`${what} took ${(maxRSS / 1_024).toFixed(0)} MiB of memory, more than ${EXPORT_MIB_MAX}`)
+  console.log(
+    [
+      what.padEnd(27),
+      (maxRSS / 1_024).toFixed(0).padStart(22),
+      ((performance.now() - began) / 1_000).toFixed(1).padStart(7),
+      ((userCPUTime + systemCPUTime) / 1e6).toFixed(1).padStart(12),
+    ].join('  '),
+  )
+}
+
+function mib(bytes) {
+  return (bytes / 1_048_576).toFixed(0)
+}

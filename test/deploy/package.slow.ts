@@ -1,0 +1,129 @@
+/**
+ * The package as somebody installs it: packed, installed into an empty directory on the running Node with
+ * `engine-strict`, and used. Nothing that this checkout has beside the tarball helps.
+ */
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { projectDirectory } from './dockerfile.js'
+
+const directory = mkdtempSync(join(tmpdir(), 'fieldwork-sync-package-'))
+const installed = join(directory, 'installed')
+const started: ChildProcess[] = []
+
+const { PATH = '', HOME = '/' } = process.env
+/** With the least of an environment: settings of an npm that runs the tests would reach the npm below it. */
+const env = { PATH, HOME }
+
+const command = join(installed, 'node_modules', '.bin', 'fieldwork-sync')
+const run = (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
+  spawnSync(command, args, { cwd: directory, env: { ...env, ...more }, encoding: 'utf8' })
+
+const packageOf = (path: string) =>
+  z.object({ version: z.string() }).parse(JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')))
+
+const project = packageOf(projectDirectory)
+
+/** The directories of all packages below a directory, those of packages that are in other packages included. */
+const packagesIn = (root: string): readonly string[] => {
+  const modules = join(root, 'node_modules')
+  if (!existsSync(modules)) return []
+  return readdirSync(modules)
+    .filter((name) => !name.startsWith('.'))
+    .flatMap((name) =>
+      name.startsWith('@') ? readdirSync(join(modules, name)).map((scoped) => join(name, scoped)) : [name],
+    )
+    .flatMap((name) => [join(modules, name), ...packagesIn(join(modules, name))])
+}
+
+beforeAll(() => {
+  const build = join(directory, 'build')
+  const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: projectDirectory, encoding: 'utf8' })
+  for (const file of tracked.split('\0')) {
+    if (file === '' || !existsSync(join(projectDirectory, file))) continue
+    mkdirSync(dirname(join(build, file)), { recursive: true })
+    cpSync(join(projectDirectory, file), join(build, file))
+  }
+  execFileSync(process.execPath, [
+    join(projectDirectory, 'node_modules/@typescript/native/bin/tsc'),
+    ...['-p', join(projectDirectory, 'tsconfig.json'), '--noCheck', '--outDir', join(build, 'dist')],
+  ])
+  execFileSync('npm', ['pack', '--silent', '--pack-destination', directory], { cwd: build, env })
+  mkdirSync(installed)
+  writeFileSync(join(installed, 'package.json'), '{}')
+  const tarball = join(directory, `fieldwork-sync-${project.version}.tgz`)
+  const strict = ['--engine-strict', '--ignore-scripts', '--no-audit', '--no-fund']
+  execFileSync('npm', ['install', ...strict, tarball], { cwd: installed, env, stdio: 'pipe' })
+})
+
+afterAll(async () => {
+  for (const child of started) {
+    child.kill('SIGKILL')
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  }
+  rmSync(directory, { recursive: true, force: true })
+})
+
+test('it has nothing that only tests need, and one version of what Node 20 cannot take later ones of', () => {
+  const found = packagesIn(installed).map((path) => ({
+    name: path.split('node_modules/').at(-1) ?? '',
+    version: packageOf(path).version,
+  }))
+  expect(found.filter(({ name }) => name === 'light-my-request')).toEqual([
+    { name: 'light-my-request', version: '6.6.0' },
+  ])
+  const names = found.map(({ name }) => name)
+  expect(names).toContain('fastify')
+  for (const name of ['vitest', 'typescript', '@biomejs/biome', 'knip']) expect(names).not.toContain(name)
+})
+
+test('--version and schema', () => {
+  expect(run(['--version'])).toMatchObject({ status: 0, stdout: `${project.version}\n`, stderr: '' })
+  expect(run(['schema'])).toMatchObject({
+    status: 0,
+    stdout: readFileSync(join(projectDirectory, 'docs/data-dictionary.md'), 'utf8'),
+  })
+})
+
+test('a sync against its reference server', async () => {
+  const server = spawn(command, ['reference-server', '--port=0', '--surveys=3', '--rate-limit=10000/60s'], {
+    cwd: directory,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  started.push(server)
+  const [line] = await once(createInterface({ input: server.stdout }), 'line')
+  const { base_url, accounts } = z
+    .object({
+      base_url: z.string(),
+      accounts: z.tuple([z.object({ id: z.coerce.string(), token: z.string() })]),
+    })
+    .parse(JSON.parse(String(line)))
+  const warehouse = join(directory, 'warehouse')
+  const sync = run(['sync', '--publish', 'duckdb,parquet'], {
+    FIELDWORK_SYNC_BASE_URL: base_url,
+    FIELDWORK_SYNC_API_ID: accounts[0].id,
+    FIELDWORK_SYNC_API_TOKEN: accounts[0].token,
+    FIELDWORK_SYNC_WAREHOUSE: warehouse,
+  })
+  expect(sync, sync.stderr).toMatchObject({
+    status: 0,
+    stdout: expect.stringMatching(/\ncomplete: 3 surveys refreshed, nothing left over\.\n$/),
+  })
+  expect(existsSync(join(warehouse, 'fieldwork.duckdb'))).toBe(true)
+  expect(run(['status'], { FIELDWORK_SYNC_WAREHOUSE: warehouse })).toMatchObject({ status: 0 })
+})

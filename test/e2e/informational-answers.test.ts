@@ -1,0 +1,35 @@
+/** What a server may send before its answer (RFC 9110, section 15.2), over a socket of our own: no server of Node sends it so. */
+import { type AddressInfo, createServer } from 'node:net'
+import { expect, test } from 'vitest'
+import { startScriptedApi } from '../support/scripted-api.js'
+import { syncWarm, withSettings } from '../support/sync.js'
+import { temporaryDirectory } from '../support/temporary.js'
+
+const BODY = JSON.stringify({
+  surveys: [],
+  pagination: { current_page: 1, next_page: null, prev_page: null, total_pages: 0, total_count: 0 },
+})
+const ANSWER = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`
+
+test.each([
+  ['102 Processing', 'HTTP/1.1 102 Processing\r\n\r\n', { code: 0, run: { requests: 1 } }],
+  ['103 Early Hints', 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n', { code: 0, run: { requests: 1 } }],
+  // undici breaks the connection: a limit that the README tells of.
+  ['100 Continue', 'HTTP/1.1 100 Continue\r\n\r\n', { code: 4, run: { requests: 2, retries: 1 } }],
+])('an unsolicited %s', async (_, before, expected) => {
+  const { env } = await startScriptedApi()
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.on('data', () => socket.write(`${before}${ANSWER}`))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const args = await withSettings({ limits: { attempts: 2, backoff_base: '1ms', backoff_max: '1ms' } })
+  const ended = await syncWarm({
+    warehouse: await temporaryDirectory(),
+    env: { ...env, FIELDWORK_SYNC_BASE_URL: `http://127.0.0.1:${port}/api/v1` },
+    args,
+  })
+  server.close()
+  expect(ended).toMatchObject(expected)
+})

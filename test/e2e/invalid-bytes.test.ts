@@ -1,0 +1,157 @@
+/** Bytes that are not UTF-8 in one text cost nobody a row: they are kept as U+FFFD, and told as drift. */
+import type { ServerResponse } from 'node:http'
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { openReader, query } from '../support/duckdb.js'
+import {
+  bodyOf,
+  type ScriptedApi,
+  scriptedProgress,
+  scriptedSource,
+  scriptedSurvey,
+  startScriptedApi,
+  TOKEN,
+} from '../support/scripted-api.js'
+import { publishedFile, syncWarm, withSettings } from '../support/sync.js'
+import { temporaryDirectory } from '../support/temporary.js'
+import { runWarm } from '../support/warm.js'
+
+/** Stands in a script where the answer is to have bytes. */
+const bytes = (hex: string): string => `<bytes ${hex}>`
+
+/** The answer as it would be, with the bytes in their places. */
+const withBytes = (body: unknown): Buffer =>
+  Buffer.concat(
+    JSON.stringify(body)
+      .split(/<bytes ([\da-f]+)>/)
+      .map((part, place) => Buffer.from(part, place % 2 === 0 ? 'utf8' : 'hex')),
+  )
+
+const send = (api: ScriptedApi, response: ServerResponse, body: Buffer, headers: object = {}): void => {
+  response.writeHead(200, { 'content-type': 'application/json', date: api.now.toUTCString(), ...headers })
+  response.end(body)
+}
+
+const startWithBytes = async (isPacked = false): Promise<ScriptedApi> => {
+  const api = await startScriptedApi([
+    // "Café" as Latin-1, an overlong "a" (C1 A1) and half of a euro sign; a true U+FFFD is a character like any other.
+    scriptedSurvey(1, { title: `Caf${bytes('e9')} ${bytes('c1a1')} ${bytes('e282')}.` }, 0),
+    scriptedSurvey(2, { title: 'A true \ufffd', project_id: '\ud83d half a pair' }, 0),
+    {
+      ...scriptedSurvey(3, {}, 0),
+      sources: [
+        scriptedSource(301, '2026-01-01T00:00:00Z', {
+          name: `S${bytes('ff')}`,
+          description: bytes('80'),
+        }),
+      ],
+      progress: scriptedProgress(10, { note: `n${bytes('fe')}` }),
+    },
+  ])
+  api.hook = (arrival, response) => {
+    const body = bodyOf(api, arrival)
+    if (body === null) return false
+    const sent = withBytes(body)
+    send(api, response, isPacked ? gzipSync(sent) : sent, isPacked ? { 'content-encoding': 'gzip' } : {})
+    return true
+  }
+  return api
+}
+
+const NAMED = [
+  { resource: 'fieldwork_progress', path: 'note', value: null, kind: 'replaced_text' },
+  { resource: 'fieldwork_progress', path: 'note', value: null, kind: 'unknown_field' },
+  { resource: 'sample_source', path: 'description', value: null, kind: 'replaced_text' },
+  { resource: 'sample_source', path: 'name', value: null, kind: 'replaced_text' },
+  { resource: 'survey', path: 'project_id', value: null, kind: 'replaced_text' },
+  { resource: 'survey', path: 'title', value: null, kind: 'replaced_text' },
+]
+
+test.each([
+  ['as they are', false],
+  ['in gzip', true],
+])(
+  'the row is kept with U+FFFD, the field is named everywhere, the rest goes on: %s',
+  async (_, isPacked) => {
+    const warehouse = await temporaryDirectory()
+    const api = await startWithBytes(isPacked)
+    const first = await syncWarm({ warehouse, env: api.env })
+    expect(first).toMatchObject({
+      code: 0,
+      run: { status: 'complete', rejected_rows: 0, retries: 0, drift_events: 6, left_over: 0 },
+    })
+    expect(
+      first.run.drift.map(({ resource, path, value, kind }) => ({ resource, path, value, kind })),
+    ).toEqual(NAMED)
+    using reader = await openReader(publishedFile(warehouse))
+    expect(await reader.query('SELECT id, title, project_id FROM surveys ORDER BY id')).toEqual([
+      { id: 1, title: 'Caf\ufffd \ufffd\ufffd \ufffd.', project_id: null },
+      { id: 2, title: 'A true \ufffd', project_id: '\ufffd half a pair' },
+      { id: 3, title: 'Survey 3', project_id: null },
+    ])
+    expect(await reader.query('SELECT name, description FROM sample_sources')).toEqual([
+      { name: 'S\ufffd', description: '\ufffd' },
+    ])
+    expect(
+      await reader.query('SELECT _extra::VARCHAR AS extra FROM survey_progress WHERE survey_id = 3'),
+    ).toEqual([{ extra: '{"note":"n\ufffd"}' }])
+    const told = await reader.query(
+      'SELECT resource, path, value, kind FROM _sync.drift_events ORDER BY resource, path, kind',
+    )
+    expect(told).toEqual(NAMED)
+    const status = await runWarm(['status'], { ...api.env, FIELDWORK_SYNC_WAREHOUSE: warehouse })
+    expect(status.stdout).toMatch(/survey\.title +\(replaced_text\)/)
+
+    // The same bytes are the same text: nothing changes, and it is met again.
+    api.now = new Date('2026-03-02T00:00:00Z')
+    const args = await withSettings({ contract: 'freeze' })
+    const frozen = await syncWarm({ warehouse, env: api.env, args: [...args, '--full'] })
+    expect(frozen).toMatchObject({
+      code: 5,
+      run: { left_over: 0, rows_by_table: { surveys: { added: 0, changed: 0 } } },
+    })
+    expect(frozen.run.drift).toContainEqual(
+      expect.objectContaining({ path: 'title', kind: 'replaced_text', is_new: false }),
+    )
+    // Of the four differences a reason names three, and the title is the last.
+    expect(frozen.run.reason).toContain('survey.project_id (characters replaced by U+FFFD)')
+  },
+)
+
+test('a row that cannot be typed is told with the field whose bytes were replaced', async () => {
+  const warehouse = await temporaryDirectory()
+  const api = await startWithBytes()
+  Object.assign(api.surveys[0]?.survey ?? {}, { respondent_questions_count: '12' })
+  const { code, run } = await syncWarm({ warehouse, env: api.env })
+  expect(code).toBe(5)
+  expect(run.drift).toContainEqual(expect.objectContaining({ path: 'title', kind: 'replaced_text' }))
+  const [row] = await query(publishedFile(warehouse), 'SELECT raw::VARCHAR AS raw FROM _sync.rejected_rows')
+  expect(row?.raw).toContain('"title":"Caf\ufffd \ufffd\ufffd \ufffd."')
+})
+
+test.each([
+  [
+    'UTF-16 with a byte order mark',
+    (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le'),
+    'is not UTF-8',
+  ],
+  ['UTF-16 without one', (text: string) => Buffer.from(text, 'utf16le'), 'it begins with {'],
+  [
+    'bytes outside of its strings',
+    (text: string) => Buffer.concat([Buffer.from(text), Buffer.from([0xff])]),
+    'is not UTF-8',
+  ],
+])('a body that is %s is no JSON, and shows no token: exit 4', async (_, encoded, problem) => {
+  const warehouse = await temporaryDirectory()
+  const api = await startScriptedApi([scriptedSurvey(1)])
+  api.hook = (arrival, response) => {
+    send(api, response, encoded(JSON.stringify({ echo: TOKEN, ...bodyOf(api, arrival) })))
+    return true
+  }
+  const args = await withSettings({ limits: { attempts: 1 } })
+  const { code, run, stdout, stderr } = await syncWarm({ warehouse, env: api.env, args })
+  expect(code).toBe(4)
+  expect(run.reason).toContain('is no valid JSON')
+  expect(run.reason).toContain(problem)
+  expect(`${stdout}${stderr}`.replaceAll(' ', '')).not.toContain(TOKEN.slice(0, 8))
+})

@@ -1,0 +1,127 @@
+/**
+ * Paths that a file system or DuckDB treats in its own way. A directory that cannot be made ends the run at once. One that
+ * can be made holds a warehouse like any other: published, rebuilt, exported.
+ */
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { query } from '../support/duckdb.js'
+import { scriptedSurvey } from '../support/scripted-api.js'
+import { SLOW } from '../support/slow.js'
+import { openTrial } from '../support/trial.js'
+
+/** Places where no directory can be made. Node's recursive `mkdir` never ended in `/proc`, and no signal reached it. */
+const IMPOSSIBLE = ['/proc/x', '/proc/self/fd/x', '/dev/full', '/dev/null/x']
+
+test.runIf(process.platform === 'linux').for(SLOW ? IMPOSSIBLE : IMPOSSIBLE.slice(0, 1))(
+  'the warehouse at %s: exit 7, and nothing is requested',
+  async (path, context) => {
+    const trial = await openTrial(context, [])
+    const ended = await trial.run(['sync'], { FIELDWORK_SYNC_WAREHOUSE: path })
+    expect(ended).toMatchObject({ code: 7, signal: null })
+    expect(ended.stderr).toContain(`cannot write to the warehouse directory ${path}: E`)
+    expect(trial.api.arrivals).toHaveLength(0)
+  },
+)
+
+test.runIf(process.platform === 'linux')(
+  'an export to a place where no directory can be made ends',
+  async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    const places = ['/proc/x', '/proc/x/y', '/dev/null/x', '/dev/null/x/y']
+    for (const out of SLOW ? places : places.slice(1, 2)) {
+      const ended = await trial.run(exportTo(out))
+      expect(ended, out).toMatchObject({ code: 7, signal: null, stdout: '' })
+      expect(ended.stderr).toContain(`cannot export to ${out}: E`)
+    }
+  },
+)
+
+/** What patterns, addresses, options, partitions, quotes and shells make something of. */
+const NAMES = [
+  'account=foo',
+  'a*b',
+  'title=x',
+  'created_month=1',
+  'id=5',
+  'a#b',
+  'a%20b',
+  'a[b]{c}',
+  '**',
+  ' a b ',
+  `it's "so"`,
+  'a\\b',
+  'a;b,c$d&e|f`g',
+  'a:b',
+  ':memory:',
+  's3:',
+  '~',
+  '-a',
+  'ü\u{1F600}',
+  'a\nb\tc',
+  'data.duckdb',
+  'data.parquet',
+]
+
+const exportTo = (out: string): readonly string[] => [
+  ...['export', '--format', 'parquet', '--tables', 'surveys'],
+  ...['--out', out],
+]
+
+const TITLES = 'SELECT account, id, title FROM surveys ORDER BY id'
+
+test.for(SLOW ? NAMES : NAMES.slice(0, 2))(
+  'a directory named %j: published, rebuilt from each format, read and exported',
+  { timeout: 120_000 },
+  async (name, context) => {
+    const parent = await openTrial(context, []).then((trial) => trial.temporary())
+    const warehouse = join(parent, name, 'deep')
+    const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)], warehouse)
+    expect(await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
+    const wanted = await query(trial.published, TITLES)
+    expect(wanted).toHaveLength(2)
+
+    await rm(join(warehouse, 'work.duckdb'))
+    const fromFile = await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])
+    expect(fromFile).toMatchObject({ code: 0, stderr: expect.stringContaining('from the published file') })
+    expect(await query(trial.published, TITLES)).toEqual(wanted)
+
+    await rm(join(warehouse, 'work.duckdb'))
+    await rm(trial.published)
+    expect(await trial.runWarm(['status'])).toMatchObject({ code: 0 })
+    const out = join(parent, name, 'out')
+    const exported = await trial.runWarm(exportTo(out))
+    expect(exported, exported.stderr).toMatchObject({ code: 0 })
+    const fromParquet = await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])
+    expect(fromParquet).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('from published Parquet files'),
+    })
+    expect(await query(trial.published, TITLES)).toEqual(wanted)
+    expect(await query(':memory:', `${readExported(out)} ORDER BY id`)).toEqual(wanted)
+  },
+)
+
+const readExported = (out: string): string =>
+  `SELECT account, id, title FROM read_parquet('${join(out, 'surveys.parquet')
+    .replaceAll(/[[*?]/g, '[$&]')
+    .replaceAll("'", "''")}', hive_partitioning = false)`
+
+test('an export to a directory with a question mark in its name', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+  const out = join(await trial.temporary(), 'what?', 'now?')
+  expect(await trial.runWarm(exportTo(out))).toMatchObject({ code: 0 })
+  expect(await query(':memory:', readExported(out))).toHaveLength(1)
+})
+
+test('a warehouse with a question mark in its path is refused before anything begins: exit 2', async (context) => {
+  const trial = await openTrial(context, [])
+  for (const command of ['sync', 'status']) {
+    const ended = await trial.runWarm([command, '--warehouse', '/nowhere/a?b'])
+    expect(ended).toMatchObject({ code: 2, stdout: '' })
+    expect(ended.stderr).toContain('--warehouse: must not have a "?" in its path')
+  }
+  expect(trial.api.arrivals).toHaveLength(0)
+})

@@ -1,0 +1,295 @@
+/** What the API refuses of single surveys: 404, 401 and 403 where the list of surveys is answered. */
+import { describe, expect, test } from 'vitest'
+import { query } from '../support/duckdb.js'
+import {
+  type Hook,
+  type ScriptedApi,
+  type ScriptedSurvey,
+  scriptedProgress,
+  scriptedSource,
+  scriptedSurvey,
+  sendJson,
+} from '../support/scripted-api.js'
+import { openTrial, type Trial } from '../support/trial.js'
+
+const ids = (count: number): ScriptedSurvey[] =>
+  Array.from({ length: count }, (_, index) => scriptedSurvey(index + 1, {}, 1))
+
+/** Answers `status` where the path matches, and leaves the rest to the script. */
+const refuse =
+  (api: ScriptedApi, path: RegExp, status: number): Hook =>
+  (arrival, response) => {
+    if (!path.test(arrival.path)) return false
+    sendJson(api, response, status, { error: 'no' })
+    return true
+  }
+
+const OWN = /^\/surveys\/\d+\//
+
+/** Another night: `days` later, with `hook`. */
+const night = async (trial: Trial, days: number, hook: Hook = () => false, args: readonly string[] = []) => {
+  trial.api.now = new Date(Date.UTC(2026, 2, 1 + days))
+  trial.api.arrivals.length = 0
+  trial.api.hook = hook
+  const ended = await trial.runWarm(['sync', '--json', ...args])
+  const report = JSON.parse(ended.stdout)
+  return { code: ended.code, stderr: ended.stderr, run: report.accounts[0] }
+}
+
+const marked = async (trial: Trial): Promise<unknown[]> =>
+  (await query(trial.published, 'SELECT id FROM surveys WHERE _missing_since IS NOT NULL ORDER BY id')).map(
+    ({ id }) => id,
+  )
+
+const refreshed = (trial: Trial) =>
+  query(
+    trial.published,
+    `SELECT survey_id AS id, refreshed_at::DATE::VARCHAR AS on_day, last_error IS NULL AS fine
+      FROM freshness ORDER BY survey_id`,
+  )
+
+describe('a 404 of a survey that is listed', () => {
+  test.concurrent('for every survey ends the run with 4 and marks nothing; the next night reads all of them', async (context) => {
+    const trial = await openTrial(context, ids(8))
+    expect(await night(trial, 0)).toMatchObject({ code: 0 })
+    const storm = await night(trial, 1, refuse(trial.api, OWN, 404))
+    expect(storm).toMatchObject({ code: 4, run: { status: 'failed', exit_code: 4, surveys_failed: 8 } })
+    expect(storm.run.reason).toMatch(
+      /surveys failed one after the other, .*\(404\).* The address looks wrong: see whether base_url is right/,
+    )
+    expect(await marked(trial)).toEqual([])
+    expect(trial.api.arrivals.length).toBeLessThanOrEqual(1 + 8)
+    const after = await night(trial, 2)
+    expect(after).toMatchObject({ code: 0, run: { listing: 'full', surveys_refreshed: 8, left_over: 0 } })
+    expect(await refreshed(trial)).toEqual(
+      Array.from({ length: 8 }, (_, index) => ({ id: index + 1, on_day: '2026-03-03', fine: true })),
+    )
+    expect(await night(trial, 3)).toMatchObject({ code: 0, run: { listing: 'incremental' } })
+  })
+
+  test.concurrent('once is a failed reading of that survey; it is named, and read the next night', async (context) => {
+    const trial = await openTrial(context, ids(3))
+    await night(trial, 0)
+    const stray = await night(trial, 1, refuse(trial.api, /^\/surveys\/2\//, 404))
+    expect(stray).toMatchObject({
+      code: 3,
+      run: {
+        reason: '1 survey failed (freshness.last_error)',
+        surveys_failed: 1,
+        left_over: 1,
+        failing: 1,
+        failing_surveys: [
+          {
+            survey_id: 2,
+            title: 'Survey 2',
+            attempts: 1,
+            error: expect.stringMatching(
+              /^survey 2 cannot be read: .*\/surveys\/2\/fieldwork_progress \(404\)/,
+            ),
+          },
+        ],
+      },
+    })
+    expect(await marked(trial)).toEqual([])
+    expect(
+      await query(trial.published, 'SELECT survey_id FROM freshness WHERE last_error IS NOT NULL'),
+    ).toEqual([{ survey_id: 2 }])
+    const status = await trial.runWarm(['status'])
+    expect(status.stdout).toMatch(
+      /surveys that could not be read\n.*\n.*default +2 +Survey 2 +1 time\n +survey 2 cannot be read/,
+    )
+    expect(await night(trial, 2)).toMatchObject({
+      code: 0,
+      run: { listing: 'full', left_over: 0, failing: 0 },
+    })
+    expect(await refreshed(trial)).toContainEqual({ id: 2, on_day: '2026-03-03', fine: true })
+  })
+
+  test.concurrent('that lasts is asked about less and less often, and adds no version', async (context) => {
+    const trial = await openTrial(context, ids(3))
+    await night(trial, 0)
+    const hook = refuse(trial.api, /^\/surveys\/2\//, 404)
+    const asked: number[] = []
+    for (let day = 1; day <= 16; day += 1) {
+      const { code, run } = await night(trial, day, hook)
+      expect([code, run.left_over, run.failing]).toEqual([3, 1, 1])
+      if (trial.api.arrivals.some(({ path }) => path.startsWith('/surveys/2/'))) asked.push(day)
+    }
+    expect(asked).toEqual([1, 2, 4, 8, 16])
+    expect(await marked(trial)).toEqual([])
+    expect(await query(trial.published, 'SELECT count(*) AS n FROM surveys_history WHERE id = 2')).toEqual([
+      { n: 1 },
+    ])
+    // A change of the survey is a reason to ask again.
+    const two = trial.api.surveys[1]
+    if (two === undefined) throw new Error('there is a second survey')
+    two.survey.title = 'Renamed'
+    two.survey.updated_at = '2026-03-17T12:00:00Z'
+    expect(await night(trial, 17)).toMatchObject({ code: 0, run: { left_over: 0 } })
+    expect(await query(trial.published, 'SELECT title FROM surveys WHERE id = 2')).toEqual([
+      { title: 'Renamed' },
+    ])
+  })
+
+  test.concurrent('and that the next full listing does not show, has gone', async (context) => {
+    const trial = await openTrial(context, ids(3))
+    await night(trial, 0)
+    trial.api.surveys.splice(1, 1)
+    // A listing of changes does not tell: the survey is live, and its own address answers 404.
+    expect(await night(trial, 1)).toMatchObject({ code: 3, run: { listing: 'incremental' } })
+    expect(await marked(trial)).toEqual([])
+    expect(await night(trial, 2)).toMatchObject({ code: 0, run: { listing: 'full', left_over: 0 } })
+    expect(await marked(trial)).toEqual([2])
+  })
+
+  test.concurrent('at a single source leaves what is stored of it, and the rest is read', async (context) => {
+    const [one] = [scriptedSurvey(1, {}, 3)]
+    const trial = await openTrial(context, one === undefined ? [] : [one])
+    await night(trial, 0)
+    if (one === undefined) return
+    one.progress = scriptedProgress(50)
+    const hook: Hook = ({ query: asked }, response) => {
+      if (asked.get('sample_source_id') !== '102') return false
+      sendJson(trial.api, response, 404, {})
+      return true
+    }
+    expect(await night(trial, 1, hook)).toMatchObject({ code: 3, run: { surveys_failed: 1 } })
+    expect(
+      await query(
+        trial.published,
+        'SELECT sample_source_id AS id, interviews_count AS n FROM sample_source_progress WHERE _missing_since IS NULL ORDER BY 1',
+      ),
+    ).toEqual([
+      { id: 101, n: 50 },
+      { id: 102, n: 10 },
+      { id: 103, n: 50 },
+    ])
+    expect(await night(trial, 2)).toMatchObject({ code: 0, run: { left_over: 0 } })
+  })
+})
+
+describe('each endpoint for itself', () => {
+  test.concurrent('drafts without progress keep their sources, and are never marked as missing', async (context) => {
+    const drafts = [1, 2, 3, 4, 5, 6, 7, 8].map((id) => scriptedSurvey(id, { status: 'draft' }, 1))
+    const trial = await openTrial(context, [...drafts, scriptedSurvey(20)])
+    const hook: Hook = ({ path }, response) => {
+      const [, id] = /^\/surveys\/(\d+)\/fieldwork_progress$/.exec(path) ?? []
+      const found = trial.api.surveys.find(({ survey }) => survey.id === Number(id))
+      if (found?.survey.status !== 'draft') return false
+      sendJson(trial.api, response, 404, {})
+      return true
+    }
+    expect(await night(trial, 0, hook)).toMatchObject({
+      code: 3,
+      run: { surveys_refreshed: 1, surveys_failed: 8 },
+    })
+    expect(await query(trial.published, 'SELECT count(*) AS n FROM sample_sources')).toEqual([{ n: 10 }])
+    for (const day of [1, 2, 3]) expect((await night(trial, day, hook, ['--full'])).code).toBe(3)
+    expect(await marked(trial)).toEqual([])
+    expect(await query(trial.published, 'SELECT count(*) AS n FROM surveys_history')).toEqual([{ n: 9 }])
+    // One goes into field: its progress is there, and its source was renamed.
+    const [first] = drafts
+    if (first === undefined) throw new Error('there are drafts')
+    first.survey.status = 'fieldwork'
+    first.survey.updated_at = '2026-03-04T12:00:00Z'
+    first.sources = [scriptedSource(101, '2026-01-01T00:00:00Z', { name: 'renamed' })]
+    await night(trial, 4, hook)
+    expect(
+      await query(trial.published, 'SELECT interviews_count AS n FROM survey_progress WHERE survey_id = 1'),
+    ).toEqual([{ n: 10 }])
+    expect(await query(trial.published, 'SELECT name FROM sample_sources WHERE survey_id = 1')).toEqual([
+      { name: 'renamed' },
+    ])
+  })
+
+  test.concurrent('without a list of sources the progress is stored; a row that waits for progress goes on waiting', async (context) => {
+    const trial = await openTrial(context, ids(2))
+    await night(trial, 0)
+    const [one, two] = trial.api.surveys
+    if (one === undefined || two === undefined) throw new Error('there are two surveys')
+    for (const { survey } of [one, two]) {
+      survey.title = `Renamed ${survey.id}`
+      survey.updated_at = '2026-03-01T12:00:00Z'
+    }
+    one.progress = scriptedProgress(77)
+    two.sources = [scriptedSource(201, '2026-01-01T00:00:00Z', { name: 'renamed' })]
+    const refused = /^\/surveys\/(1\/sample_sources|2\/fieldwork_progress)$/
+    expect(await night(trial, 1, refuse(trial.api, refused, 404))).toMatchObject({
+      code: 3,
+      run: { failing: 2 },
+    })
+    expect(
+      await query(trial.published, 'SELECT interviews_count AS n FROM survey_progress ORDER BY survey_id'),
+    ).toEqual([{ n: 77 }, { n: 10 }])
+    expect(await query(trial.published, 'SELECT name FROM sample_sources ORDER BY id')).toEqual([
+      { name: 'S101' },
+      { name: 'renamed' },
+    ])
+    expect(await query(trial.published, 'SELECT title FROM surveys ORDER BY id')).toEqual([
+      { title: 'Renamed 1' },
+      { title: 'Survey 2' },
+    ])
+    expect(await night(trial, 2)).toMatchObject({ code: 0 })
+    expect(await query(trial.published, 'SELECT title FROM surveys ORDER BY id')).toEqual([
+      { title: 'Renamed 1' },
+      { title: 'Renamed 2' },
+    ])
+  })
+})
+
+describe('a 401 or 403', () => {
+  test.concurrent('of one survey costs nothing but that survey', async (context) => {
+    const trial = await openTrial(context, ids(12))
+    const hook = refuse(trial.api, /^\/surveys\/12\//, 403)
+    expect(await night(trial, 0, hook)).toMatchObject({
+      code: 3,
+      run: {
+        surveys_refreshed: 11,
+        surveys_failed: 1,
+        failing_surveys: [
+          {
+            survey_id: 12,
+            error: expect.stringMatching(
+              /^survey 12 cannot be read: GET \/surveys\/12\/sample_sources was answered 403/,
+            ),
+          },
+        ],
+      },
+    })
+    expect(await night(trial, 1, hook)).toMatchObject({ code: 3, run: { surveys_refreshed: 11 } })
+    expect(await marked(trial)).toEqual([])
+  })
+
+  test.concurrent('of six surveys ends one run at most; the others are read the next night', async (context) => {
+    const trial = await openTrial(context, ids(14))
+    const hook = refuse(trial.api, /^\/surveys\/(9|10|11|12|13|14)\//, 403)
+    const first = await night(trial, 0, hook)
+    expect(first).toMatchObject({ code: 4 })
+    expect(first.run.reason).toMatch(
+      /surveys failed one after the other, .*\. See what the id and token of this account may read/,
+    )
+    expect(await night(trial, 1, hook)).toMatchObject({ code: 3, run: { failing: 6 } })
+    expect((await refreshed(trial)).filter(({ fine }) => fine)).toHaveLength(8)
+  })
+
+  test.concurrent('of everything but the list ends the account with 4, however few surveys there are', async (context) => {
+    const trial = await openTrial(context, ids(2))
+    const ended = await night(trial, 0, refuse(trial.api, OWN, 403))
+    expect(ended).toMatchObject({ code: 4 })
+    expect(ended.run.reason).toMatch(
+      /^the API refused all 2 surveys that were asked for, .*403.* may read; 2 surveys failed/,
+    )
+  })
+
+  test.concurrent('once, wherever it is, ends no run', async (context) => {
+    const trial = await openTrial(context, ids(2))
+    let stray = true
+    const hook: Hook = (_, response) => {
+      if (!stray) return false
+      stray = false
+      sendJson(trial.api, response, 401, {})
+      return true
+    }
+    expect(await night(trial, 0, hook)).toMatchObject({ code: 0, run: { surveys_refreshed: 2 } })
+  })
+})

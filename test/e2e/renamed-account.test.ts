@@ -1,0 +1,93 @@
+/** The cap belongs to the address and the identifier: an account that gets another name between two runs keeps it. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { startReferenceServer } from '../../src/reference-server/server.js'
+import { envOf, paceOf } from '../support/rate.js'
+import { openTrial, type Trial } from '../support/trial.js'
+
+const CAP = 20
+const WINDOW_MS = 3_000
+const RATE = `${CAP}/${WINDOW_MS}ms`
+const UNSET = {
+  FIELDWORK_SYNC_BASE_URL: undefined,
+  FIELDWORK_SYNC_API_ID: undefined,
+  FIELDWORK_SYNC_API_TOKEN: undefined,
+  FIELDWORK_SYNC_RATE_LIMIT: undefined,
+}
+
+const startServer = () =>
+  startReferenceServer({
+    port: 0,
+    surveys: 60,
+    rateLimit: { requests: CAP, perMs: WINDOW_MS },
+    rateWindow: 'sliding',
+    clock: 'frozen',
+  })
+
+/** The same account of the server under several names. */
+const named = (
+  trial: Trial,
+  server: Awaited<ReturnType<typeof startServer>>,
+  baseUrls: readonly string[],
+) => {
+  const [account] = server.accounts
+  return trial.settings({
+    accounts: baseUrls.map((base_url, index) => ({
+      name: `name-${index}`,
+      base_url,
+      id: account?.id,
+      token: account?.token,
+      rate_limit: { requests: CAP, per: `${WINDOW_MS}ms` },
+    })),
+  })
+}
+
+const ONE_BURST = ['sync', '--json', '--max-requests', String(CAP)]
+
+const expectKept = async (server: Awaited<ReturnType<typeof startServer>>, runs: number) => {
+  const pace = await paceOf(server)
+  // More than fits into one window, or there would be nothing to keep.
+  expect(pace.requests).toBeGreaterThan((runs - 1) * CAP)
+  expect(pace.refused).toBe(0)
+  expect(pace.mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
+}
+
+test.concurrent('two names, read one after the other with --accounts as the settings advise', async (context) => {
+  const trial = await openTrial(context)
+  await using server = await startServer()
+  // The second is written differently, and means the same.
+  const file = await named(trial, server, [server.baseUrl, server.baseUrl.replace('//127.0.0.1', '//127.1')])
+  const both = await trial.runWarm([...ONE_BURST, ...file], UNSET)
+  expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining('or choose with --accounts') })
+  for (const name of ['name-0', 'name-1']) {
+    expect(await trial.runWarm([...ONE_BURST, '--accounts', name, ...file], UNSET)).toMatchObject({ code: 3 })
+  }
+  await expectKept(server, 2)
+})
+
+test.concurrent('the first run from the environment, the second from a settings file', async (context) => {
+  const trial = await openTrial(context)
+  await using server = await startServer()
+  const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: RATE }
+  expect(await trial.runWarm(ONE_BURST, env)).toMatchObject({ code: 3 })
+  const file = await named(trial, server, [server.baseUrl])
+  expect(await trial.runWarm([...ONE_BURST, ...file], UNSET)).toMatchObject({ code: 3 })
+  await expectKept(server, 2)
+})
+
+test.concurrent('a ledger that an earlier version named after an account counts as well', async (context) => {
+  const trial = await openTrial(context)
+  await using server = await startServer()
+  const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: RATE }
+  const check = await trial.runWarm(['check'], env)
+  expect(check.code).toBe(0)
+  const nowMs = Date.now()
+  await writeFile(
+    join(trial.warehouse, 'request-ledger-an-older-name.ndjson'),
+    Array.from({ length: CAP }, (_, id) => `{"id":${id},"at":${nowMs},"event":"answer"}\n`).join(''),
+  )
+  expect(await trial.runWarm(['check'], env)).toMatchObject({ code: 0 })
+  const waited = Date.now() - nowMs
+  expect(waited).toBeGreaterThanOrEqual(WINDOW_MS)
+})

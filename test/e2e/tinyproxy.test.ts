@@ -1,0 +1,98 @@
+/** The same through a proxy that others have written. For `npm run test:slow`. */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { HAS_OPENSSL, makeCertificates } from '../support/certificates.js'
+import { scriptedSurvey } from '../support/scripted-api.js'
+import { SLOW } from '../support/slow.js'
+import { type Finished, temporaryDirectory } from '../support/temporary.js'
+import { startTlsFront } from '../support/tls-front.js'
+import { openTrial } from '../support/trial.js'
+
+const HAS_TINYPROXY = SLOW && spawnSync('tinyproxy', ['-v']).status === 0
+if (SLOW && !HAS_TINYPROXY)
+  console.warn(
+    'skipped: what needs tinyproxy, for there is none on the PATH; its Debian package is tinyproxy-bin',
+  )
+
+const PASSWORD = 'tiny-pr0xy-password'
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
+
+const isUp = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('connect', () => resolve(true)).on('error', () => resolve(false))
+    socket.on('connect', () => socket.destroy())
+  })
+
+/** Returns `host:port`. */
+const startTinyproxy = async (finished: Finished): Promise<string> => {
+  const port = await freePort()
+  const file = join(await temporaryDirectory(finished), 'tinyproxy.conf')
+  await writeFile(
+    file,
+    [
+      'Listen 127.0.0.1',
+      `Port ${port}`,
+      'Timeout 30',
+      'MaxClients 20',
+      `BasicAuth user ${PASSWORD}`,
+      '',
+    ].join('\n'),
+  )
+  const child = spawn('tinyproxy', ['-d', '-c', file], { stdio: 'ignore' })
+  const ended = once(child, 'exit')
+  finished(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  while (child.exitCode === null && !(await isUp(port))) await delay(20)
+  expect(child.exitCode).toBeNull()
+  return `127.0.0.1:${port}`
+}
+
+test.skipIf(!HAS_TINYPROXY || !HAS_OPENSSL)(
+  'http and https through it, a wrong password, and a host that it does not find',
+  async (context) => {
+    const proxy = await startTinyproxy(context.onTestFinished)
+    const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
+    const directory = await temporaryDirectory(context.onTestFinished)
+    const certificates = makeCertificates(directory, ['IP:127.0.0.1'])
+    const tlsPort = await startTlsFront(trial.api.baseUrl, certificates, context.onTestFinished)
+    const limits = { attempts: 2, backoff_base: '1ms', backoff_max: '1ms' }
+    const sync = ['sync', '--log-level', 'debug', ...(await trial.settings({ limits }))]
+    const good = `http://user:${PASSWORD}@${proxy}`
+    const overTls = {
+      FIELDWORK_SYNC_BASE_URL: `https://127.0.0.1:${tlsPort}/api/v1`,
+      NODE_EXTRA_CA_CERTS: certificates.caFile,
+    }
+    const ended = [
+      await trial.run(sync, { HTTP_PROXY: good }),
+      await trial.run(sync, { ...overTls, HTTPS_PROXY: good }),
+      await trial.run(sync, { HTTP_PROXY: `http://user:wrong-password@${proxy}` }),
+      await trial.run(sync, { ...overTls, HTTPS_PROXY: `http://user:wrong-password@${proxy}` }),
+      await trial.run(sync, { FIELDWORK_SYNC_BASE_URL: 'https://api.test/api/v1', HTTPS_PROXY: good }),
+    ]
+    expect(ended.map(({ code }) => code)).toEqual([0, 0, 4, 4, 4])
+    expect(ended[2]?.stdout).toContain('refused the user and password of HTTP_PROXY (407)')
+    expect(ended[3]?.stdout).toContain('refused the user and password of HTTPS_PROXY (407)')
+    expect(ended[4]?.stdout).toMatch(
+      /after 2 attempts: the proxy \S+ \(HTTPS_PROXY\) could not connect to api\.test:443 \(5\d\d\)/,
+    )
+    for (const { stdout, stderr } of ended)
+      expect(`${stdout}${stderr}`).not.toMatch(/tiny-pr0xy|wrong-password/)
+  },
+)

@@ -1,0 +1,170 @@
+/**
+ * Readers that open the published file for writing, as DuckDB does unless it is told otherwise. Such a reader locks out
+ * all others. The file's mode refuses it to everybody but root, and a sync replaces the file all the same.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, chown, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { expect, onTestFinished, test } from 'vitest'
+import { type Ended, type Env, MAIN } from '../support/command.js'
+import { query } from '../support/duckdb.js'
+import { scriptedSurvey } from '../support/scripted-api.js'
+import { SLOW } from '../support/slow.js'
+import { openTrial } from '../support/trial.js'
+import { boundByModes, isRoot, othersCanRun, type User } from '../support/users.js'
+
+const READER = new URL('fixtures/reader.mjs', import.meta.url).pathname
+
+/** What a reader says first, and how to end it. */
+const startReader = async (mode: 'hold' | 'write', file: string, user: Partial<User> = {}) => {
+  const child = spawn(process.execPath, [READER, mode, file], {
+    ...user,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+  })
+  const closed = once(child, 'close')
+  const [line] = await once(createInterface({ input: child.stdout }), 'line')
+  const said: { readonly opened?: boolean; readonly surveys?: object; readonly failed?: string } =
+    JSON.parse(line)
+  return {
+    said,
+    pid: child.pid,
+    end: async () => {
+      child.stdin.end()
+      await closed
+    },
+  }
+}
+
+const modeOf = async (file: string): Promise<number> => (await stat(file)).mode & 0o777
+
+test('who may only read opens the file read-only, cannot open it for writing, and a sync replaces it', async (context) => {
+  if (!othersCanRun(READER)) context.skip('the folder of the project is closed to other users')
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+  await chmod(join(trial.warehouse, '..'), 0o755)
+  const first = await stat(trial.published)
+  expect(first.mode & 0o777).toBe(0o444 & ~process.umask())
+
+  const writer = await startReader('write', trial.published, boundByModes)
+  expect(writer.said.failed).toContain('Permission denied')
+  const reader = await startReader('hold', trial.published, boundByModes)
+  expect(reader.said).toHaveProperty('surveys')
+  await reader.end()
+
+  trial.api.surveys.push(scriptedSurvey(2))
+  expect(await trial.runWarm(['sync', '--full'])).toMatchObject({ code: 0 })
+  expect((await stat(trial.published)).ino).not.toBe(first.ino)
+  expect(await modeOf(trial.published)).toBe(0o444 & ~process.umask())
+  expect(await modeOf(join(trial.warehouse, 'work.duckdb'))).toBe(0o666 & ~process.umask())
+  expect(await query(trial.published, 'SELECT count(*) AS surveys FROM surveys')).toEqual([{ surveys: 2 }])
+})
+
+test('where a reader has it open for writing, status, plan and export name that reader; a sync goes on', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+  // As an older version has published it, or a copy that somebody may write.
+  await chmod(trial.published, 0o644)
+  const writer = await startReader('write', trial.published)
+  expect(writer.said).toEqual({ opened: true })
+
+  const out = join(await trial.temporary(), 'handover')
+  for (const args of [
+    ['status'],
+    ['status', '--requests'],
+    ['plan'],
+    ['export', '--format', 'csv', '--out', out],
+  ]) {
+    const { code, stderr } = await trial.runWarm(args)
+    expect(code, stderr).toBe(7)
+    expect(stderr).toContain(
+      `cannot read ${trial.published}: it is open for writing in process ${writer.pid} (`,
+    )
+    expect(stderr).toContain('open it read-only')
+    expect(stderr).not.toContain('fieldwork-sync sync')
+  }
+  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+  expect(await trial.runWarm(['status'])).toMatchObject({ code: 0, stderr: '' })
+  await writer.end()
+})
+
+/** The command as another user, by whose umask a group may write what it leaves. */
+const runAs = async (
+  user: Partial<User>,
+  umask: string,
+  args: readonly string[],
+  env: Env,
+): Promise<Ended> => {
+  const child = spawn('sh', ['-c', `umask ${umask}; exec "$0" "$@"`, process.execPath, MAIN, ...args], {
+    ...user,
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  await once(child, 'close')
+  return { code: child.exitCode, signal: child.signalCode, stdout: '', stderr }
+}
+
+const why = (reason: string | false) => (reason === false ? '' : ` (skipped: ${reason})`)
+const onlySlow = !SLOW && 'only in the slow suite'
+const asOthers =
+  onlySlow ||
+  (!isRoot && 'only root can run it as two users') ||
+  (!othersCanRun(MAIN) && 'the folder of the project is closed to other users')
+
+test.skipIf(onlySlow !== false)(
+  `what the umask withholds from others stays withheld${why(onlySlow)}`,
+  async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const env = { ...trial.api.env, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse }
+    expect(await runAs({}, '027', ['sync'], env)).toMatchObject({ code: 0 })
+    expect(await modeOf(trial.published)).toBe(0o440)
+  },
+)
+
+test.skipIf(asOthers !== false)(
+  `two users of a group sync in turn, each replaces what the other has published, also after a rebuild${why(asOthers)}`,
+  async (context) => {
+    const [eva, ida] = [
+      { uid: 20_001, gid: 20_000 },
+      { uid: 20_002, gid: 20_000 },
+    ]
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const shared = join(trial.warehouse, '..')
+    await chown(shared, eva.uid, eva.gid)
+    await chmod(shared, 0o2775)
+    const env = { ...trial.api.env, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse }
+    const syncAs = async (user: User) => {
+      const ended = await runAs(user, '002', ['sync', '--full'], env)
+      expect(ended, ended.stderr).toMatchObject({ code: 0 })
+      expect(await stat(trial.published)).toMatchObject({ ...user, mode: 0o100444 })
+      expect((await stat(join(trial.warehouse, 'work.duckdb'))).mode).toBe(0o100664)
+    }
+    await syncAs(eva)
+    await syncAs(ida)
+    await syncAs(eva)
+    await rm(join(trial.warehouse, 'work.duckdb'))
+    await syncAs(ida)
+    await syncAs(eva)
+    expect(await query(trial.published, 'SELECT count(*) AS runs FROM _sync.runs')).toEqual([{ runs: 5 }])
+  },
+)
+
+test.skipIf(onlySlow !== false)(
+  `where the file system keeps no modes the file is published all the same, and the log says so${why(onlySlow)}`,
+  async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const noModes = new URL('fixtures/no-modes.mjs', import.meta.url).pathname
+    const ended = await trial.run(['sync'], { NODE_OPTIONS: `--import ${noModes}` })
+    expect(ended, ended.stderr).toMatchObject({ code: 0 })
+    expect(ended.stderr).toContain('can be opened for writing')
+    expect(await query(trial.published, 'SELECT count(*) AS surveys FROM surveys')).toEqual([{ surveys: 1 }])
+  },
+)

@@ -1,0 +1,127 @@
+/** A clock that is wrong for one night, ours or the server's, is believed in no night after it. */
+import { expect, test } from 'vitest'
+import { query } from '../support/duckdb.js'
+import { bodyOf, type Hook, scriptedProgress, scriptedSurvey, sendJson } from '../support/scripted-api.js'
+import { openTrial, type Trial } from '../support/trial.js'
+
+const DAY_MS = 86_400_000
+const AHEAD_DAYS = 400
+
+const OURS_AHEAD = {
+  NODE_OPTIONS: `--import ${new URL('fixtures/shifted-clocks.mjs', import.meta.url).href}`,
+  SHIFT_CLOCKS: JSON.stringify({ wallMs: AHEAD_DAYS * DAY_MS, monotonicMs: 0, atStart: true }),
+}
+
+interface Night {
+  /** By the server's true clock, since the first. */
+  readonly days: number
+  readonly oursAhead?: boolean
+  readonly hook?: Hook
+}
+
+const night = async (trial: Trial, { days, oursAhead = false, hook = () => false }: Night) => {
+  trial.api.now = new Date(Date.UTC(2026, 2, 1 + days))
+  trial.api.arrivals.length = 0
+  trial.api.hook = hook
+  const args = ['sync', '--json', '--log-level', 'warn']
+  const ended = oursAhead ? await trial.run(args, OURS_AHEAD) : await trial.runWarm(args)
+  return { code: ended.code, stderr: ended.stderr, run: JSON.parse(ended.stdout).accounts[0] }
+}
+
+const titles = async (trial: Trial) =>
+  (await query(trial.published, 'SELECT title FROM surveys ORDER BY id')).map(({ title }) => title)
+
+test.concurrent('ours 400 days ahead: the weekly full listing still comes', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
+  expect(await night(trial, { days: 0, oursAhead: true })).toMatchObject({ code: 0 })
+  // A survey goes: no listing of changes tells.
+  trial.api.surveys.pop()
+  const next = await night(trial, { days: 1 })
+  expect(next).toMatchObject({ code: 0, run: { listing: 'full' } })
+  expect(next.stderr).toContain("the last full listing is dated ahead of this machine's clock")
+  expect(await query(trial.published, 'SELECT id FROM surveys WHERE _missing_since IS NOT NULL')).toEqual([
+    { id: 2 },
+  ])
+  const later = await night(trial, { days: 2 })
+  expect(later).toMatchObject({ code: 0, run: { listing: 'incremental' } })
+  expect(later.stderr).not.toContain('ahead')
+})
+
+test.concurrent('ours ahead, of a server that tells no time: the cursor passes over nothing', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1, { status: 'draft' }, 0)])
+  const silent: Hook = (arrival, response) => {
+    const body = bodyOf(trial.api, arrival)
+    response.writeHead(body === null ? 404 : 200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(body ?? {}))
+    return true
+  }
+  await night(trial, { days: 0, hook: silent })
+  await night(trial, { days: 1, oursAhead: true, hook: silent })
+  const [one] = trial.api.surveys
+  if (one === undefined) throw new Error('there is a survey')
+  one.survey.title = 'Changed meanwhile'
+  one.survey.updated_at = new Date(Date.now() - 60_000).toISOString()
+  const next = await night(trial, { days: 2, hook: silent })
+  expect(next).toMatchObject({ code: 0, run: { listing: 'full' } })
+  expect(await titles(trial)).toEqual(['Changed meanwhile'])
+})
+
+test.concurrent("the server's ahead for a night: what was read then is read again, of a closed survey too", async (context) => {
+  const at = '2025-06-01T00:00:00Z'
+  const trial = await openTrial(context, [
+    scriptedSurvey(1, { status: 'complete', created_at: at, updated_at: at }, 1),
+    scriptedSurvey(2, {}, 1),
+  ])
+  await night(trial, { days: 0 })
+  const ahead: Hook = (arrival, response) => {
+    const now = new Date(trial.api.now.getTime() + AHEAD_DAYS * DAY_MS)
+    sendJson({ ...trial.api, now }, response, 200, bodyOf(trial.api, arrival))
+    return true
+  }
+  expect(await night(trial, { days: 1, hook: ahead })).toMatchObject({ code: 0 })
+  const refreshed = () =>
+    query(
+      trial.published,
+      'SELECT survey_id AS id, refreshed_at, sources_read_at, source_progress_read_at FROM freshness ORDER BY 1',
+    )
+  expect(await refreshed()).toContainEqual({
+    id: 1,
+    refreshed_at: '2027-04-06T00:00:00Z',
+    sources_read_at: '2027-04-06T00:00:00Z',
+    source_progress_read_at: '2027-04-06T00:00:00Z',
+  })
+  const [one] = trial.api.surveys
+  if (one === undefined) throw new Error('there is a first survey')
+  one.sourceProgress = { 101: scriptedProgress(11) }
+  const next = await night(trial, { days: 2 })
+  expect(next).toMatchObject({ code: 0, run: { listing: 'full', surveys_refreshed: 2 } })
+  expect(next.stderr).toContain(
+    "surveys were read at a time that lies ahead of the server's clock: they are read again",
+  )
+  expect(next.stderr).toContain('the cursor lies ahead of now')
+  const right = '2026-03-03T00:00:00Z'
+  expect(await refreshed()).toEqual(
+    [1, 2].map((id) => ({ id, refreshed_at: right, sources_read_at: right, source_progress_read_at: right })),
+  )
+  expect(
+    await query(
+      trial.published,
+      'SELECT interviews_count AS n FROM sample_source_progress WHERE survey_id = 1',
+    ),
+  ).toEqual([{ n: 11 }])
+})
+
+test.concurrent('a listing that a wrong clock began is not resumed', async (context) => {
+  const surveys = [1, 2, 3].map((id) => scriptedSurvey(id, { status: 'draft' }, 0))
+  const trial = await openTrial(context, surveys)
+  trial.api.pageSize = 1
+  const ended = await trial.run(['sync', '--json', '--max-requests', '2'], OURS_AHEAD)
+  expect(ended.code).toBe(3)
+  expect(await night(trial, { days: 1 })).toMatchObject({
+    code: 0,
+    run: { listing: 'full', surveys_listed: 3 },
+  })
+  expect(
+    trial.api.arrivals.filter(({ path }) => path === '/surveys').map(({ query: asked }) => asked.get('page')),
+  ).toEqual(['1', '2', '3'])
+})

@@ -1,0 +1,24 @@
+"""Runs a block of docs/readers.md, which makes `surveys`, and prints the values of some of its columns as JSON.
+
+Stdin: {"code", "columns"}.
+"""
+import json
+import sys
+
+task = json.load(sys.stdin)
+made = {}
+exec(task["code"], made)
+surveys = made["surveys"]
+
+
+def values(name):
+    if "spark" in made:
+        return [row[0] for row in surveys.select(name).collect()]
+    if "engine" in made:
+        with made["engine"].connect() as connection:
+            return [row[0] for row in connection.execute(made["sqlalchemy"].select(surveys.c[name]))]
+    column = surveys[name]
+    return column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
+
+
+print(json.dumps({name: sorted(values(name)) for name in task["columns"]}))

@@ -1,0 +1,288 @@
+/**
+ * An organization to which everything happens that the API document allows, one night after the other: surveys and sources
+ * are created, change, vanish, come back and move; status and dates go back; interviews come in, change and are ignored.
+ * What it shows is a function of its state alone, so a test can ask it for the truth at any time.
+ */
+import type { JsonObject } from '../../contract/reference-api.js'
+import type { Chance } from '../chance.js'
+import { type Json, type ScriptedSurvey, scriptedSource, scriptedSurvey } from '../scripted-api.js'
+import { type Interview, progressIn } from './interviews.js'
+
+export const HOUR_MS = 3_600_000
+export const DAY_MS = 24 * HOUR_MS
+const ID_MAX = Number.MAX_SAFE_INTEGER
+const [SURVEYS_MIN, SURVEYS_MAX] = [4, 16]
+
+type SurveyRow = ScriptedSurvey['survey']
+type SourceRow = ScriptedSurvey['sources'][number]
+
+interface Source {
+  row: SourceRow
+  interviews: Interview[]
+}
+
+export interface Survey {
+  row: SurveyRow
+  readonly sources: Source[]
+  /** Of no source that is listed. */
+  readonly loose: Interview[]
+  /** Whether the service still sends the deprecated rate. */
+  sendsDeprecated: boolean
+}
+
+export interface Organization {
+  /** What the service shows. */
+  readonly shown: Survey[]
+  /** How often what has happened. */
+  readonly happenings: ReadonlyMap<string, number>
+  /** Everything that changes from one night to the next. Surveys vanish before a night that lists all of them only. */
+  change(nowMs: number, night: { readonly listsAll: boolean }): void
+}
+
+const STATUSES = [
+  'draft',
+  'pending',
+  'fieldwork',
+  'fieldwork',
+  'fieldwork',
+  'deviating_from_specs',
+  'data_processing',
+  'complete',
+  'complete',
+  'user_demo',
+]
+const TITLES = [
+  'Plain',
+  '',
+  '  spaces around  ',
+  'Ünïcödé, 日本語, עברית, 👩‍👩‍👧',
+  `quotes ' " \` and \\ and ; -- /* */`,
+  'line\nfeed\r\nand\ttab',
+  '\u0000\u0001\u001f\u007f\u2028\ufeff',
+  'null',
+  '{"json": [1, 2]}',
+  '=1+1',
+  'é'.normalize('NFD'),
+  'x'.repeat(5_000),
+]
+const PROJECTS = [null, null, '', 'P-1', 'null', "o'clock"]
+const PROVIDERS = ['panel', 'client_sample', 'social_networks', 'data_import']
+const COUNTRIES = ['FR', 'DE', 'GB', 'JP', 'ZZ']
+const INTERVIEW_ENDS = [
+  'complete',
+  'complete',
+  'complete',
+  'incomplete',
+  'screen_out',
+  'quota_full',
+  'speeder',
+]
+
+/** Nobody answers these; what changes in one changes its row as well, or a sync has no reason to look. */
+const isIdle = ({ row }: Survey): boolean => row.status === 'draft' || row.status === 'user_demo'
+
+/** Somebody may answer it. */
+export const isActive = (survey: Survey): boolean => !isIdle(survey) && survey.row.status !== 'complete'
+
+export const createOrganization = (lots: Chance): Organization => {
+  const { oneOf, below, fraction } = lots
+  const shown: Survey[] = []
+  const away: Survey[] = []
+  const awaySources: Source[] = []
+  const usedIds = new Set<number>()
+  const happenings = new Map<string, number>()
+  const happened = (what: string, times = 1): void => {
+    happenings.set(what, (happenings.get(what) ?? 0) + times)
+  }
+  const happens = (probability: number): boolean => fraction() < probability
+
+  const newId = (): number => {
+    for (;;) {
+      const id = oneOf([1 + below(500), ID_MAX - below(8), 2 ** 31 + below(9), 10 ** 12 + below(1_000)])
+      if (!usedIds.has(id)) return usedIds.add(id) && id
+    }
+  }
+
+  /** ISO 8601 in one of the ways that a service may write it, to the microsecond. */
+  const written = (ms: number): string => {
+    const [offset, aheadMs] = oneOf([
+      ['Z', 0],
+      ['+00:00', 0],
+      ['+02:00', 2 * HOUR_MS],
+      ['-03:30', -3.5 * HOUR_MS],
+    ] as const)
+    const local = new Date(ms + aheadMs).toISOString().slice(0, -5)
+    return `${local}${oneOf(['', '.5', '.123', '.999999'])}${offset}`
+  }
+
+  const touch = ({ row }: Survey, nowMs: number): void => {
+    // Within the last minutes: after the last night, and not after this one.
+    row.updated_at = written(nowMs - 1_000 - below(20) * 60_000)
+  }
+
+  const newSource = (nowMs: number): Source => ({
+    row: scriptedSource(newId(), written(nowMs - 30_000), {
+      provider: oneOf(PROVIDERS),
+      sample_size: oneOf([0, 1, 100, 250, ID_MAX]),
+      country_code: oneOf(COUNTRIES),
+      name: oneOf(TITLES),
+      panelist_id_required: happens(0.5),
+    }),
+    interviews: [],
+  })
+
+  const create = (nowMs: number): void => {
+    const id = newId()
+    const createdAt = written(nowMs - oneOf([0, 1, 40, 400]) * DAY_MS - 60_000)
+    const { survey: row } = scriptedSurvey(id, { title: oneOf(TITLES), project_id: oneOf(PROJECTS) }, 0)
+    const survey: Survey = {
+      row: {
+        ...row,
+        created_at: createdAt,
+        status: oneOf(STATUSES),
+        owner_organization_id: oneOf([0, 1, ID_MAX]),
+        respondent_questions_count: oneOf([0, 12, ID_MAX]),
+        transition_style: oneOf(['single_page', 'multiple_pages']),
+      },
+      sources: Array.from({ length: below(4) }, () => newSource(nowMs)),
+      loose: [],
+      sendsDeprecated: happens(0.7),
+    }
+    touch(survey, nowMs)
+    shown.push(survey)
+  }
+
+  const answer = (survey: Survey, nowMs: number): void => {
+    const interviews = [survey.loose, ...survey.sources.map((source) => source.interviews)]
+    for (let count = below(12); count >= 0; count -= 1) {
+      // Mostly of the last day; some were imported later. Many start on the hour, as at midnight.
+      const agoMs = happens(0.9) ? below(48) * (HOUR_MS / 2) : below(20) * DAY_MS
+      oneOf(interviews).push({
+        startMs: Math.floor((nowMs - agoMs) / (HOUR_MS / 2)) * (HOUR_MS / 2),
+        status: oneOf(INTERVIEW_ENDS),
+        seconds: 60 + below(1_200),
+      })
+    }
+    const some = oneOf(interviews)
+    const [first] = some
+    if (first !== undefined && happens(0.5))
+      first.status = oneOf(['complete', 'straightliner', 'failed_quality_check'])
+    // Ignored: gone from every count.
+    if (happens(0.3)) some.shift()
+  }
+
+  /** One of them, which is not there any more; none where there are none. */
+  const taken = <Thing>(things: Thing[]): Thing[] =>
+    things.length === 0 ? [] : things.splice(below(things.length), 1)
+
+  /** What may happen to a survey that is shown. */
+  const events: Readonly<Record<string, (survey: Survey, nowMs: number) => void>> = {
+    title: ({ row }) => Object.assign(row, { title: oneOf(TITLES) }),
+    project: ({ row }) => Object.assign(row, { project_id: oneOf(PROJECTS) }),
+    status: ({ row }) => Object.assign(row, { status: oneOf(STATUSES) }),
+    counts: ({ row }) =>
+      Object.assign(row, { respondent_iterations_count: below(99), hashid: `h${below(99)}` }),
+    // To another month: another partition, and another place in the listing.
+    'date of creation': ({ row }, nowMs) =>
+      Object.assign(row, { created_at: written(nowMs - below(300) * DAY_MS - 60_000) }),
+    'source added': ({ sources }, nowMs) => sources.push(newSource(nowMs)),
+    'source removed': ({ sources }) => awaySources.push(...taken(sources)),
+    'source back, here or elsewhere': ({ sources }) => sources.push(...taken(awaySources)),
+    'source moved': (survey) => {
+      const other = oneOf(shown)
+      const moved = taken(survey.sources)
+      other.sources.push(...moved)
+      happened('source moved to another survey', other === survey ? 0 : moved.length)
+    },
+    'source changed': ({ sources }, nowMs) => {
+      const [source] = sources
+      if (source === undefined) return
+      source.row = { ...source.row, name: oneOf(TITLES), updated_at: written(nowMs), sample_size: below(500) }
+    },
+    'sources in another order': ({ sources }) => sources.reverse(),
+    'deprecated rate': (survey) => {
+      survey.sendsDeprecated = !survey.sendsDeprecated
+    },
+  }
+
+  const happen = (nowMs: number): void => {
+    const survey = oneOf(shown)
+    const what = oneOf(Object.keys(events))
+    events[what]?.(survey, nowMs)
+    happened(what)
+    touch(survey, nowMs)
+    // One of them may have got the source of another survey.
+    for (const one of shown) if (isIdle(one)) touch(one, nowMs)
+  }
+
+  const comeBack = (nowMs: number): void => {
+    for (const survey of taken(away)) {
+      touch(survey, nowMs)
+      shown.push(survey)
+      happened('survey back')
+    }
+  }
+
+  /** What no listing of changes shows. */
+  const changeUnlisted = (nowMs: number): void => {
+    if (shown.length > SURVEYS_MIN && happens(0.5)) {
+      away.push(...taken(shown))
+      happened('survey gone')
+    }
+    // A date that goes back is not among the changes since the last night: only a listing of all shows it.
+    if (happens(0.4)) {
+      oneOf(shown).row.updated_at = written(nowMs - (2 + below(300)) * DAY_MS)
+      happened('date back')
+    }
+  }
+
+  return {
+    shown,
+    happenings,
+    change: (nowMs, { listsAll }) => {
+      if (shown.length < SURVEYS_MAX && happens(shown.length < SURVEYS_MIN ? 1 : 0.3)) create(nowMs)
+      for (const survey of shown) if (!isIdle(survey) && happens(0.6)) answer(survey, nowMs)
+      for (let count = below(4); count > 0; count -= 1) happen(nowMs)
+      if (happens(0.25)) comeBack(nowMs)
+      if (listsAll) changeUnlisted(nowMs)
+    },
+  }
+}
+
+/** The survey as the scripted API holds it. */
+export const scriptedOf = (survey: Survey): ScriptedSurvey => ({
+  survey: survey.row,
+  sources: survey.sources.map(({ row }) => row),
+  progress: progressOfSurvey(survey, null),
+  sourceProgress: Object.fromEntries(
+    survey.sources.map(({ row }) => [row.id, progressOfSurvey(survey, row.id)]),
+  ),
+})
+
+/** Everything about one survey, in the form of the reference server's truth. */
+export const truthOf = (survey: Survey): JsonObject => {
+  const { survey: row, sources, progress, sourceProgress } = scriptedOf(survey)
+  // What is left out is null.
+  const whole = (one: Json | undefined): Json => ({ incidence_rate: null, ...one })
+  return {
+    ...row,
+    sample_sources: sources,
+    fieldwork_progress: whole(progress),
+    sample_source_progress: Object.fromEntries(sources.map(({ id }) => [id, whole(sourceProgress[id])])),
+  }
+}
+
+/** What the service says of a survey or source (null: the survey), of the interviews whose start `holds`. */
+export const progressOfSurvey = (
+  { row, sources, loose, sendsDeprecated }: Survey,
+  sourceId: number | null,
+  holds: (startMs: number) => boolean = () => true,
+): Json => {
+  const of = sourceId === null ? sources : sources.filter((source) => source.row.id === sourceId)
+  const interviews = [...of.flatMap((source) => source.interviews), ...(sourceId === null ? loose : [])]
+  const target = of.reduce((sum, source) => sum + Number(source.row.sample_size), 0)
+  return progressIn(
+    interviews.filter(({ startMs }) => holds(startMs)),
+    { target: Math.min(target, ID_MAX), sendsDeprecated: sendsDeprecated && row.status !== 'complete' },
+  )
+}
