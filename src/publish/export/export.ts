@@ -16,6 +16,7 @@ import type { Database, OpenOptions, Sql } from '../../warehouse/database.js'
 import { literal } from '../../warehouse/ddl.js'
 import { firstLine, unreadable } from '../../warehouse/duckdb-error.js'
 import { checksum } from '../parquet/manifest.js'
+import { withoutPattern } from '../parquet/sql.js'
 import { appliesTo, bad, conditionError, requireExpression } from './condition.js'
 import { ExportFailedError, ExportRequestError } from './errors.js'
 import { copyTable, type ExportFormat, relation } from './sql.js'
@@ -100,7 +101,9 @@ const write = async (
   directory: string,
   wanted: readonly TableDeclaration[],
 ): Promise<ExportManifest> => {
-  await confine(sql, [directory, ...options.sourceDirectories])
+  const { sourceDirectories } = options
+  // A source is named as a pattern, and DuckDB holds both the pattern and what it stands for against the list.
+  await confine(sql, [directory, ...sourceDirectories, ...sourceDirectories.map(withoutPattern)])
   const there = await withColumns(sql, wanted, options)
   const filtered = await filteredTables(sql, there, options.condition)
   const tables: ExportManifest['tables'] = []
