@@ -31,8 +31,8 @@ import { publishedFile, syncWarm, withSettings } from '../support/sync.js'
 import { temporaryDirectory } from '../support/temporary.js'
 import { rowsOfSurvey, warehouseRowsIn } from '../support/truth.js'
 
-const NIGHTS = SLOW ? 200 : 12
-const CHECKED_EVERY = SLOW ? 10 : 6
+const NIGHTS = SLOW ? 200 : 6
+const CHECKED_EVERY = SLOW ? 10 : 3
 const START_MS = Date.parse('2026-09-01T02:00:00Z')
 const OPEN_DAYS = 2
 
