@@ -4,7 +4,7 @@ import { StoppedError } from './base/errors.js'
  * The entry: argv to command to exit code. The first SIGTERM or SIGINT asks the command to stop, a second one ends the
  * process at once, the only place where it is ended rather than left to end.
  */
-import { runCommandLine } from './cli/commands.js'
+import { runCommandLine } from './commands/command-line.js'
 import { processEnvironment } from './settings/environment.js'
 
 const SIGNAL_EXITS = { SIGINT: 130, SIGTERM: 143 } as const

@@ -63,7 +63,7 @@ test('ARCHITECTURE.md draws every room of src, and the check knows its arrows', 
   const arrows = read('config/dependency-cruiser.mjs')
   for (const { name } of rooms) {
     expect(read('ARCHITECTURE.md')).toMatch(new RegExp(`^  ${name}/ `, 'm'))
-    if (name !== 'cli') expect(arrows).toMatch(new RegExp(`^ {2}'?${name}'?: \\[`, 'm'))
+    if (name !== 'commands') expect(arrows).toMatch(new RegExp(`^ {2}'?${name}'?: \\[`, 'm'))
   }
   expect(rooms.length).toBeGreaterThan(8)
 })
@@ -72,7 +72,7 @@ test('the row’s way of the README leads through files that are there, in the o
   const [, way = ''] = /## A row's way through the code\n([\s\S]*?)(?:\n#|$)/.exec(read('README.md')) ?? []
   const files = [...way.matchAll(/\((src\/[^)]+)\)/g)].map(([, path = '']) => path)
   expect(files.map((path) => path.split('/')[1])).toEqual([
-    'cli',
+    'commands',
     'sync',
     'sync',
     'survey-api',

@@ -3,7 +3,7 @@
  * command has published, each says what our own DuckDB says.
  */
 import { describe, expect, test } from 'vitest'
-import { schemaAsSql } from '../../src/schema/sql.js'
+import { schemaAsSql } from '../../src/commands/schema/sql.js'
 import { ALL_VIEWS } from '../../src/warehouse/views.js'
 import { page, QUERIES } from '../docs/queries.js'
 import type { Reader, Row } from '../support/duckdb.js'

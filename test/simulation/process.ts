@@ -1,10 +1,10 @@
-/** One start of the command, composed as `cli/sync` does it, until it ends, is killed, or hangs. */
+/** One start of the command, composed as `commands/sync` does it, until it ends, is killed, or hangs. */
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { StoppedError } from '../../src/base/errors.js'
 import { Secret } from '../../src/base/secret.js'
-import { reportError } from '../../src/cli/support/report-error.js'
-import { syncAccounts } from '../../src/cli/support/sync-accounts.js'
+import { reportError } from '../../src/commands/report-error.js'
+import { syncAccounts } from '../../src/commands/sync/run.js'
 import { DEFAULT_WEIGHTS } from '../../src/model/refresh-rules.js'
 import type { SyncReport } from '../../src/model/run.js'
 import type { Settings } from '../../src/settings/settings.js'

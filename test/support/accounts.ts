@@ -1,6 +1,6 @@
 /** Syncs of several accounts in this process, each with a scripted API of its own. */
 import { join } from 'node:path'
-import { type SyncAccounts, syncAccounts } from '../../src/cli/support/sync-accounts.js'
+import { type SyncAccounts, syncAccounts } from '../../src/commands/sync/run.js'
 import type { RunObserver, SyncReport } from '../../src/model/run.js'
 import type { Flags } from '../../src/settings/flags.js'
 import { load } from '../settings/support.js'

@@ -1,7 +1,7 @@
 /** One `sync` of the real command, as a test asks for it and as a machine reads how it ended. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { SyncReportJson } from '../../src/telemetry/report-json.js'
+import type { SyncReportJson } from '../../src/commands/text/run-json.js'
 import { type Ended, type Env, MAIN, start } from './command.js'
 import { type Finished, temporaryDirectory } from './temporary.js'
 import { runWarm } from './warm.js'

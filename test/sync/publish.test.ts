@@ -6,8 +6,8 @@ import type { Publisher } from '../../src/model/warehouse.js'
 import { graceAfter, PUBLISH_AFTER_SIGNAL_MS_MAX } from '../../src/sync/grace.js'
 import { publishAll } from '../../src/sync/publish.js'
 import { WarehouseUnusableError } from '../../src/warehouse/errors.js'
+import { runReport } from '../commands/reports.js'
 import { testClock, testLog } from '../support/warehouse.js'
-import { runReport } from '../telemetry/reports.js'
 
 const stopped = new StoppedError('stopped by SIGTERM')
 

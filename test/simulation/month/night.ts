@@ -1,5 +1,5 @@
 /** One night: the command's whole work, on virtual time, in a warehouse that stays. */
-import { syncAccounts } from '../../../src/cli/support/sync-accounts.js'
+import { syncAccounts } from '../../../src/commands/sync/run.js'
 import type { CreateWire } from '../../../src/http/wire.js'
 import type { RunReport } from '../../../src/model/run.js'
 import type { Settings } from '../../../src/settings/settings.js'

@@ -1,0 +1,28 @@
+/** `fieldwork-sync check`: would a sync work? Settings, warehouse, and one request to each account's API. */
+import type { CommandModule } from 'yargs'
+import { loadSettings } from '../../settings/load-settings.js'
+import type { CliContext } from '../context.js'
+import { checkOptions, type FlagsOf } from '../options.js'
+import { jsonOf } from '../text/json.js'
+import { sayProxies } from '../wiring/log-proxies.js'
+import { openTelemetry } from '../wiring/logging.js'
+import { requireShardLayout } from '../wiring/shard-layout.js'
+import { renderChecks } from './text.js'
+
+export const checkCommand = (context: CliContext): CommandModule<unknown, FlagsOf<typeof checkOptions>> => ({
+  command: 'check',
+  describe: 'Check settings, credentials, reachability and the warehouse, with one request an account',
+  builder: checkOptions,
+  handler: async (flags) => {
+    const settings = loadSettings({ env: context.env, flags })
+    await requireShardLayout(settings)
+    const { log } = openTelemetry(settings, context)
+    sayProxies(settings.accounts, log)
+    const { checkAll } = await import('./run.js')
+    const { checks, exitCode } = await checkAll({ settings, log, signal: context.signal })
+    context.stdout.write(
+      settings.json ? `${jsonOf({ exit_code: exitCode, checks })}\n` : renderChecks(checks),
+    )
+    context.exit(exitCode)
+  },
+})

@@ -1,0 +1,86 @@
+/** The wiring of `check`: what a sync needs, tried one after the other; what fails is told and the rest still tried. */
+import { systemClock } from '../../base/clock.js'
+import { EXIT_CODES, type ExitCode, ExpectedError, StoppedError } from '../../base/errors.js'
+import { counted } from '../../base/human.js'
+import type { Log } from '../../base/log.js'
+import { findPublishedParquet } from '../../publish/parquet/restore.js'
+import type { AccountSettings, Settings } from '../../settings/settings.js'
+import { openWarehouse } from '../../warehouse/open.js'
+import { openSource } from '../wiring/open-source.js'
+import type { Check } from './text.js'
+
+export interface CheckAll {
+  readonly settings: Settings
+  readonly log: Log
+  readonly signal: AbortSignal
+}
+
+export interface CheckResult {
+  readonly checks: readonly Check[]
+  readonly exitCode: ExitCode
+}
+
+/** Rejects only for a bug. The exit code is that of the first check that failed. */
+export const checkAll = async (options: CheckAll): Promise<CheckResult> => {
+  const { settings } = options
+  const checks: Check[] = [
+    { what: 'settings', ok: true, detail: settings.settingsFile ?? 'from the environment' },
+  ]
+  let exitCode: ExitCode = EXIT_CODES.complete
+  const fail = (what: string, error: unknown) => {
+    if (!(error instanceof ExpectedError)) throw error
+    checks.push({ what, ok: false, detail: error.message })
+    if (exitCode === EXIT_CODES.complete) exitCode = error.exitCode
+  }
+  const { warehouseDirectory: directory } = settings
+  try {
+    // Held while the API is asked: a sync beside us and we would together exceed its cap.
+    await using _held = await openWarehouse({
+      directory,
+      clock: systemClock,
+      log: options.log,
+      command: 'fieldwork-sync check',
+      findPublished: findPublishedParquet(directory),
+    })
+    checks.push({ what: 'warehouse', ok: true, detail: `${directory} is writable` })
+    for (const account of settings.accounts) {
+      await ask(options, account).then(
+        (detail) => checks.push({ what: `API of ${account.name}`, ok: true, detail }),
+        (error: unknown) => fail(`API of ${account.name}`, error),
+      )
+    }
+  } catch (error) {
+    fail('warehouse', error)
+  }
+  return { checks, exitCode }
+}
+
+/** One request, never repeated: the first refusal or failure is the answer to the question. */
+const ask = async ({ settings, log, signal }: CheckAll, account: AccountSettings): Promise<string> => {
+  const limits = { ...settings.limits, attemptsMax: 1, freezesMax: 1 }
+  const ledgerDirectory = settings.warehouseDirectory
+  await using opened = openSource({ account, limits, ledgerDirectory, clock: systemClock, log })
+  const startedMs = systemClock.monotonicMs()
+  let sentMs: number | null = null
+  const allowance = {
+    take: () => {
+      if (sentMs !== null) throw new StoppedError('check makes one request only')
+      sentMs = systemClock.monotonicMs()
+    },
+  }
+  const page = await opened.source.listSurveys({ updatedSince: null, page: 1 }, { signal, allowance })
+  const waitedMs = (sentMs ?? startedMs) - startedMs
+  const tookMs = Math.round(systemClock.monotonicMs() - startedMs - waitedMs)
+  const waited =
+    waitedMs < TOLD_WAIT_MS_MIN ? '' : `; waited ${Math.round(waitedMs / 1_000)} s for room in the cap`
+  const rejected =
+    page.rejections.length === 0
+      ? ''
+      : `; of its first page ${counted(page.rejections.length, 'row')} cannot be typed`
+  const via =
+    account.proxy === null ? '' : ` through the proxy ${account.proxy.address} (${account.proxy.variable})`
+  return `${account.baseUrl} answers${via} in ${tookMs} ms and shows ${counted(page.pagination.total_count, 'survey')}${rejected}${waited}`
+}
+
+/** A shorter wait needs no explanation. */
+const TOLD_WAIT_MS_MIN = 1_000

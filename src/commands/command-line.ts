@@ -1,0 +1,107 @@
+/** The command line: which commands there are, and what happens to what they throw. */
+import yargs, { type Argv } from 'yargs'
+import { EXIT_CODES, type ExitCode } from '../base/errors.js'
+import { createRedactor, Secret } from '../base/secret.js'
+import { packageVersion } from '../base/version.js'
+import { checkCommand } from './check/command.js'
+import { conformanceCommand } from './conformance/command.js'
+import type { CliContext, Surroundings } from './context.js'
+import { exportCommand } from './export/command.js'
+import { planCommand } from './plan/command.js'
+import { referenceServerCommand } from './reference-server/command.js'
+import { replayCommand } from './replay/command.js'
+import { reportError } from './report-error.js'
+import { schemaCommand } from './schema/command.js'
+import { statusCommand } from './status/command.js'
+import { syncCommand } from './sync/command.js'
+import { refuseUnknown, tokenIn, UsageError, wantsJson, YARGS_STRINGS } from './usage.js'
+
+/** Runs one command line (without `node` and the script) and resolves to the exit code. Never rejects. */
+export const runCommandLine = async (
+  argv: readonly string[],
+  surroundings: Surroundings,
+): Promise<number> => {
+  let exitCode: ExitCode = EXIT_CODES.complete
+  // What comes before the settings are read is hidden as well: a token may stand where no token belongs.
+  const secrets = [surroundings.env.FIELDWORK_SYNC_API_TOKEN, tokenIn(argv)].map(
+    (token) => new Secret(token ?? ''),
+  )
+  const context: CliContext = {
+    ...surroundings,
+    exit: (code) => {
+      exitCode = code
+    },
+    protect: (more) => {
+      secrets.push(...more)
+    },
+  }
+  try {
+    const parser = commandLine(argv, context)
+    if (argv.length === 0) {
+      surroundings.stderr.write(`${await parser.getHelp()}\n`)
+      return EXIT_CODES.usage
+    }
+    await parser.parseAsync()
+    return exitCode
+  } catch (error) {
+    const redact = createRedactor(secrets)
+    const reported = reportError(error)
+    surroundings.stderr.write(redact(reported.text))
+    if (wantsJson(argv)) surroundings.stdout.write(`${redact(JSON.stringify(reported.json))}\n`)
+    return reported.exitCode
+  }
+}
+
+const commandLine = (argv: readonly string[], context: CliContext): Argv => {
+  const commands = [
+    syncCommand(context),
+    planCommand(context),
+    checkCommand(context),
+    statusCommand(context),
+    exportCommand(context),
+    replayCommand(context),
+    schemaCommand(context),
+    conformanceCommand(context),
+    referenceServerCommand(context),
+  ] as const
+  refuseUnknown(argv, commands)
+  const [sync, plan, check, status, exportTables, replay, schema, conformance, referenceServer] = commands
+  return yargs([...argv])
+    .scriptName('fieldwork-sync')
+    .usage(
+      "$0 <command>\n\nBrings surveys, sample sources and fieldwork progress into DuckDB and Parquet, within the API's request cap.",
+    )
+    .command(sync)
+    .command(plan)
+    .command(check)
+    .command(status)
+    .command(exportTables)
+    .command(replay)
+    .command(schema)
+    .command(conformance)
+    .command(referenceServer)
+    .updateStrings(YARGS_STRINGS)
+    .parserConfiguration({ 'duplicate-arguments-array': false, 'boolean-negation': false })
+    .demandCommand(1, 1, 'say which command to run', 'one command at a time')
+    .strict()
+    .version(packageVersion())
+    .help()
+    .alias('help', 'h')
+    .wrap(Math.min(110, context.stdout.columns ?? 110))
+    .epilogue(EXIT_CODES_HELP)
+    .exitProcess(false)
+    .fail((message, error) => {
+      // yargs has an error class of its own for a value that is missing.
+      throw error === null || error === undefined || error.name === 'YError' ? new UsageError(message) : error
+    })
+}
+
+const EXIT_CODES_HELP = `Exit codes:
+  0  complete: everything due was read, committed and published
+  1  a bug: please report
+  2  wrong usage or settings; nothing was requested
+  3  partial: budget or signal; what was read is committed, the rest goes on in the next run
+  4  the API refused or stayed unreachable; what was committed stays
+  5  data problems: rejected rows or, with contract: freeze, drift; conformance: a rule is broken
+  6  another sync holds this warehouse
+  7  the warehouse cannot be written; the published state is untouched`

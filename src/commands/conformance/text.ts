@@ -1,0 +1,128 @@
+/** What `conformance` says: for people a table of rules and, below it, what the service does on its own; for machines all of it. */
+import { counted, humanDuration } from '../../base/human.js'
+import { textTable } from '../text/text-table.js'
+
+/** The parts of a report that are shown; `conformance/run` makes it. */
+export interface ConformanceView {
+  readonly baseUrl: string
+  readonly rules: readonly {
+    readonly id: string
+    readonly section: string
+    readonly text: string
+    readonly verdict:
+      | { readonly verdict: 'pass'; readonly note?: string }
+      | {
+          readonly verdict: 'fail'
+          readonly asked: string
+          readonly expected: string
+          readonly got: string
+        }
+      | { readonly verdict: 'not_observable'; readonly reason: string }
+  }[]
+  readonly observations: readonly {
+    readonly topic: string
+    readonly section: string
+    readonly told: string
+  }[]
+  readonly requests: number
+  readonly refusals: number
+  readonly endedBy: Error | null
+}
+
+type RuleView = ConformanceView['rules'][number]
+type Word = RuleView['verdict']['verdict']
+
+export interface ConformanceStyle {
+  readonly elapsedMs: number
+  readonly exitCode: number
+  /** Colours of a terminal. */
+  readonly colour: boolean
+}
+
+/** With a newline at its end. */
+export const renderConformance = (report: ConformanceView, style: ConformanceStyle): string =>
+  [
+    `${report.baseUrl}, held to the API document`,
+    ruleTable(report.rules, style.colour),
+    `where the document is silent\n${textTable(
+      report.observations.map(({ topic, told }) => [topic, told]),
+      '  ',
+      2,
+    )}`,
+    lastLines(report, style),
+  ]
+    .map((section) => `${section}\n`)
+    .join('\n')
+
+const WORDS: Readonly<Record<Word, string>> = {
+  pass: 'pass',
+  fail: 'FAIL',
+  not_observable: 'not observable',
+}
+const COLOURS: Readonly<Record<Word, string>> = { pass: '32', fail: '31', not_observable: '33' }
+const DETAIL_INDENT = ' '.repeat(WORDS.not_observable.length + 4)
+
+/** The rules under the sections of the document that they stand in, in the order in which these come first. */
+const ruleTable = (rules: readonly RuleView[], colour: boolean): string => {
+  const sections = [...new Set(rules.map(({ section }) => section))]
+  const sorted = sections.flatMap((section) => rules.filter((rule) => rule.section === section))
+  const lines = textTable(
+    sorted.map(({ id, text, verdict }) => [WORDS[verdict.verdict], id, text]),
+    '',
+    3,
+  ).split('\n')
+  return sorted
+    .flatMap(({ section, verdict }, place) => [
+      ...(section === sorted[place - 1]?.section ? [] : ['', section]),
+      painted(lines[place] ?? '', verdict.verdict, colour),
+      ...detailsOf(verdict).map((detail) => `${DETAIL_INDENT}${detail}`),
+    ])
+    .slice(1)
+    .join('\n')
+}
+
+const painted = (line: string, verdict: Word, colour: boolean): string => {
+  const word = WORDS[verdict]
+  return `  ${colour ? `\u001b[${COLOURS[verdict]}m${word}\u001b[0m${line.slice(word.length)}` : line}`
+}
+
+const detailsOf = (verdict: RuleView['verdict']): readonly string[] => {
+  switch (verdict.verdict) {
+    case 'pass':
+      return verdict.note === undefined ? [] : [verdict.note]
+    case 'not_observable':
+      return [verdict.reason]
+    case 'fail':
+      return [`asked     ${verdict.asked}`, `expected  ${verdict.expected}`, `came      ${verdict.got}`]
+  }
+}
+
+const countOf = (rules: readonly RuleView[], word: Word): number =>
+  rules.filter(({ verdict }) => verdict.verdict === word).length
+
+const lastLines = (report: ConformanceView, { elapsedMs, exitCode }: ConformanceStyle): string => {
+  const { rules, requests, refusals, endedBy } = report
+  const refused = refusals === 0 ? '' : `, ${refusals} of them refused with 429`
+  const lines = [`${counted(requests, 'request')}${refused}, in ${humanDuration(elapsedMs)}`]
+  if (endedBy !== null) lines.push(`ended early: ${endedBy.message}`)
+  const totals = `${countOf(rules, 'pass')} pass, ${countOf(rules, 'fail')} fail, ${countOf(rules, 'not_observable')} not observable`
+  lines.push(`${counted(rules.length, 'rule')}: ${totals}${exitCode === 0 ? '' : ` (exit ${exitCode})`}.`)
+  return lines.join('\n')
+}
+
+/** The same for machines. */
+export const conformanceToJson = (report: ConformanceView, { elapsedMs, exitCode }: ConformanceStyle) => ({
+  exit_code: exitCode,
+  base_url: report.baseUrl,
+  totals: {
+    pass: countOf(report.rules, 'pass'),
+    fail: countOf(report.rules, 'fail'),
+    not_observable: countOf(report.rules, 'not_observable'),
+  },
+  rules: report.rules.map(({ verdict, ...rule }) => ({ ...rule, ...verdict })),
+  observations: report.observations,
+  requests: report.requests,
+  refusals: report.refusals,
+  elapsed_ms: Math.round(elapsedMs),
+  ended_early: report.endedBy?.message ?? null,
+})

@@ -1,0 +1,49 @@
+/** `fieldwork-sync export`: published tables as files of a directory. Makes no request. */
+import { resolve } from 'node:path'
+import type { CommandModule } from 'yargs'
+import { nearest } from '../../base/suggest.js'
+import { loadSettings } from '../../settings/load-settings.js'
+import type { CliContext } from '../context.js'
+import { EXPORT_FORMATS, exportOptions, type FlagsOf } from '../options.js'
+import { jsonOf } from '../text/json.js'
+import { UsageError } from '../usage.js'
+import { renderExport } from './text.js'
+
+export const exportCommand = (
+  context: CliContext,
+): CommandModule<unknown, FlagsOf<typeof exportOptions>> => ({
+  command: 'export',
+  describe: 'Write published tables as Parquet or CSV files, all of one state; also while a sync runs',
+  builder: exportOptions,
+  handler: async (flags) => {
+    const format = formatOf(flags.format)
+    if (flags.out === undefined || flags.out === '') throw new UsageError('export needs --out DIR')
+    const out = resolve(flags.out)
+    const settings = loadSettings({ env: context.env, flags, requireAccounts: false })
+    const { exportPublished } = await import('./run.js')
+    const manifest = await exportPublished({
+      settings,
+      out,
+      format,
+      tables: flags.tables === undefined ? null : namesIn(flags.tables),
+      condition: flags.where ?? null,
+      signal: context.signal,
+    })
+    context.stdout.write(settings.json ? `${jsonOf({ out, ...manifest })}\n` : renderExport(out, manifest))
+  },
+})
+
+const namesIn = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+
+const formatOf = (text: string | undefined): (typeof EXPORT_FORMATS)[number] => {
+  const format = EXPORT_FORMATS.find((known) => known === text)
+  if (format !== undefined) return format
+  const meant = text === undefined ? null : nearest(text, EXPORT_FORMATS)
+  throw new UsageError(
+    `export needs --format ${EXPORT_FORMATS.join(' or --format ')}${meant === null ? '' : `: did you mean ${meant}?`}`,
+  )
+}

@@ -1,0 +1,138 @@
+/**
+ * The directory of an export. It is written under another name beside its place, and put there by renames: readers see
+ * the export before or this one, for an instant none, never half of one. Only what an export has written is replaced.
+ */
+import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { z } from 'zod'
+import { hasCode, messageOf } from '../../base/errors.js'
+import { makeDirectory } from '../../base/make-directory.js'
+import { syncToDisk } from '../../publish/replace-file.js'
+import { ExportFailedError, ExportRequestError } from './errors.js'
+
+const FILE = 'export.json'
+
+const manifestSchema = z.object({
+  /** Tells ours from any other file of this name. */
+  fieldwork_sync_export: z.literal(1),
+  program: z.string(),
+  exported_at: z.string(),
+  /** What was read, and the last run in it. */
+  source: z.string(),
+  run_id: z.string().nullable(),
+  format: z.string(),
+  where: z.string().nullable(),
+  rows: z.number(),
+  tables: z.array(
+    z.object({
+      table: z.string(),
+      file: z.string(),
+      rows: z.number(),
+      bytes: z.number(),
+      sha256: z.string(),
+      /** Whether the condition was asked of it; false where it has not all of its columns. */
+      filtered: z.boolean(),
+    }),
+  ),
+})
+export type ExportManifest = z.output<typeof manifestSchema>
+
+/** Throws `ExportRequestError` for a place that holds anything but an export. */
+const requireOurs = async (out: string): Promise<void> => {
+  const found = await lstat(out).catch(() => null)
+  if (found === null) return
+  if (!found.isDirectory()) throw new ExportRequestError(`--out ${out} is not a directory. Name another one`)
+  const names = await readdir(out).catch(failed(out))
+  const manifest = names.includes(FILE) ? await readManifest(out) : null
+  const ours = new Set([
+    ...(manifest === null ? [] : [FILE]),
+    ...(manifest?.tables ?? []).map(({ file }) => file),
+  ])
+  const foreign = names.filter((name) => !ours.has(name)).toSorted()[0]
+  if (foreign !== undefined)
+    throw new ExportRequestError(
+      `--out ${out} holds ${foreign}, which no export has written. Name an empty or a new directory`,
+    )
+}
+
+const readManifest = async (out: string): Promise<ExportManifest | null> => {
+  try {
+    const parsed = manifestSchema.safeParse(JSON.parse(await readFile(join(out, FILE), 'utf8')))
+    return parsed.success ? parsed.data : null
+  } catch {
+    return null
+  }
+}
+
+/** Runs `write` in an empty directory and puts that in the place of `out`; what `write` leaves behind when it fails goes. */
+export const replaceDirectory = async (
+  out: string,
+  write: (directory: string) => Promise<ExportManifest>,
+): Promise<ExportManifest> => {
+  await requireOurs(out)
+  await makeDirectory(dirname(out)).catch(failed(out))
+  await sweep(out)
+  const unfinished = beside(out, UNFINISHED)
+  try {
+    await mkdir(unfinished).catch(failed(out))
+    const manifest = await write(unfinished)
+    await writeFile(join(unfinished, FILE), `${JSON.stringify(manifest, null, 1)}\n`).catch(failed(out))
+    for (const path of [...manifest.tables.map(({ file }) => file), FILE, '.'])
+      await syncToDisk(join(unfinished, path)).catch(failed(out))
+    await swap(unfinished, out).catch(failed(out))
+    return manifest
+  } finally {
+    await rm(unfinished, { recursive: true, force: true })
+  }
+}
+
+const swap = async (unfinished: string, out: string): Promise<void> => {
+  // Looked at again: the export took its time.
+  await requireOurs(out)
+  const before = beside(out, REPLACED)
+  const hadOne = await rename(out, before).then(
+    () => true,
+    (error: unknown) => {
+      if (hasCode(error, 'ENOENT')) return false
+      throw error
+    },
+  )
+  await rename(unfinished, out)
+  await syncToDisk(dirname(out))
+  if (hadOne) await rm(before, { recursive: true, force: true })
+}
+
+const UNFINISHED = 'exporting'
+const REPLACED = 'replaced'
+
+const beside = (out: string, what: string): string =>
+  join(dirname(out), `.${basename(out)}.${process.pid}.${what}`)
+
+/** What exports that were killed have left; those that are at work are left alone. */
+const sweep = async (out: string): Promise<void> => {
+  for (const name of await readdir(dirname(out)).catch(failed(out))) {
+    const rest = name.startsWith(`.${basename(out)}.`) ? name.slice(basename(out).length + 2) : ''
+    const [, pid] = /^(\d+)\.(?:exporting|replaced)$/.exec(rest) ?? []
+    if (pid === undefined || isAlive(Number(pid))) continue
+    await rm(join(dirname(out), name), { recursive: true, force: true })
+  }
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return pid !== process.pid
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+const failed =
+  (out: string) =>
+  (error: unknown): never => {
+    if (error instanceof ExportRequestError) throw error
+    throw new ExportFailedError(
+      `cannot export to ${out}: ${messageOf(error)}. Check the permissions and the free space; a directory that is a mount point cannot be replaced: name one below it`,
+      { cause: error },
+    )
+  }

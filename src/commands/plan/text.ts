@@ -1,0 +1,64 @@
+/** What `plan` says, for people. */
+
+import { counted, humanCount, humanDuration, humanWindow } from '../../base/human.js'
+import { timeAtCapMs } from '../../model/cap-time.js'
+import { formatInstant } from '../../model/instant.js'
+import { type Plan, requestsIn } from '../../model/plan.js'
+import type { AccountPlan } from '../../model/plan-fit.js'
+import type { Budget } from '../../model/run.js'
+import { SPENDING_KINDS } from '../../model/spending.js'
+import { SPENDING_WORDS } from '../text/spending-words.js'
+import { textTable } from '../text/text-table.js'
+
+export const renderPlans = (plans: readonly AccountPlan[], budget: Budget): string =>
+  plans.map((one) => renderPlan(one, budget)).join('\n\n')
+
+const renderPlan = (one: AccountPlan, budget: Budget): string => {
+  const { account, plan } = one
+  if (plan === null)
+    return `${account}: nothing was listed yet. The first run lists all surveys and reads each of them, the newest first; what does not fit into a budget goes on in the next run`
+  return [
+    `${account}: the next run, expected at ${formatInstant(plan.at)} by the server's clock`,
+    textTable(tableOf(plan), '  '),
+    ...closing(one, plan, budget),
+  ].join('\n')
+}
+
+const tableOf = (plan: Plan): readonly (readonly string[])[] => {
+  const kinds = SPENDING_KINDS.filter((kind) =>
+    plan.entries.some(({ requests }) => (requests[kind] ?? 0) > 0),
+  )
+  const cell = (count: number) => (count === 0 ? '-' : humanCount(count))
+  const total = (kind: (typeof kinds)[number]) =>
+    plan.entries.reduce((sum, { requests }) => sum + (requests[kind] ?? 0), 0)
+  return [
+    ['why', 'surveys', 'requests', ...kinds.map((kind) => SPENDING_WORDS[kind])],
+    ...plan.entries.map(({ reason, surveys, requests }) => [
+      reason === 'listing' ? `listing, ${plan.listing}` : SPENDING_WORDS[reason],
+      cell(surveys),
+      cell(requestsIn(requests)),
+      ...kinds.map((kind) => cell(requests[kind] ?? 0)),
+    ]),
+    ['in all', '', cell(plan.requests), ...kinds.map((kind) => cell(total(kind)))],
+  ]
+}
+
+const closing = (
+  { rate, fit }: AccountPlan,
+  plan: Plan,
+  { requestsMax, durationMsMax }: Budget,
+): readonly string[] => {
+  const cap = `${rate.requests} per ${humanWindow(rate.perMs)}`
+  const time = `  ${humanDuration(timeAtCapMs(plan.requests, rate))} at the cap of ${cap}`
+  if (fit === null || (requestsMax === null && durationMsMax === null)) return [time]
+  const limits = [
+    ...(requestsMax === null ? [] : [`--max-requests ${requestsMax}`]),
+    ...(durationMsMax === null ? [] : [`--max-duration ${humanDuration(durationMsMax)}`]),
+  ].join(' and ')
+  if (fit.waiting === 0) return [time, `  all of it fits into ${limits}`]
+  const since = fit.oldestSince === null ? '' : `, the oldest since ${formatInstant(fit.oldestSince)}`
+  return [
+    time,
+    `  ${counted(fit.surveys, 'survey')} with ${counted(fit.requests, 'request')} fit into ${limits}; ${counted(fit.waiting, 'survey')} wait for the run after it${since}`,
+  ]
+}

@@ -1,0 +1,24 @@
+/** `fieldwork-sync replay`: decodes quarantined rows again, after an upgrade. Makes no request. */
+import type { CommandModule } from 'yargs'
+import { loadSettings } from '../../settings/load-settings.js'
+import type { CliContext } from '../context.js'
+import { type FlagsOf, settingsOptions } from '../options.js'
+import { reportToJson } from '../text/run-json.js'
+import { openTelemetry } from '../wiring/logging.js'
+import { renderReplay } from './text.js'
+
+export const replayCommand = (
+  context: CliContext,
+): CommandModule<unknown, FlagsOf<typeof settingsOptions>> => ({
+  command: 'replay',
+  describe: 'Decode quarantined rows again, after an upgrade; commit and publish those that can be typed',
+  builder: settingsOptions,
+  handler: async (flags) => {
+    const settings = loadSettings({ env: context.env, flags, requireAccounts: false })
+    const { log } = openTelemetry(settings, context)
+    const { replayAll } = await import('./run.js')
+    const report = await replayAll({ settings, log, signal: context.signal })
+    context.stdout.write(settings.json ? `${JSON.stringify(reportToJson(report))}\n` : renderReplay(report))
+    context.exit(report.exitCode)
+  },
+})

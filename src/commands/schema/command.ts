@@ -1,0 +1,43 @@
+/** `fieldwork-sync schema`: the tables and views as they are declared. Reads no settings and no warehouse. */
+import type { CommandModule } from 'yargs'
+import { nearest } from '../../base/suggest.js'
+import type { CliContext } from '../context.js'
+import { type FlagsOf, SCHEMA_FORMATS, schemaOptions } from '../options.js'
+import { UsageError } from '../usage.js'
+
+export const schemaCommand = (
+  context: CliContext,
+): CommandModule<unknown, FlagsOf<typeof schemaOptions>> => ({
+  command: 'schema',
+  describe: 'Print the tables and views: SQL, a data dictionary, JSON, or dbt sources with tests',
+  builder: schemaOptions,
+  handler: async (flags) => {
+    const format = formatOf(flags)
+    const write = await WRITERS[format]()
+    context.stdout.write(write())
+  },
+})
+
+type Format = (typeof SCHEMA_FORMATS)[number]
+
+/** Loaded only now: help and wrong usage are told at once. */
+const WRITERS: Readonly<Record<Format, () => Promise<() => string>>> = {
+  sql: async () => (await import('./sql.js')).schemaAsSql,
+  markdown: async () => (await import('./markdown.js')).schemaAsMarkdown,
+  json: async () => (await import('./json.js')).schemaAsJson,
+  dbt: async () => (await import('./dbt.js')).schemaAsDbt,
+}
+
+const formatOf = ({ format: text, json }: FlagsOf<typeof schemaOptions>): Format => {
+  const wanted = text ?? (json === true ? 'json' : 'markdown')
+  const format = SCHEMA_FORMATS.find((known) => known === wanted)
+  if (format === undefined) {
+    const meant = nearest(wanted, SCHEMA_FORMATS)
+    throw new UsageError(
+      `--format must be one of ${SCHEMA_FORMATS.join(', ')}${meant === null ? '' : `: did you mean ${meant}?`}`,
+    )
+  }
+  if (json === true && format !== 'json')
+    throw new UsageError(`--json and --format ${format} exclude each other`)
+  return format
+}

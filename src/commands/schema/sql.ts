@@ -1,0 +1,14 @@
+/** The statements that make an empty warehouse: the same ones that the work database is made with. */
+import { ALL_TABLES } from '../../model/sync-tables.js'
+import { commentsOn, createTable } from '../../warehouse/ddl.js'
+import { createView } from '../../warehouse/view-declaration.js'
+import { ALL_VIEWS } from '../../warehouse/views.js'
+
+export const schemaAsSql = (): string =>
+  [
+    ['CREATE SCHEMA _sync'],
+    ...ALL_TABLES.map((table) => [createTable(table), ...commentsOn(table)]),
+    ...ALL_VIEWS.map(createView),
+  ]
+    .map((statements) => statements.map((statement) => `${statement};\n`).join(''))
+    .join('\n')

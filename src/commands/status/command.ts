@@ -1,0 +1,34 @@
+/** `fieldwork-sync status`: what the published state tells, and whether a sync is at work. Makes no request. */
+import type { CommandModule } from 'yargs'
+import { loadSettings } from '../../settings/load-settings.js'
+import type { Settings } from '../../settings/settings.js'
+import type { CliContext } from '../context.js'
+import { type FlagsOf, statusOptions } from '../options.js'
+import { jsonOf } from '../text/json.js'
+import { renderSpending } from './requests-text.js'
+import { renderStatus } from './text.js'
+
+export const statusCommand = (
+  context: CliContext,
+): CommandModule<unknown, FlagsOf<typeof statusOptions>> => ({
+  command: 'status',
+  describe: 'Show the last runs, the cursor, the queue, freshness, rows, drift and rejections',
+  builder: statusOptions,
+  handler: async (flags) => {
+    const settings = loadSettings({ env: context.env, flags, requireAccounts: false })
+    if (flags.requests === true) return await showRequests(context, settings)
+    const { readWarehouseStatus } = await import('../wiring/warehouse-status.js')
+    const { head, status } = await readWarehouseStatus(settings.warehouseDirectory, settings.publish)
+    context.stdout.write(
+      settings.json
+        ? `${jsonOf({ published: head.published, published_at: head.publishedAt, holder: head.holder, pace: head.pace, ...status })}\n`
+        : `${renderStatus(head, status)}\n`,
+    )
+  },
+})
+
+const showRequests = async (context: CliContext, settings: Settings): Promise<void> => {
+  const { readLastSpending } = await import('../wiring/warehouse-status.js')
+  const runs = await readLastSpending(settings.warehouseDirectory, settings.publish)
+  context.stdout.write(settings.json ? `${jsonOf({ runs })}\n` : `${renderSpending(runs)}\n`)
+}

@@ -1,0 +1,48 @@
+/** `fieldwork-sync sync`: the job. */
+import type { CommandModule } from 'yargs'
+import { systemClock } from '../../base/clock.js'
+import { createRedactor } from '../../base/secret.js'
+import type { SourceUsage } from '../../model/survey-source.js'
+import { loadSettings } from '../../settings/load-settings.js'
+import { secretsOf } from '../../settings/settings.js'
+import type { CliContext } from '../context.js'
+import { type FlagsOf, syncOptions } from '../options.js'
+import { reportToJson } from '../text/run-json.js'
+import { sayProxies } from '../wiring/log-proxies.js'
+import { openTelemetry } from '../wiring/logging.js'
+import { requireShardLayout } from '../wiring/shard-layout.js'
+import { renderSummary } from './text.js'
+
+export const syncCommand = (context: CliContext): CommandModule<unknown, FlagsOf<typeof syncOptions>> => ({
+  command: 'sync',
+  describe: 'Read what has changed, commit it, publish it',
+  builder: syncOptions,
+  handler: async (flags) => {
+    const startedMs = systemClock.monotonicMs()
+    const settings = loadSettings({ env: context.env, flags })
+    await requireShardLayout(settings)
+    const telemetry = openTelemetry(settings, context)
+    sayProxies(settings.accounts, telemetry.log)
+    const sources = new Map<string, () => SourceUsage>()
+    using observer = telemetry.progress((account) => sources.get(account)?.())
+    // DuckDB and the HTTP client are loaded only now: help and wrong settings are told at once.
+    const { syncAccounts } = await import('./run.js')
+    const report = await syncAccounts({
+      settings,
+      log: telemetry.log,
+      observer,
+      signal: context.signal,
+      onSource: (account, usage) => sources.set(account, usage),
+    })
+    observer.close()
+    const text = settings.json
+      ? `${JSON.stringify(reportToJson(report))}\n`
+      : renderSummary(report, {
+          elapsedMs: systemClock.monotonicMs() - startedMs,
+          colour: telemetry.colour,
+        })
+    // It quotes values that the API has sent, whatever they are.
+    context.stdout.write(createRedactor(secretsOf(settings.accounts))(text))
+    context.exit(report.exitCode)
+  },
+})

@@ -1,0 +1,142 @@
+/**
+ * What `sync` says at its end: a section an account, what was published, and a last line from which alone anybody
+ * can tell whether the run was complete, partial or failed.
+ */
+import { EXIT_CODES } from '../../base/errors.js'
+import { counted, humanCount, humanDuration } from '../../base/human.js'
+import type { RunReport, RunStatus, SyncReport } from '../../model/run.js'
+import { driftLines, failingLines, rejectionLines } from '../text/misfit-lines.js'
+import { publishSection } from '../text/publish-section.js'
+import { textTable } from '../text/text-table.js'
+
+export interface SummaryOptions {
+  /** From the start of the command to now, milliseconds; left out, only the time of each account is told. */
+  readonly elapsedMs?: number
+  /** Colours of a terminal on the last line. */
+  readonly colour?: boolean
+}
+
+/** The summary, with a newline at its end. */
+export const renderSummary = (
+  report: SyncReport,
+  { elapsedMs, colour = false }: SummaryOptions = {},
+): string =>
+  [
+    ...report.accounts.map((account) => accountSection(account, report.accounts.length > 1)),
+    publishSection(report, elapsedMs),
+    paint(lastLine(report), report.status, colour),
+  ]
+    .map((section) => `${section}\n`)
+    .join('\n')
+
+const accountSection = (run: RunReport, isOneOfSeveral: boolean): string => {
+  const tables = Object.entries(run.rowsByTable).map(([table, rows]) => [
+    table,
+    humanCount(rows.added),
+    humanCount(rows.changed),
+    humanCount(rows.unchanged),
+  ])
+  const head = isOneOfSeveral ? `account ${run.account}: ${run.status}\n` : ''
+  return `${head}${textTable([['rows', 'added', 'changed', 'unchanged'], ...tables])}\n\n${factsOf(run)}`
+}
+
+const factsOf = (run: RunReport): string =>
+  [
+    [
+      'requests',
+      `${humanCount(run.requests)} (${counted(run.retries, 'retry', 'retries')}, ${counted(run.refusals, 'refusal')} with 429)`,
+    ],
+    ...(run.paceIntervalMs === null
+      ? []
+      : [
+          [
+            'pace',
+            `a request every ${humanCount(Math.ceil(run.paceIntervalMs))} ms: the API refuses bursts within the cap`,
+          ],
+        ]),
+    [
+      'listing',
+      run.listing === null ? 'none' : `${run.listing}, ${counted(run.surveysListed, 'survey')} listed`,
+    ],
+    [
+      'refreshed',
+      `${counted(run.surveysRefreshed, 'survey')}${run.surveysFailed > 0 ? `, ${humanCount(run.surveysFailed)} failed` : ''}`,
+    ],
+    [
+      'left over',
+      run.leftOver === 0 ? 'nothing' : `${counted(run.leftOver, 'survey')}, queued for the next run`,
+    ],
+    ...below(failingLines(run)),
+    [
+      'rejected',
+      run.rejectedRows === 0 ? 'none' : `${counted(run.rejectedRows, 'row')}, kept in _sync.rejected_rows`,
+    ],
+    ...below(rejectionLines(run)),
+    [
+      'drift',
+      run.driftEvents === 0
+        ? 'none'
+        : `${counted(run.driftEvents, 'difference from the API document', 'differences from the API document')}, see _sync.drift_events`,
+    ],
+    ...below(driftLines(run)),
+    ...(run.historyRowsCompacted === 0
+      ? []
+      : [
+          [
+            'compacted',
+            `${counted(run.historyRowsCompacted, 'old observation')} of progress left out, the last of each day stays`,
+          ],
+        ]),
+    ['time', humanDuration(Number((run.endedAt - run.startedAt) / 1_000n))],
+  ]
+    .map(([label = '', text = '']) => `${label.padEnd(LABEL_COLUMNS)}  ${text}`)
+    .join('\n')
+
+/** Lines that say more of the fact above them. */
+const below = (lines: readonly string[]): string[][] => lines.map((line) => ['', `  ${line}`])
+
+const LABEL_COLUMNS = 'refreshed'.length
+
+const lastLine = (report: SyncReport): string => {
+  const sum = (pick: (run: RunReport) => number) =>
+    report.accounts.reduce((total, run) => total + pick(run), 0)
+  const leftOver = sum(({ leftOver }) => leftOver)
+  if (report.accounts.length === 0 && report.status === 'complete')
+    return 'complete: no account belongs to this shard; nothing was requested.'
+  if (report.status === 'complete') {
+    const refreshed = counted(
+      sum(({ surveysRefreshed }) => surveysRefreshed),
+      'survey',
+    )
+    return `complete: ${refreshed} refreshed, nothing left over.`
+  }
+  const queue =
+    leftOver === 0
+      ? 'nothing is queued.'
+      : `${counted(leftOver, 'survey is', 'surveys are')} queued for the next run.`
+  return `${report.status} (exit ${report.exitCode}): ${oneLine(reasonOf(report))}; ${queue}`
+}
+
+/** The reasons of the accounts that decided the exit code, named where there are several. */
+const reasonOf = (report: SyncReport): string => {
+  const deciding = report.accounts.filter(
+    ({ exitCode, reason }) => exitCode === report.exitCode && reason !== null,
+  )
+  const several = report.accounts.length > 1
+  const reasons = deciding.map(
+    ({ account, reason }) => `${several ? `${account}: ` : ''}${withoutStop(reason ?? '')}`,
+  )
+  if (report.publishError !== null && (reasons.length === 0 || report.exitCode === EXIT_CODES.warehouse)) {
+    reasons.unshift(`not published: ${withoutStop(report.publishError)}`)
+  }
+  return reasons.length === 0 ? 'no reason was given' : [...new Set(reasons)].join('; ')
+}
+
+const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '')
+
+const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, ' ')
+
+const COLOURS: Readonly<Record<RunStatus, string>> = { complete: '32', partial: '33', failed: '31' }
+
+const paint = (text: string, status: RunStatus, colour: boolean): string =>
+  colour ? `\u001b[${COLOURS[status]}m${text}\u001b[0m` : text

@@ -1,0 +1,45 @@
+/** What did not fit, a line each: which field and value, why a row could not be typed. A number alone helps nobody. */
+
+import { counted, humanCount } from '../../base/human.js'
+import { formatInstant } from '../../model/instant.js'
+import { driftName, onOneLine } from '../../model/misfit-names.js'
+import type { Misfits, RunReport } from '../../model/run.js'
+
+export const driftLines = ({
+  drift,
+  driftEvents,
+}: Pick<Misfits, 'drift' | 'driftEvents'>): readonly string[] =>
+  withRest(
+    drift.map((met) => {
+      const since = met.isNew ? 'new' : `since ${formatInstant(met.firstSeenAt)}`
+      return `${driftName(met)}: ${since}, met ${counted(met.occurrences, 'time')}`
+    }),
+    driftEvents - drift.length,
+  )
+
+export const rejectionLines = ({
+  rejections,
+  rejectedRows,
+}: Pick<Misfits, 'rejections' | 'rejectedRows'>): readonly string[] =>
+  withRest(
+    rejections.map(
+      ({ endpoint, problem, rows }) => `${endpoint}: ${onOneLine(problem)} (${counted(rows, 'row')})`,
+    ),
+    rejectedRows - rejections.reduce((sum, { rows }) => sum + rows, 0),
+  )
+
+/** `survey 12 "Brand tracker", tried 3 times: …`. */
+export const failingLines = ({
+  failing,
+  failingSurveys,
+}: Pick<RunReport, 'failing' | 'failingSurveys'>): readonly string[] =>
+  withRest(
+    failingSurveys.map(({ surveyId, title, attempts, error }) => {
+      const name = title === null ? '' : ` ${JSON.stringify(onOneLine(title))}`
+      return `survey ${surveyId}${name}, tried ${counted(attempts, 'time')}: ${onOneLine(error)}`
+    }),
+    failing - failingSurveys.length,
+  )
+
+const withRest = (lines: readonly string[], rest: number): readonly string[] =>
+  lines.length > 0 && rest > 0 ? [...lines, `and ${humanCount(rest)} more`] : lines

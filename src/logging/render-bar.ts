@@ -1,0 +1,140 @@
+/**
+ * The progress bar as a pure function: a state and a width in, one line out, never wider than that. Several accounts
+ * are added up; which of them waits, or has failed, is named.
+ */
+
+import { counted, humanCount, humanDuration, humanWindow } from '../base/human.js'
+import type { AccountState, BarState } from './bar-state.js'
+
+const BAR_COLUMNS = 24
+
+/** One line of at most `columns` characters. What matters least is left out first. */
+export const renderBar = (state: BarState, columns: number): string => {
+  if (state.format !== null) return fitted([`publishing ${state.format}`], columns)
+  const [only, ...more] = state.accounts
+  if (only === undefined) return fitted(['starting'], columns)
+  return more.length === 0 ? renderOne(only, columns) : renderSeveral(state.accounts, columns)
+}
+
+/** How long `requestsLeft` requests take at the cap: what fits into free slots now, then a window at a time. */
+export const etaMs = ({ requestsLeft, slotsInUse, rate, frozenForMs }: AccountState): number => {
+  if (rate === null) return 0
+  const waiting = Math.max(0, requestsLeft - Math.max(0, rate.requests - slotsInUse))
+  return (waiting / rate.requests) * rate.perMs + (frozenForMs ?? 0)
+}
+
+const renderOne = (account: AccountState, columns: number): string => {
+  const { phase, rate, slotsInUse, frozenForMs, done, left } = account
+  const wait =
+    frozenForMs === null
+      ? null
+      : `waiting ${humanDuration(wholeSeconds(frozenForMs))}: the API asked to slow down`
+  const isRefreshing = phase === 'refreshing'
+  return fitted(
+    [
+      wait === null ? phaseText(account) : `${phaseText(account)} | ${wait}`,
+      wait === null && isRefreshing && rate !== null && left > 0 ? etaText(etaMs(account)) : null,
+      rate === null
+        ? null
+        : `${humanCount(slotsInUse)}/${humanCount(rate.requests)} requests/${humanWindow(rate.perMs)}`,
+      isRefreshing ? barText(done, left) : null,
+    ],
+    columns,
+  )
+}
+
+const phaseText = ({ phase, page, pages, surveysListed, done, left }: AccountState): string => {
+  if (phase === 'starting') return 'starting'
+  if (phase !== 'listing') return refreshingText(done, left)
+  const of = pages > 0 ? ` of ${humanCount(Math.max(page, pages))}` : ''
+  return `listing page ${humanCount(page)}${of}, ${counted(surveysListed, 'survey')}`
+}
+
+/** What any of them fails at or waits for comes right behind the sum; how many there are, and where, after the time. */
+const renderSeveral = (accounts: readonly AccountState[], columns: number): string => {
+  const inPhase = (...phases: readonly AccountState['phase'][]) =>
+    accounts.filter(({ phase }) => phases.includes(phase))
+  const sum = (pick: (account: AccountState) => number) =>
+    accounts.reduce((total, account) => total + pick(account), 0)
+  const [done, left] = [sum((account) => account.done), sum((account) => account.left)]
+  const isListing = done + left === 0 && inPhase('starting', 'listing').length > 0
+  const atWork = inPhase('refreshing')
+  const longestMs = Math.max(0, ...atWork.map(etaMs))
+  const head = isListing
+    ? `listing, ${counted(
+        sum(({ surveysListed }) => surveysListed),
+        'survey',
+      )}`
+    : refreshingText(done, left)
+  return fitted(
+    [
+      inPhase('starting').length === accounts.length ? 'starting' : head,
+      namedText('failed', inPhase('failed')),
+      waitingText(accounts),
+      longestMs > 0 ? etaText(longestMs) : null,
+      `${humanCount(inPhase('ended', 'failed').length)}/${counted(accounts.length, 'account')} done`,
+      requestsOf(accounts),
+      isListing ? null : barText(done, left),
+    ],
+    columns,
+  )
+}
+
+const NAMED_MAX = 2
+
+const namedText = (what: string, accounts: readonly AccountState[]): string | null => {
+  if (accounts.length === 0) return null
+  return accounts.length > NAMED_MAX
+    ? `${humanCount(accounts.length)} accounts ${what}`
+    : `${accounts.map(({ account }) => account).join(', ')} ${what}`
+}
+
+const waitingText = (accounts: readonly AccountState[]): string | null => {
+  const frozen = accounts.filter(({ frozenForMs, phase }) => frozenForMs !== null && isAtWork(phase))
+  const longestMs = Math.max(0, ...frozen.map(({ frozenForMs }) => frozenForMs ?? 0))
+  return namedText(
+    `${frozen.length === 1 ? 'waits' : 'wait'} ${humanDuration(wholeSeconds(longestMs))} (429)`,
+    frozen,
+  )
+}
+
+const isAtWork = (phase: AccountState['phase']): boolean => phase !== 'ended' && phase !== 'failed'
+
+/** Caps add up where they are counted over the same time. */
+const requestsOf = (accounts: readonly AccountState[]): string | null => {
+  const rates = accounts.flatMap(({ rate }) => rate ?? [])
+  const windows = new Set(rates.map(({ perMs }) => perMs))
+  const [perMs] = windows
+  if (perMs === undefined || windows.size > 1) return null
+  const inUse = accounts.reduce((total, { slotsInUse }) => total + slotsInUse, 0)
+  const cap = rates.reduce((total, { requests }) => total + requests, 0)
+  return `${humanCount(inUse)}/${humanCount(cap)} requests/${humanWindow(perMs)}`
+}
+
+const refreshingText = (done: number, left: number): string =>
+  `refreshing ${humanCount(done)}/${humanCount(done + left)} (${percent(done, left)}%)`
+
+const etaText = (ms: number): string => `about ${humanDuration(wholeSeconds(ms))} left`
+
+const barText = (done: number, left: number): string => {
+  const filled = Math.floor((percent(done, left) / 100) * BAR_COLUMNS)
+  return `[${'#'.repeat(filled)}${'-'.repeat(BAR_COLUMNS - filled)}]`
+}
+
+/** Rounded down: 100 % is said when nothing is left, not before. */
+const percent = (done: number, left: number): number =>
+  done + left === 0 ? 100 : Math.floor((done / (done + left)) * 100)
+
+const wholeSeconds = (durationMs: number): number => Math.ceil(durationMs / 1_000) * 1_000
+
+/** The parts that fit, from the first; the first one cut where not even that does. */
+const fitted = (parts: readonly (string | null)[], columns: number): string => {
+  const kept = parts.filter((part) => part !== null)
+  while (kept.length > 1 && kept.join(' | ').length > columns) kept.pop()
+  return truncate(kept.join(' | '), columns)
+}
+
+const truncate = (text: string, columns: number): string => {
+  if (text.length <= columns) return text
+  return columns < 1 ? '' : `${text.slice(0, columns - 1)}…`
+}
