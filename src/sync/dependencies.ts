@@ -4,7 +4,7 @@ import type { Log } from '../base/log.js'
 import type { Budget, DiscoverRules, HistoryRules, RefreshRules, RunObserver } from '../model/run.js'
 import type { SurveySource } from '../model/survey-source.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
-import type { RequestShare } from './request-pot.js'
+import type { RequestShare } from './budget/request-pot.js'
 
 export interface RunDependencies {
   readonly source: SurveySource

@@ -10,10 +10,10 @@ import { formatInstant, type Instant, instantFromMs } from '../model/instant.js'
 import type { ListingKind } from '../model/run.js'
 import type { Page } from '../model/survey-source.js'
 import type { ListedRows, ListingState, Position } from '../model/warehouse.js'
-import type { ListingAllowance, RunBudget } from './budget.js'
+import type { ListingAllowance, RunBudget } from './budget/budget.js'
 import type { RunDependencies } from './dependencies.js'
-import { EndlessListError, pagesMaxOf } from './endless-list.js'
-import { Standing } from './standing.js'
+import { Standing } from './listing/drift-check.js'
+import { EndlessListError, pagesMaxOf } from './listing/endless-list.js'
 import { addRows, type Discovery, sawServerTime, type Tally } from './tally.js'
 
 /** A listing that has drifted is repeated twice; then the run goes on with what it has and ends partial. */

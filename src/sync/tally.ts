@@ -2,7 +2,7 @@
 import type { ExitCode } from '../base/errors.js'
 import type { Instant } from '../model/instant.js'
 import type { ListingKind, RowCounts, RowCountsByTable } from '../model/run.js'
-import { createSpendingBook, type SpendingBook } from './spending.js'
+import { createSpendingBook, type SpendingBook } from './budget/spending.js'
 
 /** `complete`: the cursor moved. `interrupted`: the next run goes on. `drifted`: rows may be missing, the cursor stays. */
 export type Discovery = 'complete' | 'interrupted' | 'drifted'

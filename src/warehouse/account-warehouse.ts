@@ -1,13 +1,17 @@
 /** The work database as one account's run sees it: every method one transaction, or one statement, which is one by itself. */
 import type { DailyWindows } from '../model/run.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
-import { commitBundles } from './bundles.js'
-import { compactProgress } from './compaction.js'
-import type { Database } from './database.js'
-import { countListed, dropListing, readPosition, startListing } from './listing.js'
-import { commitListingPage } from './listing-page.js'
-import { readMisfits, readWaiting } from './misfits.js'
-import { pastRuns, plannedSurveys } from './plan.js'
+import type { Database } from './connection/database.js'
+import { compactProgress } from './history/compaction.js'
+import { readMisfits, readWaiting } from './history/misfits.js'
+import { commitReplay, quarantinedRows } from './history/replay.js'
+import { finishRun, startRun } from './history/runs.js'
+import { restingRequests } from './history/spending.js'
+import { commitBundles } from './merge/bundles.js'
+import { commitListingPage } from './merge/listing-page.js'
+import { readStoredBundle } from './merge/stored-bundle.js'
+import { countListed, dropListing, readPosition, startListing } from './queue/listing.js'
+import { pastRuns, plannedSurveys } from './queue/plan.js'
 import {
   enqueue,
   failingSurveys,
@@ -17,12 +21,8 @@ import {
   refusedSurveys,
   unqueuedSurveys,
   weighTasks,
-} from './queue.js'
-import { commitReplay, quarantinedRows } from './replay.js'
-import { finishRun, startRun } from './runs.js'
-import { restingRequests } from './spending.js'
-import { readStoredBundle } from './stored-bundle.js'
-import { readStoredDays } from './stored-days.js'
+} from './queue/queue.js'
+import { readStoredDays } from './queue/stored-days.js'
 
 /** Of `dailyWindows` it need know only what they cost, for its estimates; null where the settings do not ask for days. */
 export const accountWarehouse = (

@@ -4,10 +4,10 @@
  */
 import { z } from 'zod'
 import { ALL_TABLES } from '../model/sync-tables.js'
-import { bigintCell, timestamptzCell, varcharCell } from './cells.js'
-import { type Database, type OpenOptions, openDatabase, type Sql } from './database.js'
-import { literal, qualified } from './ddl.js'
-import { unreadable } from './duckdb-error.js'
+import { bigintCell, timestamptzCell, varcharCell } from './connection/cells.js'
+import { type Database, type OpenOptions, openDatabase, type Sql } from './connection/database.js'
+import { literal, qualified } from './connection/ddl.js'
+import { unreadable } from './connection/duckdb-error.js'
 
 /** How many of the last runs are told. */
 const RUNS_SHOWN = 5

@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../dist/base/clock.js'
 import { DATA_TABLES, freshness, HISTORY_TABLES } from '../../dist/model/tables.js'
-import { qualified, quote } from '../../dist/warehouse/ddl.js'
-import { openWarehouse } from '../../dist/warehouse/open.js'
+import { qualified, quote } from '../../dist/warehouse/connection/ddl.js'
+import { openWarehouse } from '../../dist/warehouse/lifecycle/open.js'
 
 const SURVEYS = Number(process.argv[2] ?? 50_000)
 const OBSERVATIONS = Number(process.argv[3] ?? 90 * SURVEYS)

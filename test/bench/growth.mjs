@@ -11,7 +11,7 @@ import { INTERVIEW_STATUSES } from '../../dist/model/fields.js'
 import { readManifest } from '../../dist/publish/parquet/manifest.js'
 import { createParquetPublisher } from '../../dist/publish/parquet/publisher.js'
 import { accountWarehouse } from '../../dist/warehouse/account-warehouse.js'
-import { openWarehouse } from '../../dist/warehouse/open.js'
+import { openWarehouse } from '../../dist/warehouse/lifecycle/open.js'
 
 const SURVEYS = Number(process.argv[2] ?? 100_000)
 const AT_ONCE = 2_000

@@ -2,7 +2,7 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { paceFileName } from '../../src/http/pace-memory.js'
+import { paceFileName } from '../../src/http/rate-limit/pace-memory.js'
 import { scriptedSurvey, sendJson, startScriptedApi, TOKEN } from '../support/scripted-api.js'
 import { gate, openTrial } from '../support/trial.js'
 

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type ReferenceServer, startReferenceServer } from '../../src/reference-server/server.js'
-import { openWarehouse } from '../../src/warehouse/open.js'
+import { openWarehouse } from '../../src/warehouse/lifecycle/open.js'
 import { asObject, asObjects, type JsonObject } from '../contract/reference-api.js'
 import { run, start } from '../support/command.js'
 import { openReader, query } from '../support/duckdb.js'

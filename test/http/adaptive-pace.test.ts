@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { openPaceMemory, paceFileName, rememberedPaces } from '../../src/http/pace-memory.js'
+import { openPaceMemory, paceFileName, rememberedPaces } from '../../src/http/rate-limit/pace-memory.js'
 import { createRandom } from '../simulation/random.js'
 import { SLOW } from '../support/slow.js'
 import {

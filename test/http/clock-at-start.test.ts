@@ -1,10 +1,10 @@
 /** The wall clock is put back in the very moment at which a limiter is made: it stalls nothing and keeps nothing alive. */
 import { afterEach, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
-import { ALWAYS_ITS_TURN } from '../../src/http/adaptive-pace.js'
-import type { Slot } from '../../src/http/held-slot.js'
-import { createHeldSlotLimiter } from '../../src/http/held-slot-limiter.js'
-import { createForgetfulLedger } from '../../src/http/ledger.js'
+import { ALWAYS_ITS_TURN } from '../../src/http/rate-limit/adaptive-pace.js'
+import type { Slot } from '../../src/http/rate-limit/held-slot.js'
+import { createHeldSlotLimiter } from '../../src/http/rate-limit/held-slot-limiter.js'
+import { createForgetfulLedger } from '../../src/http/rate-limit/ledger.js'
 import { until } from './support.js'
 
 const HOUR_MS = 3_600_000

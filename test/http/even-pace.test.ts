@@ -4,7 +4,13 @@
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Cap, counterMayRefuse, evenShare, intervalMs, spreadMs } from '../../src/http/even-pace.js'
+import {
+  type Cap,
+  counterMayRefuse,
+  evenShare,
+  intervalMs,
+  spreadMs,
+} from '../../src/http/rate-limit/even-pace.js'
 import { createAccountCap } from '../../src/reference-server/api/account-cap.js'
 import type { RateWindowKind } from '../../src/reference-server/api/rate-window.js'
 import { CASES_TIMEOUT_MS, cases } from '../support/cases.js'

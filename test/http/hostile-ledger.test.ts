@@ -9,8 +9,8 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Clock } from '../../src/base/clock.js'
 import { LedgerError } from '../../src/http/errors.js'
-import { type Ledger, ledgerFileName, openLedger } from '../../src/http/ledger.js'
-import { ledgerLine } from '../../src/http/ledger-arithmetic.js'
+import { type Ledger, ledgerFileName, openLedger } from '../../src/http/rate-limit/ledger.js'
+import { ledgerLine } from '../../src/http/rate-limit/ledger-arithmetic.js'
 import { CASES_TIMEOUT_MS, cases } from '../support/cases.js'
 
 const timing = { perMs: 60_000, requestTimeoutMs: 30_000 }

@@ -6,8 +6,13 @@ import { expect, test } from 'vitest'
 import type { Clock } from '../../src/base/clock.js'
 import { WarehouseError } from '../../src/base/errors.js'
 import { LedgerError } from '../../src/http/errors.js'
-import { ledgerFileName, openLedger } from '../../src/http/ledger.js'
-import { type LedgerEvent, ledgerLine, occupiedMs, readLedger } from '../../src/http/ledger-arithmetic.js'
+import { ledgerFileName, openLedger } from '../../src/http/rate-limit/ledger.js'
+import {
+  type LedgerEvent,
+  ledgerLine,
+  occupiedMs,
+  readLedger,
+} from '../../src/http/rate-limit/ledger-arithmetic.js'
 import { startClient } from './support.js'
 
 const timing = { perMs: 60_000, requestTimeoutMs: 30_000 }

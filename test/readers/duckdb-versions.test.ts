@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { schemaAsSql } from '../../src/commands/schema/sql.js'
-import { ALL_VIEWS } from '../../src/warehouse/views.js'
+import { ALL_VIEWS } from '../../src/warehouse/views/all.js'
 import { page, QUERIES } from '../docs/queries.js'
 import type { Reader, Row } from '../support/duckdb.js'
 import { fourNights } from '../support/four-nights.js'

@@ -21,14 +21,14 @@ interface Mutation {
 const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the cursor is the largest updated_at seen',
-    file: 'warehouse/listing.js',
+    file: 'warehouse/queue/listing.js',
     from: '[account, instant(listing.ceiling),',
     to: `[account, instant((await sql.rows(z.object({ most: timestamptzCell.nullable() }),
       'SELECT greatest((SELECT max(updated_at) FROM main.surveys), (SELECT max(updated_at) FROM _sync.pending_surveys)) AS most'))[0]?.most ?? listing.ceiling),`,
   },
   {
     name: 'the cursor is the time of the last page',
-    file: 'warehouse/listing.js',
+    file: 'warehouse/queue/listing.js',
     from: 'instant(listing.ceiling)',
     to: 'instant(page.at)',
   },
@@ -46,19 +46,19 @@ const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a changed row is merged before its sources and progress are read',
-    file: 'warehouse/listing-page.js',
+    file: 'warehouse/merge/listing-page.js',
     from: 'waits: one.replaces && refreshed.has(one.survey.id)',
     to: 'waits: false',
   },
   {
     name: 'a slot is free as soon as the answer is there',
-    file: 'http/slot-timing.js',
+    file: 'http/rate-limit/slot-timing.js',
     from: '({ perMs }) => perMs + HOLD_MARGIN_MS',
     to: '() => 0',
   },
   {
     name: 'the ledger is not read at the start',
-    file: 'http/ledger.js',
+    file: 'http/rate-limit/ledger.js',
     from: 'this.#records.set(record.id, record);',
     to: ';',
   },
@@ -76,7 +76,7 @@ const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a task is ended although its refresh failed',
-    file: 'warehouse/bundles.js',
+    file: 'warehouse/merge/bundles.js',
     from: 'const ended = idsOf(outcomes.filter(isDone));',
     to: "const ended = idsOf(outcomes.filter(({ kind }) => kind !== 'oversized'));",
   },
@@ -100,13 +100,13 @@ const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'what a commit throws is passed over',
-    file: 'warehouse/database.js',
+    file: 'warehouse/connection/database.js',
     from: `await sql.run('COMMIT');`,
     to: `await sql.run('COMMIT').catch(() => undefined);`,
   },
   {
     name: 'the cursor is saved before the rows of the last page',
-    file: 'warehouse/listing-page.js',
+    file: 'warehouse/merge/listing-page.js',
     from: `    const merged = await mergeListedSurveys(sql, account, page);
     await rememberListed(sql, account, page);
     const notListed = page.nextPage === null ? await completeListing(sql, account, page) : 0;`,
@@ -118,7 +118,7 @@ const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a task is ended before its rows are committed',
-    file: 'warehouse/bundles.js',
+    file: 'warehouse/merge/bundles.js',
     from: '    const counts = {\n        surveys: await mergePending(sql, account, outcomes),',
     to: `    await endTasks(sql, account, outcomes);
     await sql.run('COMMIT');
@@ -128,7 +128,7 @@ const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a survey that has gone is not marked',
-    file: 'warehouse/listing.js',
+    file: 'warehouse/queue/listing.js',
     from: `const notListed = listing.kind === 'full' ?`,
     to: `const notListed = listing.kind === 'none' ?`,
   },
@@ -140,13 +140,13 @@ const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a 404 of its own address is the end of a survey',
-    file: 'sync/bundle.js',
+    file: 'sync/bundle/bundle.js',
     from: `task.reason === 'missing' && attempt.refusals.areAllNotFound()`,
     to: `attempt.refusals.all().every(({ kind }) => kind === 'not_found')`,
   },
   {
     name: 'what is locked is taken for damaged, and an older state for it',
-    file: 'warehouse/rebuild.js',
+    file: 'warehouse/lifecycle/rebuild.js',
     from: '!isDamage(error)',
     to: 'false',
   },

@@ -6,7 +6,7 @@ import type { LinkOperations } from '../../src/publish/parquet/links.js'
 import type { Manifest } from '../../src/publish/parquet/manifest.js'
 import { createParquetPublisher } from '../../src/publish/parquet/publisher.js'
 import { PUBLISHED_TABLES, type PublishedTable } from '../../src/publish/parquet/tables.js'
-import { qualified } from '../../src/warehouse/ddl.js'
+import { qualified } from '../../src/warehouse/connection/ddl.js'
 import { temporaryDirectory } from './temporary.js'
 import { type TestWarehouse, testClock, testWarehouse } from './warehouse.js'
 

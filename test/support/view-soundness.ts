@@ -2,7 +2,7 @@
  * What must hold of the views after every run: keys are unique, nothing is null that is declared not to be, no row is said
  * to have held before it was read, beside the next one, or longer than its survey is known.
  */
-import { ALL_VIEWS } from '../../src/warehouse/views.js'
+import { ALL_VIEWS } from '../../src/warehouse/views/all.js'
 
 /** `sql` selects what must not be. */
 export const viewChecks = (): { readonly what: string; readonly sql: string }[] => [

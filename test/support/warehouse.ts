@@ -22,10 +22,10 @@ import type {
 } from '../../src/model/warehouse.js'
 import { findPublishedParquet } from '../../src/publish/parquet/restore.js'
 import { accountWarehouse } from '../../src/warehouse/account-warehouse.js'
-import { timestamptzCell } from '../../src/warehouse/cells.js'
-import type { Database } from '../../src/warehouse/database.js'
-import { workFile } from '../../src/warehouse/files.js'
-import { openWarehouse } from '../../src/warehouse/open.js'
+import { timestamptzCell } from '../../src/warehouse/connection/cells.js'
+import type { Database } from '../../src/warehouse/connection/database.js'
+import { workFile } from '../../src/warehouse/lifecycle/files.js'
+import { openWarehouse } from '../../src/warehouse/lifecycle/open.js'
 import { type Finished, temporaryDirectory } from './temporary.js'
 
 /** Minutes after the first of March 2026, 00:00 UTC, on the server's clock. */

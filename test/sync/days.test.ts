@@ -1,9 +1,9 @@
 /** The days of a bundle: what is asked for, what is not, and what is made of an answer that cannot be used. */
 import { expect, test } from 'vitest'
 import type { DailyWindows, TaskReason } from '../../src/model/run.js'
-import { createBudget } from '../../src/sync/budget.js'
-import { readBundle } from '../../src/sync/bundle.js'
-import { bookFor, createSpendingBook } from '../../src/sync/spending.js'
+import { createBudget } from '../../src/sync/budget/budget.js'
+import { bookFor, createSpendingBook } from '../../src/sync/budget/spending.js'
+import { readBundle } from '../../src/sync/bundle/bundle.js'
 import { accountWarehouse } from '../../src/warehouse/account-warehouse.js'
 import { memorySource } from '../support/memory-source.js'
 import { runDependencies } from '../support/run-dependencies.js'

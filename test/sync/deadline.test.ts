@@ -1,8 +1,8 @@
 /** What is held up past --max-duration gets the time that a bundle takes at the cap, and no more. */
 import { expect, test } from 'vitest'
 import { StoppedError } from '../../src/base/errors.js'
-import { createBudget } from '../../src/sync/budget.js'
-import { setDeadline } from '../../src/sync/deadline.js'
+import { createBudget } from '../../src/sync/budget/budget.js'
+import { setDeadline } from '../../src/sync/budget/deadline.js'
 import { memorySource } from '../support/memory-source.js'
 import { runDependencies } from '../support/run-dependencies.js'
 import { testClock, testWarehouse } from '../support/warehouse.js'

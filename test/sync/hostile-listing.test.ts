@@ -10,11 +10,16 @@ import { instantToMs } from '../../src/model/instant.js'
 import type { SurveySource } from '../../src/model/survey-source.js'
 import type { AccountWarehouse } from '../../src/model/warehouse.js'
 import { createSurveySource } from '../../src/survey-api/survey-source.js'
-import { createBudget } from '../../src/sync/budget.js'
+import { createBudget } from '../../src/sync/budget/budget.js'
+import { readSources } from '../../src/sync/bundle/sources.js'
 import type { RunDependencies } from '../../src/sync/dependencies.js'
 import { discover } from '../../src/sync/discover.js'
-import { EndlessListError, PAGES_MAX, PAGES_MORE_MAX, pagesMaxOf } from '../../src/sync/endless-list.js'
-import { readSources } from '../../src/sync/sources.js'
+import {
+  EndlessListError,
+  PAGES_MAX,
+  PAGES_MORE_MAX,
+  pagesMaxOf,
+} from '../../src/sync/listing/endless-list.js'
 import { createTally, type Discovery } from '../../src/sync/tally.js'
 import { accountWarehouse } from '../../src/warehouse/account-warehouse.js'
 import { CASES_TIMEOUT_MS, cases } from '../support/cases.js'

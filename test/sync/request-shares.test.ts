@@ -1,8 +1,8 @@
 /** One budget for several accounts: who may go how far, and who gets what another leaves. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createRequestPot, type RequestShare } from '../../src/sync/request-pot.js'
-import { decide, expectedShares, limitOf, type ShareState } from '../../src/sync/request-shares.js'
+import { createRequestPot, type RequestShare } from '../../src/sync/budget/request-pot.js'
+import { decide, expectedShares, limitOf, type ShareState } from '../../src/sync/budget/request-shares.js'
 import { SLOW } from '../support/slow.js'
 
 const share = (state: Partial<ShareState> = {}): ShareState => ({

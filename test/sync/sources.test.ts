@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { unlimitedAllowance } from '../../src/base/allowance.js'
 import type { SampleSource } from '../../src/model/fields.js'
 import type { Page, Rejection } from '../../src/model/survey-source.js'
-import { readSources } from '../../src/sync/sources.js'
+import { readSources } from '../../src/sync/bundle/sources.js'
 import { type MemorySource, memorySource } from '../support/memory-source.js'
 import { minute, progress, source } from '../support/warehouse.js'
 

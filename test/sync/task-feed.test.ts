@@ -1,8 +1,8 @@
 /** The queue as a run sees it: the most urgent task that it has not tried, none of them twice. */
 import { expect, test } from 'vitest'
 import type { Task } from '../../src/model/warehouse.js'
+import { createTaskFeed } from '../../src/sync/planning/task-feed.js'
 import { createTally } from '../../src/sync/tally.js'
-import { createTaskFeed } from '../../src/sync/task-feed.js'
 import { memorySource } from '../support/memory-source.js'
 import { runDependencies } from '../support/run-dependencies.js'
 import { list, minute, RUN, survey, testWarehouse } from '../support/warehouse.js'

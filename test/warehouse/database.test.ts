@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { SLOW } from '../support/slow.js'
 
-const DATABASE = new URL('../../dist/warehouse/database.js', import.meta.url).href
+const DATABASE = new URL('../../dist/warehouse/connection/database.js', import.meta.url).href
 
 /** A work whose first statement fails while its second one runs, and then the end. Whether that one has begun by then is luck. */
 const SCRIPT = `

@@ -1,8 +1,8 @@
 /** What DuckDB says and what it means: texts as version 1.5 writes them, most of them provoked in open.test.ts. */
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { duckdbError, isDamage, lockHolder } from '../../src/warehouse/duckdb-error.js'
-import { WarehouseDamagedError, WarehouseUnusableError } from '../../src/warehouse/errors.js'
+import { duckdbError, isDamage, lockHolder } from '../../src/warehouse/connection/duckdb-error.js'
+import { WarehouseDamagedError, WarehouseUnusableError } from '../../src/warehouse/connection/errors.js'
 
 const LOCKED = 'IO Error: Could not set lock on file "/data/fieldwork.duckdb":'
 

@@ -4,7 +4,7 @@ import type { Instant } from '../../src/model/instant.js'
 import type { Rejection } from '../../src/model/survey-source.js'
 import type { AccountWarehouse } from '../../src/model/warehouse.js'
 import { accountWarehouse } from '../../src/warehouse/account-warehouse.js'
-import { ALL_VIEWS } from '../../src/warehouse/views.js'
+import { ALL_VIEWS } from '../../src/warehouse/views/all.js'
 import { query } from '../support/duckdb.js'
 import {
   bundle,

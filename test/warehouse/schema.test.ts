@@ -1,7 +1,7 @@
 /** The tables as DuckDB has them against the declarations they are derived from, and the way there from an older file. */
 import { expect, test } from 'vitest'
 import { ALL_TABLES } from '../../src/model/sync-tables.js'
-import { ALL_VIEWS } from '../../src/warehouse/views.js'
+import { ALL_VIEWS } from '../../src/warehouse/views/all.js'
 import { list, listingPage, minute, survey, testWarehouse } from '../support/warehouse.js'
 
 const OURS = "database_name = current_database() AND schema_name IN ('main', '_sync') AND NOT internal"

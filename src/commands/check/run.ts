@@ -5,7 +5,7 @@ import { counted } from '../../base/human.js'
 import type { Log } from '../../base/log.js'
 import { findPublishedParquet } from '../../publish/parquet/restore.js'
 import type { AccountSettings, Settings } from '../../settings/settings.js'
-import { openWarehouse } from '../../warehouse/open.js'
+import { openWarehouse } from '../../warehouse/lifecycle/open.js'
 import { openSource } from '../wiring/open-source.js'
 import type { Check } from './text.js'
 

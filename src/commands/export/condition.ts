@@ -4,9 +4,9 @@
  * connection (`export.ts`): no file but the export's own can be opened on it.
  */
 import { z } from 'zod'
-import type { Sql } from '../../warehouse/database.js'
-import { literal } from '../../warehouse/ddl.js'
-import { firstLine, isStatementFault, isUnknownName } from '../../warehouse/duckdb-error.js'
+import type { Sql } from '../../warehouse/connection/database.js'
+import { literal } from '../../warehouse/connection/ddl.js'
+import { firstLine, isStatementFault, isUnknownName } from '../../warehouse/connection/duckdb-error.js'
 import { ExportRequestError } from './errors.js'
 
 /** The line ends keep a comment in the condition from hiding what follows. */

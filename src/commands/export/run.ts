@@ -2,7 +2,7 @@
 import { realpath } from 'node:fs/promises'
 import { systemClock } from '../../base/clock.js'
 import type { Settings } from '../../settings/settings.js'
-import { openDatabase } from '../../warehouse/database.js'
+import { openDatabase } from '../../warehouse/connection/database.js'
 import { findPublished, nothingPublished } from '../wiring/warehouse-status.js'
 import { type Export, exportTables } from './export-tables.js'
 

@@ -1,7 +1,7 @@
 /** The statements of an export, as text. Pure. */
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import { metadata, published, ROW_GROUP_ROWS } from '../../publish/parquet/sql.js'
-import { literal, qualified, quote } from '../../warehouse/ddl.js'
+import { literal, qualified, quote } from '../../warehouse/connection/ddl.js'
 import { where } from './condition.js'
 
 export type ExportFormat = 'parquet' | 'csv'

@@ -1,8 +1,8 @@
 /** Everything that can be selected from, tables and views alike, as it is declared. */
 import type { TableDeclaration } from '../../model/columns.js'
 import { ALL_TABLES } from '../../model/sync-tables.js'
-import type { ViewColumn } from '../../warehouse/view-declaration.js'
-import { ALL_VIEWS } from '../../warehouse/views.js'
+import { ALL_VIEWS } from '../../warehouse/views/all.js'
+import type { ViewColumn } from '../../warehouse/views/view-declaration.js'
 
 export interface Relation
   extends Pick<TableDeclaration, 'schema' | 'name' | 'comment' | 'key' | 'references'> {

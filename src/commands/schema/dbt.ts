@@ -4,7 +4,7 @@
  */
 import { Document } from 'yaml'
 import type { Reference } from '../../model/columns.js'
-import type { ViewColumn } from '../../warehouse/view-declaration.js'
+import type { ViewColumn } from '../../warehouse/views/view-declaration.js'
 import { CATALOG, type Relation } from './catalog.js'
 
 export const schemaAsDbt = (): string => {

@@ -1,8 +1,8 @@
 /** The statements that make an empty warehouse: the same ones that the work database is made with. */
 import { ALL_TABLES } from '../../model/sync-tables.js'
-import { commentsOn, createTable } from '../../warehouse/ddl.js'
-import { createView } from '../../warehouse/view-declaration.js'
-import { ALL_VIEWS } from '../../warehouse/views.js'
+import { commentsOn, createTable } from '../../warehouse/connection/ddl.js'
+import { ALL_VIEWS } from '../../warehouse/views/all.js'
+import { createView } from '../../warehouse/views/view-declaration.js'
 
 export const schemaAsSql = (): string =>
   [

@@ -8,10 +8,10 @@ import type { RunObserver, RunReport, RunStatus } from '../../model/run.js'
 import type { SourceUsage } from '../../model/survey-source.js'
 import type { AccountWarehouse } from '../../model/warehouse.js'
 import { type AccountSettings, type Settings, secretsOf } from '../../settings/settings.js'
-import type { RequestShare } from '../../sync/request-pot.js'
+import type { RequestShare } from '../../sync/budget/request-pot.js'
 import { runAccount } from '../../sync/run.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
-import type { Database } from '../../warehouse/database.js'
+import type { Database } from '../../warehouse/connection/database.js'
 import { openSource } from '../wiring/open-source.js'
 
 export interface SyncAccount {

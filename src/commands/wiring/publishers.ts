@@ -5,7 +5,7 @@ import type { Publisher } from '../../model/warehouse.js'
 import { createDuckdbPublisher } from '../../publish/duckdb.js'
 import { createParquetPublisher } from '../../publish/parquet/publisher.js'
 import type { Settings } from '../../settings/settings.js'
-import type { Database } from '../../warehouse/database.js'
+import type { Database } from '../../warehouse/connection/database.js'
 
 export interface Publishing {
   readonly settings: Pick<Settings, 'publish' | 'warehouseDirectory'>

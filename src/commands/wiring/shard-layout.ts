@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path'
 import { ConfigError } from '../../base/errors.js'
 import type { Settings } from '../../settings/settings.js'
 import { type Shard, shardDirectory, shardOfDirectory } from '../../settings/shards.js'
-import { parquetDirectory, publishedFile, workFile } from '../../warehouse/files.js'
+import { parquetDirectory, publishedFile, workFile } from '../../warehouse/lifecycle/files.js'
 
 /** What is in the directory belongs to another number of shards. Exit 2. */
 export class OtherShardsError extends ConfigError {

@@ -6,7 +6,6 @@
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import { createRedactor, Secret } from '../../base/secret.js'
-import { ALWAYS_ITS_TURN } from '../../http/adaptive-pace.js'
 import { addressOf } from '../../http/address.js'
 import {
   AttemptsExhaustedError,
@@ -14,9 +13,10 @@ import {
   RetryAfterTooLongError,
   type Where,
 } from '../../http/errors.js'
-import { createHeldSlotLimiter, type HeldSlotLimiter } from '../../http/held-slot-limiter.js'
-import { createForgetfulLedger } from '../../http/ledger.js'
 import type { HttpProxy } from '../../http/proxy.js'
+import { ALWAYS_ITS_TURN } from '../../http/rate-limit/adaptive-pace.js'
+import { createHeldSlotLimiter, type HeldSlotLimiter } from '../../http/rate-limit/held-slot-limiter.js'
+import { createForgetfulLedger } from '../../http/rate-limit/ledger.js'
 import { parseRetryAfter } from '../../http/retry-after.js'
 import { TransientError } from '../../http/transient-errors.js'
 import { createWire, type HeaderValues, type Wire } from '../../http/wire.js'

@@ -1,8 +1,8 @@
 /** A published version as a database: a view a table, for our own statements to read. */
 import { join } from 'node:path'
-import { type Database, type OpenOptions, openDatabase } from '../../warehouse/database.js'
-import { literal, qualified, quote } from '../../warehouse/ddl.js'
-import { WarehouseUnusableError } from '../../warehouse/errors.js'
+import { type Database, type OpenOptions, openDatabase } from '../../warehouse/connection/database.js'
+import { literal, qualified, quote } from '../../warehouse/connection/ddl.js'
+import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { type ManifestTable, manifestFile, readManifest } from './manifest.js'
 import { withoutPattern } from './sql.js'
 

@@ -1,6 +1,6 @@
 /** The statements of a publish, as text. Pure: a table in, a statement out; `write-table.ts` runs them. */
 import type { Column } from '../../model/columns.js'
-import { literal, qualified, quote } from '../../warehouse/ddl.js'
+import { literal, qualified, quote } from '../../warehouse/connection/ddl.js'
 import { type PublishedTable, UNKNOWN_MONTH } from './tables.js'
 
 /**

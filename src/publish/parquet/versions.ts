@@ -5,7 +5,7 @@
 import { lstat, readdir, readlink, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { hasCode } from '../../base/errors.js'
-import { WarehouseUnusableError } from '../../warehouse/errors.js'
+import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { syncToDisk } from '../replace-file.js'
 import type { Links } from './links.js'
 import { type Manifest, readManifest } from './manifest.js'

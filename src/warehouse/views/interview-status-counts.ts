@@ -1,8 +1,8 @@
 /** Interviews by status in long form, for charts: also of statuses that have no columns of their own. */
 import { INTERVIEW_STATUSES } from '../../model/fields.js'
 import { sampleSourceProgress } from '../../model/tables.js'
-import { literal, quote } from '../ddl.js'
-import { columnOf, type ViewDeclaration } from '../view-declaration.js'
+import { literal, quote } from '../connection/ddl.js'
+import { columnOf, type ViewDeclaration } from './view-declaration.js'
 
 /**
  * One row a status of the document that has a count, then one a status that only `_extra` knows. `json_each` would say

@@ -5,8 +5,8 @@
 import { columnsOf } from '../../model/columns.js'
 import { PROGRESS_FIELDS } from '../../model/fields.js'
 import { surveyProgressHistory } from '../../model/tables.js'
-import { dayStart, utcDay } from '../utc-day.js'
-import { columnOf, selected, type ViewDeclaration } from '../view-declaration.js'
+import { dayStart, utcDay } from '../history/utc-day.js'
+import { columnOf, selected, type ViewDeclaration } from './view-declaration.js'
 
 const indicators = columnsOf(PROGRESS_FIELDS)
 

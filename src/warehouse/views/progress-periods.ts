@@ -11,9 +11,9 @@ import {
   surveyProgress,
   surveyProgressHistory,
 } from '../../model/tables.js'
-import { quote } from '../ddl.js'
-import { dayStart, utcDay } from '../utc-day.js'
-import { selected, type ViewDeclaration } from '../view-declaration.js'
+import { quote } from '../connection/ddl.js'
+import { dayStart, utcDay } from '../history/utc-day.js'
+import { selected, type ViewDeclaration } from './view-declaration.js'
 
 interface Observations {
   readonly name: string

@@ -1,7 +1,7 @@
 /** What became of surveys: their statuses, one after the other, as far as they were seen. */
 import { SURVEY_STATUSES } from '../../model/fields.js'
 import { surveysHistory } from '../../model/tables.js'
-import { columnOf, type ViewDeclaration } from '../view-declaration.js'
+import { columnOf, type ViewDeclaration } from './view-declaration.js'
 
 export const surveyStatusChanges: ViewDeclaration = {
   schema: 'main',

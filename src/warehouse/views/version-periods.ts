@@ -4,7 +4,7 @@
  */
 import type { Reference, TableDeclaration } from '../../model/columns.js'
 import { sampleSourcesHistory, surveysHistory } from '../../model/tables.js'
-import { selected, type ViewDeclaration } from '../view-declaration.js'
+import { selected, type ViewDeclaration } from './view-declaration.js'
 
 interface Versions {
   readonly name: string

@@ -1,0 +1,220 @@
+/**
+ * What a restart within the window must not forget: a file with a line before each send and a line after its
+ * outcome. A line is one `write` on an open descriptor: it survives SIGKILL. There is no fsync: a machine that
+ * lost its power takes longer than a window to come back. The file is written anew, small, at each start and
+ * whenever it has grown. One process at a time may hold it; the lock on the warehouse sees to that.
+ */
+import { closeSync, fstatSync, mkdirSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { type CapOwner, capFileName } from '../../base/cap-owner.js'
+import type { Clock } from '../../base/clock.js'
+import { LedgerError } from '../errors.js'
+import {
+  heldUntilMs,
+  type LedgerEvent,
+  type LedgerRecord,
+  ledgerLine,
+  ledgerText,
+  nextIdAfter,
+  occupiedMs,
+  readLedger,
+} from './ledger-arithmetic.js'
+import type { SlotTiming } from './slot-timing.js'
+import { readUnownedLedgers } from './unowned-ledgers.js'
+
+export interface LedgerOptions {
+  /** Created where it is missing. */
+  readonly directory: string
+  /** Whose cap the requests spend. */
+  readonly owner: CapOwner
+  readonly timing: SlotTiming
+  readonly clock: Clock
+}
+
+/** Every method throws `LedgerError` where the file cannot be written. */
+export interface Ledger {
+  /** How long the slots of the runs before stay occupied from now on, milliseconds, at most `cap` of them. */
+  occupiedMs(cap: number): readonly number[]
+  /** Writes that a request is about to be sent; returns its number. */
+  send(): number
+  end(id: number, event: Exclude<LedgerEvent, 'send'>): void
+  close(): void
+}
+
+/** Lines after which the file is written anew, or four times as many as are still needed, if that is more. */
+const LINES_MAX = 4_000
+/** No ledger of ours is larger; of a larger file the end is read. */
+const READ_BYTES_MAX = 4 * 1024 * 1024
+/**
+ * A wall clock that moved by more than this against the monotonic one was put right: the times are moved along. Slewing, 30 ms
+ * a minute at most, comes to that once in a window; less is left to what a restart adds for what nobody has seen.
+ */
+const CLOCK_STEP_MS = 50
+
+/** For clients that may forget what they sent: nothing is read or written. */
+export const createForgetfulLedger = (): Ledger => ({
+  occupiedMs: () => [],
+  send: () => 0,
+  end: () => undefined,
+  close: () => undefined,
+})
+
+/** Opens the ledger of a cap. Throws `LedgerError`. */
+export const openLedger = (options: LedgerOptions): Ledger => new FileLedger(options)
+
+/** File name of the ledger of a cap. */
+export const ledgerFileName = (owner: CapOwner): string => capFileName('sent-requests', owner, 'ndjson')
+
+class FileLedger implements Ledger {
+  readonly #options: LedgerOptions
+  readonly #path: string
+  readonly #records = new Map<number, LedgerRecord>()
+  /** Of ledgers that do not say whose cap was spent. They count at the start, and are never written here. */
+  readonly #unowned: readonly LedgerRecord[]
+  #file: number | null = null
+  #nextId: number
+  #lines = 0
+  #linesMax = LINES_MAX
+  /** Wall clock minus monotonic clock when the times in the file were right. */
+  #offsetMs: number
+  /** Whether the last line may have been written in part. */
+  #torn = false
+
+  constructor(options: LedgerOptions) {
+    this.#options = options
+    this.#path = join(options.directory, ledgerFileName(options.owner))
+    this.#offsetMs = options.clock.nowMs() - options.clock.monotonicMs()
+    const nowMs = options.clock.nowMs()
+    const text = this.#attempt('read', () => {
+      mkdirSync(options.directory, { recursive: true })
+      return readEnd(this.#path, READ_BYTES_MAX)
+    })
+    for (const record of readLedger(text, nowMs)) this.#records.set(record.id, record)
+    this.#unowned = this.#attempt('read', () => readUnownedLedgers(options.directory, nowMs))
+    this.#nextId = nextIdAfter(this.#records.values())
+    this.#rewrite()
+  }
+
+  occupiedMs(cap: number): readonly number[] {
+    const { timing, clock } = this.#options
+    return occupiedMs([...this.#unowned, ...this.#records.values()], timing, clock.nowMs(), cap)
+  }
+
+  send(): number {
+    this.#followClock()
+    if (this.#lines >= this.#linesMax) this.#rewrite()
+    const id = this.#nextId
+    this.#nextId += 1
+    const sentAtMs = this.#options.clock.nowMs()
+    this.#append(ledgerLine(id, 'send', sentAtMs))
+    this.#records.set(id, { id, sentAtMs, end: null })
+    return id
+  }
+
+  end(id: number, event: Exclude<LedgerEvent, 'send'>): void {
+    this.#followClock()
+    const record = this.#records.get(id)
+    if (record === undefined) return
+    const atMs = this.#options.clock.nowMs()
+    this.#append(ledgerLine(id, event, atMs))
+    if (event === 'unsent') this.#records.delete(id)
+    else this.#records.set(id, { ...record, end: { kind: event, atMs } })
+  }
+
+  close(): void {
+    if (this.#file === null) return
+    closeSync(this.#file)
+    this.#file = null
+  }
+
+  #append(line: string): void {
+    this.#attempt('written', () => {
+      if (this.#file === null) throw new Error('it is closed')
+      const text = this.#torn ? `\n${line}` : line
+      this.#torn = true
+      const written = writeSync(this.#file, text)
+      if (written < Buffer.byteLength(text)) throw new Error('no space left')
+      this.#torn = false
+      this.#lines += 1
+    })
+  }
+
+  /** Writes the file anew with what still counts. Until the rename the old one stays as it was. */
+  #rewrite(): void {
+    const nowMs = this.#options.clock.nowMs()
+    for (const [id, record] of this.#records) {
+      if (heldUntilMs(record, this.#options.timing, nowMs) <= nowMs) this.#records.delete(id)
+    }
+    const temporary = `${this.#path}.new`
+    this.#attempt('written', () => {
+      const file = openSync(temporary, 'w')
+      try {
+        const bytes = Buffer.from(ledgerText(this.#records.values()))
+        for (let from = 0; from < bytes.length; ) from += writeSync(file, bytes, from)
+        renameSync(temporary, this.#path)
+      } catch (error) {
+        closeSync(file)
+        rmSync(temporary, { force: true })
+        throw error
+      }
+      this.close()
+      this.#file = file
+      this.#torn = false
+      this.#lines = 2 * this.#records.size
+      this.#linesMax = Math.max(LINES_MAX, 4 * this.#lines)
+    })
+  }
+
+  /** A wall clock that was put right while we ran would make older lines look too old, or not old enough. */
+  #followClock(): void {
+    const stepMs = this.#clockStepMs()
+    if (Math.abs(stepMs) < CLOCK_STEP_MS) return
+    for (const [id, { sentAtMs, end }] of this.#records) {
+      const moved = end === null ? null : { kind: end.kind, atMs: end.atMs + stepMs }
+      this.#records.set(id, { id, sentAtMs: sentAtMs + stepMs, end: moved })
+    }
+    this.#offsetMs += stepMs
+    this.#rewrite()
+  }
+
+  /**
+   * The least step that explains what the clocks show. Between two looks at them the process may have stood still for any
+   * time, which is no step.
+   */
+  #clockStepMs(): number {
+    const { clock } = this.#options
+    const beforeMs = clock.monotonicMs()
+    const wallMs = clock.nowMs()
+    const afterMs = clock.monotonicMs()
+    const leastMs = wallMs - afterMs - this.#offsetMs
+    const mostMs = wallMs - beforeMs - this.#offsetMs
+    return leastMs > 0 ? leastMs : Math.min(mostMs, 0)
+  }
+
+  #attempt<Value>(what: 'read' | 'written', work: () => Value): Value {
+    try {
+      return work()
+    } catch (cause) {
+      throw new LedgerError(this.#path, what, cause)
+    }
+  }
+}
+
+/** The last `bytesMax` bytes of a file, a character each: how much a damaged stretch may have held is told by its bytes. */
+const readEnd = (path: string, bytesMax: number): string => {
+  let file: number
+  try {
+    file = openSync(path, 'r')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+    throw error
+  }
+  try {
+    const { size } = fstatSync(file)
+    const bytes = Buffer.alloc(Math.min(size, bytesMax))
+    const read = readSync(file, bytes, 0, bytes.length, Math.max(0, size - bytesMax))
+    return bytes.toString('latin1', 0, read)
+  } finally {
+    closeSync(file)
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * The connection to the Redis that shares a cap. The client is loaded with the first connection only: who shares nothing does not pay for it.
+ * Every command has a time limit and none waits for a connection, so nothing hangs on a Redis that is not there. What goes
+ * wrong is told in words: the client's own errors carry the arguments of commands, a password among them.
+ */
+import type { Redis } from 'ioredis'
+import { z } from 'zod'
+import { messageOf } from '../../../base/errors.js'
+import { createRedactor, type Secret, secretsInUrl } from '../../../base/secret.js'
+import { keysOf, type Script } from './scripts.js'
+
+/** The longest that one command takes, milliseconds. */
+export const COMMAND_MS_MAX = 2_000
+const CONNECT_MS_MAX = 3_000
+const RECONNECT_EVERY_MS = 500
+
+/** Redis did not do what it was asked to. For whoever decides what that means; never seen by people as it is. */
+export class RedisTrouble extends Error {}
+
+/** Redis is there, and has not what its address names: a database, the right to use it. To wait for it is of no use. */
+export class RedisRefusal extends RedisTrouble {}
+
+export interface RedisScripts {
+  /** Rejects with a `RedisTrouble` within `COMMAND_MS_MAX`, or `CONNECT_MS_MAX` the first time. */
+  run(script: Script, args: readonly (string | number)[]): Promise<Reply>
+  /** For messages: scheme, host and port, no credentials. */
+  readonly address: string
+  close(): Promise<void>
+}
+
+/** What a script says, and milliseconds that go with it. */
+export type Reply = z.infer<typeof replySchema>
+
+const replySchema = z.tuple([
+  z.enum(['taken', 'wait', 'frozen', 'unknown', 'ready', 'quiet', 'held']),
+  z.number().int(),
+])
+
+/** Nothing is connected before the first `run`. `name` is that of the account's keys. */
+export const connectRedis = (url: Secret, name: string): RedisScripts => {
+  const { protocol, host, pathname } = new URL(url.reveal())
+  const database = pathname.length > 1 ? `, database ${pathname.slice(1)}` : ''
+  const redact = createRedactor(secretsInUrl(url))
+  const keys = keysOf(name)
+  let connecting: Promise<Redis> | null = null
+  let opened: Redis | null = null
+  let lastProblem = 'not connected'
+  /** What was answered to the client's own commands, with which a connection begins. After a refusal it goes on without. */
+  let refusal: string | null = null
+  const open = async (): Promise<Redis> => {
+    const [{ Redis: Client, ReplyError }, { default: debug }] = await Promise.all([
+      import('ioredis'),
+      import('debug'),
+    ])
+    // With DEBUG in the environment, whoever meant it, the client would print every command, AUTH and its password too.
+    debug.disable()
+    const client = new Client(url.reveal(), {
+      lazyConnect: true,
+      protocol: 2,
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      connectTimeout: CONNECT_MS_MAX,
+      commandTimeout: COMMAND_MS_MAX,
+      retryStrategy: () => RECONNECT_EVERY_MS,
+    })
+    client.on('connect', () => {
+      refusal = null
+    })
+    client.on('error', (error: unknown) => {
+      lastProblem = problemOf(error)
+      if (error instanceof ReplyError) refusal = lastProblem
+    })
+    client.on('ready', () => {
+      lastProblem = 'the connection was lost'
+    })
+    opened = client
+    await client.connect().catch(() => undefined)
+    return client
+  }
+  return {
+    address: `${protocol}//${host}`,
+    run: async (script, args) => {
+      connecting ??= open()
+      const client = await connecting
+      if (!isReady(client)) throw new RedisTrouble(redact(lastProblem))
+      if (refusal !== null)
+        throw new RedisRefusal(`it refuses what its address asks for${database} (${redact(refusal)})`)
+      try {
+        return replySchema.parse(await client.eval(script.lua, keys.length, ...keys, ...args))
+      } catch (error) {
+        throw new RedisTrouble(redact(isReady(client) ? problemOf(error) : lastProblem))
+      }
+    },
+    close: async () => {
+      await connecting
+      opened?.disconnect()
+    },
+  }
+}
+
+const isReady = ({ status }: Redis): boolean => status === 'ready'
+
+const problemOf = (error: unknown): string => {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return CODES[code] ?? (messageOf(error).split('\n')[0] || code || 'no reason was given')
+}
+
+const CODES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  ENOTFOUND: 'no such host',
+  ETIMEDOUT: 'no answer',
+}

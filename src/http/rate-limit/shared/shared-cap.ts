@@ -1,0 +1,223 @@
+/**
+ * A cap that several processes share through Redis. Before each send a slot is taken there; `scripts` says how long it stays taken. What
+ * is decided here is what to do when it cannot be: wait, because others hold them all or everything is frozen; wait longer, because
+ * Redis knows nothing of the last minutes; and, where Redis itself is away, end the run or go on with a part of the cap.
+ *
+ * **Never over the cap meanwhile.** While Redis is away nothing is sent, and a share is used only when everything that may have been taken
+ * before has run out. When it is back, everybody is quiet for as long again, because what went by the shares is not known to it. That
+ * holds as long as it is away for all: the shares of all processes together must not be more than the cap.
+ */
+import { randomUUID } from 'node:crypto'
+import { type Clock, throwIfAborted } from '../../../base/clock.js'
+import type { Log } from '../../../base/log.js'
+import { SharedCapError } from '../../errors.js'
+import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from '../slot-timing.js'
+import { createLocalShare, type LocalShare } from './local-share.js'
+import { COMMAND_MS_MAX, RedisRefusal, type RedisScripts, RedisTrouble } from './redis.js'
+import { BEGIN, CLAIM, FREEZE, HOLD } from './scripts.js'
+
+export interface SharedCapOptions {
+  readonly account: string
+  /** Slots, for all processes together. */
+  readonly cap: number
+  readonly timing: SlotTiming
+  /** Slots of this process alone while Redis is away; null: then the run ends. */
+  readonly share: number | null
+  readonly redis: RedisScripts
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** A slot that this process has taken, for one request. */
+export interface Claim {
+  /** Whether it is young enough to be used: asked right before the send. */
+  isFresh(): boolean
+  answered(): void
+  /** What became of the request is not known. */
+  lost(): void
+  /** Nothing was sent. */
+  release(): void
+}
+
+export interface SharedCap {
+  /** Rejects with a `SharedCapError`, which ends the run, or with the signal's reason. */
+  claim(signal: AbortSignal): Promise<Claim>
+  /** Nobody sends for so long. */
+  freeze(durationMs: number): void
+  /** Slots stay as long as they have to; they need nobody for that. */
+  close(): Promise<void>
+}
+
+/** From the question for a slot to the send, at most. */
+const FRESH_MS = COMMAND_MS_MAX + 1_000
+/** Redis' own clock may be stepped by so much, either way, in the life of a claim. */
+const CLOCK_SKEW_MS = 1_000
+/** The longest between two looks at whether there is room, or whether Redis is back. */
+const LOOK_AGAIN_MS = 2_000
+const RETRY_MS = 250
+
+/** From a claim on: everything that may become of its request is over and no longer counted. */
+export const claimLifeMs = (timing: SlotTiming): number =>
+  FRESH_MS + timing.requestTimeoutMs + holdAfterLossMs(timing) + 2 * CLOCK_SKEW_MS
+
+/** Its version, which its datastore stores beside the settings. */
+const BOTTLENECK = '2.19.5'
+
+export const createSharedCap = (options: SharedCapOptions): SharedCap => new RedisCap(options)
+
+class RedisCap implements SharedCap {
+  readonly #options: SharedCapOptions
+  readonly #client = randomUUID()
+  readonly #lifeMs: number
+  readonly #local: LocalShare | null
+  readonly #underWay = new Set<Promise<unknown>>()
+  #wasThere = false
+  /** Monotonic clock: since when Redis is away; null while it is there. */
+  #awaySince: number | null = null
+  #isLocal = false
+  #knowsOfFreeze = false
+  #lookedAt = Number.NEGATIVE_INFINITY
+
+  constructor(options: SharedCapOptions) {
+    const { share, timing, clock } = options
+    this.#options = options
+    this.#lifeMs = claimLifeMs(timing)
+    this.#local = share === null ? null : createLocalShare(share, clock)
+  }
+
+  async claim(signal: AbortSignal): Promise<Claim> {
+    const { clock } = this.#options
+    for (;;) {
+      throwIfAborted(signal)
+      const claim = await this.#ask().catch((error: unknown) => this.#away(error))
+      if (typeof claim !== 'number') return claim
+      if (claim > 0) await clock.sleep(Math.min(claim, LOOK_AGAIN_MS), signal)
+    }
+  }
+
+  freeze(durationMs: number): void {
+    this.#inBackground(this.#options.redis.run(FREEZE, [Math.ceil(durationMs)]))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#underWay)
+    await this.#options.redis.close()
+  }
+
+  /** A claim, or how long to wait before asking again, milliseconds. Rejects with a `RedisTrouble`. */
+  async #ask(): Promise<Claim | number> {
+    const { clock, redis } = this.#options
+    const askedAt = clock.monotonicMs()
+    if (this.#isLocal && askedAt - this.#lookedAt < LOOK_AGAIN_MS) return this.#claimLocally(askedAt)
+    if (this.#isLocal) await this.#comeBack()
+    const index = randomUUID()
+    const [said, ms] = await redis.run(CLAIM, [this.#client, index, this.#lifeMs])
+    this.#there()
+    if (said === 'unknown') {
+      await this.#begin()
+      return 0
+    }
+    this.#tellOfFreeze(said === 'frozen' ? ms : null)
+    return said === 'taken' ? this.#claimOf(index, askedAt) : ms
+  }
+
+  #claimOf(index: string, askedAt: number): Claim {
+    const { redis } = this.#options
+    return this.#claimHeld(askedAt, (ms) => this.#inBackground(redis.run(HOLD, [index, Math.ceil(ms)])))
+  }
+
+  #claimLocally(askedAt: number): Claim | number {
+    const slot = this.#local?.take() ?? LOOK_AGAIN_MS
+    return typeof slot === 'number' ? slot : this.#claimHeld(askedAt, (ms) => slot.hold(ms))
+  }
+
+  #claimHeld(askedAt: number, hold: (durationMs: number) => void): Claim {
+    const { timing, clock } = this.#options
+    return {
+      isFresh: () => clock.monotonicMs() - askedAt <= FRESH_MS,
+      answered: () => hold(holdAfterAnswerMs(timing)),
+      lost: () => hold(holdAfterLossMs(timing)),
+      release: () => hold(0),
+    }
+  }
+
+  /** Makes this process and its settings known. They persist in Redis, so whoever comes last sets them. */
+  async #begin(): Promise<void> {
+    const { redis, cap, account, log, share } = this.#options
+    const quietMs = this.#quietMs()
+    const mayFallBack = share === null ? 0 : 1
+    const [said, ms] = await redis.run(BEGIN, [this.#client, cap, quietMs, mayFallBack, BOTTLENECK])
+    if (said === 'quiet') {
+      this.#knowsOfFreeze = true
+      const fields = { account, redis: redis.address, waitMs: ms }
+      log.warn(fields, 'Redis does not know what was sent lately: nobody sends until that is over')
+    }
+  }
+
+  /** Redis is back: what went by the shares, ours and others', must be over before its slots mean something again. */
+  async #comeBack(): Promise<void> {
+    const { redis, account, log } = this.#options
+    this.#lookedAt = this.#options.clock.monotonicMs()
+    await this.#begin()
+    await redis.run(FREEZE, [this.#quietMs()])
+    this.#isLocal = false
+    this.#there()
+    log.warn(
+      { account, redis: redis.address, waitMs: this.#quietMs() },
+      'Redis is back: the cap is shared again',
+    )
+  }
+
+  #quietMs(): number {
+    return this.#lifeMs + LOOK_AGAIN_MS + FRESH_MS
+  }
+
+  /** A wait that somebody else has asked for must not look like a run that hangs: told once a freeze. */
+  #tellOfFreeze(waitMs: number | null): void {
+    const { account, redis, log } = this.#options
+    const isNew = waitMs !== null && !this.#knowsOfFreeze
+    this.#knowsOfFreeze = waitMs !== null
+    if (isNew)
+      log.warn({ account, redis: redis.address, waitMs }, 'nobody who shares the cap sends for a while')
+  }
+
+  #there(): void {
+    this.#wasThere = true
+    this.#awaySince = null
+  }
+
+  /** How long to wait before asking again. Throws a `SharedCapError`, and whatever is no `RedisTrouble`. */
+  #away(trouble: unknown): number {
+    if (!(trouble instanceof RedisTrouble)) throw trouble
+    const { account, clock, log, redis, share, timing } = this.#options
+    if (trouble instanceof RedisRefusal) throw new SharedCapError(account, redis.address, trouble.message)
+    if (this.#isLocal) return 0
+    const nowMs = clock.monotonicMs()
+    const isFirst = this.#awaySince === null
+    this.#awaySince ??= nowMs
+    const awayMs = nowMs - this.#awaySince
+    // One that was there may be being restarted: it is waited for like a request.
+    if (share === null && (!this.#wasThere || awayMs >= timing.requestTimeoutMs)) {
+      throw new SharedCapError(account, redis.address, trouble.message)
+    }
+    const fields = { account, redis: redis.address, problem: trouble.message }
+    if (isFirst) log.warn(fields, 'Redis, which shares the cap, cannot be reached: nothing is sent meanwhile')
+    if (share === null || awayMs < this.#quietMs()) return RETRY_MS
+    this.#isLocal = true
+    this.#lookedAt = nowMs
+    log.warn({ ...fields, share }, 'Redis is still away: this process goes on with its share of the cap')
+    return 0
+  }
+
+  /** What fails here costs time and no more: the slot stays taken as long as it was taken for. */
+  #inBackground(work: Promise<unknown>): void {
+    const { account, log } = this.#options
+    const watched = work
+      .catch((error: unknown) => {
+        if (!(error instanceof RedisTrouble)) throw error
+        log.debug({ account, problem: error.message }, 'Redis was not told')
+      })
+      .finally(() => this.#underWay.delete(watched))
+    this.#underWay.add(watched)
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * `--max-duration` admits no page and no bundle that would not fit; but what was admitted can be held up, by a freeze or
+ * by retries. Past the limit it gets the time that a bundle takes at the cap, and is then given up.
+ */
+import { StoppedError } from '../../base/errors.js'
+import type { RunDependencies } from '../dependencies.js'
+import type { RunBudget } from './budget.js'
+
+export interface Deadline extends Disposable {
+  /** Aborts with the dependencies' signal, or with a `StoppedError` when the deadline has passed. */
+  readonly signal: AbortSignal
+}
+
+/** Dispose of it when the run has ended: its timer holds the process. */
+export const setDeadline = (
+  { clock, source, rules, signal }: RunDependencies,
+  budget: RunBudget,
+): Deadline => {
+  const ended = new AbortController()
+  const passed = new AbortController()
+  const watch = async (limitMs: number): Promise<void> => {
+    await clock.sleep(limitMs - budget.elapsedMs(), ended.signal)
+    const { rate } = source.usage()
+    await clock.sleep(rate.perMs + (budget.largestBundle() * rate.perMs) / rate.requests, ended.signal)
+    passed.abort(new StoppedError(budget.outOfTime()))
+  }
+  if (rules.budget.durationMsMax !== null) {
+    // Rejects only because it was ended: there is nothing left to watch then.
+    watch(rules.budget.durationMsMax).catch(() => undefined)
+  }
+  return { signal: AbortSignal.any([signal, passed.signal]), [Symbol.dispose]: () => ended.abort() }
+}

@@ -1,0 +1,102 @@
+/** All pages of a survey's sample sources, read again when rows moved between the pages. */
+import { UpstreamError } from '../../base/errors.js'
+import type { SampleSource } from '../../model/fields.js'
+import type { Instant } from '../../model/instant.js'
+import type { Drift, Page, Rejection, RequestContext, SurveySource } from '../../model/survey-source.js'
+import type { StoredBundle } from '../../model/warehouse.js'
+import { EndlessListError, pagesMaxOf } from '../listing/endless-list.js'
+
+export interface SourceList {
+  /** When its last page was answered, server time; 0 where the stored ones are taken. */
+  readonly readAt: Instant
+  /** `none`: the stored ones are known to be current; `some` when a row could not be typed. */
+  readonly read: 'all' | 'some' | 'none'
+  /** Of every source whose row is known. */
+  readonly ids: readonly number[]
+  /** Each source once, as it was read last. */
+  readonly rows: readonly SampleSource[]
+  /** Every source listed, also where its row was rejected; null when an id could not be read. */
+  readonly listedIds: readonly number[] | null
+  readonly rejections: readonly Rejection[]
+  readonly drift: readonly Drift[]
+  readonly pages: number
+}
+
+/** The list kept changing between its pages. The task fails and is tried again in the next run. */
+export class UnstableListError extends UpstreamError {
+  readonly code = 'unstable_list'
+  readonly endsRun = false
+}
+
+const LISTINGS_MAX = 3
+
+export const readSources = async (
+  source: SurveySource,
+  surveyId: number,
+  context: RequestContext,
+): Promise<SourceList> => {
+  for (let listing = 1; listing <= LISTINGS_MAX; listing += 1) {
+    const pages = await readPages(source, surveyId, context)
+    if (pages !== null) return gather(pages)
+  }
+  throw new UnstableListError(
+    `the sample sources of survey ${surveyId} changed between their pages, ${LISTINGS_MAX} times in a row; it stays queued`,
+  )
+}
+
+/** The stored sources, taken for the listed ones. */
+export const knownSources = ({ sources }: StoredBundle): SourceList => ({
+  readAt: 0n,
+  read: 'none',
+  ids: sources.map(({ id }) => Number(id)),
+  rows: [],
+  listedIds: null,
+  rejections: [],
+  drift: [],
+  pages: 0,
+})
+
+/** Null when the total shrank between the pages, or fewer sources arrived than the last page announces. */
+const readPages = async (
+  source: SurveySource,
+  surveyId: number,
+  context: RequestContext,
+): Promise<readonly Page<SampleSource>[] | null> => {
+  const pages: Page<SampleSource>[] = []
+  let next: number | null = 1
+  let total = 0
+  while (next !== null) {
+    const firstTotal = pages[0]?.pagination.total_count ?? 0
+    if (next > pagesMaxOf(firstTotal)) {
+      throw new EndlessListError(
+        `the list of sample sources of survey ${surveyId}`,
+        pagesMaxOf(firstTotal),
+        firstTotal,
+      )
+    }
+    const page: Page<SampleSource> = await source.listSampleSources(surveyId, next, context)
+    if (page.pagination.total_count < total) return null
+    total = page.pagination.total_count
+    next = page.pagination.next_page
+    pages.push(page)
+  }
+  const { rows, listedIds, rejections } = gather(pages)
+  return (listedIds?.length ?? rows.length + rejections.length) < total ? null : pages
+}
+
+const gather = (pages: readonly Page<SampleSource>[]): SourceList => {
+  const rows = new Map(pages.flatMap((page) => page.rows.map((row) => [row.id, row] as const)))
+  const rejections = pages.flatMap((page) => page.rejections)
+  const rejectedIds = rejections.map(({ rowId }) => rowId)
+  const known = rejectedIds.filter((id) => id !== null)
+  return {
+    readAt: pages.at(-1)?.readAt ?? 0n,
+    read: rejections.length > 0 ? 'some' : 'all',
+    ids: [...rows.keys()],
+    rows: [...rows.values()],
+    listedIds: known.length < rejectedIds.length ? null : [...new Set([...rows.keys(), ...known])],
+    rejections,
+    drift: pages.flatMap((page) => page.drift),
+    pages: pages.length,
+  }
+}

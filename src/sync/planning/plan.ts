@@ -1,0 +1,15 @@
+/** The plan of a run, made from what is stored before anything is asked. */
+import { expectedAt, type Plan, type PlanRules, planRun } from '../../model/plan.js'
+import type { AccountWarehouse } from '../../model/warehouse.js'
+
+/** Null before the first listing was complete: nothing is known then. `nowMs` is our clock. */
+export const planOf = async (
+  warehouse: Pick<AccountWarehouse, 'plannedSurveys' | 'pastRuns'>,
+  rules: PlanRules,
+  nowMs: number,
+): Promise<Plan | null> => {
+  const past = await warehouse.pastRuns(rules.discover.overlapMs)
+  if (past.listedAt === null) return null
+  const at = expectedAt(past, nowMs)
+  return planRun(await warehouse.plannedSurveys(), past, { at, nowMs }, rules)
+}

@@ -1,0 +1,82 @@
+/**
+ * Cells between memory and DuckDB, by column type. Values travel through appenders and parameters, never as SQL
+ * literals: a literal loses the last digit of a double.
+ */
+import {
+  type DuckDBAppender,
+  DuckDBDateValue,
+  DuckDBTimestampTZValue,
+  type DuckDBValue,
+} from '@duckdb/node-api'
+import { z } from 'zod'
+import type { Cell, Column } from '../../model/columns.js'
+import type { Instant } from '../../model/instant.js'
+import { quote } from './ddl.js'
+
+/** A value bound to a `$n` of a statement. */
+export type Parameter = string | number | boolean | Instant | null | { readonly instant: Instant }
+
+/** Marks a bigint as a TIMESTAMPTZ; a bare bigint is bound as a number. */
+export const instant = (at: Instant): { readonly instant: Instant } => ({ instant: at })
+export const instantOrNull = (at: Instant | null) => (at === null ? null : instant(at))
+
+export const toDuckDB = (parameter: Parameter): DuckDBValue => {
+  if (parameter !== null && typeof parameter === 'object')
+    return new DuckDBTimestampTZValue(parameter.instant)
+  return typeof parameter === 'number' && Number.isInteger(parameter) ? BigInt(parameter) : parameter
+}
+
+/** Appends one cell to the row under way. A cell whose type does not fit its column is a bug and throws. */
+export const appendCell = (appender: DuckDBAppender, column: Column, cell: Cell | undefined): void => {
+  const { type } = column
+  if (cell === undefined || cell === null) appender.appendNull()
+  else if (type === 'BIGINT' && typeof cell === 'number') appender.appendBigInt(BigInt(cell))
+  else if (type === 'DOUBLE' && typeof cell === 'number') appender.appendDouble(cell)
+  else if (type === 'BOOLEAN' && typeof cell === 'boolean') appender.appendBoolean(cell)
+  else if (type === 'TIMESTAMPTZ' && typeof cell === 'bigint')
+    appender.appendTimestampTZ(new DuckDBTimestampTZValue(cell))
+  else if (type === 'DATE' && typeof cell === 'string') appender.appendDate(dateValue(cell))
+  else if ((type === 'VARCHAR' || type === 'JSON') && typeof cell === 'string') appender.appendVarchar(cell)
+  else throw new TypeError(`column ${column.name} is ${type} and cannot hold a ${typeof cell}`)
+}
+
+const dateValue = (day: string): DuckDBDateValue =>
+  new DuckDBDateValue(Date.parse(`${day}T00:00:00Z`) / 86_400_000)
+
+/** Schemas for cells read back; combine them in a `z.object` per query. */
+export const bigintCell = z.bigint().transform(Number)
+export const doubleCell = z.number()
+export const varcharCell = z.string()
+export const booleanCell = z.boolean()
+export const timestamptzCell = z
+  .instanceof(DuckDBTimestampTZValue)
+  .transform((value): Instant => value.micros)
+
+/**
+ * How to select a declared column whose cells `cellSchema` reads. DuckDB's client drops a byte order mark at the beginning
+ * of a text; behind another character it stays.
+ */
+export const selectCell = ({ name, type }: Column): string => {
+  if (type === 'DATE') return `CAST(${quote(name)} AS VARCHAR) AS ${quote(name)}`
+  return isText(type) ? `'.' || ${quote(name)} AS ${quote(name)}` : quote(name)
+}
+
+/** A cell of a declared column, read back as `selectCell` selects it. */
+export const cellSchema = (column: Column): z.ZodType<Cell> => {
+  const schema = CELL_SCHEMAS[column.type]
+  return column.nullable ? schema.nullable() : schema
+}
+
+const isText = (type: Column['type']): boolean => type === 'VARCHAR' || type === 'JSON'
+
+const guardedTextCell = z.string().transform((text) => text.slice(1))
+
+const CELL_SCHEMAS = {
+  BIGINT: bigintCell,
+  DOUBLE: doubleCell,
+  VARCHAR: guardedTextCell,
+  JSON: guardedTextCell,
+  BOOLEAN: booleanCell,
+  TIMESTAMPTZ: timestamptzCell,
+  DATE: varcharCell,
+} as const

@@ -1,0 +1,36 @@
+/** DDL from the table declarations: CREATE and COMMENT, and the temporary tables that rows are staged in. Pure. */
+import type { Column, TableDeclaration } from '../../model/columns.js'
+
+export const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+/** A string as an SQL literal: for names and comments only; values travel as parameters. */
+export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+export const qualified = (table: Pick<TableDeclaration, 'schema' | 'name'>): string =>
+  `${quote(table.schema)}.${quote(table.name)}`
+
+/** Without keys and indexes: replaying them after a kill is DuckDB's weakest spot. `merge.ts` keeps the key unique. */
+export const createTable = (table: TableDeclaration): string =>
+  `CREATE TABLE ${qualified(table)} (
+  ${table.columns.map(columnDefinition).join(',\n  ')}
+)`
+
+export const addColumn = (table: TableDeclaration, column: Column): string =>
+  `ALTER TABLE ${qualified(table)} ADD COLUMN ${quote(column.name)} ${column.type}`
+
+const columnDefinition = (column: Column): string =>
+  `${quote(column.name)} ${column.type}${column.nullable ? '' : ' NOT NULL'}`
+
+export const commentsOn = (table: TableDeclaration): readonly string[] => [
+  `COMMENT ON TABLE ${qualified(table)} IS ${literal(table.comment)}`,
+  ...table.columns.map((column) => commentOnColumn(table, column)),
+]
+
+const commentOnColumn = (table: TableDeclaration, column: Column): string =>
+  `COMMENT ON COLUMN ${qualified(table)}.${quote(column.name)} IS ${literal(column.comment)}`
+
+/** A fresh, empty temporary table. */
+export const createTemporary = (name: string, columns: readonly Column[]): string =>
+  `CREATE OR REPLACE TEMP TABLE ${quote(name)} (${columns
+    .map((column) => `${quote(column.name)} ${column.type}`)
+    .join(', ')})`

@@ -1,0 +1,56 @@
+/**
+ * Compaction of old progress history: of each record and UTC day the last observation stays. That is the one which stands for
+ * the day in `progress_daily`, so days look the same before and after. What is no longer known, when on a day the
+ * indicators of the day before ended, the views of periods do not claim either: `_sync.compactions` tells them.
+ */
+import { z } from 'zod'
+import type { TableDeclaration } from '../../model/columns.js'
+import type { Instant } from '../../model/instant.js'
+import { compactions } from '../../model/sync-tables.js'
+import { sampleSourceProgressHistory, surveyProgressHistory } from '../../model/tables.js'
+import type { Stamp } from '../../model/warehouse.js'
+import { bigintCell, instant } from '../connection/cells.js'
+import type { Sql } from '../connection/database.js'
+import { qualified, quote } from '../connection/ddl.js'
+import { utcDay } from './utc-day.js'
+
+/** `before` is a midnight of UTC. Tells how many observations went. */
+export const compactProgress = async (
+  sql: Sql,
+  account: string,
+  before: Instant,
+  { runId, at }: Stamp,
+): Promise<number> => {
+  let removed = 0
+  for (const history of [surveyProgressHistory, sampleSourceProgressHistory])
+    removed += await thinOut(sql, history, account, before)
+  if (removed === 0) return 0
+  await sql.run(
+    `MERGE INTO ${qualified(compactions)} c USING (SELECT $1 AS account) s ON c.account = s.account
+      WHEN MATCHED THEN UPDATE SET compacted_before = greatest(c.compacted_before, $2), rows_removed = c.rows_removed + $3,
+        last_run_id = $4, last_compacted_at = $5
+      WHEN NOT MATCHED THEN INSERT (account, compacted_before, rows_removed, last_run_id, last_compacted_at)
+        VALUES ($1, $2, $3, $4, $5)`,
+    [account, instant(before), removed, runId, instant(at)],
+  )
+  return removed
+}
+
+const thinOut = async (
+  sql: Sql,
+  history: TableDeclaration,
+  account: string,
+  before: Instant,
+): Promise<number> => {
+  const record = history.key.filter((name) => name !== 'observed_at').map(quote)
+  const [deleted] = await sql.rows(
+    z.object({ Count: bigintCell }),
+    `DELETE FROM ${qualified(history)} WHERE rowid IN (
+      SELECT id FROM (
+        SELECT rowid AS id, observed_at, lead(observed_at) OVER (PARTITION BY ${record.join(', ')} ORDER BY observed_at) AS next_at
+        FROM ${qualified(history)} WHERE account = $1 AND observed_at < $2
+      ) WHERE ${utcDay('next_at')} = ${utcDay('observed_at')})`,
+    [account, instant(before)],
+  )
+  return deleted?.Count ?? 0
+}

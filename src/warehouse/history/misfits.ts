@@ -1,0 +1,72 @@
+/** What did not fit in a run, read back from quarantine and drift events for its report: numbers, and names. */
+import { z } from 'zod'
+import type { WaitingRows } from '../../model/replay.js'
+import type { MetDrift, Misfits, RejectionReason } from '../../model/run.js'
+import { DRIFT_KINDS } from '../../model/survey-source.js'
+import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connection/cells.js'
+import type { Sql } from '../connection/database.js'
+
+/** More are only counted: a report is to be read. */
+const NAMED_MAX = 10
+
+export const readMisfits = async (sql: Sql, account: string, runId: string): Promise<Misfits> => {
+  const [counts] = await sql.rows(
+    z.object({ rejectedRows: bigintCell, driftEvents: bigintCell }),
+    `SELECT (SELECT count(*) FROM _sync.rejected_rows WHERE account = $1 AND run_id = $2) AS "rejectedRows",
+      (SELECT count(*) FROM _sync.drift_events WHERE account = $1 AND last_run_id = $2) AS "driftEvents"`,
+    [account, runId],
+  )
+  const { rejectedRows, driftEvents } = counts ?? { rejectedRows: 0, driftEvents: 0 }
+  return {
+    rejectedRows,
+    driftEvents,
+    drift: driftEvents === 0 ? [] : await driftOf(sql, account, runId),
+    rejections: rejectedRows === 0 ? [] : await rejectionsOf(sql, account, runId),
+  }
+}
+
+const driftRow = z.object({
+  resource: varcharCell,
+  kind: z.enum(DRIFT_KINDS),
+  path: varcharCell,
+  value: varcharCell.nullable(),
+  occurrences: bigintCell,
+  firstSeenAt: timestamptzCell,
+  isNew: booleanCell,
+})
+
+/** What is new comes first. */
+const driftOf = (sql: Sql, account: string, runId: string): Promise<readonly MetDrift[]> =>
+  sql.rows(
+    driftRow,
+    `SELECT resource, kind, path, value, occurrences, first_seen_at AS "firstSeenAt", first_run_id = $2 AS "isNew"
+      FROM _sync.drift_events WHERE account = $1 AND last_run_id = $2
+      ORDER BY "isNew" DESC, resource, path, value, kind LIMIT ${NAMED_MAX}`,
+    [account, runId],
+  )
+
+/** Rows of all runs that no replay could type so far. */
+export const readWaiting = async (sql: Sql, account: string): Promise<WaitingRows> => {
+  const [counts] = await sql.rows(
+    z.object({ waiting: bigintCell }),
+    'SELECT count(*) AS waiting FROM _sync.rejected_rows WHERE account = $1 AND replayed_at IS NULL',
+    [account],
+  )
+  const rejections = await sql.rows(
+    reasonRow,
+    `SELECT endpoint, problem, count(*) AS "rows" FROM _sync.rejected_rows WHERE account = $1 AND replayed_at IS NULL
+      GROUP BY ALL ORDER BY "rows" DESC, endpoint, problem LIMIT ${NAMED_MAX}`,
+    [account],
+  )
+  return { waiting: counts?.waiting ?? 0, rejections }
+}
+
+const reasonRow = z.object({ endpoint: varcharCell, problem: varcharCell, rows: bigintCell })
+
+const rejectionsOf = (sql: Sql, account: string, runId: string): Promise<readonly RejectionReason[]> =>
+  sql.rows(
+    reasonRow,
+    `SELECT endpoint, problem, count(*) AS "rows" FROM _sync.rejected_rows WHERE account = $1 AND run_id = $2
+      GROUP BY ALL ORDER BY "rows" DESC, endpoint, problem LIMIT ${NAMED_MAX}`,
+    [account, runId],
+  )

@@ -1,0 +1,244 @@
+/**
+ * Quarantined rows that a newer version can type. A survey's row is merged like that of a listing page, as of when it was
+ * read; of sources and progress, which belong together with what was read beside them, the survey is queued to be read
+ * again. What was read after a row, or may have been, is never overwritten (ARCHITECTURE.md, "A replay").
+ */
+import { z } from 'zod'
+import { believed } from '../../model/believed.js'
+import type { Instant } from '../../model/instant.js'
+import { refreshWeight } from '../../model/refresh-rules.js'
+import type { QuarantinedRow, ReplayedBatch, ReplayResult, RetypedRow } from '../../model/replay.js'
+import { rejectedRows } from '../../model/sync-tables.js'
+import type { Stamp } from '../../model/warehouse.js'
+import { bigintCell, instant, timestamptzCell, varcharCell } from '../connection/cells.js'
+import type { Database, Sql } from '../connection/database.js'
+import { createTemporary, qualified } from '../connection/ddl.js'
+import { mergeListedSurveys } from '../merge/listing-page.js'
+import { addCounts, NO_ROWS } from '../merge/merge.js'
+import { storeDrift } from '../merge/quarantine.js'
+import { noteListed, wantFullListing } from '../queue/listing.js'
+import { enqueue } from '../queue/queue.js'
+
+/** Rows of a batch; one more reading may come on top. */
+const BATCH_ROWS = 500
+
+/** Which accounts have rows that were not replayed. */
+export const accountsInQuarantine = async (sql: Sql): Promise<readonly string[]> => {
+  const rows = await sql.rows(
+    z.object({ account: varcharCell }),
+    'SELECT DISTINCT account FROM _sync.rejected_rows WHERE replayed_at IS NULL ORDER BY account',
+  )
+  return rows.map(({ account }) => account)
+}
+
+/** By the time of reading: a batch holds all rows of its readings. */
+export async function* quarantinedRows(
+  database: Database,
+  account: string,
+): AsyncIterable<readonly QuarantinedRow[]> {
+  const readings = await database.exclusively((sql) =>
+    sql.rows(
+      z.object({ at: timestamptzCell, rows: bigintCell }),
+      `SELECT rejected_at AS at, count(*) AS "rows" FROM _sync.rejected_rows
+        WHERE account = $1 AND replayed_at IS NULL GROUP BY ALL ORDER BY ALL`,
+      [account],
+    ),
+  )
+  let from: Instant | null = null
+  let rows = 0
+  for (const [place, reading] of readings.entries()) {
+    from ??= reading.at
+    rows += reading.rows
+    if (rows < BATCH_ROWS && place < readings.length - 1) continue
+    const [first, last]: [Instant, Instant] = [from, reading.at]
+    yield await database.exclusively((sql) => rowsBetween(sql, account, first, last))
+    from = null
+    rows = 0
+  }
+}
+
+const quarantinedRow = z.object({
+  runId: varcharCell,
+  rejectedAt: timestamptzCell,
+  endpoint: z.enum(['surveys', 'sample_sources', 'fieldwork_progress']),
+  surveyId: bigintCell.nullable(),
+  sampleSourceId: bigintCell.nullable(),
+  raw: varcharCell,
+})
+
+const rowsBetween = (
+  sql: Sql,
+  account: string,
+  first: Instant,
+  last: Instant,
+): Promise<readonly QuarantinedRow[]> =>
+  sql.rows(
+    quarantinedRow,
+    `SELECT run_id AS "runId", rejected_at AS "rejectedAt", endpoint, survey_id AS "surveyId",
+        sample_source_id AS "sampleSourceId", raw FROM _sync.rejected_rows
+      WHERE account = $1 AND replayed_at IS NULL AND rejected_at BETWEEN $2 AND $3
+      ORDER BY rejected_at, run_id, endpoint, survey_id, sample_source_id`,
+    [account, instant(first), instant(last)],
+  )
+
+export const commitReplay = async (
+  sql: Sql,
+  account: string,
+  rows: readonly RetypedRow[],
+  replay: Stamp,
+): Promise<ReplayedBatch> => {
+  const known = await readKnown(
+    sql,
+    account,
+    rows.flatMap((row) => surveyIdOf(row) ?? []),
+  )
+  const surveyRows = rows.filter(({ survey }) => survey !== null)
+  const datedAhead = surveyRows.filter(({ rejectedAt }) => believed(rejectedAt, replay.at) === null)
+  const newest = newestOfEachSurvey(surveyRows.filter((row) => !datedAhead.includes(row)))
+  const results = new Map(
+    rows.map((row): [RetypedRow, ReplayResult] => {
+      const of = known.get(surveyIdOf(row) ?? -1)
+      if (row.survey !== null)
+        return [row, newest.has(row) && isNewestSurveyRow(row, of) ? 'merged' : 'outdated']
+      return [row, isLastReading(row, of) ? 'queued' : 'outdated']
+    }),
+  )
+  const of = (wanted: ReplayResult) => rows.filter((row) => results.get(row) === wanted)
+  const counts = await mergeSurveys(sql, account, of('merged'), replay.runId)
+  await queueSurveys(sql, account, of('queued'), known, replay.runId)
+  // When these were read nobody can tell: a full listing shows the surveys as they are.
+  if (datedAhead.length > 0) await wantFullListing(sql, account)
+  await mark(sql, account, results, replay)
+  return {
+    merged: of('merged').length,
+    queued: of('queued').length,
+    outdated: of('outdated').length,
+    rows: counts,
+  }
+}
+
+const surveyIdOf = (row: RetypedRow): number | null => row.survey?.id ?? row.surveyId
+
+/** What is known of a survey, and since when. */
+type Known = z.output<typeof knownRow>
+const knownRow = z.object({
+  id: bigintCell,
+  status: varcharCell.nullable(),
+  dated_at: timestamptzCell.nullable(),
+  missing_since: timestamptzCell.nullable(),
+  pending_at: timestamptzCell.nullable(),
+  listed_at: timestamptzCell.nullable(),
+  refreshed_at: timestamptzCell.nullable(),
+})
+
+const readKnown = async (
+  sql: Sql,
+  account: string,
+  surveyIds: readonly number[],
+): Promise<ReadonlyMap<number, Known>> => {
+  const rows = await sql.rows(
+    knownRow,
+    `SELECT i.id, s.status, s._synced_at AS dated_at, s._missing_since AS missing_since, p._synced_at AS pending_at,
+        f.listed_at, f.refreshed_at
+      FROM (SELECT DISTINCT unnest(CAST($2::JSON AS BIGINT[])) AS id) i
+      LEFT JOIN main.surveys s ON s.account = $1 AND s.id = i.id
+      LEFT JOIN _sync.pending_surveys p ON p.account = $1 AND p.id = i.id
+      LEFT JOIN main.freshness f ON f.account = $1 AND f.survey_id = i.id`,
+    [account, JSON.stringify(surveyIds)],
+  )
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+/** Rows come by the time of reading: the last of a survey is the newest. */
+const newestOfEachSurvey = (rows: readonly RetypedRow[]): ReadonlySet<RetypedRow> =>
+  new Set(new Map(rows.map((row) => [row.survey?.id, row])).values())
+
+/**
+ * Nothing is known of the survey that was read at its time or later, but the listing that showed the row itself: a later
+ * one may have shown the stored row again, which leaves no other trace.
+ */
+const isNewestSurveyRow = ({ rejectedAt }: RetypedRow, known: Known | undefined): boolean =>
+  [known?.dated_at, known?.missing_since, known?.pending_at].every((at) => isBefore(at, rejectedAt)) &&
+  !isBefore(rejectedAt, known?.listed_at)
+
+/** A later refresh has read the same again: typed, or into a quarantined row of its own. */
+const isLastReading = ({ rejectedAt }: RetypedRow, known: Known | undefined): boolean =>
+  known !== undefined &&
+  known.status !== null &&
+  known.missing_since === null &&
+  !isBefore(rejectedAt, known.refreshed_at)
+
+/** Never known is before everything, and nothing is before what was never. */
+const isBefore = (at: Instant | null | undefined, other: Instant | null | undefined): boolean =>
+  other !== null && other !== undefined && (at === null || at === undefined || at < other)
+
+/** Rows that were read at the same time are merged together, the oldest first. */
+const mergeSurveys = async (sql: Sql, account: string, rows: readonly RetypedRow[], runId: string) => {
+  let counts = NO_ROWS
+  for (const at of new Set(rows.map(({ rejectedAt }) => rejectedAt))) {
+    const together = rows.filter(({ rejectedAt }) => rejectedAt === at)
+    const surveys = together.flatMap(({ survey }) => survey ?? [])
+    const stamp = { runId, at }
+    counts = addCounts(counts, (await mergeListedSurveys(sql, account, { surveys, ...stamp })).rows)
+    await noteListed(
+      sql,
+      account,
+      surveys.map(({ id }) => id),
+      at,
+    )
+    await storeDrift(
+      sql,
+      account,
+      together.flatMap(({ drift }) => drift),
+      stamp,
+    )
+  }
+  return counts
+}
+
+const queueSurveys = async (
+  sql: Sql,
+  account: string,
+  rows: readonly RetypedRow[],
+  known: ReadonlyMap<number, Known>,
+  runId: string,
+): Promise<void> => {
+  // The last reading of each: by it a survey that was never refreshed takes its place in the queue.
+  const readings = new Map(rows.map(({ surveyId, rejectedAt }) => [surveyId ?? -1, rejectedAt]))
+  for (const [surveyId, at] of readings) {
+    const priority = refreshWeight(known.get(surveyId)?.status ?? '')
+    await enqueue(sql, account, [{ surveyId, reason: 'changed', priority }], { runId, at })
+  }
+}
+
+const STAGE = 'stage_replayed_rows'
+
+const mark = async (
+  sql: Sql,
+  account: string,
+  results: ReadonlyMap<RetypedRow, ReplayResult>,
+  { runId, at }: Stamp,
+): Promise<void> => {
+  const columns = rejectedRows.columns
+  await sql.run(createTemporary(STAGE, columns))
+  await sql.append(
+    STAGE,
+    columns,
+    [...results].map(([row, result]) => ({
+      account,
+      run_id: row.runId,
+      endpoint: row.endpoint,
+      survey_id: row.surveyId,
+      sample_source_id: row.sampleSourceId,
+      raw: row.raw,
+      replayed_at: at,
+      replayed_run_id: runId,
+      replay_result: result,
+    })),
+  )
+  // A run keeps a row once: these are its key.
+  await sql.run(`UPDATE ${qualified(rejectedRows)} r
+    SET replayed_at = s.replayed_at, replayed_run_id = s.replayed_run_id, replay_result = s.replay_result
+    FROM temp.${STAGE} s WHERE r.run_id = s.run_id AND r.account = s.account AND r.endpoint = s.endpoint AND r.raw = s.raw
+      AND r.survey_id IS NOT DISTINCT FROM s.survey_id AND r.sample_source_id IS NOT DISTINCT FROM s.sample_source_id`)
+}

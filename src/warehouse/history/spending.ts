@@ -1,0 +1,84 @@
+/** The record of where the requests of runs went, `_sync.requests`, and what surveys that are not due would cost. */
+import { z } from 'zod'
+import { type RequestsByKind, SPENDING_KINDS, SPENDING_REASONS, type Spending } from '../../model/spending.js'
+import { requests } from '../../model/sync-tables.js'
+import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js'
+import type { Sql } from '../connection/database.js'
+import { qualified } from '../connection/ddl.js'
+
+/** A run that is recorded a second time says it anew. */
+export const storeSpending = async (
+  sql: Sql,
+  run: { readonly runId: string; readonly account: string },
+  spending: readonly Spending[],
+): Promise<void> => {
+  await sql.run(`DELETE FROM ${qualified(requests)} WHERE run_id = $1 AND account = $2`, [
+    run.runId,
+    run.account,
+  ])
+  await sql.insert(
+    requests,
+    spending.map(({ kind, reason, requests: made, saved }) => ({
+      run_id: run.runId,
+      account: run.account,
+      reason,
+      kind,
+      made,
+      saved,
+    })),
+  )
+}
+
+const runRow = z.object({
+  run_id: varcharCell,
+  account: varcharCell,
+  started_at: timestamptzCell,
+  requests: bigintCell.nullable(),
+  requests_estimated: bigintCell.nullable(),
+})
+const spendingRow = z.object({
+  kind: z.enum(SPENDING_KINDS),
+  reason: z.enum(SPENDING_REASONS),
+  requests: bigintCell,
+  saved: bigintCell,
+})
+
+/** The last sync of each account that has ended, with its requests; none of what was published before these were recorded. */
+export const lastSpending = async (sql: Sql) => {
+  const [recorded] = await sql.rows(
+    z.object({ tables: bigintCell }),
+    `SELECT count(*) AS tables FROM duckdb_columns() WHERE schema_name = '_sync' AND table_name = 'requests' AND column_name = 'made'`,
+  )
+  if (recorded === undefined || recorded.tables === 0) return []
+  const runs = await sql.rows(
+    runRow,
+    `SELECT run_id, account, started_at, requests, requests_estimated FROM _sync.runs
+      WHERE command = 'sync' AND ended_at IS NOT NULL
+      QUALIFY row_number() OVER (PARTITION BY account ORDER BY started_at > now(), started_at DESC, run_id DESC) = 1 ORDER BY account`,
+  )
+  return await Promise.all(
+    runs.map(async ({ run_id, ...run }) => ({
+      run_id,
+      ...run,
+      spending: await sql.rows(
+        spendingRow,
+        'SELECT kind, reason, made AS requests, saved FROM _sync.requests WHERE run_id = $1 AND account = $2 ORDER BY reason, kind',
+        [run_id, run.account],
+      ),
+    })),
+  )
+}
+
+/** What it would take to read every survey that is there and not queued, each source of each of them. */
+export const restingRequests = async (sql: Sql, account: string): Promise<RequestsByKind> => {
+  const [row] = await sql.rows(
+    z.object({ surveys: bigintCell, sources: bigintCell }),
+    `WITH resting AS (SELECT id FROM main.surveys WHERE account = $1 AND _missing_since IS NULL
+        AND id NOT IN (SELECT survey_id FROM _sync.tasks WHERE account = $1))
+      SELECT (SELECT count(*) FROM resting) AS surveys, (SELECT count(*) FROM main.sample_sources
+        WHERE account = $1 AND _missing_since IS NULL AND survey_id IN (SELECT id FROM resting)) AS sources`,
+    [account],
+  )
+  const { surveys, sources } = row ?? { surveys: 0, sources: 0 }
+  return { sample_sources: surveys, survey_progress: surveys, sample_source_progress: sources }
+}

@@ -1,0 +1,112 @@
+/**
+ * Brings a work database to the schema of this version: a new one is built from the declarations; an older one is
+ * migrated forward, each step in a transaction with its record. Columns that were only added need no step: they
+ * follow from the declaration.
+ */
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import type { Clock } from '../../base/clock.js'
+import { instantFromMs } from '../../model/instant.js'
+import { ALL_TABLES, SCHEMA_VERSION } from '../../model/sync-tables.js'
+import { bigintCell, instant } from '../connection/cells.js'
+import type { Database, Sql } from '../connection/database.js'
+import { addColumn, commentsOn, createTable, qualified } from '../connection/ddl.js'
+import { NewerWarehouseError } from '../connection/errors.js'
+import { ALL_VIEWS } from '../views/all.js'
+import { createView } from '../views/view-declaration.js'
+
+export interface Migration {
+  readonly version: number
+  readonly description: string
+  readonly statements: readonly string[]
+}
+
+/** Steps from version 1 on, in order; a step holds what cannot be derived: renames, changes of type, data. */
+const MIGRATIONS: readonly Migration[] = []
+
+/** The version that the declarations describe, and the steps there. */
+const SCHEMA: Schema = { version: SCHEMA_VERSION, migrations: MIGRATIONS }
+
+interface Schema {
+  readonly version: number
+  readonly migrations: readonly Migration[]
+}
+
+/** Another `schema` than this version's is for tests. */
+export const migrate = async (database: Database, clock: Clock, schema = SCHEMA): Promise<void> => {
+  const version = await database.transaction(schemaVersion)
+  if (version > schema.version) {
+    throw new NewerWarehouseError(
+      `${database.file} has schema version ${version}, this program knows up to ${schema.version}: it was written by a newer fieldwork-sync. Use that version or a newer one`,
+    )
+  }
+  for (const migration of schema.migrations.filter((step) => version > 0 && step.version > version)) {
+    await database.transaction(async (sql) => {
+      for (const statement of migration.statements) await sql.run(statement)
+      await record(sql, migration.version, migration.description, clock)
+    })
+  }
+  await database.transaction(async (sql) => {
+    await sql.run('CREATE SCHEMA IF NOT EXISTS _sync')
+    const missing = await missingParts(sql)
+    for (const statement of missing) await sql.run(statement)
+    if (version === 0) await record(sql, schema.version, 'Built from the declarations', clock)
+    if (missing.length > 0 || !(await isDescribed(sql))) await describe(sql)
+  })
+}
+
+/** Comments and views: they hold nothing, and are made anew where they are not what this version says. */
+const DESCRIPTIONS = [...ALL_TABLES.flatMap(commentsOn), ...ALL_VIEWS.flatMap(createView)]
+const DESCRIPTIONS_DIGEST = createHash('sha256').update(DESCRIPTIONS.join(';')).digest('hex')
+
+const isDescribed = async (sql: Sql): Promise<boolean> => {
+  const [row] = await sql.rows(
+    z.object({ digest: z.string().nullable() }),
+    'SELECT max(descriptions_digest) AS digest FROM _sync.schema_version',
+  )
+  return row?.digest === DESCRIPTIONS_DIGEST
+}
+
+const describe = async (sql: Sql): Promise<void> => {
+  // Hundreds of statements: in one go a new database opens in 166 ms of CPU rather than 231.
+  await sql.run(DESCRIPTIONS.join(';\n'))
+  await sql.run('UPDATE _sync.schema_version SET descriptions_digest = $1', [DESCRIPTIONS_DIGEST])
+}
+
+/** 0 for a database without our tables. */
+export const schemaVersion = async (sql: Sql): Promise<number> => {
+  const [table] = await sql.rows(
+    z.object({ tables: bigintCell }),
+    `SELECT count(*) AS tables FROM duckdb_tables()
+      WHERE database_name = current_database() AND schema_name = '_sync' AND table_name = 'schema_version'`,
+  )
+  if (table === undefined || table.tables === 0) return 0
+  const [row] = await sql.rows(
+    z.object({ version: bigintCell.nullable() }),
+    'SELECT max(version) AS version FROM _sync.schema_version',
+  )
+  return row?.version ?? 0
+}
+
+/** Statements that create the declared tables and columns that the database does not have yet. */
+const missingParts = async (sql: Sql): Promise<readonly string[]> => {
+  const existing = await sql.rows(
+    z.object({ schema_name: z.string(), table_name: z.string(), column_name: z.string() }),
+    'SELECT schema_name, table_name, column_name FROM duckdb_columns() WHERE database_name = current_database() AND NOT internal',
+  )
+  return ALL_TABLES.flatMap((table) => {
+    const columns = existing
+      .filter((column) => column.schema_name === table.schema && column.table_name === table.name)
+      .map((column) => column.column_name)
+    if (columns.length === 0) return createTable(table)
+    return table.columns
+      .filter((column) => !columns.includes(column.name))
+      .map((column) => addColumn(table, column))
+  })
+}
+
+const record = (sql: Sql, version: number, description: string, clock: Clock): Promise<void> =>
+  sql.run(
+    `INSERT INTO ${qualified({ schema: '_sync', name: 'schema_version' })} (version, applied_at, description) VALUES ($1, $2, $3)`,
+    [version, instant(instantFromMs(clock.nowMs())), description],
+  )

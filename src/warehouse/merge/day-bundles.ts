@@ -1,0 +1,76 @@
+/** The part of a commit that is about days: `survey_progress_by_day`, which keeps what is known now and no history. */
+import type { Instant } from '../../model/instant.js'
+import type { RowCounts } from '../../model/run.js'
+import type { ReadDays, RefreshedBundle } from '../../model/warehouse.js'
+import type { Sql } from '../connection/database.js'
+import { type FreshRow, markMissing, upsert } from './merge.js'
+import { mergedSurveyProgressByDay } from './merged-tables.js'
+import { readStored } from './stored-rows.js'
+
+/** Null where no bundle asked for days. */
+export const mergeDays = async (
+  sql: Sql,
+  account: string,
+  bundles: readonly RefreshedBundle[],
+): Promise<RowCounts | null> => {
+  const asked = bundles.flatMap((bundle) =>
+    bundle.days === undefined ? [] : [{ bundle, days: bundle.days }],
+  )
+  const counts = asked.length === 0 ? null : await upsertDays(sql, account, asked)
+  await markGoneSources(sql, account, bundles)
+  return counts
+}
+
+const upsertDays = async (
+  sql: Sql,
+  account: string,
+  asked: readonly { readonly bundle: RefreshedBundle; readonly days: ReadDays }[],
+): Promise<RowCounts> => {
+  const rows = asked.flatMap(({ bundle, days }) => rowsOf(account, bundle.surveyId, days))
+  const [earliest = null] = asked.flatMap(({ days }) => days.rows.map(({ day }) => day.day)).toSorted()
+  const ids = asked.map(({ bundle }) => bundle.surveyId)
+  // A survey has its days of years, of which a night reads a few.
+  const stored = await readStored(sql, mergedSurveyProgressByDay, account, rows.length === 0 ? [] : ids, {
+    notBefore: earliest,
+  })
+  return upsert(sql, mergedSurveyProgressByDay, stored, rows)
+}
+
+const rowsOf = (account: string, surveyId: number, { rows, timeZone }: ReadDays): readonly FreshRow[] =>
+  rows.map(({ sampleSourceId, day, progress, at }) => ({
+    cells: {
+      account,
+      survey_id: surveyId,
+      sample_source_id: sampleSourceId,
+      day: day.day,
+      time_zone: timeZone,
+      started_after: day.startedAfter,
+      started_before: day.startedBefore,
+      is_final: day.isFinal,
+      ...progress,
+    },
+    readAt: at,
+  }))
+
+/** Days of sources that are no longer listed; also where no days are asked for. */
+const markGoneSources = async (
+  sql: Sql,
+  account: string,
+  bundles: readonly RefreshedBundle[],
+): Promise<void> => {
+  const listed = new Map(
+    bundles
+      .filter(({ listedSourceIds }) => listedSourceIds !== null)
+      .map((bundle) => [bundle.surveyId, bundle]),
+  )
+  const stored = await readStored(sql, mergedSurveyProgressByDay, account, [...listed.keys()], {
+    keysOnly: true,
+  })
+  await markMissing(sql, mergedSurveyProgressByDay, account, stored, (row): Instant | null => {
+    const bundle = listed.get(Number(row.survey_id))
+    const ids = bundle?.listedSourceIds ?? null
+    const isListed =
+      ids === null || row.sample_source_id === null || ids.includes(Number(row.sample_source_id))
+    return bundle === undefined || isListed ? null : bundle.at
+  })
+}

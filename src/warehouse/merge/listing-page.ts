@@ -1,0 +1,146 @@
+/**
+ * What a listing page writes: its rows, the surveys they make due, and the place the listing has reached, in one
+ * transaction.
+ *
+ * A changed row of a survey whose sources and progress are stored waits in `_sync.pending_surveys` for its task: were
+ * it merged now and the run stopped before the task, readers would see a survey's new status beside its old
+ * progress. A survey that was never read has nothing beside it and is merged at once.
+ */
+import { z } from 'zod'
+import type { Survey } from '../../model/fields.js'
+import { refreshWeight } from '../../model/refresh-rules.js'
+import type { RowCounts } from '../../model/run.js'
+import type { ListingPage, ListingPageResult, Stamp } from '../../model/warehouse.js'
+import { bigintCell } from '../connection/cells.js'
+import type { Sql } from '../connection/database.js'
+import { completeListing, rememberListed } from '../queue/listing.js'
+import { enqueue } from '../queue/queue.js'
+import { isCurrent, NO_ROWS, upsert } from './merge.js'
+import { ofSurveys } from './merge-sql.js'
+import { mergedSurveys } from './merged-tables.js'
+import { addPending, dropPending, readPending } from './pending-surveys.js'
+import { storeDrift, storeRejections } from './quarantine.js'
+import { differs, readStored, rowKey, type StoredRows } from './stored-rows.js'
+
+export const commitListingPage = async (
+  sql: Sql,
+  account: string,
+  page: ListingPage,
+): Promise<ListingPageResult> => {
+  await storeRejections(sql, account, page.rejections, page)
+  await storeDrift(sql, account, page.drift, page)
+  const merged = await mergeListedSurveys(sql, account, page)
+  await rememberListed(sql, account, page)
+  const notListed = page.nextPage === null ? await completeListing(sql, account, page) : 0
+  return { ...merged, notListed }
+}
+
+/** Survey rows as they were read at one time, no two of the same survey. */
+interface ReadSurveys extends Stamp {
+  readonly surveys: readonly Survey[]
+}
+
+/** Merges the rows, or lets them wait, and queues what has changed. */
+export const mergeListedSurveys = async (
+  sql: Sql,
+  account: string,
+  read: ReadSurveys,
+): Promise<Pick<ListingPageResult, 'rows' | 'queued'>> => {
+  const stored = await readStored(sql, mergedSurveys, account, idsOf(read.surveys))
+  const notable = await notableSurveys(sql, account, read.surveys, stored)
+  const rows = await mergeNotable(sql, account, notable, read, stored)
+  return { rows, queued: notable.filter(({ changed }) => changed).length }
+}
+
+const idsOf = (surveys: readonly Survey[]): readonly number[] => surveys.map(({ id }) => id)
+
+interface ListedSurvey {
+  readonly survey: Survey
+  /** Whether an older version waits. */
+  readonly pending: boolean
+  /** Whether it differs from the newest version known, stored or pending. */
+  readonly changed: boolean
+  /** Whether the new version has to wait for the survey's task: its sources and progress are stored beside the old one. */
+  readonly waits: boolean
+}
+
+/** The listed surveys that need more than a note that they were listed: in most nights, hardly any. */
+const notableSurveys = async (
+  sql: Sql,
+  account: string,
+  surveys: readonly Survey[],
+  stored: StoredRows,
+): Promise<readonly ListedSurvey[]> => {
+  const pending = await readPending(sql, account, idsOf(surveys))
+  const compared = surveys.map((survey) => {
+    const before = stored.get(rowKey(mergedSurveys, survey))
+    const waiting = pending.get(survey.id)
+    const differsFromStored = before === undefined || !isCurrent(mergedSurveys, before, survey)
+    return {
+      survey,
+      pending: waiting !== undefined,
+      changed:
+        waiting === undefined ? differsFromStored : differs(mergedSurveys.values, survey, waiting.cells),
+      replaces: before !== undefined && differsFromStored,
+    }
+  })
+  const replacing = compared.filter(({ replaces }) => replaces).map(({ survey }) => survey)
+  const refreshed = await refreshedOf(sql, account, idsOf(replacing))
+  return compared
+    .map((one) => ({ ...one, waits: one.replaces && refreshed.has(one.survey.id) }))
+    .filter(({ pending: hasPending, changed, waits }) => hasPending || changed || waits)
+}
+
+/** Which of these surveys have sources and progress stored. */
+const refreshedOf = async (
+  sql: Sql,
+  account: string,
+  surveyIds: readonly number[],
+): Promise<ReadonlySet<number>> => {
+  if (surveyIds.length === 0) return new Set()
+  const condition = ofSurveys(account, surveyIds)
+  const rows = await sql.rows(
+    z.object({ survey_id: bigintCell }),
+    `SELECT survey_id FROM main.freshness
+      WHERE ${condition.of('survey_id')} AND refreshed_at IS NOT NULL`,
+    condition.parameters,
+  )
+  return new Set(rows.map(({ survey_id }) => survey_id))
+}
+
+const mergeNotable = async (
+  sql: Sql,
+  account: string,
+  notable: readonly ListedSurvey[],
+  page: ReadSurveys,
+  stored: StoredRows,
+): Promise<RowCounts> => {
+  if (notable.length === 0) return { ...NO_ROWS, unchanged: page.surveys.length }
+  const waiting = notable.filter(({ waits }) => waits).map(({ survey }) => survey)
+  // An equal row that waits already stays as it is: its version began when it was first read.
+  const moved = notable.filter(({ pending, changed, waits }) => changed || !pending || !waits)
+  // What was pending is older than what was just read, also where that equals the stored row again.
+  await dropPending(sql, account, idsOf(moved.filter(({ pending }) => pending).map(({ survey }) => survey)))
+  await addPending(
+    sql,
+    account,
+    moved.filter(({ waits }) => waits).map(({ survey }) => survey),
+    page.at,
+  )
+  const changed = notable.filter((survey) => survey.changed)
+  await enqueue(
+    sql,
+    account,
+    changed.map(({ survey: { id, status } }) => ({
+      surveyId: id,
+      reason: 'changed',
+      priority: refreshWeight(status),
+    })),
+    page,
+  )
+  const waitingIds = new Set(idsOf(waiting))
+  const rows = page.surveys
+    .filter(({ id }) => !waitingIds.has(id))
+    .map((survey) => ({ cells: { account, ...survey }, readAt: page.at }))
+  return upsert(sql, mergedSurveys, stored, rows)
+}

@@ -1,0 +1,117 @@
+/**
+ * Upserts: what was read is compared with what is stored, and only rows that differ are written, into the table and its
+ * history. Reading an equal row again touches no data row.
+ *
+ * A version is dated with the server's time at which it was read. Where that time has not moved since the version
+ * before (the `Date` header counts whole seconds) or has gone back, a microsecond is added to the one before:
+ * history stays strictly monotone and loses no version.
+ */
+import type { Instant } from '../../model/instant.js'
+import type { RowCounts } from '../../model/run.js'
+import type { CellRow } from '../../model/warehouse.js'
+import type { Sql } from '../connection/database.js'
+import { createTemporary } from '../connection/ddl.js'
+import { endVersions, markGone, updateChanged } from './merge-sql.js'
+import type { MergedTable } from './merged-tables.js'
+import { differs, rowKey, type StoredRow, type StoredRows } from './stored-rows.js'
+
+/** A row as it was read: key and values. */
+export interface FreshRow {
+  readonly cells: CellRow
+  readonly readAt: Instant
+}
+
+/**
+ * Writes `rows`, no two with the same key, where they are new, differ in a value, or come back after they were missing,
+ * and tells how many were added, changed and left alone. `stored` is what the transaction sees of their surveys.
+ */
+export const upsert = async (
+  sql: Sql,
+  table: MergedTable,
+  stored: StoredRows,
+  rows: readonly FreshRow[],
+): Promise<RowCounts> => {
+  const added: CellRow[] = []
+  const changed: CellRow[] = []
+  for (const { cells, readAt } of rows) {
+    const before = stored.get(rowKey(table, cells))
+    if (before !== undefined && isCurrent(table, before, cells)) continue
+    const datedAt = before === undefined ? readAt : after(readAt, latest(before))
+    const firstSeenAt = before?.firstSeenAt ?? readAt
+    const row = { ...cells, _first_seen_at: firstSeenAt, [table.readAtColumn]: datedAt, _missing_since: null }
+    if (before === undefined) added.push(row)
+    else changed.push(row)
+    stored.set(rowKey(table, cells), { cells, firstSeenAt, datedAt, missingSince: null })
+  }
+  await replace(sql, table, changed)
+  await sql.insert(table.current, added)
+  if (table.history !== null) {
+    const { kind, table: history } = table.history
+    const beginsAt = kind === 'versions' ? 'valid_from' : 'observed_at'
+    await sql.insert(
+      history,
+      [...changed, ...added].map((row) => ({ ...row, [beginsAt]: row[table.readAtColumn] ?? null })),
+    )
+  }
+  return {
+    added: added.length,
+    changed: changed.length,
+    unchanged: rows.length - added.length - changed.length,
+  }
+}
+
+/** Whether the row is stored as it was read. */
+export const isCurrent = (table: MergedTable, stored: StoredRow, fresh: CellRow): boolean =>
+  stored.missingSince === null && !differs(table.values, fresh, stored.cells)
+
+const replace = async (sql: Sql, table: MergedTable, changed: readonly CellRow[]): Promise<void> => {
+  if (changed.length === 0) return
+  await sql.run(createTemporary(table.changed, table.changedColumns))
+  await sql.append(table.changed, table.changedColumns, changed)
+  await sql.run(updateChanged(table))
+  await endVersionsOf(sql, table, table.changed, table.readAtColumn)
+}
+
+/** Sets `_missing_since` on those of the stored rows that `readAtOfGone` gives the time for, and tells how many. */
+export const markMissing = async (
+  sql: Sql,
+  table: MergedTable,
+  account: string,
+  stored: StoredRows,
+  readAtOfGone: (row: CellRow) => Instant | null,
+): Promise<number> => {
+  const gone: CellRow[] = []
+  for (const row of stored.values()) {
+    const readAt = row.missingSince === null ? readAtOfGone(row.cells) : null
+    if (readAt !== null) gone.push({ ...row.cells, account, _missing_since: after(readAt, row.datedAt) })
+  }
+  if (gone.length === 0) return 0
+  await sql.run(createTemporary(table.gone, table.goneColumns))
+  await sql.append(table.gone, table.goneColumns, gone)
+  await sql.run(markGone(table))
+  await endVersionsOf(sql, table, table.gone, '_missing_since')
+  return gone.length
+}
+
+const endVersionsOf = async (
+  sql: Sql,
+  { key, history }: MergedTable,
+  temporaryTable: string,
+  endsAt: string,
+): Promise<void> => {
+  if (history?.kind === 'versions') await sql.run(endVersions(history.table, key, temporaryTable, endsAt))
+}
+
+const latest = ({ datedAt, missingSince }: StoredRow): Instant =>
+  missingSince !== null && missingSince > datedAt ? missingSince : datedAt
+
+/** `at`, but at least a microsecond after `before`. */
+const after = (at: Instant, before: Instant): Instant => (at > before ? at : before + 1n)
+
+export const NO_ROWS: RowCounts = Object.freeze({ added: 0, changed: 0, unchanged: 0 })
+
+export const addCounts = (a: RowCounts, b: RowCounts): RowCounts => ({
+  added: a.added + b.added,
+  changed: a.changed + b.changed,
+  unchanged: a.unchanged + b.unchanged,
+})

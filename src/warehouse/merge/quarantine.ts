@@ -1,0 +1,76 @@
+/** What did not fit: rejected rows as they came, and where the answers differ from the API document. */
+import type { Column } from '../../model/columns.js'
+import type { Drift, Rejection } from '../../model/survey-source.js'
+import { driftEvents, rejectedRows } from '../../model/sync-tables.js'
+import type { Stamp } from '../../model/warehouse.js'
+import type { Sql } from '../connection/database.js'
+import { createTemporary, qualified, quote } from '../connection/ddl.js'
+
+export const storeRejections = async (
+  sql: Sql,
+  account: string,
+  rejections: readonly Rejection[],
+  { runId, at }: Stamp,
+): Promise<void> => {
+  if (rejections.length === 0) return
+  const columns = rejectedRows.columns
+  await sql.run(createTemporary('stage_rejected_rows', columns))
+  await sql.append(
+    'stage_rejected_rows',
+    columns,
+    rejections.map((rejection) => ({
+      account,
+      run_id: runId,
+      rejected_at: at,
+      endpoint: rejection.endpoint,
+      survey_id: rejection.surveyId,
+      sample_source_id: rejection.sampleSourceId,
+      day: rejection.day ?? null,
+      problem: rejection.problem,
+      raw: rejection.raw,
+    })),
+  )
+  // The same row read twice in one run, on two pages or after a repeat, is one rejected row.
+  await sql.run(`INSERT INTO ${qualified(rejectedRows)} BY NAME SELECT DISTINCT ${list(columns, 's')} FROM temp.stage_rejected_rows s
+    WHERE NOT EXISTS (SELECT 1 FROM ${qualified(rejectedRows)} r WHERE r.run_id = s.run_id AND r.account = s.account
+      AND r.endpoint = s.endpoint AND r.raw = s.raw AND r.survey_id IS NOT DISTINCT FROM s.survey_id
+      AND r.sample_source_id IS NOT DISTINCT FROM s.sample_source_id AND r.day IS NOT DISTINCT FROM s.day)`)
+}
+
+export const storeDrift = async (
+  sql: Sql,
+  account: string,
+  drift: readonly Drift[],
+  { runId, at }: Stamp,
+): Promise<void> => {
+  if (drift.length === 0) return
+  const columns = driftEvents.columns
+  await sql.run(createTemporary('stage_drift_events', columns))
+  await sql.append(
+    'stage_drift_events',
+    columns,
+    drift.map((event) => ({
+      account,
+      resource: event.resource,
+      path: event.path,
+      value: event.value,
+      kind: event.kind,
+      occurrences: 1,
+      first_seen_at: at,
+      first_run_id: runId,
+      last_seen_at: at,
+      last_run_id: runId,
+    })),
+  )
+  // Many rows of a page show the same unknown field: one event, counted.
+  await sql.run(`MERGE INTO ${qualified(driftEvents)} d
+    USING (SELECT * REPLACE (sum(occurrences)::BIGINT AS occurrences) FROM temp.stage_drift_events GROUP BY ALL) s
+    ON d.account = s.account AND d.resource = s.resource AND d.path = s.path AND d.value IS NOT DISTINCT FROM s.value
+      AND d.kind = s.kind
+    WHEN MATCHED THEN UPDATE SET occurrences = d.occurrences + s.occurrences,
+      last_seen_at = greatest(d.last_seen_at, s.last_seen_at), last_run_id = s.last_run_id
+    WHEN NOT MATCHED THEN INSERT (${columns.map(({ name }) => quote(name)).join(', ')}) VALUES (${list(columns, 's')})`)
+}
+
+const list = (columns: readonly Column[], alias: string): string =>
+  columns.map(({ name }) => `${alias}.${quote(name)}`).join(', ')

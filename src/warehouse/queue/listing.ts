@@ -1,0 +1,192 @@
+/**
+ * Where discovery stands: the cursor, and the listing that is under way, page by page, so that an interrupted one can
+ * go on. With a listing's last page the cursor moves to the ceiling that was fixed at its first.
+ */
+import { z } from 'zod'
+import type { Instant } from '../../model/instant.js'
+import { refreshWeight } from '../../model/refresh-rules.js'
+import { listings } from '../../model/sync-tables.js'
+import type {
+  ListedRows,
+  ListingPage,
+  ListingStart,
+  ListingState,
+  Position,
+  Stamp,
+} from '../../model/warehouse.js'
+import {
+  bigintCell,
+  booleanCell,
+  instant,
+  instantOrNull,
+  timestamptzCell,
+  varcharCell,
+} from '../connection/cells.js'
+import type { Sql } from '../connection/database.js'
+import { qualified } from '../connection/ddl.js'
+import { enqueue } from './queue.js'
+
+export const readPosition = async (sql: Sql, account: string): Promise<Position> => {
+  const [cursor] = await sql.rows(
+    z.object({
+      updated_since: timestamptzCell,
+      full_listed_at: timestamptzCell,
+      full_listing_wanted: booleanCell.nullable(),
+    }),
+    'SELECT updated_since, full_listed_at, full_listing_wanted FROM _sync.cursors WHERE account = $1',
+    [account],
+  )
+  return {
+    cursor: cursor?.updated_since ?? null,
+    fullListedAt: cursor?.full_listed_at ?? null,
+    fullListingWanted: cursor?.full_listing_wanted ?? false,
+    listing: await readListing(sql, account),
+  }
+}
+
+const listingRow = z.object({
+  kind: z.enum(['full', 'incremental']),
+  updated_since: timestamptzCell.nullable(),
+  ceiling: timestamptzCell,
+  next_page: bigintCell,
+  total_count: bigintCell,
+  first_total_count: bigintCell.nullable(),
+  started_at: timestamptzCell,
+})
+
+const readListing = async (sql: Sql, account: string): Promise<ListingState | null> => {
+  const [row] = await sql.rows(
+    listingRow,
+    'SELECT kind, updated_since, ceiling, next_page, total_count, first_total_count, started_at FROM _sync.listings WHERE account = $1',
+    [account],
+  )
+  if (row === undefined) return null
+  return {
+    kind: row.kind,
+    updatedSince: row.updated_since,
+    ceiling: row.ceiling,
+    nextPage: row.next_page,
+    totalCount: row.total_count,
+    firstTotalCount: row.first_total_count,
+    startedAt: row.started_at,
+  }
+}
+
+export const startListing = async (sql: Sql, account: string, start: ListingStart): Promise<void> => {
+  await dropListing(sql, account)
+  await sql.run(
+    `INSERT INTO ${qualified(listings)} (account, kind, updated_since, ceiling, next_page, total_count, unidentified_rows, started_at)
+      VALUES ($1, $2, $3::TIMESTAMPTZ, $4, 1, 0, 0, $5)`,
+    [
+      account,
+      start.kind,
+      instantOrNull(start.updatedSince),
+      instant(start.ceiling),
+      instant(start.startedAt),
+    ],
+  )
+}
+
+export const dropListing = async (sql: Sql, account: string): Promise<void> => {
+  await sql.run('DELETE FROM _sync.listed_ids WHERE account = $1', [account])
+  await sql.run('DELETE FROM _sync.listings WHERE account = $1', [account])
+}
+
+/** Distinct surveys seen so far, this page included; a rejected row without a readable id counts as one. */
+export const countListed = async (sql: Sql, account: string, page: ListedRows): Promise<number> => {
+  const [row] = await sql.rows(
+    z.object({ listed: bigintCell }),
+    `SELECT count(*) + coalesce((SELECT ${UNIDENTIFIED_BEFORE} FROM _sync.listings WHERE account = $1), 0)::BIGINT AS listed
+      FROM (SELECT survey_id FROM _sync.listed_ids WHERE account = $1 UNION SELECT unnest(CAST($2::JSON AS BIGINT[])))`,
+    [account, JSON.stringify(listedIds(page)), page.page],
+  )
+  return (row?.listed ?? 0) + unidentified(page)
+}
+
+/** Without those of page $3, where that was the last page read, and is read again. */
+const UNIDENTIFIED_BEFORE =
+  'unidentified_rows - CASE WHEN $3 < next_page THEN coalesce(last_page_unidentified_rows, 0) ELSE 0 END'
+
+const listedIds = ({ surveys, rejections }: ListedRows): readonly number[] => [
+  ...surveys.map(({ id }) => id),
+  ...rejections.flatMap(({ rowId }) => rowId ?? []),
+]
+
+const unidentified = ({ rejections }: ListedRows): number =>
+  rejections.filter(({ rowId }) => rowId === null).length
+
+/** Notes which surveys the page showed, and which page comes next. */
+export const rememberListed = async (sql: Sql, account: string, page: ListingPage): Promise<void> => {
+  const ids = listedIds(page)
+  await sql.run(
+    'INSERT INTO _sync.listed_ids (account, survey_id) SELECT $1, unnest(CAST($2::JSON AS BIGINT[]))',
+    [account, JSON.stringify(ids)],
+  )
+  await noteListed(sql, account, ids, page.at)
+  await notMissing(sql, account, ids)
+  await sql.run(
+    `UPDATE _sync.listings SET next_page = $2, total_count = $4, first_total_count = coalesce(first_total_count, $4),
+      unidentified_rows = ${UNIDENTIFIED_BEFORE} + $5, last_page_unidentified_rows = $5 WHERE account = $1`,
+    [account, page.nextPage ?? 0, page.page, page.totalCount, unidentified(page)],
+  )
+}
+
+/** Notes when surveys were seen in a listing. */
+export const noteListed = (sql: Sql, account: string, ids: readonly number[], at: Instant): Promise<void> =>
+  sql.run(
+    `MERGE INTO main.freshness f USING (SELECT DISTINCT unnest(CAST($2::JSON AS BIGINT[])) AS survey_id) s
+      ON f.account = $1 AND f.survey_id = s.survey_id
+      WHEN MATCHED THEN UPDATE SET listed_at = $3
+      WHEN NOT MATCHED THEN INSERT (account, survey_id, listed_at) VALUES ($1, s.survey_id, $3)`,
+    [account, JSON.stringify(ids), instant(at)],
+  )
+
+/** A survey that an earlier listing did not show, and this one does, has not gone: only a survey that is not listed may be marked. */
+const notMissing = (sql: Sql, account: string, ids: readonly number[]): Promise<void> =>
+  sql.run(
+    `UPDATE _sync.tasks SET reason = 'changed' WHERE account = $1 AND reason = 'missing'
+      AND list_contains(CAST($2::JSON AS BIGINT[]), survey_id)`,
+    [account, JSON.stringify(ids)],
+  )
+
+/** The next listing is a full one. */
+export const wantFullListing = (sql: Sql, account: string): Promise<void> =>
+  sql.run('UPDATE _sync.cursors SET full_listing_wanted = true WHERE account = $1', [account])
+
+/** Moves the cursor to the listing's ceiling, and queues what a full listing should have shown and did not. */
+export const completeListing = async (sql: Sql, account: string, page: ListingPage): Promise<number> => {
+  const listing = await readListing(sql, account)
+  if (listing === null) throw new Error('a listing ended that was never begun')
+  await sql.run(
+    `MERGE INTO _sync.cursors c USING (SELECT $1 AS account) s ON c.account = s.account
+      WHEN MATCHED THEN UPDATE SET updated_since = $2, moved_at = $3,
+        full_listed_at = CASE WHEN $4 THEN $3 ELSE c.full_listed_at END,
+        full_listing_wanted = CASE WHEN $4 THEN false ELSE c.full_listing_wanted END, page_rows = coalesce($5, c.page_rows)
+      WHEN NOT MATCHED THEN INSERT (account, updated_since, full_listed_at, full_listing_wanted, moved_at, page_rows)
+        VALUES ($1, $2, $3, false, $3, $5)`,
+    [account, instant(listing.ceiling), instant(page.committedAt), listing.kind === 'full', pageRowsOf(page)],
+  )
+  const notListed = listing.kind === 'full' ? await queueNotListed(sql, account, page) : 0
+  await dropListing(sql, account)
+  return notListed
+}
+
+/** Rows of a full page, told by the last one; null where it was the only one. */
+const pageRowsOf = ({ page, totalCount, surveys, rejections }: ListingPage): number | null =>
+  page < 2 ? null : Math.max(1, Math.round((totalCount - surveys.length - rejections.length) / (page - 1)))
+
+const queueNotListed = async (sql: Sql, account: string, stamp: Stamp): Promise<number> => {
+  const rows = await sql.rows(
+    z.object({ id: bigintCell, status: varcharCell }),
+    `SELECT s.id, s.status FROM main.surveys s WHERE s.account = $1 AND s._missing_since IS NULL
+      AND NOT EXISTS (SELECT 1 FROM _sync.listed_ids l WHERE l.account = s.account AND l.survey_id = s.id)`,
+    [account],
+  )
+  await enqueue(
+    sql,
+    account,
+    rows.map(({ id, status }) => ({ surveyId: id, reason: 'missing', priority: refreshWeight(status) })),
+    stamp,
+  )
+  return rows.length
+}

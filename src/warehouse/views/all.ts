@@ -1,0 +1,20 @@
+/** Every view, in the order in which they are made: one that reads another comes after it. */
+
+import { interviewStatusCounts } from './interview-status-counts.js'
+import { progressDaily } from './progress-daily.js'
+import { sampleSourceProgressPeriods, surveyProgressPeriods } from './progress-periods.js'
+import { surveyOverview } from './survey-overview.js'
+import { surveyStatusChanges } from './survey-status-changes.js'
+import { sampleSourcePeriods, surveyPeriods } from './version-periods.js'
+import type { ViewDeclaration } from './view-declaration.js'
+
+export const ALL_VIEWS: readonly ViewDeclaration[] = [
+  surveyOverview,
+  interviewStatusCounts,
+  surveyStatusChanges,
+  surveyProgressPeriods,
+  progressDaily,
+  sampleSourceProgressPeriods,
+  surveyPeriods,
+  sampleSourcePeriods,
+]

@@ -1,0 +1,31 @@
+/** How a view is declared: like a table, with the SQL that makes it. */
+import type { Column, TableDeclaration } from '../../model/columns.js'
+import { literal, quote } from '../connection/ddl.js'
+
+export type ViewColumn = Column
+
+/** `key` identifies a row, as in a table; its columns are in the order of the view. */
+export interface ViewDeclaration extends Pick<TableDeclaration, 'name' | 'comment' | 'key' | 'references'> {
+  readonly schema: 'main'
+  readonly columns: readonly ViewColumn[]
+  readonly sql: string
+}
+
+export const createView = (view: ViewDeclaration): readonly string[] => [
+  `CREATE OR REPLACE VIEW main.${quote(view.name)} AS ${view.sql}`,
+  `COMMENT ON VIEW main.${quote(view.name)} IS ${literal(view.comment)}`,
+  ...view.columns.map(
+    ({ name, comment }) => `COMMENT ON COLUMN main.${quote(view.name)}.${quote(name)} IS ${literal(comment)}`,
+  ),
+]
+
+/** `a."x", a."y"` */
+export const selected = (columns: readonly Pick<ViewColumn, 'name'>[], alias: string): string =>
+  columns.map(({ name }) => `${alias}.${quote(name)}`).join(', ')
+
+/** The column of that name as it is declared, under another name where one is given. */
+export const columnOf = (table: TableDeclaration, name: string, as: Partial<ViewColumn> = {}): ViewColumn => {
+  const column = table.columns.find((declared) => declared.name === name)
+  if (column === undefined) throw new TypeError(`${table.name} has no column ${name}`)
+  return { ...column, ...as }
+}
