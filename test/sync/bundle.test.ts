@@ -5,13 +5,18 @@ import type { Progress, SampleSource } from '../../src/model/fields.js'
 import { formatInstant } from '../../src/model/instant.js'
 import { DEFAULT_WEIGHTS } from '../../src/model/refresh-rules.js'
 import type { TaskReason } from '../../src/model/run.js'
-import { type Reading, RefusedReadingError, type Rejection } from '../../src/model/survey-source.js'
+import { type Reading, RefusedReadingError } from '../../src/model/survey-source.js'
 import type { StoredBundle } from '../../src/model/warehouse.js'
 import { createBudget } from '../../src/sync/budget/budget.js'
 import { bookFor, createSpendingBook } from '../../src/sync/budget/spending.js'
 import { canSkipSources, readBundle } from '../../src/sync/bundle/bundle.js'
 import type { SourceList } from '../../src/sync/bundle/sources.js'
-import { type MemorySource, type MemorySurvey, memorySource } from '../support/memory-source.js'
+import {
+  type MemorySource,
+  type MemorySurvey,
+  memorySource,
+  rejectedProgress,
+} from '../support/memory-source.js'
 import { runDependencies } from '../support/run-dependencies.js'
 import {
   minute,
@@ -40,8 +45,6 @@ describe('the requests per source can be skipped', () => {
     ids: [11, 12],
     rows: [source(11), source(12, { _extra: '{"a":1}' })],
     listedIds: [11, 12],
-    rejections: [],
-    drift: [],
     pages: 1,
   }
   const stored: StoredBundle = {
@@ -59,21 +62,12 @@ describe('the requests per source can be skipped', () => {
     rejections: [],
     drift: [],
   })
-  const listed = (rows: readonly SampleSource[], rejections: readonly Rejection[] = []): SourceList => ({
+  const listed = (rows: readonly SampleSource[], read: SourceList['read'] = 'all'): SourceList => ({
     ...sources,
-    read: rejections.length > 0 ? 'some' : 'all',
+    read,
     ids: rows.map(({ id }) => id),
     rows,
-    rejections,
   })
-  const rejection: Rejection = {
-    endpoint: 'sample_sources',
-    surveyId: 1,
-    sampleSourceId: 13,
-    rowId: 13,
-    problem: 'name: missing',
-    raw: '{"id":13}',
-  }
   const sevenDays = 7 * 24 * 60
 
   test.each<
@@ -111,7 +105,7 @@ describe('the requests per source can be skipped', () => {
     [false, 'when a source is new', { sources: listed([...sources.rows, source(13)]) }],
     [false, 'when a source has gone', { sources: listed([source(11)]) }],
     [false, 'when one has gone and one is new', { sources: listed([source(11), source(13)]) }],
-    [false, 'when a source could not be typed', { sources: listed(sources.rows, [rejection]) }],
+    [false, 'when a source could not be typed', { sources: listed(sources.rows, 'some') }],
     [false, 'when the progress of a source is not stored', { stored: { sourcesWithProgress: [11] } }],
     [
       false,
@@ -241,6 +235,20 @@ describe('the list of sources is read again', () => {
       'progress 1/13',
     ])
     expect(stored).toHaveLength(3)
+  })
+
+  test('when the progress could not be typed, which is kept though the next reading of it could be', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    await bundleOf(warehouse, api)
+    const survey = api.surveys.get(1)!
+    survey.progress = null
+    api.before = (request) => {
+      if (request === LIST) survey.progress = progress(6)
+    }
+    const outcome = await bundleOf(warehouse, api)
+    expect(api.asked.slice(0, 3)).toEqual(['progress 1', LIST, 'progress 1'])
+    expect(outcome).toMatchObject({ progress: progress(6), rejections: [rejectedProgress(1, null)] })
   })
 
   test('when the survey has interviews that are of no known source', async () => {

@@ -42,7 +42,7 @@ test('every page is read, and every source is there once', async () => {
   const api = withSources([5, 4, 3, 2, 1], 2)
   const list = await readSources(api, 1, context)
   expect(list.rows.map(({ id }) => id)).toEqual([5, 4, 3, 2, 1])
-  expect(list).toMatchObject({ listedIds: [5, 4, 3, 2, 1], rejections: [], pages: 3 })
+  expect(list).toMatchObject({ listedIds: [5, 4, 3, 2, 1], read: 'all', pages: 3 })
 })
 
 test('a survey without sources has one empty page', async () => {
@@ -52,8 +52,6 @@ test('a survey without sources has one empty page', async () => {
     ids: [],
     rows: [],
     listedIds: [],
-    rejections: [],
-    drift: [],
     pages: 1,
   })
 })
@@ -118,7 +116,7 @@ test('a rejected row counts as listed by its id', async () => {
   }))
   expect(await readSources(api, 1, context)).toMatchObject({
     listedIds: [2, 1, 3],
-    rejections: [{ rowId: 3 }],
+    read: 'some',
   })
 })
 

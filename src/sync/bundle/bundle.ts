@@ -9,7 +9,7 @@ import type { Instant } from '../../model/instant.js'
 import { rulesFor } from '../../model/refresh-rules.js'
 import type { RefreshRules } from '../../model/run.js'
 import type { SpendingKind } from '../../model/spending.js'
-import type { Reading } from '../../model/survey-source.js'
+import type { Answer, Reading } from '../../model/survey-source.js'
 import type {
   CellRow,
   GoneSurvey,
@@ -24,6 +24,7 @@ import type { ReasonBook } from '../budget/spending.js'
 import type { RunDependencies } from '../dependencies.js'
 import { someAtOnce } from './at-once.js'
 import { daysToRead, readDays } from './days.js'
+import { keepAnswers } from './kept-answers.js'
 import { interviewsElsewhere, mayRestSources, targetMoved } from './known-sources.js'
 import { OutdatedSourcesError, ofListedSource, SourceNotFoundError } from './outdated-sources.js'
 import { createRefusals, type Refusals, RefusedSurveyError } from './refusals.js'
@@ -59,11 +60,12 @@ export const readBundle = async (
 ): Promise<BundleReading> => {
   // What the API refused in an earlier run, it is believed to refuse.
   let believesNotFound = request.task.refusals > 0
+  const { source, answers } = keepAnswers(dependencies.source)
   for (let reading = 1; ; reading += 1) {
     try {
       const refusals = createRefusals(request.task.surveyId)
-      const attempt = { mayRest: reading === 1, believesNotFound, refusals }
-      return { outcome: await readOnce(dependencies, request, attempt), refusals }
+      const attempt = { mayRest: reading === 1, believesNotFound, refusals, answers }
+      return { outcome: await readOnce({ ...dependencies, source }, request, attempt), refusals }
     } catch (error) {
       if (!(error instanceof OutdatedSourcesError) || reading === READINGS_MAX) throw error
       believesNotFound ||= error instanceof SourceNotFoundError
@@ -77,6 +79,8 @@ interface Attempt {
   /** A listed source that answers 404 is refused; otherwise it may have gone since, and the list is read again. */
   readonly believesNotFound: boolean
   readonly refusals: Refusals
+  /** To this reading and those before it. */
+  readonly answers: readonly Answer[]
 }
 
 const readOnce = async (
@@ -88,7 +92,7 @@ const readOnce = async (
   const { progress } = own
   if (progress !== null) return await readRest(dependencies, request, attempt, { ...own, progress })
   const { task, now } = request
-  if (own.listed !== null) return sourcesAlone(task.surveyId, own.listed, attempt.refusals)
+  if (own.listed !== null) return sourcesAlone(task.surveyId, own.listed, attempt)
   if (task.reason === 'missing' && attempt.refusals.areAllNotFound())
     return { kind: 'gone', surveyId: task.surveyId, at: now }
   throw new RefusedSurveyError(task.surveyId, attempt.refusals)
@@ -128,7 +132,7 @@ const readOwn = async (
 const readRest = async (
   { source, warehouse, rules }: RunDependencies,
   { task: { surveyId, reason }, allowance, signal, book }: BundleRequest,
-  { believesNotFound, refusals }: Attempt,
+  { believesNotFound, refusals, answers }: Attempt,
   { stored, rests, listed, progress }: OwnReadings & { readonly progress: Reading<Progress> },
 ): Promise<RefreshedBundle | OversizedTask> => {
   const refresh = rulesFor(reason, rules.refresh)
@@ -169,12 +173,11 @@ const readRest = async (
     throw new OutdatedSourcesError(
       `the sources of survey ${surveyId} do not account for all of its interviews; it stays queued`,
     )
-  const daily =
+  const days =
     toRead === null
       ? null
       : await readDays({ source, surveyId, context: on('daily_progress'), toRead, ofSource, refusals })
   const readings = [progress, ...each.map(({ reading: one }) => one)]
-  const answers = [sources, ...readings.flatMap((one) => one ?? []), ...(daily?.readings ?? [])]
   book.saved({
     sample_sources: rests ? 1 : 0,
     sample_source_progress: sources.ids.length - ids.length,
@@ -191,14 +194,17 @@ const readRest = async (
     progress: progress.row,
     sourceProgress,
     sourceProgressRead: skip ? 'none' : extentOf(rests || listed !== null, readings),
-    ...(daily === null ? {} : { days: daily.days }),
-    rejections: answers.flatMap(({ rejections }) => rejections),
-    drift: answers.flatMap(({ drift }) => drift),
+    ...(days === null ? {} : { days }),
+    ...misfitsIn(answers),
   }
 }
 
 /** The sources of a survey whose progress was refused. */
-const sourcesAlone = (surveyId: number, sources: SourceList, refusals: Refusals): RefreshedBundle => ({
+const sourcesAlone = (
+  surveyId: number,
+  sources: SourceList,
+  { refusals, answers }: Attempt,
+): RefreshedBundle => ({
   kind: 'refreshed',
   surveyId,
   at: sources.readAt,
@@ -209,8 +215,12 @@ const sourcesAlone = (surveyId: number, sources: SourceList, refusals: Refusals)
   progress: null,
   sourceProgress: [],
   sourceProgressRead: 'none',
-  rejections: sources.rejections,
-  drift: sources.drift,
+  ...misfitsIn(answers),
+})
+
+const misfitsIn = (answers: readonly Answer[]) => ({
+  rejections: answers.flatMap(({ rejections }) => rejections),
+  drift: answers.flatMap(({ drift }) => drift),
 })
 
 /** `some` where sources may be unknown, or the progress of one was refused or could not be typed. */

@@ -9,7 +9,7 @@ import { type DueDay, type DueDays, dueDays } from '../../model/daily-windows.js
 import type { Progress } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
 import type { DailyWindows, RefreshRules } from '../../model/run.js'
-import type { Drift, Reading, Rejection, RequestContext, SurveySource } from '../../model/survey-source.js'
+import type { Reading, RequestContext, SurveySource } from '../../model/survey-source.js'
 import type { ReadDays, ReadExtent, StoredDays } from '../../model/warehouse.js'
 import { someAtOnce } from './at-once.js'
 import type { Refusals } from './refusals.js'
@@ -106,7 +106,7 @@ export const readDays = async ({
   toRead,
   refusals,
   ofSource,
-}: ReadDaysOptions) => {
+}: ReadDaysOptions): Promise<ReadDays> => {
   const answers = await someAtOnce(toRead.days, async ({ sampleSourceId, day }) => {
     const reading = source.readDayProgress(surveyId, sampleSourceId, day, context)
     return {
@@ -124,13 +124,10 @@ export const readDays = async ({
   )
   const unread = answers.filter(({ reading }) => reading === null || reading.row === null)
   const isSurvey = ({ sampleSourceId }: SeriesDay): boolean => sampleSourceId === null
-  const days: ReadDays = {
+  return {
     read: unread.some(isSurvey) ? 'some' : toRead.ofSurvey,
     sourcesRead: unread.every(isSurvey) ? toRead.ofSources : 'some',
     timeZone: toRead.timeZone,
     rows,
   }
-  const readings: readonly { readonly rejections: readonly Rejection[]; readonly drift: readonly Drift[] }[] =
-    answers.flatMap(({ reading }) => reading ?? [])
-  return { days, readings }
 }

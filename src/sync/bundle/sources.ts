@@ -2,7 +2,7 @@
 import { UpstreamError } from '../../base/errors.js'
 import type { SampleSource } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
-import type { Drift, Page, Rejection, RequestContext, SurveySource } from '../../model/survey-source.js'
+import type { Page, Rejection, RequestContext, SurveySource } from '../../model/survey-source.js'
 import type { StoredBundle } from '../../model/warehouse.js'
 import { EndlessListError, pagesMaxOf } from '../listing/endless-list.js'
 
@@ -17,8 +17,6 @@ export interface SourceList {
   readonly rows: readonly SampleSource[]
   /** Every source listed, also where its row was rejected; null when an id could not be read. */
   readonly listedIds: readonly number[] | null
-  readonly rejections: readonly Rejection[]
-  readonly drift: readonly Drift[]
   readonly pages: number
 }
 
@@ -51,8 +49,6 @@ export const knownSources = ({ sources }: StoredBundle): SourceList => ({
   ids: sources.map(({ id }) => Number(id)),
   rows: [],
   listedIds: null,
-  rejections: [],
-  drift: [],
   pages: 0,
 })
 
@@ -80,23 +76,23 @@ const readPages = async (
     next = page.pagination.next_page
     pages.push(page)
   }
-  const { rows, listedIds, rejections } = gather(pages)
-  return (listedIds?.length ?? rows.length + rejections.length) < total ? null : pages
+  const { rows, listedIds } = gather(pages)
+  return (listedIds?.length ?? rows.length + rejectionsIn(pages).length) < total ? null : pages
 }
 
 const gather = (pages: readonly Page<SampleSource>[]): SourceList => {
   const rows = new Map(pages.flatMap((page) => page.rows.map((row) => [row.id, row] as const)))
-  const rejections = pages.flatMap((page) => page.rejections)
-  const rejectedIds = rejections.map(({ rowId }) => rowId)
+  const rejectedIds = rejectionsIn(pages).map(({ rowId }) => rowId)
   const known = rejectedIds.filter((id) => id !== null)
   return {
     readAt: pages.at(-1)?.readAt ?? 0n,
-    read: rejections.length > 0 ? 'some' : 'all',
+    read: rejectedIds.length > 0 ? 'some' : 'all',
     ids: [...rows.keys()],
     rows: [...rows.values()],
     listedIds: known.length < rejectedIds.length ? null : [...new Set([...rows.keys(), ...known])],
-    rejections,
-    drift: pages.flatMap((page) => page.drift),
     pages: pages.length,
   }
 }
+
+const rejectionsIn = (pages: readonly Page<SampleSource>[]): readonly Rejection[] =>
+  pages.flatMap(({ rejections }) => rejections)
