@@ -1,9 +1,10 @@
 /**
- * A run as it is reported: what was asked of it, what it did, how it ended. `sync` fills it, `warehouse` stores
- * it in `_sync.runs`, `telemetry` prints it, `--json` gives it to machines.
+ * A run as it is reported: its rules, what it did, how it ended. `sync` fills the report, `warehouse` stores its record in
+ * `_sync.runs` (`run-record`), `commands` print it for people and for machines.
  */
 import type { ExitCode } from '../base/errors.js'
 import type { Instant } from './instant.js'
+import type { ReportedFields, RUN_COMMANDS, RunRecord } from './run-record.js'
 import type { Spending } from './spending.js'
 import type { DriftKind } from './survey-source.js'
 
@@ -128,7 +129,6 @@ export interface FailingSurvey {
 /** What did not fit in a run: the numbers, and the first of what they count. */
 export type Misfits = Pick<RunReport, 'rejectedRows' | 'driftEvents' | 'drift' | 'rejections'>
 
-export const RUN_COMMANDS = ['sync', 'replay'] as const
 export type RunCommand = (typeof RUN_COMMANDS)[number]
 
 /** What a replay did: rows of the quarantine by what became of them. */
@@ -141,51 +141,31 @@ export interface ReplayCounts {
   readonly waiting: number
 }
 
-/** What a run did for one account. */
-export interface RunReport {
-  readonly runId: string
-  readonly account: string
+/** What a run did for one account: its record (`model/run-record`), some fields of it narrower, and what explains them. */
+export interface RunReport extends ReportedFields {
   readonly command: RunCommand
   readonly status: RunStatus
   readonly exitCode: ExitCode
-  /** Why it is not complete, one line; null when it is. */
-  readonly reason: string | null
-  readonly startedAt: Instant
-  readonly endedAt: Instant
   readonly listing: ListingKind | null
-  readonly cursorBefore: Instant | null
-  readonly cursorAfter: Instant | null
-  /** What the plan expected before the first request; null where none was made. */
-  readonly requestsEstimated: number | null
-  readonly requests: number
-  readonly retries: number
-  /** 429 answers. */
-  readonly refusals: number
   /** Distance of requests at the end, milliseconds, where the API has refused bursts; null where they went in bursts. */
   readonly paceIntervalMs: number | null
   /** Where the requests went, and which were saved. */
   readonly spending: readonly Spending[]
-  readonly surveysListed: number
-  readonly surveysRefreshed: number
-  readonly surveysFailed: number
-  /** Surveys that are still queued. */
-  readonly leftOver: number
-  /** How many of these are queued because they could not be read. */
+  /** How many of the surveys that are left over could not be read. */
   readonly failing: number
   /** The first of these. */
   readonly failingSurveys: readonly FailingSurvey[]
-  readonly rejectedRows: number
-  readonly driftEvents: number
-  /** The first of these, so that nobody has to look them up. */
+  /** The first of the drift events, so that nobody has to look them up. */
   readonly drift: readonly MetDrift[]
   /** Why rows were rejected, the most frequent reasons first; not all of them where there are many. */
   readonly rejections: readonly RejectionReason[]
-  /** Old observations of progress that were left out of history: one a day stays. */
-  readonly historyRowsCompacted: number
   readonly rowsByTable: RowCountsByTable
   /** Null for a sync. */
   readonly replayed: ReplayCounts | null
 }
+
+/** What is recorded when a run starts. */
+export type RunStart = Pick<RunReport, 'runId' | 'command' | 'startedAt'> & Pick<RunRecord, 'version'>
 
 /** What a publisher did. */
 export interface PublishReport {

@@ -14,14 +14,13 @@ import {
   varcharOf,
 } from './columns.js'
 import { REPLAY_RESULTS } from './replay.js'
-import { RUN_COMMANDS } from './run.js'
+import { RUN_COLUMNS, RUN_FIELDS } from './run-record.js'
 import { SPENDING_KINDS, SPENDING_REASONS } from './spending.js'
 import { DRIFT_KINDS } from './survey-source.js'
 import { DATA_TABLES, freshness, HISTORY_TABLES, surveyProgressByDay, surveys } from './tables.js'
 
-const account = varchar('Name of the account in the settings')
+const { account, runId } = RUN_FIELDS
 const surveyId = bigint('ID of the survey')
-const runId = varchar('The run, see runs.run_id')
 
 const sync = (name: string, comment: string, key: readonly string[], fields: Fields): TableDeclaration => ({
   schema: '_sync',
@@ -31,38 +30,13 @@ const sync = (name: string, comment: string, key: readonly string[], fields: Fie
   columns: columnsOf(fields),
 })
 
-export const runs = sync('runs', 'One row a run and account', ['run_id', 'account'], {
-  run_id: runId,
-  account,
-  version: varchar('Version of fieldwork-sync'),
-  command: nullable(varcharOf(RUN_COMMANDS, 'Which command it was')),
-  started_at: timestamptz('Start, clock of the machine that ran it'),
-  ended_at: nullable(timestamptz('End; null while it runs, or when it was killed')),
-  status: varcharOf(
-    ['running', 'complete', 'partial', 'failed', 'killed'],
-    'How it stands or ended, killed without a word',
-  ),
-  exit_code: nullable(bigint('Exit code of this account; the command exits with the worst of its accounts')),
-  reason: nullable(varchar('Why it is not complete, one line')),
-  listing: nullable(varcharOf(['full', 'incremental'], 'Kind of listing')),
-  cursor_before: nullable(timestamptz('updated_since of the listing; null for a full one')),
-  cursor_after: nullable(timestamptz('The cursor the next run starts from')),
-  requests_estimated: nullable(bigint('Requests that the plan expected before the first; null for a replay')),
-  requests: nullable(bigint('Requests sent, retries included')),
-  retries: nullable(bigint('Requests that repeated an earlier one')),
-  refusals: nullable(bigint('429 answers')),
-  surveys_listed: nullable(bigint('Rows in the listing, repeats included')),
-  surveys_refreshed: nullable(bigint('Surveys whose sources and progress were read')),
-  surveys_failed: nullable(bigint('Surveys whose refresh failed; they stay queued')),
-  left_over: nullable(bigint('Surveys still queued at the end')),
-  rejected_rows: nullable(bigint('Rows that went to quarantine')),
-  drift_events: nullable(bigint('Differences from the API document met, see drift_events')),
-  history_rows_compacted: nullable(
-    bigint('Old observations of progress that went from history: the last of each day stays'),
-  ),
-  rows_replayed: nullable(bigint('Rows of the quarantine that a replay could type; null for a sync')),
-  rows_by_table: nullable(json('{"table": {"added", "changed", "unchanged"}}')),
-})
+export const runs: TableDeclaration = {
+  schema: '_sync',
+  name: 'runs',
+  comment: 'One row a run and account',
+  key: ['run_id', 'account'],
+  columns: RUN_COLUMNS,
+}
 
 export const requests = sync(
   'requests',

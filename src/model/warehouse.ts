@@ -16,8 +16,8 @@ import type {
   PublishReport,
   RowCounts,
   RowCountsByTable,
-  RunCommand,
   RunReport,
+  RunStart,
   TaskReason,
 } from './run.js'
 import type { RequestsByKind } from './spending.js'
@@ -94,13 +94,6 @@ export type CellRow = Readonly<Record<string, Cell>>
 export interface Stamp {
   readonly runId: string
   readonly at: Instant
-}
-
-export interface RunStart {
-  readonly runId: string
-  readonly command: RunCommand
-  readonly version: string
-  readonly startedAt: Instant
 }
 
 /** Where the account's discovery stands. */

@@ -13,7 +13,7 @@ export const compactHistory = async (
   const before = compactBefore(serverTime, clock.nowMs(), rules.history)
   if (before === null) return
   const rows = await warehouse.compactProgress(before, { runId, at: serverTime })
-  tally.historyRowsCompacted += rows
+  tally.counts.historyRowsCompacted += rows
   if (rows > 0)
     log.info(
       { account: warehouse.account, rows, before: formatInstant(before) },

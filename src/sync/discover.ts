@@ -156,7 +156,7 @@ const list = async (listing: Listing): Promise<Discovery | 'clock_behind'> => {
       account: warehouse.account,
       page: page.pagination.current_page,
       pages: page.pagination.total_pages,
-      surveys: tally.surveysListed,
+      surveys: tally.counts.surveysListed,
     })
   }
   return 'complete'
@@ -217,6 +217,6 @@ const commit = async (
     nextPage,
     committedAt: instantFromMs(clock.nowMs()),
   })
-  tally.surveysListed += page.rows.length
+  tally.counts.surveysListed += page.rows.length
   addRows(tally, { surveys: committed.rows })
 }

@@ -1,24 +1,11 @@
 /** How a run has ended, from what happened in it: exit code, status and one line of reason. Pure. */
 import { EXIT_CODES, type ExitCode } from '../base/errors.js'
 import { driftName } from '../model/misfit-names.js'
-import type { MetDrift, RunStatus } from '../model/run.js'
-import type { Discovery } from './tally.js'
+import type { MetDrift, RunReport, RunStatus } from '../model/run.js'
+import type { Tally } from './tally.js'
 
-export interface Happened {
-  /** Why the run was stopped before its end: a signal or a budget; null when it was not. */
-  readonly stopped: string | null
-  /** What ended the run before its time; null when nothing did. */
-  readonly ended: { readonly exitCode: ExitCode; readonly message: string } | null
-  /** Null when the listing did not get that far. */
-  readonly discovery: Discovery | null
-  readonly surveysFailed: number
-  readonly leftOver: number
-  /** Of these, how many could not be read when they were last tried. */
-  readonly failing: number
-  readonly rejectedRows: number
-  readonly driftEvents: number
-  readonly drift: readonly MetDrift[]
-}
+export type Happened = Pick<Tally, 'stopped' | 'ended' | 'discovery'> &
+  Pick<RunReport, 'surveysFailed' | 'leftOver' | 'failing' | 'rejectedRows' | 'driftEvents' | 'drift'>
 
 export interface OutcomeRules {
   readonly rejectedRowsMax: number

@@ -133,8 +133,8 @@ const createWorker = ({ dependencies, budget, tally, failure, signal, left }: Wo
         { surveyId, problem: outcome.refused.error },
         'the API refused a part of a survey; it stays queued',
       )
-      tally.surveysFailed += 1
-    } else tally.surveysRefreshed += 1
+      tally.counts.surveysFailed += 1
+    } else tally.counts.surveysRefreshed += 1
     if (outcome.kind !== 'gone') watch.read(refusals.answers(), refusals.all())
     endIf(watch.verdict())
   }
@@ -150,7 +150,7 @@ const createWorker = ({ dependencies, budget, tally, failure, signal, left }: Wo
       isRefused: refusals !== null,
       mayBeGone: refusals?.mayBeGone(task) ?? false,
     })
-    tally.surveysFailed += 1
+    tally.counts.surveysFailed += 1
     watch.failed(error, refusals?.all() ?? [], task.refusals > 0)
     endIf(watch.verdict())
   }
@@ -173,7 +173,7 @@ const createWorker = ({ dependencies, budget, tally, failure, signal, left }: Wo
         failure.abort(error)
       } finally {
         allowance.release()
-        const done = tally.surveysRefreshed + tally.surveysFailed
+        const done = tally.counts.surveysRefreshed + tally.counts.surveysFailed
         requestsLeft -= task.requests
         observer.refreshed({ account: warehouse.account, done, left: left.untried - done, requestsLeft })
       }

@@ -2,6 +2,7 @@
 import type { ExitCode } from '../base/errors.js'
 import type { Instant } from '../model/instant.js'
 import type { ListingKind, RowCounts, RowCountsByTable } from '../model/run.js'
+import { noCounts, type RunCounts } from '../model/run-record.js'
 import { createSpendingBook, type SpendingBook } from './budget/spending.js'
 
 /** `complete`: the cursor moved. `interrupted`: the next run goes on. `drifted`: rows may be missing, the cursor stays. */
@@ -15,10 +16,7 @@ export interface Tally {
   stopped: string | null
   /** What ended it otherwise. */
   ended: { readonly exitCode: ExitCode; readonly message: string } | null
-  surveysListed: number
-  surveysRefreshed: number
-  surveysFailed: number
-  historyRowsCompacted: number
+  readonly counts: RunCounts
   readonly spending: SpendingBook
   /** The latest time that the server told: the "now" of every rule in this run. */
   serverTime: Instant | null
@@ -30,10 +28,7 @@ export const createTally = (): Tally => ({
   discovery: null,
   stopped: null,
   ended: null,
-  surveysListed: 0,
-  surveysRefreshed: 0,
-  surveysFailed: 0,
-  historyRowsCompacted: 0,
+  counts: noCounts(),
   spending: createSpendingBook(),
   serverTime: null,
   rows: {

@@ -1,10 +1,12 @@
 /** A report of a run to vary, for the tests of what is printed about one. */
 import { parseInstant } from '../../src/model/instant.js'
 import type { RunReport, SyncReport } from '../../src/model/run.js'
+import { noCounts } from '../../src/model/run-record.js'
 
 const at = (text: string) => parseInstant(text) ?? 0n
 
 export const runReport = (changes: Partial<RunReport> = {}): RunReport => ({
+  ...noCounts(),
   runId: 'run-1',
   account: 'acme',
   command: 'sync',
@@ -22,7 +24,6 @@ export const runReport = (changes: Partial<RunReport> = {}): RunReport => ({
   paceIntervalMs: null,
   surveysListed: 250,
   surveysRefreshed: 212,
-  surveysFailed: 0,
   leftOver: 0,
   failing: 0,
   failingSurveys: [],
@@ -32,7 +33,6 @@ export const runReport = (changes: Partial<RunReport> = {}): RunReport => ({
   rejections: [],
   requestsEstimated: null,
   spending: [],
-  historyRowsCompacted: 0,
   rowsByTable: {
     surveys: { added: 3, changed: 20, unchanged: 227 },
     sample_sources: { added: 7, changed: 0, unchanged: 1_234_567 },

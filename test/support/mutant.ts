@@ -1,4 +1,4 @@
-/** The built command with one fault put in: what a test is worth shows on a build that has the fault it looks for. */
+/** A copy of the built command with lines changed: a fault that a test has to find, or a line that a newcomer would add. */
 import { cp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { MAIN } from './command.js'
@@ -12,17 +12,19 @@ export interface Mutation {
   readonly to: string
 }
 
-/** Copies the build, mutates the copy, and gives its `main.js`. Throws when there is not exactly one place to mutate. */
-export const buildMutant = async ({ file, from, to }: Mutation): Promise<string> => {
+/** Copies the build, mutates the copy, and gives its `main.js`. Throws when a mutation does not have exactly one place. */
+export const buildMutant = async (...mutations: readonly Mutation[]): Promise<string> => {
   const root = dirname(dirname(MAIN))
   const copy = await temporaryDirectory()
   await cp(join(root, 'dist'), join(copy, 'dist'), { recursive: true })
   await cp(join(root, 'package.json'), join(copy, 'package.json'))
   await symlink(join(root, 'node_modules'), join(copy, 'node_modules'))
-  const target = join(copy, 'dist', file)
-  const pieces = (await readFile(target, 'utf8')).split(from)
-  if (pieces.length !== 2)
-    throw new Error(`${pieces.length - 1} places in ${file} read ${JSON.stringify(from)}, not 1`)
-  await writeFile(target, pieces.join(to))
+  for (const { file, from, to } of mutations) {
+    const target = join(copy, 'dist', file)
+    const pieces = (await readFile(target, 'utf8')).split(from)
+    if (pieces.length !== 2)
+      throw new Error(`${pieces.length - 1} places in ${file} read ${JSON.stringify(from)}, not 1`)
+    await writeFile(target, pieces.join(to))
+  }
   return join(copy, 'dist', 'main.js')
 }

@@ -1,10 +1,25 @@
 /** One `sync` of the real command, as a test asks for it and as a machine reads how it ended. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { SyncReportJson } from '../../src/commands/text/run-json.js'
+import type { SyncReport } from '../../src/model/run.js'
 import { type Ended, type Env, MAIN, start } from './command.js'
 import { type Finished, temporaryDirectory } from './temporary.js'
 import { runWarm } from './warm.js'
+
+type SnakeCase<Name extends string> = Name extends `${infer Head}${infer Rest}`
+  ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeCase<Rest>}`
+  : ''
+
+/** What `--json` makes of a value: names in snake_case, moments as text. */
+type JsonOf<Value> = Value extends bigint
+  ? string
+  : Value extends readonly (infer Item)[]
+    ? readonly JsonOf<Item>[]
+    : Value extends object
+      ? { readonly [Name in keyof Value & string as SnakeCase<Name>]: JsonOf<Value[Name]> }
+      : Value
+
+export type SyncReportJson = JsonOf<SyncReport>
 
 export interface Synced extends Ended {
   /** What `--json` printed. */

@@ -13,6 +13,7 @@ import { createCalendar } from '../../src/model/calendar.js'
 import type { Progress, SampleSource, Survey } from '../../src/model/fields.js'
 import { formatInstant, type Instant, parseInstant } from '../../src/model/instant.js'
 import type { RunReport } from '../../src/model/run.js'
+import { noCounts } from '../../src/model/run-record.js'
 import type {
   AccountWarehouse,
   ListingPage,
@@ -284,6 +285,7 @@ export const list = async (
 const NO_ROWS = { added: 0, changed: 0, unchanged: 0 }
 
 export const runReport = (change: Partial<RunReport> = {}): RunReport => ({
+  ...noCounts(),
   runId: RUN,
   account: 'acme',
   command: 'sync',
@@ -301,7 +303,6 @@ export const runReport = (change: Partial<RunReport> = {}): RunReport => ({
   paceIntervalMs: null,
   surveysListed: 3,
   surveysRefreshed: 2,
-  surveysFailed: 0,
   leftOver: 0,
   failing: 0,
   failingSurveys: [],
@@ -311,7 +312,6 @@ export const runReport = (change: Partial<RunReport> = {}): RunReport => ({
   rejections: [],
   requestsEstimated: null,
   spending: [],
-  historyRowsCompacted: 0,
   rowsByTable: {
     surveys: NO_ROWS,
     sample_sources: NO_ROWS,

@@ -20,9 +20,7 @@ export const checkCommand = (context: CliContext): CommandModule<unknown, FlagsO
     sayProxies(settings.accounts, log)
     const { checkAll } = await import('./run.js')
     const { checks, exitCode } = await checkAll({ settings, log, signal: context.signal })
-    context.stdout.write(
-      settings.json ? `${jsonOf({ exit_code: exitCode, checks })}\n` : renderChecks(checks),
-    )
+    context.stdout.write(settings.json ? `${jsonOf({ exitCode, checks })}\n` : renderChecks(checks))
     context.exit(exitCode)
   },
 })

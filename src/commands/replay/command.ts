@@ -3,7 +3,7 @@ import type { CommandModule } from 'yargs'
 import { loadSettings } from '../../settings/load-settings.js'
 import type { CliContext } from '../context.js'
 import { type FlagsOf, settingsOptions } from '../options.js'
-import { reportToJson } from '../text/run-json.js'
+import { jsonOf } from '../text/json.js'
 import { openTelemetry } from '../wiring/logging.js'
 import { renderReplay } from './text.js'
 
@@ -18,7 +18,7 @@ export const replayCommand = (
     const { log } = openTelemetry(settings, context)
     const { replayAll } = await import('./run.js')
     const report = await replayAll({ settings, log, signal: context.signal })
-    context.stdout.write(settings.json ? `${JSON.stringify(reportToJson(report))}\n` : renderReplay(report))
+    context.stdout.write(settings.json ? `${jsonOf(report)}\n` : renderReplay(report))
     context.exit(report.exitCode)
   },
 })

@@ -2,6 +2,7 @@
 
 import { counted, humanCount } from '../../base/human.js'
 import type { RunReport, SyncReport } from '../../model/run.js'
+import { countedDrift } from '../../model/run-record.js'
 import { driftLines, rejectionLines } from '../text/misfit-lines.js'
 import { publishSection } from '../text/publish-section.js'
 
@@ -21,11 +22,7 @@ const accountSection = (run: RunReport): string => {
     `outdated  ${counted(outdated, 'row')}, whose surveys were read again since or have gone`,
     `waiting   ${counted(waiting, 'row')}${waiting === 0 ? '' : ', kept in _sync.rejected_rows'}`,
     ...rejectionLines(names).map(below),
-    ...(run.driftEvents === 0
-      ? []
-      : [
-          `drift     ${counted(run.driftEvents, 'difference from the API document', 'differences from the API document')}`,
-        ]),
+    ...(run.driftEvents === 0 ? [] : [`drift     ${countedDrift(run.driftEvents)}`]),
     ...driftLines(run).map(below),
   ].join('\n')
 }

@@ -7,7 +7,7 @@ import { loadSettings } from '../../settings/load-settings.js'
 import { secretsOf } from '../../settings/settings.js'
 import type { CliContext } from '../context.js'
 import { type FlagsOf, syncOptions } from '../options.js'
-import { reportToJson } from '../text/run-json.js'
+import { jsonOf } from '../text/json.js'
 import { sayProxies } from '../wiring/log-proxies.js'
 import { openTelemetry } from '../wiring/logging.js'
 import { requireShardLayout } from '../wiring/shard-layout.js'
@@ -36,7 +36,7 @@ export const syncCommand = (context: CliContext): CommandModule<unknown, FlagsOf
     })
     observer.close()
     const text = settings.json
-      ? `${JSON.stringify(reportToJson(report))}\n`
+      ? `${jsonOf(report)}\n`
       : renderSummary(report, {
           elapsedMs: systemClock.monotonicMs() - startedMs,
           colour: telemetry.colour,

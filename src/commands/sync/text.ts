@@ -5,6 +5,7 @@
 import { EXIT_CODES } from '../../base/errors.js'
 import { counted, humanCount, humanDuration } from '../../base/human.js'
 import type { RunReport, RunStatus, SyncReport } from '../../model/run.js'
+import { summaryLines } from '../../model/run-record.js'
 import { driftLines, failingLines, rejectionLines } from '../text/misfit-lines.js'
 import { publishSection } from '../text/publish-section.js'
 import { textTable } from '../text/text-table.js'
@@ -62,38 +63,21 @@ const factsOf = (run: RunReport): string =>
       'refreshed',
       `${counted(run.surveysRefreshed, 'survey')}${run.surveysFailed > 0 ? `, ${humanCount(run.surveysFailed)} failed` : ''}`,
     ],
-    [
-      'left over',
-      run.leftOver === 0 ? 'nothing' : `${counted(run.leftOver, 'survey')}, queued for the next run`,
-    ],
-    ...below(failingLines(run)),
-    [
-      'rejected',
-      run.rejectedRows === 0 ? 'none' : `${counted(run.rejectedRows, 'row')}, kept in _sync.rejected_rows`,
-    ],
-    ...below(rejectionLines(run)),
-    [
-      'drift',
-      run.driftEvents === 0
-        ? 'none'
-        : `${counted(run.driftEvents, 'difference from the API document', 'differences from the API document')}, see _sync.drift_events`,
-    ],
-    ...below(driftLines(run)),
-    ...(run.historyRowsCompacted === 0
-      ? []
-      : [
-          [
-            'compacted',
-            `${counted(run.historyRowsCompacted, 'old observation')} of progress left out, the last of each day stays`,
-          ],
-        ]),
+    ...summaryLines(run).flatMap(({ field, label, text }) => [
+      [label, text],
+      ...(EXPLANATIONS[field]?.(run) ?? []).map((line) => ['', `  ${line}`]),
+    ]),
     ['time', humanDuration(Number((run.endedAt - run.startedAt) / 1_000n))],
   ]
     .map(([label = '', text = '']) => `${label.padEnd(LABEL_COLUMNS)}  ${text}`)
     .join('\n')
 
-/** Lines that say more of the fact above them. */
-const below = (lines: readonly string[]): string[][] => lines.map((line) => ['', `  ${line}`])
+/** The lines below a field's own. */
+const EXPLANATIONS: Readonly<Record<string, (run: RunReport) => readonly string[]>> = {
+  leftOver: failingLines,
+  rejectedRows: rejectionLines,
+  driftEvents: driftLines,
+}
 
 const LABEL_COLUMNS = 'refreshed'.length
 

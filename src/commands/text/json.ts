@@ -1,8 +1,11 @@
-/** A document for machines: names in snake_case, moments in ISO 8601, on one line. */
+/** A document for machines: names in snake_case, moments in ISO 8601, on one line, nothing left out. */
+import { snakeCase } from '../../base/snake-case.js'
 import { formatInstant } from '../../model/instant.js'
 
 /** Bigints are moments wherever we print them. */
-export const jsonOf = (document: Readonly<Record<string, unknown>>): string =>
-  JSON.stringify(document, (_key, value: unknown) =>
-    typeof value === 'bigint' ? formatInstant(value) : value,
-  )
+export const jsonOf = (document: object): string =>
+  JSON.stringify(document, (_key, value: unknown) => {
+    if (typeof value === 'bigint') return formatInstant(value)
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    return Object.fromEntries(Object.entries(value).map(([name, part]) => [snakeCase(name), part]))
+  })

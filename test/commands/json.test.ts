@@ -1,12 +1,13 @@
 /** The report for machines: safe for JSON, in snake_case, and nothing of it forgotten. */
 import { expect, test } from 'vitest'
-import { reportToJson } from '../../src/commands/text/run-json.js'
+import { jsonOf } from '../../src/commands/text/json.js'
+import type { SyncReportJson } from '../support/sync.js'
 import { runReport, syncReport } from './reports.js'
 
 test('every field of the report is there in snake_case, and moments are ISO 8601', () => {
   const failingSurveys = [{ surveyId: 7, title: 'Seven', attempts: 2, error: 'answered 404' }]
   const run = runReport({ cursorBefore: null, failing: 1, failingSurveys })
-  const json: unknown = JSON.parse(JSON.stringify(reportToJson(syncReport({ accounts: [run] }))))
+  const json: unknown = JSON.parse(jsonOf(syncReport({ accounts: [run] })))
   expect(json).toEqual({
     status: 'complete',
     exit_code: 0,
@@ -56,7 +57,33 @@ test('every field of the report is there in snake_case, and moments are ISO 8601
 
 test('no field of a report is left behind when the report grows', () => {
   const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-  const json = reportToJson(syncReport())
+  const json: SyncReportJson = JSON.parse(jsonOf(syncReport()))
   expect(Object.keys(json).sort()).toEqual(Object.keys(syncReport()).map(snake).sort())
   expect(Object.keys(json.accounts[0] ?? {}).sort()).toEqual(Object.keys(runReport()).map(snake).sort())
+})
+
+test('what a run met has its moments as text and its values as they are', () => {
+  const drift = [
+    {
+      resource: 'survey',
+      kind: 'unknown_value' as const,
+      path: 'status',
+      value: 'onHold',
+      occurrences: 2,
+      firstSeenAt: 0n,
+      isNew: false,
+    },
+  ]
+  const json: SyncReportJson = JSON.parse(jsonOf(syncReport({ accounts: [runReport({ drift })] })))
+  expect(json.accounts[0]?.drift).toEqual([
+    {
+      resource: 'survey',
+      kind: 'unknown_value',
+      path: 'status',
+      value: 'onHold',
+      occurrences: 2,
+      first_seen_at: '1970-01-01T00:00:00Z',
+      is_new: false,
+    },
+  ])
 })

@@ -1,0 +1,146 @@
+/**
+ * The record of a run, declared once. These fields give the columns of `_sync.runs` and their documentation, the type
+ * of the report, its names in `--json`, the counters of a run, and the lines of the summary that say a single number.
+ * A new counter is a line here and the line of code that counts.
+ */
+import { counted } from '../base/human.js'
+import { snakeCase } from '../base/snake-case.js'
+import {
+  bigint,
+  type Column,
+  type ColumnType,
+  columnsOf,
+  type Field,
+  json,
+  nullable,
+  type RowOf,
+  timestamptz,
+  varchar,
+  varcharOf,
+} from './columns.js'
+
+export const RUN_COMMANDS = ['sync', 'replay'] as const
+
+interface RunField<Type extends ColumnType = ColumnType, Nullable extends boolean = boolean>
+  extends Field<Type, Nullable> {
+  /** Starts at 0; the steps of the run add to it. */
+  readonly isCounter?: boolean
+  readonly line?: SummaryLine
+}
+
+interface SummaryLine {
+  readonly label: string
+  /** Null where the summary leaves the line out. */
+  readonly text: (count: number) => string | null
+}
+
+interface Counter extends RunField<'BIGINT', false> {
+  readonly isCounter: true
+}
+
+const counter = (comment: string): Counter => ({ ...bigint(comment), isCounter: true })
+
+/** Gives a number a line of its own in the summary. */
+const shown = <Of extends Field<'BIGINT', false>>(
+  of: Of,
+  label: string,
+  text: SummaryLine['text'],
+): Of & { readonly line: SummaryLine } => ({ ...of, line: { label, text } })
+
+/** In the order of the columns. A field is null where the report of a run that has ended may have null. */
+export const RUN_FIELDS = {
+  runId: varchar('The run, see runs.run_id'),
+  account: varchar('Name of the account in the settings'),
+  version: varchar('Version of fieldwork-sync'),
+  command: nullable(varcharOf(RUN_COMMANDS, 'Which command it was')),
+  startedAt: timestamptz('Start, clock of the machine that ran it'),
+  endedAt: timestamptz('End; null while it runs, or when it was killed'),
+  status: varcharOf(
+    ['running', 'complete', 'partial', 'failed', 'killed'],
+    'How it stands or ended, killed without a word',
+  ),
+  exitCode: bigint('Exit code of this account; the command exits with the worst of its accounts'),
+  reason: nullable(varchar('Why it is not complete, one line')),
+  listing: nullable(varcharOf(['full', 'incremental'], 'Kind of listing')),
+  cursorBefore: nullable(timestamptz('updated_since of the listing; null for a full one')),
+  cursorAfter: nullable(timestamptz('The cursor the next run starts from')),
+  requestsEstimated: nullable(bigint('Requests that the plan expected before the first; null for a replay')),
+  requests: bigint('Requests sent, retries included'),
+  retries: bigint('Requests that repeated an earlier one'),
+  refusals: bigint('429 answers'),
+  surveysListed: counter('Rows in the listing, repeats included'),
+  surveysRefreshed: counter('Surveys whose sources and progress were read'),
+  surveysFailed: counter('Surveys whose refresh failed; they stay queued'),
+  leftOver: shown(bigint('Surveys still queued at the end'), 'left over', (surveys) =>
+    surveys === 0 ? 'nothing' : `${counted(surveys, 'survey')}, queued for the next run`,
+  ),
+  rejectedRows: shown(bigint('Rows that went to quarantine'), 'rejected', (rows) =>
+    rows === 0 ? 'none' : `${counted(rows, 'row')}, kept in _sync.rejected_rows`,
+  ),
+  driftEvents: shown(
+    bigint('Differences from the API document met, see drift_events'),
+    'drift',
+    (differences) => (differences === 0 ? 'none' : `${countedDrift(differences)}, see _sync.drift_events`),
+  ),
+  historyRowsCompacted: shown(
+    counter('Old observations of progress that went from history: the last of each day stays'),
+    'compacted',
+    (rows) =>
+      rows === 0
+        ? null
+        : `${counted(rows, 'old observation')} of progress left out, the last of each day stays`,
+  ),
+  rowsReplayed: nullable(bigint('Rows of the quarantine that a replay could type; null for a sync')),
+  rowsByTable: json('{"table": {"added", "changed", "unchanged"}}'),
+}
+
+/** `1 difference from the API document` */
+export const countedDrift = (differences: number): string =>
+  counted(differences, 'difference from the API document', 'differences from the API document')
+
+/** A row of `_sync.runs` of a run that has ended. */
+export type RunRecord = RowOf<typeof RUN_FIELDS>
+
+/** The fields that a report has with the same type; it has an object in the place of the last two. */
+export type ReportedFields = Omit<RunRecord, 'version' | 'rowsReplayed' | 'rowsByTable'>
+
+/** Stored when the run starts. All other columns are null until it has ended. */
+const KNOWN_AT_START = new Set(['runId', 'account', 'version', 'command', 'startedAt', 'status'])
+
+const FIELDS: readonly (readonly [string, RunField])[] = Object.entries(RUN_FIELDS)
+
+export const RUN_COLUMNS: readonly Column[] = columnsOf(
+  Object.fromEntries(
+    FIELDS.map(([name, { isCounter, line, ...field }]) => [
+      snakeCase(name),
+      KNOWN_AT_START.has(name) ? field : { ...field, nullable: true },
+    ]),
+  ),
+)
+
+/** What the steps of a run count. */
+export type RunCounts = {
+  [Name in keyof typeof RUN_FIELDS as (typeof RUN_FIELDS)[Name] extends Counter ? Name : never]: number
+}
+
+const COUNTERS = FIELDS.filter(([, { isCounter }]) => isCounter === true).map(([name]) => name)
+
+export const noCounts = (): RunCounts => {
+  const counts = Object.fromEntries(COUNTERS.map((name) => [name, 0]))
+  if (!hasEveryCounter(counts)) throw new TypeError('a counter of the run has no start')
+  return counts
+}
+
+const hasEveryCounter = (counts: Readonly<Record<string, number>>): counts is RunCounts =>
+  COUNTERS.every((name) => name in counts)
+
+/** The lines of the summary that say one number of the report, each with the name of its field. */
+export const summaryLines = (report: ReportedFields) => {
+  const values = new Map(Object.entries(report))
+  return FIELDS.flatMap(([field, { line }]) => {
+    const value = values.get(field)
+    if (line === undefined || typeof value !== 'number') return []
+    const text = line.text(value)
+    return text === null ? [] : [{ field, label: line.label, text }]
+  })
+}
