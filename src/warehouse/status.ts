@@ -114,17 +114,16 @@ export const readPublished = async <Result>(
 /** What was published before there were replays has no such column. */
 const AS_IN_OLDER_FILES = 'SELECT NULL::TIMESTAMPTZ AS replayed_at WHERE false'
 
+const columnsOf = (row: z.ZodObject): string => Object.keys(row.shape).join(', ')
+
 const statusOf = async (sql: Sql): Promise<WarehouseStatus> => ({
   // A run that a wrong clock dated ahead of now would stay the last one for as long.
   runs: await sql.rows(
     runRow,
-    `SELECT run_id, account, started_at, ended_at, status, exit_code, reason, requests, refusals, surveys_refreshed, left_over
-      FROM _sync.runs ORDER BY started_at > now(), started_at DESC, account LIMIT ${RUNS_SHOWN}`,
+    `SELECT ${columnsOf(runRow)} FROM _sync.runs
+      ORDER BY started_at > now(), started_at DESC, account LIMIT ${RUNS_SHOWN}`,
   ),
-  cursors: await sql.rows(
-    cursorRow,
-    'SELECT account, updated_since, full_listed_at FROM _sync.cursors ORDER BY account',
-  ),
+  cursors: await sql.rows(cursorRow, `SELECT ${columnsOf(cursorRow)} FROM _sync.cursors ORDER BY account`),
   queue: await sql.rows(
     queueRow,
     `SELECT account, reason, count(*) AS tasks, count(*) FILTER (last_error IS NOT NULL) AS failing,
@@ -150,8 +149,8 @@ const statusOf = async (sql: Sql): Promise<WarehouseStatus> => ({
   ),
   drift: await sql.rows(
     driftRow,
-    `SELECT account, resource, path, value, kind, occurrences, first_seen_at, last_seen_at
-      FROM _sync.drift_events ORDER BY last_seen_at DESC, resource, path, value, kind`,
+    `SELECT ${columnsOf(driftRow)} FROM _sync.drift_events
+      ORDER BY last_seen_at DESC, resource, path, value, kind`,
   ),
   rejections: await sql.rows(
     rejectionRow,

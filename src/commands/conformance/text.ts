@@ -1,36 +1,10 @@
 /** What `conformance` says: for people a table of rules and, below it, what the service does on its own; for machines all of it. */
 import { counted, humanDuration } from '../../base/human.js'
+import type { ConformanceReport, RuleResult } from '../../conformance/run.js'
+import type { Verdict } from '../../conformance/verdict.js'
 import { textTable } from '../text/text-table.js'
 
-/** The parts of a report that are shown; `conformance/run` makes it. */
-export interface ConformanceView {
-  readonly baseUrl: string
-  readonly rules: readonly {
-    readonly id: string
-    readonly section: string
-    readonly text: string
-    readonly verdict:
-      | { readonly verdict: 'pass'; readonly note?: string }
-      | {
-          readonly verdict: 'fail'
-          readonly asked: string
-          readonly expected: string
-          readonly got: string
-        }
-      | { readonly verdict: 'not_observable'; readonly reason: string }
-  }[]
-  readonly observations: readonly {
-    readonly topic: string
-    readonly section: string
-    readonly told: string
-  }[]
-  readonly requests: number
-  readonly refusals: number
-  readonly endedBy: Error | null
-}
-
-type RuleView = ConformanceView['rules'][number]
-type Word = RuleView['verdict']['verdict']
+type Word = Verdict['verdict']
 
 export interface ConformanceStyle {
   readonly elapsedMs: number
@@ -40,7 +14,7 @@ export interface ConformanceStyle {
 }
 
 /** With a newline at its end. */
-export const renderConformance = (report: ConformanceView, style: ConformanceStyle): string =>
+export const renderConformance = (report: ConformanceReport, style: ConformanceStyle): string =>
   [
     `${report.baseUrl}, held to the API document`,
     ruleTable(report.rules, style.colour),
@@ -63,7 +37,7 @@ const COLOURS: Readonly<Record<Word, string>> = { pass: '32', fail: '31', not_ob
 const DETAIL_INDENT = ' '.repeat(WORDS.not_observable.length + 4)
 
 /** The rules under the sections of the document that they stand in, in the order in which these come first. */
-const ruleTable = (rules: readonly RuleView[], colour: boolean): string => {
+const ruleTable = (rules: readonly RuleResult[], colour: boolean): string => {
   const sections = [...new Set(rules.map(({ section }) => section))]
   const sorted = sections.flatMap((section) => rules.filter((rule) => rule.section === section))
   const lines = textTable(
@@ -86,7 +60,7 @@ const painted = (line: string, verdict: Word, colour: boolean): string => {
   return `  ${colour ? `\u001b[${COLOURS[verdict]}m${word}\u001b[0m${line.slice(word.length)}` : line}`
 }
 
-const detailsOf = (verdict: RuleView['verdict']): readonly string[] => {
+const detailsOf = (verdict: Verdict): readonly string[] => {
   switch (verdict.verdict) {
     case 'pass':
       return verdict.note === undefined ? [] : [verdict.note]
@@ -97,10 +71,10 @@ const detailsOf = (verdict: RuleView['verdict']): readonly string[] => {
   }
 }
 
-const countOf = (rules: readonly RuleView[], word: Word): number =>
+const countOf = (rules: readonly RuleResult[], word: Word): number =>
   rules.filter(({ verdict }) => verdict.verdict === word).length
 
-const lastLines = (report: ConformanceView, { elapsedMs, exitCode }: ConformanceStyle): string => {
+const lastLines = (report: ConformanceReport, { elapsedMs, exitCode }: ConformanceStyle): string => {
   const { rules, requests, refusals, endedBy } = report
   const refused = refusals === 0 ? '' : `, ${refusals} of them refused with 429`
   const lines = [`${counted(requests, 'request')}${refused}, in ${humanDuration(elapsedMs)}`]
@@ -111,7 +85,7 @@ const lastLines = (report: ConformanceView, { elapsedMs, exitCode }: Conformance
 }
 
 /** The same for machines. */
-export const conformanceToJson = (report: ConformanceView, { elapsedMs, exitCode }: ConformanceStyle) => ({
+export const conformanceToJson = (report: ConformanceReport, { elapsedMs, exitCode }: ConformanceStyle) => ({
   exit_code: exitCode,
   base_url: report.baseUrl,
   totals: {

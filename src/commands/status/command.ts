@@ -20,9 +20,7 @@ export const statusCommand = (
     const { readWarehouseStatus } = await import('../wiring/warehouse-status.js')
     const { head, status } = await readWarehouseStatus(settings.warehouseDirectory, settings.publish)
     context.stdout.write(
-      settings.json
-        ? `${jsonOf({ published: head.published, published_at: head.publishedAt, holder: head.holder, pace: head.pace, ...status })}\n`
-        : `${renderStatus(head, status)}\n`,
+      settings.json ? `${jsonOf({ ...head, ...status })}\n` : `${renderStatus(head, status)}\n`,
     )
   },
 })

@@ -1,19 +1,11 @@
 /** Where the requests of runs went, for people: what was asked for by why, and what was saved. */
 
 import { counted, humanCount } from '../../base/human.js'
-import { formatInstant, type Instant } from '../../model/instant.js'
+import { formatInstant } from '../../model/instant.js'
 import { SPENDING_KINDS, SPENDING_REASONS, type Spending, type SpendingKind } from '../../model/spending.js'
+import type { RunSpending } from '../../warehouse/history/spending.js'
 import { SPENDING_WORDS } from '../text/spending-words.js'
 import { textTable } from '../text/text-table.js'
-
-/** A run of an account and its requests. */
-export interface RunSpending {
-  readonly account: string
-  readonly started_at: Instant
-  readonly requests: number | null
-  readonly requests_estimated: number | null
-  readonly spending: readonly Spending[]
-}
 
 export const renderSpending = (runs: readonly RunSpending[]): string =>
   runs.length === 0 ? 'no run has recorded its requests yet' : runs.map(renderRun).join('\n\n')

@@ -1,82 +1,13 @@
-/** What `status` and `check` say, for people. */
+/** What `status` says, for people. */
 
 import { counted, humanCount } from '../../base/human.js'
 import { formatInstant, type Instant } from '../../model/instant.js'
 import { onOneLine } from '../../model/misfit-names.js'
+import type { WarehouseStatus } from '../../warehouse/status.js'
 import { textTable } from '../text/text-table.js'
+import type { StatusHead } from '../wiring/warehouse-status.js'
 
-/** The parts of a warehouse's status that are shown; `warehouse/status` reads them. */
-export interface StatusView {
-  readonly runs: readonly {
-    readonly account: string
-    readonly started_at: Instant
-    readonly status: string
-    readonly exit_code: number | null
-    readonly reason: string | null
-    readonly requests: number | null
-    readonly surveys_refreshed: number | null
-    readonly left_over: number | null
-  }[]
-  readonly cursors: readonly {
-    readonly account: string
-    readonly updated_since: Instant
-    readonly full_listed_at: Instant
-  }[]
-  readonly queue: readonly {
-    readonly account: string
-    readonly reason: string
-    readonly tasks: number
-    readonly failing: number
-    readonly oldest_at: Instant
-  }[]
-  readonly failing: readonly {
-    readonly account: string
-    readonly survey_id: number
-    readonly title: string | null
-    readonly attempts: number
-    readonly error: string
-  }[]
-  readonly freshness: readonly {
-    readonly account: string
-    readonly surveys: number
-    readonly never_refreshed: number
-    readonly oldest_refresh_at: Instant | null
-    readonly newest_refresh_at: Instant | null
-    readonly with_error: number
-  }[]
-  readonly tables: readonly { readonly table: string; readonly rows: number }[]
-  readonly drift: readonly {
-    readonly account: string
-    readonly resource: string
-    readonly path: string
-    readonly value: string | null
-    readonly kind: string
-    readonly occurrences: number
-    readonly first_seen_at: Instant
-    readonly last_seen_at: Instant
-  }[]
-  readonly rejections: readonly {
-    readonly account: string
-    readonly endpoint: string
-    readonly problem: string
-    readonly rows: number
-    readonly replayed: number
-    readonly first_at: Instant
-    readonly last_at: Instant
-  }[]
-}
-
-export interface StatusHead {
-  /** Path of the published file. */
-  readonly published: string
-  readonly publishedAt: Instant
-  /** Who holds the warehouse; null when nobody does. */
-  readonly holder: string | null
-  /** Accounts whose requests are evenly spaced, since when and until when. */
-  readonly pace: readonly { readonly account: string; readonly since: Instant; readonly until: Instant }[]
-}
-
-export const renderStatus = (head: StatusHead, status: StatusView): string =>
+export const renderStatus = (head: StatusHead, status: WarehouseStatus): string =>
   [
     `${head.published}, published ${formatInstant(head.publishedAt)}${head.holder === null ? '' : `\nheld by ${head.holder}`}`,
     section(
@@ -138,7 +69,7 @@ const section = (
 const number = (count: number | null): string => (count === null ? '-' : humanCount(count))
 const moment = (at: Instant | null): string => (at === null ? '-' : formatInstant(at))
 
-const runRows = ({ runs }: StatusView) =>
+const runRows = ({ runs }: WarehouseStatus) =>
   runs.flatMap((run) => [
     [
       moment(run.started_at),
@@ -152,22 +83,22 @@ const runRows = ({ runs }: StatusView) =>
     ...(run.reason === null ? [] : [[`  ${run.reason}`]]),
   ])
 
-const cursorRows = ({ cursors }: StatusView) =>
+const cursorRows = ({ cursors }: WarehouseStatus) =>
   cursors.map((cursor) => [cursor.account, moment(cursor.updated_since), moment(cursor.full_listed_at)])
 
 const paceRows = ({ pace }: StatusHead) =>
   pace.map(({ account, since, until }) => [account, moment(since), moment(until)])
 
-const queueRows = ({ queue }: StatusView) =>
+const queueRows = ({ queue }: WarehouseStatus) =>
   queue.map((row) => [row.account, row.reason, number(row.tasks), number(row.failing), moment(row.oldest_at)])
 
-const failingRows = ({ failing }: StatusView) =>
+const failingRows = ({ failing }: WarehouseStatus) =>
   failing.flatMap((row) => [
     [row.account, String(row.survey_id), onOneLine(row.title ?? ''), counted(row.attempts, 'time')],
     [`  ${onOneLine(row.error)}`],
   ])
 
-const freshnessRows = ({ freshness }: StatusView) =>
+const freshnessRows = ({ freshness }: WarehouseStatus) =>
   freshness.map((row) => [
     row.account,
     number(row.surveys),
@@ -177,7 +108,7 @@ const freshnessRows = ({ freshness }: StatusView) =>
     number(row.with_error),
   ])
 
-const driftRows = ({ drift }: StatusView) =>
+const driftRows = ({ drift }: WarehouseStatus) =>
   drift.map((row) => [
     row.account,
     onOneLine(`${row.resource}.${row.path}`),
@@ -187,7 +118,7 @@ const driftRows = ({ drift }: StatusView) =>
     moment(row.last_seen_at),
   ])
 
-const rejectionRows = ({ rejections }: StatusView) =>
+const rejectionRows = ({ rejections }: WarehouseStatus) =>
   rejections.map((row) => [
     row.account,
     row.endpoint,

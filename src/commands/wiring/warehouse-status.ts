@@ -20,10 +20,12 @@ class NothingPublishedError extends ConfigError {
 }
 
 export interface StatusHead {
+  /** Path of what is published. */
   readonly published: string
   readonly publishedAt: Instant
+  /** Who holds the warehouse; null when nobody does. */
   readonly holder: string | null
-  /** Of accounts whose API was found to refuse bursts. */
+  /** Accounts whose requests are evenly spaced, since when and until when. */
   readonly pace: readonly { readonly account: string; readonly since: Instant; readonly until: Instant }[]
 }
 

@@ -43,8 +43,11 @@ const spendingRow = z.object({
   saved: bigintCell,
 })
 
+/** A run of an account and its requests. */
+export type RunSpending = z.output<typeof runRow> & { readonly spending: readonly Spending[] }
+
 /** The last sync of each account that has ended, with its requests; none of what was published before these were recorded. */
-export const lastSpending = async (sql: Sql) => {
+export const lastSpending = async (sql: Sql): Promise<readonly RunSpending[]> => {
   const [recorded] = await sql.rows(
     z.object({ tables: bigintCell }),
     `SELECT count(*) AS tables FROM duckdb_columns() WHERE schema_name = '_sync' AND table_name = 'requests' AND column_name = 'made'`,
@@ -57,13 +60,12 @@ export const lastSpending = async (sql: Sql) => {
       QUALIFY row_number() OVER (PARTITION BY account ORDER BY started_at > now(), started_at DESC, run_id DESC) = 1 ORDER BY account`,
   )
   return await Promise.all(
-    runs.map(async ({ run_id, ...run }) => ({
-      run_id,
+    runs.map(async (run) => ({
       ...run,
       spending: await sql.rows(
         spendingRow,
         'SELECT kind, reason, made AS requests, saved FROM _sync.requests WHERE run_id = $1 AND account = $2 ORDER BY reason, kind',
-        [run_id, run.account],
+        [run.run_id, run.account],
       ),
     })),
   )
