@@ -104,7 +104,7 @@ test('a survey that changes behind the page being read is right after the next r
   expect(await unsoundness(publishedFile(warehouse))).toEqual([])
 })
 
-const CURSOR_MOVES = { file: 'warehouse/listing.js', from: 'instant(listing.ceiling)' }
+const CURSOR_MOVES = { file: 'warehouse/queue/listing.js', from: 'instant(listing.ceiling)' }
 const WRONG_CURSORS = {
   'the largest updated_at seen': `instant((await sql.rows(z.object({ at: timestamptzCell }),
     'SELECT max(updated_at) AS at FROM main.surveys WHERE account = $1', [account]))[0].at)`,

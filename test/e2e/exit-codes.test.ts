@@ -27,7 +27,7 @@ test.concurrent('1: a bug is told with its stack and recorded, and the next run 
   const trial = await openTrial(context, [scriptedSurvey(1)])
   const broken = await otherBuild(
     trial,
-    'sync/queue.js',
+    'sync/planning/queue.js',
     `export const queueDue = async ({ warehouse }) => { throw new TypeError('no such thing as ' + warehouse.account) }\n`,
   )
   const ended = await trial.run(['sync', '--json'], {}, broken)

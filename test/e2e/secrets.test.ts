@@ -144,7 +144,7 @@ test.concurrent('a bug whose message has it', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   const broken = await otherBuild(
     trial,
-    'sync/queue.js',
+    'sync/planning/queue.js',
     `export const queueDue = () => { throw new TypeError('no ' + process.env.FIELDWORK_SYNC_API_TOKEN) }\n`,
   )
   const ended = await trial.run(['sync', '--json', '--log-level', 'debug'], {}, broken)
