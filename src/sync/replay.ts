@@ -78,7 +78,7 @@ const finish = async (
     surveysListed: 0,
     surveysRefreshed: 0,
     surveysFailed: 0,
-    leftOver: (await warehouse.queue(runId)).tasks,
+    leftOver: await warehouse.countTasks(),
     ...(await warehouse.failingSurveys()),
     ...misfits,
     rejections,

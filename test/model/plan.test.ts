@@ -1,8 +1,9 @@
 /** What a plan expects of the next run, as tables. */
 import { describe, expect, test } from 'vitest'
+import { bundleRequests } from '../../src/model/bundle-estimate.js'
 import { requestsWithin, timeAtCapMs } from '../../src/model/cap-time.js'
 import { minusMs } from '../../src/model/instant.js'
-import { bundleRequests, expectedAt, type Plan, planRun } from '../../src/model/plan.js'
+import { expectedAt, type Plan, planRun } from '../../src/model/plan.js'
 import type { PastRuns, PlannedSurvey } from '../../src/model/plan-facts.js'
 import { fitPlan } from '../../src/model/plan-fit.js'
 import { DEFAULT_WEIGHTS } from '../../src/model/refresh-rules.js'
@@ -128,6 +129,7 @@ describe('a plan', () => {
     const task = {
       reason: 'live',
       enqueuedAt: daysAgo(1),
+      runId: 'run-0',
       requestsNeeded: null,
       refusals: 0,
       refusedAt: null,
