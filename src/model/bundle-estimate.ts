@@ -15,24 +15,25 @@ export interface EstimateRules {
   readonly sourcesEach: number
 }
 
-/** The requests of one bundle. `moves`: whether the progress of the survey is found to differ from what is stored. */
+/** The requests of one bundle. With `readsAll` nothing is skipped: what it takes if the survey is found to have changed. */
 export const bundleRequests = (
   survey: PlannedSurvey,
   reason: TaskReason,
   at: Instant,
   { rules: anyRules, sourcesEach }: EstimateRules,
-  moves = isExpectedToMove(survey),
+  readsAll = false,
 ): RequestsByKind => {
   const rules = rulesFor(reason, anyRules)
   const sources = survey.refreshedAt === null ? Math.round(sourcesEach) : survey.sources
   const readsSources =
-    moves ||
+    readsAll ||
+    isExpectedToMove(survey) ||
     survey.refreshedAt === null ||
     reason === 'missing' ||
     !rules.skipUnchanged ||
     ageMs(survey.sourceProgressReadAt, at) >= rules.recheckUnchangedAfterMs
   const requests = {
-    sample_sources: listsSources(survey.sourcesReadAt, reason, at, rules) ? 1 : 0,
+    sample_sources: readsAll || listsSources(survey.sourcesReadAt, reason, at, rules) ? 1 : 0,
     survey_progress: 1,
     sample_source_progress: readsSources ? sources : 0,
     ...(rules.dailyWindows === null || !readsSources

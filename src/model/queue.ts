@@ -22,7 +22,7 @@ export interface Task {
   readonly refusals: number
   /** Requests that its bundle is expected to take. */
   readonly requests: RequestsByKind
-  /** Requests that the budget reserves for it: what it takes if its progress has moved. */
+  /** Requests that the budget reserves for it: what it takes if nothing of it can be skipped. */
   readonly reserve: number
   /** When the survey was last read, or else queued. */
   readonly since: Instant

@@ -220,7 +220,9 @@ describe('at the cap', () => {
     const fitting = (requestsMax: number | null, durationMsMax: number | null = null) =>
       fitPlan(planned, { requestsMax, durationMsMax }, rate)
     expect(fitting(null)).toEqual({ surveys: 40, requests: 161, waiting: 0, oldestSince: null })
-    expect(fitting(41)).toEqual({ surveys: 10, requests: 41, waiting: 30, oldestSince: daysAgo(30) })
+    // A survey takes 4 requests, and the budget reserves one more for its list of sources.
+    expect(fitting(42)).toEqual({ surveys: 10, requests: 41, waiting: 30, oldestSince: daysAgo(30) })
+    expect(fitting(41)).toEqual({ surveys: 9, requests: 37, waiting: 31, oldestSince: daysAgo(31) })
     expect(fitting(null, 59_999)).toEqual({
       surveys: 14,
       requests: 57,

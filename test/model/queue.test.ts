@@ -90,7 +90,7 @@ test('a survey that is queued is due also while it is missing, and one that the 
   expect(notDue).toEqual({ sample_sources: 1, survey_progress: 1, sample_source_progress: 4 })
 })
 
-test('the budget reserves what a survey takes if its progress has moved, also where it is expected to stand still', () => {
+test('the budget reserves what a survey takes if nothing can be skipped, also where it is expected to stand still', () => {
   const read = { refreshedAt: minute(1), sourcesReadAt: minute(1), sourceProgressReadAt: minute(1) }
   const [task] = queueOf(
     [queued({ ...read, moved: false, task: null }, minute(0))],
@@ -103,6 +103,6 @@ test('the budget reserves what a survey takes if its progress has moved, also wh
     isQueued: false,
     isLeftOver: false,
     requests: { sample_sources: 0, survey_progress: 1, sample_source_progress: 0 },
-    reserve: 1 + 3,
+    reserve: 1 + 1 + 3,
   })
 })

@@ -265,7 +265,7 @@ test('the queue knows what days cost: of a live survey, and of one that is over 
   const { night, warehouse } = await world()
   await night(0)
   const requests = async (rule: DailyWindows | null) => {
-    await warehouse.account.enqueue([{ surveyId: 1, reason: 'changed' }], { runId: RUN, at: minute(1) })
+    await warehouse.account.enqueue([{ surveyId: 1, reason: 'live' }], { runId: RUN, at: minute(1) })
     const [task] = await queuedTasks(warehouse.account, minute(2), { dailyWindows: rule })
     return task?.reserve
   }

@@ -95,16 +95,20 @@ describe('the next task', () => {
 })
 
 describe('requests that are reserved for a task', () => {
-  test('the whole progress, one for each source that is not missing, and a page of sources where these are listed', async () => {
+  test('a page of sources, the whole progress, and one for each source that is not missing', async () => {
     const { account } = await testWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
     await account.commitBundles([refreshed(1, 1, 5)], RUN)
     await account.commitBundles([refreshed(1, 2, 3)], RUN)
     await queue(account, 3, [1])
-    expect(await reserves(account, 3)).toEqual({ 1: 4 })
-    expect(await reserves(account, 3 + 7 * 24 * 60)).toEqual({ 1: 5 })
-    await account.enqueue([{ surveyId: 1, reason: 'changed' }], { runId: RUN, at: minute(3) })
-    expect(await reserves(account, 3)).toEqual({ 1: 5 })
+    const week = 7 * 24 * 60
+    // It stood still when it was read last, so all but its progress is expected to be skipped, until a week has passed.
+    expect(await queuedTasks(account, minute(3))).toMatchObject([
+      { requests: { sample_sources: 0, survey_progress: 1, sample_source_progress: 0 }, reserve: 5 },
+    ])
+    expect(await queuedTasks(account, minute(3 + week))).toMatchObject([
+      { requests: { sample_sources: 1, survey_progress: 1, sample_source_progress: 3 }, reserve: 5 },
+    ])
   })
 
   test('as many sources as surveys have on average where it was never read, rounded up, and at least one', async () => {
@@ -113,7 +117,7 @@ describe('requests that are reserved for a task', () => {
     expect(await reserves(account, 0)).toEqual({ 1: 3, 2: 3, 3: 3, 9: 3 })
     await account.commitBundles([refreshed(1, 1, 2), refreshed(2, 1, 3), refreshed(3, 1, 0)], RUN)
     expect(await reserves(account, 2)).toEqual({ 9: 5 })
-    await account.enqueue([{ surveyId: 3, reason: 'changed' }], { runId: RUN, at: minute(2) })
+    await queue(account, 2, [3])
     expect(await reserves(account, 2)).toEqual({ 9: 5, 3: 2 })
   })
 
@@ -125,7 +129,7 @@ describe('requests that are reserved for a task', () => {
       { requests: { sample_sources: 1, survey_progress: 1, sample_source_progress: 248 }, reserve: 250 },
     ])
     await account.commitBundles([refreshed(1, 2, 1)], RUN)
-    await account.enqueue([{ surveyId: 1, reason: 'changed' }], { runId: RUN, at: minute(3) })
+    await queue(account, 3, [1])
     expect(await reserves(account, 3)).toEqual({ 1: 3 })
   })
 })

@@ -154,7 +154,7 @@ const readRest = async (
       kind: 'oversized',
       surveyId,
       at: progress.readAt,
-      requestsNeeded: (rests ? 0 : Math.max(1, sources.pages)) + 1 + rest,
+      requestsNeeded: Math.max(1, sources.pages) + 1 + rest,
     }
   }
   const isListCurrent = !rests && (listed === null || believesNotFound)
