@@ -1,4 +1,4 @@
-/** What a plan goes by: the surveys that are stored, and the runs before. */
+/** What the queue and a plan go by: the surveys that are stored, and the runs before. */
 import type { Instant } from './instant.js'
 import type { SurveyFacts } from './refresh-rules.js'
 import type { TaskReason } from './run.js'
@@ -18,6 +18,8 @@ export interface PlannedSurvey extends SurveyFacts {
   readonly task: {
     readonly reason: TaskReason
     readonly enqueuedAt: Instant
+    /** The run that queued it. */
+    readonly runId: string
     readonly requestsNeeded: number | null
     readonly refusals: number
     /** Server time; null where the API refused nothing. */

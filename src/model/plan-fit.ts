@@ -1,4 +1,6 @@
 /** What of a plan fits into the budget of a run, what waits for the next, and since when the oldest of that is known. */
+
+import { requestsIn } from './bundle-estimate.js'
 import { type CapRate, requestsWithin } from './cap-time.js'
 import type { Instant } from './instant.js'
 import type { Plan } from './plan.js'
@@ -21,19 +23,19 @@ export interface AccountPlan {
   readonly fit: PlanFit | null
 }
 
-/** Surveys are taken in the order of the queue, up to the first that does not fit. The first always goes. */
+/** Surveys are taken in the order of the queue, up to the first whose reserve does not fit. The first always goes. */
 export const fitPlan = (plan: Plan, { requestsMax, durationMsMax }: Budget, rate: CapRate): PlanFit => {
   const room = Math.min(
     requestsMax ?? Number.POSITIVE_INFINITY,
     durationMsMax === null ? Number.POSITIVE_INFINITY : requestsWithin(durationMsMax, rate),
   )
-  const known = plan.tasks.reduce((total, { requests }) => total + requests, 0)
+  const known = plan.tasks.reduce((total, { requests }) => total + requestsIn(requests), 0)
   // The listing, and what it is expected to bring.
   let spent = plan.requests - known
   let surveys = 0
-  for (const { requests } of plan.tasks) {
-    if (surveys > 0 && spent + requests > room) break
-    spent += requests
+  for (const { requests, reserve } of plan.tasks) {
+    if (surveys > 0 && spent + reserve > room) break
+    spent += requestsIn(requests)
     surveys += 1
   }
   const waiting = plan.tasks.slice(surveys)

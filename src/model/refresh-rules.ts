@@ -83,7 +83,7 @@ const later = (one: Instant, other: Instant): Instant => (one > other ? one : ot
 export const DEFAULT_WEIGHTS: RefreshWeights = Object.freeze({ fieldwork: 4, live: 2, other: 1 })
 
 /** The weight of the time since the last refresh in the order of the queue, by what the survey's status says. */
-export const refreshWeight = (status: string, weights: RefreshWeights = DEFAULT_WEIGHTS): number => {
+export const refreshWeight = (status: string, weights: RefreshWeights): number => {
   if (status === 'fieldwork') return weights.fieldwork
   return isLive(status) ? weights.live : weights.other
 }
@@ -99,9 +99,8 @@ export const refreshWeight = (status: string, weights: RefreshWeights = DEFAULT_
 export const bundlesUntilRefreshedMax = (due: number, ownWeight: number, heaviestWeight: number): number =>
   Math.ceil((due - 1) * (1 + Math.sqrt(heaviestWeight / ownWeight)) ** 2) + 1
 
-/** A survey whose own address refused what was asked of it: how often in a row, and when last by the server's time. */
-export interface RefusedSurvey {
-  readonly surveyId: number
+/** How often in a row the API refused what was asked of a survey, and when last by the server's time. */
+interface Refused {
   readonly refusals: number
   readonly refusedAt: Instant | null
 }
@@ -111,7 +110,7 @@ export interface RefusedSurvey {
  * rests for 2, 4, 8 … days, and no longer than `maxAgeMs`.
  */
 export const restsAfterRefusal = (
-  { refusals, refusedAt }: Pick<RefusedSurvey, 'refusals' | 'refusedAt'>,
+  { refusals, refusedAt }: Refused,
   now: Instant,
   { maxAgeMs }: Pick<RefreshRules, 'maxAgeMs'>,
 ): boolean => {

@@ -4,7 +4,6 @@ import {
   boolean,
   columnsOf,
   date,
-  double,
   type Fields,
   json,
   nullable,
@@ -108,7 +107,6 @@ export const tasks = sync(
     account,
     survey_id: surveyId,
     reason: varcharOf(['changed', 'live', 'settling', 'old', 'missing'], 'Why it was queued'),
-    priority: double('Weight of the time since its last refresh in the order of the queue'),
     enqueued_at: timestamptz('When it was queued, server time'),
     enqueued_run_id: runId,
     attempts: bigint('How often it was tried and failed'),
@@ -196,7 +194,7 @@ export const compactions = sync(
 )
 
 /** The version that the declarations describe. */
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 2
 
 export const schemaVersion = sync(
   'schema_version',

@@ -7,9 +7,9 @@ import type { DueDay, StoredDay, SurveyLife } from './daily-windows.js'
 import type { Progress, SampleSource, Survey } from './fields.js'
 import type { Instant } from './instant.js'
 import type { PastRuns, PlannedSurvey } from './plan-facts.js'
-import type { RefusedSurvey, SurveyFacts } from './refresh-rules.js'
 import type { QuarantinedRow, ReplayedBatch, RetypedRow, WaitingRows } from './replay.js'
 import type {
+  DailyWindows,
   FailingSurveys,
   ListingKind,
   Misfits,
@@ -20,7 +20,6 @@ import type {
   RunStart,
   TaskReason,
 } from './run.js'
-import type { RequestsByKind } from './spending.js'
 import type { Drift, Rejection } from './survey-source.js'
 
 export interface AccountWarehouse {
@@ -38,28 +37,12 @@ export interface AccountWarehouse {
   /** Forgets the listing that is under way, so that the next run begins afresh. */
   dropListing(): Promise<void>
 
-  /** Surveys that are not queued, in batches. */
-  unqueuedSurveys(): AsyncIterable<readonly SurveyFacts[]>
-  enqueue(tasks: readonly NewTask[], at: Stamp): Promise<void>
-  /** Gives every queued survey the weight of its status. */
-  weighTasks(weightOf: (status: string) => number): Promise<void>
-  /** The most urgent tasks that this run has not tried, as of `now`. */
-  nextTasks(request: {
-    runId: string
-    now: Instant
-    limit: number
-    excluding: readonly number[]
-  }): Promise<readonly Task[]>
-  hasTasks(): Promise<boolean>
-  /** What a plan of the next run goes by. */
-  plannedSurveys(): Promise<readonly PlannedSurvey[]>
+  /** Every survey with what the queue and a plan depend on. `dailyWindows`: the days that the settings ask for. */
+  plannedSurveys(dailyWindows: DailyWindows | null): Promise<readonly PlannedSurvey[]>
   pastRuns(overlapMs: number): Promise<PastRuns>
-  /** What it would take to read all surveys that are not queued. */
-  restingRequests(): Promise<RequestsByKind>
-  /** Queued surveys that the API refused when they were last tried. */
-  refusedSurveys(): Promise<readonly RefusedSurvey[]>
-  /** Tasks in the queue, and the requests that those which are not `resting` are estimated to need. */
-  queue(runId: string, resting?: readonly number[]): Promise<QueueSize>
+  enqueue(tasks: readonly NewTask[], at: Stamp): Promise<void>
+  hasTasks(): Promise<boolean>
+  countTasks(): Promise<number>
   /** Queued surveys whose last attempt failed: how many, and the first of them. */
   failingSurveys(): Promise<FailingSurveys>
   storedBundle(surveyId: number): Promise<StoredBundle>
@@ -153,25 +136,6 @@ export interface ListingPageResult {
 export interface NewTask {
   readonly surveyId: number
   readonly reason: TaskReason
-  /** Weight of the time that it has waited, see `urgency`. */
-  readonly priority: number
-}
-
-export interface Task extends NewTask {
-  /** Requests that reading this survey is expected to take. */
-  readonly requests: number
-  /** Whether an earlier run queued it. */
-  readonly isLeftOver: boolean
-  /** How often in a row the API refused what was asked of the survey. */
-  readonly refusals: number
-}
-
-export interface QueueSize {
-  readonly tasks: number
-  /** Tasks that this run has not tried yet. */
-  readonly untried: number
-  /** Requests that the untried tasks are expected to need. */
-  readonly requests: number
 }
 
 /** What is stored of a survey: to tell whether the requests per source can be skipped. */

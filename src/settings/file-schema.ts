@@ -3,6 +3,7 @@
  * the suggestions for unknown keys and the test of the example file are all derived from this schema.
  */
 import { z } from 'zod'
+import { DEFAULT_WEIGHTS } from '../model/refresh-rules.js'
 import { readAccountName, readBaseUrl, readId, readToken } from './credentials.js'
 import {
   durationFrom,
@@ -144,9 +145,9 @@ export const fileSchema = section({
       'Every survey but drafts and demos is refreshed at least this often',
     ).prefault('30d'),
     weights: section({
-      fieldwork: weight('Surveys in field').prefault(4),
-      live: weight('Surveys of any other live status').prefault(2),
-      other: weight('All others').prefault(1),
+      fieldwork: weight('Surveys in field').prefault(DEFAULT_WEIGHTS.fieldwork),
+      live: weight('Surveys of any other live status').prefault(DEFAULT_WEIGHTS.live),
+      other: weight('All others').prefault(DEFAULT_WEIGHTS.other),
     }).prefault({}),
     list_sources_every: duration(
       '0s',

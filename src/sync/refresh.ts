@@ -4,8 +4,8 @@
  */
 import { abortReason } from '../base/clock.js'
 import { isStop, StoppedError, UpstreamError } from '../base/errors.js'
-import { restsAfterRefusal } from '../model/refresh-rules.js'
-import type { QueueSize, Task } from '../model/warehouse.js'
+import { requestsIn, sum } from '../model/bundle-estimate.js'
+import { spendingReasonOf, type Task } from '../model/queue.js'
 import type { BundleAllowance, RunBudget } from './budget/budget.js'
 import { bookFor } from './budget/spending.js'
 import { readBundle } from './bundle/bundle.js'
@@ -13,7 +13,6 @@ import { RefusedSurveyError } from './bundle/refusals.js'
 import { createCommitQueue } from './commit-queue.js'
 import type { RunDependencies } from './dependencies.js'
 import { createFailureWatch } from './failure-watch.js'
-import { createTaskFeed } from './planning/task-feed.js'
 import { addRows, sawServerTime, type Tally } from './tally.js'
 
 /** Enough to keep the client's eight connections busy while some bundles have only one request left. */
@@ -24,39 +23,40 @@ export const refresh = async (
   dependencies: RunDependencies,
   budget: RunBudget,
   tally: Tally,
+  tasks: readonly Task[],
 ): Promise<void> => {
   const failure = new AbortController()
   const signal = AbortSignal.any([dependencies.signal, failure.signal])
-  const inFlight = new Map<Task, Promise<void>>()
-  const resting = await restingSurveys(dependencies, tally)
-  const feed = createTaskFeed(dependencies, tally, () => [
-    ...resting,
-    ...[...inFlight.keys()].map(({ surveyId }) => surveyId),
-  ])
-  const left = await dependencies.warehouse.queue(dependencies.runId, resting)
-  const work = createWorker({ dependencies, budget, tally, failure, signal, left })
+  const work = createWorker({ dependencies, budget, tally, failure, signal, tasks })
+  const waiting = [...tasks]
+  const inFlight = new Set<Promise<void>>()
 
   while (!signal.aborted && work.stopped() === null) {
-    const task = await feed.next()
-    if (task === null) {
-      // What was given up for want of a request is offered again, as long as another account may leave one.
-      if (inFlight.size === 0 || !budget.mayGrow()) break
-      await Promise.race(inFlight.values())
+    const task = waiting.shift()
+    if (task === undefined) {
+      if (inFlight.size === 0) break
+      await Promise.race(inFlight)
       continue
     }
-    const allowance = await budget.admitBundleSoon(task.requests, signal)
+    const allowance = await budget.admitBundleSoon(task.reserve, signal)
     if (allowance === null) {
       work.stop(new StoppedError(budget.reason()))
       break
     }
-    inFlight.set(
-      task,
-      work.on(task, allowance).finally(() => inFlight.delete(task)),
-    )
-    if (inFlight.size >= BUNDLES_AT_ONCE) await Promise.race(inFlight.values())
+    if (allowance.runsOver)
+      dependencies.log.warn(
+        { surveyId: task.surveyId, requests: task.reserve },
+        'this survey needs more than the budget leaves: it is read all the same, so that it is read at all',
+      )
+    const done = work.on(task, allowance).then((again) => {
+      inFlight.delete(done)
+      if (again !== null) waiting.push(again)
+    })
+    inFlight.add(done)
+    if (inFlight.size >= BUNDLES_AT_ONCE) await Promise.race(inFlight)
   }
   // A budget lets what is under way come to its end; a signal or a failure has aborted it. What was read whole is committed.
-  await Promise.all(inFlight.values())
+  await Promise.all(inFlight)
   if (signal.aborted) throw abortReason(signal)
   const stopped = work.stopped()
   if (stopped !== null) throw stopped
@@ -67,22 +67,6 @@ const endIf = (verdict: UpstreamError | null): void => {
   if (verdict !== null) throw verdict
 }
 
-/** Queued surveys that the API refused in several runs, and that are not asked for again yet. */
-const restingSurveys = async (
-  { warehouse, rules, log }: RunDependencies,
-  { serverTime }: Tally,
-): Promise<readonly number[]> => {
-  if (rules.full || serverTime === null) return []
-  const refused = await warehouse.refusedSurveys()
-  const resting = refused.filter((survey) => restsAfterRefusal(survey, serverTime, rules.refresh))
-  if (resting.length > 0)
-    log.info(
-      { account: warehouse.account, surveys: resting.length },
-      'surveys that the API refused again and again are not requested in this run',
-    )
-  return resting.map(({ surveyId }) => surveyId)
-}
-
 interface WorkerOptions {
   readonly dependencies: RunDependencies
   readonly budget: RunBudget
@@ -90,15 +74,15 @@ interface WorkerOptions {
   /** Aborted with the error that ends the run. */
   readonly failure: AbortController
   readonly signal: AbortSignal
-  /** What the queue held at the beginning. */
-  readonly left: QueueSize
+  /** The queue at the beginning. */
+  readonly tasks: readonly Task[]
 }
 
-/** Does one task after the other, and knows what their failures mean. `on` never rejects. */
-const createWorker = ({ dependencies, budget, tally, failure, signal, left }: WorkerOptions) => {
+/** Does one task after the other, and knows what their failures mean. */
+const createWorker = ({ dependencies, budget, tally, failure, signal, tasks }: WorkerOptions) => {
   const { warehouse, log, runId, observer, rules } = dependencies
   let stopped: StoppedError | null = null
-  let requestsLeft = left.requests
+  let requestsLeft = sum(tasks.map(({ requests }) => requestsIn(requests)))
   const watch = createFailureWatch(rules.consecutiveFailuresMax)
   const commits = createCommitQueue(
     (outcomes) => warehouse.commitBundles(outcomes, runId),
@@ -109,37 +93,40 @@ const createWorker = ({ dependencies, budget, tally, failure, signal, left }: Wo
     stopped ??= reason
   }
 
-  const read = async (task: Task, allowance: BundleAllowance): Promise<void> => {
-    const { surveyId, reason } = task
+  /** The task where it is to be tried again: another account may still leave the requests that it lacks. */
+  const giveUp = (task: Task, stoppedBy: StoppedError): Task | null => {
+    if (budget.mayGrow()) return task
+    stop(stoppedBy)
+    return null
+  }
+
+  const read = async (task: Task, allowance: BundleAllowance): Promise<Task | null> => {
+    const { surveyId } = task
     const now = tally.serverTime ?? 0n
-    if (allowance.runsOver)
-      log.warn(
-        { surveyId, requests: task.requests },
-        'this survey needs more than the budget leaves: it is read all the same, so that it is read at all',
-      )
     const { outcome, refusals } = await readBundle(dependencies, {
       task,
       now,
       allowance,
       signal,
-      book: bookFor(tally.spending, task.isLeftOver ? 'left_over' : reason),
+      book: bookFor(tally.spending, spendingReasonOf(task)),
     })
     sawServerTime(tally, outcome.at)
     await commits.commit(outcome)
-    if (outcome.kind === 'oversized') {
-      if (!budget.mayGrow()) stop(new StoppedError(budget.reason()))
-    } else if (outcome.kind === 'refreshed' && outcome.refused !== null) {
+    if (outcome.kind === 'refreshed' && outcome.refused !== null) {
       log.warn(
         { surveyId, problem: outcome.refused.error },
         'the API refused a part of a survey; it stays queued',
       )
       tally.counts.surveysFailed += 1
-    } else tally.counts.surveysRefreshed += 1
+    } else if (outcome.kind !== 'oversized') tally.counts.surveysRefreshed += 1
     if (outcome.kind !== 'gone') watch.read(refusals.answers(), refusals.all())
     endIf(watch.verdict())
+    return outcome.kind === 'oversized'
+      ? giveUp({ ...task, reserve: outcome.requestsNeeded }, new StoppedError(budget.reason()))
+      : null
   }
 
-  const fail = async (task: Task, error: UpstreamError): Promise<void> => {
+  const fail = async (task: Task, error: UpstreamError): Promise<null> => {
     const refusals = error instanceof RefusedSurveyError ? error.refusals : null
     log.warn({ surveyId: task.surveyId, err: error }, 'a survey could not be refreshed; it stays queued')
     await commits.commit({
@@ -153,30 +140,34 @@ const createWorker = ({ dependencies, budget, tally, failure, signal, left }: Wo
     tally.counts.surveysFailed += 1
     watch.failed(error, refusals?.all() ?? [], task.refusals > 0)
     endIf(watch.verdict())
+    return null
   }
 
-  const settle = (task: Task, error: unknown): Promise<void> => {
-    if (error instanceof UpstreamError && !error.endsRun && !signal.aborted) return fail(task, error)
-    if (!isStop(error) && !signal.aborted) return Promise.reject(error)
-    if (isStop(error) && !budget.mayGrow()) stop(error)
-    return Promise.resolve()
+  const settle = async (task: Task, error: unknown): Promise<Task | null> => {
+    if (error instanceof UpstreamError && !error.endsRun && !signal.aborted) return await fail(task, error)
+    if (isStop(error)) return giveUp(task, error)
+    if (!signal.aborted) throw error
+    return null
   }
 
   return {
     stop,
     stopped: () => stopped,
     verdict: () => watch.lastVerdict(),
-    on: async (task: Task, allowance: BundleAllowance): Promise<void> => {
+    /** Never rejects. Returns the task where it is to be tried again. */
+    on: async (task: Task, allowance: BundleAllowance): Promise<Task | null> => {
+      let again: Task | null = null
       try {
-        await read(task, allowance).catch((error: unknown) => settle(task, error))
+        again = await read(task, allowance).catch((error: unknown) => settle(task, error))
       } catch (error) {
         failure.abort(error)
       } finally {
         allowance.release()
         const done = tally.counts.surveysRefreshed + tally.counts.surveysFailed
-        requestsLeft -= task.requests
-        observer.refreshed({ account: warehouse.account, done, left: left.untried - done, requestsLeft })
+        if (again === null) requestsLeft -= requestsIn(task.requests)
+        observer.refreshed({ account: warehouse.account, done, left: tasks.length - done, requestsLeft })
       }
+      return again
     },
   }
 }

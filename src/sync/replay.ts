@@ -76,7 +76,7 @@ const finish = async (
     refusals: 0,
     paceIntervalMs: null,
     ...tally.counts,
-    leftOver: (await warehouse.queue(runId)).tasks,
+    leftOver: await warehouse.countTasks(),
     ...(await warehouse.failingSurveys()),
     ...misfits,
     rejections,

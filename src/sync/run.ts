@@ -36,10 +36,10 @@ export const runAccount = async (given: RunDependencies): Promise<RunReport> => 
   try {
     tally.discovery = await discover(dependencies, budget, tally)
     if (tally.discovery === 'interrupted') tally.stopped = budget.reason()
-    await queueDue(dependencies, tally)
+    const tasks = await queueDue(dependencies, tally)
     // Before the long part, so that a budget that never reaches its end does not keep it from ever happening.
     await compactHistory(dependencies, tally)
-    await refresh(dependencies, budget, tally)
+    await refresh(dependencies, budget, tally, tasks)
   } catch (error) {
     if (isStop(error)) tally.stopped = error.message
     else tally.ended = endOf(error)
@@ -67,7 +67,7 @@ const finish = async (dependencies: RunDependencies, begun: Begun, tally: Tally)
   const { warehouse, source, clock, rules, runId } = dependencies
   const { cursor } = await warehouse.position()
   const misfits = await warehouse.misfits(runId)
-  const leftOver = (await warehouse.queue(runId)).tasks
+  const leftOver = await warehouse.countTasks()
   const failing = await warehouse.failingSurveys()
   const report: RunReport = {
     runId,

@@ -1,35 +1,19 @@
 /** The work database as one account's run sees it: every method one transaction, or one statement, which is one by itself. */
-import type { DailyWindows } from '../model/run.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
 import type { Database } from './connection/database.js'
 import { compactProgress } from './history/compaction.js'
 import { readMisfits, readWaiting } from './history/misfits.js'
 import { commitReplay, quarantinedRows } from './history/replay.js'
 import { finishRun, startRun } from './history/runs.js'
-import { restingRequests } from './history/spending.js'
 import { commitBundles } from './merge/bundles.js'
 import { commitListingPage } from './merge/listing-page.js'
 import { readStoredBundle } from './merge/stored-bundle.js'
 import { countListed, dropListing, readPosition, startListing } from './queue/listing.js'
 import { pastRuns, plannedSurveys } from './queue/plan.js'
-import {
-  enqueue,
-  failingSurveys,
-  hasTasks,
-  nextTasks,
-  queueSize,
-  refusedSurveys,
-  unqueuedSurveys,
-  weighTasks,
-} from './queue/queue.js'
+import { countTasks, enqueue, failingSurveys, hasTasks } from './queue/queue.js'
 import { readStoredDays } from './queue/stored-days.js'
 
-/** Of `dailyWindows` it need know only what they cost, for its estimates; null where the settings do not ask for days. */
-export const accountWarehouse = (
-  database: Database,
-  account: string,
-  dailyWindows: DailyWindows | null = null,
-): AccountWarehouse => ({
+export const accountWarehouse = (database: Database, account: string): AccountWarehouse => ({
   account,
   startRun: (run) => database.transaction((sql) => startRun(sql, account, run)),
   finishRun: (report) => database.transaction((sql) => finishRun(sql, report)),
@@ -38,18 +22,12 @@ export const accountWarehouse = (
   countListed: (page) => database.exclusively((sql) => countListed(sql, account, page)),
   commitListingPage: (page) => database.transaction((sql) => commitListingPage(sql, account, page)),
   dropListing: () => database.transaction((sql) => dropListing(sql, account)),
-  unqueuedSurveys: () => unqueuedSurveys(database, account),
   enqueue: (tasks, at) => database.transaction((sql) => enqueue(sql, account, tasks, at)),
-  weighTasks: (weightOf) => database.transaction((sql) => weighTasks(sql, account, weightOf)),
-  nextTasks: (request) => database.exclusively((sql) => nextTasks(sql, account, request, dailyWindows)),
-  plannedSurveys: () => database.exclusively((sql) => plannedSurveys(sql, account, dailyWindows)),
+  plannedSurveys: (dailyWindows) => database.exclusively((sql) => plannedSurveys(sql, account, dailyWindows)),
   pastRuns: (overlapMs) => database.exclusively((sql) => pastRuns(sql, account, overlapMs)),
-  restingRequests: () => database.exclusively((sql) => restingRequests(sql, account)),
   hasTasks: () => database.exclusively((sql) => hasTasks(sql, account)),
-  refusedSurveys: () => database.exclusively((sql) => refusedSurveys(sql, account)),
+  countTasks: () => database.exclusively((sql) => countTasks(sql, account)),
   failingSurveys: () => database.exclusively((sql) => failingSurveys(sql, account)),
-  queue: (runId, resting = []) =>
-    database.exclusively((sql) => queueSize(sql, account, runId, resting, dailyWindows)),
   storedBundle: (surveyId) => database.transaction((sql) => readStoredBundle(sql, account, surveyId)),
   storedDays: (surveyId) => database.transaction((sql) => readStoredDays(sql, account, surveyId)),
   compactProgress: (before, at) => database.transaction((sql) => compactProgress(sql, account, before, at)),

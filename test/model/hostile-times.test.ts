@@ -181,7 +181,7 @@ test('every survey is due or is not, for any status and any time: none that is a
       else if (!isQuiet) expect(reason).toBe('live')
       else if (facts.status !== 'complete') expect(reason).toBeNull()
       else expect(reason).toBe(now - facts.updatedAt < 604_800_000_000n - 999n ? 'settling' : reason)
-      expect([1, 2, 4]).toContain(refreshWeight(facts.status))
+      expect([1, 2, 4]).toContain(refreshWeight(facts.status, DEFAULT_WEIGHTS))
     }),
     cases(300),
   )

@@ -1,8 +1,9 @@
 /** What a plan expects of the next run, as tables. */
 import { describe, expect, test } from 'vitest'
+import { bundleRequests } from '../../src/model/bundle-estimate.js'
 import { requestsWithin, timeAtCapMs } from '../../src/model/cap-time.js'
 import { minusMs } from '../../src/model/instant.js'
-import { bundleRequests, expectedAt, type Plan, planRun } from '../../src/model/plan.js'
+import { expectedAt, type Plan, planRun } from '../../src/model/plan.js'
 import type { PastRuns, PlannedSurvey } from '../../src/model/plan-facts.js'
 import { fitPlan } from '../../src/model/plan-fit.js'
 import { DEFAULT_WEIGHTS } from '../../src/model/refresh-rules.js'
@@ -128,6 +129,7 @@ describe('a plan', () => {
     const task = {
       reason: 'live',
       enqueuedAt: daysAgo(1),
+      runId: 'run-0',
       requestsNeeded: null,
       refusals: 0,
       refusedAt: null,
@@ -218,7 +220,9 @@ describe('at the cap', () => {
     const fitting = (requestsMax: number | null, durationMsMax: number | null = null) =>
       fitPlan(planned, { requestsMax, durationMsMax }, rate)
     expect(fitting(null)).toEqual({ surveys: 40, requests: 161, waiting: 0, oldestSince: null })
-    expect(fitting(41)).toEqual({ surveys: 10, requests: 41, waiting: 30, oldestSince: daysAgo(30) })
+    // A survey takes 4 requests, and the budget reserves one more for its list of sources.
+    expect(fitting(42)).toEqual({ surveys: 10, requests: 41, waiting: 30, oldestSince: daysAgo(30) })
+    expect(fitting(41)).toEqual({ surveys: 9, requests: 37, waiting: 31, oldestSince: daysAgo(31) })
     expect(fitting(null, 59_999)).toEqual({
       surveys: 14,
       requests: 57,

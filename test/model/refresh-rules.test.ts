@@ -115,7 +115,7 @@ describe('a survey is due', () => {
     ['draft', 1],
     ['user_demo', 1],
   ])('with a weight: %s %d', (status, weight) => {
-    expect(refreshWeight(status)).toBe(weight)
+    expect(refreshWeight(status, DEFAULT_WEIGHTS)).toBe(weight)
   })
 
   test('with the weights of the settings', () => {

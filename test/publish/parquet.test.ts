@@ -58,7 +58,7 @@ describe('a published version', () => {
     expect(await tablesThatDiffer(warehouse)).toEqual([])
     const manifest = await manifestOf(currentOf(warehouse))
     expect(report).toEqual({ format: 'parquet', path: currentOf(warehouse), bytes: manifest.bytes })
-    expect(manifest).toMatchObject({ version: 2, schema_version: 1, run_id: 'run-1', runs: 1 })
+    expect(manifest).toMatchObject({ version: 2, schema_version: 2, run_id: 'run-1', runs: 1 })
   })
 
   test('is cut by account and UTC month of the survey, in every table of a survey', async () => {

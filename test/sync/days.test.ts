@@ -4,9 +4,8 @@ import type { DailyWindows, TaskReason } from '../../src/model/run.js'
 import { createBudget } from '../../src/sync/budget/budget.js'
 import { bookFor, createSpendingBook } from '../../src/sync/budget/spending.js'
 import { readBundle } from '../../src/sync/bundle/bundle.js'
-import { accountWarehouse } from '../../src/warehouse/account-warehouse.js'
 import { memorySource } from '../support/memory-source.js'
-import { runDependencies } from '../support/run-dependencies.js'
+import { queuedTasks, runDependencies } from '../support/run-dependencies.js'
 import {
   list,
   minute,
@@ -266,12 +265,9 @@ test('the queue knows what days cost: of a live survey, and of one that is over 
   const { night, warehouse } = await world()
   await night(0)
   const requests = async (rule: DailyWindows | null) => {
-    const port = accountWarehouse(warehouse.database, 'acme', rule)
-    await port.enqueue([{ surveyId: 1, reason: 'live', priority: 4 }], { runId: RUN, at: minute(1) })
-    const [task] = await port.nextTasks({ runId: 'run-2', now: minute(2), limit: 1, excluding: [] })
-    const { requests: queued } = await port.queue('run-2')
-    expect(task?.requests).toBe(queued)
-    return queued
+    await warehouse.account.enqueue([{ surveyId: 1, reason: 'live' }], { runId: RUN, at: minute(1) })
+    const [task] = await queuedTasks(warehouse.account, minute(2), { dailyWindows: rule })
+    return task?.reserve
   }
   expect(await requests(null)).toBe(3)
   expect(await requests({ ...RULE, sources: false })).toBe(3 + 3)

@@ -68,8 +68,13 @@ test('a file of the first version goes on, and after a sync it is what a new one
     expect(kept.length).toBeGreaterThan(rows.length)
   }
   expect(
-    await reader.query('SELECT DISTINCT version, replayed_at FROM _sync.schema_version, _sync.rejected_rows'),
-  ).toEqual([{ version: 1, replayed_at: null }])
+    await reader.query(
+      'SELECT DISTINCT version, replayed_at FROM _sync.schema_version, _sync.rejected_rows ORDER BY version',
+    ),
+  ).toEqual([
+    { version: 1, replayed_at: null },
+    { version: 2, replayed_at: null },
+  ])
   expect(await reader.query('SELECT count(*) AS runs, count(command) AS told FROM _sync.runs')).toEqual([
     { runs: 4, told: 1 },
   ])
@@ -92,7 +97,7 @@ const historiesOf = async (file: string) => {
 /** Steps that a later version could have: each changes a table and fills it. */
 const steps: readonly Migration[] = [
   {
-    version: 2,
+    version: 3,
     description: 'Surveys have a colour',
     statements: [
       'ALTER TABLE main.surveys_history ADD COLUMN colour VARCHAR',
@@ -100,7 +105,7 @@ const steps: readonly Migration[] = [
     ],
   },
   {
-    version: 3,
+    version: 4,
     description: 'And another one',
     statements: ["UPDATE main.surveys_history SET colour = concat(colour, 'dish')"],
   },
@@ -112,26 +117,26 @@ const versions = ({ rows }: TestWarehouse) =>
 test('each step is a transaction with its record: one that fails leaves no trace, and begins again with the next run', async () => {
   const warehouse = await testWarehouse()
   await list(warehouse.account, [survey(1)], minute(0), 'full')
-  const built = { version: 1, description: 'Built from the declarations' }
+  const built = { version: 2, description: 'Built from the declarations' }
   const [first, second] = steps
   const failing = [first, { ...second, statements: [...(second?.statements ?? []), 'SELECT * FROM nowhere'] }]
-  const schema = { version: 3, migrations: failing as readonly Migration[] }
+  const schema = { version: 4, migrations: failing as readonly Migration[] }
   await expect(migrate(warehouse.database, testClock(), schema)).rejects.toThrow('nowhere')
-  expect(await versions(warehouse)).toEqual([built, { version: 2, description: 'Surveys have a colour' }])
+  expect(await versions(warehouse)).toEqual([built, { version: 3, description: 'Surveys have a colour' }])
   expect(await warehouse.rows('SELECT colour FROM surveys_history')).toEqual([{ colour: 'red' }])
 
   for (const _ of ['the run after it', 'and one more, which has nothing to do']) {
-    await migrate(warehouse.database, testClock(), { version: 3, migrations: steps })
+    await migrate(warehouse.database, testClock(), { version: 4, migrations: steps })
     expect(await warehouse.rows('SELECT colour FROM surveys_history')).toEqual([{ colour: 'reddish' }])
-    expect((await versions(warehouse)).map(({ version }) => version)).toEqual([1, 2, 3])
+    expect((await versions(warehouse)).map(({ version }) => version)).toEqual([2, 3, 4])
   }
 })
 
 test('a new file takes no step: it is built as the last one leaves it', async () => {
   const warehouse = await testWarehouse()
   await warehouse.run('DELETE FROM _sync.schema_version')
-  await migrate(warehouse.database, testClock(), { version: 3, migrations: steps })
-  expect(await versions(warehouse)).toEqual([{ version: 3, description: 'Built from the declarations' }])
+  await migrate(warehouse.database, testClock(), { version: 4, migrations: steps })
+  expect(await versions(warehouse)).toEqual([{ version: 4, description: 'Built from the declarations' }])
 })
 
 test('a newer schema is refused in one clear line, and not touched', async () => {
@@ -142,7 +147,7 @@ test('a newer schema is refused in one clear line, and not touched', async () =>
   const ended = await run(['replay', '--warehouse', warehouse.directory])
   expect(ended).toMatchObject({ code: 7, stdout: '' })
   expect(ended.stderr).toBe(
-    `fieldwork-sync: ${join(warehouse.directory, 'work.duckdb')} has schema version 7, this program knows up to 1: it was written by a newer fieldwork-sync. Use that version or a newer one\n`,
+    `fieldwork-sync: ${join(warehouse.directory, 'work.duckdb')} has schema version 7, this program knows up to 2: it was written by a newer fieldwork-sync. Use that version or a newer one\n`,
   )
   expect(before.equals(await readFile(join(warehouse.directory, 'work.duckdb')))).toBe(true)
 })

@@ -8,6 +8,7 @@ import { WarehouseDamagedError } from '../../src/warehouse/connection/errors.js'
 import { openWarehouse } from '../../src/warehouse/lifecycle/open.js'
 import { query } from '../support/duckdb.js'
 import { holdOpen, openElsewhere } from '../support/other-process.js'
+import { queuedTasks } from '../support/run-dependencies.js'
 import { SLOW } from '../support/slow.js'
 import { temporaryDirectory } from '../support/temporary.js'
 import {
@@ -41,13 +42,11 @@ const expectRebuilt = async (warehouse: TestWarehouse): Promise<void> => {
     { id: 2, title: 'Survey 2' },
   ])
   expect(await warehouse.account.position()).toMatchObject({ cursor: minute(-5), fullListedAt: minute(0) })
-  expect((await warehouse.account.nextTasks(anyTask)).map(({ surveyId }) => surveyId)).toEqual([2])
+  expect((await queuedTasks(warehouse.account, minute(10))).map(({ surveyId }) => surveyId)).toEqual([2])
   expect(warehouse.log.lines.map(({ message }) => message)).toContain(
     'the work database was lost and is rebuilt from the published file',
   )
 }
-
-const anyTask = { runId: 'run-2', now: minute(10), limit: 10, excluding: [] }
 
 const open = (directory: string) =>
   openWarehouse({ directory, clock: testClock(), log: testLog(), command: 'a test' })

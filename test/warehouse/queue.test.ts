@@ -1,10 +1,8 @@
 /** The queue: who is next, what it will take, and what failures leave behind; and the record of runs. */
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type SurveyFacts, urgency } from '../../src/model/refresh-rules.js'
 import type { AccountWarehouse } from '../../src/model/warehouse.js'
 import { accountWarehouse } from '../../src/warehouse/account-warehouse.js'
-import { cases } from '../support/cases.js'
+import { queuedTasks } from '../support/run-dependencies.js'
 import {
   bundle,
   list,
@@ -17,13 +15,12 @@ import {
   testWarehouse,
 } from '../support/warehouse.js'
 
-const next = async (
-  account: AccountWarehouse,
-  at: number,
-  change: { runId?: string; excluding?: number[] } = {},
-) =>
-  (await account.nextTasks({ runId: RUN, now: minute(at), limit: 100, excluding: [], ...change })).map(
-    ({ surveyId }) => surveyId,
+const next = async (account: AccountWarehouse, at: number) =>
+  (await queuedTasks(account, minute(at))).map(({ surveyId }) => surveyId)
+
+const reserves = async (account: AccountWarehouse, at: number) =>
+  Object.fromEntries(
+    (await queuedTasks(account, minute(at))).map(({ surveyId, reserve }) => [surveyId, reserve]),
   )
 
 const refreshed = (id: number, at: number, sources = 0) =>
@@ -34,18 +31,19 @@ const refreshed = (id: number, at: number, sources = 0) =>
     progress(1),
   )
 
-const queue = (account: AccountWarehouse, at: number, priorities: Record<number, number>, runId = RUN) =>
+const queue = (account: AccountWarehouse, at: number, ids: readonly number[], runId = RUN) =>
   account.enqueue(
-    Object.entries(priorities).map(([id, priority]) => ({ surveyId: Number(id), reason: 'live', priority })),
+    ids.map((surveyId) => ({ surveyId, reason: 'live' })),
     { runId, at: minute(at) },
   )
 
 describe('the next task', () => {
-  test('is the one whose age, times its weight, is the greatest', async () => {
+  test('is the one whose age, times the weight of its status, is the greatest', async () => {
     const { account } = await testWarehouse()
-    await list(account, [survey(1), survey(2), survey(3)], minute(0), 'full')
+    const surveys = [survey(1, { status: 'complete' }), survey(2, { status: 'pending' }), survey(3)]
+    await list(account, surveys, minute(0), 'full')
     await account.commitBundles([refreshed(1, 0), refreshed(2, 60), refreshed(3, 90)], RUN)
-    await queue(account, 100, { 1: 1, 2: 2, 3: 4 })
+    await queue(account, 100, [1, 2, 3])
     // At minute 100: 100 x 1, 40 x 2, 10 x 4. At 140: 140, 160, 200.
     expect(await next(account, 100)).toEqual([1, 2, 3])
     expect(await next(account, 140)).toEqual([3, 2, 1])
@@ -53,30 +51,25 @@ describe('the next task', () => {
 
   test('counts from when it was queued where the survey was never refreshed, and queueing it again does not move that', async () => {
     const { account, rows } = await testWarehouse()
-    await queue(account, 0, { 1: 1 }, 'run-1')
-    await queue(account, 50, { 2: 1 }, 'run-1')
-    await account.enqueue([{ surveyId: 1, reason: 'missing', priority: 2 }], {
-      runId: 'run-2',
-      at: minute(80),
-    })
+    await list(account, [survey(1)], minute(0), 'full')
+    await list(account, [survey(2)], minute(50))
+    await account.enqueue([{ surveyId: 1, reason: 'missing' }], { runId: 'run-2', at: minute(80) })
     expect(await next(account, 100)).toEqual([1, 2])
     expect(
       await rows(
-        'SELECT survey_id, reason, priority, enqueued_at, enqueued_run_id, attempts FROM _sync.tasks ORDER BY 1',
+        'SELECT survey_id, reason, enqueued_at, enqueued_run_id, attempts FROM _sync.tasks ORDER BY 1',
       ),
     ).toEqual([
       {
         survey_id: 1,
         reason: 'missing',
-        priority: 2,
         enqueued_at: '2026-03-01T00:00:00Z',
         enqueued_run_id: 'run-1',
         attempts: 0,
       },
       {
         survey_id: 2,
-        reason: 'live',
-        priority: 1,
+        reason: 'changed',
         enqueued_at: '2026-03-01T00:50:00Z',
         enqueued_run_id: 'run-1',
         attempts: 0,
@@ -84,70 +77,60 @@ describe('the next task', () => {
     ])
   })
 
-  test('is the newest survey among equals, and one that is not stored comes after those that are', async () => {
+  test('is the newest survey among equals', async () => {
     const { account } = await testWarehouse()
     await list(account, [survey(1), survey(3), survey(2)], minute(10), 'full')
-    await queue(account, 10, { 9: 4, 8: 4 })
-    expect(await next(account, 10)).toEqual([3, 2, 1, 9, 8])
+    expect(await next(account, 10)).toEqual([3, 2, 1])
     // A server whose clock has gone back makes nothing negative: all are equally urgent then.
-    expect(await next(account, 5)).toEqual([3, 2, 1, 9, 8])
+    expect(await next(account, 5)).toEqual([3, 2, 1])
   })
 
-  test('is none that this run has tried, none that is excluded, and no more than asked for', async () => {
+  test('is left over where an earlier run queued it', async () => {
     const { account } = await testWarehouse()
-    await list(account, [survey(1), survey(2), survey(3)], minute(0), 'full')
-    await account.commitBundles(
-      [
-        {
-          kind: 'failed',
-          surveyId: 3,
-          at: minute(1),
-          error: 'answered 500',
-          isRefused: false,
-          mayBeGone: false,
-        },
-      ],
-      'run-1',
-    )
-    expect(await next(account, 9, { runId: 'run-1', excluding: [2, 77] })).toEqual([1])
-    expect(await next(account, 9, { runId: 'run-2' })).toEqual([3, 2, 1])
-    const two = await account.nextTasks({ runId: 'run-2', now: minute(9), limit: 2, excluding: [] })
-    expect(two).toHaveLength(2)
-    expect(await account.queue('run-1')).toMatchObject({ tasks: 3, untried: 2 })
+    await list(account, [survey(1)], minute(0), 'full')
+    expect(await queuedTasks(account, minute(1), { runId: RUN })).toMatchObject([{ isLeftOver: false }])
+    expect(await queuedTasks(account, minute(1), { runId: 'run-2' })).toMatchObject([{ isLeftOver: true }])
+    expect(await account.countTasks()).toBe(1)
   })
 })
 
-describe('requests that a task is expected to take', () => {
+describe('requests that are reserved for a task', () => {
   test('a page of sources, the whole progress, and one for each source that is not missing', async () => {
     const { account } = await testWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
     await account.commitBundles([refreshed(1, 1, 5)], RUN)
     await account.commitBundles([refreshed(1, 2, 3)], RUN)
-    await queue(account, 3, { 1: 4 })
-    expect(await account.nextTasks({ runId: RUN, now: minute(3), limit: 1, excluding: [] })).toMatchObject([
-      { surveyId: 1, requests: 5 },
+    await queue(account, 3, [1])
+    const week = 7 * 24 * 60
+    // It stood still when it was read last, so all but its progress is expected to be skipped, until a week has passed.
+    expect(await queuedTasks(account, minute(3))).toMatchObject([
+      { requests: { sample_sources: 0, survey_progress: 1, sample_source_progress: 0 }, reserve: 5 },
+    ])
+    expect(await queuedTasks(account, minute(3 + week))).toMatchObject([
+      { requests: { sample_sources: 1, survey_progress: 1, sample_source_progress: 3 }, reserve: 5 },
     ])
   })
 
   test('as many sources as surveys have on average where it was never read, rounded up, and at least one', async () => {
     const { account } = await testWarehouse()
-    await queue(account, 0, { 9: 4 })
-    expect(await account.queue(RUN)).toEqual({ tasks: 1, untried: 1, requests: 3 })
-    await list(account, [survey(1), survey(2), survey(3)], minute(0), 'full')
+    await list(account, [survey(1), survey(2), survey(3), survey(9)], minute(0), 'full')
+    expect(await reserves(account, 0)).toEqual({ 1: 3, 2: 3, 3: 3, 9: 3 })
     await account.commitBundles([refreshed(1, 1, 2), refreshed(2, 1, 3), refreshed(3, 1, 0)], RUN)
-    expect(await account.queue(RUN)).toEqual({ tasks: 1, untried: 1, requests: 5 })
-    await queue(account, 2, { 3: 4 })
-    expect(await account.queue(RUN)).toEqual({ tasks: 2, untried: 2, requests: 5 + 2 })
+    expect(await reserves(account, 2)).toEqual({ 9: 5 })
+    await queue(account, 2, [3])
+    expect(await reserves(account, 2)).toEqual({ 9: 5, 3: 2 })
   })
 
   test('what a budget has found out, until it is done', async () => {
     const { account } = await testWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
     await account.commitBundles([{ kind: 'oversized', surveyId: 1, at: minute(1), requestsNeeded: 250 }], RUN)
-    expect(await account.queue(RUN)).toEqual({ tasks: 1, untried: 1, requests: 250 })
+    expect(await queuedTasks(account, minute(1))).toMatchObject([
+      { requests: { sample_sources: 1, survey_progress: 1, sample_source_progress: 248 }, reserve: 250 },
+    ])
     await account.commitBundles([refreshed(1, 2, 1)], RUN)
-    await queue(account, 3, { 1: 4 })
-    expect(await account.queue(RUN)).toEqual({ tasks: 1, untried: 1, requests: 3 })
+    await queue(account, 3, [1])
+    expect(await reserves(account, 3)).toEqual({ 1: 3 })
   })
 })
 
@@ -202,41 +185,56 @@ describe('a task', () => {
   })
 })
 
-test('facts of every survey that is not queued come in batches, by ascending id', async () => {
-  const { account, run } = await testWarehouse()
-  await list(
-    account,
-    Array.from({ length: 10_005 }, (_, index) => survey(index + 1)),
-    minute(0),
-    'full',
-  )
-  await account.commitBundles([refreshed(2, 1), refreshed(3, 1)], RUN)
-  // As ten thousand more commits would leave them: refreshed, and not queued any more.
-  await run(`UPDATE freshness SET refreshed_at = (SELECT refreshed_at FROM freshness WHERE survey_id = 2)
-    WHERE survey_id BETWEEN 4 AND 10004`)
-  await run('DELETE FROM _sync.tasks WHERE survey_id BETWEEN 4 AND 10004')
+test('facts of every survey say what is stored of it, whether it is missing, and its task', async () => {
+  const { account } = await testWarehouse()
+  await list(account, [survey(1), survey(2), survey(3)], minute(0), 'full')
+  await account.commitBundles([refreshed(2, 1, 2), refreshed(3, 1)], RUN)
   await account.commitBundles([{ kind: 'gone', surveyId: 3, at: minute(2) }], RUN)
-  const batches: (readonly SurveyFacts[])[] = []
-  for await (const batch of account.unqueuedSurveys()) batches.push(batch)
-  expect(batches.map((batch) => batch.length)).toEqual([10_000, 3])
-  const facts = batches.flat()
-  expect(facts.map(({ id }) => id)).toEqual(Array.from({ length: 10_003 }, (_, index) => index + 2))
-  expect(facts.slice(0, 2)).toEqual([
+  const facts = (await account.plannedSurveys(null)).toSorted((one, other) => one.id - other.id)
+  const stored = (id: number) => ({
+    id,
+    status: 'fieldwork',
+    createdAt: survey(id).created_at,
+    updatedAt: survey(id).updated_at,
+    progressChangedAt: null,
+    moved: null,
+    daysOpen: 0,
+  })
+  expect(facts).toEqual([
     {
-      id: 2,
-      status: 'fieldwork',
-      updatedAt: survey(2).updated_at,
-      refreshedAt: minute(1),
-      progressChangedAt: null,
+      ...stored(1),
+      refreshedAt: null,
       missing: false,
+      sources: 0,
+      sourcesReadAt: null,
+      sourceProgressReadAt: null,
+      task: {
+        reason: 'changed',
+        enqueuedAt: minute(0),
+        runId: RUN,
+        requestsNeeded: null,
+        refusals: 0,
+        refusedAt: null,
+      },
     },
     {
-      id: 3,
-      status: 'fieldwork',
-      updatedAt: survey(3).updated_at,
+      ...stored(2),
+      refreshedAt: minute(1),
+      missing: false,
+      sources: 2,
+      sourcesReadAt: minute(1),
+      sourceProgressReadAt: minute(1),
+      task: null,
+    },
+    {
+      ...stored(3),
+      moved: false,
       refreshedAt: minute(2),
-      progressChangedAt: null,
       missing: true,
+      sources: 0,
+      sourcesReadAt: minute(1),
+      sourceProgressReadAt: minute(1),
+      task: null,
     },
   ])
 })
@@ -247,53 +245,29 @@ test('facts say when progress was found to have changed, not when it was first r
   await account.commitBundles([refreshed(1, 1), refreshed(2, 1)], RUN)
   await account.commitBundles([bundle(1, minute(5), [], progress(2)), refreshed(2, 5)], RUN)
   await account.commitBundles([bundle(1, minute(9), [], progress(2))], RUN)
-  const facts: (readonly SurveyFacts[])[] = []
-  for await (const batch of account.unqueuedSurveys()) facts.push(batch)
-  expect(facts.flat().map(({ id, progressChangedAt }) => ({ id, progressChangedAt }))).toEqual([
+  const facts = await account.plannedSurveys(null)
+  expect(
+    facts
+      .map(({ id, progressChangedAt }) => ({ id, progressChangedAt }))
+      .toSorted((one, other) => one.id - other.id),
+  ).toEqual([
     { id: 1, progressChangedAt: minute(5) },
     { id: 2, progressChangedAt: null },
   ])
 })
 
-test('queued surveys take the weights of the settings, by the status that they will have', async () => {
-  const { account, rows } = await testWarehouse()
+test('queued surveys have the weights of the settings, by the status that they will have', async () => {
+  const { account } = await testWarehouse()
   await list(account, [survey(1), survey(2, { status: 'pending' }), survey(3)], minute(0), 'full')
   await account.commitBundles([refreshed(3, 1)], RUN)
-  // The new row of 3 waits for its task; of 9 nothing is known.
+  // The new row of 3 waits for its task.
   await list(account, [survey(3, { status: 'complete' })], minute(2))
-  await queue(account, 2, { 9: 4 })
-  const weights: Record<string, number> = { fieldwork: 40, pending: 20, complete: 10 }
-  await account.weighTasks((status) => weights[status] ?? 0)
-  expect(await rows('SELECT survey_id AS id, priority FROM _sync.tasks ORDER BY 1')).toEqual([
-    { id: 1, priority: 40 },
-    { id: 2, priority: 20 },
-    { id: 3, priority: 10 },
-    { id: 9, priority: 4 },
+  const tasks = await queuedTasks(account, minute(11), { weights: { fieldwork: 40, live: 20, other: 10 } })
+  expect(tasks.map(({ surveyId, urgency }) => ({ surveyId, urgency }))).toEqual([
+    { surveyId: 1, urgency: 11 * 60_000 * 40 },
+    { surveyId: 2, urgency: 11 * 60_000 * 20 },
+    { surveyId: 3, urgency: 10 * 60_000 * 10 },
   ])
-})
-
-test('the order of the queue is that of urgency, whatever the ages and weights', async () => {
-  const { account, run } = await testWarehouse()
-  await fc.assert(
-    fc.asyncProperty(
-      fc.uniqueArray(fc.tuple(fc.integer({ min: 1, max: 500 }), fc.integer({ min: 1, max: 100 })), {
-        minLength: 1,
-        maxLength: 8,
-        // Equally urgent ones are ordered by what else is known.
-        selector: ([waited, weight]) => urgency(waited, weight),
-      }),
-      async (drawn) => {
-        await run('DELETE FROM _sync.tasks')
-        for (const [place, [waited, weight]] of drawn.entries())
-          await queue(account, 500 - waited, { [place]: weight })
-        const ordered = drawn
-          .map(([waited, weight], place) => ({ place, urgency: urgency(waited, weight) }))
-          .toSorted((one, other) => other.urgency - one.urgency)
-        expect(await next(account, 500)).toEqual(ordered.map(({ place }) => place))
-      },
-    ),
-    cases(10, 1_000),
-  )
 })
 
 describe('the record of runs', () => {

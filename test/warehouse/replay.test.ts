@@ -216,8 +216,8 @@ test('sources and progress queue their survey, unless it was read again since or
     leftOver: 1,
     rowsByTable: { surveys: { added: 0, changed: 0 } },
   })
-  expect(await warehouse.rows('SELECT survey_id, reason, priority, enqueued_at FROM _sync.tasks')).toEqual([
-    { survey_id: 1, reason: 'changed', priority: 1, enqueued_at: '2026-03-01T00:02:00Z' },
+  expect(await warehouse.rows('SELECT survey_id, reason, enqueued_at FROM _sync.tasks')).toEqual([
+    { survey_id: 1, reason: 'changed', enqueued_at: '2026-03-01T00:02:00Z' },
   ])
   expect(new Set((await results(warehouse)).map((row) => `${row.survey_id} ${row.replay_result}`))).toEqual(
     new Set(['1 queued', '2 outdated', '3 outdated']),

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { ALL_TABLES } from '../../src/model/sync-tables.js'
 import { ALL_VIEWS } from '../../src/warehouse/views/all.js'
+import { queuedTasks } from '../support/run-dependencies.js'
 import { list, listingPage, minute, survey, testWarehouse } from '../support/warehouse.js'
 
 const OURS = "database_name = current_database() AND schema_name IN ('main', '_sync') AND NOT internal"
@@ -72,7 +73,7 @@ test('a new database records the version it was built with, once', async () => {
   await warehouse.database.close()
   const again = await testWarehouse(warehouse.directory)
   expect(await again.rows('SELECT version, applied_at, description FROM _sync.schema_version')).toEqual([
-    { version: 1, applied_at: '2026-03-01T00:00:00Z', description: 'Built from the declarations' },
+    { version: 2, applied_at: '2026-03-01T00:00:00Z', description: 'Built from the declarations' },
   ])
 })
 
@@ -134,8 +135,8 @@ test('a column that an older file lacks is added with its comment, wherever it i
       raw: '{"id":2,"title":7}',
     },
   ])
-  expect(await migrated.account.nextTasks({ runId: 'r', now: minute(9), limit: 9, excluding: [] })).toEqual([
-    { surveyId: 1, reason: 'changed', priority: 4, requests: 3, isLeftOver: true, refusals: 0 },
+  expect(await queuedTasks(migrated.account, minute(9), { runId: 'r' })).toMatchObject([
+    { surveyId: 1, reason: 'changed', reserve: 3, isLeftOver: true, refusals: 0 },
   ])
 })
 

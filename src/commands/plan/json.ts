@@ -14,7 +14,12 @@ export const planToJson = (plans: readonly AccountPlan[], { requestsMax, duratio
     listing: plan?.listing ?? 'full',
     requests: plan?.requests ?? null,
     seconds_at_cap: plan === null ? null : timeAtCapMs(plan.requests, rate) / 1_000,
-    entries: (plan?.entries ?? []).map(({ reason, surveys, requests }) => ({ reason, surveys, requests })),
+    entries: (plan?.entries ?? []).map(({ reason, isExpected, surveys, requests }) => ({
+      reason,
+      expected: isExpected,
+      surveys,
+      requests,
+    })),
     fits:
       fit === null
         ? null

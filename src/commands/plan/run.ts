@@ -25,7 +25,7 @@ export const planAll = async ({
     async (database) => {
       const planned: { readonly account: AccountSettings; readonly plan: Plan | null }[] = []
       for (const account of accounts) {
-        const warehouse = accountWarehouse(database, account.name, rules.refresh.dailyWindows)
+        const warehouse = accountWarehouse(database, account.name)
         planned.push({ account, plan: await planOf(warehouse, rules, systemClock.nowMs()) })
       }
       return fitted(planned, rules.budget)

@@ -1,9 +1,9 @@
 /** What `plan` says, for people. */
-
 import { counted, humanCount, humanDuration, humanWindow } from '../../base/human.js'
+import { requestsIn, sum } from '../../model/bundle-estimate.js'
 import { timeAtCapMs } from '../../model/cap-time.js'
 import { formatInstant } from '../../model/instant.js'
-import { type Plan, requestsIn } from '../../model/plan.js'
+import type { Plan, PlanEntry } from '../../model/plan.js'
 import type { AccountPlan } from '../../model/plan-fit.js'
 import type { Budget } from '../../model/run.js'
 import { SPENDING_KINDS } from '../../model/spending.js'
@@ -29,18 +29,22 @@ const tableOf = (plan: Plan): readonly (readonly string[])[] => {
     plan.entries.some(({ requests }) => (requests[kind] ?? 0) > 0),
   )
   const cell = (count: number) => (count === 0 ? '-' : humanCount(count))
-  const total = (kind: (typeof kinds)[number]) =>
-    plan.entries.reduce((sum, { requests }) => sum + (requests[kind] ?? 0), 0)
+  const total = (kind: (typeof kinds)[number]) => sum(plan.entries.map(({ requests }) => requests[kind] ?? 0))
   return [
     ['why', 'surveys', 'requests', ...kinds.map((kind) => SPENDING_WORDS[kind])],
-    ...plan.entries.map(({ reason, surveys, requests }) => [
-      reason === 'listing' ? `listing, ${plan.listing}` : SPENDING_WORDS[reason],
-      cell(surveys),
-      cell(requestsIn(requests)),
-      ...kinds.map((kind) => cell(requests[kind] ?? 0)),
+    ...plan.entries.map((entry) => [
+      labelOf(entry, plan),
+      cell(entry.surveys),
+      cell(requestsIn(entry.requests)),
+      ...kinds.map((kind) => cell(entry.requests[kind] ?? 0)),
     ]),
     ['in all', '', cell(plan.requests), ...kinds.map((kind) => cell(total(kind)))],
   ]
+}
+
+const labelOf = ({ reason, isExpected }: PlanEntry, { listing }: Plan): string => {
+  if (reason === 'listing') return `listing, ${listing}`
+  return isExpected ? `${SPENDING_WORDS[reason]}, expected` : SPENDING_WORDS[reason]
 }
 
 const closing = (
@@ -57,8 +61,12 @@ const closing = (
   ].join(' and ')
   if (fit.waiting === 0) return [time, `  all of it fits into ${limits}`]
   const since = fit.oldestSince === null ? '' : `, the oldest since ${formatInstant(fit.oldestSince)}`
+  const expected = sum(plan.entries.map(({ isExpected, surveys }) => (isExpected ? surveys : 0)))
+  const first =
+    expected === 0 ? 'the listing' : `the listing, ${counted(expected, 'survey')} expected from it`
   return [
     time,
-    `  ${counted(fit.surveys, 'survey')} with ${counted(fit.requests, 'request')} fit into ${limits}; ${counted(fit.waiting, 'survey')} wait for the run after it${since}`,
+    `  ${counted(fit.requests, 'request')} fit into ${limits}: ${first}, and ${fit.surveys} of the ${counted(plan.tasks.length, 'survey')} that are known to be due`,
+    `  ${counted(fit.waiting, 'survey')} ${fit.waiting === 1 ? 'waits' : 'wait'} for the run after it${since}`,
   ]
 }

@@ -58,10 +58,7 @@ const run = async (options: SyncAccount): Promise<RunReport> => {
   options.onSource(account.name, () => opened.source.usage())
   return await runAccount({
     source: opened.source,
-    warehouse: recordingWithout(
-      settings.accounts,
-      accountWarehouse(database, account.name, settings.refresh.dailyWindows),
-    ),
+    warehouse: recordingWithout(settings.accounts, accountWarehouse(database, account.name)),
     clock: systemClock,
     log,
     observer: options.observer,

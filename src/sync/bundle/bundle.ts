@@ -6,6 +6,7 @@
 import { ageMs } from '../../model/believed.js'
 import type { Progress } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
+import type { Task } from '../../model/queue.js'
 import { rulesFor } from '../../model/refresh-rules.js'
 import type { RefreshRules } from '../../model/run.js'
 import type { SpendingKind } from '../../model/spending.js'
@@ -17,7 +18,6 @@ import type {
   ReadExtent,
   RefreshedBundle,
   StoredBundle,
-  Task,
 } from '../../model/warehouse.js'
 import type { BundleAllowance } from '../budget/budget.js'
 import type { ReasonBook } from '../budget/spending.js'

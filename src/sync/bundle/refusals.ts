@@ -3,8 +3,9 @@
  * and passed over; what all of them together say is decided when the bundle is complete.
  */
 import { UpstreamError } from '../../base/errors.js'
+import type { Task } from '../../model/queue.js'
 import { RefusedReadingError } from '../../model/survey-source.js'
-import type { PartlyRefused, Task } from '../../model/warehouse.js'
+import type { PartlyRefused } from '../../model/warehouse.js'
 
 /** Which of a survey's addresses: its list of sources, its own progress, or the progress of a source or a day. */
 export type RefusedPart = 'sources' | 'progress' | 'source' | 'day'

@@ -11,5 +11,5 @@ export const planOf = async (
   const past = await warehouse.pastRuns(rules.discover.overlapMs)
   if (past.listedAt === null) return null
   const at = expectedAt(past, nowMs)
-  return planRun(await warehouse.plannedSurveys(), past, { at, nowMs }, rules)
+  return planRun(await warehouse.plannedSurveys(rules.refresh.dailyWindows), past, { at, nowMs }, rules)
 }

@@ -1,38 +1,45 @@
-/** Queues the surveys that are due although the listing does not show them: new interviews do not move a survey. */
+/**
+ * Queues the surveys that are due although the listing does not show them: new interviews do not move a survey. Returns the
+ * whole queue of the run.
+ */
 import { believed } from '../../model/believed.js'
-import { refreshReason, refreshWeight } from '../../model/refresh-rules.js'
+import { queueOf, type Task } from '../../model/queue.js'
 import type { TaskReason } from '../../model/run.js'
-import type { NewTask } from '../../model/warehouse.js'
 import type { RunDependencies } from '../dependencies.js'
 import type { Tally } from '../tally.js'
 
+/** The most urgent first. Without a time of the server, it holds only what is queued already. */
 export const queueDue = async (
   { warehouse, rules, runId, log }: RunDependencies,
   tally: Tally,
-): Promise<void> => {
+): Promise<readonly Task[]> => {
+  const { account } = warehouse
+  const surveys = await warehouse.plannedSurveys(rules.refresh.dailyWindows)
   const now = tally.serverTime
-  if (now === null) return
-  const weightOf = (status: string) => refreshWeight(status, rules.refresh.weights)
-  const queued: Partial<Record<TaskReason, number>> = {}
-  let datedAhead = 0
-  for await (const surveys of warehouse.unqueuedSurveys()) {
-    datedAhead += surveys.filter(
-      ({ refreshedAt }) => refreshedAt !== null && believed(refreshedAt, now) === null,
-    ).length
-    const due = surveys.flatMap((survey): readonly NewTask[] => {
-      const reason = refreshReason(survey, now, rules.refresh)
-      return reason === null ? [] : [{ surveyId: survey.id, reason, priority: weightOf(survey.status) }]
-    })
-    await warehouse.enqueue(due, { runId, at: now })
-    for (const { reason } of due) queued[reason] = (queued[reason] ?? 0) + 1
-  }
-  if (datedAhead > 0)
+  if (now === null) return queueOf(surveys, 0n, rules, runId).tasks.filter(({ isQueued }) => isQueued)
+  const { tasks, refused, notDue } = queueOf(surveys, now, rules, runId)
+  const due = tasks.filter(({ isQueued }) => !isQueued)
+  await warehouse.enqueue(due, { runId, at: now })
+  const datedAhead = surveys.filter(
+    ({ task, refreshedAt }) => task === null && refreshedAt !== null && believed(refreshedAt, now) === null,
+  )
+  if (datedAhead.length > 0)
     log.warn(
-      { account: warehouse.account, surveys: datedAhead },
+      { account, surveys: datedAhead.length },
       "surveys were read at a time that lies ahead of the server's clock: they are read again",
     )
-  // What earlier runs and the listing have queued as well: settings may have changed since.
-  await warehouse.weighTasks(weightOf)
-  tally.spending.saved('resting', await warehouse.restingRequests())
-  log.info({ account: warehouse.account, ...queued }, 'queued what is due beside what has changed')
+  if (refused > 0)
+    log.info(
+      { account, surveys: refused },
+      'surveys that the API refused again and again are not requested in this run',
+    )
+  tally.spending.saved('resting', notDue)
+  log.info({ account, ...countByReason(due) }, 'queued what is due beside what has changed')
+  return tasks
+}
+
+const countByReason = (due: readonly Task[]): Partial<Record<TaskReason, number>> => {
+  const counts: Partial<Record<TaskReason, number>> = {}
+  for (const { reason } of due) counts[reason] = (counts[reason] ?? 0) + 1
+  return counts
 }

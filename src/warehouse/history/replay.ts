@@ -6,7 +6,6 @@
 import { z } from 'zod'
 import { believed } from '../../model/believed.js'
 import type { Instant } from '../../model/instant.js'
-import { refreshWeight } from '../../model/refresh-rules.js'
 import type { QuarantinedRow, ReplayedBatch, ReplayResult, RetypedRow } from '../../model/replay.js'
 import { rejectedRows } from '../../model/sync-tables.js'
 import type { Stamp } from '../../model/warehouse.js'
@@ -105,7 +104,7 @@ export const commitReplay = async (
   )
   const of = (wanted: ReplayResult) => rows.filter((row) => results.get(row) === wanted)
   const counts = await mergeSurveys(sql, account, of('merged'), replay.runId)
-  await queueSurveys(sql, account, of('queued'), known, replay.runId)
+  await queueSurveys(sql, account, of('queued'), replay.runId)
   // When these were read nobody can tell: a full listing shows the surveys as they are.
   if (datedAhead.length > 0) await wantFullListing(sql, account)
   await mark(sql, account, results, replay)
@@ -200,14 +199,12 @@ const queueSurveys = async (
   sql: Sql,
   account: string,
   rows: readonly RetypedRow[],
-  known: ReadonlyMap<number, Known>,
   runId: string,
 ): Promise<void> => {
   // The last reading of each: by it a survey that was never refreshed takes its place in the queue.
   const readings = new Map(rows.map(({ surveyId, rejectedAt }) => [surveyId ?? -1, rejectedAt]))
   for (const [surveyId, at] of readings) {
-    const priority = refreshWeight(known.get(surveyId)?.status ?? '')
-    await enqueue(sql, account, [{ surveyId, reason: 'changed', priority }], { runId, at })
+    await enqueue(sql, account, [{ surveyId, reason: 'changed' }], { runId, at })
   }
 }
 

@@ -1,6 +1,6 @@
-/** The record of where the requests of runs went, `_sync.requests`, and what surveys that are not due would cost. */
+/** The record of where the requests of runs went, `_sync.requests`. */
 import { z } from 'zod'
-import { type RequestsByKind, SPENDING_KINDS, SPENDING_REASONS, type Spending } from '../../model/spending.js'
+import { SPENDING_KINDS, SPENDING_REASONS, type Spending } from '../../model/spending.js'
 import { requests } from '../../model/sync-tables.js'
 import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
@@ -69,18 +69,4 @@ export const lastSpending = async (sql: Sql): Promise<readonly RunSpending[]> =>
       ),
     })),
   )
-}
-
-/** What it would take to read every survey that is there and not queued, each source of each of them. */
-export const restingRequests = async (sql: Sql, account: string): Promise<RequestsByKind> => {
-  const [row] = await sql.rows(
-    z.object({ surveys: bigintCell, sources: bigintCell }),
-    `WITH resting AS (SELECT id FROM main.surveys WHERE account = $1 AND _missing_since IS NULL
-        AND id NOT IN (SELECT survey_id FROM _sync.tasks WHERE account = $1))
-      SELECT (SELECT count(*) FROM resting) AS surveys, (SELECT count(*) FROM main.sample_sources
-        WHERE account = $1 AND _missing_since IS NULL AND survey_id IN (SELECT id FROM resting)) AS sources`,
-    [account],
-  )
-  const { surveys, sources } = row ?? { surveys: 0, sources: 0 }
-  return { sample_sources: surveys, survey_progress: surveys, sample_source_progress: sources }
 }

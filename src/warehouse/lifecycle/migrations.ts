@@ -22,7 +22,13 @@ export interface Migration {
 }
 
 /** Steps from version 1 on, in order; a step holds what cannot be derived: renames, changes of type, data. */
-const MIGRATIONS: readonly Migration[] = []
+const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 2,
+    description: 'Tasks have no priority: their urgency is computed when the queue is read',
+    statements: ['ALTER TABLE _sync.tasks DROP COLUMN priority'],
+  },
+]
 
 /** The version that the declarations describe, and the steps there. */
 const SCHEMA: Schema = { version: SCHEMA_VERSION, migrations: MIGRATIONS }

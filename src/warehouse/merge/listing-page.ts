@@ -8,7 +8,6 @@
  */
 import { z } from 'zod'
 import type { Survey } from '../../model/fields.js'
-import { refreshWeight } from '../../model/refresh-rules.js'
 import type { RowCounts } from '../../model/run.js'
 import type { ListingPage, ListingPageResult, Stamp } from '../../model/warehouse.js'
 import { bigintCell } from '../connection/cells.js'
@@ -131,11 +130,7 @@ const mergeNotable = async (
   await enqueue(
     sql,
     account,
-    changed.map(({ survey: { id, status } }) => ({
-      surveyId: id,
-      reason: 'changed',
-      priority: refreshWeight(status),
-    })),
+    changed.map(({ survey: { id } }) => ({ surveyId: id, reason: 'changed' })),
     page,
   )
   const waitingIds = new Set(idsOf(waiting))

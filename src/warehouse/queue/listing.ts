@@ -4,7 +4,6 @@
  */
 import { z } from 'zod'
 import type { Instant } from '../../model/instant.js'
-import { refreshWeight } from '../../model/refresh-rules.js'
 import { listings } from '../../model/sync-tables.js'
 import type {
   ListedRows,
@@ -14,14 +13,7 @@ import type {
   Position,
   Stamp,
 } from '../../model/warehouse.js'
-import {
-  bigintCell,
-  booleanCell,
-  instant,
-  instantOrNull,
-  timestamptzCell,
-  varcharCell,
-} from '../connection/cells.js'
+import { bigintCell, booleanCell, instant, instantOrNull, timestamptzCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 import { enqueue } from './queue.js'
@@ -177,15 +169,15 @@ const pageRowsOf = ({ page, totalCount, surveys, rejections }: ListingPage): num
 
 const queueNotListed = async (sql: Sql, account: string, stamp: Stamp): Promise<number> => {
   const rows = await sql.rows(
-    z.object({ id: bigintCell, status: varcharCell }),
-    `SELECT s.id, s.status FROM main.surveys s WHERE s.account = $1 AND s._missing_since IS NULL
+    z.object({ id: bigintCell }),
+    `SELECT s.id FROM main.surveys s WHERE s.account = $1 AND s._missing_since IS NULL
       AND NOT EXISTS (SELECT 1 FROM _sync.listed_ids l WHERE l.account = s.account AND l.survey_id = s.id)`,
     [account],
   )
   await enqueue(
     sql,
     account,
-    rows.map(({ id, status }) => ({ surveyId: id, reason: 'missing', priority: refreshWeight(status) })),
+    rows.map(({ id }) => ({ surveyId: id, reason: 'missing' })),
     stamp,
   )
   return rows.length

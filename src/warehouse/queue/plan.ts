@@ -1,4 +1,4 @@
-/** What a plan goes by: every survey with what its requests depend on, and what is known of the runs before. */
+/** What the queue and a plan go by: every survey with what its requests depend on, and what is known of the runs before. */
 import { z } from 'zod'
 import { type Instant, msBetween } from '../../model/instant.js'
 import type { PastRuns, PlannedSurvey } from '../../model/plan-facts.js'
@@ -25,6 +25,7 @@ const surveyRow = z
     days_open: bigintCell,
     reason: taskReason.nullable(),
     enqueued_at: timestamptzCell.nullable(),
+    enqueued_run_id: varcharCell.nullable(),
     requests_needed: bigintCell.nullable(),
     refusals: bigintCell,
     refused_at: timestamptzCell.nullable(),
@@ -44,11 +45,12 @@ const surveyRow = z
       moved: row.moved,
       daysOpen: row.days_open,
       task:
-        row.reason === null || row.enqueued_at === null
+        row.reason === null || row.enqueued_at === null || row.enqueued_run_id === null
           ? null
           : {
               reason: row.reason,
               enqueuedAt: row.enqueued_at,
+              runId: row.enqueued_run_id,
               requestsNeeded: row.requests_needed,
               refusals: row.refusals,
               refusedAt: row.refused_at,
@@ -68,7 +70,7 @@ export const plannedSurveys = (
         f.refreshed_at, CASE WHEN p._observed_at > p._first_seen_at THEN p._observed_at END AS progress_changed_at,
         s._missing_since IS NOT NULL AS missing, coalesce(c.sources, 0) AS sources, f.sources_read_at, f.source_progress_read_at,
         CASE WHEN f.refreshed_at > p._first_seen_at THEN p._observed_at = f.refreshed_at END AS moved,
-        coalesce(d.days, 0) AS days_open, t.reason, t.enqueued_at, t.requests_needed,
+        coalesce(d.days, 0) AS days_open, t.reason, t.enqueued_at, t.enqueued_run_id, t.requests_needed,
         coalesce(t.refusals, 0) AS refusals, t.refused_at
       FROM main.surveys s
       LEFT JOIN _sync.pending_surveys w ON w.account = s.account AND w.id = s.id

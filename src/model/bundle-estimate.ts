@@ -1,0 +1,66 @@
+/**
+ * How many requests the bundle of a survey takes. This is the only estimate: the queue, the budget and `plan` use it. It
+ * asks the same rules that later skip requests. Only whether the progress of the survey moves has to be guessed.
+ */
+import { ageMs } from './believed.js'
+import type { Instant } from './instant.js'
+import type { PlannedSurvey } from './plan-facts.js'
+import { isLive, listsSources, rulesFor } from './refresh-rules.js'
+import type { DailyWindows, RefreshRules, TaskReason } from './run.js'
+import type { RequestsByKind } from './spending.js'
+
+export interface EstimateRules {
+  readonly rules: RefreshRules
+  /** Sources that a survey which was never read is expected to have. */
+  readonly sourcesEach: number
+}
+
+/** The requests of one bundle. With `readsAll` nothing is skipped: what it takes if the survey is found to have changed. */
+export const bundleRequests = (
+  survey: PlannedSurvey,
+  reason: TaskReason,
+  at: Instant,
+  { rules: anyRules, sourcesEach }: EstimateRules,
+  readsAll = false,
+): RequestsByKind => {
+  const rules = rulesFor(reason, anyRules)
+  const sources = survey.refreshedAt === null ? Math.round(sourcesEach) : survey.sources
+  const readsSources =
+    readsAll ||
+    isExpectedToMove(survey) ||
+    survey.refreshedAt === null ||
+    reason === 'missing' ||
+    !rules.skipUnchanged ||
+    ageMs(survey.sourceProgressReadAt, at) >= rules.recheckUnchangedAfterMs
+  const requests = {
+    sample_sources: readsAll || listsSources(survey.sourcesReadAt, reason, at, rules) ? 1 : 0,
+    survey_progress: 1,
+    sample_source_progress: readsSources ? sources : 0,
+    ...(rules.dailyWindows === null || !readsSources
+      ? {}
+      : { daily_progress: daysOf(survey, sources, rules.dailyWindows) }),
+  }
+  // A budget stopped this bundle once, when its sources were known: it takes no less than was found then.
+  const missing = (survey.task?.requestsNeeded ?? 0) - requestsIn(requests)
+  return missing <= 0
+    ? requests
+    : { ...requests, sample_source_progress: requests.sample_source_progress + missing }
+}
+
+/** A survey that moved at its last refresh is expected to move again. One that was read once moves if it is live. */
+const isExpectedToMove = ({ moved, status }: PlannedSurvey): boolean => moved ?? isLive(status)
+
+/** A live survey takes its open days and the one that becomes final; any other takes its stored days that are not final. */
+const daysOf = ({ status, daysOpen }: PlannedSurvey, sources: number, windows: DailyWindows): number =>
+  isLive(status) ? (windows.days + 1) * (1 + (windows.sources ? sources : 0)) : daysOpen
+
+/** The average of all surveys that have sources; at least one. */
+export const sourcesOfEach = (surveys: readonly PlannedSurvey[]): number => {
+  const counts = surveys.map(({ sources }) => sources).filter((sources) => sources > 0)
+  return counts.length === 0 ? 1 : sum(counts) / counts.length
+}
+
+export const requestsIn = (requests: RequestsByKind): number => sum(Object.values(requests))
+
+export const sum = (numbers: readonly number[]): number =>
+  numbers.reduce((total, number) => total + number, 0)

@@ -1,0 +1,116 @@
+/**
+ * The queue of a run, made from what is stored: which surveys are due, in which order, and what each takes. `sync` works
+ * through it and `plan` shows it, so both agree. Pure.
+ */
+import { believed } from './believed.js'
+import { bundleRequests, type EstimateRules, requestsIn, sourcesOfEach } from './bundle-estimate.js'
+import { type Instant, msBetween } from './instant.js'
+import type { PlannedSurvey } from './plan-facts.js'
+import { refreshReason, refreshWeight, restsAfterRefusal, urgency } from './refresh-rules.js'
+import type { RefreshRules, TaskReason } from './run.js'
+import type { RequestsByKind, SpendingReason } from './spending.js'
+
+/** A survey that is due. */
+export interface Task {
+  readonly surveyId: number
+  readonly reason: TaskReason
+  /** Whether `_sync.tasks` has it. */
+  readonly isQueued: boolean
+  /** Whether an earlier run queued it. */
+  readonly isLeftOver: boolean
+  /** How often in a row the API refused what was asked of the survey. */
+  readonly refusals: number
+  /** Requests that its bundle is expected to take. */
+  readonly requests: RequestsByKind
+  /** Requests that the budget reserves for it: what it takes if nothing of it can be skipped. */
+  readonly reserve: number
+  /** When the survey was last read, or else queued. */
+  readonly since: Instant
+  readonly urgency: number
+}
+
+export interface QueueRules {
+  readonly refresh: RefreshRules
+  /** Surveys that the API refused in several runs do not rest. */
+  readonly full: boolean
+}
+
+export interface Queue {
+  /** The most urgent first; among equals the newest survey. */
+  readonly tasks: readonly Task[]
+  /** Queued surveys that rest because the API refused them in several runs. */
+  readonly refused: number
+  /** What it would take to read each survey that is not due, with every source. */
+  readonly notDue: RequestsByKind
+}
+
+/** `runId`: the run that asks. What another run has queued is left over. */
+export const queueOf = (
+  surveys: readonly PlannedSurvey[],
+  at: Instant,
+  { refresh, full }: QueueRules,
+  runId: string | null,
+): Queue => {
+  const estimate = { rules: refresh, sourcesEach: sourcesOfEach(surveys) }
+  const due: Due[] = []
+  const notDue: PlannedSurvey[] = []
+  let refused = 0
+  for (const survey of surveys) {
+    const reason = survey.task?.reason ?? refreshReason(survey, at, refresh)
+    if (reason === null) notDue.push(survey)
+    else if (!full && survey.task !== null && restsAfterRefusal(survey.task, at, refresh)) refused += 1
+    else due.push({ survey, task: taskOf(survey, reason, at, estimate, runId) })
+  }
+  const resting = notDue.filter(({ missing }) => !missing)
+  return {
+    tasks: due.toSorted(byUrgency).map(({ task }) => task),
+    refused,
+    notDue: {
+      sample_sources: resting.length,
+      survey_progress: resting.length,
+      sample_source_progress: resting.reduce((total, { sources }) => total + sources, 0),
+    },
+  }
+}
+
+const taskOf = (
+  survey: PlannedSurvey,
+  reason: TaskReason,
+  at: Instant,
+  estimate: EstimateRules,
+  runId: string | null,
+): Task => {
+  const since = waitsSince(survey, at)
+  const weight = refreshWeight(survey.status, estimate.rules.weights)
+  return {
+    surveyId: survey.id,
+    reason,
+    isQueued: survey.task !== null,
+    isLeftOver: survey.task !== null && survey.task.runId !== runId,
+    refusals: survey.task?.refusals ?? 0,
+    requests: bundleRequests(survey, reason, at, estimate),
+    reserve: requestsIn(bundleRequests(survey, reason, at, estimate, true)),
+    since,
+    urgency: urgency(msBetween(since, at), weight),
+  }
+}
+
+/** A survey without a time that is believed has waited since the beginning of time. */
+const waitsSince = ({ refreshedAt, task }: PlannedSurvey, at: Instant): Instant =>
+  believed(refreshedAt, at) ?? (task === null ? at : (believed(task.enqueuedAt, at) ?? 0n))
+
+interface Due {
+  readonly survey: PlannedSurvey
+  readonly task: Task
+}
+
+const byUrgency = (one: Due, other: Due): number =>
+  other.task.urgency - one.task.urgency ||
+  Number(other.survey.createdAt - one.survey.createdAt) ||
+  other.survey.id - one.survey.id
+
+/** Why the requests of a task are made, in the account of a run's requests. */
+export const spendingReasonOf = ({
+  reason,
+  isLeftOver,
+}: Pick<Task, 'reason' | 'isLeftOver'>): SpendingReason => (isLeftOver ? 'left_over' : reason)
