@@ -230,3 +230,28 @@ test('settings cannot be changed, however deep', () => {
   expect(parts.every((part) => Object.isFrozen(part))).toBe(true)
   expect(Object.isFrozen(settings.limits)).toBe(true)
 })
+
+describe('a value that another source replaces', () => {
+  test('is still checked in the file, for it will count when the other is gone', () => {
+    expect(problemsOf({ yaml: `${ACCOUNT}publish: [csv]\n`, flags: { publish: 'duckdb' } })).toEqual([
+      'settings.yaml:6: publish must be a list of duckdb, parquet: at least one, none twice, not ["csv"]',
+    ])
+  })
+
+  test('is not read from a variable whose flag is given', () => {
+    const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_LOG_LEVEL: 'loud' }
+    expect(load({ env, flags: { logLevel: 'error' } }).logLevel).toBe('error')
+  })
+})
+
+test('a key of the file is not called as the code calls it, nor as a flag', () => {
+  const yaml = `${ACCOUNT}publishFormats: [csv]\nlimits:\n  requestTimeoutMs: 5\n  attemptsMax: 3\nlog_level: debug\nbudget: { requests_max: 5 }\nfull: true\n`
+  expect(problemsOf({ yaml })).toEqual([
+    'settings.yaml:6: publishFormats is not a setting; remove it',
+    'settings.yaml:8: limits.requestTimeoutMs is not a setting; did you mean limits.request_timeout?',
+    'settings.yaml:9: limits.attemptsMax is not a setting; did you mean limits.attempts?',
+    'settings.yaml:10: log_level is not a setting; remove it',
+    'settings.yaml:11: budget is not a setting; remove it',
+    'settings.yaml:12: full is not a setting; remove it',
+  ])
+})
