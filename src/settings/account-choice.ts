@@ -3,7 +3,7 @@
  * those of them that belong to the shard.
  */
 import { nearest } from '../base/suggest.js'
-import type { Flags } from './command-source.js'
+import type { Flags, Given } from './command-source.js'
 import { type Problem, quoted } from './problems.js'
 
 /** The places of the chosen ones; `all` where nothing was chosen, `none` after a problem. */
@@ -21,6 +21,7 @@ type Say = (where: string, text: string) => void
 /** `known` are the names of the settings file; none where there is no file, or no account in it. */
 export const chooseAccounts = (
   flags: Flags,
+  given: readonly Given[],
   oneAccount: boolean,
   known: readonly string[],
 ): AccountChoice => {
@@ -28,8 +29,14 @@ export const chooseAccounts = (
   const say: Say = (where, text) => void problems.push({ where, text })
   const chosen = oneAccount ? chooseOne(flags.account, known, say) : chooseSome(flags.accounts, known, say)
   const [only = 0] = oneAccount && chosen instanceof Set ? chosen : []
-  const isClear = known.length <= 1 || oneAccount || chosen === 'none'
-  return { chosen, place: isClear ? only : null, problems }
+  if (known.length <= 1 || oneAccount || chosen === 'none') return { chosen, place: only, problems }
+  for (const { where, ofAccount } of given)
+    if (ofAccount)
+      say(
+        where,
+        `cannot be used with the ${known.length} accounts of the settings file; set it there, per account`,
+      )
+  return { chosen, place: null, problems }
 }
 
 const chooseOne = (name: string | undefined, known: readonly string[], say: Say): Chosen => {

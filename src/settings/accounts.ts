@@ -6,7 +6,7 @@ import { resolve } from 'node:path'
 import { type CapOwner, capKey } from '../base/cap-owner.js'
 import type { Secret } from '../base/secret.js'
 import type { Chosen } from './account-choice.js'
-import { type Given, TOKEN_KEYS } from './command-source.js'
+import { TOKEN_KEYS } from './command-source.js'
 import { isLoopback, isPlainRemote, readToken } from './credentials.js'
 import type { Layers } from './layers.js'
 import { flagText, SETTING_NAMES } from './names.js'
@@ -24,10 +24,7 @@ export interface AccountsRequest {
   readonly layers: Layers
   /** Those of the settings file. */
   readonly names: readonly string[]
-  readonly chosen: Exclude<Chosen, 'none'>
-  /** Settings of an account that environment and flags give, and the place of the account that they describe; null: of none. */
-  readonly given: readonly Given[]
-  readonly place: number | null
+  readonly chosen: Chosen
   /** Whether the command has the flags of an account. */
   readonly oneAccount: boolean
   readonly shard: Shard | null
@@ -51,15 +48,11 @@ interface OneAccount extends AccountsRequest {
 }
 
 export const resolveAccounts = (request: AccountsRequest): Accounts => {
-  const { layers, names, chosen, given, place, shard } = request
+  const { layers, chosen, shard } = request
+  if (chosen === 'none') return { accounts: [], problems: [] }
   const problems: Problem[] = []
   const add = (problem: Problem) => void problems.push(problem)
   const at: At = (path, text) => add(problemAt(layers.originOf, path, text))
-  for (const { where } of place === null ? given : [])
-    add({
-      where,
-      text: `cannot be used with the ${names.length} accounts of the settings file; set it there, per account`,
-    })
   const { accounts } = layers.values
   if (accounts.length === 0) {
     if (!layers.isBroken(['accounts'])) add({ where: 'accounts', text: noAccount(request) })

@@ -3,11 +3,13 @@
  * meaning of its own here cannot stand in the settings file: only the environment or a flag gives it.
  */
 import { z } from 'zod'
-import { durationFrom, oneOf, type Reader, readBoolean, wholeNumberFrom } from './readers.js'
+import { durationFrom, type Reader, readBoolean, wholeNumberFrom } from './readers.js'
 
-/** A setting of the file. `valueType` and `meaning` are what the reference says about it. */
-export const setting = <T>(valueType: string, read: Reader<T>, meaning: string) =>
-  notInFile(read).meta({ valueType, description: meaning })
+/**
+ * A setting of the file, for the reference with what may be written; `describe` adds its meaning, `prefault` a default as it
+ * would be written.
+ */
+export const setting = <T>(valueType: string, read: Reader<T>) => notInFile(read).meta({ valueType })
 
 /** A setting that only environment and flags give. */
 export const notInFile = <T>(read: Reader<T>) =>
@@ -18,18 +20,15 @@ export const notInFile = <T>(read: Reader<T>) =>
     return z.NEVER
   })
 
-export const duration = (min: string, max: string, meaning: string) =>
-  setting(`duration, ${min} to ${max}`, durationFrom(min, max), meaning)
+export const duration = (byDefault: string, min: string, max: string) =>
+  setting(`duration, ${min} to ${max}`, durationFrom(min, max)).prefault(byDefault)
 
-export const wholeNumber = (min: number, max: number, meaning: string) =>
-  setting(`whole number, ${min} to ${max}`, wholeNumberFrom(min, max), meaning)
+export const wholeNumber = (byDefault: number, min: number, max: number) =>
+  setting(`whole number, ${min} to ${max}`, wholeNumberFrom(min, max)).prefault(byDefault)
 
-export const yesOrNo = (meaning: string) => setting('true or false', readBoolean, meaning)
+export const yesOrNo = (byDefault: boolean) => setting('true or false', readBoolean).prefault(byDefault)
 
-export const choice = <T extends string>(choices: readonly T[], meaning: string) =>
-  setting(choices.join(' or '), oneOf(...choices), meaning)
-
-/** Keys that belong together; all its defaults where it is left out, unless it is made optional. */
+/** Keys that belong together; all of them have their defaults where the whole is left out, by `prefault({})`. */
 export const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.object(shape, { error: 'must hold keys of its own, each on a line of its own' })
 

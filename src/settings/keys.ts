@@ -66,8 +66,7 @@ const BARE = { children: new Map<string, KeyNode>(), isList: false }
 
 const yamlText = (value: unknown): string => (Array.isArray(value) ? `[${value.join(', ')}]` : String(value))
 
-/** All of them. */
-export const SETTINGS: KeyNode = nodeOf(
+const SETTINGS: KeyNode = nodeOf(
   '',
   z.toJSONSchema(settingsSchema, { io: 'input', unrepresentable: 'any' }),
   '',
@@ -76,15 +75,25 @@ export const SETTINGS: KeyNode = nodeOf(
 /** Every key of the settings file, in the order of the schema. */
 export const settingKeys = (): readonly SettingKey[] => SETTINGS.settings
 
-/** The tree under the properties of the schema, without what is no setting. */
-export const inProperties = (tree: Tree, node: KeyNode = SETTINGS): Tree => {
-  if (isList(tree))
-    return node.isList ? tree.map((item) => inProperties(item, { ...node, isList: false })) : tree
-  if (!isSection(tree) || node.isList || node.children.size === 0) return tree
-  return Object.fromEntries(
-    Object.entries(tree).flatMap(([key, value]) => {
-      const child = node.children.get(key)
-      return child === undefined ? [] : [[child.property, inProperties(value, child)]]
-    }),
-  )
+/** The tree with each key of a section as `rename` calls it; left out where that is null. `node` is what the key stands for, if anything. */
+export const renameKeys = (
+  tree: Tree,
+  rename: (key: string, node: KeyNode | undefined, section: KeyNode, path: Path) => string | null,
+): Tree => {
+  const walk = (part: Tree, node: KeyNode, path: Path): Tree => {
+    if (isList(part) && node.isList)
+      return part.map((item, index) => walk(item, { ...node, isList: false }, [...path, index]))
+    if (!isSection(part) || node.isList || node.children.size === 0) return part
+    return Object.fromEntries(
+      Object.entries(part).flatMap(([key, value]) => {
+        const child = node.children.get(key)
+        const name = rename(key, child, node, path)
+        return name === null ? [] : [[name, child === undefined ? value : walk(value, child, [...path, key])]]
+      }),
+    )
+  }
+  return walk(tree, SETTINGS, [])
 }
+
+/** The tree under the properties of the schema, without what is no setting. */
+export const inProperties = (tree: Tree): Tree => renameKeys(tree, (_, node) => node?.property ?? null)

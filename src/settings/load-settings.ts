@@ -45,34 +45,22 @@ export const loadSettings = (request: SettingsRequest): Settings => {
       : absentSettingsFile(workingDirectory)
 
   const names = file.values.accounts.map(({ name }) => name)
-  const choice = withAccounts ? chooseAccounts(flags, oneAccount, names) : NO_CHOICE
+  const choice = withAccounts ? chooseAccounts(flags, given, oneAccount, names) : NO_CHOICE
   const layers = layered(file, given, choice.place, workingDirectory)
   const { accounts: _, allowInsecureHttp: __, config: ___, warehouse, ...values } = layers.values
-  const shard = values.shard
+  const { shard } = values
   const { problems: ofProxies, ...proxies } = readProxies(withAccounts ? env : {})
-  const { accounts, problems: ofAccounts } =
-    choice.chosen === 'none'
-      ? { accounts: [], problems: choice.problems }
-      : resolveAccounts({
-          ...{
-            layers,
-            names,
-            chosen: choice.chosen,
-            place: choice.place,
-            oneAccount,
-            shard,
-            proxies,
-            readFile,
-          },
-          given: given.filter(({ ofAccount }) => ofAccount),
-        })
+  const { chosen } = choice
+  const resolved = resolveAccounts({ layers, names, chosen, oneAccount, shard, proxies, readFile })
+  const { accounts } = resolved
 
   const below = shard === null ? [] : [shardDirectory(shard)]
   const warehouseDirectory = resolve(workingDirectory, warehouse.directory, ...below)
   const problems = [
     ...layers.problems,
     ...ofProxies,
-    ...ofAccounts,
+    ...choice.problems,
+    ...resolved.problems,
     // Commands that work on one account have no warehouse.
     ...(oneAccount ? [] : warehouseProblems(layers, warehouseDirectory)),
     ...backoffOrder(layers),

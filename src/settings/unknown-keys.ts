@@ -1,8 +1,8 @@
 /** Keys of the settings file that are no settings, each with the one that was probably meant. */
 import { nearest } from '../base/suggest.js'
-import { type KeyNode, SETTINGS, settingKeys } from './keys.js'
+import { type KeyNode, renameKeys, settingKeys } from './keys.js'
 import type { Problem } from './problems.js'
-import { isList, isSection, type Path, pathText, type Tree } from './tree.js'
+import { type Path, pathText, type Tree } from './tree.js'
 
 /** The tree without unknown keys, and a problem for each. `where` is `file:line` of a path. */
 export const withoutUnknownKeys = (
@@ -10,21 +10,12 @@ export const withoutUnknownKeys = (
   where: (path: Path) => string,
 ): { readonly tree: Tree; readonly problems: readonly Problem[] } => {
   const problems: Problem[] = []
-  const walk = (part: Tree, node: KeyNode, path: Path): Tree => {
-    if (isList(part) && node.isList)
-      return part.map((item, index) => walk(item, { ...node, isList: false }, [...path, index]))
-    if (!isSection(part) || node.isList || node.children.size === 0) return part
-    return Object.fromEntries(
-      Object.entries(part).flatMap(([key, value]) => {
-        const child = node.children.get(key)
-        const at = [...path, key]
-        if (child !== undefined && child.settings.length > 0) return [[key, walk(value, child, at)]]
-        problems.push({ where: where(at), ...describe(key, node, path) })
-        return []
-      }),
-    )
-  }
-  return { tree: walk(tree, SETTINGS, []), problems }
+  const known = renameKeys(tree, (key, node, section, path) => {
+    if (node !== undefined && node.settings.length > 0) return key
+    problems.push({ where: where([...path, key]), ...describe(key, section, path) })
+    return null
+  })
+  return { tree: known, problems }
 }
 
 /** `{token:abc}` is a key in YAML, and what is printed of a key must not be a token. */
