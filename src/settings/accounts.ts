@@ -14,16 +14,16 @@ import type { Problem } from './problems.js'
 import { type Proxies, type ProxySettings, proxyFor } from './proxies.js'
 import type { AccountValues } from './schema.js'
 import type { AccountSettings } from './settings.js'
+import type { SettingsFile } from './settings-file.js'
 import { type Shard, shardOf } from './shards.js'
 import { shareOf } from './shared-rate.js'
-import { problemAt } from './source.js'
+import { type OriginOf, problemAt } from './source.js'
 import { type ReadFile, readText } from './text-file.js'
 import type { Path } from './tree.js'
 
 export interface AccountsRequest {
   readonly layers: Layers
-  /** Those of the settings file. */
-  readonly names: readonly string[]
+  readonly file: SettingsFile
   readonly chosen: Chosen
   /** Whether the command has the flags of an account. */
   readonly oneAccount: boolean
@@ -73,7 +73,8 @@ export const resolveAccounts = (request: AccountsRequest): Accounts => {
 const noAccount = ({ oneAccount }: AccountsRequest): string =>
   `there is none: ${oneAccount ? 'give --base-url, --id and --token-file, ' : ''}set FIELDWORK_SYNC_BASE_URL, FIELDWORK_SYNC_API_ID, FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE, or name a settings file that has one with --config`
 
-const refuseNamesTwice = ({ layers, names }: AccountsRequest, at: At): void => {
+const refuseNamesTwice = ({ layers, file }: AccountsRequest, at: At): void => {
+  const names = file.values.accounts.map(({ name }) => name)
   for (const [index, name] of names.entries()) {
     const first = names.indexOf(name)
     const path = ['accounts', index, 'name']
@@ -105,9 +106,9 @@ const resolveAccount = (one: OneAccount): readonly AccountSettings[] => {
   const proxy = baseUrl === undefined ? null : proxyFor(baseUrl, one.proxies)
   if (baseUrl !== undefined) refusePlain(one, baseUrl, proxy)
   const token = resolveToken(one)
-  if (baseUrl === undefined || id === undefined || token === undefined) return []
   const { requests, perMs } = rate ?? rateLimit
   const shared = resolveShared(one, requests)
+  if (baseUrl === undefined || id === undefined || token === undefined) return []
   return [{ name, baseUrl, id, token, rate: { requests, perMs }, shared, proxy, share }]
 }
 
@@ -140,27 +141,34 @@ const resolveShared = (one: OneAccount, cap: number): AccountSettings['shared'] 
 }
 
 const resolveToken = (one: OneAccount): Secret | undefined => {
-  const { token, tokenFile } = one.account
+  const { account, layers, file } = one
   const path = pathTo(one, 'token_file')
+  // Environment and flags replace both of the file, which is wrong all the same.
+  if (hasBoth(file.values.accounts[one.index])) return refuseBoth(one, file.originOf)
+  if (hasBoth(account)) return refuseBoth(one, layers.originOf)
+  const { token, tokenFile } = account
   if (tokenFile === undefined) {
     if (token === undefined) addMissing(one, TOKEN_KEYS)
     return token
   }
-  const { originOf } = one.layers
-  const { where, directory } = originOf(path)
-  if (token !== undefined) {
-    const other = originOf(pathTo(one, 'token'))
-    one.at(path, `is set beside ${other.name === '' ? other.where : other.name}; remove one of them`)
-    return undefined
-  }
-  const file = resolve(directory, tokenFile)
-  const text = readText(one.readFile, file)
+  const { where, directory } = layers.originOf(path)
+  const tokenPath = resolve(directory, tokenFile)
+  const text = readText(one.readFile, tokenPath)
   const read = text.ok ? readToken(text.value.replace(/[\r\n]+$/, '')) : text
   if (read.ok) return read.value
   // Who puts the token itself where its file belongs must not read it in a log: what cannot be read is not named.
-  const which = text.ok ? file : 'that it names'
+  const which = text.ok ? tokenPath : 'that it names'
   one.add({ where, text: `the token file ${which} ${read.problem}` })
   return undefined
+}
+
+const hasBoth = (account: AccountValues | undefined): boolean =>
+  account?.token !== undefined && account.tokenFile !== undefined
+
+const refuseBoth = (one: OneAccount, originOf: OriginOf): undefined => {
+  const { where, name } = originOf(pathTo(one, 'token'))
+  const problem = `is set beside ${name === '' ? where : name}; remove one of them`
+  one.add(problemAt(originOf, pathTo(one, 'token_file'), problem))
 }
 
 const pathTo = ({ index }: OneAccount, ...keys: readonly string[]): Path => ['accounts', index, ...keys]
@@ -168,7 +176,7 @@ const pathTo = ({ index }: OneAccount, ...keys: readonly string[]): Path => ['ac
 /** Reports that the account has none of `keys`, unless one is there and wrong, which was reported already. */
 const addMissing = (one: OneAccount, keys: readonly string[]): void => {
   if (keys.some((key) => one.layers.isBroken(pathTo(one, key)))) return
-  if (one.names.length > 0) {
+  if (one.file.values.accounts.length > 0) {
     one.at(pathTo(one), `has no ${keys.join(' or ')}; add it`)
     return
   }

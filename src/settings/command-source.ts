@@ -1,6 +1,6 @@
 /**
- * What environment and command line give. A flag stands above its variable. One of the two token settings on the command line
- * stands above both in the environment.
+ * What environment and command line give, the higher last: a flag stands above its variable. The flags of an account take the place
+ * of its variables, which are then not read; either of the two for the token takes the place of both.
  */
 import type { Environment } from './environment.js'
 import { type FlagName, flagText, SETTING_NAMES, type SettingName } from './names.js'
@@ -31,12 +31,15 @@ export const TOKEN_KEYS: readonly string[] = ['token', 'token_file']
 export const readGiven = (env: Environment, flags: Flags): readonly Given[] => {
   const isTokenFlag = SETTING_NAMES.some((name) => isToken(name) && flags[name.flag] !== undefined)
   return SETTING_NAMES.flatMap((name): readonly Given[] => {
-    const { path, flag, variable, ofAccount = false } = name
-    const [byFlag, text] = [flags[flag], variable === undefined ? undefined : env[variable]]
-    if (byFlag !== undefined)
-      return [{ path, value: byFlag, where: flagText(flag), ofAccount, isEmpty: false }]
-    if (variable === undefined || text === undefined || (isTokenFlag && isToken(name))) return []
-    return [{ path, value: text, where: variable, ofAccount, isEmpty: text === '' }]
+    const { path, flag, variable = '', ofAccount = false } = name
+    const [byFlag, text] = [flags[flag], env[variable]]
+    const isReplaced = ofAccount && (byFlag !== undefined || (isTokenFlag && isToken(name)))
+    const given = (value: Tree, where: string, isEmpty: boolean): readonly Given[] =>
+      value === undefined ? [] : [{ path, value, where, ofAccount, isEmpty }]
+    return [
+      ...given(isReplaced ? undefined : text, variable, text === ''),
+      ...given(byFlag, flagText(flag), false),
+    ]
   })
 }
 

@@ -37,7 +37,7 @@ export const loadSettings = (request: SettingsRequest): Settings => {
   const { readFile = readFileAsText, workingDirectory = process.cwd() } = request
   const given = readGiven(env, flags).filter(({ ofAccount }) => withAccounts || !ofAccount)
 
-  const config = readPath(given.find(({ path }) => path[0] === 'config')?.value)
+  const config = readPath(given.findLast(({ path }) => path[0] === 'config')?.value)
   const settingsFile = config.ok ? resolve(workingDirectory, config.value) : null
   const file =
     config.ok && settingsFile !== null
@@ -51,7 +51,7 @@ export const loadSettings = (request: SettingsRequest): Settings => {
   const { shard } = values
   const { problems: ofProxies, ...proxies } = readProxies(withAccounts ? env : {})
   const { chosen } = choice
-  const resolved = resolveAccounts({ layers, names, chosen, oneAccount, shard, proxies, readFile })
+  const resolved = resolveAccounts({ layers, file, chosen, oneAccount, shard, proxies, readFile })
   const { accounts } = resolved
 
   const below = shard === null ? [] : [shardDirectory(shard)]

@@ -238,9 +238,20 @@ describe('a value that another source replaces', () => {
     ])
   })
 
-  test('is not read from a variable whose flag is given', () => {
-    const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_LOG_LEVEL: 'loud' }
-    expect(load({ env, flags: { logLevel: 'error' } }).logLevel).toBe('error')
+  test('is still checked in a variable', () => {
+    const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_LOG_LEVEL: 'loud', FIELDWORK_SYNC_WAREHOUSE: '' }
+    expect(problemsOf({ env, flags: { logLevel: 'error', warehouse: 'w' } })).toEqual([
+      'FIELDWORK_SYNC_WAREHOUSE: is set but empty; give it a value or unset it',
+      'FIELDWORK_SYNC_LOG_LEVEL: must be one of debug, info, warn, error, silent, not "loud"',
+    ])
+  })
+
+  test('is not read from a variable of the account, whose place its flag takes', () => {
+    const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_API_ID: '', FIELDWORK_SYNC_API_TOKEN: '' }
+    const flags = { id: '5', tokenFile: 't' }
+    const [account] = load({ env, flags, oneAccount: true, files: { '/work/t': TOKEN } }).accounts
+    expect(account?.id).toBe(5)
+    expect(account?.token.reveal()).toBe(TOKEN)
   })
 })
 

@@ -182,6 +182,13 @@ describe('an account', () => {
       'settings.yaml:6: accounts[0].token_file is set beside accounts[0].token; remove one of them',
     ])
   })
+
+  test('has one source of its token in the file, also where the environment replaces it', () => {
+    const env = { FIELDWORK_SYNC_API_TOKEN: 'tok-of-the-environment' }
+    expect(problemsOf({ yaml: `${ACCOUNT}    token_file: t\n`, env })).toEqual([
+      'settings.yaml:6: accounts[0].token_file is set beside accounts[0].token; remove one of them',
+    ])
+  })
 })
 
 test('with several accounts the environment cannot say which one it means', () => {
