@@ -1,43 +1,45 @@
 /**
- * Which accounts of the settings a command works on: `--account NAME` is one, `--accounts a,b` are some, and `--shard i/n`
- * leaves those of them that belong to the shard.
+ * Which accounts of the settings a command works on: `--account NAME` is one, `--accounts a,b` are some. `--shard i/n` then leaves
+ * those of them that belong to the shard.
  */
 import { nearest } from '../base/suggest.js'
-import { quoted } from './problems.js'
-import type { Shard } from './shards.js'
-
-/** What the command line says of it. */
-export interface AccountChoice {
-  /** For a command that works on one account; undefined for all others. */
-  readonly only?: OneAccountOnly | undefined
-  /** `--accounts`; undefined = all. */
-  readonly names?: string | undefined
-  /** Of these only those of the shard. */
-  readonly shard?: Shard | undefined
-}
-
-export interface OneAccountOnly {
-  /** What `--account` said. */
-  readonly name: string | undefined
-}
+import type { Flags, Given } from './command-source.js'
+import { type Problem, quoted } from './problems.js'
 
 /** The places of the chosen ones; `all` where nothing was chosen, `none` after a problem. */
 export type Chosen = ReadonlySet<number> | 'all' | 'none'
+
+export interface AccountChoice {
+  readonly chosen: Chosen
+  /** Of the account that environment and flags describe; null where nothing says which of several it is. */
+  readonly place: number | null
+  readonly problems: readonly Problem[]
+}
 
 type Say = (where: string, text: string) => void
 
 /** `known` are the names of the settings file; none where there is no file, or no account in it. */
 export const chooseAccounts = (
-  { only, names }: AccountChoice,
+  flags: Flags,
+  given: readonly Given[],
+  oneAccount: boolean,
   known: readonly string[],
-  say: Say,
-): Chosen => {
-  if (only !== undefined) return chooseOne(only, known, say)
-  if (names === undefined) return 'all'
-  return chooseSome(names, known.length === 0 ? ['default'] : known, say)
+): AccountChoice => {
+  const problems: Problem[] = []
+  const say: Say = (where, text) => void problems.push({ where, text })
+  const chosen = oneAccount ? chooseOne(flags.account, known, say) : chooseSome(flags.accounts, known, say)
+  const [only = 0] = oneAccount && chosen instanceof Set ? chosen : []
+  if (known.length <= 1 || oneAccount || chosen === 'none') return { chosen, place: only, problems }
+  for (const { where, ofAccount } of given)
+    if (ofAccount)
+      say(
+        where,
+        `cannot be used with the ${known.length} accounts of the settings file; set it there, per account`,
+      )
+  return { chosen, place: null, problems }
 }
 
-const chooseOne = ({ name }: OneAccountOnly, known: readonly string[], say: Say): Chosen => {
+const chooseOne = (name: string | undefined, known: readonly string[], say: Say): Chosen => {
   if (name === undefined) {
     if (known.length <= 1) return 'all'
     say(
@@ -54,7 +56,9 @@ const chooseOne = ({ name }: OneAccountOnly, known: readonly string[], say: Say)
   return 'none'
 }
 
-const chooseSome = (text: string, known: readonly string[], say: Say): Chosen => {
+const chooseSome = (text: string | undefined, inFile: readonly string[], say: Say): Chosen => {
+  if (text === undefined) return 'all'
+  const known = inFile.length === 0 ? ['default'] : inFile
   const names = text.split(',').map((name) => name.trim())
   const unknown = [...new Set(names)].filter((name) => !known.includes(name))
   if (text.trim() === '') say('--accounts', `is empty; give some of ${known.join(', ')}`)

@@ -2,10 +2,8 @@
  * `${NAME}` in a value of the settings file is the environment variable NAME; `$${` is a plain `${`. It works on
  * values that YAML has already taken apart, so nothing in a variable can change the structure of the file.
  */
+import type { Environment } from './environment.js'
 import { bad, good, type Read } from './readers.js'
-
-/** Environment variables by name; `undefined` is the same as not there. */
-export type Environment = Readonly<Record<string, string | undefined>>
 
 const PLACE = /\$\$\{|\$\{([^}]*)(\})?/g
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/

@@ -1,19 +1,16 @@
 /**
- * Wrong settings, all at once: whoever mends a file wants the whole list, not one line a run.
+ * Wrong settings, all at once: whoever corrects a file wants the whole list, not one line a run.
  */
 import { ConfigError } from '../base/errors.js'
+import type { Path } from './tree.js'
 
 export interface Problem {
   /** `file:line`, the name of an environment variable, or a flag. */
   readonly where: string
   /** What is wrong and what to do, one line, without secret values. */
   readonly text: string
-}
-
-/** What a part of the settings came to. `values` holds what was right even when something else was not. */
-export interface Outcome<T> {
-  readonly values: T
-  readonly problems: readonly Problem[]
+  /** The setting that is wrong. Further checks of it would report the same mistake again. */
+  readonly path?: Path | undefined
 }
 
 /** Settings that cannot be used; its message has a line for every problem. Exit 2. */
@@ -34,6 +31,6 @@ const QUOTED_CHARACTERS_MAX = 40
 
 /** A wrong value, short enough for a line; for values that cannot be secret. */
 export const quoted = (value: unknown): string => {
-  const text = JSON.stringify(value) ?? String(value)
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value))
   return text.length > QUOTED_CHARACTERS_MAX ? `${text.slice(0, QUOTED_CHARACTERS_MAX)}…` : text
 }

@@ -4,8 +4,8 @@
  */
 import { BlockList, isIP } from 'node:net'
 import { Secret, secretsInUrl, unescaped } from '../base/secret.js'
-import type { Environment } from './interpolate.js'
-import type { Outcome, Problem } from './problems.js'
+import type { Environment } from './environment.js'
+import type { Problem } from './problems.js'
 import { bad, good, type Read } from './readers.js'
 
 /** The variables, each also in lower case, which comes first. For the reference. */
@@ -45,9 +45,7 @@ export interface Proxies {
   readonly noProxy: string
 }
 
-export const NO_PROXIES: Proxies = { http: null, https: null, noProxy: '' }
-
-export const readProxies = (env: Environment): Outcome<Proxies> => {
+export const readProxies = (env: Environment): Proxies & { readonly problems: readonly Problem[] } => {
   const problems: Problem[] = []
   const read = (name: string): ProxySettings | null => {
     const { variable, value } = given(env, name)
@@ -58,12 +56,8 @@ export const readProxies = (env: Environment): Outcome<Proxies> => {
     problems.push({ where: variable, text: outcome.problem })
     return null
   }
-  const values = {
-    http: read('HTTP_PROXY'),
-    https: read('HTTPS_PROXY'),
-    noProxy: given(env, 'NO_PROXY').value,
-  }
-  return { values, problems }
+  const [http, https] = [read('HTTP_PROXY'), read('HTTPS_PROXY')]
+  return { http, https, noProxy: given(env, 'NO_PROXY').value, problems }
 }
 
 /** The proxy for an address; null: it is requested directly. */

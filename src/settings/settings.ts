@@ -1,19 +1,8 @@
-/** What the command runs on, once file, environment and flags have been read: plain, typed, frozen. */
+/** What the command runs on, once file, environment and flags have been read: plain, typed, frozen. Most of it is what the schema makes of them. */
 import { type Secret, secretsInUrl } from '../base/secret.js'
-import type { Budget, DiscoverRules, HistoryRules, RefreshRules } from '../model/run.js'
 import type { Rate } from './duration.js'
 import type { ProxySettings } from './proxies.js'
-import type { Shard } from './shards.js'
-
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
-type LogLevel = (typeof LOG_LEVELS)[number]
-
-export const PUBLISH_FORMATS = ['duckdb', 'parquet'] as const
-export type PublishFormat = (typeof PUBLISH_FORMATS)[number]
-
-export const CONTRACTS = ['evolve', 'freeze'] as const
-/** Whether drift of the API's answers is only reported (evolve) or ends in exit 5 (freeze). */
-type Contract = (typeof CONTRACTS)[number]
+import type { SettingsValues } from './schema.js'
 
 export interface AccountSettings {
   readonly name: string
@@ -45,35 +34,14 @@ export const secretsOf = (accounts: readonly AccountSettings[]): readonly Secret
     ...(proxy?.secrets ?? []),
   ])
 
-interface Limits {
-  readonly requestTimeoutMs: number
-  readonly attemptsMax: number
-  readonly backoffBaseMs: number
-  readonly backoffMaxMs: number
-  readonly responseBytesMax: number
-  readonly rejectedRowsMax: number
-  readonly consecutiveFailuresMax: number
-}
-
-export interface Settings {
+export interface Settings extends Omit<SettingsValues, 'accounts' | RawValue> {
   /** At least one, unless the command said that it needs none, or no account belongs to the shard. */
   readonly accounts: readonly AccountSettings[]
   /** Absolute path; that of the shard where there are shards. */
   readonly warehouseDirectory: string
-  /** `--shard`; null where the accounts are not divided among jobs. */
-  readonly shard: Shard | null
-  readonly publish: readonly PublishFormat[]
-  readonly contract: Contract
-  readonly discover: DiscoverRules
-  readonly refresh: RefreshRules
-  readonly history: HistoryRules
-  readonly limits: Limits
-  readonly logLevel: LogLevel
-  readonly budget: Budget
-  /** `--full`: list all surveys, whatever the cursor says. */
-  readonly full: boolean
-  /** `--json`: stdout is one JSON document. */
-  readonly json: boolean
   /** Absolute path of the settings file that was read; null when there was none. */
   readonly settingsFile: string | null
 }
+
+/** What is not used as it was written. */
+type RawValue = 'allowInsecureHttp' | 'config' | 'warehouse'

@@ -3,10 +3,9 @@
  * can be pointed at. A key without a value (all its children commented out, say) counts as left out.
  */
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLError } from 'yaml'
-import { type Environment, interpolate, isInterpolated } from './interpolate.js'
-
-export type Tree = string | number | boolean | undefined | readonly Tree[] | { readonly [key: string]: Tree }
-export type Path = readonly (string | number)[]
+import type { Environment } from './environment.js'
+import { interpolate, isInterpolated } from './interpolate.js'
+import { type Path, pathText, type Tree } from './tree.js'
 
 export interface YamlTree {
   readonly tree: Tree
@@ -26,12 +25,6 @@ export interface YamlProblem {
 
 const NODES_MAX = 2_000
 const DEPTH_MAX = 16
-
-/** `accounts[0].base_url` */
-export const pathText = (path: Path): string =>
-  path
-    .map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`))
-    .join('')
 
 export const readYaml = (text: string, env: Environment): YamlTree => {
   const lineCounter = new LineCounter()

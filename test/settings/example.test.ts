@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { settingKeys } from '../../src/settings/reference.js'
+import { settingKeys } from '../../src/settings/keys.js'
 import { ACCOUNT_ENV, load } from './support.js'
 
 const example = readFileSync(new URL('../../config/fieldwork-sync.example.yaml', import.meta.url), 'utf8')

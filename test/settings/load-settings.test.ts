@@ -230,3 +230,39 @@ test('settings cannot be changed, however deep', () => {
   expect(parts.every((part) => Object.isFrozen(part))).toBe(true)
   expect(Object.isFrozen(settings.limits)).toBe(true)
 })
+
+describe('a value that another source replaces', () => {
+  test('is still checked in the file, for it will count when the other is gone', () => {
+    expect(problemsOf({ yaml: `${ACCOUNT}publish: [csv]\n`, flags: { publish: 'duckdb' } })).toEqual([
+      'settings.yaml:6: publish must be a list of duckdb, parquet: at least one, none twice, not ["csv"]',
+    ])
+  })
+
+  test('is still checked in a variable', () => {
+    const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_LOG_LEVEL: 'loud', FIELDWORK_SYNC_WAREHOUSE: '' }
+    expect(problemsOf({ env, flags: { logLevel: 'error', warehouse: 'w' } })).toEqual([
+      'FIELDWORK_SYNC_WAREHOUSE: is set but empty; give it a value or unset it',
+      'FIELDWORK_SYNC_LOG_LEVEL: must be one of debug, info, warn, error, silent, not "loud"',
+    ])
+  })
+
+  test('is not read from a variable of the account, whose place its flag takes', () => {
+    const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_API_ID: '', FIELDWORK_SYNC_API_TOKEN: '' }
+    const flags = { id: '5', tokenFile: 't' }
+    const [account] = load({ env, flags, oneAccount: true, files: { '/work/t': TOKEN } }).accounts
+    expect(account?.id).toBe(5)
+    expect(account?.token.reveal()).toBe(TOKEN)
+  })
+})
+
+test('a key of the file is not called as the code calls it, nor as a flag', () => {
+  const yaml = `${ACCOUNT}publishFormats: [csv]\nlimits:\n  requestTimeoutMs: 5\n  attemptsMax: 3\nlog_level: debug\nbudget: { requests_max: 5 }\nfull: true\n`
+  expect(problemsOf({ yaml })).toEqual([
+    'settings.yaml:6: publishFormats is not a setting; remove it',
+    'settings.yaml:8: limits.requestTimeoutMs is not a setting; did you mean limits.request_timeout?',
+    'settings.yaml:9: limits.attemptsMax is not a setting; did you mean limits.attempts?',
+    'settings.yaml:10: log_level is not a setting; remove it',
+    'settings.yaml:11: budget is not a setting; remove it',
+    'settings.yaml:12: full is not a setting; remove it',
+  ])
+})

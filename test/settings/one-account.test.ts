@@ -65,7 +65,10 @@ test.each([
     { env: ACCOUNT_ENV, flags: { id: 'x' } },
     '--id: must be the identifier of the account: a whole number from 1',
   ],
-  [{ env: ACCOUNT_ENV, flags: { baseUrl: '' } }, '--base-url: is empty; give it a value'],
+  [
+    { env: ACCOUNT_ENV, flags: { baseUrl: '' } },
+    '--base-url: is empty; it must be a URL such as https://host.example/api/v1',
+  ],
   [
     { env: ACCOUNT_ENV, flags: { baseUrl: 'http://x.example/api/v1' } },
     '--base-url: would send the token over plain http to another host; use https, or set allow_insecure_http: true in the settings file',
@@ -76,7 +79,7 @@ test.each([
   ],
   [
     { env: ACCOUNT_ENV, flags: { token: 'tok-of-the-flag', tokenFile: 't' } },
-    '--token-file: is set beside --token; give one of them',
+    '--token-file: is set beside --token; remove one of them',
   ],
   [
     { env: ACCOUNT_ENV, flags: { tokenFile: TOKEN } },

@@ -11,8 +11,8 @@ test('every problem of file, environment and flags is in one error of exit code 
     flags: { maxDuration: '55', maxRequests: Number.NaN },
   }
   expect(problemsOf(situation)).toEqual([
-    'settings.yaml:8: refresh.max_age must be a duration: a whole number and a unit (ms, s, m, h or d), such as 30s, not 30',
     'settings.yaml:7: refresh.settel_for is not a setting; did you mean refresh.settle_for?',
+    'settings.yaml:8: refresh.max_age must be a duration: a whole number and a unit (ms, s, m, h or d), such as 30s, not 30',
     'settings.yaml:10: limits.attempts must be a whole number from 1 to 20, not 0',
     'FIELDWORK_SYNC_LOG_LEVEL: must be one of debug, info, warn, error, silent, not "loud"',
     '--max-requests: must be a whole number from 1 to 1000000000, not NaN',
@@ -176,10 +176,17 @@ describe('an account', () => {
   test('has one source of its token, not two', () => {
     const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_API_TOKEN_FILE: 't' }
     expect(problemsOf({ env, files: { '/work/t': TOKEN } })).toEqual([
-      'FIELDWORK_SYNC_API_TOKEN_FILE: is set beside FIELDWORK_SYNC_API_TOKEN; unset one of them',
+      'FIELDWORK_SYNC_API_TOKEN_FILE: is set beside FIELDWORK_SYNC_API_TOKEN; remove one of them',
     ])
     expect(problemsOf({ yaml: `${ACCOUNT}    token_file: t\n` })).toEqual([
-      'settings.yaml:6: accounts[0] has token and token_file; remove one of them',
+      'settings.yaml:6: accounts[0].token_file is set beside accounts[0].token; remove one of them',
+    ])
+  })
+
+  test('has one source of its token in the file, also where the environment replaces it', () => {
+    const env = { FIELDWORK_SYNC_API_TOKEN: 'tok-of-the-environment' }
+    expect(problemsOf({ yaml: `${ACCOUNT}    token_file: t\n`, env })).toEqual([
+      'settings.yaml:6: accounts[0].token_file is set beside accounts[0].token; remove one of them',
     ])
   })
 })

@@ -1,8 +1,9 @@
 /** The generated settings reference: complete, and its defaults are those the schema applies. */
 import { expect, test } from 'vitest'
-import { ENVIRONMENT_VARIABLES } from '../../src/settings/environment.js'
+import { settingKeys } from '../../src/settings/keys.js'
+import { ENVIRONMENT_VARIABLES } from '../../src/settings/names.js'
 import { PROXY_VARIABLES } from '../../src/settings/proxies.js'
-import { settingKeys, settingsReference } from '../../src/settings/reference.js'
+import { settingsReference } from '../../src/settings/reference.js'
 
 test('every key has a type and a meaning, and only credentials and what is off have no default', () => {
   const keys = settingKeys()

@@ -65,8 +65,14 @@ test('a shard needs the tokens of its own accounts only', () => {
   expect(problemsOf({ yaml, flags: { shard: '1/2' } })).toHaveLength(1)
 })
 
-test.each(['4', '4/4', '-1/4', '0/0', '0/101', 'a/b', '1/4/2', ''])('--shard %j is refused', (shard) => {
+test.each(['4', '4/4', '-1/4', '0/0', '0/101', 'a/b', '1/4/2'])('--shard %j is refused', (shard) => {
   expect(problemsOf({ yaml: THREE, flags: { shard } })).toEqual([
     `--shard: must be i/n, such as 0/4: n from 1 to 100, i from 0 to n-1, not "${shard}"`,
+  ])
+})
+
+test('--shard with nothing behind it is refused', () => {
+  expect(problemsOf({ yaml: THREE, flags: { shard: '' } })).toEqual([
+    '--shard: is empty; it must be i/n, such as 0/4: n from 1 to 100, i from 0 to n-1',
   ])
 })

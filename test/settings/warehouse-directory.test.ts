@@ -34,7 +34,7 @@ test('a question mark is refused wherever the path was written', () => {
     `--warehouse: ${QUESTION_MARK}`,
   ])
   expect(problemsOf({ yaml: `${ACCOUNT}warehouse:\n  directory: a?b\n` })).toEqual([
-    `settings.yaml:7: ${QUESTION_MARK}`,
+    `settings.yaml:7: warehouse.directory ${QUESTION_MARK}`,
   ])
 })
 

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { type SyncAccounts, syncAccounts } from '../../src/commands/sync/run.js'
 import type { RunObserver, SyncReport } from '../../src/model/run.js'
-import type { Flags } from '../../src/settings/flags.js'
+import type { Flags } from '../../src/settings/command-source.js'
 import { load } from '../settings/support.js'
 import { query, type Row } from './duckdb.js'
 import { type ScriptedApi, type ScriptedSurvey, startScriptedApi } from './scripted-api.js'

@@ -1,0 +1,98 @@
+/**
+ * What environment and flags give, one entry a setting: its place in the settings, its flag as the code calls it (`maxRequests` is
+ * `--max-requests`), and its variable with what the reference says. The schema reads the values, as it reads those of the file.
+ */
+import { LOG_LEVELS } from './schema.js'
+import { type Path, pathText } from './tree.js'
+
+export interface SettingName<Flag extends string = string> {
+  readonly flag: Flag
+  /** In the settings; of an account's setting, in the account. */
+  readonly path: Path
+  /** Whether it describes an account: the environment and the flags can describe one. */
+  readonly ofAccount?: true
+  readonly variable?: string
+  /** What the variable sets, where that is no key of the file, and its meaning. */
+  readonly sets?: string
+  readonly meaning?: string
+}
+
+const NAMES = [
+  {
+    flag: 'config',
+    path: ['config'],
+    variable: 'FIELDWORK_SYNC_CONFIG',
+    sets: '`--config`',
+    meaning: 'Path of the settings file; without it there is none',
+  },
+  {
+    flag: 'baseUrl',
+    path: ['base_url'],
+    ofAccount: true,
+    variable: 'FIELDWORK_SYNC_BASE_URL',
+    meaning: 'Address of the API',
+  },
+  {
+    flag: 'id',
+    path: ['id'],
+    ofAccount: true,
+    variable: 'FIELDWORK_SYNC_API_ID',
+    meaning: 'Identifier of the account',
+  },
+  {
+    flag: 'token',
+    path: ['token'],
+    ofAccount: true,
+    variable: 'FIELDWORK_SYNC_API_TOKEN',
+    meaning: 'Secret token',
+  },
+  {
+    flag: 'tokenFile',
+    path: ['token_file'],
+    ofAccount: true,
+    variable: 'FIELDWORK_SYNC_API_TOKEN_FILE',
+    meaning: 'File that holds the token instead; relative to the directory the command is started in',
+  },
+  {
+    flag: 'rateLimit',
+    path: ['rate'],
+    ofAccount: true,
+    variable: 'FIELDWORK_SYNC_RATE_LIMIT',
+    sets: '`rate_limit` of the account',
+    meaning: 'Requests per window, such as `60/60s`',
+  },
+  {
+    flag: 'warehouse',
+    path: ['warehouse', 'directory'],
+    variable: 'FIELDWORK_SYNC_WAREHOUSE',
+    meaning: 'Directory of the warehouse',
+  },
+  {
+    flag: 'logLevel',
+    path: ['log_level'],
+    variable: 'FIELDWORK_SYNC_LOG_LEVEL',
+    sets: '`--log-level`',
+    meaning: `${LOG_LEVELS.join(', ')}; the default is info`,
+  },
+  { flag: 'maxRequests', path: ['budget', 'requests_max'] },
+  { flag: 'maxDuration', path: ['budget', 'duration_ms_max'] },
+  { flag: 'publish', path: ['publish'] },
+  { flag: 'shard', path: ['shard'] },
+  { flag: 'full', path: ['full'] },
+  { flag: 'json', path: ['json'] },
+] as const satisfies readonly SettingName[]
+
+export type FlagName = (typeof NAMES)[number]['flag']
+export const SETTING_NAMES: readonly SettingName<FlagName>[] = NAMES
+
+/** `--max-requests` */
+export const flagText = (flag: string): string =>
+  `--${flag.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+
+/** For the reference. */
+export const ENVIRONMENT_VARIABLES = SETTING_NAMES.flatMap(
+  ({ variable: name, path, ofAccount, sets, meaning = '' }) =>
+    name === undefined
+      ? []
+      : [{ name, sets: sets ?? `\`${pathText(path)}\`${ofAccount ? ' of the account' : ''}`, meaning }],
+)

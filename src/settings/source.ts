@@ -1,0 +1,56 @@
+/**
+ * Where a value of the settings comes from, and what is wrong with the values of a tree. The schema judges them; what it refuses is
+ * reported with its origin and cut out, so that one wrong value does not hide the next.
+ */
+import type { z } from 'zod'
+import { filePath, inProperties } from './keys.js'
+import { type Problem, quoted } from './problems.js'
+import { type SettingsValues, settingsSchema } from './schema.js'
+import { cut, type Path, type Tree, valueAt } from './tree.js'
+
+export interface Origin {
+  /** `file:line`, the name of an environment variable, or a flag. */
+  readonly where: string
+  /** What `where` does not say: which setting of the file it is. Empty for a variable or flag. */
+  readonly name: string
+  /** Whether a problem may show the value. */
+  readonly isQuotable: boolean
+  /** What a relative path starts from. */
+  readonly directory: string
+}
+
+export type OriginOf = (path: Path) => Origin
+
+export interface Checked {
+  readonly values: SettingsValues
+  /** What was right. */
+  readonly tree: Tree
+  readonly problems: readonly Problem[]
+}
+
+export const checkTree = (tree: Tree, originOf: OriginOf): Checked => {
+  const parsed = settingsSchema.safeParse(inProperties(tree))
+  if (parsed.success) return { values: parsed.data, tree, problems: [] }
+  const { issues } = parsed.error
+  const rest = issues.reduce((left, issue) => cut(left, filePath(issue.path)), tree)
+  return {
+    values: settingsSchema.parse(inProperties(rest)),
+    tree: rest,
+    problems: issues.map((issue) => describe(issue, tree, originOf)),
+  }
+}
+
+/** A problem with the value at `path`. */
+export const problemAt = (originOf: OriginOf, path: Path, text: string): Problem => {
+  const { where, name } = originOf(path)
+  return { where, path, text: name === '' ? text : `${name} ${text}` }
+}
+
+const describe = (issue: z.core.$ZodIssue, tree: Tree, originOf: OriginOf): Problem => {
+  const path = filePath(issue.path)
+  const value = valueAt(tree, path)
+  const { message } = issue
+  if (value === '' && message.startsWith('must')) return problemAt(originOf, path, `is empty; it ${message}`)
+  const mayQuote = path[0] !== 'accounts' && originOf(path).isQuotable && issue.code === 'custom'
+  return problemAt(originOf, path, mayQuote ? `${message}, not ${quoted(value)}` : message)
+}
