@@ -249,7 +249,7 @@ describe.skipIf(!hasChromium)(
         }
       }
       expect(text).toContain('project_idCollapse allstring | nullCustomizable identifier set by the user')
-      expect(text).toMatch(/transition_styleCollapse all\w+Questionnaire display mode/)
+      expect(text).toContain('TransitionStyleCollapse allstringQuestionnaire display mode')
       expect(text).toContain('draft"The survey is being created"')
       expect(text).toContain(
         'incidence_rateCollapse alldeprecated(number | null)complete / (complete + screen_out)',

@@ -24,9 +24,9 @@ export const VIEWER_PAGE = `<!doctype html>
 </html>
 `
 
-/** The viewer sets styles of elements, and its style sheet has images in `data:` addresses. */
+/** The viewer's style sheet has images in `data:` addresses. */
 export const VIEWER_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 const START = `SwaggerUIBundle({
   dom_id: '#viewer',
