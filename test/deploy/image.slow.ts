@@ -108,7 +108,7 @@ describe('the image', () => {
     expect(stderr).toContain('FIELDWORK_SYNC_BASE_URL')
   })
 
-  test('syncs by default, and writes nowhere but in the warehouse', async () => {
+  test('syncs by default, serves the docs page of its reference server, and writes nowhere but in the warehouse', async () => {
     const before = filesOf(image.root)
     const server = spawn(
       process.execPath,
@@ -125,6 +125,10 @@ describe('the image', () => {
         })
         .parse(JSON.parse(String(line))),
     )
+    const docs = base_url.replace('/api/v1', '/_reference/docs')
+    for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js']) {
+      expect([file, (await fetch(`${docs}/${file}`)).status]).toEqual([file, 200])
+    }
     const sync = run(image.command, {
       FIELDWORK_SYNC_BASE_URL: base_url,
       FIELDWORK_SYNC_API_ID: account.id,

@@ -91,6 +91,15 @@ test('it has nothing that only tests need, and one version of what Node 20 canno
   for (const name of ['vitest', 'typescript', '@biomejs/biome', 'knip']) expect(names).not.toContain(name)
 })
 
+test('installing it runs no script of any package', () => {
+  const manifest = z.object({ scripts: z.record(z.string(), z.unknown()).optional() })
+  const withScripts = packagesIn(installed).filter((path) => {
+    const { scripts = {} } = manifest.parse(JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')))
+    return ['preinstall', 'install', 'postinstall'].some((name) => name in scripts)
+  })
+  expect(withScripts).toEqual([])
+})
+
 test('--version and schema', () => {
   expect(run(['--version'])).toMatchObject({ status: 0, stdout: `${project.version}\n`, stderr: '' })
   expect(run(['schema'])).toMatchObject({
@@ -99,7 +108,7 @@ test('--version and schema', () => {
   })
 })
 
-test('a sync against its reference server', async () => {
+test('a sync against its reference server, which serves its docs page', async () => {
   const server = spawn(command, ['reference-server', '--port=0', '--surveys=3', '--rate-limit=10000/60s'], {
     cwd: directory,
     env,
@@ -113,6 +122,10 @@ test('a sync against its reference server', async () => {
       accounts: z.tuple([z.object({ id: z.coerce.string(), token: z.string() })]),
     })
     .parse(JSON.parse(String(line)))
+  const docs = base_url.replace('/api/v1', '/_reference/docs')
+  for (const path of ['', '/swagger-ui.css', '/swagger-ui-bundle.js', '/openapi.json']) {
+    expect([path, (await fetch(`${docs}${path}`)).status]).toEqual([path, 200])
+  }
   const warehouse = join(directory, 'warehouse')
   const sync = run(['sync', '--publish', 'duckdb,parquet'], {
     FIELDWORK_SYNC_BASE_URL: base_url,

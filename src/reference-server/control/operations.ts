@@ -134,7 +134,7 @@ export const CONTROL_OPERATIONS: readonly ControlOperation[] = [
     path: '/docs',
     operationId: 'readDocs',
     summary: 'Read about the API and this server',
-    description: 'A page for people, made from this document; `/_reference` leads to it.',
+    description: 'This document for people, with examples from this world; `/_reference` leads to it.',
     contentType: 'text/html',
     answer: z.string().meta({ description: 'HTML' }),
   },

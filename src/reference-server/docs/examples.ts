@@ -1,4 +1,4 @@
-/** Requests to copy, as the first account, and what this very world answers to them at this moment. */
+/** Requests to copy, as the first account, and what this world answers to them at this moment. */
 import type { Endpoint } from '../api/endpoint.js'
 import { API_PREFIX } from '../api/routes.js'
 import type { Micros } from '../time/iso-time.js'
@@ -7,8 +7,8 @@ import type { Organization } from '../world/organization.js'
 export interface Example {
   /** A command line. */
   readonly request: string
-  /** JSON, with the first record of each list alone; null where the world has no survey to ask about. */
-  readonly answer: string | null
+  /** The body, with the first record of each list alone; undefined where the world has no survey to ask about. */
+  readonly answer?: unknown
 }
 
 export interface ExampleWorld {
@@ -33,10 +33,11 @@ export const exampleOf = (endpoint: Endpoint, world: ExampleWorld): Example => {
       `-H 'Authorization-Token: ${token}'`,
       `'${origin}${API_PREFIX}${path}${mark}${endpoint.exampleQuery}'`,
     ].join(' \\\n  '),
-    answer:
-      needsSurvey && surveyId === null
-        ? null
-        : shortened(endpoint.tell({ organization, at, surveyId: surveyId ?? '', query, pageSize })),
+    ...(needsSurvey && surveyId === null
+      ? {}
+      : {
+          answer: shortened(endpoint.tell({ organization, at, surveyId: surveyId ?? '', query, pageSize })),
+        }),
   }
 }
 
@@ -48,5 +49,5 @@ const exampleSurvey = ({ organization, at }: ExampleWorld): string | null => {
   return survey === undefined ? null : String(survey.id)
 }
 
-const shortened = (body: unknown): string =>
-  JSON.stringify(body, (_, value: unknown) => (Array.isArray(value) ? value.slice(0, 1) : value), 2)
+const shortened = (body: unknown): unknown =>
+  JSON.parse(JSON.stringify(body, (_, value: unknown) => (Array.isArray(value) ? value.slice(0, 1) : value)))

@@ -26,6 +26,7 @@ interface Header {
 
 interface MediaType {
   readonly schema: JsonSchema
+  readonly example?: unknown
 }
 
 export interface Response {
@@ -53,9 +54,7 @@ interface Server {
   readonly description?: string
 }
 
-export const METHODS = ['get', 'post', 'put', 'delete'] as const
-
-type Method = (typeof METHODS)[number]
+type Method = 'get' | 'post' | 'put' | 'delete'
 
 export type PathItem = Readonly<Partial<Record<Method, Operation>>> & {
   readonly servers?: readonly Server[]

@@ -1,20 +1,28 @@
 /**
  * The OpenAPI document of this server (3.1), made from the declarations that requests are read by and answers are
- * typed by. It is the same for every world and every option.
+ * typed by. It is the same for every world and every option, unless it is made for the docs page.
  */
 import { packageVersion } from '../../base/version.js'
 import { ENDPOINTS } from '../api/endpoints.js'
 import { CONTROL_OPERATIONS } from '../control/operations.js'
+import { flagOf, OPTIONS } from '../options.js'
 import { CHOICES } from './choices.js'
 import type { OpenApiDocument, PathItem } from './openapi-types.js'
 import { API_TAG, CONTROL_TAG, controlOperation, declarationsOf, endpointOperation } from './operations.js'
 import { documentSchemas } from './schemas.js'
+import type { ServerDescription } from './this-server.js'
 
-/** The document of a server that is reached at `origin`, such as `http://localhost:8080`. */
-export const openApiDocument = (origin: string): OpenApiDocument => {
+/**
+ * The document of a server that is reached at `origin`, such as `http://localhost:8080`. With a `server`, it also says
+ * how this server is set and has examples from its world.
+ */
+export const openApiDocument = (origin: string, server?: ServerDescription): OpenApiDocument => {
   const schemas = documentSchemas(declarationsOf(ENDPOINTS, CONTROL_OPERATIONS))
   const paths: Record<string, PathItem> = {}
-  for (const endpoint of ENDPOINTS) paths[endpoint.path] = { get: endpointOperation(endpoint, schemas) }
+  for (const endpoint of ENDPOINTS) {
+    const example = server?.examples[endpoint.operationId]
+    paths[endpoint.path] = { get: endpointOperation(endpoint, schemas, example) }
+  }
   for (const control of CONTROL_OPERATIONS) {
     const path = `/_reference${control.path}`
     paths[path] = {
@@ -28,12 +36,16 @@ export const openApiDocument = (origin: string): OpenApiDocument => {
     info: {
       title: 'Survey fieldwork API, reference server',
       version: packageVersion(),
-      description: DESCRIPTION,
+      description: server === undefined ? DESCRIPTION : `${DESCRIPTION}\n\n${settingsText(server)}`,
     },
     servers: [{ url: `${origin}/api/v1` }],
     security: [{ 'Authorization-ID': [], 'Authorization-Token': [] }],
     tags: [
-      { name: API_TAG, description: 'What the API document specifies: three operations, all reads' },
+      {
+        name: API_TAG,
+        description:
+          'What the API document specifies: three operations, all reads. Every request carries both headers `Authorization-ID` and `Authorization-Token`',
+      },
       { name: CONTROL_TAG, description: 'Levers and windows of this server: no credentials, no cap' },
     ],
     paths,
@@ -41,7 +53,7 @@ export const openApiDocument = (origin: string): OpenApiDocument => {
   }
 }
 
-export const INTRODUCTION =
+const INTRODUCTION =
   'Through this read-only REST API over JSON an organization reads its surveys, the sample sources of a survey, and the progress of its fieldwork. This server is a local stand-in for the service: a second implementation, written from the API document, on a made-up world that is a pure function of its seed, its size, its start and its clock. It is for tests; no survey here is real.'
 
 const DESCRIPTION = [
@@ -51,7 +63,25 @@ const DESCRIPTION = [
   ...Object.entries(CHOICES).map(
     ([topic, sentences]) => `### ${topic}\n\n${sentences.map((sentence) => `- ${sentence}`).join('\n')}`,
   ),
+  '## Options',
+  'The flags of the command `reference-server`.',
+  [
+    '| Option | Default | Meaning |',
+    '| --- | --- | --- |',
+    ...Object.entries(OPTIONS).map(
+      ([name, { default: usual, describe }]) =>
+        `| \`--${flagOf(name)}\` | ${usual === null ? 'none' : `\`${usual}\``} | ${describe} |`,
+    ),
+  ].join('\n'),
 ].join('\n\n')
+
+/** A block of JSON: no text of a setting can end it. */
+const settingsText = ({ settings }: ServerDescription): string =>
+  [
+    'This server is set so:',
+    `\`\`\`json\n${JSON.stringify(settings, null, 2)}\n\`\`\``,
+    'For programs, `/_reference/openapi.json` is this document without these settings and without examples: it is the same for every world.',
+  ].join('\n\n')
 
 const HEADERS = {
   Date: {

@@ -4,6 +4,7 @@ import type { Endpoint } from '../api/endpoint.js'
 import { surveyId } from '../api/parameters.js'
 import { REFUSALS } from '../api/refusal.js'
 import type { ControlOperation } from '../control/operations.js'
+import type { Example } from './examples.js'
 import type { JsonSchema, Operation, Parameter, Response } from './openapi-types.js'
 import { type DocumentSchemas, ERROR_REFERENCE } from './schemas.js'
 
@@ -29,7 +30,11 @@ export const declarationsOf = (
   ),
 })
 
-export const endpointOperation = (endpoint: Endpoint, schemas: DocumentSchemas): Operation => {
+export const endpointOperation = (
+  endpoint: Endpoint,
+  schemas: DocumentSchemas,
+  example: Example | undefined,
+): Operation => {
   const { path, operationId, summary, description, refusals } = endpoint
   const refused = refusals.map((status): [number, Response] => [
     status,
@@ -39,13 +44,15 @@ export const endpointOperation = (endpoint: Endpoint, schemas: DocumentSchemas):
     operationId,
     tags: [API_TAG],
     summary,
-    description,
+    description: example === undefined ? description : `${description}\n\n${exampleText(example)}`,
     parameters: [
       ...(path.includes('{SURVEY_ID}') ? [surveyIdParameter(schemas)] : []),
       ...queryParameters(schemas.of(queryKey(operationId))),
     ],
     responses: {
-      200: responseOf(descriptionOf(endpoint.answer), schemas.of(answerKey(operationId))),
+      200: responseOf(descriptionOf(endpoint.answer), schemas.of(answerKey(operationId)), {
+        example: example?.answer,
+      }),
       ...Object.fromEntries(refused),
     },
   }
@@ -79,6 +86,15 @@ export const controlOperation = (control: ControlOperation, schemas: DocumentSch
   }
 }
 
+const exampleText = ({ request, answer }: Example): string =>
+  [
+    'A request to copy:',
+    `\`\`\`bash\n${request}\n\`\`\``,
+    answer === undefined
+      ? 'This world has no survey yet.'
+      : 'The example below is the answer to it at this moment, with the first record alone of each list.',
+  ].join('\n\n')
+
 const PATH_KEY = 'SURVEY_ID'
 const queryKey = (operationId: string): string => `${operationId}.query`
 const bodyKey = (operationId: string): string => `${operationId}.body`
@@ -92,12 +108,13 @@ interface ResponseExtras {
   /** A header besides `Date`. */
   readonly header?: string | undefined
   readonly contentType?: string | undefined
+  readonly example?: unknown
 }
 
 const responseOf = (
   description: string,
   schema: JsonSchema,
-  { header, contentType = JSON_TYPE }: ResponseExtras = {},
+  { header, contentType = JSON_TYPE, example }: ResponseExtras = {},
 ): Response => ({
   description,
   headers: Object.fromEntries(
@@ -106,7 +123,7 @@ const responseOf = (
       { $ref: `#/components/headers/${name}` },
     ]),
   ),
-  content: { [contentType]: { schema } },
+  content: { [contentType]: { schema, ...(example === undefined ? {} : { example }) } },
 })
 
 const descriptionOf = (declared: z.ZodType): string => declared.meta()?.description ?? 'The answer'

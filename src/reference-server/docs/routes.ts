@@ -1,17 +1,16 @@
 /**
- * What this server is, for programs and for people: `GET /_reference/openapi.json`, and `GET /_reference/docs`, to
- * which `/_reference` leads. No credentials, no cap.
+ * The description of this server, for programs and for people: `GET /_reference/openapi.json`, and the page
+ * `GET /_reference/docs`, to which `/_reference` leads. No credentials, no cap.
  */
-import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
-import { send } from '../answer.js'
-import { ENDPOINTS } from '../api/endpoints.js'
+import type { FastifyPluginCallback, FastifyRequest } from 'fastify'
+import { RawBody, send } from '../answer.js'
 import type { ReferenceServerSettings } from '../options.js'
-import { formatHttpDate, formatUtc } from '../time/iso-time.js'
+import { formatHttpDate } from '../time/iso-time.js'
 import type { WorldClock } from '../time/world-clock.js'
 import type { Organization } from '../world/organization.js'
-import { exampleOf } from './examples.js'
 import { openApiDocument } from './openapi.js'
-import { docsPage } from './page.js'
+import { describeServer } from './this-server.js'
+import { VIEWER_FILES, VIEWER_PAGE, VIEWER_POLICY } from './viewer.js'
 
 export interface DocsContext {
   readonly organizations: readonly Organization[]
@@ -24,48 +23,31 @@ const DOCS = '/docs'
 export const docsRoutes =
   ({ organizations, clock, settings }: DocsContext): FastifyPluginCallback =>
   (app, _options, done) => {
-    app.get('/openapi.json', (request, reply) => {
-      const body = openApiDocument(originOf(request))
-      return send(request, reply, { status: 200, headers: {}, body, at: clock.now() })
+    const get = (
+      path: string,
+      bodyFor: (request: FastifyRequest) => unknown,
+      headers: Readonly<Record<string, string>> = {},
+    ) =>
+      app.get(path, async (request, reply) => {
+        const body = await bodyFor(request)
+        return send(request, reply, { status: 200, headers, body, at: clock.now() })
+      })
+    get('/openapi.json', (request) => openApiDocument(originOf(request)))
+    get(DOCS, () => new RawBody(Buffer.from(VIEWER_PAGE), 'text/html; charset=utf-8'), {
+      'content-security-policy': VIEWER_POLICY,
     })
-    app.get(DOCS, (request, reply) => {
-      const at = clock.now()
+    get(`${DOCS}/openapi.json`, (request) => {
       const origin = originOf(request)
-      const [organization] = organizations
-      const examples = ENDPOINTS.flatMap((endpoint) =>
-        organization === undefined
-          ? []
-          : [
-              [
-                endpoint.operationId,
-                exampleOf(endpoint, { organization, at, pageSize: settings.pageSize, origin }),
-              ] as const,
-            ],
-      )
-      return sendPage(
-        reply.header('date', formatHttpDate(at)),
-        docsPage({
-          document: openApiDocument(origin),
-          examples: Object.fromEntries(examples),
-          settings: settingTexts(settings),
-        }),
-      )
+      return openApiDocument(origin, describeServer({ organizations, at: clock.now(), settings, origin }))
     })
+    for (const [name, { contentType, read }] of Object.entries(VIEWER_FILES)) {
+      get(`${DOCS}/${name}`, async () => new RawBody(await read(), contentType))
+    }
     app.get('/', (_request, reply) =>
       reply.header('date', formatHttpDate(clock.now())).redirect(`${app.prefix}${DOCS}`),
     )
     done()
   }
-
-/** The page loads nothing and runs nothing; browsers are told to hold it to that. */
-const sendPage = (reply: FastifyReply, page: string): FastifyReply =>
-  reply
-    .header('content-type', 'text/html; charset=utf-8')
-    .header(
-      'content-security-policy',
-      "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
-    )
-    .send(page)
 
 /** Under which address the server was reached, as the client tells; where it tells none, the address that it is. */
 const originOf = (request: FastifyRequest): string => {
@@ -73,13 +55,3 @@ const originOf = (request: FastifyRequest): string => {
   const isHost = host !== undefined && /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i.test(host)
   return `http://${isHost ? host : `127.0.0.1:${request.socket.localPort}`}`
 }
-
-const settingTexts = (settings: ReferenceServerSettings): Readonly<Record<string, string>> => ({
-  ...Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)])),
-  rateLimit: `${settings.rateLimit.requests}/${settings.rateLimit.perMs}ms`,
-  ratePhase: `${settings.ratePhase}ms`,
-  startAt: formatUtc(settings.startAt),
-  clock: settings.clock.label,
-  faults:
-    typeof settings.faults === 'string' ? settings.faults : settings.faults === null ? 'none' : 'a list',
-})
