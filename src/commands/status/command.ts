@@ -21,7 +21,7 @@ export const statusCommand = (
     const { head, status } = await readWarehouseStatus(settings.warehouseDirectory, settings.publish)
     context.stdout.write(
       settings.json
-        ? `${jsonOf({ published: head.published, published_at: head.publishedAt, holder: head.holder, pace: head.pace, ...status })}\n`
+        ? `${jsonOf({ published: head.published, published_at: head.publishedAt, holder: head.holder, ...status })}\n`
         : `${renderStatus(head, status)}\n`,
     )
   },

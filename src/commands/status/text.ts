@@ -72,8 +72,6 @@ export interface StatusHead {
   readonly publishedAt: Instant
   /** Who holds the warehouse; null when nobody does. */
   readonly holder: string | null
-  /** Accounts whose requests are evenly spaced, since when and until when. */
-  readonly pace: readonly { readonly account: string; readonly since: Instant; readonly until: Instant }[]
 }
 
 export const renderStatus = (head: StatusHead, status: StatusView): string =>
@@ -85,15 +83,6 @@ export const renderStatus = (head: StatusHead, status: StatusView): string =>
       runRows(status),
     ),
     section('cursor', ['account', 'next listing from', 'last full listing'], cursorRows(status)),
-    ...(head.pace.length === 0
-      ? []
-      : [
-          section(
-            'evenly spaced requests',
-            ['account', 'bursts refused', 'tried again from'],
-            paceRows(head),
-          ),
-        ]),
     section('queue', ['account', 'reason', 'surveys', 'failing', 'oldest'], queueRows(status), 'empty'),
     ...(status.failing.length === 0
       ? []
@@ -154,9 +143,6 @@ const runRows = ({ runs }: StatusView) =>
 
 const cursorRows = ({ cursors }: StatusView) =>
   cursors.map((cursor) => [cursor.account, moment(cursor.updated_since), moment(cursor.full_listed_at)])
-
-const paceRows = ({ pace }: StatusHead) =>
-  pace.map(({ account, since, until }) => [account, moment(since), moment(until)])
 
 const queueRows = ({ queue }: StatusView) =>
   queue.map((row) => [row.account, row.reason, number(row.tasks), number(row.failing), moment(row.oldest_at)])
