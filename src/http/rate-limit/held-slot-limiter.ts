@@ -124,7 +124,7 @@ class BottleneckLimiter implements HeldSlotLimiter {
   freeze(durationMs: number): void {
     if (this.#freezeLeftMs() > 0) return
     this.#frozenUntil = this.#options.clock.monotonicMs() + durationMs
-    this.#options.shared?.freeze(durationMs)
+    this.#options.shared?.pause(durationMs)
     void this.#keepQueued().catch(endsTheWait)
   }
 
