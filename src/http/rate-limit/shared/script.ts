@@ -42,7 +42,8 @@ end
 
 if ARGV[1] == 'pause' then return {'paused', pause_for(tonumber(ARGV[2]))} end
 if ARGV[1] == 'hold' then
-  redis.call('zadd', slots, 'xx', 'lt', now_ms + ARGV[3], ARGV[2])
+  local until_ms = redis.call('zscore', slots, ARGV[2])
+  if until_ms then redis.call('zadd', slots, math.min(until_ms, now_ms + ARGV[3]), ARGV[2]) end
   return {'held', 0}
 end
 
