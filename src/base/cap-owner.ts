@@ -1,6 +1,6 @@
 /**
  * Whose cap a request spends: the account behind an address and an identifier, whatever the settings call it. What is kept about a cap
- * (the requests sent, the pace, the slots in Redis, the check for two names) goes by this key, so a renamed account stays the same account.
+ * (the requests sent, the slots in Redis, the check for two names) goes by this key, so a renamed account stays the same account.
  */
 import { createHash } from 'node:crypto'
 

@@ -10,16 +10,13 @@ import type { Log } from '../base/log.js'
 import { createRedactor, Secret } from '../base/secret.js'
 import { type Address, addressOf } from './address.js'
 import { attempt, type JsonAnswer, type Outcome } from './attempt.js'
-import { AttemptsExhaustedError, RateRefusedError, RetryAfterTooLongError, type Where } from './errors.js'
+import { AttemptsExhaustedError, type Where } from './errors.js'
 import type { HttpProxy } from './proxy.js'
-import { type AdaptivePace, createAdaptivePace } from './rate-limit/adaptive-pace.js'
 import type { Slot } from './rate-limit/held-slot.js'
-import { createHeldSlotLimiter, type HeldSlotLimiter, IN_FLIGHT_MAX } from './rate-limit/held-slot-limiter.js'
-import { createForgetfulLedger, type Ledger, openLedger } from './rate-limit/ledger.js'
-import { createNoPaceMemory, openPaceMemory, type PaceMemory } from './rate-limit/pace-memory.js'
-import { openSharedCap, type SharedRate } from './rate-limit/shared/open.js'
-import { slowDown } from './rate-limit/slow-down.js'
-import { createRefusals, RETRY_AFTER_MS_MAX, type Refusals } from './refusals.js'
+import { IN_FLIGHT_MAX } from './rate-limit/held-slot-limiter.js'
+import type { Cap } from './rate-limit/pacer.js'
+import { openRateLimiter, type RateLimiter, type RateUsage } from './rate-limit/rate-limiter.js'
+import type { SharedRate } from './rate-limit/shared/open.js'
 import { retryWaitMs } from './retry-timing.js'
 import { createSharedController, joinSignals } from './signals.js'
 import { type CreateWire, createWire, type HeaderValues, type Wire } from './wire.js'
@@ -36,7 +33,7 @@ export interface HttpClientOptions {
   /** Sent with each request: the credentials, the token as a `Secret`. */
   readonly headers: HeaderValues
   /** The cap: at most `requests` in any `perMs` (API document, "Limits"). */
-  readonly rate: { readonly requests: number; readonly perMs: number }
+  readonly rate: Cap
   readonly limits: HttpLimits
   /** Where other processes spend of the same cap. */
   readonly shared?: SharedRate | null
@@ -89,20 +86,13 @@ export interface HttpClient extends AsyncDisposable {
 }
 
 /** Requests since the client was created. */
-interface HttpUsage {
+interface HttpUsage extends RateUsage {
   /** Sent, retries included. */
   readonly requests: number
   /** Sent again, for whatever reason. */
   readonly retries: number
   /** 429 answers. */
   readonly refusals: number
-  /** Slots of the rate window in use: requests that the server may still be counting. */
-  readonly slotsInUse: number
-  /** Until when all traffic is frozen, wall clock; null when it is not. */
-  readonly frozenUntilMs: number | null
-  /** Distance of requests, milliseconds; null while they may go in bursts. */
-  readonly paceIntervalMs: number | null
-  readonly rate: { readonly requests: number; readonly perMs: number }
 }
 
 /** Throws `LedgerError` when the ledger cannot be written, `InvalidHeaderError` for credentials HTTP cannot carry. */
@@ -124,11 +114,7 @@ class AccountClient implements HttpClient {
   readonly #redact: (text: string) => string
   readonly #redactAnswer: (text: string) => string
   readonly #wire: Wire
-  readonly #ledger: Ledger
-  readonly #limiter: HeldSlotLimiter
-  readonly #pace: AdaptivePace
-  readonly #paceMemory: PaceMemory
-  readonly #refusals: Refusals
+  readonly #limiter: RateLimiter
   /** Aborts what has not been sent yet. */
   readonly #ended = createSharedController()
   /** Aborts what is in flight. */
@@ -137,9 +123,7 @@ class AccountClient implements HttpClient {
   readonly #counts = { requests: 0, retries: 0, refusals: 0 }
 
   constructor(options: HttpClientOptions) {
-    const { account, headers, rate, limits, clock, ledgerDirectory: directory } = options
-    const owner = { baseUrl: options.baseUrl, id: options.id }
-    const timing = { perMs: rate.perMs, requestTimeoutMs: limits.requestTimeoutMs }
+    const { account, headers, limits, baseUrl, id } = options
     this.#options = options
     const proxy = options.proxy ?? null
     const secrets = Object.values(headers).filter((value) => value instanceof Secret)
@@ -154,25 +138,7 @@ class AccountClient implements HttpClient {
       connections: IN_FLIGHT_MAX,
       proxy,
     })
-    this.#ledger =
-      directory === null ? createForgetfulLedger() : openLedger({ directory, owner, timing, clock })
-    this.#paceMemory =
-      directory === null ? createNoPaceMemory() : openPaceMemory({ directory, owner, account })
-    this.#pace = createAdaptivePace({
-      cap: rate,
-      occupiedAtStart: this.#ledger.occupiedMs(rate.requests).length,
-      isRemembered: this.#paceMemory.recall(rate, clock.nowMs()),
-      nowMs: clock.monotonicMs(),
-    })
-    this.#limiter = createHeldSlotLimiter({
-      cap: rate.requests,
-      timing,
-      ledger: this.#ledger,
-      clock,
-      turns: this.#pace,
-      shared: openSharedCap({ ...options, owner }, timing),
-    })
-    this.#refusals = createRefusals(rate.perMs, limits.freezesMax)
+    this.#limiter = openRateLimiter({ ...options, owner: { baseUrl, id } })
   }
 
   async getJson(
@@ -193,13 +159,7 @@ class AccountClient implements HttpClient {
   }
 
   usage(): HttpUsage {
-    return {
-      ...this.#counts,
-      slotsInUse: this.#limiter.slotsInUse(),
-      frozenUntilMs: this.#limiter.frozenUntilMs(),
-      paceIntervalMs: this.#pace.intervalMs(),
-      rate: this.#options.rate,
-    }
+    return { ...this.#counts, ...this.#limiter.usage() }
   }
 
   close(): Promise<void> {
@@ -217,7 +177,6 @@ class AccountClient implements HttpClient {
     this.#closing.abort(reason)
     await this.#limiter.close()
     await this.#wire.destroy()
-    this.#ledger.close()
   }
 
   /** Attempt after attempt, until there is an answer or no hope for one. */
@@ -253,7 +212,7 @@ class AccountClient implements HttpClient {
     if (errand.sends > 0) this.#counts.retries += 1
     errand.sends += 1
     this.#counts.requests += 1
-    const epoch = this.#refusals.epoch()
+    const epoch = this.#limiter.epoch()
     const startedMs = clock.monotonicMs()
     let status: number | null = null
     using signal = joinSignals(errand.context.signal, this.#closing.signal)
@@ -276,36 +235,18 @@ class AccountClient implements HttpClient {
         onRefused: (askedMs) => this.#refused(epoch, askedMs, errand.where),
         onNeverSent: () => slot.neverSent(),
       })
-      if (outcome.kind === 'answer') {
-        this.#refusals.succeeded(epoch)
-        this.#pace.accepted(clock.monotonicMs())
-      }
+      if (outcome.kind === 'answer') this.#limiter.succeeded(epoch)
       return outcome
     } finally {
       const ms = Math.round(clock.monotonicMs() - startedMs)
-      const slotsInUse = this.#limiter.slotsInUse()
+      const { slotsInUse } = this.#limiter.usage()
       log.debug({ account, request: errand.where.request, status, ms, slotsInUse }, 'request')
     }
   }
 
   #refused(epoch: number, askedMs: number | null, where: Where): void {
-    const { account, rate, log } = this.#options
     this.#counts.refusals += 1
-    const verdict = this.#refusals.refused(epoch, askedMs)
-    if (verdict.kind === 'freeze') {
-      this.#limiter.freeze(verdict.durationMs)
-      slowDown(this.#options, {
-        pace: this.#pace,
-        memory: this.#paceMemory,
-        freezeMs: verdict.durationMs,
-        where,
-      })
-      const fields = { account, request: where.request, freezeMs: verdict.durationMs, askedMs }
-      log.warn(fields, 'refused for the rate (429): nothing is sent for a while')
-    } else if (verdict.kind === 'end') {
-      this.#ended.abort(new RateRefusedError(where, verdict.freezes, rate))
-    } else if (verdict.kind === 'end_asked') {
-      this.#ended.abort(new RetryAfterTooLongError(where, verdict.askedMs, RETRY_AFTER_MS_MAX))
-    }
+    const error = this.#limiter.refused(epoch, askedMs, where)
+    if (error !== null) this.#ended.abort(error)
   }
 }

@@ -162,20 +162,6 @@ export class LedgerError extends WarehouseError {
   }
 }
 
-/** What was found out about the server's way of counting cannot be kept for the next run. */
-export class PaceMemoryError extends WarehouseError {
-  readonly code = 'pace_unwritable'
-
-  constructor(path: string, cause: unknown) {
-    super(
-      `the note on how to pace requests, ${path}, cannot be written: ${messageOf(cause)}; check space and permissions`,
-      {
-        cause,
-      },
-    )
-  }
-}
-
 /** The Redis that shares the cap cannot be reached: without it nobody knows how much of the cap is left. */
 export class SharedCapError extends UpstreamError {
   readonly code = 'shared_cap_unreachable'

@@ -1,8 +1,6 @@
 /** `check` asks once and waits for nothing; `status` tells how things stand at any moment and disturbs nobody. */
 import { readdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { paceFileName } from '../../src/http/rate-limit/pace-memory.js'
 import { scriptedSurvey, sendJson, startScriptedApi, TOKEN } from '../support/scripted-api.js'
 import { gate, openTrial } from '../support/trial.js'
 
@@ -108,8 +106,6 @@ const namesIn = (value: unknown): string[] =>
         ...namesIn(part),
       ])
 
-const isoOf = (ms: number) => new Date(ms).toISOString().replace('.000', '')
-
 describe('status', () => {
   test.concurrent('before any sync says that there is nothing, and makes nothing', async (context) => {
     const trial = await openTrial(context)
@@ -137,12 +133,6 @@ describe('status', () => {
     }
     expect(await trial.runWarm(['sync'])).toMatchObject({ code: 4 })
     const asked = trial.api.arrivals.length
-    // What a run leaves behind whose bursts were refused.
-    const since = Math.floor(Date.now() / 1_000) * 1_000
-    await writeFile(
-      join(trial.warehouse, paceFileName({ baseUrl: trial.api.baseUrl, id: 4711 })),
-      JSON.stringify({ account: 'default', requests: 60, per_ms: 60_000, found_at: since }),
-    )
     // No account is needed to look.
     const without = { FIELDWORK_SYNC_BASE_URL: undefined, FIELDWORK_SYNC_API_TOKEN: undefined }
     const json = await trial.run(['status', '--json'], without)
@@ -152,7 +142,6 @@ describe('status', () => {
       published: trial.published,
       published_at: expect.stringMatching(MOMENT),
       holder: null,
-      pace: [{ account: 'default', since: isoOf(since), until: isoOf(since + 7 * 86_400_000) }],
       runs: [
         { status: 'failed', exit_code: 4, reason: expect.stringContaining('credentials') },
         { status: 'partial', exit_code: 3, reason: expect.stringContaining('--max-requests 4') },
@@ -185,11 +174,6 @@ describe('status', () => {
     expect(text.stdout).toMatch(/failed +4 .*partial +3 .*complete +0 /s)
     expect(text.stdout).toMatch(/default +survey\.mood +\(unknown_field\) +\d times? +2026-03-01T00:00:00Z/)
     expect(text.stdout).not.toContain('held by')
-    expect(text.stdout).toMatch(
-      new RegExp(
-        `evenly spaced requests\n +account +bursts refused +tried again from\n +default +${isoOf(since)}`,
-      ),
-    )
     expect(trial.api.arrivals).toHaveLength(asked)
   })
 

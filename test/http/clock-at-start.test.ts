@@ -1,10 +1,10 @@
 /** The wall clock is put back in the very moment at which a limiter is made: it stalls nothing and keeps nothing alive. */
 import { afterEach, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
-import { ALWAYS_ITS_TURN } from '../../src/http/rate-limit/adaptive-pace.js'
 import type { Slot } from '../../src/http/rate-limit/held-slot.js'
 import { createHeldSlotLimiter } from '../../src/http/rate-limit/held-slot-limiter.js'
 import { createForgetfulLedger } from '../../src/http/rate-limit/ledger.js'
+import { UNPACED } from '../../src/http/rate-limit/pacer.js'
 import { until } from './support.js'
 
 const HOUR_MS = 3_600_000
@@ -23,7 +23,7 @@ test.each([-HOUR_MS, HOUR_MS])('by %s ms: every slot can be used, and no timer i
     timing: { perMs: 60_000, requestTimeoutMs: 30_000 },
     ledger: createForgetfulLedger(),
     clock: systemClock,
-    turns: ALWAYS_ITS_TURN,
+    pacer: UNPACED,
   })
   Date.now = () => now() + stepMs
   const { signal } = new AbortController()

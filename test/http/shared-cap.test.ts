@@ -1,13 +1,13 @@
 /** One cap for several processes: what the server sees of all of them together, and what becomes of a run whose Redis is away. */
-import { setTimeout as delay } from 'node:timers/promises'
 import debug from 'debug'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { Secret } from '../../src/base/secret.js'
 import { SharedCapError } from '../../src/http/errors.js'
 import { createLocalShare } from '../../src/http/rate-limit/shared/local-share.js'
+import { connectRedis } from '../../src/http/rate-limit/shared/redis.js'
 import { claimLifeMs } from '../../src/http/rate-limit/shared/shared-cap.js'
-import { HAS_REDIS, startRedis } from '../support/redis.js'
+import { HAS_REDIS, startRedis, type TestRedis } from '../support/redis.js'
 import { failureOf, json, startClient, startServer, until, worstWindow } from './support.js'
 
 const shared = (url: string, share: number | null = null) => ({
@@ -15,9 +15,14 @@ const shared = (url: string, share: number | null = null) => ({
   share,
 })
 
+interface Flags {
+  readonly mayFallBack?: 0 | 1
+  readonly isFirst?: 0 | 1
+}
+
 /** For a test that has no time to wait until a Redis that is new may be believed. */
 const endQuiet = async (call: (command: string, ...args: string[]) => Promise<unknown>) => {
-  const names = (await call('keys', '*_frozen')) as string[]
+  const names = (await call('keys', '*:pause')) as string[]
   expect(names).toHaveLength(1)
   await call('del', ...names)
 }
@@ -54,42 +59,120 @@ test.skipIf(!HAS_REDIS)(
   },
 )
 
-test.skipIf(!HAS_REDIS)('a freeze holds for all, and all are told', async ({ onTestFinished }) => {
-  const redis = await startRedis(onTestFinished)
-  let refusedAtMs = 0
-  await using server = await startServer((_request, response, nth) => {
-    if (nth !== 2) return json(response, {})
-    refusedAtMs = performance.now()
-    response.writeHead(429, { 'retry-after': '3' }).end()
+test.skipIf(!HAS_REDIS)(
+  'a pause holds for all processes, and each reports it once',
+  async ({ onTestFinished }) => {
+    const redis = await startRedis(onTestFinished)
+    let refusedAtMs = 0
+    await using server = await startServer((_request, response, nth) => {
+      if (nth !== 2) return json(response, {})
+      refusedAtMs = performance.now()
+      response.writeHead(429, { 'retry-after': '3' }).end()
+    })
+    const start = () => startClient(server.baseUrl, { shared: shared(redis.url) })
+    await using one = start()
+    await using two = start()
+    const first = one.get()
+    await until(() => one.lines.some(({ message }) => message.includes('Redis does not know')))
+    await endQuiet(redis.call)
+    await first
+    const refused = one.get()
+    await until(() => refusedAtMs > 0)
+    // The other client asks only when the pause is in Redis.
+    await expect.poll(() => redis.call('keys', '*:pause'), { timeout: 2_000, interval: 5 }).toHaveLength(1)
+    await Promise.all([refused, two.get()])
+    const [, , ...later] = server.arrivals
+    expect(later).toHaveLength(2)
+    for (const { atMs } of later) expect(atMs - refusedAtMs).toBeGreaterThanOrEqual(2_900)
+    const told = (client: typeof two) =>
+      client.lines.filter(({ message }) => message === 'nobody who shares the cap sends for a while').length
+    // The quiet of a Redis that is new was told in other words, and only once.
+    expect([told(one), told(two)]).toEqual([0, 1])
+    const [frozen = ''] = (await redis.call('keys', '*:pause')) as string[]
+    expect(frozen).toBe('')
+    const [settings = ''] = (await redis.call('keys', '*:settings')) as string[]
+    await redis.call('set', settings.replace(':settings', ':pause'), '1', 'px', '300')
+    await two.get()
+    expect(told(two), 'the next pause is reported as well').toBe(2)
+  },
+)
+
+describe.skipIf(!HAS_REDIS)('the script in Redis', () => {
+  const open = (redis: TestRedis) => {
+    const connection = connectRedis(new Secret(redis.url), 'name')
+    onTestFinished(() => connection.close())
+    const take = (id: string, cap = 2, { mayFallBack = 0, isFirst = 0 }: Flags = {}) =>
+      connection.run(['take', id, 60_000, 90_000, cap, mayFallBack, isFirst])
+    const hold = (id: string, durationMs: number) => connection.run(['hold', id, durationMs])
+    return { take, hold, pause: (durationMs: number) => connection.run(['pause', durationMs]) }
+  }
+
+  test('pauses everybody in a Redis that is new, and a shorter pause does not end that', async () => {
+    const { take, pause } = open(await startRedis(onTestFinished))
+    const [answer, quietMs] = await take('a', 2, { isFirst: 1 })
+    expect(answer).toBe('unknown')
+    expect(quietMs).toBeGreaterThan(80_000)
+    await pause(1_000)
+    const [again, pausedMs] = await take('a')
+    expect(again).toBe('paused')
+    expect(pausedMs).toBeGreaterThan(80_000)
+    await pause(200_000)
+    expect((await take('a'))[1]).toBeGreaterThan(190_000)
   })
-  const start = () => startClient(server.baseUrl, { shared: shared(redis.url) })
-  await using one = start()
-  await using two = start()
-  const first = one.get()
-  await until(() => one.lines.some(({ message }) => message.includes('Redis does not know')))
-  await endQuiet(redis.call)
-  await first
-  const refused = one.get()
-  await until(() => refusedAtMs > 0)
-  // The other one's command is written after this one's: the freeze is in Redis by then.
-  while (
-    Number(await redis.call('exists', ...((await redis.call('keys', '*_frozen')) as string[]), 'none')) === 0
-  )
-    await delay(5)
-  await Promise.all([refused, two.get()])
-  const [, , ...later] = server.arrivals
-  expect(later).toHaveLength(2)
-  for (const { atMs } of later) expect(atMs - refusedAtMs).toBeGreaterThanOrEqual(2_900)
-  const told = (client: typeof two) =>
-    client.lines.filter(({ message }) => message === 'nobody who shares the cap sends for a while').length
-  // The quiet of a Redis that is new was told in other words, and only once.
-  expect([told(one), told(two)]).toEqual([0, 1])
-  const [frozen = ''] = (await redis.call('keys', '*_frozen')) as string[]
-  expect(frozen).toBe('')
-  const [settings = ''] = (await redis.call('keys', '*_settings')) as string[]
-  await redis.call('set', settings.replace('_settings', '_frozen'), '1', 'px', '300')
-  await two.get()
-  expect(told(two), 'the next freeze is told as well').toBe(2)
+
+  test('ends a hold earlier and never later, and holds for a request of which it knows nothing do not exist', async () => {
+    const redis = await startRedis(onTestFinished)
+    const { take, hold } = open(redis)
+    await take('a', 2, { isFirst: 1 })
+    await endQuiet(redis.call)
+    expect([await take('a'), await take('b')]).toEqual([
+      ['taken', 0],
+      ['taken', 0],
+    ])
+    const [answer, waitMs] = await take('c')
+    expect(answer).toBe('wait')
+    expect(waitMs).toBeGreaterThan(50_000)
+    await hold('a', 3_600_000)
+    await hold('b', 3_600_000)
+    expect((await take('c'))[1]).toBeLessThanOrEqual(waitMs)
+    await hold('a', 20_000)
+    expect((await take('c'))[1]).toBeLessThanOrEqual(20_000)
+    await hold('a', 0)
+    await hold('unknown', 60_000)
+    expect((await take('c'))[0]).toBe('taken')
+  })
+
+  test('goes by the cap that the first call of a process has set last', async () => {
+    const redis = await startRedis(onTestFinished)
+    const { take, hold } = open(redis)
+    await take('a', 1, { isFirst: 1 })
+    await endQuiet(redis.call)
+    expect((await take('a', 1))[0]).toBe('taken')
+    expect((await take('b', 2))[0]).toBe('wait')
+    expect((await take('b', 2, { isFirst: 1 }))[0]).toBe('taken')
+    expect((await take('c', 1, { isFirst: 1 }))[0]).toBe('wait')
+    await hold('a', 0)
+    expect((await take('c', 2))[0]).toBe('wait')
+  })
+
+  test.each([
+    ['with the append-only file', { aof: true, mayFallBack: 0, answer: 'wait' }],
+    ['without it', { aof: false, mayFallBack: 0, answer: 'unknown' }],
+    ['with it, where a process may go on without Redis', { aof: true, mayFallBack: 1, answer: 'unknown' }],
+  ] as const)('after a restart %s', async (_, { aof, mayFallBack, answer }) => {
+    const redis = await startRedis(onTestFinished, { aof })
+    const before = open(redis)
+    await before.take('a', 1, { isFirst: 1, mayFallBack })
+    await endQuiet(redis.call)
+    expect((await before.take('a', 1))[0]).toBe('taken')
+    await redis.kill()
+    await redis.start()
+    const after = open(redis)
+    expect((await after.take('b', 1, { isFirst: 1 }))[0]).toBe(answer)
+    expect((await after.take('b', 1))[0], 'what is not known is not reported twice').toBe(
+      answer === 'wait' ? 'wait' : 'paused',
+    )
+  })
 })
 
 test('a claim lasts for a window, a margin, two request timeouts and twice the skew of a clock', () => {

@@ -64,9 +64,9 @@ const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the ledger belongs to the name of the account',
-    file: 'http/client.js',
+    file: 'http/rate-limit/rate-limiter.js',
     from: 'openLedger({ directory, owner, timing, clock })',
-    to: "openLedger({ directory, owner: { ...owner, baseUrl: 'http://' + account + '/' }, timing, clock })",
+    to: "openLedger({ directory, owner: { ...owner, baseUrl: 'http://' + options.account + '/' }, timing, clock })",
   },
   {
     name: 'a retry goes around the limiter',

@@ -16,15 +16,6 @@ export const renderStatus = (head: StatusHead, status: WarehouseStatus): string 
       runRows(status),
     ),
     section('cursor', ['account', 'next listing from', 'last full listing'], cursorRows(status)),
-    ...(head.pace.length === 0
-      ? []
-      : [
-          section(
-            'evenly spaced requests',
-            ['account', 'bursts refused', 'tried again from'],
-            paceRows(head),
-          ),
-        ]),
     section('queue', ['account', 'reason', 'surveys', 'failing', 'oldest'], queueRows(status), 'empty'),
     ...(status.failing.length === 0
       ? []
@@ -85,9 +76,6 @@ const runRows = ({ runs }: WarehouseStatus) =>
 
 const cursorRows = ({ cursors }: WarehouseStatus) =>
   cursors.map((cursor) => [cursor.account, moment(cursor.updated_since), moment(cursor.full_listed_at)])
-
-const paceRows = ({ pace }: StatusHead) =>
-  pace.map(({ account, since, until }) => [account, moment(since), moment(until)])
 
 const queueRows = ({ queue }: WarehouseStatus) =>
   queue.map((row) => [row.account, row.reason, number(row.tasks), number(row.failing), moment(row.oldest_at)])

@@ -1,8 +1,6 @@
 /** The status of a warehouse directory: what is published there, and who holds it. */
 import { stat } from 'node:fs/promises'
-import { systemClock } from '../../base/clock.js'
 import { ConfigError } from '../../base/errors.js'
-import { rememberedPaces } from '../../http/rate-limit/pace-memory.js'
 import { type Instant, instantFromMs } from '../../model/instant.js'
 import { manifestFile } from '../../publish/parquet/manifest.js'
 import { openParquet } from '../../publish/parquet/reader.js'
@@ -26,8 +24,6 @@ export interface StatusHead {
   readonly publishedAt: Instant
   /** Who holds the warehouse; null when nobody does. */
   readonly holder: string | null
-  /** Accounts whose requests are evenly spaced, since when and until when. */
-  readonly pace: readonly { readonly account: string; readonly since: Instant; readonly until: Instant }[]
 }
 
 /** Throws `NothingPublishedError`, or `WarehouseUnusableError` when what is published cannot be read. */
@@ -40,17 +36,10 @@ export const readWarehouseStatus = async (
   const found = await findPublished(directory, publish)
   if (found === null) throw await nothingPublished(directory, holder)
   return {
-    head: { published: found.path, publishedAt: instantFromMs(found.atMs), holder, pace: paceIn(directory) },
+    head: { published: found.path, publishedAt: instantFromMs(found.atMs), holder },
     status: await readStatus(found.path, found.open),
   }
 }
-
-const paceIn = (directory: string): StatusHead['pace'] =>
-  rememberedPaces(directory, systemClock.nowMs()).map(({ account, sinceMs, untilMs }) => ({
-    account,
-    since: instantFromMs(sinceMs),
-    until: instantFromMs(untilMs),
-  }))
 
 /** Where the requests of the last run of each account went. Throws the same. */
 export const readLastSpending = async (directory: string, publish: Settings['publish']) => {

@@ -14,9 +14,9 @@ import {
   type Where,
 } from '../../http/errors.js'
 import type { HttpProxy } from '../../http/proxy.js'
-import { ALWAYS_ITS_TURN } from '../../http/rate-limit/adaptive-pace.js'
 import { createHeldSlotLimiter, type HeldSlotLimiter } from '../../http/rate-limit/held-slot-limiter.js'
 import { createForgetfulLedger } from '../../http/rate-limit/ledger.js'
+import { UNPACED } from '../../http/rate-limit/pacer.js'
 import { parseRetryAfter } from '../../http/retry-after.js'
 import { TransientError } from '../../http/transient-errors.js'
 import { createWire, type HeaderValues, type Wire } from '../../http/wire.js'
@@ -112,7 +112,7 @@ class HeldSlotSender implements Sender {
       timing: { perMs: rate.perMs, requestTimeoutMs },
       ledger: createForgetfulLedger(),
       clock,
-      turns: ALWAYS_ITS_TURN,
+      pacer: UNPACED,
     })
     const id = { 'Authorization-ID': String(options.id) }
     const wire = (headers: HeaderValues, onConnect = () => undefined) =>

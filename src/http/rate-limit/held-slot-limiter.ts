@@ -9,9 +9,9 @@ import Bottleneck from 'bottleneck'
 import pLimit from 'p-limit'
 import { abortReason, type Clock } from '../../base/clock.js'
 import { createSharedController } from '../signals.js'
-import type { Turns } from './adaptive-pace.js'
 import { HeldSlot, type Slot } from './held-slot.js'
 import type { Ledger } from './ledger.js'
+import type { Pacer } from './pacer.js'
 import type { SharedCap } from './shared/shared-cap.js'
 import type { SlotTiming } from './slot-timing.js'
 
@@ -31,8 +31,8 @@ export interface HeldSlotLimiterOptions {
   readonly timing: SlotTiming
   readonly ledger: Ledger
   readonly clock: Clock
-  /** Keeps requests apart where bursts are refused. */
-  readonly turns: Turns
+  /** Keeps requests apart where bursts were refused. */
+  readonly pacer: Pacer
   /** Where other processes spend of the same cap: a request needs a slot there as well. */
   readonly shared?: SharedCap | undefined
 }
@@ -124,7 +124,7 @@ class BottleneckLimiter implements HeldSlotLimiter {
   freeze(durationMs: number): void {
     if (this.#freezeLeftMs() > 0) return
     this.#frozenUntil = this.#options.clock.monotonicMs() + durationMs
-    this.#options.shared?.freeze(durationMs)
+    this.#options.shared?.pause(durationMs)
     void this.#keepQueued().catch(endsTheWait)
   }
 
@@ -192,7 +192,7 @@ class BottleneckLimiter implements HeldSlotLimiter {
 
   /** Until the freeze is over and it is the next request's turn. */
   #leftMs(): number {
-    return Math.max(this.#freezeLeftMs(), this.#options.turns.leftMs(this.#options.clock.monotonicMs()))
+    return Math.max(this.#freezeLeftMs(), this.#options.pacer.leftMs(this.#options.clock.monotonicMs()))
   }
 
   /** Keeps queued jobs out of free slots while the freeze lasts; those that sit in one already wait in `begin`. */

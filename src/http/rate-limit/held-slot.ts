@@ -3,8 +3,8 @@
  * the claim that goes with it.
  */
 import type { Clock } from '../../base/clock.js'
-import type { Turns } from './adaptive-pace.js'
 import type { Ledger } from './ledger.js'
+import type { Pacer } from './pacer.js'
 import type { Claim } from './shared/shared-cap.js'
 import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from './slot-timing.js'
 
@@ -22,7 +22,7 @@ interface HeldSlotOptions {
   readonly timing: SlotTiming
   readonly ledger: Ledger
   readonly clock: Clock
-  readonly turns: Turns
+  readonly pacer: Pacer
 }
 
 /** A slot and what is known of its request. Every change is in the ledger before it is believed. */
@@ -53,9 +53,9 @@ export class HeldSlot implements Slot {
   }
 
   sending(): void {
-    const { ledger, turns, clock } = this.#options
+    const { ledger, pacer, clock } = this.#options
     this.#id = ledger.send()
-    turns.sent(clock.monotonicMs())
+    pacer.sent(clock.monotonicMs())
     this.#open = true
     this.heldUntil = Number.POSITIVE_INFINITY
   }

@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis'
 import { z } from 'zod'
 import { messageOf } from '../../../base/errors.js'
 import { createRedactor, type Secret, secretsInUrl } from '../../../base/secret.js'
-import { keysOf, type Script } from './scripts.js'
+import { keysOf, type Operation, SCRIPT } from './script.js'
 
 /** The longest that one command takes, milliseconds. */
 export const COMMAND_MS_MAX = 2_000
@@ -20,24 +20,21 @@ export class RedisTrouble extends Error {}
 /** Redis is there, and has not what its address names: a database, the right to use it. To wait for it is of no use. */
 export class RedisRefusal extends RedisTrouble {}
 
-export interface RedisScripts {
+export interface RedisConnection {
   /** Rejects with a `RedisTrouble` within `COMMAND_MS_MAX`, or `CONNECT_MS_MAX` the first time. */
-  run(script: Script, args: readonly (string | number)[]): Promise<Reply>
+  run(operation: Operation): Promise<Reply>
   /** For messages: scheme, host and port, no credentials. */
   readonly address: string
   close(): Promise<void>
 }
 
-/** What a script says, and milliseconds that go with it. */
+/** What the script answers, and the milliseconds that go with it. */
 export type Reply = z.infer<typeof replySchema>
 
-const replySchema = z.tuple([
-  z.enum(['taken', 'wait', 'frozen', 'unknown', 'ready', 'quiet', 'held']),
-  z.number().int(),
-])
+const replySchema = z.tuple([z.enum(['taken', 'wait', 'paused', 'unknown', 'held']), z.number().int()])
 
 /** Nothing is connected before the first `run`. `name` is that of the account's keys. */
-export const connectRedis = (url: Secret, name: string): RedisScripts => {
+export const connectRedis = (url: Secret, name: string): RedisConnection => {
   const { protocol, host, pathname } = new URL(url.reveal())
   const database = pathname.length > 1 ? `, database ${pathname.slice(1)}` : ''
   const redact = createRedactor(secretsInUrl(url))
@@ -79,14 +76,14 @@ export const connectRedis = (url: Secret, name: string): RedisScripts => {
   }
   return {
     address: `${protocol}//${host}`,
-    run: async (script, args) => {
+    run: async (operation) => {
       connecting ??= open()
       const client = await connecting
       if (!isReady(client)) throw new RedisTrouble(redact(lastProblem))
       if (refusal !== null)
         throw new RedisRefusal(`it refuses what its address asks for${database} (${redact(refusal)})`)
       try {
-        return replySchema.parse(await client.eval(script.lua, keys.length, ...keys, ...args))
+        return replySchema.parse(await client.eval(SCRIPT, keys.length, ...keys, ...operation))
       } catch (error) {
         throw new RedisTrouble(redact(isReady(client) ? problemOf(error) : lastProblem))
       }

@@ -1,11 +1,11 @@
 /**
- * A cap that several processes share through Redis. Before each send a slot is taken there; `scripts` says how long it stays taken. What
- * is decided here is what to do when it cannot be: wait, because others hold them all or everything is frozen; wait longer, because
+ * A cap that several processes share through Redis. Before each send a slot is taken there; `script` says how long it is held. This file
+ * decides what to do when there is none: wait, because others hold them all or everybody is paused; wait longer, because
  * Redis knows nothing of the last minutes; and, where Redis itself is away, end the run or go on with a part of the cap.
  *
- * **Never over the cap meanwhile.** While Redis is away nothing is sent, and a share is used only when everything that may have been taken
- * before has run out. When it is back, everybody is quiet for as long again, because what went by the shares is not known to it. That
- * holds as long as it is away for all: the shares of all processes together must not be more than the cap.
+ * **Never over the cap meanwhile.** While Redis is away nothing is sent. A share is used only when everything that may have been taken
+ * before is over. When Redis is back, everybody is paused for as long again, because it does not know what went by the shares. That
+ * holds as long as Redis is away for all: the shares of all processes together must not be more than the cap.
  */
 import { randomUUID } from 'node:crypto'
 import { type Clock, throwIfAborted } from '../../../base/clock.js'
@@ -13,8 +13,7 @@ import type { Log } from '../../../base/log.js'
 import { SharedCapError } from '../../errors.js'
 import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from '../slot-timing.js'
 import { createLocalShare, type LocalShare } from './local-share.js'
-import { COMMAND_MS_MAX, RedisRefusal, type RedisScripts, RedisTrouble } from './redis.js'
-import { BEGIN, CLAIM, FREEZE, HOLD } from './scripts.js'
+import { COMMAND_MS_MAX, type RedisConnection, RedisRefusal, RedisTrouble, type Reply } from './redis.js'
 
 export interface SharedCapOptions {
   readonly account: string
@@ -23,7 +22,7 @@ export interface SharedCapOptions {
   readonly timing: SlotTiming
   /** Slots of this process alone while Redis is away; null: then the run ends. */
   readonly share: number | null
-  readonly redis: RedisScripts
+  readonly redis: RedisConnection
   readonly clock: Clock
   readonly log: Log
 }
@@ -43,7 +42,7 @@ export interface SharedCap {
   /** Rejects with a `SharedCapError`, which ends the run, or with the signal's reason. */
   claim(signal: AbortSignal): Promise<Claim>
   /** Nobody sends for so long. */
-  freeze(durationMs: number): void
+  pause(durationMs: number): void
   /** Slots stay as long as they have to; they need nobody for that. */
   close(): Promise<void>
 }
@@ -60,14 +59,10 @@ const RETRY_MS = 250
 export const claimLifeMs = (timing: SlotTiming): number =>
   FRESH_MS + timing.requestTimeoutMs + holdAfterLossMs(timing) + 2 * CLOCK_SKEW_MS
 
-/** Its version, which its datastore stores beside the settings. */
-const BOTTLENECK = '2.19.5'
-
 export const createSharedCap = (options: SharedCapOptions): SharedCap => new RedisCap(options)
 
 class RedisCap implements SharedCap {
   readonly #options: SharedCapOptions
-  readonly #client = randomUUID()
   readonly #lifeMs: number
   readonly #local: LocalShare | null
   readonly #underWay = new Set<Promise<unknown>>()
@@ -75,7 +70,8 @@ class RedisCap implements SharedCap {
   /** Monotonic clock: since when Redis is away; null while it is there. */
   #awaySince: number | null = null
   #isLocal = false
-  #knowsOfFreeze = false
+  #hasBegun = false
+  #knowsOfPause = false
   #lookedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: SharedCapOptions) {
@@ -95,8 +91,9 @@ class RedisCap implements SharedCap {
     }
   }
 
-  freeze(durationMs: number): void {
-    this.#inBackground(this.#options.redis.run(FREEZE, [Math.ceil(durationMs)]))
+  pause(durationMs: number): void {
+    this.#knowsOfPause = true
+    this.#inBackground(this.#options.redis.run(['pause', Math.ceil(durationMs)]))
   }
 
   async close(): Promise<void> {
@@ -106,24 +103,21 @@ class RedisCap implements SharedCap {
 
   /** A claim, or how long to wait before asking again, milliseconds. Rejects with a `RedisTrouble`. */
   async #ask(): Promise<Claim | number> {
-    const { clock, redis } = this.#options
+    const { clock, redis, cap, share } = this.#options
     const askedAt = clock.monotonicMs()
     if (this.#isLocal && askedAt - this.#lookedAt < LOOK_AGAIN_MS) return this.#claimLocally(askedAt)
     if (this.#isLocal) await this.#comeBack()
-    const index = randomUUID()
-    const [said, ms] = await redis.run(CLAIM, [this.#client, index, this.#lifeMs])
+    const id = randomUUID()
+    const settings = [cap, asFlag(share !== null), asFlag(!this.#hasBegun)] as const
+    const [said, ms] = await redis.run(['take', id, this.#lifeMs, this.#quietMs(), ...settings])
     this.#there()
-    if (said === 'unknown') {
-      await this.#begin()
-      return 0
+    this.#hasBegun = true
+    if (said === 'taken') {
+      this.#knowsOfPause = false
+      return this.#claimHeld(askedAt, (held) => this.#inBackground(redis.run(['hold', id, Math.ceil(held)])))
     }
-    this.#tellOfFreeze(said === 'frozen' ? ms : null)
-    return said === 'taken' ? this.#claimOf(index, askedAt) : ms
-  }
-
-  #claimOf(index: string, askedAt: number): Claim {
-    const { redis } = this.#options
-    return this.#claimHeld(askedAt, (ms) => this.#inBackground(redis.run(HOLD, [index, Math.ceil(ms)])))
+    this.#reportPause(said, ms)
+    return ms
   }
 
   #claimLocally(askedAt: number): Claim | number {
@@ -141,26 +135,13 @@ class RedisCap implements SharedCap {
     }
   }
 
-  /** Makes this process and its settings known. They persist in Redis, so whoever comes last sets them. */
-  async #begin(): Promise<void> {
-    const { redis, cap, account, log, share } = this.#options
-    const quietMs = this.#quietMs()
-    const mayFallBack = share === null ? 0 : 1
-    const [said, ms] = await redis.run(BEGIN, [this.#client, cap, quietMs, mayFallBack, BOTTLENECK])
-    if (said === 'quiet') {
-      this.#knowsOfFreeze = true
-      const fields = { account, redis: redis.address, waitMs: ms }
-      log.warn(fields, 'Redis does not know what was sent lately: nobody sends until that is over')
-    }
-  }
-
   /** Redis is back: what went by the shares, ours and others', must be over before its slots mean something again. */
   async #comeBack(): Promise<void> {
     const { redis, account, log } = this.#options
     this.#lookedAt = this.#options.clock.monotonicMs()
-    await this.#begin()
-    await redis.run(FREEZE, [this.#quietMs()])
+    await redis.run(['pause', this.#quietMs()])
     this.#isLocal = false
+    this.#knowsOfPause = true
     this.#there()
     log.warn(
       { account, redis: redis.address, waitMs: this.#quietMs() },
@@ -172,13 +153,16 @@ class RedisCap implements SharedCap {
     return this.#lifeMs + LOOK_AGAIN_MS + FRESH_MS
   }
 
-  /** A wait that somebody else has asked for must not look like a run that hangs: told once a freeze. */
-  #tellOfFreeze(waitMs: number | null): void {
+  /** Reports each pause once: a wait that another process has caused must not look like a run that hangs. */
+  #reportPause(said: Reply[0], waitMs: number): void {
     const { account, redis, log } = this.#options
-    const isNew = waitMs !== null && !this.#knowsOfFreeze
-    this.#knowsOfFreeze = waitMs !== null
-    if (isNew)
-      log.warn({ account, redis: redis.address, waitMs }, 'nobody who shares the cap sends for a while')
+    const fields = { account, redis: redis.address, waitMs }
+    if (said === 'unknown') {
+      log.warn(fields, 'Redis does not know what was sent lately: nobody sends until that is over')
+    } else if (said === 'paused' && !this.#knowsOfPause) {
+      log.warn(fields, 'nobody who shares the cap sends for a while')
+    }
+    this.#knowsOfPause = said !== 'wait'
   }
 
   #there(): void {
@@ -221,3 +205,5 @@ class RedisCap implements SharedCap {
     this.#underWay.add(watched)
   }
 }
+
+const asFlag = (is: boolean): 0 | 1 => (is ? 1 : 0)

@@ -2,11 +2,8 @@
  * Ten simulated minutes with a backlog, against every way of counting: nearly all of the cap is used where bursts are allowed, and a
  * server that counts more strictly, or somebody else who spends of the cap, changes the pace instead of being run into.
  */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { openPaceMemory, paceFileName, rememberedPaces } from '../../src/http/rate-limit/pace-memory.js'
+import { createPacer, intervalMs } from '../../src/http/rate-limit/pacer.js'
 import { createRandom } from '../simulation/random.js'
 import { SLOW } from '../support/slow.js'
 import {
@@ -40,14 +37,10 @@ interface Trial {
   end(): Promise<void>
 }
 
-const begin = (
-  options: SimulatedServerOptions = {},
-  directory: string | null = null,
-  server: SimulatedServer = simulateServer(options),
-): Trial => {
+const begin = (options: SimulatedServerOptions = {}): Trial => {
+  const server = simulateServer(options)
   const client = startClient('http://127.0.0.1:9/api/v1', {
     rate: MINUTE,
-    ledgerDirectory: directory,
     createWire: server.createWire,
   })
   let wanted = true
@@ -77,11 +70,6 @@ const acceptedOf = ({ arrivals }: SimulatedServer, fromMs: number, toMs: number)
   arrivals.filter(({ accepted, atMs }) => accepted && atMs >= fromMs && atMs < toMs).length
 const warnings = ({ lines }: TestClient) =>
   lines.filter(({ level }) => level === 'warn').map(({ message }) => message)
-const temporary = () => mkdtempSync(join(tmpdir(), 'pace-'))
-const OWNER = { baseUrl: 'http://127.0.0.1:9/api/v1', id: 12 }
-const FILE = paceFileName(OWNER)
-const openMemory = (directory: string) => openPaceMemory({ directory, owner: OWNER, account: 'default' })
-const noteIn = (directory: string) => join(directory, FILE)
 
 /** What ten minutes with a backlog came to. */
 const tenMinutes = async (trial: Trial) => {
@@ -130,7 +118,7 @@ describe('ten minutes in which there is more to do than the cap allows', () => {
         // Without Retry-After the freeze is a whole window of the ten.
         expect(used).toBeGreaterThanOrEqual(retryAfter ? 0.93 : 0.87)
         expect(warnings(trial.client)[0]).toBe(
-          'refused (429) within the cap: the API counts more strictly than in windows, or others spend of the cap; requests are evenly spaced from now on',
+          'refused (429) within the cap: the API counts more strictly than in windows, others spend of the cap, or it is lower than rate_limit; requests are evenly spaced from now on',
         )
         expect(warnings(trial.client).filter((message) => message.includes('evenly'))).toHaveLength(1)
       }
@@ -141,8 +129,7 @@ describe('ten minutes in which there is more to do than the cap allows', () => {
     'share the cap with somebody who sends %d a minute, mostly without being refused',
     async (foreignLoad) => {
       for (const rateWindow of ['sliding', 'fixed', 'sliding-counter'] as const) {
-        const directory = temporary()
-        const trial = begin({ rateWindow, foreignLoad, latencyMs: jitter() }, directory)
+        const trial = begin({ rateWindow, foreignLoad, latencyMs: jitter() })
         const startMs = performance.now()
         await trial.work(30)
         const accepted = acceptedOf(trial.server, startMs, startMs + 30 * WINDOW_MS)
@@ -155,79 +142,60 @@ describe('ten minutes in which there is more to do than the cap allows', () => {
   )
 })
 
-test('what was found out is there for the next run, also after a kill, and for a week', async () => {
-  const directory = temporary()
-  const server = simulateServer({ rateWindow: 'sliding-counter', ratePhase: 29_000 })
-  const first = begin({}, directory, server)
-  await first.work(2)
-  // It is not closed: what a kill leaves is what is there now.
-  expect(rememberedPaces(directory, Date.now())).toMatchObject([{ account: 'default', cap: MINUTE }])
-  const before = refusedOf(server)
-  const second = begin({}, directory, server)
-  expect(second.client.usage().paceIntervalMs).toBeCloseTo(1021.2, 1)
-  await second.work(3)
-  expect(refusedOf(server)).toBe(before)
-  await second.end()
-  await first.end()
-  vi.setSystemTime(Date.now() + 7 * 86_400_000)
-  expect(begin({}, directory, server).client.usage().paceIntervalMs).toBeNull()
-})
-
-test('a single 429 that no counter can explain makes requests even, for this run only', async () => {
-  const directory = temporary()
-  const trial = begin({ rateWindow: 'sliding', foreignLoad: 40 }, directory)
-  // The other one was there first.
+test('a single 429 makes requests even, for this run only: the next one begins with a burst', async () => {
+  const trial = begin({ rateWindow: 'sliding', foreignLoad: 40 })
+  // The other sender was there first.
   await vi.advanceTimersByTimeAsync(WINDOW_MS)
   await trial.work(1)
-  expect(warnings(trial.client)[0]).toBe(
-    'refused (429) within the cap: others spend of the cap, or it is lower than rate_limit; requests are evenly spaced from now on',
-  )
+  expect(warnings(trial.client).filter((message) => message.includes('evenly spaced'))).toHaveLength(1)
   expect(trial.client.usage().paceIntervalMs).not.toBeNull()
   await trial.end()
-  expect(existsSync(noteIn(directory))).toBe(false)
+  expect(begin().client.usage().paceIntervalMs).toBeNull()
 })
 
-test.runIf(SLOW)('even requests that are refused again and again refute what was remembered', async () => {
-  const directory = temporary()
-  openMemory(directory).remember(MINUTE, Date.now())
-  const trial = begin({ rateWindow: 'sliding', foreignLoad: 40 }, directory)
-  await trial.work(10)
-  await trial.end()
-  expect(existsSync(noteIn(directory))).toBe(false)
-})
+describe('the pacer', () => {
+  const even = intervalMs(MINUTE, 59)
+  const SETTLED_MS = 2 * WINDOW_MS
 
-describe('a note that is not to be believed', () => {
-  const now = Date.UTC(2026, 2, 1)
-  const note = { account: 'default', requests: 60, per_ms: 60_000, found_at: now }
-  test.each<readonly [name: string, text: string]>([
-    ['nothing', ''],
-    ['half of it', JSON.stringify(note).slice(0, 30)],
-    ['another shape', JSON.stringify({ ...note, found_at: 'yesterday' })],
-    ['more than there is', JSON.stringify({ ...note, paced: true })],
-    ['another cap', JSON.stringify({ ...note, requests: 600 })],
-    ['the future', JSON.stringify({ ...note, found_at: now + 86_400_000 })],
-    ['long ago', JSON.stringify({ ...note, found_at: now - 7 * 86_400_000 })],
-    ['a negative time', JSON.stringify({ ...note, found_at: -1 })],
-    ['too much', `${' '.repeat(5_000)}${JSON.stringify(note)}`],
-    ['a list', '[]'],
-    ['null', 'null'],
-  ])('%s', (_, text) => {
-    const directory = temporary()
-    writeFileSync(noteIn(directory), text)
-    const memory = openMemory(directory)
-    expect(memory.recall(MINUTE, now)).toBe(false)
-    memory.remember(MINUTE, now)
-    expect(memory.recall(MINUTE, now)).toBe(true)
-    expect(readdirSync(directory)).toEqual([FILE])
+  test('lets bursts go until the first refusal, then spaces requests evenly after its pause', () => {
+    const pacer = createPacer(MINUTE)
+    pacer.sent(0)
+    expect(pacer.leftMs(0)).toBeLessThanOrEqual(0)
+    expect(pacer.intervalMs(0)).toBeNull()
+    pacer.refused(0, 5_000)
+    expect(pacer.leftMs(0)).toBe(5_250)
+    pacer.sent(5_250)
+    expect(pacer.leftMs(5_250)).toBeCloseTo(even)
+    // One that is sent late lets the next one be early by 50 ms, and no more.
+    pacer.sent(10_000)
+    expect(pacer.leftMs(10_000)).toBeCloseTo(even - 50)
   })
 
-  test('a directory in its place: it is nothing, and cannot be replaced', () => {
-    const directory = temporary()
-    mkdirSync(noteIn(directory))
-    const memory = openMemory(directory)
-    expect(memory.recall(MINUTE, now)).toBe(false)
-    expect(() => memory.remember(MINUTE, now)).toThrow(
-      /^the note on how to pace requests, .*even-pace-127\.0\.0\.1_9-12\.[0-9a-f]+\.json, cannot be written: E/,
-    )
+  test('lowers the rate by a quarter with each refusal, and gives two requests a window back after its pause', () => {
+    const pacer = createPacer(MINUTE)
+    pacer.refused(0, 1_000)
+    pacer.refused(SETTLED_MS, 10_000)
+    const rateAt = (nowMs: number) => (WINDOW_MS + 250) / (pacer.intervalMs(nowMs) ?? Number.NaN)
+    expect(rateAt(SETTLED_MS)).toBeCloseTo(59 * 0.75)
+    expect(rateAt(SETTLED_MS + 10_000)).toBeCloseTo(59 * 0.75)
+    expect(rateAt(SETTLED_MS + 10_000 + 3 * WINDOW_MS)).toBeCloseTo(59 * 0.75 + 6)
+    expect(rateAt(SETTLED_MS + 60 * WINDOW_MS)).toBeCloseTo(59)
+    for (let nth = 0; nth < 50; nth += 1) pacer.refused(SETTLED_MS, 1_000)
+    expect(rateAt(SETTLED_MS)).toBe(1)
+  })
+
+  test('gives everything back two windows after the first refusal: until then the burst before it still counts', () => {
+    const pacer = createPacer(MINUTE)
+    pacer.refused(0, 1_000)
+    pacer.refused(SETTLED_MS - 1, 1_000)
+    expect(pacer.intervalMs(SETTLED_MS - 1)).toBeCloseTo(intervalMs(MINUTE, 59 * 0.75))
+    expect(pacer.intervalMs(SETTLED_MS)).toBeCloseTo(even)
+  })
+
+  test('sends with a cap of one request every two windows', () => {
+    const pacer = createPacer({ requests: 1, perMs: 1_000 })
+    pacer.refused(0, 1_000)
+    pacer.refused(5_000, 1_000)
+    expect(pacer.intervalMs(5_000)).toBe(2_500)
   })
 })

@@ -1,0 +1,93 @@
+/**
+ * Spaces requests evenly after a 429 within the cap. The held slots keep the cap in every window, so such a 429 means that the server
+ * counts more strictly, or that others use the same account. The pacer does not tell these apart, for it answers both in the same way:
+ * requests are evenly spaced for the rest of the run. Each further refusal lowers the rate by a quarter (multiplicative decrease). Each
+ * window after it gives a part of the cap back (additive increase), up to the first even rate.
+ * The pace is kept in memory only: the next run finds it out again, at the price of a few refusals.
+ *
+ * A sliding-window counter accepts every request at that first distance, (window + jitter) / (requests - 1), wherever its spans begin.
+ * `test/http/even-spacing` has the proof, and holds the distance to the counter of the reference server.
+ */
+
+/** The cap: at most `requests` in `perMs` milliseconds. */
+export interface Cap {
+  readonly requests: number
+  readonly perMs: number
+}
+
+/** Says when the next request may be sent. All times are of a clock that never goes back, milliseconds. */
+export interface Pacer {
+  /** How long the next request has to wait; zero or less: it may go. */
+  leftMs(nowMs: number): number
+  sent(nowMs: number): void
+}
+
+export interface AdaptivePacer extends Pacer {
+  /** A request that was sent after the last pause was refused. Nothing is sent for `pauseMs` now. */
+  refused(nowMs: number, pauseMs: number): void
+  /** The distance between requests, milliseconds; null while they may go in bursts. */
+  intervalMs(nowMs: number): number | null
+}
+
+/** For a sender that always sends in bursts. */
+export const UNPACED: Pacer = Object.freeze({ leftMs: () => 0, sent: () => undefined })
+
+/** The part of the rate that is left after a refusal. */
+const RATE_KEPT = 3 / 4
+/** Each window after a refusal gives this part of the cap back. */
+const REGAINED_PART = 1 / 30
+/** The bursts before the first refusal still count for so many windows, and may cause further ones. What those take comes back at once. */
+const SETTLING_WINDOWS = 2
+/** The most that jitter may take away between requests of one window, milliseconds. */
+const JITTER_MS_MAX = 250
+/** A request that was sent late lets the next one be early by this part of the jitter. The rest is left to the network. */
+const CATCH_UP_PART = 1 / 5
+
+/** By how much requests may arrive closer together than they were sent, milliseconds. */
+export const jitterMs = ({ requests, perMs }: Cap): number => Math.min(JITTER_MS_MAX, perMs / (2 * requests))
+
+/** The requests a window that a sliding-window counter of this cap always accepts when they are evenly spaced. */
+export const evenRate = ({ requests }: Cap): number => (requests === 1 ? 0.5 : requests - 1)
+
+/** The distance between requests, milliseconds, at a rate of so many a window: `evenRate` or less. */
+export const intervalMs = (cap: Cap, rate: number): number => (cap.perMs + jitterMs(cap)) / rate
+
+/** What the last refusal did. */
+interface SlowedDown {
+  /** Requests a window. */
+  readonly rate: number
+  readonly atMs: number
+  /** When its pause ends. */
+  readonly untilMs: number
+}
+
+export const createPacer = (cap: Cap): AdaptivePacer => {
+  const rateMin = Math.min(1, evenRate(cap))
+  let slowed: SlowedDown | null = null
+  let dueMs = Number.NEGATIVE_INFINITY
+  /** When the bursts before the first refusal no longer count. */
+  let settledMs = Number.POSITIVE_INFINITY
+  const rateAt = (nowMs: number): number => {
+    const isSettled = slowed !== null && slowed.atMs < settledMs && nowMs >= settledMs
+    if (slowed === null || isSettled) return evenRate(cap)
+    const windows = Math.max(0, nowMs - slowed.untilMs) / cap.perMs
+    return Math.min(evenRate(cap), slowed.rate + windows * cap.requests * REGAINED_PART)
+  }
+  return {
+    leftMs: (nowMs) => dueMs - nowMs,
+    sent: (nowMs) => {
+      if (slowed === null) return
+      const earliestMs = nowMs - CATCH_UP_PART * jitterMs(cap)
+      dueMs = Math.max(dueMs, earliestMs) + intervalMs(cap, rateAt(nowMs))
+    },
+    refused: (nowMs, pauseMs) => {
+      const isFirst = slowed === null
+      if (isFirst) settledMs = nowMs + SETTLING_WINDOWS * cap.perMs
+      const rate = isFirst ? evenRate(cap) : Math.max(rateMin, rateAt(nowMs) * RATE_KEPT)
+      slowed = { rate, atMs: nowMs, untilMs: nowMs + pauseMs }
+      // After the pause the server has room for one request. The room for others grows evenly, and jitter must not be ahead of it.
+      dueMs = slowed.untilMs + jitterMs(cap)
+    },
+    intervalMs: (nowMs) => (slowed === null ? null : intervalMs(cap, rateAt(nowMs))),
+  }
+}
