@@ -32,8 +32,14 @@ const stale = async (
 }
 
 /** One survey that is refused costs nothing but itself, where the settings do not say that one is too many. */
-const costly = ({ plan, start: { refuse, faults }, ended: { exitCode, report } }: NightOf): Broken[] => {
+const costly = ({
+  plan,
+  start: { refuse, faults, latencyMsMax },
+  ended: { exitCode, report },
+}: NightOf): Broken[] => {
   const run = report?.accounts[0]
+  // There and back; then a listing may not be answered in time, which ends a run for itself.
+  if (2 * latencyMsMax >= plan.settings.requestTimeoutMs) return []
   if (refuse?.of !== 'one' || run === undefined || plan.settings.consecutiveFailuresMax === 1) return []
   return Object.keys(faults).length === 0 && exitCode === 4 && run.surveysFailed <= 1
     ? [`P4: one survey was refused, and that ended the run: ${run.reason}`]
