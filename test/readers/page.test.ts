@@ -38,8 +38,9 @@ describe('run as it stands on the page', () => {
   let directory = ''
   const finished: (() => Promise<void> | void)[] = []
   beforeAll(async () => {
-    directory = await temporaryDirectory((work) => void finished.push(work))
-    const warehouse = await testWarehouse(directory)
+    const whenFinished = (work: () => Promise<void> | void) => void finished.unshift(work)
+    directory = await temporaryDirectory(whenFinished)
+    const warehouse = await testWarehouse(directory, whenFinished)
     for (const account of ACCOUNTS)
       await list(accountWarehouse(warehouse.database, account), [survey(1)], minute(0), 'full')
     await publishParquet(warehouse)

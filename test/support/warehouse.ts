@@ -93,9 +93,12 @@ export interface TestWarehouse {
 
 export type Row = Readonly<Record<string, unknown>>
 
-/** Opens a warehouse, which is closed with the test. */
-export const testWarehouse = async (directory?: string): Promise<TestWarehouse> => {
-  const inDirectory = directory ?? (await newDirectory())
+/** Opens a warehouse, which is closed with the test, or with what `finished` registers for. */
+export const testWarehouse = async (
+  directory?: string,
+  finished: Finished = onTestFinished,
+): Promise<TestWarehouse> => {
+  const inDirectory = directory ?? (await newDirectory(finished))
   const log = testLog()
   const database = await openWarehouse({
     directory: inDirectory,
@@ -104,7 +107,7 @@ export const testWarehouse = async (directory?: string): Promise<TestWarehouse> 
     command: 'a test',
     findPublished: findPublishedParquet(inDirectory),
   })
-  onTestFinished(() => database.close())
+  finished(() => database.close())
   return {
     directory: inDirectory,
     database,

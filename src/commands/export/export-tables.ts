@@ -54,7 +54,7 @@ export const exportTables = async (options: Export): Promise<ExportManifest> => 
  * A table is sorted by key, however large it is: what does not fit into so much memory is spilled. With one thread the sorted
  * rows are written as they come; several threads would keep what is not its turn yet.
  */
-const FRUGAL = { memoryLimit: '192MB', threads: 1 } satisfies OpenOptions
+const FRUGAL = { memoryLimit: '112MB', threads: 1 } satisfies OpenOptions
 const SPILL = 'spill'
 
 /** It spills where it may write anyway. The database is closed before the directory is put in its place. */

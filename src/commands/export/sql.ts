@@ -1,6 +1,6 @@
 /** The statements of an export, as text. Pure. */
 import type { Column, TableDeclaration } from '../../model/columns.js'
-import { metadata, published, ROW_GROUP_ROWS } from '../../publish/parquet/sql.js'
+import { metadata, published } from '../../publish/parquet/sql.js'
 import { literal, qualified, quote } from '../../warehouse/connection/ddl.js'
 import { where } from './condition.js'
 
@@ -28,6 +28,9 @@ export const copyTable = ({ table, columns, condition, format, file }: CopyTable
 
 /** A table under its own name, by which a condition may call it. */
 export const relation = (table: TableDeclaration): string => `${qualified(table)} AS ${quote(table.name)}`
+
+/** A row group is in memory as a whole while it is written, and an export has little. */
+const ROW_GROUP_ROWS = 30_720
 
 /** A null is nothing between two commas, a text without characters is "". */
 const OPTIONS: Readonly<Record<ExportFormat, string>> = {

@@ -51,7 +51,7 @@ export const copyPartition = (table: PublishedTable, place: number, file: string
 }
 
 /** DuckDB's own: a month of surveys is one row group or a few, each with the smallest and largest value of every column. */
-export const ROW_GROUP_ROWS = 122_880
+const ROW_GROUP_ROWS = 122_880
 
 /** Comments travel with every file. Nothing in here may change from run to run: equal rows make an equal file. */
 export const metadata = ({ declaration }: Pick<PublishedTable, 'declaration'>): string => {

@@ -16,12 +16,13 @@ export const checkNight = async (given: NightOf, reader: Open): Promise<Broken[]
 
 /** P1: after a month everything is read again, whatever a wrong clock has left behind. */
 const stale = async (
-  { world, account, start, ended: { exitCode, report }, toldBefore }: NightOf,
+  { plan, world, account, start, ended: { exitCode, report }, toldBefore }: NightOf,
   reader: Open,
 ): Promise<Broken[]> => {
   if (!start.isOrdinary || exitCode !== 0) return []
   const found: Broken[] = []
-  if (report?.accounts[0]?.listing !== 'full') found.push('P1: after a month the listing is not a full one')
+  if (isFullListingDue(plan, start) && report?.accounts[0]?.listing !== 'full')
+    found.push('P1: after a month the listing is not a full one')
   const since = Math.min(...world.told.slice(toldBefore).map(({ dateMs }) => dateMs))
   const rows = await reader.query(`SELECT s.id FROM main.surveys s
     JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
@@ -31,9 +32,25 @@ const stale = async (
   return found
 }
 
+/**
+ * Nothing tells a time that our clock ran ahead to, and that has come since, from a right one: the interval counts from
+ * there. One that still lies ahead is not believed.
+ */
+const isFullListingDue = ({ starts, settings }: Plan, start: Start): boolean => {
+  const before = starts[starts.indexOf(start) - 1]?.clockAhead
+  const passedMs = start.gapMs - (before?.whose === 'ours' ? before.byMs : 0)
+  return passedMs < 0 || passedMs >= settings.fullListingEveryMs
+}
+
 /** One survey that is refused costs nothing but itself, where the settings do not say that one is too many. */
-const costly = ({ plan, start: { refuse, faults }, ended: { exitCode, report } }: NightOf): Broken[] => {
+const costly = ({
+  plan,
+  start: { refuse, faults, latencyMsMax },
+  ended: { exitCode, report },
+}: NightOf): Broken[] => {
   const run = report?.accounts[0]
+  // There and back; then a listing may not be answered in time, which ends a run for itself.
+  if (2 * latencyMsMax >= plan.settings.requestTimeoutMs) return []
   if (refuse?.of !== 'one' || run === undefined || plan.settings.consecutiveFailuresMax === 1) return []
   return Object.keys(faults).length === 0 && exitCode === 4 && run.surveysFailed <= 1
     ? [`P4: one survey was refused, and that ended the run: ${run.reason}`]
