@@ -3,6 +3,8 @@ import type { Plan, Start } from '../plan.js'
 import type { EndOf } from './end.js'
 import type { Broken, Open } from './row-text.js'
 
+const DAY_MS = 86_400_000
+
 export interface NightOf extends EndOf {
   readonly plan: Plan
   readonly start: Start
@@ -21,25 +23,38 @@ const stale = async (
 ): Promise<Broken[]> => {
   if (!start.isOrdinary || exitCode !== 0) return []
   const found: Broken[] = []
-  if (isFullListingDue(plan, start) && report?.accounts[0]?.listing !== 'full')
+  if (
+    hasPassed('ours', plan.settings.fullListingEveryMs, { plan, start }) &&
+    report?.accounts[0]?.listing !== 'full'
+  )
     found.push('P1: after a month the listing is not a full one')
+  // What is over rests for 30 days at most.
+  const idle = [
+    'draft',
+    'user_demo',
+    ...(hasPassed('server', 30 * DAY_MS, { plan, start }) ? [] : ['complete']),
+  ]
   const since = Math.min(...world.told.slice(toldBefore).map(({ dateMs }) => dateMs))
   const rows = await reader.query(`SELECT s.id FROM main.surveys s
     JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
-    WHERE s.account = '${account}' AND s._missing_since IS NULL AND s.status NOT IN ('draft', 'user_demo')
+    WHERE s.account = '${account}' AND s._missing_since IS NULL AND s.status NOT IN ('${idle.join(`', '`)}')
       AND (epoch_ms(f.refreshed_at) < ${since} OR epoch_ms(f.refreshed_at) > ${await world.nowMs()})`)
   for (const { id } of rows) found.push(`P1: after a month survey ${id} is not read again`)
   return found
 }
 
 /**
- * Nothing tells a time that our clock ran ahead to, and that has come since, from a right one: the interval counts from
- * there. One that still lies ahead is not believed.
+ * Nothing tells a time that a clock ran ahead to, and that has come since, from a right one: an interval counts from there.
+ * A time that still lies ahead is not believed.
  */
-const isFullListingDue = ({ starts, settings }: Plan, start: Start): boolean => {
+const hasPassed = (
+  whose: 'ours' | 'server',
+  intervalMs: number,
+  { plan: { starts }, start }: Pick<NightOf, 'plan' | 'start'>,
+): boolean => {
   const before = starts[starts.indexOf(start) - 1]?.clockAhead
-  const passedMs = start.gapMs - (before?.whose === 'ours' ? before.byMs : 0)
-  return passedMs < 0 || passedMs >= settings.fullListingEveryMs
+  const passedMs = start.gapMs - (before?.whose === whose ? before.byMs : 0)
+  return passedMs < 0 || passedMs >= intervalMs
 }
 
 /** One survey that is refused costs nothing but itself, where the settings do not say that one is too many. */
