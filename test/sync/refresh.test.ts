@@ -31,7 +31,7 @@ test('every task is tried once, in order of urgency, whatever fails or is still 
   expect(api.asked.flatMap((asked) => /^sources (\d+) page 1$/.exec(asked)?.[1] ?? []).map(Number)).toEqual(
     ids.toReversed(),
   )
-  expect(tally).toMatchObject({ surveysRefreshed: 150, surveysFailed: 50 })
+  expect(tally.counts).toMatchObject({ surveysRefreshed: 150, surveysFailed: 50 })
   expect(await warehouse.rows('SELECT DISTINCT survey_id % 4 AS rest, attempts FROM _sync.tasks')).toEqual([
     { rest: 0, attempts: 1 },
   ])
