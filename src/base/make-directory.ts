@@ -6,21 +6,24 @@ import { mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { hasCode } from './errors.js'
 
-/** Creates `path` and what is missing above it. Throws what the system says, at most once for each part of the path. */
+/** Creates `path` and what is missing above it. Throws what the system says, after two tries for each part of the path. */
 export const makeDirectory = async (path: string): Promise<void> => {
   try {
-    await mkdir(path)
+    await makeOne(path)
   } catch (error) {
-    if (hasCode(error, 'EEXIST') && (await isDirectory(path))) return
     const parent = dirname(path)
-    if (!hasCode(error, 'ENOENT') || parent === path || (await isDirectory(parent))) throw error
-    await makeDirectory(parent)
-    await mkdir(path).catch(async (second: unknown) => {
-      // Another process has just made it.
-      if (!hasCode(second, 'EEXIST') || !(await isDirectory(path))) throw second
-    })
+    if (!hasCode(error, 'ENOENT') || parent === path) throw error
+    // Another process may have made the parent since.
+    if (!(await isDirectory(parent))) await makeDirectory(parent)
+    await makeOne(path)
   }
 }
+
+/** Creates a directory, or finds that it is there. */
+const makeOne = (path: string): Promise<void> =>
+  mkdir(path).catch(async (error: unknown) => {
+    if (!hasCode(error, 'EEXIST') || !(await isDirectory(path))) throw error
+  })
 
 const isDirectory = (path: string): Promise<boolean> =>
   stat(path).then(

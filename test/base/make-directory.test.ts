@@ -12,10 +12,13 @@ test('makes what is missing, and accepts what is there', async () => {
   expect((await stat(path)).isDirectory()).toBe(true)
 })
 
-test('two at once make the same directory', async () => {
-  const path = join(await temporaryDirectory(), 'a', 'b', 'c')
-  await Promise.all([makeDirectory(path), makeDirectory(path)])
-  expect((await stat(path)).isDirectory()).toBe(true)
+test('several at once make the same directory, whoever comes first to each part', async () => {
+  const directory = await temporaryDirectory()
+  for (const time of Array.from({ length: 200 }).keys()) {
+    const path = join(directory, String(time), 'b', 'c')
+    await Promise.all([1, 2, 3].map(() => makeDirectory(path)))
+    expect((await stat(path)).isDirectory()).toBe(true)
+  }
 })
 
 test('follows a link to a directory, and refuses one that leads nowhere', async () => {
