@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const node = (args: readonly string[]) => run(process.execPath, args, { cwd: root })
 const simulate = (...args: readonly string[]) => node(['.simulation/test/simulation/main.js', ...args])
 
-const SEEDS = SLOW ? 300 : 50
+const SEEDS = SLOW ? 300 : 35
 
 describe('the simulation', () => {
   beforeAll(async () => {
