@@ -15,6 +15,7 @@ import {
 } from '../contract/api-document.js'
 import { asObject, asObjects, type JsonObject } from '../contract/reference-api.js'
 import { type ChromiumPage, hasChromium, openInChromium } from '../support/chromium.js'
+import { SLOW } from '../support/slow.js'
 import { temporaryDirectory } from '../support/temporary.js'
 import { type Api, START_AT, startApi } from './support/api.js'
 
@@ -227,34 +228,37 @@ describe.skipIf(!hasChromium)(
     }, DRAWN_WITHIN_MS)
     afterAll(() => page[Symbol.asyncDispose]())
 
-    test('every field is shown with its type, null and meaning, and every value of an enumeration', async () => {
-      const names = ['Survey', 'SampleSource', 'FieldworkProgress', 'InterviewCountByStatus', 'StatusCount']
-      names.push('Pagination', 'SurveyStatus', 'TransitionStyle', 'Provider')
-      await page.waitFor(`[...document.querySelectorAll('.models [data-json-schema-level="0"]')]
+    test.runIf(SLOW)(
+      'every field is shown with its type, null and meaning, and every value of an enumeration',
+      async () => {
+        const names = ['Survey', 'SampleSource', 'FieldworkProgress', 'InterviewCountByStatus', 'StatusCount']
+        names.push('Pagination', 'SurveyStatus', 'TransitionStyle', 'Provider')
+        await page.waitFor(`[...document.querySelectorAll('.models [data-json-schema-level="0"]')]
       .filter((each) => ${JSON.stringify(names)}.includes(each.querySelector('.json-schema-2020-12__title').textContent))
       .map((each) => each.querySelector('.json-schema-2020-12-expand-deep-button').click()).length === ${names.length}`)
-      const text = String(
-        await page.waitFor(
-          `document.querySelector('.models').textContent.includes('The survey is being created') && document.querySelector('.models').textContent`,
-        ),
-      )
-      const titles = await page.waitFor(
-        `[...document.querySelectorAll('.models .json-schema-2020-12__title')].map((each) => each.textContent)`,
-      )
-      expect(titles).toEqual(expect.arrayContaining([...INTERVIEW_STATUSES]))
-      for (const documented of [SURVEY, SAMPLE_SOURCE, FIELDWORK_PROGRESS, STATUS_ENTRY, PAGINATION]) {
-        for (const [name, { values = [] }] of Object.entries(documented)) {
-          expect(titles).toEqual(expect.arrayContaining([name]))
-          for (const value of values) expect(text).toContain(`"${value}"`)
+        const text = String(
+          await page.waitFor(
+            `document.querySelector('.models').textContent.includes('The survey is being created') && document.querySelector('.models').textContent`,
+          ),
+        )
+        const titles = await page.waitFor(
+          `[...document.querySelectorAll('.models .json-schema-2020-12__title')].map((each) => each.textContent)`,
+        )
+        expect(titles).toEqual(expect.arrayContaining([...INTERVIEW_STATUSES]))
+        for (const documented of [SURVEY, SAMPLE_SOURCE, FIELDWORK_PROGRESS, STATUS_ENTRY, PAGINATION]) {
+          for (const [name, { values = [] }] of Object.entries(documented)) {
+            expect(titles).toEqual(expect.arrayContaining([name]))
+            for (const value of values) expect(text).toContain(`"${value}"`)
+          }
         }
-      }
-      expect(text).toContain('project_idCollapse allstring | nullCustomizable identifier set by the user')
-      expect(text).toContain('TransitionStyleCollapse allstringQuestionnaire display mode')
-      expect(text).toContain('draft"The survey is being created"')
-      expect(text).toContain(
-        'incidence_rateCollapse alldeprecated(number | null)complete / (complete + screen_out)',
-      )
-    })
+        expect(text).toContain('project_idCollapse allstring | nullCustomizable identifier set by the user')
+        expect(text).toContain('TransitionStyleCollapse allstringQuestionnaire display mode')
+        expect(text).toContain('draft"The survey is being created"')
+        expect(text).toContain(
+          'incidence_rateCollapse alldeprecated(number | null)complete / (complete + screen_out)',
+        )
+      },
+    )
 
     test('every operation is shown, with its parameters and statuses', async () => {
       const operations = documentedOperations()
@@ -286,7 +290,7 @@ describe.skipIf(!hasChromium)(
       }
     })
 
-    test('the objects of a body are shown field by field', async () => {
+    test.runIf(SLOW)('the objects of a body are shown field by field', async () => {
       const body = `document.querySelector('#operations-Reference_server-replaceFaults .opblock-section-request-body')`
       await page.waitFor(`${body}.querySelector('[data-name="model"]').click() ?? true`)
       const titles = await page.waitFor(
@@ -297,7 +301,7 @@ describe.skipIf(!hasChromium)(
       )
     })
 
-    test('a request can be tried on the page', async () => {
+    test.runIf(SLOW)('a request can be tried on the page', async () => {
       const operation = `document.querySelector('#operations-Reference_server-readTime')`
       await page.waitFor(`${operation}.querySelector('.try-out__btn').click() ?? true`)
       await page.waitFor(`${operation}.querySelector('.execute') !== null`)
@@ -315,7 +319,7 @@ describe.skipIf(!hasChromium)(
       expect(page.problems).toEqual([])
     })
 
-    test('text from outside is shown, and never becomes part of the page', async () => {
+    test.runIf(SLOW)('text from outside is shown, and never becomes part of the page', async () => {
       const name = 'a`"\'&amp;|*<img src=x onerror=alert(1)><script>alert(1)<!--.yaml'
       const faults = join(await temporaryDirectory(), name)
       await writeFile(faults, '[]')
