@@ -18,7 +18,7 @@ import { redactJson } from './redact-json.js'
 import { parseHttpDate, parseRetryAfter } from './retry-after.js'
 import { statusAction } from './status-action.js'
 import { InvalidBodyError, ServerTroubleError, TransientError } from './transient-errors.js'
-import type { WireAnswer } from './wire.js'
+import type { TransportAnswer } from './transport.js'
 
 export interface JsonAnswer {
   /** `text`, parsed. Numbers past 2^53 have lost their last digits; `text` still has them. */
@@ -63,7 +63,7 @@ export const attempt = async (options: AttemptOptions): Promise<Outcome> => {
   return { kind: 'retry', error: exchanged.error, askedMs: null }
 }
 
-const outcomeOf = async (answer: WireAnswer, options: AttemptOptions): Promise<Outcome> => {
+const outcomeOf = async (answer: TransportAnswer, options: AttemptOptions): Promise<Outcome> => {
   const { status, body } = answer
   const { where, redact } = options
   const action = statusAction(status)
@@ -71,10 +71,10 @@ const outcomeOf = async (answer: WireAnswer, options: AttemptOptions): Promise<O
   const answeredAtMs = parseHttpDate(answer.header('date')) ?? options.clock.nowMs()
   const askedMs = parseRetryAfter(answer.header('retry-after'), answeredAtMs)
   // Before the body is read: what waits for this slot must not be sent meanwhile.
-  if (action === 'freeze') options.onRefused(askedMs)
+  if (action === 'pause') options.onRefused(askedMs)
   const excerpt = await readExcerpt(body, answer.header('content-encoding'), redact)
   switch (action) {
-    case 'freeze':
+    case 'pause':
       return { kind: 'refused' }
     case 'retry':
       return { kind: 'retry', error: new ServerTroubleError(status, excerpt), askedMs }
@@ -93,7 +93,7 @@ const outcomeOf = async (answer: WireAnswer, options: AttemptOptions): Promise<O
   }
 }
 
-const parse = async (answer: WireAnswer, options: AttemptOptions): Promise<Outcome> => {
+const parse = async (answer: TransportAnswer, options: AttemptOptions): Promise<Outcome> => {
   const { where, redact, responseBytesMax } = options
   const read = await readText(answer.body, answer.header('content-encoding'), responseBytesMax)
   if (read.kind === 'too_large') throw new BodyTooLargeError(where, responseBytesMax)

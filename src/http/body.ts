@@ -1,5 +1,5 @@
 /**
- * The body of an answer as text. undici hands out what came over the wire, so decompression is ours, and with it
+ * The body of an answer as text. undici hands out the bytes of the body as they came, so decompression is ours, and with it
  * the limit: it counts the bytes after decompression, or a few kilobytes of gzip could fill the memory.
  */
 import { isUtf8 as isValidUtf8 } from 'node:buffer'

@@ -1,5 +1,5 @@
 /**
- * One request done right. This is the loop around it: every attempt is a new job of the limiter, a 429 freezes
+ * One request done right. This is the loop around it: every attempt is a new job of the limiter, a 429 pauses
  * the account, what may go away is tried again, and what makes every further request pointless ends them all.
  * It knows nothing of what is asked for; for that, see `survey-api`.
  */
@@ -19,7 +19,7 @@ import { openRateLimiter, type RateLimiter, type RateUsage } from './rate-limit/
 import type { SharedRate } from './rate-limit/shared/open.js'
 import { retryWaitMs } from './retry-timing.js'
 import { createSharedController, joinSignals } from './signals.js'
-import { type CreateWire, createWire, type HeaderValues, type Wire } from './wire.js'
+import { type CreateTransport, createTransport, type HeaderValues, type Transport } from './transport.js'
 
 export type { JsonAnswer } from './attempt.js'
 
@@ -46,7 +46,7 @@ export interface HttpClientOptions {
   readonly random: () => number
   readonly log: Log
   /** The network; the real one unless given. */
-  readonly createWire?: CreateWire
+  readonly createTransport?: CreateTransport
 }
 
 export interface HttpLimits {
@@ -58,8 +58,8 @@ export interface HttpLimits {
   readonly backoffMaxMs: number
   /** After decompression. */
   readonly responseBytesMax: number
-  /** Freezes in a row, without one success between them, that end the run; 5 unless said. With 1 the first 429 does. */
-  readonly freezesMax?: number
+  /** Pauses in a row, without one success between them, that end the run; 5 unless said. With 1 the first 429 does. */
+  readonly pausesMax?: number
 }
 
 interface GetContext {
@@ -102,7 +102,7 @@ export const createHttpClient = (options: HttpClientOptions): HttpClient => new 
 const ANSWER_SECRET_LENGTH_MIN = 8
 
 /** What one `getJson` carries through its attempts. */
-interface Errand {
+interface PendingRequest {
   readonly address: Address
   readonly where: Where
   readonly context: GetContext
@@ -113,7 +113,7 @@ class AccountClient implements HttpClient {
   readonly #options: HttpClientOptions
   readonly #redact: (text: string) => string
   readonly #redactAnswer: (text: string) => string
-  readonly #wire: Wire
+  readonly #transport: Transport
   readonly #limiter: RateLimiter
   /** Aborts what has not been sent yet. */
   readonly #ended = createSharedController()
@@ -131,7 +131,7 @@ class AccountClient implements HttpClient {
     this.#redactAnswer = createRedactor(
       secrets.filter((secret) => secret.reveal().length >= ANSWER_SECRET_LENGTH_MIN),
     )
-    this.#wire = (options.createWire ?? createWire)({
+    this.#transport = (options.createTransport ?? createTransport)({
       account,
       headers,
       requestTimeoutMs: limits.requestTimeoutMs,
@@ -148,10 +148,10 @@ class AccountClient implements HttpClient {
   ): Promise<JsonAnswer> {
     const address = addressOf(this.#options.baseUrl, path, query)
     const where = { request: address.label, account: this.#options.account }
-    const errand = { address, where, context, sends: 0 }
+    const pending = { address, where, context, sends: 0 }
     using waiting = joinSignals(context.signal, this.#ended.signal)
     try {
-      return await this.#persist(errand, waiting.signal)
+      return await this.#persist(pending, waiting.signal)
     } catch (error) {
       if (error instanceof UpstreamError && error.endsRun) this.#ended.abort(error)
       throw error
@@ -176,25 +176,25 @@ class AccountClient implements HttpClient {
     this.#ended.abort(reason)
     this.#closing.abort(reason)
     await this.#limiter.close()
-    await this.#wire.destroy()
+    await this.#transport.destroy()
   }
 
   /** Attempt after attempt, until there is an answer or no hope for one. */
-  async #persist(errand: Errand, waitSignal: AbortSignal): Promise<JsonAnswer> {
+  async #persist(pending: PendingRequest, waitSignal: AbortSignal): Promise<JsonAnswer> {
     const { limits, random, clock, log, account } = this.#options
     const backoff = { baseMs: limits.backoffBaseMs, maxMs: limits.backoffMaxMs }
     for (let attempts = 0; ; ) {
-      const outcome = await this.#limiter.run((slot) => this.#send(slot, errand), waitSignal)
+      const outcome = await this.#limiter.run((slot) => this.#send(slot, pending), waitSignal)
       if (outcome.kind === 'answer') return outcome.answer
       if (outcome.kind === 'refused') continue
       attempts += 1
       if (attempts >= limits.attemptsMax) {
-        throw new AttemptsExhaustedError(errand.where, attempts, outcome.error)
+        throw new AttemptsExhaustedError(pending.where, attempts, outcome.error)
       }
       const waitMs = retryWaitMs(attempts, backoff, random(), outcome.askedMs)
       const fields = {
         account,
-        request: errand.where.request,
+        request: pending.where.request,
         attempts,
         waitMs,
         problem: outcome.error.message,
@@ -205,22 +205,22 @@ class AccountClient implements HttpClient {
   }
 
   /** Sends once. Up to the send there is no `await`: what the limiter has just made sure of must still hold. */
-  async #send(slot: Slot, errand: Errand): Promise<Outcome> {
+  async #send(slot: Slot, pending: PendingRequest): Promise<Outcome> {
     const { clock, limits, account, log } = this.#options
-    errand.context.allowance.take()
+    pending.context.allowance.take()
     slot.sending()
-    if (errand.sends > 0) this.#counts.retries += 1
-    errand.sends += 1
+    if (pending.sends > 0) this.#counts.retries += 1
+    pending.sends += 1
     this.#counts.requests += 1
     const epoch = this.#limiter.epoch()
     const startedMs = clock.monotonicMs()
     let status: number | null = null
-    using signal = joinSignals(errand.context.signal, this.#closing.signal)
+    using signal = joinSignals(pending.context.signal, this.#closing.signal)
     try {
       const outcome = await attempt({
-        wire: this.#wire,
-        address: errand.address,
-        where: errand.where,
+        transport: this.#transport,
+        address: pending.address,
+        where: pending.where,
         requestTimeoutMs: limits.requestTimeoutMs,
         proxy: this.#options.proxy ?? null,
         responseBytesMax: limits.responseBytesMax,
@@ -232,7 +232,7 @@ class AccountClient implements HttpClient {
           status = arrived
           slot.answered()
         },
-        onRefused: (askedMs) => this.#refused(epoch, askedMs, errand.where),
+        onRefused: (askedMs) => this.#refused(epoch, askedMs, pending.where),
         onNeverSent: () => slot.neverSent(),
       })
       if (outcome.kind === 'answer') this.#limiter.succeeded(epoch)
@@ -240,7 +240,7 @@ class AccountClient implements HttpClient {
     } finally {
       const ms = Math.round(clock.monotonicMs() - startedMs)
       const { slotsInUse } = this.#limiter.usage()
-      log.debug({ account, request: errand.where.request, status, ms, slotsInUse }, 'request')
+      log.debug({ account, request: pending.where.request, status, ms, slotsInUse }, 'request')
     }
   }
 

@@ -112,14 +112,14 @@ export class AttemptsExhaustedError extends UpstreamError {
   }
 }
 
-/** Refused with 429 after every freeze: someone else uses up the account's cap, or it is lower than ours. */
+/** Refused with 429 after every pause: someone else uses up the account's cap, or it is lower than ours. */
 export class RateRefusedError extends UpstreamError {
   readonly code = 'rate_refused'
   readonly endsRun = true
 
-  constructor(where: Where, freezes: number, rate: { requests: number; perMs: number }) {
+  constructor(where: Where, pauses: number, rate: { requests: number; perMs: number }) {
     super(
-      `the API refused account '${where.account}' for its rate (429)${freezes > 1 ? ` ${freezes} times in a row, last` : ''} at ` +
+      `the API refused account '${where.account}' for its rate (429)${pauses > 1 ? ` ${pauses} times in a row, last` : ''} at ` +
         `${where.request}: see who else uses the account, or whether its cap is lower than ` +
         `${rate.requests} per ${rate.perMs / 1000} s (rate_limit)`,
     )
@@ -170,7 +170,7 @@ export class SharedCapError extends UpstreamError {
   constructor(account: string, address: string, problem: string) {
     super(
       `the Redis that shares the cap of account '${account}', ${address}, cannot be used: ${problem}; nothing is sent ` +
-        'without it: see whether it runs and rate_limit.shared is right, or let rate_limit.shared_unreachable name a share of the cap',
+        'without it: see whether it runs and rate_limit.shared is right, or set rate_limit.shared_fallback to what this process may use without it',
     )
   }
 }

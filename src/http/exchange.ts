@@ -9,13 +9,13 @@ import { connectionFailure } from './connection-failure.js'
 import { type HttpProxy, ProxyRefusedError, ProxyTroubleError, peerOf } from './proxy.js'
 import { joinSignals, orAbort } from './signals.js'
 import { ConnectionError, RequestTimeoutError } from './transient-errors.js'
-import type { Wire, WireAnswer } from './wire.js'
+import type { Transport, TransportAnswer } from './transport.js'
 
 export interface ExchangeOptions {
-  readonly wire: Wire
+  readonly transport: Transport
   readonly address: Address
   readonly requestTimeoutMs: number
-  /** That of the wire, for messages. */
+  /** The timeout of the transport, for messages. */
   readonly proxy?: HttpProxy | null
   readonly clock: Clock
   /** Ends the exchange; it rejects with the signal's reason. */
@@ -33,8 +33,8 @@ export type Exchanged<Value> =
 
 /** `read` is called when the response headers are here, and reads the body as far as it wants it. */
 export const exchange = async <Value>(
-  { wire, address, requestTimeoutMs, proxy = null, clock, signal }: ExchangeOptions,
-  read: (answer: WireAnswer) => Promise<Value>,
+  { transport, address, requestTimeoutMs, proxy = null, clock, signal }: ExchangeOptions,
+  read: (answer: TransportAnswer) => Promise<Value>,
 ): Promise<Exchanged<Value>> => {
   using stop = joinSignals(signal)
   const over = new AbortController()
@@ -45,7 +45,7 @@ export const exchange = async <Value>(
   )
   try {
     // An abort while undici still connects would be noticed only when the connection stands.
-    const answer = await orAbort(wire.get(address, stop.signal), stop.signal)
+    const answer = await orAbort(transport.get(address, stop.signal), stop.signal)
     const value = await read(answer)
     throwIfAborted(signal)
     return { kind: 'answered', value }

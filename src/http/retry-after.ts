@@ -1,6 +1,6 @@
 /**
  * `Retry-After` and `Date`, the two headers that tell a time. Both are read strictly: a date that is understood
- * wrongly would freeze a run for hours, or move a cursor past changes that were never read.
+ * wrongly would pause a run for hours, or move a cursor past changes that were never read.
  */
 
 /** Days, months and the rest of the one date format that HTTP allows to be sent (RFC 9110, section 5.6.7). */

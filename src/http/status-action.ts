@@ -6,7 +6,7 @@ export type StatusAction =
   /** The body is the answer. */
   | 'parse'
   /** The rate cap is exceeded (API document, "Errors"): no traffic for a while, then the same request again. */
-  | 'freeze'
+  | 'pause'
   /** It may work in a moment. */
   | 'retry'
   /** The credentials may not read this address; they may still read others. */
@@ -26,7 +26,7 @@ const BY_STATUS: ReadonlyMap<number, StatusAction> = new Map<number, StatusActio
   [403, 'refuse_credentials'],
   [404, 'not_found'],
   [408, 'retry'],
-  [429, 'freeze'],
+  [429, 'pause'],
 ])
 
 const BY_CLASS: ReadonlyMap<number, StatusAction> = new Map<number, StatusAction>([

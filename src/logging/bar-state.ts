@@ -8,7 +8,7 @@ import type { SourceUsage } from '../model/survey-source.js'
 export interface BarState {
   /** What is being published; null before. */
   readonly format: string | null
-  /** Every account of the run, in the order in which they were first heard of. */
+  /** Every account of the run, in the order in which they first appeared. */
   readonly accounts: readonly AccountState[]
 }
 
@@ -26,7 +26,7 @@ export interface AccountState {
   readonly slotsInUse: number
   readonly rate: { readonly requests: number; readonly perMs: number } | null
   /** How long its requests wait because the API asked to; null when they do not, milliseconds. */
-  readonly frozenForMs: number | null
+  readonly pausedForMs: number | null
 }
 
 export interface BarStateSource extends RunObserver {
@@ -35,9 +35,9 @@ export interface BarStateSource extends RunObserver {
   of(account: string, nowMs: number): AccountState | null
 }
 
-type Heard = Omit<AccountState, 'account' | 'slotsInUse' | 'rate' | 'frozenForMs'>
+type AccountProgress = Omit<AccountState, 'account' | 'slotsInUse' | 'rate' | 'pausedForMs'>
 
-const NOTHING_YET: Heard = {
+const NOTHING_YET: AccountProgress = {
   phase: 'starting',
   page: 0,
   pages: 0,
@@ -52,14 +52,14 @@ export const createBarState = (
   usage: (account: string) => SourceUsage | undefined,
   names: readonly string[] = [],
 ): BarStateSource => {
-  const accounts = new Map<string, Heard>(names.map((name) => [name, NOTHING_YET]))
+  const accounts = new Map<string, AccountProgress>(names.map((name) => [name, NOTHING_YET]))
   let format: string | null = null
-  const update = (account: string, news: Partial<Heard>): void => {
+  const update = (account: string, news: Partial<AccountProgress>): void => {
     accounts.set(account, { ...(accounts.get(account) ?? NOTHING_YET), ...news })
   }
   const of = (account: string, nowMs: number): AccountState | null => {
-    const heard = accounts.get(account)
-    return heard === undefined ? null : { account, ...heard, ...usageOf(usage(account), nowMs) }
+    const progress = accounts.get(account)
+    return progress === undefined ? null : { account, ...progress, ...usageOf(usage(account), nowMs) }
   }
   return {
     listed: ({ account, page, pages, surveys }) =>
@@ -78,9 +78,9 @@ export const createBarState = (
 const usageOf = (
   usage: SourceUsage | undefined,
   nowMs: number,
-): Pick<AccountState, 'slotsInUse' | 'rate' | 'frozenForMs'> => {
-  if (usage === undefined) return { slotsInUse: 0, rate: null, frozenForMs: null }
-  const { slotsInUse, rate, frozenUntilMs } = usage
-  const frozenForMs = frozenUntilMs === null || frozenUntilMs <= nowMs ? null : frozenUntilMs - nowMs
-  return { slotsInUse, rate, frozenForMs }
+): Pick<AccountState, 'slotsInUse' | 'rate' | 'pausedForMs'> => {
+  if (usage === undefined) return { slotsInUse: 0, rate: null, pausedForMs: null }
+  const { slotsInUse, rate, pausedUntilMs } = usage
+  const pausedForMs = pausedUntilMs === null || pausedUntilMs <= nowMs ? null : pausedUntilMs - nowMs
+  return { slotsInUse, rate, pausedForMs }
 }

@@ -32,7 +32,7 @@ export interface ProgressBarOptions {
 
 /** Countdowns and the rate window move without events. */
 const TICK_MS = 500
-/** Events closer together than this share a redraw. */
+/** Events closer together than this are drawn together. */
 const REDRAW_MS_MIN = 100
 const COLUMNS_DEFAULT = 80
 
@@ -99,10 +99,10 @@ export const createProgressLog = ({ log, clock, usage }: ProgressLogOptions): Pr
   const bar = createBarState(usage)
   const startedMs = clock.monotonicMs()
   const said = new Map<string, { readonly atMs: number; readonly tenths: number }>()
-  const isDue = (account: string, share: number, isNewPhase: boolean): boolean => {
+  const isDue = (account: string, fraction: number, isNewPhase: boolean): boolean => {
     const last = said.get(account) ?? { atMs: startedMs, tenths: 0 }
     const sinceMs = clock.monotonicMs() - last.atMs
-    const tenths = Math.floor(share * 10)
+    const tenths = Math.floor(fraction * 10)
     const saidTenths = isNewPhase ? 0 : last.tenths
     const due = sinceMs >= LINE_MS_MIN && (sinceMs >= LINE_MS_MAX || tenths > saidTenths)
     said.set(account, due ? { atMs: last.atMs + sinceMs, tenths } : { ...last, tenths: saidTenths })

@@ -17,18 +17,18 @@ export const renderBar = (state: BarState, columns: number): string => {
 }
 
 /** How long `requestsLeft` requests take at the cap: what fits into free slots now, then a window at a time. */
-export const etaMs = ({ requestsLeft, slotsInUse, rate, frozenForMs }: AccountState): number => {
+export const etaMs = ({ requestsLeft, slotsInUse, rate, pausedForMs }: AccountState): number => {
   if (rate === null) return 0
   const waiting = Math.max(0, requestsLeft - Math.max(0, rate.requests - slotsInUse))
-  return (waiting / rate.requests) * rate.perMs + (frozenForMs ?? 0)
+  return (waiting / rate.requests) * rate.perMs + (pausedForMs ?? 0)
 }
 
 const renderOne = (account: AccountState, columns: number): string => {
-  const { phase, rate, slotsInUse, frozenForMs, done, left } = account
+  const { phase, rate, slotsInUse, pausedForMs, done, left } = account
   const wait =
-    frozenForMs === null
+    pausedForMs === null
       ? null
-      : `waiting ${humanDuration(wholeSeconds(frozenForMs))}: the API asked to slow down`
+      : `waiting ${humanDuration(wholeSeconds(pausedForMs))}: the API asked to slow down`
   const isRefreshing = phase === 'refreshing'
   return fitted(
     [
@@ -90,11 +90,11 @@ const namedText = (what: string, accounts: readonly AccountState[]): string | nu
 }
 
 const waitingText = (accounts: readonly AccountState[]): string | null => {
-  const frozen = accounts.filter(({ frozenForMs, phase }) => frozenForMs !== null && isAtWork(phase))
-  const longestMs = Math.max(0, ...frozen.map(({ frozenForMs }) => frozenForMs ?? 0))
+  const paused = accounts.filter(({ pausedForMs, phase }) => pausedForMs !== null && isAtWork(phase))
+  const longestMs = Math.max(0, ...paused.map(({ pausedForMs }) => pausedForMs ?? 0))
   return namedText(
-    `${frozen.length === 1 ? 'waits' : 'wait'} ${humanDuration(wholeSeconds(longestMs))} (429)`,
-    frozen,
+    `${paused.length === 1 ? 'waits' : 'wait'} ${humanDuration(wholeSeconds(longestMs))} (429)`,
+    paused,
   )
 }
 

@@ -5,9 +5,9 @@
 import { ageMs } from './believed.js'
 import type { Instant } from './instant.js'
 import type { PlannedSurvey } from './plan-facts.js'
-import { isLive, listsSources, rulesFor } from './refresh-rules.js'
+import { isActive, listsSources, rulesFor } from './refresh-rules.js'
+import type { RequestsByKind } from './request-usage.js'
 import type { DailyWindows, RefreshRules, TaskReason } from './run.js'
-import type { RequestsByKind } from './spending.js'
 
 export interface EstimateRules {
   readonly rules: RefreshRules
@@ -48,11 +48,11 @@ export const bundleRequests = (
 }
 
 /** A survey that moved at its last refresh is expected to move again. One that was read once moves if it is live. */
-const isExpectedToMove = ({ moved, status }: PlannedSurvey): boolean => moved ?? isLive(status)
+const isExpectedToMove = ({ moved, status }: PlannedSurvey): boolean => moved ?? isActive(status)
 
 /** A live survey takes its open days and the one that becomes final; any other takes its stored days that are not final. */
 const daysOf = ({ status, daysOpen }: PlannedSurvey, sources: number, windows: DailyWindows): number =>
-  isLive(status) ? (windows.days + 1) * (1 + (windows.sources ? sources : 0)) : daysOpen
+  isActive(status) ? (windows.days + 1) * (1 + (windows.sources ? sources : 0)) : daysOpen
 
 /** The average of all surveys that have sources; at least one. */
 export const sourcesOfEach = (surveys: readonly PlannedSurvey[]): number => {

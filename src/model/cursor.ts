@@ -23,14 +23,14 @@ export const listingCeiling = (serverDate: Instant | null, nowMs: number, rules:
  * address, and `fullListingEvery` after the last full one.
  */
 export const listingKind = (
-  position: Pick<Position, 'cursor' | 'fullListedAt' | 'fullListingWanted'>,
+  position: Pick<Position, 'cursor' | 'fullListedAt' | 'fullListingDue'>,
   nowMs: number,
   rules: DiscoverRules,
   full: boolean,
 ): ListingKind =>
   full ||
   position.cursor === null ||
-  position.fullListingWanted ||
+  position.fullListingDue ||
   ageMs(position.fullListedAt, instantFromMs(nowMs)) >= rules.fullListingEveryMs
     ? 'full'
     : 'incremental'

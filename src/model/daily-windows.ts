@@ -1,7 +1,7 @@
 /** Which days of a survey's fieldwork are read: pure rules (settings `refresh.daily_windows`). */
 import { addDays, createCalendar, type DayWindow } from './calendar.js'
 import type { Instant } from './instant.js'
-import { isLive } from './refresh-rules.js'
+import { isActive } from './refresh-rules.js'
 import type { DailyWindows } from './run.js'
 
 /** A day to be read. It is final when this reading is its last. */
@@ -51,7 +51,7 @@ export const dueDays = (
   const open = addDays(today, 1 - rule.days)
   const known = stored.map(({ day }) => day).toSorted()
   const [from = open] = [open, ...known.slice(0, 1)].toSorted()
-  const last = isLive(survey.status)
+  const last = isActive(survey.status)
     ? today
     : lastDay(known.at(-1), calendar.dayOf(survey.updatedAt), rule.days, today)
   const final = new Set(stored.filter((row) => isSettled(row, rule)).map(({ day }) => day))

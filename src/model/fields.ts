@@ -1,6 +1,6 @@
 /**
  * The fields of the API's resources, in the API's own names and order (API document, "Resources and their
- * fields"), and the row types that follow from them. A new API field is one line here and one line in the wire
+ * fields"), and the row types that follow from them. A new API field is one line here and one line in the response
  * schema of `survey-api`.
  */
 import {

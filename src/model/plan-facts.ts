@@ -34,7 +34,7 @@ export interface PastRuns {
   /** End of the last full listing, our clock. */
   readonly fullListedAt: Instant | null
   /** A survey answered 404 at its own address since. */
-  readonly fullListingWanted: boolean
+  readonly fullListingDue: boolean
   /** The server's time when the last run listed; null before the first. */
   readonly listedAt: Instant | null
   /** The same by our clock. */

@@ -6,9 +6,9 @@ import { requestsIn, sourcesOfEach, sum } from './bundle-estimate.js'
 import { listingKind } from './cursor.js'
 import { type Instant, instantFromMs, minusMs, msBetween } from './instant.js'
 import type { PastRuns, PlannedSurvey } from './plan-facts.js'
-import { queueOf, spendingReasonOf, type Task } from './queue.js'
+import { queueOf, requestReasonOf, type Task } from './queue.js'
+import { REQUEST_KINDS, REQUEST_REASONS, type RequestReason, type RequestsByKind } from './request-usage.js'
 import type { DiscoverRules, ListingKind, RefreshRules } from './run.js'
-import { type RequestsByKind, SPENDING_KINDS, SPENDING_REASONS, type SpendingReason } from './spending.js'
 
 export interface PlanRules {
   readonly discover: DiscoverRules
@@ -18,7 +18,7 @@ export interface PlanRules {
 }
 
 export interface PlanEntry {
-  readonly reason: SpendingReason
+  readonly reason: RequestReason
   /** These surveys are not known to be due: the listing is expected to bring them. */
   readonly isExpected: boolean
   readonly surveys: number
@@ -115,15 +115,15 @@ const expectedChanges = (
 
 /** One entry a reason, in the order of their names. */
 const entriesOf = (tasks: readonly Task[]): readonly PlanEntry[] =>
-  SPENDING_REASONS.flatMap((reason): readonly PlanEntry[] => {
-    const requests = tasks.filter((task) => spendingReasonOf(task) === reason).map((task) => task.requests)
+  REQUEST_REASONS.flatMap((reason): readonly PlanEntry[] => {
+    const requests = tasks.filter((task) => requestReasonOf(task) === reason).map((task) => task.requests)
     if (requests.length === 0) return []
     return [{ reason, isExpected: false, surveys: requests.length, requests: added(requests) }]
   })
 
 const added = (all: readonly RequestsByKind[]): RequestsByKind =>
   Object.fromEntries(
-    SPENDING_KINDS.map((kind) => [kind, sum(all.map((one) => one[kind] ?? 0))] as const).filter(
+    REQUEST_KINDS.map((kind) => [kind, sum(all.map((one) => one[kind] ?? 0))] as const).filter(
       ([, count]) => count > 0,
     ),
   )

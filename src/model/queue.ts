@@ -7,8 +7,8 @@ import { bundleRequests, type EstimateRules, requestsIn, sourcesOfEach } from '.
 import { type Instant, msBetween } from './instant.js'
 import type { PlannedSurvey } from './plan-facts.js'
 import { refreshReason, refreshWeight, restsAfterRefusal, urgency } from './refresh-rules.js'
+import type { RequestReason, RequestsByKind } from './request-usage.js'
 import type { RefreshRules, TaskReason } from './run.js'
-import type { RequestsByKind, SpendingReason } from './spending.js'
 
 /** A survey that is due. */
 export interface Task {
@@ -110,7 +110,7 @@ const byUrgency = (one: Due, other: Due): number =>
   other.survey.id - one.survey.id
 
 /** Why the requests of a task are made, in the account of a run's requests. */
-export const spendingReasonOf = ({
+export const requestReasonOf = ({
   reason,
   isLeftOver,
-}: Pick<Task, 'reason' | 'isLeftOver'>): SpendingReason => (isLeftOver ? 'left_over' : reason)
+}: Pick<Task, 'reason' | 'isLeftOver'>): RequestReason => (isLeftOver ? 'left_over' : reason)

@@ -27,7 +27,7 @@ export const refreshReason = (survey: SurveyFacts, now: Instant, rules: RefreshR
   const refreshedAt = believed(survey.refreshedAt, now)
   if (refreshedAt === null) return 'changed'
   if (isIdle(survey.status)) return null
-  if (isLive(survey.status)) return 'live'
+  if (isActive(survey.status)) return 'active'
   const progressChangedAt = believed(survey.progressChangedAt, now)
   const quietSince = later(survey.updatedAt, progressChangedAt ?? survey.updatedAt)
   if (msBetween(quietSince, now) < rules.settleForMs) return 'settling'
@@ -80,12 +80,12 @@ export const listsSources = (
 
 const later = (one: Instant, other: Instant): Instant => (one > other ? one : other)
 
-export const DEFAULT_WEIGHTS: RefreshWeights = Object.freeze({ fieldwork: 4, live: 2, other: 1 })
+export const DEFAULT_WEIGHTS: RefreshWeights = Object.freeze({ fieldwork: 4, active: 2, other: 1 })
 
 /** The weight of the time since the last refresh in the order of the queue, by what the survey's status says. */
 export const refreshWeight = (status: string, weights: RefreshWeights): number => {
   if (status === 'fieldwork') return weights.fieldwork
-  return isLive(status) ? weights.live : weights.other
+  return isActive(status) ? weights.active : weights.other
 }
 
 /**
@@ -126,8 +126,8 @@ export const urgency = (waitedMs: number, weight: number): number => Math.max(0,
 const IDLE_STATUSES: readonly string[] = ['draft', 'user_demo']
 const isIdle = (status: string): boolean => IDLE_STATUSES.includes(status)
 
-/** The only statuses that are known not to be live. */
-export const STATUSES_NOT_LIVE: readonly string[] = [...IDLE_STATUSES, 'complete']
+/** The only statuses that are known to be inactive. */
+export const INACTIVE_STATUSES: readonly string[] = [...IDLE_STATUSES, 'complete']
 
-/** A status that this version does not know counts as live: better a request too many than a stale row. */
-export const isLive = (status: string): boolean => !STATUSES_NOT_LIVE.includes(status)
+/** A status that this version does not know counts as active: better a request too many than a stale row. */
+export const isActive = (status: string): boolean => !INACTIVE_STATUSES.includes(status)

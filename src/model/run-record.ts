@@ -119,19 +119,19 @@ export const RUN_COLUMNS: readonly Column[] = columnsOf(
 )
 
 /** What the steps of a run count. */
-export type RunCounts = {
+export type RunCounters = {
   [Name in keyof typeof RUN_FIELDS as (typeof RUN_FIELDS)[Name] extends Counter ? Name : never]: number
 }
 
 const COUNTERS = FIELDS.filter(([, { isCounter }]) => isCounter === true).map(([name]) => name)
 
-export const noCounts = (): RunCounts => {
+export const zeroCounters = (): RunCounters => {
   const counts = Object.fromEntries(COUNTERS.map((name) => [name, 0]))
   if (!hasEveryCounter(counts)) throw new TypeError('a counter of the run has no start')
   return counts
 }
 
-const hasEveryCounter = (counts: Readonly<Record<string, number>>): counts is RunCounts =>
+const hasEveryCounter = (counts: Readonly<Record<string, number>>): counts is RunCounters =>
   COUNTERS.every((name) => name in counts)
 
 /** The lines of the summary that say one number of the report, each with the name of its field. */

@@ -4,8 +4,8 @@
  */
 import type { ExitCode } from '../base/errors.js'
 import type { Instant } from './instant.js'
+import type { RequestUsage } from './request-usage.js'
 import type { ReportedFields, RUN_COMMANDS, RunRecord } from './run-record.js'
-import type { Spending } from './spending.js'
 import type { DriftKind } from './survey-source.js'
 
 /** What the discovery of changes goes by (design §4; settings `discover`). */
@@ -36,8 +36,8 @@ export interface RefreshRules {
 /** What the time since the last refresh is multiplied by, by the survey's status (settings `refresh.weights`). */
 export interface RefreshWeights {
   readonly fieldwork: number
-  /** Any other status that is live, also one that is not known. */
-  readonly live: number
+  /** Any other active status, also an unknown one. */
+  readonly active: number
   readonly other: number
 }
 
@@ -65,7 +65,7 @@ export interface Budget {
 
 export type ListingKind = 'full' | 'incremental'
 
-export type TaskReason = 'changed' | 'live' | 'settling' | 'old' | 'missing'
+export type TaskReason = 'changed' | 'active' | 'settling' | 'old' | 'missing'
 
 export interface RowCounts {
   readonly added: number
@@ -127,7 +127,7 @@ export interface FailingSurvey {
 }
 
 /** What did not fit in a run: the numbers, and the first of what they count. */
-export type Misfits = Pick<RunReport, 'rejectedRows' | 'driftEvents' | 'drift' | 'rejections'>
+export type DataProblems = Pick<RunReport, 'rejectedRows' | 'driftEvents' | 'drift' | 'rejections'>
 
 export type RunCommand = (typeof RUN_COMMANDS)[number]
 
@@ -150,7 +150,7 @@ export interface RunReport extends ReportedFields {
   /** Distance of requests at the end, milliseconds, where the API has refused bursts; null where they went in bursts. */
   readonly paceIntervalMs: number | null
   /** Where the requests went, and which were saved. */
-  readonly spending: readonly Spending[]
+  readonly requestUsage: readonly RequestUsage[]
   /** How many of the surveys that are left over could not be read. */
   readonly failing: number
   /** The first of these. */

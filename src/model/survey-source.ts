@@ -114,8 +114,8 @@ export interface SourceUsage {
   readonly slotsInUse: number
   /** The cap: at most `requests` in any `perMs`. */
   readonly rate: { readonly requests: number; readonly perMs: number }
-  /** Until when all traffic is frozen after a 429, wall-clock milliseconds; null when it is not. */
-  readonly frozenUntilMs: number | null
+  /** Until when all traffic is paused after a 429, wall-clock milliseconds; null when it is not. */
+  readonly pausedUntilMs: number | null
   /** Distance of requests, milliseconds, where the API has refused bursts; null while they go in bursts. */
   readonly paceIntervalMs: number | null
 }

@@ -13,8 +13,8 @@ import {
   varcharOf,
 } from './columns.js'
 import { REPLAY_RESULTS } from './replay.js'
+import { REQUEST_KINDS, REQUEST_REASONS } from './request-usage.js'
 import { RUN_COLUMNS, RUN_FIELDS } from './run-record.js'
-import { SPENDING_KINDS, SPENDING_REASONS } from './spending.js'
 import { DRIFT_KINDS } from './survey-source.js'
 import { DATA_TABLES, freshness, HISTORY_TABLES, surveyProgressByDay, surveys } from './tables.js'
 
@@ -45,10 +45,10 @@ export const requests = sync(
     run_id: runId,
     account,
     reason: varcharOf(
-      SPENDING_REASONS,
+      REQUEST_REASONS,
       'Why: the listing, what a survey was queued for, left over from an earlier run, or resting: not due',
     ),
-    kind: varcharOf(SPENDING_KINDS, 'What was asked for'),
+    kind: varcharOf(REQUEST_KINDS, 'What was asked for'),
     made: bigint('Requests sent, retries included'),
     saved: bigint('Requests that were not made because their answer was known or not due'),
   },
@@ -59,7 +59,7 @@ export const cursors = sync('cursors', 'Where the next listing starts, one row a
   updated_since: timestamptz('The cursor: changes up to here are in a table, the queue or quarantine'),
   full_listed_at: timestamptz('When the last full listing ended, clock of the machine that ran it'),
   moved_at: timestamptz('When the cursor was last moved, clock of the machine that ran it'),
-  full_listing_wanted: nullable(
+  full_listing_due: nullable(
     boolean('Whether the next listing is a full one, because a survey answered 404 at its own address'),
   ),
   page_rows: nullable(
@@ -106,7 +106,7 @@ export const tasks = sync(
   {
     account,
     survey_id: surveyId,
-    reason: varcharOf(['changed', 'live', 'settling', 'old', 'missing'], 'Why it was queued'),
+    reason: varcharOf(['changed', 'active', 'settling', 'old', 'missing'], 'Why it was queued'),
     enqueued_at: timestamptz('When it was queued, server time'),
     enqueued_run_id: runId,
     attempts: bigint('How often it was tried and failed'),
@@ -194,7 +194,7 @@ export const compactions = sync(
 )
 
 /** The version that the declarations describe. */
-export const SCHEMA_VERSION = 2
+export const SCHEMA_VERSION = 3
 
 export const schemaVersion = sync(
   'schema_version',

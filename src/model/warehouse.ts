@@ -10,9 +10,9 @@ import type { PastRuns, PlannedSurvey } from './plan-facts.js'
 import type { QuarantinedRow, ReplayedBatch, RetypedRow, WaitingRows } from './replay.js'
 import type {
   DailyWindows,
+  DataProblems,
   FailingSurveys,
   ListingKind,
-  Misfits,
   PublishReport,
   RowCounts,
   RowCountsByTable,
@@ -51,7 +51,7 @@ export interface AccountWarehouse {
   /** Leaves one observation a UTC day, its last, of the progress observed before `before`; tells how many rows went. */
   compactProgress(before: Instant, at: Stamp): Promise<number>
   /** Rows in quarantine, and unknown fields and values met, by this run. */
-  misfits(runId: string): Promise<Misfits>
+  dataProblems(runId: string): Promise<DataProblems>
   /** Rows in quarantine that were not replayed, by the time at which they were read, in batches. */
   quarantined(): AsyncIterable<readonly QuarantinedRow[]>
   /** Marks the rows as replayed at `at`, our clock, and merges or queues what they tell, unless newer is known. */
@@ -86,7 +86,7 @@ export interface Position {
   /** End of the last full listing, our clock. */
   readonly fullListedAt: Instant | null
   /** Whether a survey answered 404 at its own address since then: the next listing is a full one. */
-  readonly fullListingWanted: boolean
+  readonly fullListingDue: boolean
   /** A listing that an interruption left half done. */
   readonly listing: ListingState | null
 }

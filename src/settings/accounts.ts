@@ -16,7 +16,7 @@ import type { AccountValues } from './schema.js'
 import type { AccountSettings } from './settings.js'
 import type { SettingsFile } from './settings-file.js'
 import { type Shard, shardOf } from './shards.js'
-import { shareOf } from './shared-rate.js'
+import { fallbackOf } from './shared-rate.js'
 import { type OriginOf, problemAt } from './source.js'
 import { type ReadFile, readText } from './text-file.js'
 import type { Path } from './tree.js'
@@ -100,7 +100,7 @@ const refuseCapsTwice = (read: readonly OneAccount[], add: (problem: Problem) =>
 }
 
 const resolveAccount = (one: OneAccount): readonly AccountSettings[] => {
-  const { name, baseUrl, id, share, rateLimit, rate } = one.account
+  const { name, baseUrl, id, weight, rateLimit, rate } = one.account
   if (baseUrl === undefined) addMissing(one, ['base_url'])
   if (id === undefined) addMissing(one, ['id'])
   const proxy = baseUrl === undefined ? null : proxyFor(baseUrl, one.proxies)
@@ -109,7 +109,7 @@ const resolveAccount = (one: OneAccount): readonly AccountSettings[] => {
   const { requests, perMs } = rate ?? rateLimit
   const shared = resolveShared(one, requests)
   if (baseUrl === undefined || id === undefined || token === undefined) return []
-  return [{ name, baseUrl, id, token, rate: { requests, perMs }, shared, proxy, share }]
+  return [{ name, baseUrl, id, token, rate: { requests, perMs }, shared, proxy, weight }]
 }
 
 /** The token must not cross a network in plain text, on its way to the API or to the proxy before it. */
@@ -126,18 +126,20 @@ const refusePlain = (one: OneAccount, baseUrl: string, proxy: ProxySettings | nu
 }
 
 const resolveShared = (one: OneAccount, cap: number): AccountSettings['shared'] => {
-  const { shared: url, sharedUnreachable } = one.account.rateLimit
-  const share = shareOf(sharedUnreachable, cap)
-  const refuse = (problem: string) => one.at(pathTo(one, 'rate_limit', 'shared_unreachable'), problem)
+  const { shared: url, sharedFallback } = one.account.rateLimit
+  const fallback = fallbackOf(sharedFallback, cap)
+  const refuse = (problem: string) => one.at(pathTo(one, 'rate_limit', 'shared_fallback'), problem)
   if (url === undefined) {
     // Whoever says what happens while it is away believes that there is one.
-    if (share !== null && !one.layers.isBroken(pathTo(one, 'rate_limit', 'shared')))
+    if (fallback !== null && !one.layers.isBroken(pathTo(one, 'rate_limit', 'shared')))
       refuse('is for a cap that is shared, and rate_limit.shared names no Redis; name it, or leave this out')
     return null
   }
-  if (share !== null && share < 1) refuse(`is less than one request of the cap of ${cap}; give more, or stop`)
-  if (share !== null && share > cap) refuse(`is more than the cap of ${cap} requests; give at most ${cap}`)
-  return { url, share }
+  if (fallback !== null && fallback < 1)
+    refuse(`is less than one request of the cap of ${cap}; give more, or stop`)
+  if (fallback !== null && fallback > cap)
+    refuse(`is more than the cap of ${cap} requests; give at most ${cap}`)
+  return { url, fallback }
 }
 
 const resolveToken = (one: OneAccount): Secret | undefined => {

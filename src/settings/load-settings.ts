@@ -69,7 +69,7 @@ export const loadSettings = (request: SettingsRequest): Settings => {
     const texts = [env.FIELDWORK_SYNC_API_TOKEN ?? '', String(flags.token ?? '')]
     throw new SettingsError(withoutSecrets(problems, texts, accounts))
   }
-  return deepFrozen({ ...values, accounts, warehouseDirectory, settingsFile })
+  return immutable({ ...values, accounts, warehouseDirectory, settingsFile })
 }
 
 const NO_CHOICE = { chosen: 'none', place: null, problems: [] } as const
@@ -103,10 +103,10 @@ const withoutSecrets = (
   return problems.map(({ where, text }) => ({ where: redact(where), text: redact(text) }))
 }
 
-const deepFrozen = <T>(value: T): T => {
+const immutable = <T>(value: T): T => {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value)
-    for (const part of Object.values(value)) deepFrozen(part)
+    for (const part of Object.values(value)) immutable(part)
   }
   return value
 }

@@ -21,7 +21,7 @@ import {
   wholeNumberFrom,
 } from './readers.js'
 import { readShard } from './shards.js'
-import { readRedisUrl, readWhileAway } from './shared-rate.js'
+import { readFallback, readRedisUrl } from './shared-rate.js'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
@@ -66,14 +66,14 @@ const account = section({
       .describe(
         'Where several processes use the same account at the same time: the Redis through which they share this cap, `redis://` or `rediss://`. Without it each warehouse takes the whole cap for itself',
       ),
-    sharedUnreachable: setting('stop, a part such as 50%, or whole number, 1 to 10000', readWhileAway)
+    sharedFallback: setting('stop, a percentage such as 50%, or whole number, 1 to 10000', readFallback)
       .prefault('stop')
       .describe(
-        'While that Redis is away: `stop` ends the run with exit 4, a part or a number of requests is what this process goes on with. All processes together must not have more than the cap',
+        'What happens while that Redis is away: `stop` ends the run with exit 4. A percentage of the cap, or a number of requests per window, lets this process go on with so much. The fallbacks of all processes together must not exceed the cap',
       ),
   }).prefault({}),
-  share: wholeNumber(1, 1, 1_000).describe(
-    'Weight of the account where several share `--max-requests`; what one leaves goes to the others',
+  weight: wholeNumber(1, 1, 1_000).describe(
+    'Weight of the account where `--max-requests` is divided among several; what one does not use goes to the others',
   ),
   /** `rateLimit` as one text, which stands above it. */
   rate: notInFile(readRate).optional(),
@@ -121,7 +121,7 @@ export const settingsSchema = section({
     ),
     weights: section({
       fieldwork: weight(DEFAULT_WEIGHTS.fieldwork, 'Surveys in field'),
-      live: weight(DEFAULT_WEIGHTS.live, 'Surveys of any other live status'),
+      active: weight(DEFAULT_WEIGHTS.active, 'Surveys of any other active status'),
       other: weight(DEFAULT_WEIGHTS.other, 'All others'),
     }).prefault({}),
     listSourcesEveryMs: duration('7d', '0s', '365d').describe(

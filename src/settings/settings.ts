@@ -1,4 +1,4 @@
-/** What the command runs on, once file, environment and flags have been read: plain, typed, frozen. Most of it is what the schema makes of them. */
+/** What the command runs on, once file, environment and flags have been read: plain, typed, immutable. The schema makes most of it. */
 import { type Secret, secretsInUrl } from '../base/secret.js'
 import type { Rate } from './duration.js'
 import type { ProxySettings } from './proxies.js'
@@ -15,15 +15,15 @@ export interface AccountSettings {
   readonly shared: SharedRateSettings | null
   /** Through which its API is requested; null: directly. */
   readonly proxy: ProxySettings | null
-  /** Its part of `--max-requests` is this over the sum of all accounts' shares. */
-  readonly share: number
+  /** Its allocation of `--max-requests` is this over the sum of all accounts' weights. */
+  readonly weight: number
 }
 
 interface SharedRateSettings {
   /** `redis://` or `rediss://`; may hold a password. */
   readonly url: Secret
   /** Requests of this process in a window while it is away; null: the run ends. */
-  readonly share: number | null
+  readonly fallback: number | null
 }
 
 /** Whatever of these accounts must never be seen. */

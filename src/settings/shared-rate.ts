@@ -15,23 +15,23 @@ export const readRedisUrl: Reader<Secret> = (value) => {
 }
 
 /** `stop`, or how much of the cap this process may use alone. */
-export type WhileAway =
+export type Fallback =
   | { readonly kind: 'stop' }
-  | { readonly kind: 'part'; readonly percent: number }
+  | { readonly kind: 'percentage'; readonly percent: number }
   | { readonly kind: 'count'; readonly requests: number }
 
-export const readWhileAway: Reader<WhileAway> = (value) => {
+export const readFallback: Reader<Fallback> = (value) => {
   if (value === 'stop') return good({ kind: 'stop' })
   const percent = typeof value === 'string' ? Number(/^(\d{1,3})%$/.exec(value)?.[1]) : Number.NaN
-  if (percent >= 1 && percent <= 100) return good({ kind: 'part', percent })
+  if (percent >= 1 && percent <= 100) return good({ kind: 'percentage', percent })
   const requests = typeof value === 'string' && /^\d{1,5}$/.test(value) ? Number(value) : value
   return typeof requests === 'number' && Number.isInteger(requests) && requests >= 1 && requests <= 10_000
     ? good({ kind: 'count', requests })
-    : bad('must be stop, a part of the cap such as 50%, or a number of requests such as 20')
+    : bad('must be stop, a percentage of the cap such as 50%, or a number of requests such as 20')
 }
 
-/** Requests of this process in a window while Redis is away: null to stop instead, 0 where the part is less than one. */
-export const shareOf = (whileAway: WhileAway, cap: number): number | null => {
-  if (whileAway.kind === 'stop') return null
-  return whileAway.kind === 'count' ? whileAway.requests : Math.floor((cap * whileAway.percent) / 100)
+/** Requests of this process in a window while Redis is away: null to stop instead, 0 where the percentage gives less than one. */
+export const fallbackOf = (setting: Fallback, cap: number): number | null => {
+  if (setting.kind === 'stop') return null
+  return setting.kind === 'count' ? setting.requests : Math.floor((cap * setting.percent) / 100)
 }

@@ -4,6 +4,7 @@
  */
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLError } from 'yaml'
 import type { Environment } from './environment.js'
+import { currentKey } from './former-keys.js'
 import { interpolate, isInterpolated } from './interpolate.js'
 import { type Path, pathText, type Tree } from './tree.js'
 
@@ -66,8 +67,16 @@ export const readYaml = (text: string, env: Environment): YamlTree => {
     if (!isMap<Node, Node | null>(node)) return undefined
     return Object.fromEntries(
       node.items.map(({ key, value }) => {
-        const name = isScalar(key) ? String(key.value) : '?'
-        return [name, walk(value, note([...path, name], key))]
+        const written = isScalar(key) ? String(key.value) : '?'
+        const name = currentKey(path, written)
+        const at = note([...path, name], key)
+        if (name !== written && node.has(name))
+          problems.push({
+            line: lineOf(at),
+            path: at,
+            text: `${pathText(at)} has another value under its old name, ${written}; remove that`,
+          })
+        return [name, walk(value, at)]
       }),
     )
   }

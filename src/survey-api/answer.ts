@@ -12,7 +12,7 @@ import { unknownFieldDrift } from './decode.js'
 import { UnusableAnswerError } from './errors.js'
 import { elementTexts, memberTexts } from './json-text.js'
 import { problemOf } from './problem.js'
-import { array, count, integer, object, orNull } from './wire.js'
+import { array, count, integer, object, orNull } from './response-schemas.js'
 
 const paginationShape = {
   current_page: integer,
@@ -59,8 +59,8 @@ export const openList = (
     rows,
     pagination: parsed.data.pagination,
     drift: unknownFieldDrift(resource, [
-      ...strangers(members, [list.name, 'pagination'], 'answer.'),
-      ...strangers(
+      ...unknownMembers(members, [list.name, 'pagination'], 'answer.'),
+      ...unknownMembers(
         memberTexts(members.get('pagination') ?? '{}'),
         Object.keys(paginationShape),
         'answer.pagination.',
@@ -82,7 +82,10 @@ export const openProgress = (
   if (row === undefined) throw refuse('fieldwork_progress: is missing')
   return {
     row,
-    drift: unknownFieldDrift('fieldwork_progress', strangers(members, ['fieldwork_progress'], 'answer.')),
+    drift: unknownFieldDrift(
+      'fieldwork_progress',
+      unknownMembers(members, ['fieldwork_progress'], 'answer.'),
+    ),
   }
 }
 
@@ -114,7 +117,7 @@ const contradictionIn = (
 }
 
 /** Paths of the members that the API document does not list; well-formed, in which two names may become one. */
-const strangers = (
+const unknownMembers = (
   members: ReadonlyMap<string, string>,
   known: readonly string[],
   prefix: string,

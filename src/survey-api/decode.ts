@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { Drift } from '../model/survey-source.js'
 import { canonicalJson, depthOf, isObjectText, memberTexts, objectText, wellFormedJson } from './json-text.js'
 import { problemOf } from './problem.js'
-import { integer } from './wire.js'
+import { integer } from './response-schemas.js'
 
 export type Decoded<Row> = DecodedRow<Row> | Undecodable
 

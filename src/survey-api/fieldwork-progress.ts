@@ -1,5 +1,5 @@
 /**
- * Fieldwork progress on the wire (API document, "Fieldwork progress"). The one resource that is not flat: the
+ * Fieldwork progress as the API sends it (API document, "Fieldwork progress"). The one resource that is not flat: the
  * entries of `interview_count_by_status` become two columns each. An indicator that is null or left out is null,
  * because a rate over zero interviews has no value and `incidence_rate` is going to vanish.
  */
@@ -7,7 +7,7 @@ import type { z } from 'zod'
 import type { InterviewStatus, Progress } from '../model/fields.js'
 import { type Decoded, decodeRow, extraOf, unknownFieldDrift, unknownMembers } from './decode.js'
 import { isObjectText, memberTexts, objectText } from './json-text.js'
-import { float, integer, object, orNull, type WireShape } from './wire.js'
+import { float, integer, object, orNull, type ResponseShape } from './response-schemas.js'
 
 const BY_STATUS = 'interview_count_by_status'
 
@@ -42,7 +42,7 @@ const indicatorShape = {
   incidence_rate: orNull(float),
   drop_out_rate: orNull(float),
   length_of_interview: orNull(integer),
-} satisfies WireShape<Omit<Progress, StatusCell>>
+} satisfies ResponseShape<Omit<Progress, StatusCell>>
 
 const shape = { ...indicatorShape, [BY_STATUS]: orNull(byStatus) }
 const schema = object(shape)

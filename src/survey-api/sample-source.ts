@@ -1,4 +1,4 @@
-/** A sample source on the wire (API document, "Sample source"): one line a field, held to the row type by the compiler. */
+/** A sample source as the API sends it (API document, "Sample source"): one line a field, held to the row type by the compiler. */
 import { PROVIDERS, type SampleSource } from '../model/fields.js'
 import {
   type Decoded,
@@ -8,7 +8,7 @@ import {
   unknownMembers,
   unknownValueDrift,
 } from './decode.js'
-import { flag, integer, object, text, timestamp, type WireShape } from './wire.js'
+import { flag, integer, object, type ResponseShape, text, timestamp } from './response-schemas.js'
 
 const shape = {
   id: integer,
@@ -21,7 +21,7 @@ const shape = {
   panelist_id_required: flag,
   created_at: timestamp,
   updated_at: timestamp,
-} satisfies WireShape<SampleSource>
+} satisfies ResponseShape<SampleSource>
 
 const schema = object(shape)
 

@@ -1,4 +1,4 @@
-/** A survey on the wire (API document, "Survey"): one line a field, held to the row type by the compiler. */
+/** A survey as the API sends it (API document, "Survey"): one line a field, held to the row type by the compiler. */
 import { SURVEY_STATUSES, type Survey, TRANSITION_STYLES } from '../model/fields.js'
 import {
   type Decoded,
@@ -8,7 +8,7 @@ import {
   unknownMembers,
   unknownValueDrift,
 } from './decode.js'
-import { integer, object, orNull, text, timestamp, type WireShape } from './wire.js'
+import { integer, object, orNull, type ResponseShape, text, timestamp } from './response-schemas.js'
 
 const shape = {
   id: integer,
@@ -22,7 +22,7 @@ const shape = {
   transition_style: text,
   respondent_questions_count: integer,
   respondent_iterations_count: integer,
-} satisfies WireShape<Survey>
+} satisfies ResponseShape<Survey>
 
 const schema = object(shape)
 

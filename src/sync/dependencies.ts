@@ -4,7 +4,7 @@ import type { Log } from '../base/log.js'
 import type { Budget, DiscoverRules, HistoryRules, RefreshRules, RunObserver } from '../model/run.js'
 import type { SurveySource } from '../model/survey-source.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
-import type { RequestShare } from './budget/request-pot.js'
+import type { Allocation } from './budget/request-budget.js'
 
 export interface RunDependencies {
   readonly source: SurveySource
@@ -15,8 +15,8 @@ export interface RunDependencies {
   /** Aborts with a `StoppedError` that says why. */
   readonly signal: AbortSignal
   readonly rules: RunRules
-  /** Its share of `--max-requests`, where several accounts have that in common; all of it unless given. */
-  readonly requests?: RequestShare
+  /** Its allocation of `--max-requests`, where several accounts divide that; all of it unless given. */
+  readonly requests?: Allocation
   readonly runId: string
   /** Version of this program, for the record of runs. */
   readonly version: string

@@ -12,9 +12,9 @@ import type { Page } from '../model/survey-source.js'
 import type { ListedRows, ListingState, Position } from '../model/warehouse.js'
 import type { ListingAllowance, RunBudget } from './budget/budget.js'
 import type { RunDependencies } from './dependencies.js'
-import { Standing } from './listing/drift-check.js'
+import { DriftCheck } from './listing/drift-check.js'
 import { EndlessListError, pagesMaxOf } from './listing/endless-list.js'
-import { addRows, type Discovery, sawServerTime, type Tally } from './tally.js'
+import { addRows, type Discovery, type RunState, sawServerTime } from './run-state.js'
 
 /** A listing that has drifted is repeated twice; then the run goes on with what it has and ends partial. */
 const LISTINGS_MAX = 3
@@ -22,18 +22,18 @@ const LISTINGS_MAX = 3
 export const discover = async (
   dependencies: RunDependencies,
   budget: RunBudget,
-  tally: Tally,
+  state: RunState,
 ): Promise<Discovery> => {
   const { warehouse, clock, rules } = dependencies
   const position = await warehouse.position()
   const kind = listingKind(position, clock.nowMs(), rules.discover, rules.full)
   sayWhyFull(dependencies, position)
   const left = resumable(position.listing, kind, clock.nowMs())
-  tally.listing = left?.kind ?? kind
+  state.listing = left?.kind ?? kind
   // One that stands at page 1 has drifted, or read nothing: what it saw says nothing of the pages to come.
   const resumed = left !== null && left.nextPage > 1 ? left : null
-  const common = { dependencies, budget, tally }
-  const first = await untilStill({ ...common, kind: tally.listing, cursor: position.cursor, resumed })
+  const common = { dependencies, budget, state }
+  const first = await untilStill({ ...common, kind: state.listing, cursor: position.cursor, resumed })
   if (first.discovery !== 'complete' || !first.wasResumed) return first.discovery
   // It is complete as of when it began. What has changed on the pages that an earlier run had read lies behind its
   // ceiling, and would else be seen a night later only.
@@ -44,8 +44,8 @@ export const discover = async (
 
 const sayWhyFull = ({ warehouse, clock, log }: RunDependencies, position: Position): void => {
   const { account } = warehouse
-  const { fullListedAt, fullListingWanted } = position
-  if (fullListingWanted)
+  const { fullListedAt, fullListingDue } = position
+  if (fullListingDue)
     log.warn(
       { account },
       'all surveys are listed, because one answered 404 at its own address: the list tells whether it has gone',
@@ -57,10 +57,10 @@ const sayWhyFull = ({ warehouse, clock, log }: RunDependencies, position: Positi
     )
 }
 
-interface Wanted {
+interface ListingRequest {
   readonly dependencies: RunDependencies
   readonly budget: RunBudget
-  readonly tally: Tally
+  readonly state: RunState
   readonly kind: ListingKind
   readonly cursor: Instant | null
   readonly resumed: ListingState | null
@@ -73,22 +73,22 @@ interface Listed {
 }
 
 /** Lists, and lists again what has drifted. */
-const untilStill = async (wanted: Wanted): Promise<Listed> => {
-  const { dependencies, budget, tally, cursor } = wanted
+const untilStill = async (request: ListingRequest): Promise<Listed> => {
+  const { dependencies, budget, state, cursor } = request
   const { warehouse, log } = dependencies
-  let { kind, resumed } = wanted
+  let { kind, resumed } = request
   for (let listing = 1; listing <= LISTINGS_MAX; listing += 1) {
     // A resumed listing goes one page back: its second page is the first that gets it further.
     const allowance = budget.listing(resumed === null ? 1 : 2)
     const updatedSince = kind === 'full' ? null : (resumed?.updatedSince ?? cursor)
     const isCertain = kind === 'full' || resumed !== null || listing === LISTINGS_MAX
-    const standing = isCertain ? null : new Standing()
-    const result = await list({ dependencies, allowance, tally, kind, resumed, updatedSince, standing })
+    const driftCheck = isCertain ? null : new DriftCheck()
+    const result = await list({ dependencies, allowance, state, kind, resumed, updatedSince, driftCheck })
     if (result === 'complete' || result === 'interrupted')
       return { discovery: result, wasResumed: resumed !== null }
     if (result === 'clock_behind') {
       kind = 'full'
-      tally.listing = kind
+      state.listing = kind
       log.warn(
         { account: warehouse.account },
         'all surveys are listed, because the cursor lies ahead of now: a clock was wrong when it was set',
@@ -108,17 +108,17 @@ const untilStill = async (wanted: Wanted): Promise<Listed> => {
 interface Listing {
   readonly dependencies: RunDependencies
   readonly allowance: ListingAllowance
-  readonly tally: Tally
+  readonly state: RunState
   readonly kind: ListingKind
   readonly resumed: ListingState | null
   readonly updatedSince: bigint | null
   /** Null where the totals alone decide. */
-  readonly standing: Standing | null
+  readonly driftCheck: DriftCheck | null
 }
 
 /** `clock_behind`: the clock is behind the time since which changes were requested, or up to which they will count as read. */
 const list = async (listing: Listing): Promise<Discovery | 'clock_behind'> => {
-  const { dependencies, allowance, tally, resumed, updatedSince } = listing
+  const { dependencies, allowance, state, resumed, updatedSince } = listing
   const { source, warehouse, signal, observer } = dependencies
   let previousTotal = resumed?.totalCount ?? 0
   let firstTotal = resumed?.firstTotalCount ?? null
@@ -131,21 +131,21 @@ const list = async (listing: Listing): Promise<Discovery | 'clock_behind'> => {
     }
     if (!(await allowance.mayReadPageSoon(await warehouse.hasTasks(), signal))) return 'interrupted'
     const asked: number = next
-    const leave = tally.spending.counting(allowance, 'surveys', 'listing')
+    const counted = state.requestUsage.counting(allowance, 'surveys', 'listing')
     const page: Page<Survey> = await source.listSurveys(
       { updatedSince, page: asked },
-      { signal, allowance: leave },
+      { signal, allowance: counted },
     )
-    sawServerTime(tally, page.readAt)
+    sawServerTime(state, page.readAt)
     if (isFirst && isAhead([updatedSince, resumed?.ceiling ?? null], page.readAt)) {
-      // Written down at once: a run that ends here must not leave it to the next one to notice.
+      // Stored at once: if the run ends here, the next one must know that all surveys have to be listed.
       await begin({ ...listing, kind: 'full', updatedSince: null }, page)
       return 'clock_behind'
     }
     if (isFirst && resumed === null) await begin(listing, page)
     isFirst = false
     firstTotal ??= page.pagination.total_count
-    listing.standing?.add(page)
+    listing.driftCheck?.add(page)
     const rows = { page: asked, surveys: page.rows, rejections: page.rejections }
     const drifted = await hasDrifted(listing, page, { rows, previousTotal, firstTotal })
     next = drifted ? 1 : page.pagination.next_page
@@ -156,7 +156,7 @@ const list = async (listing: Listing): Promise<Discovery | 'clock_behind'> => {
       account: warehouse.account,
       page: page.pagination.current_page,
       pages: page.pagination.total_pages,
-      surveys: tally.counts.surveysListed,
+      surveys: state.counts.surveysListed,
     })
   }
   return 'complete'
@@ -188,7 +188,7 @@ const begin = ({ dependencies, kind, updatedSince }: Listing, first: Page<Survey
  * takes several runs would begin anew each time, and never end.
  */
 const hasDrifted = async (
-  { dependencies: { warehouse }, standing }: Listing,
+  { dependencies: { warehouse }, driftCheck }: Listing,
   page: Page<Survey>,
   {
     rows,
@@ -200,11 +200,11 @@ const hasDrifted = async (
   if (total_count < previousTotal) return true
   if (next_page !== null) return false
   if ((await warehouse.countListed(rows)) < firstTotal) return true
-  return standing?.isShortOf(firstTotal, page.pagination) ?? false
+  return driftCheck?.isShortOf(firstTotal, page.pagination) ?? false
 }
 
 const commit = async (
-  { dependencies: { warehouse, clock, runId }, tally }: Listing,
+  { dependencies: { warehouse, clock, runId }, state }: Listing,
   page: Page<Survey>,
   { rows, nextPage }: { readonly rows: ListedRows; readonly nextPage: number | null },
 ): Promise<void> => {
@@ -217,6 +217,6 @@ const commit = async (
     nextPage,
     committedAt: instantFromMs(clock.nowMs()),
   })
-  tally.counts.surveysListed += page.rows.length
-  addRows(tally, { surveys: committed.rows })
+  state.counts.surveysListed += page.rows.length
+  addRows(state, { surveys: committed.rows })
 }

@@ -1,10 +1,10 @@
 /** How a run has ended, from what happened in it: exit code, status and one line of reason. Pure. */
 import { EXIT_CODES, type ExitCode } from '../base/errors.js'
-import { driftName } from '../model/misfit-names.js'
+import { driftName } from '../model/data-problem-names.js'
 import type { MetDrift, RunReport, RunStatus } from '../model/run.js'
-import type { Tally } from './tally.js'
+import type { RunState } from './run-state.js'
 
-export type Happened = Pick<Tally, 'stopped' | 'ended' | 'discovery'> &
+export type RunFacts = Pick<RunState, 'stopped' | 'ended' | 'discovery'> &
   Pick<RunReport, 'surveysFailed' | 'leftOver' | 'failing' | 'rejectedRows' | 'driftEvents' | 'drift'>
 
 export interface OutcomeRules {
@@ -19,23 +19,23 @@ export interface Outcome {
 }
 
 /** Several at once: 4, 5, 3 in this order (7 ends a run by itself). The reason names them all. */
-export const outcomeOf = (happened: Happened, rules: OutcomeRules): Outcome => {
-  const found = [...endedEarly(happened), ...dataProblems(happened, rules), ...unfinished(happened)]
-  return outcomeFrom(found.length === 0 ? leftOver(happened) : found)
+export const outcomeOf = (facts: RunFacts, rules: OutcomeRules): Outcome => {
+  const found = [...endedEarly(facts), ...dataProblems(facts, rules), ...unfinished(facts)]
+  return outcomeFrom(found.length === 0 ? leftOver(facts) : found)
 }
 
 /** A replay asks for nothing: what it queued is for the next sync, and leaves nothing undone. */
 export const replayOutcomeOf = (
-  happened: Pick<Happened, 'stopped' | 'driftEvents' | 'drift'> & { readonly waiting: number },
+  facts: Pick<RunFacts, 'stopped' | 'driftEvents' | 'drift'> & { readonly waiting: number },
   rules: OutcomeRules,
 ): Outcome => {
-  const { waiting, stopped } = happened
+  const { waiting, stopped } = facts
   return outcomeFrom([
     // Of those that a signal left untried nobody knows.
     ...(stopped === null && waiting > rules.rejectedRowsMax
       ? [data(`${count(waiting, 'row')} still cannot be typed (_sync.rejected_rows)`)]
       : []),
-    ...frozen(happened, rules),
+    ...contractBroken(facts, rules),
     ...(stopped === null ? [] : [partial(stopped)]),
   ])
 }
@@ -73,19 +73,19 @@ interface Reason {
   readonly text: string
 }
 
-const endedEarly = ({ ended }: Happened): readonly Reason[] =>
+const endedEarly = ({ ended }: RunFacts): readonly Reason[] =>
   ended === null ? [] : [{ exitCode: ended.exitCode, text: ended.message }]
 
 const data = (text: string): Reason => ({ exitCode: EXIT_CODES.data, text })
 
-const dataProblems = (happened: Happened, rules: OutcomeRules): readonly Reason[] => {
-  const { rejectedRows } = happened
+const dataProblems = (facts: RunFacts, rules: OutcomeRules): readonly Reason[] => {
+  const { rejectedRows } = facts
   const rejected = `${count(rejectedRows, 'row')} could not be typed and went to quarantine (_sync.rejected_rows)`
-  return [...(rejectedRows > rules.rejectedRowsMax ? [data(rejected)] : []), ...frozen(happened, rules)]
+  return [...(rejectedRows > rules.rejectedRowsMax ? [data(rejected)] : []), ...contractBroken(facts, rules)]
 }
 
-const frozen = (
-  { driftEvents, drift }: Pick<Happened, 'driftEvents' | 'drift'>,
+const contractBroken = (
+  { driftEvents, drift }: Pick<RunFacts, 'driftEvents' | 'drift'>,
   { contract }: OutcomeRules,
 ): readonly Reason[] =>
   contract === 'freeze' && driftEvents > 0
@@ -109,14 +109,14 @@ const NAMED_MAX = 3
 const partial = (text: string): Reason => ({ exitCode: EXIT_CODES.partial, text })
 
 /** Where nothing else says why: whatever is still queued makes a run partial. */
-const leftOver = ({ leftOver: left, failing }: Happened): readonly Reason[] => {
+const leftOver = ({ leftOver: left, failing }: RunFacts): readonly Reason[] => {
   if (left === 0) return []
   const why = failing === 0 ? '' : `, ${failing} of them could not be read (freshness.last_error)`
   return [partial(`${count(left, 'survey')} left in the queue${why}`)]
 }
 
-const unfinished = (happened: Happened): readonly Reason[] => {
-  const { stopped, discovery, surveysFailed } = happened
+const unfinished = (facts: RunFacts): readonly Reason[] => {
+  const { stopped, discovery, surveysFailed } = facts
   return [
     ...(stopped === null ? [] : [partial(stopped)]),
     ...(discovery === 'drifted'

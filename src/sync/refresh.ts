@@ -5,15 +5,15 @@
 import { abortReason } from '../base/clock.js'
 import { isStop, StoppedError, UpstreamError } from '../base/errors.js'
 import { requestsIn, sum } from '../model/bundle-estimate.js'
-import { spendingReasonOf, type Task } from '../model/queue.js'
+import { requestReasonOf, type Task } from '../model/queue.js'
 import type { BundleAllowance, RunBudget } from './budget/budget.js'
-import { bookFor } from './budget/spending.js'
+import { bookFor } from './budget/request-usage.js'
 import { readBundle } from './bundle/bundle.js'
 import { RefusedSurveyError } from './bundle/refusals.js'
 import { createCommitQueue } from './commit-queue.js'
 import type { RunDependencies } from './dependencies.js'
 import { createFailureWatch } from './failure-watch.js'
-import { addRows, sawServerTime, type Tally } from './tally.js'
+import { addRows, type RunState, sawServerTime } from './run-state.js'
 
 /** Enough to keep the client's eight connections busy while some bundles have only one request left. */
 const BUNDLES_AT_ONCE = 8
@@ -22,12 +22,12 @@ const BUNDLES_AT_ONCE = 8
 export const refresh = async (
   dependencies: RunDependencies,
   budget: RunBudget,
-  tally: Tally,
+  state: RunState,
   tasks: readonly Task[],
 ): Promise<void> => {
   const failure = new AbortController()
   const signal = AbortSignal.any([dependencies.signal, failure.signal])
-  const work = createWorker({ dependencies, budget, tally, failure, signal, tasks })
+  const work = createWorker({ dependencies, budget, state, failure, signal, tasks })
   const waiting = [...tasks]
   const inFlight = new Set<Promise<void>>()
 
@@ -70,7 +70,7 @@ const endIf = (verdict: UpstreamError | null): void => {
 interface WorkerOptions {
   readonly dependencies: RunDependencies
   readonly budget: RunBudget
-  readonly tally: Tally
+  readonly state: RunState
   /** Aborted with the error that ends the run. */
   readonly failure: AbortController
   readonly signal: AbortSignal
@@ -79,14 +79,14 @@ interface WorkerOptions {
 }
 
 /** Does one task after the other, and knows what their failures mean. */
-const createWorker = ({ dependencies, budget, tally, failure, signal, tasks }: WorkerOptions) => {
+const createWorker = ({ dependencies, budget, state, failure, signal, tasks }: WorkerOptions) => {
   const { warehouse, log, runId, observer, rules } = dependencies
   let stopped: StoppedError | null = null
   let requestsLeft = sum(tasks.map(({ requests }) => requestsIn(requests)))
   const watch = createFailureWatch(rules.consecutiveFailuresMax)
   const commits = createCommitQueue(
     (outcomes) => warehouse.commitBundles(outcomes, runId),
-    (rows) => addRows(tally, rows),
+    (rows) => addRows(state, rows),
   )
 
   const stop = (reason: StoppedError) => {
@@ -102,23 +102,23 @@ const createWorker = ({ dependencies, budget, tally, failure, signal, tasks }: W
 
   const read = async (task: Task, allowance: BundleAllowance): Promise<Task | null> => {
     const { surveyId } = task
-    const now = tally.serverTime ?? 0n
+    const now = state.serverTime ?? 0n
     const { outcome, refusals } = await readBundle(dependencies, {
       task,
       now,
       allowance,
       signal,
-      book: bookFor(tally.spending, spendingReasonOf(task)),
+      book: bookFor(state.requestUsage, requestReasonOf(task)),
     })
-    sawServerTime(tally, outcome.at)
+    sawServerTime(state, outcome.at)
     await commits.commit(outcome)
     if (outcome.kind === 'refreshed' && outcome.refused !== null) {
       log.warn(
         { surveyId, problem: outcome.refused.error },
         'the API refused a part of a survey; it stays queued',
       )
-      tally.counts.surveysFailed += 1
-    } else if (outcome.kind !== 'oversized') tally.counts.surveysRefreshed += 1
+      state.counts.surveysFailed += 1
+    } else if (outcome.kind !== 'oversized') state.counts.surveysRefreshed += 1
     if (outcome.kind !== 'gone') watch.read(refusals.answers(), refusals.all())
     endIf(watch.verdict())
     return outcome.kind === 'oversized'
@@ -132,12 +132,12 @@ const createWorker = ({ dependencies, budget, tally, failure, signal, tasks }: W
     await commits.commit({
       kind: 'failed',
       surveyId: task.surveyId,
-      at: tally.serverTime ?? 0n,
+      at: state.serverTime ?? 0n,
       error: error.message,
       isRefused: refusals !== null,
       mayBeGone: refusals?.mayBeGone(task) ?? false,
     })
-    tally.counts.surveysFailed += 1
+    state.counts.surveysFailed += 1
     watch.failed(error, refusals?.all() ?? [], task.refusals > 0)
     endIf(watch.verdict())
     return null
@@ -163,7 +163,7 @@ const createWorker = ({ dependencies, budget, tally, failure, signal, tasks }: W
         failure.abort(error)
       } finally {
         allowance.release()
-        const done = tally.counts.surveysRefreshed + tally.counts.surveysFailed
+        const done = state.counts.surveysRefreshed + state.counts.surveysFailed
         if (again === null) requestsLeft -= requestsIn(task.requests)
         observer.refreshed({ account: warehouse.account, done, left: tasks.length - done, requestsLeft })
       }

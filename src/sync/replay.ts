@@ -6,7 +6,7 @@ import type { RunReport } from '../model/run.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
 import type { RunRules } from './dependencies.js'
 import { replayOutcomeOf } from './outcome.js'
-import { addRows, createTally, type Tally } from './tally.js'
+import { addRows, createRunState, type RunState } from './run-state.js'
 
 export interface ReplayDependencies {
   readonly warehouse: AccountWarehouse
@@ -24,11 +24,11 @@ export const replayAccount = async (dependencies: ReplayDependencies): Promise<R
   const { warehouse, decodeAgain, clock, signal, runId, version } = dependencies
   const startedAt = instantFromMs(clock.nowMs())
   await warehouse.startRun({ runId, command: 'replay', version, startedAt })
-  const tally = createTally()
+  const state = createRunState()
   let replayed = NOTHING
   for await (const rows of warehouse.quarantined()) {
     if (signal.aborted) {
-      tally.stopped = 'stopped by a signal: the other rows stay in quarantine'
+      state.stopped = 'stopped by a signal: the other rows stay in quarantine'
       break
     }
     const typed = rows.flatMap((row) => {
@@ -37,10 +37,10 @@ export const replayAccount = async (dependencies: ReplayDependencies): Promise<R
     })
     if (typed.length === 0) continue
     const batch = await warehouse.commitReplay(typed, { runId, at: instantFromMs(clock.nowMs()) })
-    addRows(tally, { surveys: batch.rows })
+    addRows(state, { surveys: batch.rows })
     replayed = sum(replayed, batch)
   }
-  return await finish(dependencies, { startedAt, tally, replayed })
+  return await finish(dependencies, { startedAt, state, replayed })
 }
 
 type Counts = Pick<ReplayedBatch, 'merged' | 'queued' | 'outdated'>
@@ -55,17 +55,17 @@ const sum = (a: Counts, b: Counts): Counts => ({
 
 const finish = async (
   { warehouse, clock, rules, runId }: ReplayDependencies,
-  done: { readonly startedAt: Instant; readonly tally: Tally; readonly replayed: Counts },
+  done: { readonly startedAt: Instant; readonly state: RunState; readonly replayed: Counts },
 ): Promise<RunReport> => {
-  const { startedAt, tally, replayed } = done
+  const { startedAt, state, replayed } = done
   const { cursor } = await warehouse.position()
-  const misfits = await warehouse.misfits(runId)
+  const dataProblems = await warehouse.dataProblems(runId)
   const { waiting, rejections } = await warehouse.waitingRows()
   const report: RunReport = {
     runId,
     account: warehouse.account,
     command: 'replay',
-    ...replayOutcomeOf({ stopped: tally.stopped, ...misfits, waiting }, rules),
+    ...replayOutcomeOf({ stopped: state.stopped, ...dataProblems, waiting }, rules),
     startedAt,
     endedAt: instantFromMs(clock.nowMs()),
     listing: null,
@@ -75,14 +75,14 @@ const finish = async (
     retries: 0,
     refusals: 0,
     paceIntervalMs: null,
-    ...tally.counts,
+    ...state.counts,
     leftOver: await warehouse.countTasks(),
     ...(await warehouse.failingSurveys()),
-    ...misfits,
+    ...dataProblems,
     rejections,
     requestsEstimated: null,
-    spending: [],
-    rowsByTable: tally.rows,
+    requestUsage: [],
+    rowsByTable: state.rows,
     replayed: { ...replayed, waiting },
   }
   await warehouse.finishRun(report)

@@ -15,7 +15,7 @@ import { outcomeOf } from './outcome.js'
 import { planOf } from './planning/plan.js'
 import { queueDue } from './planning/queue.js'
 import { refresh } from './refresh.js'
-import { createTally, type Tally } from './tally.js'
+import { createRunState, type RunState } from './run-state.js'
 
 /**
  * Throws what ends more than this run: a warehouse that cannot be written (7), or a bug (1). Where it still can, it
@@ -23,70 +23,74 @@ import { createTally, type Tally } from './tally.js'
  */
 export const runAccount = async (given: RunDependencies): Promise<RunReport> => {
   const { warehouse, clock, rules, runId, version } = given
-  const begun: Begun = {
+  const start: StartingPoint = {
     startedAt: instantFromMs(clock.nowMs()),
     cursor: (await warehouse.position()).cursor,
     requestsEstimated: (await planOf(warehouse, rules, clock.nowMs()))?.requests ?? null,
   }
-  await warehouse.startRun({ runId, command: 'sync', version, startedAt: begun.startedAt })
+  await warehouse.startRun({ runId, command: 'sync', version, startedAt: start.startedAt })
   const budget = createBudget(rules.budget, clock, given.requests)
   using deadline = setDeadline(given, budget)
   const dependencies = { ...given, signal: deadline.signal }
-  const tally = createTally()
+  const state = createRunState()
   try {
-    tally.discovery = await discover(dependencies, budget, tally)
-    if (tally.discovery === 'interrupted') tally.stopped = budget.reason()
-    const tasks = await queueDue(dependencies, tally)
+    state.discovery = await discover(dependencies, budget, state)
+    if (state.discovery === 'interrupted') state.stopped = budget.reason()
+    const tasks = await queueDue(dependencies, state)
     // Before the long part, so that a budget that never reaches its end does not keep it from ever happening.
-    await compactHistory(dependencies, tally)
-    await refresh(dependencies, budget, tally, tasks)
+    await compactHistory(dependencies, state)
+    await refresh(dependencies, budget, state, tasks)
   } catch (error) {
-    if (isStop(error)) tally.stopped = error.message
-    else tally.ended = endOf(error)
-    if (isStop(error) || error instanceof UpstreamError) return await finish(dependencies, begun, tally)
-    await finish(dependencies, begun, tally).catch((second: unknown) => {
+    if (isStop(error)) state.stopped = error.message
+    else state.ended = endOf(error)
+    if (isStop(error) || error instanceof UpstreamError) return await finish(dependencies, start, state)
+    await finish(dependencies, start, state).catch((second: unknown) => {
       dependencies.log.debug({ err: second }, 'the end of the run could not be recorded either')
     })
     throw error
   }
-  return await finish(dependencies, begun, tally)
+  return await finish(dependencies, start, state)
 }
 
-interface Begun {
+interface StartingPoint {
   readonly startedAt: Instant
   readonly cursor: Instant | null
   readonly requestsEstimated: number | null
 }
 
-const endOf = (error: unknown): Tally['ended'] =>
+const endOf = (error: unknown): RunState['ended'] =>
   error instanceof ExpectedError
     ? { exitCode: error.exitCode, message: error.message }
     : { exitCode: EXIT_CODES.bug, message: `a bug: ${messageOf(error)}` }
 
-const finish = async (dependencies: RunDependencies, begun: Begun, tally: Tally): Promise<RunReport> => {
+const finish = async (
+  dependencies: RunDependencies,
+  start: StartingPoint,
+  state: RunState,
+): Promise<RunReport> => {
   const { warehouse, source, clock, rules, runId } = dependencies
   const { cursor } = await warehouse.position()
-  const misfits = await warehouse.misfits(runId)
+  const dataProblems = await warehouse.dataProblems(runId)
   const leftOver = await warehouse.countTasks()
   const failing = await warehouse.failingSurveys()
   const report: RunReport = {
     runId,
     account: warehouse.account,
     command: 'sync',
-    ...outcomeOf({ ...tally, ...tally.counts, ...misfits, ...failing, leftOver }, rules),
-    startedAt: begun.startedAt,
+    ...outcomeOf({ ...state, ...state.counts, ...dataProblems, ...failing, leftOver }, rules),
+    startedAt: start.startedAt,
     endedAt: instantFromMs(clock.nowMs()),
-    listing: tally.listing,
-    cursorBefore: begun.cursor,
+    listing: state.listing,
+    cursorBefore: start.cursor,
     cursorAfter: cursor,
-    requestsEstimated: begun.requestsEstimated,
+    requestsEstimated: start.requestsEstimated,
     ...usageOf(source.usage()),
-    spending: tally.spending.entries(),
-    ...tally.counts,
+    requestUsage: state.requestUsage.entries(),
+    ...state.counts,
     leftOver,
     ...failing,
-    ...misfits,
-    rowsByTable: tally.rows,
+    ...dataProblems,
+    rowsByTable: state.rows,
     replayed: null,
   }
   await warehouse.finishRun(report)

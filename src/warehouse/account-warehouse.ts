@@ -2,7 +2,7 @@
 import type { AccountWarehouse } from '../model/warehouse.js'
 import type { Database } from './connection/database.js'
 import { compactProgress } from './history/compaction.js'
-import { readMisfits, readWaiting } from './history/misfits.js'
+import { readDataProblems, readWaiting } from './history/data-problems.js'
 import { commitReplay, quarantinedRows } from './history/replay.js'
 import { finishRun, startRun } from './history/runs.js'
 import { commitBundles } from './merge/bundles.js'
@@ -31,7 +31,7 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
   storedBundle: (surveyId) => database.transaction((sql) => readStoredBundle(sql, account, surveyId)),
   storedDays: (surveyId) => database.transaction((sql) => readStoredDays(sql, account, surveyId)),
   compactProgress: (before, at) => database.transaction((sql) => compactProgress(sql, account, before, at)),
-  misfits: (runId) => database.exclusively((sql) => readMisfits(sql, account, runId)),
+  dataProblems: (runId) => database.exclusively((sql) => readDataProblems(sql, account, runId)),
   quarantined: () => quarantinedRows(database, account),
   commitReplay: (rows, replay) => database.transaction((sql) => commitReplay(sql, account, rows, replay)),
   waitingRows: () => database.exclusively((sql) => readWaiting(sql, account)),

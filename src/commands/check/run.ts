@@ -57,7 +57,7 @@ export const checkAll = async (options: CheckAll): Promise<CheckResult> => {
 
 /** One request, never repeated: the first refusal or failure is the answer to the question. */
 const ask = async ({ settings, log, signal }: CheckAll, account: AccountSettings): Promise<string> => {
-  const limits = { ...settings.limits, attemptsMax: 1, freezesMax: 1 }
+  const limits = { ...settings.limits, attemptsMax: 1, pausesMax: 1 }
   const ledgerDirectory = settings.warehouseDirectory
   await using opened = openSource({ account, limits, ledgerDirectory, clock: systemClock, log })
   const startedMs = systemClock.monotonicMs()

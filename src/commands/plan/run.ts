@@ -3,10 +3,14 @@ import { systemClock } from '../../base/clock.js'
 import type { Plan } from '../../model/plan.js'
 import { type AccountPlan, fitPlan } from '../../model/plan-fit.js'
 import type { Budget } from '../../model/run.js'
+import { SCHEMA_VERSION } from '../../model/sync-tables.js'
 import type { AccountSettings, Settings } from '../../settings/settings.js'
-import { expectedShares } from '../../sync/budget/request-shares.js'
+import { expectedAllocations } from '../../sync/budget/allocation.js'
 import { planOf } from '../../sync/planning/plan.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
+import type { Database } from '../../warehouse/connection/database.js'
+import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
+import { schemaVersion } from '../../warehouse/lifecycle/migrations.js'
 import { readPublished } from '../../warehouse/status.js'
 import { findPublished } from '../wiring/warehouse-status.js'
 
@@ -23,6 +27,7 @@ export const planAll = async ({
   return await readPublished(
     found.path,
     async (database) => {
+      await requireCurrentSchema(database, found.path)
       const planned: { readonly account: AccountSettings; readonly plan: Plan | null }[] = []
       for (const account of accounts) {
         const warehouse = accountWarehouse(database, account.name)
@@ -34,20 +39,29 @@ export const planAll = async ({
   )
 }
 
-/** What fits of each: of the requests of a budget every account has its share. */
+/** A plan reads columns that an older version did not publish. */
+const requireCurrentSchema = async (database: Database, path: string): Promise<void> => {
+  const version = await database.transaction(schemaVersion)
+  if (version < SCHEMA_VERSION)
+    throw new WarehouseUnusableError(
+      `${path} was published by an older fieldwork-sync (schema version ${version}, this one needs ${SCHEMA_VERSION}). Run fieldwork-sync sync once, then plan`,
+    )
+}
+
+/** What fits of each account's plan. A limit of requests is divided by the weights of the accounts. */
 const fitted = (
   planned: readonly { readonly account: AccountSettings; readonly plan: Plan | null }[],
   budget: Budget,
 ): readonly AccountPlan[] => {
-  const wants = planned.map(({ account, plan }) => ({
-    weight: account.share,
-    wanted: plan?.requests ?? Number.POSITIVE_INFINITY,
+  const needs = planned.map(({ account, plan }) => ({
+    weight: account.weight,
+    needed: plan?.requests ?? Number.POSITIVE_INFINITY,
   }))
-  const shares = budget.requestsMax === null ? null : expectedShares(budget.requestsMax, wants)
+  const allocations = budget.requestsMax === null ? null : expectedAllocations(budget.requestsMax, needs)
   return planned.map(({ account: { name, rate }, plan }, place) => ({
     account: name,
     rate,
     plan,
-    fit: plan === null ? null : fitPlan(plan, { ...budget, requestsMax: shares?.[place] ?? null }, rate),
+    fit: plan === null ? null : fitPlan(plan, { ...budget, requestsMax: allocations?.[place] ?? null }, rate),
   }))
 }

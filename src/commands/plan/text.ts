@@ -5,9 +5,9 @@ import { timeAtCapMs } from '../../model/cap-time.js'
 import { formatInstant } from '../../model/instant.js'
 import type { Plan, PlanEntry } from '../../model/plan.js'
 import type { AccountPlan } from '../../model/plan-fit.js'
+import { REQUEST_KINDS } from '../../model/request-usage.js'
 import type { Budget } from '../../model/run.js'
-import { SPENDING_KINDS } from '../../model/spending.js'
-import { SPENDING_WORDS } from '../text/spending-words.js'
+import { REQUEST_USAGE_WORDS } from '../text/request-usage-words.js'
 import { textTable } from '../text/text-table.js'
 
 export const renderPlans = (plans: readonly AccountPlan[], budget: Budget): string =>
@@ -25,13 +25,11 @@ const renderPlan = (one: AccountPlan, budget: Budget): string => {
 }
 
 const tableOf = (plan: Plan): readonly (readonly string[])[] => {
-  const kinds = SPENDING_KINDS.filter((kind) =>
-    plan.entries.some(({ requests }) => (requests[kind] ?? 0) > 0),
-  )
+  const kinds = REQUEST_KINDS.filter((kind) => plan.entries.some(({ requests }) => (requests[kind] ?? 0) > 0))
   const cell = (count: number) => (count === 0 ? '-' : humanCount(count))
   const total = (kind: (typeof kinds)[number]) => sum(plan.entries.map(({ requests }) => requests[kind] ?? 0))
   return [
-    ['why', 'surveys', 'requests', ...kinds.map((kind) => SPENDING_WORDS[kind])],
+    ['why', 'surveys', 'requests', ...kinds.map((kind) => REQUEST_USAGE_WORDS[kind])],
     ...plan.entries.map((entry) => [
       labelOf(entry, plan),
       cell(entry.surveys),
@@ -44,7 +42,7 @@ const tableOf = (plan: Plan): readonly (readonly string[])[] => {
 
 const labelOf = ({ reason, isExpected }: PlanEntry, { listing }: Plan): string => {
   if (reason === 'listing') return `listing, ${listing}`
-  return isExpected ? `${SPENDING_WORDS[reason]}, expected` : SPENDING_WORDS[reason]
+  return isExpected ? `${REQUEST_USAGE_WORDS[reason]}, expected` : REQUEST_USAGE_WORDS[reason]
 }
 
 const closing = (

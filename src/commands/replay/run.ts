@@ -8,7 +8,7 @@ import type { RunReport, SyncReport } from '../../model/run.js'
 import { findPublishedParquet } from '../../publish/parquet/restore.js'
 import type { Settings } from '../../settings/settings.js'
 import { decodeAgain } from '../../survey-api/decode-again.js'
-import { graceAfter } from '../../sync/budget/grace.js'
+import { shutdownDeadlineAfter } from '../../sync/budget/shutdown-deadline.js'
 import { publishAll } from '../../sync/publish.js'
 import { replayAccount } from '../../sync/replay.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
@@ -34,7 +34,7 @@ export const replayAll = async ({ settings, log, signal }: ReplayAll): Promise<S
   const clock = systemClock
   const directory = settings.warehouseDirectory
   await requireWarehouse(directory)
-  using grace = graceAfter(signal, clock)
+  using shutdown = shutdownDeadlineAfter(signal, clock)
   await using database = await openWarehouse({
     directory,
     clock,
@@ -61,7 +61,7 @@ export const replayAll = async ({ settings, log, signal }: ReplayAll): Promise<S
   return await publishAll({
     publishers: publishersOf({ settings, database, clock, log }),
     reports,
-    signal: grace.forWorkFromNow(),
+    signal: shutdown.forWorkFromNow(),
     finishRun: (report) => accountWarehouse(database, report.account).finishRun(report),
     observer: {
       listed: () => undefined,

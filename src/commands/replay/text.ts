@@ -3,7 +3,7 @@
 import { counted, humanCount } from '../../base/human.js'
 import type { RunReport, SyncReport } from '../../model/run.js'
 import { countedDrift } from '../../model/run-record.js'
-import { driftLines, rejectionLines } from '../text/misfit-lines.js'
+import { driftLines, rejectionLines } from '../text/data-problem-lines.js'
 import { publishSection } from '../text/publish-section.js'
 
 /** With a newline at its end. */

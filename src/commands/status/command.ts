@@ -5,7 +5,7 @@ import type { Settings } from '../../settings/settings.js'
 import type { CliContext } from '../context.js'
 import { type FlagsOf, statusOptions } from '../options.js'
 import { jsonOf } from '../text/json.js'
-import { renderSpending } from './requests-text.js'
+import { renderRequestUsage } from './requests-text.js'
 import { renderStatus } from './text.js'
 
 export const statusCommand = (
@@ -26,7 +26,7 @@ export const statusCommand = (
 })
 
 const showRequests = async (context: CliContext, settings: Settings): Promise<void> => {
-  const { readLastSpending } = await import('../wiring/warehouse-status.js')
-  const runs = await readLastSpending(settings.warehouseDirectory, settings.publish)
-  context.stdout.write(settings.json ? `${jsonOf({ runs })}\n` : `${renderSpending(runs)}\n`)
+  const { readLastRequestUsage } = await import('../wiring/warehouse-status.js')
+  const runs = await readLastRequestUsage(settings.warehouseDirectory, settings.publish)
+  context.stdout.write(settings.json ? `${jsonOf({ runs })}\n` : `${renderRequestUsage(runs)}\n`)
 }

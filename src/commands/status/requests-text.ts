@@ -2,40 +2,51 @@
 
 import { counted, humanCount } from '../../base/human.js'
 import { formatInstant } from '../../model/instant.js'
-import { SPENDING_KINDS, SPENDING_REASONS, type Spending, type SpendingKind } from '../../model/spending.js'
-import type { RunSpending } from '../../warehouse/history/spending.js'
-import { SPENDING_WORDS } from '../text/spending-words.js'
+import {
+  REQUEST_KINDS,
+  REQUEST_REASONS,
+  type RequestKind,
+  type RequestUsage,
+} from '../../model/request-usage.js'
+import type { RunRequestUsage } from '../../warehouse/history/request-usage.js'
+import { REQUEST_USAGE_WORDS } from '../text/request-usage-words.js'
 import { textTable } from '../text/text-table.js'
 
-export const renderSpending = (runs: readonly RunSpending[]): string =>
+export const renderRequestUsage = (runs: readonly RunRequestUsage[]): string =>
   runs.length === 0 ? 'no run has recorded its requests yet' : runs.map(renderRun).join('\n\n')
 
-const renderRun = ({ account, started_at, requests, requests_estimated, spending }: RunSpending): string => {
-  const saved = spending.reduce((sum, one) => sum + one.saved, 0)
+const renderRun = ({
+  account,
+  started_at,
+  requests,
+  requests_estimated,
+  requestUsage,
+}: RunRequestUsage): string => {
+  const saved = requestUsage.reduce((sum, one) => sum + one.saved, 0)
   const planned = requests_estimated === null ? '' : `, ${humanCount(requests_estimated)} were planned`
   return [
     `requests of ${account}, run of ${formatInstant(started_at)}: ${counted(requests ?? 0, 'request')}${planned}; ${humanCount(saved)} saved`,
-    textTable(tableOf(spending), '  '),
+    textTable(tableOf(requestUsage), '  '),
   ].join('\n')
 }
 
-const tableOf = (spending: readonly Spending[]): readonly (readonly string[])[] => {
-  const kinds = SPENDING_KINDS.filter((kind) => spending.some((one) => one.kind === kind))
-  const reasons = SPENDING_REASONS.filter((reason) => spending.some((one) => one.reason === reason))
-  const rowOf = (mine: readonly Spending[]) => kinds.map((kind) => cell(mine, kind))
+const tableOf = (requestUsage: readonly RequestUsage[]): readonly (readonly string[])[] => {
+  const kinds = REQUEST_KINDS.filter((kind) => requestUsage.some((one) => one.kind === kind))
+  const reasons = REQUEST_REASONS.filter((reason) => requestUsage.some((one) => one.reason === reason))
+  const rowOf = (mine: readonly RequestUsage[]) => kinds.map((kind) => cell(mine, kind))
   return [
-    ['why', ...kinds.map((kind) => SPENDING_WORDS[kind])],
+    ['why', ...kinds.map((kind) => REQUEST_USAGE_WORDS[kind])],
     ...reasons.map((reason) => [
-      SPENDING_WORDS[reason],
-      ...rowOf(spending.filter((one) => one.reason === reason)),
+      REQUEST_USAGE_WORDS[reason],
+      ...rowOf(requestUsage.filter((one) => one.reason === reason)),
     ]),
-    ['in all', ...rowOf(spending)],
+    ['in all', ...rowOf(requestUsage)],
   ]
 }
 
 /** `17`, `17 (2 saved)`, `(2 saved)` */
-const cell = (spending: readonly Spending[], kind: SpendingKind): string => {
-  const mine = spending.filter((one) => one.kind === kind)
+const cell = (requestUsage: readonly RequestUsage[], kind: RequestKind): string => {
+  const mine = requestUsage.filter((one) => one.kind === kind)
   const made = mine.reduce((sum, one) => sum + one.requests, 0)
   const saved = mine.reduce((sum, one) => sum + one.saved, 0)
   return (

@@ -1,8 +1,8 @@
 /** What `status` says, for people. */
 
 import { counted, humanCount } from '../../base/human.js'
+import { onOneLine } from '../../model/data-problem-names.js'
 import { formatInstant, type Instant } from '../../model/instant.js'
-import { onOneLine } from '../../model/misfit-names.js'
 import type { WarehouseStatus } from '../../warehouse/status.js'
 import { textTable } from '../text/text-table.js'
 import type { StatusHead } from '../wiring/warehouse-status.js'

@@ -3,13 +3,13 @@
  */
 import { systemClock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
-import type { CreateWire } from '../../http/wire.js'
+import type { CreateTransport } from '../../http/transport.js'
 import type { RunObserver, SyncReport } from '../../model/run.js'
 import type { SourceUsage } from '../../model/survey-source.js'
 import { findPublishedParquet } from '../../publish/parquet/restore.js'
 import type { Settings } from '../../settings/settings.js'
-import { graceAfter } from '../../sync/budget/grace.js'
-import { createRequestPot } from '../../sync/budget/request-pot.js'
+import { createRequestBudget } from '../../sync/budget/request-budget.js'
+import { shutdownDeadlineAfter } from '../../sync/budget/shutdown-deadline.js'
 import { publishAll } from '../../sync/publish.js'
 import { sideBySide } from '../../sync/side-by-side.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
@@ -26,7 +26,7 @@ export interface SyncAccounts {
   /** Told how to ask for an account's usage, as soon as there is any. */
   readonly onSource: (account: string, usage: () => SourceUsage) => void
   /** The network; the real one unless given: a simulation brings its own. */
-  readonly createWire?: CreateWire
+  readonly createTransport?: CreateTransport
 }
 
 /** Throws a `WarehouseError`, or a bug; everything else is in the report. */
@@ -34,7 +34,7 @@ export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> =
   const { settings, log, observer, signal } = options
   const clock = systemClock
   const directory = settings.warehouseDirectory
-  using grace = graceAfter(signal, clock)
+  using shutdown = shutdownDeadlineAfter(signal, clock)
   await using database = await openWarehouse({
     directory,
     clock,
@@ -43,13 +43,13 @@ export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> =
     findPublished: findPublishedParquet(directory),
   })
   const runId = newRunId(clock.nowMs())
-  const shares = createRequestPot(
+  const allocations = createRequestBudget(
     settings.budget.requestsMax,
-    settings.accounts.map(({ share }) => share),
+    settings.accounts.map(({ weight }) => weight),
   )
   const reports = await sideBySide({
     accounts: settings.accounts.flatMap((account, place) => {
-      const requests = shares[place]
+      const requests = allocations[place]
       return requests === undefined ? [] : [{ name: account.name, account, requests }]
     }),
     signal,
@@ -61,7 +61,7 @@ export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> =
   return await publishAll({
     publishers: publishersOf({ settings, database, clock, log }),
     reports,
-    signal: grace.forWorkFromNow(),
+    signal: shutdown.forWorkFromNow(),
     finishRun: (report) => accountWarehouse(database, report.account).finishRun(report),
     observer,
     log,

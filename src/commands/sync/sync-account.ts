@@ -1,14 +1,14 @@
-/** The wiring of one account's run: its HTTP client, its view of the warehouse, its share of the budget. */
+/** The wiring of one account's run: its HTTP client, its view of the warehouse, its allocation of the request budget. */
 import { systemClock } from '../../base/clock.js'
 import { type Log, logWith } from '../../base/log.js'
 import { createRedactor } from '../../base/secret.js'
 import { packageVersion } from '../../base/version.js'
-import type { CreateWire } from '../../http/wire.js'
+import type { CreateTransport } from '../../http/transport.js'
 import type { RunObserver, RunReport, RunStatus } from '../../model/run.js'
 import type { SourceUsage } from '../../model/survey-source.js'
 import type { AccountWarehouse } from '../../model/warehouse.js'
 import { type AccountSettings, type Settings, secretsOf } from '../../settings/settings.js'
-import type { RequestShare } from '../../sync/budget/request-pot.js'
+import type { Allocation } from '../../sync/budget/request-budget.js'
 import { runAccount } from '../../sync/run.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
 import type { Database } from '../../warehouse/connection/database.js'
@@ -22,9 +22,9 @@ export interface SyncAccount {
   readonly observer: RunObserver
   readonly signal: AbortSignal
   /** Of `--max-requests`; given back when the run has ended. */
-  readonly requests: RequestShare
+  readonly requests: Allocation
   readonly onSource: (account: string, usage: () => SourceUsage) => void
-  readonly createWire?: CreateWire | undefined
+  readonly createTransport?: CreateTransport | undefined
   readonly runId: string
 }
 
@@ -45,7 +45,7 @@ export const syncAccount = async (options: SyncAccount): Promise<RunReport> => {
 }
 
 const run = async (options: SyncAccount): Promise<RunReport> => {
-  const { account, settings, database, log, createWire } = options
+  const { account, settings, database, log, createTransport } = options
   using requests = options.requests
   await using opened = openSource({
     account,
@@ -53,7 +53,7 @@ const run = async (options: SyncAccount): Promise<RunReport> => {
     ledgerDirectory: settings.warehouseDirectory,
     clock: systemClock,
     log,
-    ...(createWire === undefined ? {} : { createWire }),
+    ...(createTransport === undefined ? {} : { createTransport }),
   })
   options.onSource(account.name, () => opened.source.usage())
   return await runAccount({

@@ -6,7 +6,7 @@ import { EXIT_CODES } from '../../base/errors.js'
 import { counted, humanCount, humanDuration } from '../../base/human.js'
 import type { RunReport, RunStatus, SyncReport } from '../../model/run.js'
 import { summaryLines } from '../../model/run-record.js'
-import { driftLines, failingLines, rejectionLines } from '../text/misfit-lines.js'
+import { driftLines, failingLines, rejectionLines } from '../text/data-problem-lines.js'
 import { publishSection } from '../text/publish-section.js'
 import { textTable } from '../text/text-table.js'
 

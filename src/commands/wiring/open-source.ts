@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import { createHttpClient, type HttpLimits } from '../../http/client.js'
-import type { CreateWire } from '../../http/wire.js'
+import type { CreateTransport } from '../../http/transport.js'
 import type { SurveySource } from '../../model/survey-source.js'
 import type { AccountSettings } from '../../settings/settings.js'
 import { createSurveySource } from '../../survey-api/survey-source.js'
@@ -19,7 +19,7 @@ export interface SourceOptions {
   readonly clock: Clock
   readonly log: Log
   /** The network; the real one unless given. */
-  readonly createWire?: CreateWire
+  readonly createTransport?: CreateTransport
 }
 
 /** Dispose of it to end its connections and timers. */
@@ -29,7 +29,7 @@ export const openSource = ({
   ledgerDirectory,
   clock,
   log,
-  createWire,
+  createTransport,
 }: SourceOptions): OpenSource => {
   const http = createHttpClient({
     account: account.name,
@@ -44,7 +44,7 @@ export const openSource = ({
     clock,
     random: Math.random,
     log,
-    ...(createWire === undefined ? {} : { createWire }),
+    ...(createTransport === undefined ? {} : { createTransport }),
   })
   return {
     source: createSurveySource(http, clock, limits.attemptsMax),

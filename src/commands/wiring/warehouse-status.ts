@@ -7,7 +7,7 @@ import { openParquet } from '../../publish/parquet/reader.js'
 import { currentPath } from '../../publish/parquet/versions.js'
 import { PUBLISH_FORMATS } from '../../settings/schema.js'
 import type { Settings } from '../../settings/settings.js'
-import { lastSpending } from '../../warehouse/history/spending.js'
+import { lastRequestUsage } from '../../warehouse/history/request-usage.js'
 import { parquetDirectory, publishedFile } from '../../warehouse/lifecycle/files.js'
 import { describeHolder, isAlive, readHolder } from '../../warehouse/lifecycle/holder.js'
 import { readPublished, readStatus, type WarehouseStatus } from '../../warehouse/status.js'
@@ -42,10 +42,10 @@ export const readWarehouseStatus = async (
 }
 
 /** Where the requests of the last run of each account went. Throws the same. */
-export const readLastSpending = async (directory: string, publish: Settings['publish']) => {
+export const readLastRequestUsage = async (directory: string, publish: Settings['publish']) => {
   const found = await findPublished(directory, publish)
   if (found === null) throw await nothingPublished(directory, null)
-  return await readPublished(found.path, (database) => database.transaction(lastSpending), found.open)
+  return await readPublished(found.path, (database) => database.transaction(lastRequestUsage), found.open)
 }
 
 export const nothingPublished = async (

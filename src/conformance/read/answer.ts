@@ -3,7 +3,7 @@ import { excerptOf, isUtf8, readText } from '../../http/body.js'
 import { type ExchangeOptions, exchange } from '../../http/exchange.js'
 import { parseHttpDate } from '../../http/retry-after.js'
 import { TransientError } from '../../http/transient-errors.js'
-import type { WireAnswer } from '../../http/wire.js'
+import type { TransportAnswer } from '../../http/transport.js'
 
 export interface Answer {
   /** As in `GET /api/v1/surveys?page=2`. */
@@ -49,7 +49,7 @@ const EXCERPT_LENGTH_MAX = 120
 const RATE_HEADER = /rate-?limit|^retry-after$/
 
 const readAnswer = async (
-  answer: WireAnswer,
+  answer: TransportAnswer,
   sentAtMs: number,
   { address, clock, redact, responseBytesMax }: ReceiveOptions,
 ): Promise<Answer> => {

@@ -19,7 +19,7 @@ import { createForgetfulLedger } from '../../http/rate-limit/ledger.js'
 import { UNPACED } from '../../http/rate-limit/pacer.js'
 import { parseRetryAfter } from '../../http/retry-after.js'
 import { TransientError } from '../../http/transient-errors.js'
-import { createWire, type HeaderValues, type Wire } from '../../http/wire.js'
+import { createTransport, type HeaderValues, type Transport } from '../../http/transport.js'
 import { Unseen } from '../unseen.js'
 import { type Answer, receive } from './answer.js'
 
@@ -99,7 +99,7 @@ export const createSender = (options: SenderOptions): Sender => new HeldSlotSend
 class HeldSlotSender implements Sender {
   readonly #options: SenderOptions
   readonly #limiter: HeldSlotLimiter
-  readonly #wires: Readonly<Record<Credentials, Wire>>
+  readonly #wires: Readonly<Record<Credentials, Transport>>
   readonly redact: (text: string) => string
   readonly #usage = { requests: 0, refusals: 0, connections: 0, requestsWithCredentials: 0 }
 
@@ -116,7 +116,7 @@ class HeldSlotSender implements Sender {
     })
     const id = { 'Authorization-ID': String(options.id) }
     const wire = (headers: HeaderValues, onConnect = () => undefined) =>
-      createWire({
+      createTransport({
         account: options.account,
         headers,
         requestTimeoutMs,
@@ -206,7 +206,7 @@ class HeldSlotSender implements Sender {
     const { log } = this.#options
     const answer = await receive({
       ...this.#options,
-      wire: this.#wires[credentials],
+      transport: this.#wires[credentials],
       address,
       redact: this.redact,
       onHeaders,

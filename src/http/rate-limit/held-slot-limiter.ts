@@ -39,16 +39,16 @@ export interface HeldSlotLimiterOptions {
 
 export interface HeldSlotLimiter {
   /**
-   * Runs `work`, which sends at most one request, once there is a slot, room among those in flight, no freeze, and its turn in an even pace;
+   * Runs `work`, which sends at most one request, once there is a slot, room among those in flight, no pause, and its turn in an even pace;
    * between that moment and the first line of `work` nothing else happens. Answers as soon as `work` does; the slot
    * is kept in the background. When `waitSignal` aborts before `work` has begun, it never will, and the promise
    * rejects at once; from then on `work` minds its own signals.
    */
   run<Value>(work: (slot: Slot) => Promise<Value>, waitSignal: AbortSignal): Promise<Value>
-  /** Starts no work for so long. A freeze is not lengthened by another. */
-  freeze(durationMs: number): void
-  /** Wall clock; null when not frozen. */
-  frozenUntilMs(): number | null
+  /** Starts no work for so long. A pause is not lengthened by another. */
+  pause(durationMs: number): void
+  /** Wall clock; null when not paused. */
+  pausedUntilMs(): number | null
   /** Slots that requests hold, those of the runs before included. */
   slotsInUse(): number
   /** Ends all holds, once the works have ended: the ledger keeps them for the next process. */
@@ -75,7 +75,7 @@ class BottleneckLimiter implements HeldSlotLimiter {
   #slotsUsed: number
   #hasBegun = false
   /** Monotonic clock. */
-  #frozenUntil = 0
+  #pausedUntil = 0
 
   constructor(options: HeldSlotLimiterOptions) {
     this.#options = options
@@ -121,15 +121,15 @@ class BottleneckLimiter implements HeldSlotLimiter {
     })
   }
 
-  freeze(durationMs: number): void {
-    if (this.#freezeLeftMs() > 0) return
-    this.#frozenUntil = this.#options.clock.monotonicMs() + durationMs
+  pause(durationMs: number): void {
+    if (this.#pauseLeftMs() > 0) return
+    this.#pausedUntil = this.#options.clock.monotonicMs() + durationMs
     this.#options.shared?.pause(durationMs)
     void this.#keepQueued().catch(endsTheWait)
   }
 
-  frozenUntilMs(): number | null {
-    const leftMs = this.#freezeLeftMs()
+  pausedUntilMs(): number | null {
+    const leftMs = this.#pauseLeftMs()
     return leftMs > 0 ? Math.ceil(this.#options.clock.nowMs() + leftMs) : null
   }
 
@@ -171,11 +171,11 @@ class BottleneckLimiter implements HeldSlotLimiter {
     await this.#waitUntil(slot.heldUntil)
   }
 
-  #freezeLeftMs(): number {
-    return this.#frozenUntil - this.#options.clock.monotonicMs()
+  #pauseLeftMs(): number {
+    return this.#pausedUntil - this.#options.clock.monotonicMs()
   }
 
-  /** No freeze, its turn, and room in the cap of all processes. */
+  /** No pause, its turn, and room in the cap of all processes. */
   #mayGo(slot: HeldSlot): boolean {
     return this.#leftMs() <= 0 && (this.#options.shared === undefined || slot.hasFreshClaim())
   }
@@ -190,15 +190,15 @@ class BottleneckLimiter implements HeldSlotLimiter {
     else if (shared !== undefined) slot.take(await shared.claim(waitSignal))
   }
 
-  /** Until the freeze is over and it is the next request's turn. */
+  /** Until the pause is over and it is the next request's turn. */
   #leftMs(): number {
-    return Math.max(this.#freezeLeftMs(), this.#options.pacer.leftMs(this.#options.clock.monotonicMs()))
+    return Math.max(this.#pauseLeftMs(), this.#options.pacer.leftMs(this.#options.clock.monotonicMs()))
   }
 
-  /** Keeps queued jobs out of free slots while the freeze lasts; those that sit in one already wait in `begin`. */
+  /** Keeps queued jobs out of free slots while the pause lasts; those that sit in one already wait in `begin`. */
   async #keepQueued(): Promise<void> {
     await this.#slots.updateSettings({ reservoir: 0 })
-    for (let leftMs = this.#freezeLeftMs(); leftMs > 0; leftMs = this.#freezeLeftMs()) {
+    for (let leftMs = this.#pauseLeftMs(); leftMs > 0; leftMs = this.#pauseLeftMs()) {
       await this.#options.clock.sleep(leftMs, this.#closing.signal)
     }
     await this.#slots.updateSettings({ reservoir: null })

@@ -20,7 +20,7 @@ export interface RateLimiterOptions {
   /** Whose cap the requests spend. */
   readonly owner: CapOwner
   readonly rate: Cap
-  readonly limits: { readonly requestTimeoutMs: number; readonly freezesMax?: number }
+  readonly limits: { readonly requestTimeoutMs: number; readonly pausesMax?: number }
   /** Where other processes spend of the same cap. */
   readonly shared?: SharedRate | null
   /** Where the request ledger is kept; null: a restart forgets what was sent. */
@@ -32,8 +32,8 @@ export interface RateLimiterOptions {
 export interface RateUsage {
   /** Slots of the rate window in use: requests that the server may still be counting. */
   readonly slotsInUse: number
-  /** Until when all traffic is frozen, wall clock; null when it is not. */
-  readonly frozenUntilMs: number | null
+  /** Until when all traffic is paused, wall clock; null when it is not. */
+  readonly pausedUntilMs: number | null
   /** Distance of requests, milliseconds; null while they may go in bursts. */
   readonly paceIntervalMs: number | null
   readonly rate: Cap
@@ -72,7 +72,7 @@ class AccountLimiter implements RateLimiter {
       pacer: this.#pacer,
       shared: openSharedCap(options, timing),
     })
-    this.#refusals = createRefusals(rate.perMs, limits.freezesMax)
+    this.#refusals = createRefusals(rate.perMs, limits.pausesMax)
   }
 
   run<Value>(work: (slot: Slot) => Promise<Value>, waitSignal: AbortSignal): Promise<Value> {
@@ -89,18 +89,18 @@ class AccountLimiter implements RateLimiter {
 
   refused(sentIn: number, askedMs: number | null, where: Where): UpstreamError | null {
     const verdict = this.#refusals.refused(sentIn, askedMs)
-    if (verdict.kind === 'end') return new RateRefusedError(where, verdict.freezes, this.#options.rate)
+    if (verdict.kind === 'end') return new RateRefusedError(where, verdict.pauses, this.#options.rate)
     if (verdict.kind === 'end_asked') {
       return new RetryAfterTooLongError(where, verdict.askedMs, RETRY_AFTER_MS_MAX)
     }
-    if (verdict.kind === 'freeze') this.#slowDown(verdict.durationMs, askedMs, where)
+    if (verdict.kind === 'pause') this.#slowDown(verdict.durationMs, askedMs, where)
     return null
   }
 
   usage(): RateUsage {
     return {
       slotsInUse: this.#limiter.slotsInUse(),
-      frozenUntilMs: this.#limiter.frozenUntilMs(),
+      pausedUntilMs: this.#limiter.pausedUntilMs(),
       paceIntervalMs: this.#pacer.intervalMs(this.#options.clock.monotonicMs()),
       rate: this.#options.rate,
     }
@@ -111,17 +111,17 @@ class AccountLimiter implements RateLimiter {
     this.#ledger.close()
   }
 
-  #slowDown(freezeMs: number, askedMs: number | null, where: Where): void {
+  #slowDown(pauseMs: number, askedMs: number | null, where: Where): void {
     const { account, clock, log } = this.#options
     const isFirst = this.#pacer.intervalMs(clock.monotonicMs()) === null
-    this.#limiter.freeze(freezeMs)
-    this.#pacer.refused(clock.monotonicMs(), freezeMs)
+    this.#limiter.pause(pauseMs)
+    this.#pacer.refused(clock.monotonicMs(), pauseMs)
     const intervalMs = Math.ceil(this.#pacer.intervalMs(clock.monotonicMs()) ?? 0)
     const fields = { account, request: where.request, intervalMs }
     if (isFirst) log.warn(fields, FIRST_REFUSAL)
     else log.info(fields, 'evenly spaced requests are refused too: requests are farther apart')
     log.warn(
-      { account, request: where.request, freezeMs, askedMs },
+      { account, request: where.request, pauseMs, askedMs },
       'refused for the rate (429): nothing is sent for a while',
     )
   }

@@ -37,7 +37,7 @@ export interface TableWriting {
 }
 
 /** A partition as it is in the work database. */
-interface Wanted {
+interface Partition {
   readonly path: string
   readonly account: string | null
   readonly created_month: string | null
@@ -49,11 +49,11 @@ export const writeTable = async (
   writing: TableWriting,
   table: PublishedTable,
 ): Promise<readonly PublishedFile[]> => {
-  const wanted = await partitionsOf(writing.sql, table)
+  const partitions = await partitionsOf(writing.sql, table)
   const stored = storedFiles(writing.base, table)
   const kept: PublishedFile[] = []
-  const changed: Wanted[] = []
-  for (const partition of wanted) {
+  const changed: Partition[] = []
+  for (const partition of partitions) {
     throwIfAborted(writing.signal)
     const file = stored.get(partition.path)
     if (file !== undefined && holds(file, partition) && (await keep(writing, file))) kept.push(file)
@@ -61,7 +61,7 @@ export const writeTable = async (
   }
   const files = kept
   for (const batch of batchesOf(changed)) files.push(...(await write(writing, table, batch)))
-  return wanted.flatMap(({ path }) => files.filter((file) => file.path === path))
+  return partitions.flatMap(({ path }) => files.filter((file) => file.path === path))
 }
 
 const partitionRow = z.object({
@@ -71,7 +71,7 @@ const partitionRow = z.object({
   digest: varcharCell,
 })
 
-const partitionsOf = async (sql: Sql, table: PublishedTable): Promise<readonly Wanted[]> => {
+const partitionsOf = async (sql: Sql, table: PublishedTable): Promise<readonly Partition[]> => {
   const found = await sql.rows(partitionRow, digestPartitions(table))
   const { account, createdMonth } = emptyPartition(table)
   const empty = { account, created_month: createdMonth, rows: 0, digest: '0:0' }
@@ -91,7 +91,7 @@ const storedFiles = (
   return new Map(table?.layout === layout ? table.files.map((file) => [file.path, file]) : [])
 }
 
-const holds = (file: PublishedFile, { rows, digest }: Wanted): boolean =>
+const holds = (file: PublishedFile, { rows, digest }: Partition): boolean =>
   file.rows === rows && file.digest === digest
 
 /** A link to the file of the version before; false when that is damaged or cannot be read: it is written anew. */
@@ -110,8 +110,8 @@ const keep = async ({ base, directory, links }: TableWriting, file: PublishedFil
 const STAGED_ROWS_MAX = 100_000
 
 /** Runs of partitions that are staged together; one that alone has more rows is alone. */
-const batchesOf = (changed: readonly Wanted[]): readonly (readonly Wanted[])[] => {
-  const batches: Wanted[][] = []
+const batchesOf = (changed: readonly Partition[]): readonly (readonly Partition[])[] => {
+  const batches: Partition[][] = []
   let rowsInLast = 0
   for (const partition of changed) {
     const last = batches.at(-1)
@@ -129,7 +129,7 @@ const batchesOf = (changed: readonly Wanted[]): readonly (readonly Wanted[])[] =
 const write = async (
   { sql, directory, number, signal }: TableWriting,
   table: PublishedTable,
-  changed: readonly Wanted[],
+  changed: readonly Partition[],
 ): Promise<readonly PublishedFile[]> => {
   await sql.run(createTemporary(CHANGED_TABLE, CHANGED_COLUMNS))
   await sql.append(
@@ -164,7 +164,7 @@ const proveWritten = async (
   sql: Sql,
   table: PublishedTable,
   directory: string,
-  changed: readonly Wanted[],
+  changed: readonly Partition[],
 ): Promise<void> => {
   const paths = changed.map(({ path }) => join(directory, path))
   const read = await sql

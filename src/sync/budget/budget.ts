@@ -1,5 +1,5 @@
 /**
- * The budget of one account's run: its share of `--max-requests`, and `--max-duration`. It admits work that fits, hands
+ * The budget of one account's run: its allocation of `--max-requests`, and `--max-duration`. It admits work that fits, hands
  * out leave for every single request, and makes sure that every account gets somewhere in every run: the listing may take
  * half while tasks wait, and the first bundle always goes, over the budget if need be.
  */
@@ -7,7 +7,7 @@ import type { Allowance } from '../../base/allowance.js'
 import type { Clock } from '../../base/clock.js'
 import { StoppedError } from '../../base/errors.js'
 import type { Budget } from '../../model/run.js'
-import { createWholeShare, type RequestShare } from './request-pot.js'
+import { type Allocation, createWholeAllocation } from './request-budget.js'
 
 export interface RunBudget {
   /** Leave for a listing, of which at least `pagesMin` pages are read whatever the budget. */
@@ -46,13 +46,13 @@ export interface BundleAllowance extends Allowance {
   readonly runsOver: boolean
 }
 
-/** `share`: of what several accounts have in common; all of `limits.requestsMax` unless given. */
+/** `allocation`: where several accounts divide the requests; all of `limits.requestsMax` unless given. */
 export const createBudget = (
   limits: Budget,
   clock: Clock,
-  share: RequestShare = createWholeShare(limits.requestsMax),
+  allocation: Allocation = createWholeAllocation(limits.requestsMax),
 ): RunBudget => {
-  const meter = createMeter(limits, clock, share)
+  const meter = createMeter(limits, clock, allocation)
   let bundleRequests = 0
   let bundlesStartedMs: number | null = null
   let largestBundle = 1
@@ -71,7 +71,7 @@ export const createBudget = (
     let left = 0
     const reserve = (more: number) => {
       left += more
-      share.reserve(more)
+      allocation.reserve(more)
     }
     reserve(requests)
     return {
@@ -97,14 +97,14 @@ export const createBudget = (
     elapsedMs: meter.elapsedMs,
     spent: meter.spent,
     largestBundle: () => largestBundle,
-    mayGrow: share.mayGrow,
-    listing: (pagesMin) => listingOf(meter, share, pagesMin),
+    mayGrow: allocation.mayGrow,
+    listing: (pagesMin) => listingOf(meter, allocation, pagesMin),
     admitBundle,
     admitBundleSoon: async (requests, signal) => {
       for (;;) {
         const allowance = admitBundle(requests)
         if (allowance !== null || !meter.fitsDuration(expectedMs(requests))) return allowance
-        if (!(await share.room(requests, signal))) return null
+        if (!(await allocation.room(requests, signal))) return null
       }
     },
   }
@@ -113,7 +113,7 @@ export const createBudget = (
 type Meter = ReturnType<typeof createMeter>
 
 /** What is used of both limits, and which of them was met last. */
-const createMeter = ({ requestsMax, durationMsMax }: Budget, clock: Clock, share: RequestShare) => {
+const createMeter = ({ requestsMax, durationMsMax }: Budget, clock: Clock, allocation: Allocation) => {
   const startedMs = clock.monotonicMs()
   const maxDuration = `--max-duration ${(durationMsMax ?? 0) / 1000}s`
   let spent = 0
@@ -121,7 +121,7 @@ const createMeter = ({ requestsMax, durationMsMax }: Budget, clock: Clock, share
   const elapsedMs = () => clock.monotonicMs() - startedMs
   const reason = () => `stopped by ${met}`
   const fitsRequests = (requests: number, part = 1): boolean => {
-    const fits = share.fits(requests, part)
+    const fits = allocation.fits(requests, part)
     if (!fits) met = `--max-requests ${requestsMax}`
     return fits
   }
@@ -142,13 +142,13 @@ const createMeter = ({ requestsMax, durationMsMax }: Budget, clock: Clock, share
     /** Counts a request that is sent now. Throws a `StoppedError` when there is none left. */
     take: ({ mayRunOver, isReserved }: { mayRunOver: boolean; isReserved: boolean }): void => {
       if (!mayRunOver && !isReserved && !fitsRequests(1)) throw new StoppedError(reason())
-      share.send(isReserved)
+      allocation.send(isReserved)
       spent += 1
     },
   }
 }
 
-const listingOf = (meter: Meter, share: RequestShare, pagesMin: number): ListingAllowance => {
+const listingOf = (meter: Meter, allocation: Allocation, pagesMin: number): ListingAllowance => {
   let pages = 0
   const fits = (tasksWait: boolean): boolean => {
     const part = tasksWait ? 0.5 : 1
@@ -162,7 +162,7 @@ const listingOf = (meter: Meter, share: RequestShare, pagesMin: number): Listing
     mayReadPageSoon: async (tasksWait, signal) => {
       pages += 1
       while (!fits(tasksWait)) {
-        if (tasksWait || !meter.fitsDuration(0) || !(await share.room(1, signal))) return false
+        if (tasksWait || !meter.fitsDuration(0) || !(await allocation.room(1, signal))) return false
       }
       return true
     },

@@ -1,5 +1,5 @@
 /**
- * `--max-duration` admits no page and no bundle that would not fit; but what was admitted can be held up, by a freeze or
+ * `--max-duration` admits no page and no bundle that would not fit; but what was admitted can be held up, by a pause or
  * by retries. Past the limit it gets the time that a bundle takes at the cap, and is then given up.
  */
 import { StoppedError } from '../../base/errors.js'

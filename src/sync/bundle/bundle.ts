@@ -8,8 +8,8 @@ import type { Progress } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
 import type { Task } from '../../model/queue.js'
 import { rulesFor } from '../../model/refresh-rules.js'
+import type { RequestKind } from '../../model/request-usage.js'
 import type { RefreshRules } from '../../model/run.js'
-import type { SpendingKind } from '../../model/spending.js'
 import type { Answer, Reading } from '../../model/survey-source.js'
 import type {
   CellRow,
@@ -20,7 +20,7 @@ import type {
   StoredBundle,
 } from '../../model/warehouse.js'
 import type { BundleAllowance } from '../budget/budget.js'
-import type { ReasonBook } from '../budget/spending.js'
+import type { ReasonBook } from '../budget/request-usage.js'
 import type { RunDependencies } from '../dependencies.js'
 import { someAtOnce } from './at-once.js'
 import { daysToRead, readDays } from './days.js'
@@ -114,7 +114,7 @@ const readOwn = async (
   { task: { surveyId, reason }, now, signal, allowance, book }: BundleRequest,
   { mayRest, refusals }: Attempt,
 ): Promise<OwnReadings> => {
-  const on = (kind: SpendingKind) => ({ signal, allowance: book.counting(allowance, kind) })
+  const on = (kind: RequestKind) => ({ signal, allowance: book.counting(allowance, kind) })
   const stored = await warehouse.storedBundle(surveyId)
   const rests = mayRest && mayRestSources(stored, reason, now, rulesFor(reason, rules.refresh))
   // Before the progress, for the date of a bundle is that of its progress: no row of it was read later than it says.
@@ -136,7 +136,7 @@ const readRest = async (
   { stored, rests, listed, progress }: OwnReadings & { readonly progress: Reading<Progress> },
 ): Promise<RefreshedBundle | OversizedTask> => {
   const refresh = rulesFor(reason, rules.refresh)
-  const on = (kind: SpendingKind) => ({ signal, allowance: book.counting(allowance, kind) })
+  const on = (kind: RequestKind) => ({ signal, allowance: book.counting(allowance, kind) })
   const sources = listed ?? knownSources(stored)
   if (rests && targetMoved(stored, progress.row))
     throw new OutdatedSourcesError(`the target of survey ${surveyId} keeps changing; it stays queued`)
@@ -195,7 +195,7 @@ const readRest = async (
     sourceProgress,
     sourceProgressRead: skip ? 'none' : extentOf(rests || listed !== null, readings),
     ...(days === null ? {} : { days }),
-    ...misfitsIn(answers),
+    ...dataProblemsIn(answers),
   }
 }
 
@@ -215,10 +215,10 @@ const sourcesAlone = (
   progress: null,
   sourceProgress: [],
   sourceProgressRead: 'none',
-  ...misfitsIn(answers),
+  ...dataProblemsIn(answers),
 })
 
-const misfitsIn = (answers: readonly Answer[]) => ({
+const dataProblemsIn = (answers: readonly Answer[]) => ({
   rejections: answers.flatMap(({ rejections }) => rejections),
   drift: answers.flatMap(({ drift }) => drift),
 })

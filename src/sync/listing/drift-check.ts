@@ -14,7 +14,7 @@ import type { Page } from '../../model/survey-source.js'
 /** Of a listing that is repeated for the sake of certainty. */
 const PAGES_MAX = 20
 
-export class Standing {
+export class DriftCheck {
   #firstPageAt: Instant | null = null
   readonly #ids = new Set<number>()
   #rejected = 0

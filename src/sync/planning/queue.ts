@@ -6,16 +6,16 @@ import { believed } from '../../model/believed.js'
 import { queueOf, type Task } from '../../model/queue.js'
 import type { TaskReason } from '../../model/run.js'
 import type { RunDependencies } from '../dependencies.js'
-import type { Tally } from '../tally.js'
+import type { RunState } from '../run-state.js'
 
 /** The most urgent first. Without a time of the server, it holds only what is queued already. */
 export const queueDue = async (
   { warehouse, rules, runId, log }: RunDependencies,
-  tally: Tally,
+  state: RunState,
 ): Promise<readonly Task[]> => {
   const { account } = warehouse
   const surveys = await warehouse.plannedSurveys(rules.refresh.dailyWindows)
-  const now = tally.serverTime
+  const now = state.serverTime
   if (now === null) return queueOf(surveys, 0n, rules, runId).tasks.filter(({ isQueued }) => isQueued)
   const { tasks, refused, notDue } = queueOf(surveys, now, rules, runId)
   const due = tasks.filter(({ isQueued }) => !isQueued)
@@ -33,7 +33,7 @@ export const queueDue = async (
       { account, surveys: refused },
       'surveys that the API refused again and again are not requested in this run',
     )
-  tally.spending.saved('resting', notDue)
+  state.requestUsage.saved('resting', notDue)
   log.info({ account, ...countByReason(due) }, 'queued what is due beside what has changed')
   return tasks
 }

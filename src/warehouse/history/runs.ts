@@ -6,7 +6,7 @@ import { runs } from '../../model/sync-tables.js'
 import type { CellRow } from '../../model/warehouse.js'
 import type { Sql } from '../connection/database.js'
 import { createTemporary, qualified, quote } from '../connection/ddl.js'
-import { storeSpending } from './spending.js'
+import { storeRequestUsage } from './request-usage.js'
 
 /**
  * Also marks the runs that died. We hold the lock, so a run with another id that is still `running` has died, whatever its
@@ -23,7 +23,7 @@ export const startRun = async (sql: Sql, account: string, run: RunStart): Promis
 
 /** Writes how the run ended; a second time when publishing has changed that. */
 export const finishRun = async (sql: Sql, report: RunReport): Promise<void> => {
-  await storeSpending(sql, report, report.spending)
+  await storeRequestUsage(sql, report, report.requestUsage)
   const row = cellsOf({
     ...report,
     rowsReplayed: rowsReplayed(report),

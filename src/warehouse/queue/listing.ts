@@ -23,15 +23,15 @@ export const readPosition = async (sql: Sql, account: string): Promise<Position>
     z.object({
       updated_since: timestamptzCell,
       full_listed_at: timestamptzCell,
-      full_listing_wanted: booleanCell.nullable(),
+      full_listing_due: booleanCell.nullable(),
     }),
-    'SELECT updated_since, full_listed_at, full_listing_wanted FROM _sync.cursors WHERE account = $1',
+    'SELECT updated_since, full_listed_at, full_listing_due FROM _sync.cursors WHERE account = $1',
     [account],
   )
   return {
     cursor: cursor?.updated_since ?? null,
     fullListedAt: cursor?.full_listed_at ?? null,
-    fullListingWanted: cursor?.full_listing_wanted ?? false,
+    fullListingDue: cursor?.full_listing_due ?? false,
     listing: await readListing(sql, account),
   }
 }
@@ -143,7 +143,7 @@ const notMissing = (sql: Sql, account: string, ids: readonly number[]): Promise<
 
 /** The next listing is a full one. */
 export const wantFullListing = (sql: Sql, account: string): Promise<void> =>
-  sql.run('UPDATE _sync.cursors SET full_listing_wanted = true WHERE account = $1', [account])
+  sql.run('UPDATE _sync.cursors SET full_listing_due = true WHERE account = $1', [account])
 
 /** Moves the cursor to the listing's ceiling, and queues what a full listing should have shown and did not. */
 export const completeListing = async (sql: Sql, account: string, page: ListingPage): Promise<number> => {
@@ -153,8 +153,8 @@ export const completeListing = async (sql: Sql, account: string, page: ListingPa
     `MERGE INTO _sync.cursors c USING (SELECT $1 AS account) s ON c.account = s.account
       WHEN MATCHED THEN UPDATE SET updated_since = $2, moved_at = $3,
         full_listed_at = CASE WHEN $4 THEN $3 ELSE c.full_listed_at END,
-        full_listing_wanted = CASE WHEN $4 THEN false ELSE c.full_listing_wanted END, page_rows = coalesce($5, c.page_rows)
-      WHEN NOT MATCHED THEN INSERT (account, updated_since, full_listed_at, full_listing_wanted, moved_at, page_rows)
+        full_listing_due = CASE WHEN $4 THEN false ELSE c.full_listing_due END, page_rows = coalesce($5, c.page_rows)
+      WHEN NOT MATCHED THEN INSERT (account, updated_since, full_listed_at, full_listing_due, moved_at, page_rows)
         VALUES ($1, $2, $3, false, $3, $5)`,
     [account, instant(listing.ceiling), instant(page.committedAt), listing.kind === 'full', pageRowsOf(page)],
   )

@@ -90,7 +90,7 @@ const RUNS_LOOKED_AT = 8
 
 /** `overlapMs` is what the cursor was set back by. */
 export const pastRuns = async (sql: Sql, account: string, overlapMs: number): Promise<PastRuns> => {
-  const { cursor, fullListedAt, fullListingWanted } = await readPosition(sql, account)
+  const { cursor, fullListedAt, fullListingDue } = await readPosition(sql, account)
   const [page] = await sql.rows(
     z.object({ page_rows: bigintCell.nullable(), moved_at: timestamptzCell }),
     'SELECT page_rows, moved_at FROM _sync.cursors WHERE account = $1',
@@ -105,7 +105,7 @@ export const pastRuns = async (sql: Sql, account: string, overlapMs: number): Pr
   return {
     cursor,
     fullListedAt,
-    fullListingWanted,
+    fullListingDue,
     listedAt: cursor === null ? null : cursor + BigInt(overlapMs) * 1_000n,
     listedAtOurs: page?.moved_at ?? null,
     pageRows: page?.page_rows ?? null,

@@ -13,7 +13,7 @@ export interface SharedRate {
   /** May hold a password. */
   readonly url: Secret
   /** Requests of this process in a window while Redis is away; null: then the run ends. */
-  readonly share: number | null
+  readonly fallback: number | null
 }
 
 interface SharedCapSettings {
@@ -37,5 +37,13 @@ export const openSharedCap = (
   if (shared === undefined || shared === null) return undefined
   const digest = createHash('sha256').update(capKey(owner)).digest('hex').slice(0, DIGEST_LENGTH)
   const redis = connectRedis(shared.url, `fieldwork-sync-${digest}`)
-  return createSharedCap({ account, cap: rate.requests, timing, share: shared.share, redis, clock, log })
+  return createSharedCap({
+    account,
+    cap: rate.requests,
+    timing,
+    fallback: shared.fallback,
+    redis,
+    clock,
+    log,
+  })
 }

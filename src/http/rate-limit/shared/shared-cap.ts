@@ -3,16 +3,16 @@
  * decides what to do when there is none: wait, because others hold them all or everybody is paused; wait longer, because
  * Redis knows nothing of the last minutes; and, where Redis itself is away, end the run or go on with a part of the cap.
  *
- * **Never over the cap meanwhile.** While Redis is away nothing is sent. A share is used only when everything that may have been taken
- * before is over. When Redis is back, everybody is paused for as long again, because it does not know what went by the shares. That
- * holds as long as Redis is away for all: the shares of all processes together must not be more than the cap.
+ * **Never over the cap meanwhile.** While Redis is away nothing is sent. The fallback is used only when no slot that may have been taken
+ * before still counts. When Redis is back, all processes pause for as long again, because Redis does not know what the fallbacks sent. This
+ * holds as long as Redis is away for all: the fallbacks of all processes together must not be more than the cap.
  */
 import { randomUUID } from 'node:crypto'
 import { type Clock, throwIfAborted } from '../../../base/clock.js'
 import type { Log } from '../../../base/log.js'
 import { SharedCapError } from '../../errors.js'
 import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from '../slot-timing.js'
-import { createLocalShare, type LocalShare } from './local-share.js'
+import { createLocalFallback, type LocalFallback } from './local-fallback.js'
 import { COMMAND_MS_MAX, type RedisConnection, RedisRefusal, RedisTrouble, type Reply } from './redis.js'
 
 export interface SharedCapOptions {
@@ -21,7 +21,7 @@ export interface SharedCapOptions {
   readonly cap: number
   readonly timing: SlotTiming
   /** Slots of this process alone while Redis is away; null: then the run ends. */
-  readonly share: number | null
+  readonly fallback: number | null
   readonly redis: RedisConnection
   readonly clock: Clock
   readonly log: Log
@@ -64,7 +64,7 @@ export const createSharedCap = (options: SharedCapOptions): SharedCap => new Red
 class RedisCap implements SharedCap {
   readonly #options: SharedCapOptions
   readonly #lifeMs: number
-  readonly #local: LocalShare | null
+  readonly #local: LocalFallback | null
   readonly #underWay = new Set<Promise<unknown>>()
   #wasThere = false
   /** Monotonic clock: since when Redis is away; null while it is there. */
@@ -75,10 +75,10 @@ class RedisCap implements SharedCap {
   #lookedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: SharedCapOptions) {
-    const { share, timing, clock } = options
+    const { fallback, timing, clock } = options
     this.#options = options
     this.#lifeMs = claimLifeMs(timing)
-    this.#local = share === null ? null : createLocalShare(share, clock)
+    this.#local = fallback === null ? null : createLocalFallback(fallback, clock)
   }
 
   async claim(signal: AbortSignal): Promise<Claim> {
@@ -103,12 +103,12 @@ class RedisCap implements SharedCap {
 
   /** A claim, or how long to wait before asking again, milliseconds. Rejects with a `RedisTrouble`. */
   async #ask(): Promise<Claim | number> {
-    const { clock, redis, cap, share } = this.#options
+    const { clock, redis, cap, fallback } = this.#options
     const askedAt = clock.monotonicMs()
     if (this.#isLocal && askedAt - this.#lookedAt < LOOK_AGAIN_MS) return this.#claimLocally(askedAt)
     if (this.#isLocal) await this.#comeBack()
     const id = randomUUID()
-    const settings = [cap, asFlag(share !== null), asFlag(!this.#hasBegun)] as const
+    const settings = [cap, asFlag(fallback !== null), asFlag(!this.#hasBegun)] as const
     const [said, ms] = await redis.run(['take', id, this.#lifeMs, this.#quietMs(), ...settings])
     this.#there()
     this.#hasBegun = true
@@ -135,7 +135,7 @@ class RedisCap implements SharedCap {
     }
   }
 
-  /** Redis is back: what went by the shares, ours and others', must be over before its slots mean something again. */
+  /** Redis is back. Its slots count again when nothing that the fallbacks sent, ours and others', counts any more. */
   async #comeBack(): Promise<void> {
     const { redis, account, log } = this.#options
     this.#lookedAt = this.#options.clock.monotonicMs()
@@ -173,7 +173,7 @@ class RedisCap implements SharedCap {
   /** How long to wait before asking again. Throws a `SharedCapError`, and whatever is no `RedisTrouble`. */
   #away(trouble: unknown): number {
     if (!(trouble instanceof RedisTrouble)) throw trouble
-    const { account, clock, log, redis, share, timing } = this.#options
+    const { account, clock, log, redis, fallback, timing } = this.#options
     if (trouble instanceof RedisRefusal) throw new SharedCapError(account, redis.address, trouble.message)
     if (this.#isLocal) return 0
     const nowMs = clock.monotonicMs()
@@ -181,15 +181,15 @@ class RedisCap implements SharedCap {
     this.#awaySince ??= nowMs
     const awayMs = nowMs - this.#awaySince
     // One that was there may be being restarted: it is waited for like a request.
-    if (share === null && (!this.#wasThere || awayMs >= timing.requestTimeoutMs)) {
+    if (fallback === null && (!this.#wasThere || awayMs >= timing.requestTimeoutMs)) {
       throw new SharedCapError(account, redis.address, trouble.message)
     }
     const fields = { account, redis: redis.address, problem: trouble.message }
     if (isFirst) log.warn(fields, 'Redis, which shares the cap, cannot be reached: nothing is sent meanwhile')
-    if (share === null || awayMs < this.#quietMs()) return RETRY_MS
+    if (fallback === null || awayMs < this.#quietMs()) return RETRY_MS
     this.#isLocal = true
     this.#lookedAt = nowMs
-    log.warn({ ...fields, share }, 'Redis is still away: this process goes on with its share of the cap')
+    log.warn({ ...fields, fallback }, 'Redis is still away: this process goes on with its fallback')
     return 0
   }
 

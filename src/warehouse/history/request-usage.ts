@@ -1,16 +1,16 @@
 /** The record of where the requests of runs went, `_sync.requests`. */
 import { z } from 'zod'
-import { SPENDING_KINDS, SPENDING_REASONS, type Spending } from '../../model/spending.js'
+import { REQUEST_KINDS, REQUEST_REASONS, type RequestUsage } from '../../model/request-usage.js'
 import { requests } from '../../model/sync-tables.js'
 import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 
 /** A run that is recorded a second time says it anew. */
-export const storeSpending = async (
+export const storeRequestUsage = async (
   sql: Sql,
   run: { readonly runId: string; readonly account: string },
-  spending: readonly Spending[],
+  requestUsage: readonly RequestUsage[],
 ): Promise<void> => {
   await sql.run(`DELETE FROM ${qualified(requests)} WHERE run_id = $1 AND account = $2`, [
     run.runId,
@@ -18,7 +18,7 @@ export const storeSpending = async (
   ])
   await sql.insert(
     requests,
-    spending.map(({ kind, reason, requests: made, saved }) => ({
+    requestUsage.map(({ kind, reason, requests: made, saved }) => ({
       run_id: run.runId,
       account: run.account,
       reason,
@@ -36,18 +36,18 @@ const runRow = z.object({
   requests: bigintCell.nullable(),
   requests_estimated: bigintCell.nullable(),
 })
-const spendingRow = z.object({
-  kind: z.enum(SPENDING_KINDS),
-  reason: z.enum(SPENDING_REASONS),
+const usageRow = z.object({
+  kind: z.enum(REQUEST_KINDS),
+  reason: z.enum(REQUEST_REASONS),
   requests: bigintCell,
   saved: bigintCell,
 })
 
 /** A run of an account and its requests. */
-export type RunSpending = z.output<typeof runRow> & { readonly spending: readonly Spending[] }
+export type RunRequestUsage = z.output<typeof runRow> & { readonly requestUsage: readonly RequestUsage[] }
 
 /** The last sync of each account that has ended, with its requests; none of what was published before these were recorded. */
-export const lastSpending = async (sql: Sql): Promise<readonly RunSpending[]> => {
+export const lastRequestUsage = async (sql: Sql): Promise<readonly RunRequestUsage[]> => {
   const [recorded] = await sql.rows(
     z.object({ tables: bigintCell }),
     `SELECT count(*) AS tables FROM duckdb_columns() WHERE schema_name = '_sync' AND table_name = 'requests' AND column_name = 'made'`,
@@ -62,9 +62,11 @@ export const lastSpending = async (sql: Sql): Promise<readonly RunSpending[]> =>
   return await Promise.all(
     runs.map(async (run) => ({
       ...run,
-      spending: await sql.rows(
-        spendingRow,
-        'SELECT kind, reason, made AS requests, saved FROM _sync.requests WHERE run_id = $1 AND account = $2 ORDER BY reason, kind',
+      requestUsage: await sql.rows(
+        usageRow,
+        // Before schema version 3 active surveys were called live.
+        `SELECT kind, CASE reason WHEN 'live' THEN 'active' ELSE reason END AS reason, made AS requests, saved
+          FROM _sync.requests WHERE run_id = $1 AND account = $2 ORDER BY reason, kind`,
         [run.run_id, run.account],
       ),
     })),

@@ -1,7 +1,7 @@
 /** What did not fit in a run, read back from quarantine and drift events for its report: numbers, and names. */
 import { z } from 'zod'
 import type { WaitingRows } from '../../model/replay.js'
-import type { MetDrift, Misfits, RejectionReason } from '../../model/run.js'
+import type { DataProblems, MetDrift, RejectionReason } from '../../model/run.js'
 import { DRIFT_KINDS } from '../../model/survey-source.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
@@ -9,7 +9,7 @@ import type { Sql } from '../connection/database.js'
 /** More are only counted: a report is to be read. */
 const NAMED_MAX = 10
 
-export const readMisfits = async (sql: Sql, account: string, runId: string): Promise<Misfits> => {
+export const readDataProblems = async (sql: Sql, account: string, runId: string): Promise<DataProblems> => {
   const [counts] = await sql.rows(
     z.object({ rejectedRows: bigintCell, driftEvents: bigintCell }),
     `SELECT (SELECT count(*) FROM _sync.rejected_rows WHERE account = $1 AND run_id = $2) AS "rejectedRows",

@@ -1,7 +1,7 @@
 /** What requests are spent on, in words for people. */
-import type { SpendingKind, SpendingReason } from '../../model/spending.js'
+import type { RequestKind, RequestReason } from '../../model/request-usage.js'
 
-export const SPENDING_WORDS: Readonly<Record<SpendingKind | SpendingReason, string>> = {
+export const REQUEST_USAGE_WORDS: Readonly<Record<RequestKind | RequestReason, string>> = {
   surveys: 'pages of surveys',
   sample_sources: 'sources listed',
   survey_progress: 'progress',
@@ -10,7 +10,7 @@ export const SPENDING_WORDS: Readonly<Record<SpendingKind | SpendingReason, stri
   listing: 'listing',
   left_over: 'left over',
   changed: 'changed or new',
-  live: 'live',
+  active: 'active',
   settling: 'settling',
   old: 'old',
   missing: 'not listed',

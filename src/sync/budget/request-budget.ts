@@ -1,37 +1,37 @@
 /**
- * The requests of `--max-requests`, which the accounts of a run have in common. Each keeps to its share, and waits with
- * what does not fit for what the others leave.
+ * The requests of `--max-requests`, which the accounts of a run divide. Each keeps to its allocation. Work that does not fit waits
+ * for requests that the others do not use.
  */
-import { decide, limitOf, type ShareState } from './request-shares.js'
+import { type AllocationState, decide, limitOf } from './allocation.js'
 
-/** One account's part in it. Dispose of it when the account needs no more: the others are waiting. */
-export interface RequestShare extends Disposable {
+/** The part of one account. Dispose of it when the account needs no more requests: the others wait for them. */
+export interface Allocation extends Disposable {
   /** Whether so many more fit now into `part` of what the account may use, from 0 to 1. */
   fits(requests: number, part?: number): boolean
-  /** One request is sent; `reserved` says that it was held for it. */
+  /** Counts a request that is sent; `reserved`: it was reserved before. */
   send(reserved: boolean): void
-  /** Holds so many; 0 or a negative number gives back, and ends a piece of work. */
+  /** Reserves so many. A negative number gives them back; that and 0 end a piece of work. */
   reserve(requests: number): void
   /**
-   * Waits until so many more may fit: true, and whoever asks looks again. False when they never will, or `signal` aborts.
+   * Waits until so many more may fit: true, and the caller checks `fits` again. False when they never will, or `signal` aborts.
    */
   room(requests: number, signal: AbortSignal): Promise<boolean>
-  /** Whether others may still leave something. */
+  /** Whether other accounts may still leave some of theirs. */
   mayGrow(): boolean
 }
 
-/** `total` null: as many as anybody likes. A share for each of the weights, which are more than 0. */
-export const createRequestPot = (
+/** An allocation for each of the weights, which are more than 0. `total` null: no limit. */
+export const createRequestBudget = (
   total: number | null,
   weights: readonly number[],
-): readonly RequestShare[] =>
-  total === null ? weights.map(() => UNLIMITED) : new Pot(total, weights).shares()
+): readonly Allocation[] =>
+  total === null ? weights.map(() => UNLIMITED) : new RequestBudget(total, weights).allocations()
 
 /** All of it for one. */
-export const createWholeShare = (total: number | null): RequestShare =>
-  createRequestPot(total, [1])[0] ?? UNLIMITED
+export const createWholeAllocation = (total: number | null): Allocation =>
+  createRequestBudget(total, [1])[0] ?? UNLIMITED
 
-const UNLIMITED: RequestShare = Object.freeze({
+const UNLIMITED: Allocation = Object.freeze({
   fits: () => true,
   send: () => undefined,
   reserve: () => undefined,
@@ -40,10 +40,10 @@ const UNLIMITED: RequestShare = Object.freeze({
   [Symbol.dispose]: () => undefined,
 })
 
-class Pot {
+class RequestBudget {
   readonly #total: number
-  readonly #states: ShareState[]
-  /** Tells the account at a place what was decided while it waits. */
+  readonly #states: AllocationState[]
+  /** Ends the wait of the account at a place. */
   readonly #waiting = new Map<number, (hasRoom: boolean) => void>()
 
   constructor(total: number, weights: readonly number[]) {
@@ -52,17 +52,17 @@ class Pot {
       weight,
       sent: 0,
       reserved: 0,
-      wanted: null,
+      waitsFor: null,
       granted: 0,
       ended: false,
     }))
   }
 
-  shares(): readonly RequestShare[] {
-    return this.#states.map((_, place) => this.#share(place))
+  allocations(): readonly Allocation[] {
+    return this.#states.map((_, place) => this.#allocation(place))
   }
 
-  #share(place: number): RequestShare {
+  #allocation(place: number): Allocation {
     return {
       fits: (requests, part = 1) =>
         this.#used(place) + requests <= limitOf(this.#total, this.#states, place) * part,
@@ -79,7 +79,7 @@ class Pot {
       mayGrow: () => this.#states.some(({ ended }, other) => other !== place && !ended),
       [Symbol.dispose]: () => {
         this.#update(place, () => ({ reserved: 0, ended: true }))
-        this.#tell(place, false)
+        this.#endWait(place, false)
         this.#look()
       },
     }
@@ -89,7 +89,7 @@ class Pot {
     if (signal.aborted) return Promise.resolve(false)
     return new Promise((resolve) => {
       const onAbort = () => {
-        this.#tell(place, false)
+        this.#endWait(place, false)
         this.#look()
       }
       signal.addEventListener('abort', onAbort, { once: true })
@@ -97,7 +97,7 @@ class Pot {
         signal.removeEventListener('abort', onAbort)
         resolve(hasRoom)
       })
-      this.#update(place, () => ({ wanted: requests }))
+      this.#update(place, () => ({ waitsFor: requests }))
       this.#look()
     })
   }
@@ -105,13 +105,13 @@ class Pot {
   #look(): void {
     const { go, end, grant } = decide(this.#total, this.#states)
     if (grant !== null)
-      this.#update(grant, ({ sent, reserved, wanted }) => ({ granted: sent + reserved + (wanted ?? 0) }))
-    for (const place of grant === null ? go : [grant]) this.#tell(place, true)
-    for (const place of end) this.#tell(place, false)
+      this.#update(grant, ({ sent, reserved, waitsFor }) => ({ granted: sent + reserved + (waitsFor ?? 0) }))
+    for (const place of grant === null ? go : [grant]) this.#endWait(place, true)
+    for (const place of end) this.#endWait(place, false)
   }
 
-  #tell(place: number, hasRoom: boolean): void {
-    this.#update(place, () => ({ wanted: null }))
+  #endWait(place: number, hasRoom: boolean): void {
+    this.#update(place, () => ({ waitsFor: null }))
     this.#waiting.get(place)?.(hasRoom)
     this.#waiting.delete(place)
   }
@@ -121,7 +121,7 @@ class Pot {
     return sent + reserved
   }
 
-  #update(place: number, change: (state: ShareState) => Partial<ShareState>): void {
+  #update(place: number, change: (state: AllocationState) => Partial<AllocationState>): void {
     const state = this.#states[place]
     if (state !== undefined) this.#states[place] = { ...state, ...change(state) }
   }

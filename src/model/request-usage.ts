@@ -1,31 +1,31 @@
 /** Where a run's requests went, and which it could do without: by what was asked for and why. */
 
 /** What is asked for: endpoints of the API document, the third of them told apart by what it is asked about. */
-export const SPENDING_KINDS = [
+export const REQUEST_KINDS = [
   'surveys',
   'sample_sources',
   'survey_progress',
   'sample_source_progress',
   'daily_progress',
 ] as const
-export type SpendingKind = (typeof SPENDING_KINDS)[number]
+export type RequestKind = (typeof REQUEST_KINDS)[number]
 
 /** Why: the listing, the reason of a survey's task, or (`resting`) a survey that was not due. */
-export const SPENDING_REASONS = [
+export const REQUEST_REASONS = [
   'listing',
   'left_over',
   'changed',
-  'live',
+  'active',
   'settling',
   'old',
   'missing',
   'resting',
 ] as const
-export type SpendingReason = (typeof SPENDING_REASONS)[number]
+export type RequestReason = (typeof REQUEST_REASONS)[number]
 
-export interface Spending {
-  readonly kind: SpendingKind
-  readonly reason: SpendingReason
+export interface RequestUsage {
+  readonly kind: RequestKind
+  readonly reason: RequestReason
   /** Requests sent, retries included. */
   readonly requests: number
   /** Requests that were not made because their answer was known, or was not due. */
@@ -33,4 +33,4 @@ export interface Spending {
 }
 
 /** Of each kind. */
-export type RequestsByKind = Readonly<Partial<Record<SpendingKind, number>>>
+export type RequestsByKind = Readonly<Partial<Record<RequestKind, number>>>

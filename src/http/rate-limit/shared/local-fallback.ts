@@ -1,7 +1,7 @@
 /** The slots of one process while the Redis that shares the cap is away: a part of the cap, held like any other. */
 import type { Clock } from '../../../base/clock.js'
 
-export interface LocalShare {
+export interface LocalFallback {
   /** A slot of its own, or how long to wait before asking again, milliseconds. */
   take(): LocalSlot | number
 }
@@ -14,7 +14,7 @@ export interface LocalSlot {
 /** How often to look again where it is not known when a slot will be free. */
 const LOOK_AGAIN_MS = 100
 
-export const createLocalShare = (slots: number, clock: Clock): LocalShare => {
+export const createLocalFallback = (slots: number, clock: Clock): LocalFallback => {
   /** Until when, on the monotonic clock. */
   const held = new Map<LocalSlot, number>()
   return {

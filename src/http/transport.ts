@@ -13,7 +13,7 @@ import type { HttpProxy } from './proxy.js'
 
 export type HeaderValues = Readonly<Record<string, string | Secret>>
 
-export interface WireOptions {
+export interface TransportOptions {
   readonly account: string
   readonly headers: HeaderValues
   readonly requestTimeoutMs: number
@@ -24,7 +24,7 @@ export interface WireOptions {
   readonly onConnect?: () => void
 }
 
-export interface WireAnswer {
+export interface TransportAnswer {
   readonly status: number
   /** A response header by its name in lower case; the first where it is repeated; null where it is missing. */
   header(name: string): string | null
@@ -33,18 +33,18 @@ export interface WireAnswer {
   readonly body: Dispatcher.ResponseData['body']
 }
 
-export interface Wire {
+export interface Transport {
   /** Sends a GET; resolves with the response headers. Rejects with a `ProxyRefusedError` or a `ProxyTroubleError` for what the proxy said. */
-  get(address: Address, signal: AbortSignal): Promise<WireAnswer>
+  get(address: Address, signal: AbortSignal): Promise<TransportAnswer>
   /** Breaks all connections. */
   destroy(): Promise<void>
 }
 
-/** How a client gets its wire. Throws `InvalidHeaderError` for a header value that HTTP cannot carry. */
-export type CreateWire = (options: WireOptions) => Wire
+/** how a client gets its transport. Throws `InvalidHeaderError` for a header value that HTTP cannot carry. */
+export type CreateTransport = (options: TransportOptions) => Transport
 
-/** The wire to a real network. */
-export const createWire: CreateWire = (options) => {
+/** The transport over a real network. */
+export const createTransport: CreateTransport = (options) => {
   checkHeaders(options)
   const { connections, requestTimeoutMs, proxy = null } = options
   const given = { connections, connectMsMax: requestTimeoutMs, onConnect: options.onConnect ?? ignore }
@@ -77,7 +77,7 @@ const revealed = (headers: HeaderValues): Record<string, string> =>
     Object.entries(headers).map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]),
   )
 
-const checkHeaders = ({ headers, account }: WireOptions): void => {
+const checkHeaders = ({ headers, account }: TransportOptions): void => {
   for (const [name, value] of Object.entries(revealed(headers))) {
     if (!canBeHeader(value)) throw new InvalidHeaderError(name, account)
   }

@@ -2,13 +2,13 @@
 import type { ExitCode } from '../base/errors.js'
 import type { Instant } from '../model/instant.js'
 import type { ListingKind, RowCounts, RowCountsByTable } from '../model/run.js'
-import { noCounts, type RunCounts } from '../model/run-record.js'
-import { createSpendingBook, type SpendingBook } from './budget/spending.js'
+import { type RunCounters, zeroCounters } from '../model/run-record.js'
+import { createUsageBook, type UsageBook } from './budget/request-usage.js'
 
 /** `complete`: the cursor moved. `interrupted`: the next run goes on. `drifted`: rows may be missing, the cursor stays. */
 export type Discovery = 'complete' | 'interrupted' | 'drifted'
 
-export interface Tally {
+export interface RunState {
   listing: ListingKind | null
   /** Null when the listing did not come to an end of any kind. */
   discovery: Discovery | null
@@ -16,20 +16,20 @@ export interface Tally {
   stopped: string | null
   /** What ended it otherwise. */
   ended: { readonly exitCode: ExitCode; readonly message: string } | null
-  readonly counts: RunCounts
-  readonly spending: SpendingBook
+  readonly counts: RunCounters
+  readonly requestUsage: UsageBook
   /** The latest time that the server told: the "now" of every rule in this run. */
   serverTime: Instant | null
   rows: { -readonly [Table in keyof RowCountsByTable]: RowCountsByTable[Table] }
 }
 
-export const createTally = (): Tally => ({
+export const createRunState = (): RunState => ({
   listing: null,
   discovery: null,
   stopped: null,
   ended: null,
-  counts: noCounts(),
-  spending: createSpendingBook(),
+  counts: zeroCounters(),
+  requestUsage: createUsageBook(),
   serverTime: null,
   rows: {
     surveys: NONE,
@@ -39,15 +39,15 @@ export const createTally = (): Tally => ({
   },
 })
 
-export const addRows = (tally: Tally, rows: Partial<RowCountsByTable>): void => {
-  for (const table of TABLES) tally.rows[table] = sum(tally.rows[table], rows[table] ?? NONE)
+export const addRows = (state: RunState, rows: Partial<RowCountsByTable>): void => {
+  for (const table of TABLES) state.rows[table] = sum(state.rows[table], rows[table] ?? NONE)
   const days = rows.survey_progress_by_day
   if (days !== undefined)
-    tally.rows.survey_progress_by_day = sum(tally.rows.survey_progress_by_day ?? NONE, days)
+    state.rows.survey_progress_by_day = sum(state.rows.survey_progress_by_day ?? NONE, days)
 }
 
-export const sawServerTime = (tally: Tally, at: Instant): void => {
-  if (tally.serverTime === null || at > tally.serverTime) tally.serverTime = at
+export const sawServerTime = (state: RunState, at: Instant): void => {
+  if (state.serverTime === null || at > state.serverTime) state.serverTime = at
 }
 
 const NONE: RowCounts = Object.freeze({ added: 0, changed: 0, unchanged: 0 })

@@ -1,14 +1,14 @@
 /** What did not fit, a line each: which field and value, why a row could not be typed. A number alone helps nobody. */
 
 import { counted, humanCount } from '../../base/human.js'
+import { driftName, onOneLine } from '../../model/data-problem-names.js'
 import { formatInstant } from '../../model/instant.js'
-import { driftName, onOneLine } from '../../model/misfit-names.js'
-import type { Misfits, RunReport } from '../../model/run.js'
+import type { DataProblems, RunReport } from '../../model/run.js'
 
 export const driftLines = ({
   drift,
   driftEvents,
-}: Pick<Misfits, 'drift' | 'driftEvents'>): readonly string[] =>
+}: Pick<DataProblems, 'drift' | 'driftEvents'>): readonly string[] =>
   withRest(
     drift.map((met) => {
       const since = met.isNew ? 'new' : `since ${formatInstant(met.firstSeenAt)}`
@@ -20,7 +20,7 @@ export const driftLines = ({
 export const rejectionLines = ({
   rejections,
   rejectedRows,
-}: Pick<Misfits, 'rejections' | 'rejectedRows'>): readonly string[] =>
+}: Pick<DataProblems, 'rejections' | 'rejectedRows'>): readonly string[] =>
   withRest(
     rejections.map(
       ({ endpoint, problem, rows }) => `${endpoint}: ${onOneLine(problem)} (${counted(rows, 'row')})`,

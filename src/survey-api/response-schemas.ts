@@ -39,5 +39,5 @@ export const array = z.array(z.unknown(), 'expected an array')
 /** Null and left out are one: null. */
 export const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable().default(null)
 
-/** A schema for every API field of a row, each with the row's own type: what the compiler holds a wire schema to. */
-export type WireShape<Row> = { readonly [Name in Exclude<keyof Row, '_extra'>]: z.ZodType<Row[Name]> }
+/** A schema for every API field of a row, each with the row's own type: what the compiler holds a response schema to. */
+export type ResponseShape<Row> = { readonly [Name in Exclude<keyof Row, '_extra'>]: z.ZodType<Row[Name]> }

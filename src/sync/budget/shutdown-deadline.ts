@@ -8,13 +8,13 @@ import { StoppedError } from '../../base/errors.js'
 /** Of the ten seconds that the README promises; the rest is for recording how the run ended, and for closing the files. */
 export const PUBLISH_AFTER_SIGNAL_MS_MAX = 8_000
 
-export interface Grace extends Disposable {
+export interface ShutdownDeadline extends Disposable {
   /** For work that begins now: aborts with `signal` or, where that has aborted already, when the time after it is over. */
   forWorkFromNow(): AbortSignal
 }
 
 /** Counts from the moment at which `signal` aborts. Dispose of it when the work is over: its timer holds the process. */
-export const graceAfter = (signal: AbortSignal, clock: Clock): Grace => {
+export const shutdownDeadlineAfter = (signal: AbortSignal, clock: Clock): ShutdownDeadline => {
   const ended = new AbortController()
   const over = new AbortController()
   const begin = async (): Promise<void> => {
