@@ -11,8 +11,8 @@ const FIRST = [
   'e2e/restart',
   'e2e/signals',
   'e2e/budget',
-  'http/shared-cap',
-  'http/cap',
+  'rate-limit/shared/shared-cap',
+  'rate-limit/rate-limiter-cap',
   'reference-server/rate-window',
 ]
 

@@ -2,19 +2,19 @@
 
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import type { Env } from '../support/command.js'
-import { openReader, query } from '../support/duckdb.js'
 import {
   type Arrival,
   type ScriptedApi,
   scriptedProgress,
   scriptedSurvey,
   startScriptedApi,
-} from '../support/scripted-api.js'
-import { SLOW } from '../support/slow.js'
-import { unsoundness } from '../support/soundness.js'
-import { publishedFile, type Synced, syncWarm } from '../support/sync.js'
-import { temporaryDirectory } from '../support/temporary.js'
+} from '../support/api/scripted-api.js'
+import type { Env } from '../support/command/command.js'
+import { publishedFile, type Synced, syncWarm } from '../support/command/sync.js'
+import { temporaryDirectory } from '../support/files/temporary.js'
+import { unsoundness } from '../support/oracle/soundness.js'
+import { SLOW } from '../support/suite/slow.js'
+import { openReader, query } from '../support/warehouse/duckdb.js'
 
 const pagesAsked = (api: ScriptedApi): number[] =>
   api.arrivals.filter(({ path }) => path === '/surveys').map(({ query: asked }) => Number(asked.get('page')))

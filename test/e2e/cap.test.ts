@@ -1,14 +1,14 @@
 /** The cap, judged by the server's own log: never over it, nearly all of it used, and a burst where a burst is allowed. */
 import { expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
-import { envOf, paceOf } from '../support/rate.js'
-import { scriptedSurvey } from '../support/scripted-api.js'
-import { SLOW } from '../support/slow.js'
-import { answered, openTrial, said } from '../support/trial.js'
+import { scriptedSurvey } from '../support/api/scripted-api.js'
+import { answered, openTrial, said } from '../support/command/trial.js'
+import { envOf, paceOf } from '../support/oracle/rate.js'
+import { SLOW } from '../support/suite/slow.js'
 
 const CAP = 60
 /**
- * The real window takes a real minute, three times. A fixed window is within every sliding one, and test/http/pacer
+ * The real window takes a real minute, three times. A fixed window is within every sliding one, and test/unit/http/rate-limit/pacer
  * fills one on a clock of its own.
  */
 const TRIALS = [

@@ -1,8 +1,8 @@
 /** `check` asks once and waits for nothing; `status` tells how things stand at any moment and disturbs nobody. */
 import { readdir, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { scriptedSurvey, sendJson, startScriptedApi, TOKEN } from '../support/scripted-api.js'
-import { gate, openTrial } from '../support/trial.js'
+import { scriptedSurvey, sendJson, startScriptedApi, TOKEN } from '../support/api/scripted-api.js'
+import { gate, openTrial } from '../support/command/trial.js'
 
 /** Far less than any wait that a check must not make. */
 const GUARD_MS = 20_000

@@ -4,12 +4,12 @@
  */
 import { expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
-import { envOf, paceOf } from '../support/rate.js'
-import { scriptedSurvey, sendJson } from '../support/scripted-api.js'
-import { SLOW } from '../support/slow.js'
-import { unsoundness } from '../support/soundness.js'
-import { answered, openTrial, said } from '../support/trial.js'
-import { openWorld, truthRows, warehouseRows } from '../support/truth.js'
+import { scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
+import { answered, openTrial, said } from '../support/command/trial.js'
+import { envOf, paceOf } from '../support/oracle/rate.js'
+import { unsoundness } from '../support/oracle/soundness.js'
+import { openWorld, truthRows, warehouseRows } from '../support/oracle/truth.js'
+import { SLOW } from '../support/suite/slow.js'
 
 const HOUR_MS = 3_600_000
 const CAP = SLOW ? 60 : 20

@@ -1,10 +1,10 @@
 /** Old progress history is thinned out only where the settings say so, and never silently. */
 import { expect, test } from 'vitest'
 import { accountWarehouse } from '../../src/warehouse/account-warehouse.js'
-import { query } from '../support/duckdb.js'
-import { scriptedSurvey, startScriptedApi } from '../support/scripted-api.js'
-import { publishedFile, syncWarm, withSettings } from '../support/sync.js'
-import { bundle, minute, progress, RUN, source, testWarehouse } from '../support/warehouse.js'
+import { scriptedSurvey, startScriptedApi } from '../support/api/scripted-api.js'
+import { publishedFile, syncWarm, withSettings } from '../support/command/sync.js'
+import { query } from '../support/warehouse/duckdb.js'
+import { bundle, minute, progress, RUN, source, testWarehouse } from '../support/warehouse/warehouse.js'
 
 test('a run that leaves out old observations counts them in its report, its log and _sync.runs', async () => {
   const { database, directory: warehouse } = await testWarehouse()

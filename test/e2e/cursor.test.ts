@@ -1,19 +1,19 @@
 /** The cursor loses no change: not one behind the pages, not one of a run that was killed, not one on its very moment. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { query } from '../support/duckdb.js'
-import { buildMutant } from '../support/mutant.js'
 import {
   type Arrival,
   bodyOf,
   type ScriptedApi,
   scriptedSurvey,
   startScriptedApi,
-} from '../support/scripted-api.js'
-import { SLOW } from '../support/slow.js'
-import { unsoundness } from '../support/soundness.js'
-import { publishedFile, startSync, sync, syncWarm, withSettings } from '../support/sync.js'
-import { temporaryDirectory } from '../support/temporary.js'
+} from '../support/api/scripted-api.js'
+import { buildMutant } from '../support/command/mutant.js'
+import { publishedFile, startSync, sync, syncWarm, withSettings } from '../support/command/sync.js'
+import { temporaryDirectory } from '../support/files/temporary.js'
+import { unsoundness } from '../support/oracle/soundness.js'
+import { SLOW } from '../support/suite/slow.js'
+import { query } from '../support/warehouse/duckdb.js'
 
 const START = '2026-03-01T00:00:00Z'
 const after = (seconds: number): Date => new Date(Date.parse(START) + seconds * 1000)

@@ -4,9 +4,8 @@
  */
 import { expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
-import { INTERVIEW_STATUSES } from '../contract/api-document.js'
-import { asObject, getBody, type JsonObject } from '../contract/reference-api.js'
-import { openReader, type Row } from '../support/duckdb.js'
+import { INTERVIEW_STATUSES } from '../integration/contract/api-document.js'
+import { asObject, getBody, type JsonObject } from '../integration/contract/reference-api.js'
 import {
   bodyOf,
   type Json,
@@ -15,12 +14,13 @@ import {
   scriptedSurvey,
   sendJson,
   startScriptedApi,
-} from '../support/scripted-api.js'
-import { SLOW } from '../support/slow.js'
-import { unsoundness } from '../support/soundness.js'
-import { publishedFile, syncWarm, withSettings } from '../support/sync.js'
-import { temporaryDirectory } from '../support/temporary.js'
-import { progressOf } from '../support/truth.js'
+} from '../support/api/scripted-api.js'
+import { publishedFile, syncWarm, withSettings } from '../support/command/sync.js'
+import { temporaryDirectory } from '../support/files/temporary.js'
+import { unsoundness } from '../support/oracle/soundness.js'
+import { progressOf } from '../support/oracle/truth.js'
+import { SLOW } from '../support/suite/slow.js'
+import { openReader, type Row } from '../support/warehouse/duckdb.js'
 
 const ADDITIVE = ['interviews_count', ...INTERVIEW_STATUSES.map((status) => `${status}_individuals`)]
 const sums = ADDITIVE.map((name) => `sum(${name})::BIGINT AS ${name}`).join(', ')

@@ -1,7 +1,6 @@
 /** The world does not hold still while it is listed: surveys and sources come and go between two requests. */
 
 import { expect, test } from 'vitest'
-import { openReader, query } from '../support/duckdb.js'
 import {
   type Arrival,
   bodyOf,
@@ -11,11 +10,12 @@ import {
   scriptedSurvey,
   sendJson,
   startScriptedApi,
-} from '../support/scripted-api.js'
-import { SLOW } from '../support/slow.js'
-import { unsoundness } from '../support/soundness.js'
-import { publishedFile, syncWarm } from '../support/sync.js'
-import { temporaryDirectory } from '../support/temporary.js'
+} from '../support/api/scripted-api.js'
+import { publishedFile, syncWarm } from '../support/command/sync.js'
+import { temporaryDirectory } from '../support/files/temporary.js'
+import { unsoundness } from '../support/oracle/soundness.js'
+import { SLOW } from '../support/suite/slow.js'
+import { openReader, query } from '../support/warehouse/duckdb.js'
 
 const drafts = (count: number) =>
   Array.from({ length: count }, (_, index) => scriptedSurvey(index + 1, { status: 'draft' }, 0))

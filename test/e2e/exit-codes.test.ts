@@ -3,11 +3,11 @@ import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import type { Ended } from '../support/command.js'
-import { query } from '../support/duckdb.js'
-import { type Hook, type ScriptedApi, scriptedSurvey, sendJson } from '../support/scripted-api.js'
-import { SLOW } from '../support/slow.js'
-import { gate, lastLine, openTrial, otherBuild, type Trial } from '../support/trial.js'
+import { type Hook, type ScriptedApi, scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
+import type { Ended } from '../support/command/command.js'
+import { gate, lastLine, openTrial, otherBuild, type Trial } from '../support/command/trial.js'
+import { SLOW } from '../support/suite/slow.js'
+import { query } from '../support/warehouse/duckdb.js'
 
 const ids = async (trial: Trial): Promise<unknown[]> =>
   (await query(trial.published, 'SELECT id FROM surveys ORDER BY id')).map(({ id }) => id)
@@ -87,7 +87,7 @@ interface Refusal {
   readonly arrivals: number
   readonly limits?: object
   readonly env?: Record<string, string>
-  /** Left to `npm run test:slow`; test/http has them all. */
+  /** Left to `npm run test:slow`; test/unit/http has them all. */
   readonly slow?: true
 }
 

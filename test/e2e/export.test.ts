@@ -6,10 +6,10 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { type Export, exportTables } from '../../src/commands/export/export-tables.js'
 import { openDatabase } from '../../src/warehouse/connection/database.js'
-import { openReader, type Row } from '../support/duckdb.js'
-import { scriptedSurvey } from '../support/scripted-api.js'
-import { SLOW } from '../support/slow.js'
-import { gate, openTrial, type Trial } from '../support/trial.js'
+import { scriptedSurvey } from '../support/api/scripted-api.js'
+import { gate, openTrial, type Trial } from '../support/command/trial.js'
+import { SLOW } from '../support/suite/slow.js'
+import { openReader, type Row } from '../support/warehouse/duckdb.js'
 
 const MAIN_TABLES = `SELECT table_name AS name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' ORDER BY 1`
 

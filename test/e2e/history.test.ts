@@ -1,17 +1,17 @@
 /** The API shows only now, the warehouse keeps then; and nothing is asked for whose answer is known. */
 import { expect, test } from 'vitest'
-import { openReader } from '../support/duckdb.js'
 import {
   type ScriptedApi,
   type ScriptedSurvey,
   scriptedProgress,
   scriptedSurvey,
   startScriptedApi,
-} from '../support/scripted-api.js'
-import { SLOW } from '../support/slow.js'
-import { unsoundness } from '../support/soundness.js'
-import { publishedFile, syncWarm } from '../support/sync.js'
-import { temporaryDirectory } from '../support/temporary.js'
+} from '../support/api/scripted-api.js'
+import { publishedFile, syncWarm } from '../support/command/sync.js'
+import { temporaryDirectory } from '../support/files/temporary.js'
+import { unsoundness } from '../support/oracle/soundness.js'
+import { SLOW } from '../support/suite/slow.js'
+import { openReader } from '../support/warehouse/duckdb.js'
 
 const START_MS = Date.parse('2026-03-01T00:00:00Z')
 const DAY_MS = 24 * 3_600_000

@@ -1,9 +1,9 @@
 /** What a server may send before its answer (RFC 9110, section 15.2), over a socket of our own: no server of Node sends it so. */
 import { type AddressInfo, createServer } from 'node:net'
 import { expect, test } from 'vitest'
-import { startScriptedApi } from '../support/scripted-api.js'
-import { syncWarm, withSettings } from '../support/sync.js'
-import { temporaryDirectory } from '../support/temporary.js'
+import { startScriptedApi } from '../support/api/scripted-api.js'
+import { syncWarm, withSettings } from '../support/command/sync.js'
+import { temporaryDirectory } from '../support/files/temporary.js'
 
 const BODY = JSON.stringify({
   surveys: [],

@@ -2,7 +2,6 @@
 import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { openReader, query } from '../support/duckdb.js'
 import {
   bodyOf,
   type ScriptedApi,
@@ -11,10 +10,11 @@ import {
   scriptedSurvey,
   startScriptedApi,
   TOKEN,
-} from '../support/scripted-api.js'
-import { publishedFile, syncWarm, withSettings } from '../support/sync.js'
-import { temporaryDirectory } from '../support/temporary.js'
-import { runWarm } from '../support/warm.js'
+} from '../support/api/scripted-api.js'
+import { publishedFile, syncWarm, withSettings } from '../support/command/sync.js'
+import { runWarm } from '../support/command/warm.js'
+import { temporaryDirectory } from '../support/files/temporary.js'
+import { openReader, query } from '../support/warehouse/duckdb.js'
 
 /** Stands in a script where the answer is to have bytes. */
 const bytes = (hex: string): string => `<bytes ${hex}>`

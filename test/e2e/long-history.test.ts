@@ -4,8 +4,15 @@
  * service say the same. CHAOS_SEED has it again.
  */
 import { expect, test } from 'vitest'
-import { chance } from '../support/chance.js'
-import { openReader, type Reader } from '../support/duckdb.js'
+import {
+  type Arrival,
+  type Json,
+  type ScriptedApi,
+  sendJson,
+  startScriptedApi,
+} from '../support/api/scripted-api.js'
+import { publishedFile, syncWarm, withSettings } from '../support/command/sync.js'
+import { temporaryDirectory } from '../support/files/temporary.js'
 import {
   createOrganization,
   DAY_MS,
@@ -17,19 +24,12 @@ import {
 } from '../support/history/organization.js'
 import { bothHistories } from '../support/history/stored.js'
 import { type TellingNight, Told, toldProgress } from '../support/history/told.js'
-import { tablesThatDiffer } from '../support/parquet.js'
-import {
-  type Arrival,
-  type Json,
-  type ScriptedApi,
-  sendJson,
-  startScriptedApi,
-} from '../support/scripted-api.js'
-import { SLOW } from '../support/slow.js'
-import { unsoundness } from '../support/soundness.js'
-import { publishedFile, syncWarm, withSettings } from '../support/sync.js'
-import { temporaryDirectory } from '../support/temporary.js'
-import { rowsOfSurvey, warehouseRowsIn } from '../support/truth.js'
+import { unsoundness } from '../support/oracle/soundness.js'
+import { rowsOfSurvey, warehouseRowsIn } from '../support/oracle/truth.js'
+import { chance } from '../support/suite/chance.js'
+import { SLOW } from '../support/suite/slow.js'
+import { openReader, type Reader } from '../support/warehouse/duckdb.js'
+import { tablesThatDiffer } from '../support/warehouse/parquet.js'
 
 const NIGHTS = SLOW ? 200 : 6
 const CHECKED_EVERY = SLOW ? 10 : 3

@@ -2,11 +2,11 @@
 import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { query } from '../support/duckdb.js'
-import { scriptedSurvey, startScriptedApi } from '../support/scripted-api.js'
-import { publishedFile, sync, syncWarm, withSettings } from '../support/sync.js'
-import { temporaryDirectory } from '../support/temporary.js'
-import { runWarm } from '../support/warm.js'
+import { scriptedSurvey, startScriptedApi } from '../support/api/scripted-api.js'
+import { publishedFile, sync, syncWarm, withSettings } from '../support/command/sync.js'
+import { runWarm } from '../support/command/warm.js'
+import { temporaryDirectory } from '../support/files/temporary.js'
+import { query } from '../support/warehouse/duckdb.js'
 
 const currentOf = (warehouse: string) => join(warehouse, 'parquet', 'current')
 

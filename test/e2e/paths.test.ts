@@ -5,10 +5,10 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { query } from '../support/duckdb.js'
-import { scriptedSurvey } from '../support/scripted-api.js'
-import { SLOW } from '../support/slow.js'
-import { openTrial } from '../support/trial.js'
+import { scriptedSurvey } from '../support/api/scripted-api.js'
+import { openTrial } from '../support/command/trial.js'
+import { SLOW } from '../support/suite/slow.js'
+import { query } from '../support/warehouse/duckdb.js'
 
 /** Places where no directory can be made. Node's recursive `mkdir` never ended in `/proc`, and no signal reached it. */
 const IMPOSSIBLE = ['/proc/x', '/proc/self/fd/x', '/dev/full', '/dev/null/x']

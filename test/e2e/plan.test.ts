@@ -1,12 +1,12 @@
 /** What a plan expects against what the night then takes, in the world of the reference server as it is without options. */
 import { expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
-import { run } from '../support/command.js'
-import { query } from '../support/duckdb.js'
-import { SLOW } from '../support/slow.js'
-import { publishedFile, sync, withSettings } from '../support/sync.js'
-import { temporaryDirectory } from '../support/temporary.js'
-import { openWorld } from '../support/truth.js'
+import { run } from '../support/command/command.js'
+import { publishedFile, sync, withSettings } from '../support/command/sync.js'
+import { temporaryDirectory } from '../support/files/temporary.js'
+import { openWorld } from '../support/oracle/truth.js'
+import { SLOW } from '../support/suite/slow.js'
+import { query } from '../support/warehouse/duckdb.js'
 
 const NIGHTS = 5
 

@@ -9,11 +9,11 @@ import {
   scriptedProgress,
   scriptedSurvey,
   startScriptedApi,
-} from '../support/scripted-api.js'
-import { SLOW } from '../support/slow.js'
-import { unsoundness } from '../support/soundness.js'
-import { publishedFile, sync, syncWarm } from '../support/sync.js'
-import { temporaryDirectory } from '../support/temporary.js'
+} from '../support/api/scripted-api.js'
+import { publishedFile, sync, syncWarm } from '../support/command/sync.js'
+import { temporaryDirectory } from '../support/files/temporary.js'
+import { unsoundness } from '../support/oracle/soundness.js'
+import { SLOW } from '../support/suite/slow.js'
 
 const SURVEY_IDS = [1, 2, 3, 4, 5, 6]
 

@@ -1,6 +1,5 @@
 /** What the API refuses of single surveys: 404, 401 and 403 where the list of surveys is answered. */
 import { describe, expect, test } from 'vitest'
-import { query } from '../support/duckdb.js'
 import {
   type Hook,
   type ScriptedApi,
@@ -9,9 +8,10 @@ import {
   scriptedSource,
   scriptedSurvey,
   sendJson,
-} from '../support/scripted-api.js'
-import { SLOW } from '../support/slow.js'
-import { openTrial, type Trial } from '../support/trial.js'
+} from '../support/api/scripted-api.js'
+import { openTrial, type Trial } from '../support/command/trial.js'
+import { SLOW } from '../support/suite/slow.js'
+import { query } from '../support/warehouse/duckdb.js'
 
 const ids = (count: number): ScriptedSurvey[] =>
   Array.from({ length: count }, (_, index) => scriptedSurvey(index + 1, {}, 1))

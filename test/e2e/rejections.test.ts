@@ -1,6 +1,5 @@
 /** What does not fit the API document is kept, counted and shown, and holds up nothing that does. */
 import { expect, test } from 'vitest'
-import { openReader, query } from '../support/duckdb.js'
 import {
   bodyOf,
   type Json,
@@ -8,10 +7,11 @@ import {
   scriptedProgress,
   scriptedSurvey,
   startScriptedApi,
-} from '../support/scripted-api.js'
-import { unsoundness } from '../support/soundness.js'
-import { publishedFile, syncWarm, withSettings } from '../support/sync.js'
-import { temporaryDirectory } from '../support/temporary.js'
+} from '../support/api/scripted-api.js'
+import { publishedFile, syncWarm, withSettings } from '../support/command/sync.js'
+import { temporaryDirectory } from '../support/files/temporary.js'
+import { unsoundness } from '../support/oracle/soundness.js'
+import { openReader, query } from '../support/warehouse/duckdb.js'
 
 /** Stands in a script where the answer is to have an integer that no JavaScript number holds. */
 const PAST_2_53 = '<past 2^53>'

@@ -3,8 +3,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
-import { envOf, paceOf } from '../support/rate.js'
-import { openTrial, type Trial } from '../support/trial.js'
+import { openTrial, type Trial } from '../support/command/trial.js'
+import { envOf, paceOf } from '../support/oracle/rate.js'
 
 const CAP = 20
 const WINDOW_MS = 3_000

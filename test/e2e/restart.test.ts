@@ -2,11 +2,11 @@
 
 import { expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
-import { query } from '../support/duckdb.js'
-import { envOf, paceOf } from '../support/rate.js'
-import { scriptedProgress, scriptedSurvey } from '../support/scripted-api.js'
-import { SLOW } from '../support/slow.js'
-import { answered, openTrial, said } from '../support/trial.js'
+import { scriptedProgress, scriptedSurvey } from '../support/api/scripted-api.js'
+import { answered, openTrial, said } from '../support/command/trial.js'
+import { envOf, paceOf } from '../support/oracle/rate.js'
+import { SLOW } from '../support/suite/slow.js'
+import { query } from '../support/warehouse/duckdb.js'
 
 // For `npm run test:slow`: the simulation kills at any step.
 const slowly = SLOW ? test.concurrent : test.skip

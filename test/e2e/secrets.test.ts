@@ -6,16 +6,16 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ALL_TABLES } from '../../src/model/sync-tables.js'
-import type { Ended } from '../support/command.js'
-import { openReader } from '../support/duckdb.js'
 import {
   type ScriptedApi,
   scriptedProgress,
   scriptedSurvey,
   sendJson,
   TOKEN,
-} from '../support/scripted-api.js'
-import { openTrial, otherBuild, type Trial } from '../support/trial.js'
+} from '../support/api/scripted-api.js'
+import type { Ended } from '../support/command/command.js'
+import { openTrial, otherBuild, type Trial } from '../support/command/trial.js'
+import { openReader } from '../support/warehouse/duckdb.js'
 
 /** With everything that is written differently in JSON and in URLs. */
 const ODD_TOKEN = 'tok/7f3a+"secret"=&\\end'

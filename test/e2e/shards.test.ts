@@ -1,13 +1,13 @@
 /** Two shards at once below one directory: each account is there exactly once, for whoever reads all shards. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Ended, type Running, start } from '../support/command.js'
-import { query } from '../support/duckdb.js'
-import { scriptedSurvey, startScriptedApi } from '../support/scripted-api.js'
-import { SLOW } from '../support/slow.js'
-import { withSettings } from '../support/sync.js'
-import { temporaryDirectory } from '../support/temporary.js'
-import { runWarm } from '../support/warm.js'
+import { scriptedSurvey, startScriptedApi } from '../support/api/scripted-api.js'
+import { type Ended, type Running, start } from '../support/command/command.js'
+import { withSettings } from '../support/command/sync.js'
+import { runWarm } from '../support/command/warm.js'
+import { temporaryDirectory } from '../support/files/temporary.js'
+import { SLOW } from '../support/suite/slow.js'
+import { query } from '../support/warehouse/duckdb.js'
 
 const open = async () => {
   const root = await temporaryDirectory()

@@ -4,11 +4,11 @@
  */
 import { describe, expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
-import { paceOf } from '../support/rate.js'
-import { HAS_REDIS, startRedis, type TestRedis } from '../support/redis.js'
-import { SLOW } from '../support/slow.js'
-import type { Finished } from '../support/temporary.js'
-import { answered, lastLine, openTrial, said, stopWith, type Trial } from '../support/trial.js'
+import { answered, lastLine, openTrial, said, stopWith, type Trial } from '../support/command/trial.js'
+import type { Finished } from '../support/files/temporary.js'
+import { paceOf } from '../support/oracle/rate.js'
+import { HAS_REDIS, startRedis, type TestRedis } from '../support/servers/redis.js'
+import { SLOW } from '../support/suite/slow.js'
 
 const CAP = 20
 const WINDOW_MS = 2_000

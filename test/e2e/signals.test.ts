@@ -8,10 +8,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, test } from 'vitest'
-import { query } from '../support/duckdb.js'
-import { type ScriptedApi, scriptedSurvey, sendJson } from '../support/scripted-api.js'
-import { SLOW } from '../support/slow.js'
-import { unsoundness } from '../support/soundness.js'
+import { type ScriptedApi, scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
 import {
   answered,
   lastLine,
@@ -21,7 +18,10 @@ import {
   said,
   stopWith,
   type Trial,
-} from '../support/trial.js'
+} from '../support/command/trial.js'
+import { unsoundness } from '../support/oracle/soundness.js'
+import { SLOW } from '../support/suite/slow.js'
+import { query } from '../support/warehouse/duckdb.js'
 
 /** Design §4: a signal stops a run within ten seconds. */
 const GUARD_MS = 10_000
@@ -43,7 +43,7 @@ interface Interruption {
   readonly there: Sight
   readonly listed: number
   readonly refreshed: number
-  /** Left to `npm run test:slow`; test/http/stopping ends each wait, and the simulation stops at any step. */
+  /** Left to `npm run test:slow`; test/unit/http/client-stopping ends each wait, and the simulation stops at any step. */
   readonly slow?: true
 }
 
@@ -139,7 +139,7 @@ test.concurrent.for(INTERRUPTIONS.filter(({ slow }) => SLOW || slow !== true))(
   },
 )
 
-// For `npm run test:slow`: the publish below is stopped in the middle for certain, test/publish/duckdb at each of its steps.
+// For `npm run test:slow`: the publish below is stopped in the middle for certain, test/unit/publish/duckdb at each of its steps.
 test.runIf(SLOW).concurrent.for([0, 5, 20, 60] as const)(
   'SIGTERM %s ms into a publish: all of it is published, or nothing and the run says so',
   async (laterMs, context) => {

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { run } from '../support/command.js'
-import { query } from '../support/duckdb.js'
-import { scriptedSurvey, startScriptedApi } from '../support/scripted-api.js'
-import { temporaryDirectory } from '../support/temporary.js'
+import { scriptedSurvey, startScriptedApi } from '../support/api/scripted-api.js'
+import { run } from '../support/command/command.js'
+import { temporaryDirectory } from '../support/files/temporary.js'
+import { query } from '../support/warehouse/duckdb.js'
 
 /** As it ends, the process writes which CommonJS packages it has loaded. */
 const listing = (file: string) => {

@@ -2,8 +2,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { scriptedSurvey, TOKEN } from '../support/scripted-api.js'
-import { openTrial } from '../support/trial.js'
+import { scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
+import { openTrial } from '../support/command/trial.js'
 
 test('a token file and a settings file may begin with a byte order mark', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])

@@ -6,12 +6,12 @@ import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { HAS_OPENSSL, makeCertificates } from '../support/certificates.js'
-import { scriptedSurvey } from '../support/scripted-api.js'
-import { SLOW } from '../support/slow.js'
-import { type Finished, temporaryDirectory } from '../support/temporary.js'
-import { startTlsFront } from '../support/tls-front.js'
-import { openTrial } from '../support/trial.js'
+import { scriptedSurvey } from '../support/api/scripted-api.js'
+import { openTrial } from '../support/command/trial.js'
+import { type Finished, temporaryDirectory } from '../support/files/temporary.js'
+import { HAS_OPENSSL, makeCertificates } from '../support/servers/certificates.js'
+import { startTlsFront } from '../support/servers/tls-front.js'
+import { SLOW } from '../support/suite/slow.js'
 
 const HAS_TINYPROXY = SLOW && spawnSync('tinyproxy', ['-v']).status === 0
 if (SLOW && !HAS_TINYPROXY)

@@ -2,14 +2,14 @@
 
 import { expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
-import { run } from '../support/command.js'
-import type { Row } from '../support/duckdb.js'
-import { openReader } from '../support/duckdb.js'
-import { SLOW } from '../support/slow.js'
-import { unsoundness } from '../support/soundness.js'
-import { publishedFile, sync, syncWarm, withSettings } from '../support/sync.js'
-import { temporaryDirectory } from '../support/temporary.js'
-import { openWorld, type SurveyRows, truthRows, warehouseRows } from '../support/truth.js'
+import { run } from '../support/command/command.js'
+import { publishedFile, sync, syncWarm, withSettings } from '../support/command/sync.js'
+import { temporaryDirectory } from '../support/files/temporary.js'
+import { unsoundness } from '../support/oracle/soundness.js'
+import { openWorld, type SurveyRows, truthRows, warehouseRows } from '../support/oracle/truth.js'
+import { SLOW } from '../support/suite/slow.js'
+import type { Row } from '../support/warehouse/duckdb.js'
+import { openReader } from '../support/warehouse/duckdb.js'
 
 const SURVEYS = SLOW ? 200 : 30
 const DAY_MS = 24 * 3_600_000

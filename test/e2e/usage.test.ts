@@ -1,8 +1,8 @@
 /** What a person meets who calls the command wrongly, or for the first time: sentences, never a stack. */
 import { describe, expect, test } from 'vitest'
-import { type Ended, run } from '../support/command.js'
-import { openTrial } from '../support/trial.js'
-import { runWarm } from '../support/warm.js'
+import { type Ended, run } from '../support/command/command.js'
+import { openTrial } from '../support/command/trial.js'
+import { runWarm } from '../support/command/warm.js'
 
 const noStack = ({ stdout, stderr }: Ended) => expect(`${stdout}${stderr}`).not.toMatch(/^\s+at |Error:|bug/m)
 

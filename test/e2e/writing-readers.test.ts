@@ -8,12 +8,12 @@ import { chmod, chown, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Ended, type Env, MAIN } from '../support/command.js'
-import { query } from '../support/duckdb.js'
-import { scriptedSurvey } from '../support/scripted-api.js'
-import { SLOW } from '../support/slow.js'
-import { openTrial } from '../support/trial.js'
-import { boundByModes, isRoot, othersCanRun, type User } from '../support/users.js'
+import { scriptedSurvey } from '../support/api/scripted-api.js'
+import { type Ended, type Env, MAIN } from '../support/command/command.js'
+import { openTrial } from '../support/command/trial.js'
+import { boundByModes, isRoot, othersCanRun, type User } from '../support/process/users.js'
+import { SLOW } from '../support/suite/slow.js'
+import { query } from '../support/warehouse/duckdb.js'
 
 const READER = new URL('fixtures/reader.mjs', import.meta.url).pathname
 

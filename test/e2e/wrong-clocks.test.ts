@@ -1,8 +1,8 @@
 /** A clock that is wrong for one night, ours or the server's, is believed in no night after it. */
 import { expect, test } from 'vitest'
-import { query } from '../support/duckdb.js'
-import { bodyOf, type Hook, scriptedProgress, scriptedSurvey, sendJson } from '../support/scripted-api.js'
-import { openTrial, type Trial } from '../support/trial.js'
+import { bodyOf, type Hook, scriptedProgress, scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
+import { openTrial, type Trial } from '../support/command/trial.js'
+import { query } from '../support/warehouse/duckdb.js'
 
 const DAY_MS = 86_400_000
 const AHEAD_DAYS = 400

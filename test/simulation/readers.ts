@@ -3,7 +3,7 @@
  * than everything that is asked of it.
  */
 import { DuckDBInstance } from '@duckdb/node-api'
-import { plainRows, type Row } from '../support/duckdb.js'
+import { plainRows, type Row } from '../support/warehouse/duckdb.js'
 
 export interface OpenFile extends AsyncDisposable {
   /** What other files' queries call it. */

@@ -6,7 +6,7 @@
  * The pace is kept in memory only: the next run finds it out again, at the price of a few refusals.
  *
  * A sliding-window counter accepts every request at that first distance, (window + jitter) / (requests - 1), wherever its spans begin.
- * `test/http/even-spacing` has the proof, and holds the distance to the counter of the reference server.
+ * `test/unit/http/rate-limit/pacer-even-spacing` has the proof, and holds the distance to the counter of the reference server.
  */
 
 /** The cap: at most `requests` in `perMs` milliseconds. */

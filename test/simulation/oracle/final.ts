@@ -1,6 +1,6 @@
 /** After the last clean start: the warehouse is the server's truth, and history is what was told. */
-import { SAMPLE_SOURCE, SURVEY } from '../../contract/api-document.js'
-import { PROGRESS_COLUMNS, rowsOfSurvey, warehouseRowsIn } from '../../support/truth.js'
+import { SAMPLE_SOURCE, SURVEY } from '../../integration/contract/api-document.js'
+import { PROGRESS_COLUMNS, rowsOfSurvey, warehouseRowsIn } from '../../support/oracle/truth.js'
 import type { JsonObject, Told, World } from '../world.js'
 import type { EndOf } from './end.js'
 import {

@@ -1,6 +1,6 @@
 /** P3: what readers open is one committed state, at any moment at which the process may be killed. */
 import { existsSync, readFileSync } from 'node:fs'
-import { unsoundnessIn } from '../../support/soundness.js'
+import { unsoundnessIn } from '../../support/oracle/soundness.js'
 import type { OpenFile, Readers } from '../readers.js'
 import type { World } from '../world.js'
 import { type Broken, COMPARED, type Open } from './row-text.js'

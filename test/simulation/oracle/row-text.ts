@@ -1,7 +1,7 @@
 /** Rows of answers and rows of tables, brought to one form: a text. */
-import { FIELDWORK_PROGRESS, SAMPLE_SOURCE, SURVEY } from '../../contract/api-document.js'
-import type { Reader, Row } from '../../support/duckdb.js'
-import { fieldsOf, PROGRESS_COLUMNS, progressOf } from '../../support/truth.js'
+import { FIELDWORK_PROGRESS, SAMPLE_SOURCE, SURVEY } from '../../integration/contract/api-document.js'
+import { fieldsOf, PROGRESS_COLUMNS, progressOf } from '../../support/oracle/truth.js'
+import type { Reader, Row } from '../../support/warehouse/duckdb.js'
 import type { JsonObject } from '../world.js'
 
 /** A promise that was broken, as one line. */

@@ -1,5 +1,5 @@
 /** P3: in a file that readers open, a survey's row, its sources and its progress come from one refresh. */
-import { PROGRESS_COLUMNS } from '../../support/truth.js'
+import { PROGRESS_COLUMNS } from '../../support/oracle/truth.js'
 import type { JsonObject, World } from '../world.js'
 import { type Broken, columnsSql, type Open, progressText, textOf } from './row-text.js'
 

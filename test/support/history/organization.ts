@@ -3,9 +3,9 @@
  * are created, change, vanish, come back and move; status and dates go back; interviews come in, change and are ignored.
  * What it shows is a function of its state alone, so a test can ask it for the truth at any time.
  */
-import type { JsonObject } from '../../contract/reference-api.js'
-import type { Chance } from '../chance.js'
-import { type Json, type ScriptedSurvey, scriptedSource, scriptedSurvey } from '../scripted-api.js'
+import type { JsonObject } from '../../integration/contract/reference-api.js'
+import { type Json, type ScriptedSurvey, scriptedSource, scriptedSurvey } from '../api/scripted-api.js'
+import type { Chance } from '../suite/chance.js'
 import { type Interview, progressIn } from './interviews.js'
 
 export const HOUR_MS = 3_600_000

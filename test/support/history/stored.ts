@@ -1,7 +1,7 @@
 /** What a published file holds of its past, in the form of what a service has told (`told.ts`). */
-import { type DocumentedFields, SAMPLE_SOURCE, SURVEY } from '../../contract/api-document.js'
-import type { Reader, Row } from '../duckdb.js'
-import { PROGRESS_COLUMNS } from '../truth.js'
+import { type DocumentedFields, SAMPLE_SOURCE, SURVEY } from '../../integration/contract/api-document.js'
+import { PROGRESS_COLUMNS } from '../oracle/truth.js'
+import type { Reader, Row } from '../warehouse/duckdb.js'
 import type { Told, Version, Versions } from './told.js'
 
 /** Both sides of everything that a history holds; they are equal, or something was lost. */

@@ -2,10 +2,10 @@
  * What a service has told, night by night, and what of it a warehouse must hold: every version and every observation with
  * its time, what went missing and when. A plain account in maps, kept by whoever answers the requests.
  */
-import { SAMPLE_SOURCE, SURVEY } from '../../contract/api-document.js'
-import { asObject, type JsonObject } from '../../contract/reference-api.js'
-import type { Row } from '../duckdb.js'
-import { fieldsOf, progressOf } from '../truth.js'
+import { SAMPLE_SOURCE, SURVEY } from '../../integration/contract/api-document.js'
+import { asObject, type JsonObject } from '../../integration/contract/reference-api.js'
+import { fieldsOf, progressOf } from '../oracle/truth.js'
+import type { Row } from '../warehouse/duckdb.js'
 
 export interface Version {
   readonly row: Row

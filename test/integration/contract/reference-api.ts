@@ -1,0 +1,66 @@
+/** Plain requests to a reference server, without a line of our client: what the contract is checked on. */
+import type { ReferenceServer } from '../../../src/reference-server/server.js'
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export const asObject = (value: unknown): JsonObject => {
+  if (!isJsonObject(value)) throw new TypeError(`expected an object, got ${JSON.stringify(value)}`)
+  return value
+}
+
+export const asObjects = (value: unknown): readonly JsonObject[] => {
+  if (!Array.isArray(value)) throw new TypeError(`expected an array, got ${JSON.stringify(value)}`)
+  return value.map(asObject)
+}
+
+/** Sends a request for `path`, below `/api/v1`, as an account, the first unless told otherwise; `init` may say all. */
+export const ask = async (
+  server: ReferenceServer,
+  path: string,
+  init: RequestInit = {},
+  place = 0,
+): Promise<Response> => {
+  const account = server.accounts[place]
+  if (account === undefined) throw new TypeError(`the server has no account ${place}`)
+  const headers = { 'Authorization-ID': String(account.id), 'Authorization-Token': account.token }
+  return await fetch(`${server.baseUrl}${path}`, { headers, ...init })
+}
+
+/** What a GET of `path` is answered with; it has to be 200. */
+export const getBody = async (server: ReferenceServer, path: string, place = 0): Promise<JsonObject> => {
+  const response = await ask(server, path, {}, place)
+  if (response.status !== 200) throw new Error(`GET ${path}: ${response.status} ${await response.text()}`)
+  return asObject(await response.json())
+}
+
+/** The bodies of all pages of a list, by following `next_page`. */
+export const getPages = async (
+  server: ReferenceServer,
+  path: string,
+  place = 0,
+): Promise<readonly JsonObject[]> => {
+  const bodies: JsonObject[] = []
+  const mark = path.includes('?') ? '&' : '?'
+  for (let page: unknown = 1; page !== null; page = asObject(bodies.at(-1)?.pagination).next_page) {
+    bodies.push(await getBody(server, `${path}${mark}page=${page}`, place))
+  }
+  return bodies
+}
+
+export const getRows = async (
+  server: ReferenceServer,
+  path: string,
+  name: string,
+  place = 0,
+): Promise<readonly JsonObject[]> =>
+  (await getPages(server, path, place)).flatMap((body) => asObjects(body[name]))
+
+/** Everything the API would tell at this moment, surveys of the first account. */
+export const getTruth = async (server: ReferenceServer): Promise<readonly JsonObject[]> => {
+  const response = await fetch(`${server.origin}/_reference/truth`)
+  const [account] = asObjects(asObject(await response.json()).accounts)
+  return asObjects(account?.surveys)
+}

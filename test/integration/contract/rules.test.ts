@@ -1,0 +1,392 @@
+/** The reference server against the rules of the API document, seen by a plain HTTP client. One test a rule. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type ReferenceServer, startReferenceServer } from '../../../src/reference-server/server.js'
+import { INTERVIEW_STATUSES } from './api-document.js'
+import type { RULES, Section } from './api-rules.js'
+import {
+  ask,
+  asObject,
+  asObjects,
+  getBody,
+  getPages,
+  getRows,
+  getTruth,
+  type JsonObject,
+} from './reference-api.js'
+
+const SURVEYS = 40
+const PAGE_SIZE = 7
+const WITH_OFFSET = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/
+
+let server: ReferenceServer
+let surveys: readonly JsonObject[]
+/** What the server tells of every survey, with its sources and progress. */
+let truth: readonly JsonObject[]
+/** The progress of every survey, as its endpoint tells it. */
+let progresses: readonly JsonObject[]
+/** The survey with the most interviews, and more than one source. */
+let busy: JsonObject
+
+beforeAll(async () => {
+  server = await startReferenceServer({
+    port: 0,
+    surveys: SURVEYS,
+    accounts: 2,
+    pageSize: PAGE_SIZE,
+    rateWindow: 'none',
+    clock: 'frozen',
+  })
+  surveys = await getRows(server, '/surveys', 'surveys')
+  truth = await getTruth(server)
+  progresses = await Promise.all(surveys.map(({ id }) => progressOf(id)))
+  const several = truth.filter(({ sample_sources }) => asObjects(sample_sources).length > 1)
+  const held = (survey: JsonObject) => Number(asObject(survey.fieldwork_progress).interviews_count)
+  busy = asObject([...several].sort((one, other) => held(other) - held(one))[0])
+})
+afterAll(() => server.close())
+
+const progressOf = async (id: unknown, query = ''): Promise<JsonObject> =>
+  asObject((await getBody(server, `/surveys/${id}/fieldwork_progress${query}`)).fieldwork_progress)
+
+const individuals = (progress: JsonObject, ...statuses: readonly string[]): number =>
+  statuses.reduce(
+    (sum, status) => sum + Number(asObject(asObject(progress.interview_count_by_status)[status]).individuals),
+    0,
+  )
+
+const allIndividuals = (progress: JsonObject): number => individuals(progress, ...INTERVIEW_STATUSES)
+
+/** Holds `name` to part / whole in every progress; over zero it has no value. At least one must have one. */
+const expectFormula = (
+  name: string,
+  part: readonly string[],
+  whole: (progress: JsonObject) => number,
+): void => {
+  const told = progresses.map((progress) => progress[name])
+  const expected = progresses.map((progress) =>
+    whole(progress) === 0 ? null : individuals(progress, ...part) / whole(progress),
+  )
+  expect(told).toEqual(expected)
+  expect(expected.filter((value) => value !== null && value > 0 && value < 1)).not.toEqual([])
+}
+
+const paginations = async (path: string) =>
+  (await getPages(server, path)).map((body) => asObject(body.pagination))
+
+const expectNewestFirst = (records: readonly JsonObject[]): void => {
+  const created = records.map(({ created_at }) => Date.parse(String(created_at)))
+  expect(created).toEqual([...created].sort((one, other) => other - one))
+}
+
+const longestSources = (): JsonObject => {
+  const count = (survey: JsonObject) => asObjects(survey.sample_sources).length
+  return asObject([...truth].sort((one, other) => count(other) - count(one))[0])
+}
+
+const utc = (ms: number): string => new Date(ms).toISOString()
+
+/** The second in which the busy survey's first interview started, by halving the span that it must lie in. */
+const firstStartMs = async (): Promise<number> => {
+  let before = Date.parse('2020-01-01T00:00:00Z')
+  let from = Date.parse('2027-01-01T00:00:00Z')
+  while (from - before > 1_000) {
+    const middle = before + Math.floor((from - before) / 2_000) * 1_000
+    if (allIndividuals(await progressOf(busy.id, `?started_before=${utc(middle)}`)) > 0) from = middle
+    else before = middle
+  }
+  return from
+}
+
+const withServer = async (
+  options: Parameters<typeof startReferenceServer>[0],
+  use: (server: ReferenceServer) => Promise<void>,
+): Promise<void> => {
+  await using other = await startReferenceServer({ port: 0, surveys: 3, clock: 'frozen', ...options })
+  await use(other)
+}
+
+const ENDPOINTS = () => [
+  '/surveys',
+  `/surveys/${busy.id}/sample_sources`,
+  `/surveys/${busy.id}/fieldwork_progress`,
+]
+
+type Checks = { readonly [S in Section]: Record<(typeof RULES)[S][number], () => Promise<void> | void> }
+
+const CHECKS: Checks = {
+  'What the service does': {
+    'three operations exist, all reads (GET)': async () => {
+      for (const path of ENDPOINTS()) {
+        expect((await ask(server, path)).status).toBe(200)
+        for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+          const { status, headers } = await ask(server, path, { method })
+          expect([status, headers.get('allow')]).toEqual([405, 'GET'])
+        }
+      }
+      for (const path of ['', '/survey', `/surveys/${busy.id}`, `/surveys/${busy.id}/quotas`]) {
+        expect((await ask(server, path)).status).toBe(404)
+      }
+    },
+    'every request is authenticated with an identifier and a token in headers': async () => {
+      for (const path of ENDPOINTS()) expect((await ask(server, path, { headers: {} })).status).toBe(401)
+    },
+    'list operations are paginated': async () => {
+      expect(await getPages(server, '/surveys')).toHaveLength(Math.ceil(surveys.length / PAGE_SIZE))
+      const body = await getBody(server, `/surveys/${busy.id}/sample_sources`)
+      expect(body.pagination).toMatchObject({ total_count: asObjects(body.sample_sources).length })
+    },
+    'list operations are sorted by creation date, most recent first': async () => {
+      expectNewestFirst(surveys)
+      const sources = await getRows(
+        server,
+        `/surveys/${longestSources().id}/sample_sources`,
+        'sample_sources',
+      )
+      expect(sources.length).toBeGreaterThan(2)
+      expectNewestFirst(sources)
+    },
+    'all endpoints are subject to a request rate cap': async () => {
+      for (const path of ['', '/sample_sources', '/fieldwork_progress']) {
+        await withServer({ rateLimit: { requests: 1, perMs: 3_600_000 } }, async (other) => {
+          const whole = path === '' ? '/surveys' : `/surveys/1${path}`
+          expect((await ask(other, whole)).status).toBe(path === '' ? 200 : 404)
+          expect((await ask(other, whole)).status).toBe(429)
+        })
+      }
+    },
+    'the base address ends with the path prefix /api/v1': () => {
+      expect(server.baseUrl).toMatch(/^http:\/\/[^/]+\/api\/v1$/)
+    },
+  },
+  'Resources and their fields': {
+    'timestamps are ISO 8601 strings with a time-zone offset': () => {
+      const records = [...surveys, ...truth.flatMap(({ sample_sources }) => asObjects(sample_sources))]
+      const times = records.flatMap(({ created_at, updated_at }) => [String(created_at), String(updated_at)])
+      expect(times.filter((time) => !WITH_OFFSET.test(time) || Number.isNaN(Date.parse(time)))).toEqual([])
+    },
+    'hashid values are strings': () => {
+      expect(new Set(surveys.map(({ hashid }) => typeof hashid))).toEqual(new Set(['string']))
+    },
+  },
+  'Fieldwork progress': {
+    'interviews_count is the number of complete interviews': () => {
+      expect(progresses.map((progress) => progress.interviews_count)).toEqual(
+        progresses.map((progress) => individuals(progress, 'complete')),
+      )
+    },
+    'completion_rate = complete / sample_size': () => {
+      expectFormula('completion_rate', ['complete'], ({ sample_size }) => Number(sample_size))
+    },
+    'questionnaire_incidence_rate = complete / (complete + screen_out + quota_full + incomplete)': () => {
+      expectFormula('questionnaire_incidence_rate', ['complete'], (progress) =>
+        individuals(progress, 'complete', 'screen_out', 'quota_full', 'incomplete'),
+      )
+    },
+    'target_incidence_rate = complete / (complete + screen_out)': () => {
+      expectFormula('target_incidence_rate', ['complete'], (progress) =>
+        individuals(progress, 'complete', 'screen_out'),
+      )
+    },
+    'incidence_rate has the formula of target_incidence_rate': () => {
+      expectFormula('incidence_rate', ['complete'], (progress) =>
+        individuals(progress, 'complete', 'screen_out'),
+      )
+    },
+    'drop_out_rate = incomplete / all interviews': () => {
+      expectFormula('drop_out_rate', ['incomplete'], allIndividuals)
+    },
+    'length_of_interview is whole seconds': () => {
+      const lengths = progresses.flatMap(({ length_of_interview: length }) =>
+        length === null ? [] : [Number(length)],
+      )
+      expect(lengths).not.toEqual([])
+      expect(lengths.filter((length) => !Number.isInteger(length) || length < 1)).toEqual([])
+    },
+    'interview_count_by_status has one entry per interview status': () => {
+      for (const { interview_count_by_status } of progresses) {
+        expect(Object.keys(asObject(interview_count_by_status))).toEqual(INTERVIEW_STATUSES)
+      }
+    },
+    // That there are such interviews, and how many, test/unit/reference-server/fieldwork-progress.test.ts looks up in the world.
+    'interviews with the Ignored status are omitted': () => {
+      expect(JSON.stringify(progresses)).not.toMatch(/ignored/i)
+      for (const { interview_count_by_status } of progresses) {
+        const entries = Object.values(asObject(interview_count_by_status)).map(asObject)
+        const whole = entries.reduce((sum, { percentage }) => sum + Number(percentage), 0)
+        expect(whole === 0 || Math.abs(whole - 100) < 1e-9).toBe(true)
+      }
+    },
+  },
+  'Pagination object': {
+    'stands at the end of every list response': async () => {
+      for (const path of ['/surveys', '/surveys?page=2', `/surveys/${busy.id}/sample_sources`]) {
+        expect(Object.keys(await getBody(server, path)).at(-1)).toBe('pagination')
+      }
+    },
+    'current_page is the page that was asked for, the first if none was': async () => {
+      expect((await paginations('/surveys')).map(({ current_page }) => current_page)).toEqual([
+        1, 2, 3, 4, 5, 6,
+      ])
+      expect((await getBody(server, '/surveys')).pagination).toMatchObject({ current_page: 1 })
+    },
+    'next_page is the next page number, null on the last page': async () => {
+      expect((await paginations('/surveys')).map(({ next_page }) => next_page)).toEqual([2, 3, 4, 5, 6, null])
+    },
+    'prev_page is the page number before, null on the first page': async () => {
+      expect((await paginations('/surveys')).map(({ prev_page }) => prev_page)).toEqual([null, 1, 2, 3, 4, 5])
+    },
+    'total_pages is the number of pages that have records': async () => {
+      expect(new Set((await paginations('/surveys')).map(({ total_pages }) => total_pages))).toEqual(
+        new Set([6]),
+      )
+      const beyond = await getBody(server, '/surveys?page=7')
+      expect(beyond.surveys).toEqual([])
+    },
+    'total_count is the number of records on all pages': async () => {
+      const counts = (await paginations('/surveys')).map(({ total_count }) => total_count)
+      expect(new Set(counts)).toEqual(new Set([surveys.length]))
+      expect(new Set(surveys.map(({ id }) => id)).size).toBe(surveys.length)
+    },
+  },
+  'List surveys': {
+    "returns the surveys of the caller's organization, and no others": async () => {
+      expect(surveys).toHaveLength(SURVEYS)
+      expect(new Set(surveys.map((survey) => survey.owner_organization_id)).size).toBe(1)
+      const others = await getRows(server, '/surveys', 'surveys', 1)
+      const ids = new Set([...surveys, ...others].map(({ id }) => id))
+      expect([others.length, ids.size]).toEqual([SURVEYS, 2 * SURVEYS])
+    },
+    'status filters on one value': async () => {
+      const complete = surveys.filter(({ status }) => status === 'complete')
+      expect(complete).not.toEqual([])
+      expect(await getRows(server, '/surveys?status=complete', 'surveys')).toEqual(complete)
+    },
+    'status[] filters on several values': async () => {
+      const wanted = ['fieldwork', 'complete', 'draft']
+      const query = wanted.map((status) => `status[]=${status}`).join('&')
+      const expected = surveys.filter(({ status }) => wanted.includes(String(status)))
+      expect(new Set(expected.map(({ status }) => status)).size).toBe(3)
+      expect(await getRows(server, `/surveys?${query}`, 'surveys')).toEqual(expected)
+    },
+    'updated_since returns what was modified since, the date itself included': async () => {
+      const byUpdate = [...surveys].sort(
+        (one, other) => Date.parse(String(other.updated_at)) - Date.parse(String(one.updated_at)),
+      )
+      const at = String(byUpdate[9]?.updated_at)
+      const since = await getRows(server, `/surveys?updated_since=${encodeURIComponent(at)}`, 'surveys')
+      expect(new Set(since.map(({ id }) => id))).toEqual(new Set(byUpdate.slice(0, 10).map(({ id }) => id)))
+      const after = await getRows(server, `/surveys?updated_since=${utc(Date.parse(at) + 1_000)}`, 'surveys')
+      expect(after.map(({ id }) => id)).not.toContain(byUpdate[9]?.id)
+    },
+    'page picks the page': async () => {
+      const { surveys: second } = await getBody(server, '/surveys?page=2')
+      expect(second).toEqual(surveys.slice(PAGE_SIZE, 2 * PAGE_SIZE))
+    },
+  },
+  'List the sample sources of a survey': {
+    'returns the sources of that survey alone': async () => {
+      const lists = await Promise.all(
+        truth.map(({ id }) => getRows(server, `/surveys/${id}/sample_sources`, 'sample_sources')),
+      )
+      expect(lists).toEqual(truth.map(({ sample_sources }) => sample_sources))
+      const ids = lists.flat().map(({ id }) => id)
+      expect(new Set(ids).size).toBe(ids.length)
+    },
+    'page picks the page': async () => {
+      await withServer({ surveys: SURVEYS, pageSize: 2, rateWindow: 'none' }, async (small) => {
+        const { id, sample_sources } = longestSources()
+        const { sample_sources: second } = await getBody(small, `/surveys/${id}/sample_sources?page=2`)
+        expect(second).toEqual(asObjects(sample_sources).slice(2, 4))
+      })
+    },
+  },
+  'View the fieldwork progress of a survey': {
+    'is one object with one key, without pagination': async () => {
+      const body = await getBody(server, `/surveys/${busy.id}/fieldwork_progress`)
+      expect(Object.keys(body)).toEqual(['fieldwork_progress'])
+    },
+    'sample_source_id restricts the indicators to that source': async () => {
+      const sources = asObjects(busy.sample_sources)
+      const parts = await Promise.all(sources.map(({ id }) => progressOf(busy.id, `?sample_source_id=${id}`)))
+      expect(parts.map(({ sample_size }) => sample_size)).toEqual(
+        sources.map(({ sample_size }) => sample_size),
+      )
+      const sum = parts.reduce((before, part) => before + allIndividuals(part), 0)
+      expect(sum).toBe(allIndividuals(await progressOf(busy.id)))
+    },
+    'started_after keeps interviews that started on or after it; left out, there is no lower bound':
+      async () => {
+        const first = await firstStartMs()
+        const all = allIndividuals(await progressOf(busy.id))
+        expect(allIndividuals(await progressOf(busy.id, `?started_after=${utc(first)}`))).toBe(all)
+        const after = allIndividuals(await progressOf(busy.id, `?started_after=${utc(first + 1_000)}`))
+        expect(after).toBeLessThan(all)
+      },
+    'started_before keeps interviews that started on or before it; left out, there is no upper bound':
+      async () => {
+        const first = await firstStartMs()
+        const upTo = allIndividuals(await progressOf(busy.id, `?started_before=${utc(first)}`))
+        expect(upTo).toBeGreaterThan(0)
+        expect(allIndividuals(await progressOf(busy.id, `?started_before=${utc(first - 1_000)}`))).toBe(0)
+        const rest = allIndividuals(await progressOf(busy.id, `?started_after=${utc(first + 1_000)}`))
+        expect(upTo + rest).toBe(allIndividuals(await progressOf(busy.id)))
+      },
+  },
+  Authentication: {
+    'both headers must be sent on each request': async () => {
+      const [account] = server.accounts
+      const id = { 'Authorization-ID': String(account?.id) }
+      const token = { 'Authorization-Token': String(account?.token) }
+      const statuses = await Promise.all(
+        [{}, id, token, { ...id, 'Authorization-Token': 'wrong' }, { ...id, ...token }].map(
+          async (headers) => (await ask(server, '/surveys', { headers })).status,
+        ),
+      )
+      expect(statuses).toEqual([401, 401, 401, 401, 200])
+    },
+  },
+  Errors: {
+    '429 when the rate cap is exceeded': async () => {
+      await withServer({ rateLimit: { requests: 2, perMs: 3_600_000 } }, async (other) => {
+        const statuses = []
+        for (let request = 0; request < 4; request++) statuses.push((await ask(other, '/surveys')).status)
+        expect(statuses).toEqual([200, 200, 429, 429])
+      })
+    },
+  },
+  Limits: {
+    '60 requests per minute by default': async () => {
+      await withServer({}, async (other) => {
+        const statuses = []
+        for (let request = 0; request < 61; request++) statuses.push((await ask(other, '/surveys')).status)
+        expect(statuses).toEqual([...Array(60).fill(200), 429])
+      })
+    },
+    'the cap is of all endpoints together': async () => {
+      await withServer({ rateLimit: { requests: 2, perMs: 3_600_000 } }, async (other) => {
+        const paths = ['/surveys', '/surveys/1/sample_sources', '/surveys/1/fieldwork_progress']
+        const statuses = []
+        for (const path of paths) statuses.push((await ask(other, path)).status)
+        expect(statuses).toEqual([200, 404, 429])
+      })
+    },
+  },
+  Versioning: {
+    'the version stands in the path prefix': async () => {
+      const [account] = server.accounts
+      const headers = {
+        'Authorization-ID': String(account?.id),
+        'Authorization-Token': String(account?.token),
+      }
+      for (const prefix of ['', '/api', '/v1', '/api/v2']) {
+        expect((await fetch(`${server.origin}${prefix}/surveys`, { headers })).status).toBe(404)
+      }
+    },
+  },
+}
+
+for (const [section, checks] of Object.entries(CHECKS)) {
+  describe(`API document, "${section}"`, () => {
+    for (const [rule, check] of Object.entries(checks)) test(rule, check)
+  })
+}

@@ -1,0 +1,87 @@
+/** A Dockerfile as data: just enough of the format for ours, and an error for whatever goes beyond it. */
+import { readFileSync } from 'node:fs'
+
+interface Instruction {
+  readonly keyword: string
+  /** Everything behind the keyword, continuation lines joined. */
+  readonly text: string
+}
+
+export interface Stage {
+  readonly image: string
+  readonly name: string | null
+  readonly instructions: readonly Instruction[]
+}
+
+export interface Copy {
+  /** Name of the stage that is copied from; null = the build context. */
+  readonly from: string | null
+  readonly sources: readonly string[]
+  readonly target: string
+}
+
+export const projectDirectory = new URL('../../..', import.meta.url).pathname
+
+export const readDockerfile = (): readonly Stage[] => {
+  const text = readFileSync(new URL('../../../Dockerfile', import.meta.url), 'utf8')
+  const stages: { image: string; name: string | null; instructions: Instruction[] }[] = []
+  for (const line of text
+    .replace(/^#.*\n/gm, '')
+    .replace(/\\\n\s*/g, '')
+    .split('\n')) {
+    if (line.trim() === '') continue
+    const [, keyword = '', rest = ''] = /^([A-Z]+) (.+)$/.exec(line) ?? []
+    if (keyword === '') throw new Error(`not an instruction: ${line}`)
+    if (keyword === 'FROM') {
+      const [, image = '', name] = /^(\S+)(?: AS (\S+))?$/.exec(rest) ?? []
+      stages.push({ image, name: name ?? null, instructions: [] })
+    } else {
+      const stage = stages.at(-1)
+      if (stage === undefined) throw new Error(`${keyword} before the first FROM`)
+      stage.instructions.push({ keyword, text: rest })
+    }
+  }
+  return stages
+}
+
+/** Texts of the instructions with this keyword, in order. */
+export const textsOf = (stage: Stage | undefined, keyword: string): readonly string[] =>
+  (stage?.instructions ?? []).filter((instruction) => instruction.keyword === keyword).map(({ text }) => text)
+
+/** The pairs of a LABEL or ENV instruction. */
+export const pairsOf = (text: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    [...text.matchAll(/([\w.]+)=(?:"([^"]*)"|(\S+))/g)].map(([, key = '', quoted, plain]) => [
+      key,
+      quoted ?? plain ?? '',
+    ]),
+  )
+
+/** An instruction in exec form: a JSON array of strings. */
+export const execFormOf = (text: string): readonly string[] => {
+  const value: unknown = JSON.parse(text)
+  if (!Array.isArray(value) || !value.every((part) => typeof part === 'string'))
+    throw new Error(`not in exec form: ${text}`)
+  return value
+}
+
+export const copyOf = (text: string): Copy => {
+  const words = text.split(' ')
+  const [first = ''] = words
+  const from = first.startsWith('--from=') ? first.slice('--from='.length) : null
+  const paths = from === null ? words : words.slice(1)
+  return { from, sources: paths.slice(0, -1), target: paths.at(-1) ?? '' }
+}
+
+/** Whether a file of the project reaches the build: the last pattern of .dockerignore that fits decides. */
+export const isInContext = (path: string): boolean =>
+  readFileSync(new URL('../../../.dockerignore', import.meta.url), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .reduce((included, line) => {
+      const pattern = line.replace(/^!/, '')
+      if (pattern !== '*' && /[*?[]/.test(pattern))
+        throw new Error(`a pattern that is not understood: ${line}`)
+      const fits = pattern === '*' || path === pattern || path.startsWith(`${pattern}/`)
+      return fits ? line.startsWith('!') : included
+    }, true)

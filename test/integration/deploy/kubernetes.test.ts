@@ -1,0 +1,247 @@
+/** The Kubernetes base: hardened, never two at once, no retries that only repeat, and settings that load. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parseAllDocuments, stringify } from 'yaml'
+import { z } from 'zod'
+import { EXIT_CODES } from '../../../src/base/errors.js'
+import { parseDuration } from '../../../src/settings/duration.js'
+import { loadSettings } from '../../../src/settings/load-settings.js'
+import { readShard } from '../../../src/settings/shards.js'
+import { pairsOf, projectDirectory, readDockerfile, textsOf } from './dockerfile.js'
+
+const directory = join(projectDirectory, 'config/kubernetes')
+
+const read = (file: string): unknown => {
+  const [document, ...more] = parseAllDocuments(readFileSync(join(directory, file), 'utf8'))
+  expect(more).toEqual([])
+  expect(document?.errors).toEqual([])
+  expect(document?.warnings).toEqual([])
+  return document?.toJS()
+}
+
+const mount = z.object({ name: z.string(), mountPath: z.string(), readOnly: z.boolean().optional() })
+const cronJob = z
+  .object({
+    spec: z.object({
+      schedule: z.string(),
+      timeZone: z.string(),
+      concurrencyPolicy: z.string(),
+      startingDeadlineSeconds: z.number(),
+      successfulJobsHistoryLimit: z.number(),
+      failedJobsHistoryLimit: z.number(),
+      jobTemplate: z.object({
+        spec: z.object({
+          activeDeadlineSeconds: z.number(),
+          backoffLimit: z.number(),
+          podReplacementPolicy: z.string(),
+          podFailurePolicy: z.object({ rules: z.array(z.record(z.string(), z.unknown())) }),
+          template: z.object({
+            spec: z.looseObject({
+              restartPolicy: z.string(),
+              terminationGracePeriodSeconds: z.number(),
+              securityContext: z.looseObject({ runAsUser: z.number(), runAsGroup: z.number() }),
+              containers: z.tuple([
+                z.looseObject({
+                  name: z.string(),
+                  image: z.string(),
+                  args: z.array(z.string()),
+                  volumeMounts: z.array(mount),
+                }),
+              ]),
+              volumes: z.array(z.looseObject({ name: z.string() })),
+            }),
+          }),
+        }),
+      }),
+    }),
+  })
+  .parse(read('cronjob.yaml')).spec
+const job = cronJob.jobTemplate.spec
+const pod = job.template.spec
+const [container] = pod.containers
+const pathOf = (name: string) => container.volumeMounts.find((volume) => volume.name === name)?.mountPath
+
+const kustomization = z
+  .object({
+    resources: z.array(z.string()),
+    configMapGenerator: z.tuple([z.object({ name: z.string(), files: z.array(z.string()) })]),
+    images: z.tuple([z.object({ name: z.string(), newTag: z.string() })]),
+  })
+  .parse(read('kustomization.yaml'))
+
+describe('the base', () => {
+  test('names every file in its folder, but for the Secret, which must not be applied as it is, and the other CronJob', () => {
+    const named = [
+      ...kustomization.resources,
+      ...kustomization.configMapGenerator[0].files,
+      'kustomization.yaml',
+    ]
+    expect([...named, 'secret.example.yaml', 'cronjob-sharded.yaml'].sort()).toEqual(
+      readdirSync(directory).sort(),
+    )
+  })
+
+  test('gives the image the version of this package', () => {
+    const { version } = z
+      .object({ version: z.string() })
+      .parse(JSON.parse(readFileSync(join(projectDirectory, 'package.json'), 'utf8')))
+    expect(kustomization.images[0]).toEqual({ name: container.image, newTag: version })
+  })
+
+  test('mounts what it declares: settings, token and warehouse', () => {
+    expect(pod.volumes).toEqual([
+      {
+        name: 'warehouse',
+        persistentVolumeClaim: {
+          claimName: z.object({ metadata: z.object({ name: z.string() }) }).parse(read('pvc.yaml')).metadata
+            .name,
+        },
+      },
+      { name: 'settings', configMap: { name: kustomization.configMapGenerator[0].name } },
+      { name: 'secrets', secret: { secretName: 'fieldwork-sync', defaultMode: 0o440 } },
+    ])
+    expect(read('secret.example.yaml')).toMatchObject({
+      kind: 'Secret',
+      metadata: { name: 'fieldwork-sync' },
+      stringData: { token: 'replace-me' },
+    })
+    const image = readDockerfile().at(-1)
+    expect(pathOf('warehouse')).toBe(pairsOf(textsOf(image, 'ENV')[0] ?? '').FIELDWORK_SYNC_WAREHOUSE)
+    expect(
+      container.volumeMounts.filter(({ readOnly }) => readOnly !== true).map(({ name }) => name),
+    ).toEqual(['warehouse'])
+  })
+})
+
+describe('the job', () => {
+  test('runs nightly, in a zone that is named, and never twice at once', () => {
+    expect(cronJob).toMatchObject({
+      schedule: expect.stringMatching(/^\d+ \d+ \* \* \*$/),
+      timeZone: 'Etc/UTC',
+      concurrencyPolicy: 'Forbid',
+    })
+    expect(cronJob.startingDeadlineSeconds).toBeGreaterThanOrEqual(600)
+    expect(job.podReplacementPolicy).toBe('Failed')
+    expect(
+      [cronJob.successfulJobsHistoryLimit, cronJob.failedJobsHistoryLimit].every((limit) => limit > 0),
+    ).toBe(true)
+  })
+
+  test('stops by itself before the cluster stops it', () => {
+    const limit = container.args.find((arg) => arg.startsWith('--max-duration='))?.split('=')[1] ?? ''
+    const durationMs = parseDuration(limit) ?? Number.NaN
+    const publishMs = 600_000
+    expect(job.activeDeadlineSeconds * 1_000).toBeGreaterThan(
+      durationMs + publishMs + pod.terminationGracePeriodSeconds * 1_000,
+    )
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(30)
+  })
+
+  test('is not retried for an exit code that a retry cannot mend, but a disruption is no failure', () => {
+    expect(job.podFailurePolicy.rules).toEqual([
+      { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+      {
+        action: 'FailJob',
+        onExitCodes: {
+          containerName: container.name,
+          operator: 'In',
+          values: [
+            EXIT_CODES.usage,
+            EXIT_CODES.partial,
+            EXIT_CODES.data,
+            EXIT_CODES.held,
+            EXIT_CODES.warehouse,
+          ],
+        },
+      },
+    ])
+    expect(pod.restartPolicy).toBe('Never')
+    expect(job.backoffLimit).toBe(1)
+  })
+})
+
+describe('the pod', () => {
+  test('satisfies the restricted pod security standard, with a read-only root file system', () => {
+    expect(pod).toMatchObject({
+      automountServiceAccountToken: false,
+      securityContext: { runAsNonRoot: true, fsGroup: 1000, seccompProfile: { type: 'RuntimeDefault' } },
+    })
+    expect(container).toMatchObject({
+      securityContext: {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      },
+      resources: {
+        requests: { cpu: expect.any(String), memory: expect.any(String) },
+        limits: { memory: expect.any(String) },
+      },
+    })
+    expect(textsOf(readDockerfile().at(-1), 'USER')).toEqual([
+      `${pod.securityContext.runAsUser}:${pod.securityContext.runAsGroup}`,
+    ])
+  })
+
+  test('runs on settings that load, with the token from the mounted Secret', () => {
+    const config = container.args.find((arg) => arg.startsWith('--config='))?.slice('--config='.length) ?? ''
+    const files: Readonly<Record<string, string>> = {
+      [`${pathOf('settings')}/fieldwork-sync.yaml`]: readFileSync(
+        join(directory, 'fieldwork-sync.yaml'),
+        'utf8',
+      ),
+      [`${pathOf('secrets')}/token`]: 'the-token\n',
+    }
+    const settings = loadSettings({
+      env: pairsOf(textsOf(readDockerfile().at(-1), 'ENV')[0] ?? ''),
+      flags: { config, maxDuration: '5h' },
+      workingDirectory: '/app',
+      readFile: (path) => {
+        const text = files[path]
+        if (text === undefined) throw new Error(`${path} is not mounted`)
+        return text
+      },
+    })
+    expect(settings.accounts[0]?.token.reveal()).toBe('the-token')
+    expect(settings.warehouseDirectory).toBe('/warehouse')
+    expect(container.args[0]).toBe('sync')
+  })
+
+  test('is given no token by its environment or its arguments', () => {
+    expect(container).not.toHaveProperty('env')
+    expect(container.args.join(' ')).not.toMatch(/token/i)
+  })
+})
+
+describe('the sharded CronJob', () => {
+  const linesOf = (file: string) =>
+    stringify(read(file))
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.trim())
+  const [base, sharded] = [linesOf('cronjob.yaml'), linesOf('cronjob-sharded.yaml')]
+
+  test('differs from the other in this: a pod a shard, and one that ends does not stop the others', () => {
+    expect(base.filter((line) => !sharded.includes(line))).toEqual(['backoffLimit: 1', '- action: FailJob'])
+    expect(sharded.filter((line) => !base.includes(line))).toEqual([
+      'completionMode: Indexed',
+      'completions: 4',
+      'parallelism: 4',
+      'backoffLimitPerIndex: 1',
+      '- action: FailIndex',
+      '- --shard=$(SHARD)/4',
+      'env:',
+      '- name: SHARD',
+      'valueFrom:',
+      'fieldRef:',
+      "fieldPath: metadata.annotations['batch.kubernetes.io/job-completion-index']",
+    ])
+  })
+
+  test('gives every pod a shard that there is', () => {
+    const flag = sharded.find((line) => line.startsWith('- --shard='))?.replace('- --shard=', '')
+    expect([0, 1, 2, 3].map((index) => readShard(flag?.replace('$(SHARD)', String(index))))).toEqual(
+      [0, 1, 2, 3].map((index) => ({ ok: true, value: { index, count: 4 } })),
+    )
+  })
+})

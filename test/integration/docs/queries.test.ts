@@ -1,0 +1,303 @@
+/**
+ * The queries of docs/queries.md, as they stand there, on a world that was read on four nights. What they should say is
+ * worked out from what the reference server told on each of the nights, or by hand.
+ */
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { PUBLISHED_TABLES } from '../../../src/publish/parquet/tables.js'
+import { qualified } from '../../../src/warehouse/connection/ddl.js'
+import { ALL_VIEWS } from '../../../src/warehouse/views/all.js'
+import { createView } from '../../../src/warehouse/views/view-declaration.js'
+import type { SurveyRows } from '../../support/oracle/truth.js'
+import { openReader, type Reader, type Row } from '../../support/warehouse/duckdb.js'
+import { dateOf, fourNights, NIGHTS, nightAt } from '../../support/warehouse/four-nights.js'
+import { readTable } from '../../support/warehouse/parquet.js'
+import { INTERVIEW_STATUSES } from '../contract/api-document.js'
+import { asText, page, QUERIES, sqlOf } from './queries.js'
+
+const world = fourNights()
+
+/** The last night before the week of the forecast begins. */
+const WEEK_AGO = 2
+
+const on = (day: number, id: number): SurveyRows => {
+  const rows = world()
+    .nights.find((night) => night.day === day)
+    ?.surveys.get(id)
+  if (rows === undefined) throw new Error(`no survey ${id} on day ${day}`)
+  return rows
+}
+const lastNight = (): [number, SurveyRows][] => [...(world().nights.at(-1)?.surveys ?? [])]
+const count = ({ interviews_count }: Row) => Number(interviews_count)
+
+const ask = async (title: string, of: Reader = world().reader): Promise<Row[]> => of.query(sqlOf(title))
+test('the page has the queries that are looked at here', () => {
+  expect([...QUERIES.keys()]).toEqual([
+    'Fieldwork pace by day',
+    'Sources behind target',
+    'Forecast of completion',
+    'Incidence and drop-out by source',
+    'Incidence and drop-out by provider',
+    'Status timeline',
+    'Surveys gone stale',
+    'In the field, but nothing moves',
+    'Interviews by start day',
+    'The last runs',
+  ])
+  expect(page.match(/```sql/g)).toHaveLength(QUERIES.size)
+})
+
+test('pace: what came between two nights, on the day of the second', async () => {
+  const rows = await world().reader.query(asText('Fieldwork pace by day', ['day']))
+  const surveys = world().inField
+  expect(surveys.length).toBeGreaterThan(2)
+  for (const id of surveys) {
+    const held = (day: number) =>
+      count(on([...NIGHTS].filter((night) => night <= day).at(-1) ?? 0, id).progress)
+    const expected = Array.from({ length: 10 }, (_, day) => ({
+      account: world().server.accounts[0]?.name,
+      survey_id: id,
+      day: dateOf(day),
+      interviews_count: held(day),
+      gained: day === 0 ? null : held(day) - held(day - 1),
+      days: day === 0 ? null : 1,
+    }))
+    expect(rows.filter(({ survey_id }) => survey_id === id)).toEqual(expected)
+  }
+  expect(rows.some(({ gained }) => Number(gained) > 0)).toBe(true)
+})
+
+test('sources behind target: less complete than their survey', async () => {
+  const expected = lastNight().flatMap(([id, { survey, progress, sources, sourceProgress }]) =>
+    ['fieldwork', 'deviating_from_specs'].includes(String(survey.status)) && id !== world().failing
+      ? sources.flatMap((source, place) => {
+          const [has, wants] = [count(sourceProgress[place] as Row), Number(source.sample_size)]
+          const completed = has / wants
+          const whole = count(progress) / Number(progress.sample_size)
+          return completed < whole
+            ? [{ survey_id: id, sample_source_id: source.id, missing: wants - has, completed }]
+            : []
+        })
+      : [],
+  )
+  const rows = (await ask('Sources behind target')).filter(({ survey_id }) => survey_id !== world().failing)
+  expect(
+    rows.map(({ survey_id, sample_source_id, missing, completed }) => ({
+      survey_id,
+      sample_source_id,
+      missing,
+      completed,
+    })),
+  ).toEqual(
+    expected.toSorted(
+      (a, b) =>
+        b.missing - a.missing ||
+        a.survey_id - b.survey_id ||
+        Number(a.sample_source_id) - Number(b.sample_source_id),
+    ),
+  )
+  expect(rows.length).toBeGreaterThan(2)
+})
+
+test('forecast: the pace of the last week goes on; without a pace there is none', async () => {
+  const rows = await world().reader.query(asText('Forecast of completion', ['as_of', 'expected_on']))
+  for (const id of world().inField) {
+    const [before, now] = [on(WEEK_AGO, id).progress, on(9, id).progress]
+    const perDay = (count(now) - count(before)) / 7
+    const left = Number(now.sample_size) - count(now)
+    const days =
+      now.sample_size === 0
+        ? null
+        : left <= 0
+          ? 0
+          : perDay > 0 && left / perDay <= 3650
+            ? Math.ceil(left / perDay)
+            : null
+    expect(rows.find(({ survey_id }) => survey_id === id)).toEqual({
+      account: world().server.accounts[0]?.name,
+      survey_id: id,
+      as_of: '2026-03-10',
+      interviews_count: count(now),
+      sample_size: now.sample_size,
+      per_day: perDay,
+      title: on(9, id).survey.title,
+      expected_on: days === null ? null : new Date(Date.UTC(2026, 2, 10 + days)).toISOString().slice(0, 10),
+    })
+  }
+  expect(rows.some(({ expected_on, as_of }) => expected_on !== null && expected_on !== as_of)).toBe(true)
+  expect(rows.some(({ expected_on }) => expected_on === null)).toBe(true)
+  // What was read last on the third night is the forecast of that night.
+  expect(rows.find(({ survey_id }) => survey_id === world().failing)).toMatchObject({
+    as_of: '2026-03-03',
+    per_day: (count(on(2, world().failing).progress) - count(on(0, world().failing).progress)) / 2,
+  })
+})
+
+const interviewsIn = (progress: Row) =>
+  INTERVIEW_STATUSES.reduce((sum, status) => sum + Number(progress[`${status}_individuals`]), 0)
+
+/** Surveys whose sources were read on the last night. */
+const readLast = (): [number, SurveyRows][] =>
+  lastNight().filter(([id, { survey }]) => id !== world().failing && survey.status !== 'complete')
+
+test('incidence and drop-out: the rates of each source, and pooled by provider and country', async () => {
+  const bySource = await ask('Incidence and drop-out by source')
+  for (const [id, { sources, sourceProgress, survey }] of readLast()) {
+    if (survey.status === 'draft' || survey.status === 'user_demo') continue
+    const expected = sources.map((source, place) => {
+      const p = sourceProgress[place] as Row
+      return {
+        sample_source_id: source.id,
+        provider: source.provider,
+        interviews: interviewsIn(p),
+        target_incidence_rate: p.target_incidence_rate,
+        drop_out_rate: p.drop_out_rate,
+      }
+    })
+    const told = bySource
+      .filter(({ survey_id }) => survey_id === id)
+      .map(({ sample_source_id, provider, interviews, target_incidence_rate, drop_out_rate }) => ({
+        sample_source_id,
+        provider,
+        interviews,
+        target_incidence_rate,
+        drop_out_rate,
+      }))
+      .toSorted((a, b) => Number(a.sample_source_id) - Number(b.sample_source_id))
+    expect(told).toEqual(expected)
+  }
+  const byProvider = await ask('Incidence and drop-out by provider')
+  const stored = await world().reader.query(
+    `SELECT s.provider, s.country_code, p.* FROM sample_sources s
+      JOIN sample_source_progress p ON p.survey_id = s.survey_id AND p.sample_source_id = s.id`,
+  )
+  for (const row of byProvider) {
+    const sources = stored.filter((p) => p.provider === row.provider && p.country_code === row.country_code)
+    const sum = (of: (p: Row) => number) => sources.reduce((total, p) => total + of(p), 0)
+    const [complete, incomplete] = [
+      sum((p) => Number(p.complete_individuals)),
+      sum((p) => Number(p.incomplete_individuals)),
+    ]
+    const [targets, all] = [complete + sum((p) => Number(p.screen_out_individuals)), sum(interviewsIn)]
+    expect(row).toMatchObject({
+      sources: sources.length,
+      complete,
+      target_incidence_rate: targets === 0 ? null : complete / targets,
+      drop_out_rate: all === 0 ? null : incomplete / all,
+    })
+  }
+  expect(byProvider.length).toBeGreaterThan(2)
+})
+
+test('status timeline: from night to night', async () => {
+  const expected = lastNight()
+    .map(([id]) => id)
+    .flatMap((id) => {
+      const seen = world().nights.flatMap(({ day, surveys }) => {
+        const status = surveys.get(id)?.survey.status
+        return status === undefined ? [] : [{ status, since: nightAt(day) }]
+      })
+      const changes = seen.filter(({ status }, place) => status !== seen[place - 1]?.status)
+      return changes.map((change, place) => ({
+        survey_id: id,
+        ...change,
+        until: changes[place + 1]?.since ?? null,
+      }))
+    })
+  const rows = (await ask('Status timeline')).map(({ survey_id, status, since, until }) => ({
+    survey_id,
+    status,
+    // Two versions never have the same time: what was read again in the same second is a microsecond later.
+    since: String(since).replace(/\.0+[1-9]\d*Z$/, 'Z'),
+    until: until === null ? null : String(until).replace(/\.0+[1-9]\d*Z$/, 'Z'),
+  }))
+  expect(rows).toEqual(expected.toSorted((a, b) => a.survey_id - b.survey_id))
+  expect(rows.some(({ until }) => until !== null)).toBe(true)
+})
+
+test('stale: the surveys that could not be read on the last night, or not in whole, with why', async () => {
+  const interval = 'behind = INTERVAL 7 DAYS AS is_a_week, behind = INTERVAL 0 DAYS AS is_nothing'
+  const rows = await world().reader.query(
+    `SELECT * EXCLUDE (behind), ${interval} FROM (${sqlOf('Surveys gone stale')})`,
+  )
+  expect(rows).toMatchObject([
+    {
+      survey_id: world().failing,
+      status: 'fieldwork',
+      refreshed_at: nightAt(2),
+      last_error: expect.stringContaining('422'),
+      is_a_week: true,
+    },
+    {
+      survey_id: world().unlisted,
+      refreshed_at: nightAt(9),
+      last_error: expect.stringMatching(/422.*sample_sources|sample_sources.*422/),
+      is_nothing: true,
+    },
+  ])
+})
+
+test('nothing moves: in the field, and the same since a night at least three days ago', async () => {
+  const still = world().inField.filter(
+    (id) => JSON.stringify(on(9, id).progress) === JSON.stringify(on(2, id).progress),
+  )
+  const rows = await ask('In the field, but nothing moves')
+  expect(rows.map(({ survey_id }) => survey_id).toSorted()).toEqual(still.toSorted())
+  expect(rows.length).toBeGreaterThan(0)
+  for (const { survey_id, unchanged_since } of rows) {
+    const id = Number(survey_id)
+    const text = JSON.stringify(on(9, id).progress)
+    const since = NIGHTS.filter((_, place) =>
+      NIGHTS.slice(place).every((day) => JSON.stringify(on(day, id).progress) === text),
+    )[0]
+    expect(unchanged_since).toBe(nightAt(since ?? 0))
+  }
+})
+
+test('interviews by start day: what the API counts for that day', async () => {
+  const rows = await world().reader.query(asText('Interviews by start day', ['day']))
+  const [moved] = world().inField.filter((id) => count(on(9, id).progress) > count(on(2, id).progress))
+  const own = rows.filter(({ survey_id }) => survey_id === moved)
+  expect(own.map(({ day, is_final }) => `${day} ${is_final ? 'final' : 'open'}`)).toEqual(
+    ['2026-02-28', ...Array.from({ length: 10 }, (_, day) => dateOf(day))].map(
+      (day) => `${day} ${day >= '2026-03-09' ? 'open' : 'final'}`,
+    ),
+  )
+  const [account] = world().server.accounts
+  for (const { day, interviews_count, drop_out_rate } of own.slice(-3)) {
+    const response = await fetch(
+      `${world().server.baseUrl}/surveys/${moved}/fieldwork_progress?started_after=${day}T00:00:00Z&started_before=${day}T23:59:59Z`,
+      { headers: { 'Authorization-ID': String(account?.id), 'Authorization-Token': account?.token ?? '' } },
+    )
+    expect(await response.json()).toMatchObject({ fieldwork_progress: { interviews_count, drop_out_rate } })
+  }
+})
+
+test('the last runs: the last one was partial, the one before complete', async () => {
+  expect(await ask('The last runs')).toEqual([
+    {
+      account: world().server.accounts[0]?.name,
+      last_complete_at: expect.any(String),
+      last_status: 'partial',
+      last_reason: expect.stringContaining('2 surveys'),
+      left_over: 2,
+    },
+  ])
+})
+
+test('over Parquet, with the views made there, each says the same', async () => {
+  using parquet = await openReader(':memory:')
+  await parquet.query(`SET TimeZone = 'UTC'`)
+  await parquet.query('CREATE SCHEMA _sync')
+  for (const table of PUBLISHED_TABLES)
+    await parquet.query(
+      `CREATE VIEW ${qualified(table.declaration)} AS SELECT ${table.declaration.columns.map(({ name }) => `"${name}"`).join(', ')}
+        FROM ${readTable(table, join(world().warehouse, 'parquet/current'))}`,
+    )
+  for (const [view = ''] of ALL_VIEWS.map(createView)) await parquet.query(view)
+  for (const title of QUERIES.keys()) {
+    const rows = await ask(title)
+    expect(rows.length, title).toBeGreaterThan(0)
+    expect(await ask(title, parquet), title).toEqual(rows)
+  }
+})

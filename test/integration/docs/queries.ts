@@ -1,0 +1,20 @@
+/** The queries of docs/queries.md as they stand there, by their headings. */
+import { readFileSync } from 'node:fs'
+
+export const page = readFileSync(new URL('../../../docs/queries.md', import.meta.url), 'utf8')
+
+export const QUERIES: ReadonlyMap<string, string> = new Map(
+  [...page.matchAll(/^## (.+)\n(?:(?!## )[\s\S])*?```sql\n([\s\S]*?);\n```/gm)].map(
+    ([, title = '', sql = '']) => [title, sql],
+  ),
+)
+
+export const sqlOf = (title: string): string => {
+  const sql = QUERIES.get(title)
+  if (sql === undefined) throw new Error(`docs/queries.md has no query ${title}`)
+  return sql
+}
+
+/** The query with some columns as text: a date is `2026-03-01`. */
+export const asText = (title: string, columns: readonly string[]): string =>
+  `SELECT * REPLACE (${columns.map((name) => `${name}::VARCHAR AS ${name}`).join(', ')}) FROM (${sqlOf(title)})`

@@ -1,0 +1,87 @@
+/** The page of the reference server says what the code does, and its examples run as they stand there. */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { CHOICES } from '../../../src/reference-server/docs/choices.js'
+import { ACTION_KEYS, FAULT_KEYS, MATCH_KEYS } from '../../../src/reference-server/faults/declaration.js'
+import { temporaryDirectory } from '../../support/files/temporary.js'
+
+const root = new URL('../../../', import.meta.url).pathname
+const page = readFileSync(`${root}src/reference-server/README.md`, 'utf8')
+
+const between = (start: string, end: string): string => page.split(start)[1]?.split(end)[0] ?? ''
+
+test('the page lists every choice that the code declares, in its words', () => {
+  const generated = Object.entries(CHOICES)
+    .map(([topic, choices]) => `**${topic}**\n\n${choices.map((choice) => `- ${choice}\n`).join('')}`)
+    .join('\n')
+  const listed = between(
+    '<!-- choices: generated, and held to the code by a test -->',
+    '<!-- end of choices -->',
+  )
+  expect(listed.trim()).toBe(generated.trim())
+})
+
+test('the page names every key and action of a fault', () => {
+  const faults = between('## Faults', '## The cap')
+  const keys = [...FAULT_KEYS, ...MATCH_KEYS.map((key) => `match.${key}`), ...ACTION_KEYS]
+  expect(keys.filter((key) => key !== 'match' && !new RegExp(`[\`{ ]${key}[\`:]`).test(faults))).toEqual([])
+})
+
+const has = (command: string): boolean => spawnSync(command, ['--version']).status === 0
+
+/** Runs an example where `dist/main.js` is what the project built. */
+const runExample = async (command: string, file: string) => {
+  const directory = await temporaryDirectory()
+  symlinkSync(`${root}dist`, join(directory, 'dist'))
+  const child = spawn(command, [join(root, 'test/examples', file)], { cwd: directory, stdio: 'pipe' })
+  let told = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      told += text
+    })
+  }
+  const [code] = await once(child, 'close')
+  return { code, told }
+}
+
+const EXAMPLES = [
+  {
+    name: 'with curl',
+    command: 'bash',
+    needs: 'curl',
+    file: 'with-curl.sh',
+    fence: 'bash',
+    tells: /"total_count":[1-9][\s\S]*"total_count":[1-9][\s\S]*503\n200\n/,
+  },
+  {
+    name: 'in Python',
+    command: 'python3',
+    needs: 'python3',
+    file: 'client_test.py',
+    fence: 'python',
+    tells: /^120 surveys in \d+ requests, \d+ of them refused$/m,
+  },
+]
+
+test.each(EXAMPLES)(
+  'the example $name on the page is the file that the next test runs',
+  ({ file, fence }) => {
+    const example = readFileSync(`${root}test/examples/${file}`, 'utf8')
+    expect(between(`\`\`\`${fence}\n`, '```')).toBe(example)
+  },
+)
+
+for (const { name, command, needs, file, tells } of EXAMPLES) {
+  const missing = !has(needs) || !has(command)
+  test.skipIf(missing)(
+    `the example ${name} runs${missing ? ` (skipped: no ${needs} here)` : ''}`,
+    async () => {
+      const { code, told } = await runExample(command, file)
+      expect(told).toMatch(tells)
+      expect(code).toBe(0)
+    },
+  )
+}

@@ -1,0 +1,64 @@
+/**
+ * Every query of docs/queries.md and every view, in every DuckDB that readers may have: on the file that the real
+ * command has published, each says what our own DuckDB says.
+ */
+import { describe, expect, test } from 'vitest'
+import { schemaAsSql } from '../../../src/commands/schema/sql.js'
+import { ALL_VIEWS } from '../../../src/warehouse/views/all.js'
+import { publishedFile } from '../../support/command/sync.js'
+import type { Reader, Row } from '../../support/warehouse/duckdb.js'
+import { fourNights } from '../../support/warehouse/four-nights.js'
+import { page, QUERIES } from '../docs/queries.js'
+import { ENVIRONMENTS, runPython, whyNoEnvironment } from './python.js'
+
+const SCRIPT = new URL('queries.py', import.meta.url).pathname
+const VERSIONS = ENVIRONMENTS.filter((name) => name.startsWith('duckdb-'))
+
+const viewQueries = ALL_VIEWS.map(({ name, key }) => [
+  `view ${name}`,
+  `SELECT * FROM ${name} ORDER BY ${key.join(', ')}`,
+])
+const queries: Readonly<Record<string, string>> = Object.fromEntries([...QUERIES, ...viewQueries])
+
+interface Answer {
+  readonly types: readonly (readonly unknown[])[]
+  readonly rows: readonly (readonly unknown[])[]
+}
+
+/** What the script does, in our own DuckDB. */
+const answerOf = async (reader: Reader, sql: string): Promise<Answer> => {
+  const values = (rows: readonly Row[]) => rows.map((row) => Object.values(row))
+  return {
+    types: values(await reader.query(`SELECT column_name, column_type FROM (DESCRIBE ${sql})`)),
+    rows: values(await reader.query(`SELECT CAST(COLUMNS(*) AS VARCHAR) FROM (${sql})`)),
+  }
+}
+
+test('the versions that are tried are those that the page names', () => {
+  const [, named = ''] = /tried with DuckDB ([\d., and]+\d)/.exec(page) ?? []
+  expect(VERSIONS.map((name) => name.slice('duckdb-'.length))).toEqual(named.split(/, | and /))
+})
+
+describe('on a file that the command has published', () => {
+  const world = fourNights()
+
+  for (const name of VERSIONS) {
+    const why = whyNoEnvironment(name)
+    test.skipIf(why !== null)(
+      `${name} answers every query and view as our own does${why === null ? '' : ` (skipped: ${why})`}`,
+      async () => {
+        const { reader, warehouse } = world()
+        await reader.query(`SET TimeZone = 'UTC'`)
+        const input = { file: publishedFile(warehouse), queries, schema: schemaAsSql() }
+        const { version, ...answers } = (await runPython(name, SCRIPT, input)) as Record<string, unknown>
+        expect(`duckdb-${version}`).toBe(name)
+        expect(Object.keys(answers)).toEqual(Object.keys(queries))
+        for (const [title, sql] of Object.entries(queries)) {
+          const own = await answerOf(reader, sql)
+          expect(own.rows.length, title).toBeGreaterThan(0)
+          expect(answers[title], `${name}, ${title}`).toEqual(own)
+        }
+      },
+    )
+  }
+})

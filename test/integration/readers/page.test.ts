@@ -1,0 +1,76 @@
+/** The Python of docs/readers.md as it stands there, on published accounts that look like numbers, dates and truth values. */
+import { readFileSync } from 'node:fs'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { createDuckdbPublisher } from '../../../src/publish/duckdb.js'
+import { accountWarehouse } from '../../../src/warehouse/account-warehouse.js'
+import { temporaryDirectory } from '../../support/files/temporary.js'
+import { publishParquet } from '../../support/warehouse/parquet.js'
+import { list, minute, survey, testWarehouse } from '../../support/warehouse/warehouse.js'
+import { runPython, whyNoEnvironment } from './python.js'
+
+const SCRIPT = new URL('page_block.py', import.meta.url).pathname
+const page = readFileSync(new URL('../../../docs/readers.md', import.meta.url), 'utf8')
+const BLOCKS = [...page.matchAll(/```python\n([\s\S]*?)```/g)].map(([, code = '']) => ({
+  code,
+  library: /^(?:from|import) (\w+)/m.exec(code)?.[1] ?? '',
+}))
+const ENVIRONMENT_OF: Readonly<Record<string, string>> = {
+  polars: 'frames',
+  pyarrow: 'frames',
+  pandas: 'frames',
+  pyspark: 'spark',
+  sqlalchemy: 'sqlalchemy',
+}
+
+const ACCOUNTS = ['007', '1e3', '2026-03-01', 'true']
+
+test('the page has Python for each of them', () => {
+  expect(BLOCKS.map(({ library }) => library)).toEqual([
+    'polars',
+    'pyarrow',
+    'pandas',
+    'pyspark',
+    'sqlalchemy',
+  ])
+})
+
+describe('run as it stands on the page', () => {
+  let directory = ''
+  const finished: (() => Promise<void> | void)[] = []
+  beforeAll(async () => {
+    const whenFinished = (work: () => Promise<void> | void) => void finished.unshift(work)
+    directory = await temporaryDirectory(whenFinished)
+    const warehouse = await testWarehouse(directory, whenFinished)
+    for (const account of ACCOUNTS)
+      await list(accountWarehouse(warehouse.database, account), [survey(1)], minute(0), 'full')
+    await publishParquet(warehouse)
+    await createDuckdbPublisher(warehouse.database, directory, warehouse.log).publish(
+      new AbortController().signal,
+    )
+    await warehouse.database.close()
+    return async () => {
+      for (const work of finished) await work()
+    }
+  })
+
+  for (const { library, code } of BLOCKS) {
+    const why = whyNoEnvironment(ENVIRONMENT_OF[library] ?? '')
+    test.skipIf(why !== null)(
+      `${library} sees accounts as texts${why === null ? '' : ` (skipped: ${why})`}`,
+      async () => {
+        // A table in DuckDB has no month: that is a part of the path.
+        const columns = library === 'sqlalchemy' ? ['account'] : ['account', 'created_month']
+        const seen = await runPython(ENVIRONMENT_OF[library] ?? '', SCRIPT, {
+          code: code.replaceAll('/data/fieldwork', directory),
+          columns,
+        })
+        expect(seen).toMatchObject({ account: ACCOUNTS })
+        if (columns.length > 1)
+          expect(seen).toHaveProperty(
+            'created_month',
+            ACCOUNTS.map(() => expect.stringMatching(/^\d{4}-\d\d$/)),
+          )
+      },
+    )
+  }
+})

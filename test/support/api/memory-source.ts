@@ -1,0 +1,129 @@
+/** The port to the API over rows in memory, for what lies above the port. Every answer can be edited while it is in use. */
+import type { Progress, SampleSource, Survey } from '../../../src/model/fields.js'
+import type { Instant } from '../../../src/model/instant.js'
+import {
+  type Page,
+  type Reading,
+  RefusedReadingError,
+  type Rejection,
+  type RequestContext,
+  type SurveySource,
+} from '../../../src/model/survey-source.js'
+import { minute } from '../warehouse/warehouse.js'
+
+export interface MemorySurvey {
+  sources: SampleSource[]
+  /** Null: it could not be typed. */
+  progress: Progress | null
+  /** By source; a source without an entry has none: 404. */
+  sourceProgress: Record<number, Progress | null>
+}
+
+export interface MemorySource extends SurveySource {
+  now: Instant
+  pageSize: number
+  readonly surveys: Map<number, MemorySurvey>
+  readonly listed: Survey[]
+  /** What was asked for, in order: `sources 1 page 2`, `progress 1`, `progress 1/11`, `progress 1 on 2026-03-01`, `surveys page 1`. */
+  readonly asked: string[]
+  /** Sees each request before it is answered. */
+  before: (request: string) => void
+}
+
+export const memorySource = (surveys: Record<number, MemorySurvey> = {}): MemorySource => {
+  const ask = async (request: string, { allowance, signal }: RequestContext): Promise<void> => {
+    await Promise.resolve()
+    signal.throwIfAborted()
+    allowance.take()
+    source.asked.push(request)
+    source.before(request)
+  }
+  const found = (surveyId: number): MemorySurvey => {
+    const survey = source.surveys.get(surveyId)
+    if (survey === undefined) throw new RefusedReadingError('not_found', `survey ${surveyId} is not found`)
+    return survey
+  }
+  const answer = (rejections: readonly Rejection[] = []) => ({
+    readAt: source.now,
+    serverDate: source.now,
+    rejections,
+    drift: [],
+  })
+  const page = <Row>(all: readonly Row[], number: number): Page<Row> => {
+    const pages = Math.ceil(all.length / source.pageSize)
+    return {
+      ...answer(),
+      rows: all.slice((number - 1) * source.pageSize, number * source.pageSize),
+      pagination: {
+        current_page: number,
+        next_page: number < pages ? number + 1 : null,
+        prev_page: number > 1 ? number - 1 : null,
+        total_pages: pages,
+        total_count: all.length,
+      },
+    }
+  }
+  const reading = (
+    surveyId: number,
+    sampleSourceId: number | null,
+    row: Progress | null,
+  ): Reading<Progress> => ({
+    ...answer(row === null ? [rejectedProgress(surveyId, sampleSourceId)] : []),
+    row,
+  })
+  const source: MemorySource = {
+    now: minute(0),
+    pageSize: 50,
+    surveys: new Map(Object.entries(surveys).map(([id, survey]) => [Number(id), survey])),
+    listed: [],
+    asked: [],
+    before: () => undefined,
+    listSurveys: async (query, context) => {
+      await ask(`surveys page ${query.page}`, context)
+      return page(source.listed, query.page)
+    },
+    listSampleSources: async (surveyId, number, context) => {
+      await ask(`sources ${surveyId} page ${number}`, context)
+      return page(found(surveyId).sources, number)
+    },
+    readSurveyProgress: async (surveyId, context) => {
+      await ask(`progress ${surveyId}`, context)
+      return reading(surveyId, null, found(surveyId).progress)
+    },
+    readSampleSourceProgress: async (surveyId, sampleSourceId, context) => {
+      await ask(`progress ${surveyId}/${sampleSourceId}`, context)
+      const row = found(surveyId).sourceProgress[sampleSourceId]
+      if (row === undefined)
+        throw new RefusedReadingError('not_found', `source ${sampleSourceId} is not found`)
+      return reading(surveyId, sampleSourceId, row)
+    },
+    readDayProgress: async (surveyId, sampleSourceId, { day }, context) => {
+      const series = sampleSourceId === null ? `${surveyId}` : `${surveyId}/${sampleSourceId}`
+      await ask(`progress ${series} on ${day}`, context)
+      const survey = found(surveyId)
+      const row = sampleSourceId === null ? survey.progress : survey.sourceProgress[sampleSourceId]
+      if (row === undefined)
+        throw new RefusedReadingError('not_found', `source ${sampleSourceId} is not found`)
+      return reading(surveyId, sampleSourceId, row)
+    },
+    usage: () => ({
+      requests: source.asked.length,
+      retries: 0,
+      refusals: 0,
+      slotsInUse: 0,
+      rate: { requests: 60, perMs: 60_000 },
+      frozenUntilMs: null,
+      paceIntervalMs: null,
+    }),
+  }
+  return source
+}
+
+export const rejectedProgress = (surveyId: number, sampleSourceId: number | null): Rejection => ({
+  endpoint: 'fieldwork_progress',
+  surveyId,
+  sampleSourceId,
+  rowId: null,
+  problem: 'completion_rate: not a number',
+  raw: '{"completion_rate":"half"}',
+})

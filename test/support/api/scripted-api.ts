@@ -1,0 +1,232 @@
+/**
+ * An API whose every answer a test decides: a handful of surveys in memory that the test edits while the sync is at
+ * work, and a hook that sees each request first and may answer it in its own way. It follows the API document where
+ * the test does not say otherwise. The reference server cannot do this: its world is a function of seed, size, start and clock.
+ */
+import { EventEmitter } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+import type { Finished } from '../files/temporary.js'
+
+export type Json = Record<string, unknown>
+
+export interface ScriptedSurvey {
+  /** API document, "Survey". */
+  survey: Json & { id: number; created_at: string; updated_at: string }
+  sources: (Json & { id: number })[]
+  progress: Json
+  /** By source id; a source without an entry gets the survey's. */
+  sourceProgress: Record<number, Json>
+}
+
+export interface Arrival {
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly headers: IncomingHttpHeaders
+  /** Its number among all requests, from 1. */
+  readonly number: number
+  /** Real time of the arrival, milliseconds. */
+  readonly atMs: number
+}
+
+/** Answers by itself (and resolves to true), or leaves the answer to the script. */
+export type Hook = (
+  arrival: Arrival,
+  response: ServerResponse,
+) => boolean | undefined | Promise<boolean | undefined>
+
+export interface ScriptedApi {
+  readonly baseUrl: string
+  readonly surveys: ScriptedSurvey[]
+  readonly arrivals: Arrival[]
+  /** The server's clock, as its `Date` header tells it. */
+  now: Date
+  pageSize: number
+  hook: Hook
+  /** Resolves with the next arrival that matches. */
+  arrived(match: (arrival: Arrival) => boolean): Promise<Arrival>
+  /** What `sync` needs to reach it. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+export const TOKEN = 'tok-5cdd6e0a94b1-secret'
+
+export const startScriptedApi = async (
+  surveys: ScriptedSurvey[] = [],
+  finished: Finished = onTestFinished,
+): Promise<ScriptedApi> => {
+  const arrivals = new EventEmitter().setMaxListeners(0)
+  const server = createServer((request, response) => {
+    answer(api, arrivals, request, response).catch((error: unknown) =>
+      response.destroy(error instanceof Error ? error : undefined),
+    )
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const baseUrl = `http://127.0.0.1:${port}/api/v1`
+  const api: ScriptedApi = {
+    baseUrl,
+    surveys,
+    arrivals: [],
+    now: new Date('2026-03-01T00:00:00Z'),
+    pageSize: 50,
+    hook: () => undefined,
+    arrived: (match) =>
+      new Promise((resolve) => {
+        const look = (arrival: Arrival) => {
+          if (!match(arrival)) return
+          arrivals.off('arrival', look)
+          resolve(arrival)
+        }
+        arrivals.on('arrival', look)
+      }),
+    env: {
+      FIELDWORK_SYNC_BASE_URL: baseUrl,
+      FIELDWORK_SYNC_API_ID: '4711',
+      FIELDWORK_SYNC_API_TOKEN: TOKEN,
+      FIELDWORK_SYNC_RATE_LIMIT: '1000/1s',
+    },
+  }
+  finished(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  return api
+}
+
+const answer = async (
+  api: ScriptedApi,
+  arrivals: EventEmitter,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> => {
+  const url = new URL(request.url ?? '/', api.baseUrl)
+  const arrival: Arrival = {
+    path: url.pathname.replace(/^\/api\/v1/, ''),
+    query: url.searchParams,
+    headers: request.headers,
+    number: api.arrivals.length + 1,
+    atMs: performance.now(),
+  }
+  api.arrivals.push(arrival)
+  arrivals.emit('arrival', arrival)
+  response.sendDate = false
+  if (await api.hook(arrival, response)) return
+  const body = bodyOf(api, arrival)
+  sendJson(api, response, body === null ? 404 : 200, body ?? { error: 'not found' })
+}
+
+export const sendJson = (api: ScriptedApi, response: ServerResponse, status: number, body: unknown): void => {
+  response.writeHead(status, { 'content-type': 'application/json', date: api.now.toUTCString() })
+  response.end(JSON.stringify(body))
+}
+
+/** What the script answers by itself; null = 404. For hooks that change only a part of it. */
+export const bodyOf = (api: ScriptedApi, { path, query }: Arrival): Json | null => {
+  if (path === '/surveys') return surveyPage(api, query)
+  const [, id, resource] = /^\/surveys\/(\d+)\/(sample_sources|fieldwork_progress)$/.exec(path) ?? []
+  const found = api.surveys.find(({ survey }) => survey.id === Number(id))
+  if (found === undefined) return null
+  if (resource === 'sample_sources') {
+    const { rows, pagination } = paged(api, query, found.sources)
+    return { sample_sources: rows, pagination }
+  }
+  const sourceId = query.get('sample_source_id')
+  if (sourceId === null) return { fieldwork_progress: found.progress }
+  if (!found.sources.some((source) => source.id === Number(sourceId))) return null
+  return { fieldwork_progress: found.sourceProgress[Number(sourceId)] ?? found.progress }
+}
+
+const surveyPage = (api: ScriptedApi, query: URLSearchParams): Json => {
+  const since = query.get('updated_since')
+  const listed = api.surveys
+    .map(({ survey }) => survey)
+    .filter((survey) => since === null || Date.parse(survey.updated_at) >= Date.parse(since))
+    .sort((a, b) => Date.parse(b.created_at) - Date.parse(a.created_at) || b.id - a.id)
+  const { rows, pagination } = paged(api, query, listed)
+  return { surveys: rows, pagination }
+}
+
+const paged = (api: ScriptedApi, query: URLSearchParams, all: readonly Json[]) => {
+  const page = Number(query.get('page') ?? 1)
+  const pages = Math.ceil(all.length / api.pageSize)
+  return {
+    rows: all.slice((page - 1) * api.pageSize, page * api.pageSize),
+    pagination: {
+      current_page: page,
+      next_page: page < pages ? page + 1 : null,
+      prev_page: page > 1 ? page - 1 : null,
+      total_pages: pages,
+      total_count: all.length,
+    },
+  }
+}
+
+/** A survey in field with `sources` sources (ids `id * 100 + 1` …), created `id` minutes after New Year 2026. */
+export const scriptedSurvey = (id: number, change: Json = {}, sources = 2): ScriptedSurvey => {
+  const at = new Date(Date.UTC(2026, 0, 1, 0, id % 1_000_000)).toISOString()
+  return {
+    survey: {
+      id,
+      title: `Survey ${id}`,
+      created_at: at,
+      updated_at: at,
+      hashid: `s${id}`,
+      project_id: null,
+      status: 'fieldwork',
+      owner_organization_id: 1,
+      transition_style: 'single_page',
+      respondent_questions_count: 10,
+      respondent_iterations_count: 12,
+      ...change,
+    },
+    sources: Array.from({ length: sources }, (_, index) => scriptedSource(id * 100 + index + 1, at)),
+    progress: scriptedProgress(10),
+    sourceProgress: {},
+  }
+}
+
+export const scriptedSource = (id: number, at: string, change: Json = {}): Json & { id: number } => ({
+  id,
+  provider: 'panel',
+  sample_size: 100,
+  country_code: 'FR',
+  description: `Source ${id}`,
+  name: `S${id}`,
+  hashid: `h${id}`,
+  panelist_id_required: false,
+  created_at: at,
+  updated_at: at,
+  ...change,
+})
+
+const OTHER_STATUSES = [
+  'incomplete',
+  'quota_full',
+  'screen_out',
+  'above_target',
+  'manual_action',
+  'pending_analysis',
+  'speeder',
+  'straightliner',
+  'failed_quality_check',
+  'inappropriate_language',
+]
+
+/** Progress with `complete` complete interviews and no other. */
+export const scriptedProgress = (complete: number, change: Json = {}): Json => ({
+  sample_size: 200,
+  interviews_count: complete,
+  interview_count_by_status: Object.fromEntries([
+    ['complete', { individuals: complete, percentage: 100 }],
+    ...OTHER_STATUSES.map((status) => [status, { individuals: 0, percentage: 0 }]),
+  ]),
+  completion_rate: complete / 200,
+  questionnaire_incidence_rate: 1,
+  target_incidence_rate: 1,
+  incidence_rate: 1,
+  drop_out_rate: 0,
+  length_of_interview: 300,
+  ...change,
+})

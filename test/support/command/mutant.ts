@@ -1,0 +1,30 @@
+/** A copy of the built command with lines changed: a fault that a test has to find, or a line that a newcomer would add. */
+import { cp, readFile, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { temporaryDirectory } from '../files/temporary.js'
+import { MAIN } from './command.js'
+
+export interface Mutation {
+  /** A built file, below `dist`. */
+  readonly file: string
+  /** Stands in it exactly once. */
+  readonly from: string
+  readonly to: string
+}
+
+/** Copies the build, mutates the copy, and gives its `main.js`. Throws when a mutation does not have exactly one place. */
+export const buildMutant = async (...mutations: readonly Mutation[]): Promise<string> => {
+  const root = dirname(dirname(MAIN))
+  const copy = await temporaryDirectory()
+  await cp(join(root, 'dist'), join(copy, 'dist'), { recursive: true })
+  await cp(join(root, 'package.json'), join(copy, 'package.json'))
+  await symlink(join(root, 'node_modules'), join(copy, 'node_modules'))
+  for (const { file, from, to } of mutations) {
+    const target = join(copy, 'dist', file)
+    const pieces = (await readFile(target, 'utf8')).split(from)
+    if (pieces.length !== 2)
+      throw new Error(`${pieces.length - 1} places in ${file} read ${JSON.stringify(from)}, not 1`)
+    await writeFile(target, pieces.join(to))
+  }
+  return join(copy, 'dist', 'main.js')
+}

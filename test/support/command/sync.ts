@@ -1,0 +1,72 @@
+/** One `sync` of the real command, as a test asks for it and as a machine reads how it ended. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { SyncReport } from '../../../src/model/run.js'
+import { type Finished, temporaryDirectory } from '../files/temporary.js'
+import { type Ended, type Env, MAIN, start } from './command.js'
+import { runWarm } from './warm.js'
+
+type SnakeCase<Name extends string> = Name extends `${infer Head}${infer Rest}`
+  ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeCase<Rest>}`
+  : ''
+
+/** What `--json` makes of a value: names in snake_case, moments as text. */
+type JsonOf<Value> = Value extends bigint
+  ? string
+  : Value extends readonly (infer Item)[]
+    ? readonly JsonOf<Item>[]
+    : Value extends object
+      ? { readonly [Name in keyof Value & string as SnakeCase<Name>]: JsonOf<Value[Name]> }
+      : Value
+
+export type SyncReportJson = JsonOf<SyncReport>
+
+export interface Synced extends Ended {
+  /** What `--json` printed. */
+  readonly report: SyncReportJson
+  /** The part of the first account. */
+  readonly run: SyncReportJson['accounts'][number]
+}
+
+export interface SyncOptions {
+  readonly warehouse: string
+  readonly env: Env
+  readonly args?: readonly string[]
+  /** Another build of the command. */
+  readonly main?: string
+}
+
+export const startSync = ({ warehouse, env, args = [], main = MAIN }: SyncOptions) =>
+  start(['sync', '--json', ...args], { ...env, FIELDWORK_SYNC_WAREHOUSE: warehouse }, main)
+
+/** Runs a sync to its end, whatever that is, as a process of its own. Rejects when it printed no report. */
+export const sync = async (options: SyncOptions): Promise<Synced> => syncedOf(await startSync(options).ended)
+
+/** The same, where it does not matter that a process begins with it. */
+export const syncWarm = async ({ warehouse, env, args = [] }: Omit<SyncOptions, 'main'>): Promise<Synced> =>
+  syncedOf(await runWarm(['sync', '--json', ...args], { ...env, FIELDWORK_SYNC_WAREHOUSE: warehouse }))
+
+const syncedOf = (ended: Ended): Synced => {
+  const report: SyncReportJson = parseReport(ended)
+  const [run] = report.accounts
+  if (run === undefined) throw new Error(`a report without accounts: ${ended.stdout}`)
+  return { ...ended, report, run }
+}
+
+const parseReport = (ended: Ended): SyncReportJson => {
+  try {
+    return JSON.parse(ended.stdout)
+  } catch {
+    throw new Error(`no report; code ${ended.code}, signal ${ended.signal}: ${ended.stderr}${ended.stdout}`)
+  }
+}
+
+/** What readers open. */
+export const publishedFile = (warehouse: string): string => join(warehouse, 'fieldwork.duckdb')
+
+/** The arguments that make a sync use these settings; JSON is YAML as well. */
+export const withSettings = async (settings: object, finished?: Finished): Promise<readonly string[]> => {
+  const file = join(await temporaryDirectory(finished), 'settings.yaml')
+  await writeFile(file, JSON.stringify(settings))
+  return ['--config', file]
+}

@@ -1,0 +1,296 @@
+/**
+ * Rows of the API document (tables in `test/integration/contract/api-document`) bent in any place, and what each has to become, worked
+ * out slowly from the tree that was written.
+ */
+import { toUSVString } from 'node:util'
+import fc from 'fast-check'
+import {
+  type DocumentedField,
+  type DocumentedFields,
+  FIELDWORK_PROGRESS,
+  INTERVIEW_STATUSES,
+  SAMPLE_SOURCE,
+  STATUS_ENTRY,
+  SURVEY,
+} from '../../integration/contract/api-document.js'
+import {
+  anyNode,
+  anyNumber,
+  anyString,
+  canonical,
+  depthOf,
+  type JsonNode,
+  type JsonObject,
+  type Member,
+  membersOf,
+  nodeOf,
+  number,
+  object,
+  oddName,
+  print,
+  string,
+} from './json-node.js'
+import { anyTime, slowInstant } from './odd-times.js'
+
+export interface Expected {
+  readonly row: Readonly<Record<string, unknown>> | null
+  /** `resource kind path value` of each event, sorted; of a rejected row only of replaced text. */
+  readonly drift: readonly string[]
+  /** The row's own id, where it can be read. */
+  readonly id: number | null
+  readonly raw: string
+}
+
+type Cell = { readonly value: unknown } | null
+
+/** What a cell of a documented type holds; null where the value cannot be typed. */
+const cellOf = ({ type, nullable }: DocumentedField, node: JsonNode | undefined): Cell => {
+  const isNull = node === undefined || (node.kind === 'word' && node.word === 'null')
+  if (isNull) return nullable ? { value: null } : null
+  if (type === 'boolean') return node.kind === 'word' ? { value: node.word === 'true' } : null
+  if (type === 'integer' || type === 'float')
+    return node.kind === 'number' ? numberOf(type, node.digits) : null
+  if (node.kind !== 'string') return null
+  const text = toUSVString(node.value)
+  if (type === 'string') return { value: text }
+  const micros = slowInstant(text)
+  return micros === null ? null : { value: micros }
+}
+
+/** A JSON number is the double nearest to it (RFC 8259, section 6). */
+const numberOf = (type: 'integer' | 'float', digits: string): Cell => {
+  const value = Number(digits)
+  if (!Number.isFinite(value)) return null
+  if (type === 'integer' && (Math.abs(value) > 2 ** 53 - 1 || value !== Math.floor(value))) return null
+  return { value: value === 0 ? 0 : value }
+}
+
+/** Any id that can be read, the documented way. */
+const idOf = (node: JsonNode): number | null => {
+  const cell = cellOf({ type: 'integer' }, membersOf(node).get('id'))
+  return cell === null ? null : Number(cell.value)
+}
+
+const LEVELS_MAX = 64
+
+const flatRow =
+  (resource: string, fields: DocumentedFields) =>
+  (node: JsonNode): Expected => {
+    const members = membersOf(node)
+    const replaced = replacedIn(resource, node)
+    const rejected = { row: null, drift: replaced, id: idOf(node), raw: print(node, true) }
+    const cells = Object.entries(fields).map(
+      ([name, field]) => [name, cellOf(field, members.get(name))] as const,
+    )
+    if (node.kind !== 'object' || depthOf(node) > LEVELS_MAX || cells.some(([, cell]) => cell === null))
+      return rejected
+    const unknown = [...members].filter(([name]) => !Object.keys(fields).includes(name))
+    const row = Object.fromEntries(cells.map(([name, cell]) => [name, cell?.value]))
+    const values = Object.entries(fields)
+      .filter(([name, { values = [] }]) => values.length > 0 && !values.includes(String(row[name])))
+      .map(([name]) => event(resource, 'unknown_value', name, String(row[name])))
+    return {
+      ...rejected,
+      row: { ...row, _extra: unknown.length === 0 ? null : extraOf(unknown) },
+      drift: [
+        ...unknown.map(([name]) => event(resource, 'unknown_field', name, null)),
+        ...values,
+        ...replaced,
+      ].sort(),
+    }
+  }
+
+/** The members in which a surrogate stands alone. */
+const replacedIn = (resource: string, node: JsonNode): string[] =>
+  [...membersOf(node)]
+    .filter(([, value]) => print(value) !== print(value, true))
+    .map(([name]) => event(resource, 'replaced_text', name, null))
+    .sort()
+
+export const event = (resource: string, kind: string, path: string, value: string | null): string =>
+  JSON.stringify([resource, kind, path, value])
+
+const extraOf = (unknown: readonly (readonly [string, JsonNode])[]): string =>
+  canonical({ kind: 'object', members: unknown.map(([name, value]) => [string(name), value]) })
+
+/** Null or left out, every indicator is null (design §5). */
+const indicator = (field: DocumentedField): DocumentedField => ({ ...field, nullable: true })
+const BY_STATUS = 'interview_count_by_status'
+const INDICATORS = Object.entries(FIELDWORK_PROGRESS).filter(([name]) => name !== BY_STATUS)
+
+export const expectedProgress = (node: JsonNode): Expected => {
+  const members = membersOf(node)
+  const counts = members.get(BY_STATUS)
+  const replaced = replacedIn('fieldwork_progress', node)
+  const rejected = { row: null, drift: replaced, id: idOf(node), raw: print(node, true) }
+  const cells: (readonly [string, Cell])[] = INDICATORS.map(([name, field]) => [
+    name,
+    cellOf(indicator(field), members.get(name)),
+  ])
+  if (!isObjectOrNothing(counts)) return rejected
+  for (const status of INTERVIEW_STATUSES) {
+    const entry = counts && membersOf(counts).get(status)
+    if (!isObjectOrNothing(entry)) return rejected
+    for (const [name, field] of Object.entries(STATUS_ENTRY))
+      cells.push([`${status}_${name}`, cellOf(indicator(field), entry && membersOf(entry).get(name))])
+  }
+  if (node.kind !== 'object' || depthOf(node) > LEVELS_MAX || cells.some(([, cell]) => cell === null))
+    return rejected
+  const strange = strangeCounts(counts)
+  const unknown = [...members].filter(([name]) => !Object.keys(FIELDWORK_PROGRESS).includes(name))
+  const extra =
+    strange.extra.length === 0 ? unknown : [...unknown, [BY_STATUS, objectOf(strange.extra)] as const]
+  return {
+    ...rejected,
+    row: {
+      ...Object.fromEntries(cells.map(([name, cell]) => [name, cell?.value])),
+      _extra: extra.length === 0 ? null : extraOf(extra),
+    },
+    drift: [
+      ...[...unknown.map(([name]) => name), ...strange.paths].map((path) =>
+        event('fieldwork_progress', 'unknown_field', path, null),
+      ),
+      ...replaced,
+    ].sort(),
+  }
+}
+
+/** What the counts hold beyond the API document. */
+const strangeCounts = (counts: JsonNode | undefined) => {
+  const paths: string[] = []
+  const extra: (readonly [string, JsonNode])[] = []
+  for (const [status, entry] of counts === undefined ? [] : membersOf(counts)) {
+    const path = `${BY_STATUS}.${status}`
+    if (!INTERVIEW_STATUSES.includes(status)) {
+      paths.push(path)
+      extra.push([status, entry])
+      continue
+    }
+    const unknown = [...membersOf(entry)].filter(([name]) => !Object.keys(STATUS_ENTRY).includes(name))
+    paths.push(...unknown.map(([name]) => `${path}.${name}`))
+    if (unknown.length > 0) extra.push([status, objectOf(unknown)])
+  }
+  return { paths, extra }
+}
+
+const isObjectOrNothing = (node: JsonNode | undefined): boolean =>
+  node === undefined || node.kind === 'object' || (node.kind === 'word' && node.word === 'null')
+
+const objectOf = (members: readonly (readonly [string, JsonNode])[]): JsonObject => ({
+  kind: 'object',
+  members: members.map(([name, value]) => [string(name), value]),
+})
+
+export const expectedSurvey = flatRow('survey', SURVEY)
+export const expectedSampleSource = flatRow('sample_source', SAMPLE_SOURCE)
+
+/** Something that fits, and often something at the edge of what fits. */
+const fitting = ({ type, values }: DocumentedField): fc.Arbitrary<JsonNode> => {
+  if (values !== undefined)
+    return fc.oneof(
+      fc.constantFrom(...values).map((value) => string(value)),
+      anyString,
+    )
+  if (type === 'string') return anyString
+  if (type === 'timestamp') return anyTime.map((time) => string(time))
+  if (type === 'boolean') return fc.boolean().map(nodeOf)
+  if (type === 'float') return anyNumber
+  return type === 'integer' ? fc.maxSafeInteger().map(nodeOf) : fc.constant(object({}))
+}
+
+const valid = ({ type, values }: DocumentedField): JsonNode => {
+  if (values?.[0] !== undefined) return string(values[0])
+  if (type === 'integer') return number('7')
+  if (type === 'float') return number('0.7')
+  if (type === 'boolean') return nodeOf(true)
+  return type === 'object' ? object({}) : string(type === 'string' ? 'seven' : '2026-03-01T00:00:00Z')
+}
+
+type Bend = (members: readonly Member[]) => readonly Member[]
+
+/** One change in an object of these fields: a value replaced, left out, written twice, or one too many. */
+const bendOf = (fields: DocumentedFields): fc.Arbitrary<Bend> => {
+  const field = fc.constantFrom(...Object.keys(fields))
+  const value = (name: string) => fitting(fields[name] ?? { type: 'string' })
+  const put =
+    (name: string, node: JsonNode): Bend =>
+    (members) =>
+      members.map((member) => (member[0].value === name ? [member[0], node] : member))
+  const fit = field.chain((name) => value(name).map((node) => put(name, node)))
+  const replace = fc.tuple(field, anyNode).map(([name, node]) => put(name, node))
+  const leaveOut = field.map(
+    (name): Bend =>
+      (members) =>
+        members.filter(([one]) => one.value !== name),
+  )
+  const again = fc.tuple(field, fc.boolean(), fc.nat(20)).chain(([name, escaped, at]) =>
+    fc.oneof(value(name), anyNode).map(
+      (node): Bend =>
+        (members) => {
+          return [...members.slice(0, at), [string(name, escaped), node], ...members.slice(at)]
+        },
+    ),
+  )
+  const more = fc.tuple(oddName, anyNode, fc.nat(20)).map(
+    ([name, node, at]): Bend =>
+      (members) => [...members.slice(0, at), [name, node], ...members.slice(at)],
+  )
+  return fc.oneof({ weight: 6, arbitrary: fit }, { weight: 4, arbitrary: more }, again, replace, leaveOut)
+}
+
+const bent = (fields: DocumentedFields, whole: JsonObject, bendsMax: number): fc.Arbitrary<JsonObject> =>
+  fc.array(bendOf(fields), { maxLength: bendsMax }).map((bends) => ({
+    kind: 'object',
+    members: bends.reduce((members, bend) => bend(members), whole.members),
+  }))
+
+const example = (fields: DocumentedFields): JsonObject =>
+  object(Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, valid(field)])))
+
+const orAnything = (row: fc.Arbitrary<JsonNode>): fc.Arbitrary<JsonNode> =>
+  fc.oneof({ weight: 12, arbitrary: row }, anyNode)
+
+/** Rows of few ids, so that some come twice. */
+const withId = (row: fc.Arbitrary<JsonObject>): fc.Arbitrary<JsonNode> =>
+  fc.tuple(row, fc.integer({ min: -1, max: 5 })).map(([{ members }, id]) => ({
+    kind: 'object',
+    members: members.map(([name, value]) =>
+      name.value === 'id' && value.kind === 'number' && value.digits === '7'
+        ? [name, nodeOf(id)]
+        : [name, value],
+    ),
+  }))
+
+export const hostileSurvey = orAnything(withId(bent(SURVEY, example(SURVEY), 4)))
+export const hostileSampleSource = orAnything(withId(bent(SAMPLE_SOURCE, example(SAMPLE_SOURCE), 4)))
+
+const STATUSES = Object.fromEntries(INTERVIEW_STATUSES.map((status) => [status, { type: 'object' } as const]))
+const hostileEntry = orAnything(bent(STATUS_ENTRY, example(STATUS_ENTRY), 3))
+const hostileCounts = fc
+  .tuple(
+    bent(
+      STATUSES,
+      object(Object.fromEntries(INTERVIEW_STATUSES.map((status) => [status, example(STATUS_ENTRY)]))),
+      1,
+    ),
+    fc.constantFrom(...INTERVIEW_STATUSES),
+    hostileEntry,
+  )
+  .map(
+    ([{ members }, status, entry]): JsonNode => ({
+      kind: 'object',
+      members: members.map((member) => (member[0].value === status ? [member[0], entry] : member)),
+    }),
+  )
+export const hostileProgress = orAnything(
+  fc.tuple(bent(FIELDWORK_PROGRESS, example(FIELDWORK_PROGRESS), 3), orAnything(hostileCounts)).map(
+    ([{ members }, counts]): JsonObject => ({
+      kind: 'object',
+      members: members.map((member) =>
+        member[0].value === BY_STATUS && member[1].kind === 'object' && member[1].members.length === 0
+          ? [member[0], counts]
+          : member,
+      ),
+    }),
+  ),
+)

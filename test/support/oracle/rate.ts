@@ -1,0 +1,45 @@
+/** The reference server's own log of arrivals, as evidence of a client's pace. Times are real, in milliseconds. */
+import type { ReferenceServer } from '../../../src/reference-server/server.js'
+
+export interface Pace {
+  readonly requests: number
+  /** Answers 429. */
+  readonly refused: number
+  /** The most arrivals in any window of that length, wherever it begins. */
+  mostInAny(windowMs: number): number
+  /** From the first arrival to the nth (from 1). */
+  spanMs(nth: number): number
+}
+
+export const paceOf = async (server: ReferenceServer): Promise<Pace> => {
+  const response = await fetch(`${server.origin}/_reference/requests`)
+  const { requests } = (await response.json()) as { requests: { at_ms: number; status: number | null }[] }
+  const times = requests.map(({ at_ms }) => at_ms).sort((a, b) => a - b)
+  return {
+    requests: times.length,
+    refused: requests.filter(({ status }) => status === 429).length,
+    mostInAny: (windowMs) => mostInAny(times, windowMs),
+    spanMs: (nth) => (times[nth - 1] ?? Number.NaN) - (times[0] ?? Number.NaN),
+  }
+}
+
+const mostInAny = (times: readonly number[], windowMs: number): number => {
+  let first = 0
+  let most = 0
+  for (const [last, time] of times.entries()) {
+    while (time - (times[first] ?? time) >= windowMs) first += 1
+    most = Math.max(most, last - first + 1)
+  }
+  return most
+}
+
+/** What a sync needs to reach the first account of a server. */
+export const envOf = (server: ReferenceServer): Record<string, string> => {
+  const [account] = server.accounts
+  if (account === undefined) throw new Error('the server has no account')
+  return {
+    FIELDWORK_SYNC_BASE_URL: server.baseUrl,
+    FIELDWORK_SYNC_API_ID: String(account.id),
+    FIELDWORK_SYNC_API_TOKEN: account.token,
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * What must hold of a warehouse after every run, whatever happened in it: keys are unique, the last version in history
+ * is the row itself, versions follow each other without overlap. Plain SQL made from the declarations.
+ */
+import type { TableDeclaration } from '../../../src/model/columns.js'
+import { ALL_TABLES } from '../../../src/model/sync-tables.js'
+import { DATA_TABLES } from '../../../src/model/tables.js'
+import { openReader, type Reader } from '../warehouse/duckdb.js'
+import { viewChecks } from './view-soundness.js'
+
+/** One line for each thing that does not hold; none of a sound warehouse. */
+export const unsoundness = async (file: string): Promise<string[]> => {
+  using reader = await openReader(file)
+  return await unsoundnessIn(reader)
+}
+
+/** The same of a file that is open; its views cost more to ask than all of its tables. */
+export const unsoundnessIn = async (reader: Pick<Reader, 'query'>, withViews = true): Promise<string[]> => {
+  const found: string[] = []
+  const checks = [
+    ...uniqueKeys(),
+    ...histories(),
+    ...references(),
+    ...spending(),
+    ...(withViews ? viewChecks() : []),
+  ]
+  for (const { what, sql } of checks) {
+    const rows = await reader.query(sql)
+    if (rows.length > 0) found.push(`${what}: ${rows.length} rows, the first ${JSON.stringify(rows[0])}`)
+  }
+  return found
+}
+
+interface Check {
+  readonly what: string
+  /** Selects what must not be. */
+  readonly sql: string
+}
+
+const uniqueKeys = (): Check[] =>
+  ALL_TABLES.filter(({ key }) => key.length > 0).map(({ schema, name, key }) => ({
+    what: `${schema}.${name} has rows with the same key`,
+    sql: `SELECT ${columns(key)}, count(*) AS rows FROM ${schema}.${name} GROUP BY ALL HAVING count(*) > 1`,
+  }))
+
+const histories = (): Check[] =>
+  DATA_TABLES.flatMap((table) => {
+    const values = valuesOf(table)
+    return table.columns.some(({ name }) => name === '_synced_at')
+      ? versions(table, values)
+      : observations(table, values)
+  })
+
+const versions = ({ name, key }: TableDeclaration, values: readonly string[]): Check[] => {
+  const inOrder = `SELECT *, lead(valid_from) OVER w AS next_from,
+      row(${columns(values)}) IS NOT DISTINCT FROM lead(row(${columns(values)})) OVER w AS same_as_next
+    FROM main.${name}_history WINDOW w AS (PARTITION BY ${columns(key)} ORDER BY valid_from)`
+  return [
+    {
+      what: `${name}_history has versions that end before they begin`,
+      sql: `SELECT ${columns(key)} FROM main.${name}_history WHERE valid_to <= valid_from`,
+    },
+    {
+      what: `${name}_history has versions that overlap`,
+      sql: `SELECT ${columns(key)} FROM (${inOrder}) WHERE next_from IS NOT NULL AND (valid_to IS NULL OR valid_to > next_from)`,
+    },
+    {
+      what: `${name}_history has two equal versions in a row`,
+      sql: `SELECT ${columns(key)} FROM (${inOrder}) WHERE next_from = valid_to AND same_as_next`,
+    },
+    {
+      what: `the last version in ${name}_history is not the row in ${name}`,
+      sql: `SELECT ${columns(key)} FROM main.${name} t FULL JOIN
+          (SELECT * FROM (${inOrder}) WHERE next_from IS NULL) h USING (${columns(key)})
+        WHERE t._synced_at IS DISTINCT FROM h.valid_from OR t._missing_since IS DISTINCT FROM h.valid_to
+          OR ${differ(values)} OR t._first_seen_at > t._synced_at`,
+    },
+  ]
+}
+
+const observations = ({ name, key }: TableDeclaration, values: readonly string[]): Check[] => {
+  const inOrder = `SELECT *, lead(observed_at) OVER w AS next_at FROM main.${name}_history
+    WINDOW w AS (PARTITION BY ${columns(key)} ORDER BY observed_at)`
+  return [
+    {
+      what: `the last observation in ${name}_history is not the row in ${name}`,
+      sql: `SELECT ${columns(key)} FROM main.${name} t FULL JOIN
+          (SELECT * FROM (${inOrder}) WHERE next_at IS NULL) h USING (${columns(key)})
+        WHERE t._observed_at IS DISTINCT FROM h.observed_at OR ${differ(values)} OR t._first_seen_at > t._observed_at`,
+    },
+  ]
+}
+
+/** Every source and every progress belongs to a row above it. */
+const references = (): Check[] =>
+  [
+    { child: 'sample_sources', parent: 'surveys', on: 'c.survey_id = p.id' },
+    { child: 'survey_progress', parent: 'surveys', on: 'c.survey_id = p.id' },
+    { child: 'survey_progress_by_day', parent: 'surveys', on: 'c.survey_id = p.id' },
+    {
+      child: 'sample_source_progress',
+      parent: 'sample_sources',
+      on: 'c.survey_id = p.survey_id AND c.sample_source_id = p.id',
+    },
+  ].map(({ child, parent, on }) => ({
+    what: `${child} has rows without their row in ${parent}`,
+    sql: `SELECT c.* FROM main.${child} c ANTI JOIN main.${parent} p ON c.account = p.account AND ${on}`,
+  }))
+
+/** A failure between the leave and the send is counted as spent. */
+const spending = (): Check[] => [
+  {
+    what: 'runs have requests that are spent on nothing',
+    sql: `SELECT r.run_id, r.requests, sum(q.made) AS made FROM _sync.runs r JOIN _sync.requests q USING (run_id, account)
+      GROUP BY ALL HAVING made < r.requests`,
+  },
+]
+
+const valuesOf = ({ columns: declared, key }: TableDeclaration): string[] =>
+  declared
+    .map(({ name }) => name)
+    .filter((name) => !key.includes(name) && (name === '_extra' || !name.startsWith('_')))
+
+const columns = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
+
+const differ = (names: readonly string[]): string =>
+  names.map((name) => `t."${name}" IS DISTINCT FROM h."${name}"`).join(' OR ')

@@ -1,0 +1,167 @@
+/**
+ * The oracle of the end-to-end tests: what the reference server would tell, and what the published tables say, brought
+ * to one form. The fields are those of the API document as typed in by hand; the times of the truth are read by the
+ * server's own reader. Nothing here is derived from the code under test.
+ */
+
+import type { ReferenceServer } from '../../../src/reference-server/server.js'
+import { parseIsoTime } from '../../../src/reference-server/time/iso-time.js'
+import {
+  type DocumentedFields,
+  FIELDWORK_PROGRESS,
+  INTERVIEW_STATUSES,
+  SAMPLE_SOURCE,
+  SURVEY,
+} from '../../integration/contract/api-document.js'
+import { asObject, asObjects, type JsonObject } from '../../integration/contract/reference-api.js'
+import { openReader, type Reader, type Row } from '../warehouse/duckdb.js'
+
+/** Everything about one survey; times are microseconds since 1970. */
+export interface SurveyRows {
+  readonly survey: Row
+  readonly sources: readonly Row[]
+  readonly progress: Row
+  /** In the order of `sources`. */
+  readonly sourceProgress: readonly Row[]
+}
+
+/** By `<account>/<survey id>`, in that order. */
+export type WorldRows = ReadonlyMap<string, SurveyRows>
+
+export const truthRows = async (server: ReferenceServer): Promise<WorldRows> => {
+  const response = await fetch(`${server.origin}/_reference/truth`)
+  const surveys = asObjects(asObject(await response.json()).accounts).flatMap((account) =>
+    asObjects(account.surveys).map((survey) => ({ account: String(account.name), survey })),
+  )
+  return sorted(
+    surveys.map(({ account, survey }) => [`${account}/${survey.id}`, rowsOfSurvey(survey)] as const),
+  )
+}
+
+/** One survey of the truth. */
+export const rowsOfSurvey = (survey: JsonObject): SurveyRows => {
+  const sources = asObjects(survey.sample_sources).toSorted((a, b) => Number(a.id) - Number(b.id))
+  const progress = asObject(survey.sample_source_progress)
+  return {
+    survey: fieldsOf(survey, SURVEY),
+    sources: sources.map((source) => fieldsOf(source, SAMPLE_SOURCE)),
+    progress: progressOf(asObject(survey.fieldwork_progress)),
+    sourceProgress: sources.map(({ id }) => progressOf(asObject(progress[String(id)]))),
+  }
+}
+
+/** The documented fields of an answer's row. */
+export const fieldsOf = (object: JsonObject, fields: DocumentedFields): Row =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, { type }]) => [
+      name,
+      type === 'timestamp' ? parseIsoTime(String(object[name])) : object[name],
+    ]),
+  )
+
+/** The columns of an answer's progress. */
+export const progressOf = (progress: JsonObject): Row => {
+  const { interview_count_by_status, ...indicators } = fieldsOf(progress, FIELDWORK_PROGRESS)
+  const counts = asObject(interview_count_by_status)
+  return {
+    ...indicators,
+    ...Object.fromEntries(
+      INTERVIEW_STATUSES.flatMap((status) => {
+        const { individuals, percentage } = asObject(counts[status])
+        return [
+          [`${status}_individuals`, individuals],
+          [`${status}_percentage`, percentage],
+        ]
+      }),
+    ),
+  }
+}
+
+const { interview_count_by_status: _counts, ...INDICATORS } = FIELDWORK_PROGRESS
+export const PROGRESS_COLUMNS: DocumentedFields = {
+  ...INDICATORS,
+  ...Object.fromEntries(
+    INTERVIEW_STATUSES.flatMap((status) => [
+      [`${status}_individuals`, { type: 'integer' as const }],
+      [`${status}_percentage`, { type: 'float' as const }],
+    ]),
+  ),
+}
+
+/** The same from a published file. Rows that are missing, or carry unknown fields, have no place in a truth. */
+export const warehouseRows = async (file: string): Promise<WorldRows> => {
+  using reader = await openReader(file)
+  return await warehouseRowsIn(reader)
+}
+
+/** The same from a file that is open. */
+export const warehouseRowsIn = async (reader: Pick<Reader, 'query'>): Promise<WorldRows> => {
+  const rows = async (table: string, surveyId: string, fields: DocumentedFields, order: string) => {
+    const columns = Object.entries(fields).map(([name, { type }]) =>
+      type === 'timestamp' ? `epoch_us("${name}") AS "${name}"` : `"${name}"`,
+    )
+    const found =
+      await reader.query(`SELECT account || '/' || ${surveyId} AS survey_key, ${columns.join(', ')}
+      FROM main.${table} WHERE _missing_since IS NULL AND _extra IS NULL ORDER BY ${order}`)
+    return groupByKey(found)
+  }
+  const surveys = await rows('surveys', 'id', SURVEY, 'id')
+  const sources = await rows('sample_sources', 'survey_id', SAMPLE_SOURCE, 'id')
+  const progress = await rows('survey_progress', 'survey_id', PROGRESS_COLUMNS, 'survey_id')
+  const sourceProgress = await rows(
+    'sample_source_progress',
+    'survey_id',
+    PROGRESS_COLUMNS,
+    'sample_source_id',
+  )
+  const ofSurvey = (table: ReadonlyMap<string, Row[]>, key: string) => (table.get(key) ?? []).map(withoutKey)
+  return sorted(
+    [...surveys.keys()].map((key) => [
+      key,
+      {
+        survey: ofSurvey(surveys, key)[0] ?? {},
+        sources: ofSurvey(sources, key),
+        progress: ofSurvey(progress, key)[0] ?? {},
+        sourceProgress: ofSurvey(sourceProgress, key),
+      },
+    ]),
+  )
+}
+
+const groupByKey = (rows: readonly Row[]): ReadonlyMap<string, Row[]> => {
+  const groups = new Map<string, Row[]>()
+  for (const row of rows) {
+    const key = String(row.survey_key)
+    groups.set(key, [...(groups.get(key) ?? []), row])
+  }
+  return groups
+}
+
+const withoutKey = ({ survey_key: _, ...row }: Row): Row => row
+
+const sorted = (entries: readonly (readonly [string, SurveyRows])[]): WorldRows =>
+  new Map(entries.toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true })))
+
+/** The levers of a reference server. */
+export const openWorld = (server: ReferenceServer) => {
+  const control = async (method: string, path: string, body?: object) => {
+    const response = await fetch(`${server.origin}/_reference/${path}`, {
+      method,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
+    return await response.json()
+  }
+  return {
+    advance: async (duration: string) => asObject(await control('POST', 'time', { advance: duration })),
+    /** From now on every request for one of `paths` is answered with `status`. */
+    fail: (paths: readonly string[], status: number) =>
+      control(
+        'PUT',
+        'faults',
+        paths.map((path) => ({ match: { path }, action: { status } })),
+      ),
+    forgetRequests: () => control('DELETE', 'requests'),
+    requests: async () => asObjects(asObject(await control('GET', 'requests')).requests),
+  }
+}

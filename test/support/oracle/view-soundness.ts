@@ -1,0 +1,59 @@
+/**
+ * What must hold of the views after every run: keys are unique, nothing is null that is declared not to be, no row is said
+ * to have held before it was read, beside the next one, or longer than its survey is known.
+ */
+import { ALL_VIEWS } from '../../../src/warehouse/views/all.js'
+
+/** `sql` selects what must not be. */
+export const viewChecks = (): { readonly what: string; readonly sql: string }[] => [
+  ...ALL_VIEWS.flatMap(({ name, key, columns }) => [
+    {
+      what: `${name} has rows with the same key`,
+      sql: `SELECT ${list(key)}, count(*) AS rows FROM main.${name} GROUP BY ALL HAVING count(*) > 1`,
+    },
+    {
+      what: `${name} has a null where none is declared`,
+      sql: `SELECT ${list(key)} FROM main.${name} WHERE ${columns
+        .filter(({ nullable }) => !nullable)
+        .map((column) => `"${column.name}" IS NULL`)
+        .join(' OR ')}`,
+    },
+  ]),
+  ...PERIODS.flatMap(({ view, record, from, to }) => [
+    {
+      what: `${view} has rows that held before they began, or longer than they did`,
+      sql: `SELECT * FROM main.${view} WHERE confirmed_until < "${from}" OR confirmed_until > "${to}" OR "${to}" < "${from}"`,
+    },
+    {
+      what: `${view} has rows that held beside the next one`,
+      sql: `SELECT * FROM (SELECT *, lead("${from}") OVER (PARTITION BY ${record} ORDER BY "${from}") AS next_at FROM main.${view})
+        WHERE "${to}" > next_at OR ("${to}" IS NULL AND next_at IS NOT NULL)`,
+    },
+  ]),
+  {
+    what: 'the last day of progress_daily is not the last observation',
+    sql: `SELECT p.account, p.survey_id FROM main.survey_progress p
+      LEFT JOIN (SELECT account, survey_id, max_by(observed_at, "day") AS observed_at FROM main.progress_daily GROUP BY ALL) d USING (account, survey_id)
+      WHERE d.observed_at IS DISTINCT FROM p._observed_at`,
+  },
+  {
+    what: 'progress_daily says more than is known',
+    sql: `SELECT d.account, d.survey_id, d."day" FROM main.progress_daily d
+      JOIN main.survey_progress p USING (account, survey_id) JOIN main.freshness f USING (account, survey_id)
+      WHERE d.confirmed_until > greatest(p._observed_at, f.refreshed_at, p._missing_since) OR d.confirmed_until < d.observed_at`,
+  },
+]
+
+const list = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
+
+const PERIODS = [
+  { view: 'survey_periods', record: 'account, id', from: 'valid_from', to: 'valid_to' },
+  { view: 'sample_source_periods', record: 'account, survey_id, id', from: 'valid_from', to: 'valid_to' },
+  { view: 'survey_progress_periods', record: 'account, survey_id', from: 'observed_at', to: 'ended_at' },
+  {
+    view: 'sample_source_progress_periods',
+    record: 'account, survey_id, sample_source_id',
+    from: 'observed_at',
+    to: 'ended_at',
+  },
+] as const

@@ -1,0 +1,56 @@
+/** Another process that opens a warehouse with the built program (open-warehouse.mjs). */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { onTestFinished } from 'vitest'
+
+const HOLD_OPEN = new URL('./hold-open.mjs', import.meta.url).pathname
+const FIXTURE = new URL('./open-warehouse.mjs', import.meta.url).pathname
+
+export interface OtherProcess {
+  /** The line it told: `opened`, or `code`, `exitCode` and `message` of what it met. Null when it died first. */
+  readonly told: Readonly<Record<string, unknown>> | null
+  readonly pid: number
+  /** Lets it go, and waits for its end. */
+  end(): Promise<void>
+}
+
+export const openElsewhere = async (
+  directory: string,
+  then: 'leave' | 'hold' | 'commit-and-die' | 'fill',
+): Promise<OtherProcess> => {
+  // A disk of 8 MB for `fill`: the shell's limit on the size of a file meets DuckDB where a full disk would.
+  const limit = then === 'fill' ? 'ulimit -f 8192; ' : ''
+  const child = spawn('bash', ['-c', `${limit}exec "$0" "$@"`, process.execPath, FIXTURE, directory, then], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const closed = once(child, 'close')
+  const end = async () => {
+    child.stdin.end()
+    await closed
+  }
+  onTestFinished(end)
+  let told: OtherProcess['told'] = null
+  for await (const line of createInterface({ input: child.stdout })) {
+    told = JSON.parse(line)
+    break
+  }
+  if (then !== 'hold') await end()
+  return { told, pid: child.pid ?? 0, end }
+}
+
+/** Another process that has a DuckDB file open for writing. */
+export const holdOpen = async (file: string): Promise<Pick<OtherProcess, 'pid' | 'end'>> => {
+  const child = spawn(process.execPath, [HOLD_OPEN, file], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const closed = once(child, 'close')
+  const end = async () => {
+    child.stdin.end()
+    await closed
+  }
+  onTestFinished(end)
+  await Promise.race([
+    once(child.stdout, 'data'),
+    closed.then(() => Promise.reject(new Error(`${file} could not be opened`))),
+  ])
+  return { pid: child.pid ?? 0, end }
+}

@@ -1,0 +1,88 @@
+/** A Redis of the test's own, on a free port of loopback, with nothing but its own directory. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { type Finished, temporaryDirectory } from '../files/temporary.js'
+
+/** Whether there is a redis-server to start; its Debian package is called the same. */
+export const HAS_REDIS = spawnSync('redis-server', ['--version']).status === 0
+if (!HAS_REDIS) console.warn('skipped: what needs a redis-server, for there is none on the PATH')
+
+export interface TestRedis {
+  /** With the password, where there is one. */
+  readonly url: string
+  /** Ends it as a crash does. */
+  kill(): Promise<void>
+  /** Starts it again in the same directory, on the same port. */
+  start(): Promise<void>
+  /** One command, as an administrator. */
+  call(command: string, ...args: string[]): Promise<unknown>
+}
+
+interface RedisOptions {
+  /** Keep an append-only file. */
+  readonly aof?: boolean
+  readonly password?: string
+}
+
+const freePort = async (): Promise<number> => {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
+
+export const startRedis = async (
+  finished: Finished,
+  { aof = false, password = '' }: RedisOptions = {},
+): Promise<TestRedis> => {
+  const directory = await temporaryDirectory(finished)
+  const port = await freePort()
+  const url = `redis://${password === '' ? '' : `:${password}@`}127.0.0.1:${port}`
+  let child: ChildProcess | null = null
+  const admin = async <Value>(work: (client: Redis) => Promise<Value>): Promise<Value> => {
+    const client = new Redis(url, { protocol: 2, lazyConnect: true, retryStrategy: () => null })
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      return await work(client)
+    } finally {
+      client.disconnect()
+    }
+  }
+  const isUp = () =>
+    admin((client) => client.ping()).then(
+      () => true,
+      () => false,
+    )
+  const redis: TestRedis = {
+    url,
+    start: async () => {
+      const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', directory]
+      const more = [
+        '--appendonly',
+        aof ? 'yes' : 'no',
+        ...(password === '' ? [] : ['--requirepass', password]),
+      ]
+      child = spawn('redis-server', [...args, ...more], { stdio: 'ignore' })
+      while (!(await isUp())) await delay(20)
+    },
+    kill: async () => {
+      if (child === null) return
+      const ended = once(child, 'exit')
+      child.kill('SIGKILL')
+      child = null
+      await ended
+    },
+    call: (command, ...args) => admin((client) => client.call(command, ...args)),
+  }
+  finished(() => redis.kill())
+  await redis.start()
+  return redis
+}

@@ -1,0 +1,54 @@
+/** Settings from a file that is only text, and the lines of the complaint about it. */
+import { loadSettings, type SettingsRequest } from '../../../src/settings/load-settings.js'
+import { SettingsError } from '../../../src/settings/problems.js'
+import type { Settings } from '../../../src/settings/settings.js'
+
+export const TOKEN = 'tok-3f9a-SECRET-77'
+
+export const ACCOUNT_ENV = {
+  FIELDWORK_SYNC_BASE_URL: 'https://fieldwork.example/api/v1',
+  FIELDWORK_SYNC_API_ID: '17',
+  FIELDWORK_SYNC_API_TOKEN: TOKEN,
+}
+
+/** The four lines of an account that is complete. */
+export const ACCOUNT = `accounts:
+  - name: acme
+    base_url: https://fieldwork.example/api/v1
+    id: 17
+    token: ${TOKEN}
+`
+
+export interface Situation extends Partial<SettingsRequest> {
+  /** Text of the settings file `/etc/fs/settings.yaml`, which `--config` then names. */
+  readonly yaml?: string
+  /** Other files by absolute path. */
+  readonly files?: Readonly<Record<string, string>>
+}
+
+export const load = ({ yaml, files = {}, ...request }: Situation): Settings => {
+  const all: Readonly<Record<string, string>> =
+    yaml === undefined ? files : { ...files, '/etc/fs/settings.yaml': yaml }
+  return loadSettings({
+    env: {},
+    workingDirectory: '/work',
+    readFile: (path) => {
+      const text = all[path]
+      if (text === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' })
+      return text
+    },
+    ...request,
+    flags: { ...(yaml === undefined ? {} : { config: '/etc/fs/settings.yaml' }), ...request.flags },
+  })
+}
+
+/** `where: text` of every problem; empty when the settings load. */
+export const problemsOf = (situation: Situation): readonly string[] => {
+  try {
+    load(situation)
+    return []
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    return error.problems.map(({ where, text }) => `${where.replace('/etc/fs/', '')}: ${text}`)
+  }
+}

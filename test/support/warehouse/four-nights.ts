@@ -1,0 +1,101 @@
+/**
+ * A world of the reference server that was read on four nights, with what the server told on each of them: what queries
+ * of the published file should say can be worked out from it.
+ */
+import { afterAll, beforeAll, expect } from 'vitest'
+import { type ReferenceServer, startReferenceServer } from '../../../src/reference-server/server.js'
+import { publishedFile, syncWarm, withSettings } from '../command/sync.js'
+import { type Finished, temporaryDirectory } from '../files/temporary.js'
+import { openWorld, type SurveyRows, truthRows } from '../oracle/truth.js'
+import { openReader, type Reader } from './duckdb.js'
+
+/** Days after the first of March 2026 on which the world is read. */
+export const NIGHTS = [0, 1, 2, 9] as const
+export const LAST_NIGHT = 9
+/** When a night reads. */
+export const nightAt = (day: number) => `2026-03-${String(1 + day).padStart(2, '0')}T02:00:00Z`
+export const dateOf = (day: number) => nightAt(day).slice(0, 10)
+
+export interface Night {
+  readonly day: number
+  readonly surveys: ReadonlyMap<number, SurveyRows>
+}
+
+export interface Nights {
+  readonly server: ReferenceServer
+  readonly nights: readonly Night[]
+  readonly warehouse: string
+  readonly reader: Reader
+  /** In the field all the time; on the last night neither its sources nor its progress can be read. */
+  readonly failing: number
+  /** One of `inField`: on the last night the list of its sources cannot be read, and all else can. */
+  readonly unlisted: number
+  /** The surveys in the field on every night, but for the one that fails. */
+  readonly inField: readonly number[]
+}
+
+/** Made before the tests of the file, and gone after them. */
+export const fourNights = (): (() => Nights) => {
+  const cleanups: Parameters<Finished>[0][] = []
+  let made: Nights | null = null
+  beforeAll(async () => {
+    made = await readFourNights((work) => {
+      cleanups.unshift(work)
+    })
+  }, 120_000)
+  afterAll(async () => {
+    for (const clean of cleanups) await clean()
+  })
+  return () => {
+    if (made === null) throw new Error('the nights are read before the tests')
+    return made
+  }
+}
+
+const readFourNights = async (finished: Finished): Promise<Nights> => {
+  const server = await startReferenceServer({
+    port: 0,
+    seed: 1435,
+    surveys: 12,
+    startAt: nightAt(0),
+    rateWindow: 'none',
+    clock: 'frozen',
+  })
+  finished(() => server.close())
+  const world = openWorld(server)
+  const warehouse = await temporaryDirectory(finished)
+  const [account] = server.accounts
+  const args = await withSettings(
+    {
+      accounts: [{ ...account, base_url: server.baseUrl, rate_limit: { requests: 10_000, per: '1s' } }],
+      refresh: { daily_windows: { days: 2 } },
+      publish: ['duckdb', 'parquet'],
+    },
+    finished,
+  )
+  const nights: Night[] = []
+  let always: readonly number[] = []
+  for (const [place, day] of NIGHTS.entries()) {
+    if (place > 0) await world.advance(`P${day - (NIGHTS[place - 1] ?? 0)}D`)
+    const truth = [...(await truthRows(server)).values()]
+    const surveys = new Map(truth.map((rows) => [Number(rows.survey.id), rows]))
+    nights.push({ day, surveys })
+    const inField = [...surveys.keys()].filter((id) => surveys.get(id)?.survey.status === 'fieldwork')
+    always = place === 0 ? inField : always.filter((id) => inField.includes(id))
+    if (day === LAST_NIGHT) await world.fail(refusedOf(always), 422)
+    const { code } = await syncWarm({ warehouse, env: {}, args })
+    expect(code).toBe(day === LAST_NIGHT ? 3 : 0)
+  }
+  const reader = await openReader(publishedFile(warehouse))
+  finished(() => reader[Symbol.dispose]())
+  const [failing = 0, unlisted = 0] = always.toReversed()
+  return { server, nights, warehouse, reader, failing, unlisted, inField: always.slice(0, -1) }
+}
+
+/** What is refused on the last night, of the surveys that were in the field all the time. */
+const refusedOf = (always: readonly number[]): readonly string[] => {
+  const [failing, unlisted] = always.toReversed()
+  return [`${failing}/sample_sources`, `${failing}/fieldwork_progress`, `${unlisted}/sample_sources`].map(
+    (path) => `/api/v1/surveys/${path}`,
+  )
+}

@@ -1,0 +1,107 @@
+/** Parquet as it was published: read by plain SQL, by people who know nothing of ours but the paths. */
+import { cp, lstat, readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeAll } from 'vitest'
+import type { LinkOperations } from '../../../src/publish/parquet/links.js'
+import type { Manifest } from '../../../src/publish/parquet/manifest.js'
+import { createParquetPublisher } from '../../../src/publish/parquet/publisher.js'
+import { PUBLISHED_TABLES, type PublishedTable } from '../../../src/publish/parquet/tables.js'
+import { qualified } from '../../../src/warehouse/connection/ddl.js'
+import { temporaryDirectory } from '../files/temporary.js'
+import { type TestWarehouse, testClock, testWarehouse } from './warehouse.js'
+
+export interface PublishOptions {
+  readonly links?: LinkOperations
+  readonly signal?: AbortSignal
+}
+
+export const publishParquet = (
+  { database, directory, log }: TestWarehouse,
+  { links, signal }: PublishOptions = {},
+) =>
+  createParquetPublisher({
+    database,
+    directory,
+    clock: testClock(),
+    log,
+    ...(links === undefined ? {} : { links }),
+  }).publish(signal ?? new AbortController().signal)
+
+export const parquetOf = ({ directory }: Pick<TestWarehouse, 'directory'>): string =>
+  join(directory, 'parquet')
+export const currentOf = (warehouse: Pick<TestWarehouse, 'directory'>): string =>
+  join(parquetOf(warehouse), 'current')
+
+export const manifestOf = async (version: string): Promise<Manifest> =>
+  JSON.parse(await readFile(join(version, 'manifest.json'), 'utf8'))
+
+/** As README says that it is read. */
+export const readTable = ({ directory, surveyId }: PublishedTable, version: string): string =>
+  surveyId === null
+    ? `read_parquet('${version}/${directory}/data.parquet')`
+    : `read_parquet('${version}/${directory}/**/*.parquet', hive_partitioning = true,
+        hive_types = {account: VARCHAR, created_month: VARCHAR})`
+
+/** Names of the tables whose published rows, or their types, are not those of the work database. */
+export const tablesThatDiffer = async (
+  warehouse: Pick<TestWarehouse, 'rows' | 'directory'>,
+  version = currentOf(warehouse),
+) => {
+  const differing: string[] = []
+  for (const table of PUBLISHED_TABLES) {
+    const { declaration } = table
+    const columns = declaration.columns.map(({ name }) => `"${name}"`).join(', ')
+    // As text: what came from the API need not be JSON to DuckDB.
+    const cells = declaration.columns
+      .map(({ name, type }) => (type === 'JSON' ? `CAST("${name}" AS VARCHAR)` : `"${name}"`))
+      .join(', ')
+    const [stored, published] = [qualified(declaration), readTable(table, version)]
+    const rows =
+      await warehouse.rows(`(SELECT ${cells} FROM ${stored} EXCEPT ALL SELECT ${cells} FROM ${published})
+      UNION ALL (SELECT ${cells} FROM ${published} EXCEPT ALL SELECT ${cells} FROM ${stored})`)
+    const types =
+      await warehouse.rows(`SELECT column_name, replace(column_type, 'JSON', 'VARCHAR') AS column_type
+        FROM (DESCRIBE SELECT ${columns} FROM ${stored})
+      EXCEPT SELECT column_name, column_type FROM (DESCRIBE SELECT ${columns} FROM ${published})`)
+    if (rows.length + types.length > 0) differing.push(declaration.name)
+  }
+  return differing
+}
+
+/** Paths of the data files of a version, with the inode of each. */
+export const filesOf = async (version: string): Promise<ReadonlyMap<string, number>> => {
+  const names = await readdir(version, { recursive: true })
+  const files = names.filter((name) => name.endsWith('.parquet')).toSorted()
+  return new Map(
+    await Promise.all(files.map(async (name) => [name, (await stat(join(version, name))).ino] as const)),
+  )
+}
+
+/** Files of `after` that `before` did not have: written anew, not linked. */
+export const writtenAnew = (before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>) =>
+  [...after].filter(([name, inode]) => before.get(name) !== inode).map(([name]) => name)
+
+export const isLink = async (path: string): Promise<boolean> => (await lstat(path)).isSymbolicLink()
+
+/** Fills and publishes a warehouse once a test file, and gives every test a copy of it, opened. */
+export const publishedCopies = (fill: (warehouse: TestWarehouse) => Promise<void>) => {
+  const finished: (() => Promise<void> | void)[] = []
+  let filled = ''
+  beforeAll(async () => {
+    filled = await temporaryDirectory((work) => void finished.push(work))
+    return async () => {
+      for (const work of finished) await work()
+    }
+  })
+  return async (): Promise<TestWarehouse> => {
+    if ((await readdir(filled)).length === 0) {
+      const warehouse = await testWarehouse(filled)
+      await fill(warehouse)
+      await publishParquet(warehouse)
+      await warehouse.database.close()
+    }
+    const directory = join(await temporaryDirectory(), 'warehouse')
+    await cp(filled, directory, { recursive: true, verbatimSymlinks: true })
+    return testWarehouse(directory)
+  }
+}

@@ -1,0 +1,63 @@
+/** What a run is handed, with the settings' defaults; a test says what it wants different. */
+import type { Instant } from '../../../src/model/instant.js'
+import { queueOf, type Task } from '../../../src/model/queue.js'
+import { DEFAULT_WEIGHTS } from '../../../src/model/refresh-rules.js'
+import type { RefreshRules } from '../../../src/model/run.js'
+import type { SurveySource } from '../../../src/model/survey-source.js'
+import type { AccountWarehouse } from '../../../src/model/warehouse.js'
+import type { RunDependencies, RunRules } from '../../../src/sync/dependencies.js'
+import { RUN, type TestWarehouse, testClock } from './warehouse.js'
+
+const DAY_MS = 86_400_000
+
+export const REFRESH_RULES: RefreshRules = {
+  settleForMs: 7 * DAY_MS,
+  maxAgeMs: 30 * DAY_MS,
+  weights: DEFAULT_WEIGHTS,
+  listSourcesEveryMs: 7 * DAY_MS,
+  skipUnchanged: true,
+  recheckUnchangedAfterMs: 7 * DAY_MS,
+  dailyWindows: null,
+}
+
+/** What a run that reads the queue as of `at` finds queued, the most urgent first. */
+export const queuedTasks = async (
+  account: AccountWarehouse,
+  at: Instant,
+  { runId = RUN, ...rules }: Partial<RefreshRules> & { runId?: string } = {},
+): Promise<readonly Task[]> => {
+  const refresh = { ...REFRESH_RULES, ...rules }
+  const surveys = await account.plannedSurveys(refresh.dailyWindows)
+  return queueOf(surveys, at, { refresh, full: false }, runId).tasks.filter(({ isQueued }) => isQueued)
+}
+
+export const runDependencies = (
+  warehouse: Pick<TestWarehouse, 'account' | 'log'>,
+  source: SurveySource,
+  rules: Partial<RunRules> = {},
+): RunDependencies => ({
+  source,
+  warehouse: warehouse.account,
+  clock: testClock(),
+  log: warehouse.log,
+  observer: {
+    listed: () => undefined,
+    refreshed: () => undefined,
+    ended: () => undefined,
+    publishing: () => undefined,
+  },
+  signal: new AbortController().signal,
+  rules: {
+    discover: { overlapMs: 5 * 60_000, fullListingEveryMs: 7 * DAY_MS },
+    refresh: REFRESH_RULES,
+    history: { progressKeepAllForMs: null },
+    budget: { requestsMax: null, durationMsMax: null },
+    contract: 'evolve',
+    rejectedRowsMax: 0,
+    consecutiveFailuresMax: 5,
+    full: false,
+    ...rules,
+  },
+  runId: RUN,
+  version: '1.2.3',
+})

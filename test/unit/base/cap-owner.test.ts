@@ -1,0 +1,50 @@
+/** Whose cap it is: addresses that mean one service are one, and every other difference stays. */
+import { expect, test } from 'vitest'
+import { capFileName, capKey } from '../../../src/base/cap-owner.js'
+
+const ACME = 'https://api.example/org/api/v1'
+const keyOf = (baseUrl: string, id = 17) => capKey({ baseUrl, id })
+
+test.each([
+  'HTTPS://API.Example/org/api/v1',
+  'https://api.example:443/org/api/v1',
+  'https://api.example./org/api/v1',
+  'https://api.example/org/api/v1//',
+  'https://api.example//org/api/v1',
+  'https://api.example/x/../org/api/v1',
+  'https://api.example/%6Frg/api/v1',
+  'https://%61pi.example/org/api/v1',
+])('%s is the same address', (baseUrl) => {
+  expect(keyOf(baseUrl)).toBe(keyOf(ACME))
+})
+
+test('the case of a percent-encoding makes no difference, and what has to be encoded stays so', () => {
+  expect(keyOf('https://api.example/a%2fb%c3%a9/api/v1')).toBe(keyOf('https://api.example/a%2Fbé/api/v1'))
+  expect(keyOf('https://api.example/a%2Fb/api/v1')).not.toBe(keyOf('https://api.example/a/b/api/v1'))
+})
+
+test.each([
+  ['scheme', 'http://api.example/org/api/v1', 17],
+  ['host', 'https://api2.example/org/api/v1', 17],
+  ['port', 'https://api.example:8443/org/api/v1', 17],
+  ['path', 'https://api.example/other/api/v1', 17],
+  ['case of the path', 'https://api.example/Org/api/v1', 17],
+  ['identifier', ACME, 18],
+] as const)('another %s is another cap', (_, baseUrl, id) => {
+  expect(keyOf(baseUrl, id)).not.toBe(keyOf(ACME))
+  const names = [
+    capFileName('sent', { baseUrl, id }, 'x'),
+    capFileName('sent', { baseUrl: ACME, id: 17 }, 'x'),
+  ]
+  expect(names[0]?.toLowerCase()).not.toBe(names[1]?.toLowerCase())
+})
+
+test('a file name tells host and identifier, stays in its directory, and has nothing of the path', () => {
+  const name = (baseUrl: string) => capFileName('sent', { baseUrl, id: 17 }, 'ndjson')
+  expect(name(ACME)).toMatch(/^sent-api\.example-17\.[0-9a-f]{16}\.ndjson$/)
+  expect(name('http://127.0.0.1:8080/token-5cdd6e/api/v1')).toMatch(
+    /^sent-127\.0\.0\.1_8080-17\.[0-9a-f]{16}\.ndjson$/,
+  )
+  expect(name('http://[::1]:8080/api/v1')).toMatch(/^sent-_1__8080-17\.[0-9a-f]{16}\.ndjson$/)
+  expect(name(`https://${'x'.repeat(63)}.${'y'.repeat(63)}.example/api/v1`).length).toBeLessThan(120)
+})

@@ -1,0 +1,89 @@
+/** The report for machines: safe for JSON, in snake_case, and nothing of it forgotten. */
+import { expect, test } from 'vitest'
+import { jsonOf } from '../../../../src/commands/text/json.js'
+import type { SyncReportJson } from '../../../support/command/sync.js'
+import { runReport, syncReport } from '../reports.js'
+
+test('every field of the report is there in snake_case, and moments are ISO 8601', () => {
+  const failingSurveys = [{ surveyId: 7, title: 'Seven', attempts: 2, error: 'answered 404' }]
+  const run = runReport({ cursorBefore: null, failing: 1, failingSurveys })
+  const json: unknown = JSON.parse(jsonOf(syncReport({ accounts: [run] })))
+  expect(json).toEqual({
+    status: 'complete',
+    exit_code: 0,
+    accounts: [
+      {
+        run_id: 'run-1',
+        account: 'acme',
+        command: 'sync',
+        status: 'complete',
+        exit_code: 0,
+        reason: null,
+        started_at: '2026-03-01T02:00:00Z',
+        ended_at: '2026-03-01T02:12:05.250001Z',
+        listing: 'incremental',
+        cursor_before: null,
+        cursor_after: '2026-03-01T01:55:00Z',
+        requests_estimated: null,
+        requests: 1234,
+        spending: [],
+        retries: 2,
+        refusals: 1,
+        pace_interval_ms: null,
+        surveys_listed: 250,
+        surveys_refreshed: 212,
+        surveys_failed: 0,
+        left_over: 0,
+        failing: 1,
+        failing_surveys: [{ survey_id: 7, title: 'Seven', attempts: 2, error: 'answered 404' }],
+        rejected_rows: 0,
+        drift_events: 0,
+        drift: [],
+        rejections: [],
+        history_rows_compacted: 0,
+        rows_by_table: {
+          surveys: { added: 3, changed: 20, unchanged: 227 },
+          sample_sources: { added: 7, changed: 0, unchanged: 1_234_567 },
+          survey_progress: { added: 3, changed: 200, unchanged: 9 },
+          sample_source_progress: { added: 7, changed: 512, unchanged: 0 },
+        },
+        replayed: null,
+      },
+    ],
+    published: [{ format: 'duckdb', path: '/data/warehouse/fieldwork.duckdb', bytes: 2_621_440 }],
+    publish_error: null,
+  })
+})
+
+test('no field of a report is left behind when the report grows', () => {
+  const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  const json: SyncReportJson = JSON.parse(jsonOf(syncReport()))
+  expect(Object.keys(json).sort()).toEqual(Object.keys(syncReport()).map(snake).sort())
+  expect(Object.keys(json.accounts[0] ?? {}).sort()).toEqual(Object.keys(runReport()).map(snake).sort())
+})
+
+test('what a run met has its moments as text and its values as they are', () => {
+  const drift = [
+    {
+      resource: 'survey',
+      kind: 'unknown_value' as const,
+      path: 'status',
+      value: 'onHold',
+      occurrences: 2,
+      firstSeenAt: 0n,
+      isNew: false,
+    },
+  ]
+  const json: SyncReportJson = JSON.parse(jsonOf(syncReport({ accounts: [runReport({ drift })] })))
+  expect(json.accounts[0]?.drift).toEqual([
+    {
+      resource: 'survey',
+      kind: 'unknown_value',
+      path: 'status',
+      value: 'onHold',
+      occurrences: 2,
+      first_seen_at: '1970-01-01T00:00:00Z',
+      is_new: false,
+    },
+  ])
+})

@@ -1,0 +1,405 @@
+/** The rules, held to our own server, and to the hand-typed tables that hold the client and the server. */
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { type Clock, systemClock } from '../../../src/base/clock.js'
+import { StoppedError } from '../../../src/base/errors.js'
+import {
+  INTERVIEW_STATUSES,
+  PAGINATION_FIELDS,
+  PROGRESS_FIELDS,
+  SAMPLE_SOURCE_FIELDS,
+  STATUS_ENTRY_FIELDS,
+  SURVEY_FIELDS,
+  SURVEY_STATUSES,
+} from '../../../src/conformance/fields.js'
+import { RULES } from '../../../src/conformance/rules/all.js'
+import type { ConformanceReport } from '../../../src/conformance/run.js'
+import { type ReferenceServer, startReferenceServer } from '../../../src/reference-server/server.js'
+import * as document from '../../integration/contract/api-document.js'
+import { conform, idsOf, type Service, toldOf, WORLD } from './support.js'
+
+describe('the tables that the rules are made of are those of the API document', () => {
+  const rates = Object.keys(PROGRESS_FIELDS).filter((name) => name.endsWith('_rate'))
+  const open = [...rates, 'length_of_interview']
+  test.each([
+    ['survey', SURVEY_FIELDS, document.SURVEY],
+    ['sample source', SAMPLE_SOURCE_FIELDS, document.SAMPLE_SOURCE],
+    ['status entry', STATUS_ENTRY_FIELDS, document.STATUS_ENTRY],
+    ['pagination object', PAGINATION_FIELDS, document.PAGINATION],
+    // Theirs say what both sides make of a rate over nothing; ours leave that open.
+    [
+      'fieldwork progress',
+      Object.fromEntries(
+        Object.entries(PROGRESS_FIELDS).map(([name, field]) => [
+          name,
+          open.includes(name) ? { ...field, nullable: true } : field,
+        ]),
+      ),
+      document.FIELDWORK_PROGRESS,
+    ],
+  ])('%s', (_, ours, typed) => {
+    expect(ours).toEqual(typed)
+    expect(Object.keys(ours)).toEqual(Object.keys(typed))
+  })
+
+  test('interview status, survey status', () => {
+    expect(INTERVIEW_STATUSES).toEqual(document.INTERVIEW_STATUSES)
+    expect(SURVEY_STATUSES).toEqual(document.SURVEY.status?.values)
+  })
+
+  test('and each field and status has a rule, each rule an id of its own', () => {
+    const ids = RULES.map(({ id }) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const [prefix, fields] of [
+      ['survey', document.SURVEY],
+      ['source', document.SAMPLE_SOURCE],
+      ['progress', document.FIELDWORK_PROGRESS],
+      ['pagination', document.PAGINATION],
+    ] as const) {
+      for (const name of Object.keys(fields)) expect(ids).toContain(`${prefix}.${name}`)
+    }
+    for (const status of document.INTERVIEW_STATUSES) expect(ids).toContain(`progress.status.${status}`)
+  })
+})
+
+describe('our own server', () => {
+  let server: ReferenceServer
+  let report: ConformanceReport
+  beforeAll(async () => {
+    server = await startReferenceServer(WORLD)
+    report = await conform(server)
+  })
+  afterAll(() => server.close())
+
+  test('keeps every rule, and all but the cap can be looked at', () => {
+    expect(idsOf(report, 'fail')).toEqual([])
+    expect(idsOf(report, 'not_observable')).toEqual(['limits.refusal'])
+    expect(idsOf(report, 'pass')).toHaveLength(RULES.length - 1)
+    expect(report).toMatchObject({ refusals: 0, endedBy: null })
+    expect(report.requests).toBeLessThanOrEqual(90)
+  })
+
+  test.each([
+    ['page size', /^surveys: 12 records; /],
+    ['percentages', /^of 100$/],
+    ['a rate over zero interviews', /^null$/],
+    ['fields that the document does not name', /^none$/],
+    ['digits behind the second', /^0(, 3)?(, 6)?$/],
+    ['an empty list', /^200, 0 rows, pagination \{.*"total_pages":0/],
+    ['a page past the end', /^200, 0 rows/],
+    ['page=0', /^400 \{"error":/],
+    ['an unknown status', /^400 /],
+    ['a date that is none', /^400 /],
+    ['an offset whose + is not written %2B', /^400 /],
+    ['an unknown survey', /^404 /],
+    ['an unknown sample source', /^404 /],
+    ['a wrong token', /^401 /],
+    ['Date header', /^in (\d+) of \1 answers, \d+ s behind our clock$/],
+    ['compression', /^"gzip" in \d+ of \d+ answers$/],
+    ['keep-alive', /^\d+ requests over 1 connection$/],
+    ['answers 429 below the cap', /^none$/],
+  ])('where the document is silent: %s', (topic, told) => {
+    expect(toldOf(report, topic)).toMatch(told)
+  })
+
+  test('with a limit on requests is asked no more often; what does not fit is not observable', async () => {
+    const limited = await conform(server, { requestsMax: 20 })
+    expect(limited.requests).toBe(20)
+    expect(idsOf(limited, 'fail')).toEqual([])
+    const updatedSince = limited.rules.find(({ id }) => id === 'windows.before-inclusive')
+    expect(updatedSince?.verdict).toEqual({
+      verdict: 'not_observable',
+      reason: 'the limit of 20 requests is reached',
+    })
+    expect(idsOf(limited, 'pass')).toContain('survey.title')
+  })
+
+  test('that is stopped half way: what was found so far is told', async () => {
+    const stop = new AbortController()
+    let asked = 0
+    const debug = () => {
+      asked += 1
+      if (asked === 12) stop.abort(new StoppedError('stopped by SIGTERM'))
+    }
+    const log = { debug, info: () => {}, warn: () => {}, error: () => {} }
+    const stopped = await conform(server, { log, signal: stop.signal })
+    expect(stopped.requests).toBe(12)
+    expect(stopped.endedBy).toMatchObject({ exitCode: 3, message: 'stopped by SIGTERM' })
+    expect(idsOf(stopped, 'pass')).toEqual(expect.arrayContaining(['authentication.none', 'survey.title']))
+    expect(idsOf(stopped, 'fail')).toEqual([])
+  })
+})
+
+test('API document, "Limits": the cap is kept in every window of time', async () => {
+  const rate = { requests: 30, perMs: 400 }
+  const server = await startReferenceServer({ ...WORLD, rateWindow: 'sliding', rateLimit: rate })
+  onTestFinished(() => server.close())
+  const report = await conform(server, { rate })
+  expect(report.requests).toBeGreaterThan(60)
+  expect(report.refusals).toBe(0)
+  expect(idsOf(report, 'fail')).toEqual([])
+})
+
+test('API document, "Limits": the cap is exceeded when asked to, once, to see the 429', async () => {
+  const rate = { requests: 30, perMs: 600_000 }
+  const server = await startReferenceServer({ ...WORLD, rateWindow: 'sliding', rateLimit: rate })
+  onTestFinished(() => server.close())
+  const report = await conform(server, { rate, requestsMax: 25, exceedCap: true })
+  expect(report.refusals).toBe(0)
+  expect(idsOf(report, 'fail')).toEqual([])
+  expect(idsOf(report, 'pass')).toContain('limits.refusal')
+  expect(toldOf(report, 'an answer 429')).toMatch(
+    /^within \d+ requests at once; retry-after: \d+; body \{"error"/,
+  )
+  expect(report.requests).toBeGreaterThan(30)
+  expect(report.requests).toBeLessThanOrEqual(25 + 35)
+})
+
+test('a cap that is higher than told is not taken for a broken rule', async () => {
+  const server = await startReferenceServer(WORLD)
+  onTestFinished(() => server.close())
+  const report = await conform(server, {
+    rate: { requests: 30, perMs: 100 },
+    requestsMax: 5,
+    exceedCap: true,
+  })
+  expect(report.requests).toBe(5 + 35)
+  expect(report.rules.find(({ id }) => id === 'limits.refusal')?.verdict).toEqual({
+    verdict: 'not_observable',
+    reason: '35 requests at once were all answered: the cap of this account is higher',
+  })
+})
+
+test('a clock that goes on moves the world between two readings, and breaks no rule', async () => {
+  const server = await startReferenceServer({ ...WORLD, clock: '100000x', emptyRates: 'omit' })
+  onTestFinished(() => server.close())
+  const report = await conform(server)
+  expect(idsOf(report, 'fail')).toEqual([])
+  expect(toldOf(report, 'a rate over zero interviews')).toBe('missing')
+})
+
+test('an account without surveys breaks no rule, and shows next to nothing', async () => {
+  const server = await startReferenceServer({ ...WORLD, surveys: 0 })
+  onTestFinished(() => server.close())
+  const report = await conform(server)
+  expect(idsOf(report, 'fail')).toEqual([])
+  expect(idsOf(report, 'pass')).toEqual(expect.arrayContaining(['authentication.none', 'answers.surveys']))
+  expect(idsOf(report, 'not_observable')).toEqual(
+    expect.arrayContaining(['survey.id', 'status.only', 'updated-since.inclusive', 'windows.cover']),
+  )
+})
+
+/** A service whose every answer the test decides; those that must be refused are refused. */
+const serve = async (listener: RequestListener): Promise<Service> => {
+  const server = createServer((request, response) => {
+    const { 'authorization-id': id, 'authorization-token': token } = request.headers
+    if (id === '7' && token === TOKEN && /\/surveys(\?|$|\/5\/)/.test(request.url ?? '')) {
+      return listener(request, response)
+    }
+    response.writeHead(id === '7' && token === TOKEN ? 404 : 403).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : null
+  return { baseUrl: `http://127.0.0.1:${port}/api/v1`, accounts: [{ id: 7, token: TOKEN }] }
+}
+
+const TOKEN = 'secret-token-77'
+const PAGE = { current_page: 1, next_page: null, prev_page: null, total_pages: 0, total_count: 0 }
+
+test.each([
+  [401, {}, /refused the credentials \(401\).*\{"echo":"\[redacted\]"\}/],
+  [302, { location: 'http://elsewhere.example/' }, /redirects \(302\).*not followed/],
+  [404, {}, /GET \/api\/v1\/surveys with 404/],
+])('a first answer %d ends it with one line', async (status, headers, message) => {
+  let asked = 0
+  const service = await serve((request, response) => {
+    asked += 1
+    response.writeHead(status, headers)
+    response.end(JSON.stringify({ echo: request.headers['authorization-token'] }))
+  })
+  const ended = await conform(service).catch((error: unknown) => error)
+  expect(ended).toMatchObject({ exitCode: 4, message: expect.stringMatching(message) })
+  expect(asked).toBe(1)
+})
+
+/** What is waited for before something is asked again has passed at once; time limits stay. */
+const impatient: Clock = {
+  ...systemClock,
+  sleep: (durationMs, signal) => systemClock.sleep(durationMs < 10_000 ? 0 : durationMs, signal),
+}
+
+test('what fails once is asked again: 503, a reset, an answer that breaks off', async () => {
+  let asked = 0
+  const service = await serve((request, response) => {
+    asked += 1
+    if (asked === 2) return response.writeHead(503).end()
+    if (asked === 4) return request.socket.destroy()
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const body = JSON.stringify({ surveys: [], pagination: PAGE })
+    if (asked !== 6) return response.end(body)
+    return response.write(body.slice(0, 9), () => request.socket.destroy())
+  })
+  const report = await conform(service, { clock: impatient })
+  expect(idsOf(report, 'fail')).toEqual([])
+  expect(report.endedBy).toBeNull()
+  expect(asked).toBeGreaterThan(6)
+})
+
+test('a service that goes away ends it, with what was found so far', async () => {
+  let asked = 0
+  const service = await serve((request, response) => {
+    asked += 1
+    if (asked > 1) return request.socket.destroy()
+    response.writeHead(200, { 'content-type': 'application/json' })
+    return response.end(JSON.stringify({ surveys: [], pagination: PAGE }))
+  })
+  const report = await conform(service, { clock: impatient })
+  expect(report.endedBy).toMatchObject({ exitCode: 4, message: expect.stringMatching(/after 3 attempts/) })
+  expect(idsOf(report, 'pass')).toContain('authentication.none')
+  expect(idsOf(report, 'not_observable')).toContain('survey.id')
+})
+
+test('a service that stays at 503 breaks the rule that the document is answered with 200, and no other', async () => {
+  let asked = 0
+  const service = await serve((_, response) => {
+    asked += 1
+    response.writeHead(asked === 1 ? 200 : 503, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ surveys: [], pagination: PAGE }))
+  })
+  const report = await conform(service, { clock: impatient })
+  expect(idsOf(report, 'fail')).toEqual(['answers.success'])
+})
+
+test.each([
+  ['once', 1, '200, 0 rows'],
+  ['every time', Number.POSITIVE_INFINITY, '503'],
+])(
+  'a 503 to a question that the document leaves open, %s: what comes twice is told',
+  async (_, times, told) => {
+    const asked: string[] = []
+    const service = await serve((request, response) => {
+      const isOpen = request.url?.includes('page=0') === true
+      if (isOpen) asked.push(request.url ?? '')
+      response.writeHead(isOpen && asked.length <= times ? 503 : 200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ surveys: [], pagination: PAGE }))
+    })
+    const report = await conform(service, { clock: impatient })
+    expect(toldOf(report, 'page=0')).toMatch(new RegExp(`^${told}`))
+    expect(asked.length).toBeGreaterThan(1)
+  },
+)
+
+test('a 429 is waited out as Retry-After says, and told', async () => {
+  let asked = 0
+  const service = await serve((_, response) => {
+    asked += 1
+    response.writeHead(asked === 2 ? 429 : 200, { 'retry-after': '0', 'content-type': 'application/json' })
+    response.end(JSON.stringify({ surveys: [], pagination: PAGE }))
+  })
+  const report = await conform(service, { requestsMax: 10, clock: impatient })
+  expect(report).toMatchObject({ refusals: 1, requests: 10, endedBy: null })
+  expect(toldOf(report, 'answers 429 below the cap')).toMatch(/^1, waited out/)
+  expect(idsOf(report, 'fail')).toEqual([])
+})
+
+test.each([{ 'retry-after': '7200' }, { 'retry-after': '0' }])(
+  'a service that goes on refusing (%j) ends it, with what was found so far',
+  async (headers) => {
+    let asked = 0
+    const service = await serve((_, response) => {
+      asked += 1
+      response.writeHead(asked > 1 ? 429 : 200, { ...headers, 'content-type': 'application/json' })
+      response.end(JSON.stringify({ surveys: [], pagination: PAGE }))
+    })
+    const report = await conform(service, { clock: impatient })
+    expect(report.endedBy).toMatchObject({ exitCode: 4, message: expect.stringContaining('429') })
+    expect(report.requests).toBeLessThan(12)
+    expect(idsOf(report, 'pass')).toContain('authentication.none')
+  },
+)
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+test.each([
+  ['<html>', 'text/html', ['answers.content-type', 'answers.json']],
+  ['', JSON_TYPE, ['answers.json']],
+  ['[]', JSON_TYPE, ['answers.surveys']],
+  [`"${'x'.repeat(2_000)}"`, JSON_TYPE, ['answers.json']],
+  ['{"surveys":{},"pagination":[]}', JSON_TYPE, ['answers.surveys']],
+  ['{"surveys":[1],"pagination":{}}', JSON_TYPE, ['answers.surveys']],
+  ['{"surveys":[]}', 'application/hal+json', ['answers.surveys']],
+])('an answer %s of type %s is told by the rules about answers', async (body, type, broken) => {
+  const service = await serve((_, response) => {
+    response.writeHead(200, { 'content-type': type })
+    response.end(body)
+  })
+  const report = await conform(service, { responseBytesMax: 1_000 })
+  const ids = idsOf(report, 'fail').filter((id) => id.startsWith('answers.'))
+  expect({ ids, endedBy: report.endedBy }).toEqual({ ids: broken, endedBy: null })
+})
+
+test('rates that the service rounds are held to the digits that it gives', async () => {
+  const at = '2026-01-01T00:00:00Z'
+  const survey = { id: 5, status: 'complete', created_at: at, updated_at: at }
+  const counts = Object.fromEntries(
+    document.INTERVIEW_STATUSES.map((status) => [status, { individuals: 0, percentage: 0 }]),
+  )
+  const progress = (rate: number) => ({
+    sample_size: 300,
+    interviews_count: 200,
+    interview_count_by_status: {
+      ...counts,
+      complete: { individuals: 200, percentage: 66.67 },
+      screen_out: { individuals: 100, percentage: 33.33 },
+    },
+    completion_rate: rate,
+    questionnaire_incidence_rate: 0.667,
+    target_incidence_rate: 0.66,
+    drop_out_rate: 0,
+    length_of_interview: 300,
+  })
+  const service = await serve((request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const pagination = { ...PAGE, total_pages: 1, total_count: 1 }
+    const body = request.url?.includes('fieldwork_progress')
+      ? { fieldwork_progress: progress(0.68) }
+      : request.url?.includes('sample_sources')
+        ? { sample_sources: [], pagination: PAGE }
+        : { surveys: [survey], pagination }
+    response.end(JSON.stringify(body))
+  })
+  const { rules } = await conform(service)
+  const verdicts = new Map(rules.map(({ id, verdict }) => [id, verdict]))
+  const to = (decimals: number) => `to the ${decimals} decimals that the service gives`
+  expect(verdicts.get('formula.questionnaire_incidence_rate')).toEqual({ verdict: 'pass', note: to(3) })
+  // Cut off instead of rounded.
+  expect(verdicts.get('formula.target_incidence_rate')).toEqual({ verdict: 'pass', note: to(2) })
+  expect(verdicts.get('progress.percentages')).toEqual({ verdict: 'pass', note: `of 100, ${to(2)}` })
+  expect(verdicts.get('formula.incidence_rate')).toEqual({ verdict: 'pass', note: 'it is gone already' })
+  expect(verdicts.get('progress.incidence_rate')).toEqual({ verdict: 'pass', note: 'it is gone already' })
+  expect(verdicts.get('formula.completion_rate')).toMatchObject({
+    verdict: 'fail',
+    expected: expect.stringMatching(/^completion_rate 200 \/ 300 = 0\.66/),
+    got: expect.stringMatching(/^completion_rate 0\.68/),
+  })
+})
+
+test('a token that the service echoes is in nothing that is told', async () => {
+  const service = await serve((request, response) => {
+    const token = String(request.headers['authorization-token'])
+    response.writeHead(200, { 'content-type': token, 'x-ratelimit-token': token })
+    const row = { id: token, title: 7, [token]: token, status: token, created_at: token, updated_at: token }
+    response.end(JSON.stringify({ surveys: [row, row], pagination: { ...PAGE, next_page: token } }))
+  })
+  const report = await conform(service, { requestsMax: 30 })
+  expect(idsOf(report, 'fail')).toEqual(
+    expect.arrayContaining(['survey.id', 'survey.title', 'survey.status']),
+  )
+  expect(JSON.stringify(report)).not.toContain('secret-token')
+})

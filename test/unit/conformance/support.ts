@@ -1,0 +1,92 @@
+/** The rules, held to a server in this process: ours, or ours with one fault put in. */
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { systemClock } from '../../../src/base/clock.js'
+import type { Log } from '../../../src/base/log.js'
+import { Secret } from '../../../src/base/secret.js'
+import {
+  type ConformanceOptions,
+  type ConformanceReport,
+  runConformance,
+} from '../../../src/conformance/run.js'
+import { MAIN } from '../../support/command/command.js'
+import { type Finished, temporaryDirectory } from '../../support/files/temporary.js'
+
+/** A small world with several pages, statuses, sources and interviews. */
+export const WORLD = {
+  port: 0,
+  seed: 12,
+  surveys: 40,
+  pageSize: 12,
+  rateWindow: 'none',
+  clock: 'frozen',
+} as const
+
+export interface Service {
+  readonly baseUrl: string
+  readonly accounts: readonly { readonly id: number; readonly token: string }[]
+}
+
+const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+export const conform = (
+  { baseUrl, accounts }: Service,
+  options: Partial<ConformanceOptions> = {},
+): Promise<ConformanceReport> =>
+  runConformance({
+    account: 'default',
+    baseUrl,
+    id: accounts[0]?.id ?? 0,
+    token: new Secret(accounts[0]?.token ?? ''),
+    proxy: null,
+    rate: { requests: 1_000, perMs: 1_000 },
+    requestTimeoutMs: 20_000,
+    responseBytesMax: 1_000_000,
+    requestsMax: 100,
+    exceedCap: false,
+    clock: systemClock,
+    log: silent,
+    signal: new AbortController().signal,
+    ...options,
+  })
+
+export const idsOf = (
+  { rules }: ConformanceReport,
+  verdict: 'pass' | 'fail' | 'not_observable',
+): readonly string[] => rules.filter((rule) => rule.verdict.verdict === verdict).map(({ id }) => id)
+
+export const toldOf = ({ observations }: ConformanceReport, topic: string): string =>
+  observations.find((one) => one.topic === topic)?.told ?? 'there is no such observation'
+
+export interface Fault {
+  /** A built file below `dist/reference-server`. */
+  readonly file: string
+  /** Stands in it exactly once. */
+  readonly from: string
+  readonly to: string
+}
+
+/** Our server from a copy of the build in which one text is replaced: a module graph of its own, in this process. */
+export const startFaulty = async (fault: Fault, finished: Finished): Promise<Service> => {
+  const project = dirname(dirname(MAIN))
+  // What lies in node_modules is imported as it is; anything else vitest would transform, file by file.
+  const copy = join(await temporaryDirectory(finished), 'node_modules', 'faulty-server')
+  await mkdir(join(copy, 'dist'), { recursive: true })
+  for (const room of ['base', 'reference-server']) {
+    await cp(join(project, 'dist', room), join(copy, 'dist', room), { recursive: true })
+  }
+  await cp(join(project, 'package.json'), join(copy, 'package.json'))
+  await symlink(join(project, 'node_modules'), join(copy, 'node_modules'))
+  const target = join(copy, 'dist', 'reference-server', fault.file)
+  const pieces = (await readFile(target, 'utf8')).split(fault.from)
+  if (pieces.length !== 2) {
+    throw new Error(`${pieces.length - 1} places in ${fault.file} read ${JSON.stringify(fault.from)}, not 1`)
+  }
+  await writeFile(target, pieces.join(fault.to))
+  const server = pathToFileURL(join(copy, 'dist', 'reference-server', 'server.js')).href
+  const { startReferenceServer } = await import(/* @vite-ignore */ server)
+  const running = await startReferenceServer(WORLD)
+  finished(() => running.close())
+  return running
+}

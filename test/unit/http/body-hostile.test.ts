@@ -1,0 +1,166 @@
+/** Any bytes as a body, in any encoding, cut anywhere: text, or one of the two ways to say no. */
+import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createRedactor, Secret } from '../../../src/base/secret.js'
+import { type BodyText, excerptOf, isUtf8, readText } from '../../../src/http/body.js'
+import { redactJson } from '../../../src/http/redact-json.js'
+import { anyNode, print } from '../../support/hostile/json-node.js'
+import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
+
+const BYTES_MAX = 2_000
+
+const bytes = fc.oneof(
+  fc.uint8Array({ maxLength: 400 }).map((all) => Buffer.from(all)),
+  fc.string({ unit: 'grapheme', maxLength: 200 }).map((text) => Buffer.from(text)),
+  // Characters, a true U+FFFD among them, beside halves of some.
+  fc
+    .array(
+      fc.constantFrom(
+        '61',
+        'efbfbd',
+        'e282ac',
+        'f09f9880',
+        'ff',
+        'c1a1',
+        'e282',
+        'eda080',
+        'f09f98',
+        'ef',
+        'bf',
+      ),
+    )
+    .map((all) => Buffer.from(all.join(''), 'hex')),
+  fc.constantFrom(
+    Buffer.from('\ufeff{"a":1}'),
+    Buffer.alloc(BYTES_MAX),
+    Buffer.alloc(BYTES_MAX + 1),
+    Buffer.alloc(0),
+  ),
+  anyNode.map((node) => Buffer.from(print(node))),
+)
+/** What is sent: the bytes, packed or not, cut, bent in one place, or with something behind them. */
+const sent = fc
+  .record({
+    bytes,
+    packed: fc.boolean(),
+    cutAt: fc.option(fc.nat({ max: 600 }), { freq: 3 }),
+    bentAt: fc.option(fc.nat({ max: 600 }), { freq: 3 }),
+    behind: fc.constantFrom('', '', '', 'x', '\0\0'),
+    pieces: fc.integer({ min: 1, max: 5 }),
+  })
+  .map((one) => {
+    const whole = Buffer.concat([one.packed ? gzipSync(one.bytes) : one.bytes, Buffer.from(one.behind)])
+    const all = Buffer.from(whole.subarray(0, one.cutAt ?? whole.length))
+    if (one.bentAt !== null && all.length > 0)
+      all.writeUInt8((all.readUInt8(one.bentAt % all.length) + 1) % 256, one.bentAt % all.length)
+    return { ...one, all, isSound: one.cutAt === null && one.bentAt === null && one.behind === '' }
+  })
+const encoding = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom(null, '', 'gzip', 'x-gzip', ' GZIP ', 'identity') },
+  fc.constantFrom('br', 'deflate', 'gzip, gzip', 'zstd', '__proto__'),
+  fc.string({ maxLength: 8 }),
+)
+
+const piecesOf = (all: Buffer, count: number): Buffer[] => {
+  const length = Math.max(1, Math.ceil(all.length / count))
+  return Array.from({ length: count }, (_, index) => all.subarray(index * length, (index + 1) * length))
+}
+
+/** What came whole and in the form it claims is there to the last character; what is not UTF-8 is seen to be not. */
+const expectedOf = (body: Buffer): BodyText => {
+  if (body.length > BYTES_MAX) return { kind: 'too_large' }
+  return { kind: 'text', text: slowlyDecoded(body).replace(/^\ufeff/, '') }
+}
+
+/** Byte by byte: what begins here is a character, or the shortest piece that is none. */
+const slowlyDecoded = (body: Buffer): string => {
+  const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  const lenient = new TextDecoder('utf-8', { ignoreBOM: true })
+  let text = ''
+  for (let at = 0; at < body.length; ) {
+    const lengths = [1, 2, 3, 4].filter((length) => at + length <= body.length)
+    const sound = lengths.find((length) => decodes(strict, body.subarray(at, at + length)))
+    if (sound !== undefined) {
+      text += body.toString('utf8', at, at + sound)
+      at += sound
+      continue
+    }
+    // A piece of several bytes is told as one character only where it could have become one.
+    const wrong = lengths.findLast((length) => lenient.decode(body.subarray(at, at + length)) === '\ufffd')
+    text += '\udfff'
+    at += wrong ?? 1
+  }
+  return text
+}
+
+const decodes = (decoder: TextDecoder, bytes: Uint8Array): boolean => {
+  try {
+    return decoder.decode(bytes) !== ''
+  } catch {
+    return false
+  }
+}
+
+test('a body', { timeout: CASES_TIMEOUT_MS }, async () => {
+  await fc.assert(
+    fc.asyncProperty(sent, encoding, async (body, coding) => {
+      const read = await readText(Readable.from(piecesOf(body.all, body.pieces)), coding, BYTES_MAX)
+      const isGzip = /^\s*(x-)?gzip\s*$/i.test(coding ?? '')
+      const isPlain = /^\s*(identity)?\s*$/i.test(coding ?? '')
+      if (read.kind === 'text') expect(Buffer.byteLength(read.text)).toBeLessThanOrEqual(BYTES_MAX)
+      if (read.kind === 'invalid') expect(read.problem).toMatch(/^it [ -~]+$/)
+      if (!isGzip && !isPlain) expect(read.kind).toBe('invalid')
+      const isAsClaimed = body.packed ? isGzip : isPlain
+      if (!body.isSound || !isAsClaimed) return
+      expect(read).toEqual(expectedOf(body.bytes))
+      if (read.kind === 'text')
+        expect(isUtf8(read.text)).toBe(Buffer.from(body.bytes.toString()).equals(body.bytes))
+    }),
+    cases(120),
+  )
+})
+
+test('an excerpt of it for a message is one short line without the secret', {
+  timeout: CASES_TIMEOUT_MS,
+}, () => {
+  const secret = 'tok-7f3a/secret'
+  const redact = createRedactor([new Secret(secret)])
+  const text = fc.array(
+    fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 30 }),
+      fc.constantFrom(secret, '\n', '\u001b[2J', '\u2028', 'x'.repeat(190)),
+    ),
+    { maxLength: 8 },
+  )
+  fc.assert(
+    fc.property(text, (pieces) => {
+      const excerpt = excerptOf(pieces.join(''), redact)
+      expect(excerpt).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u)
+      expect(excerpt).not.toContain(secret)
+      expect(excerpt.length).toBeLessThanOrEqual(201)
+      expect(excerpt).toBe(Buffer.from(excerpt).toString())
+      const inUtf16 = excerptOf(Buffer.from(pieces.join(''), 'utf16le').toString(), redact, 1_000)
+      expect(inUtf16.replaceAll(' ', '')).not.toContain(secret)
+    }),
+    cases(200),
+  )
+})
+
+test('redacting any JSON leaves JSON, with every digit and escape that is not the secret’s', {
+  timeout: CASES_TIMEOUT_MS,
+}, () => {
+  const secret = 'a"\\/12345'
+  const redact = createRedactor([new Secret(secret)])
+  fc.assert(
+    fc.property(anyNode, fc.boolean(), fc.boolean(), (node, echoes, escaped) => {
+      const echo = { kind: 'string', value: `<${secret}>`, escaped } as const
+      const plain = print(node)
+      const text = echoes ? `{"before":${plain},"echo":${print(echo)},"after":${plain}}` : plain
+      const safe = redactJson(text, redact)
+      expect(safe).toBe(echoes ? `{"before":${plain},"echo":"<[redacted]>","after":${plain}}` : plain)
+    }),
+    cases(200),
+  )
+})

@@ -1,0 +1,293 @@
+/** What becomes of each kind of answer, seen from the caller's and from the server's side. */
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { deflateSync, gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import {
+  AttemptsExhaustedError,
+  BodyTooLargeError,
+  CredentialsRefusedError,
+  InvalidHeaderError,
+  NotThereError,
+  RedirectRefusedError,
+  RequestRejectedError,
+  UnexpectedStatusError,
+} from '../../../src/http/errors.js'
+import {
+  ConnectionError,
+  InvalidBodyError,
+  RequestTimeoutError,
+  ServerTroubleError,
+} from '../../../src/http/transient-errors.js'
+import { failureOf, json, startClient, startServer, TOKEN } from './server-and-client.js'
+
+type Reply = (response: ServerResponse) => unknown
+
+test('a request carries the credentials, asks for gzipped JSON and says who it is', async () => {
+  await using server = await startServer((_, response) =>
+    json(response, { surveys: [] }, { date: 'Tue, 03 Mar 2026 10:00:00 GMT' }),
+  )
+  await using client = startClient(`${server.baseUrl}/`)
+  const context = { signal: new AbortController().signal, allowance: { take: () => undefined } }
+  const query = [
+    ['status[]', 'draft'],
+    ['status[]', 'pending'],
+    ['updated_since', '2026-03-01T00:00:00+01:00'],
+  ] as const
+  const answer = await client.getJson('surveys', query, context)
+  expect(answer).toEqual({
+    body: { surveys: [] },
+    text: '{"surveys":[]}',
+    dateMs: Date.UTC(2026, 2, 3, 10),
+  })
+  const [arrival] = server.arrivals
+  const url = new URL(arrival?.url ?? '', server.baseUrl)
+  expect(url.pathname).toBe('/api/v1/surveys')
+  expect([...url.searchParams]).toEqual(query)
+  expect(arrival?.headers).toMatchObject({
+    'authorization-id': '12',
+    'authorization-token': TOKEN,
+    accept: 'application/json',
+    'accept-encoding': 'gzip',
+    'user-agent': expect.stringMatching(/^fieldwork-sync\/\d+\.\d+\.\d+/),
+  })
+})
+
+const bodies: readonly (readonly [name: string, reply: Reply])[] = [
+  ['gzip', (r) => r.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"ok":"yes"}'))],
+  ['a byte order mark in front', (r) => r.writeHead(200).end('\uFEFF{"ok":"yes"}')],
+  ['chunks', (r) => r.writeHead(200).write('{"ok":') && r.end('"yes"}')],
+  [
+    'no Date header',
+    (r) => {
+      r.sendDate = false
+      r.end('{"ok":"yes"}')
+    },
+  ],
+]
+
+test.each(bodies)('a 200 with %s is read', async (name, reply) => {
+  await using server = await startServer((_, response) => void reply(response))
+  await using client = startClient(server.baseUrl)
+  const answer = await client.get()
+  expect(answer).toMatchObject({ body: { ok: 'yes' }, text: '{"ok":"yes"}' })
+  expect(answer.dateMs === null).toBe(name === 'no Date header')
+})
+
+const refusals: readonly (readonly [status: number, headers: Record<string, string>, expected: object])[] = [
+  [401, {}, { constructor: CredentialsRefusedError, code: 'credentials_refused', endsRun: false }],
+  [403, {}, { constructor: CredentialsRefusedError, code: 'credentials_refused', endsRun: false }],
+  [404, {}, { constructor: NotThereError, code: 'not_there', endsRun: false, status: 404 }],
+  [400, {}, { constructor: RequestRejectedError, code: 'request_rejected', endsRun: false, status: 400 }],
+  [422, {}, { constructor: RequestRejectedError, code: 'request_rejected', endsRun: false, status: 422 }],
+  [204, {}, { constructor: UnexpectedStatusError, code: 'unexpected_status', endsRun: false, status: 204 }],
+  [304, {}, { constructor: RedirectRefusedError, code: 'redirect_refused', endsRun: false, status: 304 }],
+  [
+    302,
+    { location: 'https://user:pass@elsewhere.example/path?token=1' },
+    {
+      constructor: RedirectRefusedError,
+      endsRun: false,
+      message: expect.stringMatching(/\(302\) .* to elsewhere\.example: /),
+    },
+  ],
+]
+
+test.each(refusals)('a %i is not tried again', async (status, headers, expected) => {
+  await using server = await startServer((_, response) =>
+    response.writeHead(status, headers).end(status === 204 || status === 304 ? undefined : 'no'),
+  )
+  await using client = startClient(server.baseUrl)
+  const failure = await failureOf(client.get('/surveys/12'))
+  expect(failure).toMatchObject({ exitCode: 4, ...expected })
+  expect(failure.message).toContain('GET /api/v1/surveys/12')
+  expect(failure.message).not.toContain('pass')
+  expect(server.arrivals).toHaveLength(1)
+})
+
+test('a 401 names the account and what to check, and ends nothing else', async () => {
+  await using server = await startServer((request, response) =>
+    request.url?.endsWith('/other') ? response.end('{}') : response.writeHead(401).end(),
+  )
+  await using client = startClient(server.baseUrl)
+  const failure = await failureOf(client.get())
+  expect(failure.message).toBe(
+    "the API refused the credentials (401) at GET /api/v1/surveys: check id and token of account 'default'",
+  )
+  expect(await client.get('/other')).toMatchObject({ text: '{}' })
+  expect(server.arrivals).toHaveLength(2)
+})
+
+/** For servers that fall silent: nothing else here needs a timeout. */
+const SILENCE_MS = 300
+
+const troubles: readonly (readonly [
+  name: string,
+  reply: Reply,
+  cause: { readonly constructor: unknown; readonly status?: number },
+])[] = [
+  ['a 500', (r) => r.writeHead(500).end(), { constructor: ServerTroubleError, status: 500 }],
+  ['a 408', (r) => r.writeHead(408).end(), { constructor: ServerTroubleError, status: 408 }],
+  ['a reset', (r) => r.destroy(), { constructor: ConnectionError }],
+  ['silence', () => undefined, { constructor: RequestTimeoutError }],
+  [
+    'half of the headers',
+    (r) => r.socket?.write('HTTP/1.1 200 OK\r\nda'),
+    { constructor: RequestTimeoutError },
+  ],
+  ['a body that stalls', (r) => r.writeHead(200).write('{"a":'), { constructor: RequestTimeoutError }],
+  ['no HTTP', (r) => r.socket?.end('hello there\r\n\r\n'), { constructor: ConnectionError }],
+  [
+    'a truncated body',
+    (r) => r.writeHead(200, { 'content-length': '100' }).write('{"a":1}', () => r.socket?.destroy()),
+    { constructor: ConnectionError },
+  ],
+  ['half of a JSON text', (r) => r.writeHead(200).end('{"a":'), { constructor: InvalidBodyError }],
+  ['HTML', (r) => r.writeHead(200).end('<html>'), { constructor: InvalidBodyError }],
+  ['nothing', (r) => r.writeHead(200).end(), { constructor: InvalidBodyError }],
+  [
+    'no UTF-8 outside of its strings',
+    (r) => r.writeHead(200).end(Buffer.from([0x22, 0x22, 0xe9])),
+    { constructor: InvalidBodyError },
+  ],
+  [
+    'half of a gzip',
+    (r) => r.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"a":1}').subarray(0, 15)),
+    { constructor: InvalidBodyError },
+  ],
+  [
+    'an encoding that was not asked for',
+    (r) => r.writeHead(200, { 'content-encoding': 'deflate' }).end(deflateSync('{}')),
+    { constructor: InvalidBodyError },
+  ],
+]
+
+const timeoutFor = (cause: { readonly constructor: unknown }) =>
+  cause.constructor === RequestTimeoutError ? { requestTimeoutMs: SILENCE_MS } : {}
+
+test.concurrent.each(troubles)('%s is tried again, and works the next time', async (_, reply, cause) => {
+  await using server = await startServer((_request, response, nth) =>
+    nth === 1 ? void reply(response) : json(response, { ok: true }),
+  )
+  await using client = startClient(server.baseUrl, { limits: timeoutFor(cause) })
+  expect((await client.get()).body).toEqual({ ok: true })
+  expect(server.arrivals).toHaveLength(2)
+  expect(client.usage()).toMatchObject({ requests: 2, retries: 1 })
+})
+
+test.concurrent.each(troubles)(
+  '%s every time ends with the number of attempts and the cause',
+  async (_, reply, cause) => {
+    await using server = await startServer((_request, response) => void reply(response))
+    await using client = startClient(server.baseUrl, { limits: { ...timeoutFor(cause), attemptsMax: 3 } })
+    const failure = await failureOf(client.get())
+    expect(failure).toBeInstanceOf(AttemptsExhaustedError)
+    expect(failure).toMatchObject({ code: 'attempts_exhausted', attempts: 3, endsRun: false, cause })
+    expect(failure.message).toMatch(/^gave up on GET \/api\/v1\/surveys after 3 attempts: /)
+    expect(server.arrivals).toHaveLength(3)
+  },
+)
+
+test.each([
+  ['reset', (socket: Socket) => socket.resetAndDestroy()],
+  ['closed', (socket: Socket) => socket.end()],
+])('a connection that was kept alive and then %s is not used for a hidden second send', async (_, end) => {
+  await using server = await startServer((request, response, nth) =>
+    nth === 1 ? json(response, {}) : void end(request.socket),
+  )
+  await using client = startClient(server.baseUrl, { limits: { attemptsMax: 1 } })
+  await client.get()
+  expect(await failureOf(client.get())).toBeInstanceOf(AttemptsExhaustedError)
+  await delay(100)
+  expect(server.arrivals).toHaveLength(2)
+  expect(server.connections()).toBe(1)
+})
+
+test('a body over the limit is not tried again', async () => {
+  await using server = await startServer((_, response) => json(response, 'x'.repeat(2_000)))
+  await using client = startClient(server.baseUrl, { limits: { responseBytesMax: 1_000 } })
+  const failure = await failureOf(client.get())
+  expect(failure).toBeInstanceOf(BodyTooLargeError)
+  expect(failure).toMatchObject({ code: 'body_too_large', endsRun: false })
+  expect(failure.message).toContain('larger than 1000 bytes')
+  expect(server.arrivals).toHaveLength(1)
+})
+
+test('the limit counts what a gzip unpacks to', async () => {
+  const bomb = gzipSync(Buffer.alloc(50_000_000, ' '))
+  expect(bomb.byteLength).toBeLessThan(100_000)
+  await using server = await startServer((_, response) =>
+    response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb),
+  )
+  await using client = startClient(server.baseUrl)
+  const before = process.memoryUsage().arrayBuffers
+  expect(await failureOf(client.get())).toBeInstanceOf(BodyTooLargeError)
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20_000_000)
+})
+
+test('a connection serves on after errors whose bodies were short', async () => {
+  const statuses = [404, 503, 500, 400]
+  await using server = await startServer((_, response, nth) => {
+    const status = statuses[nth - 1]
+    if (status === undefined) json(response, {})
+    else response.writeHead(status).end('x'.repeat(5_000))
+  })
+  await using client = startClient(server.baseUrl, { limits: { attemptsMax: 1 } })
+  for (const _ of statuses) await failureOf(client.get())
+  await client.get()
+  expect(server.connections()).toBe(1)
+})
+
+test('what the server wrote is told on one short line, without the secrets', async () => {
+  await using server = await startServer((_, response) =>
+    response
+      .writeHead(400)
+      .end(`no:\r\n\u001b[31m "${TOKEN}" ${encodeURIComponent(TOKEN)} ${'y'.repeat(500)}`),
+  )
+  await using client = startClient(server.baseUrl)
+  const { message } = await failureOf(client.get())
+  expect(message).toContain('(it said: no: [31m "[redacted]" [redacted] yyy')
+  expect(message.length).toBeLessThan(400)
+})
+
+test('a token that the server echoes as invalid JSON is not in the error, its cause or the log', async () => {
+  await using server = await startServer((_, response) => response.writeHead(200).end(TOKEN))
+  await using client = startClient(server.baseUrl)
+  const failure = await failureOf(client.get())
+  const told = [
+    failure.stack,
+    failure.cause instanceof Error ? failure.cause.stack : '',
+    JSON.stringify(client.lines),
+  ]
+  expect(told.join()).not.toContain(TOKEN.slice(0, 8))
+})
+
+test('a Retry-After on a 503 lengthens the wait, up to the longest backoff', async () => {
+  await using server = await startServer((_, response, nth) =>
+    nth === 1 ? response.writeHead(503, { 'retry-after': '60' }).end() : json(response, {}),
+  )
+  await using client = startClient(server.baseUrl, { limits: { backoffMaxMs: 400 } })
+  await client.get()
+  expect((server.arrivals[1]?.atMs ?? 0) - (server.arrivals[0]?.atMs ?? 0)).toBeGreaterThanOrEqual(395)
+})
+
+test('a header value with a line break is refused before anything is sent', () => {
+  expect(() =>
+    startClient('http://127.0.0.1:1/api/v1', { headers: { 'Authorization-Token': 'abc\n' } }),
+  ).toThrow(InvalidHeaderError)
+})
+
+test('each request is a debug line, each retry a warning', async () => {
+  await using server = await startServer((_, response, nth) =>
+    nth === 1 ? response.writeHead(500).end() : json(response, {}),
+  )
+  await using client = startClient(server.baseUrl)
+  await client.get()
+  const request = 'GET /api/v1/surveys'
+  expect(client.lines).toMatchObject([
+    { level: 'debug', fields: { account: 'default', request, status: 500, slotsInUse: 1 } },
+    { level: 'warn', fields: { request, attempts: 1, problem: 'the API answered 500' } },
+    { level: 'debug', fields: { request, status: 200, slotsInUse: 2 } },
+  ])
+})

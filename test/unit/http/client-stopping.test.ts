@@ -1,0 +1,204 @@
+/** Every wait ends at once when it is told to, nothing is sent afterwards, and nothing keeps the process alive. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { unlimitedAllowance } from '../../../src/base/allowance.js'
+import { StoppedError } from '../../../src/base/errors.js'
+import { type Handler, json, startClient, startServer, type TestClient, until } from './server-and-client.js'
+
+/**
+ * Aborts a GET after `sent` arrivals and a while: it rejects with the reason, and nothing more is sent. Were the wait not
+ * ended, the request would be sent after it, or the test would never end.
+ */
+const abortAfter = async (client: TestClient, arrivals: readonly unknown[], sent: number) => {
+  const controller = new AbortController()
+  const answer = client
+    .getJson('/surveys', [], { signal: controller.signal, allowance: unlimitedAllowance })
+    .then(
+      () => 'answered',
+      (error: unknown) => error,
+    )
+  await until(() => arrivals.length >= sent)
+  await delay(100)
+  const reason = new StoppedError('stop')
+  controller.abort(reason)
+  expect(await answer).toBe(reason)
+  await delay(400)
+  expect(arrivals).toHaveLength(sent)
+}
+
+const silent: Handler = () => undefined
+
+describe.concurrent('an abort', () => {
+  test('ends the wait for a slot', async () => {
+    await using server = await startServer()
+    await using client = startClient(server.baseUrl, { rate: { requests: 1, perMs: 300 } })
+    await client.get()
+    await abortAfter(client, server.arrivals, 1)
+    expect(client.usage()).toMatchObject({ requests: 1, slotsInUse: 0 })
+  })
+
+  test('ends the wait for room among those in flight', async () => {
+    const held: (() => void)[] = []
+    await using server = await startServer((_, response) => void held.push(() => json(response, {})))
+    await using client = startClient(server.baseUrl)
+    const others = Array.from({ length: 8 }, () => client.get())
+    await abortAfter(client, server.arrivals, 8)
+    for (const release of held) release()
+    await Promise.all(others)
+    await delay(50)
+    expect(server.arrivals).toHaveLength(8)
+    expect(client.usage()).toMatchObject({ requests: 8, slotsInUse: 8 })
+  })
+
+  test('ends the wait in a freeze, with a slot and without', async () => {
+    const held: ServerResponse[] = []
+    // Both are refused once both have arrived: a refusal in between would keep the second from being sent.
+    await using server = await startServer((_, response) => {
+      if (held.push(response) === 2) for (const refused of held) refused.writeHead(429).end()
+    })
+    await using client = startClient(server.baseUrl, { rate: { requests: 2, perMs: 60_000 } })
+    await Promise.all([1, 2, 3].map(() => abortAfter(client, server.arrivals, 2)))
+  })
+
+  test('ends the wait between two attempts', async () => {
+    await using server = await startServer((_, response) => response.writeHead(503).end())
+    await using client = startClient(server.baseUrl, {
+      limits: { backoffBaseMs: 1_000, backoffMaxMs: 1_000 },
+    })
+    await abortAfter(client, server.arrivals, 1)
+  })
+
+  test('ends a request without an answer', async () => {
+    await using server = await startServer(silent)
+    await using client = startClient(server.baseUrl)
+    await abortAfter(client, server.arrivals, 1)
+    expect(client.usage().slotsInUse).toBe(1)
+  })
+
+  test('ends a request in the middle of its body', async () => {
+    await using server = await startServer((_, response) => response.writeHead(200).write('{"a":'))
+    await using client = startClient(server.baseUrl)
+    await abortAfter(client, server.arrivals, 1)
+  })
+
+  test('ends a request in the middle of its compressed body', async () => {
+    await using server = await startServer((_, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).write(gzipSync('{"a":1}').subarray(0, 12)),
+    )
+    await using client = startClient(server.baseUrl)
+    await abortAfter(client, server.arrivals, 1)
+  })
+
+  test('ends a request in the middle of an error body', async () => {
+    await using server = await startServer((_, response) => response.writeHead(404).write('no'))
+    await using client = startClient(server.baseUrl)
+    await abortAfter(client, server.arrivals, 1)
+  })
+
+  test('ends a request that still connects', async () => {
+    const connected: unknown[] = []
+    const mute = createServer((socket) => void connected.push(socket))
+    await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
+    const address = mute.address()
+    const port = typeof address === 'object' ? address?.port : 0
+    // It waits for a TLS handshake that never comes.
+    await using client = startClient(`https://127.0.0.1:${port}/api/v1`)
+    await abortAfter(client, connected, 1)
+    mute.close()
+  })
+
+  test('that came before sends nothing at all', async () => {
+    await using server = await startServer()
+    await using client = startClient(server.baseUrl)
+    const reason = new StoppedError('stop')
+    const context = { signal: AbortSignal.abort(reason), allowance: unlimitedAllowance }
+    await expect(client.getJson('/surveys', [], context)).rejects.toBe(reason)
+    await delay(50)
+    expect(server.arrivals).toEqual([])
+  })
+})
+
+describe.concurrent('an allowance', () => {
+  test('that is used up stops the request before it is sent, and costs no slot', async () => {
+    await using server = await startServer()
+    await using client = startClient(server.baseUrl)
+    const stop = new StoppedError('out of budget')
+    const allowance = {
+      take: () => {
+        throw stop
+      },
+    }
+    const context = { signal: new AbortController().signal, allowance }
+    await expect(client.getJson('/surveys', [], context)).rejects.toBe(stop)
+    await delay(20)
+    expect(client.usage()).toMatchObject({ requests: 0, retries: 0, slotsInUse: 0 })
+    expect(server.arrivals).toEqual([])
+  })
+
+  test('is asked before each send, retries included', async () => {
+    await using server = await startServer((_, response) => response.writeHead(500).end())
+    await using client = startClient(server.baseUrl)
+    let left = 3
+    const stop = new StoppedError('out of budget')
+    const allowance = {
+      take: () => {
+        if (left === 0) throw stop
+        left -= 1
+      },
+    }
+    const context = { signal: new AbortController().signal, allowance }
+    await expect(client.getJson('/surveys', [], context)).rejects.toBe(stop)
+    expect(server.arrivals).toHaveLength(3)
+  })
+})
+
+describe.concurrent('closing', () => {
+  test('ends what waits and what is in flight, and refuses what comes later', async () => {
+    await using server = await startServer(silent)
+    const directory = await mkdtemp(join(tmpdir(), 'ledger-'))
+    const client = startClient(server.baseUrl, {
+      rate: { requests: 9, perMs: 60_000 },
+      ledgerDirectory: directory,
+    })
+    const answers = Promise.allSettled(Array.from({ length: 12 }, () => client.get()))
+    await until(() => server.arrivals.length === 8)
+    await client.close()
+    await client.close()
+    for (const answer of await answers) {
+      expect(answer).toMatchObject({ status: 'rejected', reason: expect.any(StoppedError) })
+    }
+    await expect(client.get()).rejects.toBeInstanceOf(StoppedError)
+    expect(server.arrivals).toHaveLength(8)
+    await using next = startClient(server.baseUrl, {
+      rate: { requests: 9, perMs: 60_000 },
+      ledgerDirectory: directory,
+    })
+    await until(() => next.usage().slotsInUse === 8)
+    await delay(50)
+    expect(next.usage().slotsInUse).toBe(8)
+  })
+
+  test('leaves nothing that keeps the process alive', async () => {
+    await using server = await startServer()
+    const script = fileURLToPath(new URL('./fixtures/burst.mjs', import.meta.url))
+    const directory = await mkdtemp(join(tmpdir(), 'ledger-'))
+    for (const count of [30, 0, 5]) {
+      const child = spawn(
+        process.execPath,
+        [script, server.baseUrl, directory, '60', '60000', String(count)],
+        { stdio: 'inherit', timeout: 30_000 },
+      )
+      expect(await once(child, 'exit')).toEqual([0, null])
+    }
+    expect(server.arrivals).toHaveLength(35)
+  })
+})

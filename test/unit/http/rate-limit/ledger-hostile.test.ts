@@ -1,0 +1,382 @@
+/**
+ * Whatever the ledger holds, whatever was sent, lost and cut off, and however the clock is put: no slot is free again before
+ * a plain list of sends says so, and none is held for longer than its bound.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Clock } from '../../../../src/base/clock.js'
+import { LedgerError } from '../../../../src/http/errors.js'
+import { type Ledger, ledgerFileName, openLedger } from '../../../../src/http/rate-limit/ledger.js'
+import { ledgerLine } from '../../../../src/http/rate-limit/ledger-arithmetic.js'
+import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
+
+const timing = { perMs: 60_000, requestTimeoutMs: 30_000 }
+const START_MS = Date.UTC(2026, 2, 3, 10)
+const AFTER_ANSWER_MS = 60_050
+const AFTER_LOSS_MS = 30_000 + AFTER_ANSWER_MS
+/** By how much a clock may be put forward between two runs without a slot being free too early. */
+const UNSEEN_STEP_MS_MAX = 900
+const HELD_MS_MAX = 30_000 + AFTER_LOSS_MS
+const OWNER = { baseUrl: 'https://api.example/api/v1', id: 17 }
+
+let directory = ''
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'hostile-ledger-'))
+})
+afterAll(() => rmSync(directory, { recursive: true }))
+const file = () => join(directory, ledgerFileName(OWNER))
+
+const createClock = () => {
+  const at = { wallMs: START_MS, monotonicMs: 5_000.25 }
+  const clock: Clock = {
+    nowMs: () => at.wallMs,
+    monotonicMs: () => at.monotonicMs,
+    sleep: () => Promise.resolve(),
+  }
+  return {
+    clock,
+    /** True time: the server's, and that of the model. */
+    trueMs: () => at.monotonicMs,
+    pass: (ms: number) => {
+      at.wallMs += ms
+      at.monotonicMs += ms
+    },
+    put: (ms: number) => {
+      at.wallMs += ms
+    },
+  }
+}
+
+/** A send of the model, in true time. */
+interface Sent {
+  readonly atMs: number
+  /** Until when its slot may not be used again. */
+  freeAtMs: number
+}
+
+type Step =
+  | { readonly kind: 'send' }
+  | { readonly kind: 'answer' | 'loss' | 'unsent'; readonly nth: number }
+  | { readonly kind: 'pass'; readonly ms: number }
+  | { readonly kind: 'put'; readonly ms: number }
+  | { readonly kind: 'crash'; readonly torn: string; readonly cutBytes: number }
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: fc.constant({ kind: 'send' } as const) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constantFrom('answer' as const, 'loss' as const, 'unsent' as const),
+      nth: fc.nat(7),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.integer({ min: 1, max: 40_000 }) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('put' as const),
+      // Half a minute is what hurts most. Less than a second is the daily work of NTP.
+      ms: fc
+        .oneof(
+          fc.integer({ min: 1_000, max: 90_000 }),
+          fc.constantFrom(3_600_000, 86_400_000),
+          fc.integer({ min: 1, max: 999 }),
+          fc.integer({ min: 1, max: 60 }),
+        )
+        .chain((ms) => fc.constantFrom(ms, -ms)),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('crash' as const),
+      torn: fc.constantFrom(
+        '',
+        '',
+        '{"id":',
+        '\0\0\0\0',
+        'x'.repeat(80),
+        '\n\n',
+        '{"id":1,"at":1,"event":"unsent"',
+      ),
+      cutBytes: fc.constantFrom(0, 0, 1, 9),
+    }),
+  },
+)
+
+const descending = (leftMs: readonly number[]) => [...leftMs].sort((a, b) => b - a)
+
+/** Every slot of the model must be held at least as long; the clock counts whole milliseconds. */
+const expectHeld = (
+  held: readonly number[],
+  model: readonly Sent[],
+  nowMs: number,
+  toleranceMs = 1,
+): void => {
+  const wanted = descending(
+    model.map(({ freeAtMs }) => freeAtMs - nowMs).filter((leftMs) => leftMs > toleranceMs),
+  )
+  expect(held.length).toBeGreaterThanOrEqual(wanted.length)
+  for (const [index, leftMs] of wanted.entries())
+    expect(held[index]).toBeGreaterThanOrEqual(leftMs - toleranceMs)
+}
+
+const expectBounded = (held: readonly number[], cap: number): void => {
+  expect(held.length).toBeLessThanOrEqual(cap)
+  for (const leftMs of held) {
+    expect(leftMs).toBeGreaterThan(0)
+    expect(leftMs).toBeLessThanOrEqual(HELD_MS_MAX)
+  }
+}
+
+/** A run after the other over one file, and beside it the plain list of what they sent. */
+class Runs {
+  readonly #clock = createClock()
+  #ledger: Ledger
+  #sent: Sent[] = []
+  /** Those of this run that have no outcome yet. */
+  #inFlight: { readonly id: number; readonly sent: Sent }[] = []
+  /** By how much the clock was put since the ledger last saw it: what no file can tell after a crash. */
+  #unseenMs = 0
+
+  constructor() {
+    rmSync(file(), { force: true })
+    this.#ledger = this.#open()
+  }
+
+  take(one: Step): void {
+    if (one.kind === 'pass') this.#pass(one.ms)
+    else if (one.kind === 'put') this.#put(one.ms)
+    else if (one.kind === 'send') this.#send()
+    else if (one.kind === 'crash') this.#crash(one)
+    else this.#end(one.nth, one.kind)
+  }
+
+  close(): void {
+    this.#ledger.close()
+  }
+
+  #open(): Ledger {
+    return openLedger({ directory, owner: OWNER, timing, clock: this.#clock.clock })
+  }
+
+  /** A request that has had no answer for the request timeout is given up then. */
+  #pass(ms: number): void {
+    const untilMs = this.#clock.trueMs() + ms
+    for (let first = this.#inFlight[0]; first !== undefined; first = this.#inFlight[0]) {
+      const timeoutMs = first.sent.atMs + timing.requestTimeoutMs
+      if (timeoutMs > untilMs) break
+      this.#clock.pass(timeoutMs - this.#clock.trueMs())
+      this.#end(0, 'loss')
+    }
+    this.#clock.pass(untilMs - this.#clock.trueMs())
+  }
+
+  #put(ms: number): void {
+    this.#clock.put(ms)
+    this.#unseenMs += ms
+  }
+
+  #send(): void {
+    const sent = { atMs: this.#clock.trueMs(), freeAtMs: Number.POSITIVE_INFINITY }
+    this.#inFlight.push({ id: this.#ledger.send(), sent })
+    this.#sent.push(sent)
+    this.#unseenMs = 0
+  }
+
+  #end(nth: number, kind: 'answer' | 'loss' | 'unsent'): void {
+    const [ended] = this.#inFlight.splice(nth % Math.max(1, this.#inFlight.length), 1)
+    if (ended === undefined) return
+    this.#ledger.end(ended.id, kind)
+    this.#unseenMs = 0
+    const holdMs = { answer: AFTER_ANSWER_MS, loss: AFTER_LOSS_MS, unsent: 0 }[kind]
+    ended.sent.freeAtMs = this.#clock.trueMs() + holdMs
+  }
+
+  #crash({ cutBytes, torn }: Step & { readonly kind: 'crash' }): void {
+    this.#ledger.close()
+    const bytes = readFileSync(file())
+    const kept = bytes.subarray(0, Math.max(0, bytes.length - cutBytes))
+    writeFileSync(file(), Buffer.concat([kept, Buffer.from(torn)]))
+    const nowMs = this.#clock.trueMs()
+    // What was in flight is lost with its run: it may have been answered this moment, or when its time was up.
+    for (const { sent } of this.#inFlight)
+      sent.freeAtMs = Math.min(sent.atMs + timing.requestTimeoutMs, nowMs) + AFTER_ANSWER_MS
+    for (const sent of this.#sent) sent.freeAtMs -= Math.max(0, this.#unseenMs - UNSEEN_STEP_MS_MAX)
+    this.#sent = this.#sent.filter(({ freeAtMs }) => freeAtMs > nowMs)
+    this.#inFlight = []
+    this.#unseenMs = 0
+    this.#ledger = this.#open()
+    expectHeld(this.#ledger.occupiedMs(1_000), this.#sent, nowMs)
+    expectBounded(this.#ledger.occupiedMs(1_000), 1_000)
+  }
+}
+
+test('any sequence of sends, answers, losses, crashes and clocks put forward and back', {
+  timeout: CASES_TIMEOUT_MS,
+}, () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40, size: 'max' }), (steps) => {
+      const runs = new Runs()
+      for (const one of steps) runs.take(one)
+      runs.close()
+    }),
+    cases(100),
+  )
+})
+
+/** The sends of a run, and by how much the clock was put before each. */
+const smallSteps = fc.array(
+  fc.record({
+    putMs: fc.integer({ min: -900, max: 900 }),
+    passMs: fc.integer({ min: 0, max: 5_000 }),
+    answered: fc.boolean(),
+  }),
+  { minLength: 1, maxLength: 25, size: 'max' },
+)
+
+test('a clock that is put by less than a second, however often, and once more between two runs', {
+  timeout: CASES_TIMEOUT_MS,
+}, () => {
+  fc.assert(
+    fc.property(smallSteps, fc.integer({ min: -900, max: 900 }), (steps, putBetweenMs) => {
+      rmSync(file(), { force: true })
+      const { clock, put, pass, trueMs } = createClock()
+      const ledger = openLedger({ directory, owner: OWNER, timing, clock })
+      const sent: Sent[] = steps.map(({ putMs, passMs, answered }) => {
+        put(putMs)
+        pass(passMs)
+        const id = ledger.send()
+        const atMs = trueMs()
+        if (answered) ledger.end(id, 'answer')
+        return { atMs, freeAtMs: atMs + AFTER_ANSWER_MS }
+      })
+      ledger.close()
+      put(putBetweenMs)
+      const next = openLedger({ directory, owner: OWNER, timing, clock })
+      expectHeld(next.occupiedMs(1_000), sent, trueMs())
+      expectBounded(next.occupiedMs(1_000), 1_000)
+      next.close()
+    }),
+    cases(30, 2_000),
+  )
+})
+
+const anyBytes = fc.oneof(
+  fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+  fc.string({ unit: 'binary', maxLength: 60 }).map((text) => Buffer.from(text)),
+  // Three bytes that are one character: a stretch that is shorter as text than on the disk.
+  fc.integer({ min: 1, max: 60 }).map((length) => Buffer.from('€'.repeat(length))),
+)
+const anyNumberText = fc.constantFrom(
+  '-1',
+  '1.5',
+  '1e3',
+  '9007199254740991',
+  '9007199254740993',
+  '1e400',
+  'null',
+  '"1"',
+  '{}',
+)
+const anyLine = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc
+      .tuple(
+        fc.integer({ min: 1, max: 6 }),
+        fc.constantFrom('send' as const, 'answer' as const, 'loss' as const),
+        fc.integer({ min: -90_000, max: 90_000 }),
+      )
+      .map(([id, event, afterMs]) => Buffer.from(ledgerLine(id, event, START_MS + afterMs))),
+  },
+  fc
+    .tuple(anyNumberText, anyNumberText, fc.constantFrom('"send"', '"answer"', '"sent"', 'null'))
+    .map(([id, at, event]) => Buffer.from(`{"id":${id},"at":${at},"event":${event}}\n`)),
+  fc
+    .constantFrom('9007199254740991', '9007199254740990')
+    .map((id) => Buffer.from(`{"id":${id},"at":${START_MS},"event":"send"}\n`)),
+  anyBytes,
+)
+
+/** Bytes that a line of ours has at least. */
+const LINE_BYTES_MIN = 36
+
+/** How many slots, worked out from the bytes: every send that can be read, and what may have stood where nothing can. */
+const sendsIn = (bytes: Buffer): { readonly read: Sent[]; readonly damaged: number } => {
+  const read: Sent[] = []
+  let damaged = 0
+  for (const line of bytes
+    .toString('latin1')
+    .split('\n')
+    .filter((one) => one !== '')) {
+    const found = /^\{"id":(\d{1,16}),"at":(\d{1,16}),"event":"(send|answer|loss)"\}$/.exec(
+      line.replace(/^[ \t\r]+|[ \t\r]+$/g, ''),
+    )
+    if (found === null || !found.slice(1, 3).map(Number).every(Number.isSafeInteger))
+      damaged += canBeRead(line) ? 0 : Math.ceil(line.length / LINE_BYTES_MIN)
+    else if (found[3] === 'send') {
+      // Held for an answer's time from the send at the very least, whatever the lines after it say.
+      read.push({ atMs: START_MS, freeAtMs: Math.min(Number(found[2]), START_MS) + AFTER_ANSWER_MS })
+    }
+  }
+  return { read, damaged }
+}
+
+/** A line that says the same in other words: with white space, or an exponent. */
+const canBeRead = (line: string): boolean => {
+  try {
+    const value: unknown = JSON.parse(line)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) && /1e3|1\.5/.test(line)
+  } catch {
+    return false
+  }
+}
+
+test('any content of the file: what can be read counts, and what cannot counts as sent just now', {
+  timeout: CASES_TIMEOUT_MS,
+}, () => {
+  fc.assert(
+    fc.property(fc.array(anyLine, { maxLength: 12 }), fc.integer({ min: 1, max: 80 }), (lines, cap) => {
+      const bytes = Buffer.concat(lines)
+      writeFileSync(file(), bytes)
+      const { clock } = createClock()
+      const ledger = openLedger({ directory, owner: OWNER, timing, clock })
+      const { read, damaged } = sendsIn(bytes)
+      const doubtful = Array.from({ length: damaged }, () => ({
+        atMs: START_MS,
+        freeAtMs: START_MS + AFTER_ANSWER_MS,
+      }))
+      expectHeld(ledger.occupiedMs(10_000), [...read, ...doubtful], START_MS)
+      expectBounded(ledger.occupiedMs(cap), cap)
+      // Its own sends count beside all that, in this run and after a crash.
+      const before = ledger.occupiedMs(10_000).length
+      ledger.end(ledger.send(), 'answer')
+      ledger.send()
+      ledger.close()
+      const next = openLedger({ directory, owner: OWNER, timing, clock })
+      expect(next.occupiedMs(10_000)).toHaveLength(before + 2)
+      next.close()
+    }),
+    cases(100),
+  )
+})
+
+const CLOSED = { ...OWNER, id: 18 }
+
+test('a ledger that is a directory, or closed, is a LedgerError whatever is asked of it', () => {
+  const { clock } = createClock()
+  const ledger = openLedger({ directory, owner: CLOSED, timing, clock })
+  ledger.close()
+  for (const use of [
+    () => ledger.send(),
+    () => openLedger({ directory: join(directory, ledgerFileName(CLOSED)), owner: OWNER, timing, clock }),
+  ])
+    expect(use).toThrow(LedgerError)
+})

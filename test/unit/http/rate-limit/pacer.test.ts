@@ -1,0 +1,201 @@
+/**
+ * Ten simulated minutes with a backlog, against every way of counting: nearly all of the cap is used where bursts are allowed, and a
+ * server that counts more strictly, or somebody else who spends of the cap, changes the pace instead of being run into.
+ */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createPacer, intervalMs } from '../../../../src/http/rate-limit/pacer.js'
+import { createRandom } from '../../../simulation/random.js'
+import { SLOW } from '../../../support/suite/slow.js'
+import { startClient, type TestClient } from '../server-and-client.js'
+import {
+  MINUTE,
+  type SimulatedServer,
+  type SimulatedServerOptions,
+  simulateServer,
+} from './simulated-server.js'
+
+const WINDOW_MS = 60_000
+/** How long before the first request a window of the server began. */
+const PHASES = [0, 1, 7_000, 29_000, 40_000, 55_000, 59_500]
+
+beforeEach(() => {
+  vi.useFakeTimers({
+    toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance', 'Date'],
+    now: Date.UTC(2026, 2, 1),
+  })
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+interface Trial {
+  readonly server: SimulatedServer
+  readonly client: TestClient
+  /** Wants more than the cap allows, for so long. */
+  work(minutes: number): Promise<void>
+  end(): Promise<void>
+}
+
+const begin = (options: SimulatedServerOptions = {}): Trial => {
+  const server = simulateServer(options)
+  const client = startClient('http://127.0.0.1:9/api/v1', {
+    rate: MINUTE,
+    createWire: server.createWire,
+  })
+  let wanted = true
+  const worker = async () => {
+    while (wanted) await client.get()
+  }
+  return {
+    server,
+    client,
+    work: async (minutes) => {
+      const workers = Array.from({ length: 12 }, () => worker().catch(() => undefined))
+      await vi.advanceTimersByTimeAsync(minutes * WINDOW_MS)
+      wanted = false
+      void workers
+    },
+    end: async () => {
+      wanted = false
+      const closed = client.close()
+      await vi.advanceTimersByTimeAsync(WINDOW_MS)
+      await closed
+    },
+  }
+}
+
+const refusedOf = ({ arrivals }: SimulatedServer) => arrivals.filter(({ accepted }) => !accepted).length
+const acceptedOf = ({ arrivals }: SimulatedServer, fromMs: number, toMs: number) =>
+  arrivals.filter(({ accepted, atMs }) => accepted && atMs >= fromMs && atMs < toMs).length
+const warnings = ({ lines }: TestClient) =>
+  lines.filter(({ level }) => level === 'warn').map(({ message }) => message)
+
+/** What ten minutes with a backlog came to. */
+const tenMinutes = async (trial: Trial) => {
+  const startMs = performance.now()
+  await trial.work(10)
+  const used = acceptedOf(trial.server, startMs, startMs + 10 * WINDOW_MS) / (10 * MINUTE.requests)
+  await trial.end()
+  return { used, refused: refusedOf(trial.server), pace: trial.client.usage().paceIntervalMs }
+}
+
+const jitter = () => {
+  const random = createRandom(7)
+  return () => 20 + random.unit() * 160
+}
+
+describe('ten minutes in which there is more to do than the cap allows', () => {
+  test('use 99 % of the cap of a sliding window, without a refusal', async () => {
+    const { used, refused, pace } = await tenMinutes(begin({ rateWindow: 'sliding', latencyMs: jitter() }))
+    expect({ refused, pace }).toEqual({ refused: 0, pace: null })
+    expect(used).toBeGreaterThanOrEqual(0.99)
+  })
+
+  test.runIf(SLOW).each(PHASES)(
+    'use as much of the cap of a fixed window that began %d ms ago',
+    async (ratePhase) => {
+      const { used, refused, pace } = await tenMinutes(
+        begin({ rateWindow: 'fixed', ratePhase, latencyMs: jitter() }),
+      )
+      expect({ refused, pace }).toEqual({ refused: 0, pace: null })
+      expect(used).toBeGreaterThanOrEqual(0.99)
+    },
+  )
+
+  test.each(SLOW ? PHASES : [29_000])(
+    'meet a handful of refusals where a counter began %d ms ago, and are even from then on',
+    async (ratePhase) => {
+      for (const retryAfter of SLOW ? [true, false] : [true]) {
+        const trial = begin({ rateWindow: 'sliding-counter', ratePhase, retryAfter, latencyMs: jitter() })
+        const { used, refused, pace } = await tenMinutes(trial)
+        expect(pace).toBeCloseTo(1021.2, 1)
+        const refusals = trial.server.arrivals.filter(({ accepted }) => !accepted)
+        const together = refusals.filter(({ atMs }) => atMs - (refusals[0]?.atMs ?? 0) < 500)
+        expect(together.length).toBeLessThanOrEqual(4)
+        // Where a span begins within a burst, some more in the two windows in which that is still counted.
+        expect(refused).toBeLessThanOrEqual(8)
+        // Without Retry-After the freeze is a whole window of the ten.
+        expect(used).toBeGreaterThanOrEqual(retryAfter ? 0.93 : 0.87)
+        expect(warnings(trial.client)[0]).toBe(
+          'refused (429) within the cap: the API counts more strictly than in windows, others spend of the cap, or it is lower than rate_limit; requests are evenly spaced from now on',
+        )
+        expect(warnings(trial.client).filter((message) => message.includes('evenly'))).toHaveLength(1)
+      }
+    },
+  )
+
+  test.runIf(SLOW).each([3, 10, 30, 50])(
+    'share the cap with somebody who sends %d a minute, mostly without being refused',
+    async (foreignLoad) => {
+      for (const rateWindow of ['sliding', 'fixed', 'sliding-counter'] as const) {
+        const trial = begin({ rateWindow, foreignLoad, latencyMs: jitter() })
+        const startMs = performance.now()
+        await trial.work(30)
+        const accepted = acceptedOf(trial.server, startMs, startMs + 30 * WINDOW_MS)
+        await trial.end()
+        // Two thirds of what the other leaves, and not more than about one refusal a minute.
+        expect(accepted).toBeGreaterThan((2 / 3) * 30 * (MINUTE.requests - 1 - foreignLoad))
+        expect(refusedOf(trial.server)).toBeLessThanOrEqual(40)
+      }
+    },
+  )
+})
+
+test('a single 429 makes requests even, for this run only: the next one begins with a burst', async () => {
+  const trial = begin({ rateWindow: 'sliding', foreignLoad: 40 })
+  // The other sender was there first.
+  await vi.advanceTimersByTimeAsync(WINDOW_MS)
+  await trial.work(1)
+  expect(warnings(trial.client).filter((message) => message.includes('evenly spaced'))).toHaveLength(1)
+  expect(trial.client.usage().paceIntervalMs).not.toBeNull()
+  await trial.end()
+  expect(begin().client.usage().paceIntervalMs).toBeNull()
+})
+
+describe('the pacer', () => {
+  const even = intervalMs(MINUTE, 59)
+  const SETTLED_MS = 2 * WINDOW_MS
+
+  test('lets bursts go until the first refusal, then spaces requests evenly after its pause', () => {
+    const pacer = createPacer(MINUTE)
+    pacer.sent(0)
+    expect(pacer.leftMs(0)).toBeLessThanOrEqual(0)
+    expect(pacer.intervalMs(0)).toBeNull()
+    pacer.refused(0, 5_000)
+    expect(pacer.leftMs(0)).toBe(5_250)
+    pacer.sent(5_250)
+    expect(pacer.leftMs(5_250)).toBeCloseTo(even)
+    // One that is sent late lets the next one be early by 50 ms, and no more.
+    pacer.sent(10_000)
+    expect(pacer.leftMs(10_000)).toBeCloseTo(even - 50)
+  })
+
+  test('lowers the rate by a quarter with each refusal, and gives two requests a window back after its pause', () => {
+    const pacer = createPacer(MINUTE)
+    pacer.refused(0, 1_000)
+    pacer.refused(SETTLED_MS, 10_000)
+    const rateAt = (nowMs: number) => (WINDOW_MS + 250) / (pacer.intervalMs(nowMs) ?? Number.NaN)
+    expect(rateAt(SETTLED_MS)).toBeCloseTo(59 * 0.75)
+    expect(rateAt(SETTLED_MS + 10_000)).toBeCloseTo(59 * 0.75)
+    expect(rateAt(SETTLED_MS + 10_000 + 3 * WINDOW_MS)).toBeCloseTo(59 * 0.75 + 6)
+    expect(rateAt(SETTLED_MS + 60 * WINDOW_MS)).toBeCloseTo(59)
+    for (let nth = 0; nth < 50; nth += 1) pacer.refused(SETTLED_MS, 1_000)
+    expect(rateAt(SETTLED_MS)).toBe(1)
+  })
+
+  test('gives everything back two windows after the first refusal: until then the burst before it still counts', () => {
+    const pacer = createPacer(MINUTE)
+    pacer.refused(0, 1_000)
+    pacer.refused(SETTLED_MS - 1, 1_000)
+    expect(pacer.intervalMs(SETTLED_MS - 1)).toBeCloseTo(intervalMs(MINUTE, 59 * 0.75))
+    expect(pacer.intervalMs(SETTLED_MS)).toBeCloseTo(even)
+  })
+
+  test('sends with a cap of one request every two windows', () => {
+    const pacer = createPacer({ requests: 1, perMs: 1_000 })
+    pacer.refused(0, 1_000)
+    pacer.refused(5_000, 1_000)
+    expect(pacer.intervalMs(5_000)).toBe(2_500)
+  })
+})

@@ -1,0 +1,248 @@
+/** One cap for several processes: what the server sees of all of them together, and what becomes of a run whose Redis is away. */
+import debug from 'debug'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../../../../src/base/clock.js'
+import { Secret } from '../../../../../src/base/secret.js'
+import { SharedCapError } from '../../../../../src/http/errors.js'
+import { createLocalShare } from '../../../../../src/http/rate-limit/shared/local-share.js'
+import { connectRedis } from '../../../../../src/http/rate-limit/shared/redis.js'
+import { claimLifeMs } from '../../../../../src/http/rate-limit/shared/shared-cap.js'
+import { HAS_REDIS, startRedis, type TestRedis } from '../../../../support/servers/redis.js'
+import { failureOf, json, startClient, startServer, until, worstWindow } from '../../server-and-client.js'
+
+const shared = (url: string, share: number | null = null) => ({
+  url: new Secret(url),
+  share,
+})
+
+interface Flags {
+  readonly mayFallBack?: 0 | 1
+  readonly isFirst?: 0 | 1
+}
+
+/** For a test that has no time to wait until a Redis that is new may be believed. */
+const endQuiet = async (call: (command: string, ...args: string[]) => Promise<unknown>) => {
+  const names = (await call('keys', '*:pause')) as string[]
+  expect(names).toHaveLength(1)
+  await call('del', ...names)
+}
+
+test.skipIf(!HAS_REDIS)(
+  'two clients with ledgers of their own keep one cap, also where one ends and another begins',
+  async ({ onTestFinished }) => {
+    const [cap, perMs] = [12, 900]
+    debug.enable('ioredis:*')
+    const redis = await startRedis(onTestFinished, { password: 'pa55-word-of-redis' })
+    await using server = await startServer()
+    const start = () =>
+      startClient(server.baseUrl, {
+        rate: { requests: cap, perMs },
+        shared: shared(redis.url),
+      })
+    await using one = start()
+    const first = one.get()
+    await until(() => one.lines.some(({ message }) => message.includes('Redis does not know')))
+    expect(server.arrivals).toHaveLength(0)
+    await endQuiet(redis.call)
+    await first
+    await using two = start()
+    const work = [one, two].flatMap((client) => Array.from({ length: 15 }, () => client.get()))
+    const short = start()
+    await Promise.all([short.get(), short.get()])
+    await short.close()
+    await Promise.all(work)
+    expect(server.arrivals).toHaveLength(33)
+    expect(worstWindow(server.arrivals, perMs)).toBeLessThanOrEqual(cap)
+    expect(JSON.stringify([one.lines, two.lines, short.lines])).not.toContain('pa55')
+    // It would print all commands, and the password with them.
+    expect(debug.enabled('ioredis:redis')).toBe(false)
+  },
+)
+
+test.skipIf(!HAS_REDIS)(
+  'a pause holds for all processes, and each reports it once',
+  async ({ onTestFinished }) => {
+    const redis = await startRedis(onTestFinished)
+    let refusedAtMs = 0
+    await using server = await startServer((_request, response, nth) => {
+      if (nth !== 2) return json(response, {})
+      refusedAtMs = performance.now()
+      response.writeHead(429, { 'retry-after': '3' }).end()
+    })
+    const start = () => startClient(server.baseUrl, { shared: shared(redis.url) })
+    await using one = start()
+    await using two = start()
+    const first = one.get()
+    await until(() => one.lines.some(({ message }) => message.includes('Redis does not know')))
+    await endQuiet(redis.call)
+    await first
+    const refused = one.get()
+    await until(() => refusedAtMs > 0)
+    // The other client asks only when the pause is in Redis.
+    await expect.poll(() => redis.call('keys', '*:pause'), { timeout: 2_000, interval: 5 }).toHaveLength(1)
+    await Promise.all([refused, two.get()])
+    const [, , ...later] = server.arrivals
+    expect(later).toHaveLength(2)
+    for (const { atMs } of later) expect(atMs - refusedAtMs).toBeGreaterThanOrEqual(2_900)
+    const told = (client: typeof two) =>
+      client.lines.filter(({ message }) => message === 'nobody who shares the cap sends for a while').length
+    // The quiet of a Redis that is new was told in other words, and only once.
+    expect([told(one), told(two)]).toEqual([0, 1])
+    const [frozen = ''] = (await redis.call('keys', '*:pause')) as string[]
+    expect(frozen).toBe('')
+    const [settings = ''] = (await redis.call('keys', '*:settings')) as string[]
+    await redis.call('set', settings.replace(':settings', ':pause'), '1', 'px', '300')
+    await two.get()
+    expect(told(two), 'the next pause is reported as well').toBe(2)
+  },
+)
+
+describe.skipIf(!HAS_REDIS)('the script in Redis', () => {
+  const open = (redis: TestRedis) => {
+    const connection = connectRedis(new Secret(redis.url), 'name')
+    onTestFinished(() => connection.close())
+    const take = (id: string, cap = 2, { mayFallBack = 0, isFirst = 0 }: Flags = {}) =>
+      connection.run(['take', id, 60_000, 90_000, cap, mayFallBack, isFirst])
+    const hold = (id: string, durationMs: number) => connection.run(['hold', id, durationMs])
+    return { take, hold, pause: (durationMs: number) => connection.run(['pause', durationMs]) }
+  }
+
+  test('pauses everybody in a Redis that is new, and a shorter pause does not end that', async () => {
+    const { take, pause } = open(await startRedis(onTestFinished))
+    const [answer, quietMs] = await take('a', 2, { isFirst: 1 })
+    expect(answer).toBe('unknown')
+    expect(quietMs).toBeGreaterThan(80_000)
+    await pause(1_000)
+    const [again, pausedMs] = await take('a')
+    expect(again).toBe('paused')
+    expect(pausedMs).toBeGreaterThan(80_000)
+    await pause(200_000)
+    expect((await take('a'))[1]).toBeGreaterThan(190_000)
+  })
+
+  test('ends a hold earlier and never later, and holds for a request of which it knows nothing do not exist', async () => {
+    const redis = await startRedis(onTestFinished)
+    const { take, hold } = open(redis)
+    await take('a', 2, { isFirst: 1 })
+    await endQuiet(redis.call)
+    expect([await take('a'), await take('b')]).toEqual([
+      ['taken', 0],
+      ['taken', 0],
+    ])
+    const [answer, waitMs] = await take('c')
+    expect(answer).toBe('wait')
+    expect(waitMs).toBeGreaterThan(50_000)
+    await hold('a', 3_600_000)
+    await hold('b', 3_600_000)
+    expect((await take('c'))[1]).toBeLessThanOrEqual(waitMs)
+    await hold('a', 20_000)
+    expect((await take('c'))[1]).toBeLessThanOrEqual(20_000)
+    await hold('a', 0)
+    await hold('unknown', 60_000)
+    expect((await take('c'))[0]).toBe('taken')
+  })
+
+  test('goes by the cap that the first call of a process has set last', async () => {
+    const redis = await startRedis(onTestFinished)
+    const { take, hold } = open(redis)
+    await take('a', 1, { isFirst: 1 })
+    await endQuiet(redis.call)
+    expect((await take('a', 1))[0]).toBe('taken')
+    expect((await take('b', 2))[0]).toBe('wait')
+    expect((await take('b', 2, { isFirst: 1 }))[0]).toBe('taken')
+    expect((await take('c', 1, { isFirst: 1 }))[0]).toBe('wait')
+    await hold('a', 0)
+    expect((await take('c', 2))[0]).toBe('wait')
+  })
+
+  test.each([
+    ['with the append-only file', { aof: true, mayFallBack: 0, answer: 'wait' }],
+    ['without it', { aof: false, mayFallBack: 0, answer: 'unknown' }],
+    ['with it, where a process may go on without Redis', { aof: true, mayFallBack: 1, answer: 'unknown' }],
+  ] as const)('after a restart %s', async (_, { aof, mayFallBack, answer }) => {
+    const redis = await startRedis(onTestFinished, { aof })
+    const before = open(redis)
+    await before.take('a', 1, { isFirst: 1, mayFallBack })
+    await endQuiet(redis.call)
+    expect((await before.take('a', 1))[0]).toBe('taken')
+    await redis.kill()
+    await redis.start()
+    const after = open(redis)
+    expect((await after.take('b', 1, { isFirst: 1 }))[0]).toBe(answer)
+    expect((await after.take('b', 1))[0], 'what is not known is not reported twice').toBe(
+      answer === 'wait' ? 'wait' : 'paused',
+    )
+  })
+})
+
+test('a claim lasts for a window, a margin, two request timeouts and twice the skew of a clock', () => {
+  expect(claimLifeMs({ perMs: 60_000, requestTimeoutMs: 30_000 })).toBe(
+    60_000 + 50 + 3_000 + 2 * 30_000 + 2 * 1_000,
+  )
+})
+
+test('a share of the cap is held like the cap: so many in any window, and what is under way stays', () => {
+  let nowMs = 0
+  const clock = { ...systemClock, monotonicMs: () => nowMs }
+  const share = createLocalShare(2, clock)
+  const [first, second] = [share.take(), share.take()]
+  if (typeof first === 'number' || typeof second === 'number') throw new Error('there was room for two')
+  expect(share.take()).toBe(100)
+  first.hold(1_000)
+  nowMs = 400
+  expect(share.take()).toBe(600)
+  nowMs = 1_000
+  expect(typeof share.take()).toBe('object')
+  expect(share.take()).toBe(100)
+  second.hold(0)
+  expect(typeof share.take()).toBe('object')
+})
+
+test('a Redis that is not there ends the run at once, says which, and sends nothing', async () => {
+  await using server = await startServer()
+  await using client = startClient(server.baseUrl, {
+    shared: shared('redis://user:pa55-word-of-redis@127.0.0.1:1/0'),
+  })
+  const [failure] = await Promise.all([client.get(), client.get()].map(failureOf))
+  expect(failure).toBeInstanceOf(SharedCapError)
+  expect(failure).toMatchObject({ exitCode: 4, endsRun: true })
+  expect(failure?.message).toBe(
+    "the Redis that shares the cap of account 'default', redis://127.0.0.1:1, cannot be used: connection refused; nothing is sent " +
+      'without it: see whether it runs and rate_limit.shared is right, or let rate_limit.shared_unreachable name a share of the cap',
+  )
+  expect(server.arrivals).toHaveLength(0)
+})
+
+test.skipIf(!HAS_REDIS)(
+  'a wrong password is told without the right one or the wrong one',
+  async ({ onTestFinished }) => {
+    const redis = await startRedis(onTestFinished, { password: 'pa55-word-of-redis' })
+    await using server = await startServer()
+    await using client = startClient(server.baseUrl, {
+      shared: shared(redis.url.replace('pa55-word', 'wr0ng-word')),
+    })
+    const failure = await failureOf(client.get())
+    expect(failure).toBeInstanceOf(SharedCapError)
+    expect(failure.message).toMatch(/cannot be used: .*(WRONGPASS|NOAUTH|invalid)/)
+    expect(JSON.stringify([failure.message, failure.stack, failure.cause, client.lines])).not.toMatch(
+      /pa55|wr0ng/,
+    )
+  },
+)
+
+test.skipIf(!HAS_REDIS).each([null, 5])(
+  'a database that Redis does not have is an error at once, with a share of %s for its absence too',
+  async (share) => {
+    const redis = await startRedis(onTestFinished)
+    await using server = await startServer()
+    await using client = startClient(server.baseUrl, { shared: shared(`${redis.url}/99`, share) })
+    const failure = await failureOf(client.get())
+    expect(failure).toBeInstanceOf(SharedCapError)
+    expect(failure.message).toContain(
+      `${redis.url}, cannot be used: it refuses what its address asks for, database 99 (ERR DB index is out of range)`,
+    )
+    expect(await redis.call('dbsize')).toBe(0)
+    expect(client.lines).toEqual([])
+    expect(server.arrivals).toHaveLength(0)
+  },
+)

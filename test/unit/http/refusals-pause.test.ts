@@ -1,0 +1,131 @@
+/** What a 429 does: nobody sends for a while, nothing is lost, and a server that never relents ends the run. */
+import type { ServerResponse } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { StoppedError } from '../../../src/base/errors.js'
+import { RateRefusedError, RetryAfterTooLongError } from '../../../src/http/errors.js'
+import { failureOf, json, startClient, startServer, type TestClient, until } from './server-and-client.js'
+
+const freezesOf = (client: TestClient) =>
+  client.lines.filter(({ level, message }) => level === 'warn' && message.includes('for the rate (429)'))
+
+/** What a server asks for with its first answer, and how long nothing may arrive after it. */
+const requests: readonly (readonly [name: string, headers: Record<string, string>, frozenMs: number])[] = [
+  ['one window without Retry-After', {}, 600],
+  ['a Retry-After in seconds', { 'retry-after': '1' }, 1_000],
+  [
+    'a Retry-After date, relative to the Date of that answer',
+    { date: 'Tue, 03 Mar 2026 10:00:00 GMT', 'retry-after': 'Tue, 03 Mar 2026 10:00:01 GMT' },
+    1_000,
+  ],
+]
+
+describe.concurrent('a 429', () => {
+  test.each(requests)('freezes for %s', async (_, headers, frozenMs) => {
+    let refusedAtMs = 0
+    await using server = await startServer((_request, response, nth) => {
+      if (nth > 1) return json(response, {})
+      refusedAtMs = performance.now()
+      response.writeHead(429, headers).end('slow down')
+    })
+    await using client = startClient(server.baseUrl, { rate: { requests: 20, perMs: 600 } })
+    const answer = client.get()
+    await until(() => client.usage().frozenUntilMs !== null)
+    const late = client.get()
+    await Promise.all([answer, late])
+    expect(server.arrivals).toHaveLength(3)
+    expect((server.arrivals[1]?.atMs ?? 0) - refusedAtMs).toBeGreaterThanOrEqual(frozenMs - 5)
+    expect(client.usage()).toMatchObject({ requests: 3, retries: 1, refusals: 1, frozenUntilMs: null })
+  })
+
+  test('keeps back those that hold a slot already, and one of their own burst does not lengthen it', async () => {
+    let refusedAtMs = 0
+    const waiting: ServerResponse[] = []
+    const refuse = (response: ServerResponse | undefined) => {
+      refusedAtMs ||= performance.now()
+      response?.writeHead(429, { 'retry-after': '1' }).end()
+    }
+    await using server = await startServer((_request, response, nth) => {
+      if (nth > 8) return json(response, {})
+      waiting.push(response)
+      if (nth < 8) return
+      setTimeout(() => refuse(waiting.shift()), 20)
+      setTimeout(() => waiting.map(refuse), 300)
+    })
+    await using client = startClient(server.baseUrl, { rate: { requests: 60, perMs: 500 } })
+    await Promise.all(Array.from({ length: 30 }, () => client.get()))
+    const during = server.arrivals.filter(({ atMs }) => atMs > refusedAtMs && atMs < refusedAtMs + 990)
+    expect(during).toEqual([])
+    expect(freezesOf(client)).toHaveLength(1)
+    expect(client.usage()).toMatchObject({ requests: 38, refusals: 8, retries: 8 })
+  })
+
+  test('gives no slots to those who come later', async () => {
+    await using server = await startServer((_request, response) =>
+      response.writeHead(429, { 'retry-after': '600' }).end(),
+    )
+    const client = startClient(server.baseUrl)
+    const first = failureOf(client.get())
+    await until(() => client.usage().frozenUntilMs !== null)
+    await delay(50)
+    const later = Array.from({ length: 5 }, () => failureOf(client.get()))
+    await delay(100)
+    // The refused one, and its retry if that was quicker than the freeze.
+    expect(client.usage().slotsInUse).toBeLessThanOrEqual(2)
+    await client.close()
+    for (const failure of await Promise.all([first, ...later])) expect(failure).toBeInstanceOf(StoppedError)
+    expect(server.arrivals).toHaveLength(1)
+  })
+
+  test('does not count as an attempt', async () => {
+    await using server = await startServer((_request, response, nth) =>
+      nth <= 2 ? response.writeHead(429).end() : json(response, {}),
+    )
+    await using client = startClient(server.baseUrl, {
+      rate: { requests: 20, perMs: 50 },
+      limits: { attemptsMax: 1 },
+    })
+    await client.get()
+    expect(freezesOf(client).map(({ fields }) => fields.freezeMs)).toEqual([50, 100])
+  })
+
+  test('after a success starts again at one window', async () => {
+    const refused = new Set([1, 2, 4, 5])
+    await using server = await startServer((_request, response, nth) =>
+      refused.has(nth) ? response.writeHead(429).end() : json(response, {}),
+    )
+    await using client = startClient(server.baseUrl, { rate: { requests: 20, perMs: 40 } })
+    await client.get()
+    await client.get()
+    expect(freezesOf(client).map(({ fields }) => fields.freezeMs)).toEqual([40, 80, 40, 80])
+  })
+
+  test('five times in a row ends the run, for everybody who waits', async () => {
+    await using server = await startServer((_request, response) => response.writeHead(429).end())
+    await using client = startClient(server.baseUrl, { rate: { requests: 1, perMs: 30 } })
+    const failures = await Promise.all([client.get(), client.get(), client.get()].map(failureOf))
+    expect(server.arrivals).toHaveLength(5)
+    expect(freezesOf(client).map(({ fields }) => fields.freezeMs)).toEqual([30, 60, 120, 240])
+    for (const failure of failures) {
+      expect(failure).toBeInstanceOf(RateRefusedError)
+      expect(failure).toMatchObject({ code: 'rate_refused', endsRun: true, exitCode: 4 })
+    }
+    expect(failures[0]?.message).toBe(
+      "the API refused account 'default' for its rate (429) 5 times in a row, last at GET /api/v1/surveys: " +
+        'see who else uses the account, or whether its cap is lower than 1 per 0.03 s (rate_limit)',
+    )
+    expect(await failureOf(client.get())).toBe(failures[0])
+    expect(server.arrivals).toHaveLength(5)
+  })
+
+  test('that asks for more than an hour ends the run and says so', async () => {
+    await using server = await startServer((_request, response) =>
+      response.writeHead(429, { 'retry-after': '7200' }).end(),
+    )
+    await using client = startClient(server.baseUrl)
+    const failure = await failureOf(client.get())
+    expect(failure).toBeInstanceOf(RetryAfterTooLongError)
+    expect(failure).toMatchObject({ endsRun: true, exitCode: 4 })
+    expect(failure.message).toContain('asked for a wait of 7200 s, longer than the 3600 s')
+  })
+})

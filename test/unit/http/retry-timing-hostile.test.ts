@@ -1,0 +1,206 @@
+/** Any header text, any order of refusals and successes: every wait is finite, whole within its limit, and never negative. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createRefusals, RETRY_AFTER_MS_MAX, type Refusals } from '../../../src/http/refusals.js'
+import { parseHttpDate, parseRetryAfter } from '../../../src/http/retry-after.js'
+import { retryWaitMs } from '../../../src/http/retry-timing.js'
+import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
+
+/** What the settings allow: see `limits.backoff_base`, `limits.backoff_max` and `rate_limit`. */
+const backoff = fc
+  .tuple(fc.integer({ min: 1, max: 60_000 }), fc.integer({ min: 1, max: 3_600_000 }))
+  .map(([baseMs, maxMs]) => ({ baseMs, maxMs: Math.max(baseMs, maxMs) }))
+const random = fc.oneof(fc.double({ min: 0, max: 1, noNaN: true }), fc.constantFrom(0, 1, Number.MIN_VALUE))
+const perMs = fc.oneof(fc.integer({ min: 1, max: 86_400_000 }), fc.constant(60_000))
+
+const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+const two = (value: number) => String(value).padStart(2, '0')
+const httpDate = fc
+  .tuple(
+    fc.constantFrom(...DAYS),
+    fc.integer({ min: 0, max: 32 }),
+    fc.constantFrom(...MONTHS, 'Foo', 'jan'),
+    fc.oneof(fc.integer({ min: 2025, max: 2027 }), fc.integer({ min: 0, max: 9999 })),
+    fc.integer({ min: 0, max: 24 }),
+    fc.integer({ min: 0, max: 60 }),
+    fc.integer({ min: 0, max: 61 }),
+    fc.constantFrom('GMT', 'GMT', 'GMT', 'UTC', 'CET', '+0100', ''),
+  )
+  .map(
+    ([day, date, month, year, hour, minute, second, zone]) =>
+      `${day}, ${two(date)} ${month} ${String(year).padStart(4, '0')} ${two(hour)}:${two(minute)}:${two(second)} ${zone}`,
+  )
+const anyHeader = fc.oneof(
+  httpDate,
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.nat({ max: 10_000 }).map(String),
+  fc.bigInt({ min: -10n, max: 10n ** 20n }).map(String),
+  fc.constantFrom(
+    '',
+    ' 7 ',
+    '-1',
+    '1.5',
+    '1e3',
+    '+5',
+    'Infinity',
+    'NaN',
+    '0',
+    '٣',
+    '7, 8',
+    '0x10',
+    '\t5\t',
+    '9'.repeat(400),
+  ),
+)
+/** Any moment that a `Date` header or a clock can tell. */
+const moment = fc.integer({ min: Date.UTC(2000, 0), max: Date.UTC(2100, 0) })
+
+test('the wait before another attempt', { timeout: CASES_TIMEOUT_MS }, () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 2_000 }),
+      backoff,
+      random,
+      fc.option(anyHeader),
+      moment,
+      (attempt, limits, chance, header, nowMs) => {
+        const askedMs = parseRetryAfter(header, nowMs)
+        const waitMs = retryWaitMs(attempt, limits, chance, askedMs)
+        expect(Number.isSafeInteger(waitMs)).toBe(true)
+        expect(waitMs).toBeGreaterThanOrEqual(Math.min(askedMs ?? 0, limits.maxMs))
+        expect(waitMs).toBeLessThanOrEqual(limits.maxMs)
+        // Without a word of the server the backoff alone sets the bound.
+        if (askedMs === null)
+          expect(waitMs).toBeLessThanOrEqual(Math.ceil(limits.baseMs * 2 ** (attempt - 1)))
+      },
+    ),
+    cases(300),
+  )
+})
+
+/** RFC 9110 by hand: a number of seconds, or one form of date that names a day that exists; nothing else. */
+const slowRetryAfter = (text: string, answeredAtMs: number): number | null => {
+  const trimmed = text.trim()
+  if (/^[0-9]{1,15}$/.test(trimmed)) return Number(trimmed) * 1_000
+  const found =
+    /^([A-Z][a-z]{2}), ([0-9]{2}) ([A-Z][a-z]{2}) ([0-9]{4}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) GMT$/.exec(
+      trimmed,
+    )
+  if (found === null) return null
+  const [day, year, hour, minute, second] = [found[2], found[4], found[5], found[6], found[7]].map(Number)
+  const month = MONTHS.indexOf(found[3] ?? '')
+  if (month < 0 || hour === undefined || hour > 23 || Number(minute) > 59 || Number(second) > 59) return null
+  // Years of two digits are what a date of another form may have; 0001 to 0099 are read as none.
+  if (Number(year) < 100) return null
+  const date = new Date(0)
+  date.setUTCFullYear(Number(year), month, Number(day))
+  date.setUTCHours(hour, Number(minute), Number(second))
+  return date.getUTCDate() === Number(day) ? Math.max(0, date.getTime() - answeredAtMs) : null
+}
+
+test('Retry-After is a number of seconds or a date relative to the Date of its answer, and else nothing', {
+  timeout: CASES_TIMEOUT_MS,
+}, () => {
+  fc.assert(
+    fc.property(anyHeader, moment, fc.integer({ min: -1e9, max: 1e9 }), (header, answeredAtMs, wrongByMs) => {
+      const askedMs = parseRetryAfter(header, answeredAtMs)
+      expect(askedMs).toBe(slowRetryAfter(header, answeredAtMs))
+      if (askedMs === null) return
+      expect(askedMs >= 0 && Number.isFinite(askedMs)).toBe(true)
+      // A server whose clock is wrong is wrong in both headers: the wait is the same.
+      const at = parseHttpDate(header.trim())
+      if (at === null) expect(parseRetryAfter(header, answeredAtMs + wrongByMs)).toBe(askedMs)
+      else expect(askedMs).toBe(Math.max(0, at - answeredAtMs))
+    }),
+    cases(300),
+  )
+})
+
+test('a Date header is a moment of the years 100 to 9999 or nothing, and is undone by writing it', {
+  timeout: CASES_TIMEOUT_MS,
+}, () => {
+  fc.assert(
+    fc.property(anyHeader, (header) => {
+      const ms = parseHttpDate(header)
+      if (ms !== null) expect(new Date(ms).toUTCString().slice(5)).toBe(header.slice(5))
+    }),
+    cases(300),
+  )
+})
+
+type Event =
+  | { readonly kind: 'send' }
+  | { readonly kind: 'good' | 'refused'; readonly nth: number; readonly askedMs: number | null }
+
+const askedMs = fc.option(
+  fc.oneof(
+    fc.nat({ max: RETRY_AFTER_MS_MAX }),
+    fc.constantFrom(0, 1, RETRY_AFTER_MS_MAX, RETRY_AFTER_MS_MAX + 1, 1e18),
+  ),
+)
+const events: fc.Arbitrary<readonly Event[]> = fc.array(
+  fc.oneof(
+    { weight: 4, arbitrary: fc.constant({ kind: 'send' } as const) },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('refused' as const), nth: fc.nat(7), askedMs }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('good' as const), nth: fc.nat(7), askedMs }) },
+  ),
+  { maxLength: 40, size: 'max' },
+)
+
+/** What a plain count of freezes says of the next answer. */
+class Count {
+  readonly #windowMs: number
+  freezes = 0
+  /** After how many freezes the last success was sent. */
+  #goodAfter = 0
+
+  constructor(windowMs: number) {
+    this.#windowMs = windowMs
+  }
+
+  succeeded(sentAfter: number): void {
+    this.#goodAfter = Math.max(this.#goodAfter, sentAfter)
+  }
+
+  refused(sentAfter: number, askedMs: number | null): ReturnType<Refusals['refused']> {
+    if (sentAfter < this.freezes) return { kind: 'join' }
+    if (askedMs !== null && askedMs > RETRY_AFTER_MS_MAX) return { kind: 'end_asked', askedMs }
+    this.freezes += 1
+    const inARow = this.freezes - this.#goodAfter
+    if (inARow >= 5) return { kind: 'end', freezes: inARow }
+    const durationMs = askedMs === null ? this.#windowMs * 2 ** (inARow - 1) : Math.max(1_000, askedMs)
+    return { kind: 'freeze', durationMs }
+  }
+}
+
+test('any order of sends, refusals and successes: freezes stay within their limits, and five in a row end the run', {
+  timeout: CASES_TIMEOUT_MS,
+}, () => {
+  fc.assert(
+    fc.property(events, perMs, (all, windowMs) => {
+      const refusals = createRefusals(windowMs)
+      const count = new Count(windowMs)
+      const underWay: { readonly epoch: number; readonly sentAfter: number }[] = []
+      for (const one of all) {
+        if (one.kind === 'send') {
+          underWay.push({ epoch: refusals.epoch(), sentAfter: count.freezes })
+          continue
+        }
+        const [answered] = underWay.splice(one.nth % Math.max(1, underWay.length), 1)
+        if (answered === undefined) continue
+        if (one.kind === 'good') {
+          refusals.succeeded(answered.epoch)
+          count.succeeded(answered.sentAfter)
+          continue
+        }
+        const verdict = refusals.refused(answered.epoch, one.askedMs)
+        expect(verdict).toEqual(count.refused(answered.sentAfter, one.askedMs))
+        if (verdict.kind === 'freeze')
+          expect(verdict.durationMs).toBeLessThanOrEqual(Math.max(10 * windowMs, RETRY_AFTER_MS_MAX))
+        else if (verdict.kind !== 'join') return
+      }
+    }),
+    cases(300),
+  )
+})

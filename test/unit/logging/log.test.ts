@@ -1,0 +1,140 @@
+/** The log as lines of text: what they hold and what they must not hold. */
+import { describe, expect, test } from 'vitest'
+import { ConfigError, UpstreamError } from '../../../src/base/errors.js'
+import { createRedactor, Secret } from '../../../src/base/secret.js'
+import { createLog, type LogLevel } from '../../../src/logging/log.js'
+
+const TOKEN = 'to"k\\en/ü-tail77'
+
+class Refused extends UpstreamError {
+  readonly code = 'refused'
+  readonly endsRun = true
+}
+class Wrong extends ConfigError {
+  readonly code = 'wrong'
+}
+
+const open = ({ level = 'debug', pretty = false }: { level?: LogLevel; pretty?: boolean } = {}) => {
+  const lines: string[] = []
+  const log = createLog({
+    level,
+    pretty,
+    stream: { write: (line) => lines.push(line) },
+    redact: createRedactor([new Secret(TOKEN)]),
+  })
+  return { log, lines, last: (): unknown => JSON.parse(lines.at(-1) ?? '') }
+}
+
+describe('a JSON line', () => {
+  test('has the level by name, the time in ISO 8601, the message and the fields', () => {
+    const { log, lines, last } = open()
+    log.info({ account: 'acme', requests: 3 }, 'page read')
+    expect(last()).toEqual({
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      account: 'acme',
+      requests: 3,
+      msg: 'page read',
+    })
+    expect(lines[0]).toMatch(/^\{[^\n]*\}\n$/)
+  })
+
+  test('tells an expected error by code and causes, without a stack', () => {
+    const { log, last } = open()
+    const cause = Object.assign(new Error('connect refused'), { code: 'ECONNREFUSED' })
+    log.error({ err: new Refused('the API is unreachable', { cause }) }, 'stopped')
+    expect(last()).toMatchObject({
+      err: 'refused: the API is unreachable; because ECONNREFUSED: connect refused',
+    })
+  })
+
+  test('tells an unexpected error with the place where it was thrown', () => {
+    const { log, last } = open()
+    log.error({ err: new TypeError('no such thing') }, 'bug')
+    expect(last()).toMatchObject({
+      err: expect.stringMatching(/^TypeError: no such thing\n\s+at .*log\.test\.ts/),
+    })
+  })
+
+  test('names every part of a collective error', () => {
+    const { log, last } = open()
+    log.error({ err: new Wrong('both', { cause: new AggregateError([new Error('a'), 'b'], 'two') }) }, 'x')
+    expect(last()).toMatchObject({ err: 'wrong: both; because AggregateError: two / Error: a / b' })
+  })
+
+  test('takes a bigint, a date, a set, a secret, a cycle and fields of its own names', () => {
+    const { log, last } = open()
+    const cycle: Record<string, unknown> = {}
+    cycle.self = cycle
+    log.info(
+      {
+        big: 12345678901234567890n,
+        at: new Date(0),
+        ids: new Set([1, 2]),
+        token: new Secret('x'),
+        missing: undefined,
+        nan: Number.NaN,
+        cycle,
+        level: 'mine',
+      },
+      'odd',
+    )
+    expect(last()).toMatchObject({
+      level: 'info',
+      big: '12345678901234567890',
+      at: '1970-01-01T00:00:00.000Z',
+      ids: [1, 2],
+      token: '[redacted]',
+      nan: 'NaN',
+      cycle: { self: { self: { self: { self: { self: '…' } } } } },
+      _level: 'mine',
+    })
+    expect(last()).not.toHaveProperty('missing')
+  })
+})
+
+describe('a token', () => {
+  const body = JSON.stringify({ error: `bad token ${TOKEN}` })
+  test.each([
+    ['in a field', { header: TOKEN }],
+    ['in the name of a field', { [TOKEN]: 1 }],
+    ['deep in a field', { a: [{ b: `x${TOKEN}y` }] }],
+    ['in an error', { err: new Error(`sent ${TOKEN}`) }],
+    ['in the cause of an error', { err: new Refused('no', { cause: new Error(TOKEN) }) }],
+    ['in the JSON body of an answer', { err: new Refused(`answered ${body}`) }],
+    ['in a URL', { url: `https://x.example/?t=${encodeURIComponent(TOKEN)}` }],
+  ])('%s never reaches a line', (_, fields) => {
+    for (const pretty of [false, true]) {
+      const { log, lines } = open({ pretty })
+      log.debug(fields, `message with ${TOKEN}`)
+      expect(lines).toHaveLength(1)
+      expect(lines.join('')).toContain('[redacted]')
+      expect(lines.join('')).not.toContain('tail77')
+    }
+  })
+})
+
+describe('a pretty line', () => {
+  test('has time, level, message and fields on one line, and no colours unless they are wanted', () => {
+    const { log, lines } = open({ pretty: true })
+    log.warn({ account: 'acme' }, 'slow')
+    expect(lines[0]).toMatch(/^\[\d\d:\d\d:\d\d\] WARN: slow \{"account":"acme"\}\n$/)
+  })
+})
+
+describe('the level', () => {
+  test.each<[LogLevel, string[]]>([
+    ['debug', ['debug', 'info', 'warn', 'error']],
+    ['info', ['info', 'warn', 'error']],
+    ['warn', ['warn', 'error']],
+    ['error', ['error']],
+    ['silent', []],
+  ])('%s lets through what is as grave or graver', (level, expected) => {
+    const { log, lines } = open({ level })
+    log.debug({}, 'm')
+    log.info({}, 'm')
+    log.warn({}, 'm')
+    log.error({}, 'm')
+    expect(lines.map((line) => /"level":"(\w+)"/.exec(line)?.[1])).toEqual(expected)
+  })
+})

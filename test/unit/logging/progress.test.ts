@@ -1,0 +1,219 @@
+/** The bar on a terminal that is really interpreted, and the sparse lines where there is none. */
+import { describe, expect, test } from 'vitest'
+import type { Clock } from '../../../src/base/clock.js'
+import type { Log } from '../../../src/base/log.js'
+import { createProgressBar, createProgressLog } from '../../../src/logging/progress.js'
+import { createStatusLine } from '../../../src/logging/status-line.js'
+import type { SourceUsage } from '../../../src/model/survey-source.js'
+
+/** "Erase to the end of the line", as one character. */
+const ERASE = '\u2327'
+
+/** What a terminal shows after a text: CR, LF and "erase to the end of the line" are all that may occur. */
+const screenOf = (text: string): readonly string[] => {
+  const lines = ['']
+  let column = 0
+  for (const part of text.replaceAll('\u001b[K', ERASE)) {
+    const line = lines.at(-1) ?? ''
+    if (part === '\r') column = 0
+    else if (part === '\n') {
+      lines.push('')
+      column = 0
+    } else if (part === ERASE) lines[lines.length - 1] = line.slice(0, column)
+    else if (part === '\u001b') throw new Error('an escape sequence that is not expected')
+    else {
+      lines[lines.length - 1] = line.slice(0, column) + part + line.slice(column + 1)
+      column += 1
+    }
+  }
+  return lines
+}
+
+const open = () => {
+  let nowMs = 1_000_000
+  let frozenUntilMs: number | null = null
+  const written: string[] = []
+  const ticks = new Set<() => void>()
+  const clock: Clock = { nowMs: () => nowMs, monotonicMs: () => nowMs, sleep: () => Promise.resolve() }
+  const usage = (): SourceUsage => ({
+    requests: 10,
+    retries: 0,
+    refusals: 0,
+    slotsInUse: 10,
+    rate: { requests: 60, perMs: 60_000 },
+    frozenUntilMs,
+    paceIntervalMs: null,
+  })
+  const line = createStatusLine({ write: (text) => written.push(text) })
+  const bar = createProgressBar({
+    line,
+    clock,
+    usage,
+    columns: () => 71,
+    every: (_, tick) => {
+      ticks.add(tick)
+      return () => ticks.delete(tick)
+    },
+  })
+  return {
+    bar,
+    line,
+    clock,
+    usage,
+    ticks,
+    advance: (ms: number) => {
+      nowMs += ms
+    },
+    freezeFor: (ms: number) => {
+      frozenUntilMs = nowMs + ms
+    },
+    tick: () => {
+      for (const tick of ticks) tick()
+    },
+    screen: () => screenOf(written.join('')),
+    writes: () => written.length,
+  }
+}
+
+describe('the progress bar', () => {
+  test('shows the latest state on one line', () => {
+    const { bar, advance, screen } = open()
+    bar.listed({ account: 'a', page: 1, pages: 2, surveys: 50 })
+    expect(screen()).toEqual(['listing page 1 of 2, 50 surveys | 10/60 requests/min'])
+    advance(100)
+    bar.refreshed({ account: 'a', done: 1, left: 9, requestsLeft: 110 })
+    expect(screen()).toEqual(['refreshing 1/10 (10%) | about 1 min 00 s left | 10/60 requests/min'])
+    bar.publishing({ format: 'duckdb' })
+    expect(screen()).toEqual(['publishing duckdb'])
+  })
+
+  test('adds up its accounts', () => {
+    const { bar, advance, screen } = open()
+    bar.refreshed({ account: 'a', done: 1, left: 9, requestsLeft: 100 })
+    advance(100)
+    bar.refreshed({ account: 'b', done: 4, left: 6, requestsLeft: 20 })
+    expect(screen()).toEqual(['refreshing 5/20 (25%) | about 50 s left | 0/2 accounts done'])
+    advance(100)
+    bar.ended({ account: 'b', status: 'failed' })
+    expect(screen()).toEqual(['refreshing 5/20 (25%) | b failed | about 50 s left | 1/2 accounts done'])
+  })
+
+  test('does not redraw for every event, but catches up with the next tick', () => {
+    const { bar, screen, writes, tick } = open()
+    bar.refreshed({ account: 'a', done: 1, left: 99, requestsLeft: 0 })
+    const before = writes()
+    for (let done = 2; done <= 50; done += 1)
+      bar.refreshed({ account: 'a', done, left: 100 - done, requestsLeft: 0 })
+    expect(writes()).toBe(before)
+    tick()
+    expect(screen()[0]).toContain('refreshing 50/100 (50%)')
+    expect(writes()).toBe(before + 1)
+    tick()
+    expect(writes()).toBe(before + 1)
+  })
+
+  test('counts a freeze down', () => {
+    const { bar, screen, tick, freezeFor, advance } = open()
+    bar.refreshed({ account: 'a', done: 1, left: 1, requestsLeft: 1 })
+    freezeFor(42_000)
+    tick()
+    expect(screen()[0]).toBe('refreshing 1/2 (50%) | waiting 42 s: the API asked to slow down')
+    advance(2_000)
+    tick()
+    expect(screen()[0]).toContain('waiting 40 s')
+    advance(40_000)
+    tick()
+    expect(screen()[0]).not.toContain('waiting')
+  })
+
+  test('stays below the log lines that are written meanwhile', () => {
+    const { bar, line, screen } = open()
+    bar.listed({ account: 'a', page: 1, pages: 2, surveys: 50 })
+    line.write('a log line\n')
+    line.write('x\n')
+    expect(screen()).toEqual(['a log line', 'x', 'listing page 1 of 2, 50 surveys | 10/60 requests/min'])
+  })
+
+  test('leaves nothing behind: no line, no timer, no drawing after its end', () => {
+    const { bar, line, screen, ticks, tick } = open()
+    bar.listed({ account: 'a', page: 1, pages: 2, surveys: 50 })
+    line.write('kept\n')
+    const [redraw] = ticks
+    bar.close()
+    redraw?.()
+    tick()
+    bar.publishing({ format: 'duckdb' })
+    line.write('summary\n')
+    expect(screen()).toEqual(['kept', 'summary', ''])
+    expect(ticks.size).toBe(0)
+  })
+
+  test('does not keep a process alive by its own timer', () => {
+    const { line, clock, usage } = open()
+    const before = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+    using bar = createProgressBar({ line, clock, usage, columns: () => undefined })
+    expect(process.getActiveResourcesInfo().filter((name) => name === 'Timeout')).toHaveLength(before)
+    bar.publishing({ format: 'duckdb' })
+  })
+})
+
+describe('without a terminal', () => {
+  const openLog = () => {
+    const { clock, usage, advance } = open()
+    const lines: string[] = []
+    const note = (fields: object, message: string) => lines.push(`${message} ${JSON.stringify(fields)}`)
+    const log: Log = { debug: note, info: note, warn: note, error: note }
+    return { progress: createProgressLog({ log, clock, usage }), lines, advance }
+  }
+
+  test('a short run says nothing but what it publishes', () => {
+    const { progress, lines, advance } = openLog()
+    for (let done = 1; done <= 50; done += 1) {
+      advance(500)
+      progress.refreshed({ account: 'a', done, left: 50 - done, requestsLeft: 0 })
+    }
+    progress.publishing({ format: 'duckdb' })
+    expect(lines).toEqual(['publishing {"format":"duckdb"}'])
+  })
+
+  test('a long run says a line each 10 %, with what is left and for how long', () => {
+    const { progress, lines, advance } = openLog()
+    for (let done = 1; done <= 1000; done += 1) {
+      advance(1_000)
+      progress.refreshed({ account: 'a', done, left: 1000 - done, requestsLeft: 1000 - done })
+    }
+    expect(lines).toHaveLength(10)
+    expect(lines[0]).toBe(
+      'refreshing surveys {"account":"a","done":100,"left":900,"requests_left":900,"eta_s":850}',
+    )
+  })
+
+  test('each of several accounts has its own lines', () => {
+    const { progress, lines, advance } = openLog()
+    for (let done = 1; done <= 100; done += 1) {
+      advance(10_000)
+      progress.listed({ account: 'b', page: done, pages: 100, surveys: done * 50 })
+      progress.refreshed({ account: 'a', done, left: 100 - done, requestsLeft: 0 })
+    }
+    const of = (account: string) => lines.filter((line) => line.includes(`"account":"${account}"`))
+    expect(of('a')).toHaveLength(10)
+    expect(of('b')).toHaveLength(10)
+    expect(of('b').every((line) => line.startsWith('listing'))).toBe(true)
+  })
+
+  test('a very long run says a line every five minutes', () => {
+    const { progress, lines, advance } = openLog()
+    for (let done = 1; done <= 720; done += 1) {
+      advance(10_000)
+      progress.refreshed({ account: 'a', done, left: 100_000, requestsLeft: 1 })
+    }
+    expect(lines).toHaveLength(24)
+  })
+
+  test('a listing that takes long is told too', () => {
+    const { progress, lines, advance } = openLog()
+    advance(30_000)
+    progress.listed({ account: 'a', page: 30, pages: 200, surveys: 1500 })
+    expect(lines).toEqual(['listing surveys {"account":"a","page":30,"pages":200,"surveys":1500}'])
+  })
+})

@@ -1,0 +1,177 @@
+/** The bar as a table: state and width in, one line out. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { AccountState, BarState } from '../../../src/logging/bar-state.js'
+import { etaMs, renderBar } from '../../../src/logging/render-bar.js'
+
+const account = (changes: Partial<AccountState> = {}): AccountState => ({
+  account: 'acme',
+  phase: 'refreshing',
+  page: 3,
+  pages: 12,
+  surveysListed: 150,
+  done: 43,
+  left: 169,
+  requestsLeft: 507,
+  slotsInUse: 37,
+  rate: { requests: 60, perMs: 60_000 },
+  frozenForMs: null,
+  ...changes,
+})
+
+const one = (changes: Partial<AccountState>): BarState => ({ format: null, accounts: [account(changes)] })
+const several = (...accounts: readonly Partial<AccountState>[]): BarState => ({
+  format: null,
+  accounts: accounts.map(account),
+})
+
+test.each<[string, Partial<AccountState>, number, string]>([
+  ['nothing yet', { phase: 'starting', rate: null }, 80, 'starting'],
+  ['a listing', { phase: 'listing' }, 80, 'listing page 3 of 12, 150 surveys | 37/60 requests/min'],
+  [
+    'a listing of unknown length',
+    { phase: 'listing', pages: 0 },
+    80,
+    'listing page 3, 150 surveys | 37/60 requests/min',
+  ],
+  [
+    'a listing that grew',
+    { phase: 'listing', page: 13 },
+    80,
+    'listing page 13 of 13, 150 surveys | 37/60 requests/min',
+  ],
+  [
+    'a refresh',
+    {},
+    120,
+    'refreshing 43/212 (20%) | about 8 min 04 s left | 37/60 requests/min | [####--------------------]',
+  ],
+  [
+    'a refresh, narrower: no bar',
+    {},
+    80,
+    'refreshing 43/212 (20%) | about 8 min 04 s left | 37/60 requests/min',
+  ],
+  ['a refresh, narrower still: no requests', {}, 60, 'refreshing 43/212 (20%) | about 8 min 04 s left'],
+  ['a refresh, narrow', {}, 30, 'refreshing 43/212 (20%)'],
+  ['a refresh, too narrow', {}, 12, 'refreshing …'],
+  ['no width', {}, 0, ''],
+  [
+    'a freeze',
+    { frozenForMs: 41_200 },
+    70,
+    'refreshing 43/212 (20%) | waiting 42 s: the API asked to slow down',
+  ],
+  ['a freeze, too narrow', { frozenForMs: 41_200 }, 40, 'refreshing 43/212 (20%) | waiting 42 s:…'],
+  [
+    'all but one',
+    { done: 999, left: 1, requestsLeft: 4, slotsInUse: 0 },
+    120,
+    'refreshing 999/1,000 (99%) | about 0 ms left | 0/60 requests/min | [#######################-]',
+  ],
+  ['the end of a refresh', { left: 0, requestsLeft: 0 }, 60, 'refreshing 43/43 (100%) | 37/60 requests/min'],
+  ['nothing to refresh', { done: 0, left: 0 }, 30, 'refreshing 0/0 (100%)'],
+  [
+    'another window',
+    { phase: 'listing', rate: { requests: 9, perMs: 10_000 } },
+    80,
+    'listing page 3 of 12, 150 surveys | 37/9 requests/10 s',
+  ],
+])('%s', (_, changes, columns, line) => {
+  expect(renderBar(one(changes), columns)).toBe(line)
+})
+
+describe('the time left at the cap', () => {
+  test.each<[Partial<AccountState>, number]>([
+    [{ requestsLeft: 23, slotsInUse: 37 }, 0],
+    [{ requestsLeft: 24, slotsInUse: 37 }, 1_000],
+    [{ requestsLeft: 120, slotsInUse: 60 }, 120_000],
+    [{ requestsLeft: 120, slotsInUse: 60, frozenForMs: 5_000 }, 125_000],
+    [{ requestsLeft: 120, rate: null }, 0],
+  ])('%j is %d ms', (changes, expected) => {
+    expect(etaMs(account(changes))).toBe(expected)
+  })
+})
+
+const LISTING = { phase: 'listing', done: 0, left: 0, requestsLeft: 0 } as const
+
+test.each<[string, BarState, number, string]>([
+  ['a publish', { format: 'duckdb', accounts: [account()] }, 80, 'publishing duckdb'],
+  ['no account', { format: null, accounts: [] }, 80, 'starting'],
+  [
+    'nothing yet',
+    several({ ...LISTING, phase: 'starting', rate: null }, { ...LISTING, phase: 'starting', rate: null }),
+    80,
+    'starting | 0/2 accounts done',
+  ],
+  [
+    'listings',
+    several(LISTING, { ...LISTING, phase: 'starting', surveysListed: 0 }),
+    80,
+    'listing, 150 surveys | 0/2 accounts done | 74/120 requests/min',
+  ],
+  [
+    'refreshes: the longest of them is what is left',
+    several({ requestsLeft: 23 }, { requestsLeft: 143 }, LISTING),
+    120,
+    'refreshing 86/424 (20%) | about 2 min 00 s left | 0/3 accounts done | 111/180 requests/min | [####--------------------]',
+  ],
+  [
+    'refreshes in 80 columns',
+    several({}, {}, {}),
+    79,
+    'refreshing 129/636 (20%) | about 8 min 04 s left | 0/3 accounts done',
+  ],
+  ['refreshes in 40 columns', several({}, {}, {}), 39, 'refreshing 129/636 (20%)'],
+  [
+    'one that waits and one that failed, in 80 columns',
+    several({ frozenForMs: 41_200 }, { account: 'globex', phase: 'failed' }, { account: 'initech' }),
+    79,
+    'refreshing 129/636 (20%) | globex failed | acme waits 42 s (429)',
+  ],
+  [
+    'many that failed',
+    several({ phase: 'failed' }, { phase: 'failed' }, { phase: 'failed' }, { phase: 'ended' }),
+    120,
+    'refreshing 172/848 (20%) | 3 accounts failed | 4/4 accounts done | 148/240 requests/min | [####--------------------]',
+  ],
+  [
+    'caps over different times: they do not add up',
+    several({}, { rate: { requests: 9, perMs: 10_000 }, requestsLeft: 0 }),
+    120,
+    'refreshing 86/424 (20%) | about 8 min 04 s left | 0/2 accounts done | [####--------------------]',
+  ],
+  [
+    'one is done already, the other still lists',
+    several({ phase: 'ended', done: 0, left: 0 }, LISTING),
+    80,
+    'listing, 300 surveys | 1/2 accounts done | 74/120 requests/min',
+  ],
+])('several accounts: %s', (_, state, columns, line) => {
+  expect(renderBar(state, columns)).toBe(line)
+})
+
+test('no state is drawn wider than the terminal, or on two lines', () => {
+  const count = fc.nat({ max: 10_000_000 })
+  const anyAccount = fc
+    .record({
+      account: fc.constantFrom('acme', 'a-name-of-an-account-that-goes-on-and-on-to-the-64th-character-x'),
+      phase: fc.constantFrom<AccountState['phase']>('starting', 'listing', 'refreshing', 'ended', 'failed'),
+      done: count,
+      left: count,
+      requestsLeft: count,
+      frozenForMs: fc.option(count),
+    })
+    .map((changes) => account(changes))
+  fc.assert(
+    fc.property(
+      fc.array(anyAccount, { maxLength: 5 }),
+      fc.integer({ min: 0, max: 200 }),
+      (accounts, columns) => {
+        const line = renderBar({ format: null, accounts }, columns)
+        expect(line.length).toBeLessThanOrEqual(columns)
+        expect(line).not.toMatch(/[\r\n]|NaN|Infinity/)
+      },
+    ),
+  )
+})

@@ -1,0 +1,129 @@
+/**
+ * The days of every time zone that Intl knows, around every change of its clocks from 1970 to 2030: they follow each other
+ * without a gap, none overlaps the next, and each begins with the first instant of its date. The oracle reads the wall
+ * clock of a zone a minute at a time, and knows nothing of offsets.
+ */
+import { expect, test } from 'vitest'
+import { addDays, type Calendar, createCalendar, type DayWindow } from '../../../src/model/calendar.js'
+import { instantFromMs, instantToMs } from '../../../src/model/instant.js'
+import { chance } from '../../support/suite/chance.js'
+import { SLOW } from '../../support/suite/slow.js'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+const WEEK_MS = 7 * DAY_MS
+const [FROM_MS, TO_MS] = [Date.UTC(1970, 0, 1), Date.UTC(2031, 0, 1)]
+
+/** The wall clock of a zone, as people read it: `2010-11-07 00:00:59`. */
+const wallClock = (timeZone: string) => {
+  const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' })
+  return (ms: number): string => format.format(ms)
+}
+type WallClock = ReturnType<typeof wallClock>
+
+const dateOf = (wall: WallClock, ms: number): string => wall(ms).slice(0, 10)
+
+/** How far the wall clock is ahead of UTC, milliseconds. */
+const aheadMs = (wall: WallClock, ms: number): number => Date.parse(`${wall(ms).replace(' ', 'T')}Z`) - ms
+
+/** A second at which clocks change in the week that begins then; null where they tell the same after it. */
+const changeIn = (wall: WallClock, weekMs: number): number | null => {
+  let [before, after] = [weekMs, weekMs + WEEK_MS]
+  if (aheadMs(wall, before) === aheadMs(wall, after)) return null
+  while (after - before > 1000) {
+    const middle = Math.floor((before + after) / 2000) * 1000
+    if (aheadMs(wall, middle) === aheadMs(wall, weekMs)) before = middle
+    else after = middle
+  }
+  return after
+}
+
+const changesIn = (wall: WallClock, fromMs: number, toMs: number): number[] => {
+  const found: number[] = []
+  for (let ms = fromMs; ms < toMs; ms += WEEK_MS) {
+    const change = changeIn(wall, ms)
+    if (change !== null) found.push(change)
+  }
+  return found
+}
+
+/** What does not hold of the days around a moment. */
+const wrongAround = (timeZone: string, aroundMs: number): string[] => {
+  const calendar = createCalendar(timeZone)
+  const wall = wallClock(timeZone)
+  const middle = dateOf(wall, aroundMs)
+  const windows = [-2, -1, 0, 1, 2].flatMap((days) => calendar.windowOf(addDays(middle, days)) ?? [])
+  const [first, last] = [windows[0], windows.at(-1)]
+  if (first === undefined || last === undefined) return [`${timeZone} has no days`]
+  const minutes = minutesOf(instantToMs(first.startedAfter), instantToMs(last.startedBefore), aroundMs)
+  return [...wrongBounds(windows, wall), ...wrongMinutes(windows, minutes, wall, calendar)].map(
+    (line) => `${timeZone}: ${line}`,
+  )
+}
+
+const wrongBounds = (windows: readonly DayWindow[], wall: WallClock): string[] =>
+  windows.flatMap(({ day, startedAfter }, place) => {
+    const before = windows[place - 1]
+    const beginMs = instantToMs(startedAfter)
+    return [
+      ...(before !== undefined && startedAfter !== before.startedBefore + 1n
+        ? [`${day} does not begin where ${before.day} ends`]
+        : []),
+      ...(dateOf(wall, beginMs) === day ? [] : [`${day} begins on ${dateOf(wall, beginMs)}`]),
+      ...(dateOf(wall, beginMs - 1) < day ? [] : [`${day} begins too late`]),
+    ]
+  })
+
+/** Minutes at which the wall clock is read: each one near the moment, and one an hour elsewhere. */
+const minutesOf = (fromMs: number, toMs: number, aroundMs: number): number[] => {
+  const nearMs = 4 * 60 * MINUTE_MS
+  const found: number[] = []
+  for (let ms = fromMs; ms <= toMs; ms += Math.abs(ms - aroundMs) < nearMs ? MINUTE_MS : 60 * MINUTE_MS)
+    found.push(ms)
+  return found
+}
+
+/** The largest date so far is the day that has begun, and its window holds the minute. */
+const wrongMinutes = (
+  windows: readonly DayWindow[],
+  minutes: readonly number[],
+  wall: WallClock,
+  calendar: Calendar,
+): string[] => {
+  const wrong: string[] = []
+  let reached = ''
+  for (const [place, ms] of minutes.entries()) {
+    const at = instantFromMs(ms)
+    const date = dateOf(wall, ms)
+    if (date > reached) reached = date
+    const days = windows
+      .filter(({ startedAfter, startedBefore }) => startedAfter <= at && at <= startedBefore)
+      .map(({ day }) => day)
+    // Now and then what costs more.
+    if (place % 50 === 0) days.push(calendar.dayOf(at))
+    if (days.length === 0 || days.some((day) => day !== reached))
+      wrong.push(`${new Date(ms).toISOString()} is in ${days.join(' and ')}, not in ${reached}`)
+  }
+  return wrong
+}
+
+const ALL_ZONES = Intl.supportedValuesOf('timeZone')
+const { oneOf, below, replay } = chance()
+const ZONES = SLOW ? ALL_ZONES : Array.from({ length: 6 }, () => oneOf(ALL_ZONES))
+
+/** The changes of a zone's clocks, and both ends of the time; in `npm test` the first change within a year of some day. */
+const momentsOf = (wall: WallClock): readonly number[] => {
+  if (SLOW) return [FROM_MS + 3 * DAY_MS, ...changesIn(wall, FROM_MS, TO_MS), TO_MS]
+  const fromMs = FROM_MS + below((TO_MS - FROM_MS) / DAY_MS) * DAY_MS
+  return [...changesIn(wall, fromMs, fromMs + 52 * WEEK_MS), fromMs].slice(0, 1)
+}
+
+test.each(ZONES)(
+  `in %s each instant is in one day, also where its clocks change; ${replay}`,
+  {
+    timeout: 300_000,
+  },
+  (zone) => {
+    expect(momentsOf(wallClock(zone)).flatMap((ms) => wrongAround(zone, ms))).toEqual([])
+  },
+)

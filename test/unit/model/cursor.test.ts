@@ -1,0 +1,94 @@
+/** Cursor arithmetic, as tables. */
+import { describe, expect, test } from 'vitest'
+import { firstPage, listingCeiling, listingKind, resumable } from '../../../src/model/cursor.js'
+import { type Instant, instantToMs } from '../../../src/model/instant.js'
+import type { ListingKind } from '../../../src/model/run.js'
+import type { ListingState } from '../../../src/model/warehouse.js'
+import { instantOf } from '../../support/warehouse/warehouse.js'
+
+const rules = { overlapMs: 5 * 60_000, fullListingEveryMs: 7 * 86_400_000 }
+const NOW = '2026-03-08T12:00:00Z'
+const nowMs = instantToMs(instantOf(NOW))
+
+describe('the next cursor', () => {
+  test('is the server’s time at the first page less the overlap, whatever our clock says', () => {
+    const serverDate = instantOf('2031-01-01T00:00:00.000007Z')
+    expect(listingCeiling(serverDate, nowMs, rules)).toBe(instantOf('2030-12-31T23:55:00.000007Z'))
+  })
+
+  test('is our clock five minutes back, and the overlap, where the server does not tell its time', () => {
+    expect(listingCeiling(null, nowMs, rules)).toBe(instantOf('2026-03-08T11:50:00Z'))
+  })
+})
+
+describe('a listing is', () => {
+  const cursor = instantOf('2026-03-08T00:00:00Z')
+  test.each<[ListingKind, string, Instant | null, string | null, boolean]>([
+    ['full', 'the first time', null, null, false],
+    ['full', 'when it is wanted', cursor, '2026-03-08T11:00:00Z', true],
+    ['incremental', 'when the last full one was lately', cursor, '2026-03-08T11:00:00Z', false],
+    ['incremental', 'until full_listing_every', cursor, '2026-03-01T12:00:00.000001Z', false],
+    ['full', 'from full_listing_every on', cursor, '2026-03-01T12:00:00Z', false],
+    [
+      'full',
+      'when the last full one is dated ahead of our clock, which was wrong then',
+      cursor,
+      '2026-04-01T00:00:00Z',
+      false,
+    ],
+  ])('%s %s', (kind, _, cursorNow, fullListedAt, wanted) => {
+    const position = {
+      cursor: cursorNow,
+      fullListedAt: fullListedAt === null ? null : instantOf(fullListedAt),
+      fullListingWanted: false,
+    }
+    expect(listingKind(position, nowMs, rules, wanted)).toBe(kind)
+  })
+
+  test('full when a survey answered 404 at its own address', () => {
+    const lately = instantOf('2026-03-08T11:00:00Z')
+    const position = { cursor, fullListedAt: lately, fullListingWanted: true }
+    expect(listingKind(position, nowMs, rules, false)).toBe('full')
+  })
+})
+
+const interrupted = (kind: ListingKind, startedAt: string, nextPage = 5): ListingState => ({
+  kind,
+  updatedSince: null,
+  ceiling: instantOf(startedAt),
+  startedAt: instantOf(startedAt),
+  nextPage,
+  totalCount: 100,
+  firstTotalCount: 100,
+})
+
+describe('an interrupted listing', () => {
+  test.each<[boolean, ListingKind, ListingKind, string, string]>([
+    [true, 'full', 'full', 'full', '2026-03-08T11:00:00Z'],
+    [true, 'full', 'incremental', 'incremental, for a full one tells more', '2026-03-08T11:00:00Z'],
+    [true, 'incremental', 'incremental', 'incremental', '2026-03-08T11:00:00Z'],
+    [false, 'incremental', 'full', 'full', '2026-03-08T11:00:00Z'],
+    [true, 'full', 'full', 'full, a day old to the microsecond', '2026-03-07T12:00:00Z'],
+    [false, 'full', 'full', 'full, and it is older than a day', '2026-03-07T11:59:59.999999Z'],
+  ])('goes on (%s): it is %s, and due is %s: %s', (goesOn, kind, due, _, startedAt) => {
+    const listing = interrupted(kind, startedAt)
+    expect(resumable(listing, due, nowMs)).toBe(goesOn ? listing : null)
+  })
+
+  test('that there is not does not go on', () => {
+    expect(resumable(null, 'full', nowMs)).toBeNull()
+  })
+
+  test.each([
+    [1, 1],
+    [2, 1],
+    [3, 2],
+    [40, 39],
+  ])('that was to read page %d next goes on at page %d', (nextPage, page) => {
+    expect(firstPage(interrupted('full', NOW, nextPage))).toBe(page)
+  })
+
+  test('a new listing begins at page 1', () => {
+    expect(firstPage(null)).toBe(1)
+  })
+})

@@ -1,0 +1,188 @@
+/** Any text as a time, any `Date` as a ceiling, any order of interruptions: instants are read as a slow reader reads them, and cursors stay behind. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { parseHttpDate } from '../../../src/http/retry-after.js'
+import { firstPage, listingCeiling, listingKind, resumable } from '../../../src/model/cursor.js'
+import {
+  formatInstant,
+  instantFromMs,
+  instantToMs,
+  msBetween,
+  parseInstant,
+} from '../../../src/model/instant.js'
+import { DEFAULT_WEIGHTS, refreshReason, refreshWeight } from '../../../src/model/refresh-rules.js'
+import type { ListingState, Position } from '../../../src/model/warehouse.js'
+import { anyTime, slowInstant } from '../../support/hostile/odd-times.js'
+import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
+
+const text = fc.oneof(
+  { weight: 9, arbitrary: anyTime },
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  anyTime.chain((time) =>
+    fc.nat({ max: time.length }).map((cut) => `${time.slice(0, cut)}${time.slice(cut + 1)}`),
+  ),
+  fc.tuple(anyTime, anyTime).map((times) => times.join('')),
+)
+
+test('a time is what a slow reader makes of it, to the microsecond, or nothing', {
+  timeout: CASES_TIMEOUT_MS,
+}, () => {
+  let read = 0
+  fc.assert(
+    fc.property(text, (one) => {
+      const instant = parseInstant(one)
+      expect(instant).toBe(slowInstant(one))
+      if (instant !== null) read += 1
+    }),
+    cases(300),
+  )
+  expect(read).toBeGreaterThan(50)
+})
+
+const DAY_MS = 86_400_000
+const YEAR_0 = slowInstant('0000-01-02T00:00:00Z') ?? 0n
+const YEAR_9999 = slowInstant('9999-12-30T23:59:59Z') ?? 0n
+const instant = fc.bigInt({ min: YEAR_0, max: YEAR_9999 })
+/** Of the years in which this runs, at any rate. */
+const nowMs = fc.oneof(
+  fc.integer({ min: 0, max: Date.UTC(2100, 0) }),
+  fc.double({ min: 0, max: 4e12, noNaN: true }),
+)
+/** As the settings allow them. */
+const rules = fc.record({
+  overlapMs: fc.integer({ min: 0, max: 30 * DAY_MS }),
+  fullListingEveryMs: fc.integer({ min: 1, max: 365 * DAY_MS }),
+})
+const header = fc.oneof(
+  fc
+    .date({
+      min: new Date('0100-01-01T00:00:00Z'),
+      max: new Date('9999-12-31T23:59:59Z'),
+      noInvalidDate: true,
+    })
+    .map((date) => date.toUTCString()),
+  fc.string({ maxLength: 30 }),
+  fc.constant(null),
+)
+
+test('the next cursor is the Date of the first page less the overlap, for any header, and can be sent', {
+  timeout: CASES_TIMEOUT_MS,
+}, () => {
+  fc.assert(
+    fc.property(header, nowMs, rules, (date, now, given) => {
+      const dateMs = parseHttpDate(date)
+      const serverDate = dateMs === null ? null : instantFromMs(dateMs)
+      const ceiling = listingCeiling(serverDate, now, given)
+      if (serverDate === null)
+        expect(ceiling).toBe(BigInt(Math.trunc(now - 300_000) - given.overlapMs) * 1_000n)
+      else expect(ceiling).toBe((BigInt(dateMs ?? 0) - BigInt(given.overlapMs)) * 1_000n)
+      expect(ceiling).toBeLessThanOrEqual(serverDate ?? instantFromMs(now))
+      expect(parseInstant(formatInstant(ceiling))).toBe(ceiling)
+    }),
+    cases(300),
+  )
+})
+
+const listing: fc.Arbitrary<ListingState> = fc.record({
+  kind: fc.constantFrom('full' as const, 'incremental' as const),
+  updatedSince: fc.option(instant),
+  ceiling: instant,
+  startedAt: instant,
+  nextPage: fc.integer({ min: 0, max: 100_000 }),
+  totalCount: fc.nat(),
+  firstTotalCount: fc.option(fc.nat()),
+})
+const position: fc.Arbitrary<Position> = fc.record({
+  cursor: fc.option(instant),
+  fullListedAt: fc.option(instant),
+  fullListingWanted: fc.boolean(),
+  listing: fc.option(listing),
+})
+
+test('what an interrupted listing goes on with is never younger, shorter or further than it was', {
+  timeout: CASES_TIMEOUT_MS,
+}, () => {
+  fc.assert(
+    fc.property(position, nowMs, rules, fc.boolean(), (where, now, given, full) => {
+      const kind = listingKind(where, now, given, full)
+      const { cursor, fullListedAt, fullListingWanted } = where
+      if (full || fullListingWanted || cursor === null || fullListedAt === null) expect(kind).toBe('full')
+      else if (fullListedAt > BigInt(Math.trunc(now)) * 1_000n) expect(kind).toBe('full')
+      else {
+        const isOld = now - Number(fullListedAt / 1_000n) >= given.fullListingEveryMs + 2
+        const isYoung = now - Number(fullListedAt / 1_000n) <= given.fullListingEveryMs - 2
+        if (isOld) expect(kind).toBe('full')
+        if (isYoung) expect(kind).toBe('incremental')
+      }
+      const resumed = resumable(where.listing, kind, now)
+      const page = firstPage(resumed)
+      expect(page).toBeGreaterThanOrEqual(1)
+      if (resumed === null) {
+        expect(page).toBe(1)
+        return
+      }
+      // It keeps its own ceiling: what it read before the interruption was true then.
+      expect(resumed).toBe(where.listing)
+      expect(page).toBeLessThanOrEqual(Math.max(1, resumed.nextPage))
+      expect(kind === 'full' && resumed.kind === 'incremental').toBe(false)
+      expect(now - Number(resumed.startedAt / 1_000n)).toBeLessThan(DAY_MS + 2)
+    }),
+    cases(300),
+  )
+})
+
+test('instants and milliseconds: rounded down, in order, and no further apart than they are', {
+  timeout: CASES_TIMEOUT_MS,
+}, () => {
+  fc.assert(
+    fc.property(instant, instant, (one, other) => {
+      const ms = instantToMs(one)
+      expect(Number.isSafeInteger(ms)).toBe(true)
+      const rest = one - BigInt(ms) * 1_000n
+      expect(rest >= 0n && rest < 1_000n).toBe(true)
+      if (one <= other) expect(instantToMs(other)).toBeGreaterThanOrEqual(ms)
+      const left = other - one - BigInt(msBetween(one, other)) * 1_000n
+      expect(left >= 0n && left < 1_000n).toBe(true)
+    }),
+    cases(300),
+  )
+})
+
+const survey = fc.record({
+  id: fc.nat(),
+  status: fc.oneof(
+    fc.constantFrom('draft', 'pending', 'fieldwork', 'complete', 'user_demo', '__proto__', ''),
+    fc.string(),
+  ),
+  updatedAt: instant,
+  refreshedAt: fc.option(instant),
+  progressChangedAt: fc.option(instant),
+  missing: fc.boolean(),
+})
+
+test('every survey is due or is not, for any status and any time: none that is alive or new is left out', {
+  timeout: CASES_TIMEOUT_MS,
+}, () => {
+  const refreshRules = {
+    settleForMs: 7 * DAY_MS,
+    maxAgeMs: 30 * DAY_MS,
+    weights: DEFAULT_WEIGHTS,
+    listSourcesEveryMs: 7 * 86_400_000,
+    skipUnchanged: true,
+    recheckUnchangedAfterMs: DAY_MS,
+    dailyWindows: null,
+  }
+  fc.assert(
+    fc.property(survey, instant, (facts, now) => {
+      const reason = refreshReason(facts, now, refreshRules)
+      const isQuiet = ['draft', 'user_demo', 'complete'].includes(facts.status)
+      if (facts.missing) expect(reason).toBeNull()
+      else if (facts.refreshedAt === null || facts.refreshedAt > now) expect(reason).toBe('changed')
+      else if (!isQuiet) expect(reason).toBe('live')
+      else if (facts.status !== 'complete') expect(reason).toBeNull()
+      else expect(reason).toBe(now - facts.updatedAt < 604_800_000_000n - 999n ? 'settling' : reason)
+      expect([1, 2, 4]).toContain(refreshWeight(facts.status, DEFAULT_WEIGHTS))
+    }),
+    cases(300),
+  )
+})

@@ -1,0 +1,236 @@
+/** What a plan expects of the next run, as tables. */
+import { describe, expect, test } from 'vitest'
+import { bundleRequests } from '../../../src/model/bundle-estimate.js'
+import { requestsWithin, timeAtCapMs } from '../../../src/model/cap-time.js'
+import { minusMs } from '../../../src/model/instant.js'
+import { expectedAt, type Plan, planRun } from '../../../src/model/plan.js'
+import type { PastRuns, PlannedSurvey } from '../../../src/model/plan-facts.js'
+import { fitPlan } from '../../../src/model/plan-fit.js'
+import { DEFAULT_WEIGHTS } from '../../../src/model/refresh-rules.js'
+import type { RefreshRules, TaskReason } from '../../../src/model/run.js'
+import { instantOf } from '../../support/warehouse/warehouse.js'
+
+const DAY_MS = 86_400_000
+const AT = instantOf('2026-03-31T00:00:00Z')
+const daysAgo = (days: number) => minusMs(AT, days * DAY_MS)
+const msOf = (instant: bigint) => Number(instant / 1_000n)
+
+const rules: RefreshRules = {
+  settleForMs: DAY_MS,
+  maxAgeMs: 30 * DAY_MS,
+  weights: DEFAULT_WEIGHTS,
+  listSourcesEveryMs: 7 * DAY_MS,
+  skipUnchanged: true,
+  recheckUnchangedAfterMs: 7 * DAY_MS,
+  dailyWindows: null,
+}
+const discover = { overlapMs: 300_000, fullListingEveryMs: 7 * DAY_MS }
+
+let nextId = 0
+const survey = (change: Partial<PlannedSurvey> = {}): PlannedSurvey => {
+  nextId += 1
+  return {
+    id: nextId,
+    status: 'fieldwork',
+    createdAt: daysAgo(200),
+    updatedAt: daysAgo(100),
+    refreshedAt: daysAgo(1),
+    progressChangedAt: null,
+    missing: false,
+    sources: 3,
+    sourcesReadAt: daysAgo(2),
+    sourceProgressReadAt: daysAgo(1),
+    moved: null,
+    daysOpen: 0,
+    task: null,
+    ...change,
+  }
+}
+
+const past = (change: Partial<PastRuns> = {}): PastRuns => ({
+  cursor: daysAgo(1),
+  fullListedAt: daysAgo(1),
+  fullListingWanted: false,
+  listedAt: daysAgo(1),
+  listedAtOurs: daysAgo(1),
+  pageRows: 50,
+  everyMs: null,
+  ...change,
+})
+
+const plan = (
+  surveys: readonly PlannedSurvey[],
+  change: { past?: Partial<PastRuns>; full?: boolean } = {},
+): Plan =>
+  planRun(
+    surveys,
+    past(change.past),
+    { at: AT, nowMs: msOf(AT) },
+    { discover, refresh: rules, full: change.full ?? false },
+  )
+
+const reasonsOf = ({ entries }: Plan) =>
+  Object.fromEntries(entries.map(({ reason, surveys }) => [reason, surveys]))
+
+test.each<[string, Partial<PlannedSurvey>, Partial<RefreshRules>, object, TaskReason?]>([
+  ['in field, read once', {}, {}, { sample_sources: 0, survey_progress: 1, sample_source_progress: 3 }],
+  ['that moved last time', { status: 'pending', moved: true }, {}, { sample_source_progress: 3 }],
+  ['in field that stood still last time', { moved: false }, {}, { sample_source_progress: 0 }],
+  ['pending, read once', { status: 'pending' }, {}, { sample_source_progress: 3 }],
+  ['that is over, read once', { status: 'complete' }, {}, { sample_source_progress: 0 }],
+  [
+    'that stood still, its sources read a week ago',
+    { moved: false, sourceProgressReadAt: daysAgo(7) },
+    {},
+    { sample_source_progress: 3 },
+  ],
+  [
+    'that stood still, nothing skipped',
+    { moved: false },
+    { skipUnchanged: false },
+    { sample_source_progress: 3 },
+  ],
+  ['whose sources were listed a week ago', { sourcesReadAt: daysAgo(7) }, {}, { sample_sources: 1 }],
+  [
+    'that is over, its sources listed and read a week ago',
+    { status: 'complete', moved: false, sourcesReadAt: daysAgo(8), sourceProgressReadAt: daysAgo(8) },
+    {},
+    { sample_sources: 0, survey_progress: 1, sample_source_progress: 0 },
+    'settling',
+  ],
+  [
+    'that is over, its sources listed and read twelve weeks ago',
+    { status: 'complete', moved: false, sourcesReadAt: daysAgo(84), sourceProgressReadAt: daysAgo(84) },
+    {},
+    { sample_sources: 1, survey_progress: 1, sample_source_progress: 3 },
+    'old',
+  ],
+  ['never read', { refreshedAt: null, sources: 0 }, {}, { sample_sources: 0, sample_source_progress: 2 }],
+  [
+    'in field with days',
+    {},
+    { dailyWindows: { days: 7, timeZone: 'UTC', sources: true } },
+    { daily_progress: 8 * 4 },
+  ],
+  [
+    'over, with days that are not final',
+    { status: 'complete', moved: true, daysOpen: 5 },
+    { dailyWindows: { days: 7, timeZone: 'UTC', sources: false } },
+    { daily_progress: 5 },
+  ],
+])('requests of a survey %s', (_, change, more, expected, reason = 'live') => {
+  expect(
+    bundleRequests(survey(change), reason, AT, { rules: { ...rules, ...more }, sourcesEach: 2.4 }),
+  ).toMatchObject(expected)
+})
+
+describe('a plan', () => {
+  test('tells what is due by reason, what was left over, and nothing of what rests', () => {
+    const task = {
+      reason: 'live',
+      enqueuedAt: daysAgo(1),
+      runId: 'run-0',
+      requestsNeeded: null,
+      refusals: 0,
+      refusedAt: null,
+    } as const
+    const planned = plan([
+      survey(),
+      survey({ task }),
+      survey({ status: 'complete' }),
+      survey({ status: 'complete', updatedAt: daysAgo(1.5) }),
+      survey({ status: 'complete', refreshedAt: daysAgo(31) }),
+      survey({ status: 'draft' }),
+      survey({ missing: true }),
+    ])
+    expect(reasonsOf(planned)).toEqual({ listing: 0, left_over: 1, live: 1, settling: 1, old: 1 })
+    expect(planned.requests).toBe(1 + 4 + 4 + 1 + 1)
+  })
+
+  test('expects as many changes and new surveys as there were in the week before', () => {
+    const changed = Array.from({ length: 14 }, () => survey({ status: 'complete', updatedAt: daysAgo(4) }))
+    const created = Array.from({ length: 7 }, () =>
+      survey({ status: 'draft', createdAt: daysAgo(3), updatedAt: daysAgo(3) }),
+    )
+    expect(reasonsOf(plan([...changed, ...created]))).toMatchObject({ listing: 3, changed: 3 })
+    // Of those that are due anyway the sources are listed, which is all that a change adds.
+    const live = Array.from({ length: 14 }, () => survey({ updatedAt: daysAgo(4) }))
+    const lists = (one: Plan) =>
+      one.entries.find(({ reason }) => reason === 'changed')?.requests.sample_sources
+    expect(lists(plan(live))).toBe(2)
+    expect(lists(plan([...changed, ...created, ...live]))).toBe(3 + 2)
+  })
+
+  test('lists all pages where a full listing is due or asked for, and one page where nothing may have changed', () => {
+    const surveys = Array.from({ length: 120 }, () => survey({ status: 'draft' }))
+    const pages = (one: Plan) => one.entries[0]?.requests.surveys
+    expect(pages(plan(surveys))).toBe(1)
+    expect(pages(plan(surveys, { full: true }))).toBe(3)
+    expect(plan(surveys, { past: { fullListedAt: daysAgo(8), pageRows: 20 } })).toMatchObject({
+      listing: 'full',
+      entries: [{ reason: 'listing', requests: { surveys: 6 } }],
+    })
+  })
+
+  test('orders surveys as the queue does', () => {
+    const { tasks } = plan([
+      survey({ status: 'pending', refreshedAt: daysAgo(3), moved: true }),
+      survey({ refreshedAt: daysAgo(2) }),
+      survey({ refreshedAt: daysAgo(1) }),
+    ])
+    expect(tasks.map(({ since }) => since)).toEqual([daysAgo(2), daysAgo(3), daysAgo(1)])
+  })
+})
+
+test.each([
+  ['a day after the only run', null, 0, 1],
+  ['as long after the last run as usual', 2 * DAY_MS, 1, 2],
+  ['now, where that has gone by', DAY_MS, 5, 5],
+])('the next run is expected %s, by the clock of the server', (_, everyMs, daysLater, expected) => {
+  const listedAt = instantOf('2026-03-01T00:00:00Z')
+  // Our clock and the server's differ by months.
+  const listedAtOurs = instantOf('2026-11-01T00:00:00Z')
+  const nowMs = msOf(listedAtOurs) + daysLater * DAY_MS
+  expect(expectedAt(past({ listedAt, listedAtOurs, everyMs }), nowMs)).toBe(
+    minusMs(listedAt, -expected * DAY_MS),
+  )
+})
+
+describe('at the cap', () => {
+  const rate = { requests: 60, perMs: 60_000 }
+
+  test.each([
+    [0, 0],
+    [1, 0],
+    [60, 0],
+    [61, 60_000],
+    [120, 60_000],
+    [121, 120_000],
+    [7_000, 116 * 60_000],
+  ])('%d requests take %d ms', (requests, ms) => {
+    expect(timeAtCapMs(requests, rate)).toBe(ms)
+    if (requests > 0) expect(requestsWithin(ms, rate)).toBeGreaterThanOrEqual(requests)
+  })
+
+  test('what fits goes in the order of the queue, what does not waits', () => {
+    const planned = plan(
+      Array.from({ length: 40 }, (_, place) => survey({ refreshedAt: daysAgo(1 + place) })),
+    )
+    expect(planned.requests).toBe(1 + 40 * 4)
+    const fitting = (requestsMax: number | null, durationMsMax: number | null = null) =>
+      fitPlan(planned, { requestsMax, durationMsMax }, rate)
+    expect(fitting(null)).toEqual({ surveys: 40, requests: 161, waiting: 0, oldestSince: null })
+    // A survey takes 4 requests, and the budget reserves one more for its list of sources.
+    expect(fitting(42)).toEqual({ surveys: 10, requests: 41, waiting: 30, oldestSince: daysAgo(30) })
+    expect(fitting(41)).toEqual({ surveys: 9, requests: 37, waiting: 31, oldestSince: daysAgo(31) })
+    expect(fitting(null, 59_999)).toEqual({
+      surveys: 14,
+      requests: 57,
+      waiting: 26,
+      oldestSince: daysAgo(26),
+    })
+    expect(fitting(100, 60_000)).toMatchObject({ surveys: 24, waiting: 16 })
+    // However small the budget, a run gets somewhere.
+    expect(fitting(1)).toMatchObject({ surveys: 1, requests: 5, waiting: 39 })
+  })
+})

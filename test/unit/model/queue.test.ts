@@ -1,0 +1,108 @@
+/** The queue of a run, as a pure function of what is stored. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { PlannedSurvey } from '../../../src/model/plan-facts.js'
+import { queueOf } from '../../../src/model/queue.js'
+import { urgency } from '../../../src/model/refresh-rules.js'
+import { cases } from '../../support/suite/cases.js'
+import { REFRESH_RULES } from '../../support/warehouse/run-dependencies.js'
+import { minute } from '../../support/warehouse/warehouse.js'
+
+const STATUSES = ['fieldwork', 'pending', 'complete'] as const
+const KINDS = { fieldwork: 'fieldwork', pending: 'live', complete: 'other' } as const
+
+const queued = (change: Partial<PlannedSurvey>, enqueuedAt: bigint, refusals = 0): PlannedSurvey => ({
+  id: 1,
+  status: 'fieldwork',
+  createdAt: minute(-1_000),
+  updatedAt: minute(-1_000),
+  refreshedAt: null,
+  progressChangedAt: null,
+  missing: false,
+  sources: 3,
+  sourcesReadAt: null,
+  sourceProgressReadAt: null,
+  moved: null,
+  daysOpen: 0,
+  task: {
+    reason: 'changed',
+    enqueuedAt,
+    runId: 'run-0',
+    requestsNeeded: null,
+    refusals,
+    refusedAt: refusals === 0 ? null : minute(0),
+  },
+  ...change,
+})
+
+test('the order is that of urgency, whatever the ages and weights; among equals the newest survey', () => {
+  const weight = fc.integer({ min: 1, max: 100 })
+  const drawnSurvey = fc.record({
+    waited: fc.integer({ min: 1, max: 20 }),
+    age: fc.integer({ min: 1, max: 3 }),
+    status: fc.constantFrom(...STATUSES),
+    wasRead: fc.boolean(),
+  })
+  fc.assert(
+    fc.property(
+      fc.array(drawnSurvey, { minLength: 1, maxLength: 12 }),
+      fc.record({ fieldwork: weight, live: weight, other: weight }),
+      (drawn, weights) => {
+        const surveys = drawn.map(({ waited, age, status, wasRead }, id) => {
+          const since = minute(500 - waited)
+          return wasRead
+            ? queued({ id, status, createdAt: minute(-age), refreshedAt: since }, minute(499))
+            : queued({ id, status, createdAt: minute(-age) }, since)
+        })
+        const rules = { refresh: { ...REFRESH_RULES, weights }, full: false }
+        const { tasks } = queueOf(surveys, minute(500), rules, 'run-1')
+        const expected = drawn
+          .map(({ waited, age, status }, id) => ({
+            surveyId: id,
+            urgency: urgency(waited * 60_000, weights[KINDS[status]]),
+            age,
+          }))
+          .toSorted(
+            (one, other) =>
+              other.urgency - one.urgency || one.age - other.age || other.surveyId - one.surveyId,
+          )
+        expect(tasks.map(({ surveyId }) => surveyId)).toEqual(expected.map(({ surveyId }) => surveyId))
+        expect(tasks.map((task) => task.urgency)).toEqual(expected.map((one) => one.urgency))
+      },
+    ),
+    cases(100, 1_000),
+  )
+})
+
+test('a survey that is queued is due also while it is missing, and one that the API refused again and again rests', () => {
+  const surveys = [
+    queued({ id: 1, missing: true }, minute(0)),
+    queued({ id: 2 }, minute(0), 3),
+    queued({ id: 3, refreshedAt: minute(1), task: null, status: 'draft', sources: 4 }, minute(0)),
+    queued({ id: 4, refreshedAt: minute(1), task: null, missing: true }, minute(0)),
+  ]
+  const idsOf = (full: boolean) =>
+    queueOf(surveys, minute(10), { refresh: REFRESH_RULES, full }, null).tasks.map(({ surveyId }) => surveyId)
+  expect(idsOf(false)).toEqual([1])
+  expect(idsOf(true)).toEqual([2, 1])
+  const { refused, notDue } = queueOf(surveys, minute(10), { refresh: REFRESH_RULES, full: false }, null)
+  expect(refused).toBe(1)
+  expect(notDue).toEqual({ sample_sources: 1, survey_progress: 1, sample_source_progress: 4 })
+})
+
+test('the budget reserves what a survey takes if nothing can be skipped, also where it is expected to stand still', () => {
+  const read = { refreshedAt: minute(1), sourcesReadAt: minute(1), sourceProgressReadAt: minute(1) }
+  const [task] = queueOf(
+    [queued({ ...read, moved: false, task: null }, minute(0))],
+    minute(10),
+    { refresh: REFRESH_RULES, full: false },
+    null,
+  ).tasks
+  expect(task).toMatchObject({
+    reason: 'live',
+    isQueued: false,
+    isLeftOver: false,
+    requests: { sample_sources: 0, survey_progress: 1, sample_source_progress: 0 },
+    reserve: 1 + 1 + 3,
+  })
+})

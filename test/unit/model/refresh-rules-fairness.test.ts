@@ -1,0 +1,62 @@
+/** Nothing starves: with room for one survey a run, each is refreshed within the bound, whatever the others weigh. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { bundlesUntilRefreshedMax, urgency } from '../../../src/model/refresh-rules.js'
+import { cases } from '../../support/suite/cases.js'
+
+const WEIGHTS_MAX = 100
+
+/** The longest that the survey at `place` waits for its turn, nights. */
+const longestWait = (weights: readonly number[], place: number, nightsMax: number): number => {
+  const last = weights.map(() => 0)
+  let longest = 0
+  for (let night = 1; night <= nightsMax; night += 1) {
+    const urgencies = weights.map((weight, other) => urgency(night - (last[other] ?? 0), weight))
+    const first = urgencies.indexOf(Math.max(...urgencies))
+    if (first === place) longest = Math.max(longest, night - (last[place] ?? 0))
+    last[first] = night
+  }
+  return Math.max(longest, nightsMax - (last[place] ?? 0))
+}
+
+test('with room for one bundle a run, every due survey is refreshed within the bound', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.integer({ min: 1, max: WEIGHTS_MAX }), { minLength: 1, maxLength: 12 }),
+      fc.nat(),
+      (weights, drawn) => {
+        const place = drawn % weights.length
+        const bound = bundlesUntilRefreshedMax(weights.length, weights[place] ?? 1, Math.max(...weights))
+        expect(longestWait(weights, place, 3 * bound)).toBeLessThanOrEqual(bound)
+      },
+    ),
+    cases(200, 10_000),
+  )
+})
+
+test.each([
+  { due: 1, own: 1, heaviest: 4, bound: 1 },
+  { due: 2, own: 1, heaviest: 1, bound: 5 },
+  { due: 151, own: 4, heaviest: 4, bound: 601 },
+  { due: 151, own: 1, heaviest: 4, bound: 1_351 },
+])('of $due due surveys one that weighs $own of $heaviest waits for at most $bound bundles', (row) => {
+  expect(bundlesUntilRefreshedMax(row.due, row.own, row.heaviest)).toBe(row.bound)
+})
+
+test('the bound grows with what is due and with the weights, and with nothing else', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 100_000 }),
+      fc.integer({ min: 1, max: WEIGHTS_MAX }),
+      fc.integer({ min: 1, max: WEIGHTS_MAX }),
+      (due, one, other) => {
+        const [own, heaviest] = [Math.min(one, other), Math.max(one, other)]
+        const bound = bundlesUntilRefreshedMax(due, own, heaviest)
+        expect(bound).toBeLessThanOrEqual(bundlesUntilRefreshedMax(due + 1, own, heaviest))
+        expect(bound).toBeLessThanOrEqual(bundlesUntilRefreshedMax(due, own, heaviest + 1))
+        expect(bound).toBeGreaterThanOrEqual(due)
+      },
+    ),
+    cases(200, 10_000),
+  )
+})

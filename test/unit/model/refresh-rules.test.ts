@@ -1,0 +1,129 @@
+/** Which surveys are due, as tables. */
+import { describe, expect, test } from 'vitest'
+import { minusMs } from '../../../src/model/instant.js'
+import {
+  DEFAULT_WEIGHTS,
+  refreshReason,
+  refreshWeight,
+  restBetweenRefreshesMs,
+  restsAfterRefusal,
+  type SurveyFacts,
+} from '../../../src/model/refresh-rules.js'
+import type { RefreshRules } from '../../../src/model/run.js'
+import { instantOf } from '../../support/warehouse/warehouse.js'
+
+const DAY_MS = 86_400_000
+const NOW = instantOf('2026-03-31T00:00:00Z')
+const rules: RefreshRules = {
+  settleForMs: 7 * DAY_MS,
+  maxAgeMs: 30 * DAY_MS,
+  weights: DEFAULT_WEIGHTS,
+  listSourcesEveryMs: 7 * 86_400_000,
+  skipUnchanged: true,
+  recheckUnchangedAfterMs: 7 * DAY_MS,
+  dailyWindows: null,
+}
+
+const daysAgo = (days: number) => minusMs(NOW, days * DAY_MS)
+
+const facts = (change: Partial<SurveyFacts>): SurveyFacts => ({
+  id: 1,
+  status: 'complete',
+  updatedAt: daysAgo(100),
+  refreshedAt: daysAgo(1),
+  progressChangedAt: null,
+  missing: false,
+  ...change,
+})
+
+describe('a survey is due', () => {
+  test.each<[string, string | null, Partial<SurveyFacts>]>([
+    ['while it is pending', 'live', { status: 'pending' }],
+    ['while it is in field', 'live', { status: 'fieldwork' }],
+    ['while it deviates', 'live', { status: 'deviating_from_specs' }],
+    ['while its data are processed', 'live', { status: 'data_processing' }],
+    ['while its status is one we do not know', 'live', { status: 'archived' }],
+    ['however lately it was refreshed', 'live', { status: 'fieldwork', refreshedAt: NOW }],
+    ['never, when it is a draft', null, { status: 'draft', refreshedAt: daysAgo(400) }],
+    ['never, when it is a demonstration', null, { status: 'user_demo', refreshedAt: daysAgo(400) }],
+    ['never, when it is missing', null, { status: 'fieldwork', missing: true }],
+    ['never, when it is missing, even if it was never read', null, { missing: true, refreshedAt: null }],
+    ['when it was never read', 'changed', { refreshedAt: null }],
+    ['when it was never read, a draft too', 'changed', { status: 'draft', refreshedAt: null }],
+    ['when it was read at a time that lies ahead', 'changed', { refreshedAt: daysAgo(-400) }],
+    ['when a draft was', 'changed', { status: 'draft', refreshedAt: daysAgo(-400) }],
+    ['not, when its progress changed at a time that lies ahead', null, { progressChangedAt: daysAgo(-400) }],
+    ['complete, just now', 'settling', { updatedAt: NOW }],
+    ['complete, for almost settle_for', 'settling', { updatedAt: daysAgo(6.999) }],
+    ['complete, changed after the time of the answer', 'settling', { updatedAt: daysAgo(-1) }],
+    ['when its progress changed within settle_for', 'settling', { progressChangedAt: daysAgo(3) }],
+    ['not, settled and read an hour ago', null, { updatedAt: daysAgo(7), refreshedAt: daysAgo(1 / 24) }],
+    [
+      'settled, and read in the night before',
+      'settling',
+      { updatedAt: daysAgo(7), refreshedAt: daysAgo(0.9) },
+    ],
+    ['not, quiet for 4 days and read 2 days ago', null, { updatedAt: daysAgo(13), refreshedAt: daysAgo(2) }],
+    ['quiet for 4 days, read 4 days ago', 'settling', { updatedAt: daysAgo(15), refreshedAt: daysAgo(4) }],
+    [
+      'since its progress changed, not since it was modified',
+      'settling',
+      { updatedAt: daysAgo(90), progressChangedAt: daysAgo(15), refreshedAt: daysAgo(4) },
+    ],
+    ['not, quiet for long and read 29 days ago', null, { refreshedAt: daysAgo(29) }],
+    ['quiet for long, read max_age ago', 'old', { refreshedAt: daysAgo(30) }],
+    ['the same in a night that begins earlier', 'old', { refreshedAt: daysAgo(29.8) }],
+    ['as settling rather than old', 'settling', { updatedAt: daysAgo(2), refreshedAt: daysAgo(31) }],
+  ])('%s: %s', (_, reason, change) => {
+    expect(refreshReason(facts(change), NOW, rules)).toBe(reason)
+  })
+
+  test('again in the next run after it was refused, then after 2, 4, 8 … days, and every 30', () => {
+    const restsFor = (refusals: number, days: number) =>
+      restsAfterRefusal({ refusals, refusedAt: daysAgo(days) }, NOW, rules)
+    expect(restsFor(1, 0)).toBe(false)
+    for (const [refusals, days] of [
+      [2, 2],
+      [3, 4],
+      [4, 8],
+      [5, 16],
+      [6, 30],
+      [60, 30],
+    ] as const) {
+      expect(restsFor(refusals, days - 0.3)).toBe(true)
+      expect(restsFor(refusals, days)).toBe(false)
+      // A nightly run may begin a little earlier than the one before.
+      expect(restsFor(refusals, days - 0.2)).toBe(false)
+    }
+    expect(restsFor(9, -400)).toBe(false)
+  })
+
+  test('after 1, 2, 4, 8 … days once it has settled, and every 30 from then on', () => {
+    const rests: number[] = []
+    for (let quietMs = 7 * DAY_MS; rests.length < 9; quietMs += (rests.at(-1) ?? 0) * DAY_MS)
+      rests.push(restBetweenRefreshesMs(quietMs, rules) / DAY_MS)
+    expect(rests).toEqual([1, 1, 2, 4, 8, 16, 30, 30, 30])
+  })
+
+  test.each([
+    ['fieldwork', 4],
+    ['pending', 2],
+    ['deviating_from_specs', 2],
+    ['data_processing', 2],
+    ['archived', 2],
+    ['complete', 1],
+    ['draft', 1],
+    ['user_demo', 1],
+  ])('with a weight: %s %d', (status, weight) => {
+    expect(refreshWeight(status, DEFAULT_WEIGHTS)).toBe(weight)
+  })
+
+  test('with the weights of the settings', () => {
+    const weights = { fieldwork: 9, live: 3, other: 2 }
+    expect(
+      ['fieldwork', 'pending', 'archived', 'complete', 'draft'].map((status) =>
+        refreshWeight(status, weights),
+      ),
+    ).toEqual([9, 3, 3, 2, 2])
+  })
+})

@@ -1,0 +1,336 @@
+/** Publishing `fieldwork.duckdb`: what readers see while and after it is replaced. */
+import { chmod, link, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
+import { describe, expect, test } from 'vitest'
+import { StoppedError } from '../../../src/base/errors.js'
+import type { PublishReport } from '../../../src/model/run.js'
+import { createDuckdbPublisher } from '../../../src/publish/duckdb.js'
+import type { Database } from '../../../src/warehouse/connection/database.js'
+import { temporaryDirectory } from '../../support/files/temporary.js'
+import { openElsewhere } from '../../support/process/other-process.js'
+import { query } from '../../support/warehouse/duckdb.js'
+import {
+  bundle,
+  list,
+  minute,
+  progress,
+  source,
+  survey,
+  type TestWarehouse,
+  testWarehouse,
+} from '../../support/warehouse/warehouse.js'
+
+const publish = (
+  { database, directory, log }: TestWarehouse,
+  signal = new AbortController().signal,
+): Promise<PublishReport> => createDuckdbPublisher(database, directory, log).publish(signal)
+
+const published = ({ directory }: TestWarehouse): string => join(directory, 'fieldwork.duckdb')
+
+const titles = (file: string) => query(file, 'SELECT title FROM surveys ORDER BY id')
+
+/** A warehouse with one survey and its bundle. */
+const filled = async (): Promise<TestWarehouse> => {
+  const warehouse = await testWarehouse()
+  await list(warehouse.account, [survey(1)], minute(0), 'full')
+  await warehouse.account.commitBundles([bundle(1, minute(1), [source(11)], progress(5))], 'run-1')
+  return warehouse
+}
+
+const comments = `SELECT 'table' AS kind, schema_name, table_name AS name, '' AS column_name, comment FROM duckdb_tables()
+    WHERE database_name = current_database()
+  UNION ALL SELECT 'view', schema_name, view_name, '', comment FROM duckdb_views()
+    WHERE database_name = current_database() AND NOT internal
+  UNION ALL SELECT 'column', schema_name, table_name, column_name, comment FROM duckdb_columns()
+    WHERE database_name = current_database() AND schema_name IN ('main', '_sync') AND NOT internal
+  ORDER BY ALL`
+
+describe('the published file', () => {
+  test('holds the committed state, of bookkeeping too, and says where it is and how large', async () => {
+    const warehouse = await filled()
+    const report = await publish(warehouse)
+    expect(report).toEqual({
+      format: 'duckdb',
+      path: published(warehouse),
+      bytes: (await stat(published(warehouse))).size,
+    })
+    expect(
+      await query(report.path, 'SELECT id, interviews_count, sample_sources_count FROM survey_overview'),
+    ).toEqual([{ id: 1, interviews_count: 5, sample_sources_count: 1 }])
+    expect(await query(report.path, 'SELECT account, updated_since FROM _sync.cursors')).toEqual([
+      { account: 'acme', updated_since: '2026-02-28T23:55:00Z' },
+    ])
+  })
+
+  test('carries a comment on every table, view and column', async () => {
+    const warehouse = await testWarehouse()
+    await publish(warehouse)
+    const all = await query(published(warehouse), comments)
+    expect(all).toEqual(await warehouse.rows(comments))
+    expect(all.filter(({ comment }) => comment === null)).toEqual([])
+    expect(new Set(all.map(({ kind }) => kind))).toEqual(new Set(['table', 'view', 'column']))
+  })
+
+  test('comes alone: no write-ahead log, no temporary, nothing of a spill', async () => {
+    const warehouse = await filled()
+    await publish(warehouse)
+    await publish(warehouse)
+    expect((await readdir(warehouse.directory)).filter((name) => !name.startsWith('work.'))).toEqual([
+      'fieldwork.duckdb',
+    ])
+  })
+
+  test('can be written by nobody, whatever may be done with the work database', async () => {
+    const warehouse = await filled()
+    await publish(warehouse)
+    await publish(warehouse)
+    const files = [published(warehouse), join(warehouse.directory, 'work.duckdb')]
+    const modes = await Promise.all(files.map(async (file) => (await stat(file)).mode))
+    expect(modes.map((mode) => (mode & 0o222) !== 0)).toEqual([false, true])
+  })
+
+  test('is replaced, not written to: who has the old one open keeps the old state', async () => {
+    const warehouse = await filled()
+    await publish(warehouse)
+    const before = (await stat(published(warehouse))).ino
+    const reader = await DuckDBInstance.create(published(warehouse), { access_mode: 'READ_ONLY' })
+    const connection = await reader.connect()
+    try {
+      await list(warehouse.account, [survey(2)], minute(3))
+      await publish(warehouse)
+      expect((await stat(published(warehouse))).ino).not.toBe(before)
+      expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }, { title: 'Survey 2' }])
+      const kept = await connection.runAndReadAll('SELECT title FROM surveys')
+      expect(kept.getRowObjects()).toEqual([{ title: 'Survey 1' }])
+    } finally {
+      connection.closeSync()
+      reader.closeSync()
+    }
+  })
+
+  test('does not take in what is written after it', async () => {
+    const warehouse = await filled()
+    await publish(warehouse)
+    await list(warehouse.account, [survey(2)], minute(3))
+    expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }])
+  })
+
+  test('is not changed by the log of a reader who wrote into the file before it and was killed', async () => {
+    const warehouse = await filled()
+    await publish(warehouse)
+    const scribbled = join(warehouse.directory, 'scribbled.duckdb')
+    await link(published(warehouse), scribbled)
+    await chmod(scribbled, 0o644)
+    const scribbler = await DuckDBInstance.create(scribbled)
+    const connection = await scribbler.connect()
+    try {
+      await connection.run("UPDATE surveys SET title = 'scribbled'")
+      // As a kill leaves it: the log of the old file, beside the name under which the new one appears.
+      await writeFile(`${published(warehouse)}.wal`, await readFile(`${scribbled}.wal`))
+    } finally {
+      connection.closeSync()
+      scribbler.closeSync()
+    }
+    await publish(warehouse)
+    expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }])
+    expect(await readdir(warehouse.directory)).not.toContain('fieldwork.duckdb.wal')
+  })
+})
+
+test('what a publish that was killed left behind is swept by the next', async () => {
+  const warehouse = await filled()
+  for (const name of ['.fieldwork.duckdb.4711.publishing', '.fieldwork.duckdb.4711.publishing.wal'])
+    await writeFile(join(warehouse.directory, name), 'half a copy')
+  await writeFile(join(warehouse.directory, '.fieldwork.duckdb.notes'), 'of somebody else')
+  await publish(warehouse)
+  expect((await readdir(warehouse.directory)).filter((name) => name.startsWith('.'))).toEqual([
+    '.fieldwork.duckdb.notes',
+  ])
+})
+
+/**
+ * Thousands of rejected rows of 1 kB that compress badly, deleted again. What was written after them stands behind the
+ * room they leave: free blocks at the very end DuckDB gives back by itself.
+ */
+const shrunken = async (): Promise<TestWarehouse> => {
+  const warehouse = await filled()
+  await warehouse.run(`INSERT INTO _sync.rejected_rows (account, run_id, rejected_at, endpoint, problem, raw)
+    SELECT 'acme', 'run-1', now(), 'surveys',
+      (SELECT string_agg(md5(CAST(i * 100 + k AS VARCHAR)), '') FROM range(30) r(k)), '{}'
+    FROM range(30_000) t(i)`)
+  await warehouse.run('CHECKPOINT')
+  await list(warehouse.account, [survey(2)], minute(5))
+  await warehouse.run('CHECKPOINT')
+  await warehouse.run('DELETE FROM _sync.rejected_rows')
+  return warehouse
+}
+
+describe('a work database that has lost most of its rows', () => {
+  test('is published as a compacted copy with every row, view and comment', async () => {
+    const warehouse = await shrunken()
+    const { bytes, path } = await publish(warehouse)
+    const work = await stat(join(warehouse.directory, 'work.duckdb'))
+    expect(work.size).toBeGreaterThan(2 * bytes)
+    expect(await query(path, comments)).toEqual(await warehouse.rows(comments))
+    expect(await query(path, 'SELECT title, interviews_count FROM survey_overview ORDER BY id')).toEqual([
+      { title: 'Survey 1', interviews_count: 5 },
+      { title: 'Survey 2', interviews_count: null },
+    ])
+  })
+
+  test('from which a lost work database is rebuilt like from any other', async () => {
+    const warehouse = await shrunken()
+    await publish(warehouse)
+    await warehouse.database.close()
+    await writeFile(join(warehouse.directory, 'work.duckdb'), 'garbage')
+    const rebuilt = await testWarehouse(warehouse.directory)
+    expect(await rebuilt.rows('SELECT title FROM surveys ORDER BY id')).toEqual([
+      { title: 'Survey 1' },
+      { title: 'Survey 2' },
+    ])
+    expect(await rebuilt.rows(comments)).toEqual(await query(published(warehouse), comments))
+    await expect(rebuilt.run('INSERT INTO freshness (account) VALUES (1)')).rejects.toThrow('NOT NULL')
+  })
+})
+
+test('where a directory stands in its place nothing is published, and nothing is harmed', async () => {
+  const warehouse = await filled()
+  await mkdir(published(warehouse))
+  await writeFile(join(published(warehouse), 'precious'), 'data')
+  await expect(publish(warehouse)).rejects.toMatchObject({
+    code: 'warehouse_unusable',
+    exitCode: 7,
+    message: expect.stringContaining(`cannot publish ${published(warehouse)}`),
+  })
+  expect(await readFile(join(published(warehouse), 'precious'), 'utf8')).toBe('data')
+  expect((await readdir(warehouse.directory)).filter((name) => name.startsWith('.'))).toEqual([])
+  expect(await warehouse.rows('SELECT title FROM surveys')).toEqual([{ title: 'Survey 1' }])
+})
+
+/** Bytes 12 to 19 of a DuckDB file, behind a checksum and `DUCK`. Version 64 is what DuckDB 0.10 to 1.1 write. */
+const storageVersion = async (file: string): Promise<bigint> => {
+  const header = (await readFile(file)).subarray(0, 20)
+  expect(header.subarray(8, 12).toString()).toBe('DUCK')
+  return header.readBigUInt64LE(12)
+}
+
+/** A work database that the newest format was chosen for, as a DuckDB with another default would choose it. */
+const inNewestFormat = async (): Promise<TestWarehouse> => {
+  const directory = await temporaryDirectory()
+  const newest = { storage_compatibility_version: 'latest' }
+  const instance = await DuckDBInstance.create(join(directory, 'work.duckdb'), newest)
+  const connection = await instance.connect()
+  await connection.run('CREATE TABLE made AS SELECT 1 AS one')
+  await connection.run('DROP TABLE made')
+  await connection.run('CHECKPOINT')
+  connection.closeSync()
+  instance.closeSync()
+  expect(await storageVersion(join(directory, 'work.duckdb'))).toBeGreaterThan(64n)
+  return testWarehouse(directory)
+}
+
+test.each([
+  ['copied', filled],
+  ['compacted', shrunken],
+  ['made of a work database of the newest format', inNewestFormat],
+])('%s, the file has storage version 64, which every DuckDB since 0.10 opens', async (_, make) => {
+  const { path } = await publish(await make())
+  expect(await storageVersion(path)).toBe(64n)
+})
+
+describe('a publish that a signal gives up', () => {
+  const stopped = new StoppedError('stopped by SIGTERM')
+
+  interface Stop {
+    readonly when: string
+    /** Takes the place of what readers look at first. */
+    readonly overview?: string
+    /** The database whose own step stops the publish, or what waits for the moment. */
+    readonly at: (warehouse: TestWarehouse, stop: () => void) => Partial<Database> | Promise<void>
+  }
+
+  const copyIsWhole = async ({ directory }: TestWarehouse): Promise<void> => {
+    const size = async (name: string) => (await stat(join(directory, name)).catch(() => null))?.size
+    const copy = `.fieldwork.duckdb.${process.pid}.publishing`
+    while ((await size(copy)) === undefined || (await size(copy)) !== (await size('work.duckdb')))
+      await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  const STOPS: readonly Stop[] = [
+    {
+      when: 'before it begins',
+      at: async (_, stop) => stop(),
+    },
+    {
+      when: 'while the file is copied',
+      at: ({ database }, stop) => ({
+        copyTo: (target, signal) => {
+          const copied = database.copyTo(target, signal)
+          stop()
+          return copied
+        },
+      }),
+    },
+    {
+      when: 'in a query of the proof that does not end',
+      overview: 'SELECT count(*) AS id FROM range(1_000_000_000_000) t(i) WHERE hash(i) = 7',
+      at: async (warehouse, stop) => {
+        await copyIsWhole(warehouse)
+        stop()
+      },
+    },
+  ]
+
+  test.for(STOPS)(
+    '$when: it ends at once, readers keep what they have, nothing is left behind',
+    async ({ overview = 'SELECT id FROM surveys', at }) => {
+      const warehouse = await filled()
+      await publish(warehouse)
+      const before = await readFile(published(warehouse))
+      await list(warehouse.account, [survey(2)], minute(3))
+      await warehouse.run(`CREATE OR REPLACE VIEW survey_overview AS ${overview}`)
+      const controller = new AbortController()
+      const stopping = at(warehouse, () => controller.abort(stopped))
+      const steps = stopping instanceof Promise ? {} : stopping
+      const database = { ...warehouse.database, ...steps }
+      await expect(publish({ ...warehouse, database }, controller.signal)).rejects.toBe(stopped)
+      await stopping
+      expect((await readFile(published(warehouse))).equals(before)).toBe(true)
+      expect((await readdir(warehouse.directory)).filter((name) => name.startsWith('.'))).toEqual([])
+      // The lock is still ours: it goes with the first descriptor of the file that is closed.
+      const { told, end } = await openElsewhere(warehouse.directory, 'leave')
+      await end()
+      expect(told).toMatchObject({ code: 'warehouse_is_held' })
+      await warehouse.run('CREATE OR REPLACE VIEW survey_overview AS SELECT id FROM surveys')
+      await publish(warehouse)
+      expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }, { title: 'Survey 2' }])
+    },
+  )
+
+  test('while a compacted copy is made: the same', async () => {
+    const warehouse = await shrunken()
+    const controller = new AbortController()
+    const { database } = warehouse
+    const interruptibly: Database['interruptibly'] = (signal, work) =>
+      database.interruptibly(signal, () => {
+        const working = work()
+        controller.abort(stopped)
+        return working
+      })
+    await expect(
+      publish({ ...warehouse, database: { ...database, interruptibly } }, controller.signal),
+    ).rejects.toBe(stopped)
+    expect((await readdir(warehouse.directory)).filter((name) => name.includes('fieldwork'))).toEqual([])
+    await publish(warehouse)
+    expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }, { title: 'Survey 2' }])
+  })
+
+  test('after the file has its place: it is published', async () => {
+    const warehouse = await filled()
+    const controller = new AbortController()
+    await publish(warehouse, controller.signal)
+    controller.abort(stopped)
+    expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }])
+  })
+})

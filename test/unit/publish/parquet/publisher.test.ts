@@ -1,0 +1,235 @@
+/** Publishing Parquet: what is in the files, and which of them are written. */
+import { readdir, readFile, readlink, realpath, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
+import { SLOW } from '../../../support/suite/slow.js'
+import {
+  currentOf,
+  filesOf,
+  manifestOf,
+  parquetOf,
+  publishedCopies,
+  publishParquet,
+  tablesThatDiffer,
+  writtenAnew,
+} from '../../../support/warehouse/parquet.js'
+import {
+  bundle,
+  daysRead,
+  instantOf,
+  list,
+  minute,
+  progress,
+  runReport,
+  source,
+  survey,
+  testWarehouse,
+} from '../../../support/warehouse/warehouse.js'
+
+const JANUARY = { created_at: instantOf('2026-01-31T23:59:59.999999Z') }
+const FEBRUARY = { created_at: instantOf('2026-02-01T00:00:00Z') }
+
+/** Two surveys of January, one of February, with sources and progress; published. */
+const publishedOnce = publishedCopies(async ({ account }) => {
+  await account.startRun({ runId: 'run-1', command: 'sync', version: '1.2.3', startedAt: minute(0) })
+  await list(account, [survey(1, JANUARY), survey(2, JANUARY), survey(3, FEBRUARY)], minute(0), 'full')
+  await account.commitBundles(
+    [1, 2, 3].map((id) =>
+      bundle(id, minute(1), [source(id * 10), source(id * 10 + 1)], progress(id), {
+        days: daysRead(['2026-02-28', '2026-03-01'], [null, id * 10], progress(1), minute(1)),
+      }),
+    ),
+    'run-1',
+  )
+  await account.finishRun(runReport())
+})
+
+const isBookkeeping = (path: string): boolean => path.startsWith('_sync/')
+
+describe('a published version', () => {
+  test('holds the rows of every table, exactly and with their types', async () => {
+    const warehouse = await publishedOnce()
+    const extra = { _extra: '{"new":"field"}', title: 'Ünïcode "quoted" \u0000 \ufeff', project_id: null }
+    await list(warehouse.account, [survey(4, { ...FEBRUARY, ...extra })], minute(2))
+    const odd = { completion_rate: 0.1 + 0.2, drop_out_rate: 1e-300, interviews_count: 2 ** 53 - 1 }
+    await warehouse.account.commitBundles([bundle(4, minute(3), [source(40)], progress(1, odd))], 'run-1')
+    const report = await publishParquet(warehouse)
+    expect(await tablesThatDiffer(warehouse)).toEqual([])
+    const manifest = await manifestOf(currentOf(warehouse))
+    expect(report).toEqual({ format: 'parquet', path: currentOf(warehouse), bytes: manifest.bytes })
+    expect(manifest).toMatchObject({ version: 2, schema_version: 2, run_id: 'run-1', runs: 1 })
+  })
+
+  test('is cut by account and UTC month of the survey, in every table of a survey', async () => {
+    const warehouse = await publishedOnce()
+    const directories = (await readdir(currentOf(warehouse))).filter((name) => name !== 'manifest.json')
+    for (const table of directories.filter((name) => name !== '_sync')) {
+      expect([...(await filesOf(join(currentOf(warehouse), table))).keys()], table).toEqual([
+        'account=acme/created_month=2026-01/data.parquet',
+        'account=acme/created_month=2026-02/data.parquet',
+      ])
+    }
+    expect(
+      await warehouse.rows(`SELECT account, created_month, count(*) AS sources
+        FROM read_parquet('${currentOf(warehouse)}/sample_sources/**/*.parquet', hive_partitioning = true) GROUP BY ALL ORDER BY ALL`),
+    ).toEqual([
+      { account: 'acme', created_month: '2026-01', sources: 4 },
+      { account: 'acme', created_month: '2026-02', sources: 2 },
+    ])
+  })
+
+  test('has the columns of a table without rows', async () => {
+    const warehouse = await testWarehouse()
+    await publishParquet(warehouse)
+    expect(await tablesThatDiffer(warehouse)).toEqual([])
+    const found = await warehouse.rows(
+      `SELECT * FROM read_parquet('${currentOf(warehouse)}/surveys/**/*.parquet', hive_partitioning = true)`,
+    )
+    expect(found).toEqual([])
+  })
+
+  test('has rows sorted by key, statistics, zstd, and a comment on every table and column', async () => {
+    const warehouse = await publishedOnce()
+    const file = `${currentOf(warehouse)}/sample_source_progress/account=acme/created_month=2026-01/data.parquet`
+    expect(await warehouse.rows(`SELECT survey_id, sample_source_id FROM read_parquet('${file}')`)).toEqual(
+      [1, 1, 2, 2].map((survey_id, at) => ({ survey_id, sample_source_id: survey_id * 10 + (at % 2) })),
+    )
+    const chunks = await warehouse.rows(`SELECT path_in_schema, compression, stats_min_value, stats_max_value
+      FROM parquet_metadata('${file}') WHERE path_in_schema IN ('survey_id', '_observed_at')`)
+    expect(chunks).toEqual([
+      { path_in_schema: 'survey_id', compression: 'ZSTD', stats_min_value: '1', stats_max_value: '2' },
+      {
+        path_in_schema: '_observed_at',
+        compression: 'ZSTD',
+        stats_min_value: '2026-03-01 00:01:00+00',
+        stats_max_value: '2026-03-01 00:01:00+00',
+      },
+    ])
+    const schema = await warehouse.rows(
+      `SELECT type, logical_type FROM parquet_schema('${file}') WHERE name = '_observed_at'`,
+    )
+    expect(schema).toMatchObject([
+      { type: 'INT64', logical_type: expect.stringMatching(/isAdjustedToUTC=1/) },
+    ])
+    const metadata = await warehouse.rows(
+      `SELECT decode(key) AS name, decode(value) AS text FROM parquet_kv_metadata('${file}')`,
+    )
+    const texts = new Map(metadata.map(({ name, text }) => [name, String(text)]))
+    expect(texts.get('fieldwork_sync.table')).toBe('main.sample_source_progress')
+    expect(texts.get('fieldwork_sync.comment')).toMatch(/^Fieldwork progress of sample sources/)
+    const comments: Record<string, string> = JSON.parse(texts.get('fieldwork_sync.column_comments') ?? '{}')
+    expect(comments).toMatchObject({
+      account: expect.stringMatching(/account/),
+      survey_id: 'ID of the survey',
+    })
+    expect(Object.values(comments).filter((comment) => comment === '')).toEqual([])
+  })
+
+  test('keeps accounts apart, whatever readers may take their names for', async () => {
+    const warehouse = await publishedOnce()
+    const names = ['null', '__HIVE_DEFAULT_PARTITION__', '007', 'NULL', '2026-01-01', 'true', '-_']
+    for (const name of SLOW ? names : names.slice(0, 1))
+      await list(accountWarehouse(warehouse.database, name), [survey(1, JANUARY)], minute(3), 'full')
+    await publishParquet(warehouse)
+    expect(await tablesThatDiffer(warehouse)).toEqual([])
+  })
+})
+
+describe('the next version', () => {
+  test('writes the partitions that changed and links all others', async () => {
+    const warehouse = await publishedOnce()
+    const before = await filesOf(currentOf(warehouse))
+    await warehouse.account.commitBundles(
+      [bundle(3, minute(9), [source(30), source(31)], progress(7))],
+      'run-2',
+    )
+    await publishParquet(warehouse)
+    expect(await tablesThatDiffer(warehouse)).toEqual([])
+    const written = writtenAnew(before, await filesOf(currentOf(warehouse)))
+    expect(written).toEqual(
+      [
+        'freshness',
+        'sample_source_progress',
+        'sample_source_progress_history',
+        'survey_progress',
+        'survey_progress_history',
+      ].map((table) => `${table}/account=acme/created_month=2026-02/data.parquet`),
+    )
+    const { tables } = await manifestOf(currentOf(warehouse))
+    const byManifest = tables.flatMap(({ files }) => files.filter(({ written_by }) => written_by === 2))
+    expect(byManifest.map(({ path }) => path).toSorted()).toEqual(written)
+  })
+
+  test('writes nothing where nothing changed', async () => {
+    const warehouse = await publishedOnce()
+    const before = await filesOf(currentOf(warehouse))
+    await publishParquet(warehouse)
+    expect(await readlink(currentOf(warehouse))).toBe('versions/000002')
+    expect(writtenAnew(before, await filesOf(currentOf(warehouse)))).toEqual([])
+  })
+
+  test('notices a change that only a table of the bookkeeping has', async () => {
+    const warehouse = await publishedOnce()
+    const before = await filesOf(currentOf(warehouse))
+    await warehouse.account.startRun({
+      runId: 'run-2',
+      command: 'sync',
+      version: '1.2.3',
+      startedAt: minute(20),
+    })
+    await publishParquet(warehouse)
+    expect(writtenAnew(before, await filesOf(currentOf(warehouse)))).toEqual(['_sync/runs/data.parquet'])
+  })
+
+  test('moves all of a survey whose month of creation was changed, and shows no row twice', async () => {
+    const warehouse = await publishedOnce()
+    await list(warehouse.account, [survey(3, JANUARY)], minute(5))
+    await warehouse.account.commitBundles(
+      [bundle(3, minute(6), [source(30), source(31)], progress(3))],
+      'run-2',
+    )
+    await publishParquet(warehouse)
+    expect(await tablesThatDiffer(warehouse)).toEqual([])
+    const data = [...(await filesOf(currentOf(warehouse))).keys()].filter((path) => !isBookkeeping(path))
+    expect(data.filter((path) => path.includes('2026-02'))).toEqual([])
+  })
+
+  test('has a place for rows whose survey nobody knows', async () => {
+    const warehouse = await publishedOnce()
+    await warehouse.account.commitBundles([bundle(99, minute(5), [source(990)], progress(3))], 'run-2')
+    await publishParquet(warehouse)
+    expect(await tablesThatDiffer(warehouse)).toEqual([])
+    expect([...(await filesOf(currentOf(warehouse))).keys()]).toContain(
+      'sample_sources/account=acme/created_month=unknown/data.parquet',
+    )
+  })
+
+  test('of a table that a migration has changed is written whole, and only that', async () => {
+    const warehouse = await publishedOnce()
+    const before = await filesOf(currentOf(warehouse))
+    await warehouse.run('ALTER TABLE surveys DROP COLUMN title')
+    await warehouse.database.close()
+    // As a warehouse of a version that did not know the column yet: its manifest tells another layout.
+    const manifest = await manifestOf(currentOf(warehouse))
+    const tables = manifest.tables.map((table) =>
+      table.name === 'surveys' ? { ...table, layout: 'older' } : table,
+    )
+    await writeFile(join(currentOf(warehouse), 'manifest.json'), JSON.stringify({ ...manifest, tables }))
+    const migrated = await testWarehouse(warehouse.directory)
+    await publishParquet(migrated)
+    expect(await tablesThatDiffer(migrated)).toEqual([])
+    expect(writtenAnew(before, await filesOf(currentOf(migrated)))).toEqual(
+      ['01', '02'].map((month) => `surveys/account=acme/created_month=2026-${month}/data.parquet`),
+    )
+  })
+})
+
+test('the link is relative: a warehouse that was moved as a whole reads on', async () => {
+  const warehouse = await publishedOnce()
+  expect(await readlink(currentOf(warehouse))).toBe('versions/000001')
+  expect(await realpath(currentOf(warehouse))).toBe(
+    join(await realpath(parquetOf(warehouse)), 'versions', '000001'),
+  )
+  expect(await readFile(join(currentOf(warehouse), 'manifest.json'), 'utf8')).toMatch(/^\{\n "format": 1,/)
+})

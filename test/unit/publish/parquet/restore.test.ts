@@ -1,0 +1,261 @@
+/** A work database that was lost is rebuilt from published Parquet files. */
+import { chmod, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createDuckdbPublisher } from '../../../../src/publish/duckdb.js'
+import { holdOpen } from '../../../support/process/other-process.js'
+import { SLOW } from '../../../support/suite/slow.js'
+import {
+  currentOf,
+  manifestOf,
+  parquetOf,
+  publishedCopies,
+  publishParquet,
+  tablesThatDiffer,
+} from '../../../support/warehouse/parquet.js'
+import {
+  bundle,
+  list,
+  listingPage,
+  minute,
+  progress,
+  RUN,
+  source,
+  survey,
+  type TestWarehouse,
+  testWarehouse,
+} from '../../../support/warehouse/warehouse.js'
+
+/** One survey that was read, one that is queued, an interrupted listing, rows in quarantine that are hardly JSON. */
+const publishedOnce = publishedCopies(async ({ account }) => {
+  await account.startRun({ runId: RUN, command: 'sync', version: '1.2.3', startedAt: minute(0) })
+  await list(account, [survey(1, { _extra: '{"a":"\\ud800"}' }), survey(2)], minute(0), 'full')
+  await account.commitBundles([bundle(1, minute(1), [source(11)], progress(5))], RUN)
+  const position = { kind: 'incremental', updatedSince: minute(-5), ceiling: minute(2) } as const
+  await account.startListing({ ...position, startedAt: minute(2) })
+  const endpoint = 'surveys'
+  const rejection = {
+    endpoint,
+    surveyId: null,
+    sampleSourceId: null,
+    rowId: null,
+    problem: 'id: is missing',
+  } as const
+  const rejections = ['{"lone":"\\ud800"}', '{"fine":1}'].map((raw) => ({ ...rejection, raw }))
+  await account.commitListingPage(
+    listingPage([survey(1, { title: 'waits' })], minute(2), { rejections, nextPage: 2, totalCount: 9 }),
+  )
+})
+
+/** Loses the work database, and opens the warehouse again. */
+const lose = async ({ database, directory }: TestWarehouse): Promise<TestWarehouse> => {
+  await database.close()
+  await rm(join(directory, 'work.duckdb'))
+  return testWarehouse(directory)
+}
+
+const night = async (warehouse: TestWarehouse, number: number): Promise<void> => {
+  await warehouse.account.startRun({
+    runId: `run-${number}`,
+    command: 'sync',
+    version: '1.2.3',
+    startedAt: minute(number * 10),
+  })
+  await list(warehouse.account, [survey(2, { title: `night ${number}` })], minute(number * 10))
+}
+
+const titles = async (warehouse: TestWarehouse) =>
+  (await warehouse.rows('SELECT title FROM surveys WHERE id = 2')).map(({ title }) => title)
+
+const warnings = ({ log }: TestWarehouse) => log.lines.filter(({ level }) => level === 'warn')
+
+const described = `SELECT table_name, column_name, data_type, is_nullable, comment FROM duckdb_columns()
+  WHERE database_name = current_database() AND NOT internal ORDER BY ALL`
+
+describe('rebuilt from the newest version', () => {
+  test('it holds every row, queue and place in the listing, and has comments, constraints and views', async () => {
+    const before = await publishedOnce()
+    const columns = await before.rows(described)
+    const [position, queue] = [await before.account.position(), await before.account.plannedSurveys(null)]
+    expect(position.listing).not.toBe(null)
+    expect(queue.filter(({ task }) => task !== null)).not.toEqual([])
+    const rebuilt = await lose(before)
+    expect(warnings(rebuilt)).toMatchObject([
+      {
+        fields: { file: join(parquetOf(rebuilt), 'versions', '000001') },
+        message: 'the work database was lost and is rebuilt from published Parquet files',
+      },
+    ])
+    expect(await tablesThatDiffer(rebuilt)).toEqual([])
+    expect(await rebuilt.rows('SELECT json_valid(raw) AS valid FROM _sync.rejected_rows ORDER BY 1')).toEqual(
+      [{ valid: false }, { valid: true }],
+    )
+    expect(await rebuilt.rows('SELECT title FROM _sync.pending_surveys')).toEqual([{ title: 'waits' }])
+    expect(await rebuilt.rows(described)).toEqual(columns)
+    expect(await rebuilt.account.position()).toEqual(position)
+    expect(await rebuilt.account.plannedSurveys(null)).toEqual(queue)
+    expect(await rebuilt.rows('SELECT id, interviews_count FROM survey_overview ORDER BY id')).toEqual([
+      { id: 1, interviews_count: 5 },
+      { id: 2, interviews_count: null },
+    ])
+  })
+
+  test.skipIf(!SLOW)('of an older schema: what it did not have yet is added', async () => {
+    const before = await publishedOnce()
+    const manifest = await manifestOf(currentOf(before))
+    const tables = manifest.tables
+      .filter(({ name }) => name !== 'drift_events')
+      .map((table) =>
+        table.name === 'surveys'
+          ? { ...table, columns: table.columns.filter(({ name }) => name !== 'project_id') }
+          : table,
+      )
+    await writeFile(join(currentOf(before), 'manifest.json'), JSON.stringify({ ...manifest, tables }))
+    const columns = (await before.rows(described)).map(({ column_name }) => column_name)
+    const rebuilt = await lose(before)
+    const found = (await rebuilt.rows(described)).map(({ column_name }) => column_name)
+    expect(found.toSorted()).toEqual(columns.toSorted())
+    expect(await titles(rebuilt)).toEqual(['Survey 2'])
+  })
+})
+
+describe('a damaged version is passed over for the one before', () => {
+  test('and says so; where none is whole, nothing is harmed: exit 7', async () => {
+    const warehouse = await publishedOnce()
+    await night(warehouse, 2)
+    await publishParquet(warehouse)
+    const changed = 'surveys/account=acme/created_month=2025-12/data.parquet'
+    await writeFile(join(currentOf(warehouse), changed), 'garbage')
+    const rebuilt = await lose(warehouse)
+    expect(await titles(rebuilt)).toEqual(['Survey 2'])
+    expect(warnings(rebuilt).map(({ fields }) => fields)).toMatchObject([
+      { problem: expect.stringContaining(`000002/${changed} is not what was published`) },
+      { file: join(parquetOf(rebuilt), 'versions', '000001') },
+    ])
+    await rm(join(parquetOf(rebuilt), 'versions', '000001', 'manifest.json'))
+    await expect(lose(rebuilt)).rejects.toMatchObject({
+      code: 'warehouse_unusable',
+      exitCode: 7,
+      message: expect.stringMatching(
+        /manifest\.json cannot be read; nor from .*000002.* is not what was published\. Restore that file/,
+      ),
+    })
+    expect((await readdir(join(parquetOf(rebuilt), 'versions'))).toSorted()).toEqual(['000001', '000002'])
+    await rm(parquetOf(rebuilt), { recursive: true })
+    expect(await titles(await testWarehouse(rebuilt.directory))).toEqual([])
+  })
+})
+
+describe('where fieldwork.duckdb is published too', () => {
+  const publishDuckdb = ({ database, directory, log }: TestWarehouse) =>
+    createDuckdbPublisher(database, directory, log).publish(new AbortController().signal)
+
+  test('the newer of both is taken, whichever that is', async () => {
+    const warehouse = await publishedOnce()
+    await night(warehouse, 2)
+    await publishDuckdb(warehouse)
+    const fromDuckdb = await lose(warehouse)
+    expect(await titles(fromDuckdb)).toEqual(['night 2'])
+    expect(warnings(fromDuckdb).at(-1)?.message).toMatch(/rebuilt from the published file$/)
+    await night(fromDuckdb, 3)
+    await publishParquet(fromDuckdb)
+    const fromParquet = await lose(fromDuckdb)
+    expect(await titles(fromParquet)).toEqual(['night 3'])
+    expect(warnings(fromParquet).at(-1)?.message).toMatch(/rebuilt from published Parquet files$/)
+  })
+
+  test.skipIf(!SLOW)('the one that can be read is taken where the other cannot', async () => {
+    const warehouse = await publishedOnce()
+    await rm(join(warehouse.directory, 'fieldwork.duckdb'))
+    await writeFile(join(warehouse.directory, 'fieldwork.duckdb'), 'garbage')
+    const rebuilt = await lose(warehouse)
+    expect(await titles(rebuilt)).toEqual(['Survey 2'])
+    expect(warnings(rebuilt).map(({ fields }) => fields)).toMatchObject([
+      { file: join(rebuilt.directory, 'fieldwork.duckdb') },
+      { file: join(parquetOf(rebuilt), 'versions', '000001') },
+    ])
+  })
+})
+
+describe('what cannot be read now is not older: exit 7, and nothing is replaced', () => {
+  /** The newest state is in `fieldwork.duckdb`, an older one in a version of Parquet files; the work database is lost. */
+  const lostWithBoth = async () => {
+    const warehouse = await publishedOnce()
+    await night(warehouse, 2)
+    await createDuckdbPublisher(warehouse.database, warehouse.directory, warehouse.log).publish(
+      new AbortController().signal,
+    )
+    await warehouse.database.close()
+    await rm(join(warehouse.directory, 'work.duckdb'))
+    return warehouse.directory
+  }
+
+  test('somebody has the published file open for writing: the message says who', async () => {
+    const directory = await lostWithBoth()
+    const published = join(directory, 'fieldwork.duckdb')
+    const before = await readFile(published)
+    // A published file may be write-protected, which holds people off but not this test.
+    await chmod(published, 0o644)
+    const other = await holdOpen(published)
+    const refused = {
+      code: 'warehouse_unusable',
+      exitCode: 7,
+      message: expect.stringMatching(
+        new RegExp(
+          `^the work database is lost and cannot be rebuilt from ${published} now: process ${other.pid} \\(.*node.*\\) has it open for writing\\. Nothing was replaced\\. Close it there`,
+        ),
+      ),
+    }
+    await expect(testWarehouse(directory)).rejects.toMatchObject(refused)
+    // Also where it is the only state.
+    await rm(join(directory, 'parquet'), { recursive: true })
+    await expect(testWarehouse(directory)).rejects.toMatchObject(refused)
+    await other.end()
+    expect((await readFile(published)).equals(before)).toBe(true)
+    expect(await titles(await testWarehouse(directory))).toEqual(['night 2'])
+  })
+
+  test('the system refuses to show the published file', async () => {
+    const directory = await lostWithBoth()
+    const published = join(directory, 'fieldwork.duckdb')
+    await rm(published)
+    // A link to itself: to follow it fails for everybody, root included.
+    await symlink(published, published)
+    await expect(testWarehouse(directory)).rejects.toMatchObject({
+      exitCode: 7,
+      message: expect.stringMatching(/fieldwork\.duckdb now: ELOOP/),
+    })
+  })
+
+  test.each([
+    ['the manifest of the newest version', 'manifest.json'],
+    ['a file of the newest version', 'surveys/account=acme/created_month=2025-12/data.parquet'],
+  ])('the system refuses to show %s', async (_, path) => {
+    const warehouse = await publishedOnce()
+    await night(warehouse, 2)
+    await publishParquet(warehouse)
+    const hidden = join(currentOf(warehouse), path)
+    await warehouse.database.close()
+    await rm(join(warehouse.directory, 'work.duckdb'))
+    const content = await readFile(hidden)
+    await rm(hidden)
+    await symlink(hidden, hidden)
+    await expect(testWarehouse(warehouse.directory)).rejects.toMatchObject({
+      exitCode: 7,
+      message: expect.stringMatching(/000002 now: ELOOP/),
+    })
+    await rm(hidden)
+    await writeFile(hidden, content)
+    expect(await titles(await testWarehouse(warehouse.directory))).toEqual(['night 2'])
+  })
+
+  test('the versions cannot be listed', async () => {
+    const directory = await lostWithBoth()
+    await rm(join(directory, 'parquet'), { recursive: true })
+    await writeFile(join(directory, 'parquet'), 'not a directory')
+    await expect(testWarehouse(directory)).rejects.toMatchObject({
+      exitCode: 7,
+      message: expect.stringMatching(/ now: ENOTDIR/),
+    })
+  })
+})

@@ -1,0 +1,268 @@
+/** Parquet versions: which stay, what becomes of damaged and half built ones, and file systems that lack links. */
+import { cp, link, mkdir, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { StoppedError } from '../../../../src/base/errors.js'
+import { SLOW } from '../../../support/suite/slow.js'
+import {
+  currentOf,
+  filesOf,
+  isLink,
+  manifestOf,
+  parquetOf,
+  publishedCopies,
+  publishParquet,
+  tablesThatDiffer,
+  writtenAnew,
+} from '../../../support/warehouse/parquet.js'
+import {
+  bundle,
+  list,
+  minute,
+  progress,
+  source,
+  survey,
+  type TestWarehouse,
+} from '../../../support/warehouse/warehouse.js'
+
+const publishedOnce = publishedCopies(async ({ account }) => {
+  await list(account, [survey(1)], minute(0), 'full')
+  await account.commitBundles([bundle(1, minute(1), [source(11)], progress(5))], 'run-1')
+})
+
+/** One more night: the title of the survey is the night's. */
+const night = async (warehouse: TestWarehouse, number: number): Promise<void> => {
+  await list(warehouse.account, [survey(1, { title: `night ${number}` })], minute(number * 10))
+  const whole = progress(5 + number)
+  await warehouse.account.commitBundles([bundle(1, minute(number * 10 + 1), [source(11)], whole)], 'run-1')
+}
+
+const titleIn = async (warehouse: TestWarehouse, version: string) =>
+  (await warehouse.rows(`SELECT title FROM read_parquet('${version}/surveys/**/*.parquet')`)).map(
+    ({ title }) => title,
+  )
+
+const versionsIn = async (warehouse: TestWarehouse): Promise<readonly string[]> =>
+  (await readdir(join(parquetOf(warehouse), 'versions'))).toSorted()
+
+const versionOf = (warehouse: TestWarehouse, name: string): string =>
+  join(parquetOf(warehouse), 'versions', name)
+
+const SURVEYS = 'surveys/account=acme/created_month=2025-12/data.parquet'
+
+test('the last three versions stay as they were, and what killed publishes left goes', async () => {
+  const warehouse = await publishedOnce()
+  const parquet = parquetOf(warehouse)
+  await mkdir(join(parquet, 'versions', '.000007.4711.publishing', 'surveys'), { recursive: true })
+  await writeFile(join(parquet, '.current.4711.publishing'), 'a link it was')
+  await writeFile(join(parquet, 'versions', 'notes.txt'), 'of somebody else')
+  for (const number of [1, 2, 3]) {
+    await night(warehouse, number)
+    await publishParquet(warehouse)
+  }
+  expect(await versionsIn(warehouse)).toEqual(['000002', '000003', '000004', 'notes.txt'])
+  expect((await readdir(parquet)).toSorted()).toEqual(['current', 'versions'])
+  for (const number of [1, 2, 3])
+    expect(await titleIn(warehouse, versionOf(warehouse, `00000${number + 1}`))).toEqual([`night ${number}`])
+  expect(await titleIn(warehouse, currentOf(warehouse))).toEqual(['night 3'])
+  expect(warehouse.log.lines.filter(({ level }) => level !== 'debug')).toEqual([])
+})
+
+describe('a version before that is not as it was', () => {
+  test('current was removed by hand: the newest version is built upon', async () => {
+    const warehouse = await publishedOnce()
+    const before = await filesOf(currentOf(warehouse))
+    await rm(currentOf(warehouse))
+    await publishParquet(warehouse)
+    expect((await manifestOf(currentOf(warehouse))).version).toBe(2)
+    expect(writtenAnew(before, await filesOf(currentOf(warehouse)))).toEqual([])
+  })
+
+  test.skipIf(!SLOW)(
+    'a whole version that never became current, for its publish was killed, goes',
+    async () => {
+      const warehouse = await publishedOnce()
+      await cp(versionOf(warehouse, '000001'), versionOf(warehouse, '000002'), { recursive: true })
+      await writeFile(join(versionOf(warehouse, '000002'), 'half'), '')
+      await night(warehouse, 1)
+      await publishParquet(warehouse)
+      expect(await versionsIn(warehouse)).toEqual(['000001', '000002'])
+      expect(await readdir(versionOf(warehouse, '000002'))).not.toContain('half')
+      expect(await tablesThatDiffer(warehouse)).toEqual([])
+    },
+  )
+
+  const damages: readonly (readonly [string, (version: string) => Promise<void>])[] = [
+    [
+      'a byte of a file has changed',
+      async (version) => {
+        const bytes = await readFile(join(version, SURVEYS))
+        await writeFile(join(version, SURVEYS), bytes.fill(7, 40, 41))
+      },
+    ],
+    ['a file was cut off', (version) => truncate(join(version, SURVEYS), 100)],
+    ['a file was deleted', (version) => rm(join(version, SURVEYS))],
+  ]
+  test.each(SLOW ? damages : damages.slice(0, 1))(
+    '%s: it is written anew, and nothing else',
+    async (_, damage) => {
+      const warehouse = await publishedOnce()
+      const before = await filesOf(currentOf(warehouse))
+      await damage(versionOf(warehouse, '000001'))
+      await publishParquet(warehouse)
+      expect(await tablesThatDiffer(warehouse)).toEqual([])
+      expect(writtenAnew(before, await filesOf(currentOf(warehouse)))).toEqual([SURVEYS])
+    },
+  )
+
+  const lost: readonly (readonly [string, (manifest: string) => Promise<void>])[] = [
+    ['is garbage', (manifest) => writeFile(manifest, '{"format": 1')],
+    ['is gone', (manifest) => rm(manifest)],
+  ]
+  test.each(SLOW ? lost : lost.slice(0, 1))(
+    'its manifest %s: everything is written anew',
+    async (_, damage) => {
+      const warehouse = await publishedOnce()
+      const before = await filesOf(currentOf(warehouse))
+      await damage(join(versionOf(warehouse, '000001'), 'manifest.json'))
+      await publishParquet(warehouse)
+      expect((await manifestOf(currentOf(warehouse))).version).toBe(2)
+      expect(await tablesThatDiffer(warehouse)).toEqual([])
+      const after = await filesOf(currentOf(warehouse))
+      expect(writtenAnew(before, after)).toEqual([...after.keys()])
+    },
+  )
+})
+
+const lacking = (code: string) => () => Promise.reject(Object.assign(new Error(`${code}: no`), { code }))
+
+describe('a file system without links', () => {
+  test.each(SLOW ? ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'] : ['EPERM'])(
+    'of any kind (%s): every version is a copy, current is a directory, and one line says so',
+    async (code) => {
+      const links = { link: lacking(code), symlink: lacking(code) }
+      const warehouse = await publishedOnce()
+      await rm(parquetOf(warehouse), { recursive: true })
+      for (const number of [1, 2, 3, 4]) {
+        await night(warehouse, number)
+        await publishParquet(warehouse, { links })
+      }
+      expect(await isLink(currentOf(warehouse))).toBe(false)
+      expect(await tablesThatDiffer(warehouse)).toEqual([])
+      expect((await manifestOf(currentOf(warehouse))).version).toBe(4)
+      expect(await versionsIn(warehouse)).toEqual(['000002', '000003'])
+      expect(await titleIn(warehouse, versionOf(warehouse, '000002'))).toEqual(['night 2'])
+      const warnings = warehouse.log.lines.filter(({ level }) => level === 'warn')
+      expect(warnings).toHaveLength(4)
+      expect(warnings.at(-1)?.message).toMatch(
+        /^this file system has no hard links: .*; and no symbolic links: /,
+      )
+    },
+  )
+
+  test.skipIf(!SLOW)(
+    'a directory that is current becomes a version where links are possible again',
+    async () => {
+      const warehouse = await publishedOnce()
+      await rm(parquetOf(warehouse), { recursive: true })
+      await publishParquet(warehouse, { links: { link: lacking('EPERM'), symlink: lacking('EPERM') } })
+      await night(warehouse, 1)
+      await publishParquet(warehouse)
+      expect(await isLink(currentOf(warehouse))).toBe(true)
+      expect(await versionsIn(warehouse)).toEqual(['000001', '000002'])
+      expect(await titleIn(warehouse, currentOf(warehouse))).toEqual(['night 1'])
+    },
+  )
+
+  test.skipIf(!SLOW)('hard links alone are missing: files are copied, current is a link', async () => {
+    const warehouse = await publishedOnce()
+    const before = await filesOf(currentOf(warehouse))
+    await publishParquet(warehouse, { links: { link: lacking('EPERM'), symlink } })
+    expect(await isLink(currentOf(warehouse))).toBe(true)
+    const after = await filesOf(currentOf(warehouse))
+    expect(writtenAnew(before, after)).toEqual([...after.keys()])
+    expect((await manifestOf(currentOf(warehouse))).tables.flatMap(({ files }) => files)).toSatisfy(
+      (files: readonly { written_by: number }[]) => files.every(({ written_by }) => written_by === 1),
+    )
+  })
+})
+
+describe('what stands in its place is not ours to remove', () => {
+  const inPlace: readonly (readonly [string, (parquet: string) => Promise<string>])[] = [
+    [
+      'of the directory',
+      async (parquet) => {
+        await rm(parquet, { recursive: true })
+        await writeFile(parquet, 'precious')
+        return parquet
+      },
+    ],
+    [
+      'of current, a file',
+      async (parquet) => {
+        await rm(join(parquet, 'current'))
+        await writeFile(join(parquet, 'current'), 'precious')
+        return join(parquet, 'current')
+      },
+    ],
+    [
+      'of current, a directory',
+      async (parquet) => {
+        await rm(join(parquet, 'current'))
+        await mkdir(join(parquet, 'current'))
+        await writeFile(join(parquet, 'current', 'file'), 'precious')
+        return join(parquet, 'current', 'file')
+      },
+    ],
+    [
+      'of the versions',
+      async (parquet) => {
+        await rm(join(parquet, 'versions'), { recursive: true })
+        await writeFile(join(parquet, 'versions'), 'precious')
+        return join(parquet, 'versions')
+      },
+    ],
+  ]
+  test.each(inPlace)('%s: exit 7', async (_, put) => {
+    const warehouse = await publishedOnce()
+    const precious = await put(parquetOf(warehouse))
+    await expect(publishParquet(warehouse)).rejects.toMatchObject({
+      code: 'warehouse_unusable',
+      exitCode: 7,
+      message: expect.stringContaining(`cannot publish ${currentOf(warehouse)}: `),
+    })
+    expect(await readFile(precious, 'utf8')).toBe('precious')
+  })
+})
+
+test('the disk is full in the middle of it: exit 7, readers keep what they have, the next one publishes', async () => {
+  const warehouse = await publishedOnce()
+  await night(warehouse, 1)
+  await expect(
+    publishParquet(warehouse, { links: { link: lacking('ENOSPC'), symlink } }),
+  ).rejects.toMatchObject({
+    exitCode: 7,
+    message: expect.stringMatching(/ENOSPC: no\. What was published before is untouched/),
+  })
+  expect(await versionsIn(warehouse)).toEqual(['000001'])
+  expect(await titleIn(warehouse, currentOf(warehouse))).toEqual(['Survey 1'])
+  await publishParquet(warehouse)
+  expect(await titleIn(warehouse, currentOf(warehouse))).toEqual(['night 1'])
+})
+
+test('a signal ends it between two files: readers keep what they have, and nothing is left behind', async () => {
+  const warehouse = await publishedOnce()
+  await night(warehouse, 1)
+  const stop = new AbortController()
+  const links = {
+    link: (existing: string, path: string) => {
+      stop.abort(new StoppedError('a signal'))
+      return link(existing, path)
+    },
+    symlink,
+  }
+  await expect(publishParquet(warehouse, { links, signal: stop.signal })).rejects.toThrow('a signal')
+  expect(await versionsIn(warehouse)).toEqual(['000001'])
+  await publishParquet(warehouse)
+  expect(await titleIn(warehouse, currentOf(warehouse))).toEqual(['night 1'])
+})

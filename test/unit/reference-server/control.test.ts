@@ -1,0 +1,229 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { RequestLog } from '../../../src/reference-server/request-log.js'
+import { SLOW } from '../../support/suite/slow.js'
+import { micros, START_AT, startApi } from './support/api.js'
+
+const time = z.strictObject({ now: z.string(), clock: z.string() })
+const requestLog = z.strictObject({
+  requests: z.array(
+    z.strictObject({
+      at_ms: z.number(),
+      account: z.string().nullable(),
+      method: z.string(),
+      path: z.string(),
+      query: z.string(),
+      status: z.int().nullable(),
+      faults: z.array(z.int()),
+    }),
+  ),
+  dropped: z.int(),
+})
+
+describe('/_reference/time', () => {
+  test('a frozen clock stands where it was put', async () => {
+    await using api = await startApi({ surveys: 1 })
+    expect((await api.control('/time')).json).toEqual({ now: '2026-03-01T00:00:00Z', clock: 'frozen' })
+    const post = async (body: string) => api.control('/time', { method: 'POST', body })
+    expect((await post('{"advance":"P1W2DT3H4M5.5S"}')).json).toEqual({
+      now: '2026-03-10T03:04:05.500Z',
+      clock: 'frozen',
+    })
+    const set = await post('{"set":"2026-01-01T00:00:00.000001+05:30"}')
+    expect(set.json).toEqual({ now: '2025-12-31T18:30:00.000001Z', clock: 'frozen' })
+    expect(set.headers.get('date')).toBe('Wed, 31 Dec 2025 18:30:00 GMT')
+  })
+
+  test('a running clock runs at its factor, and goes on from where it is put', async () => {
+    await using api = await startApi({ surveys: 1, clock: '600x' })
+    const now = async () => micros(time.parse((await api.control('/time')).json).now)
+    const one = await now()
+    const oneMs = performance.now()
+    expect(one).toBeGreaterThan(micros(START_AT))
+    await expect.poll(now, { timeout: 20_000 }).toBeGreaterThan(one + 60e6)
+    const factor = ((await now()) - one) / 1e3 / (performance.now() - oneMs)
+    expect(factor).toBeGreaterThan(300)
+    expect(factor).toBeLessThan(900)
+    await api.moveTime({ set: '2027-01-01T00:00:00Z' })
+    expect(await now()).toBeGreaterThan(micros('2027-01-01T00:00:00Z'))
+    expect((await api.control('/time')).json).toMatchObject({ clock: '600x' })
+  })
+
+  test.each([
+    ['', /advance/],
+    ['nonsense', /advance/],
+    ['[]', /advance/],
+    ['{}', /advance/],
+    ['{"advance":"PT6H","set":"2026-03-01T00:00:00Z"}', /advance/],
+    ['{"advance":6}', /advance/],
+    ['{"advance":"6h"}', /duration/],
+    ['{"advance":"P1M"}', /duration/],
+    ['{"advance":"P"}', /duration/],
+    ['{"advance":"PT"}', /duration/],
+    ['{"advance":"-PT6H"}', /duration/],
+    ['{"set":"2026-03-01"}', /date-time/],
+    ['{"set":"1969-12-31T23:59:59Z"}', /clock goes from/],
+    ['{"advance":"P9000D"}', /clock goes from/],
+  ])(
+    'a body that cannot mean anything is refused with 400, and the clock stays: %s',
+    async (body, message) => {
+      await using api = await startApi({ surveys: 1 })
+      const { status, json } = await api.control('/time', { method: 'POST', body })
+      expect(status).toBe(400)
+      expect(json).toEqual({ error: expect.stringMatching(message) })
+      expect((await api.control('/time')).json).toMatchObject({ now: START_AT })
+    },
+  )
+})
+
+describe('/_reference/requests', () => {
+  test('tells every arrival at the API with its real time, refused ones too, and nothing else', async () => {
+    await using api = await startApi({
+      surveys: 1,
+      accounts: 2,
+      rateWindow: 'sliding',
+      rateLimit: { requests: 1, perMs: 3_600_000 },
+    })
+    const beforeMs = performance.timeOrigin + performance.now()
+    await api.ask('/surveys?page=1&status[]=draft', 1)
+    await api.ask('/surveys', 1)
+    await api.fetchText(`${api.server.baseUrl}/surveys`)
+    await api.fetchText(`${api.server.baseUrl}/surveys`, { method: 'POST', headers: api.credentials() })
+    await api.control('/truth')
+    const { requests, dropped } = requestLog.parse((await api.control('/requests')).json)
+    const path = '/api/v1/surveys'
+    expect(requests.map(({ at_ms: _, ...rest }) => rest)).toEqual([
+      { account: 'account-2', method: 'GET', path, query: 'page=1&status[]=draft', status: 200, faults: [] },
+      { account: 'account-2', method: 'GET', path, query: '', status: 429, faults: [] },
+      { account: null, method: 'GET', path, query: '', status: 401, faults: [] },
+      { account: 'default', method: 'POST', path, query: '', status: 405, faults: [] },
+    ])
+    expect(dropped).toBe(0)
+    const times = [
+      beforeMs,
+      ...requests.map(({ at_ms }) => at_ms),
+      performance.timeOrigin + performance.now(),
+    ]
+    expect(times).toEqual(times.toSorted((one, other) => one - other))
+    await api.control('/requests', { method: 'DELETE' })
+    expect((await api.control('/requests')).json).toEqual({ requests: [], dropped: 0 })
+  })
+
+  test('is bounded: the oldest give way, and how many did is told', () => {
+    const log = new RequestLog(3)
+    const add = (at_ms: number) =>
+      log.add({ at_ms, account: null, method: 'GET', path: '/', query: '', status: 200, faults: [] })
+    for (const at of [1, 2, 3, 4, 5]) add(at)
+    expect([log.list().map(({ at_ms }) => at_ms), log.dropped]).toEqual([[3, 4, 5], 2])
+    log.clear()
+    add(6)
+    expect([log.list().map(({ at_ms }) => at_ms), log.dropped]).toEqual([[6], 0])
+  })
+})
+
+describe('/_reference/truth', () => {
+  test('is what the API tells, at the time in `now`', async () => {
+    await using api = await startApi({ surveys: 25, accounts: 2, pageSize: 100 })
+    await api.moveTime({ advance: 'PT5H' })
+    const { now, accounts } = await api.readTruth()
+    expect(now).toBe('2026-03-01T05:00:00Z')
+    expect(accounts.map(({ name, id }) => ({ name, id }))).toEqual(
+      api.server.accounts.map(({ name, id }) => ({ name, id })),
+    )
+    for (const [account, { surveys }] of accounts.entries()) {
+      const listed = (await api.readSurveys('', account)).surveys
+      expect(
+        surveys.map(
+          ({ sample_sources: _, fieldwork_progress: __, sample_source_progress: ___, ...survey }) => survey,
+        ),
+      ).toEqual(listed)
+    }
+    for (const survey of accounts[0]!.surveys) {
+      expect((await api.readSources(survey.id)).sample_sources).toEqual(survey.sample_sources)
+      expect(await api.readProgress(survey.id)).toEqual(survey.fieldwork_progress)
+      expect(Object.keys(survey.sample_source_progress).toSorted()).toEqual(
+        survey.sample_sources.map(({ id }) => String(id)).toSorted(),
+      )
+    }
+  })
+
+  test('can be narrowed to one account and to the survey list', async () => {
+    await using api = await startApi({ surveys: 5, accounts: 2 })
+    expect((await api.readTruth('?account=account-2')).accounts.map(({ name }) => name)).toEqual([
+      'account-2',
+    ])
+    expect((await api.control('/truth?account=nobody')).status).toBe(404)
+    const light = (await api.control('/truth?account=default&only=surveys')).json
+    expect(light).toEqual({
+      now: START_AT,
+      accounts: [
+        { name: 'default', id: api.server.accounts[0]!.id, surveys: (await api.readSurveys()).surveys },
+      ],
+    })
+  })
+})
+
+describe('/_reference/changes', () => {
+  test('tells exactly what happens after `from` and up to `to`, in the order of time', async () => {
+    await using api = await startApi({ surveys: 150, pageSize: 1000 })
+    const until = '2026-03-04T00:00:00Z'
+    const coming = await api.readChanges(START_AT, until)
+    const times = coming.map(({ at }) => micros(at))
+    expect(times).toEqual(times.toSorted((one, other) => one - other))
+    const before = (await api.readTruth()).accounts[0]!.surveys
+    await api.moveTime({ set: until })
+    const after = (await api.readTruth()).accounts[0]!.surveys
+    const own = (survey: (typeof after)[number]) => [
+      survey.title,
+      survey.status,
+      survey.project_id,
+      survey.updated_at,
+      survey.sample_sources,
+    ]
+    const moved = after.filter((survey) => {
+      const earlier = before.find(({ id }) => id === survey.id)
+      return earlier === undefined || JSON.stringify(own(earlier)) !== JSON.stringify(own(survey))
+    })
+    expect(new Set(coming.map(({ survey_id }) => survey_id))).toEqual(new Set(moved.map(({ id }) => id)))
+    expect(moved.length).toBeGreaterThan(2)
+    const last = coming.at(-1)!
+    const included = await api.readChanges(START_AT, last.at)
+    expect(included.at(-1)).toEqual(last)
+    expect(await api.readChanges(last.at, until)).toEqual([])
+  })
+
+  test('each kind of change changes that field, and updated_at with it', async () => {
+    await using api = await startApi({ surveys: 200, pageSize: 1000 })
+    const coming = await api.readChanges(START_AT, '2026-06-01T00:00:00Z')
+    for (const what of ['status', 'title', 'project_id'] as const) {
+      const change = coming.find((candidate) => candidate.what === what)!
+      const read = async (shiftMs: number) => {
+        await api.moveTime({ set: new Date(Date.parse(change.at) + shiftMs).toISOString() })
+        return (await api.readSurveys()).surveys.find(({ id }) => id === change.survey_id)!
+      }
+      const [earlier, later] = [await read(-1), await read(1)]
+      expect(later[what]).not.toBe(earlier[what])
+      expect(micros(later.updated_at)).toBe(micros(change.at))
+      if (what === 'status') expect(later.status).toBe(change.status)
+    }
+  })
+
+  test.runIf(SLOW)('a list too long to be of use is refused with 400, saying what to do', async () => {
+    await using api = await startApi({ surveys: 30_000 })
+    const { status, json } = await api.control('/changes?from=2000-01-01T00:00:00Z&to=2026-03-01T00:00:00Z')
+    expect(status).toBe(400)
+    expect(json).toEqual({ error: expect.stringMatching(/the most is 200000: narrow the range$/) })
+  })
+
+  test('needs both bounds', async () => {
+    await using api = await startApi({ surveys: 1 })
+    for (const query of [
+      '',
+      '?from=2026-03-01T00:00:00Z',
+      '?from=a&to=b',
+      '?from=2026-03-01T00:00:00Z&to=2099-01-01T00:00:00Z',
+    ]) {
+      expect((await api.control(`/changes${query}`)).status).toBe(400)
+    }
+  })
+})

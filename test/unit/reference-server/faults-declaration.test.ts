@@ -1,0 +1,316 @@
+/** Declaring faults: in a call, in a file, over HTTP; and what is said of those that are wrong. */
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { start } from '../../support/command/command.js'
+import { temporaryDirectory } from '../../support/files/temporary.js'
+import { startApi } from './support/api.js'
+import { countsOf, putFaults } from './support/faulty.js'
+
+const GOOD = { action: { status: 503 } }
+
+describe('PUT /_reference/faults', () => {
+  test('replaces all faults and tells them as they stand, what was left out included; GET tells the same', async () => {
+    await using api = await startApi({ surveys: 1, faults: [{ action: { reset: true } }] })
+    const answer = await putFaults(api, [
+      {
+        match: { path: '/surveys', query: { page: 2 } },
+        action: { status: 503, headers: { 'Retry-After': 5 } },
+      },
+      { after: 1, times: 'always', probability: 0.5, action: { patch: null, at: '/surveys' } },
+    ])
+    expect(answer.status).toBe(200)
+    expect(answer.json).toEqual([
+      {
+        match: { path: '/surveys', query: { page: '2' } },
+        after: 0,
+        times: 1,
+        probability: 1,
+        action: { status: 503, headers: { 'retry-after': '5' } },
+        matched: 0,
+        acted: 0,
+      },
+      {
+        match: {},
+        after: 1,
+        times: 'always',
+        probability: 0.5,
+        action: { patch: null, at: '/surveys' },
+        matched: 0,
+        acted: 0,
+      },
+    ])
+    expect((await api.control('/faults')).json).toEqual(answer.json)
+    expect((await api.control('/faults', { method: 'DELETE' })).json).toEqual([])
+    expect((await api.control('/faults')).json).toEqual([])
+    expect((await api.ask('/surveys')).status).toBe(200)
+  })
+
+  test.each(['', '{', 'faults', '{"action": {"reset": true}}', 'null', '"a.yaml"'])(
+    'a body that is no list is 400 with one line, and nothing is replaced: %s',
+    async (body) => {
+      await using api = await startApi({ surveys: 1, faults: [GOOD] })
+      const { status, json } = await api.control('/faults', { method: 'PUT', body })
+      expect([status, json]).toEqual([400, { error: expect.stringMatching(/^[^\n]+list of faults.*$/) }])
+      expect((await api.ask('/surveys')).status).toBe(503)
+    },
+  )
+
+  test('a wrong one among good ones replaces nothing, counters and forgotten surveys included', async () => {
+    await using api = await startApi({ surveys: 2 })
+    const { id } = (await api.readSurveys()).surveys[0]!
+    await putFaults(api, [{ action: { forget: id } }])
+    await api.ask('/surveys')
+    expect((await putFaults(api, [GOOD, { action: {} }])).status).toBe(400)
+    expect(await countsOf(api)).toEqual([[1, 1]])
+    expect((await api.readSurveys()).surveys.length).toBe(1)
+  })
+
+  test('an endless nest, and a body larger than any list of faults, are refused', async () => {
+    await using api = await startApi({ surveys: 1, faults: [GOOD] })
+    const put = (body: string) => api.control('/faults', { method: 'PUT', body })
+    const nest = `[{"action": {"status": 200, "body": ${'['.repeat(50_000)}${']'.repeat(50_000)}}}]`
+    expect((await put(nest)).json).toEqual({ error: expect.stringMatching(/at most 100 levels\.$/) })
+    expect((await put(' '.repeat(2_000_000))).status).toBe(413)
+    expect((await putFaults(api, Array(1_001).fill(GOOD))).json).toEqual({
+      error: expect.stringMatching(/: give at most 1000 faults\.$/),
+    })
+    expect((await api.ask('/surveys')).status).toBe(503)
+  })
+})
+
+const wrongs: [fault: unknown, line: string][] = [
+  [7, 'faults[0] is 7: give an object like {"match": {"path": "/surveys"}, "action": {"status": 503}}.'],
+  [
+    {},
+    'faults[0].action is missing: give an object with one of status, delay_ms, reset, hang, truncate, garbage, patch, forget.',
+  ],
+  [{ action: null }, 'faults[0].action is null: give an object with one of'],
+  [{ action: {} }, 'faults[0].action is {}: give exactly one of status, delay_ms, reset,'],
+  [
+    { action: { status: 500, reset: true } },
+    'faults[0].action is {"status":500,"reset":true}: give exactly one of',
+  ],
+  [
+    { action: { delay_ms: 'soon' } },
+    'faults[0].action.delay_ms is "soon": give milliseconds, a whole number from 0 to 600000.',
+  ],
+  [{ action: { delay_ms: 600_001 } }, 'faults[0].action.delay_ms is 600001: give'],
+  [{ action: { delay_ms: 0.5 } }, 'faults[0].action.delay_ms is 0.5: give'],
+  [
+    { action: { status: 199 } },
+    'faults[0].action.status is 199: give the status to answer, a whole number from 200 to 599.',
+  ],
+  [{ action: { status: '503' } }, 'faults[0].action.status is "503": give'],
+  [
+    { action: { status: 204, body: 'x' } },
+    'faults[0].action.body is "x": leave it out: an answer 204 has no body.',
+  ],
+  [
+    { action: { status: 200, headers: { 'a b': 'x' } } },
+    'faults[0].action.headers["a b"] is "x": leave it out: this is not the name of a header.',
+  ],
+  [
+    { action: { status: 200, headers: { a: 'x\ny' } } },
+    'faults[0].action.headers.a is "x\\ny": give the text of a header, without line breaks.',
+  ],
+  [{ action: { status: 200, headers: { a: null } } }, 'faults[0].action.headers.a is null: give'],
+  [
+    { action: { status: 200, headers: { 'Content-Length': '7' } } },
+    'faults[0].action.headers["Content-Length"] is "7": leave it out: the server writes it.',
+  ],
+  [
+    { action: { status: 200, headers: [] } },
+    'faults[0].action.headers is []: give an object of names and texts',
+  ],
+  [
+    { action: { reset: true, body: 'x' } },
+    'faults[0].action.body is "x": leave it out: it belongs to status.',
+  ],
+  [{ action: { status: 500, at: '' } }, 'faults[0].action.at is "": leave it out: it belongs to patch.'],
+  [{ action: { reset: false } }, 'faults[0].action.reset is false: give true, or leave it out.'],
+  [{ action: { truncate: -1 } }, 'faults[0].action.truncate is -1: give how many bytes of the body are sent'],
+  [
+    { action: { patch: {}, at: 'surveys' } },
+    'faults[0].action.at is "surveys": give a JSON pointer such as /surveys/*',
+  ],
+  [{ action: { patch: {}, at: '/~2' } }, 'faults[0].action.at is "/~2": give'],
+  [
+    { action: { forget: 12 } },
+    'faults[0].action.forget is 12: give the id of a survey that some account has at some time.',
+  ],
+  [{ ...GOOD, after: -(2 ** 60) }, 'faults[0].after is -1152921504606847000: give'],
+  [{ action: { forget: 2 ** 53 } }, 'faults[0].action.forget is 9007199254740992: give'],
+  [{ action: { delay: 500 } }, 'faults[0].action.delay is not known: '],
+  [{ action: { truncat: 5 } }, 'faults[0].action.truncat is not known: did you mean truncate?'],
+  [{ acton: { hang: true } }, 'faults[0].acton is not known: did you mean action?'],
+  [{ ...GOOD, matches: {} }, 'faults[0].matches is not known: did you mean match?'],
+  [
+    { ...GOOD, match: { url: '/' } },
+    'faults[0].match.url is not known: the keys here are path, account, page, query, request.',
+  ],
+  [
+    { ...GOOD, match: null },
+    'faults[0].match is null: give an object of path, account, page, query, request, or of some of them.',
+  ],
+  [
+    { ...GOOD, match: { path: '/survey' } },
+    'faults[0].match.path is "/survey": give a path of the API, such as /surveys or /surveys/{SURVEY_ID}/sample_sources',
+  ],
+  [{ ...GOOD, match: { path: 'surveys' } }, 'faults[0].match.path is "surveys": give'],
+  [{ ...GOOD, match: { path: '/surv*' } }, 'faults[0].match.path is "/surv*": give'],
+  [{ ...GOOD, match: { path: '/surveys/12' } }, 'faults[0].match.path is "/surveys/12": give'],
+  [
+    { ...GOOD, match: { account: 'nobody' } },
+    'faults[0].match.account is "nobody": give the name of an account: default, account-2.',
+  ],
+  [
+    { ...GOOD, match: { page: 0 } },
+    'faults[0].match.page is 0: give the page asked for, a whole number from 1 to 1000000000.',
+  ],
+  [
+    { ...GOOD, match: { query: { page: null } } },
+    'faults[0].match.query.page is null: give text, as it stands in the query.',
+  ],
+  [
+    { ...GOOD, match: { query: 'page=2' } },
+    'faults[0].match.query is "page=2": give an object of parameters and their text',
+  ],
+  [
+    { ...GOOD, match: { request: '1' } },
+    'faults[0].match.request is "1": give the place of the request among all',
+  ],
+  [
+    { ...GOOD, after: -1 },
+    'faults[0].after is -1: give how many matching requests pass first, a whole number from 0',
+  ],
+  [
+    { ...GOOD, times: 0 },
+    'faults[0].times is 0: give how often it acts, a whole number from 1 to 1000000000, or always.',
+  ],
+  [{ ...GOOD, times: 1.5 }, 'faults[0].times is 1.5: give how often'],
+  [{ ...GOOD, times: 2e9 }, 'faults[0].times is 2000000000: give how often'],
+  [{ ...GOOD, times: 'ever' }, 'faults[0].times is "ever": give'],
+  [{ ...GOOD, probability: 1.5 }, 'faults[0].probability is 1.5: give a number from 0 to 1.'],
+  [{ action: { status: 'x'.repeat(500) } }, `faults[0].action.status is "${'x'.repeat(99)}…: give`],
+]
+
+describe('a wrong fault', () => {
+  test('gets one line that says what, where and what to do', async () => {
+    await using api = await startApi({ surveys: 1, accounts: 2 })
+    for (const [fault, line] of wrongs) {
+      const { status, json } = await putFaults(api, [fault])
+      expect([status, json]).toEqual([400, { error: expect.any(String) }])
+      const [first, ...others] = String((json as { error: unknown }).error).split('\n')
+      expect([first?.slice(0, line.length), others]).toEqual([line, []])
+      expect(first).toMatch(/[.?]$/)
+    }
+  })
+
+  test('all of them are told at once, each by its place; the error of a call leads to exit code 2', async () => {
+    const faults = [GOOD, { action: { delay_ms: 'soon' }, after: -1 }, { action: { hang: 1 }, time: 2 }]
+    await expect(startApi({ surveys: 1, faults })).rejects.toMatchObject({
+      code: 'reference_server_faults',
+      exitCode: 2,
+      message: expect.stringMatching(
+        /^faults\[1\]\.after is -1.*\nfaults\[1\]\.action\.delay_ms is "soon".*\nfaults\[2\]\.action\.hang is 1: .*\nfaults\[2\]\.time is not known: did you mean times\?$/,
+      ),
+    })
+  })
+
+  test('what only a call or YAML can say is no JSON: NaN, undefined, a list that contains itself', async () => {
+    const loop: unknown[] = []
+    loop.push(loop)
+    for (const body of [Number.NaN, [undefined], loop, () => 1]) {
+      await expect(startApi({ surveys: 1, faults: [{ action: { status: 200, body } }] })).rejects.toThrow(
+        /^faults\[0\]\.action\.body is .*: give the body to answer, anything that is JSON/,
+      )
+    }
+    await expect(startApi({ surveys: 1, faults: [loop] })).rejects.toThrow(/^faults\[0\] is /)
+  })
+})
+
+describe('a file of faults', () => {
+  const YAML = `
+# the first request of all hangs
+- match: {request: 1}
+  action: {hang: true}
+- match:
+    path: /surveys
+    query: {page: 3}
+  times: always
+  action: {delay_ms: 600000}
+- {after: 2, action: {status: 503}}
+`
+  test('is YAML, or JSON with tabs and a byte order mark', async () => {
+    const directory = await temporaryDirectory()
+    const path = join(directory, 'faults.yaml')
+    await writeFile(path, '\uFEFF[\n\t{\n\t\t"action":\t{"status": 418, "body": "2026-03-01"}\n\t}\n]')
+    await using json = await startApi({ surveys: 1, faults: path })
+    expect([(await fetch(`${json.server.baseUrl}/surveys`, { headers: json.credentials() })).status]).toEqual(
+      [418],
+    )
+    await writeFile(path, YAML)
+    await using yaml = await startApi({ surveys: 1, faults: path })
+    expect((await countsOf(yaml)).length).toBe(3)
+  })
+
+  /** Nine times nine times… */
+  const LAUGHS = Array.from({ length: 9 }, (_, level) =>
+    level === 0
+      ? '- &a0 [x]\n'
+      : `- &a${level} [${Array(9)
+          .fill(`*a${level - 1}`)
+          .join(', ')}]\n`,
+  ).join('')
+  test.each([
+    ['- action: {hang: true\n', /:2 is neither YAML nor JSON: /],
+    ['- action: 1\n  action: 2\n', /:2 is neither YAML nor JSON: Map keys must be unique/],
+    ['- action: {status: 500}\n---\n- action: {hang: true}\n', /:2 is neither YAML nor JSON: /],
+    ['', /: faults is null: give a list of faults \(\[\] for none\)\.$/],
+    ['faults: []', /: faults is \{"faults":\[\]\}: give a list/],
+    ['- action: {hang: maybe}', /: faults\[0\]\.action\.hang is "maybe": give true, or leave it out\.$/],
+    ['- *nobody', / cannot be used: Unresolved alias/],
+    ['- &a [*a]', /faults\[0\] is /],
+    [`- &a [1]\n${'- *a\n'.repeat(200)}`, /faults\[49\] is \[1\]: .*\n.*: 151 more like these\.$/],
+    [LAUGHS, / cannot be used: Excessive alias count/],
+    [Buffer.from([0xff, 0xfe, 0x2d]), / is not UTF-8 text; is it the right file\?$/],
+    [' '.repeat(1_048_577), / is larger than 1 MiB; is it the right file\?$/],
+  ])('that cannot be used is told by its name, with what to do: %#', async (text, message) => {
+    const directory = await temporaryDirectory()
+    const path = join(directory, 'faults.yaml')
+    await writeFile(path, text)
+    const starting = startApi({ surveys: 1, faults: path })
+    await expect(starting).rejects.toMatchObject({ exitCode: 2, message: expect.stringMatching(message) })
+    await expect(starting).rejects.toThrow(path)
+  })
+
+  test('that is not there, or is a directory, is told as that', async () => {
+    const directory = await temporaryDirectory()
+    const missing = join(directory, 'missing.yaml')
+    await expect(startApi({ faults: missing })).rejects.toThrow(
+      `${missing} does not exist; give a YAML or JSON file.`,
+    )
+    await expect(startApi({ faults: directory })).rejects.toThrow(`${directory} is a directory, not a file;`)
+  })
+
+  test('goes to the command with --faults; a signal ends it also while requests hang and wait', async () => {
+    const directory = await temporaryDirectory()
+    const path = join(directory, 'faults.yaml')
+    await writeFile(path, YAML)
+    const { child, ended } = start(['reference-server', '--port', '0', '--surveys', '1', '--faults', path])
+    const [line] = await once(child.stdout!, 'data')
+    const { base_url, accounts } = JSON.parse(line)
+    const headers = { 'Authorization-ID': String(accounts[0].id), 'Authorization-Token': accounts[0].token }
+    const ask = (query: string) => fetch(`${base_url}/surveys${query}`, { headers })
+    const waiting = [ask('?page=1'), ask('?page=3')].map((asking) => expect(asking).rejects.toThrow())
+    const seen = async () =>
+      (await (await fetch(new URL('/_reference/requests', base_url))).json()).requests.length
+    await expect.poll(seen, { timeout: 20_000, interval: 20 }).toBe(2)
+    expect((await ask('')).status).toBe(503)
+    child.kill('SIGTERM')
+    await Promise.all(waiting)
+    expect(await ended).toMatchObject({ code: 0, signal: null })
+  })
+})

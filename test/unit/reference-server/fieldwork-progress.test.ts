@@ -1,0 +1,230 @@
+import { describe, expect, test } from 'vitest'
+import { INTERVIEW_STATUSES } from '../../../src/reference-server/resources/enumerations.js'
+import { IGNORED } from '../../../src/reference-server/world/interviews.js'
+import { Organization } from '../../../src/reference-server/world/organization.js'
+import { type Api, micros, START_AT, startApi } from './support/api.js'
+
+const START = micros(START_AT)
+
+interface Interview {
+  readonly start: number
+  readonly seconds: number
+  /** How long it is pending_analysis before it gets its status. */
+  readonly analysisSeconds: number
+  readonly status: string
+}
+
+/** The interviews of a survey, by source, as a plain list: the world of the same seed, asked directly. */
+const interviewsOf = (surveys: number, surveyId: number): Map<number, Interview[]> => {
+  const organization = new Organization({ seed: 42, account: 0, surveys, startAt: START })
+  const field = organization.field(organization.findSurvey(START + 30 * 86_400e6, surveyId)!)
+  return new Map(
+    field.sources.map((source) => {
+      const { starts, durations, analysisMinutes, statuses } = field.interviewsOf(source)
+      const plain = Array.from(starts, (start, place) => ({
+        start,
+        seconds: durations[place]!,
+        analysisSeconds: analysisMinutes[place]! * 60,
+        status: statuses[place] === IGNORED ? 'ignored' : INTERVIEW_STATUSES[statuses[place]!]!,
+      }))
+      return [source.id, plain] as const
+    }),
+  )
+}
+
+/** API document, "Fieldwork progress", once more and in the plainest way. */
+const expectedProgress = (interviews: readonly Interview[], sampleSize: number, at: number) => {
+  const shown = interviews
+    .filter(({ start, status }) => start <= at && status !== 'ignored')
+    .map((interview) => {
+      const end = interview.start + interview.seconds * 1e6
+      if (end > at) return { ...interview, status: 'incomplete' }
+      return end + interview.analysisSeconds * 1e6 > at
+        ? { ...interview, status: 'pending_analysis' }
+        : interview
+    })
+  const count = (status: string) => shown.filter((interview) => interview.status === status).length
+  const rate = (part: number, whole: number) => (whole === 0 ? null : part / whole)
+  const seconds = shown
+    .filter(({ status }) => status === 'complete')
+    .map((interview) => interview.seconds)
+    .sort((one, other) => one - other)
+  const middle = seconds.length / 2
+  const median =
+    seconds.length % 2 === 1
+      ? seconds[Math.floor(middle)]!
+      : Math.round((seconds[middle - 1]! + seconds[middle]!) / 2)
+  const complete = count('complete')
+  const target = rate(complete, complete + count('screen_out'))
+  return {
+    sample_size: sampleSize,
+    interviews_count: complete,
+    interview_count_by_status: Object.fromEntries(
+      INTERVIEW_STATUSES.map((status) => [
+        status,
+        {
+          individuals: count(status),
+          percentage: shown.length === 0 ? 0 : (100 * count(status)) / shown.length,
+        },
+      ]),
+    ),
+    completion_rate: rate(complete, sampleSize),
+    questionnaire_incidence_rate: rate(
+      complete,
+      complete + count('screen_out') + count('quota_full') + count('incomplete'),
+    ),
+    target_incidence_rate: target,
+    incidence_rate: target,
+    drop_out_rate: rate(count('incomplete'), shown.length),
+    length_of_interview: seconds.length === 0 ? null : median,
+  }
+}
+
+/** A survey with interviews in several sources. */
+const busySurvey = async (api: Api) => {
+  const surveys = (await api.readTruth()).accounts[0]!.surveys
+  return surveys.find(
+    ({ sample_sources, fieldwork_progress }) =>
+      sample_sources.length >= 3 && fieldwork_progress.interviews_count > 200,
+  )!
+}
+
+describe('API document, "View the fieldwork progress of a survey"', () => {
+  test('every indicator follows its formula, for surveys and for single sources, at several times', async () => {
+    await using api = await startApi({ surveys: 60 })
+    for (const days of [0, 1, 9]) {
+      await api.moveTime({ set: new Date(START / 1000 + days * 86_400_000 + 1234).toISOString() })
+      const { now, accounts } = await api.readTruth()
+      for (const survey of accounts[0]!.surveys.slice(0, 30)) {
+        const bySource = interviewsOf(60, survey.id)
+        const present = survey.sample_sources.flatMap(({ id }) => bySource.get(id) ?? [])
+        const sampleSize = survey.sample_sources.reduce((sum, source) => sum + source.sample_size, 0)
+        const expected = expectedProgress(present, sampleSize, micros(now))
+        expect(survey.fieldwork_progress).toEqual(expected)
+        expect(await api.readProgress(survey.id)).toEqual(expected)
+        for (const source of survey.sample_sources) {
+          const alone = expectedProgress(bySource.get(source.id) ?? [], source.sample_size, micros(now))
+          expect(survey.sample_source_progress[String(source.id)]).toEqual(alone)
+          expect(await api.readProgress(survey.id, `?sample_source_id=${source.id}`)).toEqual(alone)
+        }
+      }
+    }
+  })
+
+  test('"Ignored" interviews exist in the world and are nowhere in an answer', async () => {
+    await using api = await startApi({ surveys: 60 })
+    const survey = await busySurvey(api)
+    const all = [...interviewsOf(60, survey.id).values()].flat().filter(({ start }) => start <= START)
+    const ignored = all.filter(({ status }) => status === 'ignored').length
+    expect(ignored).toBeGreaterThan(0)
+    const counts = Object.values(survey.fieldwork_progress.interview_count_by_status)
+    const total = counts.reduce((sum, { individuals }) => sum + individuals, 0)
+    expect(total).toBe(all.length - ignored)
+    expect(counts.reduce((sum, { percentage }) => sum + percentage, 0)).toBeCloseTo(100, 6)
+  })
+
+  test('an interview is incomplete until it ends, then has its final status', async () => {
+    await using api = await startApi({ surveys: 60 })
+    const survey = await busySurvey(api)
+    const interviews = [...interviewsOf(60, survey.id).values()].flat()
+    const chosen = interviews.find(
+      ({ status, analysisSeconds, start }) => status === 'complete' && analysisSeconds === 0 && start < START,
+    )!
+    const end = chosen.start + chosen.seconds * 1e6
+    const at = async (time: number) => {
+      await api.moveTime({ set: new Date(time / 1000).toISOString() })
+      return (await api.readProgress(survey.id)).interviews_count
+    }
+    const completesAt = (time: number) =>
+      interviews.filter(
+        ({ status, start, seconds, analysisSeconds }) =>
+          status === 'complete' && start + (seconds + analysisSeconds) * 1e6 <= time,
+      ).length
+    expect(await at(end - 1_000_000)).toBe(completesAt(end - 1_000_000))
+    expect(await at(end)).toBe(completesAt(end))
+    expect(completesAt(end)).toBeGreaterThan(completesAt(end - 1_000_000))
+  })
+
+  test('started_after and started_before both include their own moment', async () => {
+    await using api = await startApi({ surveys: 60 })
+    const survey = await busySurvey(api)
+    const shown = [...interviewsOf(60, survey.id).values()]
+      .flat()
+      .filter(({ start, status }) => start <= START && status !== 'ignored')
+    const chosen = shown[Math.floor(shown.length / 2)]!
+    const total = async (query: string) =>
+      Object.values((await api.readProgress(survey.id, `?${query}`)).interview_count_by_status).reduce(
+        (sum, { individuals }) => sum + individuals,
+        0,
+      )
+    const text = (time: number) => encodeURIComponent(new Date(time / 1000).toISOString())
+    const count = (keep: (start: number) => boolean) => shown.filter(({ start }) => keep(start)).length
+    const { start } = chosen
+    expect(await total(`started_after=${text(start)}`)).toBe(count((at) => at >= start))
+    expect(await total(`started_after=${text(start + 1000)}`)).toBe(count((at) => at > start))
+    expect(await total(`started_before=${text(start)}`)).toBe(count((at) => at <= start))
+    expect(await total(`started_before=${text(start - 1000)}`)).toBe(count((at) => at < start))
+    expect(await total(`started_after=${text(start)}&started_before=${text(start)}`)).toBe(
+      count((at) => at === start),
+    )
+    expect(await total(`started_after=${text(start)}&started_before=${text(start - 1000)}`)).toBe(0)
+  })
+
+  test('a survey that has not been in the field has counts of 0, and rates over zero are null', async () => {
+    await using api = await startApi({ surveys: 60 })
+    const draft = (await api.readTruth()).accounts[0]!.surveys.find(({ status }) => status === 'draft')!
+    const progress = await api.readProgress(draft.id)
+    expect(progress.interviews_count).toBe(0)
+    for (const status of INTERVIEW_STATUSES) {
+      expect(progress.interview_count_by_status[status]).toEqual({ individuals: 0, percentage: 0 })
+    }
+    expect(progress).toMatchObject({
+      questionnaire_incidence_rate: null,
+      target_incidence_rate: null,
+      incidence_rate: null,
+      drop_out_rate: null,
+      length_of_interview: null,
+    })
+  })
+
+  test('there is no pagination object, and sample_size is not touched by the bounds', async () => {
+    await using api = await startApi({ surveys: 60 })
+    const survey = await busySurvey(api)
+    const { json } = await api.ask(
+      `/surveys/${survey.id}/fieldwork_progress?started_before=1999-01-01T00:00:00Z`,
+    )
+    expect(Object.keys(json as object)).toEqual(['fieldwork_progress'])
+    expect(json).toMatchObject({
+      fieldwork_progress: { sample_size: survey.fieldwork_progress.sample_size, interviews_count: 0 },
+    })
+  })
+
+  test('a sample source of another survey is 404, as is one that does not exist yet', async () => {
+    await using api = await startApi({ surveys: 200 })
+    const surveys = (await api.readTruth()).accounts[0]!.surveys
+    const [one, other] = surveys.filter(({ sample_sources }) => sample_sources.length > 0)
+    const path = `/surveys/${one!.id}/fieldwork_progress?sample_source_id=`
+    expect((await api.ask(`${path}${one!.sample_sources[0]!.id}`)).status).toBe(200)
+    expect((await api.ask(`${path}${other!.sample_sources[0]!.id}`)).status).toBe(404)
+    expect((await api.ask(`${path}1`)).status).toBe(404)
+    const known = new Set(surveys.map(({ id }) => id))
+    const late = (await api.readChanges(START_AT, '2026-04-01T00:00:00Z')).find(
+      ({ what, survey_id }) => what === 'source_added' && known.has(survey_id),
+    )!
+    const latePath = `/surveys/${late.survey_id}/fieldwork_progress?sample_source_id=${late.sample_source_id}`
+    expect((await api.ask(latePath)).status).toBe(404)
+    await api.moveTime({ set: '2026-04-01T00:00:00Z' })
+    expect((await api.ask(latePath)).status).toBe(200)
+  })
+
+  test.each([
+    ['sample_source_id=x'],
+    ['sample_source_id='],
+    ['started_after=now'],
+    ['started_before=2026-03-01'],
+  ])('a parameter that cannot mean anything is refused with 400: %s', async (query) => {
+    await using api = await startApi({ surveys: 3 })
+    const [survey] = (await api.readSurveys()).surveys
+    expect((await api.ask(`/surveys/${survey!.id}/fieldwork_progress?${query}`)).status).toBe(400)
+  })
+})

@@ -1,0 +1,66 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parseIsoTime } from '../../../src/reference-server/time/iso-time.js'
+import { ForgottenSurveys } from '../../../src/reference-server/world/forgotten-surveys.js'
+import { Organization } from '../../../src/reference-server/world/organization.js'
+import { START_AT } from './support/api.js'
+
+const START = parseIsoTime(START_AT)!
+const DAY = 86_400e6
+const EVERYTHING = { statuses: null, updatedSince: null }
+
+describe('a forgotten survey', () => {
+  test('pulls the older ones up: every page is the page of the list without it', () => {
+    const place = fc.integer({ min: 0, max: 40 })
+    fc.assert(
+      fc.property(fc.array(place), place, place, place, (places, existing, first, count) => {
+        const forgotten = new ForgottenSurveys()
+        for (const one of places) forgotten.add(one)
+        const all = Array.from({ length: existing }, (_, index) => existing - 1 - index)
+        const left = all.filter((index) => !places.includes(index))
+        expect(forgotten.left(existing)).toBe(left.length)
+        expect(forgotten.newest(existing, first, count)).toEqual(left.slice(first, first + count))
+        forgotten.clear()
+        expect(forgotten.newest(existing, first, count)).toEqual(all.slice(first, first + count))
+      }),
+    )
+  })
+
+  test('is gone from every answer of its world, filtered lists too, and comes back', () => {
+    const world = new Organization({ seed: 42, account: 0, surveys: 30, startAt: START })
+    const before = world.listSurveys(START, EVERYTHING, 0, 100)
+    const { id, status } = before.rows[7]!
+    const filters = [
+      EVERYTHING,
+      { statuses: [status], updatedSince: null },
+      { statuses: null, updatedSince: 0 },
+    ]
+    const idsOf = () =>
+      filters.map((filter) => world.listSurveys(START, filter, 0, 100).rows.map((row) => row.id))
+    const whole = idsOf()
+    world.forgetSurvey(id)
+    expect(idsOf()).toEqual(whole.map((ids) => ids.filter((one) => one !== id)))
+    expect(world.listSurveys(START, EVERYTHING, 0, 5).total).toBe(29)
+    expect(world.listSurveys(START, filters[2]!, 0, 5).total).toBe(29)
+    expect(world.findSurvey(START, id)).toBeNull()
+    expect(world.surveyPlaces(START)).not.toContain(22)
+    world.forgetSurvey(id)
+    world.forgetSurvey(id + 1)
+    expect(world.surveyPlaces(START).length).toBe(29)
+    world.rememberSurveys()
+    expect(idsOf()).toEqual(whole)
+    expect(world.findSurvey(START, id)).toBe(22)
+  })
+
+  test('may be forgotten before it is created', () => {
+    const world = new Organization({ seed: 42, account: 0, surveys: 30, startAt: START })
+    const later = START + 200 * DAY
+    const { id } = world.listSurveys(later, EVERYTHING, 0, 1).rows[0]!
+    expect(world.findSurvey(START, id)).toBeNull()
+    expect([world.createsSurvey(id, START), world.createsSurvey(id, later)]).toEqual([false, true])
+    expect([world.createsSurvey(12, later), world.createsSurvey(2 ** 53 - 1, later)]).toEqual([false, false])
+    world.forgetSurvey(id)
+    expect(world.listSurveys(START, EVERYTHING, 0, 1).total).toBe(30)
+    expect(world.findSurvey(later, id)).toBeNull()
+  })
+})

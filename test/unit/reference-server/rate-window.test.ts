@@ -1,0 +1,243 @@
+import { setTimeout } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { retryAfterHeaders } from '../../../src/reference-server/api/retry-after.js'
+import type { Api } from './support/api.js'
+import { startApi } from './support/api.js'
+
+const statuses = async (api: Api, count: number, account = 0): Promise<number[]> =>
+  Promise.all(Array.from({ length: count }, async () => (await api.ask('/surveys', account)).status))
+
+const accepted = (all: readonly number[]): number => all.filter((status) => status === 200).length
+
+describe('API document, "Limits": over real HTTP', () => {
+  test.each(['sliding', 'fixed', 'sliding-counter'] as const)(
+    '%s: requests over the cap are 429 with Retry-After',
+    async (rateWindow) => {
+      await using api = await startApi({
+        surveys: 1,
+        rateWindow,
+        rateLimit: { requests: 5, perMs: 3_600_000 },
+      })
+      const all = await statuses(api, 12)
+      expect(accepted(all)).toBe(5)
+      expect(all.filter((status) => status === 429).length).toBe(7)
+      const refused = await api.ask('/surveys')
+      expect(refused.json).toEqual({ error: expect.any(String) })
+      // The counter lets a full window before weigh in until a fifth of the next one is over.
+      const [least, most] = rateWindow === 'sliding-counter' ? [4_200, 4_320] : [3_500, 3_600]
+      const retryAfter = Number(refused.headers.get('retry-after'))
+      expect(Number.isInteger(retryAfter)).toBe(true)
+      expect(retryAfter).toBeGreaterThan(least)
+      expect(retryAfter).toBeLessThanOrEqual(most)
+    },
+  )
+
+  test('the cap is of all endpoints together, and of each account alone', async () => {
+    await using api = await startApi({
+      surveys: 1,
+      accounts: 2,
+      rateWindow: 'sliding',
+      rateLimit: { requests: 3, perMs: 3_600_000 },
+    })
+    const { id } = (await api.readSurveys()).surveys[0]!
+    expect((await api.ask(`/surveys/${id}/sample_sources`)).status).toBe(200)
+    expect((await api.ask(`/surveys/${id}/fieldwork_progress`)).status).toBe(200)
+    expect((await api.ask(`/surveys/${id}/fieldwork_progress`)).status).toBe(429)
+    expect(accepted(await statuses(api, 5, 1))).toBe(3)
+  })
+
+  test('answers 400 and 404 of an endpoint count; 401, 405, unknown paths and refused requests do not', async () => {
+    const rateLimit = { requests: 3, perMs: 3_600_000 }
+    await using api = await startApi({ surveys: 1, rateWindow: 'sliding', rateLimit })
+    const headers = api.credentials()
+    for (let time = 0; time < 5; time++) {
+      await api.fetchText(`${api.server.baseUrl}/surveys`, {
+        headers: { ...headers, 'Authorization-Token': 'wrong' },
+      })
+      await api.fetchText(`${api.server.baseUrl}/surveys`, { method: 'POST', headers })
+      await api.ask('/nowhere')
+    }
+    expect((await api.ask('/surveys?page=0')).status).toBe(400)
+    expect((await api.ask('/surveys/1/sample_sources')).status).toBe(404)
+    expect((await api.ask('/surveys')).status).toBe(200)
+    expect((await api.ask('/surveys')).status).toBe(429)
+  })
+
+  test('the window runs on real time: it opens again by itself, and moving the world’s clock does not open it', async () => {
+    const rateLimit = { requests: 5, perMs: 2_000 }
+    await using api = await startApi({ surveys: 1, rateWindow: 'sliding', rateLimit })
+    const startedMs = performance.now()
+    expect(accepted(await statuses(api, 8))).toBe(5)
+    await api.moveTime({ advance: 'P2D' })
+    const refused = await api.ask('/surveys')
+    if (performance.now() - startedMs < rateLimit.perMs) expect(refused.status).toBe(429)
+    await expect
+      .poll(async () => (await api.ask('/surveys')).status, { timeout: 20_000, interval: 100 })
+      .toBe(200)
+    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(rateLimit.perMs)
+  })
+
+  test('a client that keeps hammering never gets more than the cap in any window, and is not locked out', async () => {
+    const rateLimit = { requests: 5, perMs: 300 }
+    await using api = await startApi({ surveys: 1, rateWindow: 'sliding', rateLimit })
+    const endMs = performance.now() + 1_200
+    while (performance.now() < endMs) await statuses(api, 4)
+    const { requests } = (await api.control('/requests')).json as {
+      requests: { at_ms: number; status: number }[]
+    }
+    const acceptedMs = requests.filter(({ status }) => status === 200).map(({ at_ms }) => at_ms)
+    const refused = requests.filter(({ status }) => status === 429).length
+    expect(acceptedMs.length).toBeGreaterThanOrEqual(10)
+    expect(refused).toBeGreaterThan(0)
+    for (const [place, atMs] of acceptedMs.entries()) {
+      const sixth = acceptedMs[place + rateLimit.requests]
+      if (sixth !== undefined) expect(sixth - atMs).toBeGreaterThanOrEqual(rateLimit.perMs - 0.01)
+    }
+  })
+
+  test('none: there is no cap', async () => {
+    await using api = await startApi({
+      surveys: 1,
+      rateWindow: 'none',
+      rateLimit: { requests: 1, perMs: 3_600_000 },
+    })
+    expect(accepted(await statuses(api, 20))).toBe(20)
+  })
+})
+
+const HOUR_MS = 3_600_000
+const KINDS = ['sliding', 'fixed', 'sliding-counter'] as const
+
+/** What a client reads of an answer 429: seconds to wait, and how they are told. */
+const told = (headers: Headers): { seconds: number; isDate: boolean } => {
+  const text = headers.get('retry-after') ?? ''
+  const isDate = text.endsWith(' GMT')
+  const seconds = isDate ? (Date.parse(text) - Date.parse(headers.get('date') ?? '')) / 1_000 : Number(text)
+  return { seconds, isDate }
+}
+
+describe('where fixed windows begin, over real HTTP', () => {
+  test.each([
+    ['fixed', '59m', 0, 60],
+    ['fixed', '119m', 0, 60],
+    ['fixed', '1m', 3_400, 3_540],
+    ['sliding-counter', '59m', 3_600, 3_660],
+    ['sliding', '59m', 3_500, 3_600],
+  ] as const)(
+    '%s, %s into a window at the start: Retry-After is above %i s, at most %i s',
+    async (rateWindow, ratePhase, least, most) => {
+      const rateLimit = { requests: 1, perMs: HOUR_MS }
+      await using api = await startApi({ surveys: 1, rateWindow, rateLimit, ratePhase })
+      expect((await api.ask('/surveys')).status).toBe(200)
+      const refused = await api.ask('/surveys')
+      expect(refused.status).toBe(429)
+      expect(told(refused.headers).seconds).toBeGreaterThan(least)
+      expect(told(refused.headers).seconds).toBeLessThanOrEqual(most)
+    },
+  )
+
+  // The border comes two seconds after the start: a machine that takes longer for the first burst gets another try.
+  test('fixed: twice the cap passes within seconds, on either side of a border of an hour’s window', {
+    retry: 2,
+  }, async () => {
+    const rateLimit = { requests: 5, perMs: HOUR_MS }
+    await using api = await startApi({ surveys: 1, rateWindow: 'fixed', rateLimit, ratePhase: '3598s' })
+    expect(accepted(await statuses(api, 8))).toBe(5)
+    await expect
+      .poll(async () => (await api.ask('/surveys')).status, { timeout: 20_000, interval: 100 })
+      .toBe(200)
+    expect(accepted(await statuses(api, 8))).toBe(4)
+  })
+})
+
+describe('API document, "Errors": an answer 429 tells when to come back', () => {
+  test.each(['seconds', 'date', 'none'] as const)('%s', async (retryAfter) => {
+    const rateLimit = { requests: 1, perMs: HOUR_MS }
+    await using api = await startApi({ surveys: 1, rateWindow: 'sliding', rateLimit, retryAfter })
+    const { headers } = await api.ask('/surveys')
+    expect(headers.get('retry-after')).toBeNull()
+    const refused = await api.ask('/surveys')
+    expect(refused.status).toBe(429)
+    if (retryAfter === 'none') {
+      expect(refused.headers.get('retry-after')).toBeNull()
+      return
+    }
+    const { seconds, isDate } = told(refused.headers)
+    expect(isDate).toBe(retryAfter === 'date')
+    expect(seconds).toBeGreaterThan(3_500)
+    expect(seconds).toBeLessThanOrEqual(3_600)
+  })
+
+  test('a date is told in the time of the world, which may stand years away from real time', async () => {
+    const rateLimit = { requests: 1, perMs: HOUR_MS }
+    const startAt = '2031-12-31T23:30:00.500Z'
+    await using api = await startApi({
+      surveys: 1,
+      rateWindow: 'fixed',
+      rateLimit,
+      retryAfter: 'date',
+      startAt,
+    })
+    await api.ask('/surveys')
+    const { headers } = await api.ask('/surveys')
+    expect(headers.get('date')).toBe('Wed, 31 Dec 2031 23:30:00 GMT')
+    expect(headers.get('retry-after')).toMatch(/^Thu, 01 Jan 2032 00:(29|30):\d\d GMT$/)
+  })
+
+  const at = Date.parse('2026-03-01T00:00:00Z') * 1_000
+  test.each([
+    [0.001, 0, '1', '00:00:01'],
+    [1_000, 0, '1', '00:00:01'],
+    [1_000.001, 0, '2', '00:00:02'],
+    [59_999.5, 0, '60', '00:01:00'],
+    // `Date` says 00:00:00 while the world is past it: both the moment and the difference must suffice.
+    [1_000, 1, '1', '00:00:02'],
+    [1_000, 999_999, '1', '00:00:02'],
+    [500, 500_000, '1', '00:00:01'],
+  ])(
+    'a wait of %f ms told %i µs after a full second is %s s, or until %s',
+    (waitMs, micros, seconds, time) => {
+      expect(retryAfterHeaders('seconds', waitMs, at + micros)).toEqual({ 'retry-after': seconds })
+      expect(retryAfterHeaders('date', waitMs, at + micros)).toEqual({
+        'retry-after': `Sun, 01 Mar 2026 ${time} GMT`,
+      })
+      expect(retryAfterHeaders('none', waitMs, at + micros)).toEqual({})
+    },
+  )
+
+  test('who waits as told is accepted, in every window and either form', async () => {
+    await Promise.all(
+      KINDS.flatMap((rateWindow) =>
+        (['seconds', 'date'] as const).map(async (retryAfter) => {
+          const rateLimit = { requests: 2, perMs: 600 }
+          await using api = await startApi({ surveys: 1, rateWindow, rateLimit, retryAfter })
+          await expect
+            .poll(async () => (await api.ask('/surveys')).status, { timeout: 20_000, interval: 1 })
+            .toBe(429)
+          const { headers, status } = await api.ask('/surveys')
+          if (status === 429) await setTimeout(told(headers).seconds * 1_000)
+          expect((await api.ask('/surveys')).status).toBe(200)
+        }),
+      ),
+    )
+  })
+})
+
+describe('foreign load, over real HTTP', () => {
+  test('somebody else spends of the cap, and is not in the request log', async () => {
+    const rateLimit = { requests: 20, perMs: 500 }
+    await using api = await startApi({ surveys: 1, rateWindow: 'sliding', rateLimit, foreignLoad: 12 })
+    // A whole window, so that theirs is full.
+    await setTimeout(rateLimit.perMs + 50)
+    expect(accepted(await statuses(api, 30))).toBeGreaterThanOrEqual(8)
+    const { requests } = (await api.control('/requests')).json as {
+      requests: { at_ms: number; status: number }[]
+    }
+    expect(requests.length).toBe(30)
+    const acceptedMs = requests.filter(({ status }) => status === 200).map(({ at_ms }) => at_ms)
+    for (const [place, atMs] of acceptedMs.entries()) {
+      const ninth = acceptedMs[place + 8]
+      if (ninth !== undefined) expect(ninth - atMs).toBeGreaterThanOrEqual(rateLimit.perMs - 0.01)
+    }
+  })
+})

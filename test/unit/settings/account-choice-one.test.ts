@@ -1,0 +1,90 @@
+/** Commands that work on one account: its flags, above the environment and the file, and which of several is meant. */
+import { expect, test } from 'vitest'
+import { ACCOUNT, ACCOUNT_ENV, load, problemsOf, TOKEN } from '../../support/settings/settings-from-yaml.js'
+
+const FLAGS = {
+  baseUrl: 'https://other.example/api/v1',
+  id: '5',
+  token: 'tok-of-the-flag',
+  rateLimit: '9/1s',
+}
+const BOTH = `${ACCOUNT}${ACCOUNT.replace('accounts:\n', '').replace('acme', 'beta')}`
+const one = { oneAccount: true } as const
+
+test('flags alone are enough, and stand above environment and file', () => {
+  for (const situation of [
+    {},
+    { env: ACCOUNT_ENV },
+    { yaml: ACCOUNT },
+    { yaml: ACCOUNT, env: ACCOUNT_ENV },
+  ]) {
+    const [account] = load({ ...one, ...situation, flags: FLAGS }).accounts
+    expect(account).toMatchObject({ baseUrl: FLAGS.baseUrl, id: 5, rate: { requests: 9, perMs: 1_000 } })
+    expect(account?.token.reveal()).toBe(FLAGS.token)
+  }
+  const [account] = load({ ...one, env: ACCOUNT_ENV, flags: { id: '5' } }).accounts
+  expect(account).toMatchObject({ baseUrl: ACCOUNT_ENV.FIELDWORK_SYNC_BASE_URL, id: 5 })
+})
+
+test('a token or token file of the command line takes the place of either in the environment', () => {
+  const files = { '/work/t': 'tok-of-the-file\n' }
+  const token = (env: Record<string, string | undefined>, flags: object) =>
+    load({ ...one, env: { ...ACCOUNT_ENV, ...env }, flags, files }).accounts[0]?.token.reveal()
+  expect(token({}, { tokenFile: 't' })).toBe('tok-of-the-file')
+  const fileOnly = { FIELDWORK_SYNC_API_TOKEN: undefined, FIELDWORK_SYNC_API_TOKEN_FILE: 't' }
+  expect(token(fileOnly, { token: 'tok-of-the-flag' })).toBe('tok-of-the-flag')
+})
+
+test('of several accounts one is named; the flags are laid over it', () => {
+  expect(load({ ...one, yaml: BOTH, flags: { account: 'beta' } }).accounts.map(({ name }) => name)).toEqual([
+    'beta',
+  ])
+  const flags = { account: 'acme', id: '9' }
+  expect(load({ ...one, yaml: BOTH, flags }).accounts).toMatchObject([{ name: 'acme', id: 9 }])
+})
+
+test.each([
+  [{ yaml: BOTH }, '--account: is needed: the settings file has 2 accounts; give one of acme, beta'],
+  [
+    { yaml: BOTH, flags: { account: 'gamma' } },
+    '--account: names no account of the settings file; give one of acme, beta',
+  ],
+  [
+    { env: ACCOUNT_ENV, flags: { account: 'acme' } },
+    '--account: names no account of the settings file; there is no settings file with accounts',
+  ],
+  [
+    {},
+    'accounts: there is none: give --base-url, --id and --token-file, set FIELDWORK_SYNC_BASE_URL, FIELDWORK_SYNC_API_ID, FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE, or name a settings file that has one with --config',
+  ],
+  [
+    { env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_API_ID: undefined } },
+    '--id or FIELDWORK_SYNC_API_ID: is not set; it is needed where no settings file has it',
+  ],
+  [
+    { env: ACCOUNT_ENV, flags: { id: 'x' } },
+    '--id: must be the identifier of the account: a whole number from 1',
+  ],
+  [
+    { env: ACCOUNT_ENV, flags: { baseUrl: '' } },
+    '--base-url: is empty; it must be a URL such as https://host.example/api/v1',
+  ],
+  [
+    { env: ACCOUNT_ENV, flags: { baseUrl: 'http://x.example/api/v1' } },
+    '--base-url: would send the token over plain http to another host; use https, or set allow_insecure_http: true in the settings file',
+  ],
+  [
+    { env: ACCOUNT_ENV, flags: { rateLimit: '60' } },
+    '--rate-limit: must be requests per duration, such as 60/60s',
+  ],
+  [
+    { env: ACCOUNT_ENV, flags: { token: 'tok-of-the-flag', tokenFile: 't' } },
+    '--token-file: is set beside --token; remove one of them',
+  ],
+  [
+    { env: ACCOUNT_ENV, flags: { tokenFile: TOKEN } },
+    '--token-file: the token file that it names does not exist',
+  ],
+])('%j is told', (situation, problem) => {
+  expect(problemsOf({ ...one, ...situation })).toEqual([problem])
+})

@@ -1,0 +1,73 @@
+/** `--accounts`: some of the settings file, and what is said of names that are not there. */
+import { expect, test } from 'vitest'
+import { ACCOUNT, ACCOUNT_ENV, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
+
+const more = (name: string, id: number) =>
+  ACCOUNT.replace('accounts:\n', '').replace('acme', name).replace('id: 17', `id: ${id}`)
+const THREE = `${ACCOUNT}${more('globex', 18)}${more('Initech', 19)}`
+
+test.each([
+  [undefined, ['acme', 'globex', 'Initech']],
+  ['globex', ['globex']],
+  ['Initech, acme', ['acme', 'Initech']],
+])('--accounts %s', (accounts, names) => {
+  expect(load({ yaml: THREE, flags: { accounts } }).accounts.map(({ name }) => name)).toEqual(names)
+})
+
+test('the account of the environment is called default', () => {
+  expect(load({ env: ACCOUNT_ENV, flags: { accounts: 'default' } }).accounts).toMatchObject([
+    { name: 'default' },
+  ])
+})
+
+test('of an account that is not chosen not even the token is looked at', () => {
+  const yaml = `${ACCOUNT}${more('globex', 18).replace(/token: .*/, 'token_file: /not/there')}`
+  expect(load({ yaml, flags: { accounts: 'acme' } }).accounts).toHaveLength(1)
+  expect(problemsOf({ yaml })).toHaveLength(1)
+})
+
+test.each([
+  ['acne', '--accounts: "acne" is no account of the settings; did you mean acme?'],
+  ['initech', '--accounts: "initech" is no account of the settings; did you mean Initech?'],
+  [
+    'acme,umbrella',
+    '--accounts: "umbrella" is no account of the settings; give some of acme, globex, Initech',
+  ],
+  ['acme,acme', '--accounts: names an account twice: acme,acme; give each once'],
+  ['acme,', '--accounts: has a comma too many; give some of acme, globex, Initech'],
+  ['', '--accounts: is empty; give some of acme, globex, Initech'],
+])('--accounts %j is told', (accounts, problem) => {
+  expect(problemsOf({ yaml: THREE, flags: { accounts } })).toEqual([problem])
+})
+
+test('the environment describes one account, also where one of several is chosen', () => {
+  const env = { FIELDWORK_SYNC_API_ID: '9' }
+  expect(problemsOf({ yaml: THREE, env, flags: { accounts: 'acme' } })).toEqual([
+    'FIELDWORK_SYNC_API_ID: cannot be used with the 3 accounts of the settings file; set it there, per account',
+  ])
+})
+
+test('two names for one account are refused, unless one of them is chosen', () => {
+  const yaml = `${ACCOUNT}${more('globex', 17)}`
+  expect(problemsOf({ yaml })).toEqual([
+    'accounts: acme and globex have the same base_url and id: read side by side, they would exceed its cap together. Remove one, or choose with --accounts',
+  ])
+  expect(load({ yaml, flags: { accounts: 'globex' } }).accounts).toHaveLength(1)
+})
+
+test('they are refused however the address is written, and where they belong to different shards', () => {
+  const twin = more('globex', 17).replace(/base_url: .*/, 'base_url: HTTPS://fieldwork.example.:443/api/v1/')
+  const problem =
+    'accounts: acme and globex have the same base_url and id: read side by side, they would exceed its cap together. Remove one, or choose with --accounts'
+  const yaml = `${ACCOUNT}${twin}`
+  expect(problemsOf({ yaml })).toEqual([problem])
+  // The same file has them in one shard or in two, depending on the count.
+  const shards = [0, 1, 2, 3, 4, 5, 6].map((index) => `${index}/7`)
+  const shardsOf = (name: string) =>
+    shards.filter((shard) => {
+      const { accounts } = load({ yaml, flags: { shard, accounts: name } })
+      return accounts.length === 1
+    })
+  expect(shardsOf('acme')).not.toEqual(shardsOf('globex'))
+  for (const shard of shards) expect(problemsOf({ yaml, flags: { shard } })).toEqual([problem])
+})

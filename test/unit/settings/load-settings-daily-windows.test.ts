@@ -1,0 +1,39 @@
+/** `refresh.daily_windows`: off unless it is there, and a time zone that nobody knows is told with its line. */
+import { expect, test } from 'vitest'
+import { ACCOUNT_ENV, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
+
+const windows = (yaml: string) => load({ yaml, env: ACCOUNT_ENV }).refresh.dailyWindows
+
+test.each(['', 'refresh: {}', 'refresh: {daily_windows: false}'])('it is off with %j', (yaml) => {
+  expect(windows(yaml)).toBeNull()
+})
+
+test('it has defaults of its own', () => {
+  expect(windows('refresh: {daily_windows: {}}')).toEqual({ days: 7, timeZone: 'UTC', sources: false })
+  expect(windows('refresh: {daily_windows: {days: 14, time_zone: Europe/Paris, sources: true}}')).toEqual({
+    days: 14,
+    timeZone: 'Europe/Paris',
+    sources: true,
+  })
+})
+
+test.each([
+  [
+    '{time_zone: Europe/Pariss}',
+    'refresh.daily_windows.time_zone must be the name of a time zone, such as Europe/Paris or UTC, not "Europe/Pariss"',
+  ],
+  [
+    '{time_zone: "+01:00"}',
+    'refresh.daily_windows.time_zone must be the name of a time zone, such as Europe/Paris or UTC, not "+01:00"',
+  ],
+  ['{days: 0}', 'refresh.daily_windows.days must be a whole number from 1 to 60, not 0'],
+  [
+    '{timezone: UTC}',
+    'refresh.daily_windows.timezone is not a setting; did you mean refresh.daily_windows.time_zone?',
+  ],
+  ['true', 'refresh.daily_windows must hold keys of its own, each on a line of its own'],
+])('%s is told with its line', (value, problem) => {
+  expect(problemsOf({ yaml: `refresh:\n  daily_windows: ${value}\n`, env: ACCOUNT_ENV })).toEqual([
+    expect.stringContaining(`:2: ${problem}`),
+  ])
+})

@@ -1,0 +1,268 @@
+/** What settings come to: defaults, the three layers and their order, and what the environment alone can do. */
+import { describe, expect, test } from 'vitest'
+import { ACCOUNT, ACCOUNT_ENV, load, problemsOf, TOKEN } from '../../support/settings/settings-from-yaml.js'
+
+describe('the environment alone', () => {
+  test('is enough, and everything else has its default', () => {
+    const settings = load({ env: ACCOUNT_ENV })
+    expect(settings.accounts.map(({ token, ...rest }) => ({ ...rest, token: token.reveal() }))).toEqual([
+      {
+        name: 'default',
+        baseUrl: 'https://fieldwork.example/api/v1',
+        id: 17,
+        token: TOKEN,
+        rate: { requests: 60, perMs: 60_000 },
+        shared: null,
+        proxy: null,
+        share: 1,
+      },
+    ])
+    expect({ ...settings, accounts: [] }).toEqual({
+      accounts: [],
+      warehouseDirectory: '/work/warehouse',
+      shard: null,
+      publish: ['duckdb'],
+      contract: 'evolve',
+      discover: { overlapMs: 300_000, fullListingEveryMs: 604_800_000 },
+      refresh: {
+        settleForMs: 86_400_000,
+        maxAgeMs: 2_592_000_000,
+        weights: { fieldwork: 4, live: 2, other: 1 },
+        listSourcesEveryMs: 604_800_000,
+        skipUnchanged: true,
+        recheckUnchangedAfterMs: 604_800_000,
+        dailyWindows: null,
+      },
+      history: { progressKeepAllForMs: null },
+      limits: {
+        requestTimeoutMs: 30_000,
+        attemptsMax: 6,
+        backoffBaseMs: 500,
+        backoffMaxMs: 60_000,
+        responseBytesMax: 33_554_432,
+        rejectedRowsMax: 0,
+        consecutiveFailuresMax: 5,
+      },
+      logLevel: 'info',
+      budget: { requestsMax: null, durationMsMax: null },
+      full: false,
+      json: false,
+      settingsFile: null,
+    })
+  })
+
+  test('takes the token from a file, without the newline at its end', () => {
+    const { FIELDWORK_SYNC_API_TOKEN: _, ...env } = ACCOUNT_ENV
+    const settings = load({
+      env: { ...env, FIELDWORK_SYNC_API_TOKEN_FILE: 'secrets/token' },
+      files: { '/work/secrets/token': `${TOKEN}\r\n` },
+    })
+    expect(settings.accounts[0]?.token.reveal()).toBe(TOKEN)
+  })
+
+  test('sets the warehouse, the rate and the log level', () => {
+    const settings = load({
+      env: {
+        ...ACCOUNT_ENV,
+        FIELDWORK_SYNC_WAREHOUSE: 'data/w',
+        FIELDWORK_SYNC_RATE_LIMIT: '120/30s',
+        FIELDWORK_SYNC_LOG_LEVEL: 'debug',
+      },
+    })
+    expect(settings.warehouseDirectory).toBe('/work/data/w')
+    expect(settings.accounts[0]?.rate).toEqual({ requests: 120, perMs: 30_000 })
+    expect(settings.logLevel).toBe('debug')
+  })
+})
+
+describe('the layers', () => {
+  const yaml = `${ACCOUNT}warehouse:\n  directory: from-file\npublish: [duckdb]\n`
+
+  test('a file gives everything the environment would', () => {
+    const settings = load({ yaml })
+    expect(settings.accounts).toMatchObject([{ name: 'acme', id: 17 }])
+    expect(settings.warehouseDirectory).toBe('/work/from-file')
+    expect(settings.settingsFile).toBe('/etc/fs/settings.yaml')
+  })
+
+  test('the environment wins over the file, value by value', () => {
+    const settings = load({
+      yaml,
+      env: { FIELDWORK_SYNC_API_ID: '99', FIELDWORK_SYNC_WAREHOUSE: 'from-env' },
+    })
+    expect(settings.accounts).toMatchObject([
+      { name: 'acme', id: 99, baseUrl: 'https://fieldwork.example/api/v1' },
+    ])
+    expect(settings.accounts[0]?.token.reveal()).toBe(TOKEN)
+    expect(settings.warehouseDirectory).toBe('/work/from-env')
+  })
+
+  test('a token file of the environment wins over a token of the file', () => {
+    const settings = load({
+      yaml,
+      env: { FIELDWORK_SYNC_API_TOKEN_FILE: '/run/token' },
+      files: { '/run/token': 'the-other-token' },
+    })
+    expect(settings.accounts[0]?.token.reveal()).toBe('the-other-token')
+  })
+
+  test('flags win over both', () => {
+    const settings = load({
+      yaml,
+      env: { FIELDWORK_SYNC_WAREHOUSE: 'from-env', FIELDWORK_SYNC_LOG_LEVEL: 'debug' },
+      flags: {
+        warehouse: 'from-flag',
+        logLevel: 'error',
+        maxRequests: '100',
+        maxDuration: '55m',
+        publish: 'duckdb, parquet',
+        full: true,
+        json: true,
+      },
+    })
+    expect(settings).toMatchObject({
+      warehouseDirectory: '/work/from-flag',
+      logLevel: 'error',
+      budget: { requestsMax: 100, durationMsMax: 3_300_000 },
+      publish: ['duckdb', 'parquet'],
+      full: true,
+      json: true,
+    })
+  })
+
+  test('FIELDWORK_SYNC_CONFIG names the file, and --config wins over it', () => {
+    const files = { '/work/a.yaml': 'contract: freeze', '/work/b.yaml': 'contract: evolve' }
+    const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_CONFIG: 'a.yaml' }
+    expect(load({ env, files }).contract).toBe('freeze')
+    expect(load({ env, files, flags: { config: 'b.yaml' } }).contract).toBe('evolve')
+  })
+})
+
+describe('the settings file', () => {
+  test(`reads \${NAME} from the environment, also as a number or a flag, and $\${ as it is`, () => {
+    const settings = load({
+      yaml: [
+        'accounts:',
+        `  - base_url: https://\${HOST}/api/v1`,
+        `    id: \${ID}`,
+        `    token: "a$\${b}-\${TOKEN}"`,
+        'refresh:',
+        `  skip_unchanged: \${SKIP}`,
+        `# \${NOT_SET} in a comment is nothing`,
+      ].join('\n'),
+      env: { HOST: 'fieldwork.example', ID: '5', TOKEN, SKIP: 'false' },
+    })
+    expect(settings.accounts).toMatchObject([{ baseUrl: 'https://fieldwork.example/api/v1', id: 5 }])
+    expect(settings.accounts[0]?.token.reveal()).toBe(`a\${b}-${TOKEN}`)
+    expect(settings.refresh.skipUnchanged).toBe(false)
+  })
+
+  test('cannot be restructured by what stands in a variable', () => {
+    const settings = load({
+      yaml: ACCOUNT.replace(TOKEN, `\${TOKEN}`),
+      env: { TOKEN: 'x: y #z' },
+    })
+    expect(settings.accounts[0]?.token.reveal()).toBe('x: y #z')
+  })
+
+  test('finds a token file beside itself', () => {
+    const settings = load({
+      yaml: ACCOUNT.replace(/token: .*/, 'token_file: secrets/token'),
+      files: { '/etc/fs/secrets/token': `${TOKEN}\n` },
+    })
+    expect(settings.accounts[0]?.token.reveal()).toBe(TOKEN)
+  })
+
+  test('may be empty, and a key without a value counts as left out', () => {
+    expect(load({ yaml: '', env: ACCOUNT_ENV }).contract).toBe('evolve')
+    expect(load({ yaml: 'accounts:\nlimits:\n  # attempts: 3\n', env: ACCOUNT_ENV }).limits.attemptsMax).toBe(
+      6,
+    )
+  })
+
+  test('shares values by anchors', () => {
+    const settings = load({
+      yaml: [
+        'accounts:',
+        '  - &first',
+        '    name: a',
+        '    base_url: &url https://fieldwork.example/api/v1',
+        '    id: 1',
+        '    token: first-token',
+        '    rate_limit: &rate { requests: 30, per: 1m }',
+        '  - { name: b, base_url: *url, id: 2, token: second-token, rate_limit: *rate }',
+      ].join('\n'),
+    })
+    expect(settings.accounts.map(({ name, rate }) => [name, rate.requests])).toEqual([
+      ['a', 30],
+      ['b', 30],
+    ])
+  })
+})
+
+describe('a command that needs the warehouse only', () => {
+  test('runs without an account, and does not look at tokens it does not need', () => {
+    expect(load({ requireAccounts: false }).accounts).toEqual([])
+    const settings = load({
+      yaml: `${ACCOUNT.replace(TOKEN, `\${NOT_SET}`)}    token_file: nowhere\nwarehouse: { directory: /data }\n`,
+      env: { FIELDWORK_SYNC_API_TOKEN: '' },
+      requireAccounts: false,
+    })
+    expect(settings.accounts).toEqual([])
+    expect(settings.warehouseDirectory).toBe('/data')
+  })
+
+  test('still hears of everything else', () => {
+    expect(problemsOf({ yaml: 'contract: maybe', requireAccounts: false })).toEqual([
+      'settings.yaml:1: contract must be one of evolve, freeze, not "maybe"',
+    ])
+  })
+})
+
+test('settings cannot be changed, however deep', () => {
+  const settings = load({ env: ACCOUNT_ENV })
+  const parts: readonly unknown[] = [
+    settings,
+    settings.accounts,
+    settings.accounts[0],
+    settings.accounts[0]?.rate,
+  ]
+  expect(parts.every((part) => Object.isFrozen(part))).toBe(true)
+  expect(Object.isFrozen(settings.limits)).toBe(true)
+})
+
+describe('a value that another source replaces', () => {
+  test('is still checked in the file, for it will count when the other is gone', () => {
+    expect(problemsOf({ yaml: `${ACCOUNT}publish: [csv]\n`, flags: { publish: 'duckdb' } })).toEqual([
+      'settings.yaml:6: publish must be a list of duckdb, parquet: at least one, none twice, not ["csv"]',
+    ])
+  })
+
+  test('is still checked in a variable', () => {
+    const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_LOG_LEVEL: 'loud', FIELDWORK_SYNC_WAREHOUSE: '' }
+    expect(problemsOf({ env, flags: { logLevel: 'error', warehouse: 'w' } })).toEqual([
+      'FIELDWORK_SYNC_WAREHOUSE: is set but empty; give it a value or unset it',
+      'FIELDWORK_SYNC_LOG_LEVEL: must be one of debug, info, warn, error, silent, not "loud"',
+    ])
+  })
+
+  test('is not read from a variable of the account, whose place its flag takes', () => {
+    const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_API_ID: '', FIELDWORK_SYNC_API_TOKEN: '' }
+    const flags = { id: '5', tokenFile: 't' }
+    const [account] = load({ env, flags, oneAccount: true, files: { '/work/t': TOKEN } }).accounts
+    expect(account?.id).toBe(5)
+    expect(account?.token.reveal()).toBe(TOKEN)
+  })
+})
+
+test('a key of the file is not called as the code calls it, nor as a flag', () => {
+  const yaml = `${ACCOUNT}publishFormats: [csv]\nlimits:\n  requestTimeoutMs: 5\n  attemptsMax: 3\nlog_level: debug\nbudget: { requests_max: 5 }\nfull: true\n`
+  expect(problemsOf({ yaml })).toEqual([
+    'settings.yaml:6: publishFormats is not a setting; remove it',
+    'settings.yaml:8: limits.requestTimeoutMs is not a setting; did you mean limits.request_timeout?',
+    'settings.yaml:9: limits.attemptsMax is not a setting; did you mean limits.attempts?',
+    'settings.yaml:10: log_level is not a setting; remove it',
+    'settings.yaml:11: budget is not a setting; remove it',
+    'settings.yaml:12: full is not a setting; remove it',
+  ])
+})

@@ -1,0 +1,21 @@
+/** Every flag and variable reaches its place in the schema: a wrong path would drop its value without a word. */
+import { expect, test } from 'vitest'
+import * as options from '../../../src/commands/options.js'
+import { flagText, SETTING_NAMES } from '../../../src/settings/names.js'
+import { problemsOf } from '../../support/settings/settings-from-yaml.js'
+
+test.each(SETTING_NAMES.map(({ flag }) => flag))('the flag %s is read', (flag) => {
+  const problems = problemsOf({ flags: { [flag]: [['no such value']] }, oneAccount: true })
+  expect(problems).toContainEqual(expect.stringMatching(new RegExp(`^${flagText(flag)}: must `)))
+})
+
+test.each(SETTING_NAMES.flatMap(({ variable }) => variable ?? []))('the variable %s is read', (variable) => {
+  const problems = problemsOf({ env: { [variable]: 'no such\0value' } })
+  expect(problems).toContainEqual(expect.stringMatching(new RegExp(`^${variable}: (must|contains) `)))
+})
+
+test('every flag of the settings belongs to a command', () => {
+  const offered = new Set(Object.values(options).flatMap((group) => Object.keys(group)))
+  const missing = SETTING_NAMES.filter(({ flag }) => !offered.has(flagText(flag).slice(2)))
+  expect(missing).toEqual([])
+})

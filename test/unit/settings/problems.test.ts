@@ -1,0 +1,240 @@
+/** Wrong settings: what is said, where it points, and that all of it is said at once. */
+import { describe, expect, test } from 'vitest'
+import { EXIT_CODES } from '../../../src/base/errors.js'
+import { SettingsError } from '../../../src/settings/problems.js'
+import { ACCOUNT, ACCOUNT_ENV, load, problemsOf, TOKEN } from '../../support/settings/settings-from-yaml.js'
+
+test('every problem of file, environment and flags is in one error of exit code 2', () => {
+  const situation = {
+    yaml: `${ACCOUNT}refresh:\n  settel_for: 7d\n  max_age: 30\nlimits:\n  attempts: 0\n`,
+    env: { FIELDWORK_SYNC_LOG_LEVEL: 'loud' },
+    flags: { maxDuration: '55', maxRequests: Number.NaN },
+  }
+  expect(problemsOf(situation)).toEqual([
+    'settings.yaml:7: refresh.settel_for is not a setting; did you mean refresh.settle_for?',
+    'settings.yaml:8: refresh.max_age must be a duration: a whole number and a unit (ms, s, m, h or d), such as 30s, not 30',
+    'settings.yaml:10: limits.attempts must be a whole number from 1 to 20, not 0',
+    'FIELDWORK_SYNC_LOG_LEVEL: must be one of debug, info, warn, error, silent, not "loud"',
+    '--max-requests: must be a whole number from 1 to 1000000000, not NaN',
+    '--max-duration: must be a duration: a whole number and a unit (ms, s, m, h or d), such as 30s, not "55"',
+  ])
+  const thrown = (() => {
+    try {
+      return load(situation)
+    } catch (error) {
+      return error
+    }
+  })()
+  expect(thrown).toBeInstanceOf(SettingsError)
+  expect(thrown).toMatchObject({ code: 'settings_invalid', exitCode: EXIT_CODES.usage })
+  expect(String(thrown)).toContain('6 problems in the settings; nothing was requested:\n  ')
+})
+
+describe('the settings file', () => {
+  test.each([
+    ['acounts: []', '1: acounts is not a setting; did you mean accounts?'],
+    ['settle_for: 7d', '1: settle_for is not a setting; did you mean refresh.settle_for?'],
+    ['colour: red', '1: colour is not a setting; remove it'],
+    ['warehouse:\n  dir: x', '2: warehouse.dir is not a setting; remove it'],
+    ['refresh: 7d', '1: refresh must hold keys of its own, each on a line of its own'],
+    ['- a', '1: the file must hold keys of its own, each on a line of its own'],
+    ['contract: evolve\ncontract: freeze', '2: is not valid YAML here: Map keys must be unique'],
+    ['discover:\n  overlap: 2d', '2: discover.overlap must be from 0s to 1d, not "2d"'],
+    ['publish: []', '1: publish must be a list of duckdb, parquet: at least one, none twice, not []'],
+    [
+      'publish: [duckdb, duckdb]',
+      '1: publish must be a list of duckdb, parquet: at least one, none twice, not ["duckdb","duckdb"]',
+    ],
+    ['allow_insecure_http: yes', '1: allow_insecure_http must be true or false, not "yes"'],
+    ['warehouse:\n  directory: 7', '2: warehouse.directory must be a path, as text, not 7'],
+    [
+      'limits:\n  backoff_base: 1m\n  backoff_max: 1s',
+      '3: limits.backoff_max must not be less than limits.backoff_base',
+    ],
+    [
+      'limits:\n  response_bytes_max: 32MiB',
+      '2: limits.response_bytes_max must be a whole number from 1024 to 268435456, not "32MiB"',
+    ],
+    [
+      `contract: \${NOT_SET}`,
+      `1: contract needs the environment variable NOT_SET, which is not set; set it, or write $\${ for a plain \${`,
+    ],
+    [
+      `contract: \${ }`,
+      `1: contract has a \${ without the name of an environment variable and a }; write $\${ for a plain \${`,
+    ],
+  ])('%j is told: %s', (yaml, problem) => {
+    expect(problemsOf({ yaml, env: ACCOUNT_ENV })).toEqual([`settings.yaml:${problem}`])
+  })
+
+  test('that is not there is named with the ways to name another', () => {
+    expect(problemsOf({ env: ACCOUNT_ENV, flags: { config: 'no.yaml' } })).toEqual([
+      'no.yaml: the settings file does not exist; see --config and FIELDWORK_SYNC_CONFIG',
+    ])
+  })
+
+  test.each([
+    ['refers to itself without end', 'refresh: &a\n  settle_for: *a'],
+    [
+      'stands for a million values',
+      `a: &a [1,1,1,1,1,1,1,1,1]\n${[...'bcdefgh'].map((c) => `${c}: &${c} [${`*${String.fromCharCode(c.charCodeAt(0) - 1)},`.repeat(9)}]\n`).join('')}`,
+    ],
+  ])('that %s is refused', (_, yaml) => {
+    expect(problemsOf({ yaml, env: ACCOUNT_ENV })).toEqual([
+      'settings.yaml:1: has more than 2000 values or 16 levels, aliases counted; that is not a settings file',
+    ])
+  })
+})
+
+describe('an account', () => {
+  const withLine = (line: string) => ACCOUNT.replace(new RegExp(`${line.split(':')[0]}: .*`), line)
+
+  test.each([
+    [
+      'base_url: fieldwork.example',
+      '3: accounts[0].base_url must be a URL such as https://host.example/api/v1',
+    ],
+    ['base_url: ftp://x.example/api/v1', '3: accounts[0].base_url must begin with https:// or http://'],
+    ['base_url: https://x.example/v1', '3: accounts[0].base_url must end with /api/v1'],
+    [
+      'base_url: https://u:pw@x.example/api/v1',
+      '3: accounts[0].base_url must not contain a user or password; the credentials have settings of their own',
+    ],
+    [
+      'base_url: https://x.example/api/v1?a=b',
+      '3: accounts[0].base_url must not contain a query (?) or fragment (#)',
+    ],
+    [
+      'base_url: http://x.example/api/v1',
+      '3: accounts[0].base_url would send the token over plain http to another host; use https, or set allow_insecure_http: true in the settings file',
+    ],
+    ['id: -4', '4: accounts[0].id must be the identifier of the account: a whole number from 1'],
+    [
+      'id: 9007199254740993',
+      '4: accounts[0].id must be the identifier of the account: a whole number from 1',
+    ],
+    ['name: "a b"', '2: accounts[0].name must be 1 to 64 letters, digits, _ or -'],
+    ['token: ""', '5: accounts[0].token is empty; it must be the secret token of the account'],
+    ['token: 123456', '5: accounts[0].token must be text; put the token in quotes'],
+    ['token_flie: a', '1: accounts[0].token_flie is not a setting; did you mean accounts[0].token_file?'],
+  ])('with %j is told', (line, problem) => {
+    const yaml = line.startsWith('token_flie')
+      ? `accounts: [{ base_url: https://x.example/api/v1, id: 1, ${line} }]`
+      : withLine(line)
+    expect(problemsOf({ yaml })).toEqual([`settings.yaml:${problem}`])
+  })
+
+  test.each([
+    'http://localhost:8080/api/v1/',
+    'http://127.0.0.1/api/v1',
+    'http://127.8.9.10:1/api/v1',
+    'http://[::1]:8080/api/v1',
+  ])('at %s may use plain http, for it stays on this host', (url) => {
+    expect(load({ env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_BASE_URL: url } }).accounts[0]?.baseUrl).toBe(
+      url.replace(/\/$/, ''),
+    )
+  })
+
+  test.each(['http://localhost.example/api/v1', 'http://127.0.0.1.example/api/v1', 'http://10.0.0.1/api/v1'])(
+    'at %s may not, unless it is allowed',
+    (url) => {
+      const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_BASE_URL: url }
+      expect(problemsOf({ env })).toEqual([
+        'FIELDWORK_SYNC_BASE_URL: would send the token over plain http to another host; use https, or set allow_insecure_http: true in the settings file',
+      ])
+      expect(problemsOf({ env, yaml: 'allow_insecure_http: true' })).toEqual([])
+    },
+  )
+
+  test('that is not there at all is asked for with the three variables it needs', () => {
+    expect(problemsOf({})).toEqual([
+      'accounts: there is none: set FIELDWORK_SYNC_BASE_URL, FIELDWORK_SYNC_API_ID, FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE, or name a settings file that has one with --config',
+    ])
+  })
+
+  test('that is there in part is asked for what is missing', () => {
+    expect(problemsOf({ env: { FIELDWORK_SYNC_API_ID: '7' } })).toEqual([
+      'FIELDWORK_SYNC_BASE_URL: is not set; it is needed where no settings file has it',
+      'FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE: is not set; it is needed where no settings file has it',
+    ])
+    expect(problemsOf({ yaml: 'accounts:\n  - name: a\n    id: 4\n' })).toEqual([
+      'settings.yaml:2: accounts[0] has no base_url; add it',
+      'settings.yaml:2: accounts[0] has no token or token_file; add it',
+    ])
+  })
+
+  test('whose token file cannot be had is told where it is named: the name may be the token itself', () => {
+    const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_API_TOKEN: undefined, FIELDWORK_SYNC_API_TOKEN_FILE: 't' }
+    expect(problemsOf({ env })).toEqual([
+      'FIELDWORK_SYNC_API_TOKEN_FILE: the token file that it names does not exist',
+    ])
+    expect(problemsOf({ env, files: { '/work/t': '\n' } })).toEqual([
+      'FIELDWORK_SYNC_API_TOKEN_FILE: the token file /work/t is empty; it must be the secret token of the account',
+    ])
+  })
+
+  test('has one source of its token, not two', () => {
+    const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_API_TOKEN_FILE: 't' }
+    expect(problemsOf({ env, files: { '/work/t': TOKEN } })).toEqual([
+      'FIELDWORK_SYNC_API_TOKEN_FILE: is set beside FIELDWORK_SYNC_API_TOKEN; remove one of them',
+    ])
+    expect(problemsOf({ yaml: `${ACCOUNT}    token_file: t\n` })).toEqual([
+      'settings.yaml:6: accounts[0].token_file is set beside accounts[0].token; remove one of them',
+    ])
+  })
+
+  test('has one source of its token in the file, also where the environment replaces it', () => {
+    const env = { FIELDWORK_SYNC_API_TOKEN: 'tok-of-the-environment' }
+    expect(problemsOf({ yaml: `${ACCOUNT}    token_file: t\n`, env })).toEqual([
+      'settings.yaml:6: accounts[0].token_file is set beside accounts[0].token; remove one of them',
+    ])
+  })
+})
+
+test('with several accounts the environment cannot say which one it means', () => {
+  const yaml = `${ACCOUNT}${ACCOUNT.replace('accounts:\n', '').replace('acme', 'beta').replace('id: 17', 'id: 18')}`
+  expect(load({ yaml }).accounts.map(({ name }) => name)).toEqual(['acme', 'beta'])
+  expect(problemsOf({ yaml, env: { FIELDWORK_SYNC_API_ID: '5' } })).toEqual([
+    'FIELDWORK_SYNC_API_ID: cannot be used with the 2 accounts of the settings file; set it there, per account',
+  ])
+})
+
+test('two accounts of one name are refused', () => {
+  const yaml = `${ACCOUNT}${ACCOUNT.replace('accounts:\n', '')}`
+  expect(problemsOf({ yaml })).toEqual([
+    'settings.yaml:6: accounts[1].name is "acme", as is accounts[0].name; names must differ',
+  ])
+})
+
+test('a variable that is set but empty is not taken for a value', () => {
+  expect(problemsOf({ env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_WAREHOUSE: '' } })).toEqual([
+    'FIELDWORK_SYNC_WAREHOUSE: is set but empty; give it a value or unset it',
+  ])
+})
+
+describe('a token never shows in an error', () => {
+  const withEnv = (env: Record<string, string>) => ({ env: { ...ACCOUNT_ENV, ...env } })
+  test.each([
+    ['as the address', withEnv({ FIELDWORK_SYNC_BASE_URL: TOKEN })],
+    ['as the identifier', withEnv({ FIELDWORK_SYNC_API_ID: TOKEN })],
+    ['as the log level', withEnv({ FIELDWORK_SYNC_LOG_LEVEL: TOKEN })],
+    ['with a line break in it', withEnv({ FIELDWORK_SYNC_API_TOKEN: `${TOKEN}\nb` })],
+    ['with a control character in it', withEnv({ FIELDWORK_SYNC_API_TOKEN: `${TOKEN}\u0007b` })],
+    ['with a character past ASCII', withEnv({ FIELDWORK_SYNC_API_TOKEN: `${TOKEN}\u00e9` })],
+    ['in another setting', { yaml: `contract: \${T}`, env: { ...ACCOUNT_ENV, T: TOKEN } }],
+    ['in quotes that never end', { yaml: ACCOUNT.replace(TOKEN, `"${TOKEN}`) }],
+    ['behind an alias mark', { yaml: ACCOUNT.replace(TOKEN, `*${TOKEN}`) }],
+    ['behind a tag mark', { yaml: ACCOUNT.replace(TOKEN, `!${TOKEN} {}`) }],
+    ['behind a brace', { yaml: ACCOUNT.replace(TOKEN, `}${TOKEN}`) }],
+    ['without a blank behind its colon', { yaml: `accounts: [{ token:${TOKEN} }]` }],
+    ['as a list', { yaml: ACCOUNT.replace(TOKEN, `[${TOKEN}]`) }],
+    [
+      'in a token file of two lines',
+      { yaml: ACCOUNT.replace(/token: .*/, 'token_file: t'), files: { '/etc/fs/t': `${TOKEN}\n${TOKEN}` } },
+    ],
+  ])('%s', (_, situation) => {
+    const problems = problemsOf(situation)
+    expect(problems.length).toBeGreaterThan(0)
+    expect(problems.join('\n')).not.toContain('SECRET')
+  })
+})

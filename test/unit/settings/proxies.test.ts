@@ -1,0 +1,127 @@
+/** The proxy that an account of the settings gets, and what is said of one that cannot be used. */
+import { inspect } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { ACCOUNT_ENV, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
+
+const PASSWORD = 'pr0xy-p@ss/word'
+const WITH_USER = `http://user:${encodeURIComponent(PASSWORD)}@proxy.example:3128`
+
+const proxyOf = (env: Readonly<Record<string, string>>, baseUrl = 'https://api.example/api/v1') =>
+  load({ env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_BASE_URL: baseUrl, ...env } }).accounts[0]?.proxy ?? null
+
+describe('the variables', () => {
+  const ours = 'http://127.0.0.1:8080/api/v1'
+  test.each<readonly [string, Readonly<Record<string, string>>, string, string | null]>([
+    ['none', {}, 'https://api.example/api/v1', null],
+    ['HTTPS_PROXY is for https', { HTTPS_PROXY: 'http://p:1' }, 'https://api.example/api/v1', 'http://p:1'],
+    ['and not for http', { HTTPS_PROXY: 'http://p:1' }, ours, null],
+    [
+      'HTTP_PROXY is for http, loopback too',
+      { HTTP_PROXY: 'http://127.0.0.1:1' },
+      ours,
+      'http://127.0.0.1:1',
+    ],
+    ['and not for https', { HTTP_PROXY: 'http://p:1' }, 'https://api.example/api/v1', null],
+    ['lower case', { https_proxy: 'http://p:1' }, 'https://api.example/api/v1', 'http://p:1'],
+    [
+      'lower case comes first',
+      { https_proxy: 'http://low:1', HTTPS_PROXY: 'http://up:1' },
+      'https://api.example/api/v1',
+      'http://low:1',
+    ],
+    [
+      'an empty one is none, whatever the other says',
+      { https_proxy: '', HTTPS_PROXY: 'http://up:1' },
+      'https://api.example/api/v1',
+      null,
+    ],
+    [
+      'a proxy that is asked over TLS',
+      { HTTPS_PROXY: 'https://p' },
+      'https://api.example/api/v1',
+      'https://p',
+    ],
+    ['IPv6', { HTTPS_PROXY: 'http://[::1]:3128/' }, 'https://api.example/api/v1', 'http://[::1]:3128'],
+  ])('%s', (_, env, baseUrl, address) => {
+    expect(proxyOf(env, baseUrl)?.address ?? null).toBe(address)
+  })
+})
+
+describe('NO_PROXY', () => {
+  test.each<readonly [noProxy: string, host: string, isExcepted: boolean]>([
+    ['api.example', 'api.example', true],
+    ['example', 'api.example', true],
+    ['.example', 'api.example', true],
+    ['*.example', 'api.example', true],
+    ['API.Example.', 'api.example', true],
+    ['api.example', 'api.example.', true],
+    ['other.example, api.example', 'api.example', true],
+    ['other.example api.example', 'api.example', true],
+    ['*', 'api.example', true],
+    ['pi.example', 'api.example', false],
+    ['x.api.example', 'api.example', false],
+    ['', 'api.example', false],
+    [',', 'api.example', false],
+    ['api.example:443', 'api.example', true],
+    ['api.example:8443', 'api.example', false],
+    ['api.example:8443', 'api.example:8443', true],
+    ['10.1.2.3', '10.1.2.3', true],
+    ['2.3', '10.1.2.3', false],
+    ['10.0.0.0/8', '10.1.2.3', true],
+    ['10.0.0.0/8:443', '10.1.2.3', true],
+    ['10.0.0.0/8', '11.1.2.3', false],
+    ['10.0.0.0/99', '10.1.2.3', false],
+    ['10.0.0.0/8/8', '10.1.2.3', false],
+    ['0.0.0.0/0', 'api.example', false],
+    ['::1', '[::1]', true],
+    ['[::1]:443', '[::1]', true],
+    ['0:0:0:0:0:0:0:1', '[::1]', true],
+    ['fd00::/8', '[fd12::1]', true],
+    ['10.0.0.0/8', '[fd12::1]', false],
+  ])('%j and %s', (noProxy, host, isExcepted) => {
+    const env = { HTTPS_PROXY: 'http://p:1', NO_PROXY: noProxy }
+    expect(proxyOf(env, `https://${host}/api/v1`) === null).toBe(isExcepted)
+  })
+})
+
+test.each([
+  'foo',
+  'proxy:3128',
+  'socks5://proxy:1080',
+  'ftp://proxy',
+  'http://',
+  '//proxy:3128',
+  'http://u:p@:1',
+])('%s is refused in one line that names the variable and not its value', (value) => {
+  const problem =
+    'must be the address of an HTTP proxy, such as http://proxy.example:3128 or http://user:password@proxy.example:3128'
+  expect(problemsOf({ env: { ...ACCOUNT_ENV, HTTPS_PROXY: value } })).toEqual([`HTTPS_PROXY: ${problem}`])
+  expect(problemsOf({ env: { ...ACCOUNT_ENV, http_proxy: value } })).toEqual([`http_proxy: ${problem}`])
+})
+
+test('its password is in no message, and in no settings that somebody prints', () => {
+  const broken = `socks5://user:${encodeURIComponent(PASSWORD)}@proxy:1080`
+  expect(JSON.stringify(problemsOf({ env: { ...ACCOUNT_ENV, HTTPS_PROXY: broken } }))).not.toMatch(
+    /pr0xy|user:p[^a]/,
+  )
+  const proxy = proxyOf({ HTTPS_PROXY: WITH_USER })
+  expect(proxy?.address).toBe('http://proxy.example:3128')
+  expect(proxy?.authorization?.reveal()).toBe(`Basic ${Buffer.from(`user:${PASSWORD}`).toString('base64')}`)
+  expect(proxy?.secrets.map((secret) => secret.reveal())).toContain(PASSWORD)
+  expect(`${inspect(proxy, { depth: 9 })}${JSON.stringify(proxy)}`).not.toMatch(/pr0xy/)
+})
+
+test('a command that requests nothing does not look at them', () => {
+  expect(problemsOf({ env: { HTTPS_PROXY: 'foo' }, requireAccounts: false })).toEqual([])
+})
+
+test('a token is not sent over plain http to a proxy on another host, unless that is allowed', () => {
+  const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_BASE_URL: 'http://127.0.0.1:8080/api/v1' }
+  const remote = { ...env, HTTP_PROXY: WITH_USER }
+  expect(problemsOf({ env: remote })).toEqual([
+    'FIELDWORK_SYNC_BASE_URL: would send the token over plain http to the proxy of HTTP_PROXY; name the host in NO_PROXY, or set allow_insecure_http: true in the settings file',
+  ])
+  expect(problemsOf({ env: remote, yaml: 'allow_insecure_http: true\n' })).toEqual([])
+  expect(problemsOf({ env: { ...remote, no_proxy: '127.0.0.1' } })).toEqual([])
+  expect(problemsOf({ env: { ...env, HTTP_PROXY: 'http://localhost:3128' } })).toEqual([])
+})

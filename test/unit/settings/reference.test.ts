@@ -1,0 +1,37 @@
+/** The generated settings reference: complete, and its defaults are those the schema applies. */
+import { expect, test } from 'vitest'
+import { settingKeys } from '../../../src/settings/keys.js'
+import { ENVIRONMENT_VARIABLES } from '../../../src/settings/names.js'
+import { PROXY_VARIABLES } from '../../../src/settings/proxies.js'
+import { settingsReference } from '../../../src/settings/reference.js'
+
+test('every key has a type and a meaning, and only credentials and what is off have no default', () => {
+  const keys = settingKeys()
+  expect(keys.filter(({ valueType, meaning }) => valueType === '' || meaning === '')).toEqual([])
+  expect(keys.filter(({ defaultText }) => defaultText === null).map(({ path }) => path)).toEqual([
+    'accounts[].base_url',
+    'accounts[].id',
+    'accounts[].token',
+    'accounts[].token_file',
+    'accounts[].rate_limit.shared',
+  ])
+})
+
+test('keys are told as they are written in the file', () => {
+  const byPath = new Map(settingKeys().map((key) => [key.path, key.defaultText]))
+  expect(byPath.get('accounts[].rate_limit.per')).toBe('60s')
+  expect(byPath.get('publish')).toBe('[duckdb]')
+  expect(byPath.get('refresh.skip_unchanged')).toBe('true')
+  expect(byPath.get('limits.response_bytes_max')).toBe('33554432')
+})
+
+test('the reference is two Markdown tables with a row for each key and variable', () => {
+  const lines = settingsReference().split('\n')
+  expect(lines.slice(0, 2)).toEqual(['| Key | Type | Default | Meaning |', '| --- | --- | --- | --- |'])
+  expect(lines).toContain(
+    '| `refresh.settle_for` | duration, 0s to 365d | `1d` | A complete survey is refreshed in every run for this long after its last change, then after 1, 2, 4, 8 … days, for as long as nothing moves |',
+  )
+  expect(lines.filter((line) => line.startsWith('| `'))).toHaveLength(
+    settingKeys().length + ENVIRONMENT_VARIABLES.length + PROXY_VARIABLES.length,
+  )
+})

@@ -1,0 +1,87 @@
+/** A cap that is shared through Redis: what can be said, and that nothing of its address is ever told. */
+import { describe, expect, test } from 'vitest'
+import { createRedactor } from '../../../src/base/secret.js'
+import { secretsOf } from '../../../src/settings/settings.js'
+import { ACCOUNT, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
+
+const PASSWORD = 'pass/word-of-redis'
+const withRate = (lines: string) => `${ACCOUNT}    rate_limit:\n${lines}`
+const sharedOf = (lines: string, env: Record<string, string> = {}) =>
+  load({ yaml: withRate(lines), env }).accounts[0]?.shared
+
+test.each([
+  ['shared: redis://redis', null],
+  ['shared: redis://redis\n      shared_unreachable: stop', null],
+  ['shared: redis://redis\n      shared_unreachable: 50%', 30],
+  ['shared: redis://redis\n      shared_unreachable: 20', 20],
+  ['shared: redis://redis\n      requests: 90\n      shared_unreachable: 33%', 29],
+])('%s: a share of %s', (lines, share) => {
+  const shared = sharedOf(`      ${lines}\n`)
+  expect(shared?.share).toBe(share)
+  expect(shared?.url.reveal()).toBe('redis://redis')
+})
+
+test('the address may come from the environment; its credentials are secrets, as written and as sent, and nothing else', () => {
+  const credentials = `user:${encodeURIComponent(PASSWORD)}@`
+  const url = `rediss://${credentials}redis.example:6380/2`
+  const settings = load({ yaml: withRate(`      shared: \${REDIS_URL}\n`), env: { REDIS_URL: url } })
+  expect(JSON.stringify(settings)).not.toContain('word-of-redis')
+  expect(secretsOf(settings.accounts).map((secret) => secret.reveal())).toEqual(
+    expect.arrayContaining([credentials, PASSWORD, encodeURIComponent(PASSWORD)]),
+  )
+  const told = createRedactor(secretsOf(settings.accounts))
+  expect(told(`${url}, rediss://redis.example:6380`)).toBe(
+    'rediss://[redacted]redis.example:6380/2, rediss://redis.example:6380',
+  )
+})
+
+test.each([
+  ['redis://127.0.0.1:1', 'redis://127.0.0.1:1'],
+  ['redis://user@127.0.0.1:1/3', 'redis://user@127.0.0.1:1/3'],
+  // Too short to be taken out of any text: only where it stands as a password.
+  ['redis://:ab@redis/1', 'redis://[redacted]redis/1'],
+  ['redis://us:p ss@redis', 'redis://[redacted]redis'],
+])('of %s is told: %s', (url, told) => {
+  const settings = load({ yaml: withRate(`      shared: "${url}"\n`) })
+  const redact = createRedactor(secretsOf(settings.accounts))
+  expect(redact(url)).toBe(told)
+  expect(redact('the tab of a cap')).toBe('the tab of a cap')
+})
+
+describe('what cannot be is refused, and not quoted', () => {
+  const MUST_BE =
+    'must be the URL of a Redis, such as redis://redis:6379 or rediss://user:password@host:6380/0'
+  const SHARE = 'must be stop, a part of the cap such as 50%, or a number of requests such as 20'
+  test.each([
+    [`shared: ${PASSWORD}`, `shared ${MUST_BE}`],
+    [`shared: https://user:${encodeURIComponent(PASSWORD)}@redis`, `shared ${MUST_BE}`],
+    ['shared: redis://', `shared ${MUST_BE}`],
+    ['shared: redis://redis/name', `shared ${MUST_BE}`],
+    [`shared: redis://redis?password=${encodeURIComponent(PASSWORD)}`, `shared ${MUST_BE}`],
+    ['shared: 6379', `shared ${MUST_BE}`],
+    ['shared: 6379\n      shared_unreachable: 20', `shared ${MUST_BE}`],
+    ['shared_unreachable: go', `shared_unreachable ${SHARE}`],
+    ['shared_unreachable: 0%', `shared_unreachable ${SHARE}`],
+    ['shared_unreachable: 101%', `shared_unreachable ${SHARE}`],
+    ['shared_unreachable: 0', `shared_unreachable ${SHARE}`],
+    ['shared_unreachable: 1.5', `shared_unreachable ${SHARE}`],
+    [
+      'shared: redis://redis\n      requests: 60\n      shared_unreachable: 61',
+      'shared_unreachable is more than the cap of 60 requests; give at most 60',
+    ],
+    [
+      'shared: redis://redis\n      requests: 10\n      shared_unreachable: 9%',
+      'shared_unreachable is less than one request of the cap of 10; give more, or stop',
+    ],
+    [
+      'shared_unreachable: 20',
+      'shared_unreachable is for a cap that is shared, and rate_limit.shared names no Redis; name it, or leave this out',
+    ],
+  ])('%s', (lines, problem) => {
+    const [said, ...more] = problemsOf({ yaml: withRate(`      ${lines}\n`) })
+    expect(more).toEqual([])
+    expect(said).toMatch(/^settings\.yaml:\d+: accounts\[0\]\.rate_limit\./)
+    expect(said?.endsWith(problem)).toBe(true)
+    expect(said?.replace('user:password@', '')).not.toContain('word')
+  })
+})

@@ -1,0 +1,171 @@
+/** Envelopes: what is refused as a whole, because rows would be lost in silence otherwise. */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { UpstreamError } from '../../../src/base/errors.js'
+import { openList, openProgress } from '../../../src/survey-api/answer.js'
+import { UnusableAnswerError } from '../../../src/survey-api/errors.js'
+
+const answerOf = (text: string) => ({ body: JSON.parse(text) as unknown, text, dateMs: null })
+const open = (body: unknown, page = 2) =>
+  openList(answerOf(JSON.stringify(body)), { name: 'surveys', path: '/surveys', page })
+const pagination = { current_page: 2, next_page: 3, prev_page: 1, total_pages: 4, total_count: 170 }
+
+describe('a list answer', () => {
+  it('gives its rows as text, digit for digit, and its pagination', () => {
+    const text = `{"surveys":[ {"id": 9007199254740993} ,null],"pagination":${JSON.stringify(pagination)}}`
+    expect(openList(answerOf(text), { name: 'surveys', path: '/surveys', page: 2 })).toEqual({
+      rows: ['{"id": 9007199254740993}', 'null'],
+      pagination,
+      drift: [],
+    })
+  })
+
+  it('may end on its last page, be empty, or lie past the end', () => {
+    const last = { ...pagination, current_page: 4, next_page: null, prev_page: 3 }
+    const empty = { current_page: 1, next_page: null, prev_page: null, total_pages: 0, total_count: 0 }
+    expect(open({ surveys: [], pagination: last }, 4).pagination).toEqual(last)
+    expect(open({ surveys: [], pagination: empty }, 1).pagination).toEqual(empty)
+    expect(open({ surveys: [], pagination: { ...last, current_page: 9 } }, 9).pagination.next_page).toBeNull()
+  })
+
+  it('may leave out prev_page, on which nothing depends', () => {
+    const { prev_page: _, ...rest } = pagination
+    expect(open({ surveys: [{}], pagination: rest }).pagination.prev_page).toBeNull()
+  })
+
+  it('tells unknown fields beside its rows as drift', () => {
+    expect(open({ surveys: [{}], pagination: { ...pagination, per_page: 50 }, meta: {} }).drift).toEqual([
+      { resource: 'survey', kind: 'unknown_field', path: 'answer.meta', value: null },
+      { resource: 'survey', kind: 'unknown_field', path: 'answer.pagination.per_page', value: null },
+    ])
+  })
+
+  it.each([
+    ['is an array', [], 'expected an object, got []'],
+    ['is null', null, 'expected an object, got null'],
+    ['is a string', 'ok', 'expected an object, got "ok"'],
+    ['has no rows', { pagination }, 'surveys: is missing'],
+    ['has an object for its rows', { surveys: {}, pagination }, 'surveys: expected an array, got {}'],
+    ['has no pagination', { surveys: [] }, 'pagination: is missing'],
+    [
+      'has an array for its pagination',
+      { surveys: [], pagination: [] },
+      'pagination: expected an object, got []',
+    ],
+  ])('is refused when it %s', (_, body, problem) => {
+    expect(() => open(body)).toThrow(new UnusableAnswerError('GET /surveys (page 2)', problem))
+  })
+
+  it.each([
+    [
+      'another page than asked for',
+      { current_page: 1, next_page: 2 },
+      'current_page is 1, not the page asked for',
+    ],
+    ['a next page that is this one', { next_page: 2 }, 'next_page is 2 on page 2'],
+    ['a next page that lies behind', { next_page: 1 }, 'next_page is 1 on page 2'],
+    ['a next page that skips one', { next_page: 4 }, 'next_page is 4 on page 2'],
+    ['a next page past the last', { total_pages: 2 }, 'next_page is 3 of 2 pages'],
+    ['an end before the last page', { next_page: null }, 'next_page is null on page 2 of 4'],
+    ['no word about the next page', { next_page: undefined }, 'next_page: is missing'],
+    ['a page as a string', { current_page: '2' }, 'current_page: expected an integer'],
+    ['a negative count', { total_count: -1 }, 'total_count: expected a count of 0 or more'],
+    ['a negative number of pages', { total_pages: -1 }, 'total_pages: expected a count of 0 or more'],
+    ['half a page', { prev_page: 0.5 }, 'prev_page: expected an integer'],
+    ['more pages than records', { total_count: 3 }, 'total_pages is 4 for a total_count of 3'],
+    ['a count past 2^53 - 1', { total_count: 2 ** 53 }, 'total_count: expected an integer'],
+  ])('is refused when it tells %s', (_, bend, problem) => {
+    expect(() => open({ surveys: [{}], pagination: { ...pagination, ...bend } })).toThrow(
+      `pagination.${problem}`,
+    )
+  })
+
+  // Found by the property test of pages: two names that no UTF-8 text can hold are one when they are written down.
+  it('tells unknown fields whose names become one once', () => {
+    const text = `{"surveys":[{}],"pagination":${JSON.stringify(pagination)},"\\ud800":1,"\\udc00":1}`
+    expect(openList(answerOf(text), { name: 'surveys', path: '/surveys', page: 2 }).drift).toEqual([
+      { resource: 'survey', kind: 'unknown_field', path: 'answer.\ufffd', value: null },
+    ])
+  })
+
+  // It would send us from one empty page to the next for as long as it says that there is one.
+  it('is refused when it is empty and has a next page all the same', () => {
+    expect(() => open({ surveys: [], pagination })).toThrow('cannot be used: page 2 of 4 is empty')
+  })
+
+  it('is refused by an error that ends its task, not the run', () => {
+    expect(new UnusableAnswerError('GET /surveys (page 2)', 'expected an object, got []')).toMatchObject({
+      code: 'unusable_answer',
+      endsRun: false,
+      exitCode: 4,
+      message:
+        "the answer to GET /surveys (page 2) cannot be used: expected an object, got []; if base_url is right, tell the API's owner",
+    })
+  })
+})
+
+describe('a progress answer', () => {
+  it.each([
+    ['an object', '{"fieldwork_progress": {"sample_size": 1.0} }', '{"sample_size": 1.0}'],
+    ['anything else, which decoding then quarantines', '{"fieldwork_progress":null}', 'null'],
+  ])('gives the text of %s', (_, text, row) => {
+    expect(openProgress(answerOf(text), '/surveys/7/fieldwork_progress')).toEqual({ row, drift: [] })
+  })
+
+  it('is refused without the key', () => {
+    expect(() => openProgress(answerOf('{"progress":{}}'), '/surveys/7/fieldwork_progress')).toThrow(
+      new UnusableAnswerError('GET /surveys/7/fieldwork_progress', 'fieldwork_progress: is missing'),
+    )
+  })
+
+  it('tells unknown fields beside it as drift', () => {
+    const { drift } = openProgress(answerOf('{"fieldwork_progress":{},"as_of":"\\ud800"}'), '/x')
+    expect(drift).toEqual([
+      { resource: 'fieldwork_progress', kind: 'unknown_field', path: 'answer.as_of', value: null },
+    ])
+  })
+})
+
+it('any JSON as a body is opened or refused as unusable, nothing else', () => {
+  const body = fc.oneof(
+    fc.json(),
+    fc
+      .record(
+        {
+          surveys: fc.oneof(fc.array(fc.jsonValue()), fc.jsonValue()),
+          pagination: fc.oneof(
+            fc.record(
+              {
+                current_page: fc.oneof(fc.constant(1), fc.jsonValue()),
+                next_page: fc.oneof(fc.constant(null), fc.jsonValue()),
+                prev_page: fc.oneof(fc.constant(null), fc.jsonValue()),
+                total_pages: fc.oneof(fc.constant(1), fc.jsonValue()),
+                total_count: fc.oneof(fc.constant(1), fc.jsonValue()),
+              },
+              { requiredKeys: [] },
+            ),
+            fc.jsonValue(),
+          ),
+          fieldwork_progress: fc.jsonValue(),
+        },
+        { requiredKeys: [] },
+      )
+      .map((value) => JSON.stringify(value)),
+  )
+  const outcome = (run: () => unknown) => {
+    try {
+      run()
+      return 'opened'
+    } catch (error) {
+      return error instanceof UpstreamError ? 'refused' : error
+    }
+  }
+  fc.assert(
+    fc.property(body, (text) => {
+      const list = { name: 'surveys', path: '/surveys', page: 1 } as const
+      expect(['opened', 'refused']).toContain(outcome(() => openList(answerOf(text), list)))
+      expect(['opened', 'refused']).toContain(outcome(() => openProgress(answerOf(text), '/x')))
+    }),
+    { numRuns: 500 },
+  )
+})

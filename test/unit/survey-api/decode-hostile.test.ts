@@ -1,0 +1,77 @@
+/**
+ * Any JSON in any place of a row or a page: a typed row that says what the JSON said, or the JSON itself in quarantine; and
+ * its neighbours as if nothing had been.
+ */
+import { toUSVString } from 'node:util'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Drift } from '../../../src/model/survey-source.js'
+import type { Decoded } from '../../../src/survey-api/decode.js'
+import { decodeProgress } from '../../../src/survey-api/fieldwork-progress.js'
+import { decodeSampleSource } from '../../../src/survey-api/sample-source.js'
+import { decodeSurvey } from '../../../src/survey-api/survey.js'
+import {
+  type Expected,
+  event,
+  expectedProgress,
+  expectedSampleSource,
+  expectedSurvey,
+  hostileProgress,
+  hostileSampleSource,
+  hostileSurvey,
+} from '../../support/hostile/hostile-rows.js'
+import { type JsonNode, print } from '../../support/hostile/json-node.js'
+import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
+
+const told = (drift: readonly Drift[]): string[] =>
+  drift.map(({ resource, kind, path, value }) => event(resource, kind, path, value)).sort()
+
+const PROBLEM_LENGTH_MAX = 600
+
+const holds = (decoded: Decoded<object>, expected: Expected): void => {
+  expect(told(decoded.drift)).toEqual(expected.drift)
+  if (decoded.ok) {
+    expect(decoded.row).toEqual(expected.row)
+    // `-0` and `0` are equal to `toEqual` in one direction only; a key column must have one zero.
+    for (const cell of Object.values(decoded.row)) expect(Object.is(cell, -0)).toBe(false)
+    return
+  }
+  expect({ row: null, id: decoded.id, raw: decoded.raw }).toEqual({
+    row: expected.row,
+    id: expected.id,
+    raw: expected.raw,
+  })
+  expect(decoded.problem).toMatch(/^[^\p{Cc}\p{Zl}\p{Zp}]+$/u)
+  expect(decoded.problem.length).toBeLessThan(PROBLEM_LENGTH_MAX)
+  expect(decoded.problem).toBe(toUSVString(decoded.problem))
+}
+
+const resources: readonly (readonly [
+  name: string,
+  rows: fc.Arbitrary<JsonNode>,
+  decode: (text: string) => Decoded<object>,
+  expected: (node: JsonNode) => Expected,
+])[] = [
+  ['survey', hostileSurvey, decodeSurvey, expectedSurvey],
+  ['sample source', hostileSampleSource, decodeSampleSource, expectedSampleSource],
+  ['fieldwork progress', hostileProgress, decodeProgress, expectedProgress],
+]
+
+describe.each(resources)('a hostile %s', (_, rows, decode, expected) => {
+  test('is a row that says what the JSON says, or the JSON in quarantine', {
+    timeout: CASES_TIMEOUT_MS,
+  }, () => {
+    fc.assert(
+      fc.property(rows, (node) => holds(decode(print(node)), expected(node))),
+      cases(100),
+    )
+  })
+
+  test('is sometimes the one and sometimes the other: the cases are worth something', () => {
+    const sample = fc.sample(rows, { numRuns: 200, seed: 20_260_301 }).map((node) => expected(node))
+    const typed = sample.filter(({ row }) => row !== null)
+    expect(typed.length).toBeGreaterThan(40)
+    expect(sample.length - typed.length).toBeGreaterThan(40)
+    expect(typed.filter(({ drift }) => drift.length > 0).length).toBeGreaterThan(20)
+  })
+})

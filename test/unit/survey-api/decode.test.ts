@@ -1,0 +1,207 @@
+/** What every resource has in common: types, quarantine, `_extra`, drift, strings (design §5, "Decoding"). */
+import { describe, expect, it } from 'vitest'
+import { type Decoded, ROW_DEPTH_MAX } from '../../../src/survey-api/decode.js'
+import { decodeProgress } from '../../../src/survey-api/fieldwork-progress.js'
+import { decodeSampleSource } from '../../../src/survey-api/sample-source.js'
+import { decodeSurvey } from '../../../src/survey-api/survey.js'
+import { sampleSource, survey, without } from './example-rows.js'
+
+/** The text of the example survey with one field replaced by raw JSON text. */
+const surveyWith = (name: string, json: string) =>
+  JSON.stringify({ ...survey, [name]: '<here>' }).replace('"<here>"', json)
+const problemOf = (decoded: Decoded<unknown>) => (decoded.ok ? 'none' : decoded.problem)
+const rowOf = <Row>(decoded: Decoded<Row>): Row => {
+  if (!decoded.ok) throw new Error(decoded.problem)
+  return decoded.row
+}
+
+describe('a row that cannot be typed is quarantined', () => {
+  it.each([
+    ['a string for an integer', 'id', '"12"', 'id: expected an integer of at most 2^53 - 1, got "12"'],
+    ['a fraction for an integer', 'id', '1.5', 'id: expected an integer of at most 2^53 - 1, got 1.5'],
+    ['a boolean for an integer', 'id', 'true', 'id: expected an integer of at most 2^53 - 1, got true'],
+    ['null for an integer', 'id', 'null', 'id: expected an integer of at most 2^53 - 1, got null'],
+    [
+      'an integer past 2^53 - 1, told digit for digit',
+      'owner_organization_id',
+      '9007199254740993',
+      'owner_organization_id: expected an integer of at most 2^53 - 1, got 9007199254740993',
+    ],
+    ['a number for a string', 'title', '5', 'title: expected a string, got 5'],
+    ['null for a string', 'title', 'null', 'title: expected a string, got null'],
+    ['an array for a string', 'status', '["draft"]', 'status: expected a string, got ["draft"]'],
+    ['a number for a nullable string', 'project_id', '7', 'project_id: expected a string, got 7'],
+    [
+      'a time without offset',
+      'created_at',
+      '"2026-03-01T00:00:00"',
+      'created_at: expected an ISO 8601 date-time with an offset, got "2026-03-01T00:00:00"',
+    ],
+    [
+      'a time in epoch seconds',
+      'updated_at',
+      '1772323200',
+      'updated_at: expected an ISO 8601 date-time with an offset, got 1772323200',
+    ],
+  ])('%s', (_, name, json, problem) => {
+    expect(decodeSurvey(surveyWith(name, json))).toMatchObject({ ok: false, problem })
+  })
+
+  it('a field that is left out', () => {
+    expect(problemOf(decodeSurvey(JSON.stringify(without(survey, 'hashid'))))).toBe('hashid: is missing')
+  })
+
+  it('a number for a boolean', () => {
+    expect(problemOf(decodeSampleSource(JSON.stringify({ ...sampleSource, panelist_id_required: 1 })))).toBe(
+      'panelist_id_required: expected true or false, got 1',
+    )
+  })
+
+  it.each(['null', '5', '"survey"', 'true', '[]'])('%s for an object', (json) => {
+    expect(decodeSurvey(json)).toEqual({
+      ok: false,
+      id: null,
+      problem: `expected an object, got ${json}`,
+      raw: json,
+      drift: [],
+    })
+    expect(decodeSampleSource(json).ok).toBe(false)
+    expect(decodeProgress(json).ok).toBe(false)
+  })
+
+  it('tells the first three problems and counts the others', () => {
+    expect(problemOf(decodeSurvey('{"id":1}'))).toBe(
+      'title: is missing; created_at: is missing; updated_at: is missing; and 6 more',
+    )
+  })
+
+  it('shows no more than the beginning of a long value, on one line', () => {
+    const problem = problemOf(decodeSurvey(surveyWith('title', `[\n${'1,\n'.repeat(500)}1]`)))
+    expect(problem).toMatch(/^title: expected a string, got \[ 1, 1, .*…$/)
+    expect(problem.length).toBeLessThan(100)
+  })
+
+  it('shows a value without what would steer a terminal, or split an emoji', () => {
+    expect(problemOf(decodeSurvey(surveyWith('title', '["\u009b2J\u2028\u202e"]')))).toBe(
+      'title: expected a string, got [" 2J "]',
+    )
+    const problem = problemOf(decodeSurvey(surveyWith('title', `["${'😀'.repeat(60)}"]`)))
+    expect(problem).toBe(Buffer.from(problem).toString())
+  })
+
+  it('keeps its text digit for digit', () => {
+    const raw = '{ "id" : 9007199254740993, "rate": 1.10 , "title":"\\u0041" }'
+    expect(decodeSurvey(raw)).toMatchObject({ ok: false, id: null, raw })
+  })
+
+  it('tells its id where that can be read', () => {
+    expect(decodeSurvey('{"id":7}')).toMatchObject({ ok: false, id: 7 })
+    expect(decodeSurvey('{"id":"7"}')).toMatchObject({ ok: false, id: null })
+  })
+
+  it('replaces lone surrogates in it, which no JSON column can hold', () => {
+    expect(decodeSurvey('{"title":"\\ud800"}')).toMatchObject({ raw: '{"title":"\\ufffd"}' })
+  })
+
+  it('when it nests deeper than anything that reads it later should follow', () => {
+    const nested = (levels: number) => surveyWith('more', '['.repeat(levels) + ']'.repeat(levels))
+    expect(decodeSurvey(nested(ROW_DEPTH_MAX - 1)).ok).toBe(true)
+    expect(problemOf(decodeSurvey(nested(ROW_DEPTH_MAX)))).toBe(`nested deeper than ${ROW_DEPTH_MAX} levels`)
+    expect(decodeSurvey(nested(1_000_000)).ok).toBe(false)
+  })
+
+  it('and decodes, once a later version knows better, from its raw text alone', () => {
+    const rejected = decodeSurvey(surveyWith('id', '"12"'))
+    const repaired = rejected.ok ? '' : rejected.raw.replace('"12"', '12')
+    expect(rowOf(decodeSurvey(repaired)).id).toBe(12)
+  })
+})
+
+describe('unknown fields', () => {
+  it('go to _extra as JSON with sorted keys at every depth, their numbers digit for digit', () => {
+    const text = surveyWith('zeta', '{"b":[{"y":1,"x":9007199254740993}],"a":1.10}').replace(
+      '"title"',
+      '"alpha":null,"title"',
+    )
+    expect(rowOf(decodeSurvey(text))._extra).toBe(
+      '{"alpha":null,"zeta":{"a":1.10,"b":[{"x":9007199254740993,"y":1}]}}',
+    )
+  })
+
+  it('are told as drift, a field each', () => {
+    expect(decodeSampleSource(JSON.stringify({ ...sampleSource, quota: 1, _extra: 2 }))).toMatchObject({
+      row: { _extra: '{"_extra":2,"quota":1}' },
+      drift: [
+        { resource: 'sample_source', kind: 'unknown_field', path: 'quota', value: null },
+        { resource: 'sample_source', kind: 'unknown_field', path: '_extra', value: null },
+      ],
+    })
+  })
+
+  it('may be called __proto__, and change nothing else', () => {
+    const row = rowOf(decodeSurvey(surveyWith('x', '1').replace('"x"', '"__proto__"')))
+    expect(row).toMatchObject({ id: 12, _extra: '{"__proto__":1}' })
+    expect(rowOf(decodeProgress('{"__proto__":{"sample_size":5}}')).sample_size).toBeNull()
+  })
+
+  it('are null in _extra when there are none', () => {
+    expect(decodeSurvey(JSON.stringify(survey))).toMatchObject({ row: { _extra: null }, drift: [] })
+  })
+
+  it('of one name twice count once, the last of them', () => {
+    const text = surveyWith('x', '1').replace('"title"', '"x":0,"title"')
+    expect(rowOf(decodeSurvey(text))._extra).toBe('{"x":1}')
+  })
+})
+
+describe('unknown values of an enumeration', () => {
+  it('are stored as they are and told as drift', () => {
+    const text = JSON.stringify({ ...survey, status: 'archived', transition_style: 'carousel' })
+    expect(decodeSurvey(text)).toMatchObject({
+      row: { status: 'archived', transition_style: 'carousel' },
+      drift: [
+        { resource: 'survey', kind: 'unknown_value', path: 'status', value: 'archived' },
+        { resource: 'survey', kind: 'unknown_value', path: 'transition_style', value: 'carousel' },
+      ],
+    })
+  })
+
+  it('of a provider too', () => {
+    expect(decodeSampleSource(JSON.stringify({ ...sampleSource, provider: 'river' }))).toMatchObject({
+      row: { provider: 'river' },
+      drift: [{ resource: 'sample_source', kind: 'unknown_value', path: 'provider', value: 'river' }],
+    })
+  })
+})
+
+describe('values are such that reading them again gives an equal row', () => {
+  it('lone surrogates become U+FFFD, NUL and everything else stays', () => {
+    const title = (json: string) => rowOf(decodeSurvey(surveyWith('title', json))).title
+    expect(title('"a\\ud800b"')).toBe('a\ufffdb')
+    expect(title('"a\\u0000b"')).toBe('a\0b')
+    expect(title('"\\ud83d\\ude00"')).toBe('😀')
+  })
+
+  it('unknown enum values and names of unknown fields are well-formed in drift too', () => {
+    const text = surveyWith('status', '"\\ud800"').replace('"title"', '"\\udfff":1,"title"')
+    expect(decodeSurvey(text)).toMatchObject({
+      row: { status: '\ufffd', _extra: '{"\ufffd":1}' },
+      drift: [
+        { kind: 'unknown_field', path: '\ufffd' },
+        { kind: 'unknown_value', path: 'status', value: '\ufffd' },
+        { kind: 'replaced_text', path: 'status', value: null },
+      ],
+    })
+  })
+
+  it('-0 becomes 0', () => {
+    const row = rowOf(decodeProgress('{"sample_size":-0,"drop_out_rate":-0.0}'))
+    expect(Object.is(row.sample_size, 0) && Object.is(row.drop_out_rate, 0)).toBe(true)
+  })
+
+  it('an integer may be written with an exponent or a fraction of zero', () => {
+    expect(rowOf(decodeSurvey(surveyWith('id', '1.2e1'))).id).toBe(12)
+    expect(rowOf(decodeSurvey(surveyWith('id', '12.0'))).id).toBe(12)
+    expect(rowOf(decodeSurvey(surveyWith('id', '9007199254740991'))).id).toBe(9007199254740991)
+  })
+})

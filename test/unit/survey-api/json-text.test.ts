@@ -1,0 +1,161 @@
+/** Cutting JSON text apart, held to JSON.parse: whatever it reads, the cuts read the same. */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  canonicalJson,
+  depthOf,
+  elementTexts,
+  memberTexts,
+  objectText,
+  wellFormedJson,
+} from '../../../src/survey-api/json-text.js'
+
+/** Any JSON value, printed with and without white space. */
+const jsonText = (value: fc.Arbitrary<unknown>) =>
+  fc
+    .tuple(value, fc.constantFrom(undefined, 1, '\t', '\n \r'))
+    .map(([one, indent]) => JSON.stringify(one, null, indent))
+const anyValue = fc.jsonValue({ stringUnit: 'binary', maxDepth: 4 })
+const inOrder = (text: string): boolean => {
+  if (text.startsWith('[')) return elementTexts(text).every(inOrder)
+  if (!text.startsWith('{')) return true
+  const names = [...memberTexts(text).keys()]
+  return names.join() === [...names].sort().join() && [...memberTexts(text).values()].every(inOrder)
+}
+
+describe('cutting JSON text apart', () => {
+  it('gives the elements of every array as JSON.parse reads them', () => {
+    fc.assert(
+      fc.property(jsonText(fc.array(anyValue)), (text) => {
+        expect(elementTexts(text).map((element) => JSON.parse(element))).toEqual(JSON.parse(text))
+      }),
+    )
+  })
+
+  it('gives the members of every object as JSON.parse reads them', () => {
+    fc.assert(
+      fc.property(jsonText(fc.dictionary(fc.string({ unit: 'binary' }), anyValue)), (text) => {
+        const parsed: unknown = JSON.parse(text)
+        const members = Array.from(memberTexts(text), ([name, value]) => [name, JSON.parse(value)])
+        expect(new Map(members as [string, unknown][])).toEqual(new Map(Object.entries(parsed as object)))
+      }),
+    )
+  })
+
+  it.each([
+    ['digits past 2^53', '[9007199254740993,1e400,-0,1.0]', ['9007199254740993', '1e400', '-0', '1.0']],
+    ['white space inside', '[ { "a" : [ 1 , 2 ] } ,\n"x" ]', ['{ "a" : [ 1 , 2 ] }', '"x"']],
+    ['brackets and quotes in strings', '["]","\\"[",{"}":"{"}]', ['"]"', '"\\"["', '{"}":"{"}']],
+    ['escaped backslashes', '["\\\\","\\\\\\""]', ['"\\\\"', '"\\\\\\""']],
+    ['words', '[true,false,null]', ['true', 'false', 'null']],
+    ['nothing', ' [ ] ', []],
+  ])('keeps the text of elements as it is: %s', (_, text, elements) => {
+    expect(elementTexts(text)).toEqual(elements)
+  })
+
+  it('takes the last of two members with one name, also when a name is written with escapes', () => {
+    expect(memberTexts('{"a":1,"b":2,"\\u0061":3}')).toEqual(
+      new Map([
+        ['a', '3'],
+        ['b', '2'],
+      ]),
+    )
+  })
+
+  it('treats __proto__ as a name like any other', () => {
+    expect(memberTexts('{"__proto__":{"id":1}}').get('__proto__')).toBe('{"id":1}')
+  })
+
+  it('cuts text that nests a million deep', () => {
+    const deep = '['.repeat(1_000_000) + ']'.repeat(1_000_000)
+    expect(elementTexts(`[${deep},1]`)[1]).toBe('1')
+    expect(depthOf(deep)).toBe(1_000_000)
+  })
+
+  it('ends on text that is cut off, whatever it returns', () => {
+    fc.assert(
+      fc.property(jsonText(anyValue), fc.nat(), (text, cut) => {
+        const stump = text.slice(0, cut % (text.length + 1))
+        expect(elementTexts(stump).length).toBeLessThanOrEqual(stump.length)
+        expect(depthOf(stump)).toBeLessThanOrEqual(stump.length)
+      }),
+    )
+  })
+
+  it('measures how deep a value nests, brackets in strings left out', () => {
+    expect(['1', '"[["', '{}', '[{"a":[]}]', '[[],[]]'].map(depthOf)).toEqual([0, 0, 1, 3, 2])
+  })
+})
+
+describe('canonical JSON', () => {
+  it('reads as the value it was made of', () => {
+    fc.assert(
+      fc.property(jsonText(anyValue), (text) => {
+        expect(JSON.parse(canonicalJson(text))).toEqual(JSON.parse(text))
+      }),
+    )
+  })
+
+  it('has the names of every object in order, at every depth', () => {
+    fc.assert(
+      fc.property(jsonText(anyValue), (text) => {
+        expect(inOrder(canonicalJson(text))).toBe(true)
+        expect(canonicalJson(canonicalJson(text))).toBe(canonicalJson(text))
+      }),
+    )
+  })
+
+  it('is one text for one value, however that was ordered, spaced and escaped', () => {
+    expect(canonicalJson('{ "b" : [ {"y":1, "x":2} ], "a" : "\\u0041\\/" }')).toBe(
+      canonicalJson('{"a":"A/","b":[{"x":2,"y":1}]}'),
+    )
+  })
+
+  it('keeps the digits of numbers', () => {
+    expect(canonicalJson('{"b":9007199254740993,"a":[1.10,1e400]}')).toBe(
+      '{"a":[1.10,1e400],"b":9007199254740993}',
+    )
+  })
+
+  it('can be joined from members', () => {
+    expect(
+      objectText([
+        ['a"b', '1'],
+        ['c', '[ ]'],
+      ]),
+    ).toBe('{"a\\"b":1,"c":[ ]}')
+    expect(objectText([])).toBe('{}')
+  })
+})
+
+describe('making JSON well-formed', () => {
+  it.each([
+    ['a lone high surrogate', '"\\ud800"', '"\\ufffd"'],
+    ['a lone low surrogate, in capitals', '"\\uDFFF"', '"\\ufffd"'],
+    ['two high surrogates, the second of a pair', '"\\ud800\\ud83d\\ude00"', '"\\ufffd\\ud83d\\ude00"'],
+    ['two in the wrong order', '"\\ude00\\ud83d"', '"\\ufffd\\ufffd"'],
+    ['one that is not escaped', '"\ud800"', '"\ufffd"'],
+  ])('replaces %s', (_, text, expected) => {
+    expect(wellFormedJson(text)).toBe(expected)
+  })
+
+  it.each([
+    ['a pair', '"\\ud83d\\ude00"'],
+    ['a character outside the first plane', '"😀"'],
+    ['an escaped backslash before u', '"\\\\ud800"'],
+    ['NUL', '"\\u0000"'],
+    ['digits', '9007199254740993'],
+  ])('leaves %s alone', (_, text) => {
+    expect(wellFormedJson(text)).toBe(text)
+  })
+
+  it('leaves no lone surrogate in any JSON', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0xd700, max: 0xe000 })), (units) => {
+        const escaped = units.map((unit) => `\\u${unit.toString(16)}`).join('')
+        const read = String(JSON.parse(wellFormedJson(`"${escaped}"`)))
+        expect(read).toBe(Buffer.from(String.fromCharCode(...units), 'utf8').toString('utf8'))
+      }),
+    )
+  })
+})

@@ -1,0 +1,54 @@
+/** A page of rows: a bad one costs only itself, and no key comes twice. */
+import { describe, expect, it } from 'vitest'
+import type { Undecodable } from '../../../src/survey-api/decode.js'
+import { decodePage } from '../../../src/survey-api/page.js'
+import { decodeSurvey } from '../../../src/survey-api/survey.js'
+import { survey } from './example-rows.js'
+
+const reject = ({ id, problem, raw }: Undecodable) =>
+  ({ endpoint: 'surveys', surveyId: id, sampleSourceId: null, rowId: id, problem, raw }) as const
+const page = (rows: readonly object[]) =>
+  decodePage(
+    rows.map((row) => JSON.stringify(row)),
+    decodeSurvey,
+    reject,
+  )
+
+describe('a page', () => {
+  it('goes on past rows that cannot be typed', () => {
+    const decoded = page([
+      { ...survey, id: 1 },
+      { ...survey, id: 2, title: 5 },
+      { ...survey, id: 3 },
+    ])
+    expect(decoded.rows.map(({ id }) => id)).toEqual([1, 3])
+    expect(decoded.rejections).toMatchObject([
+      { rowId: 2, surveyId: 2, problem: 'title: expected a string, got 5' },
+    ])
+  })
+
+  it('holds one row a key: the last, at its own place', () => {
+    const decoded = page([
+      { ...survey, id: 1, title: 'first' },
+      { ...survey, id: 2 },
+      { ...survey, id: 1, title: 'last' },
+    ])
+    expect(decoded.rows.map(({ id, title }) => [id, title])).toEqual([
+      [2, 'Coffee habits 2026'],
+      [1, 'last'],
+    ])
+  })
+
+  it('tells drift a row at a time, so that occurrences can be counted', () => {
+    expect(
+      page([
+        { ...survey, id: 1, x: 1 },
+        { ...survey, id: 2, x: 1 },
+      ]).drift,
+    ).toHaveLength(2)
+  })
+
+  it('may be empty', () => {
+    expect(page([])).toEqual({ rows: [], rejections: [], drift: [] })
+  })
+})

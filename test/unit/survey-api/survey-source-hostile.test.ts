@@ -1,0 +1,262 @@
+/**
+ * Any JSON in any place of a whole answer: its rows in their order, each typed or in quarantine, or one clear error.
+ * The answer comes from a port, as text; what HTTP can do to it is tested in `test/unit/http`.
+ */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { unlimitedAllowance } from '../../../src/base/allowance.js'
+import type { HttpClient } from '../../../src/http/client.js'
+import type { Drift } from '../../../src/model/survey-source.js'
+import { UnusableAnswerError } from '../../../src/survey-api/errors.js'
+import { createSurveySource } from '../../../src/survey-api/survey-source.js'
+import { PAGINATION } from '../../integration/contract/api-document.js'
+import {
+  type Expected,
+  event,
+  expectedProgress,
+  expectedSampleSource,
+  expectedSurvey,
+  hostileProgress,
+  hostileSampleSource,
+  hostileSurvey,
+} from '../../support/hostile/hostile-rows.js'
+import {
+  anyNode,
+  type JsonNode,
+  type Member,
+  membersOf,
+  nodeOf,
+  oddName,
+  print,
+  string,
+} from '../../support/hostile/json-node.js'
+import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
+import { testClock } from '../../support/warehouse/warehouse.js'
+
+const context = { signal: new AbortController().signal, allowance: unlimitedAllowance }
+const PAGE = 2
+const ROWS_MAX = 5
+
+const sourceOf = (text: string) => {
+  const http: HttpClient = {
+    getJson: () => Promise.resolve({ body: JSON.parse(text), text, dateMs: null }),
+    usage: () => ({
+      requests: 1,
+      retries: 0,
+      refusals: 0,
+      slotsInUse: 1,
+      frozenUntilMs: null,
+      paceIntervalMs: null,
+      rate: { requests: 60, perMs: 60_000 },
+    }),
+    close: () => Promise.resolve(),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  }
+  return createSurveySource(http, testClock(), 2)
+}
+
+/** What the answer to page 2 may say of itself: sound most of the time, and then anything. */
+const pagination = fc
+  .tuple(
+    fc.constantFrom(
+      { current_page: 2, next_page: null, prev_page: 1, total_pages: 2, total_count: 9 },
+      { current_page: 2, next_page: 3, prev_page: null, total_pages: 3, total_count: 9 },
+      { current_page: 2, next_page: null, prev_page: 1, total_pages: 1, total_count: 0 },
+    ),
+    fc.array(
+      fc.tuple(
+        fc.constantFrom(...Object.keys(PAGINATION)),
+        fc.oneof(fc.integer({ min: -1, max: 4 }).map(nodeOf), anyNode),
+      ),
+      {
+        maxLength: 1,
+      },
+    ),
+    fc.array(fc.tuple(oddName, anyNode), { maxLength: 1 }),
+  )
+  .map(
+    ([sound, bends, more]): JsonNode => ({
+      kind: 'object',
+      members: [
+        ...Object.entries(sound).map(
+          ([name, value]): Member => [
+            string(name),
+            bends.find(([bend]) => bend === name)?.[1] ?? nodeOf(value),
+          ],
+        ),
+        ...more,
+      ],
+    }),
+  )
+
+const envelope = (name: string, rows: fc.Arbitrary<JsonNode>) =>
+  fc
+    .tuple(
+      fc.oneof(
+        {
+          weight: 9,
+          arbitrary: fc
+            .array(rows, { maxLength: ROWS_MAX })
+            .map((items): JsonNode => ({ kind: 'array', items })),
+        },
+        anyNode,
+      ),
+      fc.oneof({ weight: 9, arbitrary: pagination }, anyNode),
+      fc.array(fc.tuple(oddName, anyNode), { maxLength: 2 }),
+      fc.boolean(),
+    )
+    .map(([list, paging, more, paginationFirst]): JsonNode => {
+      const members: Member[] = [
+        [string(name), list],
+        [string('pagination'), paging],
+      ]
+      return { kind: 'object', members: [...(paginationFirst ? members.reverse() : members), ...more] }
+    })
+
+const wholeNumber = (node: JsonNode | undefined): number | null | undefined => {
+  if (node?.kind === 'word' && node.word === 'null') return null
+  return node?.kind === 'number' && Number.isSafeInteger(Number(node.digits))
+    ? Number(node.digits) + 0
+    : undefined
+}
+
+/** Whether the answer can be followed: sound numbers that do not contradict each other or the rows beside them. */
+const canBeFollowed = (answer: JsonNode, name: string): boolean => {
+  const list = membersOf(answer).get(name)
+  const paging = membersOf(answer).get('pagination')
+  if (list?.kind !== 'array' || paging?.kind !== 'object') return false
+  const numbers = membersOf(paging)
+  const [current, next, pages, count] = ['current_page', 'next_page', 'total_pages', 'total_count'].map(
+    (one) => wholeNumber(numbers.get(one)),
+  )
+  const prev = numbers.get('prev_page')
+  if (prev !== undefined && wholeNumber(prev) === undefined) return false
+  if (current !== PAGE || next === undefined || typeof pages !== 'number' || typeof count !== 'number')
+    return false
+  if (pages < 0 || count < 0 || pages > Math.max(1, count)) return false
+  return next === null ? pages <= PAGE : next === PAGE + 1 && pages >= next && list.items.length > 0
+}
+
+const told = (drift: readonly Drift[]): string[] =>
+  drift.map(({ resource, kind, path, value }) => event(resource, kind, path, value)).sort()
+
+const strangers = (
+  node: JsonNode | undefined,
+  known: readonly string[],
+  resource: string,
+  prefix: string,
+): string[] =>
+  node === undefined
+    ? []
+    : [...membersOf(node).keys()]
+        .filter((name) => !known.includes(name))
+        .map((name) => event(resource, 'unknown_field', `${prefix}${name}`, null))
+
+/** Rows as they stand, of an id that comes twice the last; and what else the answer tells. */
+const expectedPage = (
+  answer: JsonNode,
+  name: string,
+  resource: string,
+  expectedRow: (node: JsonNode) => Expected,
+) => {
+  const members = membersOf(answer)
+  const list = members.get(name)
+  const each = list?.kind === 'array' ? list.items.map(expectedRow) : []
+  const typed = each.filter(({ row }) => row !== null)
+  return {
+    rows: typed
+      .filter(({ id }, at) => !typed.slice(at + 1).some((later) => later.id === id))
+      .map(({ row }) => row),
+    rejections: each.filter(({ row }) => row === null).map(({ id, raw }) => ({ rowId: id, raw })),
+    drift: [
+      ...each.flatMap(({ drift }) => drift),
+      ...strangers(answer, [name, 'pagination'], resource, 'answer.'),
+      ...strangers(members.get('pagination'), Object.keys(PAGINATION), resource, 'answer.pagination.'),
+    ].sort(),
+  }
+}
+
+const expectClear = (error: unknown): void => {
+  expect(error).toBeInstanceOf(UnusableAnswerError)
+  const { message } = error as Error
+  expect(message).toMatch(
+    /^the answer to GET \S+ .*cannot be used: .+; if base_url is right, tell the API's owner$/u,
+  )
+  expect(message).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}]/u)
+}
+
+test.each([
+  ['surveys', 'survey', hostileSurvey, expectedSurvey],
+  ['sample_sources', 'sample_source', hostileSampleSource, expectedSampleSource],
+] as const)('a page of %s', { timeout: CASES_TIMEOUT_MS }, async (name, resource, rows, expectedRow) => {
+  let usable = 0
+  let unusable = 0
+  await fc.assert(
+    fc.asyncProperty(envelope(name, rows), async (answer) => {
+      const source = sourceOf(print(answer))
+      const asked =
+        name === 'surveys'
+          ? source.listSurveys({ updatedSince: null, page: PAGE }, context)
+          : source.listSampleSources(12, PAGE, context)
+      const page = await asked.catch((error: unknown) => {
+        expectClear(error)
+        return null
+      })
+      expect(page !== null).toBe(canBeFollowed(answer, name))
+      if (page === null) {
+        unusable += 1
+        return
+      }
+      usable += 1
+      expect({
+        rows: page.rows,
+        rejections: page.rejections.map(({ rowId, raw }) => ({ rowId, raw })),
+        drift: told(page.drift),
+      }).toEqual(expectedPage(answer, name, resource, expectedRow))
+    }),
+    cases(60),
+  )
+  expect(Math.min(usable, unusable)).toBeGreaterThan(5)
+})
+
+test('an answer of fieldwork progress', { timeout: CASES_TIMEOUT_MS }, async () => {
+  const answers = fc.oneof(
+    {
+      weight: 9,
+      arbitrary: fc.tuple(hostileProgress, fc.array(fc.tuple(oddName, anyNode), { maxLength: 2 })).map(
+        ([row, more]): JsonNode => ({
+          kind: 'object',
+          members: [...more, [string('fieldwork_progress'), row]],
+        }),
+      ),
+    },
+    anyNode,
+  )
+  await fc.assert(
+    fc.asyncProperty(answers, async (answer) => {
+      const row = membersOf(answer).get('fieldwork_progress')
+      const reading = await sourceOf(print(answer))
+        .readSurveyProgress(12, context)
+        .catch((error: unknown) => {
+          expectClear(error)
+          return null
+        })
+      expect(reading !== null).toBe(row !== undefined)
+      if (reading === null || row === undefined) return
+      const expected = expectedProgress(row)
+      expect({
+        row: reading.row,
+        raw: reading.rejections.map(({ raw }) => raw),
+        drift: told(reading.drift),
+      }).toEqual({
+        row: expected.row,
+        raw: expected.row === null ? [expected.raw] : [],
+        drift: [
+          ...expected.drift,
+          ...strangers(answer, ['fieldwork_progress'], 'fieldwork_progress', 'answer.'),
+        ].sort(),
+      })
+    }),
+    cases(60),
+  )
+})

@@ -1,0 +1,162 @@
+/** The budget of a run: what it admits, request by request. */
+import { describe, expect, test } from 'vitest'
+import type { Allowance } from '../../../../src/base/allowance.js'
+import { StoppedError } from '../../../../src/base/errors.js'
+import { type BundleAllowance, createBudget, type RunBudget } from '../../../../src/sync/budget/budget.js'
+import { testClock } from '../../../support/warehouse/warehouse.js'
+
+const requests = (requestsMax: number) => createBudget({ requestsMax, durationMsMax: null }, testClock())
+
+const take = (allowance: Allowance, times: number): void => {
+  for (let taken = 0; taken < times; taken += 1) allowance.take()
+}
+
+const admitted = (budget: RunBudget, expected: number): BundleAllowance => {
+  const allowance = budget.admitBundle(expected)
+  if (allowance === null) throw new Error(`a bundle of ${expected} requests was not admitted`)
+  return allowance
+}
+
+test('without limits everything is admitted', () => {
+  const budget = createBudget({ requestsMax: null, durationMsMax: null }, testClock())
+  const listing = budget.listing(1)
+  for (let page = 0; page < 1000; page += 1) {
+    expect(listing.mayReadPage(true)).toBe(true)
+    listing.take()
+  }
+  expect(admitted(budget, 1_000_000).runsOver).toBe(false)
+  expect(budget.spent()).toBe(1000)
+})
+
+describe('a listing', () => {
+  test.each([
+    [false, 10],
+    [true, 5],
+  ])(
+    'may take all of a budget of ten, and half of it while tasks wait (%s): %d pages',
+    (tasksWait, pages) => {
+      const budget = requests(10)
+      const listing = budget.listing(1)
+      let read = 0
+      while (listing.mayReadPage(tasksWait)) {
+        listing.take()
+        read += 1
+      }
+      expect(read).toBe(pages)
+      expect(budget.reason()).toBe('stopped by --max-requests 10')
+    },
+  )
+
+  test('reads the pages without which it would get nowhere, whatever the budget', () => {
+    const budget = requests(1)
+    const listing = budget.listing(2)
+    for (let page = 1; page <= 2; page += 1) {
+      expect(listing.mayReadPage(true)).toBe(true)
+      take(listing, 3)
+    }
+    expect(listing.mayReadPage(false)).toBe(false)
+    expect(() => listing.take()).toThrow(StoppedError)
+    expect(budget.spent()).toBe(6)
+  })
+
+  test('counts the retries of a page: a budget is kept to the request', () => {
+    const budget = requests(4)
+    const listing = budget.listing(1)
+    expect(listing.mayReadPage(false)).toBe(true)
+    take(listing, 3)
+    expect(listing.mayReadPage(false)).toBe(true)
+    listing.take()
+    expect(() => listing.take()).toThrow('stopped by --max-requests 4')
+  })
+
+  test('may take half of the time while tasks wait, and all of it otherwise', () => {
+    const clock = testClock()
+    const budget = createBudget({ requestsMax: null, durationMsMax: 60_000 }, clock)
+    const listing = budget.listing(1)
+    expect(listing.mayReadPage(true)).toBe(true)
+    clock.advance(30_000)
+    expect(listing.mayReadPage(true)).toBe(true)
+    clock.advance(1)
+    expect(listing.mayReadPage(true)).toBe(false)
+    expect(listing.mayReadPage(false)).toBe(true)
+    clock.advance(30_000)
+    expect(listing.mayReadPage(false)).toBe(false)
+    expect(budget.reason()).toBe('stopped by --max-duration 60s')
+  })
+})
+
+describe('a bundle', () => {
+  test('is admitted while what it is expected to need is left, counting what others have reserved', () => {
+    const budget = requests(10)
+    const first = admitted(budget, 6)
+    expect(budget.admitBundle(5)).toBeNull()
+    const second = admitted(budget, 4)
+    expect(budget.admitBundle(1)).toBeNull()
+    take(first, 6)
+    take(second, 4)
+    expect(budget.spent()).toBe(10)
+    expect(() => second.take()).toThrow(StoppedError)
+  })
+
+  test('gives back what it did not need', () => {
+    const budget = requests(10)
+    const first = admitted(budget, 10)
+    take(first, 2)
+    expect(budget.admitBundle(1)).toBeNull()
+    first.release()
+    expect(budget.admitBundle(8)).not.toBeNull()
+  })
+
+  test('reserves the rest once that is known, or learns that it does not fit', () => {
+    const budget = requests(10)
+    const first = admitted(budget, 3)
+    take(first, 2)
+    expect(first.reserveRest(9)).toBe(false)
+    expect(first.reserveRest(8)).toBe(true)
+    expect(budget.admitBundle(1)).toBeNull()
+    take(first, 8)
+    expect(budget.spent()).toBe(10)
+  })
+
+  test('that needs less than expected frees the difference at once', () => {
+    const budget = requests(10)
+    const first = admitted(budget, 10)
+    take(first, 2)
+    expect(first.reserveRest(0)).toBe(true)
+    expect(budget.admitBundle(8)).not.toBeNull()
+  })
+
+  test('goes over the budget when it is the first: a survey that no budget fits is read all the same', () => {
+    const budget = requests(10)
+    const first = admitted(budget, 250)
+    expect(first.runsOver).toBe(true)
+    expect(first.reserveRest(300)).toBe(true)
+    take(first, 300)
+    first.release()
+    expect(budget.admitBundle(1)).toBeNull()
+    expect(budget.spent()).toBe(300)
+  })
+
+  test('goes over also when the listing has left nothing', () => {
+    const budget = requests(2)
+    const listing = budget.listing(1)
+    expect(listing.mayReadPage(false)).toBe(true)
+    take(listing, 2)
+    expect(admitted(budget, 3).runsOver).toBe(true)
+  })
+
+  test('is admitted by the pace of the bundles so far, when time is what is limited', () => {
+    const clock = testClock()
+    const budget = createBudget({ requestsMax: null, durationMsMax: 60_000 }, clock)
+    clock.advance(10_000)
+    const first = admitted(budget, 10)
+    take(first, 10)
+    clock.advance(10_000)
+    // Ten requests took ten seconds; forty seconds are left.
+    expect(budget.admitBundle(41)).toBeNull()
+    expect(budget.reason()).toBe('stopped by --max-duration 60s')
+    expect(budget.admitBundle(40)).not.toBeNull()
+    clock.advance(40_001)
+    expect(budget.admitBundle(0)).toBeNull()
+  })
+})

@@ -1,0 +1,462 @@
+/** Reading a survey's bundle: what is asked for, what is skipped, and what a refusal means where. */
+import { describe, expect, test } from 'vitest'
+import { StoppedError } from '../../../../src/base/errors.js'
+import type { Progress, SampleSource } from '../../../../src/model/fields.js'
+import { formatInstant } from '../../../../src/model/instant.js'
+import { DEFAULT_WEIGHTS } from '../../../../src/model/refresh-rules.js'
+import type { TaskReason } from '../../../../src/model/run.js'
+import { type Reading, RefusedReadingError } from '../../../../src/model/survey-source.js'
+import type { StoredBundle } from '../../../../src/model/warehouse.js'
+import { createBudget } from '../../../../src/sync/budget/budget.js'
+import { bookFor, createSpendingBook } from '../../../../src/sync/budget/spending.js'
+import { canSkipSources, readBundle } from '../../../../src/sync/bundle/bundle.js'
+import type { SourceList } from '../../../../src/sync/bundle/sources.js'
+import {
+  type MemorySource,
+  type MemorySurvey,
+  memorySource,
+  rejectedProgress,
+} from '../../../support/api/memory-source.js'
+import { runDependencies } from '../../../support/warehouse/run-dependencies.js'
+import {
+  minute,
+  progress,
+  RUN,
+  source,
+  type TestWarehouse,
+  testClock,
+  testWarehouse,
+} from '../../../support/warehouse/warehouse.js'
+
+const REFRESH = {
+  settleForMs: 0,
+  maxAgeMs: 0,
+  weights: DEFAULT_WEIGHTS,
+  listSourcesEveryMs: 7 * 86_400_000,
+  skipUnchanged: true,
+  recheckUnchangedAfterMs: 7 * 86_400_000,
+  dailyWindows: null,
+}
+
+describe('the requests per source can be skipped', () => {
+  const sources: SourceList = {
+    readAt: minute(0),
+    read: 'all',
+    ids: [11, 12],
+    rows: [source(11), source(12, { _extra: '{"a":1}' })],
+    listedIds: [11, 12],
+    pages: 1,
+  }
+  const stored: StoredBundle = {
+    sources: [source(12, { _extra: '{"a":1}' }), source(11)],
+    progress: progress(5),
+    sourcesWithProgress: [12, 11],
+    sourceInterviews: 0,
+    sourcesReadAt: minute(0),
+    sourceProgressReadAt: minute(0),
+  }
+  const reading = (row: Progress | null, at = 60): Reading<Progress> => ({
+    row,
+    readAt: minute(at),
+    serverDate: minute(at),
+    rejections: [],
+    drift: [],
+  })
+  const listed = (rows: readonly SampleSource[], read: SourceList['read'] = 'all'): SourceList => ({
+    ...sources,
+    read,
+    ids: rows.map(({ id }) => id),
+    rows,
+  })
+  const sevenDays = 7 * 24 * 60
+
+  test.each<
+    [
+      boolean,
+      string,
+      Partial<{
+        stored: Partial<StoredBundle>
+        sources: SourceList
+        reading: Reading<Progress>
+        rules: Partial<typeof REFRESH>
+      }>,
+    ]
+  >([
+    [true, 'when sources and progress equal what is stored', {}],
+    [true, 'in whatever order the sources come', { sources: listed([...sources.rows].reverse()) }],
+    [true, 'just before they are read again anyway', { reading: reading(progress(5), sevenDays - 0.001) }],
+    [false, 'when they are to be read again anyway', { reading: reading(progress(5), sevenDays) }],
+    [false, 'when that is switched off', { rules: { skipUnchanged: false } }],
+    [false, 'when an indicator differs', { reading: reading(progress(5, { drop_out_rate: 0.1 })) }],
+    [false, 'when an indicator has become null', { reading: reading(progress(5, { drop_out_rate: null })) }],
+    [
+      false,
+      'when a status that only _extra knows differs',
+      { reading: reading(progress(5, { _extra: '{}' })) },
+    ],
+    [
+      true,
+      'when the sources are known to be the stored ones',
+      { sources: { ...sources, read: 'none', rows: [] } },
+    ],
+    [false, 'when the progress could not be typed', { reading: reading(null) }],
+    [false, 'when no progress is stored', { stored: { progress: null } }],
+    [false, 'when a source differs', { sources: listed([source(11), source(12)]) }],
+    [false, 'when a source is new', { sources: listed([...sources.rows, source(13)]) }],
+    [false, 'when a source has gone', { sources: listed([source(11)]) }],
+    [false, 'when one has gone and one is new', { sources: listed([source(11), source(13)]) }],
+    [false, 'when a source could not be typed', { sources: listed(sources.rows, 'some') }],
+    [false, 'when the progress of a source is not stored', { stored: { sourcesWithProgress: [11] } }],
+    [
+      false,
+      'when the progress of the sources was never read whole',
+      { stored: { sourceProgressReadAt: null } },
+    ],
+  ])('%s %s', (can, _, change) => {
+    expect(
+      canSkipSources(
+        { ...stored, ...change.stored },
+        change.sources ?? sources,
+        change.reading ?? reading(progress(5)),
+        { ...REFRESH, ...change.rules },
+      ),
+    ).toBe(can)
+  })
+})
+
+const bundleOf = async (
+  warehouse: TestWarehouse,
+  api: MemorySource,
+  {
+    requestsMax = null,
+    reason = 'live',
+    refusals = 0,
+  }: { requestsMax?: number | null; reason?: TaskReason; refusals?: number } = {},
+) => {
+  const dependencies = runDependencies(warehouse, api)
+  const budget = createBudget({ requestsMax, durationMsMax: null }, testClock())
+  const allowance = budget.admitBundle(3)
+  if (allowance === null) throw new Error('the first bundle is always admitted')
+  api.asked.length = 0
+  const signal = dependencies.signal
+  const { outcome } = await readBundle(dependencies, {
+    task: { surveyId: 1, reason, refusals },
+    now: api.now,
+    allowance,
+    signal,
+    book: bookFor(createSpendingBook(), reason),
+  })
+  await warehouse.account.commitBundles([outcome], RUN)
+  return outcome
+}
+
+const twoSources = () =>
+  memorySource({
+    1: {
+      sources: [source(11), source(12)],
+      progress: progress(5),
+      sourceProgress: { 11: progress(2), 12: progress(3) },
+    },
+  })
+
+describe('the list of sources is read again', () => {
+  const twice = async (
+    edit: (survey: MemorySurvey) => void,
+    more: { minutes?: number; reason?: TaskReason } = {},
+  ) => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    await bundleOf(warehouse, api)
+    const survey = api.surveys.get(1)
+    if (survey !== undefined) edit(survey)
+    api.now = minute(more.minutes ?? 60)
+    const outcome = await bundleOf(warehouse, api, { reason: more.reason ?? 'live' })
+    const stored = await warehouse.rows(
+      'SELECT id, name, _missing_since IS NULL AS there FROM sample_sources ORDER BY 1',
+    )
+    const [read] = await warehouse.rows('SELECT sources_read_at, refreshed_at FROM freshness')
+    const confirmed = await warehouse.rows('SELECT DISTINCT confirmed_until FROM sample_source_periods')
+    return { asked: api.asked, outcome, stored, read, confirmed }
+  }
+  const LIST = 'sources 1 page 1'
+  const at = (minutes: number) => formatInstant(minute(minutes))
+
+  test('not where nothing says that it changed: the sources stay as they were, and say since when', async () => {
+    const { asked, outcome, stored, read, confirmed } = await twice((survey) => {
+      survey.sources = [source(11, { name: 'renamed' })]
+    })
+    expect(asked).toEqual(['progress 1'])
+    expect(outcome).toMatchObject({ sourcesRead: 'none', sources: [], listedSourceIds: null })
+    expect(stored).toEqual([
+      { id: 11, name: 'S11', there: true },
+      { id: 12, name: 'S12', there: true },
+    ])
+    expect(read).toEqual({ sources_read_at: '2026-03-01T00:00:00Z', refreshed_at: '2026-03-01T01:00:00Z' })
+    expect(confirmed).toEqual([{ confirmed_until: '2026-03-01T00:00:00Z' }])
+  })
+
+  test.each<[string, { minutes?: number; reason?: TaskReason }]>([
+    ['after list_sources_every', { minutes: 7 * 24 * 60 }],
+    ['twelve times as late where it is over', { minutes: 12 * 7 * 24 * 60, reason: 'settling' }],
+    ['when the survey changed', { reason: 'changed' }],
+    ['when the survey was not listed', { reason: 'missing' }],
+  ])('%s, before anything else', async (_, more) => {
+    const { asked, stored, read } = await twice((survey) => {
+      survey.sources = [source(11, { name: 'renamed' })]
+    }, more)
+    expect(asked.slice(0, 2)).toEqual([LIST, 'progress 1'])
+    expect(stored).toEqual([
+      { id: 11, name: 'renamed', there: true },
+      { id: 12, name: 'S12', there: false },
+    ])
+    expect(read).toEqual({ sources_read_at: at(more.minutes ?? 60), refreshed_at: at(more.minutes ?? 60) })
+  })
+
+  test.each<TaskReason>(['settling', 'old'])(
+    'neither it nor the progress of each where the survey is over (%s), the last time not so long ago',
+    async (reason) => {
+      const { asked } = await twice(() => undefined, { minutes: 12 * 7 * 24 * 60 - 1, reason })
+      expect(asked).toEqual(['progress 1'])
+    },
+  )
+
+  test('when the target of the survey moved', async () => {
+    const { asked, stored } = await twice((survey) => {
+      survey.sources.push(source(13))
+      survey.sourceProgress[13] = progress(0)
+      survey.progress = progress(5, { sample_size: 900 })
+    })
+    expect(asked).toEqual([
+      'progress 1',
+      LIST,
+      'progress 1',
+      'progress 1/11',
+      'progress 1/12',
+      'progress 1/13',
+    ])
+    expect(stored).toHaveLength(3)
+  })
+
+  test('when the progress could not be typed, which is kept though the next reading of it could be', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    await bundleOf(warehouse, api)
+    const survey = api.surveys.get(1)!
+    survey.progress = null
+    api.before = (request) => {
+      if (request === LIST) survey.progress = progress(6)
+    }
+    const outcome = await bundleOf(warehouse, api)
+    expect(api.asked.slice(0, 3)).toEqual(['progress 1', LIST, 'progress 1'])
+    expect(outcome).toMatchObject({ progress: progress(6), rejections: [rejectedProgress(1, null)] })
+  })
+
+  test('when the survey has interviews that are of no known source', async () => {
+    const { asked, outcome, stored } = await twice((survey) => {
+      survey.sources.push(source(13))
+      survey.sourceProgress[13] = progress(4)
+      survey.progress = progress(9)
+    })
+    expect(asked).toEqual([
+      ...['progress 1', 'progress 1/11', 'progress 1/12'],
+      ...[LIST, 'progress 1', 'progress 1/11', 'progress 1/12', 'progress 1/13'],
+    ])
+    expect(outcome).toMatchObject({ sourcesRead: 'all', listedSourceIds: [11, 12, 13] })
+    expect(stored).toHaveLength(3)
+  })
+
+  test('not for interviews that were never of any source', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    const survey = api.surveys.get(1)
+    if (survey !== undefined) survey.progress = progress(50)
+    await bundleOf(warehouse, api)
+    if (survey !== undefined) survey.progress = progress(51)
+    if (survey !== undefined) survey.sourceProgress[11] = progress(3)
+    await bundleOf(warehouse, api)
+    expect(api.asked).toEqual(['progress 1', 'progress 1/11', 'progress 1/12'])
+  })
+
+  test('when one of the known sources has gone', async () => {
+    const { asked, stored } = await twice((survey) => {
+      survey.sources = [source(11)]
+      delete survey.sourceProgress[12]
+      survey.progress = progress(6)
+    })
+    expect(asked.filter((request) => request === LIST)).toHaveLength(1)
+    expect(stored.map(({ there }) => there)).toEqual([true, false])
+  })
+})
+
+describe('a bundle', () => {
+  test('is the sources, the progress, and the progress of each source; when all is as before, the progress', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    await bundleOf(warehouse, api)
+    expect(api.asked).toEqual(['sources 1 page 1', 'progress 1', 'progress 1/11', 'progress 1/12'])
+    api.now = minute(60)
+    await bundleOf(warehouse, api)
+    expect(api.asked).toEqual(['progress 1'])
+    api.surveys.get(1)!.progress = progress(6)
+    api.surveys.get(1)!.sourceProgress[11] = progress(3)
+    await bundleOf(warehouse, api)
+    expect(api.asked).toEqual(['progress 1', 'progress 1/11', 'progress 1/12'])
+    api.now = minute(7 * 24 * 60 + 60)
+    await bundleOf(warehouse, api)
+    expect(api.asked).toHaveLength(4)
+  })
+
+  test('asks for the sources again after one of them could not be typed, though the whole looks as before', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    await bundleOf(warehouse, api)
+    const now = api.surveys.get(1)!
+    now.progress = progress(9)
+    now.sourceProgress[12] = null
+    await bundleOf(warehouse, api)
+    now.sourceProgress[12] = progress(7)
+    await bundleOf(warehouse, api)
+    expect(
+      await warehouse.rows(
+        'SELECT sample_source_id, interviews_count FROM sample_source_progress ORDER BY 1',
+      ),
+    ).toEqual([
+      { sample_source_id: 11, interviews_count: 2 },
+      { sample_source_id: 12, interviews_count: 7 },
+    ])
+    await bundleOf(warehouse, api)
+    expect(api.asked).toEqual(['progress 1'])
+  })
+
+  test('tells that a survey has gone only where no listing showed it, and both its addresses answer 404', async () => {
+    const warehouse = await testWarehouse()
+    expect(await bundleOf(warehouse, memorySource(), { reason: 'missing' })).toEqual({
+      kind: 'gone',
+      surveyId: 1,
+      at: minute(0),
+    })
+    const refused = { code: 'survey_refused', endsRun: false, message: expect.stringContaining('survey 1') }
+    await expect(bundleOf(warehouse, memorySource())).rejects.toMatchObject(refused)
+    const forbidden = memorySource()
+    forbidden.before = (request) => {
+      if (request === 'progress 1') throw new RefusedReadingError('forbidden', 'survey 1: 403')
+    }
+    await expect(bundleOf(warehouse, forbidden, { reason: 'missing' })).rejects.toMatchObject(refused)
+  })
+
+  test('keeps the sources where the progress is refused, and waits with the rest', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    api.before = (request) => {
+      if (request === 'progress 1') throw new RefusedReadingError('not_found', 'no progress')
+    }
+    expect(await bundleOf(warehouse, api, { reason: 'missing' })).toMatchObject({
+      kind: 'refreshed',
+      refused: { error: 'no progress', isProgressRefused: true },
+      sourcesRead: 'all',
+      progress: null,
+    })
+    expect(api.asked).toEqual(['sources 1 page 1', 'progress 1'])
+    expect(await warehouse.rows('SELECT id FROM sample_sources ORDER BY 1')).toEqual([{ id: 11 }, { id: 12 }])
+    expect(
+      await warehouse.rows(
+        'SELECT refreshed_at, sources_read_at, source_progress_read_at, last_error FROM freshness',
+      ),
+    ).toEqual([
+      {
+        refreshed_at: null,
+        sources_read_at: '2026-03-01T00:00:00Z',
+        source_progress_read_at: null,
+        last_error: 'no progress',
+      },
+    ])
+  })
+
+  test('keeps the progress where the list of sources is refused, with the sources known', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    await bundleOf(warehouse, api)
+    api.now = minute(60)
+    const now = api.surveys.get(1)
+    if (now !== undefined) now.progress = progress(9)
+    api.before = (request) => {
+      if (request.startsWith('sources')) throw new RefusedReadingError('not_found', 'no sources')
+    }
+    await bundleOf(warehouse, api, { reason: 'changed' })
+    expect(api.asked).toEqual(['sources 1 page 1', 'progress 1', 'progress 1/11', 'progress 1/12'])
+    expect(await warehouse.rows('SELECT interviews_count FROM survey_progress')).toEqual([
+      { interviews_count: 9 },
+    ])
+    expect(await warehouse.rows('SELECT id FROM sample_sources WHERE _missing_since IS NULL')).toHaveLength(2)
+    expect(await warehouse.rows('SELECT refreshed_at, sources_read_at, last_error FROM freshness')).toEqual([
+      {
+        refreshed_at: '2026-03-01T01:00:00Z',
+        sources_read_at: '2026-03-01T00:00:00Z',
+        last_error: 'no sources',
+      },
+    ])
+  })
+
+  test('reads its list again when a source is not found: it went meanwhile', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    api.before = (request) => {
+      if (request === 'progress 1/12') api.surveys.get(1)!.sources = [source(11)]
+      if (request === 'progress 1/12') delete api.surveys.get(1)!.sourceProgress[12]
+    }
+    expect(await bundleOf(warehouse, api)).toMatchObject({ kind: 'refreshed', listedSourceIds: [11] })
+  })
+
+  test('keeps the rest when a listed source is never found, after a second list', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    delete api.surveys.get(1)!.sourceProgress[12]
+    expect(await bundleOf(warehouse, api)).toMatchObject({
+      kind: 'refreshed',
+      refused: { error: 'source 12 is not found', isProgressRefused: false },
+      sourceProgressRead: 'some',
+    })
+    expect(api.asked.filter((request) => request.startsWith('sources'))).toHaveLength(2)
+    expect(
+      await warehouse.rows(
+        'SELECT sample_source_id FROM sample_source_progress WHERE _missing_since IS NULL',
+      ),
+    ).toEqual([{ sample_source_id: 11 }])
+    // Refused before: the list is not read twice for it again.
+    await bundleOf(warehouse, api, { reason: 'changed', refusals: 1 })
+    expect(api.asked.filter((request) => request.startsWith('sources'))).toHaveLength(1)
+  })
+
+  test('that turns out larger than the budget is given back with what it needs, before its sources are asked for', async () => {
+    const warehouse = await testWarehouse()
+    const api = memorySource({
+      1: {
+        sources: Array.from({ length: 9 }, (_, index) => source(index + 1)),
+        progress: progress(5),
+        sourceProgress: {},
+      },
+    })
+    api.pageSize = 5
+    expect(await bundleOf(warehouse, api, { requestsMax: 10 })).toEqual({
+      kind: 'oversized',
+      surveyId: 1,
+      at: minute(0),
+      requestsNeeded: 12,
+    })
+    expect(api.asked).toEqual(['sources 1 page 1', 'sources 1 page 2', 'progress 1'])
+  })
+
+  test('is stopped where the budget ends in the middle of its list', async () => {
+    const warehouse = await testWarehouse()
+    const api = memorySource({
+      1: {
+        sources: Array.from({ length: 9 }, (_, index) => source(index + 1)),
+        progress: progress(5),
+        sourceProgress: {},
+      },
+    })
+    api.pageSize = 1
+    await expect(bundleOf(warehouse, api, { requestsMax: 4 })).rejects.toThrow(StoppedError)
+    expect(api.asked).toHaveLength(4)
+  })
+})

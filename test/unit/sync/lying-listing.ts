@@ -1,0 +1,234 @@
+/**
+ * An API whose list of surveys changes between its pages and lies about them, one answer after the other as a script says.
+ * The answers are JSON text behind the HTTP port, so that all of `survey-api` reads them.
+ */
+import fc from 'fast-check'
+import type { HttpClient } from '../../../src/http/client.js'
+import { AttemptsExhaustedError } from '../../../src/http/errors.js'
+
+/** What an answer says instead of the truth. */
+export interface Lie {
+  readonly current_page?: unknown
+  readonly next_page?: unknown
+  readonly total_pages?: unknown
+  readonly total_count?: unknown
+  /** Ids of the rows; 0 stands for a row whose id cannot be read. */
+  readonly rows?: readonly number[]
+}
+
+export interface Turn {
+  /** Before the answer: a survey is created, or the nth of the list goes. */
+  readonly change: 'create' | number | null
+  /** From the page asked for to the lie; null tells the truth. */
+  readonly lie: ((page: number) => Lie) | null
+  readonly fails: boolean
+  /** Since the answer before, seconds of the server's clock, which may go back; null sends no date. */
+  readonly afterSeconds: number | null
+}
+
+export interface Asked {
+  readonly page: number
+  readonly since: string | null
+  /** Milliseconds; null where the answer had no date. */
+  readonly dateMs: number | null
+  /** Null where it failed, or was refused. */
+  answered: {
+    readonly rows: readonly number[]
+    readonly total: unknown
+    readonly next: unknown
+  } | null
+  /** The true list at that moment. */
+  readonly truth: readonly number[]
+  readonly lied: boolean
+}
+
+const HUGE = 2 ** 53 - 1
+const somePage = fc.oneof(
+  fc.integer({ min: -1, max: 5 }),
+  fc.constantFrom<unknown>(HUGE, null, '2', 1.5, true, [], {}),
+)
+const lie: fc.Arbitrary<(page: number) => Lie> = fc.oneof(
+  // Plausible: only the contents are wrong.
+  fc
+    .record({
+      rows: fc.array(fc.integer({ min: 0, max: 6 }), { maxLength: 4 }),
+      more: fc.boolean(),
+      total: fc.nat(9),
+    })
+    .map(({ rows, more, total }) => (page: number) => ({
+      rows,
+      current_page: page,
+      next_page: more ? page + 1 : null,
+      total_pages: more ? page + 1 : page,
+      total_count: Math.max(total, more ? page + 1 : page),
+    })),
+  fc.constantFrom(
+    (page: number) => ({ next_page: page }),
+    () => ({ next_page: 1 }),
+    (page: number) => ({ next_page: page - 1 }),
+    (page: number) => ({ next_page: page + 2, total_pages: page + 2 }),
+    (page: number) => ({ next_page: page + 1, total_pages: HUGE, total_count: HUGE }),
+    (page: number) => ({ next_page: page + 1, total_pages: page + 1, rows: [] }),
+    () => ({ next_page: null, total_pages: 1 }),
+    () => ({ rows: [0, 0] }),
+  ),
+  fc
+    .record(
+      { current_page: somePage, next_page: somePage, total_pages: somePage, total_count: somePage },
+      { requiredKeys: [] },
+    )
+    .map((one) => () => one),
+)
+
+const change = fc.oneof(
+  { weight: 6, arbitrary: fc.constant(null) },
+  { weight: 1, arbitrary: fc.constant('create' as const) },
+  { weight: 1, arbitrary: fc.nat(5) },
+)
+const afterSeconds = fc.oneof(
+  { weight: 8, arbitrary: fc.integer({ min: 1, max: 90 }) },
+  fc.constantFrom(0, -7_200, null),
+)
+
+const turnOf = (lies: fc.Arbitrary<Turn['lie']>): fc.Arbitrary<Turn> =>
+  fc.record({
+    change,
+    lie: lies,
+    fails: fc.oneof({ weight: 15, arbitrary: fc.constant(false) }, fc.constant(true)),
+    afterSeconds,
+  })
+
+/** Turns that tell the truth of a list that changes. */
+export const honestTurn = turnOf(fc.constant(null))
+export const lyingTurn = turnOf(fc.option(lie, { freq: 3 }))
+
+/** What the API does once the script has ended, for ever. */
+export const ENDLESS: Readonly<Record<string, (page: number) => Lie>> = {
+  truth: () => ({}),
+  'one page more, and a new survey on each': (page) => ({
+    rows: [1_000 + page],
+    next_page: page + 1,
+    total_pages: page + 1,
+    total_count: page + 1,
+  }),
+  'one page more, with the same surveys': (page) => ({
+    rows: [1, 2],
+    next_page: page + 1,
+    total_pages: page + 1,
+    total_count: page + 1,
+  }),
+  'one page more, with rows that nobody can read': (page) => ({
+    rows: [0],
+    next_page: page + 1,
+    total_pages: page + 1,
+    total_count: page + 1,
+  }),
+  'fewer surveys than it announces': () => ({
+    rows: [1],
+    next_page: null,
+    total_pages: 1,
+    total_count: 5,
+  }),
+  'an empty page and a next one': (page) => ({
+    rows: [],
+    next_page: page + 1,
+    total_pages: HUGE,
+    total_count: HUGE,
+  }),
+}
+
+export interface World {
+  readonly surveys: number
+  readonly pageSize: number
+  readonly turns: readonly Turn[]
+  readonly endless: string
+}
+
+export const worldOf = (turn: fc.Arbitrary<Turn>, endless: readonly string[]): fc.Arbitrary<World> =>
+  fc.record({
+    surveys: fc.nat(7),
+    pageSize: fc.integer({ min: 1, max: 3 }),
+    turns: fc.array(turn, { maxLength: 14 }),
+    endless: fc.constantFrom(...endless),
+  })
+
+/** The HTTP port of such an API, and what it was asked. */
+export const lyingApi = (
+  world: World,
+  startMs: number,
+): { readonly http: HttpClient; readonly asked: Asked[] } => {
+  const asked: Asked[] = []
+  let list = Array.from({ length: world.surveys }, (_, index) => world.surveys - index)
+  let created = world.surveys
+  let serverMs = startMs
+  const answer = (page: number, since: string | null) => {
+    const turn = world.turns[asked.length] ?? END
+    if (turn.change === 'create') {
+      created += 1
+      list = [created, ...list]
+    } else if (turn.change !== null) list = list.filter((_, index) => index !== turn.change)
+    serverMs += (turn.afterSeconds ?? 1) * 1_000
+    const dateMs = turn.afterSeconds === null ? null : serverMs
+    const lies = turn.lie ?? (turn === END ? ENDLESS[world.endless] : undefined)
+    const { rows = pageOf(list, page, world.pageSize), ...bends } = lies?.(page) ?? {}
+    const pagination = { ...paginationOf(list, page, world.pageSize), ...bends }
+    const answered = turn.fails ? null : { rows, total: pagination.total_count, next: pagination.next_page }
+    const lied = lies !== undefined && lies !== ENDLESS.truth
+    asked.push({ page, since, dateMs, answered, truth: list, lied })
+    if (turn.fails)
+      throw new AttemptsExhaustedError({ request: 'GET /surveys', account: 'acme' }, 6, new Error('503'))
+    const text = JSON.stringify({ surveys: rows.map((id) => surveyJson(id, asked.length)), pagination })
+    return { body: JSON.parse(text) as unknown, text, dateMs }
+  }
+  const http: HttpClient = {
+    getJson: async (_, query, { allowance }) => {
+      allowance.take()
+      await Promise.resolve()
+      const parameters = new Map(query)
+      return answer(Number(parameters.get('page')), parameters.get('updated_since') ?? null)
+    },
+    usage: () => ({
+      requests: asked.length,
+      retries: 0,
+      refusals: 0,
+      slotsInUse: 0,
+      frozenUntilMs: null,
+      paceIntervalMs: null,
+      rate: { requests: 60, perMs: 60_000 },
+    }),
+    close: () => Promise.resolve(),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  }
+  return { http, asked }
+}
+
+const END: Turn = { change: null, lie: null, fails: false, afterSeconds: 1 }
+
+const pageOf = (list: readonly number[], page: number, size: number) =>
+  list.slice((page - 1) * size, page * size)
+
+const paginationOf = (list: readonly number[], page: number, size: number) => {
+  const pages = Math.ceil(list.length / size)
+  return {
+    current_page: page,
+    next_page: page < pages ? page + 1 : null,
+    prev_page: page > 1 ? page - 1 : null,
+    total_pages: pages,
+    total_count: list.length,
+  }
+}
+
+/** `version` tells which answer the row is from. */
+const surveyJson = (id: number, version: number) => ({
+  id: id === 0 ? `row ${version}` : id,
+  title: `answer ${version}`,
+  created_at: '2026-01-01T00:00:00Z',
+  updated_at: '2026-03-01T00:00:00Z',
+  hashid: `s${id}`,
+  project_id: null,
+  status: 'draft',
+  owner_organization_id: 1,
+  transition_style: 'single_page',
+  respondent_questions_count: 1,
+  respondent_iterations_count: 1,
+})

@@ -1,0 +1,105 @@
+/** How a run has ended, as a table. */
+import { expect, test } from 'vitest'
+import type { MetDrift } from '../../../src/model/run.js'
+import { type Happened, type OutcomeRules, outcomeOf } from '../../../src/sync/outcome.js'
+
+const met = (path: string, value: string | null): MetDrift => ({
+  resource: 'survey',
+  kind: value === null ? 'unknown_field' : 'unknown_value',
+  path,
+  value,
+  occurrences: 1,
+  firstSeenAt: 0n,
+  isNew: true,
+})
+
+const fine: Happened = {
+  stopped: null,
+  ended: null,
+  discovery: 'complete',
+  surveysFailed: 0,
+  leftOver: 0,
+  failing: 0,
+  rejectedRows: 0,
+  driftEvents: 0,
+  drift: [],
+}
+const refused = { exitCode: 4, message: 'the API answered 401' } as const
+const full = { exitCode: 7, message: 'disk full' } as const
+
+test.each<[number, string, string | null, Partial<Happened>, Partial<OutcomeRules>]>([
+  [0, 'complete', null, {}, {}],
+  [0, 'complete', null, { driftEvents: 3 }, {}],
+  [0, 'complete', null, { rejectedRows: 2 }, { rejectedRowsMax: 2 }],
+  [3, 'partial', 'stopped by SIGTERM', { stopped: 'stopped by SIGTERM', leftOver: 9 }, {}],
+  [3, 'partial', '1 survey failed (freshness.last_error)', { surveysFailed: 1, leftOver: 1 }, {}],
+  [3, 'partial', '2 surveys failed (freshness.last_error)', { surveysFailed: 2, leftOver: 2 }, {}],
+  [3, 'partial', '1 survey left in the queue', { leftOver: 1 }, {}],
+  [
+    3,
+    'partial',
+    '3 surveys left in the queue, 2 of them could not be read (freshness.last_error)',
+    { leftOver: 3, failing: 2 },
+    {},
+  ],
+  [
+    3,
+    'partial',
+    'surveys kept moving between the pages of the listing, so the cursor was not moved',
+    { discovery: 'drifted' },
+    {},
+  ],
+  [
+    3,
+    'partial',
+    'stopped by --max-requests 9; the listing goes on in the next run',
+    { stopped: 'stopped by --max-requests 9', discovery: 'interrupted' },
+    {},
+  ],
+  [
+    5,
+    'failed',
+    '1 row could not be typed and went to quarantine (_sync.rejected_rows)',
+    { rejectedRows: 1 },
+    {},
+  ],
+  [
+    5,
+    'failed',
+    '2 differences from the API document under contract: freeze (_sync.drift_events)',
+    { driftEvents: 2 },
+    { contract: 'freeze' },
+  ],
+  [
+    5,
+    'failed',
+    '4 differences from the API document under contract: freeze (survey.mood, survey.status "a \\u001bb", survey.a, …; _sync.drift_events)',
+    {
+      driftEvents: 4,
+      drift: [met('mood', null), met('status', 'a\u2028\u001bb'), met('a', null), met('b', null)],
+    },
+    { contract: 'freeze' },
+  ],
+  [4, 'failed', 'the API answered 401', { ended: refused, discovery: null }, {}],
+  [7, 'failed', 'disk full', { ended: full }, {}],
+  [
+    5,
+    'failed',
+    '3 rows could not be typed and went to quarantine (_sync.rejected_rows); stopped by SIGINT',
+    { rejectedRows: 3, stopped: 'stopped by SIGINT' },
+    {},
+  ],
+  [
+    4,
+    'failed',
+    'the API answered 401; 1 row could not be typed and went to quarantine (_sync.rejected_rows); 1 difference from the API document under contract: freeze (_sync.drift_events); 1 survey failed (freshness.last_error)',
+    { ended: refused, rejectedRows: 1, driftEvents: 1, surveysFailed: 1, leftOver: 5 },
+    { contract: 'freeze' },
+  ],
+])('%d, %s: %s', (exitCode, status, reason, happened, rules) => {
+  expect(outcomeOf({ ...fine, ...happened }, { rejectedRowsMax: 0, contract: 'evolve', ...rules })).toEqual({
+    exitCode,
+    status,
+    reason,
+  })
+})

@@ -1,0 +1,305 @@
+/** Quarantined rows that can be typed now: what enters the tables, what waits, and what came too late. */
+import { expect, test } from 'vitest'
+import { StoppedError } from '../../../src/base/errors.js'
+import type { Instant } from '../../../src/model/instant.js'
+import type { RunReport } from '../../../src/model/run.js'
+import type { Rejection } from '../../../src/model/survey-source.js'
+import type { AccountWarehouse } from '../../../src/model/warehouse.js'
+import { decodeAgain } from '../../../src/survey-api/decode-again.js'
+import { type ReplayDependencies, replayAccount } from '../../../src/sync/replay.js'
+import { scriptedProgress, scriptedSource, scriptedSurvey } from '../../support/api/scripted-api.js'
+import { unsoundnessIn } from '../../support/oracle/soundness.js'
+import {
+  bundle,
+  instantOf,
+  list,
+  listingPage,
+  minute,
+  progress,
+  source,
+  survey,
+  type TestWarehouse,
+  testClock,
+  testWarehouse,
+} from '../../support/warehouse/warehouse.js'
+
+/** A row of the listing that an older version could not type. */
+const rejectedSurvey = (id: number, change: object = {}, readable = true): Rejection => ({
+  endpoint: 'surveys',
+  surveyId: readable ? id : null,
+  sampleSourceId: null,
+  rowId: readable ? id : null,
+  problem: 'status: not understood',
+  raw: JSON.stringify({ ...scriptedSurvey(id).survey, ...change }),
+})
+
+const rejectedProgress = (surveyId: number, sampleSourceId: number | null, raw?: object): Rejection => ({
+  endpoint: 'fieldwork_progress',
+  surveyId,
+  sampleSourceId,
+  rowId: null,
+  problem: 'sample_size: not understood',
+  raw: JSON.stringify(raw ?? scriptedProgress(10)),
+})
+
+const rejectedSource = (surveyId: number, id: number): Rejection => ({
+  endpoint: 'sample_sources',
+  surveyId,
+  sampleSourceId: id,
+  rowId: id,
+  problem: 'provider: not understood',
+  raw: JSON.stringify(scriptedSource(id, '2026-01-01T00:00:00Z')),
+})
+
+/** A page of a listing that rejected these rows, read at that time. */
+const reject = async (account: AccountWarehouse, at: Instant, rejections: readonly Rejection[]) => {
+  await account.startListing({ kind: 'incremental', updatedSince: null, ceiling: at, startedAt: at })
+  await account.commitListingPage(listingPage([], at, { runId: `run-${at}`, rejections }))
+}
+
+const replay = (account: AccountWarehouse, change: Partial<ReplayDependencies> = {}): Promise<RunReport> =>
+  replayAccount({
+    warehouse: account,
+    decodeAgain,
+    clock: testClock('2026-04-01T00:00:00Z'),
+    signal: new AbortController().signal,
+    rules: { contract: 'evolve', rejectedRowsMax: 0 },
+    runId: 'replay-1',
+    version: '1.2.3',
+    ...change,
+  })
+
+const refreshed = async ({ account }: TestWarehouse, id: number, at: Instant) => {
+  await list(account, [survey(id)], at)
+  await account.commitBundles([bundle(id, at, [source(id * 100 + 1)], progress(1))], 'run-0')
+}
+
+const results = (warehouse: TestWarehouse) =>
+  warehouse.rows(`SELECT endpoint, survey_id, rejected_at, replay_result FROM _sync.rejected_rows
+    ORDER BY rejected_at, endpoint, survey_id, sample_source_id`)
+
+const soundness = async (warehouse: TestWarehouse) =>
+  unsoundnessIn({ query: async (sql) => [...(await warehouse.rows(sql))] })
+
+test('a survey that was never typed is merged as of when it was read, and queued; the run is recorded', async () => {
+  const warehouse = await testWarehouse()
+  await reject(warehouse.account, minute(1), [rejectedSurvey(7, { title: 'Seven', mood: 'good' })])
+  const report = await replay(warehouse.account)
+  expect(report).toMatchObject({
+    command: 'replay',
+    status: 'complete',
+    exitCode: 0,
+    reason: null,
+    requests: 0,
+    leftOver: 1,
+    driftEvents: 1,
+    rowsByTable: { surveys: { added: 1, changed: 0, unchanged: 0 } },
+    replayed: { merged: 1, queued: 0, outdated: 0, waiting: 0 },
+  })
+  expect(
+    await warehouse.rows(
+      `SELECT id, title, _extra, _first_seen_at, _synced_at, valid_from, confirmed_until FROM surveys
+        JOIN survey_periods USING (account, id, title, _extra)`,
+    ),
+  ).toEqual([
+    {
+      id: 7,
+      title: 'Seven',
+      _extra: '{"mood":"good"}',
+      _first_seen_at: '2026-03-01T00:01:00Z',
+      _synced_at: '2026-03-01T00:01:00Z',
+      valid_from: '2026-03-01T00:01:00Z',
+      confirmed_until: '2026-03-01T00:01:00Z',
+    },
+  ])
+  expect(await warehouse.rows('SELECT survey_id, reason, enqueued_run_id FROM _sync.tasks')).toEqual([
+    { survey_id: 7, reason: 'changed', enqueued_run_id: 'replay-1' },
+  ])
+  expect(
+    await warehouse.rows(
+      'SELECT replayed_at, replayed_run_id, replay_result, problem FROM _sync.rejected_rows',
+    ),
+  ).toEqual([
+    {
+      replayed_at: '2026-04-01T00:00:00Z',
+      replayed_run_id: 'replay-1',
+      replay_result: 'merged',
+      problem: 'status: not understood',
+    },
+  ])
+  expect(
+    await warehouse.rows(
+      "SELECT command, status, exit_code, requests, rows_replayed, rejected_rows FROM _sync.runs WHERE run_id = 'replay-1'",
+    ),
+  ).toEqual([
+    { command: 'replay', status: 'complete', exit_code: 0, requests: 0, rows_replayed: 1, rejected_rows: 0 },
+  ])
+  expect((await replay(warehouse.account, { runId: 'replay-2' })).replayed).toEqual({
+    merged: 0,
+    queued: 0,
+    outdated: 0,
+    waiting: 0,
+  })
+  expect(await soundness(warehouse)).toEqual([])
+})
+
+test('a changed survey whose sources and progress are stored waits for its task, as after a listing', async () => {
+  const warehouse = await testWarehouse()
+  await refreshed(warehouse, 1, minute(0))
+  await reject(warehouse.account, minute(5), [rejectedSurvey(1, { status: 'complete' })])
+  expect(await replay(warehouse.account)).toMatchObject({ replayed: { merged: 1 }, leftOver: 1 })
+  expect(await warehouse.rows('SELECT status FROM surveys')).toEqual([{ status: 'fieldwork' }])
+  expect(await warehouse.rows('SELECT status, _synced_at FROM _sync.pending_surveys')).toEqual([
+    { status: 'complete', _synced_at: '2026-03-01T00:05:00Z' },
+  ])
+  await warehouse.account.commitBundles([bundle(1, minute(9), [source(101)], progress(2))], 'run-2')
+  expect(await warehouse.rows('SELECT status, valid_from FROM surveys_history ORDER BY valid_from')).toEqual([
+    { status: 'fieldwork', valid_from: '2026-03-01T00:00:00Z' },
+    { status: 'complete', valid_from: '2026-03-01T00:05:00Z' },
+  ])
+  expect(await soundness(warehouse)).toEqual([])
+})
+
+test('of several rows of a survey the last is merged; nothing that was read later is overwritten', async () => {
+  const warehouse = await testWarehouse()
+  const { account } = warehouse
+  // 1 was rejected twice; 2 was typed since; 3 was shown again as it is stored, which leaves a trace in freshness only.
+  await list(account, [survey(3)], minute(0))
+  await reject(
+    account,
+    minute(1),
+    [1, 2, 3].map((id) => rejectedSurvey(id, { title: `first ${id}` })),
+  )
+  await reject(account, minute(2), [rejectedSurvey(1, { title: 'second 1' })])
+  await list(account, [survey(2), survey(3)], minute(3))
+  // 4 is missing since, 5 waits with a newer row, 6 came without a readable id, twice.
+  await list(account, [survey(4)], minute(3))
+  await reject(account, minute(4), [rejectedSurvey(4, {}), rejectedSurvey(5)])
+  await account.commitBundles([{ kind: 'gone', surveyId: 4, at: minute(5) }], 'run-3')
+  await refreshed(warehouse, 5, minute(1))
+  await list(account, [survey(5, { title: 'waits' })], minute(6))
+  await reject(account, minute(7), [rejectedSurvey(6, { title: 'older' }, false)])
+  await reject(account, minute(8), [rejectedSurvey(6, { title: 'newer' }, false)])
+  expect(await replay(account)).toMatchObject({
+    exitCode: 0,
+    replayed: { merged: 2, queued: 0, outdated: 6, waiting: 0 },
+  })
+  expect(await warehouse.rows('SELECT id, title FROM surveys_history ORDER BY id, valid_from')).toEqual([
+    { id: 1, title: 'second 1' },
+    { id: 2, title: 'Survey 2' },
+    { id: 3, title: 'Survey 3' },
+    { id: 4, title: 'Survey 4' },
+    { id: 5, title: 'Survey 5' },
+    { id: 6, title: 'newer' },
+  ])
+  expect(await warehouse.rows('SELECT id, title FROM _sync.pending_surveys')).toEqual([
+    { id: 5, title: 'waits' },
+  ])
+  expect(await soundness(warehouse)).toEqual([])
+})
+
+test('sources and progress queue their survey, unless it was read again since or is missing', async () => {
+  const warehouse = await testWarehouse()
+  const { account } = warehouse
+  const rejections = (id: number) => [rejectedProgress(id, null), rejectedSource(id, id * 100 + 1)]
+  for (const id of [1, 2, 3]) {
+    await list(account, [survey(id, { status: 'complete' })], minute(0))
+    await account.commitBundles(
+      [bundle(id, minute(2), [], null, { rejections: rejections(id), sourceProgressRead: 'some' })],
+      'run-1',
+    )
+  }
+  await account.commitBundles([bundle(2, minute(4), [source(201)], progress(3))], 'run-2')
+  await account.commitBundles([{ kind: 'gone', surveyId: 3, at: minute(4) }], 'run-2')
+  expect(await replay(account)).toMatchObject({
+    replayed: { merged: 0, queued: 2, outdated: 4, waiting: 0 },
+    leftOver: 1,
+    rowsByTable: { surveys: { added: 0, changed: 0 } },
+  })
+  expect(await warehouse.rows('SELECT survey_id, reason, enqueued_at FROM _sync.tasks')).toEqual([
+    { survey_id: 1, reason: 'changed', enqueued_at: '2026-03-01T00:02:00Z' },
+  ])
+  expect(new Set((await results(warehouse)).map((row) => `${row.survey_id} ${row.replay_result}`))).toEqual(
+    new Set(['1 queued', '2 outdated', '3 outdated']),
+  )
+  expect(await warehouse.rows('SELECT count(*) AS rows FROM survey_progress WHERE survey_id = 1')).toEqual([
+    { rows: 0 },
+  ])
+})
+
+test('a survey row dated ahead of now is not merged: nobody knows when it was read, so a full listing is wanted', async () => {
+  const { account, rows } = await testWarehouse()
+  await list(account, [survey(9)], minute(0))
+  await reject(account, minute(1), [rejectedSurvey(1)])
+  await reject(account, instantOf('2027-04-05T00:00:00Z'), [rejectedSurvey(2), rejectedSurvey(3)])
+  expect(await replay(account)).toMatchObject({
+    exitCode: 0,
+    replayed: { merged: 1, outdated: 2, waiting: 0 },
+  })
+  expect(await rows('SELECT id FROM surveys ORDER BY id')).toEqual([{ id: 1 }, { id: 9 }])
+  expect(await rows('SELECT full_listing_wanted FROM _sync.cursors')).toEqual([{ full_listing_wanted: true }])
+})
+
+test('rows that still cannot be typed stay: exit 5, or 0 where so many are allowed', async () => {
+  const { account, rows } = await testWarehouse()
+  await reject(account, minute(1), [rejectedSurvey(1), rejectedSurvey(2, { title: 7 })])
+  expect(await replay(account)).toMatchObject({
+    status: 'failed',
+    exitCode: 5,
+    reason: '1 row still cannot be typed (_sync.rejected_rows)',
+    replayed: { merged: 1, waiting: 1 },
+    rejectedRows: 0,
+    rejections: [{ endpoint: 'surveys', problem: 'status: not understood', rows: 1 }],
+  })
+  expect(await rows('SELECT survey_id FROM _sync.rejected_rows WHERE replayed_at IS NULL')).toEqual([
+    { survey_id: 2 },
+  ])
+  const rules = { contract: 'evolve', rejectedRowsMax: 1 } as const
+  expect(await replay(account, { rules })).toMatchObject({ exitCode: 0, replayed: { merged: 0, waiting: 1 } })
+})
+
+test('drift that a replayed row shows counts as in a sync, also under contract: freeze', async () => {
+  const { account } = await testWarehouse()
+  await reject(account, minute(1), [rejectedSurvey(1, { status: 'archived' })])
+  const rules = { contract: 'freeze', rejectedRowsMax: 0 } as const
+  expect(await replay(account, { rules })).toMatchObject({
+    exitCode: 5,
+    reason:
+      '1 difference from the API document under contract: freeze (survey.status "archived"; _sync.drift_events)',
+    replayed: { merged: 1 },
+  })
+})
+
+test('it stops between batches, and goes on where it was stopped or killed', async () => {
+  const { account, rows } = await testWarehouse()
+  const first = Array.from({ length: 500 }, (_, index) => rejectedSurvey(index + 1))
+  await reject(account, minute(1), first)
+  await reject(account, minute(2), [rejectedSurvey(501)])
+  await reject(account, minute(3), [rejectedSurvey(502)])
+  const stop = new AbortController()
+  const stopping: AccountWarehouse = {
+    ...account,
+    commitReplay: async (batch, stamp) => {
+      const done = await account.commitReplay(batch, stamp)
+      stop.abort(new StoppedError('stopped by SIGTERM'))
+      return done
+    },
+  }
+  expect(await replay(stopping, { signal: stop.signal, runId: 'replay-1' })).toMatchObject({
+    status: 'partial',
+    exitCode: 3,
+    reason: 'stopped by a signal: the other rows stay in quarantine',
+    replayed: { merged: 500, waiting: 2 },
+  })
+  const failing: AccountWarehouse = { ...account, commitReplay: () => Promise.reject(new Error('killed')) }
+  await expect(replay(failing, { runId: 'replay-2' })).rejects.toThrow('killed')
+  expect(await replay(account, { runId: 'replay-3' })).toMatchObject({ replayed: { merged: 2, waiting: 0 } })
+  expect(await rows("SELECT status FROM _sync.runs WHERE command = 'replay' ORDER BY run_id")).toEqual([
+    { status: 'partial' },
+    { status: 'killed' },
+    { status: 'complete' },
+  ])
+  expect(await rows('SELECT count(*) AS surveys, count(DISTINCT id) AS ids FROM surveys')).toEqual([
+    { surveys: 502, ids: 502 },
+  ])
+})

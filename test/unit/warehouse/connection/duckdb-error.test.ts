@@ -1,0 +1,93 @@
+/** What DuckDB says and what it means: texts as version 1.5 writes them, most of them provoked in open.test.ts. */
+import { readFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { duckdbError, isDamage, lockHolder } from '../../../../src/warehouse/connection/duckdb-error.js'
+import { WarehouseDamagedError, WarehouseUnusableError } from '../../../../src/warehouse/connection/errors.js'
+
+const LOCKED = 'IO Error: Could not set lock on file "/data/fieldwork.duckdb":'
+
+const meaningOf = (text: string): string => {
+  const error = duckdbError(new Error(text), 'write', '/data/work.duckdb')
+  if (error instanceof WarehouseDamagedError) return 'damage'
+  return error instanceof WarehouseUnusableError ? 'storage' : 'bug'
+}
+
+test.each([
+  ['storage', 'IO Error: Could not write file "/data/work.duckdb.wal": No space left on device'],
+  [
+    'storage',
+    'TransactionContext Error: Failed to commit: Could not write file "/data/work.duckdb.wal": No space left on device',
+  ],
+  ['storage', 'FATAL Error: Failed: database has been invalidated because of a previous fatal error.'],
+  [
+    'storage',
+    'Out of Memory Error: failed to offload data block of size 256.0 KiB (953.6 MiB/953.6 MiB used).',
+  ],
+  ['storage', 'Permission Error: Cannot access file "/data/work.spill" - permission denied'],
+  [
+    'storage',
+    'Failed to close appender: IO Error: Could not write file "/data/work.spill/a": Disk quota exceeded',
+  ],
+  [
+    'damage',
+    'IO Error: Corrupt database file: computed checksum 15793181168302611359 does not match stored checksum 8299201480189056175 in block at location 1323008',
+  ],
+  [
+    'damage',
+    'IO Error: Could not read enough bytes from file "/data/work.duckdb": attempted to read 262144 bytes',
+  ],
+  ['damage', 'IO Error: The file "/data/work.duckdb" exists, but it is not a valid DuckDB database file!'],
+  ['bug', 'Constraint Error: NOT NULL constraint failed: freshness.survey_id'],
+  ['bug', "Conversion Error: Could not convert string 'IO Error: gone' to INT64"],
+  ['bug', 'Parser Error: syntax error at or near "FATAL Error:"'],
+  ['bug', 'column title is VARCHAR and cannot hold a number'],
+])('%s: %s', (meaning, text) => {
+  expect(meaningOf(text)).toBe(meaning)
+})
+
+test.each([
+  [false, 'IO Error: Cannot open file "/data/work.duckdb.wal": Permission denied'],
+  [false, 'IO Error: Could not write file "/data/work.duckdb": No space left on device'],
+  [false, 'IO Error: Cannot open file "/data/work.duckdb": Too many open files'],
+  [false, 'Out of Memory Error: could not allocate block of size 256.0 KiB'],
+  [false, `${LOCKED} Conflicting lock is held in /usr/bin/node (PID 9161). See also https://duckdb.org`],
+  [false, 'IO Error: Could not read from file "/data/fieldwork.duckdb": Transport endpoint is not connected'],
+  [
+    false,
+    'IO Error: Trying to read a database file with version number 99, but we can only read versions between 64 and 68.',
+  ],
+  [
+    false,
+    'IO Error: Failure while replaying WAL file "/data/work.duckdb.wal": IO Error: Could not write file "/data/work.duckdb": No space left on device',
+  ],
+  [true, 'IO Error: The file "/data/work.duckdb" exists, but it is not a valid DuckDB database file!'],
+  [true, 'Serialization Error: Failed to deserialize: expected end of object, but found field id: 1'],
+  [true, '/data/parquet/versions/000002/manifest.json cannot be read'],
+  [
+    true,
+    'IO Error: Failure while replaying WAL file "/data/work.duckdb.wal": Corrupt WAL file: entry at byte position 24 computed checksum 1 does not match stored checksum 2',
+  ],
+])('the content of a file is at fault (%s): %s', (damaged, text) => {
+  expect(isDamage(new Error(text))).toBe(damaged)
+})
+
+test('what the system refuses is no damage', async () => {
+  expect(isDamage(await readFile('/dev/null/x').catch((error: unknown) => error))).toBe(false)
+})
+
+test.each([
+  [
+    `${LOCKED} Conflicting lock is held in /usr/bin/node (PID 9161). See also https://duckdb.org/docs`,
+    'process 9161 (/usr/bin/node)',
+  ],
+  [
+    `${LOCKED} Conflicting lock is held in /opt/a (b)/python3.11 (PID 12) by user ann. See also https://duckdb.org/docs`,
+    'process 12 (/opt/a (b)/python3.11, user ann)',
+  ],
+  [`${LOCKED} Conflicting lock is held in PID 12. See also https://duckdb.org/docs`, 'process 12'],
+  [`${LOCKED} Lock is already held in current process, likely another DuckDB instance`, null],
+  [`${LOCKED} Resource temporarily unavailable`, null],
+  ['IO Error: Conflicting lock is held in /usr/bin/node (PID 9161).', null],
+])('who holds the file: %s', (text, holder) => {
+  expect(lockHolder(new Error(text))).toBe(holder)
+})

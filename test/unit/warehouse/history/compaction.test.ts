@@ -1,0 +1,226 @@
+/** Compaction of old progress history: what stays, what is told, and that days look the same before and after. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { compactBefore } from '../../../../src/model/history-rules.js'
+import { formatInstant, type Instant } from '../../../../src/model/instant.js'
+import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
+import { SLOW } from '../../../support/suite/slow.js'
+import {
+  bundle,
+  instantOf,
+  list,
+  minute,
+  progress,
+  RUN,
+  source,
+  survey,
+  testWarehouse,
+} from '../../../support/warehouse/warehouse.js'
+
+const at = (day: number, hour: number): Instant => minute((day - 1) * 1440 + hour * 60)
+const cells = (rows: readonly Readonly<Record<string, unknown>>[]) => rows.map((row) => Object.values(row))
+const OBSERVED = `SELECT interviews_count, strftime(timezone('UTC', observed_at), '%d %H:%M') FROM survey_progress_history
+  ORDER BY account, survey_id, observed_at`
+
+test('of each day before the limit the last observation stays, of the others every one; a second time nothing goes', async () => {
+  const { account, rows } = await testWarehouse()
+  for (const [hour, complete] of [
+    [at(1, 8), 1],
+    [at(1, 9), 2],
+    [at(2, 23.9), 3],
+    [at(3, 0), 4],
+    [at(3, 1), 5],
+    [at(4, 8), 6],
+    [at(4, 9), 7],
+  ] as const)
+    await account.commitBundles([bundle(1, hour, [source(10)], progress(complete))], RUN)
+  const stamp = { runId: 'run-2', at: at(40, 0) }
+  // Of the survey and of its source: days 1 and 3 lose an observation each.
+  expect(await account.compactProgress(at(4, 0), stamp)).toBe(4)
+  expect(cells(await rows(OBSERVED))).toEqual([
+    [2, '01 09:00'],
+    [3, '02 23:54'],
+    [5, '03 01:00'],
+    [6, '04 08:00'],
+    [7, '04 09:00'],
+  ])
+  expect(await account.compactProgress(at(4, 0), { runId: 'run-3', at: at(41, 0) })).toBe(0)
+  expect(await rows('SELECT * FROM _sync.compactions')).toEqual([
+    {
+      account: 'acme',
+      compacted_before: '2026-03-04T00:00:00Z',
+      rows_removed: 4,
+      last_run_id: 'run-2',
+      last_compacted_at: '2026-04-09T00:00:00Z',
+    },
+  ])
+  // What came first on day 3 is not known any more: what was there before is not said to have held until 01:00.
+  expect(
+    cells(
+      await rows(
+        `SELECT interviews_count, strftime(timezone('UTC', confirmed_until), '%d %H:%M') FROM survey_progress_periods ORDER BY observed_at`,
+      ),
+    ),
+  ).toEqual([
+    [2, '02 00:00'],
+    [3, '03 00:00'],
+    [5, '04 08:00'],
+    [6, '04 09:00'],
+    [7, '04 09:00'],
+  ])
+})
+
+test('an account is compacted by itself, and the current indicators stay in history', async () => {
+  const { account, database, rows } = await testWarehouse()
+  const other = accountWarehouse(database, 'bolt')
+  for (const one of [account, other])
+    for (const [hour, complete] of [
+      [8, 1],
+      [9, 2],
+    ] as const)
+      await one.commitBundles([bundle(1, at(1, hour), [source(10)], progress(complete))], RUN)
+  expect(await other.compactProgress(at(9, 0), { runId: RUN, at: at(9, 0) })).toBe(2)
+  expect(cells(await rows(OBSERVED))).toEqual([
+    [1, '01 08:00'],
+    [2, '01 09:00'],
+    [2, '01 09:00'],
+  ])
+})
+
+test('a compaction that fails half way leaves history as it was', async () => {
+  const { account, rows, run } = await testWarehouse()
+  for (const hour of [8, 9])
+    await account.commitBundles([bundle(1, at(1, hour), [source(10)], progress(hour))], RUN)
+  // The record cannot be written: by then both histories have been thinned out.
+  await run('ALTER TABLE _sync.compactions ALTER COLUMN last_run_id TYPE INTEGER')
+  await expect(account.compactProgress(at(9, 0), { runId: 'not a number', at: at(9, 0) })).rejects.toThrow()
+  expect(cells(await rows(OBSERVED))).toEqual([
+    [8, '01 08:00'],
+    [9, '01 09:00'],
+  ])
+})
+
+/** What becomes of each survey at one moment: it is read and has so many interviews, it is gone, or nothing is asked. */
+type Happening = number | 'gone' | 'nothing'
+interface Step {
+  readonly afterMinutes: number
+  readonly each: readonly Happening[]
+}
+
+const SURVEYS = 8
+
+const step: fc.Arbitrary<Step> = fc.record({
+  // Often within a day, sometimes days later, now and then exactly at midnight.
+  afterMinutes: fc.oneof(
+    fc.integer({ min: 1, max: 700 }),
+    fc.constantFrom(1440, 2880),
+    fc.integer({ min: 1000, max: 5000 }),
+  ),
+  each: fc.array(
+    fc.oneof(
+      { weight: 5, arbitrary: fc.nat({ max: 2 }) },
+      fc.constantFrom('gone' as const, 'nothing' as const),
+    ),
+    { minLength: SURVEYS, maxLength: SURVEYS },
+  ),
+})
+
+test('progress_daily is what a plain reading of the events gives, before and after any compaction', {
+  timeout: 300_000,
+}, async () => {
+  let removed = 0
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { minLength: 8, maxLength: 10 }),
+      fc.nat({ max: 12 }),
+      fc.nat({ max: 12 }),
+      async (steps, firstDay, secondDay) => {
+        const { account, database, rows } = await testWarehouse()
+        const daily = () => rows('SELECT * FROM progress_daily ORDER BY survey_id, "day"')
+        await tell(account, steps)
+        const before = await daily()
+        expect(
+          cells(
+            await rows(`SELECT survey_id, "day"::VARCHAR, interviews_count FROM progress_daily ORDER BY ALL`),
+          ),
+        ).toEqual(expectedDays(steps))
+        for (const day of [firstDay, secondDay])
+          removed += await account.compactProgress(at(day, 0), { runId: RUN, at: at(30, 0) })
+        expect(await daily()).toEqual(before)
+        await database.close()
+      },
+    ),
+    { numRuns: SLOW ? 20 : 2 },
+  )
+  // Two random histories may have nothing to remove.
+  if (SLOW) expect(removed).toBeGreaterThan(0)
+})
+
+/** The moments of the steps: the first one is a midnight. */
+const moments = (steps: readonly Step[]): readonly Instant[] => {
+  let minutes = 0
+  return steps.map(({ afterMinutes }, index) => {
+    minutes += index === 0 ? 0 : afterMinutes
+    return minute(minutes)
+  })
+}
+
+const tell = async (account: ReturnType<typeof accountWarehouse>, steps: readonly Step[]): Promise<void> => {
+  for (const [index, now] of moments(steps).entries()) {
+    const happenings = (steps[index]?.each ?? []).map((happening, survey) => ({ id: survey + 1, happening }))
+    const read = happenings.flatMap(({ id, happening }) =>
+      typeof happening === 'number' ? [{ id, complete: happening }] : [],
+    )
+    await list(
+      account,
+      read.map(({ id }) => survey(id)),
+      now,
+    )
+    await account.commitBundles(
+      [
+        ...read.map(({ id, complete }) => bundle(id, now, [source(id * 10)], progress(complete))),
+        ...happenings.flatMap(({ id, happening }) =>
+          happening === 'gone' ? [{ kind: happening, surveyId: id, at: now }] : [],
+        ),
+      ],
+      RUN,
+    )
+  }
+}
+
+/** A reading holds until the next event of its survey, the last one for its moment; each day shows what held last on it. */
+const expectedDays = (steps: readonly Step[]): unknown[][] => {
+  const times = moments(steps)
+  return Array.from({ length: SURVEYS }, (_, index) => index).flatMap((index) => {
+    const events = times.flatMap((time, at) => {
+      const happening = steps[at]?.each[index] ?? 'nothing'
+      return happening === 'nothing' ? [] : [{ time, happening }]
+    })
+    const days = new Map<string, number>()
+    for (const [position, { time, happening }] of events.entries()) {
+      if (happening === 'gone') continue
+      const next = events[position + 1]?.time
+      const last = next === undefined ? time : next - 1n
+      for (let day = midnight(time); day <= last; day += DAY)
+        days.set(formatInstant(day).slice(0, 10), happening)
+    }
+    return [...days].map(([day, complete]) => [index + 1, day, complete])
+  })
+}
+
+const DAY = 86_400_000_000n
+const midnight = (moment: Instant): Instant => moment - (moment % DAY)
+
+test.each([
+  ['2026-03-10T17:00:00Z', '2026-03-10T17:00:00Z', 3, '2026-03-07T00:00:00Z'],
+  ['2026-03-10T00:00:00Z', '2026-03-10T00:00:00Z', 3, '2026-03-07T00:00:00Z'],
+  ['2036-03-10T17:00:00Z', '2026-03-10T17:00:00Z', 3, '2026-03-07T00:00:00Z'],
+  ['2026-03-10T17:00:00Z', '2036-03-10T17:00:00Z', 0, '2026-03-10T00:00:00Z'],
+  ['2026-03-10T17:00:00Z', '2026-03-10T17:00:00Z', null, null],
+  ['2026-03-10T17:00:00Z', '2026-03-10T17:00:00Z', 36_500, null],
+])('server %s, our clock %s, all kept for %s days: compacted before %s', (server, ours, days, expected) => {
+  const before = compactBefore(instantOf(server), Date.parse(ours), {
+    progressKeepAllForMs: days === null ? null : days * 86_400_000,
+  })
+  expect(before === null ? null : formatInstant(before)).toBe(expected)
+})

@@ -1,0 +1,157 @@
+/** The tables as DuckDB has them against the declarations they are derived from, and the way there from an older file. */
+import { expect, test } from 'vitest'
+import { ALL_TABLES } from '../../../../src/model/sync-tables.js'
+import { ALL_VIEWS } from '../../../../src/warehouse/views/all.js'
+import { queuedTasks } from '../../../support/warehouse/run-dependencies.js'
+import { list, listingPage, minute, survey, testWarehouse } from '../../../support/warehouse/warehouse.js'
+
+const OURS = "database_name = current_database() AND schema_name IN ('main', '_sync') AND NOT internal"
+
+test('every declared table is there, column by column, with types, NOT NULLs and comments', async () => {
+  const warehouse = await testWarehouse()
+  const tables = await warehouse.rows(
+    `SELECT schema_name, table_name, comment FROM duckdb_tables() WHERE ${OURS} ORDER BY ALL`,
+  )
+  const declared = ALL_TABLES.map(({ schema, name, comment }) => ({
+    schema_name: schema,
+    table_name: name,
+    comment,
+  }))
+  expect(tables).toEqual(
+    declared.sort((a, b) => order(a.schema_name, b.schema_name) || order(a.table_name, b.table_name)),
+  )
+  for (const table of ALL_TABLES) {
+    expect(
+      await warehouse.rows(
+        `SELECT column_name AS name, data_type AS type, is_nullable AS nullable, comment FROM duckdb_columns()
+          WHERE ${OURS} AND schema_name = '${table.schema}' AND table_name = '${table.name}' ORDER BY column_index`,
+      ),
+      table.name,
+    ).toEqual(
+      table.columns.map(({ name, type, nullable, comment }) => ({
+        name,
+        type: duckdbType(type),
+        nullable,
+        comment,
+      })),
+    )
+  }
+})
+
+const duckdbType = (type: string): string => (type === 'TIMESTAMPTZ' ? 'TIMESTAMP WITH TIME ZONE' : type)
+
+const order = (a: string, b: string): number => (a < b ? -1 : Number(a > b))
+
+test('every view has the declared columns, of the declared types, and says what each is', async () => {
+  const warehouse = await testWarehouse()
+  expect(
+    await warehouse.rows(`SELECT view_name AS name, comment FROM duckdb_views() WHERE ${OURS} ORDER BY ALL`),
+  ).toEqual(ALL_VIEWS.map(({ name, comment }) => ({ name, comment })).sort((a, b) => order(a.name, b.name)))
+  for (const view of ALL_VIEWS) {
+    const columns = await warehouse.rows(
+      `SELECT column_name AS name, data_type AS type, comment FROM duckdb_columns()
+        WHERE ${OURS} AND table_name = '${view.name}' ORDER BY column_index`,
+    )
+    expect(columns, view.name).toEqual(
+      view.columns.map(({ name, type, comment }) => ({ name, type: duckdbType(type), comment })),
+    )
+  }
+})
+
+test('nothing but NOT NULL constrains a table, and no table has an index', async () => {
+  const warehouse = await testWarehouse()
+  expect(await warehouse.rows('SELECT index_name FROM duckdb_indexes()')).toEqual([])
+  expect(
+    await warehouse.rows(
+      `SELECT DISTINCT constraint_type FROM duckdb_constraints() WHERE ${OURS.replace('AND NOT internal', '')}`,
+    ),
+  ).toEqual([{ constraint_type: 'NOT NULL' }])
+})
+
+test('a new database records the version it was built with, once', async () => {
+  const warehouse = await testWarehouse()
+  await warehouse.database.close()
+  const again = await testWarehouse(warehouse.directory)
+  expect(await again.rows('SELECT version, applied_at, description FROM _sync.schema_version')).toEqual([
+    { version: 2, applied_at: '2026-03-01T00:00:00Z', description: 'Built from the declarations' },
+  ])
+})
+
+test('a column that an older file lacks is added with its comment, wherever it is declared, and filled from then on', async () => {
+  const older = await testWarehouse()
+  await list(older.account, [survey(1, { project_id: 'p1' })], minute(0), 'full')
+  for (const view of [...ALL_VIEWS].reverse()) await older.run(`DROP VIEW ${view.name}`)
+  await older.run('ALTER TABLE surveys DROP COLUMN project_id')
+  await older.run('ALTER TABLE surveys_history DROP COLUMN project_id')
+  await older.run('ALTER TABLE _sync.pending_surveys DROP COLUMN project_id')
+  await older.run('ALTER TABLE _sync.rejected_rows DROP COLUMN survey_id')
+  await older.run('ALTER TABLE _sync.tasks DROP COLUMN requests_needed')
+  await older.database.close()
+
+  const migrated = await testWarehouse(older.directory)
+  expect(
+    await migrated.rows(`SELECT table_name, comment FROM duckdb_columns() WHERE ${OURS} AND column_name = 'project_id'
+      AND table_name IN ('surveys', 'surveys_history', 'pending_surveys') ORDER BY ALL`),
+  ).toEqual(
+    ['pending_surveys', 'surveys', 'surveys_history'].map((table_name) => ({
+      table_name,
+      comment: 'Customizable identifier set by the user',
+    })),
+  )
+  expect(await migrated.rows('SELECT id, project_id FROM survey_overview')).toEqual([
+    { id: 1, project_id: null },
+  ])
+  await migrated.account.startListing({
+    kind: 'full',
+    updatedSince: null,
+    ceiling: minute(8),
+    startedAt: minute(9),
+  })
+  await migrated.account.commitListingPage(
+    listingPage([survey(1, { project_id: 'p1' })], minute(9), {
+      rejections: [
+        {
+          endpoint: 'surveys',
+          surveyId: 2,
+          sampleSourceId: null,
+          rowId: 2,
+          problem: 'title: not a string',
+          raw: '{"id":2,"title":7}',
+        },
+      ],
+    }),
+  )
+  expect(await migrated.rows('SELECT id, project_id FROM surveys')).toEqual([{ id: 1, project_id: 'p1' }])
+  expect(
+    await migrated.rows(
+      'SELECT endpoint, survey_id, sample_source_id, problem, raw FROM _sync.rejected_rows',
+    ),
+  ).toEqual([
+    {
+      endpoint: 'surveys',
+      survey_id: 2,
+      sample_source_id: null,
+      problem: 'title: not a string',
+      raw: '{"id":2,"title":7}',
+    },
+  ])
+  expect(await queuedTasks(migrated.account, minute(9), { runId: 'r' })).toMatchObject([
+    { surveyId: 1, reason: 'changed', reserve: 3, isLeftOver: true, refusals: 0 },
+  ])
+})
+
+test('a column that only a newer version knows stays empty in the rows that this one adds', async () => {
+  const newer = await testWarehouse()
+  await newer.run('ALTER TABLE surveys ADD COLUMN colour BIGINT')
+  await newer.run('ALTER TABLE surveys_history ADD COLUMN colour BIGINT')
+  await newer.database.close()
+
+  const older = await testWarehouse(newer.directory)
+  await list(older.account, [survey(1)], minute(0), 'full')
+  expect(await older.rows('SELECT id, title, colour FROM surveys')).toEqual([
+    { id: 1, title: 'Survey 1', colour: null },
+  ])
+  expect(await older.rows('SELECT id, valid_from, colour FROM surveys_history')).toEqual([
+    { id: 1, valid_from: '2026-03-01T00:00:00Z', colour: null },
+  ])
+})

@@ -1,0 +1,299 @@
+/** Opening a warehouse, whatever the last run left behind. Nobody has to repair anything by hand. */
+import { execFileSync } from 'node:child_process'
+import { mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createDuckdbPublisher } from '../../../../src/publish/duckdb.js'
+import { WarehouseDamagedError } from '../../../../src/warehouse/connection/errors.js'
+import { openWarehouse } from '../../../../src/warehouse/lifecycle/open.js'
+import { temporaryDirectory } from '../../../support/files/temporary.js'
+import { holdOpen, openElsewhere } from '../../../support/process/other-process.js'
+import { SLOW } from '../../../support/suite/slow.js'
+import { query } from '../../../support/warehouse/duckdb.js'
+import { queuedTasks } from '../../../support/warehouse/run-dependencies.js'
+import {
+  bundle,
+  list,
+  minute,
+  progress,
+  source,
+  survey,
+  type TestWarehouse,
+  testClock,
+  testLog,
+  testWarehouse,
+} from '../../../support/warehouse/warehouse.js'
+
+/** A warehouse with two surveys, published, and closed again. */
+const publishedWarehouse = async (): Promise<string> => {
+  const warehouse = await testWarehouse()
+  await list(warehouse.account, [survey(1), survey(2)], minute(0), 'full')
+  await warehouse.account.commitBundles([bundle(1, minute(1), [source(11)], progress(5))], 'run-1')
+  await createDuckdbPublisher(warehouse.database, warehouse.directory, warehouse.log).publish(
+    new AbortController().signal,
+  )
+  await warehouse.database.close()
+  return warehouse.directory
+}
+
+const expectRebuilt = async (warehouse: TestWarehouse): Promise<void> => {
+  expect(await warehouse.rows('SELECT id, title FROM surveys ORDER BY id')).toEqual([
+    { id: 1, title: 'Survey 1' },
+    { id: 2, title: 'Survey 2' },
+  ])
+  expect(await warehouse.account.position()).toMatchObject({ cursor: minute(-5), fullListedAt: minute(0) })
+  expect((await queuedTasks(warehouse.account, minute(10))).map(({ surveyId }) => surveyId)).toEqual([2])
+  expect(warehouse.log.lines.map(({ message }) => message)).toContain(
+    'the work database was lost and is rebuilt from the published file',
+  )
+}
+
+const open = (directory: string) =>
+  openWarehouse({ directory, clock: testClock(), log: testLog(), command: 'a test' })
+
+describe('a work database that was lost or damaged is rebuilt from the published file', () => {
+  test('deleted', async () => {
+    const directory = await publishedWarehouse()
+    await rm(join(directory, 'work.duckdb'))
+    await expectRebuilt(await testWarehouse(directory))
+  })
+
+  test.each([
+    ['overwritten with garbage', (file: string) => writeFile(file, 'garbage '.repeat(1000))],
+    ['emptied', (file: string) => writeFile(file, '')],
+    [
+      'cut off in its middle',
+      async (file: string) => truncate(file, Math.floor((await stat(file)).size / 2)),
+    ],
+  ])('%s: what is left of it is set aside', async (_, damage) => {
+    const directory = await publishedWarehouse()
+    await damage(join(directory, 'work.duckdb'))
+    const left = await readFile(join(directory, 'work.duckdb'))
+    await expectRebuilt(await testWarehouse(directory))
+    const aside = (await readdir(directory)).filter((name) => name.includes('damaged'))
+    expect(aside).toEqual(['work.duckdb.damaged-2026-03-01T000000.000Z'])
+    expect(left.equals(await readFile(join(directory, aside[0]!)))).toBe(true)
+  })
+
+  test.skipIf(!SLOW)('with a damaged write-ahead log: both files are set aside together', async () => {
+    const directory = await publishedWarehouse()
+    await openElsewhere(directory, 'commit-and-die')
+    const log = join(directory, 'work.duckdb.wal')
+    const bytes = await readFile(log)
+    await writeFile(log, bytes.fill(7, 40, bytes.length - 40))
+    await expectRebuilt(await testWarehouse(directory))
+    expect((await readdir(directory)).filter((name) => name.includes('damaged')).sort()).toEqual([
+      'work.duckdb.damaged-2026-03-01T000000.000Z',
+      'work.duckdb.damaged-2026-03-01T000000.000Z.wal',
+    ])
+  })
+
+  test.skipIf(!SLOW)('deleted without its write-ahead log, which belongs to nothing then', async () => {
+    const directory = await publishedWarehouse()
+    await openElsewhere(directory, 'commit-and-die')
+    await rm(join(directory, 'work.duckdb'))
+    const warehouse = await testWarehouse(directory)
+    await expectRebuilt(warehouse)
+    expect(await warehouse.rows('SELECT * FROM freshness WHERE survey_id = 77')).toEqual([])
+  })
+
+  test('damaged in the middle, which only shows while it is read: the run ends, the next one has it rebuilt', async () => {
+    const directory = await publishedWarehouse()
+    const file = join(directory, 'work.duckdb')
+    const [segment] = await query(
+      file,
+      "SELECT block_id FROM pragma_storage_info('surveys') WHERE column_name = 'title' AND persistent",
+    )
+    // Blocks of 256 KiB follow three headers of 4 KiB.
+    const block = 3 * 4096 + Number(segment?.block_id) * 262_144
+    const bytes = await readFile(file)
+    await writeFile(file, bytes.fill(7, block + 100, block + 200))
+    const damaged = await testWarehouse(directory)
+    const error = await damaged.rows('SELECT * FROM surveys').catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(WarehouseDamagedError)
+    expect(error).toMatchObject({ exitCode: 7, message: expect.stringContaining('damaged') })
+    await damaged.database.close()
+    await expectRebuilt(await testWarehouse(directory))
+  })
+
+  test.skipIf(!SLOW)('and begun anew where nothing was published', async () => {
+    const directory = await temporaryDirectory()
+    await writeFile(join(directory, 'work.duckdb'), 'garbage')
+    const warehouse = await testWarehouse(directory)
+    expect(await warehouse.account.position()).toEqual({
+      cursor: null,
+      fullListedAt: null,
+      fullListingWanted: false,
+      listing: null,
+    })
+  })
+
+  test('but when the published file is damaged as well, it is left for people to restore', async () => {
+    const directory = await publishedWarehouse()
+    await rm(join(directory, 'work.duckdb'))
+    await rm(join(directory, 'fieldwork.duckdb'))
+    await writeFile(join(directory, 'fieldwork.duckdb'), 'garbage')
+    await expect(open(directory)).rejects.toMatchObject({
+      code: 'warehouse_unusable',
+      exitCode: 7,
+      message: expect.stringContaining('cannot be rebuilt'),
+    })
+    expect(await readFile(join(directory, 'fieldwork.duckdb'), 'utf8')).toBe('garbage')
+    await rm(join(directory, 'fieldwork.duckdb'))
+    const warehouse = await testWarehouse(directory)
+    expect(await warehouse.rows('SELECT * FROM surveys')).toEqual([])
+  })
+})
+
+test('what a killed run has committed is there', async () => {
+  const directory = await publishedWarehouse()
+  await openElsewhere(directory, 'commit-and-die')
+  expect(await readdir(directory)).toContain('work.duckdb.wal')
+  const warehouse = await testWarehouse(directory)
+  expect(await warehouse.rows('SELECT account, survey_id FROM freshness ORDER BY survey_id')).toEqual([
+    { account: 'acme', survey_id: 1 },
+    { account: 'acme', survey_id: 2 },
+    { account: 'acme', survey_id: 77 },
+  ])
+  expect(warehouse.log.lines).toEqual([])
+})
+
+describe('one at a time', () => {
+  test('a second process is refused, and told who is there', async () => {
+    const directory = await temporaryDirectory()
+    const other = await openElsewhere(directory, 'hold')
+    expect(other.told).toMatchObject({ opened: true })
+    await expect(open(directory)).rejects.toMatchObject({
+      code: 'warehouse_is_held',
+      exitCode: 6,
+      message: expect.stringMatching(
+        new RegExp(`held by "other hold", process ${other.pid} on .+, since 20`),
+      ),
+    })
+    expect((await readdir(directory)).filter((name) => name.includes('damaged'))).toEqual([])
+    await other.end()
+    const warehouse = await testWarehouse(directory)
+    expect(await warehouse.account.position()).toMatchObject({ cursor: null })
+  })
+
+  test('a reader who has opened the work database by mistake is named too, and not the run that was killed', async () => {
+    const directory = await publishedWarehouse()
+    await openElsewhere(directory, 'commit-and-die')
+    const other = await holdOpen(join(directory, 'work.duckdb'))
+    await expect(open(directory)).rejects.toMatchObject({
+      exitCode: 6,
+      message: expect.stringMatching(new RegExp(`held by process ${other.pid} \\(.*node.*\\)\\. Wait`)),
+    })
+  })
+
+  test('also after the holder has published: its copy of the file must not cost it the lock', async () => {
+    const warehouse = await testWarehouse()
+    await createDuckdbPublisher(warehouse.database, warehouse.directory, warehouse.log).publish(
+      new AbortController().signal,
+    )
+    expect((await openElsewhere(warehouse.directory, 'leave')).told).toMatchObject({
+      opened: false,
+      code: 'warehouse_is_held',
+    })
+  })
+
+  test.skipIf(!SLOW)(
+    'the note of a killed holder is in nobody’s way, and nothing is left beside the databases',
+    async () => {
+      const directory = await temporaryDirectory()
+      await openElsewhere(directory, 'commit-and-die')
+      expect(await readdir(directory)).toContain('work.holder.json')
+      const warehouse = await testWarehouse(directory)
+      await warehouse.database.close()
+      expect(await readdir(directory)).toEqual(['work.duckdb'])
+    },
+  )
+})
+
+describe('a directory that cannot be a warehouse', () => {
+  test('a file is in its place', async () => {
+    const directory = join(await temporaryDirectory(), 'warehouse')
+    await writeFile(directory, 'not a directory')
+    await expect(open(directory)).rejects.toMatchObject({ code: 'warehouse_unusable', exitCode: 7 })
+    expect(await readFile(directory, 'utf8')).toBe('not a directory')
+  })
+
+  test('a directory is in the place of the work database', async () => {
+    const directory = await temporaryDirectory()
+    await mkdir(join(directory, 'work.duckdb'))
+    await writeFile(join(directory, 'work.duckdb', 'precious'), 'data')
+    await expect(open(directory)).rejects.toMatchObject({ code: 'warehouse_unusable', exitCode: 7 })
+    expect(await readFile(join(directory, 'work.duckdb', 'precious'), 'utf8')).toBe('data')
+  })
+
+  // DuckDB waits for ever in a pipe, and no signal ends it.
+  test.each(['work.duckdb', 'fieldwork.duckdb'])('a pipe is in the place of %s', async (name) => {
+    const directory = await temporaryDirectory()
+    execFileSync('mkfifo', [join(directory, name)])
+    await expect(open(directory)).rejects.toMatchObject({
+      exitCode: 7,
+      message: expect.stringMatching(/it is not a file/),
+    })
+  })
+
+  // Seed 24 of the simulation: a disk that filled up at this very line was told as a bug.
+  test('the note of who holds it cannot be written', async () => {
+    const directory = await temporaryDirectory()
+    await mkdir(join(directory, 'work.holder.json'))
+    await expect(open(directory)).rejects.toMatchObject({ code: 'warehouse_unusable', exitCode: 7 })
+    await rm(join(directory, 'work.holder.json'), { recursive: true })
+    await (await open(directory)).close()
+  })
+
+  // Seed 22: what failed while the warehouse was closed hid why the run had ended.
+  test('the note cannot be removed again: it is closed all the same, and says so', async () => {
+    const warehouse = await testWarehouse()
+    const note = join(warehouse.directory, 'work.holder.json')
+    await rm(note)
+    await mkdir(note)
+    await warehouse.database.close()
+    expect(warehouse.log.lines).toMatchObject([
+      { level: 'warn', message: expect.stringMatching(/tidied up/) },
+    ])
+    await rm(note, { recursive: true })
+    await (await open(warehouse.directory)).close()
+  })
+
+  test('a directory that is not there yet is made, with its parents', async () => {
+    const directory = join(await temporaryDirectory(), 'a', 'b')
+    const warehouse = await testWarehouse(directory)
+    expect(await warehouse.rows('SELECT * FROM surveys')).toEqual([])
+  })
+})
+
+test('a warehouse of a newer version is refused and stays as it is', async () => {
+  const directory = await publishedWarehouse()
+  const warehouse = await testWarehouse(directory)
+  await warehouse.run(
+    "INSERT INTO _sync.schema_version (version, applied_at, description) VALUES (99, now(), 'from the future')",
+  )
+  await warehouse.database.close()
+  await expect(open(directory)).rejects.toMatchObject({
+    code: 'warehouse_is_newer',
+    exitCode: 7,
+    message: expect.stringContaining('schema version 99'),
+  })
+  expect(await readdir(directory)).toEqual(['fieldwork.duckdb', 'work.duckdb'])
+})
+
+test('a full disk ends the run as a failure of the warehouse, and what was committed before is there', async () => {
+  const directory = await publishedWarehouse()
+  const { told } = await openElsewhere(directory, 'fill')
+  expect(told).toMatchObject({
+    code: 'warehouse_unusable',
+    exitCode: 7,
+    message: expect.stringContaining('File too large'),
+  })
+  const warehouse = await testWarehouse(directory)
+  expect(told?.filled).toBeGreaterThan(0)
+  expect(
+    await warehouse.rows(`SELECT count(*) AS surveys, count(DISTINCT survey_id) AS ids, max(survey_id) AS last
+      FROM freshness WHERE last_error IS NOT NULL`),
+  ).toEqual([{ surveys: told?.filled, ids: told?.filled, last: Number(told?.filled) - 1 }])
+  expect(warehouse.log.lines).toEqual([])
+})

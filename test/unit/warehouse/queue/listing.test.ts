@@ -1,0 +1,271 @@
+/** Listings: how they go on after an interruption, when the cursor moves, and what a full one finds missing. */
+import { describe, expect, test } from 'vitest'
+import type { Drift, Rejection } from '../../../../src/model/survey-source.js'
+import type { ListingStart } from '../../../../src/model/warehouse.js'
+import {
+  bundle,
+  list,
+  listingPage,
+  minute,
+  progress,
+  RUN,
+  survey,
+  testWarehouse,
+} from '../../../support/warehouse/warehouse.js'
+
+const rejected = (rowId: number | null, raw = `{"id":"${rowId}"}`): Rejection => ({
+  endpoint: 'surveys',
+  surveyId: rowId,
+  sampleSourceId: null,
+  rowId,
+  problem: 'title: missing',
+  raw,
+})
+
+const full: ListingStart = { kind: 'full', updatedSince: null, ceiling: minute(-5), startedAt: minute(1) }
+
+describe('a listing', () => {
+  test('leaves the cursor alone until its last page, which moves it to the ceiling fixed at the first', async () => {
+    const { account } = await testWarehouse()
+    await account.startListing(full)
+    await account.commitListingPage(listingPage([survey(2)], minute(0), { totalCount: 2, nextPage: 2 }))
+    expect(await account.position()).toMatchObject({
+      cursor: null,
+      fullListedAt: null,
+      listing: { ...full, nextPage: 2, totalCount: 2 },
+    })
+    await account.commitListingPage(
+      listingPage([survey(1)], minute(9), { totalCount: 2, committedAt: minute(11) }),
+    )
+    expect(await account.position()).toEqual({
+      cursor: minute(-5),
+      fullListedAt: minute(11),
+      fullListingWanted: false,
+      listing: null,
+    })
+  })
+
+  test('of what changed leaves the date of the last full one', async () => {
+    const { account } = await testWarehouse()
+    await list(account, [survey(1)], minute(0), 'full')
+    await list(account, [], minute(60))
+    expect(await account.position()).toEqual({
+      cursor: minute(55),
+      fullListedAt: minute(0),
+      fullListingWanted: false,
+      listing: null,
+    })
+  })
+
+  test('is begun afresh over one that was under way, and none of what that saw counts', async () => {
+    const { account } = await testWarehouse()
+    await account.startListing(full)
+    await account.commitListingPage(
+      listingPage([survey(1)], minute(0), { nextPage: 2, rejections: [rejected(null)] }),
+    )
+    const incremental: ListingStart = { ...full, kind: 'incremental', updatedSince: minute(-60) }
+    await account.startListing(incremental)
+    expect((await account.position()).listing).toMatchObject({ ...incremental, nextPage: 1, totalCount: 0 })
+    expect(await account.countListed({ page: 1, surveys: [], rejections: [] })).toBe(0)
+  })
+
+  test('that is dropped leaves its rows and its tasks, and no cursor', async () => {
+    const { account } = await testWarehouse()
+    await account.startListing(full)
+    await account.commitListingPage(listingPage([survey(1)], minute(0), { nextPage: 2 }))
+    await account.dropListing()
+    expect(await account.position()).toEqual({
+      cursor: null,
+      fullListedAt: null,
+      fullListingWanted: false,
+      listing: null,
+    })
+    expect(await account.hasTasks()).toBe(true)
+  })
+
+  test('that was never begun cannot end, and nothing of its page stays', async () => {
+    const { account, rows } = await testWarehouse()
+    await expect(account.commitListingPage(listingPage([survey(1)], minute(0)))).rejects.toThrow(
+      'never begun',
+    )
+    expect(await rows('SELECT * FROM surveys')).toEqual([])
+    expect(await account.hasTasks()).toBe(false)
+  })
+})
+
+test('surveys seen count once, rejected ones by their id, and each that has none', async () => {
+  const { account } = await testWarehouse()
+  await account.startListing(full)
+  expect(await account.countListed({ page: 1, surveys: [survey(1)], rejections: [rejected(null)] })).toBe(2)
+  await account.commitListingPage(
+    listingPage([survey(1), survey(2)], minute(0), {
+      nextPage: 2,
+      rejections: [rejected(3), rejected(null, '{"a":1}'), rejected(null, '{"a":2}')],
+    }),
+  )
+  const second = {
+    page: 2,
+    surveys: [survey(2), survey(4)],
+    rejections: [rejected(3), rejected(1), rejected(null)],
+  }
+  expect(await account.countListed(second)).toBe(4 + 3)
+  expect(await account.countListed({ page: 2, surveys: [], rejections: [] })).toBe(3 + 2)
+})
+
+test('a page that is read again, when a listing is resumed one page back, counts once, as it is now', async () => {
+  const { account } = await testWarehouse()
+  await account.startListing(full)
+  const page = (number: number, ids: readonly number[], unidentified: number, nextPage: number | null) =>
+    listingPage(
+      ids.map((id) => survey(id)),
+      minute(0),
+      {
+        page: number,
+        nextPage,
+        rejections: Array.from({ length: unidentified }, () => rejected(null, 'null')),
+      },
+    )
+  await account.commitListingPage(page(1, [1], 1, 2))
+  await account.commitListingPage(page(2, [2], 2, 3))
+  expect(await account.countListed(page(2, [2], 2, 3))).toBe(2 + 3)
+  // One of the two has gone meanwhile; and it is interrupted and resumed once more.
+  await account.commitListingPage(page(2, [2], 1, 3))
+  await account.commitListingPage(page(2, [2], 1, 3))
+  expect(await account.countListed(page(3, [3], 1, null))).toBe(3 + 3)
+})
+
+describe('a complete full listing', () => {
+  test('queues what it did not show, to be asked for by its own address, but nothing that is known to be missing', async () => {
+    const { account, rows } = await testWarehouse()
+    await list(account, [survey(1), survey(2), survey(3), survey(4)], minute(0), 'full')
+    await account.commitBundles(
+      [1, 2, 3].map((id) => bundle(id, minute(1), [], progress(0))),
+      RUN,
+    )
+    await account.commitBundles([{ kind: 'gone', surveyId: 4, at: minute(2) }], RUN)
+    await account.startListing(full)
+    const result = await account.commitListingPage(
+      listingPage([survey(1)], minute(10), { rejections: [rejected(3)] }),
+    )
+    expect(result).toMatchObject({ queued: 0, notListed: 1 })
+    expect(await rows('SELECT survey_id, reason, enqueued_at FROM _sync.tasks')).toEqual([
+      { survey_id: 2, reason: 'missing', enqueued_at: '2026-03-01T00:10:00Z' },
+    ])
+    expect(await rows('SELECT id FROM surveys WHERE _missing_since IS NOT NULL')).toEqual([{ id: 4 }])
+  })
+
+  test('counts what every one of its pages has shown, in an earlier run too', async () => {
+    const { account } = await testWarehouse()
+    await list(account, [survey(1), survey(2)], minute(0), 'full')
+    await account.startListing(full)
+    await account.commitListingPage(listingPage([survey(1)], minute(10), { nextPage: 2 }))
+    expect(await account.commitListingPage(listingPage([survey(2)], minute(20)))).toMatchObject({
+      notListed: 0,
+    })
+  })
+
+  test('is the only one that misses anything', async () => {
+    const { account } = await testWarehouse()
+    await list(account, [survey(1), survey(2)], minute(0), 'full')
+    expect(await list(account, [survey(1)], minute(10), 'incremental')).toMatchObject({ notListed: 0 })
+  })
+})
+
+test('a rejected row is stored as it came, once a run, however often it is met', async () => {
+  const { account, rows } = await testWarehouse()
+  const raw = '{"id":12345678901234567890,  "title":"\\u0000 \\"x\\""}'
+  await account.startListing(full)
+  for (const runId of ['run-1', 'run-1', 'run-2'])
+    await account.commitListingPage(
+      listingPage([], minute(0), {
+        runId,
+        nextPage: 2,
+        rejections: [rejected(null, raw), rejected(null, raw)],
+      }),
+    )
+  expect(await rows('SELECT run_id, raw FROM _sync.rejected_rows ORDER BY 1')).toEqual([
+    { run_id: 'run-1', raw },
+    { run_id: 'run-2', raw },
+  ])
+  expect(await account.misfits('run-1')).toEqual({
+    rejectedRows: 1,
+    driftEvents: 0,
+    drift: [],
+    rejections: [{ endpoint: 'surveys', problem: 'title: missing', rows: 1 }],
+  })
+})
+
+test('drift is one event a field, value and kind, counted, with when it was first and last met', async () => {
+  const { account, rows } = await testWarehouse()
+  const field: Drift = { resource: 'survey', kind: 'unknown_field', path: 'colour', value: null }
+  const text: Drift = { ...field, kind: 'replaced_text' }
+  const value: Drift = { resource: 'survey', kind: 'unknown_value', path: 'status', value: 'archived' }
+  await account.startListing(full)
+  await account.commitListingPage(
+    listingPage([], minute(0), { runId: 'run-1', nextPage: 2, drift: [field, field, text, value] }),
+  )
+  await account.commitListingPage(
+    listingPage([], minute(60), { runId: 'run-2', nextPage: 3, drift: [field] }),
+  )
+  expect(
+    await rows(`SELECT path, value, kind, occurrences, first_seen_at, first_run_id, last_seen_at, last_run_id
+      FROM _sync.drift_events ORDER BY path, kind DESC`),
+  ).toEqual([
+    {
+      path: 'colour',
+      value: null,
+      kind: 'unknown_field',
+      occurrences: 3,
+      first_seen_at: '2026-03-01T00:00:00Z',
+      first_run_id: 'run-1',
+      last_seen_at: '2026-03-01T01:00:00Z',
+      last_run_id: 'run-2',
+    },
+    {
+      path: 'colour',
+      value: null,
+      kind: 'replaced_text',
+      occurrences: 1,
+      first_seen_at: '2026-03-01T00:00:00Z',
+      first_run_id: 'run-1',
+      last_seen_at: '2026-03-01T00:00:00Z',
+      last_run_id: 'run-1',
+    },
+    {
+      path: 'status',
+      value: 'archived',
+      kind: 'unknown_value',
+      occurrences: 1,
+      first_seen_at: '2026-03-01T00:00:00Z',
+      first_run_id: 'run-1',
+      last_seen_at: '2026-03-01T00:00:00Z',
+      last_run_id: 'run-1',
+    },
+  ])
+  expect(await account.misfits('run-2')).toEqual({
+    rejectedRows: 0,
+    driftEvents: 1,
+    drift: [
+      {
+        resource: 'survey',
+        kind: 'unknown_field',
+        path: 'colour',
+        value: null,
+        occurrences: 3,
+        firstSeenAt: minute(0),
+        isNew: false,
+      },
+    ],
+    rejections: [],
+  })
+
+  // An answer that is older, or a clock that went back, does not make what was met earlier the last.
+  await account.commitListingPage(
+    listingPage([], minute(30), { runId: 'run-3', nextPage: 3, drift: [field] }),
+  )
+  expect(
+    await rows(
+      "SELECT last_seen_at FROM _sync.drift_events WHERE path = 'colour' AND kind = 'unknown_field'",
+    ),
+  ).toEqual([{ last_seen_at: '2026-03-01T01:00:00Z' }])
+})

@@ -1,0 +1,350 @@
+/** The queue: who is next, what it will take, and what failures leave behind; and the record of runs. */
+import { describe, expect, test } from 'vitest'
+import type { AccountWarehouse } from '../../../../src/model/warehouse.js'
+import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
+import { queuedTasks } from '../../../support/warehouse/run-dependencies.js'
+import {
+  bundle,
+  list,
+  minute,
+  progress,
+  RUN,
+  runReport,
+  source,
+  survey,
+  testWarehouse,
+} from '../../../support/warehouse/warehouse.js'
+
+const next = async (account: AccountWarehouse, at: number) =>
+  (await queuedTasks(account, minute(at))).map(({ surveyId }) => surveyId)
+
+const reserves = async (account: AccountWarehouse, at: number) =>
+  Object.fromEntries(
+    (await queuedTasks(account, minute(at))).map(({ surveyId, reserve }) => [surveyId, reserve]),
+  )
+
+const refreshed = (id: number, at: number, sources = 0) =>
+  bundle(
+    id,
+    minute(at),
+    Array.from({ length: sources }, (_, index) => source(id * 100 + index)),
+    progress(1),
+  )
+
+const queue = (account: AccountWarehouse, at: number, ids: readonly number[], runId = RUN) =>
+  account.enqueue(
+    ids.map((surveyId) => ({ surveyId, reason: 'live' })),
+    { runId, at: minute(at) },
+  )
+
+describe('the next task', () => {
+  test('is the one whose age, times the weight of its status, is the greatest', async () => {
+    const { account } = await testWarehouse()
+    const surveys = [survey(1, { status: 'complete' }), survey(2, { status: 'pending' }), survey(3)]
+    await list(account, surveys, minute(0), 'full')
+    await account.commitBundles([refreshed(1, 0), refreshed(2, 60), refreshed(3, 90)], RUN)
+    await queue(account, 100, [1, 2, 3])
+    // At minute 100: 100 x 1, 40 x 2, 10 x 4. At 140: 140, 160, 200.
+    expect(await next(account, 100)).toEqual([1, 2, 3])
+    expect(await next(account, 140)).toEqual([3, 2, 1])
+  })
+
+  test('counts from when it was queued where the survey was never refreshed, and queueing it again does not move that', async () => {
+    const { account, rows } = await testWarehouse()
+    await list(account, [survey(1)], minute(0), 'full')
+    await list(account, [survey(2)], minute(50))
+    await account.enqueue([{ surveyId: 1, reason: 'missing' }], { runId: 'run-2', at: minute(80) })
+    expect(await next(account, 100)).toEqual([1, 2])
+    expect(
+      await rows(
+        'SELECT survey_id, reason, enqueued_at, enqueued_run_id, attempts FROM _sync.tasks ORDER BY 1',
+      ),
+    ).toEqual([
+      {
+        survey_id: 1,
+        reason: 'missing',
+        enqueued_at: '2026-03-01T00:00:00Z',
+        enqueued_run_id: 'run-1',
+        attempts: 0,
+      },
+      {
+        survey_id: 2,
+        reason: 'changed',
+        enqueued_at: '2026-03-01T00:50:00Z',
+        enqueued_run_id: 'run-1',
+        attempts: 0,
+      },
+    ])
+  })
+
+  test('is the newest survey among equals', async () => {
+    const { account } = await testWarehouse()
+    await list(account, [survey(1), survey(3), survey(2)], minute(10), 'full')
+    expect(await next(account, 10)).toEqual([3, 2, 1])
+    // A server whose clock has gone back makes nothing negative: all are equally urgent then.
+    expect(await next(account, 5)).toEqual([3, 2, 1])
+  })
+
+  test('is left over where an earlier run queued it', async () => {
+    const { account } = await testWarehouse()
+    await list(account, [survey(1)], minute(0), 'full')
+    expect(await queuedTasks(account, minute(1), { runId: RUN })).toMatchObject([{ isLeftOver: false }])
+    expect(await queuedTasks(account, minute(1), { runId: 'run-2' })).toMatchObject([{ isLeftOver: true }])
+    expect(await account.countTasks()).toBe(1)
+  })
+})
+
+describe('requests that are reserved for a task', () => {
+  test('a page of sources, the whole progress, and one for each source that is not missing', async () => {
+    const { account } = await testWarehouse()
+    await list(account, [survey(1)], minute(0), 'full')
+    await account.commitBundles([refreshed(1, 1, 5)], RUN)
+    await account.commitBundles([refreshed(1, 2, 3)], RUN)
+    await queue(account, 3, [1])
+    const week = 7 * 24 * 60
+    // It stood still when it was read last, so all but its progress is expected to be skipped, until a week has passed.
+    expect(await queuedTasks(account, minute(3))).toMatchObject([
+      { requests: { sample_sources: 0, survey_progress: 1, sample_source_progress: 0 }, reserve: 5 },
+    ])
+    expect(await queuedTasks(account, minute(3 + week))).toMatchObject([
+      { requests: { sample_sources: 1, survey_progress: 1, sample_source_progress: 3 }, reserve: 5 },
+    ])
+  })
+
+  test('as many sources as surveys have on average where it was never read, rounded up, and at least one', async () => {
+    const { account } = await testWarehouse()
+    await list(account, [survey(1), survey(2), survey(3), survey(9)], minute(0), 'full')
+    expect(await reserves(account, 0)).toEqual({ 1: 3, 2: 3, 3: 3, 9: 3 })
+    await account.commitBundles([refreshed(1, 1, 2), refreshed(2, 1, 3), refreshed(3, 1, 0)], RUN)
+    expect(await reserves(account, 2)).toEqual({ 9: 5 })
+    await queue(account, 2, [3])
+    expect(await reserves(account, 2)).toEqual({ 9: 5, 3: 2 })
+  })
+
+  test('what a budget has found out, until it is done', async () => {
+    const { account } = await testWarehouse()
+    await list(account, [survey(1)], minute(0), 'full')
+    await account.commitBundles([{ kind: 'oversized', surveyId: 1, at: minute(1), requestsNeeded: 250 }], RUN)
+    expect(await queuedTasks(account, minute(1))).toMatchObject([
+      { requests: { sample_sources: 1, survey_progress: 1, sample_source_progress: 248 }, reserve: 250 },
+    ])
+    await account.commitBundles([refreshed(1, 2, 1)], RUN)
+    await queue(account, 3, [1])
+    expect(await reserves(account, 3)).toEqual({ 1: 3 })
+  })
+})
+
+describe('a task', () => {
+  test('that failed stays queued with its error, which freshness shows, and a later success clears it', async () => {
+    const { account, rows } = await testWarehouse()
+    await list(account, [survey(1)], minute(0), 'full')
+    for (const runId of ['run-1', 'run-2'])
+      await account.commitBundles(
+        [
+          {
+            kind: 'failed',
+            surveyId: 1,
+            at: minute(1),
+            error: `${runId}: 500`,
+            isRefused: false,
+            mayBeGone: false,
+          },
+        ],
+        runId,
+      )
+    expect(await rows('SELECT attempts, last_error, last_run_id FROM _sync.tasks')).toEqual([
+      { attempts: 2, last_error: 'run-2: 500', last_run_id: 'run-2' },
+    ])
+    const fresh = () => rows('SELECT refreshed_at, source_progress_read_at, last_error FROM freshness')
+    expect(await fresh()).toEqual([
+      { refreshed_at: null, source_progress_read_at: null, last_error: 'run-2: 500' },
+    ])
+    await account.commitBundles([refreshed(1, 5)], 'run-3')
+    const at = '2026-03-01T00:05:00Z'
+    expect(await fresh()).toEqual([{ refreshed_at: at, source_progress_read_at: at, last_error: null }])
+    expect(await account.hasTasks()).toBe(false)
+  })
+
+  test('of a survey that is gone is done, and one that was stopped is not touched', async () => {
+    const { account, rows } = await testWarehouse()
+    await list(account, [survey(1), survey(2)], minute(0), 'full')
+    await account.commitBundles(
+      [
+        { kind: 'gone', surveyId: 1, at: minute(1) },
+        { kind: 'oversized', surveyId: 2, at: minute(1), requestsNeeded: 9 },
+      ],
+      RUN,
+    )
+    expect(await rows('SELECT survey_id, attempts, last_error, last_run_id FROM _sync.tasks')).toEqual([
+      { survey_id: 2, attempts: 0, last_error: null, last_run_id: null },
+    ])
+    expect(await rows('SELECT survey_id, refreshed_at FROM freshness ORDER BY 1')).toEqual([
+      { survey_id: 1, refreshed_at: '2026-03-01T00:01:00Z' },
+      { survey_id: 2, refreshed_at: null },
+    ])
+  })
+})
+
+test('facts of every survey say what is stored of it, whether it is missing, and its task', async () => {
+  const { account } = await testWarehouse()
+  await list(account, [survey(1), survey(2), survey(3)], minute(0), 'full')
+  await account.commitBundles([refreshed(2, 1, 2), refreshed(3, 1)], RUN)
+  await account.commitBundles([{ kind: 'gone', surveyId: 3, at: minute(2) }], RUN)
+  const facts = (await account.plannedSurveys(null)).toSorted((one, other) => one.id - other.id)
+  const stored = (id: number) => ({
+    id,
+    status: 'fieldwork',
+    createdAt: survey(id).created_at,
+    updatedAt: survey(id).updated_at,
+    progressChangedAt: null,
+    moved: null,
+    daysOpen: 0,
+  })
+  expect(facts).toEqual([
+    {
+      ...stored(1),
+      refreshedAt: null,
+      missing: false,
+      sources: 0,
+      sourcesReadAt: null,
+      sourceProgressReadAt: null,
+      task: {
+        reason: 'changed',
+        enqueuedAt: minute(0),
+        runId: RUN,
+        requestsNeeded: null,
+        refusals: 0,
+        refusedAt: null,
+      },
+    },
+    {
+      ...stored(2),
+      refreshedAt: minute(1),
+      missing: false,
+      sources: 2,
+      sourcesReadAt: minute(1),
+      sourceProgressReadAt: minute(1),
+      task: null,
+    },
+    {
+      ...stored(3),
+      moved: false,
+      refreshedAt: minute(2),
+      missing: true,
+      sources: 0,
+      sourcesReadAt: minute(1),
+      sourceProgressReadAt: minute(1),
+      task: null,
+    },
+  ])
+})
+
+test('facts say when progress was found to have changed, not when it was first read', async () => {
+  const { account } = await testWarehouse()
+  await list(account, [survey(1), survey(2)], minute(0), 'full')
+  await account.commitBundles([refreshed(1, 1), refreshed(2, 1)], RUN)
+  await account.commitBundles([bundle(1, minute(5), [], progress(2)), refreshed(2, 5)], RUN)
+  await account.commitBundles([bundle(1, minute(9), [], progress(2))], RUN)
+  const facts = await account.plannedSurveys(null)
+  expect(
+    facts
+      .map(({ id, progressChangedAt }) => ({ id, progressChangedAt }))
+      .toSorted((one, other) => one.id - other.id),
+  ).toEqual([
+    { id: 1, progressChangedAt: minute(5) },
+    { id: 2, progressChangedAt: null },
+  ])
+})
+
+test('queued surveys have the weights of the settings, by the status that they will have', async () => {
+  const { account } = await testWarehouse()
+  await list(account, [survey(1), survey(2, { status: 'pending' }), survey(3)], minute(0), 'full')
+  await account.commitBundles([refreshed(3, 1)], RUN)
+  // The new row of 3 waits for its task.
+  await list(account, [survey(3, { status: 'complete' })], minute(2))
+  const tasks = await queuedTasks(account, minute(11), { weights: { fieldwork: 40, live: 20, other: 10 } })
+  expect(tasks.map(({ surveyId, urgency }) => ({ surveyId, urgency }))).toEqual([
+    { surveyId: 1, urgency: 11 * 60_000 * 40 },
+    { surveyId: 2, urgency: 11 * 60_000 * 20 },
+    { surveyId: 3, urgency: 10 * 60_000 * 10 },
+  ])
+})
+
+describe('the record of runs', () => {
+  const start = (account: AccountWarehouse, runId: string) =>
+    account.startRun({ runId, command: 'sync', version: '1.2.3', startedAt: minute(0) })
+
+  test('says how each has ended, and what a report gives, a second time too', async () => {
+    const { account, rows } = await testWarehouse()
+    await start(account, RUN)
+    expect(await rows('SELECT status, ended_at, exit_code FROM _sync.runs')).toEqual([
+      { status: 'running', ended_at: null, exit_code: null },
+    ])
+    await account.finishRun(runReport())
+    await account.finishRun(
+      runReport({
+        status: 'failed',
+        exitCode: 7,
+        reason: 'not published: disk full',
+        requests: 8,
+        requestsEstimated: 650,
+        spending: [{ kind: 'surveys', reason: 'listing', requests: 8, saved: 3 }],
+        leftOver: 2,
+      }),
+    )
+    expect(await rows('SELECT * FROM _sync.requests')).toEqual([
+      { run_id: RUN, account: 'acme', reason: 'listing', kind: 'surveys', made: 8, saved: 3 },
+    ])
+    expect(await rows('SELECT * FROM _sync.runs')).toEqual([
+      {
+        run_id: RUN,
+        account: 'acme',
+        version: '1.2.3',
+        command: 'sync',
+        started_at: '2026-03-01T00:00:00Z',
+        ended_at: '2026-03-01T00:09:00Z',
+        status: 'failed',
+        exit_code: 7,
+        reason: 'not published: disk full',
+        listing: 'full',
+        cursor_before: null,
+        cursor_after: '2026-02-28T23:55:00Z',
+        requests_estimated: 650,
+        requests: 8,
+        retries: 1,
+        refusals: 0,
+        surveys_listed: 3,
+        surveys_refreshed: 2,
+        surveys_failed: 0,
+        left_over: 2,
+        rejected_rows: 0,
+        drift_events: 0,
+        history_rows_compacted: 0,
+        rows_replayed: null,
+        rows_by_table: JSON.stringify(runReport().rowsByTable),
+      },
+    ])
+  })
+
+  test('marks as killed what ended without a word, of any account, but not the accounts beside it', async () => {
+    const { account, database, rows } = await testWarehouse()
+    const other = accountWarehouse(database, 'globex')
+    await start(account, 'run-1')
+    await start(other, 'run-1')
+    await start(account, 'run-2')
+    await account.finishRun(runReport({ runId: 'run-2' }))
+    await start(account, 'run-3')
+    await start(other, 'run-3')
+    expect(
+      await rows(
+        'SELECT run_id, account, status, reason IS NOT NULL AS has_reason FROM _sync.runs ORDER BY ALL',
+      ),
+    ).toEqual([
+      { run_id: 'run-1', account: 'acme', status: 'killed', has_reason: true },
+      { run_id: 'run-1', account: 'globex', status: 'killed', has_reason: true },
+      { run_id: 'run-2', account: 'acme', status: 'complete', has_reason: false },
+      { run_id: 'run-3', account: 'acme', status: 'running', has_reason: false },
+      { run_id: 'run-3', account: 'globex', status: 'running', has_reason: false },
+    ])
+  })
+})

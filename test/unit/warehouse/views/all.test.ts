@@ -1,0 +1,150 @@
+/** The views that people start from. */
+import { expect, test } from 'vitest'
+import {
+  bundle,
+  list,
+  minute,
+  progress,
+  RUN,
+  source,
+  survey,
+  testWarehouse,
+} from '../../../support/warehouse/warehouse.js'
+
+test('survey_overview has one row a survey, with its progress, the sources that are shown, and freshness', async () => {
+  const { account, rows } = await testWarehouse()
+  await list(account, [survey(1), survey(2), survey(3)], minute(0), 'full')
+  await account.commitBundles([bundle(1, minute(1), [source(11), source(12), source(13)], progress(7))], RUN)
+  await account.commitBundles(
+    [
+      bundle(1, minute(2), [source(11), source(12)], progress(8)),
+      { kind: 'gone', surveyId: 2, at: minute(2) },
+      {
+        kind: 'failed',
+        surveyId: 3,
+        at: minute(2),
+        error: 'answered 500',
+        isRefused: false,
+        mayBeGone: false,
+      },
+    ],
+    RUN,
+  )
+  expect(
+    await rows(`SELECT id, interviews_count, complete_individuals, sample_sources_count, listed_at, refreshed_at,
+      last_error, _missing_since FROM survey_overview ORDER BY id`),
+  ).toEqual([
+    {
+      id: 1,
+      interviews_count: 8,
+      complete_individuals: 8,
+      sample_sources_count: 2,
+      listed_at: '2026-03-01T00:00:00Z',
+      refreshed_at: '2026-03-01T00:02:00Z',
+      last_error: null,
+      _missing_since: null,
+    },
+    {
+      id: 2,
+      interviews_count: null,
+      complete_individuals: null,
+      sample_sources_count: 0,
+      listed_at: '2026-03-01T00:00:00Z',
+      refreshed_at: '2026-03-01T00:02:00Z',
+      last_error: null,
+      _missing_since: '2026-03-01T00:02:00Z',
+    },
+    {
+      id: 3,
+      interviews_count: null,
+      complete_individuals: null,
+      sample_sources_count: 0,
+      listed_at: '2026-03-01T00:00:00Z',
+      refreshed_at: null,
+      last_error: 'answered 500',
+      _missing_since: null,
+    },
+  ])
+})
+
+test('interview_status_counts is the long form of what is shown now, statuses that only _extra knows included', async () => {
+  const { account, rows } = await testWarehouse()
+  await account.commitBundles(
+    [
+      bundle(
+        1,
+        minute(1),
+        [source(11), source(12)],
+        progress(5, {
+          speeder_individuals: 0,
+          speeder_percentage: 0,
+          _extra: JSON.stringify({
+            interview_count_by_status: {
+              abducted: { individuals: 3, percentage: 37.5 },
+              complete: { weighted: 4.5 },
+              "it's odd": { individuals: 'many', percentage: null },
+              vanished: null,
+            },
+            mood: 'good',
+          }),
+        }),
+        {
+          sourceProgress: [
+            { sampleSourceId: 11, progress: progress(5, { _extra: '{"mood":"bad"}' }), at: minute(1) },
+            { sampleSourceId: 12, progress: progress(0), at: minute(1) },
+          ],
+        },
+      ),
+    ],
+    RUN,
+  )
+  await account.commitBundles([bundle(1, minute(2), [source(11)], null, { sourceProgressRead: 'none' })], RUN)
+  expect(
+    await rows(`SELECT survey_id, sample_source_id, status, individuals, percentage, _observed_at
+      FROM interview_status_counts ORDER BY sample_source_id NULLS FIRST, status`),
+  ).toEqual(
+    [
+      [null, 'abducted', 3, 37.5],
+      [null, 'complete', 5, 100],
+      [null, "it's odd", null, null],
+      [null, 'speeder', 0, 0],
+      [null, 'vanished', null, null],
+      [11, 'complete', 5, 100],
+    ].map(([sample_source_id, status, individuals, percentage]) => ({
+      survey_id: 1,
+      sample_source_id,
+      status,
+      individuals,
+      percentage,
+      _observed_at: '2026-03-01T00:01:00Z',
+    })),
+  )
+})
+
+test('survey_status_changes is a row each time the status changed, not each time the survey did', async () => {
+  const { account, rows } = await testWarehouse()
+  const versions = [
+    { status: 'draft' },
+    { status: 'draft', title: 'Renamed' },
+    { status: 'fieldwork' },
+    { status: 'complete' },
+    { status: 'fieldwork' },
+  ]
+  for (const [at, version] of versions.entries())
+    await list(account, [survey(1, version), survey(2, { status: 'user_demo' })], minute(at))
+  expect(await rows('SELECT * FROM survey_status_changes ORDER BY survey_id, observed_at')).toEqual(
+    [
+      [1, null, 'draft', 0],
+      [1, 'draft', 'fieldwork', 2],
+      [1, 'fieldwork', 'complete', 3],
+      [1, 'complete', 'fieldwork', 4],
+      [2, null, 'user_demo', 0],
+    ].map(([survey_id, from_status, to_status, at]) => ({
+      account: 'acme',
+      survey_id,
+      from_status,
+      to_status,
+      observed_at: `2026-03-01T00:0${at}:00Z`,
+    })),
+  )
+})

@@ -1,0 +1,313 @@
+/** History as step functions: up to when what was read is known to have held, and what that makes of each day. */
+import { expect, test } from 'vitest'
+import type { Instant } from '../../../../src/model/instant.js'
+import type { Rejection } from '../../../../src/model/survey-source.js'
+import type { AccountWarehouse } from '../../../../src/model/warehouse.js'
+import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
+import { ALL_VIEWS } from '../../../../src/warehouse/views/all.js'
+import { query } from '../../../support/warehouse/duckdb.js'
+import {
+  bundle,
+  list,
+  listingPage,
+  minute,
+  progress,
+  RUN,
+  source,
+  survey,
+  testWarehouse,
+} from '../../../support/warehouse/warehouse.js'
+
+/** The hour of a day of March 2026, UTC. */
+const at = (day: number, hour: number): Instant => minute((day - 1) * 1440 + hour * 60)
+
+const read = (account: AccountWarehouse, surveyId: number, when: Instant, complete: number) =>
+  account.commitBundles([bundle(surveyId, when, [source(surveyId * 10)], progress(complete))], RUN)
+
+const gone = (account: AccountWarehouse, surveyId: number, when: Instant) =>
+  account.commitBundles([{ kind: 'gone', surveyId, at: when }], RUN)
+
+const DAILY = `SELECT account, survey_id, strftime("day", '%d') AS "day", interviews_count AS held,
+  strftime(timezone('UTC', observed_at), '%d %H:%M') AS observed, strftime(timezone('UTC', confirmed_until), '%d %H:%M') AS known
+  FROM progress_daily ORDER BY ALL`
+
+const PERIODS = `SELECT survey_id, interviews_count AS held, strftime(timezone('UTC', observed_at), '%d %H:%M') AS observed,
+  strftime(timezone('UTC', ended_at), '%d %H:%M') AS ended, strftime(timezone('UTC', confirmed_until), '%d %H:%M') AS known`
+
+const cells = (rows: readonly Readonly<Record<string, unknown>>[]) => rows.map((row) => Object.values(row))
+
+test('an empty warehouse has no rows in any view', async () => {
+  const { rows } = await testWarehouse()
+  for (const { name } of ALL_VIEWS) expect(await rows(`SELECT * FROM ${name}`), name).toEqual([])
+  expect(ALL_VIEWS.length).toBeGreaterThan(7)
+})
+
+test('indicators hold until the next ones were read, the current ones until they were last read again', async () => {
+  const { account, rows } = await testWarehouse()
+  await list(account, [survey(1)], at(1, 9), 'full')
+  for (const [day, hour, complete] of [
+    [1, 10, 5],
+    [2, 10, 5],
+    [4, 9, 8],
+    [4, 18, 9],
+    [5, 23, 9],
+  ] as const)
+    await read(account, 1, at(day, hour), complete)
+  expect(cells(await rows(`${PERIODS} FROM survey_progress_periods ORDER BY observed_at`))).toEqual([
+    [1, 5, '01 10:00', '04 09:00', '04 09:00'],
+    [1, 8, '04 09:00', '04 18:00', '04 18:00'],
+    [1, 9, '04 18:00', null, '05 23:00'],
+  ])
+  expect(cells(await rows(DAILY))).toEqual([
+    ['acme', 1, '01', 5, '01 10:00', '02 00:00'],
+    ['acme', 1, '02', 5, '01 10:00', '03 00:00'],
+    ['acme', 1, '03', 5, '01 10:00', '04 00:00'],
+    ['acme', 1, '04', 9, '04 18:00', '05 00:00'],
+    ['acme', 1, '05', 9, '04 18:00', '05 23:00'],
+  ])
+})
+
+test('a survey that went missing and came back has no progress in between, and each account has its own', async () => {
+  const { account, database, rows } = await testWarehouse()
+  const other = accountWarehouse(database, 'bolt')
+  await list(account, [survey(1)], at(1, 9), 'full')
+  await list(other, [survey(1)], at(1, 9), 'full')
+  await read(account, 1, at(1, 10), 5)
+  await read(other, 1, at(3, 10), 70)
+  await gone(account, 1, at(2, 12))
+  await list(account, [survey(1)], at(5, 6))
+  await read(account, 1, at(5, 7), 5)
+  await read(account, 1, at(6, 7), 5)
+  expect(cells(await rows(DAILY))).toEqual([
+    ['acme', 1, '01', 5, '01 10:00', '02 00:00'],
+    ['acme', 1, '02', 5, '01 10:00', '02 12:00'],
+    ['acme', 1, '05', 5, '05 07:00', '06 00:00'],
+    ['acme', 1, '06', 5, '05 07:00', '06 07:00'],
+    ['bolt', 1, '03', 70, '03 10:00', '03 10:00'],
+  ])
+  expect(
+    cells(
+      await rows(
+        `${PERIODS} FROM sample_source_progress_periods WHERE account = 'acme' ORDER BY observed_at`,
+      ),
+    ),
+  ).toEqual([
+    [1, 5, '01 10:00', '02 12:00', '02 12:00'],
+    [1, 5, '05 07:00', null, '06 07:00'],
+  ])
+  const versions = `strftime(timezone('UTC', valid_from), '%d %H:%M'), strftime(timezone('UTC', valid_to), '%d %H:%M'),
+    strftime(timezone('UTC', confirmed_until), '%d %H:%M')`
+  expect(
+    cells(await rows(`SELECT account, ${versions} FROM survey_periods ORDER BY account, valid_from`)),
+  ).toEqual([
+    ['acme', '01 09:00', '02 12:00', '02 12:00'],
+    ['acme', '05 06:00', null, '05 06:00'],
+    ['bolt', '01 09:00', null, '01 09:00'],
+  ])
+  expect(
+    cells(await rows(`SELECT account, ${versions} FROM sample_source_periods ORDER BY account, valid_from`)),
+  ).toEqual([
+    ['acme', '01 10:00', '02 12:00', '02 12:00'],
+    ['acme', '05 07:00', null, '06 07:00'],
+    ['bolt', '03 10:00', null, '03 10:00'],
+  ])
+})
+
+test('a survey that is gone for good was known until it was found missing', async () => {
+  const { account, rows } = await testWarehouse()
+  await list(account, [survey(1), survey(2)], at(1, 9), 'full')
+  await read(account, 1, at(1, 10), 5)
+  await read(account, 2, at(1, 10), 6)
+  await gone(account, 1, at(2, 12))
+  await gone(account, 2, at(3, 0))
+  await gone(account, 2, at(4, 0))
+  expect(cells(await rows(DAILY))).toEqual([
+    ['acme', 1, '01', 5, '01 10:00', '02 00:00'],
+    ['acme', 1, '02', 5, '01 10:00', '02 12:00'],
+    ['acme', 2, '01', 6, '01 10:00', '02 00:00'],
+    ['acme', 2, '02', 6, '01 10:00', '03 00:00'],
+  ])
+})
+
+test('a source that left its survey ends there, though the survey goes on', async () => {
+  const { account, rows } = await testWarehouse()
+  await account.commitBundles([bundle(1, at(1, 10), [source(10), source(11)], progress(5))], RUN)
+  await account.commitBundles([bundle(1, at(2, 10), [source(10)], progress(5))], RUN)
+  await account.commitBundles([bundle(1, at(3, 10), [source(10), source(11)], progress(5))], RUN)
+  expect(
+    cells(
+      await rows(
+        `${PERIODS}, sample_source_id FROM sample_source_progress_periods ORDER BY sample_source_id, observed_at`,
+      ),
+    ),
+  ).toEqual([
+    [1, 5, '01 10:00', null, '03 10:00', 10],
+    [1, 5, '01 10:00', '02 10:00', '02 10:00', 11],
+    [1, 5, '03 10:00', null, '03 10:00', 11],
+  ])
+})
+
+test('midnight belongs to the day that it begins, for what was read again and for what ended', async () => {
+  const { account, rows } = await testWarehouse()
+  for (const [id, complete] of [
+    [1, 5],
+    [2, 6],
+  ] as const) {
+    await read(account, id, at(1, 0), 5)
+    await read(account, id, at(3, 0), complete)
+  }
+  await list(account, [survey(3)], at(1, 9))
+  await read(account, 3, at(2, 0), 7)
+  await gone(account, 3, at(2, 0))
+  expect(cells(await rows(DAILY))).toEqual([
+    ['acme', 1, '01', 5, '01 00:00', '02 00:00'],
+    ['acme', 1, '02', 5, '01 00:00', '03 00:00'],
+    ['acme', 1, '03', 5, '01 00:00', '03 00:00'],
+    ['acme', 2, '01', 5, '01 00:00', '02 00:00'],
+    ['acme', 2, '02', 5, '01 00:00', '03 00:00'],
+    ['acme', 2, '03', 6, '03 00:00', '03 00:00'],
+    ['acme', 3, '02', 7, '02 00:00', '02 00:00'],
+  ])
+})
+
+test('a skipped source is known as of when it was read, a failed or untyped reading confirms nothing', async () => {
+  const { account, rows } = await testWarehouse()
+  const skipped = { sourceProgress: [], sourceProgressRead: 'none' } as const
+  const rejection = (
+    endpoint: Rejection['endpoint'],
+    surveyId: number,
+    sampleSourceId: number | null,
+  ): Rejection => ({
+    endpoint,
+    surveyId,
+    sampleSourceId,
+    rowId: sampleSourceId,
+    problem: 'is not what it should be',
+    raw: '{}',
+  })
+  for (const id of [1, 2, 3, 4]) await read(account, id, at(1, 10), 5)
+  await account.commitBundles([bundle(1, at(2, 10), [source(10)], progress(5), skipped)], RUN)
+  await account.commitBundles(
+    [
+      {
+        kind: 'failed',
+        surveyId: 2,
+        at: at(2, 10),
+        error: 'answered 500',
+        isRefused: false,
+        mayBeGone: false,
+      },
+    ],
+    RUN,
+  )
+  const untyped = { ...skipped, sourceProgressRead: 'some', listedSourceIds: [30] } as const
+  const rejections = [rejection('fieldwork_progress', 3, null), rejection('sample_sources', 3, 30)]
+  await account.commitBundles([bundle(3, at(2, 10), [], null, { ...untyped, rejections })], RUN)
+  // Any of survey 4's sources may be the one whose id could not be read.
+  const unread = { ...skipped, listedSourceIds: null, rejections: [rejection('sample_sources', 4, null)] }
+  await account.commitBundles([bundle(4, at(2, 10), [], progress(5), unread)], RUN)
+  const known = (view: string) =>
+    rows(
+      `SELECT survey_id, strftime(timezone('UTC', confirmed_until), '%d %H:%M') AS known FROM ${view} ORDER BY ALL`,
+    )
+  expect(cells(await known('survey_progress_periods'))).toEqual([
+    [1, '02 10:00'],
+    [2, '01 10:00'],
+    [3, '01 10:00'],
+    [4, '02 10:00'],
+  ])
+  expect(cells(await known('sample_source_progress_periods'))).toEqual([
+    [1, '01 10:00'],
+    [2, '01 10:00'],
+    [3, '01 10:00'],
+    [4, '01 10:00'],
+  ])
+  expect(cells(await known('sample_source_periods'))).toEqual([
+    [1, '02 10:00'],
+    [2, '01 10:00'],
+    [3, '01 10:00'],
+    [4, '01 10:00'],
+  ])
+})
+
+test('a list of sources that is refused confirms nothing, also after one that could not be typed whole', async () => {
+  const { account, rows } = await testWarehouse()
+  await read(account, 1, at(1, 10), 5)
+  const known = async () =>
+    cells(
+      await rows(
+        `SELECT id, strftime(timezone('UTC', confirmed_until), '%d %H:%M') FROM sample_source_periods ORDER BY ALL`,
+      ),
+    )
+  const listed = { sourcesRead: 'some', listedSourceIds: [10, 11] } as const
+  await account.commitBundles([bundle(1, at(2, 10), [source(10)], progress(5), listed)], RUN)
+  expect(await known()).toEqual([[10, '02 10:00']])
+  const refused = {
+    refused: { error: 'its list of sources: 404', isProgressRefused: false },
+    sourcesRead: 'none',
+    listedSourceIds: null,
+  } as const
+  await account.commitBundles([bundle(1, at(3, 10), [], progress(6), refused)], RUN)
+  expect(await known()).toEqual([[10, '02 10:00']])
+  const failed = { error: 'answered 500', isRefused: false, mayBeGone: false }
+  await account.commitBundles([{ kind: 'failed', surveyId: 1, at: at(4, 10), ...failed }], RUN)
+  expect(await known()).toEqual([[10, '02 10:00']])
+  // The list is read, the progress of a source is refused.
+  const inPart = { refused: { error: 'source 11: 404', isProgressRefused: false }, ...listed }
+  await account.commitBundles([bundle(1, at(5, 10), [source(10)], progress(6), inPart)], RUN)
+  expect(await known()).toEqual([[10, '05 10:00']])
+})
+
+test('a survey row is known as of its last listing, but no longer than until the first reading of a change that waits', async () => {
+  const { account, rows } = await testWarehouse()
+  await list(account, [survey(1), survey(2), survey(3)], at(1, 9), 'full')
+  for (const id of [1, 2, 3]) await read(account, id, at(1, 10), 5)
+  const rejected: Rejection = {
+    endpoint: 'surveys',
+    surveyId: 3,
+    sampleSourceId: null,
+    rowId: 3,
+    problem: 'title: is not text',
+    raw: '{"id":3,"title":7}',
+  }
+  await account.startListing({
+    kind: 'incremental',
+    updatedSince: null,
+    ceiling: at(2, 9),
+    startedAt: at(2, 9),
+  })
+  await account.commitListingPage(
+    listingPage([survey(1), survey(2, { title: 'Renamed' })], at(2, 9), { rejections: [rejected] }),
+  )
+  await list(account, [survey(1), survey(2, { title: 'Renamed' })], at(3, 9))
+  const known = `SELECT id, title, strftime(timezone('UTC', confirmed_until), '%d %H:%M') AS known FROM survey_periods
+    ORDER BY id, valid_from`
+  expect(cells(await rows(known))).toEqual([
+    [1, 'Survey 1', '03 09:00'],
+    [2, 'Survey 2', '02 09:00'],
+    [3, 'Survey 3', '01 09:00'],
+  ])
+  await read(account, 2, at(3, 10), 5)
+  expect(cells(await rows(`${known} LIMIT 2 OFFSET 1`))).toEqual([
+    [2, 'Survey 2', '02 09:00'],
+    [2, 'Renamed', '03 09:00'],
+  ])
+})
+
+test('the days are UTC days for a reader in any time zone', async () => {
+  const { account, database, directory, rows } = await testWarehouse()
+  await read(account, 1, at(1, 20), 5)
+  await read(account, 1, at(3, 2), 6)
+  const inUtc = await rows(
+    'SELECT "day"::VARCHAR AS "day", interviews_count, confirmed_until FROM progress_daily ORDER BY ALL',
+  )
+  expect(inUtc.map(({ day }) => day)).toEqual(['2026-03-01', '2026-03-02', '2026-03-03'])
+  await database.close()
+  const file = `${directory}/work.duckdb`
+  expect(
+    await query(
+      file,
+      `SET TimeZone = 'Asia/Tokyo'; SELECT "day"::VARCHAR AS "day", interviews_count, confirmed_until FROM progress_daily ORDER BY ALL`,
+    ),
+  ).toEqual(inUtc)
+})
