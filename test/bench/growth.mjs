@@ -39,8 +39,8 @@ try {
   )
   await publish('the first')
   await publish('nothing changed')
-  const share = Math.ceil(SURVEYS / 100)
-  await read(ids.slice(-share), 'incremental')
+  const onePercent = Math.ceil(SURVEYS / 100)
+  await read(ids.slice(-onePercent), 'incremental')
   await publish('1 % changed, the last created')
   await read(
     ids.filter((id) => id % 100 === 0),

@@ -154,7 +154,7 @@ describe('status', () => {
         },
       ],
       cursors: [{ account: 'default', updated_since: expect.stringMatching(MOMENT) }],
-      queue: [{ reason: 'live', tasks: expect.any(Number), oldest_at: expect.stringMatching(MOMENT) }],
+      queue: [{ reason: 'active', tasks: expect.any(Number), oldest_at: expect.stringMatching(MOMENT) }],
       freshness: [{ surveys: 3, never_refreshed: 0 }],
       tables: expect.arrayContaining([{ table: 'surveys', rows: 3 }]),
       drift: [

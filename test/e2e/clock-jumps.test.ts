@@ -107,7 +107,7 @@ slowly.for(JUMPS)(
 )
 
 const WAITS = [
-  { wait: 'a freeze', status: 429, there: /"freezeMs":2000/ },
+  { wait: 'a pause', status: 429, there: /"pauseMs":2000/ },
   { wait: 'the wait before a retry', status: 503, there: /"waitMs":2000.*will be sent again/ },
 ] as const
 

@@ -104,7 +104,7 @@ const REFUSALS: readonly Refusal[] = [
     limits: FAST,
   },
   {
-    when: '429 at every attempt, five freezes long',
+    when: '429 at every attempt, five pauses long',
     hook: status(429),
     says: /refused account 'default' for its rate \(429\) 5 times in a row/,
     arrivals: 5,

@@ -113,7 +113,7 @@ test('progress that moves without its survey is observed; what is equal costs no
 })
 
 test.skipIf(!SLOW)(
-  'live surveys are read every time; complete ones after 1, 2, 4 … days, then when they are old; drafts when they change',
+  'active surveys are read every time; complete ones after 1, 2, 4 … days, then when they are old; drafts when they change',
   async () => {
     const warehouse = await temporaryDirectory()
     const LIVE = 1

@@ -105,16 +105,16 @@ test.each([
     // The same bytes are the same text: nothing changes, and it is met again.
     api.now = new Date('2026-03-02T00:00:00Z')
     const args = await withSettings({ contract: 'freeze' })
-    const frozen = await syncWarm({ warehouse, env: api.env, args: [...args, '--full'] })
-    expect(frozen).toMatchObject({
+    const stopped = await syncWarm({ warehouse, env: api.env, args: [...args, '--full'] })
+    expect(stopped).toMatchObject({
       code: 5,
       run: { left_over: 0, rows_by_table: { surveys: { added: 0, changed: 0 } } },
     })
-    expect(frozen.run.drift).toContainEqual(
+    expect(stopped.run.drift).toContainEqual(
       expect.objectContaining({ path: 'title', kind: 'replaced_text', is_new: false }),
     )
     // Of the four differences a reason names three, and the title is the last.
-    expect(frozen.run.reason).toContain('survey.project_id (characters replaced by U+FFFD)')
+    expect(stopped.run.reason).toContain('survey.project_id (characters replaced by U+FFFD)')
   },
 )
 

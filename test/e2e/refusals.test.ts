@@ -139,7 +139,7 @@ describe('a 404 of a survey that is listed', () => {
     const trial = await openTrial(context, ids(3))
     await night(trial, 0)
     trial.api.surveys.splice(1, 1)
-    // A listing of changes does not tell: the survey is live, and its own address answers 404.
+    // A listing of changes does not tell: the survey is active, and its own address answers 404.
     expect(await night(trial, 1)).toMatchObject({ code: 3, run: { listing: 'incremental' } })
     expect(await marked(trial)).toEqual([])
     expect(await night(trial, 2)).toMatchObject({ code: 0, run: { listing: 'full', left_over: 0 } })

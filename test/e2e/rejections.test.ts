@@ -197,13 +197,13 @@ test('unknown fields, values and statuses are stored and told; rates may be null
     },
   ])
 
-  // Nothing moved a day later, but a status that is not known counts as live.
+  // Nothing moved a day later, but a status that is not known counts as active.
   api.now = new Date('2026-03-02T00:00:00Z')
   api.arrivals.length = 0
   const args = await withSettings({ contract: 'freeze' })
-  const frozen = await syncWarm({ warehouse, env: api.env, args })
+  const stopped = await syncWarm({ warehouse, env: api.env, args })
   expect(api.arrivals.map(({ path }) => path)).toContain('/surveys/2/fieldwork_progress')
-  expect(frozen).toMatchObject({
+  expect(stopped).toMatchObject({
     code: 5,
     run: {
       status: 'failed',
@@ -213,7 +213,7 @@ test('unknown fields, values and statuses are stored and told; rates may be null
       cursor_after: '2026-03-01T23:55:00Z',
     },
   })
-  expect(frozen.run.reason).toContain('contract: freeze')
+  expect(stopped.run.reason).toContain('contract: freeze')
   expect(await query(publishedFile(warehouse), 'SELECT DISTINCT refreshed_at FROM freshness')).toEqual([
     { refreshed_at: '2026-03-02T00:00:00Z' },
   ])

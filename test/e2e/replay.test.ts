@@ -20,7 +20,7 @@ import { testClock, testLog } from '../support/warehouse/warehouse.js'
 /** Knows that the API may write an integer as text. */
 const upgrade = () =>
   buildMutant({
-    file: 'survey-api/wire.js',
+    file: 'survey-api/response-schemas.js',
     from: "export const integer = z.int('expected an integer of at most 2^53 - 1').overwrite((value) => value + 0);",
     to: 'export const integer = z.union([z.int(), z.string().regex(/^[0-9]{1,15}$/).transform(Number)]);',
   })
@@ -65,7 +65,7 @@ test.skipIf(!SLOW)(
     await world.advance('PT6H')
     const surveys = await surveysOf(server)
     const settled = surveys.find(({ status }) => status === 'complete')
-    const live = surveys.find(({ status }) => status === 'fieldwork')
+    const active = surveys.find(({ status }) => status === 'fieldwork')
     const { sample_sources: _sources, fieldwork_progress: _progress, ...fields } = settled ?? {}
     const { sample_source_progress: _each, ...survey } = fields
     await putFaults(server, [
@@ -88,12 +88,12 @@ test.skipIf(!SLOW)(
       },
       {
         // Of the survey, and again beside a list of its sources, as that of an unknown target has to be.
-        match: { path: `/surveys/${live?.id}/fieldwork_progress` },
+        match: { path: `/surveys/${active?.id}/fieldwork_progress` },
         times: 2,
         action: { patch: { fieldwork_progress: { interviews_count: '9', length_of_interview: 'long' } } },
       },
       {
-        match: { path: `/surveys/${live?.id}/fieldwork_progress` },
+        match: { path: `/surveys/${active?.id}/fieldwork_progress` },
         after: 2,
         times: 1,
         action: { patch: { fieldwork_progress: { interviews_count: '9' } } },

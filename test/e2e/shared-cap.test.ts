@@ -37,7 +37,7 @@ const openShared = async (
             requests: CAP,
             per: `${WINDOW_MS}ms`,
             shared: redis.url,
-            shared_unreachable: unreachable,
+            shared_fallback: unreachable,
           },
         },
       ],
@@ -138,14 +138,14 @@ describe.runIf(SLOW && HAS_REDIS)('one cap for several processes', () => {
     expect((await paceOf(server)).mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
   })
 
-  test.concurrent('Redis goes away and comes back, and the runs may go on with a share: never over the cap', {
+  test.concurrent('Redis goes away and comes back, and the runs may go on with their fallbacks: never over the cap', {
     timeout: 300_000,
   }, async (context) => {
     const { redis, server, sync } = await openShared(context, '50%')
     const runs = [await sync(200), await sync(200)]
     for (const { running } of runs) await said(running, answered(25))
     await redis.kill()
-    for (const { running } of runs) await said(running, /goes on with its share of the cap/)
+    for (const { running } of runs) await said(running, /goes on with its fallback/)
     const before = (await paceOf(server)).requests
     for (const { running } of runs) await said(running, answered(70))
     expect((await paceOf(server)).requests).toBeGreaterThan(before)

@@ -80,7 +80,7 @@ const INTERRUPTIONS: readonly Interruption[] = [
     refreshed: 0,
   },
   {
-    when: 'while a 429 freezes all traffic',
+    when: 'while a 429 pauses all traffic',
     slow: true,
     signal: 'SIGINT',
     script: (api) => {
@@ -91,7 +91,7 @@ const INTERRUPTIONS: readonly Interruption[] = [
         return true
       }
     },
-    there: /"freezeMs":600000/,
+    there: /"pauseMs":600000/,
     listed: 3,
     refreshed: 0,
   },
@@ -129,7 +129,7 @@ test.concurrent.for(INTERRUPTIONS.filter(({ slow }) => SLOW || slow !== true))(
       { status: 'partial', exit_code: 3, reason: expect.stringMatching(`^stopped by ${signal}`) },
     ])
     expect(await count(trial, 'surveys')).toBe(listed)
-    // After a freeze began, what was in flight may or may not have been answered.
+    // After a pause began, what was in flight may or may not have been answered.
     expect(await count(trial, 'survey_progress')).toBeGreaterThanOrEqual(refreshed)
     trial.api.hook = () => false
     const next = await trial.runWarm(['sync'])

@@ -1,7 +1,7 @@
 /** The network between the client and the reference server: latency, and every way to fail. Drawn request by request. */
 import { Readable } from 'node:stream'
 import { Secret } from '../../src/base/secret.js'
-import type { CreateWire } from '../../src/http/wire.js'
+import type { CreateTransport } from '../../src/http/transport.js'
 import type { Generation } from './generation.js'
 import { NETWORK_FAULTS, type NetworkFault, type Start } from './plan.js'
 import { createRandom, type Random } from './random.js'
@@ -15,7 +15,7 @@ export interface NetworkLog {
 }
 
 export const createNetwork =
-  (world: World, start: Start, log: NetworkLog, generation: Generation): CreateWire =>
+  (world: World, start: Start, log: NetworkLog, generation: Generation): CreateTransport =>
   ({ headers }) => {
     const random = createRandom(start.networkSeed)
     const sent = {
@@ -156,7 +156,7 @@ const wait = (durationMs: number, signal: AbortSignal): Promise<void> =>
 
 const failure = (code: string): Error => Object.assign(new Error(`simulated: ${code}`), { code })
 
-type Body = Awaited<ReturnType<ReturnType<CreateWire>['get']>>['body']
+type Body = Awaited<ReturnType<ReturnType<CreateTransport>['get']>>['body']
 
 const bodyOf = (answer: Answer, isCut: boolean, draw: number, signal: AbortSignal): Body => {
   const whole = isCut ? answer.body.subarray(0, Math.floor(draw * answer.body.length)) : answer.body

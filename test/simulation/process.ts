@@ -94,7 +94,7 @@ export const runStart = async (options: StartOptions): Promise<Ended> => {
       },
       signal: stop.signal,
       onSource: () => undefined,
-      createWire: createNetwork(world, start, network, generation),
+      createTransport: createNetwork(world, start, network, generation),
     }),
   )
   if (start.wallJump !== null) {
@@ -188,7 +188,7 @@ const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOp
         rate: plan.world.rate,
         shared: null,
         proxy: null,
-        share: 1,
+        weight: 1,
       },
     ],
     warehouseDirectory: directory,

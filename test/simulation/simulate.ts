@@ -130,7 +130,7 @@ const prepare = async (world: World, start: Start, isLast: boolean, directory: s
   const surveys = await world.surveys()
   const ids = start.forget.flatMap((place) => surveys[place % Math.max(1, surveys.length)]?.id ?? [])
   await world.forget(ids.map(Number))
-  if (isLast) await world.freeze()
+  if (isLast) await world.stopClock()
 }
 
 interface Check {

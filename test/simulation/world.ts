@@ -36,7 +36,7 @@ export interface World {
   nowMs(): Promise<number>
   advance(hours: number): Promise<void>
   /** From now on every request is answered as of this moment. */
-  freeze(): Promise<void>
+  stopClock(): Promise<void>
   /** These have gone, and stay away. */
   forget(ids: readonly number[]): Promise<void>
   close(): Promise<void>
@@ -127,14 +127,14 @@ const surveysIn = async (control: Server['control']): Promise<readonly JsonObjec
 }
 
 const worldOn = ({ account, ask, control, close }: Server): World => {
-  let frozenAt: unknown = null
+  let stoppedAt: unknown = null
   /**
    * Kept here as well: the server forgets with the first request that it is asked after it was told to. Nothing comes
    * back: what came back unchanged would be listed only by the next full listing.
    */
   const gone = new Set<number>()
   const holdStill = async () => {
-    if (frozenAt !== null) await control('POST', 'time', { set: frozenAt })
+    if (stoppedAt !== null) await control('POST', 'time', { set: stoppedAt })
   }
   return {
     account,
@@ -154,8 +154,8 @@ const worldOn = ({ account, ask, control, close }: Server): World => {
       const then = Math.min(now + hours * 3_600_000, Date.parse(LATEST))
       if (then > now) await control('POST', 'time', { set: new Date(then).toISOString() })
     },
-    freeze: async () => {
-      frozenAt = (await control('GET', 'time')).now
+    stopClock: async () => {
+      stoppedAt = (await control('GET', 'time')).now
     },
     forget: async (ids) => {
       for (const id of ids) gone.add(id)

@@ -12,7 +12,7 @@ import { query } from '../../support/warehouse/duckdb.js'
 
 const COMMENT = 'Pages of the listing that were committed'
 const FIELD = "historyRowsCompacted: shown(counter('Old observations"
-const COUNTING = 'tally.counts.surveysListed += page.rows.length;'
+const COUNTING = 'state.counts.surveysListed += page.rows.length;'
 
 test('a counter added to the run is in its table, both its reports and the data dictionary', async () => {
   const main = await buildMutant(
@@ -21,7 +21,7 @@ test('a counter added to the run is in its table, both its reports and the data 
       from: FIELD,
       to: `pagesListed: shown(counter('${COMMENT}'), 'pages', (pages) => counted(pages, 'page')), ${FIELD}`,
     },
-    { file: 'sync/discover.js', from: COUNTING, to: `${COUNTING} tally.counts.pagesListed += 1;` },
+    { file: 'sync/discover.js', from: COUNTING, to: `${COUNTING} state.counts.pagesListed += 1;` },
   )
   const dictionary = await start(['schema', '--format', 'markdown'], {}, main).ended
   expect(dictionary.stdout).toContain(`| \`pages_listed\` | BIGINT | yes | ${COMMENT} |`)

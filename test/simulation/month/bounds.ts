@@ -1,4 +1,4 @@
-/** What a night costs whoever asks for everything, whoever asks for all that is live, and whoever knew beforehand what has changed. */
+/** What a night costs whoever asks for everything, whoever asks for all that is active, and whoever knew beforehand what has changed. */
 import type { Micros } from '../../../src/reference-server/time/iso-time.js'
 import { NO_BOUNDS } from '../../../src/reference-server/world/indicators.js'
 import type { MonthOrganization } from './organization.js'
@@ -10,7 +10,7 @@ export const PAGE_SIZE = 50
 export interface Bounds {
   /** Every page, and of every survey its sources, its progress and that of each source. */
   readonly everything: number
-  /** Every page, and the same of every live survey. */
+  /** Every page, and the same of every active survey. */
   readonly everythingLive: number
   /** The pages of what changed, and every other answer that is not what it was in the night before. */
   readonly least: number
@@ -51,7 +51,7 @@ export const boundsOf = (organization: MonthOrganization, now: Told, before: Tol
   )
   return {
     everything: pages + total(places),
-    everythingLive: pages + total(places.filter((place) => organization.isLive(now.at, place))),
+    everythingLive: pages + total(places.filter((place) => organization.isActive(now.at, place))),
     least: Math.max(1, Math.ceil(listed / PAGE_SIZE)) + changed.length,
   }
 }

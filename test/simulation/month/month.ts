@@ -6,15 +6,15 @@ import { loadSettings } from '../../../src/settings/load-settings.js'
 import type { Settings } from '../../../src/settings/settings.js'
 import { createRandom } from '../random.js'
 import type { TakenOver } from '../take-over.js'
+import { type Arrivals, createApi, mostInAny } from './api.js'
 import { type Behind, countBehind } from './behind.js'
 import { answersAt, type Bounds, boundsOf } from './bounds.js'
 import { sync } from './night.js'
 import { MonthOrganization } from './organization.js'
-import { type Arrivals, createApi, mostInAny } from './wire.js'
 
 export interface Night {
   readonly surveys: number
-  readonly live: number
+  readonly active: number
   readonly bounds: Bounds
   readonly behind: Behind
   readonly report: RunReport
@@ -44,13 +44,13 @@ export const simulate = async (
   for (let night = 0; night < count; night += 1) {
     const begin = time.nowMs
     const at = start + night * MICROS_PER_DAY
-    const { createWire, arrivals } = api.open(at)
-    const report = await sync(taken, settings, createWire)
+    const { createTransport, arrivals } = api.open(at)
+    const report = await sync(taken, settings, createTransport)
     const places = organization.surveyPlaces(at)
     const now = { at, answers: answersAt(organization, at) }
     nights.push({
       surveys: places.length,
-      live: places.filter((place) => organization.isLive(at, place)).length,
+      active: places.filter((place) => organization.isActive(at, place)).length,
       bounds: boundsOf(organization, now, before),
       behind: await countBehind(organization, at, join(directory, 'fieldwork.duckdb')),
       report,

@@ -1,6 +1,6 @@
 /** One night: the command's whole work, on virtual time, in a warehouse that stays. */
 import { syncAccounts } from '../../../src/commands/sync/run.js'
-import type { CreateWire } from '../../../src/http/wire.js'
+import type { CreateTransport } from '../../../src/http/transport.js'
 import type { RunReport } from '../../../src/model/run.js'
 import type { Settings } from '../../../src/settings/settings.js'
 import { Generation, generations } from '../generation.js'
@@ -13,14 +13,14 @@ const UNTROUBLED = { crash: null, disk: null, commitMs: 20, isHeld: false }
 export const sync = async (
   { time, databases }: TakenOver,
   settings: Settings,
-  createWire: CreateWire,
+  createTransport: CreateTransport,
 ): Promise<RunReport> => {
   const generation = new Generation(UNTROUBLED)
   const ignore = () => undefined
   const work = generations.run(generation, () =>
     syncAccounts({
       settings,
-      createWire,
+      createTransport,
       log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
       observer: { listed: ignore, refreshed: ignore, ended: ignore, publishing: ignore },
       signal: new AbortController().signal,

@@ -1,6 +1,6 @@
 /**
  * The organization of the simulated month: of a large world of the reference server the newest thousand surveys with four
- * sources each, and those that are created later. So many surveys are created in it that 150 are live at a time, of every age; all
+ * sources each, and those that are created later. So many surveys are created in it that 150 are active at a time, of every age; all
  * else (when people answer, how surveys end, are edited and come back) is as in any world of the reference server.
  */
 import { SURVEY_STATUSES } from '../../../src/reference-server/resources/enumerations.js'
@@ -15,7 +15,7 @@ import {
 export const SURVEYS = 1_000
 export const SOURCES = 4
 
-/** Found by trial: at any time of the month, about 150 live surveys are among those of the organization. */
+/** Found by trial: at any time of the month, about 150 active surveys are among those of the organization. */
 const SURVEYS_OF_THE_WORLD = 45_000
 /** A world creates surveys at an even pace only after it has begun. */
 const BEGUN_BEFORE = 150 * MICROS_PER_DAY
@@ -61,7 +61,7 @@ export class MonthOrganization extends Organization {
     return this.changesOf(place).findLast((change) => change.at <= at)?.at ?? Number.NEGATIVE_INFINITY
   }
 
-  isLive(at: Micros, place: number): boolean {
+  isActive(at: Micros, place: number): boolean {
     return LIVE.has(this.survey(at, place).status)
   }
 

@@ -4,7 +4,7 @@ import type { Night } from './month.js'
 export const monthTable = (nights: readonly Night[]): string => {
   const groups = groupsOf(nights)
   return [
-    '| Nights | Live surveys | All of every survey | All of every live survey | **`fieldwork-sync`** | Least possible |',
+    '| Nights | Active surveys | All of every survey | All of every active survey | **`fieldwork-sync`** | Least possible |',
     '| ---: | ---: | ---: | ---: | ---: | ---: |',
     ...groups.map(({ name, nights: some }) => `| ${[name, ...columnsOf(some, mean)].join(' | ')} |`),
     `| all ${nights.length} | | ${columnsOf(nights, sum).slice(1).join(' | ')} |`,
@@ -38,7 +38,7 @@ const mean: Numbers = (values) => sum(values) / Math.max(1, values.length)
 
 const columnsOf = (nights: readonly Night[], of: Numbers): string[] =>
   [
-    nights.map(({ live }) => live),
+    nights.map(({ active }) => active),
     nights.map(({ bounds }) => bounds.everything),
     nights.map(({ bounds }) => bounds.everythingLive),
     nights.map(({ report }) => report.requests),

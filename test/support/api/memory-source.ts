@@ -112,7 +112,7 @@ export const memorySource = (surveys: Record<number, MemorySurvey> = {}): Memory
       refusals: 0,
       slotsInUse: 0,
       rate: { requests: 60, perMs: 60_000 },
-      frozenUntilMs: null,
+      pausedUntilMs: null,
       paceIntervalMs: null,
     }),
   }

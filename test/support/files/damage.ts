@@ -39,9 +39,9 @@ export const scribble = async (file: string, at: number, bytes: number): Promise
 export const scribbleBlock = (file: string, block: number): Promise<void> =>
   scribble(file, HEADERS_BYTES + block * BLOCK_BYTES + 100, 100)
 
-const cutAt = async (file: string, share: number): Promise<void> => {
+const cutAt = async (file: string, fraction: number): Promise<void> => {
   const size = await sizeOf(file)
-  if (size > 0) await truncate(file, Math.floor(size * share))
+  if (size > 0) await truncate(file, Math.floor(size * fraction))
 }
 
 export const DAMAGES: readonly Damage[] = [
@@ -54,9 +54,9 @@ export const DAMAGES: readonly Damage[] = [
     },
   },
   { what: 'the log is deleted', do: (directory) => rm(log(directory), { force: true }) },
-  ...[0, 0.001, 0.02, 0.5, 0.999].map((share) => ({
-    what: `the work database is cut to ${share} of its length`,
-    do: (directory: string) => cutAt(work(directory), share),
+  ...[0, 0.001, 0.02, 0.5, 0.999].map((fraction) => ({
+    what: `the work database is cut to ${fraction} of its length`,
+    do: (directory: string) => cutAt(work(directory), fraction),
   })),
   {
     what: 'the work database is cut at random',

@@ -21,7 +21,7 @@ export const unsoundnessIn = async (reader: Pick<Reader, 'query'>, withViews = t
     ...uniqueKeys(),
     ...histories(),
     ...references(),
-    ...spending(),
+    ...requestUsage(),
     ...(withViews ? viewChecks() : []),
   ]
   for (const { what, sql } of checks) {
@@ -108,7 +108,7 @@ const references = (): Check[] =>
   }))
 
 /** A failure between the leave and the send is counted as spent. */
-const spending = (): Check[] => [
+const requestUsage = (): Check[] => [
   {
     what: 'runs have requests that are spent on nothing',
     sql: `SELECT r.run_id, r.requests, sum(q.made) AS made FROM _sync.runs r JOIN _sync.requests q USING (run_id, account)

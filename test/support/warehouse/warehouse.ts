@@ -13,7 +13,7 @@ import { createCalendar } from '../../../src/model/calendar.js'
 import type { Progress, SampleSource, Survey } from '../../../src/model/fields.js'
 import { formatInstant, type Instant, parseInstant } from '../../../src/model/instant.js'
 import type { RunReport } from '../../../src/model/run.js'
-import { noCounts } from '../../../src/model/run-record.js'
+import { zeroCounters } from '../../../src/model/run-record.js'
 import type {
   AccountWarehouse,
   ListingPage,
@@ -288,7 +288,7 @@ export const list = async (
 const NO_ROWS = { added: 0, changed: 0, unchanged: 0 }
 
 export const runReport = (change: Partial<RunReport> = {}): RunReport => ({
-  ...noCounts(),
+  ...zeroCounters(),
   runId: RUN,
   account: 'acme',
   command: 'sync',
@@ -314,7 +314,7 @@ export const runReport = (change: Partial<RunReport> = {}): RunReport => ({
   drift: [],
   rejections: [],
   requestsEstimated: null,
-  spending: [],
+  requestUsage: [],
   rowsByTable: {
     surveys: NO_ROWS,
     sample_sources: NO_ROWS,

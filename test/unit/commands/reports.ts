@@ -1,12 +1,12 @@
 /** A report of a run to vary, for the tests of what is printed about one. */
 import { parseInstant } from '../../../src/model/instant.js'
 import type { RunReport, SyncReport } from '../../../src/model/run.js'
-import { noCounts } from '../../../src/model/run-record.js'
+import { zeroCounters } from '../../../src/model/run-record.js'
 
 const at = (text: string) => parseInstant(text) ?? 0n
 
 export const runReport = (changes: Partial<RunReport> = {}): RunReport => ({
-  ...noCounts(),
+  ...zeroCounters(),
   runId: 'run-1',
   account: 'acme',
   command: 'sync',
@@ -32,7 +32,7 @@ export const runReport = (changes: Partial<RunReport> = {}): RunReport => ({
   drift: [],
   rejections: [],
   requestsEstimated: null,
-  spending: [],
+  requestUsage: [],
   rowsByTable: {
     surveys: { added: 3, changed: 20, unchanged: 227 },
     sample_sources: { added: 7, changed: 0, unchanged: 1_234_567 },

@@ -59,7 +59,7 @@ describe.concurrent('an abort', () => {
     expect(client.usage()).toMatchObject({ requests: 8, slotsInUse: 8 })
   })
 
-  test('ends the wait in a freeze, with a slot and without', async () => {
+  test('ends the wait in a pause, with a slot and without', async () => {
     const held: ServerResponse[] = []
     // Both are refused once both have arrived: a refusal in between would keep the second from being sent.
     await using server = await startServer((_, response) => {

@@ -66,11 +66,11 @@ test('an answer that echoes the token reaches nobody with it, neither as text no
   expect(answer.text).toBe('{"surveys":[{"title":"[redacted]"}]}')
 })
 
-test('with freezesMax 1 the first 429 ends the run at once', async () => {
+test('with pausesMax 1 the first 429 ends the run at once', async () => {
   await using server = await startServer((_, response) =>
     response.writeHead(429, { 'retry-after': '600' }).end(),
   )
-  await using client = startClient(server.baseUrl, { limits: { freezesMax: 1 } })
+  await using client = startClient(server.baseUrl, { limits: { pausesMax: 1 } })
   await expect(client.get()).rejects.toMatchObject({
     code: 'rate_refused',
     message: expect.stringContaining("account 'default' for its rate (429) at GET /api/v1/surveys: see"),

@@ -6,11 +6,11 @@ import { StoppedError } from '../../../src/base/errors.js'
 import { RateRefusedError, RetryAfterTooLongError } from '../../../src/http/errors.js'
 import { failureOf, json, startClient, startServer, type TestClient, until } from './server-and-client.js'
 
-const freezesOf = (client: TestClient) =>
+const pausesOf = (client: TestClient) =>
   client.lines.filter(({ level, message }) => level === 'warn' && message.includes('for the rate (429)'))
 
 /** What a server asks for with its first answer, and how long nothing may arrive after it. */
-const requests: readonly (readonly [name: string, headers: Record<string, string>, frozenMs: number])[] = [
+const requests: readonly (readonly [name: string, headers: Record<string, string>, pausedMs: number])[] = [
   ['one window without Retry-After', {}, 600],
   ['a Retry-After in seconds', { 'retry-after': '1' }, 1_000],
   [
@@ -21,7 +21,7 @@ const requests: readonly (readonly [name: string, headers: Record<string, string
 ]
 
 describe.concurrent('a 429', () => {
-  test.each(requests)('freezes for %s', async (_, headers, frozenMs) => {
+  test.each(requests)('pauses for %s', async (_, headers, pausedMs) => {
     let refusedAtMs = 0
     await using server = await startServer((_request, response, nth) => {
       if (nth > 1) return json(response, {})
@@ -30,12 +30,12 @@ describe.concurrent('a 429', () => {
     })
     await using client = startClient(server.baseUrl, { rate: { requests: 20, perMs: 600 } })
     const answer = client.get()
-    await until(() => client.usage().frozenUntilMs !== null)
+    await until(() => client.usage().pausedUntilMs !== null)
     const late = client.get()
     await Promise.all([answer, late])
     expect(server.arrivals).toHaveLength(3)
-    expect((server.arrivals[1]?.atMs ?? 0) - refusedAtMs).toBeGreaterThanOrEqual(frozenMs - 5)
-    expect(client.usage()).toMatchObject({ requests: 3, retries: 1, refusals: 1, frozenUntilMs: null })
+    expect((server.arrivals[1]?.atMs ?? 0) - refusedAtMs).toBeGreaterThanOrEqual(pausedMs - 5)
+    expect(client.usage()).toMatchObject({ requests: 3, retries: 1, refusals: 1, pausedUntilMs: null })
   })
 
   test('keeps back those that hold a slot already, and one of their own burst does not lengthen it', async () => {
@@ -56,7 +56,7 @@ describe.concurrent('a 429', () => {
     await Promise.all(Array.from({ length: 30 }, () => client.get()))
     const during = server.arrivals.filter(({ atMs }) => atMs > refusedAtMs && atMs < refusedAtMs + 990)
     expect(during).toEqual([])
-    expect(freezesOf(client)).toHaveLength(1)
+    expect(pausesOf(client)).toHaveLength(1)
     expect(client.usage()).toMatchObject({ requests: 38, refusals: 8, retries: 8 })
   })
 
@@ -66,11 +66,11 @@ describe.concurrent('a 429', () => {
     )
     const client = startClient(server.baseUrl)
     const first = failureOf(client.get())
-    await until(() => client.usage().frozenUntilMs !== null)
+    await until(() => client.usage().pausedUntilMs !== null)
     await delay(50)
     const later = Array.from({ length: 5 }, () => failureOf(client.get()))
     await delay(100)
-    // The refused one, and its retry if that was quicker than the freeze.
+    // The refused one, and its retry if that was quicker than the pause.
     expect(client.usage().slotsInUse).toBeLessThanOrEqual(2)
     await client.close()
     for (const failure of await Promise.all([first, ...later])) expect(failure).toBeInstanceOf(StoppedError)
@@ -86,7 +86,7 @@ describe.concurrent('a 429', () => {
       limits: { attemptsMax: 1 },
     })
     await client.get()
-    expect(freezesOf(client).map(({ fields }) => fields.freezeMs)).toEqual([50, 100])
+    expect(pausesOf(client).map(({ fields }) => fields.pauseMs)).toEqual([50, 100])
   })
 
   test('after a success starts again at one window', async () => {
@@ -97,7 +97,7 @@ describe.concurrent('a 429', () => {
     await using client = startClient(server.baseUrl, { rate: { requests: 20, perMs: 40 } })
     await client.get()
     await client.get()
-    expect(freezesOf(client).map(({ fields }) => fields.freezeMs)).toEqual([40, 80, 40, 80])
+    expect(pausesOf(client).map(({ fields }) => fields.pauseMs)).toEqual([40, 80, 40, 80])
   })
 
   test('five times in a row ends the run, for everybody who waits', async () => {
@@ -105,7 +105,7 @@ describe.concurrent('a 429', () => {
     await using client = startClient(server.baseUrl, { rate: { requests: 1, perMs: 30 } })
     const failures = await Promise.all([client.get(), client.get(), client.get()].map(failureOf))
     expect(server.arrivals).toHaveLength(5)
-    expect(freezesOf(client).map(({ fields }) => fields.freezeMs)).toEqual([30, 60, 120, 240])
+    expect(pausesOf(client).map(({ fields }) => fields.pauseMs)).toEqual([30, 60, 120, 240])
     for (const failure of failures) {
       expect(failure).toBeInstanceOf(RateRefusedError)
       expect(failure).toMatchObject({ code: 'rate_refused', endsRun: true, exitCode: 4 })

@@ -148,11 +148,11 @@ const events: fc.Arbitrary<readonly Event[]> = fc.array(
   { maxLength: 40, size: 'max' },
 )
 
-/** What a plain count of freezes says of the next answer. */
+/** What a plain count of pauses says of the next answer. */
 class Count {
   readonly #windowMs: number
-  freezes = 0
-  /** After how many freezes the last success was sent. */
+  pauses = 0
+  /** After how many pauses the last success was sent. */
   #goodAfter = 0
 
   constructor(windowMs: number) {
@@ -164,17 +164,17 @@ class Count {
   }
 
   refused(sentAfter: number, askedMs: number | null): ReturnType<Refusals['refused']> {
-    if (sentAfter < this.freezes) return { kind: 'join' }
+    if (sentAfter < this.pauses) return { kind: 'join' }
     if (askedMs !== null && askedMs > RETRY_AFTER_MS_MAX) return { kind: 'end_asked', askedMs }
-    this.freezes += 1
-    const inARow = this.freezes - this.#goodAfter
-    if (inARow >= 5) return { kind: 'end', freezes: inARow }
+    this.pauses += 1
+    const inARow = this.pauses - this.#goodAfter
+    if (inARow >= 5) return { kind: 'end', pauses: inARow }
     const durationMs = askedMs === null ? this.#windowMs * 2 ** (inARow - 1) : Math.max(1_000, askedMs)
-    return { kind: 'freeze', durationMs }
+    return { kind: 'pause', durationMs }
   }
 }
 
-test('any order of sends, refusals and successes: freezes stay within their limits, and five in a row end the run', {
+test('any order of sends, refusals and successes: pauses stay within their limits, and five in a row end the run', {
   timeout: CASES_TIMEOUT_MS,
 }, () => {
   fc.assert(
@@ -184,7 +184,7 @@ test('any order of sends, refusals and successes: freezes stay within their limi
       const underWay: { readonly epoch: number; readonly sentAfter: number }[] = []
       for (const one of all) {
         if (one.kind === 'send') {
-          underWay.push({ epoch: refusals.epoch(), sentAfter: count.freezes })
+          underWay.push({ epoch: refusals.epoch(), sentAfter: count.pauses })
           continue
         }
         const [answered] = underWay.splice(one.nth % Math.max(1, underWay.length), 1)
@@ -196,7 +196,7 @@ test('any order of sends, refusals and successes: freezes stay within their limi
         }
         const verdict = refusals.refused(answered.epoch, one.askedMs)
         expect(verdict).toEqual(count.refused(answered.sentAfter, one.askedMs))
-        if (verdict.kind === 'freeze')
+        if (verdict.kind === 'pause')
           expect(verdict.durationMs).toBeLessThanOrEqual(Math.max(10 * windowMs, RETRY_AFTER_MS_MAX))
         else if (verdict.kind !== 'join') return
       }

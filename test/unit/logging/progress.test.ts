@@ -31,7 +31,7 @@ const screenOf = (text: string): readonly string[] => {
 
 const open = () => {
   let nowMs = 1_000_000
-  let frozenUntilMs: number | null = null
+  let pausedUntilMs: number | null = null
   const written: string[] = []
   const ticks = new Set<() => void>()
   const clock: Clock = { nowMs: () => nowMs, monotonicMs: () => nowMs, sleep: () => Promise.resolve() }
@@ -41,7 +41,7 @@ const open = () => {
     refusals: 0,
     slotsInUse: 10,
     rate: { requests: 60, perMs: 60_000 },
-    frozenUntilMs,
+    pausedUntilMs,
     paceIntervalMs: null,
   })
   const line = createStatusLine({ write: (text) => written.push(text) })
@@ -64,8 +64,8 @@ const open = () => {
     advance: (ms: number) => {
       nowMs += ms
     },
-    freezeFor: (ms: number) => {
-      frozenUntilMs = nowMs + ms
+    pauseFor: (ms: number) => {
+      pausedUntilMs = nowMs + ms
     },
     tick: () => {
       for (const tick of ticks) tick()
@@ -112,10 +112,10 @@ describe('the progress bar', () => {
     expect(writes()).toBe(before + 1)
   })
 
-  test('counts a freeze down', () => {
-    const { bar, screen, tick, freezeFor, advance } = open()
+  test('counts a pause down', () => {
+    const { bar, screen, tick, pauseFor, advance } = open()
     bar.refreshed({ account: 'a', done: 1, left: 1, requestsLeft: 1 })
-    freezeFor(42_000)
+    pauseFor(42_000)
     tick()
     expect(screen()[0]).toBe('refreshing 1/2 (50%) | waiting 42 s: the API asked to slow down')
     advance(2_000)

@@ -15,7 +15,7 @@ const account = (changes: Partial<AccountState> = {}): AccountState => ({
   requestsLeft: 507,
   slotsInUse: 37,
   rate: { requests: 60, perMs: 60_000 },
-  frozenForMs: null,
+  pausedForMs: null,
   ...changes,
 })
 
@@ -57,12 +57,12 @@ test.each<[string, Partial<AccountState>, number, string]>([
   ['a refresh, too narrow', {}, 12, 'refreshing …'],
   ['no width', {}, 0, ''],
   [
-    'a freeze',
-    { frozenForMs: 41_200 },
+    'a pause',
+    { pausedForMs: 41_200 },
     70,
     'refreshing 43/212 (20%) | waiting 42 s: the API asked to slow down',
   ],
-  ['a freeze, too narrow', { frozenForMs: 41_200 }, 40, 'refreshing 43/212 (20%) | waiting 42 s:…'],
+  ['a pause, too narrow', { pausedForMs: 41_200 }, 40, 'refreshing 43/212 (20%) | waiting 42 s:…'],
   [
     'all but one',
     { done: 999, left: 1, requestsLeft: 4, slotsInUse: 0 },
@@ -86,7 +86,7 @@ describe('the time left at the cap', () => {
     [{ requestsLeft: 23, slotsInUse: 37 }, 0],
     [{ requestsLeft: 24, slotsInUse: 37 }, 1_000],
     [{ requestsLeft: 120, slotsInUse: 60 }, 120_000],
-    [{ requestsLeft: 120, slotsInUse: 60, frozenForMs: 5_000 }, 125_000],
+    [{ requestsLeft: 120, slotsInUse: 60, pausedForMs: 5_000 }, 125_000],
     [{ requestsLeft: 120, rate: null }, 0],
   ])('%j is %d ms', (changes, expected) => {
     expect(etaMs(account(changes))).toBe(expected)
@@ -125,7 +125,7 @@ test.each<[string, BarState, number, string]>([
   ['refreshes in 40 columns', several({}, {}, {}), 39, 'refreshing 129/636 (20%)'],
   [
     'one that waits and one that failed, in 80 columns',
-    several({ frozenForMs: 41_200 }, { account: 'globex', phase: 'failed' }, { account: 'initech' }),
+    several({ pausedForMs: 41_200 }, { account: 'globex', phase: 'failed' }, { account: 'initech' }),
     79,
     'refreshing 129/636 (20%) | globex failed | acme waits 42 s (429)',
   ],
@@ -160,7 +160,7 @@ test('no state is drawn wider than the terminal, or on two lines', () => {
       done: count,
       left: count,
       requestsLeft: count,
-      frozenForMs: fc.option(count),
+      pausedForMs: fc.option(count),
     })
     .map((changes) => account(changes))
   fc.assert(

@@ -40,14 +40,14 @@ describe('a listing is', () => {
     const position = {
       cursor: cursorNow,
       fullListedAt: fullListedAt === null ? null : instantOf(fullListedAt),
-      fullListingWanted: false,
+      fullListingDue: false,
     }
     expect(listingKind(position, nowMs, rules, wanted)).toBe(kind)
   })
 
   test('full when a survey answered 404 at its own address', () => {
     const lately = instantOf('2026-03-08T11:00:00Z')
-    const position = { cursor, fullListedAt: lately, fullListingWanted: true }
+    const position = { cursor, fullListedAt: lately, fullListingDue: true }
     expect(listingKind(position, nowMs, rules, false)).toBe('full')
   })
 })

@@ -69,7 +69,7 @@ describe('a day', () => {
 
 describe('the days that are due', () => {
   const RULE = { days: 3, timeZone: 'Europe/Paris', sources: false }
-  const live = { status: 'fieldwork', updatedAt: instantOf('2026-01-01T00:00:00Z') }
+  const active = { status: 'fieldwork', updatedAt: instantOf('2026-01-01T00:00:00Z') }
   const now = instantOf('2026-03-10T02:00:00Z')
   const stored = (day: string, isFinal = false, timeZone = 'Europe/Paris'): StoredDay => ({
     sampleSourceId: null,
@@ -81,12 +81,12 @@ describe('the days that are due', () => {
     dueDays(...args).days.map(({ day, isFinal }) => `${day.slice(5)}${isFinal ? ' final' : ''}`)
 
   test('are the open ones where none is stored', () => {
-    expect(told(RULE, live, [], now)).toEqual(['03-08', '03-09', '03-10'])
+    expect(told(RULE, active, [], now)).toEqual(['03-08', '03-09', '03-10'])
   })
 
   test('go by the clock of the time zone', () => {
-    expect(told(RULE, live, [], instantOf('2026-03-09T23:30:00Z'))).toEqual(['03-08', '03-09', '03-10'])
-    expect(told(RULE, live, [], instantOf('2026-03-09T22:59:59Z'))).toEqual(['03-07', '03-08', '03-09'])
+    expect(told(RULE, active, [], instantOf('2026-03-09T23:30:00Z'))).toEqual(['03-08', '03-09', '03-10'])
+    expect(told(RULE, active, [], instantOf('2026-03-09T22:59:59Z'))).toEqual(['03-07', '03-08', '03-09'])
   })
 
   test('are the open ones and those that have not had their last reading, also where none was read', () => {
@@ -96,20 +96,20 @@ describe('the days that are due', () => {
       stored('2026-03-07', true),
       stored('2026-03-08'),
     ]
-    expect(told(RULE, live, rows, now)).toEqual(['03-05 final', '03-06 final', '03-08', '03-09', '03-10'])
+    expect(told(RULE, active, rows, now)).toEqual(['03-05 final', '03-06 final', '03-08', '03-09', '03-10'])
   })
 
   test('are all of them again where they were cut in another time zone', () => {
     const rows = [stored('2026-03-06', true, 'UTC'), stored('2026-03-07', true)]
-    expect(told(RULE, live, rows, now)).toEqual(['03-06 final', '03-08', '03-09', '03-10'])
+    expect(told(RULE, active, rows, now)).toEqual(['03-06 final', '03-08', '03-09', '03-10'])
   })
 
   test('are a month at once, the oldest first, after a long pause', () => {
-    const due = dueDays(RULE, live, [stored('2025-06-01')], now)
+    const due = dueDays(RULE, active, [stored('2025-06-01')], now)
     expect(due.more).toBe(true)
     expect(due.days.map(({ day }) => day).slice(0, 2)).toEqual(['2025-06-01', '2025-06-02'])
     expect(due.days).toHaveLength(CATCH_UP_DAYS_MAX + 3)
-    expect(dueDays(RULE, live, [stored('2026-02-06')], now).more).toBe(false)
+    expect(dueDays(RULE, active, [stored('2026-02-06')], now).more).toBe(false)
   })
 
   test('of a survey that is over go on to its last modification, and end', () => {

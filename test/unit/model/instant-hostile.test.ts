@@ -95,7 +95,7 @@ const listing: fc.Arbitrary<ListingState> = fc.record({
 const position: fc.Arbitrary<Position> = fc.record({
   cursor: fc.option(instant),
   fullListedAt: fc.option(instant),
-  fullListingWanted: fc.boolean(),
+  fullListingDue: fc.boolean(),
   listing: fc.option(listing),
 })
 
@@ -105,8 +105,8 @@ test('what an interrupted listing goes on with is never younger, shorter or furt
   fc.assert(
     fc.property(position, nowMs, rules, fc.boolean(), (where, now, given, full) => {
       const kind = listingKind(where, now, given, full)
-      const { cursor, fullListedAt, fullListingWanted } = where
-      if (full || fullListingWanted || cursor === null || fullListedAt === null) expect(kind).toBe('full')
+      const { cursor, fullListedAt, fullListingDue } = where
+      if (full || fullListingDue || cursor === null || fullListedAt === null) expect(kind).toBe('full')
       else if (fullListedAt > BigInt(Math.trunc(now)) * 1_000n) expect(kind).toBe('full')
       else {
         const isOld = now - Number(fullListedAt / 1_000n) >= given.fullListingEveryMs + 2
@@ -178,7 +178,7 @@ test('every survey is due or is not, for any status and any time: none that is a
       const isQuiet = ['draft', 'user_demo', 'complete'].includes(facts.status)
       if (facts.missing) expect(reason).toBeNull()
       else if (facts.refreshedAt === null || facts.refreshedAt > now) expect(reason).toBe('changed')
-      else if (!isQuiet) expect(reason).toBe('live')
+      else if (!isQuiet) expect(reason).toBe('active')
       else if (facts.status !== 'complete') expect(reason).toBeNull()
       else expect(reason).toBe(now - facts.updatedAt < 604_800_000_000n - 999n ? 'settling' : reason)
       expect([1, 2, 4]).toContain(refreshWeight(facts.status, DEFAULT_WEIGHTS))

@@ -50,7 +50,7 @@ const survey = (change: Partial<PlannedSurvey> = {}): PlannedSurvey => {
 const past = (change: Partial<PastRuns> = {}): PastRuns => ({
   cursor: daysAgo(1),
   fullListedAt: daysAgo(1),
-  fullListingWanted: false,
+  fullListingDue: false,
   listedAt: daysAgo(1),
   listedAtOurs: daysAgo(1),
   pageRows: 50,
@@ -118,7 +118,7 @@ test.each<[string, Partial<PlannedSurvey>, Partial<RefreshRules>, object, TaskRe
     { dailyWindows: { days: 7, timeZone: 'UTC', sources: false } },
     { daily_progress: 5 },
   ],
-])('requests of a survey %s', (_, change, more, expected, reason = 'live') => {
+])('requests of a survey %s', (_, change, more, expected, reason = 'active') => {
   expect(
     bundleRequests(survey(change), reason, AT, { rules: { ...rules, ...more }, sourcesEach: 2.4 }),
   ).toMatchObject(expected)
@@ -127,7 +127,7 @@ test.each<[string, Partial<PlannedSurvey>, Partial<RefreshRules>, object, TaskRe
 describe('a plan', () => {
   test('tells what is due by reason, what was left over, and nothing of what rests', () => {
     const task = {
-      reason: 'live',
+      reason: 'active',
       enqueuedAt: daysAgo(1),
       runId: 'run-0',
       requestsNeeded: null,
@@ -143,7 +143,7 @@ describe('a plan', () => {
       survey({ status: 'draft' }),
       survey({ missing: true }),
     ])
-    expect(reasonsOf(planned)).toEqual({ listing: 0, left_over: 1, live: 1, settling: 1, old: 1 })
+    expect(reasonsOf(planned)).toEqual({ listing: 0, left_over: 1, active: 1, settling: 1, old: 1 })
     expect(planned.requests).toBe(1 + 4 + 4 + 1 + 1)
   })
 
@@ -154,11 +154,11 @@ describe('a plan', () => {
     )
     expect(reasonsOf(plan([...changed, ...created]))).toMatchObject({ listing: 3, changed: 3 })
     // Of those that are due anyway the sources are listed, which is all that a change adds.
-    const live = Array.from({ length: 14 }, () => survey({ updatedAt: daysAgo(4) }))
+    const active = Array.from({ length: 14 }, () => survey({ updatedAt: daysAgo(4) }))
     const lists = (one: Plan) =>
       one.entries.find(({ reason }) => reason === 'changed')?.requests.sample_sources
-    expect(lists(plan(live))).toBe(2)
-    expect(lists(plan([...changed, ...created, ...live]))).toBe(3 + 2)
+    expect(lists(plan(active))).toBe(2)
+    expect(lists(plan([...changed, ...created, ...active]))).toBe(3 + 2)
   })
 
   test('lists all pages where a full listing is due or asked for, and one page where nothing may have changed', () => {

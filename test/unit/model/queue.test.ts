@@ -9,7 +9,7 @@ import { REFRESH_RULES } from '../../support/warehouse/run-dependencies.js'
 import { minute } from '../../support/warehouse/warehouse.js'
 
 const STATUSES = ['fieldwork', 'pending', 'complete'] as const
-const KINDS = { fieldwork: 'fieldwork', pending: 'live', complete: 'other' } as const
+const KINDS = { fieldwork: 'fieldwork', pending: 'active', complete: 'other' } as const
 
 const queued = (change: Partial<PlannedSurvey>, enqueuedAt: bigint, refusals = 0): PlannedSurvey => ({
   id: 1,
@@ -46,7 +46,7 @@ test('the order is that of urgency, whatever the ages and weights; among equals 
   fc.assert(
     fc.property(
       fc.array(drawnSurvey, { minLength: 1, maxLength: 12 }),
-      fc.record({ fieldwork: weight, live: weight, other: weight }),
+      fc.record({ fieldwork: weight, active: weight, other: weight }),
       (drawn, weights) => {
         const surveys = drawn.map(({ waited, age, status, wasRead }, id) => {
           const since = minute(500 - waited)
@@ -99,7 +99,7 @@ test('the budget reserves what a survey takes if nothing can be skipped, also wh
     null,
   ).tasks
   expect(task).toMatchObject({
-    reason: 'live',
+    reason: 'active',
     isQueued: false,
     isLeftOver: false,
     requests: { sample_sources: 0, survey_progress: 1, sample_source_progress: 0 },

@@ -38,12 +38,12 @@ const facts = (change: Partial<SurveyFacts>): SurveyFacts => ({
 
 describe('a survey is due', () => {
   test.each<[string, string | null, Partial<SurveyFacts>]>([
-    ['while it is pending', 'live', { status: 'pending' }],
-    ['while it is in field', 'live', { status: 'fieldwork' }],
-    ['while it deviates', 'live', { status: 'deviating_from_specs' }],
-    ['while its data are processed', 'live', { status: 'data_processing' }],
-    ['while its status is one we do not know', 'live', { status: 'archived' }],
-    ['however lately it was refreshed', 'live', { status: 'fieldwork', refreshedAt: NOW }],
+    ['while it is pending', 'active', { status: 'pending' }],
+    ['while it is in field', 'active', { status: 'fieldwork' }],
+    ['while it deviates', 'active', { status: 'deviating_from_specs' }],
+    ['while its data are processed', 'active', { status: 'data_processing' }],
+    ['while its status is one we do not know', 'active', { status: 'archived' }],
+    ['however lately it was refreshed', 'active', { status: 'fieldwork', refreshedAt: NOW }],
     ['never, when it is a draft', null, { status: 'draft', refreshedAt: daysAgo(400) }],
     ['never, when it is a demonstration', null, { status: 'user_demo', refreshedAt: daysAgo(400) }],
     ['never, when it is missing', null, { status: 'fieldwork', missing: true }],
@@ -119,7 +119,7 @@ describe('a survey is due', () => {
   })
 
   test('with the weights of the settings', () => {
-    const weights = { fieldwork: 9, live: 3, other: 2 }
+    const weights = { fieldwork: 9, active: 3, other: 2 }
     expect(
       ['fieldwork', 'pending', 'archived', 'complete', 'draft'].map((status) =>
         refreshWeight(status, weights),

@@ -14,7 +14,7 @@ describe('the environment alone', () => {
         rate: { requests: 60, perMs: 60_000 },
         shared: null,
         proxy: null,
-        share: 1,
+        weight: 1,
       },
     ])
     expect({ ...settings, accounts: [] }).toEqual({
@@ -27,7 +27,7 @@ describe('the environment alone', () => {
       refresh: {
         settleForMs: 86_400_000,
         maxAgeMs: 2_592_000_000,
-        weights: { fieldwork: 4, live: 2, other: 1 },
+        weights: { fieldwork: 4, active: 2, other: 1 },
         listSourcesEveryMs: 604_800_000,
         skipUnchanged: true,
         recheckUnchangedAfterMs: 604_800_000,

@@ -11,13 +11,13 @@ const sharedOf = (lines: string, env: Record<string, string> = {}) =>
 
 test.each([
   ['shared: redis://redis', null],
-  ['shared: redis://redis\n      shared_unreachable: stop', null],
-  ['shared: redis://redis\n      shared_unreachable: 50%', 30],
-  ['shared: redis://redis\n      shared_unreachable: 20', 20],
-  ['shared: redis://redis\n      requests: 90\n      shared_unreachable: 33%', 29],
-])('%s: a share of %s', (lines, share) => {
+  ['shared: redis://redis\n      shared_fallback: stop', null],
+  ['shared: redis://redis\n      shared_fallback: 50%', 30],
+  ['shared: redis://redis\n      shared_fallback: 20', 20],
+  ['shared: redis://redis\n      requests: 90\n      shared_fallback: 33%', 29],
+])('%s: a fallback of %s', (lines, fallback) => {
   const shared = sharedOf(`      ${lines}\n`)
-  expect(shared?.share).toBe(share)
+  expect(shared?.fallback).toBe(fallback)
   expect(shared?.url.reveal()).toBe('redis://redis')
 })
 
@@ -59,23 +59,23 @@ describe('what cannot be is refused, and not quoted', () => {
     ['shared: redis://redis/name', `shared ${MUST_BE}`],
     [`shared: redis://redis?password=${encodeURIComponent(PASSWORD)}`, `shared ${MUST_BE}`],
     ['shared: 6379', `shared ${MUST_BE}`],
-    ['shared: 6379\n      shared_unreachable: 20', `shared ${MUST_BE}`],
-    ['shared_unreachable: go', `shared_unreachable ${SHARE}`],
-    ['shared_unreachable: 0%', `shared_unreachable ${SHARE}`],
-    ['shared_unreachable: 101%', `shared_unreachable ${SHARE}`],
-    ['shared_unreachable: 0', `shared_unreachable ${SHARE}`],
-    ['shared_unreachable: 1.5', `shared_unreachable ${SHARE}`],
+    ['shared: 6379\n      shared_fallback: 20', `shared ${MUST_BE}`],
+    ['shared_fallback: go', `shared_fallback ${SHARE}`],
+    ['shared_fallback: 0%', `shared_fallback ${SHARE}`],
+    ['shared_fallback: 101%', `shared_fallback ${SHARE}`],
+    ['shared_fallback: 0', `shared_fallback ${SHARE}`],
+    ['shared_fallback: 1.5', `shared_fallback ${SHARE}`],
     [
-      'shared: redis://redis\n      requests: 60\n      shared_unreachable: 61',
-      'shared_unreachable is more than the cap of 60 requests; give at most 60',
+      'shared: redis://redis\n      requests: 60\n      shared_fallback: 61',
+      'shared_fallback is more than the cap of 60 requests; give at most 60',
     ],
     [
-      'shared: redis://redis\n      requests: 10\n      shared_unreachable: 9%',
-      'shared_unreachable is less than one request of the cap of 10; give more, or stop',
+      'shared: redis://redis\n      requests: 10\n      shared_fallback: 9%',
+      'shared_fallback is less than one request of the cap of 10; give more, or stop',
     ],
     [
-      'shared_unreachable: 20',
-      'shared_unreachable is for a cap that is shared, and rate_limit.shared names no Redis; name it, or leave this out',
+      'shared_fallback: 20',
+      'shared_fallback is for a cap that is shared, and rate_limit.shared names no Redis; name it, or leave this out',
     ],
   ])('%s', (lines, problem) => {
     const [said, ...more] = problemsOf({ yaml: withRate(`      ${lines}\n`) })

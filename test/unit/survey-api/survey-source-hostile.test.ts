@@ -45,7 +45,7 @@ const sourceOf = (text: string) => {
       retries: 0,
       refusals: 0,
       slotsInUse: 1,
-      frozenUntilMs: null,
+      pausedUntilMs: null,
       paceIntervalMs: null,
       rate: { requests: 60, perMs: 60_000 },
     }),
@@ -140,7 +140,7 @@ const canBeFollowed = (answer: JsonNode, name: string): boolean => {
 const told = (drift: readonly Drift[]): string[] =>
   drift.map(({ resource, kind, path, value }) => event(resource, kind, path, value)).sort()
 
-const strangers = (
+const unknownMembers = (
   node: JsonNode | undefined,
   known: readonly string[],
   resource: string,
@@ -170,8 +170,8 @@ const expectedPage = (
     rejections: each.filter(({ row }) => row === null).map(({ id, raw }) => ({ rowId: id, raw })),
     drift: [
       ...each.flatMap(({ drift }) => drift),
-      ...strangers(answer, [name, 'pagination'], resource, 'answer.'),
-      ...strangers(members.get('pagination'), Object.keys(PAGINATION), resource, 'answer.pagination.'),
+      ...unknownMembers(answer, [name, 'pagination'], resource, 'answer.'),
+      ...unknownMembers(members.get('pagination'), Object.keys(PAGINATION), resource, 'answer.pagination.'),
     ].sort(),
   }
 }
@@ -253,7 +253,7 @@ test('an answer of fieldwork progress', { timeout: CASES_TIMEOUT_MS }, async () 
         raw: expected.row === null ? [expected.raw] : [],
         drift: [
           ...expected.drift,
-          ...strangers(answer, ['fieldwork_progress'], 'fieldwork_progress', 'answer.'),
+          ...unknownMembers(answer, ['fieldwork_progress'], 'fieldwork_progress', 'answer.'),
         ].sort(),
       })
     }),

@@ -20,7 +20,7 @@ import {
   PAGES_MORE_MAX,
   pagesMaxOf,
 } from '../../../src/sync/listing/endless-list.js'
-import { createTally, type Discovery } from '../../../src/sync/tally.js'
+import { createRunState, type Discovery } from '../../../src/sync/run-state.js'
 import { accountWarehouse } from '../../../src/warehouse/account-warehouse.js'
 import { memorySource } from '../../support/api/memory-source.js'
 import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
@@ -90,7 +90,7 @@ const play = async (
     const from = asked.length
     const dependencies: RunDependencies = { ...base, clock, rules: { ...base.rules, full } }
     const budget = createBudget({ requestsMax, durationMsMax: null }, clock)
-    const result = await discover(dependencies, budget, createTally()).catch((error: unknown) => {
+    const result = await discover(dependencies, budget, createRunState()).catch((error: unknown) => {
       expect(error).toBeInstanceOf(ExpectedError)
       expect((error as Error).message).toMatch(/^[^\p{Cc}]+$/u)
       return 'failed' as const

@@ -192,7 +192,7 @@ export const lyingApi = (
       retries: 0,
       refusals: 0,
       slotsInUse: 0,
-      frozenUntilMs: null,
+      pausedUntilMs: null,
       paceIntervalMs: null,
       rate: { requests: 60, perMs: 60_000 },
     }),

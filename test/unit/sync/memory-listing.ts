@@ -42,7 +42,7 @@ export const memoryListing = (): MemoryListing => {
   }
   const listingOnly: Partial<AccountWarehouse> = {
     account: 'acme',
-    position: () => Promise.resolve({ cursor, fullListedAt, fullListingWanted: false, listing }),
+    position: () => Promise.resolve({ cursor, fullListedAt, fullListingDue: false, listing }),
     // Whatever was listed is new, and is queued; nobody does the tasks.
     hasTasks: () => Promise.resolve(surveys.size > 0),
     startListing: (start) => {

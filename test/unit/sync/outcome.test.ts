@@ -1,7 +1,7 @@
 /** How a run has ended, as a table. */
 import { expect, test } from 'vitest'
 import type { MetDrift } from '../../../src/model/run.js'
-import { type Happened, type OutcomeRules, outcomeOf } from '../../../src/sync/outcome.js'
+import { type OutcomeRules, outcomeOf, type RunFacts } from '../../../src/sync/outcome.js'
 
 const met = (path: string, value: string | null): MetDrift => ({
   resource: 'survey',
@@ -13,7 +13,7 @@ const met = (path: string, value: string | null): MetDrift => ({
   isNew: true,
 })
 
-const fine: Happened = {
+const fine: RunFacts = {
   stopped: null,
   ended: null,
   discovery: 'complete',
@@ -27,7 +27,7 @@ const fine: Happened = {
 const refused = { exitCode: 4, message: 'the API answered 401' } as const
 const full = { exitCode: 7, message: 'disk full' } as const
 
-test.each<[number, string, string | null, Partial<Happened>, Partial<OutcomeRules>]>([
+test.each<[number, string, string | null, Partial<RunFacts>, Partial<OutcomeRules>]>([
   [0, 'complete', null, {}, {}],
   [0, 'complete', null, { driftEvents: 3 }, {}],
   [0, 'complete', null, { rejectedRows: 2 }, { rejectedRowsMax: 2 }],
@@ -96,8 +96,8 @@ test.each<[number, string, string | null, Partial<Happened>, Partial<OutcomeRule
     { ended: refused, rejectedRows: 1, driftEvents: 1, surveysFailed: 1, leftOver: 5 },
     { contract: 'freeze' },
   ],
-])('%d, %s: %s', (exitCode, status, reason, happened, rules) => {
-  expect(outcomeOf({ ...fine, ...happened }, { rejectedRowsMax: 0, contract: 'evolve', ...rules })).toEqual({
+])('%d, %s: %s', (exitCode, status, reason, facts, rules) => {
+  expect(outcomeOf({ ...fine, ...facts }, { rejectedRowsMax: 0, contract: 'evolve', ...rules })).toEqual({
     exitCode,
     status,
     reason,

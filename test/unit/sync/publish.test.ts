@@ -3,7 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { StoppedError } from '../../../src/base/errors.js'
 import type { RunReport } from '../../../src/model/run.js'
 import type { Publisher } from '../../../src/model/warehouse.js'
-import { graceAfter, PUBLISH_AFTER_SIGNAL_MS_MAX } from '../../../src/sync/budget/grace.js'
+import {
+  PUBLISH_AFTER_SIGNAL_MS_MAX,
+  shutdownDeadlineAfter,
+} from '../../../src/sync/budget/shutdown-deadline.js'
 import { publishAll } from '../../../src/sync/publish.js'
 import { WarehouseUnusableError } from '../../../src/warehouse/connection/errors.js'
 import { testClock, testLog } from '../../support/warehouse/warehouse.js'
@@ -134,48 +137,48 @@ describe('the time that a signal leaves', () => {
   const begun = () => {
     const clock = testClock()
     const controller = new AbortController()
-    const grace = graceAfter(controller.signal, clock)
+    const shutdown = shutdownDeadlineAfter(controller.signal, clock)
     const pass = async (ms: number) => {
       clock.advance(ms)
       await turn()
     }
-    return { grace, controller, pass }
+    return { shutdown, controller, pass }
   }
 
   test('a signal that comes later stops the work at once', () => {
-    const { grace, controller } = begun()
-    const work = grace.forWorkFromNow()
+    const { shutdown, controller } = begun()
+    const work = shutdown.forWorkFromNow()
     controller.abort(stopped)
     expect(work.reason).toBe(stopped)
   })
 
   test('a signal that came before leaves 8 s from then on, whenever the work begins', async () => {
-    const { grace, controller, pass } = begun()
+    const { shutdown, controller, pass } = begun()
     expect(PUBLISH_AFTER_SIGNAL_MS_MAX).toBe(8_000)
     await pass(60_000)
     controller.abort(stopped)
     await pass(5_000)
-    const work = grace.forWorkFromNow()
+    const work = shutdown.forWorkFromNow()
     await pass(2_999)
     expect(work.aborted).toBe(false)
     await pass(1)
     expect(work.reason).toEqual(new StoppedError('the 8 s after a signal were over'))
-    expect(grace.forWorkFromNow().aborted).toBe(true)
+    expect(shutdown.forWorkFromNow().aborted).toBe(true)
   })
 
   test('a signal that was there from the beginning counts from there', async () => {
     const clock = testClock()
-    const grace = graceAfter(AbortSignal.abort(stopped), clock)
+    const shutdown = shutdownDeadlineAfter(AbortSignal.abort(stopped), clock)
     clock.advance(PUBLISH_AFTER_SIGNAL_MS_MAX)
     await turn()
-    expect(grace.forWorkFromNow().aborted).toBe(true)
+    expect(shutdown.forWorkFromNow().aborted).toBe(true)
   })
 
   test('when the work is over, nothing is waited for', async () => {
-    const { grace, controller, pass } = begun()
+    const { shutdown, controller, pass } = begun()
     controller.abort(stopped)
-    const work = grace.forWorkFromNow()
-    grace[Symbol.dispose]()
+    const work = shutdown.forWorkFromNow()
+    shutdown[Symbol.dispose]()
     await pass(PUBLISH_AFTER_SIGNAL_MS_MAX)
     expect(work.aborted).toBe(false)
   })

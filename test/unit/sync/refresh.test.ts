@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createBudget } from '../../../src/sync/budget/budget.js'
 import { queueDue } from '../../../src/sync/planning/queue.js'
 import { refresh } from '../../../src/sync/refresh.js'
-import { createTally } from '../../../src/sync/tally.js'
+import { createRunState } from '../../../src/sync/run-state.js'
 import { type MemorySurvey, memorySource } from '../../support/api/memory-source.js'
 import { runDependencies } from '../../support/warehouse/run-dependencies.js'
 import {
@@ -33,13 +33,13 @@ test('every task is tried once, in order of urgency, whatever fails or is still 
   // Nothing is found of every fourth survey.
   const api = memorySource(Object.fromEntries(ids.filter((id) => id % 4 > 0).map((id) => [id, known(id)])))
   const dependencies = runDependencies(warehouse, api)
-  const tally = { ...createTally(), serverTime: minute(10) }
-  const tasks = await queueDue(dependencies, tally)
-  await refresh(dependencies, createBudget(dependencies.rules.budget, testClock()), tally, tasks)
+  const state = { ...createRunState(), serverTime: minute(10) }
+  const tasks = await queueDue(dependencies, state)
+  await refresh(dependencies, createBudget(dependencies.rules.budget, testClock()), state, tasks)
   expect(api.asked.flatMap((asked) => /^sources (\d+) page 1$/.exec(asked)?.[1] ?? []).map(Number)).toEqual(
     ids.toReversed(),
   )
-  expect(tally.counts).toMatchObject({ surveysRefreshed: 150, surveysFailed: 50 })
+  expect(state.counts).toMatchObject({ surveysRefreshed: 150, surveysFailed: 50 })
   expect(await warehouse.rows('SELECT DISTINCT survey_id % 4 AS rest, attempts FROM _sync.tasks')).toEqual([
     { rest: 0, attempts: 1 },
   ])

@@ -237,7 +237,7 @@ test('a survey row dated ahead of now is not merged: nobody knows when it was re
     replayed: { merged: 1, outdated: 2, waiting: 0 },
   })
   expect(await rows('SELECT id FROM surveys ORDER BY id')).toEqual([{ id: 1 }, { id: 9 }])
-  expect(await rows('SELECT full_listing_wanted FROM _sync.cursors')).toEqual([{ full_listing_wanted: true }])
+  expect(await rows('SELECT full_listing_due FROM _sync.cursors')).toEqual([{ full_listing_due: true }])
 })
 
 test('rows that still cannot be typed stay: exit 5, or 0 where so many are allowed', async () => {

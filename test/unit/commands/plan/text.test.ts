@@ -10,7 +10,7 @@ import { minute } from '../../../support/warehouse/warehouse.js'
 const rate = { requests: 60, perMs: 60_000 }
 const task: Task = {
   surveyId: 1,
-  reason: 'live',
+  reason: 'active',
   isQueued: false,
   isLeftOver: false,
   refusals: 0,
@@ -20,8 +20,8 @@ const task: Task = {
   urgency: 4,
 }
 const listing = { reason: 'listing', isExpected: false, surveys: 1, requests: { surveys: 1 } } as const
-const live = {
-  reason: 'live',
+const active = {
+  reason: 'active',
   isExpected: false,
   surveys: 3,
   requests: { survey_progress: 3, sample_source_progress: 6 },
@@ -33,8 +33,8 @@ const brought = {
   requests: { sample_sources: 1, survey_progress: 1 },
 } as const
 const plan = { at: minute(1_440), listing: 'incremental', tasks: [task, task, task] } as const
-const withExpected: Plan = { ...plan, entries: [listing, live, brought], requests: 12 }
-const withoutExpected: Plan = { ...plan, entries: [listing, live], requests: 10 }
+const withExpected: Plan = { ...plan, entries: [listing, active, brought], requests: 12 }
+const withoutExpected: Plan = { ...plan, entries: [listing, active], requests: 10 }
 
 const linesOf = (one: Plan, requestsMax: number | null): readonly string[] => {
   const budget = { requestsMax, durationMsMax: null }
@@ -46,7 +46,7 @@ const linesOf = (one: Plan, requestsMax: number | null): readonly string[] => {
 
 test('surveys that the listing is expected to bring have a row of their own, and are not counted among those that are due', () => {
   const lines = linesOf(withExpected, 8)
-  expect(lines).toContain('live | 3 | 9 | - | - | 3 | 6')
+  expect(lines).toContain('active | 3 | 9 | - | - | 3 | 6')
   expect(lines).toContain('changed or new, expected | 1 | 2 | - | 1 | 1 | -')
   expect(lines.slice(-2)).toEqual([
     '6 requests fit into --max-requests 8: the listing, 1 survey expected from it, and 1 of the 3 surveys that are known to be due',
@@ -70,7 +70,7 @@ test('for machines each entry says whether it is expected', () => {
   })
   expect(json.accounts[0]?.entries).toEqual([
     { reason: 'listing', expected: false, surveys: 1, requests: { surveys: 1 } },
-    { reason: 'live', expected: false, surveys: 3, requests: live.requests },
+    { reason: 'active', expected: false, surveys: 3, requests: active.requests },
     { reason: 'changed', expected: true, surveys: 1, requests: brought.requests },
   ])
 })

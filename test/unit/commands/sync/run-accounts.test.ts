@@ -81,11 +81,11 @@ test('the same survey ids in two accounts are two surveys', async (context) => {
   ).toEqual([{ account: 'b', id: 1, versions: 2 }])
 })
 
-test('one account is refused, one cannot be reached, one is frozen out: the fourth is complete, and the worst is told', async (context) => {
+test('one account is refused, one cannot be reached, one is paused for good: the fourth is complete, and the worst is told', async (context) => {
   const trial = await openAccounts(context, {
     refused: surveys(2),
     deaf: surveys(2),
-    frozen: surveys(2),
+    paused: surveys(2),
     well: surveys(4),
   })
   trial.api('refused').hook = (_, response) => {
@@ -96,13 +96,13 @@ test('one account is refused, one cannot be reached, one is frozen out: the four
     response.destroy()
     return true
   }
-  trial.api('frozen').hook = (_, response) => {
-    sendJson(trial.api('frozen'), response, 429, {})
+  trial.api('paused').hook = (_, response) => {
+    sendJson(trial.api('paused'), response, 429, {})
     return true
   }
   const report = await trial.sync({
     settings: { limits: { attempts: 2, backoff_base: '1ms', backoff_max: '1ms' } },
-    accounts: { frozen: { rate_limit: { requests: 10, per: '100ms' } } },
+    accounts: { paused: { rate_limit: { requests: 10, per: '100ms' } } },
   })
   expect(report).toMatchObject({ exitCode: 4, status: 'failed' })
   expect(
@@ -110,12 +110,12 @@ test('one account is refused, one cannot be reached, one is frozen out: the four
   ).toEqual([
     ['refused', 4, 0],
     ['deaf', 4, 0],
-    ['frozen', 4, 0],
+    ['paused', 4, 0],
     ['well', 0, 4],
   ])
   expect(await trial.query('SELECT account, status FROM _sync.runs ORDER BY account')).toEqual([
     { account: 'deaf', status: 'failed' },
-    { account: 'frozen', status: 'failed' },
+    { account: 'paused', status: 'failed' },
     { account: 'refused', status: 'failed' },
     { account: 'well', status: 'complete' },
   ])
@@ -209,7 +209,7 @@ describe('--max-requests', () => {
   test('bounds the run as a whole, by weight, and arrives at everything', async (context) => {
     const trial = await openAccounts(context, { a: surveys(12), b: surveys(12) })
     // A page of the listing and three requests a survey: 37 an account.
-    const report = await trial.sync({ flags: { maxRequests: 40 }, accounts: { a: { share: 3 } } })
+    const report = await trial.sync({ flags: { maxRequests: 40 }, accounts: { a: { weight: 3 } } })
     expect(total(trial, 'a', 'b')).toBeLessThanOrEqual(40)
     expect(total(trial, 'a', 'b')).toBeGreaterThan(40 - 3)
     expect(trial.api('a').arrivals.length).toBeGreaterThan(30 - 3)
@@ -261,7 +261,7 @@ describe('--max-requests', () => {
           signal: stop.signal,
           observer: {
             ...SILENT,
-            // A page and three surveys of three requests: its share is spent.
+            // A page and three surveys of three requests: its allocation is used up.
             refreshed: ({ done }) => done === 3 && stop.abort(new StoppedError('stopped by SIGTERM')),
           },
         },

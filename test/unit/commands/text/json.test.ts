@@ -26,6 +26,7 @@ test('every field of the report is there in snake_case, and moments are ISO 8601
         cursor_after: '2026-03-01T01:55:00Z',
         requests_estimated: null,
         requests: 1234,
+        request_usage: [],
         spending: [],
         retries: 2,
         refusals: 1,

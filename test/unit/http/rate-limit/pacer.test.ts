@@ -41,7 +41,7 @@ const begin = (options: SimulatedServerOptions = {}): Trial => {
   const server = simulateServer(options)
   const client = startClient('http://127.0.0.1:9/api/v1', {
     rate: MINUTE,
-    createWire: server.createWire,
+    createTransport: server.createTransport,
   })
   let wanted = true
   const worker = async () => {
@@ -115,7 +115,7 @@ describe('ten minutes in which there is more to do than the cap allows', () => {
         expect(together.length).toBeLessThanOrEqual(4)
         // Where a span begins within a burst, some more in the two windows in which that is still counted.
         expect(refused).toBeLessThanOrEqual(8)
-        // Without Retry-After the freeze is a whole window of the ten.
+        // Without Retry-After the pause is a whole window of the ten.
         expect(used).toBeGreaterThanOrEqual(retryAfter ? 0.93 : 0.87)
         expect(warnings(trial.client)[0]).toBe(
           'refused (429) within the cap: the API counts more strictly than in windows, others spend of the cap, or it is lower than rate_limit; requests are evenly spaced from now on',

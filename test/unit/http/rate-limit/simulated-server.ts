@@ -3,11 +3,11 @@
  * client works for ten minutes in no time. What counts is the window of the reference server.
  */
 import { Readable } from 'node:stream'
-import type { CreateWire } from '../../../../src/http/wire.js'
+import type { CreateTransport } from '../../../../src/http/transport.js'
 import { type CapSettings, createAccountCap } from '../../../../src/reference-server/api/account-cap.js'
 
 export interface SimulatedServer {
-  readonly createWire: CreateWire
+  readonly createTransport: CreateTransport
   /** Of every request, accepted or not. */
   readonly arrivals: { readonly atMs: number; readonly accepted: boolean }[]
 }
@@ -34,7 +34,7 @@ export const simulateServer = ({
   const after = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
   return {
     arrivals,
-    createWire: () => ({
+    createTransport: () => ({
       get: async () => {
         const thereMs = latencyMs() / 2
         await after(thereMs)
@@ -49,7 +49,7 @@ export const simulateServer = ({
           header: (name: string) => headers.get(name) ?? null,
           headerNames: [...headers.keys()],
           body: Readable.from([Buffer.from('{}')]) as Awaited<
-            ReturnType<ReturnType<CreateWire>['get']>
+            ReturnType<ReturnType<CreateTransport>['get']>
           >['body'],
         }
       },

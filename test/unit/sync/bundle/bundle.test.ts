@@ -8,7 +8,7 @@ import type { TaskReason } from '../../../../src/model/run.js'
 import { type Reading, RefusedReadingError } from '../../../../src/model/survey-source.js'
 import type { StoredBundle } from '../../../../src/model/warehouse.js'
 import { createBudget } from '../../../../src/sync/budget/budget.js'
-import { bookFor, createSpendingBook } from '../../../../src/sync/budget/spending.js'
+import { bookFor, createUsageBook } from '../../../../src/sync/budget/request-usage.js'
 import { canSkipSources, readBundle } from '../../../../src/sync/bundle/bundle.js'
 import type { SourceList } from '../../../../src/sync/bundle/sources.js'
 import {
@@ -129,7 +129,7 @@ const bundleOf = async (
   api: MemorySource,
   {
     requestsMax = null,
-    reason = 'live',
+    reason = 'active',
     refusals = 0,
   }: { requestsMax?: number | null; reason?: TaskReason; refusals?: number } = {},
 ) => {
@@ -144,7 +144,7 @@ const bundleOf = async (
     now: api.now,
     allowance,
     signal,
-    book: bookFor(createSpendingBook(), reason),
+    book: bookFor(createUsageBook(), reason),
   })
   await warehouse.account.commitBundles([outcome], RUN)
   return outcome
@@ -170,7 +170,7 @@ describe('the list of sources is read again', () => {
     const survey = api.surveys.get(1)
     if (survey !== undefined) edit(survey)
     api.now = minute(more.minutes ?? 60)
-    const outcome = await bundleOf(warehouse, api, { reason: more.reason ?? 'live' })
+    const outcome = await bundleOf(warehouse, api, { reason: more.reason ?? 'active' })
     const stored = await warehouse.rows(
       'SELECT id, name, _missing_since IS NULL AS there FROM sample_sources ORDER BY 1',
     )

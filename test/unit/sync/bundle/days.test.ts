@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { DailyWindows, TaskReason } from '../../../../src/model/run.js'
 import { createBudget } from '../../../../src/sync/budget/budget.js'
-import { bookFor, createSpendingBook } from '../../../../src/sync/budget/spending.js'
+import { bookFor, createUsageBook } from '../../../../src/sync/budget/request-usage.js'
 import { readBundle } from '../../../../src/sync/bundle/bundle.js'
 import { memorySource } from '../../../support/api/memory-source.js'
 import { queuedTasks, runDependencies } from '../../../support/warehouse/run-dependencies.js'
@@ -35,7 +35,7 @@ const world = async (rule: DailyWindows | null = RULE) => {
       refresh = { ...refresh, ...to }
     },
     /** What a night asks for beside sources and whole progress. */
-    night: async (minutes: number, reason: TaskReason = 'live') => {
+    night: async (minutes: number, reason: TaskReason = 'active') => {
       api.now = minute(minutes)
       api.asked.length = 0
       const allowance = createBudget({ requestsMax: null, durationMsMax: null }, testClock()).admitBundle(1)
@@ -47,7 +47,7 @@ const world = async (rule: DailyWindows | null = RULE) => {
           now: api.now,
           allowance,
           signal: given.signal,
-          book: bookFor(createSpendingBook(), 'live'),
+          book: bookFor(createUsageBook(), 'active'),
         },
       )
       await warehouse.account.commitBundles([outcome], RUN)
@@ -261,11 +261,11 @@ test('days of a survey that has gone are marked, and read again when it is back,
   expect(await days()).toEqual(known)
 })
 
-test('the queue knows what days cost: of a live survey, and of one that is over and has days that are not final', async () => {
+test('the queue knows what days cost: of a active survey, and of one that is over and has days that are not final', async () => {
   const { night, warehouse } = await world()
   await night(0)
   const requests = async (rule: DailyWindows | null) => {
-    await warehouse.account.enqueue([{ surveyId: 1, reason: 'live' }], { runId: RUN, at: minute(1) })
+    await warehouse.account.enqueue([{ surveyId: 1, reason: 'active' }], { runId: RUN, at: minute(1) })
     const [task] = await queuedTasks(warehouse.account, minute(2), { dailyWindows: rule })
     return task?.reserve
   }

@@ -123,7 +123,7 @@ describe('a work database that was lost or damaged is rebuilt from the published
     expect(await warehouse.account.position()).toEqual({
       cursor: null,
       fullListedAt: null,
-      fullListingWanted: false,
+      fullListingDue: false,
       listing: null,
     })
   })

@@ -40,7 +40,7 @@ describe('a listing', () => {
     expect(await account.position()).toEqual({
       cursor: minute(-5),
       fullListedAt: minute(11),
-      fullListingWanted: false,
+      fullListingDue: false,
       listing: null,
     })
   })
@@ -52,7 +52,7 @@ describe('a listing', () => {
     expect(await account.position()).toEqual({
       cursor: minute(55),
       fullListedAt: minute(0),
-      fullListingWanted: false,
+      fullListingDue: false,
       listing: null,
     })
   })
@@ -77,7 +77,7 @@ describe('a listing', () => {
     expect(await account.position()).toEqual({
       cursor: null,
       fullListedAt: null,
-      fullListingWanted: false,
+      fullListingDue: false,
       listing: null,
     })
     expect(await account.hasTasks()).toBe(true)
@@ -187,7 +187,7 @@ test('a rejected row is stored as it came, once a run, however often it is met',
     { run_id: 'run-1', raw },
     { run_id: 'run-2', raw },
   ])
-  expect(await account.misfits('run-1')).toEqual({
+  expect(await account.dataProblems('run-1')).toEqual({
     rejectedRows: 1,
     driftEvents: 0,
     drift: [],
@@ -242,7 +242,7 @@ test('drift is one event a field, value and kind, counted, with when it was firs
       last_run_id: 'run-1',
     },
   ])
-  expect(await account.misfits('run-2')).toEqual({
+  expect(await account.dataProblems('run-2')).toEqual({
     rejectedRows: 0,
     driftEvents: 1,
     drift: [

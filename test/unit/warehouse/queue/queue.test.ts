@@ -33,7 +33,7 @@ const refreshed = (id: number, at: number, sources = 0) =>
 
 const queue = (account: AccountWarehouse, at: number, ids: readonly number[], runId = RUN) =>
   account.enqueue(
-    ids.map((surveyId) => ({ surveyId, reason: 'live' })),
+    ids.map((surveyId) => ({ surveyId, reason: 'active' })),
     { runId, at: minute(at) },
   )
 
@@ -262,7 +262,7 @@ test('queued surveys have the weights of the settings, by the status that they w
   await account.commitBundles([refreshed(3, 1)], RUN)
   // The new row of 3 waits for its task.
   await list(account, [survey(3, { status: 'complete' })], minute(2))
-  const tasks = await queuedTasks(account, minute(11), { weights: { fieldwork: 40, live: 20, other: 10 } })
+  const tasks = await queuedTasks(account, minute(11), { weights: { fieldwork: 40, active: 20, other: 10 } })
   expect(tasks.map(({ surveyId, urgency }) => ({ surveyId, urgency }))).toEqual([
     { surveyId: 1, urgency: 11 * 60_000 * 40 },
     { surveyId: 2, urgency: 11 * 60_000 * 20 },
@@ -288,7 +288,7 @@ describe('the record of runs', () => {
         reason: 'not published: disk full',
         requests: 8,
         requestsEstimated: 650,
-        spending: [{ kind: 'surveys', reason: 'listing', requests: 8, saved: 3 }],
+        requestUsage: [{ kind: 'surveys', reason: 'listing', requests: 8, saved: 3 }],
         leftOver: 2,
       }),
     )

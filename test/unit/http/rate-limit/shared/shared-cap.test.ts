@@ -4,15 +4,15 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../../../../src/base/clock.js'
 import { Secret } from '../../../../../src/base/secret.js'
 import { SharedCapError } from '../../../../../src/http/errors.js'
-import { createLocalShare } from '../../../../../src/http/rate-limit/shared/local-share.js'
+import { createLocalFallback } from '../../../../../src/http/rate-limit/shared/local-fallback.js'
 import { connectRedis } from '../../../../../src/http/rate-limit/shared/redis.js'
 import { claimLifeMs } from '../../../../../src/http/rate-limit/shared/shared-cap.js'
 import { HAS_REDIS, startRedis, type TestRedis } from '../../../../support/servers/redis.js'
 import { failureOf, json, startClient, startServer, until, worstWindow } from '../../server-and-client.js'
 
-const shared = (url: string, share: number | null = null) => ({
+const shared = (url: string, fallback: number | null = null) => ({
   url: new Secret(url),
-  share,
+  fallback,
 })
 
 interface Flags {
@@ -88,8 +88,8 @@ test.skipIf(!HAS_REDIS)(
       client.lines.filter(({ message }) => message === 'nobody who shares the cap sends for a while').length
     // The quiet of a Redis that is new was told in other words, and only once.
     expect([told(one), told(two)]).toEqual([0, 1])
-    const [frozen = ''] = (await redis.call('keys', '*:pause')) as string[]
-    expect(frozen).toBe('')
+    const [paused = ''] = (await redis.call('keys', '*:pause')) as string[]
+    expect(paused).toBe('')
     const [settings = ''] = (await redis.call('keys', '*:settings')) as string[]
     await redis.call('set', settings.replace(':settings', ':pause'), '1', 'px', '300')
     await two.get()
@@ -181,21 +181,21 @@ test('a claim lasts for a window, a margin, two request timeouts and twice the s
   )
 })
 
-test('a share of the cap is held like the cap: so many in any window, and what is under way stays', () => {
+test('the fallback is held like the cap: so many in any window, and what is under way stays', () => {
   let nowMs = 0
   const clock = { ...systemClock, monotonicMs: () => nowMs }
-  const share = createLocalShare(2, clock)
-  const [first, second] = [share.take(), share.take()]
+  const fallback = createLocalFallback(2, clock)
+  const [first, second] = [fallback.take(), fallback.take()]
   if (typeof first === 'number' || typeof second === 'number') throw new Error('there was room for two')
-  expect(share.take()).toBe(100)
+  expect(fallback.take()).toBe(100)
   first.hold(1_000)
   nowMs = 400
-  expect(share.take()).toBe(600)
+  expect(fallback.take()).toBe(600)
   nowMs = 1_000
-  expect(typeof share.take()).toBe('object')
-  expect(share.take()).toBe(100)
+  expect(typeof fallback.take()).toBe('object')
+  expect(fallback.take()).toBe(100)
   second.hold(0)
-  expect(typeof share.take()).toBe('object')
+  expect(typeof fallback.take()).toBe('object')
 })
 
 test('a Redis that is not there ends the run at once, says which, and sends nothing', async () => {
@@ -208,7 +208,7 @@ test('a Redis that is not there ends the run at once, says which, and sends noth
   expect(failure).toMatchObject({ exitCode: 4, endsRun: true })
   expect(failure?.message).toBe(
     "the Redis that shares the cap of account 'default', redis://127.0.0.1:1, cannot be used: connection refused; nothing is sent " +
-      'without it: see whether it runs and rate_limit.shared is right, or let rate_limit.shared_unreachable name a share of the cap',
+      'without it: see whether it runs and rate_limit.shared is right, or set rate_limit.shared_fallback to what this process may use without it',
   )
   expect(server.arrivals).toHaveLength(0)
 })
@@ -231,11 +231,11 @@ test.skipIf(!HAS_REDIS)(
 )
 
 test.skipIf(!HAS_REDIS).each([null, 5])(
-  'a database that Redis does not have is an error at once, with a share of %s for its absence too',
-  async (share) => {
+  'a database that Redis does not have is an error at once, with a fallback of %s too',
+  async (fallback) => {
     const redis = await startRedis(onTestFinished)
     await using server = await startServer()
-    await using client = startClient(server.baseUrl, { shared: shared(`${redis.url}/99`, share) })
+    await using client = startClient(server.baseUrl, { shared: shared(`${redis.url}/99`, fallback) })
     const failure = await failureOf(client.get())
     expect(failure).toBeInstanceOf(SharedCapError)
     expect(failure.message).toContain(

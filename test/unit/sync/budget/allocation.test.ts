@@ -1,29 +1,29 @@
 /** One budget for several accounts: who may go how far, and who gets what another leaves. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createRequestPot, type RequestShare } from '../../../../src/sync/budget/request-pot.js'
 import {
+  type AllocationState,
   decide,
-  expectedShares,
+  expectedAllocations,
   limitOf,
-  type ShareState,
-} from '../../../../src/sync/budget/request-shares.js'
+} from '../../../../src/sync/budget/allocation.js'
+import { type Allocation, createRequestBudget } from '../../../../src/sync/budget/request-budget.js'
 import { SLOW } from '../../../support/suite/slow.js'
 
-const share = (state: Partial<ShareState> = {}): ShareState => ({
+const stateOf = (state: Partial<AllocationState> = {}): AllocationState => ({
   weight: 1,
   sent: 0,
   reserved: 0,
-  wanted: null,
+  waitsFor: null,
   granted: 0,
   ended: false,
   ...state,
 })
 
 describe('the limit of each', () => {
-  test.each<[string, number, readonly Partial<ShareState>[], readonly number[]]>([
+  test.each<[string, number, readonly Partial<AllocationState>[], readonly number[]]>([
     ['one has all of it', 10, [{}], [10]],
-    ['equal weights, equal shares', 30, [{}, {}, {}], [10, 10, 10]],
+    ['equal weights, equal allocations', 30, [{}, {}, {}], [10, 10, 10]],
     ['a weight of two is twice a weight of one', 30, [{ weight: 2 }, {}], [20, 10]],
     ['a rest that cannot be divided is for whoever waits for it', 10, [{}, {}, {}], [3, 3, 3]],
     ['less than a request each', 2, [{}, {}, {}], [0, 0, 0]],
@@ -34,51 +34,56 @@ describe('the limit of each', () => {
     ['one ran over, and the whole is kept', 30, [{ sent: 25 }, {}, {}], [10, 5, 5]],
     ['one ran over the whole', 30, [{ sent: 31 }, {}, {}], [10, 0, 0]],
     [
-      'a grant goes beyond the share',
+      'a grant goes beyond the allocation',
       30,
       [{ sent: 10, granted: 14 }, { sent: 9 }, { sent: 7 }],
       [14, 10, 10],
     ],
     ['but not beyond the whole', 30, [{ sent: 10, granted: 14 }, { sent: 9 }, { sent: 9 }], [12, 10, 10]],
   ])('%s', (_, total, states, limits) => {
-    const shares = states.map(share)
-    expect(shares.map((__, place) => limitOf(total, shares, place))).toEqual(limits)
+    const all = states.map(stateOf)
+    expect(all.map((__, place) => limitOf(total, all, place))).toEqual(limits)
   })
 })
 
 describe('what becomes of those that wait', () => {
   const NOBODY = { go: [], end: [], grant: null }
 
-  test.each<[string, number, readonly Partial<ShareState>[], object]>([
+  test.each<[string, number, readonly Partial<AllocationState>[], object]>([
     ['nobody waits', 10, [{}, {}], NOBODY],
-    ['it fits into the share', 10, [{ wanted: 5 }, {}], { ...NOBODY, go: [0] }],
-    ['it does not, and the other is at work', 10, [{ wanted: 6 }, {}], NOBODY],
+    ['it fits into the allocation', 10, [{ waitsFor: 5 }, {}], { ...NOBODY, go: [0] }],
+    ['it does not, and the other is at work', 10, [{ waitsFor: 6 }, {}], NOBODY],
     [
       'the other has ended and left it',
       10,
-      [{ wanted: 6 }, { ended: true, sent: 4 }],
+      [{ waitsFor: 6 }, { ended: true, sent: 4 }],
       { ...NOBODY, go: [0] },
     ],
     [
       'the other has ended and left too little',
       10,
-      [{ wanted: 7 }, { ended: true, sent: 4 }],
+      [{ waitsFor: 7 }, { ended: true, sent: 4 }],
       { ...NOBODY, end: [0] },
     ],
     [
       'the other waits as well, but something is under way',
       10,
-      [{ wanted: 6 }, { wanted: 9, reserved: 1 }],
+      [{ waitsFor: 6 }, { waitsFor: 9, reserved: 1 }],
       NOBODY,
     ],
-    ['its own work may give something back', 10, [{ sent: 2, reserved: 5, wanted: 4 }], NOBODY],
-    ['both wait: what fits into nothing ends', 10, [{ wanted: 6 }, { wanted: 11 }], { ...NOBODY, end: [1] }],
+    ['its own work may give something back', 10, [{ sent: 2, reserved: 5, waitsFor: 4 }], NOBODY],
     [
-      'each would fit into the rest, none into its share: the one behind',
+      'both wait: what fits into nothing ends',
+      10,
+      [{ waitsFor: 6 }, { waitsFor: 11 }],
+      { ...NOBODY, end: [1] },
+    ],
+    [
+      'each would fit into the rest, none into its allocation: the one behind',
       10,
       [
-        { sent: 3, wanted: 3 },
-        { sent: 2, wanted: 5 },
+        { sent: 3, waitsFor: 3 },
+        { sent: 2, waitsFor: 5 },
       ],
       { ...NOBODY, grant: 0 },
     ],
@@ -86,26 +91,26 @@ describe('what becomes of those that wait', () => {
       'behind by its weight',
       12,
       [
-        { sent: 3, wanted: 4 },
-        { weight: 2, sent: 4, wanted: 5 },
+        { sent: 3, waitsFor: 4 },
+        { weight: 2, sent: 4, waitsFor: 5 },
       ],
       { ...NOBODY, grant: 1 },
     ],
   ])('%s', (_, total, states, decision) => {
-    expect(decide(total, states.map(share))).toEqual(decision)
+    expect(decide(total, states.map(stateOf))).toEqual(decision)
   })
 })
 
 const never = new AbortController().signal
 
-const reserve = (of: RequestShare | undefined, requests: number): void => {
+const reserve = (of: Allocation | undefined, requests: number): void => {
   expect(of?.fits(requests)).toBe(true)
   of?.reserve(requests)
 }
 
-describe('the pot', () => {
+describe('the request budget', () => {
   test('who waits is woken by what another gives back', async () => {
-    const [one, other] = createRequestPot(10, [1, 1])
+    const [one, other] = createRequestBudget(10, [1, 1])
     reserve(other, 5)
     reserve(one, 5)
     const room = one?.room(3, never)
@@ -117,7 +122,7 @@ describe('the pot', () => {
 
   test('a signal ends the wait, and nobody waits for one that has gone', async () => {
     const stop = new AbortController()
-    const [one, other] = createRequestPot(10, [1, 1])
+    const [one, other] = createRequestBudget(10, [1, 1])
     const first = one?.room(6, stop.signal)
     stop.abort()
     expect(await first).toBe(false)
@@ -150,7 +155,7 @@ interface Done {
 
 /** Works as a run does: takes bundles as long as there is room, some at once, and waits where there is none. */
 const work = async (
-  own: RequestShare,
+  own: Allocation,
   { bundles, atOnce }: { bundles: readonly { expected: number; takes: number }[]; atOnce: number },
   turn: () => Promise<void>,
 ): Promise<Done> => {
@@ -178,14 +183,14 @@ const work = async (
   return done
 }
 
-test('never over the whole, nobody below its share who has work, and nothing left over but less than a bundle', async () => {
+test('never over the whole, nobody below its allocation who has work, and nothing left over but less than a bundle', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 0, max: 120 }),
       fc.array(account, { minLength: 1, maxLength: 5 }),
       fc.infiniteStream(fc.nat({ max: 3 })),
       async (total, accounts, turns) => {
-        const pot = createRequestPot(
+        const budget = createRequestBudget(
           total,
           accounts.map(({ weight }) => weight),
         )
@@ -193,7 +198,7 @@ test('never over the whole, nobody below its share who has work, and nothing lef
           for (let wait = turns.next().value ?? 0; wait > 0; wait -= 1) await Promise.resolve()
         }
         const done = await Promise.all(
-          accounts.map((one, place) => work(pot[place] as RequestShare, one, turn)),
+          accounts.map((one, place) => work(budget[place] as Allocation, one, turn)),
         )
         const sent = done.reduce((sum, one) => sum + one.sent, 0)
         const weights = accounts.reduce((sum, { weight }) => sum + weight, 0)
@@ -212,7 +217,7 @@ test('never over the whole, nobody below its share who has work, and nothing lef
 
 test.each([
   [
-    'each wants more than its share',
+    'each wants more than its allocation',
     30,
     [
       [1, 99],
@@ -249,11 +254,11 @@ test.each([
     [8, 2],
   ],
   ['there is nothing', 0, [[1, 4]], [0]],
-])('expected shares where %s', (_, total, wants, expected) => {
+])('expected allocations where %s', (_, total, wants, expected) => {
   expect(
-    expectedShares(
+    expectedAllocations(
       total,
-      wants.map(([weight = 1, wanted = 0]) => ({ weight, wanted })),
+      wants.map(([weight = 1, needed = 0]) => ({ weight, needed })),
     ),
   ).toEqual(expected)
 })

@@ -1,6 +1,6 @@
 /** The reference server's endpoints, asked without a server: every request arrives, and is answered as of one moment. */
 import { Readable } from 'node:stream'
-import type { CreateWire, WireAnswer } from '../../../src/http/wire.js'
+import type { CreateTransport, TransportAnswer } from '../../../src/http/transport.js'
 import { ENDPOINTS } from '../../../src/reference-server/api/endpoints.js'
 import { Refusal } from '../../../src/reference-server/api/refusal.js'
 import { API_PREFIX } from '../../../src/reference-server/api/routes.js'
@@ -18,7 +18,7 @@ export interface Arrivals {
 
 export interface MonthApi {
   /** What asks in this night is answered as of `at`. */
-  open(at: Micros): { readonly createWire: CreateWire; readonly arrivals: Arrivals }
+  open(at: Micros): { readonly createTransport: CreateTransport; readonly arrivals: Arrivals }
 }
 
 /** There and back, milliseconds. */
@@ -33,7 +33,7 @@ export const createApi = (organization: Organization): MonthApi => {
       repeated: { lists: 0, sources: 0, progress: 0, progressBySource: 0 },
     }
     const headers = new Map([['date', new Date(at / 1_000).toUTCString()]])
-    const get = async ({ target }: { readonly target: string }): Promise<WireAnswer> => {
+    const get = async ({ target }: { readonly target: string }): Promise<TransportAnswer> => {
       await pass(LATENCY_MS / 2)
       arrivals.atMs.push(performance.now())
       const { status, body } = answerTo(organization, at, target)
@@ -46,10 +46,10 @@ export const createApi = (organization: Organization): MonthApi => {
         header: (name) => headers.get(name) ?? null,
         headerNames: [...headers.keys()],
         // undici's body is a Readable with a few readers of its own, which the client does not use.
-        body: Readable.from([Buffer.from(text)]) as unknown as WireAnswer['body'],
+        body: Readable.from([Buffer.from(text)]) as unknown as TransportAnswer['body'],
       }
     }
-    return { arrivals, createWire: () => ({ get, destroy: async () => undefined }) }
+    return { arrivals, createTransport: () => ({ get, destroy: async () => undefined }) }
   }
   return { open }
 }
