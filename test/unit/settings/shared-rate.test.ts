@@ -51,7 +51,7 @@ test.each([
 describe('what cannot be is refused, and not quoted', () => {
   const MUST_BE =
     'must be the URL of a Redis, such as redis://redis:6379 or rediss://user:password@host:6380/0'
-  const SHARE = 'must be stop, a part of the cap such as 50%, or a number of requests such as 20'
+  const SHARE = 'must be stop, a percentage of the cap such as 50%, or a number of requests such as 20'
   test.each([
     [`shared: ${PASSWORD}`, `shared ${MUST_BE}`],
     [`shared: https://user:${encodeURIComponent(PASSWORD)}@redis`, `shared ${MUST_BE}`],

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
+import { SCHEMA_VERSION } from '../../../../src/model/sync-tables.js'
 import { HISTORY_TABLES } from '../../../../src/model/tables.js'
 import { startReferenceServer } from '../../../../src/reference-server/server.js'
 import { type Migration, migrate } from '../../../../src/warehouse/lifecycle/migrations.js'
@@ -78,10 +79,7 @@ test('a file of the first version goes on, and after a sync it is what a new one
     await reader.query(
       'SELECT DISTINCT version, replayed_at FROM _sync.schema_version, _sync.rejected_rows ORDER BY version',
     ),
-  ).toEqual([
-    { version: 1, replayed_at: null },
-    { version: 2, replayed_at: null },
-  ])
+  ).toEqual(Array.from({ length: SCHEMA_VERSION }, (_, before) => ({ version: before + 1, replayed_at: null })))
   expect(await reader.query('SELECT count(*) AS runs, count(command) AS told FROM _sync.runs')).toEqual([
     { runs: 4, told: 1 },
   ])
@@ -104,7 +102,7 @@ const historiesOf = async (file: string) => {
 /** Steps that a later version could have: each changes a table and fills it. */
 const steps: readonly Migration[] = [
   {
-    version: 3,
+    version: SCHEMA_VERSION + 1,
     description: 'Surveys have a colour',
     statements: [
       'ALTER TABLE main.surveys_history ADD COLUMN colour VARCHAR',
@@ -112,7 +110,7 @@ const steps: readonly Migration[] = [
     ],
   },
   {
-    version: 4,
+    version: SCHEMA_VERSION + 2,
     description: 'And another one',
     statements: ["UPDATE main.surveys_history SET colour = concat(colour, 'dish')"],
   },
@@ -121,40 +119,65 @@ const steps: readonly Migration[] = [
 const versions = ({ rows }: TestWarehouse) =>
   rows('SELECT version, description FROM _sync.schema_version ORDER BY version')
 
+test('version 3 renames: live surveys become active, and a full listing that was wanted is due', async () => {
+  const warehouse = await testWarehouse()
+  await list(warehouse.account, [survey(1)], minute(0), 'full')
+  await warehouse.run('DELETE FROM _sync.schema_version')
+  await warehouse.run("INSERT INTO _sync.schema_version VALUES (2, now(), 'Built from the declarations', NULL)")
+  await warehouse.run('ALTER TABLE _sync.cursors RENAME COLUMN full_listing_due TO full_listing_wanted')
+  await warehouse.run('UPDATE _sync.cursors SET full_listing_wanted = true')
+  await warehouse.run("UPDATE _sync.tasks SET reason = 'live'")
+  await warehouse.run("INSERT INTO _sync.requests VALUES ('run-0', 'acme', 'live', 'survey_progress', 3, 1)")
+  await migrate(warehouse.database, testClock())
+  expect(await warehouse.rows('SELECT reason FROM _sync.tasks')).toEqual([{ reason: 'active' }])
+  expect(await warehouse.rows('SELECT reason, made, saved FROM _sync.requests')).toEqual([
+    { reason: 'active', made: 3, saved: 1 },
+  ])
+  expect(await warehouse.rows('SELECT full_listing_due FROM _sync.cursors')).toEqual([{ full_listing_due: true }])
+  expect((await versions(warehouse)).map(({ version }) => version)).toEqual([2, 3])
+})
+
 test('each step is a transaction with its record: one that fails leaves no trace, and begins again with the next run', async () => {
   const warehouse = await testWarehouse()
   await list(warehouse.account, [survey(1)], minute(0), 'full')
-  const built = { version: 2, description: 'Built from the declarations' }
+  const built = { version: SCHEMA_VERSION, description: 'Built from the declarations' }
   const [first, second] = steps
   const failing = [first, { ...second, statements: [...(second?.statements ?? []), 'SELECT * FROM nowhere'] }]
-  const schema = { version: 4, migrations: failing as readonly Migration[] }
+  const schema = { version: SCHEMA_VERSION + 2, migrations: failing as readonly Migration[] }
   await expect(migrate(warehouse.database, testClock(), schema)).rejects.toThrow('nowhere')
-  expect(await versions(warehouse)).toEqual([built, { version: 3, description: 'Surveys have a colour' }])
+  expect(await versions(warehouse)).toEqual([
+    built,
+    { version: SCHEMA_VERSION + 1, description: 'Surveys have a colour' },
+  ])
   expect(await warehouse.rows('SELECT colour FROM surveys_history')).toEqual([{ colour: 'red' }])
 
   for (const _ of ['the run after it', 'and one more, which has nothing to do']) {
-    await migrate(warehouse.database, testClock(), { version: 4, migrations: steps })
+    await migrate(warehouse.database, testClock(), { version: SCHEMA_VERSION + 2, migrations: steps })
     expect(await warehouse.rows('SELECT colour FROM surveys_history')).toEqual([{ colour: 'reddish' }])
-    expect((await versions(warehouse)).map(({ version }) => version)).toEqual([2, 3, 4])
+    expect((await versions(warehouse)).map(({ version }) => version)).toEqual([
+      SCHEMA_VERSION,
+      SCHEMA_VERSION + 1,
+      SCHEMA_VERSION + 2,
+    ])
   }
 })
 
 test('a new file takes no step: it is built as the last one leaves it', async () => {
   const warehouse = await testWarehouse()
   await warehouse.run('DELETE FROM _sync.schema_version')
-  await migrate(warehouse.database, testClock(), { version: 4, migrations: steps })
-  expect(await versions(warehouse)).toEqual([{ version: 4, description: 'Built from the declarations' }])
+  await migrate(warehouse.database, testClock(), { version: SCHEMA_VERSION + 2, migrations: steps })
+  expect(await versions(warehouse)).toEqual([{ version: SCHEMA_VERSION + 2, description: 'Built from the declarations' }])
 })
 
 test('a newer schema is refused in one clear line, and not touched', async () => {
   const warehouse = await testWarehouse()
-  await warehouse.run("INSERT INTO _sync.schema_version VALUES (7, now(), 'from the future', NULL)")
+  await warehouse.run("INSERT INTO _sync.schema_version VALUES (77, now(), 'from the future', NULL)")
   await warehouse.database.close()
   const before = await readFile(join(warehouse.directory, 'work.duckdb'))
   const ended = await run(['replay', '--warehouse', warehouse.directory])
   expect(ended).toMatchObject({ code: 7, stdout: '' })
   expect(ended.stderr).toBe(
-    `fieldwork-sync: ${join(warehouse.directory, 'work.duckdb')} has schema version 7, this program knows up to 2: it was written by a newer fieldwork-sync. Use that version or a newer one\n`,
+    `fieldwork-sync: ${join(warehouse.directory, 'work.duckdb')} has schema version 77, this program knows up to ${SCHEMA_VERSION}: it was written by a newer fieldwork-sync. Use that version or a newer one\n`,
   )
   expect(before.equals(await readFile(join(warehouse.directory, 'work.duckdb')))).toBe(true)
 })

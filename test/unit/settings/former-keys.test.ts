@@ -1,0 +1,36 @@
+/** Keys of the settings file that have a new name are read under their old one as well, until version 0.2. */
+import { expect, test } from 'vitest'
+import { ACCOUNT, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
+
+test('settings under their old names count as under their new ones', () => {
+  const settings = load({
+    yaml: `${ACCOUNT}    share: 3
+    rate_limit:
+      shared: redis://redis
+      shared_unreachable: 20
+refresh:
+  weights:
+    live: 7
+`,
+  })
+  expect(settings.accounts[0]).toMatchObject({ weight: 3, shared: { fallback: 20 } })
+  expect(settings.refresh.weights).toEqual({ fieldwork: 4, active: 7, other: 1 })
+})
+
+test('a wrong value under an old name is reported with its line', () => {
+  expect(problemsOf({ yaml: `${ACCOUNT}    share: 0\n` })).toEqual([
+    'settings.yaml:6: accounts[0].weight must be a whole number from 1 to 1000',
+  ])
+})
+
+test('an old name beside the new one is refused', () => {
+  expect(problemsOf({ yaml: `${ACCOUNT}    weight: 2\n    share: 3\n` })).toEqual([
+    'settings.yaml:7: accounts[0].weight has another value under its old name, share; remove that',
+  ])
+})
+
+test('an old name elsewhere is no setting', () => {
+  expect(problemsOf({ yaml: `${ACCOUNT}refresh:\n  share: 3\n` })).toEqual([
+    'settings.yaml:7: refresh.share is not a setting; remove it',
+  ])
+})
