@@ -1,6 +1,6 @@
 /**
  * The words in which tables are declared. A field is declared once, with its type and comment; the row type in
- * TypeScript, the DDL, the merge and the documentation all follow from it (ARCHITECTURE.md, "One declaration").
+ * TypeScript, the DDL, the merge and the documentation all follow from it (docs/decisions/0026-one-declaration-per-table.md).
  */
 import type { Instant } from './instant.js'
 

@@ -1,6 +1,6 @@
 /**
  * One declaration per table. DDL, merge SQL, comments, staging, the data dictionary and everything else that
- * needs to know a table are derived from these (ARCHITECTURE.md, "One declaration"). What analysts read is here;
+ * needs to know a table are derived from these (docs/decisions/0026-one-declaration-per-table.md). What analysts read is here;
  * the bookkeeping of the job is in `sync-tables.ts`.
  */
 import {

@@ -3,7 +3,7 @@
  * an open reader of a DuckDB file blocks a writer of the same file, and the reverse. So the work database is
  * checkpointed and copied, the copy is proved to open, and a rename puts it in place. DuckDB opens a file for writing
  * unless it is told otherwise, and such a reader locks out all others: so nobody may write the file
- * (ARCHITECTURE.md, "Work database and published file are two files").
+ * (docs/decisions/0040-readers-get-a-copy.md, docs/decisions/0041-published-file-is-read-only.md).
  */
 import { rm, stat } from 'node:fs/promises'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-/** `npm run simulate -- --seeds 1000 [--first 1] [--seed N] [--jobs 2]`: see ARCHITECTURE.md, "Simulation". */
+/** `npm run simulate -- --seeds 1000 [--first 1] [--seed N] [--jobs 2]`: see docs/explanation/simulation.md. */
 import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'

@@ -1,7 +1,7 @@
 /**
  * Publishes the committed state as Parquet files, exactly: a row is in one file, and a file whose rows have changed is
  * written anew. A version is a directory of its own, in which everything that did not change is a link to the file of
- * the version before; the swap of one symbolic link shows it to readers (ARCHITECTURE.md, "Parquet").
+ * the version before; the swap of one symbolic link shows it to readers (docs/decisions/0043-parquet-is-published-in-versions.md).
  */
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -5,7 +5,7 @@ import { type PublishedTable, UNKNOWN_MONTH } from './tables.js'
 
 /**
  * Rows and digest of every partition, in one scan. A digest is the sum of the hashes of the rows, once with the columns in
- * order and once in reverse: it does not depend on the order of rows (ARCHITECTURE.md, "Which partitions changed").
+ * order and once in reverse: it does not depend on the order of rows (docs/decisions/0044-digests-find-changed-partitions.md).
  */
 export const digestPartitions = (table: PublishedTable): string =>
   `SELECT ${partitionColumns(table)}, ${digest(table)} FROM ${source(table)} GROUP BY ALL ORDER BY ALL`

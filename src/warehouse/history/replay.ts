@@ -1,7 +1,7 @@
 /**
  * Quarantined rows that a newer version can type. A survey's row is merged like that of a listing page, as of when it was
  * read; of sources and progress, which belong together with what was read beside them, the survey is queued to be read
- * again. What was read after a row, or may have been, is never overwritten (ARCHITECTURE.md, "A replay").
+ * again. What was read after a row, or may have been, is never overwritten (docs/decisions/0039-replay-merges-nothing-older.md).
  */
 import { z } from 'zod'
 import { believed } from '../../model/believed.js'

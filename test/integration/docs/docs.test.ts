@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { EXIT_CODES } from '../../../src/base/errors.js'
 import { settingsReference } from '../../../src/settings/reference.js'
@@ -44,18 +45,56 @@ test('the README and --help list every exit code, in the same words', async () =
   for (const { code, meaning } of told) expect(readme).toContain(`| ${code} | ${meaning} |`)
 })
 
-test.each(['README.md', 'ARCHITECTURE.md'])('every file that %s links to is there', (page) => {
-  const links = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)\)/g)].map(([, path = '']) => path)
-  expect(links.filter((path) => !existsSync(`${root}${path}`))).toEqual([])
+const DOCS = readdirSync(`${root}docs`, { encoding: 'utf8', recursive: true })
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => join('docs', name))
+  .sort()
+const DECISIONS = DOCS.filter((page) => /^docs\/decisions\/\d{4}-[a-z0-9-]+\.md$/.test(page))
+
+test.each(['README.md', 'ARCHITECTURE.md', ...DOCS])('every file that %s links to is there', (page) => {
+  const links = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)].map(
+    ([, path = '']) => path,
+  )
+  expect(links.filter((path) => !existsSync(join(root, dirname(page), path)))).toEqual([])
 })
 
-test.each(['README.md', 'ARCHITECTURE.md'])('every npm script that %s names is in package.json', (page) => {
-  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
-  const named = [...read(page).matchAll(/npm (?:run ([a-z:-]+)|(test)\b)/g)].map(
-    ([, script, test]) => script ?? test,
+test.each(['ARCHITECTURE.md', ...DOCS])('every file that %s names is there', (page) => {
+  const named = [...read(page).matchAll(/`((?:src|test|config|docs)\/[\w./-]+)`/g)].map(
+    ([, path = '']) => path,
   )
-  expect(named.length).toBeGreaterThan(0)
-  expect(named.filter((name) => name !== undefined && scripts[name] === undefined)).toEqual([])
+  expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([])
+})
+
+const npmScriptsIn = (page: string): readonly string[] =>
+  [...read(page).matchAll(/npm (?:run ([a-z:-]+)|(test)\b)/g)].flatMap(
+    ([, script, test]) => script ?? test ?? [],
+  )
+
+test.each(['README.md', 'ARCHITECTURE.md', ...DOCS])(
+  'every npm script that %s names is in package.json',
+  (page) => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+    expect(npmScriptsIn(page).filter((name) => scripts[name] === undefined)).toEqual([])
+  },
+)
+
+test.each(['README.md', 'ARCHITECTURE.md', 'docs/reference/npm-scripts.md'])(
+  '%s names npm scripts',
+  (page) => {
+    expect(npmScriptsIn(page).length).toBeGreaterThan(0)
+  },
+)
+
+test('the index lists every decision, in order', () => {
+  const listed = [...read('docs/decisions/README.md').matchAll(/^- \[(\d{4})\]\((\1-[a-z0-9-]+\.md)\): ./gm)]
+  expect(listed.map(([, , name]) => `docs/decisions/${name}`)).toEqual(DECISIONS)
+  expect(DECISIONS.length).toBeGreaterThan(50)
+})
+
+test.each(DECISIONS)('%s has a title and the four sections', (page) => {
+  expect(read(page)).toMatch(/^# \S/)
+  const sections = [...read(page).matchAll(/^## (.+)$/gm)].map(([, section]) => section)
+  expect(sections).toEqual(['Context', 'Decision', 'Alternatives', 'Consequences'])
 })
 
 test('ARCHITECTURE.md draws every room of src, and the check knows its arrows', () => {
