@@ -1,4 +1,4 @@
-/** A cap belongs to an address and an identifier. Spellings of one address name the same cap. Other differences mean another cap. */
+/** A cap belongs to an address and an identifier. Spellings of one address name one cap. Other differences mean another cap. */
 import { expect, test } from 'vitest'
 import { capFileName, capKey } from '../../../src/base/cap-owner.js'
 

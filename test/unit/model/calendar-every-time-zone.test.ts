@@ -111,7 +111,7 @@ const ALL_ZONES = Intl.supportedValuesOf('timeZone')
 const { oneOf, below, replay } = chance()
 const ZONES = SLOW ? ALL_ZONES : Array.from({ length: 6 }, () => oneOf(ALL_ZONES))
 
-/** All clock changes of a zone and both ends of the period. `npm test` checks only the first change within a year of a random day. */
+/** All clock changes of a zone and both ends of the period; in `npm test` the first change within a year of a random day. */
 const momentsOf = (wall: WallClock): readonly number[] => {
   if (SLOW) return [FROM_MS + 3 * DAY_MS, ...changesIn(wall, FROM_MS, TO_MS), TO_MS]
   const fromMs = FROM_MS + below((TO_MS - FROM_MS) / DAY_MS) * DAY_MS

@@ -1,6 +1,6 @@
 /**
- * The ledger frees no slot before a plain list of sends says so, and holds none longer than its limit. This is true for any content
- * of the file, any sends, losses and crashes, and any change of the clock.
+ * The ledger frees no slot before a plain list of sends says so, and holds none longer than its limit. This is true for any
+ * content of the file, any sends, losses and crashes, and any change of the clock.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

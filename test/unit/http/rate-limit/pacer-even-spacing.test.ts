@@ -1,6 +1,6 @@
 /**
- * A sliding-window counter accepts every request at the even distance. Property tests check this with the counters of the reference
- * server, which have no code in common with the pacer, for any cap, phase and jitter.
+ * A sliding-window counter accepts every request at the even distance. Property tests check this with the counters of the
+ * reference server, which have no code in common with the pacer, for any cap, phase and jitter.
  *
  * Such a counter divides time into spans of the window's length. To the requests of this span it adds those of the previous span,
  * weighted by the part of that span that a window still covers. Let N be the cap, W the window, s the distance, and J the most
