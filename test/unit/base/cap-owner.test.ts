@@ -1,4 +1,4 @@
-/** Whose cap it is: addresses that mean one service are one, and every other difference stays. */
+/** A cap belongs to an address and an identifier. Spellings of one address name one cap. Other differences mean another cap. */
 import { expect, test } from 'vitest'
 import { capFileName, capKey } from '../../../src/base/cap-owner.js'
 
@@ -14,11 +14,11 @@ test.each([
   'https://api.example/x/../org/api/v1',
   'https://api.example/%6Frg/api/v1',
   'https://%61pi.example/org/api/v1',
-])('%s is the same address', (baseUrl) => {
+])('%s belongs to the same cap', (baseUrl) => {
   expect(keyOf(baseUrl)).toBe(keyOf(ACME))
 })
 
-test('the case of a percent-encoding makes no difference, and what has to be encoded stays so', () => {
+test('a percent-encoding has no case, and characters that must be encoded stay encoded', () => {
   expect(keyOf('https://api.example/a%2fb%c3%a9/api/v1')).toBe(keyOf('https://api.example/a%2Fbé/api/v1'))
   expect(keyOf('https://api.example/a%2Fb/api/v1')).not.toBe(keyOf('https://api.example/a/b/api/v1'))
 })
@@ -30,7 +30,7 @@ test.each([
   ['path', 'https://api.example/other/api/v1', 17],
   ['case of the path', 'https://api.example/Org/api/v1', 17],
   ['identifier', ACME, 18],
-] as const)('another %s is another cap', (_, baseUrl, id) => {
+] as const)('a different %s means another cap', (_, baseUrl, id) => {
   expect(keyOf(baseUrl, id)).not.toBe(keyOf(ACME))
   const names = [
     capFileName('sent', { baseUrl, id }, 'x'),
@@ -39,7 +39,7 @@ test.each([
   expect(names[0]?.toLowerCase()).not.toBe(names[1]?.toLowerCase())
 })
 
-test('a file name tells host and identifier, stays in its directory, and has nothing of the path', () => {
+test('a file name contains host and identifier, and nothing of the path that could leave its directory', () => {
   const name = (baseUrl: string) => capFileName('sent', { baseUrl, id: 17 }, 'ndjson')
   expect(name(ACME)).toMatch(/^sent-api\.example-17\.[0-9a-f]{16}\.ndjson$/)
   expect(name('http://127.0.0.1:8080/token-5cdd6e/api/v1')).toMatch(

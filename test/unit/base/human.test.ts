@@ -1,4 +1,4 @@
-/** Durations, sizes and tables as people read them. */
+/** Durations, sizes and tables are printed for people. */
 import { describe, expect, test } from 'vitest'
 import { counted, humanBytes, humanDuration, humanWindow } from '../../../src/base/human.js'
 import { textTable } from '../../../src/commands/text/text-table.js'
@@ -15,7 +15,7 @@ test.each([
   [3_900_000, '1 h 05 min'],
   [86_399_000, '1 d 0 h'],
   [273_600_000, '3 d 4 h'],
-])('%d ms is %s', (durationMs, text) => {
+])('%d ms prints as %s', (durationMs, text) => {
   expect(humanDuration(durationMs)).toBe(text)
 })
 
@@ -26,11 +26,11 @@ test.each([
   [33_554_432, '32.0 MiB'],
   [5 * 1024 ** 4, '5.0 TiB'],
   [5000 * 1024 ** 4, '5000.0 TiB'],
-])('%d bytes are %s', (bytes, text) => {
+])('%d bytes print as %s', (bytes, text) => {
   expect(humanBytes(bytes)).toBe(text)
 })
 
-test('counts and windows are words', () => {
+test('counts and windows print with their units', () => {
   expect(counted(1, 'survey')).toBe('1 survey')
   expect(counted(0, 'survey')).toBe('0 surveys')
   expect(counted(1_000, 'retry', 'retries')).toBe('1,000 retries')

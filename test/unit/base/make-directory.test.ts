@@ -1,18 +1,18 @@
-/** Directories are made, or the system's own words come back: also where Node's recursive `mkdir` never ends. */
+/** `makeDirectory` makes a directory or fails with the system's error code, also where Node's recursive `mkdir` never returns. */
 import { mkdir, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { makeDirectory } from '../../../src/base/make-directory.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 
-test('makes what is missing, and accepts what is there', async () => {
+test('it makes missing directories and accepts existing ones', async () => {
   const path = join(await temporaryDirectory(), 'a', 'b', 'c')
   await makeDirectory(path)
   await makeDirectory(path)
   expect((await stat(path)).isDirectory()).toBe(true)
 })
 
-test('several at once make the same directory, whoever comes first to each part', async () => {
+test('concurrent calls can make the same directory', async () => {
   const directory = await temporaryDirectory()
   for (const time of Array.from({ length: 200 }).keys()) {
     const path = join(directory, String(time), 'b', 'c')
@@ -21,7 +21,7 @@ test('several at once make the same directory, whoever comes first to each part'
   }
 })
 
-test('follows a link to a directory, and refuses one that leads nowhere', async () => {
+test('it follows a link to a directory and refuses a broken link', async () => {
   const directory = await temporaryDirectory()
   await mkdir(join(directory, 'real'))
   await symlink(join(directory, 'real'), join(directory, 'link'))
@@ -33,7 +33,7 @@ test('follows a link to a directory, and refuses one that leads nowhere', async 
   await expect(makeDirectory(join(directory, 'broken', 'below'))).rejects.toMatchObject({ code: 'EEXIST' })
 })
 
-test('refuses a file, and what would be below one', async () => {
+test('it refuses a file and any path below a file', async () => {
   const file = join(await temporaryDirectory(), 'file')
   await writeFile(file, '')
   await expect(makeDirectory(file)).rejects.toMatchObject({ code: 'EEXIST' })
@@ -46,6 +46,6 @@ test.runIf(process.platform === 'linux').each([
   ['/proc/self/fd/x', 'ENOENT'],
   ['/dev/null', 'EEXIST'],
   ['/dev/full/x', 'ENOTDIR'],
-])('%s ends with %s', async (path, code) => {
+])('making %s fails with %s', async (path, code) => {
   await expect(makeDirectory(path)).rejects.toMatchObject({ code })
 })

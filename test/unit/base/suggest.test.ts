@@ -1,4 +1,4 @@
-/** Which slip leads to which suggestion. */
+/** A mistyped key leads to a suggestion. */
 import { expect, test } from 'vitest'
 import { editDistance, nearest } from '../../../src/base/suggest.js'
 
@@ -9,16 +9,16 @@ test.each([
   ['abc', '', 3],
   ['kitten', 'sitting', 3],
   ['same', 'same', 0],
-])('from %j to %j it takes %d edits', (a, b, edits) => {
+])('the edit distance from %j to %j is %d', (a, b, edits) => {
   expect(editDistance(a, b)).toBe(edits)
 })
 
-test('a slip finds the nearest key, upper case or not', () => {
+test('a mistyped word suggests the nearest key, whatever its case', () => {
   expect(nearest('Acounts', ['contract', 'accounts', 'publish'])).toBe('accounts')
   expect(nearest('tokenfile', ['token', 'token_file'])).toBe('token_file')
 })
 
-test('a word that is like none of the keys suggests nothing', () => {
+test('a word unlike every key suggests nothing', () => {
   expect(nearest('retries', ['overlap', 'full_listing_every'])).toBeNull()
   expect(nearest('ab', ['cd'])).toBeNull()
 })

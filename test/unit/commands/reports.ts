@@ -1,4 +1,4 @@
-/** A report of a run to vary, for the tests of what is printed about one. */
+/** Makes run reports for the tests of text and JSON. `changes` replaces single fields. */
 import { parseInstant } from '../../../src/model/instant.js'
 import type { RunReport, SyncReport } from '../../../src/model/run.js'
 import { zeroCounters } from '../../../src/model/run-record.js'

@@ -1,4 +1,4 @@
-/** Any bytes as a body, in any encoding, cut anywhere: text, or one of the two ways to say no. */
+/** Reading a body yields text, `too_large` or `invalid`, for any bytes in any encoding, cut anywhere. */
 import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
@@ -14,7 +14,7 @@ const BYTES_MAX = 2_000
 const bytes = fc.oneof(
   fc.uint8Array({ maxLength: 400 }).map((all) => Buffer.from(all)),
   fc.string({ unit: 'grapheme', maxLength: 200 }).map((text) => Buffer.from(text)),
-  // Characters, a true U+FFFD among them, beside halves of some.
+  // Whole characters, including U+FFFD itself, mixed with incomplete ones.
   fc
     .array(
       fc.constantFrom(
@@ -40,22 +40,22 @@ const bytes = fc.oneof(
   ),
   anyNode.map((node) => Buffer.from(print(node))),
 )
-/** What is sent: the bytes, packed or not, cut, bent in one place, or with something behind them. */
-const sent = fc
+/** The bytes that are sent: compressed or not, cut, with one byte changed, or with a suffix. */
+const sentBody = fc
   .record({
     bytes,
-    packed: fc.boolean(),
+    isCompressed: fc.boolean(),
     cutAt: fc.option(fc.nat({ max: 600 }), { freq: 3 }),
-    bentAt: fc.option(fc.nat({ max: 600 }), { freq: 3 }),
-    behind: fc.constantFrom('', '', '', 'x', '\0\0'),
+    changedAt: fc.option(fc.nat({ max: 600 }), { freq: 3 }),
+    suffix: fc.constantFrom('', '', '', 'x', '\0\0'),
     pieces: fc.integer({ min: 1, max: 5 }),
   })
   .map((one) => {
-    const whole = Buffer.concat([one.packed ? gzipSync(one.bytes) : one.bytes, Buffer.from(one.behind)])
+    const whole = Buffer.concat([one.isCompressed ? gzipSync(one.bytes) : one.bytes, Buffer.from(one.suffix)])
     const all = Buffer.from(whole.subarray(0, one.cutAt ?? whole.length))
-    if (one.bentAt !== null && all.length > 0)
-      all.writeUInt8((all.readUInt8(one.bentAt % all.length) + 1) % 256, one.bentAt % all.length)
-    return { ...one, all, isSound: one.cutAt === null && one.bentAt === null && one.behind === '' }
+    if (one.changedAt !== null && all.length > 0)
+      all.writeUInt8((all.readUInt8(one.changedAt % all.length) + 1) % 256, one.changedAt % all.length)
+    return { ...one, all, isIntact: one.cutAt === null && one.changedAt === null && one.suffix === '' }
   })
 const encoding = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(null, '', 'gzip', 'x-gzip', ' GZIP ', 'identity') },
@@ -68,29 +68,29 @@ const piecesOf = (all: Buffer, count: number): Buffer[] => {
   return Array.from({ length: count }, (_, index) => all.subarray(index * length, (index + 1) * length))
 }
 
-/** What came whole and in the form it claims is there to the last character; what is not UTF-8 is seen to be not. */
+/** The expected text of an intact body in the declared encoding: every character, with each invalid piece marked. */
 const expectedOf = (body: Buffer): BodyText => {
   if (body.length > BYTES_MAX) return { kind: 'too_large' }
   return { kind: 'text', text: slowlyDecoded(body).replace(/^\ufeff/, '') }
 }
 
-/** Byte by byte: what begins here is a character, or the shortest piece that is none. */
+/** Decodes byte by byte: each position begins a character or an invalid piece. */
 const slowlyDecoded = (body: Buffer): string => {
   const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   const lenient = new TextDecoder('utf-8', { ignoreBOM: true })
   let text = ''
   for (let at = 0; at < body.length; ) {
     const lengths = [1, 2, 3, 4].filter((length) => at + length <= body.length)
-    const sound = lengths.find((length) => decodes(strict, body.subarray(at, at + length)))
-    if (sound !== undefined) {
-      text += body.toString('utf8', at, at + sound)
-      at += sound
+    const valid = lengths.find((length) => decodes(strict, body.subarray(at, at + length)))
+    if (valid !== undefined) {
+      text += body.toString('utf8', at, at + valid)
+      at += valid
       continue
     }
-    // A piece of several bytes is told as one character only where it could have become one.
-    const wrong = lengths.findLast((length) => lenient.decode(body.subarray(at, at + length)) === '\ufffd')
+    // Several bytes become one replacement character only if they are the beginning of a character.
+    const invalid = lengths.findLast((length) => lenient.decode(body.subarray(at, at + length)) === '\ufffd')
     text += '\udfff'
-    at += wrong ?? 1
+    at += invalid ?? 1
   }
   return text
 }
@@ -103,17 +103,19 @@ const decodes = (decoder: TextDecoder, bytes: Uint8Array): boolean => {
   }
 }
 
-test('a body', { timeout: CASES_TIMEOUT_MS }, async () => {
+test('a body is read as text, or reported as too large or invalid', {
+  timeout: CASES_TIMEOUT_MS,
+}, async () => {
   await fc.assert(
-    fc.asyncProperty(sent, encoding, async (body, coding) => {
+    fc.asyncProperty(sentBody, encoding, async (body, coding) => {
       const read = await readText(Readable.from(piecesOf(body.all, body.pieces)), coding, BYTES_MAX)
       const isGzip = /^\s*(x-)?gzip\s*$/i.test(coding ?? '')
       const isPlain = /^\s*(identity)?\s*$/i.test(coding ?? '')
       if (read.kind === 'text') expect(Buffer.byteLength(read.text)).toBeLessThanOrEqual(BYTES_MAX)
       if (read.kind === 'invalid') expect(read.problem).toMatch(/^it [ -~]+$/)
       if (!isGzip && !isPlain) expect(read.kind).toBe('invalid')
-      const isAsClaimed = body.packed ? isGzip : isPlain
-      if (!body.isSound || !isAsClaimed) return
+      const isAsDeclared = body.isCompressed ? isGzip : isPlain
+      if (!body.isIntact || !isAsDeclared) return
       expect(read).toEqual(expectedOf(body.bytes))
       if (read.kind === 'text')
         expect(isUtf8(read.text)).toBe(Buffer.from(body.bytes.toString()).equals(body.bytes))
@@ -122,7 +124,7 @@ test('a body', { timeout: CASES_TIMEOUT_MS }, async () => {
   )
 })
 
-test('an excerpt of it for a message is one short line without the secret', {
+test('an excerpt of a body for a message is one short line without the secret', {
   timeout: CASES_TIMEOUT_MS,
 }, () => {
   const secret = 'tok-7f3a/secret'
@@ -148,7 +150,7 @@ test('an excerpt of it for a message is one short line without the secret', {
   )
 })
 
-test('redacting any JSON leaves JSON, with every digit and escape that is not the secret’s', {
+test('redacting JSON removes the secret and keeps every other digit and escape', {
   timeout: CASES_TIMEOUT_MS,
 }, () => {
   const secret = 'a"\\/12345'

@@ -1,4 +1,4 @@
-/** What becomes of each kind of answer, seen from the caller's and from the server's side. */
+/** What the client does with each kind of answer, as the caller and the server see it. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -24,7 +24,7 @@ import { failureOf, json, startClient, startServer, TOKEN } from './server-and-c
 
 type Reply = (response: ServerResponse) => unknown
 
-test('a request carries the credentials, asks for gzipped JSON and says who it is', async () => {
+test('a request carries the credentials, accepts gzipped JSON and names its user agent', async () => {
   await using server = await startServer((_, response) =>
     json(response, { surveys: [] }, { date: 'Tue, 03 Mar 2026 10:00:00 GMT' }),
   )
@@ -67,7 +67,7 @@ const bodies: readonly (readonly [name: string, reply: Reply])[] = [
   ],
 ]
 
-test.each(bodies)('a 200 with %s is read', async (name, reply) => {
+test.each(bodies)('the client reads a 200 with %s', async (name, reply) => {
   await using server = await startServer((_, response) => void reply(response))
   await using client = startClient(server.baseUrl)
   const answer = await client.get()
@@ -94,7 +94,7 @@ const refusals: readonly (readonly [status: number, headers: Record<string, stri
   ],
 ]
 
-test.each(refusals)('a %i is not tried again', async (status, headers, expected) => {
+test.each(refusals)('the client does not retry a %i', async (status, headers, expected) => {
   await using server = await startServer((_, response) =>
     response.writeHead(status, headers).end(status === 204 || status === 304 ? undefined : 'no'),
   )
@@ -106,7 +106,7 @@ test.each(refusals)('a %i is not tried again', async (status, headers, expected)
   expect(server.arrivals).toHaveLength(1)
 })
 
-test('a 401 names the account and what to check, and ends nothing else', async () => {
+test('the error of a 401 names the account and what to check, and other requests go on', async () => {
   await using server = await startServer((request, response) =>
     request.url?.endsWith('/other') ? response.end('{}') : response.writeHead(401).end(),
   )
@@ -119,7 +119,7 @@ test('a 401 names the account and what to check, and ends nothing else', async (
   expect(server.arrivals).toHaveLength(2)
 })
 
-/** For servers that fall silent: nothing else here needs a timeout. */
+/** The request timeout for servers that stop sending. No other test here needs one. */
 const SILENCE_MS = 300
 
 const troubles: readonly (readonly [
@@ -130,14 +130,18 @@ const troubles: readonly (readonly [
   ['a 500', (r) => r.writeHead(500).end(), { constructor: ServerTroubleError, status: 500 }],
   ['a 408', (r) => r.writeHead(408).end(), { constructor: ServerTroubleError, status: 408 }],
   ['a reset', (r) => r.destroy(), { constructor: ConnectionError }],
-  ['silence', () => undefined, { constructor: RequestTimeoutError }],
+  ['no answer', () => undefined, { constructor: RequestTimeoutError }],
   [
     'half of the headers',
     (r) => r.socket?.write('HTTP/1.1 200 OK\r\nda'),
     { constructor: RequestTimeoutError },
   ],
   ['a body that stalls', (r) => r.writeHead(200).write('{"a":'), { constructor: RequestTimeoutError }],
-  ['no HTTP', (r) => r.socket?.end('hello there\r\n\r\n'), { constructor: ConnectionError }],
+  [
+    'an answer that is not HTTP',
+    (r) => r.socket?.end('hello there\r\n\r\n'),
+    { constructor: ConnectionError },
+  ],
   [
     'a truncated body',
     (r) => r.writeHead(200, { 'content-length': '100' }).write('{"a":1}', () => r.socket?.destroy()),
@@ -145,19 +149,19 @@ const troubles: readonly (readonly [
   ],
   ['half of a JSON text', (r) => r.writeHead(200).end('{"a":'), { constructor: InvalidBodyError }],
   ['HTML', (r) => r.writeHead(200).end('<html>'), { constructor: InvalidBodyError }],
-  ['nothing', (r) => r.writeHead(200).end(), { constructor: InvalidBodyError }],
+  ['an empty body', (r) => r.writeHead(200).end(), { constructor: InvalidBodyError }],
   [
-    'no UTF-8 outside of its strings',
+    'a body that is not UTF-8 outside its strings',
     (r) => r.writeHead(200).end(Buffer.from([0x22, 0x22, 0xe9])),
     { constructor: InvalidBodyError },
   ],
   [
-    'half of a gzip',
+    'half of a gzip stream',
     (r) => r.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"a":1}').subarray(0, 15)),
     { constructor: InvalidBodyError },
   ],
   [
-    'an encoding that was not asked for',
+    'an encoding that the request did not accept',
     (r) => r.writeHead(200, { 'content-encoding': 'deflate' }).end(deflateSync('{}')),
     { constructor: InvalidBodyError },
   ],
@@ -166,7 +170,7 @@ const troubles: readonly (readonly [
 const timeoutFor = (cause: { readonly constructor: unknown }) =>
   cause.constructor === RequestTimeoutError ? { requestTimeoutMs: SILENCE_MS } : {}
 
-test.concurrent.each(troubles)('%s is tried again, and works the next time', async (_, reply, cause) => {
+test.concurrent.each(troubles)('the client retries after %s and succeeds', async (_, reply, cause) => {
   await using server = await startServer((_request, response, nth) =>
     nth === 1 ? void reply(response) : json(response, { ok: true }),
   )
@@ -177,7 +181,7 @@ test.concurrent.each(troubles)('%s is tried again, and works the next time', asy
 })
 
 test.concurrent.each(troubles)(
-  '%s every time ends with the number of attempts and the cause',
+  'the client gives up after %s each time, with the number of attempts and the cause',
   async (_, reply, cause) => {
     await using server = await startServer((_request, response) => void reply(response))
     await using client = startClient(server.baseUrl, { limits: { ...timeoutFor(cause), attemptsMax: 3 } })
@@ -192,19 +196,22 @@ test.concurrent.each(troubles)(
 test.each([
   ['reset', (socket: Socket) => socket.resetAndDestroy()],
   ['closed', (socket: Socket) => socket.end()],
-])('a connection that was kept alive and then %s is not used for a hidden second send', async (_, end) => {
-  await using server = await startServer((request, response, nth) =>
-    nth === 1 ? json(response, {}) : void end(request.socket),
-  )
-  await using client = startClient(server.baseUrl, { limits: { attemptsMax: 1 } })
-  await client.get()
-  expect(await failureOf(client.get())).toBeInstanceOf(AttemptsExhaustedError)
-  await delay(100)
-  expect(server.arrivals).toHaveLength(2)
-  expect(server.connections()).toBe(1)
-})
+])(
+  'the client does not send a request twice over a kept-alive connection that was then %s',
+  async (_, end) => {
+    await using server = await startServer((request, response, nth) =>
+      nth === 1 ? json(response, {}) : void end(request.socket),
+    )
+    await using client = startClient(server.baseUrl, { limits: { attemptsMax: 1 } })
+    await client.get()
+    expect(await failureOf(client.get())).toBeInstanceOf(AttemptsExhaustedError)
+    await delay(100)
+    expect(server.arrivals).toHaveLength(2)
+    expect(server.connections()).toBe(1)
+  },
+)
 
-test('a body over the limit is not tried again', async () => {
+test('the client does not retry a body over the limit', async () => {
   await using server = await startServer((_, response) => json(response, 'x'.repeat(2_000)))
   await using client = startClient(server.baseUrl, { limits: { responseBytesMax: 1_000 } })
   const failure = await failureOf(client.get())
@@ -214,7 +221,7 @@ test('a body over the limit is not tried again', async () => {
   expect(server.arrivals).toHaveLength(1)
 })
 
-test('the limit counts what a gzip unpacks to', async () => {
+test('the limit applies to the uncompressed size of a gzip body', async () => {
   const bomb = gzipSync(Buffer.alloc(50_000_000, ' '))
   expect(bomb.byteLength).toBeLessThan(100_000)
   await using server = await startServer((_, response) =>
@@ -226,7 +233,7 @@ test('the limit counts what a gzip unpacks to', async () => {
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20_000_000)
 })
 
-test('a connection serves on after errors whose bodies were short', async () => {
+test('the client keeps a connection after errors with short bodies', async () => {
   const statuses = [404, 503, 500, 400]
   await using server = await startServer((_, response, nth) => {
     const status = statuses[nth - 1]
@@ -239,7 +246,7 @@ test('a connection serves on after errors whose bodies were short', async () => 
   expect(server.connections()).toBe(1)
 })
 
-test('what the server wrote is told on one short line, without the secrets', async () => {
+test('an error quotes the server on one short line, without the secrets', async () => {
   await using server = await startServer((_, response) =>
     response
       .writeHead(400)
@@ -255,12 +262,12 @@ test('a token that the server echoes as invalid JSON is not in the error, its ca
   await using server = await startServer((_, response) => response.writeHead(200).end(TOKEN))
   await using client = startClient(server.baseUrl)
   const failure = await failureOf(client.get())
-  const told = [
+  const texts = [
     failure.stack,
     failure.cause instanceof Error ? failure.cause.stack : '',
     JSON.stringify(client.lines),
   ]
-  expect(told.join()).not.toContain(TOKEN.slice(0, 8))
+  expect(texts.join()).not.toContain(TOKEN.slice(0, 8))
 })
 
 test('a Retry-After on a 503 lengthens the wait, up to the longest backoff', async () => {
@@ -272,13 +279,13 @@ test('a Retry-After on a 503 lengthens the wait, up to the longest backoff', asy
   expect((server.arrivals[1]?.atMs ?? 0) - (server.arrivals[0]?.atMs ?? 0)).toBeGreaterThanOrEqual(395)
 })
 
-test('a header value with a line break is refused before anything is sent', () => {
+test('creating a client with a line break in a header value fails before anything is sent', () => {
   expect(() =>
     startClient('http://127.0.0.1:1/api/v1', { headers: { 'Authorization-Token': 'abc\n' } }),
   ).toThrow(InvalidHeaderError)
 })
 
-test('each request is a debug line, each retry a warning', async () => {
+test('the client logs each request as a debug line and each retry as a warning', async () => {
   await using server = await startServer((_, response, nth) =>
     nth === 1 ? response.writeHead(500).end() : json(response, {}),
   )

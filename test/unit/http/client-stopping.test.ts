@@ -1,4 +1,4 @@
-/** Every wait ends at once when it is told to, nothing is sent afterwards, and nothing keeps the process alive. */
+/** An abort ends every wait at once. Nothing is sent after it, and nothing keeps the process alive. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp } from 'node:fs/promises'
@@ -15,8 +15,8 @@ import { StoppedError } from '../../../src/base/errors.js'
 import { type Handler, json, startClient, startServer, type TestClient, until } from './server-and-client.js'
 
 /**
- * Aborts a GET after `sent` arrivals and a while: it rejects with the reason, and nothing more is sent. Were the wait not
- * ended, the request would be sent after it, or the test would never end.
+ * Aborts a GET shortly after `sent` arrivals. It must reject with the reason, and nothing more may be sent. If the wait did not
+ * end, the request would be sent after it, or the test would never end.
  */
 const abortAfter = async (client: TestClient, arrivals: readonly unknown[], sent: number) => {
   const controller = new AbortController()
@@ -46,7 +46,7 @@ describe.concurrent('an abort', () => {
     expect(client.usage()).toMatchObject({ requests: 1, slotsInUse: 0 })
   })
 
-  test('ends the wait for room among those in flight', async () => {
+  test('ends the wait for other requests in flight', async () => {
     const held: (() => void)[] = []
     await using server = await startServer((_, response) => void held.push(() => json(response, {})))
     await using client = startClient(server.baseUrl)
@@ -61,7 +61,7 @@ describe.concurrent('an abort', () => {
 
   test('ends the wait in a pause, with a slot and without', async () => {
     const held: ServerResponse[] = []
-    // Both are refused once both have arrived: a refusal in between would keep the second from being sent.
+    // The server refuses both when both have arrived. An earlier refusal would keep the second from being sent.
     await using server = await startServer((_, response) => {
       if (held.push(response) === 2) for (const refused of held) refused.writeHead(429).end()
     })
@@ -104,19 +104,19 @@ describe.concurrent('an abort', () => {
     await abortAfter(client, server.arrivals, 1)
   })
 
-  test('ends a request that still connects', async () => {
+  test('ends a request that is still connecting', async () => {
     const connected: unknown[] = []
-    const mute = createServer((socket) => void connected.push(socket))
-    await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
-    const address = mute.address()
+    const silentServer = createServer((socket) => void connected.push(socket))
+    await new Promise<void>((resolve) => silentServer.listen(0, '127.0.0.1', resolve))
+    const address = silentServer.address()
     const port = typeof address === 'object' ? address?.port : 0
-    // It waits for a TLS handshake that never comes.
+    // The client waits for a TLS handshake that never happens.
     await using client = startClient(`https://127.0.0.1:${port}/api/v1`)
     await abortAfter(client, connected, 1)
-    mute.close()
+    silentServer.close()
   })
 
-  test('that came before sends nothing at all', async () => {
+  test('before the request keeps it from being sent', async () => {
     await using server = await startServer()
     await using client = startClient(server.baseUrl)
     const reason = new StoppedError('stop')
@@ -128,7 +128,7 @@ describe.concurrent('an abort', () => {
 })
 
 describe.concurrent('an allowance', () => {
-  test('that is used up stops the request before it is sent, and costs no slot', async () => {
+  test('that is used up stops the request before it is sent and takes no slot', async () => {
     await using server = await startServer()
     await using client = startClient(server.baseUrl)
     const stop = new StoppedError('out of budget')
@@ -144,7 +144,7 @@ describe.concurrent('an allowance', () => {
     expect(server.arrivals).toEqual([])
   })
 
-  test('is asked before each send, retries included', async () => {
+  test('is needed for each send, including retries', async () => {
     await using server = await startServer((_, response) => response.writeHead(500).end())
     await using client = startClient(server.baseUrl)
     let left = 3
@@ -162,7 +162,7 @@ describe.concurrent('an allowance', () => {
 })
 
 describe.concurrent('closing', () => {
-  test('ends what waits and what is in flight, and refuses what comes later', async () => {
+  test('ends waiting requests and those in flight, and refuses later ones', async () => {
     await using server = await startServer(silent)
     const directory = await mkdtemp(join(tmpdir(), 'ledger-'))
     const client = startClient(server.baseUrl, {

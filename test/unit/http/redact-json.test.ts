@@ -13,7 +13,7 @@ test.each([
   ['any other escape', String.raw`{"a":"\u0061bc/1234\u0035"}`, '{"a":"[redacted]"}'],
   ['JSON inside JSON', String.raw`{"a":"{\"t\":\"abc/12345\"}"}`, String.raw`{"a":"{\"t\":\"[redacted]\"}"}`],
   [
-    'digits that JSON.parse would round stay',
+    'digits that JSON.parse would round stay unchanged',
     '{"a":90071992547409931,"b":"abc/12345"}',
     '{"a":90071992547409931,"b":"[redacted]"}',
   ],
@@ -22,16 +22,16 @@ test.each([
     String.raw`{"a":"\u00e9\"","b":"abc/12345"}`,
     String.raw`{"a":"\u00e9\"","b":"[redacted]"}`,
   ],
-])('%s', (_, text, redacted) => {
+])('redacting a token: %s', (_, text, redacted) => {
   expect(redactJson(text, redactorOf('abc/12345'))).toBe(redacted)
 })
 
-test('a token of digits leaves numbers alone', () => {
+test('redacting a token of digits changes no numbers', () => {
   const text = '{"id":12345678,"note":"token 12345678"}'
   expect(redactJson(text, redactorOf('12345678'))).toBe('{"id":12345678,"note":"token [redacted]"}')
 })
 
-test('a token that looks like a piece of JSON does not break it', () => {
+test('redacting a token that contains JSON syntax keeps the JSON valid', () => {
   for (const token of ['end","b":"x', '\\end12345', 'abcdefg"', '"abcdefg', '\\"\\\\']) {
     const value = { a: `x${token}y`, [token]: token, end: 'x' }
     const redacted: unknown = JSON.parse(redactJson(JSON.stringify(value), redactorOf(token)))
@@ -39,7 +39,7 @@ test('a token that looks like a piece of JSON does not break it', () => {
   }
 })
 
-test('whatever the answer, no string of it has the token, and without the token it stays as it is', () => {
+test('no string of an answer has the token after redaction, and an answer without the token stays the same', () => {
   const token = 'abc"/\\12345'
   const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constant(token), fc.constant(`<${token}>`))
   const { value } = fc.letrec((tie) => ({
@@ -58,7 +58,7 @@ test('whatever the answer, no string of it has the token, and without the token 
   )
 })
 
-test('an answer that echoes the token reaches nobody with it, neither as text nor as a value', async () => {
+test('the client redacts a token that the server echoes, both in the text and in the value', async () => {
   await using server = await startServer((_, response) => json(response, { surveys: [{ title: TOKEN }] }))
   await using client = startClient(server.baseUrl)
   const answer = await client.get()
@@ -66,7 +66,7 @@ test('an answer that echoes the token reaches nobody with it, neither as text no
   expect(answer.text).toBe('{"surveys":[{"title":"[redacted]"}]}')
 })
 
-test('with pausesMax 1 the first 429 ends the run at once', async () => {
+test('the first 429 ends the run at once if pausesMax is 1', async () => {
   await using server = await startServer((_, response) =>
     response.writeHead(429, { 'retry-after': '600' }).end(),
   )

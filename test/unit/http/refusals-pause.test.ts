@@ -1,4 +1,4 @@
-/** What a 429 does: nobody sends for a while, nothing is lost, and a server that never relents ends the run. */
+/** A 429 pauses all requests of the client and loses none. A server that keeps refusing ends the run. */
 import type { ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
@@ -9,12 +9,12 @@ import { failureOf, json, startClient, startServer, type TestClient, until } fro
 const pausesOf = (client: TestClient) =>
   client.lines.filter(({ level, message }) => level === 'warn' && message.includes('for the rate (429)'))
 
-/** What a server asks for with its first answer, and how long nothing may arrive after it. */
+/** The headers of the first answer, and how long nothing may arrive after it. */
 const requests: readonly (readonly [name: string, headers: Record<string, string>, pausedMs: number])[] = [
-  ['one window without Retry-After', {}, 600],
-  ['a Retry-After in seconds', { 'retry-after': '1' }, 1_000],
+  ['one window if it has no Retry-After', {}, 600],
+  ['the seconds of its Retry-After', { 'retry-after': '1' }, 1_000],
   [
-    'a Retry-After date, relative to the Date of that answer',
+    'the time from its Date to the date of its Retry-After',
     { date: 'Tue, 03 Mar 2026 10:00:00 GMT', 'retry-after': 'Tue, 03 Mar 2026 10:00:01 GMT' },
     1_000,
   ],
@@ -38,7 +38,7 @@ describe.concurrent('a 429', () => {
     expect(client.usage()).toMatchObject({ requests: 3, retries: 1, refusals: 1, pausedUntilMs: null })
   })
 
-  test('keeps back those that hold a slot already, and one of their own burst does not lengthen it', async () => {
+  test('holds back requests that have a slot, and a second 429 of the same burst does not lengthen the pause', async () => {
     let refusedAtMs = 0
     const waiting: ServerResponse[] = []
     const refuse = (response: ServerResponse | undefined) => {
@@ -60,7 +60,7 @@ describe.concurrent('a 429', () => {
     expect(client.usage()).toMatchObject({ requests: 38, refusals: 8, retries: 8 })
   })
 
-  test('gives no slots to those who come later', async () => {
+  test('gives no slots to requests that come during the pause', async () => {
     await using server = await startServer((_request, response) =>
       response.writeHead(429, { 'retry-after': '600' }).end(),
     )
@@ -70,7 +70,7 @@ describe.concurrent('a 429', () => {
     await delay(50)
     const later = Array.from({ length: 5 }, () => failureOf(client.get()))
     await delay(100)
-    // The refused one, and its retry if that was quicker than the pause.
+    // The refused request, and its retry if that took a slot before the pause began.
     expect(client.usage().slotsInUse).toBeLessThanOrEqual(2)
     await client.close()
     for (const failure of await Promise.all([first, ...later])) expect(failure).toBeInstanceOf(StoppedError)
@@ -89,7 +89,7 @@ describe.concurrent('a 429', () => {
     expect(pausesOf(client).map(({ fields }) => fields.pauseMs)).toEqual([50, 100])
   })
 
-  test('after a success starts again at one window', async () => {
+  test('after a success pauses for one window again', async () => {
     const refused = new Set([1, 2, 4, 5])
     await using server = await startServer((_request, response, nth) =>
       refused.has(nth) ? response.writeHead(429).end() : json(response, {}),
@@ -100,7 +100,7 @@ describe.concurrent('a 429', () => {
     expect(pausesOf(client).map(({ fields }) => fields.pauseMs)).toEqual([40, 80, 40, 80])
   })
 
-  test('five times in a row ends the run, for everybody who waits', async () => {
+  test('five times in a row ends the run for all waiting requests', async () => {
     await using server = await startServer((_request, response) => response.writeHead(429).end())
     await using client = startClient(server.baseUrl, { rate: { requests: 1, perMs: 30 } })
     const failures = await Promise.all([client.get(), client.get(), client.get()].map(failureOf))
@@ -118,7 +118,7 @@ describe.concurrent('a 429', () => {
     expect(server.arrivals).toHaveLength(5)
   })
 
-  test('that asks for more than an hour ends the run and says so', async () => {
+  test('with a Retry-After above an hour ends the run and says so', async () => {
     await using server = await startServer((_request, response) =>
       response.writeHead(429, { 'retry-after': '7200' }).end(),
     )

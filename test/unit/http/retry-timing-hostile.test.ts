@@ -1,4 +1,4 @@
-/** Any header text, any order of refusals and successes: every wait is finite, whole within its limit, and never negative. */
+/** Every wait is finite, within its limit and never negative, for any header text and any order of refusals and successes. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createRefusals, RETRY_AFTER_MS_MAX, type Refusals } from '../../../src/http/refusals.js'
@@ -6,7 +6,7 @@ import { parseHttpDate, parseRetryAfter } from '../../../src/http/retry-after.js
 import { retryWaitMs } from '../../../src/http/retry-timing.js'
 import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
 
-/** What the settings allow: see `limits.backoff_base`, `limits.backoff_max` and `rate_limit`. */
+/** All values that the settings allow: see `limits.backoff_base`, `limits.backoff_max` and `rate_limit`. */
 const backoff = fc
   .tuple(fc.integer({ min: 1, max: 60_000 }), fc.integer({ min: 1, max: 3_600_000 }))
   .map(([baseMs, maxMs]) => ({ baseMs, maxMs: Math.max(baseMs, maxMs) }))
@@ -53,10 +53,10 @@ const anyHeader = fc.oneof(
     '9'.repeat(400),
   ),
 )
-/** Any moment that a `Date` header or a clock can tell. */
+/** A time of a `Date` header or a clock. */
 const moment = fc.integer({ min: Date.UTC(2000, 0), max: Date.UTC(2100, 0) })
 
-test('the wait before another attempt', { timeout: CASES_TIMEOUT_MS }, () => {
+test('the wait before another attempt stays within its limits', { timeout: CASES_TIMEOUT_MS }, () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 2_000 }),
@@ -70,7 +70,7 @@ test('the wait before another attempt', { timeout: CASES_TIMEOUT_MS }, () => {
         expect(Number.isSafeInteger(waitMs)).toBe(true)
         expect(waitMs).toBeGreaterThanOrEqual(Math.min(askedMs ?? 0, limits.maxMs))
         expect(waitMs).toBeLessThanOrEqual(limits.maxMs)
-        // Without a word of the server the backoff alone sets the bound.
+        // Without a Retry-After the backoff alone sets the limit.
         if (askedMs === null)
           expect(waitMs).toBeLessThanOrEqual(Math.ceil(limits.baseMs * 2 ** (attempt - 1)))
       },
@@ -79,7 +79,7 @@ test('the wait before another attempt', { timeout: CASES_TIMEOUT_MS }, () => {
   )
 })
 
-/** RFC 9110 by hand: a number of seconds, or one form of date that names a day that exists; nothing else. */
+/** RFC 9110 by hand: a number of seconds, or a date in one format on an existing day. */
 const slowRetryAfter = (text: string, answeredAtMs: number): number | null => {
   const trimmed = text.trim()
   if (/^[0-9]{1,15}$/.test(trimmed)) return Number(trimmed) * 1_000
@@ -91,7 +91,7 @@ const slowRetryAfter = (text: string, answeredAtMs: number): number | null => {
   const [day, year, hour, minute, second] = [found[2], found[4], found[5], found[6], found[7]].map(Number)
   const month = MONTHS.indexOf(found[3] ?? '')
   if (month < 0 || hour === undefined || hour > 23 || Number(minute) > 59 || Number(second) > 59) return null
-  // Years of two digits are what a date of another form may have; 0001 to 0099 are read as none.
+  // Years 0001 to 0099 are refused: they may come from a date format with years of two digits.
   if (Number(year) < 100) return null
   const date = new Date(0)
   date.setUTCFullYear(Number(year), month, Number(day))
@@ -99,7 +99,7 @@ const slowRetryAfter = (text: string, answeredAtMs: number): number | null => {
   return date.getUTCDate() === Number(day) ? Math.max(0, date.getTime() - answeredAtMs) : null
 }
 
-test('Retry-After is a number of seconds or a date relative to the Date of its answer, and else nothing', {
+test('Retry-After is read as a number of seconds or a date relative to the Date of its answer, or ignored', {
   timeout: CASES_TIMEOUT_MS,
 }, () => {
   fc.assert(
@@ -108,7 +108,7 @@ test('Retry-After is a number of seconds or a date relative to the Date of its a
       expect(askedMs).toBe(slowRetryAfter(header, answeredAtMs))
       if (askedMs === null) return
       expect(askedMs >= 0 && Number.isFinite(askedMs)).toBe(true)
-      // A server whose clock is wrong is wrong in both headers: the wait is the same.
+      // A server with a wrong clock is wrong in both headers, so the wait stays the same.
       const at = parseHttpDate(header.trim())
       if (at === null) expect(parseRetryAfter(header, answeredAtMs + wrongByMs)).toBe(askedMs)
       else expect(askedMs).toBe(Math.max(0, at - answeredAtMs))
@@ -117,7 +117,7 @@ test('Retry-After is a number of seconds or a date relative to the Date of its a
   )
 })
 
-test('a Date header is a moment of the years 100 to 9999 or nothing, and is undone by writing it', {
+test('an accepted Date header is of the years 100 to 9999 and prints as the same text again', {
   timeout: CASES_TIMEOUT_MS,
 }, () => {
   fc.assert(
@@ -148,11 +148,11 @@ const events: fc.Arbitrary<readonly Event[]> = fc.array(
   { maxLength: 40, size: 'max' },
 )
 
-/** What a plain count of pauses says of the next answer. */
+/** Predicts the result of each answer by counting pauses. */
 class Count {
   readonly #windowMs: number
   pauses = 0
-  /** After how many pauses the last success was sent. */
+  /** How many pauses came before the send of the last successful request. */
   #goodAfter = 0
 
   constructor(windowMs: number) {
@@ -174,7 +174,7 @@ class Count {
   }
 }
 
-test('any order of sends, refusals and successes: pauses stay within their limits, and five in a row end the run', {
+test('in any order of answers pauses stay within their limits, and five in a row end the run', {
   timeout: CASES_TIMEOUT_MS,
 }, () => {
   fc.assert(

@@ -1,4 +1,4 @@
-/** A raw HTTP server on a free port that writes down each arrival, and a client that talks to it. */
+/** A raw HTTP server on a free port that records each arrival, and a client for it. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -18,7 +18,7 @@ export interface TestServer extends AsyncDisposable {
   readonly baseUrl: string
   readonly host: string
   readonly arrivals: Arrival[]
-  /** Connections that were ever opened. */
+  /** The number of connections opened so far. */
   connections(): number
 }
 
@@ -69,7 +69,7 @@ interface LogLine {
 
 export interface TestClient extends HttpClient {
   readonly lines: readonly LogLine[]
-  /** A GET that nothing stops. */
+  /** A GET without abort signal or request budget. */
   get(path?: string): ReturnType<HttpClient['getJson']>
 }
 
@@ -126,7 +126,7 @@ export const worstWindow = (arrivals: readonly Arrival[], perMs: number): number
   return worst
 }
 
-/** What a promise rejects with. */
+/** The error that a promise rejects with. */
 export const failureOf = async (promise: Promise<unknown>): Promise<Error> => {
   try {
     await promise
@@ -137,7 +137,7 @@ export const failureOf = async (promise: Promise<unknown>): Promise<Error> => {
   throw new Error('it did not fail')
 }
 
-/** Resolves when `condition` holds; the test's own timeout is the limit. */
+/** Resolves when `condition` holds. The timeout of the test limits the wait. */
 export const until = async (condition: () => boolean): Promise<void> => {
   while (!condition()) await delay(2)
 }

@@ -1,4 +1,4 @@
-/** The pure parts, as tables. */
+/** Tables for the pure functions: status, waits, dates, pauses, addresses and connection errors. */
 import { expect, test } from 'vitest'
 import { addressOf, locationHost } from '../../../src/http/address.js'
 import { connectionFailure } from '../../../src/http/connection-failure.js'
@@ -30,11 +30,11 @@ test.each([
   [206, 'unknown'],
   [600, 'unknown'],
   [999, 'unknown'],
-] as const)('status %i: %s', (status, action) => {
+] as const)('a status %i leads to %s', (status, action) => {
   expect(statusAction(status)).toBe(action)
 })
 
-test('the backoff doubles up to its limit, and jitter takes any part of it', () => {
+test('the backoff doubles up to its limit, and jitter shortens it by any amount', () => {
   const backoff = { baseMs: 500, maxMs: 6_000 }
   expect([1, 2, 3, 4, 5, 6, 2_000].map((attempt) => backoffCeilingMs(attempt, backoff))).toEqual([
     500, 1_000, 2_000, 4_000, 6_000, 6_000, 6_000,
@@ -47,7 +47,7 @@ test.each([
   [500, 1_000],
   [3_000, 3_000],
   [60_000, 6_000],
-])('a server that asks for %s ms gets %i', (askedMs, waitMs) => {
+])('after a Retry-After of %s ms the client waits %i ms', (askedMs, waitMs) => {
   expect(retryWaitMs(3, { baseMs: 500, maxMs: 6_000 }, 0.5, askedMs)).toBe(waitMs)
 })
 
@@ -65,7 +65,7 @@ test.each([
   ['Tue, 03 Mar 2026 10:02:00 GMT', 120_000],
   ['Tue, 03 Mar 2026 09:00:00 GMT', 0],
   ['2026-03-03T10:02:00Z', null],
-])('Retry-After %s asks for %s ms', (text, ms) => {
+])('Retry-After %s means %s ms', (text, ms) => {
   expect(parseRetryAfter(text, answeredAtMs)).toBe(ms)
 })
 
@@ -76,24 +76,24 @@ test.each([
   ['Tue, 03 Mar 2026 10:00:00 +0100', null],
   ['2026', null],
   [null, null],
-])('the date %s is %s', (text, ms) => {
+])('the date %s is read as %s', (text, ms) => {
   expect(parseHttpDate(text)).toBe(ms)
 })
 
-test('a pause lasts one window, doubling up to ten, or as long as the server asks for, at least a second', () => {
+test('pauses double from one window up to ten, or last as long as Retry-After says, at least a second', () => {
   expect([1, 2, 3, 4, 5, 6].map((nth) => pauseMs(nth, null, 60_000) / 60_000)).toEqual([1, 2, 4, 8, 10, 10])
   expect([1, 2, 3].map((nth) => pauseMs(nth, 7_000, 60_000))).toEqual([7_000, 7_000, 7_000])
   expect(pauseMs(1, 0, 60_000)).toBe(1_000)
 })
 
-test('only a refusal of a request sent since the last pause begins another', () => {
+test('only the refusal of a request sent after the last pause begins another pause', () => {
   const refusals = createRefusals(100)
   expect(refusals.refused(0, null)).toEqual({ kind: 'pause', durationMs: 100 })
   expect(refusals.refused(0, 5_000)).toEqual({ kind: 'join' })
   expect(refusals.refused(refusals.epoch(), null)).toEqual({ kind: 'pause', durationMs: 200 })
 })
 
-test('a success between two pauses starts the count again, even one that arrives late', () => {
+test('a success between two pauses resets their count, even if it arrives late', () => {
   const refusals = createRefusals(100)
   refusals.refused(0, null)
   refusals.refused(1, null)
@@ -104,7 +104,7 @@ test('a success between two pauses starts the count again, even one that arrives
   expect(refusals.refused(5, null)).toEqual({ kind: 'end', pauses: 5 })
 })
 
-test('a Retry-After of more than an hour ends the run, one of an hour does not', () => {
+test('a Retry-After above an hour ends the run, and one of an hour does not', () => {
   expect(createRefusals(100).refused(0, 3_600_000)).toMatchObject({ kind: 'pause' })
   expect(createRefusals(100).refused(0, 3_601_000)).toEqual({ kind: 'end_asked', askedMs: 3_601_000 })
 })
@@ -113,7 +113,7 @@ test.each([
   ['https://api.example/api/v1', '/surveys', '/api/v1/surveys'],
   ['https://api.example/api/v1/', 'surveys', '/api/v1/surveys'],
   ['https://user:pass@api.example/deep/api/v1//', '//surveys/1', '/deep/api/v1/surveys/1'],
-])('%s and %s make %s', (baseUrl, path, target) => {
+])('base URL %s and path %s make %s', (baseUrl, path, target) => {
   expect(addressOf(baseUrl, path, [])).toEqual({
     origin: 'https://api.example',
     target,
@@ -157,13 +157,13 @@ test.each([
   ['ETIMEDOUT', false],
   ['UND_ERR_SOCKET', false],
   ['ESOMETHINGNEW', false],
-])('%s: certainly never sent? %s', (code, certainlyUnsent) => {
+])('after %s the request was certainly not sent: %s', (code, certainlyUnsent) => {
   const failure = connectionFailure(withCode(code))
   expect(failure?.certainlyUnsent).toBe(certainlyUnsent)
   expect(failure?.problem).toContain(`(${code})`)
 })
 
-test('what is a mistake of ours is not taken for a connection that failed', () => {
+test('an error of our own code is not classified as a connection failure', () => {
   expect(connectionFailure(new TypeError('x is not a function'))).toBeNull()
   expect(connectionFailure(withCode('UND_ERR_INVALID_ARG'))).toBeNull()
   expect(connectionFailure('text')).toBeNull()

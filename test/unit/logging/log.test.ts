@@ -1,4 +1,4 @@
-/** The log as lines of text: what they hold and what they must not hold. */
+/** Log lines: what they contain and what they must not contain. */
 import { describe, expect, test } from 'vitest'
 import { ConfigError, UpstreamError } from '../../../src/base/errors.js'
 import { createRedactor, Secret } from '../../../src/base/secret.js'
@@ -39,7 +39,7 @@ describe('a JSON line', () => {
     expect(lines[0]).toMatch(/^\{[^\n]*\}\n$/)
   })
 
-  test('tells an expected error by code and causes, without a stack', () => {
+  test('has code and causes of an expected error, without a stack', () => {
     const { log, last } = open()
     const cause = Object.assign(new Error('connect refused'), { code: 'ECONNREFUSED' })
     log.error({ err: new Refused('the API is unreachable', { cause }) }, 'stopped')
@@ -48,7 +48,7 @@ describe('a JSON line', () => {
     })
   })
 
-  test('tells an unexpected error with the place where it was thrown', () => {
+  test('has the stack of an unexpected error', () => {
     const { log, last } = open()
     log.error({ err: new TypeError('no such thing') }, 'bug')
     expect(last()).toMatchObject({
@@ -56,13 +56,13 @@ describe('a JSON line', () => {
     })
   })
 
-  test('names every part of a collective error', () => {
+  test('names every error of an AggregateError', () => {
     const { log, last } = open()
     log.error({ err: new Wrong('both', { cause: new AggregateError([new Error('a'), 'b'], 'two') }) }, 'x')
     expect(last()).toMatchObject({ err: 'wrong: both; because AggregateError: two / Error: a / b' })
   })
 
-  test('takes a bigint, a date, a set, a secret, a cycle and fields of its own names', () => {
+  test('accepts a bigint, a date, a set, a secret, a cycle and a field that is called level', () => {
     const { log, last } = open()
     const cycle: Record<string, unknown> = {}
     cycle.self = cycle
@@ -115,7 +115,7 @@ describe('a token', () => {
 })
 
 describe('a pretty line', () => {
-  test('has time, level, message and fields on one line, and no colours unless they are wanted', () => {
+  test('has time, level, message and fields on one line, without colours by default', () => {
     const { log, lines } = open({ pretty: true })
     log.warn({ account: 'acme' }, 'slow')
     expect(lines[0]).toMatch(/^\[\d\d:\d\d:\d\d\] WARN: slow \{"account":"acme"\}\n$/)
@@ -129,7 +129,7 @@ describe('the level', () => {
     ['warn', ['warn', 'error']],
     ['error', ['error']],
     ['silent', []],
-  ])('%s lets through what is as grave or graver', (level, expected) => {
+  ])('%s logs that severity and above', (level, expected) => {
     const { log, lines } = open({ level })
     log.debug({}, 'm')
     log.info({}, 'm')

@@ -1,4 +1,4 @@
-/** The bar on a terminal that is really interpreted, and the sparse lines where there is none. */
+/** The progress bar on an emulated terminal, and the few log lines that replace it without a terminal. */
 import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../../src/base/clock.js'
 import type { Log } from '../../../src/base/log.js'
@@ -9,7 +9,7 @@ import type { SourceUsage } from '../../../src/model/survey-source.js'
 /** "Erase to the end of the line", as one character. */
 const ERASE = '\u2327'
 
-/** What a terminal shows after a text: CR, LF and "erase to the end of the line" are all that may occur. */
+/** The lines that a terminal shows after a text. The text may contain CR, LF and "erase to the end of the line" only. */
 const screenOf = (text: string): readonly string[] => {
   const lines = ['']
   let column = 0
@@ -20,7 +20,7 @@ const screenOf = (text: string): readonly string[] => {
       lines.push('')
       column = 0
     } else if (part === ERASE) lines[lines.length - 1] = line.slice(0, column)
-    else if (part === '\u001b') throw new Error('an escape sequence that is not expected')
+    else if (part === '\u001b') throw new Error('unexpected escape sequence')
     else {
       lines[lines.length - 1] = line.slice(0, column) + part + line.slice(column + 1)
       column += 1
@@ -87,7 +87,7 @@ describe('the progress bar', () => {
     expect(screen()).toEqual(['publishing duckdb'])
   })
 
-  test('adds up its accounts', () => {
+  test('adds up all accounts', () => {
     const { bar, advance, screen } = open()
     bar.refreshed({ account: 'a', done: 1, left: 9, requestsLeft: 100 })
     advance(100)
@@ -98,7 +98,7 @@ describe('the progress bar', () => {
     expect(screen()).toEqual(['refreshing 5/20 (25%) | b failed | about 50 s left | 1/2 accounts done'])
   })
 
-  test('does not redraw for every event, but catches up with the next tick', () => {
+  test('redraws at the next tick instead of for every event', () => {
     const { bar, screen, writes, tick } = open()
     bar.refreshed({ account: 'a', done: 1, left: 99, requestsLeft: 0 })
     const before = writes()
@@ -112,7 +112,7 @@ describe('the progress bar', () => {
     expect(writes()).toBe(before + 1)
   })
 
-  test('counts a pause down', () => {
+  test('counts down a pause', () => {
     const { bar, screen, tick, pauseFor, advance } = open()
     bar.refreshed({ account: 'a', done: 1, left: 1, requestsLeft: 1 })
     pauseFor(42_000)
@@ -126,7 +126,7 @@ describe('the progress bar', () => {
     expect(screen()[0]).not.toContain('waiting')
   })
 
-  test('stays below the log lines that are written meanwhile', () => {
+  test('stays below log lines', () => {
     const { bar, line, screen } = open()
     bar.listed({ account: 'a', page: 1, pages: 2, surveys: 50 })
     line.write('a log line\n')
@@ -134,7 +134,7 @@ describe('the progress bar', () => {
     expect(screen()).toEqual(['a log line', 'x', 'listing page 1 of 2, 50 surveys | 10/60 requests/min'])
   })
 
-  test('leaves nothing behind: no line, no timer, no drawing after its end', () => {
+  test('leaves no line and no timer and draws nothing after its end', () => {
     const { bar, line, screen, ticks, tick } = open()
     bar.listed({ account: 'a', page: 1, pages: 2, surveys: 50 })
     line.write('kept\n')
@@ -148,7 +148,7 @@ describe('the progress bar', () => {
     expect(ticks.size).toBe(0)
   })
 
-  test('does not keep a process alive by its own timer', () => {
+  test('has a timer that does not keep the process alive', () => {
     const { line, clock, usage } = open()
     const before = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
     using bar = createProgressBar({ line, clock, usage, columns: () => undefined })
@@ -166,7 +166,7 @@ describe('without a terminal', () => {
     return { progress: createProgressLog({ log, clock, usage }), lines, advance }
   }
 
-  test('a short run says nothing but what it publishes', () => {
+  test('a short run logs only its publishing', () => {
     const { progress, lines, advance } = openLog()
     for (let done = 1; done <= 50; done += 1) {
       advance(500)
@@ -176,7 +176,7 @@ describe('without a terminal', () => {
     expect(lines).toEqual(['publishing {"format":"duckdb"}'])
   })
 
-  test('a long run says a line each 10 %, with what is left and for how long', () => {
+  test('a long run logs a line every 10 %, with the surveys, requests and time left', () => {
     const { progress, lines, advance } = openLog()
     for (let done = 1; done <= 1000; done += 1) {
       advance(1_000)
@@ -195,13 +195,13 @@ describe('without a terminal', () => {
       progress.listed({ account: 'b', page: done, pages: 100, surveys: done * 50 })
       progress.refreshed({ account: 'a', done, left: 100 - done, requestsLeft: 0 })
     }
-    const of = (account: string) => lines.filter((line) => line.includes(`"account":"${account}"`))
-    expect(of('a')).toHaveLength(10)
-    expect(of('b')).toHaveLength(10)
-    expect(of('b').every((line) => line.startsWith('listing'))).toBe(true)
+    const linesOf = (account: string) => lines.filter((line) => line.includes(`"account":"${account}"`))
+    expect(linesOf('a')).toHaveLength(10)
+    expect(linesOf('b')).toHaveLength(10)
+    expect(linesOf('b').every((line) => line.startsWith('listing'))).toBe(true)
   })
 
-  test('a very long run says a line every five minutes', () => {
+  test('a very long run logs a line every five minutes', () => {
     const { progress, lines, advance } = openLog()
     for (let done = 1; done <= 720; done += 1) {
       advance(10_000)
@@ -210,7 +210,7 @@ describe('without a terminal', () => {
     expect(lines).toHaveLength(24)
   })
 
-  test('a listing that takes long is told too', () => {
+  test('a long listing logs a line too', () => {
     const { progress, lines, advance } = openLog()
     advance(30_000)
     progress.listed({ account: 'a', page: 30, pages: 200, surveys: 1500 })

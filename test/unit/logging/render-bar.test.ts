@@ -1,4 +1,4 @@
-/** The bar as a table: state and width in, one line out. */
+/** Tables for the progress bar: each state and width gives one line. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { AccountState, BarState } from '../../../src/logging/bar-state.js'
@@ -26,7 +26,7 @@ const several = (...accounts: readonly Partial<AccountState>[]): BarState => ({
 })
 
 test.each<[string, Partial<AccountState>, number, string]>([
-  ['nothing yet', { phase: 'starting', rate: null }, 80, 'starting'],
+  ['the start', { phase: 'starting', rate: null }, 80, 'starting'],
   ['a listing', { phase: 'listing' }, 80, 'listing page 3 of 12, 150 surveys | 37/60 requests/min'],
   [
     'a listing of unknown length',
@@ -47,24 +47,29 @@ test.each<[string, Partial<AccountState>, number, string]>([
     'refreshing 43/212 (20%) | about 8 min 04 s left | 37/60 requests/min | [####--------------------]',
   ],
   [
-    'a refresh, narrower: no bar',
+    'a refresh at 80 columns, without the bar',
     {},
     80,
     'refreshing 43/212 (20%) | about 8 min 04 s left | 37/60 requests/min',
   ],
-  ['a refresh, narrower still: no requests', {}, 60, 'refreshing 43/212 (20%) | about 8 min 04 s left'],
-  ['a refresh, narrow', {}, 30, 'refreshing 43/212 (20%)'],
-  ['a refresh, too narrow', {}, 12, 'refreshing …'],
-  ['no width', {}, 0, ''],
+  [
+    'a refresh at 60 columns, without the requests',
+    {},
+    60,
+    'refreshing 43/212 (20%) | about 8 min 04 s left',
+  ],
+  ['a refresh at 30 columns, without the time', {}, 30, 'refreshing 43/212 (20%)'],
+  ['a refresh at 12 columns, cut off', {}, 12, 'refreshing …'],
+  ['a terminal without width', {}, 0, ''],
   [
     'a pause',
     { pausedForMs: 41_200 },
     70,
     'refreshing 43/212 (20%) | waiting 42 s: the API asked to slow down',
   ],
-  ['a pause, too narrow', { pausedForMs: 41_200 }, 40, 'refreshing 43/212 (20%) | waiting 42 s:…'],
+  ['a pause at 40 columns, cut off', { pausedForMs: 41_200 }, 40, 'refreshing 43/212 (20%) | waiting 42 s:…'],
   [
-    'all but one',
+    'a refresh with one survey left',
     { done: 999, left: 1, requestsLeft: 4, slotsInUse: 0 },
     120,
     'refreshing 999/1,000 (99%) | about 0 ms left | 0/60 requests/min | [#######################-]',
@@ -77,7 +82,7 @@ test.each<[string, Partial<AccountState>, number, string]>([
     80,
     'listing page 3 of 12, 150 surveys | 37/9 requests/10 s',
   ],
-])('%s', (_, changes, columns, line) => {
+])('one account: %s', (_, changes, columns, line) => {
   expect(renderBar(one(changes), columns)).toBe(line)
 })
 
@@ -88,7 +93,7 @@ describe('the time left at the cap', () => {
     [{ requestsLeft: 120, slotsInUse: 60 }, 120_000],
     [{ requestsLeft: 120, slotsInUse: 60, pausedForMs: 5_000 }, 125_000],
     [{ requestsLeft: 120, rate: null }, 0],
-  ])('%j is %d ms', (changes, expected) => {
+  ])('for %j is %d ms', (changes, expected) => {
     expect(etaMs(account(changes))).toBe(expected)
   })
 })
@@ -99,7 +104,7 @@ test.each<[string, BarState, number, string]>([
   ['a publish', { format: 'duckdb', accounts: [account()] }, 80, 'publishing duckdb'],
   ['no account', { format: null, accounts: [] }, 80, 'starting'],
   [
-    'nothing yet',
+    'the start',
     several({ ...LISTING, phase: 'starting', rate: null }, { ...LISTING, phase: 'starting', rate: null }),
     80,
     'starting | 0/2 accounts done',
@@ -111,7 +116,7 @@ test.each<[string, BarState, number, string]>([
     'listing, 150 surveys | 0/2 accounts done | 74/120 requests/min',
   ],
   [
-    'refreshes: the longest of them is what is left',
+    'refreshes, with the time that the longest of them takes',
     several({ requestsLeft: 23 }, { requestsLeft: 143 }, LISTING),
     120,
     'refreshing 86/424 (20%) | about 2 min 00 s left | 0/3 accounts done | 111/180 requests/min | [####--------------------]',
@@ -124,25 +129,25 @@ test.each<[string, BarState, number, string]>([
   ],
   ['refreshes in 40 columns', several({}, {}, {}), 39, 'refreshing 129/636 (20%)'],
   [
-    'one that waits and one that failed, in 80 columns',
+    'one in a pause and one failed, in 80 columns',
     several({ pausedForMs: 41_200 }, { account: 'globex', phase: 'failed' }, { account: 'initech' }),
     79,
     'refreshing 129/636 (20%) | globex failed | acme waits 42 s (429)',
   ],
   [
-    'many that failed',
+    'several failed',
     several({ phase: 'failed' }, { phase: 'failed' }, { phase: 'failed' }, { phase: 'ended' }),
     120,
     'refreshing 172/848 (20%) | 3 accounts failed | 4/4 accounts done | 148/240 requests/min | [####--------------------]',
   ],
   [
-    'caps over different times: they do not add up',
+    'caps over different windows, which are not added up',
     several({}, { rate: { requests: 9, perMs: 10_000 }, requestsLeft: 0 }),
     120,
     'refreshing 86/424 (20%) | about 8 min 04 s left | 0/2 accounts done | [####--------------------]',
   ],
   [
-    'one is done already, the other still lists',
+    'one done and one listing',
     several({ phase: 'ended', done: 0, left: 0 }, LISTING),
     80,
     'listing, 300 surveys | 1/2 accounts done | 74/120 requests/min',
@@ -151,7 +156,7 @@ test.each<[string, BarState, number, string]>([
   expect(renderBar(state, columns)).toBe(line)
 })
 
-test('no state is drawn wider than the terminal, or on two lines', () => {
+test('every state fits on one line of the terminal', () => {
   const count = fc.nat({ max: 10_000_000 })
   const anyAccount = fc
     .record({

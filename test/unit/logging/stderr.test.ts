@@ -1,4 +1,4 @@
-/** Standard error of a real child process: nothing is lost at its end, and a reader that went away is no failure. */
+/** Standard error of a real child process. Its exit loses no line, and a reader that goes away causes no failure. */
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 
@@ -12,7 +12,7 @@ const script = (end: string) => `
   for (let n = 1; n <= 2000; n += 1) log.info({ n, padding: 'ü'.repeat(200) }, 'line')
   ${end}`
 
-test('every line is out before the process exits', () => {
+test('a process writes every line before it exits', () => {
   const child = spawnSync(process.execPath, ['--input-type=module', '-e', script('process.exit(0)')], {
     encoding: 'utf8',
     maxBuffer: 10_000_000,

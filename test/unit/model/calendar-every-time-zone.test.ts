@@ -1,7 +1,7 @@
 /**
- * The days of every time zone that Intl knows, around every change of its clocks from 1970 to 2030: they follow each other
- * without a gap, none overlaps the next, and each begins with the first instant of its date. The oracle reads the wall
- * clock of a zone a minute at a time, and knows nothing of offsets.
+ * The days of every time zone of Intl, around every clock change from 1970 to 2030. Days follow each other without gap or
+ * overlap, and each begins with the first instant of its date. The oracle reads the wall clock of a zone minute by minute
+ * and uses no offsets.
  */
 import { expect, test } from 'vitest'
 import { addDays, type Calendar, createCalendar, type DayWindow } from '../../../src/model/calendar.js'
@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000
 const WEEK_MS = 7 * DAY_MS
 const [FROM_MS, TO_MS] = [Date.UTC(1970, 0, 1), Date.UTC(2031, 0, 1)]
 
-/** The wall clock of a zone, as people read it: `2010-11-07 00:00:59`. */
+/** The wall clock of a zone as text: `2010-11-07 00:00:59`. */
 const wallClock = (timeZone: string) => {
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' })
   return (ms: number): string => format.format(ms)
@@ -26,7 +26,7 @@ const dateOf = (wall: WallClock, ms: number): string => wall(ms).slice(0, 10)
 /** How far the wall clock is ahead of UTC, milliseconds. */
 const aheadMs = (wall: WallClock, ms: number): number => Date.parse(`${wall(ms).replace(' ', 'T')}Z`) - ms
 
-/** A second at which clocks change in the week that begins then; null where they tell the same after it. */
+/** The second of a clock change in the week from `weekMs`. Null if the offset is the same before and after the week. */
 const changeIn = (wall: WallClock, weekMs: number): number | null => {
   let [before, after] = [weekMs, weekMs + WEEK_MS]
   if (aheadMs(wall, before) === aheadMs(wall, after)) return null
@@ -47,7 +47,7 @@ const changesIn = (wall: WallClock, fromMs: number, toMs: number): number[] => {
   return found
 }
 
-/** What does not hold of the days around a moment. */
+/** The broken rules of the days around a time. */
 const wrongAround = (timeZone: string, aroundMs: number): string[] => {
   const calendar = createCalendar(timeZone)
   const wall = wallClock(timeZone)
@@ -74,7 +74,7 @@ const wrongBounds = (windows: readonly DayWindow[], wall: WallClock): string[] =
     ]
   })
 
-/** Minutes at which the wall clock is read: each one near the moment, and one an hour elsewhere. */
+/** The times at which the oracle reads the wall clock: every minute near `aroundMs`, and every hour elsewhere. */
 const minutesOf = (fromMs: number, toMs: number, aroundMs: number): number[] => {
   const nearMs = 4 * 60 * MINUTE_MS
   const found: number[] = []
@@ -83,7 +83,7 @@ const minutesOf = (fromMs: number, toMs: number, aroundMs: number): number[] => 
   return found
 }
 
-/** The largest date so far is the day that has begun, and its window holds the minute. */
+/** The current day is the largest date that the wall clock has shown so far. Its window must contain the minute. */
 const wrongMinutes = (
   windows: readonly DayWindow[],
   minutes: readonly number[],
@@ -99,7 +99,7 @@ const wrongMinutes = (
     const days = windows
       .filter(({ startedAfter, startedBefore }) => startedAfter <= at && at <= startedBefore)
       .map(({ day }) => day)
-    // Now and then what costs more.
+    // `dayOf` is slower, so only every 50th minute checks it.
     if (place % 50 === 0) days.push(calendar.dayOf(at))
     if (days.length === 0 || days.some((day) => day !== reached))
       wrong.push(`${new Date(ms).toISOString()} is in ${days.join(' and ')}, not in ${reached}`)
@@ -111,7 +111,7 @@ const ALL_ZONES = Intl.supportedValuesOf('timeZone')
 const { oneOf, below, replay } = chance()
 const ZONES = SLOW ? ALL_ZONES : Array.from({ length: 6 }, () => oneOf(ALL_ZONES))
 
-/** The changes of a zone's clocks, and both ends of the time; in `npm test` the first change within a year of some day. */
+/** All clock changes of a zone and both ends of the period; in `npm test` the first change within a year of a random day. */
 const momentsOf = (wall: WallClock): readonly number[] => {
   if (SLOW) return [FROM_MS + 3 * DAY_MS, ...changesIn(wall, FROM_MS, TO_MS), TO_MS]
   const fromMs = FROM_MS + below((TO_MS - FROM_MS) / DAY_MS) * DAY_MS
@@ -119,7 +119,7 @@ const momentsOf = (wall: WallClock): readonly number[] => {
 }
 
 test.each(ZONES)(
-  `in %s each instant is in one day, also where its clocks change; ${replay}`,
+  `each instant in %s belongs to one day, also at clock changes; ${replay}`,
   {
     timeout: 300_000,
   },

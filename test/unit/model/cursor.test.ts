@@ -1,4 +1,4 @@
-/** Cursor arithmetic, as tables. */
+/** Tables for the cursor arithmetic. */
 import { describe, expect, test } from 'vitest'
 import { firstPage, listingCeiling, listingKind, resumable } from '../../../src/model/cursor.js'
 import { type Instant, instantToMs } from '../../../src/model/instant.js'
@@ -11,38 +11,44 @@ const NOW = '2026-03-08T12:00:00Z'
 const nowMs = instantToMs(instantOf(NOW))
 
 describe('the next cursor', () => {
-  test('is the server’s time at the first page less the overlap, whatever our clock says', () => {
+  test('is the server’s time at the first page less the overlap, regardless of our clock', () => {
     const serverDate = instantOf('2031-01-01T00:00:00.000007Z')
     expect(listingCeiling(serverDate, nowMs, rules)).toBe(instantOf('2030-12-31T23:55:00.000007Z'))
   })
 
-  test('is our clock five minutes back, and the overlap, where the server does not tell its time', () => {
+  test('is our time less five minutes and the overlap if the server sends no Date', () => {
     expect(listingCeiling(null, nowMs, rules)).toBe(instantOf('2026-03-08T11:50:00Z'))
   })
 })
 
-describe('a listing is', () => {
+describe('the next listing is', () => {
   const cursor = instantOf('2026-03-08T00:00:00Z')
   test.each<[ListingKind, string, Instant | null, string | null, boolean]>([
     ['full', 'the first time', null, null, false],
-    ['full', 'when it is wanted', cursor, '2026-03-08T11:00:00Z', true],
-    ['incremental', 'when the last full one was lately', cursor, '2026-03-08T11:00:00Z', false],
-    ['incremental', 'until full_listing_every', cursor, '2026-03-01T12:00:00.000001Z', false],
-    ['full', 'from full_listing_every on', cursor, '2026-03-01T12:00:00Z', false],
+    ['full', 'when a full listing is requested', cursor, '2026-03-08T11:00:00Z', true],
+    ['incremental', 'when the last full listing is recent', cursor, '2026-03-08T11:00:00Z', false],
+    [
+      'incremental',
+      'just before full_listing_every has passed',
+      cursor,
+      '2026-03-01T12:00:00.000001Z',
+      false,
+    ],
+    ['full', 'when full_listing_every has passed', cursor, '2026-03-01T12:00:00Z', false],
     [
       'full',
-      'when the last full one is dated ahead of our clock, which was wrong then',
+      'when the last full listing has a time ahead of our clock, which was wrong then',
       cursor,
       '2026-04-01T00:00:00Z',
       false,
     ],
-  ])('%s %s', (kind, _, cursorNow, fullListedAt, wanted) => {
+  ])('%s %s', (kind, _, cursorNow, fullListedAt, isRequested) => {
     const position = {
       cursor: cursorNow,
       fullListedAt: fullListedAt === null ? null : instantOf(fullListedAt),
       fullListingDue: false,
     }
-    expect(listingKind(position, nowMs, rules, wanted)).toBe(kind)
+    expect(listingKind(position, nowMs, rules, isRequested)).toBe(kind)
   })
 
   test('full when a survey answered 404 at its own address', () => {
@@ -64,18 +70,24 @@ const interrupted = (kind: ListingKind, startedAt: string, nextPage = 5): Listin
 
 describe('an interrupted listing', () => {
   test.each<[boolean, ListingKind, ListingKind, string, string]>([
-    [true, 'full', 'full', 'full', '2026-03-08T11:00:00Z'],
-    [true, 'full', 'incremental', 'incremental, for a full one tells more', '2026-03-08T11:00:00Z'],
-    [true, 'incremental', 'incremental', 'incremental', '2026-03-08T11:00:00Z'],
-    [false, 'incremental', 'full', 'full', '2026-03-08T11:00:00Z'],
-    [true, 'full', 'full', 'full, a day old to the microsecond', '2026-03-07T12:00:00Z'],
-    [false, 'full', 'full', 'full, and it is older than a day', '2026-03-07T11:59:59.999999Z'],
-  ])('goes on (%s): it is %s, and due is %s: %s', (goesOn, kind, due, _, startedAt) => {
+    [true, 'full', 'full', 'the same kind, an hour old', '2026-03-08T11:00:00Z'],
+    [true, 'full', 'incremental', 'a full listing also serves as an incremental one', '2026-03-08T11:00:00Z'],
+    [true, 'incremental', 'incremental', 'the same kind, an hour old', '2026-03-08T11:00:00Z'],
+    [
+      false,
+      'incremental',
+      'full',
+      'an incremental listing does not serve as a full one',
+      '2026-03-08T11:00:00Z',
+    ],
+    [true, 'full', 'full', 'the same kind, exactly a day old', '2026-03-07T12:00:00Z'],
+    [false, 'full', 'full', 'the same kind, older than a day', '2026-03-07T11:59:59.999999Z'],
+  ])('is resumed (%s) if it is %s and a listing due is %s: %s', (isResumed, kind, due, _, startedAt) => {
     const listing = interrupted(kind, startedAt)
-    expect(resumable(listing, due, nowMs)).toBe(goesOn ? listing : null)
+    expect(resumable(listing, due, nowMs)).toBe(isResumed ? listing : null)
   })
 
-  test('that there is not does not go on', () => {
+  test('that does not exist is not resumed', () => {
     expect(resumable(null, 'full', nowMs)).toBeNull()
   })
 
@@ -84,7 +96,7 @@ describe('an interrupted listing', () => {
     [2, 1],
     [3, 2],
     [40, 39],
-  ])('that was to read page %d next goes on at page %d', (nextPage, page) => {
+  ])('whose next page was %d resumes at page %d', (nextPage, page) => {
     expect(firstPage(interrupted('full', NOW, nextPage))).toBe(page)
   })
 

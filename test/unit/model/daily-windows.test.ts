@@ -1,4 +1,4 @@
-/** Which days of a survey are read, and where a day begins and ends. */
+/** Which days of a survey are due, and when a day begins and ends. */
 import { describe, expect, test } from 'vitest'
 import { addDays, createCalendar } from '../../../src/model/calendar.js'
 import { CATCH_UP_DAYS_MAX, dueDays, type StoredDay } from '../../../src/model/daily-windows.js'
@@ -6,7 +6,7 @@ import { formatInstant } from '../../../src/model/instant.js'
 import { instantOf } from '../../support/warehouse/warehouse.js'
 
 describe('a day', () => {
-  const told = (timeZone: string, day: string) => {
+  const boundsOf = (timeZone: string, day: string) => {
     const window = createCalendar(timeZone).windowOf(day)
     return window && [formatInstant(window.startedAfter), formatInstant(window.startedBefore)]
   }
@@ -18,10 +18,10 @@ describe('a day', () => {
     ['Europe/Paris', '2026-10-25', '2026-10-24T22:00:00Z', '2026-10-25T22:59:59.999999Z'],
     ['Asia/Kathmandu', '2026-03-01', '2026-02-28T18:15:00Z', '2026-03-01T18:14:59.999999Z'],
     ['Australia/Lord_Howe', '2026-04-05', '2026-04-04T13:00:00Z', '2026-04-05T13:29:59.999999Z'],
-    // Clocks go forward at midnight: the day begins at one.
+    // Clocks go forward at midnight, so the day begins at one.
     ['Africa/Cairo', '2026-04-24', '2026-04-23T22:00:00Z', '2026-04-24T20:59:59.999999Z'],
     ['Pacific/Kiritimati', '2026-01-01', '2025-12-31T10:00:00Z', '2026-01-01T09:59:59.999999Z'],
-    // Clocks go back from 00:01 to 23:01 of the day before: the day has begun, and goes on.
+    // Clocks go back from 00:01 to 23:01 of the previous date. The day has begun and continues.
     ['America/St_Johns', '2010-11-06', '2010-11-06T02:30:00Z', '2010-11-07T02:29:59.999999Z'],
     ['America/St_Johns', '2010-11-07', '2010-11-07T02:30:00Z', '2010-11-08T03:29:59.999999Z'],
     // From 00:01 to 22:01, and from 02:00 to 23:00.
@@ -29,19 +29,19 @@ describe('a day', () => {
     ['Antarctica/Casey', '2010-03-05', '2010-03-04T13:00:00Z', '2010-03-05T15:59:59.999999Z'],
     // An offset with seconds: 44 min 30 s.
     ['Africa/Monrovia', '1971-07-01', '1971-07-01T00:44:30Z', '1971-07-02T00:44:29.999999Z'],
-  ])('in %s, %s is from %s to %s', (timeZone, day, from, to) => {
-    expect(told(timeZone, day)).toEqual([from, to])
+  ])('in %s, %s lasts from %s to %s', (timeZone, day, from, to) => {
+    expect(boundsOf(timeZone, day)).toEqual([from, to])
   })
 
-  test('that a time zone left out is none', () => {
-    expect(told('Pacific/Apia', '2011-12-30')).toBeNull()
-    expect(told('Pacific/Apia', '2011-12-29')?.[1]).toBe('2011-12-30T09:59:59.999999Z')
-    expect(told('Pacific/Apia', '2011-12-31')?.[0]).toBe('2011-12-30T10:00:00Z')
+  test('that a time zone skipped does not exist', () => {
+    expect(boundsOf('Pacific/Apia', '2011-12-30')).toBeNull()
+    expect(boundsOf('Pacific/Apia', '2011-12-29')?.[1]).toBe('2011-12-30T09:59:59.999999Z')
+    expect(boundsOf('Pacific/Apia', '2011-12-31')?.[0]).toBe('2011-12-30T10:00:00Z')
   })
 
   test('that has begun does not end when clocks go back past midnight', () => {
     const calendar = createCalendar('America/St_Johns')
-    // 23:59 and 00:00; then 23:01 of the day before, once more; then 00:01 again.
+    // 23:59 and 00:00, then 23:01 of the previous date for the second time, then 00:01 again.
     const days = ['02:29:59.999999Z', '02:30:00Z', '02:31:00Z', '03:29:59Z', '03:31:00Z'].map((time) =>
       calendar.dayOf(instantOf(`2010-11-07T${time}`)),
     )
@@ -49,7 +49,7 @@ describe('a day', () => {
   })
 
   test.each(['Europe/Paris', 'America/New_York', 'America/Havana', 'Africa/Cairo', 'Asia/Beirut', 'UTC'])(
-    'of %s begins a microsecond after the one before, a year long, and holds both its ends',
+    'of %s begins a microsecond after the end of the previous day and contains both its bounds, for a year',
     (timeZone) => {
       const calendar = createCalendar(timeZone)
       let before = calendar.windowOf('2025-12-31')?.startedBefore ?? 0n
@@ -67,7 +67,7 @@ describe('a day', () => {
   )
 })
 
-describe('the days that are due', () => {
+describe('the due days', () => {
   const RULE = { days: 3, timeZone: 'Europe/Paris', sources: false }
   const active = { status: 'fieldwork', updatedAt: instantOf('2026-01-01T00:00:00Z') }
   const now = instantOf('2026-03-10T02:00:00Z')
@@ -77,34 +77,40 @@ describe('the days that are due', () => {
     timeZone,
     isFinal,
   })
-  const told = (...args: Parameters<typeof dueDays>) =>
+  const daysDue = (...args: Parameters<typeof dueDays>) =>
     dueDays(...args).days.map(({ day, isFinal }) => `${day.slice(5)}${isFinal ? ' final' : ''}`)
 
-  test('are the open ones where none is stored', () => {
-    expect(told(RULE, active, [], now)).toEqual(['03-08', '03-09', '03-10'])
+  test('are the open days if none is stored', () => {
+    expect(daysDue(RULE, active, [], now)).toEqual(['03-08', '03-09', '03-10'])
   })
 
-  test('go by the clock of the time zone', () => {
-    expect(told(RULE, active, [], instantOf('2026-03-09T23:30:00Z'))).toEqual(['03-08', '03-09', '03-10'])
-    expect(told(RULE, active, [], instantOf('2026-03-09T22:59:59Z'))).toEqual(['03-07', '03-08', '03-09'])
+  test('follow the clock of the time zone', () => {
+    expect(daysDue(RULE, active, [], instantOf('2026-03-09T23:30:00Z'))).toEqual(['03-08', '03-09', '03-10'])
+    expect(daysDue(RULE, active, [], instantOf('2026-03-09T22:59:59Z'))).toEqual(['03-07', '03-08', '03-09'])
   })
 
-  test('are the open ones and those that have not had their last reading, also where none was read', () => {
+  test('are the open days and earlier days without a final reading, read before or not', () => {
     const rows = [
       stored('2026-03-04', true),
       stored('2026-03-05'),
       stored('2026-03-07', true),
       stored('2026-03-08'),
     ]
-    expect(told(RULE, active, rows, now)).toEqual(['03-05 final', '03-06 final', '03-08', '03-09', '03-10'])
+    expect(daysDue(RULE, active, rows, now)).toEqual([
+      '03-05 final',
+      '03-06 final',
+      '03-08',
+      '03-09',
+      '03-10',
+    ])
   })
 
-  test('are all of them again where they were cut in another time zone', () => {
+  test('include days that were stored in another time zone', () => {
     const rows = [stored('2026-03-06', true, 'UTC'), stored('2026-03-07', true)]
-    expect(told(RULE, active, rows, now)).toEqual(['03-06 final', '03-08', '03-09', '03-10'])
+    expect(daysDue(RULE, active, rows, now)).toEqual(['03-06 final', '03-08', '03-09', '03-10'])
   })
 
-  test('are a month at once, the oldest first, after a long pause', () => {
+  test('are a month at once after a long interruption, the oldest first', () => {
     const due = dueDays(RULE, active, [stored('2025-06-01')], now)
     expect(due.more).toBe(true)
     expect(due.days.map(({ day }) => day).slice(0, 2)).toEqual(['2025-06-01', '2025-06-02'])
@@ -112,19 +118,19 @@ describe('the days that are due', () => {
     expect(dueDays(RULE, active, [stored('2026-02-06')], now).more).toBe(false)
   })
 
-  test('of a survey that is over go on to its last modification, and end', () => {
-    const over = { status: 'complete', updatedAt: instantOf('2026-03-09T12:00:00Z') }
-    expect(told(RULE, over, [], now)).toEqual([])
-    expect(told(RULE, over, [stored('2026-03-08')], now)).toEqual(['03-08', '03-09'])
+  test('of a closed survey end with its last modification', () => {
+    const closed = { status: 'complete', updatedAt: instantOf('2026-03-09T12:00:00Z') }
+    expect(daysDue(RULE, closed, [], now)).toEqual([])
+    expect(daysDue(RULE, closed, [stored('2026-03-08')], now)).toEqual(['03-08', '03-09'])
     const later = instantOf('2026-03-20T02:00:00Z')
-    expect(told(RULE, over, [stored('2026-03-08'), stored('2026-03-09')], later)).toEqual([
+    expect(daysDue(RULE, closed, [stored('2026-03-08'), stored('2026-03-09')], later)).toEqual([
       '03-08 final',
       '03-09 final',
     ])
     const done = [stored('2026-03-08', true), stored('2026-03-09', true)]
-    expect(told(RULE, over, done, later)).toEqual([])
+    expect(daysDue(RULE, closed, done, later)).toEqual([])
     const editedLongAfter = { status: 'complete', updatedAt: instantOf('2026-12-01T00:00:00Z') }
-    expect(told(RULE, editedLongAfter, done, instantOf('2026-12-02T00:00:00Z'))).toEqual([
+    expect(daysDue(RULE, editedLongAfter, done, instantOf('2026-12-02T00:00:00Z'))).toEqual([
       '03-10 final',
       '03-11 final',
       '03-12 final',

@@ -1,4 +1,7 @@
-/** Any text as a time, any `Date` as a ceiling, any order of interruptions: instants are read as a slow reader reads them, and cursors stay behind. */
+/**
+ * Instants are read as by a slow reference reader, for any text. Cursors stay behind the server, for any `Date` and any
+ * order of interruptions.
+ */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseHttpDate } from '../../../src/http/retry-after.js'
@@ -24,7 +27,7 @@ const text = fc.oneof(
   fc.tuple(anyTime, anyTime).map((times) => times.join('')),
 )
 
-test('a time is what a slow reader makes of it, to the microsecond, or nothing', {
+test('any text is read as by the slow reference reader, to the microsecond', {
   timeout: CASES_TIMEOUT_MS,
 }, () => {
   let read = 0
@@ -48,7 +51,7 @@ const nowMs = fc.oneof(
   fc.integer({ min: 0, max: Date.UTC(2100, 0) }),
   fc.double({ min: 0, max: 4e12, noNaN: true }),
 )
-/** As the settings allow them. */
+/** All values that the settings allow. */
 const rules = fc.record({
   overlapMs: fc.integer({ min: 0, max: 30 * DAY_MS }),
   fullListingEveryMs: fc.integer({ min: 1, max: 365 * DAY_MS }),
@@ -65,7 +68,7 @@ const header = fc.oneof(
   fc.constant(null),
 )
 
-test('the next cursor is the Date of the first page less the overlap, for any header, and can be sent', {
+test('the next cursor is the Date of the first page less the overlap, for any header, and prints as text', {
   timeout: CASES_TIMEOUT_MS,
 }, () => {
   fc.assert(
@@ -99,7 +102,7 @@ const position: fc.Arbitrary<Position> = fc.record({
   listing: fc.option(listing),
 })
 
-test('what an interrupted listing goes on with is never younger, shorter or further than it was', {
+test('a resumed listing keeps its ceiling, is at most a day old and skips no page', {
   timeout: CASES_TIMEOUT_MS,
 }, () => {
   fc.assert(
@@ -121,7 +124,7 @@ test('what an interrupted listing goes on with is never younger, shorter or furt
         expect(page).toBe(1)
         return
       }
-      // It keeps its own ceiling: what it read before the interruption was true then.
+      // It keeps its ceiling, because the pages read before the interruption are as of then.
       expect(resumed).toBe(where.listing)
       expect(page).toBeLessThanOrEqual(Math.max(1, resumed.nextPage))
       expect(kind === 'full' && resumed.kind === 'incremental').toBe(false)
@@ -131,7 +134,7 @@ test('what an interrupted listing goes on with is never younger, shorter or furt
   )
 })
 
-test('instants and milliseconds: rounded down, in order, and no further apart than they are', {
+test('milliseconds of instants are rounded down and keep order and distance', {
   timeout: CASES_TIMEOUT_MS,
 }, () => {
   fc.assert(
@@ -160,7 +163,7 @@ const survey = fc.record({
   missing: fc.boolean(),
 })
 
-test('every survey is due or is not, for any status and any time: none that is alive or new is left out', {
+test('every active or new survey is due, for any status and any time', {
   timeout: CASES_TIMEOUT_MS,
 }, () => {
   const refreshRules = {

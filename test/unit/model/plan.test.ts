@@ -1,4 +1,4 @@
-/** What a plan expects of the next run, as tables. */
+/** Tables for the requests and surveys that a plan expects of the next run. */
 import { describe, expect, test } from 'vitest'
 import { bundleRequests } from '../../../src/model/bundle-estimate.js'
 import { requestsWithin, timeAtCapMs } from '../../../src/model/cap-time.js'
@@ -73,47 +73,62 @@ const reasonsOf = ({ entries }: Plan) =>
   Object.fromEntries(entries.map(({ reason, surveys }) => [reason, surveys]))
 
 test.each<[string, Partial<PlannedSurvey>, Partial<RefreshRules>, object, TaskReason?]>([
-  ['in field, read once', {}, {}, { sample_sources: 0, survey_progress: 1, sample_source_progress: 3 }],
-  ['that moved last time', { status: 'pending', moved: true }, {}, { sample_source_progress: 3 }],
-  ['in field that stood still last time', { moved: false }, {}, { sample_source_progress: 0 }],
-  ['pending, read once', { status: 'pending' }, {}, { sample_source_progress: 3 }],
-  ['that is over, read once', { status: 'complete' }, {}, { sample_source_progress: 0 }],
   [
-    'that stood still, its sources read a week ago',
+    'in field, read once before',
+    {},
+    {},
+    { sample_sources: 0, survey_progress: 1, sample_source_progress: 3 },
+  ],
+  [
+    'that had changed at its last reading',
+    { status: 'pending', moved: true },
+    {},
+    { sample_source_progress: 3 },
+  ],
+  ['in field that had not changed at its last reading', { moved: false }, {}, { sample_source_progress: 0 }],
+  ['pending, read once before', { status: 'pending' }, {}, { sample_source_progress: 3 }],
+  ['that is closed, read once before', { status: 'complete' }, {}, { sample_source_progress: 0 }],
+  [
+    'without change, whose sources were read a week ago',
     { moved: false, sourceProgressReadAt: daysAgo(7) },
     {},
     { sample_source_progress: 3 },
   ],
   [
-    'that stood still, nothing skipped',
+    'without change, with skip_unchanged off',
     { moved: false },
     { skipUnchanged: false },
     { sample_source_progress: 3 },
   ],
   ['whose sources were listed a week ago', { sourcesReadAt: daysAgo(7) }, {}, { sample_sources: 1 }],
   [
-    'that is over, its sources listed and read a week ago',
+    'that is closed, whose sources were listed and read 8 days ago',
     { status: 'complete', moved: false, sourcesReadAt: daysAgo(8), sourceProgressReadAt: daysAgo(8) },
     {},
     { sample_sources: 0, survey_progress: 1, sample_source_progress: 0 },
     'settling',
   ],
   [
-    'that is over, its sources listed and read twelve weeks ago',
+    'that is closed, whose sources were listed and read twelve weeks ago',
     { status: 'complete', moved: false, sourcesReadAt: daysAgo(84), sourceProgressReadAt: daysAgo(84) },
     {},
     { sample_sources: 1, survey_progress: 1, sample_source_progress: 3 },
     'old',
   ],
-  ['never read', { refreshedAt: null, sources: 0 }, {}, { sample_sources: 0, sample_source_progress: 2 }],
   [
-    'in field with days',
+    'that was never read',
+    { refreshedAt: null, sources: 0 },
+    {},
+    { sample_sources: 0, sample_source_progress: 2 },
+  ],
+  [
+    'in field, with daily windows',
     {},
     { dailyWindows: { days: 7, timeZone: 'UTC', sources: true } },
     { daily_progress: 8 * 4 },
   ],
   [
-    'over, with days that are not final',
+    'that is closed, with days that are not final',
     { status: 'complete', moved: true, daysOpen: 5 },
     { dailyWindows: { days: 7, timeZone: 'UTC', sources: false } },
     { daily_progress: 5 },
@@ -125,7 +140,7 @@ test.each<[string, Partial<PlannedSurvey>, Partial<RefreshRules>, object, TaskRe
 })
 
 describe('a plan', () => {
-  test('tells what is due by reason, what was left over, and nothing of what rests', () => {
+  test('has the due surveys by reason and those left over, but no resting ones', () => {
     const task = {
       reason: 'active',
       enqueuedAt: daysAgo(1),
@@ -147,13 +162,13 @@ describe('a plan', () => {
     expect(planned.requests).toBe(1 + 4 + 4 + 1 + 1)
   })
 
-  test('expects as many changes and new surveys as there were in the week before', () => {
+  test('expects as many changed and new surveys as in the previous week', () => {
     const changed = Array.from({ length: 14 }, () => survey({ status: 'complete', updatedAt: daysAgo(4) }))
     const created = Array.from({ length: 7 }, () =>
       survey({ status: 'draft', createdAt: daysAgo(3), updatedAt: daysAgo(3) }),
     )
     expect(reasonsOf(plan([...changed, ...created]))).toMatchObject({ listing: 3, changed: 3 })
-    // Of those that are due anyway the sources are listed, which is all that a change adds.
+    // For surveys that are due anyway a change adds only the list of their sources.
     const active = Array.from({ length: 14 }, () => survey({ updatedAt: daysAgo(4) }))
     const lists = (one: Plan) =>
       one.entries.find(({ reason }) => reason === 'changed')?.requests.sample_sources
@@ -161,7 +176,7 @@ describe('a plan', () => {
     expect(lists(plan([...changed, ...created, ...active]))).toBe(3 + 2)
   })
 
-  test('lists all pages where a full listing is due or asked for, and one page where nothing may have changed', () => {
+  test('lists all pages if a full listing is due or requested, and one page if no change is expected', () => {
     const surveys = Array.from({ length: 120 }, () => survey({ status: 'draft' }))
     const pages = (one: Plan) => one.entries[0]?.requests.surveys
     expect(pages(plan(surveys))).toBe(1)
@@ -172,7 +187,7 @@ describe('a plan', () => {
     })
   })
 
-  test('orders surveys as the queue does', () => {
+  test('orders surveys like the queue', () => {
     const { tasks } = plan([
       survey({ status: 'pending', refreshedAt: daysAgo(3), moved: true }),
       survey({ refreshedAt: daysAgo(2) }),
@@ -183,9 +198,9 @@ describe('a plan', () => {
 })
 
 test.each([
-  ['a day after the only run', null, 0, 1],
-  ['as long after the last run as usual', 2 * DAY_MS, 1, 2],
-  ['now, where that has gone by', DAY_MS, 5, 5],
+  ['a day after the last run if there was only one', null, 0, 1],
+  ['after the usual interval', 2 * DAY_MS, 1, 2],
+  ['now if the usual interval has passed', DAY_MS, 5, 5],
 ])('the next run is expected %s, by the clock of the server', (_, everyMs, daysLater, expected) => {
   const listedAt = instantOf('2026-03-01T00:00:00Z')
   // Our clock and the server's differ by months.
@@ -212,7 +227,7 @@ describe('at the cap', () => {
     if (requests > 0) expect(requestsWithin(ms, rate)).toBeGreaterThanOrEqual(requests)
   })
 
-  test('what fits goes in the order of the queue, what does not waits', () => {
+  test('surveys fit in the order of the queue, and the others wait', () => {
     const planned = plan(
       Array.from({ length: 40 }, (_, place) => survey({ refreshedAt: daysAgo(1 + place) })),
     )
@@ -230,7 +245,7 @@ describe('at the cap', () => {
       oldestSince: daysAgo(26),
     })
     expect(fitting(100, 60_000)).toMatchObject({ surveys: 24, waiting: 16 })
-    // However small the budget, a run gets somewhere.
+    // Even the smallest budget reads one survey.
     expect(fitting(1)).toMatchObject({ surveys: 1, requests: 5, waiting: 39 })
   })
 })

@@ -1,4 +1,4 @@
-/** The queue of a run, as a pure function of what is stored. */
+/** The queue of a run is a pure function of the stored surveys and tasks. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { PlannedSurvey } from '../../../src/model/plan-facts.js'
@@ -35,7 +35,7 @@ const queued = (change: Partial<PlannedSurvey>, enqueuedAt: bigint, refusals = 0
   ...change,
 })
 
-test('the order is that of urgency, whatever the ages and weights; among equals the newest survey', () => {
+test('the queue is ordered by urgency, then newest survey first, for any ages and weights', () => {
   const weight = fc.integer({ min: 1, max: 100 })
   const drawnSurvey = fc.record({
     waited: fc.integer({ min: 1, max: 20 }),
@@ -74,7 +74,7 @@ test('the order is that of urgency, whatever the ages and weights; among equals 
   )
 })
 
-test('a survey that is queued is due also while it is missing, and one that the API refused again and again rests', () => {
+test('a queued survey is due even while it is missing, and a repeatedly refused one rests', () => {
   const surveys = [
     queued({ id: 1, missing: true }, minute(0)),
     queued({ id: 2 }, minute(0), 3),
@@ -90,7 +90,7 @@ test('a survey that is queued is due also while it is missing, and one that the 
   expect(notDue).toEqual({ sample_sources: 1, survey_progress: 1, sample_source_progress: 4 })
 })
 
-test('the budget reserves what a survey takes if nothing can be skipped, also where it is expected to stand still', () => {
+test('the budget reserves all requests of a survey, even if no change is expected', () => {
   const read = { refreshedAt: minute(1), sourcesReadAt: minute(1), sourceProgressReadAt: minute(1) }
   const [task] = queueOf(
     [queued({ ...read, moved: false, task: null }, minute(0))],

@@ -1,4 +1,4 @@
-/** Nothing starves: with room for one survey a run, each is refreshed within the bound, whatever the others weigh. */
+/** No survey starves: with requests for one survey per run, each is refreshed within the bound, whatever the weights. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { bundlesUntilRefreshedMax, urgency } from '../../../src/model/refresh-rules.js'
@@ -6,7 +6,7 @@ import { cases } from '../../support/suite/cases.js'
 
 const WEIGHTS_MAX = 100
 
-/** The longest that the survey at `place` waits for its turn, nights. */
+/** The longest wait of the survey at `place`, in nights. */
 const longestWait = (weights: readonly number[], place: number, nightsMax: number): number => {
   const last = weights.map(() => 0)
   let longest = 0
@@ -19,7 +19,7 @@ const longestWait = (weights: readonly number[], place: number, nightsMax: numbe
   return Math.max(longest, nightsMax - (last[place] ?? 0))
 }
 
-test('with room for one bundle a run, every due survey is refreshed within the bound', () => {
+test('with requests for one bundle per run, every due survey is refreshed within the bound', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 1, max: WEIGHTS_MAX }), { minLength: 1, maxLength: 12 }),
@@ -39,11 +39,11 @@ test.each([
   { due: 2, own: 1, heaviest: 1, bound: 5 },
   { due: 151, own: 4, heaviest: 4, bound: 601 },
   { due: 151, own: 1, heaviest: 4, bound: 1_351 },
-])('of $due due surveys one that weighs $own of $heaviest waits for at most $bound bundles', (row) => {
+])('among $due due surveys, weight $own of at most $heaviest waits for at most $bound bundles', (row) => {
   expect(bundlesUntilRefreshedMax(row.due, row.own, row.heaviest)).toBe(row.bound)
 })
 
-test('the bound grows with what is due and with the weights, and with nothing else', () => {
+test('the bound grows with the number of due surveys and the largest weight', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 100_000 }),

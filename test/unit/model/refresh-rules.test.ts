@@ -1,4 +1,4 @@
-/** Which surveys are due, as tables. */
+/** Tables for the rules that make a survey due. */
 import { describe, expect, test } from 'vitest'
 import { minusMs } from '../../../src/model/instant.js'
 import {
@@ -42,43 +42,67 @@ describe('a survey is due', () => {
     ['while it is in field', 'active', { status: 'fieldwork' }],
     ['while it deviates', 'active', { status: 'deviating_from_specs' }],
     ['while its data are processed', 'active', { status: 'data_processing' }],
-    ['while its status is one we do not know', 'active', { status: 'archived' }],
-    ['however lately it was refreshed', 'active', { status: 'fieldwork', refreshedAt: NOW }],
+    ['while its status is unknown', 'active', { status: 'archived' }],
+    ['in field, even if it was just refreshed', 'active', { status: 'fieldwork', refreshedAt: NOW }],
     ['never, when it is a draft', null, { status: 'draft', refreshedAt: daysAgo(400) }],
     ['never, when it is a demonstration', null, { status: 'user_demo', refreshedAt: daysAgo(400) }],
     ['never, when it is missing', null, { status: 'fieldwork', missing: true }],
     ['never, when it is missing, even if it was never read', null, { missing: true, refreshedAt: null }],
     ['when it was never read', 'changed', { refreshedAt: null }],
-    ['when it was never read, a draft too', 'changed', { status: 'draft', refreshedAt: null }],
-    ['when it was read at a time that lies ahead', 'changed', { refreshedAt: daysAgo(-400) }],
-    ['when a draft was', 'changed', { status: 'draft', refreshedAt: daysAgo(-400) }],
-    ['not, when its progress changed at a time that lies ahead', null, { progressChangedAt: daysAgo(-400) }],
-    ['complete, just now', 'settling', { updatedAt: NOW }],
-    ['complete, for almost settle_for', 'settling', { updatedAt: daysAgo(6.999) }],
-    ['complete, changed after the time of the answer', 'settling', { updatedAt: daysAgo(-1) }],
-    ['when its progress changed within settle_for', 'settling', { progressChangedAt: daysAgo(3) }],
-    ['not, settled and read an hour ago', null, { updatedAt: daysAgo(7), refreshedAt: daysAgo(1 / 24) }],
+    ['when it is a draft that was never read', 'changed', { status: 'draft', refreshedAt: null }],
+    ['when its last reading is ahead of now', 'changed', { refreshedAt: daysAgo(-400) }],
     [
-      'settled, and read in the night before',
+      'when it is a draft whose last reading is ahead of now',
+      'changed',
+      { status: 'draft', refreshedAt: daysAgo(-400) },
+    ],
+    ['never, when the change of its progress is ahead of now', null, { progressChangedAt: daysAgo(-400) }],
+    ['when it is complete since now', 'settling', { updatedAt: NOW }],
+    ['when it is complete for almost settle_for', 'settling', { updatedAt: daysAgo(6.999) }],
+    ['when it is complete and changed after the time of the answer', 'settling', { updatedAt: daysAgo(-1) }],
+    ['when its progress changed within settle_for', 'settling', { progressChangedAt: daysAgo(3) }],
+    [
+      'not yet, when it has settled and was read an hour ago',
+      null,
+      { updatedAt: daysAgo(7), refreshedAt: daysAgo(1 / 24) },
+    ],
+    [
+      'when it has settled and was read in the previous night',
       'settling',
       { updatedAt: daysAgo(7), refreshedAt: daysAgo(0.9) },
     ],
-    ['not, quiet for 4 days and read 2 days ago', null, { updatedAt: daysAgo(13), refreshedAt: daysAgo(2) }],
-    ['quiet for 4 days, read 4 days ago', 'settling', { updatedAt: daysAgo(15), refreshedAt: daysAgo(4) }],
     [
-      'since its progress changed, not since it was modified',
+      'not yet, when it rests for 4 days and was read 2 days ago',
+      null,
+      { updatedAt: daysAgo(13), refreshedAt: daysAgo(2) },
+    ],
+    [
+      'when it rests for 4 days and was read 4 days ago',
+      'settling',
+      { updatedAt: daysAgo(15), refreshedAt: daysAgo(4) },
+    ],
+    [
+      'by the last change of its progress rather than its last modification',
       'settling',
       { updatedAt: daysAgo(90), progressChangedAt: daysAgo(15), refreshedAt: daysAgo(4) },
     ],
-    ['not, quiet for long and read 29 days ago', null, { refreshedAt: daysAgo(29) }],
-    ['quiet for long, read max_age ago', 'old', { refreshedAt: daysAgo(30) }],
-    ['the same in a night that begins earlier', 'old', { refreshedAt: daysAgo(29.8) }],
-    ['as settling rather than old', 'settling', { updatedAt: daysAgo(2), refreshedAt: daysAgo(31) }],
+    ['not yet, when it is unchanged for long and was read 29 days ago', null, { refreshedAt: daysAgo(29) }],
+    ['when it is unchanged for long and was read max_age ago', 'old', { refreshedAt: daysAgo(30) }],
+    [
+      'when it was read almost max_age ago, so that a run may start earlier',
+      'old',
+      { refreshedAt: daysAgo(29.8) },
+    ],
+    [
+      'as settling rather than old if both apply',
+      'settling',
+      { updatedAt: daysAgo(2), refreshedAt: daysAgo(31) },
+    ],
   ])('%s: %s', (_, reason, change) => {
     expect(refreshReason(facts(change), NOW, rules)).toBe(reason)
   })
 
-  test('again in the next run after it was refused, then after 2, 4, 8 … days, and every 30', () => {
+  test('again in the next run after a refusal, then after 2, 4, 8 … days, and then every 30', () => {
     const restsFor = (refusals: number, days: number) =>
       restsAfterRefusal({ refusals, refusedAt: daysAgo(days) }, NOW, rules)
     expect(restsFor(1, 0)).toBe(false)
@@ -92,13 +116,13 @@ describe('a survey is due', () => {
     ] as const) {
       expect(restsFor(refusals, days - 0.3)).toBe(true)
       expect(restsFor(refusals, days)).toBe(false)
-      // A nightly run may begin a little earlier than the one before.
+      // A nightly run may begin a little earlier than the previous one.
       expect(restsFor(refusals, days - 0.2)).toBe(false)
     }
     expect(restsFor(9, -400)).toBe(false)
   })
 
-  test('after 1, 2, 4, 8 … days once it has settled, and every 30 from then on', () => {
+  test('after 1, 2, 4, 8 … days once it has settled, and then every 30', () => {
     const rests: number[] = []
     for (let quietMs = 7 * DAY_MS; rests.length < 9; quietMs += (rests.at(-1) ?? 0) * DAY_MS)
       rests.push(restBetweenRefreshesMs(quietMs, rules) / DAY_MS)
@@ -114,11 +138,11 @@ describe('a survey is due', () => {
     ['complete', 1],
     ['draft', 1],
     ['user_demo', 1],
-  ])('with a weight: %s %d', (status, weight) => {
+  ])('with a weight that depends on its status: %s %d', (status, weight) => {
     expect(refreshWeight(status, DEFAULT_WEIGHTS)).toBe(weight)
   })
 
-  test('with the weights of the settings', () => {
+  test('with the weights from the settings', () => {
     const weights = { fieldwork: 9, active: 3, other: 2 }
     expect(
       ['fieldwork', 'pending', 'archived', 'complete', 'draft'].map((status) =>

@@ -1,4 +1,4 @@
-/** The declarations against the API document, whose tables are typed in here once more. */
+/** The table declarations match the API document, whose fields are repeated here. */
 import { expect, test } from 'vitest'
 import { ALL_TABLES } from '../../../src/model/sync-tables.js'
 import { freshness, sampleSources, surveyProgress, surveys } from '../../../src/model/tables.js'
@@ -6,7 +6,7 @@ import { freshness, sampleSources, surveyProgress, surveys } from '../../../src/
 const namesOf = (table: (typeof ALL_TABLES)[number]) =>
   table.columns.map(({ name }) => name).filter((name) => !name.startsWith('_'))
 
-test('the tables hold the fields of the API document, in its names and its order', () => {
+test('the tables have the fields of the API document, with its names in its order', () => {
   expect(namesOf(surveys)).toEqual(
     `account id title created_at updated_at hashid project_id status owner_organization_id transition_style
       respondent_questions_count respondent_iterations_count`.split(/\s+/),
@@ -25,11 +25,11 @@ test('the tables hold the fields of the API document, in its names and its order
   ])
 })
 
-/** Keys in which null is a value: no value of a field, no source but the whole survey. */
+/** Key columns in which null has a meaning: a drift event without a value, and the survey as a whole instead of a source. */
 const MAY_BE_NULL = ['drift_events.value', 'survey_progress_by_day.sample_source_id']
 
 test.each(ALL_TABLES.map((table) => [`${table.schema}.${table.name}`, table] as const))(
-  '%s names each column once, says what each is, and has its key among them, never null',
+  '%s has unique columns with comments, and a key of its own columns without nulls',
   (_, table) => {
     const names = table.columns.map(({ name }) => name)
     expect(new Set(names).size).toBe(names.length)
@@ -42,7 +42,7 @@ test.each(ALL_TABLES.map((table) => [`${table.schema}.${table.name}`, table] as 
   },
 )
 
-test('every table that analysts read begins with the account, and is keyed by it', () => {
+test('the first column and first key column of every table for analysts is the account', () => {
   for (const table of ALL_TABLES.filter(({ schema }) => schema === 'main')) {
     expect(table.columns[0]).toMatchObject({ name: 'account', type: 'VARCHAR', nullable: false })
     expect(table.key[0]).toBe('account')

@@ -1,4 +1,4 @@
-/** Commands that work on one account: its flags, above the environment and the file, and which of several is meant. */
+/** Commands for one account: its flags replace environment and file, and --account chooses one of several. */
 import { expect, test } from 'vitest'
 import { ACCOUNT, ACCOUNT_ENV, load, problemsOf, TOKEN } from '../../support/settings/settings-from-yaml.js'
 
@@ -11,7 +11,7 @@ const FLAGS = {
 const BOTH = `${ACCOUNT}${ACCOUNT.replace('accounts:\n', '').replace('acme', 'beta')}`
 const one = { oneAccount: true } as const
 
-test('flags alone are enough, and stand above environment and file', () => {
+test('flags alone describe an account, and replace environment and file', () => {
   for (const situation of [
     {},
     { env: ACCOUNT_ENV },
@@ -26,7 +26,7 @@ test('flags alone are enough, and stand above environment and file', () => {
   expect(account).toMatchObject({ baseUrl: ACCOUNT_ENV.FIELDWORK_SYNC_BASE_URL, id: 5 })
 })
 
-test('a token or token file of the command line takes the place of either in the environment', () => {
+test('a token or token file of the command line replaces either in the environment', () => {
   const files = { '/work/t': 'tok-of-the-file\n' }
   const token = (env: Record<string, string | undefined>, flags: object) =>
     load({ ...one, env: { ...ACCOUNT_ENV, ...env }, flags, files }).accounts[0]?.token.reveal()
@@ -35,7 +35,7 @@ test('a token or token file of the command line takes the place of either in the
   expect(token(fileOnly, { token: 'tok-of-the-flag' })).toBe('tok-of-the-flag')
 })
 
-test('of several accounts one is named; the flags are laid over it', () => {
+test('--account chooses one of several accounts, and flags replace its values', () => {
   expect(load({ ...one, yaml: BOTH, flags: { account: 'beta' } }).accounts.map(({ name }) => name)).toEqual([
     'beta',
   ])
@@ -85,6 +85,6 @@ test.each([
     { env: ACCOUNT_ENV, flags: { tokenFile: TOKEN } },
     '--token-file: the token file that it names does not exist',
   ],
-])('%j is told', (situation, problem) => {
+])('%j is refused with its reason', (situation, problem) => {
   expect(problemsOf({ ...one, ...situation })).toEqual([problem])
 })

@@ -1,4 +1,4 @@
-/** `--accounts`: some of the settings file, and what is said of names that are not there. */
+/** `--accounts` chooses accounts of the settings file and refuses unknown names. */
 import { expect, test } from 'vitest'
 import { ACCOUNT, ACCOUNT_ENV, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
 
@@ -10,17 +10,17 @@ test.each([
   [undefined, ['acme', 'globex', 'Initech']],
   ['globex', ['globex']],
   ['Initech, acme', ['acme', 'Initech']],
-])('--accounts %s', (accounts, names) => {
+])('--accounts %s chooses %j', (accounts, names) => {
   expect(load({ yaml: THREE, flags: { accounts } }).accounts.map(({ name }) => name)).toEqual(names)
 })
 
-test('the account of the environment is called default', () => {
+test('the account from the environment has the name default', () => {
   expect(load({ env: ACCOUNT_ENV, flags: { accounts: 'default' } }).accounts).toMatchObject([
     { name: 'default' },
   ])
 })
 
-test('of an account that is not chosen not even the token is looked at', () => {
+test('the token of an account that was not chosen is not read', () => {
   const yaml = `${ACCOUNT}${more('globex', 18).replace(/token: .*/, 'token_file: /not/there')}`
   expect(load({ yaml, flags: { accounts: 'acme' } }).accounts).toHaveLength(1)
   expect(problemsOf({ yaml })).toHaveLength(1)
@@ -36,18 +36,18 @@ test.each([
   ['acme,acme', '--accounts: names an account twice: acme,acme; give each once'],
   ['acme,', '--accounts: has a comma too many; give some of acme, globex, Initech'],
   ['', '--accounts: is empty; give some of acme, globex, Initech'],
-])('--accounts %j is told', (accounts, problem) => {
+])('--accounts %j is refused with its reason', (accounts, problem) => {
   expect(problemsOf({ yaml: THREE, flags: { accounts } })).toEqual([problem])
 })
 
-test('the environment describes one account, also where one of several is chosen', () => {
+test('the environment cannot describe an account that --accounts chose from several', () => {
   const env = { FIELDWORK_SYNC_API_ID: '9' }
   expect(problemsOf({ yaml: THREE, env, flags: { accounts: 'acme' } })).toEqual([
     'FIELDWORK_SYNC_API_ID: cannot be used with the 3 accounts of the settings file; set it there, per account',
   ])
 })
 
-test('two names for one account are refused, unless one of them is chosen', () => {
+test('two names for one account are refused unless --accounts chooses one of them', () => {
   const yaml = `${ACCOUNT}${more('globex', 17)}`
   expect(problemsOf({ yaml })).toEqual([
     'accounts: acme and globex have the same base_url and id: read side by side, they would exceed its cap together. Remove one, or choose with --accounts',
@@ -55,13 +55,13 @@ test('two names for one account are refused, unless one of them is chosen', () =
   expect(load({ yaml, flags: { accounts: 'globex' } }).accounts).toHaveLength(1)
 })
 
-test('they are refused however the address is written, and where they belong to different shards', () => {
+test('two names for one account are refused for any spelling of the address, also in different shards', () => {
   const twin = more('globex', 17).replace(/base_url: .*/, 'base_url: HTTPS://fieldwork.example.:443/api/v1/')
   const problem =
     'accounts: acme and globex have the same base_url and id: read side by side, they would exceed its cap together. Remove one, or choose with --accounts'
   const yaml = `${ACCOUNT}${twin}`
   expect(problemsOf({ yaml })).toEqual([problem])
-  // The same file has them in one shard or in two, depending on the count.
+  // The shard count decides whether one shard has both names.
   const shards = [0, 1, 2, 3, 4, 5, 6].map((index) => `${index}/7`)
   const shardsOf = (name: string) =>
     shards.filter((shard) => {

@@ -1,4 +1,4 @@
-/** Durations and rates, as tables: what is one, and what only looks like one. */
+/** Tables for durations and rates: valid texts, and similar invalid ones. */
 import { describe, expect, test } from 'vitest'
 import { parseDuration, parseRate } from '../../../src/settings/duration.js'
 import { durationFrom, durationOrForever } from '../../../src/settings/readers.js'
@@ -12,28 +12,25 @@ describe('a duration', () => {
     ['2h', 7_200_000],
     ['7d', 604_800_000],
     ['007s', 7_000],
-  ])('%s is %d milliseconds', (text, durationMs) => {
+  ])('%s means %d milliseconds', (text, durationMs) => {
     expect(parseDuration(text)).toBe(durationMs)
   })
 
   test.each(['', '30', '1.5h', '-5m', '5 m', '5M', '5min', '1h30m', 'm', '1e3s', '999999999999999d', '5m\n'])(
-    '%j is none',
+    '%j is not a duration',
     (text) => {
       expect(parseDuration(text)).toBeNull()
     },
   )
 
-  test.each([30, '30', null, undefined, ['30s'], '30x'])(
-    '%j is refused with the units it could have',
-    (value) => {
-      expect(durationFrom('1s', '1m')(value)).toEqual({
-        ok: false,
-        problem: 'must be a duration: a whole number and a unit (ms, s, m, h or d), such as 30s',
-      })
-    },
-  )
+  test.each([30, '30', null, undefined, ['30s'], '30x'])('%j is refused with the list of units', (value) => {
+    expect(durationFrom('1s', '1m')(value)).toEqual({
+      ok: false,
+      problem: 'must be a duration: a whole number and a unit (ms, s, m, h or d), such as 30s',
+    })
+  })
 
-  test('is accepted at both bounds and refused past them', () => {
+  test('is accepted at both limits and refused beyond them', () => {
     const read = durationFrom('1s', '1m')
     expect(read('1s')).toEqual({ ok: true, value: 1_000 })
     expect(read('60s')).toEqual({ ok: true, value: 60_000 })
@@ -42,7 +39,7 @@ describe('a duration', () => {
   })
 })
 
-test('forever is read where it is offered, and named where something else was meant', () => {
+test('a setting that allows forever reads it and names it in its problems', () => {
   const read = durationOrForever('1d', '7d')
   expect(read('forever')).toEqual({ ok: true, value: null })
   expect(read('2d')).toEqual({ ok: true, value: 172_800_000 })
@@ -58,12 +55,12 @@ describe('a rate', () => {
     ['60/60s', { requests: 60, perMs: 60_000 }],
     ['120/1m', { requests: 120, perMs: 60_000 }],
     ['1/250ms', { requests: 1, perMs: 250 }],
-  ])('%s is read', (text, rate) => {
+  ])('%s means %j', (text, rate) => {
     expect(parseRate(text)).toEqual(rate)
   })
 
   test.each(['60', '60/60', '/60s', '60/', '60/60s/1', '-1/60s', '6.5/60s', '60 / 60s', '60/minute'])(
-    '%j is none',
+    '%j is not a rate',
     (text) => {
       expect(parseRate(text)).toBeNull()
     },

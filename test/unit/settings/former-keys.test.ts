@@ -1,8 +1,8 @@
-/** Keys of the settings file that have a new name are read under their old one as well, until version 0.2. */
+/** Renamed keys of the settings file may have their old names until version 0.2. */
 import { expect, test } from 'vitest'
 import { ACCOUNT, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
 
-test('settings under their old names count as under their new ones', () => {
+test('old names of settings work like the new names', () => {
   const settings = load({
     yaml: `${ACCOUNT}    share: 3
     rate_limit:
@@ -29,7 +29,7 @@ test('an old name beside the new one is refused', () => {
   ])
 })
 
-test('an old name elsewhere is no setting', () => {
+test('an old name in another section is not a setting', () => {
   expect(problemsOf({ yaml: `${ACCOUNT}refresh:\n  share: 3\n` })).toEqual([
     'settings.yaml:7: refresh.share is not a setting; remove it',
   ])

@@ -1,14 +1,14 @@
-/** `refresh.daily_windows`: off unless it is there, and a time zone that nobody knows is told with its line. */
+/** `refresh.daily_windows` is off by default. An unknown time zone is reported with its line. */
 import { expect, test } from 'vitest'
 import { ACCOUNT_ENV, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
 
 const windows = (yaml: string) => load({ yaml, env: ACCOUNT_ENV }).refresh.dailyWindows
 
-test.each(['', 'refresh: {}', 'refresh: {daily_windows: false}'])('it is off with %j', (yaml) => {
+test.each(['', 'refresh: {}', 'refresh: {daily_windows: false}'])('daily windows are off with %j', (yaml) => {
   expect(windows(yaml)).toBeNull()
 })
 
-test('it has defaults of its own', () => {
+test('each key of daily windows has a default', () => {
   expect(windows('refresh: {daily_windows: {}}')).toEqual({ days: 7, timeZone: 'UTC', sources: false })
   expect(windows('refresh: {daily_windows: {days: 14, time_zone: Europe/Paris, sources: true}}')).toEqual({
     days: 14,
@@ -32,7 +32,7 @@ test.each([
     'refresh.daily_windows.timezone is not a setting; did you mean refresh.daily_windows.time_zone?',
   ],
   ['true', 'refresh.daily_windows must hold keys of its own, each on a line of its own'],
-])('%s is told with its line', (value, problem) => {
+])('%s is reported with its line', (value, problem) => {
   expect(problemsOf({ yaml: `refresh:\n  daily_windows: ${value}\n`, env: ACCOUNT_ENV })).toEqual([
     expect.stringContaining(`:2: ${problem}`),
   ])

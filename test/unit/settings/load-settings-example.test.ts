@@ -1,4 +1,4 @@
-/** The example file: it loads, it is complete, and what it shows as defaults are the defaults. */
+/** The example file loads, is complete, and shows the real defaults. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -16,7 +16,7 @@ const pathsOf = (value: unknown, path = ''): readonly string[] => {
   return Object.entries(value).flatMap(([key, child]) => pathsOf(child, path === '' ? key : `${path}.${key}`))
 }
 
-test('the example loads, and sets nothing but defaults', () => {
+test('the example loads and sets only defaults', () => {
   const { accounts, settingsFile, ...shown } = load({ yaml: example, env: { SURVEY_API_TOKEN: 'a-token' } })
   const { accounts: _, settingsFile: __, ...defaults } = load({ env: ACCOUNT_ENV })
   expect(shown).toEqual(defaults)
@@ -25,7 +25,7 @@ test('the example loads, and sets nothing but defaults', () => {
   expect(accounts[0]?.token.reveal()).toBe('a-token')
 })
 
-test('every key there is stands in the example; as comments token_file, for it excludes token, and what is off: shared, daily_windows', () => {
+test('the example has every key; token_file, which excludes token, and the keys that are off by default are comments', () => {
   const withTokenFile = example
     .replace(/# (token_file: )/, '$1')
     .replace(/# (shared: )/, '$1')
@@ -38,7 +38,7 @@ test('every key there is stands in the example; as comments token_file, for it e
   )
 })
 
-test('every key has a comment above it, alone or with its section', () => {
+test('every key has a comment above it or above its section', () => {
   const lines = example.split('\n')
   const bare = lines.filter((line, index) => {
     const isSetting = /^\s*(- )?[a-z_]+: \S/.test(line)

@@ -1,9 +1,9 @@
-/** What settings come to: defaults, the three layers and their order, and what the environment alone can do. */
+/** Loading settings: defaults, the order of file, environment and flags, and the environment alone. */
 import { describe, expect, test } from 'vitest'
 import { ACCOUNT, ACCOUNT_ENV, load, problemsOf, TOKEN } from '../../support/settings/settings-from-yaml.js'
 
 describe('the environment alone', () => {
-  test('is enough, and everything else has its default', () => {
+  test('describes an account, and everything else has its default', () => {
     const settings = load({ env: ACCOUNT_ENV })
     expect(settings.accounts.map(({ token, ...rest }) => ({ ...rest, token: token.reveal() }))).toEqual([
       {
@@ -51,7 +51,7 @@ describe('the environment alone', () => {
     })
   })
 
-  test('takes the token from a file, without the newline at its end', () => {
+  test('gives the token from a file, without its last line break', () => {
     const { FIELDWORK_SYNC_API_TOKEN: _, ...env } = ACCOUNT_ENV
     const settings = load({
       env: { ...env, FIELDWORK_SYNC_API_TOKEN_FILE: 'secrets/token' },
@@ -78,7 +78,7 @@ describe('the environment alone', () => {
 describe('the layers', () => {
   const yaml = `${ACCOUNT}warehouse:\n  directory: from-file\npublish: [duckdb]\n`
 
-  test('a file gives everything the environment would', () => {
+  test('a file can set everything that the environment can', () => {
     const settings = load({ yaml })
     expect(settings.accounts).toMatchObject([{ name: 'acme', id: 17 }])
     expect(settings.warehouseDirectory).toBe('/work/from-file')
@@ -97,7 +97,7 @@ describe('the layers', () => {
     expect(settings.warehouseDirectory).toBe('/work/from-env')
   })
 
-  test('a token file of the environment wins over a token of the file', () => {
+  test('a token file of the environment wins over a token of the settings file', () => {
     const settings = load({
       yaml,
       env: { FIELDWORK_SYNC_API_TOKEN_FILE: '/run/token' },
@@ -139,7 +139,7 @@ describe('the layers', () => {
 })
 
 describe('the settings file', () => {
-  test(`reads \${NAME} from the environment, also as a number or a flag, and $\${ as it is`, () => {
+  test(`reads \${NAME} from the environment, also as a number or boolean, and $\${ as plain \${`, () => {
     const settings = load({
       yaml: [
         'accounts:',
@@ -157,7 +157,7 @@ describe('the settings file', () => {
     expect(settings.refresh.skipUnchanged).toBe(false)
   })
 
-  test('cannot be restructured by what stands in a variable', () => {
+  test('keeps its structure whatever a variable contains', () => {
     const settings = load({
       yaml: ACCOUNT.replace(TOKEN, `\${TOKEN}`),
       env: { TOKEN: 'x: y #z' },
@@ -165,7 +165,7 @@ describe('the settings file', () => {
     expect(settings.accounts[0]?.token.reveal()).toBe('x: y #z')
   })
 
-  test('finds a token file beside itself', () => {
+  test('names a token file relative to its own directory', () => {
     const settings = load({
       yaml: ACCOUNT.replace(/token: .*/, 'token_file: secrets/token'),
       files: { '/etc/fs/secrets/token': `${TOKEN}\n` },
@@ -173,14 +173,14 @@ describe('the settings file', () => {
     expect(settings.accounts[0]?.token.reveal()).toBe(TOKEN)
   })
 
-  test('may be empty, and a key without a value counts as left out', () => {
+  test('may be empty, and a key without a value counts as missing', () => {
     expect(load({ yaml: '', env: ACCOUNT_ENV }).contract).toBe('evolve')
     expect(load({ yaml: 'accounts:\nlimits:\n  # attempts: 3\n', env: ACCOUNT_ENV }).limits.attemptsMax).toBe(
       6,
     )
   })
 
-  test('shares values by anchors', () => {
+  test('may use anchors and aliases', () => {
     const settings = load({
       yaml: [
         'accounts:',
@@ -201,7 +201,7 @@ describe('the settings file', () => {
 })
 
 describe('a command that needs the warehouse only', () => {
-  test('runs without an account, and does not look at tokens it does not need', () => {
+  test('runs without an account and reads no tokens', () => {
     expect(load({ requireAccounts: false }).accounts).toEqual([])
     const settings = load({
       yaml: `${ACCOUNT.replace(TOKEN, `\${NOT_SET}`)}    token_file: nowhere\nwarehouse: { directory: /data }\n`,
@@ -212,14 +212,14 @@ describe('a command that needs the warehouse only', () => {
     expect(settings.warehouseDirectory).toBe('/data')
   })
 
-  test('still hears of everything else', () => {
+  test('still checks all other settings', () => {
     expect(problemsOf({ yaml: 'contract: maybe', requireAccounts: false })).toEqual([
       'settings.yaml:1: contract must be one of evolve, freeze, not "maybe"',
     ])
   })
 })
 
-test('settings cannot be changed, however deep', () => {
+test('settings are immutable at every depth', () => {
   const settings = load({ env: ACCOUNT_ENV })
   const parts: readonly unknown[] = [
     settings,
@@ -232,7 +232,7 @@ test('settings cannot be changed, however deep', () => {
 })
 
 describe('a value that another source replaces', () => {
-  test('is still checked in the file, for it will count when the other is gone', () => {
+  test('is still checked in the file, because it counts once the other is removed', () => {
     expect(problemsOf({ yaml: `${ACCOUNT}publish: [csv]\n`, flags: { publish: 'duckdb' } })).toEqual([
       'settings.yaml:6: publish must be a list of duckdb, parquet: at least one, none twice, not ["csv"]',
     ])
@@ -246,7 +246,7 @@ describe('a value that another source replaces', () => {
     ])
   })
 
-  test('is not read from a variable of the account, whose place its flag takes', () => {
+  test('is not read from a variable of the account that a flag replaces', () => {
     const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_API_ID: '', FIELDWORK_SYNC_API_TOKEN: '' }
     const flags = { id: '5', tokenFile: 't' }
     const [account] = load({ env, flags, oneAccount: true, files: { '/work/t': TOKEN } }).accounts
@@ -255,7 +255,7 @@ describe('a value that another source replaces', () => {
   })
 })
 
-test('a key of the file is not called as the code calls it, nor as a flag', () => {
+test('the file does not accept names of properties in the code, nor settings that are flags only', () => {
   const yaml = `${ACCOUNT}publishFormats: [csv]\nlimits:\n  requestTimeoutMs: 5\n  attemptsMax: 3\nlog_level: debug\nbudget: { requests_max: 5 }\nfull: true\n`
   expect(problemsOf({ yaml })).toEqual([
     'settings.yaml:6: publishFormats is not a setting; remove it',

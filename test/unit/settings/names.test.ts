@@ -1,4 +1,4 @@
-/** Every flag and variable reaches its place in the schema: a wrong path would drop its value without a word. */
+/** Every flag and variable reaches its setting in the schema. A wrong path would silently drop its value. */
 import { expect, test } from 'vitest'
 import * as options from '../../../src/commands/options.js'
 import { flagText, SETTING_NAMES } from '../../../src/settings/names.js'

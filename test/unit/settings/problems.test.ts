@@ -1,4 +1,4 @@
-/** Wrong settings: what is said, where it points, and that all of it is said at once. */
+/** Wrong settings: each problem has a message and a source, and one error reports all of them. */
 import { describe, expect, test } from 'vitest'
 import { EXIT_CODES } from '../../../src/base/errors.js'
 import { SettingsError } from '../../../src/settings/problems.js'
@@ -63,18 +63,18 @@ describe('the settings file', () => {
       `contract: \${ }`,
       `1: contract has a \${ without the name of an environment variable and a }; write $\${ for a plain \${`,
     ],
-  ])('%j is told: %s', (yaml, problem) => {
+  ])('%j is refused: %s', (yaml, problem) => {
     expect(problemsOf({ yaml, env: ACCOUNT_ENV })).toEqual([`settings.yaml:${problem}`])
   })
 
-  test('that is not there is named with the ways to name another', () => {
+  test('that does not exist is reported with the ways to name another', () => {
     expect(problemsOf({ env: ACCOUNT_ENV, flags: { config: 'no.yaml' } })).toEqual([
       'no.yaml: the settings file does not exist; see --config and FIELDWORK_SYNC_CONFIG',
     ])
   })
 
   test.each([
-    ['refers to itself without end', 'refresh: &a\n  settle_for: *a'],
+    ['refers to itself endlessly', 'refresh: &a\n  settle_for: *a'],
     [
       'stands for a million values',
       `a: &a [1,1,1,1,1,1,1,1,1]\n${[...'bcdefgh'].map((c) => `${c}: &${c} [${`*${String.fromCharCode(c.charCodeAt(0) - 1)},`.repeat(9)}]\n`).join('')}`,
@@ -117,7 +117,7 @@ describe('an account', () => {
     ['token: ""', '5: accounts[0].token is empty; it must be the secret token of the account'],
     ['token: 123456', '5: accounts[0].token must be text; put the token in quotes'],
     ['token_flie: a', '1: accounts[0].token_flie is not a setting; did you mean accounts[0].token_file?'],
-  ])('with %j is told', (line, problem) => {
+  ])('with %j is refused with its line', (line, problem) => {
     const yaml = line.startsWith('token_flie')
       ? `accounts: [{ base_url: https://x.example/api/v1, id: 1, ${line} }]`
       : withLine(line)
@@ -129,14 +129,14 @@ describe('an account', () => {
     'http://127.0.0.1/api/v1',
     'http://127.8.9.10:1/api/v1',
     'http://[::1]:8080/api/v1',
-  ])('at %s may use plain http, for it stays on this host', (url) => {
+  ])('at %s may use plain http, because the token stays on this host', (url) => {
     expect(load({ env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_BASE_URL: url } }).accounts[0]?.baseUrl).toBe(
       url.replace(/\/$/, ''),
     )
   })
 
   test.each(['http://localhost.example/api/v1', 'http://127.0.0.1.example/api/v1', 'http://10.0.0.1/api/v1'])(
-    'at %s may not, unless it is allowed',
+    'at %s may use plain http only with allow_insecure_http',
     (url) => {
       const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_BASE_URL: url }
       expect(problemsOf({ env })).toEqual([
@@ -146,13 +146,13 @@ describe('an account', () => {
     },
   )
 
-  test('that is not there at all is asked for with the three variables it needs', () => {
+  test('that is missing is reported with the three variables it needs', () => {
     expect(problemsOf({})).toEqual([
       'accounts: there is none: set FIELDWORK_SYNC_BASE_URL, FIELDWORK_SYNC_API_ID, FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE, or name a settings file that has one with --config',
     ])
   })
 
-  test('that is there in part is asked for what is missing', () => {
+  test('that is incomplete is reported with its missing parts', () => {
     expect(problemsOf({ env: { FIELDWORK_SYNC_API_ID: '7' } })).toEqual([
       'FIELDWORK_SYNC_BASE_URL: is not set; it is needed where no settings file has it',
       'FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE: is not set; it is needed where no settings file has it',
@@ -163,7 +163,7 @@ describe('an account', () => {
     ])
   })
 
-  test('whose token file cannot be had is told where it is named: the name may be the token itself', () => {
+  test('whose token file does not exist is reported without the path, which may be the token itself', () => {
     const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_API_TOKEN: undefined, FIELDWORK_SYNC_API_TOKEN_FILE: 't' }
     expect(problemsOf({ env })).toEqual([
       'FIELDWORK_SYNC_API_TOKEN_FILE: the token file that it names does not exist',
@@ -173,7 +173,7 @@ describe('an account', () => {
     ])
   })
 
-  test('has one source of its token, not two', () => {
+  test('has either a token or a token file', () => {
     const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_API_TOKEN_FILE: 't' }
     expect(problemsOf({ env, files: { '/work/t': TOKEN } })).toEqual([
       'FIELDWORK_SYNC_API_TOKEN_FILE: is set beside FIELDWORK_SYNC_API_TOKEN; remove one of them',
@@ -183,7 +183,7 @@ describe('an account', () => {
     ])
   })
 
-  test('has one source of its token in the file, also where the environment replaces it', () => {
+  test('has either a token or a token file in the settings file, even if the environment replaces the token', () => {
     const env = { FIELDWORK_SYNC_API_TOKEN: 'tok-of-the-environment' }
     expect(problemsOf({ yaml: `${ACCOUNT}    token_file: t\n`, env })).toEqual([
       'settings.yaml:6: accounts[0].token_file is set beside accounts[0].token; remove one of them',
@@ -191,7 +191,7 @@ describe('an account', () => {
   })
 })
 
-test('with several accounts the environment cannot say which one it means', () => {
+test('the environment cannot describe one of several accounts', () => {
   const yaml = `${ACCOUNT}${ACCOUNT.replace('accounts:\n', '').replace('acme', 'beta').replace('id: 17', 'id: 18')}`
   expect(load({ yaml }).accounts.map(({ name }) => name)).toEqual(['acme', 'beta'])
   expect(problemsOf({ yaml, env: { FIELDWORK_SYNC_API_ID: '5' } })).toEqual([
@@ -206,13 +206,13 @@ test('two accounts of one name are refused', () => {
   ])
 })
 
-test('a variable that is set but empty is not taken for a value', () => {
+test('a variable that is set but empty is refused', () => {
   expect(problemsOf({ env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_WAREHOUSE: '' } })).toEqual([
     'FIELDWORK_SYNC_WAREHOUSE: is set but empty; give it a value or unset it',
   ])
 })
 
-describe('a token never shows in an error', () => {
+describe('an error does not contain a token that is given', () => {
   const withEnv = (env: Record<string, string>) => ({ env: { ...ACCOUNT_ENV, ...env } })
   test.each([
     ['as the address', withEnv({ FIELDWORK_SYNC_BASE_URL: TOKEN })],
@@ -220,13 +220,13 @@ describe('a token never shows in an error', () => {
     ['as the log level', withEnv({ FIELDWORK_SYNC_LOG_LEVEL: TOKEN })],
     ['with a line break in it', withEnv({ FIELDWORK_SYNC_API_TOKEN: `${TOKEN}\nb` })],
     ['with a control character in it', withEnv({ FIELDWORK_SYNC_API_TOKEN: `${TOKEN}\u0007b` })],
-    ['with a character past ASCII', withEnv({ FIELDWORK_SYNC_API_TOKEN: `${TOKEN}\u00e9` })],
+    ['with a character outside ASCII', withEnv({ FIELDWORK_SYNC_API_TOKEN: `${TOKEN}\u00e9` })],
     ['in another setting', { yaml: `contract: \${T}`, env: { ...ACCOUNT_ENV, T: TOKEN } }],
     ['in quotes that never end', { yaml: ACCOUNT.replace(TOKEN, `"${TOKEN}`) }],
-    ['behind an alias mark', { yaml: ACCOUNT.replace(TOKEN, `*${TOKEN}`) }],
-    ['behind a tag mark', { yaml: ACCOUNT.replace(TOKEN, `!${TOKEN} {}`) }],
-    ['behind a brace', { yaml: ACCOUNT.replace(TOKEN, `}${TOKEN}`) }],
-    ['without a blank behind its colon', { yaml: `accounts: [{ token:${TOKEN} }]` }],
+    ['after an alias mark', { yaml: ACCOUNT.replace(TOKEN, `*${TOKEN}`) }],
+    ['after a tag mark', { yaml: ACCOUNT.replace(TOKEN, `!${TOKEN} {}`) }],
+    ['after a brace', { yaml: ACCOUNT.replace(TOKEN, `}${TOKEN}`) }],
+    ['without a space after its colon', { yaml: `accounts: [{ token:${TOKEN} }]` }],
     ['as a list', { yaml: ACCOUNT.replace(TOKEN, `[${TOKEN}]`) }],
     [
       'in a token file of two lines',

@@ -1,4 +1,4 @@
-/** The proxy that an account of the settings gets, and what is said of one that cannot be used. */
+/** The proxy of an account, and the problem that is reported for an unusable one. */
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { ACCOUNT_ENV, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
@@ -9,39 +9,49 @@ const WITH_USER = `http://user:${encodeURIComponent(PASSWORD)}@proxy.example:312
 const proxyOf = (env: Readonly<Record<string, string>>, baseUrl = 'https://api.example/api/v1') =>
   load({ env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_BASE_URL: baseUrl, ...env } }).accounts[0]?.proxy ?? null
 
-describe('the variables', () => {
-  const ours = 'http://127.0.0.1:8080/api/v1'
+describe('the proxy variables', () => {
+  const LOOPBACK = 'http://127.0.0.1:8080/api/v1'
   test.each<readonly [string, Readonly<Record<string, string>>, string, string | null]>([
-    ['none', {}, 'https://api.example/api/v1', null],
-    ['HTTPS_PROXY is for https', { HTTPS_PROXY: 'http://p:1' }, 'https://api.example/api/v1', 'http://p:1'],
-    ['and not for http', { HTTPS_PROXY: 'http://p:1' }, ours, null],
+    ['no variable means no proxy', {}, 'https://api.example/api/v1', null],
     [
-      'HTTP_PROXY is for http, loopback too',
+      'HTTPS_PROXY applies to https',
+      { HTTPS_PROXY: 'http://p:1' },
+      'https://api.example/api/v1',
+      'http://p:1',
+    ],
+    ['HTTPS_PROXY does not apply to http', { HTTPS_PROXY: 'http://p:1' }, LOOPBACK, null],
+    [
+      'HTTP_PROXY applies to http, also for loopback',
       { HTTP_PROXY: 'http://127.0.0.1:1' },
-      ours,
+      LOOPBACK,
       'http://127.0.0.1:1',
     ],
-    ['and not for https', { HTTP_PROXY: 'http://p:1' }, 'https://api.example/api/v1', null],
-    ['lower case', { https_proxy: 'http://p:1' }, 'https://api.example/api/v1', 'http://p:1'],
+    ['HTTP_PROXY does not apply to https', { HTTP_PROXY: 'http://p:1' }, 'https://api.example/api/v1', null],
     [
-      'lower case comes first',
+      'names in lower case are read',
+      { https_proxy: 'http://p:1' },
+      'https://api.example/api/v1',
+      'http://p:1',
+    ],
+    [
+      'names in lower case take precedence',
       { https_proxy: 'http://low:1', HTTPS_PROXY: 'http://up:1' },
       'https://api.example/api/v1',
       'http://low:1',
     ],
     [
-      'an empty one is none, whatever the other says',
+      'an empty variable in lower case means no proxy, whatever the other contains',
       { https_proxy: '', HTTPS_PROXY: 'http://up:1' },
       'https://api.example/api/v1',
       null,
     ],
+    ['a proxy may use TLS', { HTTPS_PROXY: 'https://p' }, 'https://api.example/api/v1', 'https://p'],
     [
-      'a proxy that is asked over TLS',
-      { HTTPS_PROXY: 'https://p' },
+      'a proxy may have an IPv6 address',
+      { HTTPS_PROXY: 'http://[::1]:3128/' },
       'https://api.example/api/v1',
-      'https://p',
+      'http://[::1]:3128',
     ],
-    ['IPv6', { HTTPS_PROXY: 'http://[::1]:3128/' }, 'https://api.example/api/v1', 'http://[::1]:3128'],
   ])('%s', (_, env, baseUrl, address) => {
     expect(proxyOf(env, baseUrl)?.address ?? null).toBe(address)
   })
@@ -78,7 +88,7 @@ describe('NO_PROXY', () => {
     ['0:0:0:0:0:0:0:1', '[::1]', true],
     ['fd00::/8', '[fd12::1]', true],
     ['10.0.0.0/8', '[fd12::1]', false],
-  ])('%j and %s', (noProxy, host, isExcepted) => {
+  ])('%j excepts %s: %s', (noProxy, host, isExcepted) => {
     const env = { HTTPS_PROXY: 'http://p:1', NO_PROXY: noProxy }
     expect(proxyOf(env, `https://${host}/api/v1`) === null).toBe(isExcepted)
   })
@@ -92,14 +102,14 @@ test.each([
   'http://',
   '//proxy:3128',
   'http://u:p@:1',
-])('%s is refused in one line that names the variable and not its value', (value) => {
+])('the proxy %s is refused in one line with the variable but without its value', (value) => {
   const problem =
     'must be the address of an HTTP proxy, such as http://proxy.example:3128 or http://user:password@proxy.example:3128'
   expect(problemsOf({ env: { ...ACCOUNT_ENV, HTTPS_PROXY: value } })).toEqual([`HTTPS_PROXY: ${problem}`])
   expect(problemsOf({ env: { ...ACCOUNT_ENV, http_proxy: value } })).toEqual([`http_proxy: ${problem}`])
 })
 
-test('its password is in no message, and in no settings that somebody prints', () => {
+test('the password of a proxy is in no message and in no printed settings', () => {
   const broken = `socks5://user:${encodeURIComponent(PASSWORD)}@proxy:1080`
   expect(JSON.stringify(problemsOf({ env: { ...ACCOUNT_ENV, HTTPS_PROXY: broken } }))).not.toMatch(
     /pr0xy|user:p[^a]/,
@@ -111,11 +121,11 @@ test('its password is in no message, and in no settings that somebody prints', (
   expect(`${inspect(proxy, { depth: 9 })}${JSON.stringify(proxy)}`).not.toMatch(/pr0xy/)
 })
 
-test('a command that requests nothing does not look at them', () => {
+test('a command that sends no requests ignores the proxy variables', () => {
   expect(problemsOf({ env: { HTTPS_PROXY: 'foo' }, requireAccounts: false })).toEqual([])
 })
 
-test('a token is not sent over plain http to a proxy on another host, unless that is allowed', () => {
+test('plain http through a proxy on another host is refused unless it is allowed', () => {
   const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_BASE_URL: 'http://127.0.0.1:8080/api/v1' }
   const remote = { ...env, HTTP_PROXY: WITH_USER }
   expect(problemsOf({ env: remote })).toEqual([

@@ -1,11 +1,11 @@
-/** The generated settings reference: complete, and its defaults are those the schema applies. */
+/** The generated settings reference is complete and has the defaults of the schema. */
 import { expect, test } from 'vitest'
 import { settingKeys } from '../../../src/settings/keys.js'
 import { ENVIRONMENT_VARIABLES } from '../../../src/settings/names.js'
 import { PROXY_VARIABLES } from '../../../src/settings/proxies.js'
 import { settingsReference } from '../../../src/settings/reference.js'
 
-test('every key has a type and a meaning, and only credentials and what is off have no default', () => {
+test('every key has a type and a meaning, and only credentials and the shared cap have no default', () => {
   const keys = settingKeys()
   expect(keys.filter(({ valueType, meaning }) => valueType === '' || meaning === '')).toEqual([])
   expect(keys.filter(({ defaultText }) => defaultText === null).map(({ path }) => path)).toEqual([
@@ -17,7 +17,7 @@ test('every key has a type and a meaning, and only credentials and what is off h
   ])
 })
 
-test('keys are told as they are written in the file', () => {
+test('defaults are printed as they are written in the file', () => {
   const byPath = new Map(settingKeys().map((key) => [key.path, key.defaultText]))
   expect(byPath.get('accounts[].rate_limit.per')).toBe('60s')
   expect(byPath.get('publish')).toBe('[duckdb]')

@@ -1,4 +1,4 @@
-/** A cap that is shared through Redis: what can be said, and that nothing of its address is ever told. */
+/** A cap that is shared through Redis: its settings, and that no message contains its credentials. */
 import { describe, expect, test } from 'vitest'
 import { createRedactor } from '../../../src/base/secret.js'
 import { secretsOf } from '../../../src/settings/settings.js'
@@ -15,13 +15,13 @@ test.each([
   ['shared: redis://redis\n      shared_fallback: 50%', 30],
   ['shared: redis://redis\n      shared_fallback: 20', 20],
   ['shared: redis://redis\n      requests: 90\n      shared_fallback: 33%', 29],
-])('%s: a fallback of %s', (lines, fallback) => {
+])('%j gives a fallback of %s', (lines, fallback) => {
   const shared = sharedOf(`      ${lines}\n`)
   expect(shared?.fallback).toBe(fallback)
   expect(shared?.url.reveal()).toBe('redis://redis')
 })
 
-test('the address may come from the environment; its credentials are secrets, as written and as sent, and nothing else', () => {
+test('the address may come from the environment; only its credentials are secrets, both encoded and decoded', () => {
   const credentials = `user:${encodeURIComponent(PASSWORD)}@`
   const url = `rediss://${credentials}redis.example:6380/2`
   const settings = load({ yaml: withRate(`      shared: \${REDIS_URL}\n`), env: { REDIS_URL: url } })
@@ -29,8 +29,8 @@ test('the address may come from the environment; its credentials are secrets, as
   expect(secretsOf(settings.accounts).map((secret) => secret.reveal())).toEqual(
     expect.arrayContaining([credentials, PASSWORD, encodeURIComponent(PASSWORD)]),
   )
-  const told = createRedactor(secretsOf(settings.accounts))
-  expect(told(`${url}, rediss://redis.example:6380`)).toBe(
+  const redact = createRedactor(secretsOf(settings.accounts))
+  expect(redact(`${url}, rediss://redis.example:6380`)).toBe(
     'rediss://[redacted]redis.example:6380/2, rediss://redis.example:6380',
   )
 })
@@ -38,20 +38,20 @@ test('the address may come from the environment; its credentials are secrets, as
 test.each([
   ['redis://127.0.0.1:1', 'redis://127.0.0.1:1'],
   ['redis://user@127.0.0.1:1/3', 'redis://user@127.0.0.1:1/3'],
-  // Too short to be taken out of any text: only where it stands as a password.
+  // The password is too short to be redacted everywhere, so it is redacted only as a password in the URL.
   ['redis://:ab@redis/1', 'redis://[redacted]redis/1'],
   ['redis://us:p ss@redis', 'redis://[redacted]redis'],
-])('of %s is told: %s', (url, told) => {
+])('the address %s prints as %s', (url, printed) => {
   const settings = load({ yaml: withRate(`      shared: "${url}"\n`) })
   const redact = createRedactor(secretsOf(settings.accounts))
-  expect(redact(url)).toBe(told)
+  expect(redact(url)).toBe(printed)
   expect(redact('the tab of a cap')).toBe('the tab of a cap')
 })
 
-describe('what cannot be is refused, and not quoted', () => {
+describe('a wrong value is refused without a quote of it', () => {
   const MUST_BE =
     'must be the URL of a Redis, such as redis://redis:6379 or rediss://user:password@host:6380/0'
-  const SHARE = 'must be stop, a percentage of the cap such as 50%, or a number of requests such as 20'
+  const FALLBACK = 'must be stop, a percentage of the cap such as 50%, or a number of requests such as 20'
   test.each([
     [`shared: ${PASSWORD}`, `shared ${MUST_BE}`],
     [`shared: https://user:${encodeURIComponent(PASSWORD)}@redis`, `shared ${MUST_BE}`],
@@ -60,11 +60,11 @@ describe('what cannot be is refused, and not quoted', () => {
     [`shared: redis://redis?password=${encodeURIComponent(PASSWORD)}`, `shared ${MUST_BE}`],
     ['shared: 6379', `shared ${MUST_BE}`],
     ['shared: 6379\n      shared_fallback: 20', `shared ${MUST_BE}`],
-    ['shared_fallback: go', `shared_fallback ${SHARE}`],
-    ['shared_fallback: 0%', `shared_fallback ${SHARE}`],
-    ['shared_fallback: 101%', `shared_fallback ${SHARE}`],
-    ['shared_fallback: 0', `shared_fallback ${SHARE}`],
-    ['shared_fallback: 1.5', `shared_fallback ${SHARE}`],
+    ['shared_fallback: go', `shared_fallback ${FALLBACK}`],
+    ['shared_fallback: 0%', `shared_fallback ${FALLBACK}`],
+    ['shared_fallback: 101%', `shared_fallback ${FALLBACK}`],
+    ['shared_fallback: 0', `shared_fallback ${FALLBACK}`],
+    ['shared_fallback: 1.5', `shared_fallback ${FALLBACK}`],
     [
       'shared: redis://redis\n      requests: 60\n      shared_fallback: 61',
       'shared_fallback is more than the cap of 60 requests; give at most 60',
@@ -78,10 +78,10 @@ describe('what cannot be is refused, and not quoted', () => {
       'shared_fallback is for a cap that is shared, and rate_limit.shared names no Redis; name it, or leave this out',
     ],
   ])('%s', (lines, problem) => {
-    const [said, ...more] = problemsOf({ yaml: withRate(`      ${lines}\n`) })
+    const [reported, ...more] = problemsOf({ yaml: withRate(`      ${lines}\n`) })
     expect(more).toEqual([])
-    expect(said).toMatch(/^settings\.yaml:\d+: accounts\[0\]\.rate_limit\./)
-    expect(said?.endsWith(problem)).toBe(true)
-    expect(said?.replace('user:password@', '')).not.toContain('word')
+    expect(reported).toMatch(/^settings\.yaml:\d+: accounts\[0\]\.rate_limit\./)
+    expect(reported?.endsWith(problem)).toBe(true)
+    expect(reported?.replace('user:password@', '')).not.toContain('word')
   })
 })

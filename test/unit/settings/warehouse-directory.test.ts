@@ -1,4 +1,4 @@
-/** Which paths a warehouse may have. What DuckDB does with those that it may have is in test/e2e/paths.test.ts. */
+/** The paths that a warehouse may have. test/e2e/paths.test.ts tests them with DuckDB. */
 import { expect, test } from 'vitest'
 import { ACCOUNT, ACCOUNT_ENV, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
 
@@ -13,12 +13,12 @@ test.each([
   [':memory:', '/work/:memory:'],
   ['a#b%20c*[d]', '/work/a#b%20c*[d]'],
   ['s3:', '/work/s3:'],
-])('%j is the directory %j', (path, directory) => {
+])('%j means the directory %j', (path, directory) => {
   expect(directoryOf(path)).toBe(directory)
 })
 
 test.each(['s3://bucket/x', 'S3://bucket', 'file:///data', 'https://example.org/x', 'gs://b?c'])(
-  '%s is an address, and refused as one',
+  '%s is refused because it is an address',
   (path) => {
     expect(problemsOf({ env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_WAREHOUSE: path } })).toEqual([
       `FIELDWORK_SYNC_WAREHOUSE: must be a directory of this machine, not an address such as "${path}"`,
@@ -29,7 +29,7 @@ test.each(['s3://bucket/x', 'S3://bucket', 'file:///data', 'https://example.org/
 const QUESTION_MARK =
   'must not have a "?" in its path, which is "/work/a?b": DuckDB cannot open a file there. Name another directory'
 
-test('a question mark is refused wherever the path was written', () => {
+test('a question mark in the path is refused from a flag and from the file', () => {
   expect(problemsOf({ env: ACCOUNT_ENV, flags: { warehouse: 'a?b' } })).toEqual([
     `--warehouse: ${QUESTION_MARK}`,
   ])
@@ -38,13 +38,13 @@ test('a question mark is refused wherever the path was written', () => {
   ])
 })
 
-test('also in the directory that a relative path starts from, for commands that have a warehouse', () => {
+test('a question mark in the working directory is refused for commands that have a warehouse', () => {
   const situation = { env: ACCOUNT_ENV, workingDirectory: '/a?b' }
   expect(problemsOf(situation)).toEqual([expect.stringContaining('which is "/a?b/warehouse"')])
   expect(problemsOf({ ...situation, oneAccount: true })).toEqual([])
 })
 
-test('a flag stands above a variable that would be refused', () => {
+test('a flag replaces a variable that would be refused', () => {
   const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_WAREHOUSE: 'a?b' }
   expect(load({ env, flags: { warehouse: 'ok' } }).warehouseDirectory).toBe('/work/ok')
 })

@@ -1,4 +1,4 @@
-/** Envelopes: what is refused as a whole, because rows would be lost in silence otherwise. */
+/** Opening an answer refuses it as a whole where rows could otherwise be lost silently. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { UpstreamError } from '../../../src/base/errors.js'
@@ -11,7 +11,7 @@ const open = (body: unknown, page = 2) =>
 const pagination = { current_page: 2, next_page: 3, prev_page: 1, total_pages: 4, total_count: 170 }
 
 describe('a list answer', () => {
-  it('gives its rows as text, digit for digit, and its pagination', () => {
+  it('gives the exact text of its rows, and its pagination', () => {
     const text = `{"surveys":[ {"id": 9007199254740993} ,null],"pagination":${JSON.stringify(pagination)}}`
     expect(openList(answerOf(text), { name: 'surveys', path: '/surveys', page: 2 })).toEqual({
       rows: ['{"id": 9007199254740993}', 'null'],
@@ -20,7 +20,7 @@ describe('a list answer', () => {
     })
   })
 
-  it('may end on its last page, be empty, or lie past the end', () => {
+  it('may be the last page, empty, or past the end', () => {
     const last = { ...pagination, current_page: 4, next_page: null, prev_page: 3 }
     const empty = { current_page: 1, next_page: null, prev_page: null, total_pages: 0, total_count: 0 }
     expect(open({ surveys: [], pagination: last }, 4).pagination).toEqual(last)
@@ -28,12 +28,12 @@ describe('a list answer', () => {
     expect(open({ surveys: [], pagination: { ...last, current_page: 9 } }, 9).pagination.next_page).toBeNull()
   })
 
-  it('may leave out prev_page, on which nothing depends', () => {
+  it('may omit prev_page, which nothing depends on', () => {
     const { prev_page: _, ...rest } = pagination
     expect(open({ surveys: [{}], pagination: rest }).pagination.prev_page).toBeNull()
   })
 
-  it('tells unknown fields beside its rows as drift', () => {
+  it('reports unknown fields beside its rows as drift', () => {
     expect(open({ surveys: [{}], pagination: { ...pagination, per_page: 50 }, meta: {} }).drift).toEqual([
       { resource: 'survey', kind: 'unknown_field', path: 'answer.meta', value: null },
       { resource: 'survey', kind: 'unknown_field', path: 'answer.pagination.per_page', value: null },
@@ -58,42 +58,42 @@ describe('a list answer', () => {
 
   it.each([
     [
-      'another page than asked for',
+      'another page than the requested one',
       { current_page: 1, next_page: 2 },
       'current_page is 1, not the page asked for',
     ],
-    ['a next page that is this one', { next_page: 2 }, 'next_page is 2 on page 2'],
-    ['a next page that lies behind', { next_page: 1 }, 'next_page is 1 on page 2'],
+    ['itself as the next page', { next_page: 2 }, 'next_page is 2 on page 2'],
+    ['an earlier page as the next one', { next_page: 1 }, 'next_page is 1 on page 2'],
     ['a next page that skips one', { next_page: 4 }, 'next_page is 4 on page 2'],
-    ['a next page past the last', { total_pages: 2 }, 'next_page is 3 of 2 pages'],
+    ['a next page beyond the last', { total_pages: 2 }, 'next_page is 3 of 2 pages'],
     ['an end before the last page', { next_page: null }, 'next_page is null on page 2 of 4'],
-    ['no word about the next page', { next_page: undefined }, 'next_page: is missing'],
+    ['no next page at all', { next_page: undefined }, 'next_page: is missing'],
     ['a page as a string', { current_page: '2' }, 'current_page: expected an integer'],
     ['a negative count', { total_count: -1 }, 'total_count: expected a count of 0 or more'],
     ['a negative number of pages', { total_pages: -1 }, 'total_pages: expected a count of 0 or more'],
     ['half a page', { prev_page: 0.5 }, 'prev_page: expected an integer'],
     ['more pages than records', { total_count: 3 }, 'total_pages is 4 for a total_count of 3'],
-    ['a count past 2^53 - 1', { total_count: 2 ** 53 }, 'total_count: expected an integer'],
-  ])('is refused when it tells %s', (_, bend, problem) => {
-    expect(() => open({ surveys: [{}], pagination: { ...pagination, ...bend } })).toThrow(
+    ['a count above 2^53 - 1', { total_count: 2 ** 53 }, 'total_count: expected an integer'],
+  ])('is refused when it states %s', (_, change, problem) => {
+    expect(() => open({ surveys: [{}], pagination: { ...pagination, ...change } })).toThrow(
       `pagination.${problem}`,
     )
   })
 
-  // Found by the property test of pages: two names that no UTF-8 text can hold are one when they are written down.
-  it('tells unknown fields whose names become one once', () => {
+  // Found by the property test of pages: two names with lone surrogates become the same name as UTF-8.
+  it('reports two unknown fields once if their names become the same', () => {
     const text = `{"surveys":[{}],"pagination":${JSON.stringify(pagination)},"\\ud800":1,"\\udc00":1}`
     expect(openList(answerOf(text), { name: 'surveys', path: '/surveys', page: 2 }).drift).toEqual([
       { resource: 'survey', kind: 'unknown_field', path: 'answer.\ufffd', value: null },
     ])
   })
 
-  // It would send us from one empty page to the next for as long as it says that there is one.
-  it('is refused when it is empty and has a next page all the same', () => {
+  // Otherwise such answers would lead us from one empty page to the next without end.
+  it('is refused when it is empty and has a next page', () => {
     expect(() => open({ surveys: [], pagination })).toThrow('cannot be used: page 2 of 4 is empty')
   })
 
-  it('is refused by an error that ends its task, not the run', () => {
+  it('is refused by an error that ends the task but not the run', () => {
     expect(new UnusableAnswerError('GET /surveys (page 2)', 'expected an object, got []')).toMatchObject({
       code: 'unusable_answer',
       endsRun: false,
@@ -107,7 +107,7 @@ describe('a list answer', () => {
 describe('a progress answer', () => {
   it.each([
     ['an object', '{"fieldwork_progress": {"sample_size": 1.0} }', '{"sample_size": 1.0}'],
-    ['anything else, which decoding then quarantines', '{"fieldwork_progress":null}', 'null'],
+    ['any other value, which decoding then quarantines', '{"fieldwork_progress":null}', 'null'],
   ])('gives the text of %s', (_, text, row) => {
     expect(openProgress(answerOf(text), '/surveys/7/fieldwork_progress')).toEqual({ row, drift: [] })
   })
@@ -118,7 +118,7 @@ describe('a progress answer', () => {
     )
   })
 
-  it('tells unknown fields beside it as drift', () => {
+  it('reports unknown fields beside it as drift', () => {
     const { drift } = openProgress(answerOf('{"fieldwork_progress":{},"as_of":"\\ud800"}'), '/x')
     expect(drift).toEqual([
       { resource: 'fieldwork_progress', kind: 'unknown_field', path: 'answer.as_of', value: null },
@@ -126,7 +126,7 @@ describe('a progress answer', () => {
   })
 })
 
-it('any JSON as a body is opened or refused as unusable, nothing else', () => {
+it('any JSON body is either opened or refused as unusable', () => {
   const body = fc.oneof(
     fc.json(),
     fc

@@ -1,4 +1,4 @@
-/** The real HTTP client, set up so that nothing waits: what the source is tested over. */
+/** The real HTTP client without waits, and a server with one fixed answer, for tests of the source. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { systemClock } from '../../../src/base/clock.js'
@@ -39,7 +39,7 @@ export const openClient = (
 export interface CannedServer extends AsyncDisposable {
   readonly baseUrl: string
   /** Path and query of every request, in order. */
-  readonly asked: readonly string[]
+  readonly requested: readonly string[]
 }
 
 export interface Canned {
@@ -49,11 +49,11 @@ export interface Canned {
   readonly date?: string | null
 }
 
-/** A server that says what it is told to, for answers that no sound server gives. */
+/** A server that always sends `canned`, for answers that no correct server gives. */
 export const startCannedServer = async (canned: Canned): Promise<CannedServer> => {
-  const asked: string[] = []
+  const requested: string[] = []
   const server = createServer((request, response) => {
-    asked.push(request.url ?? '')
+    requested.push(request.url ?? '')
     response.sendDate = false
     if (canned.date !== null) response.setHeader('date', canned.date ?? 'Sun, 01 Mar 2026 00:00:00 GMT')
     response.writeHead(canned.status ?? 200, { 'content-type': 'application/json' }).end(canned.text)
@@ -62,7 +62,7 @@ export const startCannedServer = async (canned: Canned): Promise<CannedServer> =
   const { port } = server.address() as AddressInfo
   return {
     baseUrl: `http://127.0.0.1:${port}/api/v1`,
-    asked,
+    requested,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -1,6 +1,5 @@
 /**
- * Any JSON in any place of a row or a page: a typed row that says what the JSON said, or the JSON itself in quarantine; and
- * its neighbours as if nothing had been.
+ * Any JSON in any place of a row becomes either a typed row with the values of the JSON, or the JSON itself in quarantine.
  */
 import { toUSVString } from 'node:util'
 import fc from 'fast-check'
@@ -23,16 +22,16 @@ import {
 import { type JsonNode, print } from '../../support/hostile/json-node.js'
 import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
 
-const told = (drift: readonly Drift[]): string[] =>
+const driftEvents = (drift: readonly Drift[]): string[] =>
   drift.map(({ resource, kind, path, value }) => event(resource, kind, path, value)).sort()
 
 const PROBLEM_LENGTH_MAX = 600
 
 const holds = (decoded: Decoded<object>, expected: Expected): void => {
-  expect(told(decoded.drift)).toEqual(expected.drift)
+  expect(driftEvents(decoded.drift)).toEqual(expected.drift)
   if (decoded.ok) {
     expect(decoded.row).toEqual(expected.row)
-    // `-0` and `0` are equal to `toEqual` in one direction only; a key column must have one zero.
+    // `toEqual` treats `-0` and `0` as equal in one direction only. A key column must have one zero.
     for (const cell of Object.values(decoded.row)) expect(Object.is(cell, -0)).toBe(false)
     return
   }
@@ -58,7 +57,7 @@ const resources: readonly (readonly [
 ]
 
 describe.each(resources)('a hostile %s', (_, rows, decode, expected) => {
-  test('is a row that says what the JSON says, or the JSON in quarantine', {
+  test('becomes a row with the values of the JSON, or the JSON in quarantine', {
     timeout: CASES_TIMEOUT_MS,
   }, () => {
     fc.assert(
@@ -67,7 +66,7 @@ describe.each(resources)('a hostile %s', (_, rows, decode, expected) => {
     )
   })
 
-  test('is sometimes the one and sometimes the other: the cases are worth something', () => {
+  test('is drawn often enough as a typed row, as a rejected row and with drift', () => {
     const sample = fc.sample(rows, { numRuns: 200, seed: 20_260_301 }).map((node) => expected(node))
     const typed = sample.filter(({ row }) => row !== null)
     expect(typed.length).toBeGreaterThan(40)

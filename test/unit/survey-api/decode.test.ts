@@ -1,4 +1,4 @@
-/** What every resource has in common: types, quarantine, `_extra`, drift, strings (design §5, "Decoding"). */
+/** Decoding rules that all resources have in common: types, quarantine, `_extra`, drift, strings. */
 import { describe, expect, it } from 'vitest'
 import { type Decoded, ROW_DEPTH_MAX } from '../../../src/survey-api/decode.js'
 import { decodeProgress } from '../../../src/survey-api/fieldwork-progress.js'
@@ -8,21 +8,21 @@ import { sampleSource, survey, without } from './example-rows.js'
 
 /** The text of the example survey with one field replaced by raw JSON text. */
 const surveyWith = (name: string, json: string) =>
-  JSON.stringify({ ...survey, [name]: '<here>' }).replace('"<here>"', json)
+  JSON.stringify({ ...survey, [name]: '<value>' }).replace('"<value>"', json)
 const problemOf = (decoded: Decoded<unknown>) => (decoded.ok ? 'none' : decoded.problem)
 const rowOf = <Row>(decoded: Decoded<Row>): Row => {
   if (!decoded.ok) throw new Error(decoded.problem)
   return decoded.row
 }
 
-describe('a row that cannot be typed is quarantined', () => {
+describe('a row in quarantine', () => {
   it.each([
     ['a string for an integer', 'id', '"12"', 'id: expected an integer of at most 2^53 - 1, got "12"'],
     ['a fraction for an integer', 'id', '1.5', 'id: expected an integer of at most 2^53 - 1, got 1.5'],
     ['a boolean for an integer', 'id', 'true', 'id: expected an integer of at most 2^53 - 1, got true'],
     ['null for an integer', 'id', 'null', 'id: expected an integer of at most 2^53 - 1, got null'],
     [
-      'an integer past 2^53 - 1, told digit for digit',
+      'an integer above 2^53 - 1, reported with all digits',
       'owner_organization_id',
       '9007199254740993',
       'owner_organization_id: expected an integer of at most 2^53 - 1, got 9007199254740993',
@@ -43,21 +43,21 @@ describe('a row that cannot be typed is quarantined', () => {
       '1772323200',
       'updated_at: expected an ISO 8601 date-time with an offset, got 1772323200',
     ],
-  ])('%s', (_, name, json, problem) => {
+  ])('has %s', (_, name, json, problem) => {
     expect(decodeSurvey(surveyWith(name, json))).toMatchObject({ ok: false, problem })
   })
 
-  it('a field that is left out', () => {
+  it('has a missing field', () => {
     expect(problemOf(decodeSurvey(JSON.stringify(without(survey, 'hashid'))))).toBe('hashid: is missing')
   })
 
-  it('a number for a boolean', () => {
+  it('has a number for a boolean', () => {
     expect(problemOf(decodeSampleSource(JSON.stringify({ ...sampleSource, panelist_id_required: 1 })))).toBe(
       'panelist_id_required: expected true or false, got 1',
     )
   })
 
-  it.each(['null', '5', '"survey"', 'true', '[]'])('%s for an object', (json) => {
+  it.each(['null', '5', '"survey"', 'true', '[]'])('has %s for an object', (json) => {
     expect(decodeSurvey(json)).toEqual({
       ok: false,
       id: null,
@@ -69,19 +69,19 @@ describe('a row that cannot be typed is quarantined', () => {
     expect(decodeProgress(json).ok).toBe(false)
   })
 
-  it('tells the first three problems and counts the others', () => {
+  it('names its first three problems and counts the others', () => {
     expect(problemOf(decodeSurvey('{"id":1}'))).toBe(
       'title: is missing; created_at: is missing; updated_at: is missing; and 6 more',
     )
   })
 
-  it('shows no more than the beginning of a long value, on one line', () => {
+  it('quotes only the beginning of a long value, on one line', () => {
     const problem = problemOf(decodeSurvey(surveyWith('title', `[\n${'1,\n'.repeat(500)}1]`)))
     expect(problem).toMatch(/^title: expected a string, got \[ 1, 1, .*…$/)
     expect(problem.length).toBeLessThan(100)
   })
 
-  it('shows a value without what would steer a terminal, or split an emoji', () => {
+  it('quotes a value without control characters, and does not split an emoji', () => {
     expect(problemOf(decodeSurvey(surveyWith('title', '["\u009b2J\u2028\u202e"]')))).toBe(
       'title: expected a string, got [" 2J "]',
     )
@@ -89,28 +89,28 @@ describe('a row that cannot be typed is quarantined', () => {
     expect(problem).toBe(Buffer.from(problem).toString())
   })
 
-  it('keeps its text digit for digit', () => {
+  it('keeps its exact text', () => {
     const raw = '{ "id" : 9007199254740993, "rate": 1.10 , "title":"\\u0041" }'
     expect(decodeSurvey(raw)).toMatchObject({ ok: false, id: null, raw })
   })
 
-  it('tells its id where that can be read', () => {
+  it('has its id if the id can be read', () => {
     expect(decodeSurvey('{"id":7}')).toMatchObject({ ok: false, id: 7 })
     expect(decodeSurvey('{"id":"7"}')).toMatchObject({ ok: false, id: null })
   })
 
-  it('replaces lone surrogates in it, which no JSON column can hold', () => {
+  it('has no lone surrogates in its text, because a JSON column cannot hold them', () => {
     expect(decodeSurvey('{"title":"\\ud800"}')).toMatchObject({ raw: '{"title":"\\ufffd"}' })
   })
 
-  it('when it nests deeper than anything that reads it later should follow', () => {
+  it('has more levels of nesting than later readers can follow', () => {
     const nested = (levels: number) => surveyWith('more', '['.repeat(levels) + ']'.repeat(levels))
     expect(decodeSurvey(nested(ROW_DEPTH_MAX - 1)).ok).toBe(true)
     expect(problemOf(decodeSurvey(nested(ROW_DEPTH_MAX)))).toBe(`nested deeper than ${ROW_DEPTH_MAX} levels`)
     expect(decodeSurvey(nested(1_000_000)).ok).toBe(false)
   })
 
-  it('and decodes, once a later version knows better, from its raw text alone', () => {
+  it('can be decoded from its raw text by a later version', () => {
     const rejected = decodeSurvey(surveyWith('id', '"12"'))
     const repaired = rejected.ok ? '' : rejected.raw.replace('"12"', '12')
     expect(rowOf(decodeSurvey(repaired)).id).toBe(12)
@@ -118,7 +118,7 @@ describe('a row that cannot be typed is quarantined', () => {
 })
 
 describe('unknown fields', () => {
-  it('go to _extra as JSON with sorted keys at every depth, their numbers digit for digit', () => {
+  it('go to _extra as JSON with sorted keys at every depth and the exact digits of numbers', () => {
     const text = surveyWith('zeta', '{"b":[{"y":1,"x":9007199254740993}],"a":1.10}').replace(
       '"title"',
       '"alpha":null,"title"',
@@ -128,7 +128,7 @@ describe('unknown fields', () => {
     )
   })
 
-  it('are told as drift, a field each', () => {
+  it('are reported as drift, one event per field', () => {
     expect(decodeSampleSource(JSON.stringify({ ...sampleSource, quota: 1, _extra: 2 }))).toMatchObject({
       row: { _extra: '{"_extra":2,"quota":1}' },
       drift: [
@@ -144,18 +144,18 @@ describe('unknown fields', () => {
     expect(rowOf(decodeProgress('{"__proto__":{"sample_size":5}}')).sample_size).toBeNull()
   })
 
-  it('are null in _extra when there are none', () => {
+  it('leave _extra null if there are none', () => {
     expect(decodeSurvey(JSON.stringify(survey))).toMatchObject({ row: { _extra: null }, drift: [] })
   })
 
-  it('of one name twice count once, the last of them', () => {
+  it('with the same name count once, with the last value', () => {
     const text = surveyWith('x', '1').replace('"title"', '"x":0,"title"')
     expect(rowOf(decodeSurvey(text))._extra).toBe('{"x":1}')
   })
 })
 
 describe('unknown values of an enumeration', () => {
-  it('are stored as they are and told as drift', () => {
+  it('are stored unchanged and reported as drift', () => {
     const text = JSON.stringify({ ...survey, status: 'archived', transition_style: 'carousel' })
     expect(decodeSurvey(text)).toMatchObject({
       row: { status: 'archived', transition_style: 'carousel' },
@@ -166,7 +166,7 @@ describe('unknown values of an enumeration', () => {
     })
   })
 
-  it('of a provider too', () => {
+  it('are stored and reported for a provider too', () => {
     expect(decodeSampleSource(JSON.stringify({ ...sampleSource, provider: 'river' }))).toMatchObject({
       row: { provider: 'river' },
       drift: [{ resource: 'sample_source', kind: 'unknown_value', path: 'provider', value: 'river' }],
@@ -174,8 +174,8 @@ describe('unknown values of an enumeration', () => {
   })
 })
 
-describe('values are such that reading them again gives an equal row', () => {
-  it('lone surrogates become U+FFFD, NUL and everything else stays', () => {
+describe('decoded values stay the same when they are stored and read again', () => {
+  it('lone surrogates become U+FFFD, and NUL and all other characters stay', () => {
     const title = (json: string) => rowOf(decodeSurvey(surveyWith('title', json))).title
     expect(title('"a\\ud800b"')).toBe('a\ufffdb')
     expect(title('"a\\u0000b"')).toBe('a\0b')

@@ -1,4 +1,4 @@
-/** Rows as the API sends them, to be bent by the tests of decoding. */
+/** Rows as the API sends them. Tests of decoding change single fields. */
 
 export const survey = {
   id: 12,

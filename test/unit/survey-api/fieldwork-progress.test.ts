@@ -1,4 +1,4 @@
-/** Progress: the indicators that may be missing, and the counts by status that become columns. */
+/** Decoding progress: indicators may be missing, and counts by status become columns. */
 import { describe, expect, it } from 'vitest'
 import { decodeProgress } from '../../../src/survey-api/fieldwork-progress.js'
 import { progress, without } from './example-rows.js'
@@ -29,12 +29,12 @@ describe('fieldwork progress', () => {
 
   const indicators = Object.keys(without(progress, 'interview_count_by_status'))
 
-  it.each(indicators)('has null for %s when the API gives null or leaves it out', (name) => {
+  it.each(indicators)('has null for %s when the API sends null or omits it', (name) => {
     expect(decode({ ...progress, [name]: null })).toMatchObject({ row: { [name]: null }, drift: [] })
     expect(decode(without(progress, name))).toMatchObject({ row: { [name]: null }, drift: [] })
   })
 
-  it('may be empty altogether', () => {
+  it('may be empty', () => {
     const decoded = decode({})
     expect(decoded).toMatchObject({ ok: true, drift: [] })
     expect(decoded.ok && new Set(Object.values(decoded.row))).toEqual(new Set([null]))
@@ -50,7 +50,7 @@ describe('fieldwork progress', () => {
     })
   })
 
-  it('has null for an entry, or a part of it, that is null or left out', () => {
+  it('has null for an entry, or a part of one, that is null or missing', () => {
     const counts = {
       complete: null,
       incomplete: {},
@@ -71,7 +71,7 @@ describe('fieldwork progress', () => {
     })
   })
 
-  it('keeps an unknown status in _extra, in its place', () => {
+  it('keeps an unknown status in _extra, under its path', () => {
     expect(
       withCounts({ ignored: { percentage: 1.5, individuals: 2 }, complete: { individuals: 1 } }),
     ).toMatchObject({
@@ -131,11 +131,11 @@ describe('fieldwork progress', () => {
       { interview_count_by_status: { speeder: { individuals: true } } },
       'interview_count_by_status.speeder.individuals: expected an integer of at most 2^53 - 1, got true',
     ],
-  ])('is quarantined for %s', (_, bend, problem) => {
-    expect(decode({ ...progress, ...bend })).toMatchObject({ ok: false, problem })
+  ])('is quarantined for %s', (_, change, problem) => {
+    expect(decode({ ...progress, ...change })).toMatchObject({ ok: false, problem })
   })
 
-  it('is quarantined for a rate that is no finite number', () => {
+  it('is quarantined for a rate that is not a finite number', () => {
     expect(decodeProgress('{"drop_out_rate":1e999}')).toMatchObject({
       ok: false,
       problem: 'drop_out_rate: expected a finite number, got 1e999',

@@ -1,4 +1,4 @@
-/** Cutting JSON text apart, held to JSON.parse: whatever it reads, the cuts read the same. */
+/** Cutting JSON text into pieces, compared with JSON.parse: the pieces parse to the same values. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -16,14 +16,14 @@ const jsonText = (value: fc.Arbitrary<unknown>) =>
     .tuple(value, fc.constantFrom(undefined, 1, '\t', '\n \r'))
     .map(([one, indent]) => JSON.stringify(one, null, indent))
 const anyValue = fc.jsonValue({ stringUnit: 'binary', maxDepth: 4 })
-const inOrder = (text: string): boolean => {
-  if (text.startsWith('[')) return elementTexts(text).every(inOrder)
+const isSorted = (text: string): boolean => {
+  if (text.startsWith('[')) return elementTexts(text).every(isSorted)
   if (!text.startsWith('{')) return true
   const names = [...memberTexts(text).keys()]
-  return names.join() === [...names].sort().join() && [...memberTexts(text).values()].every(inOrder)
+  return names.join() === [...names].sort().join() && [...memberTexts(text).values()].every(isSorted)
 }
 
-describe('cutting JSON text apart', () => {
+describe('cutting JSON text', () => {
   it('gives the elements of every array as JSON.parse reads them', () => {
     fc.assert(
       fc.property(jsonText(fc.array(anyValue)), (text) => {
@@ -43,17 +43,17 @@ describe('cutting JSON text apart', () => {
   })
 
   it.each([
-    ['digits past 2^53', '[9007199254740993,1e400,-0,1.0]', ['9007199254740993', '1e400', '-0', '1.0']],
+    ['digits above 2^53', '[9007199254740993,1e400,-0,1.0]', ['9007199254740993', '1e400', '-0', '1.0']],
     ['white space inside', '[ { "a" : [ 1 , 2 ] } ,\n"x" ]', ['{ "a" : [ 1 , 2 ] }', '"x"']],
     ['brackets and quotes in strings', '["]","\\"[",{"}":"{"}]', ['"]"', '"\\"["', '{"}":"{"}']],
     ['escaped backslashes', '["\\\\","\\\\\\""]', ['"\\\\"', '"\\\\\\""']],
-    ['words', '[true,false,null]', ['true', 'false', 'null']],
-    ['nothing', ' [ ] ', []],
-  ])('keeps the text of elements as it is: %s', (_, text, elements) => {
+    ['true, false and null', '[true,false,null]', ['true', 'false', 'null']],
+    ['an empty array', ' [ ] ', []],
+  ])('keeps the exact text of elements: %s', (_, text, elements) => {
     expect(elementTexts(text)).toEqual(elements)
   })
 
-  it('takes the last of two members with one name, also when a name is written with escapes', () => {
+  it('gives the last of two members with the same name, even if a name is written with escapes', () => {
     expect(memberTexts('{"a":1,"b":2,"\\u0061":3}')).toEqual(
       new Map([
         ['a', '3'],
@@ -66,29 +66,29 @@ describe('cutting JSON text apart', () => {
     expect(memberTexts('{"__proto__":{"id":1}}').get('__proto__')).toBe('{"id":1}')
   })
 
-  it('cuts text that nests a million deep', () => {
+  it('handles text with a million levels of nesting', () => {
     const deep = '['.repeat(1_000_000) + ']'.repeat(1_000_000)
     expect(elementTexts(`[${deep},1]`)[1]).toBe('1')
     expect(depthOf(deep)).toBe(1_000_000)
   })
 
-  it('ends on text that is cut off, whatever it returns', () => {
+  it('terminates on truncated text', () => {
     fc.assert(
       fc.property(jsonText(anyValue), fc.nat(), (text, cut) => {
-        const stump = text.slice(0, cut % (text.length + 1))
-        expect(elementTexts(stump).length).toBeLessThanOrEqual(stump.length)
-        expect(depthOf(stump)).toBeLessThanOrEqual(stump.length)
+        const truncated = text.slice(0, cut % (text.length + 1))
+        expect(elementTexts(truncated).length).toBeLessThanOrEqual(truncated.length)
+        expect(depthOf(truncated)).toBeLessThanOrEqual(truncated.length)
       }),
     )
   })
 
-  it('measures how deep a value nests, brackets in strings left out', () => {
+  it('measures the depth of nesting without brackets in strings', () => {
     expect(['1', '"[["', '{}', '[{"a":[]}]', '[[],[]]'].map(depthOf)).toEqual([0, 0, 1, 3, 2])
   })
 })
 
 describe('canonical JSON', () => {
-  it('reads as the value it was made of', () => {
+  it('parses to the value of the original text', () => {
     fc.assert(
       fc.property(jsonText(anyValue), (text) => {
         expect(JSON.parse(canonicalJson(text))).toEqual(JSON.parse(text))
@@ -96,16 +96,16 @@ describe('canonical JSON', () => {
     )
   })
 
-  it('has the names of every object in order, at every depth', () => {
+  it('has sorted names in every object, at every depth', () => {
     fc.assert(
       fc.property(jsonText(anyValue), (text) => {
-        expect(inOrder(canonicalJson(text))).toBe(true)
+        expect(isSorted(canonicalJson(text))).toBe(true)
         expect(canonicalJson(canonicalJson(text))).toBe(canonicalJson(text))
       }),
     )
   })
 
-  it('is one text for one value, however that was ordered, spaced and escaped', () => {
+  it('is the same text for any order, white space and escapes of the same value', () => {
     expect(canonicalJson('{ "b" : [ {"y":1, "x":2} ], "a" : "\\u0041\\/" }')).toBe(
       canonicalJson('{"a":"A/","b":[{"x":2,"y":1}]}'),
     )
@@ -133,23 +133,23 @@ describe('making JSON well-formed', () => {
     ['a lone high surrogate', '"\\ud800"', '"\\ufffd"'],
     ['a lone low surrogate, in capitals', '"\\uDFFF"', '"\\ufffd"'],
     ['two high surrogates, the second of a pair', '"\\ud800\\ud83d\\ude00"', '"\\ufffd\\ud83d\\ude00"'],
-    ['two in the wrong order', '"\\ude00\\ud83d"', '"\\ufffd\\ufffd"'],
-    ['one that is not escaped', '"\ud800"', '"\ufffd"'],
+    ['two surrogates in the wrong order', '"\\ude00\\ud83d"', '"\\ufffd\\ufffd"'],
+    ['a lone surrogate without escapes', '"\ud800"', '"\ufffd"'],
   ])('replaces %s', (_, text, expected) => {
     expect(wellFormedJson(text)).toBe(expected)
   })
 
   it.each([
-    ['a pair', '"\\ud83d\\ude00"'],
-    ['a character outside the first plane', '"😀"'],
+    ['a surrogate pair', '"\\ud83d\\ude00"'],
+    ['a character outside the Basic Multilingual Plane', '"😀"'],
     ['an escaped backslash before u', '"\\\\ud800"'],
     ['NUL', '"\\u0000"'],
     ['digits', '9007199254740993'],
-  ])('leaves %s alone', (_, text) => {
+  ])('keeps %s', (_, text) => {
     expect(wellFormedJson(text)).toBe(text)
   })
 
-  it('leaves no lone surrogate in any JSON', () => {
+  it('replaces every lone surrogate in any JSON', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0xd700, max: 0xe000 })), (units) => {
         const escaped = units.map((unit) => `\\u${unit.toString(16)}`).join('')

@@ -1,4 +1,4 @@
-/** A page of rows: a bad one costs only itself, and no key comes twice. */
+/** Decoding a page: a row that cannot be typed affects no other row, and no key occurs twice. */
 import { describe, expect, it } from 'vitest'
 import type { Undecodable } from '../../../src/survey-api/decode.js'
 import { decodePage } from '../../../src/survey-api/page.js'
@@ -15,7 +15,7 @@ const page = (rows: readonly object[]) =>
   )
 
 describe('a page', () => {
-  it('goes on past rows that cannot be typed', () => {
+  it('keeps the rows beside one that cannot be typed', () => {
     const decoded = page([
       { ...survey, id: 1 },
       { ...survey, id: 2, title: 5 },
@@ -27,7 +27,7 @@ describe('a page', () => {
     ])
   })
 
-  it('holds one row a key: the last, at its own place', () => {
+  it('has one row per key: the last one, in its own place', () => {
     const decoded = page([
       { ...survey, id: 1, title: 'first' },
       { ...survey, id: 2 },
@@ -39,7 +39,7 @@ describe('a page', () => {
     ])
   })
 
-  it('tells drift a row at a time, so that occurrences can be counted', () => {
+  it('reports drift for each row, so that occurrences can be counted', () => {
     expect(
       page([
         { ...survey, id: 1, x: 1 },

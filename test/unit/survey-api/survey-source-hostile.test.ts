@@ -1,6 +1,6 @@
 /**
- * Any JSON in any place of a whole answer: its rows in their order, each typed or in quarantine, or one clear error.
- * The answer comes from a port, as text; what HTTP can do to it is tested in `test/unit/http`.
+ * Any JSON in any place of an answer gives either its rows in order, each typed or in quarantine, or one clear error.
+ * The answers come from an implementation of the client's interface. `test/unit/http` tests what HTTP can do to them.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -55,7 +55,7 @@ const sourceOf = (text: string) => {
   return createSurveySource(http, testClock(), 2)
 }
 
-/** What the answer to page 2 may say of itself: sound most of the time, and then anything. */
+/** The pagination of an answer to page 2: often consistent, otherwise with one member of any value. */
 const pagination = fc
   .tuple(
     fc.constantFrom(
@@ -75,13 +75,13 @@ const pagination = fc
     fc.array(fc.tuple(oddName, anyNode), { maxLength: 1 }),
   )
   .map(
-    ([sound, bends, more]): JsonNode => ({
+    ([consistent, changes, more]): JsonNode => ({
       kind: 'object',
       members: [
-        ...Object.entries(sound).map(
+        ...Object.entries(consistent).map(
           ([name, value]): Member => [
             string(name),
-            bends.find(([bend]) => bend === name)?.[1] ?? nodeOf(value),
+            changes.find(([changed]) => changed === name)?.[1] ?? nodeOf(value),
           ],
         ),
         ...more,
@@ -120,8 +120,8 @@ const wholeNumber = (node: JsonNode | undefined): number | null | undefined => {
     : undefined
 }
 
-/** Whether the answer can be followed: sound numbers that do not contradict each other or the rows beside them. */
-const canBeFollowed = (answer: JsonNode, name: string): boolean => {
+/** Whether an answer is usable: the numbers of its pagination are valid and agree with each other and with the rows. */
+const isUsable = (answer: JsonNode, name: string): boolean => {
   const list = membersOf(answer).get(name)
   const paging = membersOf(answer).get('pagination')
   if (list?.kind !== 'array' || paging?.kind !== 'object') return false
@@ -137,7 +137,7 @@ const canBeFollowed = (answer: JsonNode, name: string): boolean => {
   return next === null ? pages <= PAGE : next === PAGE + 1 && pages >= next && list.items.length > 0
 }
 
-const told = (drift: readonly Drift[]): string[] =>
+const driftEvents = (drift: readonly Drift[]): string[] =>
   drift.map(({ resource, kind, path, value }) => event(resource, kind, path, value)).sort()
 
 const unknownMembers = (
@@ -152,7 +152,7 @@ const unknownMembers = (
         .filter((name) => !known.includes(name))
         .map((name) => event(resource, 'unknown_field', `${prefix}${name}`, null))
 
-/** Rows as they stand, of an id that comes twice the last; and what else the answer tells. */
+/** The expected rows in order, the last one of each id, with rejections and drift. */
 const expectedPage = (
   answer: JsonNode,
   name: string,
@@ -188,38 +188,44 @@ const expectClear = (error: unknown): void => {
 test.each([
   ['surveys', 'survey', hostileSurvey, expectedSurvey],
   ['sample_sources', 'sample_source', hostileSampleSource, expectedSampleSource],
-] as const)('a page of %s', { timeout: CASES_TIMEOUT_MS }, async (name, resource, rows, expectedRow) => {
-  let usable = 0
-  let unusable = 0
-  await fc.assert(
-    fc.asyncProperty(envelope(name, rows), async (answer) => {
-      const source = sourceOf(print(answer))
-      const asked =
-        name === 'surveys'
-          ? source.listSurveys({ updatedSince: null, page: PAGE }, context)
-          : source.listSampleSources(12, PAGE, context)
-      const page = await asked.catch((error: unknown) => {
-        expectClear(error)
-        return null
-      })
-      expect(page !== null).toBe(canBeFollowed(answer, name))
-      if (page === null) {
-        unusable += 1
-        return
-      }
-      usable += 1
-      expect({
-        rows: page.rows,
-        rejections: page.rejections.map(({ rowId, raw }) => ({ rowId, raw })),
-        drift: told(page.drift),
-      }).toEqual(expectedPage(answer, name, resource, expectedRow))
-    }),
-    cases(60),
-  )
-  expect(Math.min(usable, unusable)).toBeGreaterThan(5)
-})
+] as const)(
+  'a page of %s gives its rows or a clear error',
+  { timeout: CASES_TIMEOUT_MS },
+  async (name, resource, rows, expectedRow) => {
+    let usable = 0
+    let unusable = 0
+    await fc.assert(
+      fc.asyncProperty(envelope(name, rows), async (answer) => {
+        const source = sourceOf(print(answer))
+        const reading =
+          name === 'surveys'
+            ? source.listSurveys({ updatedSince: null, page: PAGE }, context)
+            : source.listSampleSources(12, PAGE, context)
+        const page = await reading.catch((error: unknown) => {
+          expectClear(error)
+          return null
+        })
+        expect(page !== null).toBe(isUsable(answer, name))
+        if (page === null) {
+          unusable += 1
+          return
+        }
+        usable += 1
+        expect({
+          rows: page.rows,
+          rejections: page.rejections.map(({ rowId, raw }) => ({ rowId, raw })),
+          drift: driftEvents(page.drift),
+        }).toEqual(expectedPage(answer, name, resource, expectedRow))
+      }),
+      cases(60),
+    )
+    expect(Math.min(usable, unusable)).toBeGreaterThan(5)
+  },
+)
 
-test('an answer of fieldwork progress', { timeout: CASES_TIMEOUT_MS }, async () => {
+test('an answer of fieldwork progress gives its row or a clear error', {
+  timeout: CASES_TIMEOUT_MS,
+}, async () => {
   const answers = fc.oneof(
     {
       weight: 9,
@@ -247,7 +253,7 @@ test('an answer of fieldwork progress', { timeout: CASES_TIMEOUT_MS }, async () 
       expect({
         row: reading.row,
         raw: reading.rejections.map(({ raw }) => raw),
-        drift: told(reading.drift),
+        drift: driftEvents(reading.drift),
       }).toEqual({
         row: expected.row,
         raw: expected.row === null ? [expected.raw] : [],

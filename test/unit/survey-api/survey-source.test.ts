@@ -1,4 +1,4 @@
-/** The source over real HTTP: what it asks for, when its answers were made, and what each kind of failure becomes. */
+/** The source over real HTTP: its requests, the times of its answers, and its errors for each kind of failure. */
 import { describe, expect, it } from 'vitest'
 import { unlimitedAllowance } from '../../../src/base/allowance.js'
 import { type Clock, systemClock } from '../../../src/base/clock.js'
@@ -15,47 +15,47 @@ const pagination = { current_page: 1, next_page: null, prev_page: null, total_pa
 const listText = (name: string, ...rows: string[]) =>
   `{"${name}":[${rows.join(',')}],"pagination":${JSON.stringify(pagination)}}`
 
-/** Lets `read` read from a server that always says `canned`; gives its result and what was asked. */
+/** Runs `read` against a server that always sends `canned`. Returns the result and the requested addresses. */
 const reading = async <Result>(
   canned: Canned,
   read: (source: SurveySource) => Promise<Result>,
   clock: Clock = systemClock,
-): Promise<{ result: Result; asked: readonly string[] }> => {
+): Promise<{ result: Result; requested: readonly string[] }> => {
   await using server = await startCannedServer(canned)
   await using client = openClient(server.baseUrl)
   const result = await read(createSurveySource(client, clock, 2))
-  return { result, asked: server.asked }
+  return { result, requested: server.requested }
 }
 
 describe('requests', () => {
-  it('list surveys since a moment, to the microsecond, and by page', async () => {
+  it('list surveys since a time, to the microsecond, by page', async () => {
     const since = parseInstant('2026-03-01T01:00:00.123456+01:00')
-    const { asked } = await reading({ text: listText('surveys', JSON.stringify(survey)) }, (source) =>
+    const { requested } = await reading({ text: listText('surveys', JSON.stringify(survey)) }, (source) =>
       source.listSurveys({ updatedSince: since, page: 1 }, context),
     )
-    expect(asked).toEqual(['/api/v1/surveys?updated_since=2026-03-01T00%3A00%3A00.123456Z&page=1'])
+    expect(requested).toEqual(['/api/v1/surveys?updated_since=2026-03-01T00%3A00%3A00.123456Z&page=1'])
   })
 
   it('list all surveys without a filter', async () => {
-    const { asked } = await reading({ text: listText('surveys') }, (source) =>
+    const { requested } = await reading({ text: listText('surveys') }, (source) =>
       source.listSurveys({ updatedSince: null, page: 1 }, context),
     )
-    expect(asked).toEqual(['/api/v1/surveys?page=1'])
+    expect(requested).toEqual(['/api/v1/surveys?page=1'])
   })
 
   it('list the sources of a survey by page', async () => {
-    const { asked } = await reading({ text: listText('sample_sources') }, (source) =>
+    const { requested } = await reading({ text: listText('sample_sources') }, (source) =>
       source.listSampleSources(12, 1, context),
     )
-    expect(asked).toEqual(['/api/v1/surveys/12/sample_sources?page=1'])
+    expect(requested).toEqual(['/api/v1/surveys/12/sample_sources?page=1'])
   })
 
   it('read progress of a survey and of one source, over all interviews', async () => {
-    const { asked } = await reading({ text: '{"fieldwork_progress":{}}' }, async (source) => {
+    const { requested } = await reading({ text: '{"fieldwork_progress":{}}' }, async (source) => {
       await source.readSurveyProgress(12, context)
       await source.readSampleSourceProgress(12, 501, context)
     })
-    expect(asked).toEqual([
+    expect(requested).toEqual([
       '/api/v1/surveys/12/fieldwork_progress',
       '/api/v1/surveys/12/fieldwork_progress?sample_source_id=501',
     ])
@@ -75,13 +75,13 @@ describe('the time of an answer', () => {
   it.each([
     ['missing', null],
     ['unreadable', 'yesterday'],
-  ])('is our clock where that is %s', async (_, date) => {
+  ])('is the time of our clock if the Date is %s', async (_, date) => {
     const { result } = await reading({ text: listText('surveys'), date }, list, noon)
     expect(result).toMatchObject({ readAt: parseInstant('2026-06-01T12:00:00Z'), serverDate: null })
   })
 })
 
-describe('quarantine names where a row came from, and keeps its digits', () => {
+describe('a rejection names the origin of its row and keeps the digits', () => {
   it('for a survey', async () => {
     const raw = JSON.stringify(survey).replace(
       '"owner_organization_id":3',
@@ -122,7 +122,7 @@ describe('quarantine names where a row came from, and keeps its digits', () => {
     ])
   })
 
-  it('for progress, which then has no row', async () => {
+  it('for progress, whose result then has no row', async () => {
     const text = '{"fieldwork_progress": {"sample_size":1e20} }'
     const { result } = await reading({ text }, (source) => source.readSampleSourceProgress(12, 501, context))
     expect(result).toMatchObject({
@@ -142,7 +142,7 @@ describe('quarantine names where a row came from, and keeps its digits', () => {
 })
 
 describe('drift', () => {
-  it('of rows and of what surrounds them is told together', async () => {
+  it('of rows and of their envelope is reported together', async () => {
     const text = JSON.stringify({ surveys: [{ ...survey, x: 1 }], pagination, took_ms: 5 })
     const { result } = await reading({ text }, (source) =>
       source.listSurveys({ updatedSince: null, page: 1 }, context),
@@ -150,7 +150,7 @@ describe('drift', () => {
     expect(result.drift.map(({ path }) => path)).toEqual(['answer.took_ms', 'x'])
   })
 
-  it('of progress too', async () => {
+  it('of progress is reported too', async () => {
     const text = JSON.stringify({ fieldwork_progress: { ...progress, x: 1 }, took_ms: 5 })
     const { result } = await reading({ text }, (source) => source.readSurveyProgress(12, context))
     expect(result.drift.map(({ path }) => path)).toEqual(['answer.took_ms', 'x'])
@@ -158,7 +158,7 @@ describe('drift', () => {
 })
 
 describe('failures', () => {
-  const gone = { status: 404, text: '{"error":"not found"}' }
+  const notFound = { status: 404, text: '{"error":"not found"}' }
 
   it.each([
     [404, 'not_found', 'survey 12 cannot be read: the API knows nothing at GET'],
@@ -170,17 +170,17 @@ describe('failures', () => {
     [403, 'forbidden', 'survey 12 cannot be read: GET /surveys/12/sample_sources was answered 403'],
     [422, 'rejected', 'survey 12 cannot be read: the API rejected GET'],
     [302, 'rejected', 'survey 12 cannot be read: the API redirects (302)'],
-  ])('%i below a survey refuses that reading and nothing else', async (status, kind, says) => {
+  ])('%i at an address of a survey refuses that reading only', async (status, kind, message) => {
     const failure = await reading({ status, text: '{}' }, (source) =>
       source.listSampleSources(12, 1, context),
     ).catch((error) => error)
     expect(failure).toBeInstanceOf(RefusedReadingError)
     expect(failure).toMatchObject({ endsRun: false, kind, cause: expect.any(StatusError) })
-    expect(failure.message).toContain(says)
+    expect(failure.message).toContain(message)
   })
 
-  it('404 on the list of surveys is no missing survey and stays what it is', async () => {
-    const failure = await reading(gone, (source) =>
+  it('404 on the list of surveys is not treated as a missing survey', async () => {
+    const failure = await reading(notFound, (source) =>
       source.listSurveys({ updatedSince: null, page: 1 }, context),
     ).catch((error) => error)
     expect(failure).toBeInstanceOf(StatusError)
@@ -194,11 +194,11 @@ describe('failures', () => {
       await using client = openClient(server.baseUrl)
       const source = createSurveySource(client, systemClock, attemptsMax)
       await expect(source.listSurveys({ updatedSince: null, page: 1 }, context)).rejects.toThrow('403')
-      expect(server.asked).toHaveLength(Math.min(2, attemptsMax))
+      expect(server.requested).toHaveLength(Math.min(2, attemptsMax))
     },
   )
 
-  it('an unusable envelope names endpoint and page', async () => {
+  it('the error of an unusable envelope names endpoint and page', async () => {
     const text = '{"error":"maintenance"}'
     await expect(reading({ text }, (source) => source.listSampleSources(12, 3, context))).rejects.toThrow(
       new UnusableAnswerError(

@@ -1,4 +1,4 @@
-/** What `plan` prints: which surveys are known to be due, and which the listing is only expected to bring. */
+/** `plan` prints the surveys that are known to be due apart from those that it expects from the listing. */
 import { expect, test } from 'vitest'
 import { planToJson } from '../../../../src/commands/plan/json.js'
 import { renderPlans } from '../../../../src/commands/plan/text.js'
@@ -26,14 +26,14 @@ const active = {
   surveys: 3,
   requests: { survey_progress: 3, sample_source_progress: 6 },
 } as const
-const brought = {
+const expected = {
   reason: 'changed',
   isExpected: true,
   surveys: 1,
   requests: { sample_sources: 1, survey_progress: 1 },
 } as const
 const plan = { at: minute(1_440), listing: 'incremental', tasks: [task, task, task] } as const
-const withExpected: Plan = { ...plan, entries: [listing, active, brought], requests: 12 }
+const withExpected: Plan = { ...plan, entries: [listing, active, expected], requests: 12 }
 const withoutExpected: Plan = { ...plan, entries: [listing, active], requests: 10 }
 
 const linesOf = (one: Plan, requestsMax: number | null): readonly string[] => {
@@ -44,7 +44,7 @@ const linesOf = (one: Plan, requestsMax: number | null): readonly string[] => {
     .map((line) => line.trim().replace(/ {2,}/g, ' | '))
 }
 
-test('surveys that the listing is expected to bring have a row of their own, and are not counted among those that are due', () => {
+test('expected surveys have a row of their own and are not counted among the due surveys', () => {
   const lines = linesOf(withExpected, 8)
   expect(lines).toContain('active | 3 | 9 | - | - | 3 | 6')
   expect(lines).toContain('changed or new, expected | 1 | 2 | - | 1 | 1 | -')
@@ -54,7 +54,7 @@ test('surveys that the listing is expected to bring have a row of their own, and
   ])
 })
 
-test('nothing is said of expected surveys where there are none, nor of waiting where all fits', () => {
+test('the text omits expected surveys when there are none, and waiting surveys when all fit', () => {
   expect(linesOf(withoutExpected, 8).slice(-2)).toEqual([
     '7 requests fit into --max-requests 8: the listing, and 2 of the 3 surveys that are known to be due',
     '1 survey waits for the run after it, the oldest since 2026-03-01T00:00:00Z',
@@ -63,7 +63,7 @@ test('nothing is said of expected surveys where there are none, nor of waiting w
   expect(linesOf(withExpected, null).at(-1)).toBe('0 ms at the cap of 60 per min')
 })
 
-test('for machines each entry says whether it is expected', () => {
+test('each entry of the JSON says whether it is expected', () => {
   const json = planToJson([{ account: 'acme', rate, plan: withExpected, fit: null }], {
     requestsMax: null,
     durationMsMax: null,
@@ -71,6 +71,6 @@ test('for machines each entry says whether it is expected', () => {
   expect(json.accounts[0]?.entries).toEqual([
     { reason: 'listing', expected: false, surveys: 1, requests: { surveys: 1 } },
     { reason: 'active', expected: false, surveys: 3, requests: active.requests },
-    { reason: 'changed', expected: true, surveys: 1, requests: brought.requests },
+    { reason: 'changed', expected: true, surveys: 1, requests: expected.requests },
   ])
 })

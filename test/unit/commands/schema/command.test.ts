@@ -1,4 +1,4 @@
-/** `schema`: what it prints is what the warehouse is. */
+/** `schema` prints the tables and views that a warehouse has. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -26,7 +26,7 @@ const CATALOG = `SELECT schema_name, table_name, NULL AS column_name, comment, N
   UNION ALL SELECT schema_name, table_name, column_name, comment, data_type, is_nullable
     FROM duckdb_columns() WHERE database_name = current_database() AND NOT internal ORDER BY ALL`
 
-test('the SQL makes the same tables, views and comments as an empty warehouse has', async () => {
+test('the SQL creates the tables, views and comments of an empty warehouse', async () => {
   const warehouse = await testWarehouse()
   const file = join(await temporaryDirectory(), 'made.duckdb')
   const instance = await DuckDBInstance.create(file)
@@ -57,7 +57,7 @@ test('the JSON holds every table and view with its columns', () => {
   expect(relations.toSorted(byName)).toEqual(declared.toSorted(byName))
 })
 
-test('docs/data-dictionary.md is what `npm run dictionary` writes', async () => {
+test('docs/data-dictionary.md is up to date with `npm run dictionary`', async () => {
   const page = await readFile(new URL('../../../../docs/data-dictionary.md', import.meta.url), 'utf8')
   expect(page).toBe(schemaAsMarkdown())
   for (const relation of RELATIONS)
@@ -67,7 +67,7 @@ test('docs/data-dictionary.md is what `npm run dictionary` writes', async () => 
     }
 })
 
-test('every link of the dictionary leads to a heading of it', () => {
+test('every link of the dictionary leads to one of its headings', () => {
   const page = schemaAsMarkdown()
   const anchors = [...page.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
     title
@@ -100,7 +100,7 @@ test('the dbt sources describe every table, view and column, and test keys, null
   }
 })
 
-test('a key of several columns is tested as one text, and so is what a row belongs to', () => {
+test('dbt tests a key or reference of several columns as one text', () => {
   const tables = dbtTables(schemaAsDbt())
   expect(tables.get('main.sample_source_progress')?.data_tests).toEqual([
     {
@@ -136,7 +136,7 @@ test('a key of several columns is tested as one text, and so is what a row belon
   })
 })
 
-test('the command prints the dictionary unless another format is asked for', async () => {
+test('the command prints the dictionary by default, and another format on request', async () => {
   const [plain, json, misspelt, both] = await Promise.all([
     run(['schema']),
     runWarm(['schema', '--json']),

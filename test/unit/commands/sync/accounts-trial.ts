@@ -1,4 +1,4 @@
-/** Syncs of several accounts in this process, each with a scripted API of its own. */
+/** Runs syncs of several accounts in this process. Each account has a scripted API of its own. */
 import { join } from 'node:path'
 import { type SyncAccounts, syncAccounts } from '../../../../src/commands/sync/run.js'
 import type { RunObserver, SyncReport } from '../../../../src/model/run.js'
@@ -9,7 +9,7 @@ import { load } from '../../../support/settings/settings-from-yaml.js'
 import { query, type Row } from '../../../support/warehouse/duckdb.js'
 import { newDirectory } from '../../../support/warehouse/warehouse.js'
 
-/** Watches without a word. */
+/** An observer that does nothing. */
 export const SILENT: RunObserver = {
   listed: () => undefined,
   refreshed: () => undefined,
@@ -26,11 +26,11 @@ export interface Line {
 export interface AccountsTrial {
   readonly warehouse: string
   readonly api: (account: string) => ScriptedApi
-  /** What was logged so far. */
+  /** The log lines so far. */
   readonly lines: readonly Line[]
   sync(options?: {
     readonly flags?: Flags
-    /** Over what the trial sets. */
+    /** They replace settings of the trial. */
     readonly settings?: object
     /** Settings of single accounts. */
     readonly accounts?: Readonly<Record<string, object>>

@@ -1,4 +1,4 @@
-/** Several accounts in one run: side by side, each with its own cursor, limiter and failures. */
+/** A run reads several accounts side by side. Each has its own cursor, limiter and failures. */
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -13,7 +13,7 @@ const surveys = (count: number, title = 'a survey') =>
   Array.from({ length: count }, (_, index) => scriptedSurvey(index + 1, { title }, 1))
 
 test.runIf(SLOW)(
-  'accounts are read at the same time, and reported in the order of the settings',
+  'a run reads accounts at the same time and reports them in the order of the settings',
   async (context) => {
     const trial = await openAccounts(context, { a: surveys(1), b: surveys(1), c: surveys(1) })
     const all = gate<boolean>()
@@ -37,7 +37,7 @@ test.runIf(SLOW)(
   },
 )
 
-test('the same survey ids in two accounts are two surveys', async (context) => {
+test('a survey id that occurs in two accounts means two surveys', async (context) => {
   const trial = await openAccounts(context, { a: surveys(3, 'of a'), b: surveys(3, 'of b') })
   for (const survey of trial.api('b').surveys) survey.progress = { ...survey.progress, interviews_count: 77 }
   await trial.sync()
@@ -58,7 +58,7 @@ test('the same survey ids in two accounts are two surveys', async (context) => {
   const asText = (rows: readonly object[]) =>
     rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, String(cell)])))
   expect(asText(await stored())).toEqual(expected)
-  // What one account changes or loses is nothing to the other.
+  // A change or a missing survey of one account does not affect the other.
   trial.api('a').surveys.splice(0, 1)
   const first = trial.api('b').surveys[0]
   if (first === undefined) throw new Error('no survey')
@@ -81,18 +81,18 @@ test('the same survey ids in two accounts are two surveys', async (context) => {
   ).toEqual([{ account: 'b', id: 1, versions: 2 }])
 })
 
-test('one account is refused, one cannot be reached, one is paused for good: the fourth is complete, and the worst is told', async (context) => {
+test('three failing accounts leave the fourth complete, and the run reports the worst failure', async (context) => {
   const trial = await openAccounts(context, {
     refused: surveys(2),
-    deaf: surveys(2),
+    disconnected: surveys(2),
     paused: surveys(2),
-    well: surveys(4),
+    working: surveys(4),
   })
   trial.api('refused').hook = (_, response) => {
     sendJson(trial.api('refused'), response, 401, {})
     return true
   }
-  trial.api('deaf').hook = (_, response) => {
+  trial.api('disconnected').hook = (_, response) => {
     response.destroy()
     return true
   }
@@ -109,23 +109,23 @@ test('one account is refused, one cannot be reached, one is paused for good: the
     report.accounts.map(({ account, exitCode, surveysRefreshed }) => [account, exitCode, surveysRefreshed]),
   ).toEqual([
     ['refused', 4, 0],
-    ['deaf', 4, 0],
+    ['disconnected', 4, 0],
     ['paused', 4, 0],
-    ['well', 0, 4],
+    ['working', 0, 4],
   ])
   expect(await trial.query('SELECT account, status FROM _sync.runs ORDER BY account')).toEqual([
-    { account: 'deaf', status: 'failed' },
+    { account: 'disconnected', status: 'failed' },
     { account: 'paused', status: 'failed' },
     { account: 'refused', status: 'failed' },
-    { account: 'well', status: 'complete' },
+    { account: 'working', status: 'complete' },
   ])
-  const nameless = trial.lines.filter(
+  const linesWithoutAccount = trial.lines.filter(
     ({ fields, message }) => !('account' in fields) && message !== 'publishing',
   )
-  expect(nameless).toEqual([])
+  expect(linesWithoutAccount).toEqual([])
 })
 
-test('--accounts reads only these: cursor, queue and rows of the others stay, and are still published', async (context) => {
+test('--accounts reads the named accounts only; the others keep cursor, queue and rows and stay published', async (context) => {
   const trial = await openAccounts(context, { a: surveys(2), b: surveys(2), c: surveys(1) })
   await trial.sync({ flags: { maxRequests: 12 } })
   const stateOfB = () =>
@@ -136,7 +136,7 @@ test('--accounts reads only these: cursor, queue and rows of the others stay, an
         (SELECT to_json(list(f ORDER BY survey_id)) FROM freshness f WHERE account = 'b') AS freshness`,
     )
   const before = await stateOfB()
-  const asked = trial.api('b').arrivals.length
+  const arrivalsBefore = trial.api('b').arrivals.length
   for (const survey of trial.api('b').surveys) survey.survey = { ...survey.survey, title: 'later' }
   const report = await trial.sync({ flags: { accounts: 'c,a' } })
   expect(report.accounts.map(({ account, status }) => [account, status])).toEqual([
@@ -144,13 +144,13 @@ test('--accounts reads only these: cursor, queue and rows of the others stay, an
     ['c', 'complete'],
   ])
   expect(await stateOfB()).toEqual(before)
-  expect(trial.api('b').arrivals).toHaveLength(asked)
+  expect(trial.api('b').arrivals).toHaveLength(arrivalsBefore)
 })
 
-test('what ends more than one account stops the others, recorded, and is told as it is', async (context) => {
+test('a failure of the warehouse stops the other accounts, which record the cause, and ends the command with its own error', async (context) => {
   const trial = await openAccounts(context, { a: surveys(1), b: surveys(1) })
   await trial.sync()
-  // The ledger of a cannot be written: the warehouse directory is not well.
+  // The ledger of account a cannot be written because a directory has its name.
   const ledger = join(trial.warehouse, ledgerFileName({ baseUrl: trial.api('a').baseUrl, id: 1 }))
   await rm(ledger)
   await mkdir(join(ledger, 'in the way'), { recursive: true })
@@ -177,7 +177,7 @@ test('what ends more than one account stops the others, recorded, and is told as
   ])
 })
 
-test('a signal stops all of them, and what was read is published', async (context) => {
+test('a signal stops all accounts, and the run publishes what they have read', async (context) => {
   const trial = await openAccounts(context, { a: surveys(2), b: surveys(2) })
   const stop = new AbortController()
   const hanging = new Set<string>()
@@ -206,7 +206,7 @@ describe('--max-requests', () => {
   const total = (trial: AccountsTrial, ...names: readonly string[]) =>
     names.reduce((sum, name) => sum + trial.api(name).arrivals.length, 0)
 
-  test('bounds the run as a whole, by weight, and arrives at everything', async (context) => {
+  test('limits the requests of the whole run, divides them by weight, and uses nearly all of them', async (context) => {
     const trial = await openAccounts(context, { a: surveys(12), b: surveys(12) })
     // A page of the listing and three requests a survey: 37 an account.
     const report = await trial.sync({ flags: { maxRequests: 40 }, accounts: { a: { weight: 3 } } })
@@ -218,7 +218,7 @@ describe('--max-requests', () => {
   })
 
   test.runIf(SLOW)(
-    'what an account leaves goes to the others, also of one that is refused',
+    'gives the unused allocation of an account to the others, also when the API refuses the account',
     async (context) => {
       const trial = await openAccounts(context, { a: surveys(12), b: surveys(1), c: surveys(1) })
       trial.api('c').hook = (_, response) => {
@@ -232,7 +232,7 @@ describe('--max-requests', () => {
   )
 
   test.runIf(SLOW)(
-    'less than a bundle each: each account gets its first one all the same, and says so',
+    'lets each account read its first bundle even if its allocation is smaller, and logs this',
     async (context) => {
       const trial = await openAccounts(context, { a: surveys(2), b: surveys(2) })
       const report = await trial.sync({ flags: { maxRequests: 2 } })
@@ -250,7 +250,7 @@ describe('--max-requests', () => {
   )
 
   test.runIf(SLOW)(
-    'an account that waits for what another leaves is stopped by a signal',
+    'does not keep a signal from stopping an account that waits for unused requests of another',
     async (context) => {
       const trial = await openAccounts(context, { a: surveys(12), b: surveys(1) })
       const stop = new AbortController()

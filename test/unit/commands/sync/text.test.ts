@@ -1,4 +1,4 @@
-/** What is printed at the end of a run, as people read it. */
+/** The summary that people read at the end of a run. */
 import { describe, expect, test } from 'vitest'
 import { renderSummary } from '../../../../src/commands/sync/text.js'
 import type { SyncReport } from '../../../../src/model/run.js'
@@ -8,7 +8,7 @@ import { runReport, syncReport } from '../reports.js'
 const render = (report: SyncReport) => renderSummary(report, { elapsedMs: 726_000 })
 const lastLine = (report: SyncReport) => render(report).trimEnd().split('\n').at(-1)
 
-test('the summary of one account is a table, the facts, what was published, and the verdict', () => {
+test('the summary of one account has a table, the numbers, the published files and the result', () => {
   expect(render(syncReport())).toBe(`\
 rows                    added  changed  unchanged
 surveys                     3       20        227
@@ -31,21 +31,21 @@ complete: 212 surveys refreshed, nothing left over.
 `)
 })
 
-test('what a compaction left out is told, and not a word where there was none', () => {
+test('the summary has a line about compaction only if rows were left out', () => {
   expect(render(syncReport())).not.toContain('compacted')
   expect(render(syncReport({ accounts: [runReport({ historyRowsCompacted: 12_345 })] }))).toContain(
     'compacted  12,345 old observations of progress left out, the last of each day stays\n',
   )
 })
 
-test('a pace that refusals have asked for is told, and not a word where there was none', () => {
+test('the summary has a line about the pace only if refusals have changed it', () => {
   expect(render(syncReport())).not.toContain('pace')
   expect(render(syncReport({ accounts: [runReport({ paceIntervalMs: 1021.2 })] }))).toContain(
     'pace       a request every 1,022 ms: the API refuses bursts within the cap\n',
   )
 })
 
-test('what went wrong is named with its number and the table to look into', () => {
+test('the summary counts failures and data problems and names the tables that hold them', () => {
   const run = runReport({
     surveysFailed: 2,
     leftOver: 43,
@@ -62,7 +62,7 @@ test('what went wrong is named with its number and the table to look into', () =
   expect(text).toContain('drift      3 differences from the API document, see _sync.drift_events\n')
 })
 
-test('what did not fit is named: field and value, since when, and why rows were rejected', () => {
+test('the summary names unknown fields and values, since when they occur, and why rows were rejected', () => {
   const drift = {
     resource: 'survey',
     kind: 'unknown_value',
@@ -89,7 +89,7 @@ drift      14 differences from the API document, see _sync.drift_events
 `)
 })
 
-test('several accounts have a section each, and the verdict adds them up', () => {
+test('each account has a section, and the last line adds them up', () => {
   const text = render(
     syncReport({ accounts: [runReport(), runReport({ account: 'beta', surveysRefreshed: 1_000 })] }),
   )
@@ -97,11 +97,11 @@ test('several accounts have a section each, and the verdict adds them up', () =>
   expect(text).toMatch(/\ncomplete: 1,212 surveys refreshed, nothing left over\.\n$/)
 })
 
-test('the time of the whole command is told only where it is known', () => {
+test('the summary has the time of the whole command only if it is known', () => {
   expect(renderSummary(syncReport())).not.toContain('in all')
 })
 
-test('nothing published is said, and why', () => {
+test('the summary says that nothing was published, and why', () => {
   expect(render(syncReport({ published: [] }))).toContain('published nothing: there was nothing new\n')
   expect(
     render(syncReport({ published: [], publishError: 'disk full', exitCode: 7, status: 'failed' })),
@@ -150,15 +150,15 @@ describe('the last line', () => {
       'failed (exit 7): not published: the disk is full; nothing is queued.',
     ],
     [
-      'failed without a word',
+      'failed without a reason',
       { status: 'failed', exitCode: 1 },
       'failed (exit 1): no reason was given; nothing is queued.',
     ],
-  ])('says %s', (_, changes, expected) => {
+  ])('reads: %s', (_, changes, expected) => {
     expect(lastLine(syncReport(changes))).toBe(expected)
   })
 
-  test('is coloured by its status when colours are wanted, and nothing else is', () => {
+  test('is the only coloured line, in the colour of its status, and only if colours are enabled', () => {
     const text = renderSummary(syncReport(), { elapsedMs: 0, colour: true })
     expect(text.split('\u001b[')).toHaveLength(3)
     expect(text.endsWith('\n\u001b[32mcomplete: 212 surveys refreshed, nothing left over.\u001b[0m\n')).toBe(

@@ -1,10 +1,10 @@
-/** The report for machines: safe for JSON, in snake_case, and nothing of it forgotten. */
+/** The report for machines is valid JSON in snake_case and has every field of the run report. */
 import { expect, test } from 'vitest'
 import { jsonOf } from '../../../../src/commands/text/json.js'
 import type { SyncReportJson } from '../../../support/command/sync.js'
 import { runReport, syncReport } from '../reports.js'
 
-test('every field of the report is there in snake_case, and moments are ISO 8601', () => {
+test('the JSON has every field of the report in snake_case, with times in ISO 8601', () => {
   const failingSurveys = [{ surveyId: 7, title: 'Seven', attempts: 2, error: 'answered 404' }]
   const run = runReport({ cursorBefore: null, failing: 1, failingSurveys })
   const json: unknown = JSON.parse(jsonOf(syncReport({ accounts: [run] })))
@@ -56,7 +56,7 @@ test('every field of the report is there in snake_case, and moments are ISO 8601
   })
 })
 
-test('no field of a report is left behind when the report grows', () => {
+test('the JSON has a key for every field of a report and an account', () => {
   const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   const json: SyncReportJson = JSON.parse(jsonOf(syncReport()))
   expect(Object.keys(json).sort()).toEqual(Object.keys(syncReport()).map(snake).sort())
@@ -64,7 +64,7 @@ test('no field of a report is left behind when the report grows', () => {
   expect(Object.keys(json.accounts[0] ?? {}).sort()).toEqual(names.sort())
 })
 
-test('what a run met has its moments as text and its values as they are', () => {
+test('drift events have their times as text and their values unchanged', () => {
   const drift = [
     {
       resource: 'survey',

@@ -1,4 +1,4 @@
-/** One directory holds one warehouse, or the shards of one number: everything else is refused, and said. */
+/** A directory holds one warehouse, or the shards of one shard count. Any other layout is refused with a reason. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -21,39 +21,47 @@ const layout = async (files: readonly string[], shard: Shard | null, below = '')
 }
 
 test.each<[string, readonly string[], Shard | null]>([
-  ['nothing yet', [], { index: 0, count: 2 }],
-  ['the other shards', ['shard=0-of-2/work.duckdb', 'shard=1-of-2/work.duckdb'], { index: 0, count: 2 }],
-  ['a directory of another number in which nothing is', ['shard=0-of-3/lost'], { index: 0, count: 2 }],
-  ['other files', ['notes.txt'], { index: 0, count: 2 }],
-  ['no shards', ['work.duckdb'], null],
-])('%s: accepted', async (_, files, shard) => {
+  ['a shard in an empty directory', [], { index: 0, count: 2 }],
+  [
+    'a shard beside the other shards',
+    ['shard=0-of-2/work.duckdb', 'shard=1-of-2/work.duckdb'],
+    { index: 0, count: 2 },
+  ],
+  [
+    'a shard beside a directory of another shard count without a database',
+    ['shard=0-of-3/lost'],
+    { index: 0, count: 2 },
+  ],
+  ['a shard beside unrelated files', ['notes.txt'], { index: 0, count: 2 }],
+  ['a warehouse without shards beside its own files', ['work.duckdb'], null],
+])('%s is accepted', async (_, files, shard) => {
   expect(await layout(files, shard)).toBe('accepted')
 })
 
 test.each<[string, readonly string[], Shard | null, string]>([
   [
-    'shards of another number',
+    'a shard beside shards of another count',
     ['shard=0-of-4/fieldwork.duckdb', 'shard=3-of-4/parquet/manifest', 'shard=0-of-5/work.duckdb'],
     { index: 0, count: 5 },
     'ROOT holds shard=0-of-4, shard=3-of-4, and this would be one of shard=0-of-5 to shard=4-of-5: the same accounts',
   ],
   [
-    'a warehouse without shards',
+    'a shard beside a warehouse without shards',
     ['fieldwork.duckdb'],
     { index: 0, count: 2 },
     'ROOT holds a warehouse without shards, and this would be one of shard=0-of-2 to shard=1-of-2: the same accounts',
   ],
   [
-    'shards, where none was asked for',
+    'a warehouse without shards beside shards',
     ['shard=0-of-2/work.duckdb'],
     null,
     'ROOT holds shard=0-of-2, and this would be a warehouse without shards: the same accounts',
   ],
-])('%s: refused', async (_, files, shard, says) => {
-  expect(await layout(files, shard)).toContain(says)
+])('%s is refused', async (_, files, shard, message) => {
+  expect(await layout(files, shard)).toContain(message)
 })
 
-test('the warehouse of a shard is not opened for all accounts', async () => {
+test('a sync without --shard refuses the directory of a shard', async () => {
   expect(await layout([], null, 'shard=1-of-2')).toMatch(
     /^ROOT is the warehouse of shard 1 of 2: all accounts would be read into it\. Give --warehouse \S+ --shard 1\/2$/,
   )

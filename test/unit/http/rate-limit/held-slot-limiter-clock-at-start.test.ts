@@ -1,4 +1,4 @@
-/** The wall clock is put back in the very moment at which a limiter is made: it stalls nothing and keeps nothing alive. */
+/** A wall clock that changes right after a limiter was created stalls no request and leaves no timer. */
 import { afterEach, expect, test } from 'vitest'
 import { systemClock } from '../../../../src/base/clock.js'
 import type { Slot } from '../../../../src/http/rate-limit/held-slot.js'
@@ -16,27 +16,30 @@ afterEach(() => {
 
 const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
 
-test.each([-HOUR_MS, HOUR_MS])('by %s ms: every slot can be used, and no timer is left', async (stepMs) => {
-  const timersBefore = timers()
-  const limiter = createHeldSlotLimiter({
-    cap: 3,
-    timing: { perMs: 60_000, requestTimeoutMs: 30_000 },
-    ledger: createForgetfulLedger(),
-    clock: systemClock,
-    pacer: UNPACED,
-  })
-  Date.now = () => now() + stepMs
-  const { signal } = new AbortController()
-  let sent = 0
-  const work = (slot: Slot) => {
-    slot.sending()
-    slot.answered()
-    sent += 1
-    return Promise.resolve()
-  }
-  for (let jobs = 0; jobs < 3; jobs += 1) void limiter.run(work, signal)
-  await until(() => sent === 3)
-  await limiter.close()
-  await until(() => timers() <= timersBefore && limiter.slotsInUse() === 0)
-  expect(sent).toBe(3)
-})
+test.each([-HOUR_MS, HOUR_MS])(
+  'a clock change of %s ms keeps every slot usable and leaves no timer',
+  async (stepMs) => {
+    const timersBefore = timers()
+    const limiter = createHeldSlotLimiter({
+      cap: 3,
+      timing: { perMs: 60_000, requestTimeoutMs: 30_000 },
+      ledger: createForgetfulLedger(),
+      clock: systemClock,
+      pacer: UNPACED,
+    })
+    Date.now = () => now() + stepMs
+    const { signal } = new AbortController()
+    let sent = 0
+    const work = (slot: Slot) => {
+      slot.sending()
+      slot.answered()
+      sent += 1
+      return Promise.resolve()
+    }
+    for (let jobs = 0; jobs < 3; jobs += 1) void limiter.run(work, signal)
+    await until(() => sent === 3)
+    await limiter.close()
+    await until(() => timers() <= timersBefore && limiter.slotsInUse() === 0)
+    expect(sent).toBe(3)
+  },
+)

@@ -1,12 +1,12 @@
-/** The held slot wastes next to nothing: while there is work, nearly all of the cap is used. */
+/** Held slots use nearly all of the cap while there is work. */
 
 import { expect, test } from 'vitest'
 import { SLOW } from '../../../support/suite/slow.js'
 import { json, startClient, startServer, worstWindow } from '../server-and-client.js'
 
-// A busy machine may spoil the figure of one run, never the cap: that is asserted first.
+// A busy machine may lower the usage of one run. It never breaks the cap, which is asserted first.
 test.runIf(SLOW)(
-  'the cap holds in every window, and 97 % of what it allows is used',
+  'a client keeps the cap in every window and uses 97 % of the possible requests',
   { retry: 2 },
   async () => {
     const [cap, perMs, windows] = [60, 4_000, 2]

@@ -1,6 +1,6 @@
 /**
- * Whatever the ledger holds, whatever was sent, lost and cut off, and however the clock is put: no slot is free again before
- * a plain list of sends says so, and none is held for longer than its bound.
+ * The ledger frees no slot before a plain list of sends says so, and holds none longer than its limit. This is true for any
+ * content of the file, any sends, losses and crashes, and any change of the clock.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ const timing = { perMs: 60_000, requestTimeoutMs: 30_000 }
 const START_MS = Date.UTC(2026, 2, 3, 10)
 const AFTER_ANSWER_MS = 60_050
 const AFTER_LOSS_MS = 30_000 + AFTER_ANSWER_MS
-/** By how much a clock may be put forward between two runs without a slot being free too early. */
+/** How far a clock may be set forward between two runs without freeing a slot too early. */
 const UNSEEN_STEP_MS_MAX = 900
 const HELD_MS_MAX = 30_000 + AFTER_LOSS_MS
 const OWNER = { baseUrl: 'https://api.example/api/v1', id: 17 }
@@ -38,7 +38,7 @@ const createClock = () => {
   }
   return {
     clock,
-    /** True time: the server's, and that of the model. */
+    /** True time, which the server and the model use. */
     trueMs: () => at.monotonicMs,
     pass: (ms: number) => {
       at.wallMs += ms
@@ -53,7 +53,7 @@ const createClock = () => {
 /** A send of the model, in true time. */
 interface Sent {
   readonly atMs: number
-  /** Until when its slot may not be used again. */
+  /** The earliest time at which its slot may be used again. */
   freeAtMs: number
 }
 
@@ -81,7 +81,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       kind: fc.constant('put' as const),
-      // Half a minute is what hurts most. Less than a second is the daily work of NTP.
+      // Half a minute does the most harm. NTP changes a clock by less than a second every day.
       ms: fc
         .oneof(
           fc.integer({ min: 1_000, max: 90_000 }),
@@ -112,18 +112,18 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 const descending = (leftMs: readonly number[]) => [...leftMs].sort((a, b) => b - a)
 
-/** Every slot of the model must be held at least as long; the clock counts whole milliseconds. */
+/** Every slot of the model must be held at least as long as in the model. The clock counts whole milliseconds. */
 const expectHeld = (
   held: readonly number[],
   model: readonly Sent[],
   nowMs: number,
   toleranceMs = 1,
 ): void => {
-  const wanted = descending(
+  const expected = descending(
     model.map(({ freeAtMs }) => freeAtMs - nowMs).filter((leftMs) => leftMs > toleranceMs),
   )
-  expect(held.length).toBeGreaterThanOrEqual(wanted.length)
-  for (const [index, leftMs] of wanted.entries())
+  expect(held.length).toBeGreaterThanOrEqual(expected.length)
+  for (const [index, leftMs] of expected.entries())
     expect(held[index]).toBeGreaterThanOrEqual(leftMs - toleranceMs)
 }
 
@@ -135,14 +135,14 @@ const expectBounded = (held: readonly number[], cap: number): void => {
   }
 }
 
-/** A run after the other over one file, and beside it the plain list of what they sent. */
+/** Successive runs over one ledger file, and the plain list of their sends. */
 class Runs {
   readonly #clock = createClock()
   #ledger: Ledger
   #sent: Sent[] = []
-  /** Those of this run that have no outcome yet. */
+  /** The sends of this run without an outcome. */
   #inFlight: { readonly id: number; readonly sent: Sent }[] = []
-  /** By how much the clock was put since the ledger last saw it: what no file can tell after a crash. */
+  /** How far the clock was set since the ledger last read it. No file can show this after a crash. */
   #unseenMs = 0
 
   constructor() {
@@ -166,7 +166,7 @@ class Runs {
     return openLedger({ directory, owner: OWNER, timing, clock: this.#clock.clock })
   }
 
-  /** A request that has had no answer for the request timeout is given up then. */
+  /** A request without an answer is lost after the request timeout. */
   #pass(ms: number): void {
     const untilMs = this.#clock.trueMs() + ms
     for (let first = this.#inFlight[0]; first !== undefined; first = this.#inFlight[0]) {
@@ -205,7 +205,7 @@ class Runs {
     const kept = bytes.subarray(0, Math.max(0, bytes.length - cutBytes))
     writeFileSync(file(), Buffer.concat([kept, Buffer.from(torn)]))
     const nowMs = this.#clock.trueMs()
-    // What was in flight is lost with its run: it may have been answered this moment, or when its time was up.
+    // Requests in flight are lost with their run. They may have been answered now, or at their timeout.
     for (const { sent } of this.#inFlight)
       sent.freeAtMs = Math.min(sent.atMs + timing.requestTimeoutMs, nowMs) + AFTER_ANSWER_MS
     for (const sent of this.#sent) sent.freeAtMs -= Math.max(0, this.#unseenMs - UNSEEN_STEP_MS_MAX)
@@ -218,7 +218,7 @@ class Runs {
   }
 }
 
-test('any sequence of sends, answers, losses, crashes and clocks put forward and back', {
+test('no slot is free early after any sequence of sends, answers, losses, crashes and clock changes', {
   timeout: CASES_TIMEOUT_MS,
 }, () => {
   fc.assert(
@@ -231,7 +231,7 @@ test('any sequence of sends, answers, losses, crashes and clocks put forward and
   )
 })
 
-/** The sends of a run, and by how much the clock was put before each. */
+/** The sends of a run, with the change of the clock before each. */
 const smallSteps = fc.array(
   fc.record({
     putMs: fc.integer({ min: -900, max: 900 }),
@@ -241,7 +241,7 @@ const smallSteps = fc.array(
   { minLength: 1, maxLength: 25, size: 'max' },
 )
 
-test('a clock that is put by less than a second, however often, and once more between two runs', {
+test('clock changes below a second, during and between runs, free no slot early', {
   timeout: CASES_TIMEOUT_MS,
 }, () => {
   fc.assert(
@@ -271,7 +271,7 @@ test('a clock that is put by less than a second, however often, and once more be
 const anyBytes = fc.oneof(
   fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
   fc.string({ unit: 'binary', maxLength: 60 }).map((text) => Buffer.from(text)),
-  // Three bytes that are one character: a stretch that is shorter as text than on the disk.
+  // Characters of three bytes each, so that the text is shorter than the file.
   fc.integer({ min: 1, max: 60 }).map((length) => Buffer.from('€'.repeat(length))),
 )
 const anyNumberText = fc.constantFrom(
@@ -305,10 +305,10 @@ const anyLine = fc.oneof(
   anyBytes,
 )
 
-/** Bytes that a line of ours has at least. */
+/** The fewest bytes of a line that the ledger writes. */
 const LINE_BYTES_MIN = 36
 
-/** How many slots, worked out from the bytes: every send that can be read, and what may have stood where nothing can. */
+/** The sends that a file holds: all readable ones, and the number that may have been in its damaged places. */
 const sendsIn = (bytes: Buffer): { readonly read: Sent[]; readonly damaged: number } => {
   const read: Sent[] = []
   let damaged = 0
@@ -322,14 +322,14 @@ const sendsIn = (bytes: Buffer): { readonly read: Sent[]; readonly damaged: numb
     if (found === null || !found.slice(1, 3).map(Number).every(Number.isSafeInteger))
       damaged += canBeRead(line) ? 0 : Math.ceil(line.length / LINE_BYTES_MIN)
     else if (found[3] === 'send') {
-      // Held for an answer's time from the send at the very least, whatever the lines after it say.
+      // Held at least for one window after the send, whatever the following lines say.
       read.push({ atMs: START_MS, freeAtMs: Math.min(Number(found[2]), START_MS) + AFTER_ANSWER_MS })
     }
   }
   return { read, damaged }
 }
 
-/** A line that says the same in other words: with white space, or an exponent. */
+/** Whether a line that the ledger does not write is valid all the same: numbers with an exponent or a decimal point. */
 const canBeRead = (line: string): boolean => {
   try {
     const value: unknown = JSON.parse(line)
@@ -339,7 +339,7 @@ const canBeRead = (line: string): boolean => {
   }
 }
 
-test('any content of the file: what can be read counts, and what cannot counts as sent just now', {
+test('for any content of the file, readable sends count, and damaged places count as sent just now', {
   timeout: CASES_TIMEOUT_MS,
 }, () => {
   fc.assert(
@@ -355,7 +355,7 @@ test('any content of the file: what can be read counts, and what cannot counts a
       }))
       expectHeld(ledger.occupiedMs(10_000), [...read, ...doubtful], START_MS)
       expectBounded(ledger.occupiedMs(cap), cap)
-      // Its own sends count beside all that, in this run and after a crash.
+      // The sends of this run count as well, in this run and after a crash.
       const before = ledger.occupiedMs(10_000).length
       ledger.end(ledger.send(), 'answer')
       ledger.send()
@@ -368,15 +368,16 @@ test('any content of the file: what can be read counts, and what cannot counts a
   )
 })
 
-const CLOSED = { ...OWNER, id: 18 }
+const CLOSED_OWNER = { ...OWNER, id: 18 }
 
-test('a ledger that is a directory, or closed, is a LedgerError whatever is asked of it', () => {
+test('using a closed ledger, or opening one in a file, throws a LedgerError', () => {
   const { clock } = createClock()
-  const ledger = openLedger({ directory, owner: CLOSED, timing, clock })
+  const ledger = openLedger({ directory, owner: CLOSED_OWNER, timing, clock })
   ledger.close()
   for (const use of [
     () => ledger.send(),
-    () => openLedger({ directory: join(directory, ledgerFileName(CLOSED)), owner: OWNER, timing, clock }),
+    () =>
+      openLedger({ directory: join(directory, ledgerFileName(CLOSED_OWNER)), owner: OWNER, timing, clock }),
   ])
     expect(use).toThrow(LedgerError)
 })

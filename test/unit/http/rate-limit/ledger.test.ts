@@ -1,4 +1,4 @@
-/** The request ledger: whatever state it is found in, it never promises a slot that the server still counts. */
+/** In any state, the request ledger frees no slot whose request the server still counts. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,38 +24,42 @@ const HOLD = 60_050
 const occupied = (text: string, cap = 60): readonly number[] =>
   occupiedMs(readLedger(text, NOW), timing, NOW, cap)
 
-/** Every line of the runs before is taken to be a second younger than it says. */
+/** The ledger treats every line of earlier runs as a second younger than it says. */
 const UNSEEN = 1_000
 
-/** A line that is taken to be so old. */
+/** A line that the ledger treats as `agoMs` old. */
 const line = (id: number, event: LedgerEvent, agoMs: number) => ledgerLine(id, event, NOW - agoMs - UNSEEN)
 const send = (id: number, agoMs: number) => line(id, 'send', agoMs)
 const answer = (id: number, agoMs: number) => line(id, 'answer', agoMs)
 
 const cases: readonly (readonly [name: string, text: string, leftMs: readonly number[]])[] = [
-  ['nothing', '', []],
+  ['an empty file occupies nothing', '', []],
   ['an answer counts from its headers on', send(1, 10_000) + answer(1, 9_000), [HOLD - 9_000]],
-  ['an old answer is over', send(1, 70_000) + answer(1, 61_000), []],
+  ['an answer older than a window does not count', send(1, 70_000) + answer(1, 61_000), []],
   ['a loss counts for a request timeout longer', send(1, 9_000) + line(1, 'loss', 5_000), [HOLD + 25_000]],
-  ['one that was never sent does not count', send(1, 10) + ledgerLine(1, 'unsent', NOW), []],
-  ['one without an outcome may have been in flight until now', send(1, 10_000), [HOLD + 30_000]],
-  ['or until its timeout', send(1, 40_000), [HOLD + 20_000]],
-  ['one without an outcome is over in the end', send(1, 121_000), []],
-  ['the future is now', send(1, -3_600_000), [HOLD + 30_000]],
-  ['an answer in the future is now', send(1, 5_000) + answer(1, -3_600_000), [HOLD]],
-  ['an answer before its send counts from the send', send(1, 5_000) + answer(1, 50_000), [HOLD - 5_000]],
-  ['an answer whose send is damaged', answer(1, 5_000), [HOLD - 5_000]],
+  ['an unsent request does not count', send(1, 10) + ledgerLine(1, 'unsent', NOW), []],
+  ['a send without an outcome counts as in flight until now', send(1, 10_000), [HOLD + 30_000]],
   [
-    'half a line is a send just now',
+    'a send without an outcome counts as in flight until its timeout at most',
+    send(1, 40_000),
+    [HOLD + 20_000],
+  ],
+  ['a send without an outcome stops counting in the end', send(1, 121_000), []],
+  ['a send in the future counts as sent now', send(1, -3_600_000), [HOLD + 30_000]],
+  ['an answer in the future counts as given now', send(1, 5_000) + answer(1, -3_600_000), [HOLD]],
+  ['an answer before its send counts from the send', send(1, 5_000) + answer(1, 50_000), [HOLD - 5_000]],
+  ['an answer without a send counts', answer(1, 5_000), [HOLD - 5_000]],
+  [
+    'half a line counts as sent just now',
     `${send(1, 5_000)}${answer(1, 5_000)}{"id":2,"at":17`,
     [HOLD, HOLD - 5_000],
   ],
-  ['a line of something else is a send just now', '{"id":"x"}\n[]\nnull\n', [HOLD, HOLD, HOLD]],
-  ['a stretch of zeros is as many as fit into it', '\0'.repeat(100), [HOLD, HOLD, HOLD]],
-  ['two sends of one number are two', send(1, 5_000) + send(1, 4_000), [HOLD + 30_000, HOLD + 30_000]],
-  ['two answers to one send are two', answer(1, 5_000) + answer(1, 4_000), [HOLD - 4_000, HOLD - 5_000]],
+  ['an unknown line counts as sent just now', '{"id":"x"}\n[]\nnull\n', [HOLD, HOLD, HOLD]],
+  ['zero bytes count as many sends as fit into them', '\0'.repeat(100), [HOLD, HOLD, HOLD]],
+  ['two sends of one number count twice', send(1, 5_000) + send(1, 4_000), [HOLD + 30_000, HOLD + 30_000]],
+  ['two answers to one send count twice', answer(1, 5_000) + answer(1, 4_000), [HOLD - 4_000, HOLD - 5_000]],
   [
-    'an answered one that was never sent, they say, counts',
+    'an answered request counts even if a line says that it was unsent',
     answer(1, 5_000) + ledgerLine(1, 'unsent', NOW),
     [HOLD - 5_000],
   ],
@@ -71,17 +75,17 @@ test('no state of the file occupies a slot for longer than a window and two requ
   }
 })
 
-test('after the cap was lowered the slots that end last are kept', () => {
+test('with a lowered cap the ledger keeps the slots that end last', () => {
   const text = [1, 2, 3, 4].map((n) => send(n, n * 1_000) + answer(n, n * 1_000)).join('')
   expect(occupied(text, 2)).toEqual([HOLD - 1_000, HOLD - 2_000])
 })
 
-test('a file that was cut anywhere occupies no less than its whole lines do', () => {
+test('a file cut anywhere occupies at least the slots of its whole lines', () => {
   const text =
     send(1, 9_000) + send(2, 8_000) + answer(1, 7_000) + ledgerLine(2, 'loss', NOW - 100) + send(3, 50)
   for (let length = 0; length <= text.length; length += 1) {
     const cut = text.slice(0, length)
-    // A line that lacks nothing but its end is whole.
+    // A line without its line break is still whole.
     const whole = cut.endsWith('}') ? cut : cut.slice(0, cut.lastIndexOf('\n') + 1)
     const [found, least] = [occupied(cut), occupied(whole)]
     expect(found.length).toBeGreaterThanOrEqual(least.length)
@@ -108,7 +112,7 @@ const createClock = () => {
 
 const temporaryDirectory = () => mkdtempSync(join(tmpdir(), 'ledger-'))
 
-test('what one run wrote the next one reads, and its own numbers do not collide', () => {
+test('a run reads the ledger of the run before and gives its own sends new numbers', () => {
   const directory = temporaryDirectory()
   const { clock, pass } = createClock()
   const open = () => openLedger({ directory, owner: OWNER, timing, clock })
@@ -125,7 +129,7 @@ test('what one run wrote the next one reads, and its own numbers do not collide'
   expect(statSync(join(directory, FILE)).size).toBe(0)
 })
 
-test('the file stays small in a long run, and loses nothing by it', () => {
+test('the file stays small in a long run and loses no send', () => {
   const directory = temporaryDirectory()
   const { clock, pass } = createClock()
   const ledger = openLedger({ directory, owner: OWNER, timing, clock })
@@ -140,7 +144,7 @@ test('the file stays small in a long run, and loses nothing by it', () => {
   expect(readdirSync(directory)).toEqual([FILE])
 })
 
-test('a clock that is put forward or back while we run does not make the next run forget', () => {
+test('a clock set forward or back during a run does not make the next run forget sends', () => {
   for (const stepMs of [3_600_000, -3_600_000]) {
     const directory = temporaryDirectory()
     const { clock, pass, putForward } = createClock()
@@ -156,8 +160,8 @@ test('a clock that is put forward or back while we run does not make the next ru
   }
 })
 
-// Found by the property tests of the ledger: the answer's time was right already, and was moved along with the send's.
-test('a clock that is put back or forward between a send and its answer does not free its slot early', () => {
+// Found by the property tests of the ledger: the answer's time was already right, but was shifted together with that of the send.
+test('a clock set back or forward between a send and its answer does not free the slot early', () => {
   for (const stepMs of [-3_600_000, 3_600_000]) {
     const directory = temporaryDirectory()
     const { clock, pass, putForward } = createClock()
@@ -174,7 +178,7 @@ test('a clock that is put back or forward between a send and its answer does not
   }
 })
 
-test('a clock that is stepped by less than a second between two runs frees no slot early', () => {
+test('a clock change below a second between two runs frees no slot early', () => {
   for (const stepMs of [-900, -1, 1, 900]) {
     const directory = temporaryDirectory()
     const { clock, pass, putForward } = createClock()
@@ -189,7 +193,7 @@ test('a clock that is stepped by less than a second between two runs frees no sl
   }
 })
 
-test('a clock that is put back again and again while we run, a little each time, frees no slot early', () => {
+test('a clock that is set back a little many times during a run frees no slot early', () => {
   const directory = temporaryDirectory()
   const { clock, pass, putForward } = createClock()
   const ledger = openLedger({ directory, owner: OWNER, timing, clock })
@@ -198,13 +202,13 @@ test('a clock that is put back again and again while we run, a little each time,
     putForward(-300)
     ledger.end(ledger.send(), 'answer')
   }
-  // Taken at the end, so that each step counts for the lines before it.
+  // Read at the end, so that each clock change counts for the lines before it.
   const held = openLedger({ directory, owner: OWNER, timing, clock }).occupiedMs(60)
   expect(held).toHaveLength(56)
   for (const [index, leftMs] of held.entries()) expect(leftMs).toBeGreaterThanOrEqual(HOLD - index * 1_000)
 })
 
-test('a process that stands still between two looks at its clocks takes that for no step', () => {
+test('a process that halts between reading its two clocks does not treat the halt as a clock change', () => {
   const directory = temporaryDirectory()
   const { clock, pass } = createClock()
   let stillMs = 0
@@ -227,8 +231,8 @@ test('a process that stands still between two looks at its clocks takes that for
   expect(leftMs).toBeGreaterThanOrEqual(HOLD - 24_000)
 })
 
-// Found by the property tests of the ledger: no number comes after 2^53 - 1, and two sends shared one.
-test('a file with the largest number there is leaves room for the sends to come', () => {
+// Found by the property tests of the ledger: no number comes after 2^53 - 1, and two sends got the same number.
+test('a file with the largest safe number leaves numbers for later sends', () => {
   const directory = temporaryDirectory()
   const { clock } = createClock()
   const open = () => openLedger({ directory, owner: OWNER, timing, clock })
@@ -239,14 +243,14 @@ test('a file with the largest number there is leaves room for the sends to come'
 })
 
 // Found by the property tests of the ledger: three bytes that happen to be one character counted as one.
-test('what a damaged stretch may have held is told by its bytes, whatever characters they make', () => {
+test('a damaged place counts as many sends as its bytes could hold, whatever characters they make', () => {
   const directory = temporaryDirectory()
   writeFileSync(join(directory, FILE), '€'.repeat(36))
   const ledger = openLedger({ directory, owner: OWNER, timing, clock: createClock().clock })
   expect(ledger.occupiedMs(60)).toEqual([HOLD, HOLD, HOLD])
 })
 
-test('a directory that cannot be written is told in one line', () => {
+test('a directory that cannot be written gives an error in one line', () => {
   const directory = temporaryDirectory()
   writeFileSync(join(directory, 'file'), '')
   const open = () => startClient('http://127.0.0.1:1/api/v1', { ledgerDirectory: join(directory, 'file') })
@@ -266,7 +270,7 @@ test('a ledger that can no longer be written keeps the request from being sent',
   rmSync(directory, { recursive: true })
 })
 
-test('the lines are what the documentation says', () => {
+test('the lines have the documented format', () => {
   const directory = temporaryDirectory()
   const { clock } = createClock()
   const ledger = openLedger({ directory, owner: OWNER, timing, clock })

@@ -1,23 +1,24 @@
 /**
- * A sliding-window counter accepts every request at the even distance. Properties hold that to the counters of the reference server,
- * which share no line with the pacer: for any cap, phase and jitter.
+ * A sliding-window counter accepts every request at the even distance. Property tests check this with the counters of the
+ * reference server, which have no code in common with the pacer, for any cap, phase and jitter.
  *
- * Such a counter cuts time into spans of the window's length. It adds to the requests of this span those of the span before, by
- * the part of it that a window would still cover. Let N be the cap, W the window, s the distance, and J what jitter may take away:
- * the nth request after another arrives at least n·s - J after it. The claim: with s = (W + J) / (N - 1), N at least 2 and
- * J at most s, the counter refuses nothing, wherever its spans begin. The proof: let P requests arrive in the span before, and
- * k in this span before the one in question, which arrives at the part f of the span. The counter refuses it if P·(1 - f) + k + 1 > N.
+ * Such a counter divides time into spans of the window's length. To the requests of this span it adds those of the previous span,
+ * weighted by the part of that span that a window still covers. Let N be the cap, W the window, s the distance, and J the most
+ * that jitter shortens a distance: the nth request after another arrives at least n·s - J after it. The claim: with
+ * s = (W + J) / (N - 1), N at least 2 and J at most s, the counter refuses nothing, wherever its spans begin. The proof: let P
+ * requests arrive in the previous span, and k in this span before a request that arrives at the part f of the span. The counter
+ * refuses that request if P·(1 - f) + k + 1 > N.
  * Let m = W/s; then m·(1 + J/W) = N - 1.
  * - P is at most N - 1: its last request arrives less than W after its first, so (P - 1)·s - J < W.
  * - k = 0: P + 1 is at most N.
- * - k > 0, P at most m: the request arrives k·s - J after the first of its span, so f is at least k/m - J/W, and the sum at most
- *   P·(1 - k/m + J/W) + k + 1. The sum grows with P; for P = m it is m·(1 + J/W) + 1 = N.
- * - k > 0, P more than m: the request arrives (P + k)·s - J after the first of the span before, so f is at least
- *   (P + k)/m - J/W - 1, and the sum at most P·(2 + J/W - (P + k)/m) + k + 1. For P = m that is N again. From there the sum falls,
- *   for its maximum is at m·(1 + J/2W) - k/2, which is not above m while J is at most s.
+ * - k > 0, P at most m: the request arrives k·s - J after the first of its span, so f is at least k/m - J/W, and the sum is at
+ *   most P·(1 - k/m + J/W) + k + 1. The sum grows with P. For P = m it is m·(1 + J/W) + 1 = N.
+ * - k > 0, P more than m: the request arrives (P + k)·s - J after the first of the previous span, so f is at least
+ *   (P + k)/m - J/W - 1, and the sum is at most P·(2 + J/W - (P + k)/m) + k + 1. For P = m that is N again. From there the sum
+ *   falls, because its maximum is at m·(1 + J/2W) - k/2, which is not above m while J is at most s.
  *
- * A smaller distance is not possible: after a full span the counter accepts N - 1. With N = 1 a request fills its own span and the
- * next one, so two requests have to be 2·W apart.
+ * A smaller distance is not possible, because the counter accepts N - 1 requests after a full span. With N = 1 a request fills its
+ * own span and the next one, so two requests have to be 2·W apart.
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -44,11 +45,11 @@ const caps = fc.oneof(
     { requests: 2, perMs: 60_000 },
   ),
 )
-/** Parts of a window and of the spread. */
+/** A part of a window or of the jitter. */
 const part = fc.double({ min: 0, max: 1, noNaN: true })
 const late = fc.oneof(part, fc.constantFrom(0, 1))
 
-/** Evenly meant; each arrives by up to the spread late, so that two are by up to that much too close. */
+/** Arrivals of evenly spaced requests, each late by up to the jitter, so that two may be that much too close. */
 const evenly = (cap: Cap, lateness: readonly number[], windows: number): number[] => {
   const stepMs = intervalMs(cap, evenRate(cap))
   const count = Math.ceil(evenRate(cap) * windows)
@@ -78,7 +79,7 @@ describe('requests at the even distance', () => {
     },
   )
 
-  test('are close to the most that such a counter takes: one more a window is refused in every window', () => {
+  test('are nearly the most that such a counter accepts: with one more per window it refuses some in every window', () => {
     const cap = { requests: 60, perMs: 60_000 }
     expect(intervalMs(cap, evenRate(cap))).toBeCloseTo(1021.2, 1)
     const stepMs = cap.perMs / cap.requests

@@ -1,6 +1,6 @@
 /**
- * Ten simulated minutes with a backlog, against every way of counting: nearly all of the cap is used where bursts are allowed, and a
- * server that counts more strictly, or somebody else who spends of the cap, changes the pace instead of being run into.
+ * Ten simulated minutes with a backlog against every kind of rate window. A client uses nearly all of a cap that allows bursts.
+ * A stricter server, or another sender on the same account, makes the client slow down instead of causing refusal after refusal.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createPacer, intervalMs } from '../../../../src/http/rate-limit/pacer.js'
@@ -15,7 +15,7 @@ import {
 } from './simulated-server.js'
 
 const WINDOW_MS = 60_000
-/** How long before the first request a window of the server began. */
+/** Times from the beginning of a window of the server to the first request. */
 const PHASES = [0, 1, 7_000, 29_000, 40_000, 55_000, 59_500]
 
 beforeEach(() => {
@@ -32,7 +32,7 @@ afterEach(() => {
 interface Trial {
   readonly server: SimulatedServer
   readonly client: TestClient
-  /** Wants more than the cap allows, for so long. */
+  /** Requests more than the cap allows for `minutes`. */
   work(minutes: number): Promise<void>
   end(): Promise<void>
 }
@@ -43,9 +43,9 @@ const begin = (options: SimulatedServerOptions = {}): Trial => {
     rate: MINUTE,
     createTransport: server.createTransport,
   })
-  let wanted = true
+  let isWorking = true
   const worker = async () => {
-    while (wanted) await client.get()
+    while (isWorking) await client.get()
   }
   return {
     server,
@@ -53,11 +53,11 @@ const begin = (options: SimulatedServerOptions = {}): Trial => {
     work: async (minutes) => {
       const workers = Array.from({ length: 12 }, () => worker().catch(() => undefined))
       await vi.advanceTimersByTimeAsync(minutes * WINDOW_MS)
-      wanted = false
+      isWorking = false
       void workers
     },
     end: async () => {
-      wanted = false
+      isWorking = false
       const closed = client.close()
       await vi.advanceTimersByTimeAsync(WINDOW_MS)
       await closed
@@ -71,7 +71,7 @@ const acceptedOf = ({ arrivals }: SimulatedServer, fromMs: number, toMs: number)
 const warnings = ({ lines }: TestClient) =>
   lines.filter(({ level }) => level === 'warn').map(({ message }) => message)
 
-/** What ten minutes with a backlog came to. */
+/** Cap usage, refusals and pace after ten minutes with a backlog. */
 const tenMinutes = async (trial: Trial) => {
   const startMs = performance.now()
   await trial.work(10)
@@ -85,7 +85,7 @@ const jitter = () => {
   return () => 20 + random.unit() * 160
 }
 
-describe('ten minutes in which there is more to do than the cap allows', () => {
+describe('ten minutes with a backlog', () => {
   test('use 99 % of the cap of a sliding window, without a refusal', async () => {
     const { used, refused, pace } = await tenMinutes(begin({ rateWindow: 'sliding', latencyMs: jitter() }))
     expect({ refused, pace }).toEqual({ refused: 0, pace: null })
@@ -104,7 +104,7 @@ describe('ten minutes in which there is more to do than the cap allows', () => {
   )
 
   test.each(SLOW ? PHASES : [29_000])(
-    'meet a handful of refusals where a counter began %d ms ago, and are even from then on',
+    'get at most eight refusals from a counter that began %d ms ago, and are evenly spaced from then on',
     async (ratePhase) => {
       for (const retryAfter of SLOW ? [true, false] : [true]) {
         const trial = begin({ rateWindow: 'sliding-counter', ratePhase, retryAfter, latencyMs: jitter() })
@@ -113,9 +113,9 @@ describe('ten minutes in which there is more to do than the cap allows', () => {
         const refusals = trial.server.arrivals.filter(({ accepted }) => !accepted)
         const together = refusals.filter(({ atMs }) => atMs - (refusals[0]?.atMs ?? 0) < 500)
         expect(together.length).toBeLessThanOrEqual(4)
-        // Where a span begins within a burst, some more in the two windows in which that is still counted.
+        // If a span begins within a burst, more refusals follow in the two windows that still count the burst.
         expect(refused).toBeLessThanOrEqual(8)
-        // Without Retry-After the pause is a whole window of the ten.
+        // Without Retry-After the pause takes one whole window of the ten.
         expect(used).toBeGreaterThanOrEqual(retryAfter ? 0.93 : 0.87)
         expect(warnings(trial.client)[0]).toBe(
           'refused (429) within the cap: the API counts more strictly than in windows, others spend of the cap, or it is lower than rate_limit; requests are evenly spaced from now on',
@@ -126,7 +126,7 @@ describe('ten minutes in which there is more to do than the cap allows', () => {
   )
 
   test.runIf(SLOW).each([3, 10, 30, 50])(
-    'share the cap with somebody who sends %d a minute, mostly without being refused',
+    'use the rest of the cap beside another sender of %d requests a minute, with about one refusal a minute',
     async (foreignLoad) => {
       for (const rateWindow of ['sliding', 'fixed', 'sliding-counter'] as const) {
         const trial = begin({ rateWindow, foreignLoad, latencyMs: jitter() })
@@ -134,7 +134,7 @@ describe('ten minutes in which there is more to do than the cap allows', () => {
         await trial.work(30)
         const accepted = acceptedOf(trial.server, startMs, startMs + 30 * WINDOW_MS)
         await trial.end()
-        // Two thirds of what the other leaves, and not more than about one refusal a minute.
+        // Two thirds of the rest of the cap, and at most about one refusal a minute.
         expect(accepted).toBeGreaterThan((2 / 3) * 30 * (MINUTE.requests - 1 - foreignLoad))
         expect(refusedOf(trial.server)).toBeLessThanOrEqual(40)
       }
@@ -142,9 +142,9 @@ describe('ten minutes in which there is more to do than the cap allows', () => {
   )
 })
 
-test('a single 429 makes requests even, for this run only: the next one begins with a burst', async () => {
+test('a single 429 spaces the requests of this run evenly, and the next run begins with a burst', async () => {
   const trial = begin({ rateWindow: 'sliding', foreignLoad: 40 })
-  // The other sender was there first.
+  // The other sender begins a window earlier.
   await vi.advanceTimersByTimeAsync(WINDOW_MS)
   await trial.work(1)
   expect(warnings(trial.client).filter((message) => message.includes('evenly spaced'))).toHaveLength(1)
@@ -157,7 +157,7 @@ describe('the pacer', () => {
   const even = intervalMs(MINUTE, 59)
   const SETTLED_MS = 2 * WINDOW_MS
 
-  test('lets bursts go until the first refusal, then spaces requests evenly after its pause', () => {
+  test('allows bursts until the first refusal, then spaces requests evenly after its pause', () => {
     const pacer = createPacer(MINUTE)
     pacer.sent(0)
     expect(pacer.leftMs(0)).toBeLessThanOrEqual(0)
@@ -166,12 +166,12 @@ describe('the pacer', () => {
     expect(pacer.leftMs(0)).toBe(5_250)
     pacer.sent(5_250)
     expect(pacer.leftMs(5_250)).toBeCloseTo(even)
-    // One that is sent late lets the next one be early by 50 ms, and no more.
+    // After a late request the next one may be early by at most 50 ms.
     pacer.sent(10_000)
     expect(pacer.leftMs(10_000)).toBeCloseTo(even - 50)
   })
 
-  test('lowers the rate by a quarter with each refusal, and gives two requests a window back after its pause', () => {
+  test('lowers the rate by a quarter with each refusal, and raises it by two requests each window after the pause', () => {
     const pacer = createPacer(MINUTE)
     pacer.refused(0, 1_000)
     pacer.refused(SETTLED_MS, 10_000)
@@ -184,7 +184,7 @@ describe('the pacer', () => {
     expect(rateAt(SETTLED_MS)).toBe(1)
   })
 
-  test('gives everything back two windows after the first refusal: until then the burst before it still counts', () => {
+  test('restores the rate two windows after the first refusal, when the burst before it no longer counts', () => {
     const pacer = createPacer(MINUTE)
     pacer.refused(0, 1_000)
     pacer.refused(SETTLED_MS - 1, 1_000)

@@ -1,4 +1,4 @@
-/** P2: at most N requests reach the server in any window of W seconds, counting retries, and across restarts. */
+/** At most N requests reach the server in any window of W seconds, including retries and restarts. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp } from 'node:fs/promises'
@@ -29,7 +29,7 @@ const killAfter = async (child: ChildProcess, server: TestServer, arrivals: numb
 
 const temporaryDirectory = () => mkdtemp(join(tmpdir(), 'ledger-'))
 
-test.concurrent('a job that fits into the cap goes in one burst, long before any slot is used again', async () => {
+test.concurrent('requests that fit into the cap are sent in one burst, before any slot is used again', async () => {
   const perMs = 60_000
   await using server = await startServer((_, response) => {
     setTimeout(() => json(response, {}), 10)
@@ -42,7 +42,7 @@ test.concurrent('a job that fits into the cap goes in one burst, long before any
   expect(client.usage()).toMatchObject({ requests: 40, retries: 0, slotsInUse: 40 })
 })
 
-test.concurrent('retries count: a server that fails every other request still sees no more than the cap', async () => {
+test.concurrent('retries count, so a server that fails every other request sees no more than the cap', async () => {
   const [cap, perMs] = [10, 400]
   await using server = await startServer((_, response, nth) => {
     if (nth % 2 === 0) response.writeHead(503).end('busy')
@@ -56,7 +56,7 @@ test.concurrent('retries count: a server that fails every other request still se
   expect(worstWindow(server.arrivals, perMs)).toBeLessThanOrEqual(cap)
 })
 
-test.concurrent('the cap holds across restarts, also of a process that was killed in the middle of its burst', async () => {
+test.concurrent('the cap holds across restarts, also after a process was killed in the middle of its burst', async () => {
   const [cap, perMs] = [20, 2_500]
   const directory = await temporaryDirectory()
   await using server = await startServer((_, response) => {
@@ -72,7 +72,7 @@ test.concurrent('the cap holds across restarts, also of a process that was kille
   expect(worstWindow(server.arrivals, perMs)).toBeLessThanOrEqual(cap)
 })
 
-test.concurrent('without the ledger the same restarts would break the cap', async () => {
+test.concurrent('without the ledger the same restarts break the cap', async () => {
   const [cap, perMs] = [20, 20_000]
   await using server = await startServer()
   const job = { directory: '-', requests: cap, perMs, count: 15 }
@@ -81,7 +81,7 @@ test.concurrent('without the ledger the same restarts would break the cap', asyn
   expect(worstWindow(server.arrivals, perMs)).toBe(30)
 })
 
-test.concurrent('a clean end is no different: what was closed still counts for the next client', async () => {
+test.concurrent('requests of a client that was closed still count for the next client', async () => {
   const [cap, perMs] = [5, 1_500]
   const directory = await temporaryDirectory()
   await using server = await startServer()
@@ -107,12 +107,12 @@ test.concurrent('a request whose outcome is unknown keeps its slot for the reque
   })
   await client.get()
   const [first, second] = server.arrivals
-  // Less what the first request needed to arrive.
+  // The tolerance is for the time that the first request needed to arrive.
   const apartMs = (second?.atMs ?? 0) - (first?.atMs ?? 0)
   expect(apartMs).toBeGreaterThan(requestTimeoutMs + requestTimeoutMs + perMs - 50)
 })
 
-test.concurrent('a request that was never sent gives its slot back at once', async () => {
+test.concurrent('a request that could not be sent frees its slot at once', async () => {
   const { baseUrl } = await startServer().then(async (server) => {
     await server[Symbol.asyncDispose]()
     return server

@@ -1,6 +1,6 @@
 /**
- * A server that counts as it is told and takes its time to answer, with no network in between: under fake timers the real
- * client works for ten minutes in no time. What counts is the window of the reference server.
+ * A server without a network, with a configurable rate window and latency. Under fake timers the real client works for ten
+ * simulated minutes at once. The rate windows are those of the reference server.
  */
 import { Readable } from 'node:stream'
 import type { CreateTransport } from '../../../../src/http/transport.js'
@@ -8,14 +8,14 @@ import { type CapSettings, createAccountCap } from '../../../../src/reference-se
 
 export interface SimulatedServer {
   readonly createTransport: CreateTransport
-  /** Of every request, accepted or not. */
+  /** The arrival of every request, accepted or not. */
   readonly arrivals: { readonly atMs: number; readonly accepted: boolean }[]
 }
 
 export interface SimulatedServerOptions extends Partial<CapSettings> {
-  /** Of one request: there, and as long back again. Called once for each. */
+  /** The round trip of one request, half of it each way. Called once for each request. */
   readonly latencyMs?: () => number
-  /** Whether a 429 tells when to come back; it does unless said. */
+  /** Whether a 429 has a Retry-After; default true. */
   readonly retryAfter?: boolean
 }
 
@@ -36,11 +36,11 @@ export const simulateServer = ({
     arrivals,
     createTransport: () => ({
       get: async () => {
-        const thereMs = latencyMs() / 2
-        await after(thereMs)
+        const oneWayMs = latencyMs() / 2
+        await after(oneWayMs)
         const waitMs = cap.admit(performance.now())
         arrivals.push({ atMs: performance.now(), accepted: waitMs <= 0 })
-        await after(thereMs)
+        await after(oneWayMs)
         const headers = new Map(
           waitMs > 0 && retryAfter ? [['retry-after', String(Math.ceil(waitMs / 1_000))]] : [],
         )

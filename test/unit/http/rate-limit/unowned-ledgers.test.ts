@@ -1,4 +1,4 @@
-/** Ledgers that are named after an account: whose cap they are about is unknown, so they count for everybody until they are over. */
+/** The cap of a ledger that is named after an account is unknown. Such a ledger counts for every client while it holds slots. */
 import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -14,7 +14,7 @@ const YEAR_MS = 365 * 86_400_000
 const timing = { perMs: 60_000, requestTimeoutMs: 30_000 }
 const OLD_NAMES = ['request-ledger-default.ndjson', 'request-ledger-Acme.0123456789ab.ndjson']
 
-/** A request that was answered so long ago, as a new run takes it. */
+/** A request that was answered `agoMs` ago, in the reckoning of a new run. */
 const answered = (agoMs: number) => ledgerLine(1, 'answer', NOW - agoMs - 1_000)
 
 const open = async (files: Readonly<Record<string, string>>, writtenAgoMs = 0) => {
@@ -27,7 +27,7 @@ const open = async (files: Readonly<Record<string, string>>, writtenAgoMs = 0) =
   }
   return {
     directory,
-    /** What a client finds that starts so much later. */
+    /** The slots that a client finds if it starts `afterMs` later. */
     occupied: (afterMs: number, id = 17, cap = 60) => {
       at.nowMs = NOW + afterMs
       const ledger = openLedger({
@@ -47,7 +47,7 @@ const open = async (files: Readonly<Record<string, string>>, writtenAgoMs = 0) =
   }
 }
 
-test('all of them count for every client, on every start, and stay as they are', async () => {
+test('unowned ledgers count for every client at every start and stay unchanged', async () => {
   const [first = '', second = ''] = OLD_NAMES
   const trial = await open({ [first]: answered(10_000), [second]: answered(20_000) })
   for (const id of [17, 18, 17]) expect(trial.occupied(0, id)).toEqual([HOLD_MS - 10_000, HOLD_MS - 20_000])
@@ -57,7 +57,7 @@ test('all of them count for every client, on every start, and stay as they are',
   expect(trial.text(first)).toBe(answered(10_000))
 })
 
-test('they are removed when no setting could make them count, and not before', async () => {
+test('an unowned ledger is removed only when no setting could make it count', async () => {
   expect(readRatePer('1h').ok && !readRatePer('61m').ok).toBe(true)
   const [name = ''] = OLD_NAMES
   const trial = await open({ [name]: answered(0), 'request-ledger-empty.ndjson': '' })
@@ -68,14 +68,14 @@ test('they are removed when no setting could make them count, and not before', a
   expect(trial.has(name)).toBe(false)
 })
 
-test('a damaged line counts from when the file was last written, not anew with every start', async () => {
+test('a damaged line counts from the last write of the file, not from each start', async () => {
   const [name = ''] = OLD_NAMES
   const trial = await open({ [name]: 'something else\n' }, 30_000)
   expect(trial.occupied(0)).toEqual([HOLD_MS - 29_000])
   expect(trial.occupied(HOLD_MS)).toEqual([])
 })
 
-test('a time in the future counts from when it was first met', async () => {
+test('a time in the future counts from the start that first reads it', async () => {
   const [name = ''] = OLD_NAMES
   const trial = await open({ [name]: answered(-YEAR_MS) }, -YEAR_MS)
   expect(trial.occupied(0)).toEqual([HOLD_MS])
@@ -83,7 +83,7 @@ test('a time in the future counts from when it was first met', async () => {
   expect(trial.occupied(HOLD_MS + 1_000)).toEqual([])
 })
 
-test('what only looks like one is left alone', async () => {
+test('files with similar names are ignored and kept', async () => {
   const trial = await open({ 'request-ledger.txt': answered(0), 'my-request-ledger-a.ndjson': answered(0) })
   expect(trial.occupied(0)).toEqual([])
   trial.occupied(YEAR_MS)

@@ -1,4 +1,4 @@
-/** One cap for several processes: what the server sees of all of them together, and what becomes of a run whose Redis is away. */
+/** Several processes keep one cap together. These tests also cover runs whose Redis is away or unusable. */
 import debug from 'debug'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../../../../src/base/clock.js'
@@ -20,7 +20,7 @@ interface Flags {
   readonly isFirst?: 0 | 1
 }
 
-/** For a test that has no time to wait until a Redis that is new may be believed. */
+/** Ends the pause that follows the start of an empty Redis, to save a test the wait. */
 const endQuiet = async (call: (command: string, ...args: string[]) => Promise<unknown>) => {
   const names = (await call('keys', '*:pause')) as string[]
   expect(names).toHaveLength(1)
@@ -28,7 +28,7 @@ const endQuiet = async (call: (command: string, ...args: string[]) => Promise<un
 }
 
 test.skipIf(!HAS_REDIS)(
-  'two clients with ledgers of their own keep one cap, also where one ends and another begins',
+  'two clients with separate ledgers keep one cap, also when one ends and another begins',
   async ({ onTestFinished }) => {
     const [cap, perMs] = [12, 900]
     debug.enable('ioredis:*')
@@ -54,13 +54,13 @@ test.skipIf(!HAS_REDIS)(
     expect(server.arrivals).toHaveLength(33)
     expect(worstWindow(server.arrivals, perMs)).toBeLessThanOrEqual(cap)
     expect(JSON.stringify([one.lines, two.lines, short.lines])).not.toContain('pa55')
-    // It would print all commands, and the password with them.
+    // The debug output would print all commands, including the password.
     expect(debug.enabled('ioredis:redis')).toBe(false)
   },
 )
 
 test.skipIf(!HAS_REDIS)(
-  'a pause holds for all processes, and each reports it once',
+  'a pause holds all processes, and each reports it once',
   async ({ onTestFinished }) => {
     const redis = await startRedis(onTestFinished)
     let refusedAtMs = 0
@@ -78,22 +78,22 @@ test.skipIf(!HAS_REDIS)(
     await first
     const refused = one.get()
     await until(() => refusedAtMs > 0)
-    // The other client asks only when the pause is in Redis.
+    // The other client requests only when the pause is in Redis.
     await expect.poll(() => redis.call('keys', '*:pause'), { timeout: 2_000, interval: 5 }).toHaveLength(1)
     await Promise.all([refused, two.get()])
     const [, , ...later] = server.arrivals
     expect(later).toHaveLength(2)
     for (const { atMs } of later) expect(atMs - refusedAtMs).toBeGreaterThanOrEqual(2_900)
-    const told = (client: typeof two) =>
+    const reportedPauses = (client: typeof two) =>
       client.lines.filter(({ message }) => message === 'nobody who shares the cap sends for a while').length
-    // The quiet of a Redis that is new was told in other words, and only once.
-    expect([told(one), told(two)]).toEqual([0, 1])
+    // The pause after the start of an empty Redis has a message of its own, which came once.
+    expect([reportedPauses(one), reportedPauses(two)]).toEqual([0, 1])
     const [paused = ''] = (await redis.call('keys', '*:pause')) as string[]
     expect(paused).toBe('')
     const [settings = ''] = (await redis.call('keys', '*:settings')) as string[]
     await redis.call('set', settings.replace(':settings', ':pause'), '1', 'px', '300')
     await two.get()
-    expect(told(two), 'the next pause is reported as well').toBe(2)
+    expect(reportedPauses(two), 'the next pause is reported as well').toBe(2)
   },
 )
 
@@ -107,7 +107,7 @@ describe.skipIf(!HAS_REDIS)('the script in Redis', () => {
     return { take, hold, pause: (durationMs: number) => connection.run(['pause', durationMs]) }
   }
 
-  test('pauses everybody in a Redis that is new, and a shorter pause does not end that', async () => {
+  test('pauses all processes in an empty Redis, and a shorter pause does not end that pause', async () => {
     const { take, pause } = open(await startRedis(onTestFinished))
     const [answer, quietMs] = await take('a', 2, { isFirst: 1 })
     expect(answer).toBe('unknown')
@@ -120,7 +120,7 @@ describe.skipIf(!HAS_REDIS)('the script in Redis', () => {
     expect((await take('a'))[1]).toBeGreaterThan(190_000)
   })
 
-  test('ends a hold earlier and never later, and holds for a request of which it knows nothing do not exist', async () => {
+  test('ends a hold earlier but never later, and ignores a hold for an unknown request', async () => {
     const redis = await startRedis(onTestFinished)
     const { take, hold } = open(redis)
     await take('a', 2, { isFirst: 1 })
@@ -142,7 +142,7 @@ describe.skipIf(!HAS_REDIS)('the script in Redis', () => {
     expect((await take('c'))[0]).toBe('taken')
   })
 
-  test('goes by the cap that the first call of a process has set last', async () => {
+  test('uses the cap of the process that made its first call last', async () => {
     const redis = await startRedis(onTestFinished)
     const { take, hold } = open(redis)
     await take('a', 1, { isFirst: 1 })
@@ -156,10 +156,13 @@ describe.skipIf(!HAS_REDIS)('the script in Redis', () => {
   })
 
   test.each([
-    ['with the append-only file', { aof: true, mayFallBack: 0, answer: 'wait' }],
-    ['without it', { aof: false, mayFallBack: 0, answer: 'unknown' }],
-    ['with it, where a process may go on without Redis', { aof: true, mayFallBack: 1, answer: 'unknown' }],
-  ] as const)('after a restart %s', async (_, { aof, mayFallBack, answer }) => {
+    ['keeps the claims with the append-only file', { aof: true, mayFallBack: 0, answer: 'wait' }],
+    ['has lost the claims without the append-only file', { aof: false, mayFallBack: 0, answer: 'unknown' }],
+    [
+      'distrusts the append-only file if a process may go on without Redis',
+      { aof: true, mayFallBack: 1, answer: 'unknown' },
+    ],
+  ] as const)('after a restart of Redis %s', async (_, { aof, mayFallBack, answer }) => {
     const redis = await startRedis(onTestFinished, { aof })
     const before = open(redis)
     await before.take('a', 1, { isFirst: 1, mayFallBack })
@@ -169,7 +172,7 @@ describe.skipIf(!HAS_REDIS)('the script in Redis', () => {
     await redis.start()
     const after = open(redis)
     expect((await after.take('b', 1, { isFirst: 1 }))[0]).toBe(answer)
-    expect((await after.take('b', 1))[0], 'what is not known is not reported twice').toBe(
+    expect((await after.take('b', 1))[0], 'unknown claims are reported once').toBe(
       answer === 'wait' ? 'wait' : 'paused',
     )
   })
@@ -181,7 +184,7 @@ test('a claim lasts for a window, a margin, two request timeouts and twice the s
   )
 })
 
-test('the fallback is held like the cap: so many in any window, and what is under way stays', () => {
+test('the fallback limits requests in any window like the cap, and a request under way keeps its slot', () => {
   let nowMs = 0
   const clock = { ...systemClock, monotonicMs: () => nowMs }
   const fallback = createLocalFallback(2, clock)
@@ -198,7 +201,7 @@ test('the fallback is held like the cap: so many in any window, and what is unde
   expect(typeof fallback.take()).toBe('object')
 })
 
-test('a Redis that is not there ends the run at once, says which, and sends nothing', async () => {
+test('an unreachable Redis ends the run at once with its address, and nothing is sent', async () => {
   await using server = await startServer()
   await using client = startClient(server.baseUrl, {
     shared: shared('redis://user:pa55-word-of-redis@127.0.0.1:1/0'),
@@ -214,7 +217,7 @@ test('a Redis that is not there ends the run at once, says which, and sends noth
 })
 
 test.skipIf(!HAS_REDIS)(
-  'a wrong password is told without the right one or the wrong one',
+  'the error of a wrong password contains neither the right nor the wrong password',
   async ({ onTestFinished }) => {
     const redis = await startRedis(onTestFinished, { password: 'pa55-word-of-redis' })
     await using server = await startServer()
@@ -231,7 +234,7 @@ test.skipIf(!HAS_REDIS)(
 )
 
 test.skipIf(!HAS_REDIS).each([null, 5])(
-  'a database that Redis does not have is an error at once, with a fallback of %s too',
+  'a database that Redis does not have is an error at once, with a fallback of %s',
   async (fallback) => {
     const redis = await startRedis(onTestFinished)
     await using server = await startServer()
