@@ -1,33 +1,24 @@
 /**
- * The cap that processes share, as three keys in Redis and one script. A sorted set holds a member for each request, whose score is the
- * time until which it holds its slot. A hash holds the settings, and which start of Redis wrote them. A key with an expiration pauses everybody.
- * - **A slot that is taken** is held until everything that may still become of its request is over. That is what a SIGKILL leaves.
- * - **Once the response headers are here** it is held for one window and a margin more. Nothing else ends it.
+ * The shared cap, as three keys in Redis and one script. A sorted set has a member for each request; its score is the time until which
+ * the request holds its slot. A hash has the cap, and the start of Redis in which it was written. A key with an expiration pauses all processes.
+ * - **A taken slot** is held until its request can no longer count, whatever becomes of it. A SIGKILL leaves the slot so.
+ * - **When the response headers arrive**, the slot is held for one more window and a margin. Nothing else ends the hold.
  * So nothing has to be kept alive in Redis, and a process may end at any moment.
  *
- * A Redis that does not know the past pauses everybody: one without the settings, and one that was started again, for then the newest
- * requests may be missing. With an append-only file none is missing, because Redis writes it before it answers. A restart is
- * not trusted either where a process may go on without Redis. All times are those of the Redis server, so clocks of machines do not matter.
+ * A Redis that was started again, or has no settings, may lack the newest requests: it pauses all processes. An append-only file does not
+ * help, see docs/decisions/0022-new-redis-pauses-everyone.md. All times are those of the Redis server, so clocks of machines do not matter.
  */
 
 /** The arguments of the script, in their order; times are milliseconds. */
 export type Operation =
   /**
-   * Takes a slot for request `id`. Answers `taken`; `wait`, ms until there may be a slot; `paused`, ms; or `unknown`, ms for which
-   * everybody is paused from now on, because this Redis does not know the past. The first call of a process writes its settings.
+   * Takes a slot for request `id`. Answers `taken`; `wait`, ms until there may be a slot; `paused`, ms left; or `unknown`, ms for which
+   * all processes pause from now on, because this Redis may lack the newest requests. The first call of a process sets the cap.
    */
-  | readonly [
-      'take',
-      id: string,
-      lifeMs: number,
-      quietMs: number,
-      cap: number,
-      mayFallBack: 0 | 1,
-      isFirst: 0 | 1,
-    ]
+  | readonly ['take', id: string, lifeMs: number, quietMs: number, cap: number, isFirst: 0 | 1]
   /** Ends a hold so many ms from now: earlier than it would end, never later. */
   | readonly ['hold', id: string, durationMs: number]
-  /** Pauses everybody. A longer pause stays. */
+  /** Pauses all processes. A longer pause stays. */
   | readonly ['pause', durationMs: number]
 
 export const SCRIPT = `
@@ -47,19 +38,14 @@ if ARGV[1] == 'hold' then
   return {'held', 0}
 end
 
-local id, life_ms, quiet_ms, cap, may_fall_back, is_first = unpack(ARGV, 2)
+local id, life_ms, quiet_ms, cap, is_first = unpack(ARGV, 2)
 local run = string.match(redis.call('info', 'server'), 'run_id:(%x+)')
 local known_run = redis.call('hget', settings, 'run')
-local is_unknown = false
-if known_run ~= run then
-  local keeps_all = string.find(redis.call('info', 'persistence'), 'aof_enabled:1', 1, true)
-  local was_done_without = redis.call('hget', settings, 'may_fall_back') == '1'
-  is_unknown = not known_run or not keeps_all or was_done_without
-  redis.call('hset', settings, 'run', run)
-end
 if is_first == '1' or not known_run then redis.call('hset', settings, 'cap', cap) end
-if may_fall_back == '1' then redis.call('hset', settings, 'may_fall_back', 1) end
-if is_unknown then return {'unknown', pause_for(tonumber(quiet_ms))} end
+if known_run ~= run then
+  redis.call('hset', settings, 'run', run)
+  return {'unknown', pause_for(tonumber(quiet_ms))}
+end
 
 local paused_ms = redis.call('pttl', pause)
 if paused_ms > 0 then return {'paused', paused_ms} end

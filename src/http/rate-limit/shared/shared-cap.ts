@@ -103,13 +103,13 @@ class RedisCap implements SharedCap {
 
   /** A claim, or how long to wait before asking again, milliseconds. Rejects with a `RedisTrouble`. */
   async #ask(): Promise<Claim | number> {
-    const { clock, redis, cap, fallback } = this.#options
+    const { clock, redis, cap } = this.#options
     const askedAt = clock.monotonicMs()
     if (this.#isLocal && askedAt - this.#lookedAt < LOOK_AGAIN_MS) return this.#claimLocally(askedAt)
     if (this.#isLocal) await this.#comeBack()
     const id = randomUUID()
-    const settings = [cap, asFlag(fallback !== null), asFlag(!this.#hasBegun)] as const
-    const [said, ms] = await redis.run(['take', id, this.#lifeMs, this.#quietMs(), ...settings])
+    const isFirst = this.#hasBegun ? 0 : 1
+    const [said, ms] = await redis.run(['take', id, this.#lifeMs, this.#quietMs(), cap, isFirst])
     this.#there()
     this.#hasBegun = true
     if (said === 'taken') {
@@ -205,5 +205,3 @@ class RedisCap implements SharedCap {
     this.#underWay.add(watched)
   }
 }
-
-const asFlag = (is: boolean): 0 | 1 => (is ? 1 : 0)

@@ -79,7 +79,9 @@ test('a file of the first version goes on, and after a sync it is what a new one
     await reader.query(
       'SELECT DISTINCT version, replayed_at FROM _sync.schema_version, _sync.rejected_rows ORDER BY version',
     ),
-  ).toEqual(Array.from({ length: SCHEMA_VERSION }, (_, before) => ({ version: before + 1, replayed_at: null })))
+  ).toEqual(
+    Array.from({ length: SCHEMA_VERSION }, (_, before) => ({ version: before + 1, replayed_at: null })),
+  )
   expect(await reader.query('SELECT count(*) AS runs, count(command) AS told FROM _sync.runs')).toEqual([
     { runs: 4, told: 1 },
   ])
@@ -123,7 +125,9 @@ test('version 3 renames: live surveys become active, and a full listing that was
   const warehouse = await testWarehouse()
   await list(warehouse.account, [survey(1)], minute(0), 'full')
   await warehouse.run('DELETE FROM _sync.schema_version')
-  await warehouse.run("INSERT INTO _sync.schema_version VALUES (2, now(), 'Built from the declarations', NULL)")
+  await warehouse.run(
+    "INSERT INTO _sync.schema_version VALUES (2, now(), 'Built from the declarations', NULL)",
+  )
   await warehouse.run('ALTER TABLE _sync.cursors RENAME COLUMN full_listing_due TO full_listing_wanted')
   await warehouse.run('UPDATE _sync.cursors SET full_listing_wanted = true')
   await warehouse.run("UPDATE _sync.tasks SET reason = 'live'")
@@ -133,7 +137,9 @@ test('version 3 renames: live surveys become active, and a full listing that was
   expect(await warehouse.rows('SELECT reason, made, saved FROM _sync.requests')).toEqual([
     { reason: 'active', made: 3, saved: 1 },
   ])
-  expect(await warehouse.rows('SELECT full_listing_due FROM _sync.cursors')).toEqual([{ full_listing_due: true }])
+  expect(await warehouse.rows('SELECT full_listing_due FROM _sync.cursors')).toEqual([
+    { full_listing_due: true },
+  ])
   expect((await versions(warehouse)).map(({ version }) => version)).toEqual([2, 3])
 })
 
@@ -166,7 +172,9 @@ test('a new file takes no step: it is built as the last one leaves it', async ()
   const warehouse = await testWarehouse()
   await warehouse.run('DELETE FROM _sync.schema_version')
   await migrate(warehouse.database, testClock(), { version: SCHEMA_VERSION + 2, migrations: steps })
-  expect(await versions(warehouse)).toEqual([{ version: SCHEMA_VERSION + 2, description: 'Built from the declarations' }])
+  expect(await versions(warehouse)).toEqual([
+    { version: SCHEMA_VERSION + 2, description: 'Built from the declarations' },
+  ])
 })
 
 test('a newer schema is refused in one clear line, and not touched', async () => {

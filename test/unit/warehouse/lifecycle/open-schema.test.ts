@@ -1,7 +1,6 @@
 /** The tables as DuckDB has them against the declarations they are derived from, and the way there from an older file. */
 import { expect, test } from 'vitest'
-import { SCHEMA_VERSION } from '../../../../src/model/sync-tables.js'
-import { ALL_TABLES } from '../../../../src/model/sync-tables.js'
+import { ALL_TABLES, SCHEMA_VERSION } from '../../../../src/model/sync-tables.js'
 import { ALL_VIEWS } from '../../../../src/warehouse/views/all.js'
 import { queuedTasks } from '../../../support/warehouse/run-dependencies.js'
 import { list, listingPage, minute, survey, testWarehouse } from '../../../support/warehouse/warehouse.js'
@@ -74,7 +73,11 @@ test('a new database records the version it was built with, once', async () => {
   await warehouse.database.close()
   const again = await testWarehouse(warehouse.directory)
   expect(await again.rows('SELECT version, applied_at, description FROM _sync.schema_version')).toEqual([
-    { version: SCHEMA_VERSION, applied_at: '2026-03-01T00:00:00Z', description: 'Built from the declarations' },
+    {
+      version: SCHEMA_VERSION,
+      applied_at: '2026-03-01T00:00:00Z',
+      description: 'Built from the declarations',
+    },
   ])
 })
 
