@@ -4,15 +4,8 @@
  */
 import { describe, expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
-import {
-  answered,
-  lastLine,
-  openTrial,
-  type Running,
-  said,
-  stopWith,
-  type Trial,
-} from '../support/command/trial.js'
+import type { Running } from '../support/command/command.js'
+import { answered, lastLine, openTrial, said, stopWith, type Trial } from '../support/command/trial.js'
 import type { Finished } from '../support/files/temporary.js'
 import { paceOf } from '../support/oracle/rate.js'
 import { HAS_REDIS, startRedis, type TestRedis } from '../support/servers/redis.js'
