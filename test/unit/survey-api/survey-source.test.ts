@@ -7,7 +7,8 @@ import { parseInstant } from '../../../src/model/instant.js'
 import { RefusedReadingError, type SurveySource } from '../../../src/model/survey-source.js'
 import { UnusableAnswerError } from '../../../src/survey-api/errors.js'
 import { createSurveySource } from '../../../src/survey-api/survey-source.js'
-import { type Canned, openClient, startCannedServer } from './canned-server.js'
+import { openClient } from '../../support/api/http-client.js'
+import { type Canned, startCannedServer } from './canned-server.js'
 import { progress, sampleSource, survey } from './example-rows.js'
 
 const context = { signal: new AbortController().signal, allowance: unlimitedAllowance }

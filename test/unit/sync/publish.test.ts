@@ -6,7 +6,8 @@ import type { Publisher } from '../../../src/model/warehouse.js'
 import { graceAfter, PUBLISH_AFTER_SIGNAL_MS_MAX } from '../../../src/sync/budget/grace.js'
 import { publishAll } from '../../../src/sync/publish.js'
 import { WarehouseUnusableError } from '../../../src/warehouse/connection/errors.js'
-import { testClock, testLog } from '../../support/warehouse/warehouse.js'
+import { testLog } from '../../support/log/test-log.js'
+import { testClock } from '../../support/time/test-clock.js'
 import { runReport } from '../commands/reports.js'
 
 const stopped = new StoppedError('stopped by SIGTERM')
