@@ -3,8 +3,10 @@ import { expect, test } from 'vitest'
 import { accountWarehouse } from '../../src/warehouse/account-warehouse.js'
 import { scriptedSurvey, startScriptedApi } from '../support/api/scripted-api.js'
 import { publishedFile, syncWarm, withSettings } from '../support/command/sync.js'
+import { minute } from '../support/time/instants.js'
 import { query } from '../support/warehouse/duckdb.js'
-import { bundle, minute, progress, RUN, source, testWarehouse } from '../support/warehouse/warehouse.js'
+import { bundle, progress, RUN, source } from '../support/warehouse/rows.js'
+import { testWarehouse } from '../support/warehouse/warehouse.js'
 
 test('a run that leaves out old observations counts them in its report, its log and _sync.runs', async () => {
   const { database, directory: warehouse } = await testWarehouse()

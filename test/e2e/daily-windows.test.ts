@@ -4,8 +4,8 @@
  */
 import { expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
-import { INTERVIEW_STATUSES } from '../integration/contract/api-document.js'
-import { asObject, getBody, type JsonObject } from '../integration/contract/reference-api.js'
+import { INTERVIEW_STATUSES } from '../support/api/api-document.js'
+import { asObject, getBody, type JsonObject } from '../support/api/reference-api.js'
 import {
   bodyOf,
   type Json,

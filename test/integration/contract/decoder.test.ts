@@ -12,7 +12,7 @@ import {
   SAMPLE_SOURCE,
   STATUS_ENTRY,
   SURVEY,
-} from './api-document.js'
+} from '../../support/api/api-document.js'
 
 /** A value as the API would send it, and what the row holds for it. */
 const SENT_AND_KEPT = {

@@ -11,9 +11,14 @@ import { parseInstant } from '../../../src/model/instant.js'
 import { type Page, RefusedReadingError, type SurveySource } from '../../../src/model/survey-source.js'
 import { type ReferenceServer, startReferenceServer } from '../../../src/reference-server/server.js'
 import { createSurveySource } from '../../../src/survey-api/survey-source.js'
-import { openClient } from '../../unit/survey-api/canned-server.js'
-import { FIELDWORK_PROGRESS, INTERVIEW_STATUSES, SAMPLE_SOURCE, SURVEY } from './api-document.js'
-import { asObject, asObjects, getTruth, type JsonObject } from './reference-api.js'
+import {
+  FIELDWORK_PROGRESS,
+  INTERVIEW_STATUSES,
+  SAMPLE_SOURCE,
+  SURVEY,
+} from '../../support/api/api-document.js'
+import { openClient } from '../../support/api/http-client.js'
+import { asObject, asObjects, getTruth, type JsonObject } from '../../support/api/reference-api.js'
 
 const START = '2026-03-01T00:00:00Z'
 const context = { signal: new AbortController().signal, allowance: unlimitedAllowance }

@@ -10,8 +10,8 @@ import {
   SAMPLE_SOURCE,
   STATUS_ENTRY,
   SURVEY,
-} from './api-document.js'
-import { asObject, getBody, getPages, getRows, type JsonObject } from './reference-api.js'
+} from '../../support/api/api-document.js'
+import { asObject, getBody, getPages, getRows, type JsonObject } from '../../support/api/reference-api.js'
 
 const SURVEYS = 100
 

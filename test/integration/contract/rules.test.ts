@@ -1,8 +1,7 @@
 /** The reference server against the rules of the API document, seen by a plain HTTP client. One test a rule. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ReferenceServer, startReferenceServer } from '../../../src/reference-server/server.js'
-import { INTERVIEW_STATUSES } from './api-document.js'
-import type { RULES, Section } from './api-rules.js'
+import { INTERVIEW_STATUSES } from '../../support/api/api-document.js'
 import {
   ask,
   asObject,
@@ -12,7 +11,8 @@ import {
   getRows,
   getTruth,
   type JsonObject,
-} from './reference-api.js'
+} from '../../support/api/reference-api.js'
+import type { RULES, Section } from './api-rules.js'
 
 const SURVEYS = 40
 const PAGE_SIZE = 7

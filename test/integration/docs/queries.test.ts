@@ -8,11 +8,11 @@ import { PUBLISHED_TABLES } from '../../../src/publish/parquet/tables.js'
 import { qualified } from '../../../src/warehouse/connection/ddl.js'
 import { ALL_VIEWS } from '../../../src/warehouse/views/all.js'
 import { createView } from '../../../src/warehouse/views/view-declaration.js'
+import { INTERVIEW_STATUSES } from '../../support/api/api-document.js'
 import type { SurveyRows } from '../../support/oracle/truth.js'
 import { openReader, type Reader, type Row } from '../../support/warehouse/duckdb.js'
 import { dateOf, fourNights, NIGHTS, nightAt } from '../../support/warehouse/four-nights.js'
 import { readTable } from '../../support/warehouse/parquet.js'
-import { INTERVIEW_STATUSES } from '../contract/api-document.js'
 import { asText, page, QUERIES, sqlOf } from './queries.js'
 
 const world = fourNights()

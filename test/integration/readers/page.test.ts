@@ -4,8 +4,10 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { createDuckdbPublisher } from '../../../src/publish/duckdb.js'
 import { accountWarehouse } from '../../../src/warehouse/account-warehouse.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
+import { minute } from '../../support/time/instants.js'
 import { publishParquet } from '../../support/warehouse/parquet.js'
-import { list, minute, survey, testWarehouse } from '../../support/warehouse/warehouse.js'
+import { list, survey } from '../../support/warehouse/rows.js'
+import { testWarehouse } from '../../support/warehouse/warehouse.js'
 import { runPython, whyNoEnvironment } from './python.js'
 
 const SCRIPT = new URL('page_block.py', import.meta.url).pathname

@@ -7,16 +7,9 @@ import { realpath } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { surveyProgress, surveys, surveysHistory } from '../../../src/model/tables.js'
 import { accountWarehouse } from '../../../src/warehouse/account-warehouse.js'
+import { instantOf, minute } from '../../support/time/instants.js'
 import { currentOf, publishedCopies } from '../../support/warehouse/parquet.js'
-import {
-  bundle,
-  instantOf,
-  list,
-  minute,
-  progress,
-  source,
-  survey,
-} from '../../support/warehouse/warehouse.js'
+import { bundle, list, progress, source, survey } from '../../support/warehouse/rows.js'
 
 const LIBRARIES = ['duckdb', 'pyarrow', 'pandas', 'polars'] as const
 const FIXTURE = new URL('read_parquet.py', import.meta.url).pathname

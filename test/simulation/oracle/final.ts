@@ -1,5 +1,5 @@
 /** After the last clean start: the warehouse is the server's truth, and history is what was told. */
-import { SAMPLE_SOURCE, SURVEY } from '../../integration/contract/api-document.js'
+import { SAMPLE_SOURCE, SURVEY } from '../../support/api/api-document.js'
 import { PROGRESS_COLUMNS, rowsOfSurvey, warehouseRowsIn } from '../../support/oracle/truth.js'
 import type { JsonObject, Told, World } from '../world.js'
 import type { EndOf } from './end.js'

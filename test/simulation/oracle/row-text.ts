@@ -1,5 +1,5 @@
 /** Rows of answers and rows of tables, brought to one form: a text. */
-import { FIELDWORK_PROGRESS, SAMPLE_SOURCE, SURVEY } from '../../integration/contract/api-document.js'
+import { FIELDWORK_PROGRESS, SAMPLE_SOURCE, SURVEY } from '../../support/api/api-document.js'
 import { fieldsOf, PROGRESS_COLUMNS, progressOf } from '../../support/oracle/truth.js'
 import type { Reader, Row } from '../../support/warehouse/duckdb.js'
 import type { JsonObject } from '../world.js'

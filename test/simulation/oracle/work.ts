@@ -1,6 +1,6 @@
 /** P1: what must hold of the work database, whenever it is looked at. */
 import { parseIsoTime } from '../../../src/reference-server/time/iso-time.js'
-import { SURVEY } from '../../integration/contract/api-document.js'
+import { SURVEY } from '../../support/api/api-document.js'
 import type { JsonObject, World } from '../world.js'
 import { type Broken, columnsSql, type Open, surveyText, textOf } from './row-text.js'
 import { torn } from './torn.js'

@@ -9,7 +9,7 @@ import {
   type RequestContext,
   type SurveySource,
 } from '../../../src/model/survey-source.js'
-import { minute } from '../warehouse/warehouse.js'
+import { minute } from '../time/instants.js'
 
 export interface MemorySurvey {
   sources: SampleSource[]

@@ -1,5 +1,6 @@
 /** Fieldwork progress, worked out from interviews by the formulas of the API document ("Fieldwork progress"). */
-import { INTERVIEW_STATUSES } from '../../integration/contract/api-document.js'
+
+import { INTERVIEW_STATUSES } from '../api/api-document.js'
 import type { Json } from '../api/scripted-api.js'
 
 export interface Interview {

@@ -3,7 +3,8 @@
  * are created, change, vanish, come back and move; status and dates go back; interviews come in, change and are ignored.
  * What it shows is a function of its state alone, so a test can ask it for the truth at any time.
  */
-import type { JsonObject } from '../../integration/contract/reference-api.js'
+
+import type { JsonObject } from '../api/reference-api.js'
 import { type Json, type ScriptedSurvey, scriptedSource, scriptedSurvey } from '../api/scripted-api.js'
 import type { Chance } from '../suite/chance.js'
 import { type Interview, progressIn } from './interviews.js'

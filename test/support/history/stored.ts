@@ -1,5 +1,5 @@
 /** What a published file holds of its past, in the form of what a service has told (`told.ts`). */
-import { type DocumentedFields, SAMPLE_SOURCE, SURVEY } from '../../integration/contract/api-document.js'
+import { type DocumentedFields, SAMPLE_SOURCE, SURVEY } from '../api/api-document.js'
 import { PROGRESS_COLUMNS } from '../oracle/truth.js'
 import type { Reader, Row } from '../warehouse/duckdb.js'
 import type { Told, Version, Versions } from './told.js'

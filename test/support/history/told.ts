@@ -2,8 +2,8 @@
  * What a service has told, night by night, and what of it a warehouse must hold: every version and every observation with
  * its time, what went missing and when. A plain account in maps, kept by whoever answers the requests.
  */
-import { SAMPLE_SOURCE, SURVEY } from '../../integration/contract/api-document.js'
-import { asObject, type JsonObject } from '../../integration/contract/reference-api.js'
+import { SAMPLE_SOURCE, SURVEY } from '../api/api-document.js'
+import { asObject, type JsonObject } from '../api/reference-api.js'
 import { fieldsOf, progressOf } from '../oracle/truth.js'
 import type { Row } from '../warehouse/duckdb.js'
 

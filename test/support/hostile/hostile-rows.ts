@@ -1,5 +1,5 @@
 /**
- * Rows of the API document (tables in `test/integration/contract/api-document`) bent in any place, and what each has to become, worked
+ * Rows of the API document (tables in `test/support/api/api-document`) bent in any place, and what each has to become, worked
  * out slowly from the tree that was written.
  */
 import { toUSVString } from 'node:util'
@@ -12,7 +12,7 @@ import {
   SAMPLE_SOURCE,
   STATUS_ENTRY,
   SURVEY,
-} from '../../integration/contract/api-document.js'
+} from '../api/api-document.js'
 import {
   anyNode,
   anyNumber,

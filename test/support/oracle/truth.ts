@@ -12,8 +12,8 @@ import {
   INTERVIEW_STATUSES,
   SAMPLE_SOURCE,
   SURVEY,
-} from '../../integration/contract/api-document.js'
-import { asObject, asObjects, type JsonObject } from '../../integration/contract/reference-api.js'
+} from '../api/api-document.js'
+import { asObject, asObjects, type JsonObject } from '../api/reference-api.js'
 import { openReader, type Reader, type Row } from '../warehouse/duckdb.js'
 
 /** Everything about one survey; times are microseconds since 1970. */

@@ -8,7 +8,8 @@ import { createParquetPublisher } from '../../../src/publish/parquet/publisher.j
 import { PUBLISHED_TABLES, type PublishedTable } from '../../../src/publish/parquet/tables.js'
 import { qualified } from '../../../src/warehouse/connection/ddl.js'
 import { temporaryDirectory } from '../files/temporary.js'
-import { type TestWarehouse, testClock, testWarehouse } from './warehouse.js'
+import { testClock } from '../time/test-clock.js'
+import { type TestWarehouse, testWarehouse } from './warehouse.js'
 
 export interface PublishOptions {
   readonly links?: LinkOperations

@@ -6,7 +6,9 @@ import type { RefreshRules } from '../../../src/model/run.js'
 import type { SurveySource } from '../../../src/model/survey-source.js'
 import type { AccountWarehouse } from '../../../src/model/warehouse.js'
 import type { RunDependencies, RunRules } from '../../../src/sync/dependencies.js'
-import { RUN, type TestWarehouse, testClock } from './warehouse.js'
+import { testClock } from '../time/test-clock.js'
+import { RUN } from './rows.js'
+import type { TestWarehouse } from './warehouse.js'
 
 const DAY_MS = 86_400_000
 

@@ -16,7 +16,7 @@ import {
 import { RULES } from '../../../src/conformance/rules/all.js'
 import type { ConformanceReport } from '../../../src/conformance/run.js'
 import { type ReferenceServer, startReferenceServer } from '../../../src/reference-server/server.js'
-import * as document from '../../integration/contract/api-document.js'
+import * as document from '../../support/api/api-document.js'
 import { conform, idsOf, type Service, toldOf, WORLD } from './support.js'
 
 describe('the tables that the rules are made of are those of the API document', () => {

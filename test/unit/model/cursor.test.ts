@@ -4,7 +4,7 @@ import { firstPage, listingCeiling, listingKind, resumable } from '../../../src/
 import { type Instant, instantToMs } from '../../../src/model/instant.js'
 import type { ListingKind } from '../../../src/model/run.js'
 import type { ListingState } from '../../../src/model/warehouse.js'
-import { instantOf } from '../../support/warehouse/warehouse.js'
+import { instantOf } from '../../support/time/instants.js'
 
 const rules = { overlapMs: 5 * 60_000, fullListingEveryMs: 7 * 86_400_000 }
 const NOW = '2026-03-08T12:00:00Z'

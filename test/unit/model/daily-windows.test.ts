@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { addDays, createCalendar } from '../../../src/model/calendar.js'
 import { CATCH_UP_DAYS_MAX, dueDays, type StoredDay } from '../../../src/model/daily-windows.js'
 import { formatInstant } from '../../../src/model/instant.js'
-import { instantOf } from '../../support/warehouse/warehouse.js'
+import { instantOf } from '../../support/time/instants.js'
 
 describe('a day', () => {
   const boundsOf = (timeZone: string, day: string) => {

@@ -8,7 +8,7 @@ import type { PastRuns, PlannedSurvey } from '../../../src/model/plan-facts.js'
 import { fitPlan } from '../../../src/model/plan-fit.js'
 import { DEFAULT_WEIGHTS } from '../../../src/model/refresh-rules.js'
 import type { RefreshRules, TaskReason } from '../../../src/model/run.js'
-import { instantOf } from '../../support/warehouse/warehouse.js'
+import { instantOf } from '../../support/time/instants.js'
 
 const DAY_MS = 86_400_000
 const AT = instantOf('2026-03-31T00:00:00Z')

@@ -10,7 +10,7 @@ import {
   type SurveyFacts,
 } from '../../../src/model/refresh-rules.js'
 import type { RefreshRules } from '../../../src/model/run.js'
-import { instantOf } from '../../support/warehouse/warehouse.js'
+import { instantOf } from '../../support/time/instants.js'
 
 const DAY_MS = 86_400_000
 const NOW = instantOf('2026-03-31T00:00:00Z')

@@ -9,17 +9,10 @@ import { createDuckdbPublisher } from '../../../src/publish/duckdb.js'
 import type { Database } from '../../../src/warehouse/connection/database.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 import { openElsewhere } from '../../support/process/other-process.js'
+import { minute } from '../../support/time/instants.js'
 import { query } from '../../support/warehouse/duckdb.js'
-import {
-  bundle,
-  list,
-  minute,
-  progress,
-  source,
-  survey,
-  type TestWarehouse,
-  testWarehouse,
-} from '../../support/warehouse/warehouse.js'
+import { bundle, list, progress, source, survey } from '../../support/warehouse/rows.js'
+import { type TestWarehouse, testWarehouse } from '../../support/warehouse/warehouse.js'
 
 const publish = (
   { database, directory, log }: TestWarehouse,

@@ -12,8 +12,8 @@ import {
   SAMPLE_SOURCE,
   STATUS_ENTRY,
   SURVEY,
-} from '../../integration/contract/api-document.js'
-import { asObject, asObjects, type JsonObject } from '../../integration/contract/reference-api.js'
+} from '../../support/api/api-document.js'
+import { asObject, asObjects, type JsonObject } from '../../support/api/reference-api.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 import { type ChromiumPage, hasChromium, openInChromium } from '../../support/process/chromium.js'
 import { SLOW } from '../../support/suite/slow.js'

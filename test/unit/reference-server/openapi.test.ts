@@ -10,8 +10,8 @@ import {
   SAMPLE_SOURCE,
   STATUS_ENTRY,
   SURVEY,
-} from '../../integration/contract/api-document.js'
-import { asObject, asObjects, type JsonObject } from '../../integration/contract/reference-api.js'
+} from '../../support/api/api-document.js'
+import { asObject, asObjects, type JsonObject } from '../../support/api/reference-api.js'
 import { startApi } from './support/api.js'
 
 let document: JsonObject

@@ -9,7 +9,7 @@ import type { HttpClient } from '../../../src/http/client.js'
 import type { Drift } from '../../../src/model/survey-source.js'
 import { UnusableAnswerError } from '../../../src/survey-api/errors.js'
 import { createSurveySource } from '../../../src/survey-api/survey-source.js'
-import { PAGINATION } from '../../integration/contract/api-document.js'
+import { PAGINATION } from '../../support/api/api-document.js'
 import {
   type Expected,
   event,
@@ -31,7 +31,7 @@ import {
   string,
 } from '../../support/hostile/json-node.js'
 import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
-import { testClock } from '../../support/warehouse/warehouse.js'
+import { testClock } from '../../support/time/test-clock.js'
 
 const context = { signal: new AbortController().signal, allowance: unlimitedAllowance }
 const PAGE = 2

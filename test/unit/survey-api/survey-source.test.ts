@@ -7,7 +7,8 @@ import { parseInstant } from '../../../src/model/instant.js'
 import { RefusedReadingError, type SurveySource } from '../../../src/model/survey-source.js'
 import { UnusableAnswerError } from '../../../src/survey-api/errors.js'
 import { createSurveySource } from '../../../src/survey-api/survey-source.js'
-import { type Canned, openClient, startCannedServer } from './canned-server.js'
+import { openClient } from '../../support/api/http-client.js'
+import { type Canned, startCannedServer } from './canned-server.js'
 import { progress, sampleSource, survey } from './example-rows.js'
 
 const context = { signal: new AbortController().signal, allowance: unlimitedAllowance }
@@ -24,7 +25,7 @@ const reading = async <Result>(
   await using server = await startCannedServer(canned)
   await using client = openClient(server.baseUrl)
   const result = await read(createSurveySource(client, clock, 2))
-  return { result, requested: server.requested }
+  return { result, requested: server.asked }
 }
 
 describe('requests', () => {
@@ -194,7 +195,7 @@ describe('failures', () => {
       await using client = openClient(server.baseUrl)
       const source = createSurveySource(client, systemClock, attemptsMax)
       await expect(source.listSurveys({ updatedSince: null, page: 1 }, context)).rejects.toThrow('403')
-      expect(server.requested).toHaveLength(Math.min(2, attemptsMax))
+      expect(server.asked).toHaveLength(Math.min(2, attemptsMax))
     },
   )
 

@@ -24,8 +24,11 @@ import { createRunState, type Discovery } from '../../../src/sync/run-state.js'
 import { accountWarehouse } from '../../../src/warehouse/account-warehouse.js'
 import { memorySource } from '../../support/api/memory-source.js'
 import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
+import { minute } from '../../support/time/instants.js'
+import { testClock } from '../../support/time/test-clock.js'
+import { source } from '../../support/warehouse/rows.js'
 import { runDependencies } from '../../support/warehouse/run-dependencies.js'
-import { minute, source, testClock, testWarehouse } from '../../support/warehouse/warehouse.js'
+import { testWarehouse } from '../../support/warehouse/warehouse.js'
 import {
   type Asked,
   ENDLESS,

@@ -9,7 +9,8 @@ import {
 } from '../../../src/sync/budget/shutdown-deadline.js'
 import { publishAll } from '../../../src/sync/publish.js'
 import { WarehouseUnusableError } from '../../../src/warehouse/connection/errors.js'
-import { testClock, testLog } from '../../support/warehouse/warehouse.js'
+import { testLog } from '../../support/log/test-log.js'
+import { testClock } from '../../support/time/test-clock.js'
 import { runReport } from '../commands/reports.js'
 
 const stopped = new StoppedError('stopped by SIGTERM')

@@ -5,16 +5,11 @@ import { queueDue } from '../../../src/sync/planning/queue.js'
 import { refresh } from '../../../src/sync/refresh.js'
 import { createRunState } from '../../../src/sync/run-state.js'
 import { type MemorySurvey, memorySource } from '../../support/api/memory-source.js'
+import { minute } from '../../support/time/instants.js'
+import { testClock } from '../../support/time/test-clock.js'
+import { list, progress, source, survey } from '../../support/warehouse/rows.js'
 import { runDependencies } from '../../support/warehouse/run-dependencies.js'
-import {
-  list,
-  minute,
-  progress,
-  source,
-  survey,
-  testClock,
-  testWarehouse,
-} from '../../support/warehouse/warehouse.js'
+import { testWarehouse } from '../../support/warehouse/warehouse.js'
 
 test('every task is tried once, in order of urgency, whatever fails or is still under way', async () => {
   const warehouse = await testWarehouse()

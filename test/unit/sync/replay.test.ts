@@ -9,19 +9,10 @@ import { decodeAgain } from '../../../src/survey-api/decode-again.js'
 import { type ReplayDependencies, replayAccount } from '../../../src/sync/replay.js'
 import { scriptedProgress, scriptedSource, scriptedSurvey } from '../../support/api/scripted-api.js'
 import { unsoundnessIn } from '../../support/oracle/soundness.js'
-import {
-  bundle,
-  instantOf,
-  list,
-  listingPage,
-  minute,
-  progress,
-  source,
-  survey,
-  type TestWarehouse,
-  testClock,
-  testWarehouse,
-} from '../../support/warehouse/warehouse.js'
+import { instantOf, minute } from '../../support/time/instants.js'
+import { testClock } from '../../support/time/test-clock.js'
+import { bundle, list, listingPage, progress, source, survey } from '../../support/warehouse/rows.js'
+import { type TestWarehouse, testWarehouse } from '../../support/warehouse/warehouse.js'
 
 /** A row of the listing that an older version could not type. */
 const rejectedSurvey = (id: number, change: object = {}, readable = true): Rejection => ({

@@ -4,15 +4,11 @@ import { minusMs } from '../../../src/model/instant.js'
 import type { RunReport } from '../../../src/model/run.js'
 import { runAccount } from '../../../src/sync/run.js'
 import { memorySource } from '../../support/api/memory-source.js'
+import { minute } from '../../support/time/instants.js'
+import { testClock } from '../../support/time/test-clock.js'
+import { progress, source, survey } from '../../support/warehouse/rows.js'
 import { runDependencies } from '../../support/warehouse/run-dependencies.js'
-import {
-  minute,
-  progress,
-  source,
-  survey,
-  testClock,
-  testWarehouse,
-} from '../../support/warehouse/warehouse.js'
+import { testWarehouse } from '../../support/warehouse/warehouse.js'
 
 const DAY_MS = 86_400_000
 const SURVEYS = 24

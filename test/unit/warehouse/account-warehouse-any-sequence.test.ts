@@ -10,17 +10,9 @@ import { ALL_TABLES } from '../../../src/model/sync-tables.js'
 import type { AccountWarehouse, BundleOutcome } from '../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../src/warehouse/account-warehouse.js'
 import { SLOW } from '../../support/suite/slow.js'
-import {
-  bundle,
-  list,
-  minute,
-  progress,
-  RUN,
-  source,
-  survey,
-  type TestWarehouse,
-  testWarehouse,
-} from '../../support/warehouse/warehouse.js'
+import { minute } from '../../support/time/instants.js'
+import { bundle, list, progress, RUN, source, survey } from '../../support/warehouse/rows.js'
+import { type TestWarehouse, testWarehouse } from '../../support/warehouse/warehouse.js'
 
 /** Many surveys in few events: each is a sequence of its own. */
 const SURVEY_IDS = [1, 2, 3, 4, 5, 6]

@@ -5,7 +5,7 @@ import { renderPlans } from '../../../../src/commands/plan/text.js'
 import type { Plan } from '../../../../src/model/plan.js'
 import { fitPlan } from '../../../../src/model/plan-fit.js'
 import type { Task } from '../../../../src/model/queue.js'
-import { minute } from '../../../support/warehouse/warehouse.js'
+import { minute } from '../../../support/time/instants.js'
 
 const rate = { requests: 60, perMs: 60_000 }
 const task: Task = {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { renderSummary } from '../../../../src/commands/sync/text.js'
 import type { SyncReport } from '../../../../src/model/run.js'
-import { instantOf } from '../../../support/warehouse/warehouse.js'
+import { instantOf } from '../../../support/time/instants.js'
 import { runReport, syncReport } from '../reports.js'
 
 const render = (report: SyncReport) => renderSummary(report, { elapsedMs: 726_000 })

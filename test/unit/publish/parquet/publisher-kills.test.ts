@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { isIntact } from '../../../../src/publish/parquet/manifest.js'
 import { chance } from '../../../support/suite/chance.js'
 import { SLOW } from '../../../support/suite/slow.js'
+import { minute } from '../../../support/time/instants.js'
 import {
   currentOf,
   manifestOf,
@@ -14,16 +15,8 @@ import {
   publishParquet,
   tablesThatDiffer,
 } from '../../../support/warehouse/parquet.js'
-import {
-  bundle,
-  list,
-  minute,
-  progress,
-  source,
-  survey,
-  type TestWarehouse,
-  testWarehouse,
-} from '../../../support/warehouse/warehouse.js'
+import { bundle, list, progress, source, survey } from '../../../support/warehouse/rows.js'
+import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const FIXTURE = new URL('fixtures/publish-and-die.mjs', import.meta.url).pathname
 

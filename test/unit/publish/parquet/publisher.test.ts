@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
 import { SLOW } from '../../../support/suite/slow.js'
+import { instantOf, minute } from '../../../support/time/instants.js'
 import {
   currentOf,
   filesOf,
@@ -17,15 +18,13 @@ import {
 import {
   bundle,
   daysRead,
-  instantOf,
   list,
-  minute,
   progress,
   runReport,
   source,
   survey,
-  testWarehouse,
-} from '../../../support/warehouse/warehouse.js'
+} from '../../../support/warehouse/rows.js'
+import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const JANUARY = { created_at: instantOf('2026-01-31T23:59:59.999999Z') }
 const FEBRUARY = { created_at: instantOf('2026-02-01T00:00:00Z') }

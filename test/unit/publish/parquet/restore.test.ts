@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { createDuckdbPublisher } from '../../../../src/publish/duckdb.js'
 import { holdOpen } from '../../../support/process/other-process.js'
 import { SLOW } from '../../../support/suite/slow.js'
+import { minute } from '../../../support/time/instants.js'
 import {
   currentOf,
   manifestOf,
@@ -13,18 +14,8 @@ import {
   publishParquet,
   tablesThatDiffer,
 } from '../../../support/warehouse/parquet.js'
-import {
-  bundle,
-  list,
-  listingPage,
-  minute,
-  progress,
-  RUN,
-  source,
-  survey,
-  type TestWarehouse,
-  testWarehouse,
-} from '../../../support/warehouse/warehouse.js'
+import { bundle, list, listingPage, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
+import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 /** One survey that was read, one that is queued, an interrupted listing, rows in quarantine that are hardly JSON. */
 const publishedOnce = publishedCopies(async ({ account }) => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { StoppedError } from '../../../../src/base/errors.js'
 import { SLOW } from '../../../support/suite/slow.js'
+import { minute } from '../../../support/time/instants.js'
 import {
   currentOf,
   filesOf,
@@ -15,15 +16,8 @@ import {
   tablesThatDiffer,
   writtenAnew,
 } from '../../../support/warehouse/parquet.js'
-import {
-  bundle,
-  list,
-  minute,
-  progress,
-  source,
-  survey,
-  type TestWarehouse,
-} from '../../../support/warehouse/warehouse.js'
+import { bundle, list, progress, source, survey } from '../../../support/warehouse/rows.js'
+import type { TestWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const publishedOnce = publishedCopies(async ({ account }) => {
   await list(account, [survey(1)], minute(0), 'full')

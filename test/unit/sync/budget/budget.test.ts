@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Allowance } from '../../../../src/base/allowance.js'
 import { StoppedError } from '../../../../src/base/errors.js'
 import { type BundleAllowance, createBudget, type RunBudget } from '../../../../src/sync/budget/budget.js'
-import { testClock } from '../../../support/warehouse/warehouse.js'
+import { testClock } from '../../../support/time/test-clock.js'
 
 const requests = (requestsMax: number) => createBudget({ requestsMax, durationMsMax: null }, testClock())
 

@@ -4,8 +4,9 @@ import { StoppedError } from '../../../../src/base/errors.js'
 import { createBudget } from '../../../../src/sync/budget/budget.js'
 import { setDeadline } from '../../../../src/sync/budget/deadline.js'
 import { memorySource } from '../../../support/api/memory-source.js'
+import { testClock } from '../../../support/time/test-clock.js'
 import { runDependencies } from '../../../support/warehouse/run-dependencies.js'
-import { testClock, testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 

@@ -17,16 +17,11 @@ import {
   memorySource,
   rejectedProgress,
 } from '../../../support/api/memory-source.js'
+import { minute } from '../../../support/time/instants.js'
+import { testClock } from '../../../support/time/test-clock.js'
+import { progress, RUN, source } from '../../../support/warehouse/rows.js'
 import { runDependencies } from '../../../support/warehouse/run-dependencies.js'
-import {
-  minute,
-  progress,
-  RUN,
-  source,
-  type TestWarehouse,
-  testClock,
-  testWarehouse,
-} from '../../../support/warehouse/warehouse.js'
+import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const REFRESH = {
   settleForMs: 0,

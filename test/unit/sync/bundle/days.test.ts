@@ -5,17 +5,11 @@ import { createBudget } from '../../../../src/sync/budget/budget.js'
 import { bookFor, createUsageBook } from '../../../../src/sync/budget/request-usage.js'
 import { readBundle } from '../../../../src/sync/bundle/bundle.js'
 import { memorySource } from '../../../support/api/memory-source.js'
+import { minute } from '../../../support/time/instants.js'
+import { testClock } from '../../../support/time/test-clock.js'
+import { list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
 import { queuedTasks, runDependencies } from '../../../support/warehouse/run-dependencies.js'
-import {
-  list,
-  minute,
-  progress,
-  RUN,
-  source,
-  survey,
-  testClock,
-  testWarehouse,
-} from '../../../support/warehouse/warehouse.js'
+import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const RULE: DailyWindows = { days: 2, timeZone: 'UTC', sources: true }
 const DAY = 24 * 60

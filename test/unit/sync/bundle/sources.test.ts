@@ -5,7 +5,8 @@ import type { SampleSource } from '../../../../src/model/fields.js'
 import type { Page, Rejection } from '../../../../src/model/survey-source.js'
 import { readSources } from '../../../../src/sync/bundle/sources.js'
 import { type MemorySource, memorySource } from '../../../support/api/memory-source.js'
-import { minute, progress, source } from '../../../support/warehouse/warehouse.js'
+import { minute } from '../../../support/time/instants.js'
+import { progress, source } from '../../../support/warehouse/rows.js'
 
 const context = { signal: new AbortController().signal, allowance: unlimitedAllowance }
 

@@ -5,17 +5,9 @@ import { compactBefore } from '../../../../src/model/history-rules.js'
 import { formatInstant, type Instant } from '../../../../src/model/instant.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
 import { SLOW } from '../../../support/suite/slow.js'
-import {
-  bundle,
-  instantOf,
-  list,
-  minute,
-  progress,
-  RUN,
-  source,
-  survey,
-  testWarehouse,
-} from '../../../support/warehouse/warehouse.js'
+import { instantOf, minute } from '../../../support/time/instants.js'
+import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
+import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const at = (day: number, hour: number): Instant => minute((day - 1) * 1440 + hour * 60)
 const cells = (rows: readonly Readonly<Record<string, unknown>>[]) => rows.map((row) => Object.values(row))

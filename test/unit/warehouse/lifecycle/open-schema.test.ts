@@ -2,8 +2,10 @@
 import { expect, test } from 'vitest'
 import { ALL_TABLES, SCHEMA_VERSION } from '../../../../src/model/sync-tables.js'
 import { ALL_VIEWS } from '../../../../src/warehouse/views/all.js'
+import { minute } from '../../../support/time/instants.js'
+import { list, listingPage, survey } from '../../../support/warehouse/rows.js'
 import { queuedTasks } from '../../../support/warehouse/run-dependencies.js'
-import { list, listingPage, minute, survey, testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const OURS = "database_name = current_database() AND schema_name IN ('main', '_sync') AND NOT internal"
 

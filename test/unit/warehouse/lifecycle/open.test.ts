@@ -7,22 +7,15 @@ import { createDuckdbPublisher } from '../../../../src/publish/duckdb.js'
 import { WarehouseDamagedError } from '../../../../src/warehouse/connection/errors.js'
 import { openWarehouse } from '../../../../src/warehouse/lifecycle/open.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
+import { testLog } from '../../../support/log/test-log.js'
 import { holdOpen, openElsewhere } from '../../../support/process/other-process.js'
 import { SLOW } from '../../../support/suite/slow.js'
+import { minute } from '../../../support/time/instants.js'
+import { testClock } from '../../../support/time/test-clock.js'
 import { query } from '../../../support/warehouse/duckdb.js'
+import { bundle, list, progress, source, survey } from '../../../support/warehouse/rows.js'
 import { queuedTasks } from '../../../support/warehouse/run-dependencies.js'
-import {
-  bundle,
-  list,
-  minute,
-  progress,
-  source,
-  survey,
-  type TestWarehouse,
-  testClock,
-  testLog,
-  testWarehouse,
-} from '../../../support/warehouse/warehouse.js'
+import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 /** A warehouse with two surveys, published, and closed again. */
 const publishedWarehouse = async (): Promise<string> => {

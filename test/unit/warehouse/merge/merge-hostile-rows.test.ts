@@ -16,15 +16,9 @@ import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js
 import { hostileProgress, hostileSampleSource, hostileSurvey } from '../../../support/hostile/hostile-rows.js'
 import { type JsonNode, print } from '../../../support/hostile/json-node.js'
 import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
-import {
-  bundle,
-  listingPage,
-  minute,
-  RUN,
-  source,
-  type TestWarehouse,
-  testWarehouse,
-} from '../../../support/warehouse/warehouse.js'
+import { minute } from '../../../support/time/instants.js'
+import { bundle, listingPage, RUN, source } from '../../../support/warehouse/rows.js'
+import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 /** The API's own columns of a table as they are in DuckDB, moments as microseconds. */
 const stored = async ({ database }: TestWarehouse, table: string, account: string) => {

@@ -3,20 +3,10 @@ import { describe, expect, test } from 'vitest'
 import type { Progress } from '../../../../src/model/fields.js'
 import type { RefreshedBundle } from '../../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
+import { instantOf, minute } from '../../../support/time/instants.js'
+import { bundle, list, listingPage, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
 import { queuedTasks } from '../../../support/warehouse/run-dependencies.js'
-import {
-  bundle,
-  instantOf,
-  list,
-  listingPage,
-  minute,
-  progress,
-  RUN,
-  source,
-  survey,
-  type TestWarehouse,
-  testWarehouse,
-} from '../../../support/warehouse/warehouse.js'
+import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const DATA = ['surveys', 'sample_sources', 'survey_progress', 'sample_source_progress']
 const TOUCHED_ONLY_BY_CHANGES = [...DATA, ...DATA.map((name) => `${name}_history`)]

@@ -2,16 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Drift, Rejection } from '../../../../src/model/survey-source.js'
 import type { ListingStart } from '../../../../src/model/warehouse.js'
-import {
-  bundle,
-  list,
-  listingPage,
-  minute,
-  progress,
-  RUN,
-  survey,
-  testWarehouse,
-} from '../../../support/warehouse/warehouse.js'
+import { minute } from '../../../support/time/instants.js'
+import { bundle, list, listingPage, progress, RUN, survey } from '../../../support/warehouse/rows.js'
+import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const rejected = (rowId: number | null, raw = `{"id":"${rowId}"}`): Rejection => ({
   endpoint: 'surveys',

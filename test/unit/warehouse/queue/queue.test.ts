@@ -2,18 +2,10 @@
 import { describe, expect, test } from 'vitest'
 import type { AccountWarehouse } from '../../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
+import { minute } from '../../../support/time/instants.js'
+import { bundle, list, progress, RUN, runReport, source, survey } from '../../../support/warehouse/rows.js'
 import { queuedTasks } from '../../../support/warehouse/run-dependencies.js'
-import {
-  bundle,
-  list,
-  minute,
-  progress,
-  RUN,
-  runReport,
-  source,
-  survey,
-  testWarehouse,
-} from '../../../support/warehouse/warehouse.js'
+import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const next = async (account: AccountWarehouse, at: number) =>
   (await queuedTasks(account, minute(at))).map(({ surveyId }) => surveyId)

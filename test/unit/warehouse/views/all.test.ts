@@ -1,15 +1,8 @@
 /** The views that people start from. */
 import { expect, test } from 'vitest'
-import {
-  bundle,
-  list,
-  minute,
-  progress,
-  RUN,
-  source,
-  survey,
-  testWarehouse,
-} from '../../../support/warehouse/warehouse.js'
+import { minute } from '../../../support/time/instants.js'
+import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
+import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 test('survey_overview has one row a survey, with its progress, the sources that are shown, and freshness', async () => {
   const { account, rows } = await testWarehouse()

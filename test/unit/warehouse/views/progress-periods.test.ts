@@ -5,18 +5,10 @@ import type { Rejection } from '../../../../src/model/survey-source.js'
 import type { AccountWarehouse } from '../../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
 import { ALL_VIEWS } from '../../../../src/warehouse/views/all.js'
+import { minute } from '../../../support/time/instants.js'
 import { query } from '../../../support/warehouse/duckdb.js'
-import {
-  bundle,
-  list,
-  listingPage,
-  minute,
-  progress,
-  RUN,
-  source,
-  survey,
-  testWarehouse,
-} from '../../../support/warehouse/warehouse.js'
+import { bundle, list, listingPage, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
+import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 /** The hour of a day of March 2026, UTC. */
 const at = (day: number, hour: number): Instant => minute((day - 1) * 1440 + hour * 60)

@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import yargs from 'yargs'
-import type { ExitCode } from '../../../src/base/errors.js'
-import { referenceServerCommand } from '../../../src/commands/reference-server/command.js'
+import type { ExitCode } from '../../../../src/base/errors.js'
+import { referenceServerCommand } from '../../../../src/commands/reference-server/command.js'
 
 const start = (...flags: string[]) => {
   const controller = new AbortController()

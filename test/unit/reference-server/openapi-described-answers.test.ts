@@ -1,6 +1,6 @@
 /** Every answer of the API against the OpenAPI document: `support/api` checks each one that a test asks for. */
 import { beforeAll, describe, expect, test } from 'vitest'
-import { asObject, type JsonObject } from '../../integration/contract/reference-api.js'
+import { asObject, type JsonObject } from '../../support/api/reference-api.js'
 import { START_AT, startApi } from './support/api.js'
 import { type Check, checkBy, type Exchange } from './support/described.js'
 

@@ -2,11 +2,11 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ReferenceServer, startReferenceServer } from '../../../src/reference-server/server.js'
-import { run, start } from '../../support/command/command.js'
-import { runWarm } from '../../support/command/warm.js'
-import { temporaryDirectory } from '../../support/files/temporary.js'
-import { WORLD } from './support.js'
+import { type ReferenceServer, startReferenceServer } from '../../../../src/reference-server/server.js'
+import { run, start } from '../../../support/command/command.js'
+import { runWarm } from '../../../support/command/warm.js'
+import { temporaryDirectory } from '../../../support/files/temporary.js'
+import { WORLD } from '../../conformance/support.js'
 
 let server: ReferenceServer
 beforeAll(async () => {

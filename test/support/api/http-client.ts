@@ -1,0 +1,35 @@
+/** The real HTTP client, set up so that nothing waits, neither for a slot nor for another attempt. */
+import { systemClock } from '../../../src/base/clock.js'
+import type { Log } from '../../../src/base/log.js'
+import { Secret } from '../../../src/base/secret.js'
+import { createHttpClient, type HttpClient } from '../../../src/http/client.js'
+
+const silentLog: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+}
+
+export const openClient = (
+  baseUrl: string,
+  account: { readonly id: number; readonly token: string } = { id: 1, token: 'none' },
+): HttpClient =>
+  createHttpClient({
+    account: 'test',
+    baseUrl,
+    id: account.id,
+    headers: { 'Authorization-ID': String(account.id), 'Authorization-Token': new Secret(account.token) },
+    rate: { requests: 1_000, perMs: 60_000 },
+    limits: {
+      requestTimeoutMs: 10_000,
+      attemptsMax: 1,
+      backoffBaseMs: 1,
+      backoffMaxMs: 1,
+      responseBytesMax: 10_000_000,
+    },
+    ledgerDirectory: null,
+    clock: systemClock,
+    random: Math.random,
+    log: silentLog,
+  })

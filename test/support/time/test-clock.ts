@@ -1,0 +1,29 @@
+/** A clock that the test moves. */
+import { abortReason, type Clock } from '../../../src/base/clock.js'
+
+/** A clock that stands still until the test moves it; who sleeps on it wakes when it has moved far enough. */
+export const testClock = (startsAt = '2026-03-01T00:00:00Z'): Clock & { advance(ms: number): void } => {
+  const startMs = Date.parse(startsAt)
+  const sleepers = new Set<{ readonly untilMs: number; wake(): void }>()
+  let passedMs = 0
+  return {
+    nowMs: () => startMs + passedMs,
+    monotonicMs: () => passedMs,
+    sleep: (durationMs, signal) =>
+      new Promise((resolve, reject) => {
+        const sleeper = { untilMs: passedMs + durationMs, wake: resolve }
+        sleepers.add(sleeper)
+        signal?.addEventListener('abort', () => {
+          sleepers.delete(sleeper)
+          reject(abortReason(signal))
+        })
+      }),
+    advance: (ms) => {
+      passedMs += ms
+      for (const sleeper of [...sleepers].filter(({ untilMs }) => untilMs <= passedMs)) {
+        sleepers.delete(sleeper)
+        sleeper.wake()
+      }
+    },
+  }
+}

@@ -1,0 +1,201 @@
+/** Typed rows, bundles, listing pages and run reports to put into a warehouse; a test varies what it is about. */
+import { createCalendar } from '../../../src/model/calendar.js'
+import type { Progress, SampleSource, Survey } from '../../../src/model/fields.js'
+import type { Instant } from '../../../src/model/instant.js'
+import type { RunReport } from '../../../src/model/run.js'
+import { zeroCounters } from '../../../src/model/run-record.js'
+import type {
+  AccountWarehouse,
+  ListingPage,
+  ListingPageResult,
+  ReadDays,
+  RefreshedBundle,
+} from '../../../src/model/warehouse.js'
+import { minute } from '../time/instants.js'
+
+const MINUTE = 60_000_000n
+
+export const survey = (id: number, change: Partial<Survey> = {}): Survey => ({
+  id,
+  title: `Survey ${id}`,
+  created_at: minute(-100_000 + id),
+  updated_at: minute(-50_000 + id),
+  hashid: `s${id}`,
+  project_id: null,
+  status: 'fieldwork',
+  owner_organization_id: 1,
+  transition_style: 'single_page',
+  respondent_questions_count: 10,
+  respondent_iterations_count: 12,
+  _extra: null,
+  ...change,
+})
+
+export const source = (id: number, change: Partial<SampleSource> = {}): SampleSource => ({
+  id,
+  provider: 'panel',
+  sample_size: 100,
+  country_code: 'FR',
+  description: `Source ${id}`,
+  name: `S${id}`,
+  hashid: `h${id}`,
+  panelist_id_required: false,
+  created_at: minute(-90_000),
+  updated_at: minute(-90_000),
+  _extra: null,
+  ...change,
+})
+
+/** Progress with `complete` complete interviews and nothing else known of the statuses. */
+export const progress = (complete: number, change: Partial<Progress> = {}): Progress => ({
+  sample_size: 200,
+  interviews_count: complete,
+  completion_rate: complete / 200,
+  questionnaire_incidence_rate: null,
+  target_incidence_rate: null,
+  incidence_rate: null,
+  drop_out_rate: 0,
+  length_of_interview: 300,
+  complete_individuals: complete,
+  complete_percentage: 100,
+  incomplete_individuals: null,
+  incomplete_percentage: null,
+  quota_full_individuals: null,
+  quota_full_percentage: null,
+  screen_out_individuals: null,
+  screen_out_percentage: null,
+  above_target_individuals: null,
+  above_target_percentage: null,
+  manual_action_individuals: null,
+  manual_action_percentage: null,
+  pending_analysis_individuals: null,
+  pending_analysis_percentage: null,
+  speeder_individuals: null,
+  speeder_percentage: null,
+  straightliner_individuals: null,
+  straightliner_percentage: null,
+  failed_quality_check_individuals: null,
+  failed_quality_check_percentage: null,
+  inappropriate_language_individuals: null,
+  inappropriate_language_percentage: null,
+  _extra: null,
+  ...change,
+})
+
+/** A refreshed bundle in which every source has the progress of the survey, unless told otherwise. */
+export const bundle = (
+  surveyId: number,
+  at: Instant,
+  sources: readonly SampleSource[],
+  whole: Progress | null,
+  change: Partial<RefreshedBundle> = {},
+): RefreshedBundle => ({
+  kind: 'refreshed',
+  refused: null,
+  surveyId,
+  at,
+  sourcesRead: 'all',
+  sources,
+  listedSourceIds: sources.map(({ id }) => id),
+  progress: whole,
+  sourceProgress:
+    whole === null ? [] : sources.map(({ id }) => ({ sampleSourceId: id, progress: whole, at })),
+  sourceProgressRead: 'all',
+  rejections: [],
+  drift: [],
+  ...change,
+})
+
+/** Days of a whole survey and of its sources, read with a bundle: `2026-03-01` of UTC. */
+export const daysRead = (
+  days: readonly string[],
+  sampleSourceIds: readonly (number | null)[],
+  row: Progress,
+  at: Instant,
+): ReadDays => {
+  const calendar = createCalendar('UTC')
+  const windows = days.map((day) => calendar.windowOf(day)).filter((window) => window !== null)
+  return {
+    read: 'all',
+    sourcesRead: 'all',
+    timeZone: 'UTC',
+    rows: sampleSourceIds.flatMap((sampleSourceId) =>
+      windows.map((window) => ({ sampleSourceId, day: { ...window, isFinal: false }, progress: row, at })),
+    ),
+  }
+}
+
+export const RUN = 'run-1'
+
+export const listingPage = (
+  surveys: readonly Survey[],
+  at: Instant,
+  change: Partial<ListingPage> = {},
+): ListingPage => ({
+  runId: RUN,
+  at,
+  page: 1,
+  surveys,
+  rejections: [],
+  drift: [],
+  totalCount: surveys.length,
+  nextPage: null,
+  committedAt: at,
+  ...change,
+})
+
+/** A whole listing of one page: begun and completed. */
+export const list = async (
+  warehouse: AccountWarehouse,
+  surveys: readonly Survey[],
+  at: Instant,
+  kind: 'full' | 'incremental' = 'incremental',
+): Promise<ListingPageResult> => {
+  await warehouse.startListing({
+    kind,
+    updatedSince: kind === 'full' ? null : (await warehouse.position()).cursor,
+    ceiling: at - 5n * MINUTE,
+    startedAt: at,
+  })
+  return warehouse.commitListingPage(listingPage(surveys, at))
+}
+
+const NO_ROWS = { added: 0, changed: 0, unchanged: 0 }
+
+export const runReport = (change: Partial<RunReport> = {}): RunReport => ({
+  ...zeroCounters(),
+  runId: RUN,
+  account: 'acme',
+  command: 'sync',
+  status: 'complete',
+  exitCode: 0,
+  reason: null,
+  startedAt: minute(0),
+  endedAt: minute(9),
+  listing: 'full',
+  cursorBefore: null,
+  cursorAfter: minute(-5),
+  requests: 7,
+  retries: 1,
+  refusals: 0,
+  paceIntervalMs: null,
+  surveysListed: 3,
+  surveysRefreshed: 2,
+  leftOver: 0,
+  failing: 0,
+  failingSurveys: [],
+  rejectedRows: 0,
+  driftEvents: 0,
+  drift: [],
+  rejections: [],
+  requestsEstimated: null,
+  requestUsage: [],
+  rowsByTable: {
+    surveys: NO_ROWS,
+    sample_sources: NO_ROWS,
+    survey_progress: NO_ROWS,
+    sample_source_progress: NO_ROWS,
+  },
+  replayed: null,
+  ...change,
+})
