@@ -194,7 +194,7 @@ test('an account without surveys breaks no rule, and shows next to nothing', asy
 const serve = async (listener: RequestListener): Promise<Service> => {
   const server = createServer((request, response) => {
     const { 'authorization-id': id, 'authorization-token': token } = request.headers
-    if (id === '7' && token === TOKEN && /\/surveys(\?|$|\/5\/)/.test(request.url ?? '')) {
+    if (id === '7' && token === TOKEN && /\/surveys(\?|$|\/\d\/)/.test(request.url ?? '')) {
       return listener(request, response)
     }
     response.writeHead(id === '7' && token === TOKEN ? 404 : 403).end()
@@ -402,4 +402,46 @@ test('a token that the service echoes is in nothing that is told', async () => {
     expect.arrayContaining(['survey.id', 'survey.title', 'survey.status']),
   )
   expect(JSON.stringify(report)).not.toContain('secret-token')
+})
+
+test('surveys of several organizations break a rule, which names the owners', async () => {
+  const owned = (owner: number) => ({ id: owner, owner_organization_id: owner })
+  const service = await serve((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const pagination = { ...PAGE, total_pages: 1, total_count: 3 }
+    response.end(JSON.stringify({ surveys: [71, 72, 73].map(owned), pagination }))
+  })
+  const { rules } = await conform(service, { requestsMax: 8 })
+  expect(rules.find(({ id }) => id === 'surveys.one-organization')?.verdict).toMatchObject({
+    verdict: 'fail',
+    got: '3 of them: 71, 72, 73',
+  })
+})
+
+test('every kind of survey is read, also a draft in an account that has all kinds', async () => {
+  const statuses = [
+    'complete',
+    'complete',
+    'fieldwork',
+    'fieldwork',
+    'data_processing',
+    'deviating_from_specs',
+    'draft',
+  ]
+  const asked = new Set<string>()
+  const service = await serve((request, response) => {
+    asked.add(request.url ?? '')
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const surveys = statuses.map((status, place) => ({ id: place + 1, status }))
+    const pagination = { ...PAGE, total_pages: 1, total_count: surveys.length }
+    // Interviews and two sources: no survey beyond these kinds is needed.
+    const counts = document.INTERVIEW_STATUSES.map((status) => [status, { individuals: 1, percentage: 9 }])
+    const progress = { interview_count_by_status: Object.fromEntries(counts) }
+    const sources = [{ id: 1 }, { id: 2 }]
+    response.end(
+      JSON.stringify({ surveys, sample_sources: sources, fieldwork_progress: progress, pagination }),
+    )
+  })
+  await conform(service)
+  for (const id of statuses.keys()) expect(asked).toContain(`/api/v1/surveys/${id + 1}/fieldwork_progress`)
 })

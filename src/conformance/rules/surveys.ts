@@ -41,7 +41,10 @@ const oneOrganization: Rule = {
     if (records.length < 2) return unseen('fewer than two surveys were seen')
     const owners = new Set(records.map(({ record }) => record.owner_organization_id))
     if (owners.size === 1) return PASS
-    const shown = [...owners].slice(0, 3).map(evidence.reader.show).join(', ')
+    const shown = [...owners]
+      .slice(0, 3)
+      .map((owner) => evidence.reader.show(owner))
+      .join(', ')
     return fail('GET …/surveys', 'one owner_organization_id', `${owners.size} of them: ${shown}`)
   },
 }
