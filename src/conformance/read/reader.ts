@@ -32,9 +32,8 @@ export interface ProgressReading {
 }
 
 /** An answer to a request that the API document allows. */
-export interface EndpointAnswer {
+export interface EndpointAnswer extends Answer {
   readonly endpoint: Endpoint
-  readonly answer: Answer
 }
 
 export interface Seen {
@@ -61,54 +60,48 @@ export const progressPath = (surveyId: number): string => `/surveys/${surveyId}/
 const SHOWN_LENGTH_MAX = 60
 
 export const createReader = (sender: Sender): Reader => {
-  const seen = {
-    answers: [] as EndpointAnswer[],
-    lists: [] as ListReading[],
-    progresses: [] as ProgressReading[],
-  }
+  const answers: EndpointAnswer[] = []
+  const lists: ListReading[] = []
+  const progresses: ProgressReading[] = []
   const asked = new Map<string, Promise<Answer>>()
-  const ask = async (
-    endpoint: Endpoint,
-    path: string,
-    query: Query,
-  ): Promise<readonly [Answer, JsonObject]> => {
+  const ask = async (endpoint: Endpoint, path: string, query: Query) => {
     const answer = await sender.get(path, query)
-    seen.answers.push({ endpoint, answer })
+    answers.push({ ...answer, endpoint })
     const { asked, status, json, problem } = answer
     if (status !== 200) throw new Unseen(`${asked} was answered with ${status}`)
     if (problem !== null) throw new Unseen(`the answer to ${asked} is no JSON: ${problem}`)
     if (!isObject(json)) throw new Unseen(`the answer to ${asked} is no object`)
-    return [answer, json]
+    return { asked, body: json }
   }
   const list = async (
     endpoint: ListReading['endpoint'],
     path: string,
     query: Query,
   ): Promise<ListReading> => {
-    const [{ asked }, body] = await ask(endpoint, path, query)
+    const { asked, body } = await ask(endpoint, path, query)
     const { [endpoint]: rows, pagination } = body
     if (!Array.isArray(rows)) throw new Unseen(`the answer to ${asked} has no array ${endpoint}`)
     if (!isObject(pagination)) throw new Unseen(`the answer to ${asked} has no object pagination`)
     const page = Number(query.find(([name]) => name === 'page')?.[1] ?? 1)
     const reading = { asked, endpoint, query, page, rows: rows.filter(isObject), pagination }
-    seen.lists.push(reading)
+    lists.push(reading)
     return reading
   }
   return {
-    seen,
+    seen: { answers, lists, progresses },
     surveys: (query = []) => list('surveys', '/surveys', query),
     sources: (surveyId, query = []) => list('sample_sources', sourcesPath(surveyId), query),
     progress: async (surveyId, query = []) => {
-      const [{ asked }, body] = await ask('fieldwork_progress', progressPath(surveyId), query)
+      const { asked, body } = await ask('fieldwork_progress', progressPath(surveyId), query)
       const { fieldwork_progress: progress } = body
       if (!isObject(progress)) throw new Unseen(`the answer to ${asked} has no object fieldwork_progress`)
       const reading = { asked, surveyId, query, progress, ...countsOf(progress) }
-      seen.progresses.push(reading)
+      progresses.push(reading)
       return reading
     },
     raw: (path, query = [], credentials = 'both') => {
       const key = JSON.stringify([path, query, credentials])
-      const answer = asked.get(key) ?? sender.get(path, query, { credentials, patient: false })
+      const answer = asked.get(key) ?? sender.get(path, query, { credentials, isDescribed: false })
       asked.set(key, answer)
       return answer
     },

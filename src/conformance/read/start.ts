@@ -68,7 +68,7 @@ export const lifeOf = (
   clock: Clock,
   { createdAt }: Pick<Subject, 'createdAt'>,
 ): { readonly from: bigint; readonly to: bigint } => {
-  const dateMs = seen.answers.at(-1)?.answer.dateMs ?? clock.nowMs()
+  const dateMs = seen.answers.at(-1)?.dateMs ?? clock.nowMs()
   const to = BigInt(Math.floor(dateMs / 1_000)) * MICROS_PER_SECOND + DAY
   const created = parseMoment(createdAt)?.micros ?? LONG_AGO
   return { from: created - (created % MICROS_PER_SECOND) - MICROS_PER_SECOND, to }
