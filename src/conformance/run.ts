@@ -68,7 +68,7 @@ export const runConformance = async (options: ConformanceOptions): Promise<Confo
   try {
     await check(({ passive = false, last = false }) => !passive && !last)
     await observe(false)
-    log.debug({ requests: sender.usage().requests }, 'looking for the start of an interview')
+    log.debug({ requests: sender.usage().requests }, 'searching for the start of an interview')
     await check(({ last = false }) => last)
     await observe(true)
   } catch (error) {

@@ -32,7 +32,7 @@ const listMoments = (reader: Reader, textOf: (moment: Moment) => string): string
   const moments = [...surveyRecords(reader), ...sourceRecords(reader)].flatMap(({ record }) =>
     [record.created_at, record.updated_at].flatMap((value) => parseMoment(value) ?? []),
   )
-  return listed(moments.map(textOf), 'no moment was seen')
+  return listed(moments.map(textOf), 'no timestamp was seen')
 }
 
 /** The fields of a record that are not in a table of the document, as `kind.name`. */
@@ -77,7 +77,7 @@ export const DATA_OBSERVATIONS: readonly Observation[] = [
       (['surveys', 'sample_sources'] as const)
         .map((endpoint) => {
           const size = pageSizeOf(reader, endpoint)
-          return `${endpoint}: ${size === null ? 'only lists of one page were seen' : `${size} records`}`
+          return `${endpoint}: ${size === null ? 'every list seen has one page' : `${size} records`}`
         })
         .join('; '),
   },
@@ -87,7 +87,7 @@ export const DATA_OBSERVATIONS: readonly Observation[] = [
     observe: ({ reader }) => listMoments(reader, ({ offset }) => offset),
   },
   {
-    topic: 'digits behind the second',
+    topic: 'fractional digits of the second',
     section: FIELDS,
     observe: ({ reader }) => listMoments(reader, ({ digits }) => String(digits)),
   },
@@ -120,7 +120,7 @@ export const DATA_OBSERVATIONS: readonly Observation[] = [
     section: PROGRESS,
     observe: ({ reader }) => {
       const scale = percentageScale(reader)
-      return scale === null ? 'no survey with interviews was seen' : `of ${scale}`
+      return scale === null ? 'no survey with interviews was seen' : `out of ${scale}`
     },
   },
   {
@@ -129,7 +129,7 @@ export const DATA_OBSERVATIONS: readonly Observation[] = [
     observe: async ({ sources }) => {
       const { subject, readings } = await sources()
       if (readings.length < subject.sources.rows.length) {
-        return 'not looked at: the survey has too many sources'
+        return 'not checked: the survey has too many sources'
       }
       const sum = readings.reduce((total, { progress }) => total + (progress.total ?? 0), 0)
       return `${sum} interviews in the ${readings.length} sources of a survey, ${subject.progress.total ?? 'unknown'} in the survey`
@@ -143,9 +143,9 @@ export const DATA_OBSERVATIONS: readonly Observation[] = [
       const within = seen.progresses.filter(
         ({ surveyId, query }) => surveyId === id && query.some(([name]) => name.startsWith('started_')),
       )
-      if (within.length === 0) return 'no window was looked at'
+      if (within.length === 0) return 'no window was read'
       const differs = within.some(({ progress }) => progress.sample_size !== whole.progress.sample_size)
-      return differs ? 'differs from that of the whole survey' : 'that of the whole survey'
+      return differs ? 'not that of the whole survey' : 'that of the whole survey'
     },
   },
   {
@@ -156,6 +156,6 @@ export const DATA_OBSERVATIONS: readonly Observation[] = [
   {
     topic: 'whether sources and interviews move updated_at',
     section: 'List surveys',
-    observe: () => 'not observable: nothing can be changed by reading',
+    observe: () => 'not observable: reading changes neither of them',
   },
 ]

@@ -43,12 +43,9 @@ export const QUESTION_OBSERVATIONS: readonly Observation[] = [
   }),
   surveys('page=0', 'Limits', ['page', '0']),
   surveys('an unknown status', ERRORS, ['status', 'no_such_status']),
-  surveys('a date that is none', ERRORS, ['updated_since', 'yesterday']),
+  surveys('an invalid date', ERRORS, ['updated_since', 'yesterday']),
   // A space is written + in a query. A client that does not write + as %2B sends this.
-  surveys('an offset whose + is not written %2B', 'List surveys', [
-    'updated_since',
-    '2999-01-01T00:00:00 00:00',
-  ]),
+  surveys('an offset with + instead of %2B', 'List surveys', ['updated_since', '2999-01-01T00:00:00 00:00']),
   question('an unknown survey', ERRORS, ({ reader }) => reader.raw(progressPath(unknownSurveyId(reader)))),
   question('an unknown sample source', ERRORS, async ({ reader, subjects }) => {
     const [subject] = await subjects()

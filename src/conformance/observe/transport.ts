@@ -39,7 +39,7 @@ export const TRANSPORT_OBSERVATIONS: readonly Observation[] = [
     },
   },
   {
-    topic: 'headers that tell of the rate limit',
+    topic: 'rate-limit headers',
     section: 'Limits',
     observe: ({ reader: { seen } }) => seen.answers.at(-1)?.rateHeaders.join('; ') || 'none',
   },
@@ -54,7 +54,7 @@ export const TRANSPORT_OBSERVATIONS: readonly Observation[] = [
     },
   },
   {
-    topic: 'an answer 429',
+    topic: 'a 429 answer',
     section: 'Errors',
     last: true,
     observe: async ({ burst }) => {

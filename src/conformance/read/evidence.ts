@@ -90,7 +90,7 @@ export const gatherEvidence = ({ reader, sender, clock, burstRequestsMax }: Evid
     windowSubject,
     start: once(async () => findStart(reader, clock, await windowSubject())),
     burst: once(async () => {
-      if (burstRequestsMax === null) throw new Unseen('only looked at with --exceed-cap')
+      if (burstRequestsMax === null) throw new Unseen('only checked with --exceed-cap')
       return await sender.burst('/surveys', burstRequestsMax)
     }),
   }
@@ -126,7 +126,7 @@ const readHead = async (reader: Reader): Promise<Head> => {
 /** The first two pages; throws `Unseen` where there is no second one, or where the list changed between them. */
 export const stablePages = ({ first, second, stable }: Head): readonly [ListReading, ListReading] => {
   if (second === null) throw new Unseen('the list of surveys has one page only')
-  if (!stable) throw new Unseen('the list went on changing while it was read')
+  if (!stable) throw new Unseen('the list kept changing while it was read')
   return [first, second]
 }
 
@@ -154,7 +154,7 @@ const windowSubjectOf = (subjects: readonly Subject[]): WindowSubject => {
   return best
 }
 
-export const MOVED = 'what is compared changed while it was read'
+export const MOVED = 'the compared data changed while it was read'
 const COMPARISONS_MAX = 2
 
 /**

@@ -52,7 +52,7 @@ export type Credentials = 'both' | 'none' | 'id-only' | 'token-only' | 'wrong-to
 
 export interface Burst {
   readonly sent: number
-  /** The first 429, else the answer that came last. */
+  /** The first 429, or else the answer that came last. */
   readonly last: Answer
 }
 
@@ -65,9 +65,9 @@ export interface Usage {
   readonly requestsWithCredentials: number
 }
 
-/** Attempts of a request that fails or is answered 5xx. */
+/** For a request that fails or is answered with 5xx. */
 const ATTEMPTS_MAX = 3
-/** The same for a request that the document does not describe: a 5xx that comes twice is the answer. */
+/** For a request that the document does not describe: a 5xx that comes twice is its answer. */
 const ANSWERS_5XX_MAX = 2
 const RETRY_WAIT_MS = 1_000
 /** 429 answers in a row to one request. */
@@ -132,7 +132,7 @@ export class Sender implements AsyncDisposable {
       } else if (outcome.status === 429) {
         refusals += 1
         attempt -= 1
-        await this.#waitOut(outcome, refusals, this.#where(path, query))
+        await this.#waitAfterRefusal(outcome, refusals, this.#where(path, query))
         continue
       } else if (outcome.status < 500 || attempt >= (isDescribed ? ATTEMPTS_MAX : ANSWERS_5XX_MAX)) {
         return outcome
@@ -199,15 +199,15 @@ export class Sender implements AsyncDisposable {
     return answer
   }
 
-  async #waitOut(answer: Answer, refusals: number, where: Where): Promise<void> {
+  async #waitAfterRefusal(answer: Answer, refusals: number, where: Where): Promise<void> {
     const { rate, clock, signal, log } = this.#options
     this.#usage.refusals += 1
     if (refusals >= REFUSALS_IN_A_ROW_MAX) throw new RateRefusedError(where, refusals, rate)
-    const askedMs = parseRetryAfter(answer.header('retry-after'), answer.dateMs ?? clock.nowMs())
-    if (askedMs !== null && askedMs > RETRY_AFTER_MS_MAX) {
-      throw new RetryAfterTooLongError(where, askedMs, RETRY_AFTER_MS_MAX)
+    const retryAfterMs = parseRetryAfter(answer.header('retry-after'), answer.dateMs ?? clock.nowMs())
+    if (retryAfterMs !== null && retryAfterMs > RETRY_AFTER_MS_MAX) {
+      throw new RetryAfterTooLongError(where, retryAfterMs, RETRY_AFTER_MS_MAX)
     }
-    const waitMs = Math.max(RETRY_WAIT_MS, askedMs ?? rate.perMs)
+    const waitMs = Math.max(RETRY_WAIT_MS, retryAfterMs ?? rate.perMs)
     log.warn({ wait_ms: waitMs }, 'refused with 429 below the cap: waiting')
     await clock.sleep(waitMs, signal)
   }

@@ -1,6 +1,6 @@
 /**
- * Which surveys are looked at more closely. Few requests must show much: surveys whose fieldwork has begun have
- * interviews, complete ones hold still, and a draft shows what a survey without interviews looks like.
+ * Chooses the surveys that are read with progress and sources. A few of them must show much: surveys in fieldwork have
+ * interviews, complete ones no longer change, and a draft has no interviews.
  */
 import { integerOf, textOf } from '../json.js'
 import { Unseen } from '../unseen.js'
@@ -32,7 +32,7 @@ const MORE_MAX = 4
 
 type Candidate = Pick<Subject, 'id' | 'status' | 'createdAt'>
 
-/** Throws `Unseen` when there is none. */
+/** Throws `Unseen` where no survey can be read. */
 export const chooseSurveys = async (reader: Reader): Promise<readonly Subject[]> => {
   const candidates = surveysSeen(reader).flatMap((survey): readonly Candidate[] => {
     const [id, status] = [integerOf(survey.id), textOf(survey.status)]
@@ -63,7 +63,7 @@ export const chooseSurveys = async (reader: Reader): Promise<readonly Subject[]>
 const rank = ({ status }: Candidate): number =>
   LIKELY.includes(status) ? LIKELY.indexOf(status) : LIKELY.length
 
-/** Interviews in a survey with several sources. */
+/** Whether a survey has interviews and several sources. */
 const showsEnough = (subjects: readonly Subject[]): boolean =>
   subjects.some(({ progress, sources }) => (progress.total ?? 0) > 0 && sources.rows.length > 1)
 

@@ -20,18 +20,18 @@ const hasShape = (endpoint: Endpoint, body: unknown): boolean => {
   return Array.isArray(rows) && rows.every(isObject) && isObject(body.pagination)
 }
 
-const shape = (endpoint: Endpoint, text: string): Rule =>
+const shape = (endpoint: Endpoint, expected: string): Rule =>
   each({
     id: `answers.${endpoint}`,
     section: SECTIONS[endpoint],
-    text,
+    text: `the answer is ${expected}`,
     items: (reader) => answered(reader).filter((one) => one.endpoint === endpoint && one.problem === null),
     judge: ({ asked, json }, { show }) => {
       if (hasShape(endpoint, json)) return PASS
       const got = isObject(json) ? `an object with ${show(Object.keys(json))}` : show(json)
-      return fail(asked, text, got)
+      return fail(asked, expected, got)
     },
-    nothing: 'the endpoint was not asked, or not answered with 200 and JSON',
+    nothing: 'no request to the endpoint was answered with 200 and JSON',
   })
 
 /** An id that the service has not given out yet, if it counts upwards. */
@@ -41,11 +41,11 @@ export const unknownSurveyId = (reader: Reader): number =>
 const unknownSurvey = (id: string, section: string, pathOf: (surveyId: number) => string): Rule => ({
   id,
   section,
-  text: 'a survey that is not there is not answered with 200',
+  text: 'a request for an unknown survey is not answered with 200',
   check: async ({ reader }) => {
     const surveyId = unknownSurveyId(reader)
     if (!Number.isSafeInteger(surveyId)) {
-      throw new Unseen('the ids of the surveys leave no room for another one')
+      throw new Unseen('the survey ids are too large to choose an unknown one')
     }
     const { asked, status } = await reader.raw(pathOf(surveyId))
     return status === 200 ? fail(asked, 'a status other than 200', '200') : PASS
@@ -56,26 +56,26 @@ export const ANSWER_RULES: readonly Rule[] = [
   each({
     id: 'answers.success',
     section: 'Endpoints',
-    text: 'what the document describes is answered with 200',
+    text: 'requests that the document describes are answered with 200',
     items: ({ seen }) => seen.answers,
     judge: ({ endpoint, asked, status, excerpt }, reader) => {
       // A record may vanish between two requests. An endpoint that always answers 404 is missing.
       const hasVanished = status === 404 && answered(reader).some((one) => one.endpoint === endpoint)
       return status === 200 || hasVanished ? PASS : fail(asked, '200', `${status} ${excerpt}`.trim())
     },
-    nothing: 'nothing was answered',
+    nothing: 'no request was answered',
   }),
   each({
     id: 'answers.content-type',
     section: 'Endpoints',
-    text: 'answers say that they are JSON',
+    text: 'the Content-Type of answers is JSON',
     items: answered,
     judge: ({ asked, header }, { show }) => {
       const type = header('content-type')
       if (type !== null && /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type)) return PASS
       return fail(asked, 'Content-Type: application/json', type === null ? 'no Content-Type' : show(type))
     },
-    nothing: 'nothing was answered with 200',
+    nothing: 'no request was answered with 200',
   }),
   each({
     id: 'answers.json',
@@ -83,7 +83,7 @@ export const ANSWER_RULES: readonly Rule[] = [
     text: 'answers are JSON',
     items: answered,
     judge: ({ asked, problem }) => (problem === null ? PASS : fail(asked, 'JSON', problem)),
-    nothing: 'nothing was answered with 200',
+    nothing: 'no request was answered with 200',
   }),
   shape('surveys', 'an object with the array surveys and the object pagination'),
   shape('sample_sources', 'an object with the array sample_sources and the object pagination'),

@@ -6,7 +6,7 @@ import { fail, PASS, type Rule } from '../verdict.js'
 const refused = (credentials: Credentials, how: string): Rule => ({
   id: `authentication.${credentials}`,
   section: 'Authentication',
-  text: `a request ${how} is not answered`,
+  text: `a request ${how} is refused`,
   check: async ({ reader }) => {
     const { asked, status, json } = await reader.raw('/surveys', [], credentials)
     const surveys = isObject(json) ? json.surveys : null

@@ -21,7 +21,11 @@ export const BOUND_RULES: readonly Rule[] = [
       if (isIncluded) return PASS
       const { asked, total } = await reader.progress(surveyId, [['started_before', formatMoment(at)]])
       if (total !== earlier) throw new Unseen(MOVED)
-      return fail(asked, `more than ${earlier} interviews, as a microsecond later`, `${earlier}`)
+      return fail(
+        asked,
+        `more than ${earlier} interviews, as with a bound one microsecond later`,
+        `${earlier}`,
+      )
     },
   },
   {

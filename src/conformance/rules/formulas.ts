@@ -102,7 +102,7 @@ const formula = (name: string, { text, part, whole }: Rate): Rule => ({
         if (count === undefined || all === null || all <= 0 || typeof value !== 'number') return []
         return [{ asked: reading.asked, name, value, expected: count / all, how: `${count} / ${all}` }]
       }),
-      'no survey with such interviews has been seen',
+      'no survey seen has the interviews that the rule needs',
     ),
 })
 
@@ -113,7 +113,7 @@ export const mayBeGone = (rule: Rule): Rule => ({
     const { progresses } = evidence.reader.seen
     const isGone =
       progresses.length > 0 && progresses.every(({ progress }) => !('incidence_rate' in progress))
-    return isGone ? passWith('it is gone already') : rule.check(evidence)
+    return isGone ? passWith('the service no longer sends it') : rule.check(evidence)
   },
 })
 
@@ -169,7 +169,7 @@ export const FORMULA_RULES: readonly Rule[] = [
   {
     id: 'progress.percentages',
     section: SECTION,
-    text: 'percentage is the share of individuals in all interviews shown',
+    text: 'percentage = individuals / all interviews shown, out of 100 or 1',
     passive: true,
     check: ({ reader }) => {
       const scale = percentageScale(reader)
@@ -183,7 +183,7 @@ export const FORMULA_RULES: readonly Rule[] = [
       }))
       const verdict = checkPrinted(numbers, 'no percentage can be read')
       if (verdict.verdict !== 'pass') return verdict
-      return passWith(verdict.note === undefined ? `of ${scale}` : `of ${scale}, ${verdict.note}`)
+      return passWith(verdict.note === undefined ? `out of ${scale}` : `out of ${scale}, ${verdict.note}`)
     },
   },
   ...Object.entries(RATES).map(([name, rate]) => formula(name, rate)),
@@ -191,7 +191,7 @@ export const FORMULA_RULES: readonly Rule[] = [
     eachProgress({
       id: 'formula.incidence_rate',
       section: 'Versioning',
-      text: 'incidence_rate is target_incidence_rate, or gone',
+      text: 'incidence_rate equals target_incidence_rate, or is gone',
       judge: ({ asked, progress: { incidence_rate: old, target_incidence_rate: value } }, { show }) => {
         if (old === undefined || value === undefined) return null
         if (old === value) return PASS

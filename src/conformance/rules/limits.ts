@@ -6,7 +6,7 @@ export const LIMIT_RULES: readonly Rule[] = [
   {
     id: 'limits.refusal',
     section: 'Limits',
-    text: 'beyond the request rate the answer is 429',
+    text: 'requests beyond the cap are answered with 429',
     last: true,
     check: async ({ burst }) => {
       const { sent, last } = await burst()

@@ -32,7 +32,7 @@ const within = (
       const place = created.findIndex((at, index) => index > 0 && at > (created[index - 1] ?? at))
       if (place === -1) return PASS
       const [before, after] = [created[place - 1] ?? 0n, created[place] ?? 0n].map(formatMoment)
-      return fail(reading.asked, TEXT, `row ${place} is of ${before}, row ${place + 1} of ${after}`)
+      return fail(reading.asked, TEXT, `row ${place} was created at ${before}, row ${place + 1} at ${after}`)
     },
     nothing: 'no list with two different moments was seen',
   })
@@ -49,7 +49,7 @@ export const LIST_ORDER_RULES: readonly Rule[] = [
   {
     id: 'surveys.order-across-pages',
     section: 'List surveys',
-    text: 'a page begins where the page before it ends, in the order of created_at',
+    text: 'page 2 continues page 1 in the order of created_at',
     check: async ({ head }) => {
       const [first, second] = stablePages(await head())
       const [oldest, newest] = [createdOf(first)?.at(-1), createdOf(second)?.at(0)]

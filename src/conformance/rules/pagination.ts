@@ -9,7 +9,7 @@ import { eachList, judgeEach } from './each.js'
 import { fieldRules } from './fields.js'
 
 const SECTION = 'Pagination object'
-const NOTHING = 'no such page was seen'
+const NOTHING = 'no page was seen that the rule applies to'
 
 /** `expectedOf` gives the value that a field must have on a page, undefined where the rule says nothing about the page. */
 const arithmetic = (
@@ -69,31 +69,34 @@ export const PAGINATION_RULES: readonly Rule[] = [
       seen.lists.map(({ asked, page, pagination }) => ({ asked, name: `page ${page}`, record: pagination })),
     nothing: 'no list was seen',
   }),
-  arithmetic('current', 'current_page', 'current_page is the page that was asked for', (page) => page),
+  arithmetic('current', 'current_page', 'current_page is the requested page', (page) => page),
   arithmetic(
     'next',
     'next_page',
-    'next_page is the page after this one, where there is one',
+    'next_page is the number of the next page, if there is one',
     (page, pages) => (page < pages ? page + 1 : undefined),
   ),
   arithmetic('last', 'next_page', 'next_page is null on the last page', (page, pages) =>
     page === pages ? null : undefined,
   ),
-  arithmetic('prev', 'prev_page', 'prev_page is the page before this one, null on the first', (page) =>
-    page > 1 ? page - 1 : null,
+  arithmetic(
+    'prev',
+    'prev_page',
+    'prev_page is the number of the previous page, null on the first page',
+    (page) => (page > 1 ? page - 1 : null),
   ),
   eachList({
     id: 'paging.total-pages',
     section: SECTION,
-    text: 'total_pages is what total_count and the size of a page make',
+    text: 'total_pages is total_count divided by the page size, rounded up',
     judge: ({ asked, endpoint, pagination }, reader) => {
       const [pages, count] = [integerOf(pagination.total_pages), integerOf(pagination.total_count)]
       const size = pageSizeOf(reader, endpoint)
       if (pages === null || count === null || count === 0 || (size === null && pages !== 1)) return null
       const expected = size === null ? 1 : Math.ceil(count / size)
       if (pages === expected) return PASS
-      const how = `of ${count} records${size === null ? '' : `, ${size} a page`}`
-      return fail(asked, `total_pages ${expected}, ${how}`, `total_pages ${pages}`)
+      const how = `for ${count} records${size === null ? '' : `, ${size} a page`}`
+      return fail(asked, `total_pages ${expected} ${how}`, `total_pages ${pages}`)
     },
     nothing: NOTHING,
   }),
@@ -111,7 +114,7 @@ export const PAGINATION_RULES: readonly Rule[] = [
       if (page < pages ? count > upToHere : count === upToHere) return PASS
       return fail(
         asked,
-        `total_count ${page < pages ? 'above ' : ''}${upToHere}: so many records up to page ${page} of ${pages}`,
+        `total_count ${page < pages ? 'above ' : ''}${upToHere}, the records up to page ${page} of ${pages}`,
         `total_count ${count}`,
       )
     },

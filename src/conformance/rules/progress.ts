@@ -46,7 +46,7 @@ export const PROGRESS_RULES: readonly Rule[] = [
         record: reading.progress,
         isOpen: (name) => isOpen(reading, name),
       })),
-    nothing: 'no survey with such interviews has been seen',
+    nothing: 'no survey seen has the interviews that the rule needs',
   }).map((rule) => (rule.id === 'progress.incidence_rate' ? mayBeGone(rule) : rule)),
   ...INTERVIEW_STATUSES.map(statusEntry),
   eachProgress({
@@ -55,7 +55,7 @@ export const PROGRESS_RULES: readonly Rule[] = [
     text: 'interviews with the status Ignored are omitted',
     judge: ({ asked, progress: { interview_count_by_status: byStatus } }) =>
       isObject(byStatus) && Object.keys(byStatus).some(isIgnored)
-        ? fail(asked, 'no entry for Ignored', 'there is one')
+        ? fail(asked, 'no entry for Ignored', 'an entry for Ignored')
         : PASS,
   }),
 ]

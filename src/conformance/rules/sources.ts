@@ -36,7 +36,7 @@ export const SOURCE_RULES: readonly Rule[] = [
   {
     id: 'sources.page-left-out',
     section: 'List the sample sources of a survey',
-    text: 'without page comes page 1',
+    text: 'without the parameter page the answer is page 1',
     check: async ({ reader, subjects }) => {
       const subject = (await subjects()).find(({ sources }) => sources.rows.length > 0)
       if (subject === undefined) throw new Unseen('no survey with sample sources has been seen')
@@ -59,7 +59,7 @@ export const SOURCE_PROGRESS_RULES: readonly Rule[] = [
   {
     id: 'progress.source-sample-size',
     section: VIEW,
-    text: "sample_source_id: sample_size is the source's",
+    text: 'sample_source_id: sample_size is that of the source',
     check: async ({ reader, sources }) => {
       const { subject, readings } = await sources()
       const wrong = readings.find(({ sampleSize, progress }) => progress.progress.sample_size !== sampleSize)
@@ -71,7 +71,7 @@ export const SOURCE_PROGRESS_RULES: readonly Rule[] = [
         throw new Unseen('the source changed while it was read')
       }
       const got = `sample_size ${reader.show(progress.progress.sample_size)}`
-      return fail(progress.asked, `sample_size ${sampleSize}, as of the source`, got)
+      return fail(progress.asked, `sample_size ${sampleSize}, as in the list of sources`, got)
     },
   },
   {
@@ -94,7 +94,7 @@ export const SOURCE_PROGRESS_RULES: readonly Rule[] = [
   {
     id: 'progress.source-restricts',
     section: VIEW,
-    text: 'sample_source_id: of several sources, not each has all interviews of the survey',
+    text: 'sample_source_id: at least one of several sources has fewer interviews than the survey',
     check: async ({ reader, sources }) => {
       const { subject, readings } = await sources()
       const total = subject.progress.total ?? 0

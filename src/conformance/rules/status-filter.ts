@@ -27,10 +27,10 @@ const onlySuchRows = (
         const statuses = query.flatMap(([name, value]) => (name === parameter ? [value] : []))
         const odd = rows.filter(({ status }) => !statuses.some((one) => one === status))
         if (odd.length === 0) return PASS
-        const got = `${odd.length} of ${rows.length} rows are not, the first is ${show(odd[0]?.status)}`
+        const got = `${odd.length} of ${rows.length} rows have another status, the first has ${show(odd[0]?.status)}`
         return fail(asked, `rows whose status is ${statuses.join(' or ')}`, got)
       },
-      'no survey was in such a list',
+      'no list with this filter has a survey',
     )
   },
 })
@@ -38,7 +38,7 @@ const onlySuchRows = (
 /** The lists of two statuses, each read alone. */
 const bothStatuses = async ({ byStatus }: Evidence) => {
   const { one, other } = await byStatus()
-  if (other === null) throw new Unseen('surveys of one status only have been seen')
+  if (other === null) throw new Unseen('all surveys seen have the same status')
   return [one, other] as const
 }
 
@@ -59,7 +59,7 @@ export const STATUS_FILTER_RULES: readonly Rule[] = [
   {
     id: 'status.complete',
     section: SECTION,
-    text: 'status=… leaves no survey of that status out',
+    text: 'status=… leaves out no survey of that status',
     check: async ({ reader, byStatus, head }) => {
       const { one } = await byStatus()
       const { again } = await head()
@@ -75,7 +75,7 @@ export const STATUS_FILTER_RULES: readonly Rule[] = [
       const whole = await reader.surveys([['page', '1']])
       const [id] = missing(filtered, again).filter((missed) => missing(filtered, whole).includes(missed))
       if (id === undefined) return PASS
-      return fail(filtered.asked, `survey ${id}, whose status is ${one.status}`, 'it is not there')
+      return fail(filtered.asked, `survey ${id}, whose status is ${one.status}`, 'the survey is missing')
     },
   },
   onlySuchRows(
@@ -87,7 +87,7 @@ export const STATUS_FILTER_RULES: readonly Rule[] = [
   {
     id: 'status.array-union',
     section: SECTION,
-    text: 'status[]=…&status[]=… holds the surveys of the one and of the other status',
+    text: 'status[]=…&status[]=… shows all surveys of these statuses',
     check: async (evidence) => {
       const both = await bothStatuses(evidence)
       const difference = await findDifference<readonly ListReading[]>({
@@ -101,14 +101,14 @@ export const STATUS_FILTER_RULES: readonly Rule[] = [
       })
       if (difference === null) return PASS
       const { one, other } = difference
-      const expected = `total_count ${one.map(totalOf).join(' + ')} = ${sumOf(one)}, as of the two statuses alone`
+      const expected = `total_count ${one.map(totalOf).join(' + ')} = ${sumOf(one)}, as for each status alone`
       return fail(other[0]?.asked ?? '', expected, `total_count ${sumOf(other)}`)
     },
   },
   {
     id: 'status.array-of-one',
     section: SECTION,
-    text: 'status[]=… with one status is the same as status=…',
+    text: 'status[]=… with one status gives the same list as status=…',
     check: async ({ reader, byStatus }) => {
       const { status, reading } = (await byStatus()).one
       const difference = await findDifference({
@@ -120,7 +120,7 @@ export const STATUS_FILTER_RULES: readonly Rule[] = [
       if (difference === null) return PASS
       const { one, other } = difference
       const expected = `the rows of ${one.asked}, total_count ${totalOf(one)}`
-      return fail(other.asked, expected, `others, total_count ${totalOf(other)}`)
+      return fail(other.asked, expected, `other rows, total_count ${totalOf(other)}`)
     },
   },
 ]

@@ -16,7 +16,7 @@ export const SURVEY_RULES: readonly Rule[] = [
   {
     id: 'surveys.page-left-out',
     section: 'List surveys',
-    text: 'without page comes page 1',
+    text: 'without the parameter page the answer is page 1',
     check: async ({ head, reader }) => {
       const { first, again } = await head()
       return await sameAsPageOne(first, again, () => reader.surveys())

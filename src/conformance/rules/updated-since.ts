@@ -63,7 +63,7 @@ export const UPDATED_SINCE_RULES: readonly Rule[] = [
   {
     id: 'updated-since.only',
     section: SECTION,
-    text: 'updated_since shows no survey that was modified before',
+    text: 'updated_since shows no survey that was last modified before the date',
     check: async (evidence) => {
       const { reader } = evidence
       const all = await lastUpdated(evidence)
@@ -77,30 +77,30 @@ export const UPDATED_SINCE_RULES: readonly Rule[] = [
           const old = rows.flatMap(updatedOf).filter(({ at }) => at.micros < bound.micros)
           const [first] = old
           if (first === undefined) return PASS
-          const got = `${old.length} of ${rows.length} rows are older, as ${reader.show(first.text)}`
+          const got = `${old.length} of ${rows.length} rows are older, such as ${reader.show(first.text)}`
           return fail(asked, `rows with updated_at from ${formatMoment(bound.micros)} on`, got)
         },
-        'nothing was asked',
+        'no request with updated_since was answered',
       )
     },
   },
   {
     id: 'updated-since.complete',
     section: SECTION,
-    text: 'updated_since leaves no survey out that was modified later',
+    text: 'updated_since leaves out no survey that was modified after the date',
     check: async (evidence) => {
       const { reader } = evidence
       const [newest, ...others] = await lastUpdated(evidence)
       const second = others.find(({ at }) => at.micros < newest.at.micros)
-      if (second === undefined) throw new Unseen('all surveys seen were modified at one moment')
+      if (second === undefined) throw new Unseen('all surveys seen were modified at the same moment')
       if ((await find(reader, second.text, newest.id)) !== null) return PASS
       // It may have gone since it was seen.
       const control = await reader.raw(progressPath(newest.id))
-      if (control.status !== 200) throw new Unseen('the survey that was modified last has gone meanwhile')
+      if (control.status !== 200) throw new Unseen('the survey that was modified last has disappeared')
       return fail(
         `GET …/surveys?${PARAMETER}=${second.text}`,
         `survey ${newest.id}, modified at ${newest.text}`,
-        'it is not there',
+        'the survey is missing',
       )
     },
   },
@@ -114,30 +114,36 @@ export const UPDATED_SINCE_RULES: readonly Rule[] = [
       if ((await find(reader, newest.text, newest.id)) !== null) return PASS
       const before = formatMoment(newest.at.micros - 1_000_000n)
       if ((await find(reader, before, newest.id)) === null) {
-        throw new Unseen('a second earlier the survey is not there either: see updated-since.complete')
+        throw new Unseen(
+          'with a date one second earlier the survey is missing too: see updated-since.complete',
+        )
       }
       if ((await find(reader, newest.text, newest.id)) !== null) return PASS
       const expected = `survey ${newest.id}, modified at that very moment`
-      return fail(`GET …/surveys?${PARAMETER}=${newest.text}`, expected, `it is there only with ${before}`)
+      return fail(
+        `GET …/surveys?${PARAMETER}=${newest.text}`,
+        expected,
+        `the survey is in the list only with ${before}`,
+      )
     },
   },
   {
     id: 'updated-since.step-after',
     section: SECTION,
-    text: 'updated_since leaves a survey out that was modified one digit earlier',
+    text: 'updated_since leaves out a survey that was modified just before the date',
     check: async (evidence) => {
       const [newest] = await lastUpdated(evidence)
       const after = formatMoment(newest.at.micros + stepOf(newest.at))
       const found = await find(evidence.reader, after, newest.id)
       if (found === null || found.at.micros > newest.at.micros) return PASS
       const expected = `not survey ${newest.id}, modified at ${newest.text}`
-      return fail(`GET …/surveys?${PARAMETER}=${after}`, expected, 'it is there')
+      return fail(`GET …/surveys?${PARAMETER}=${after}`, expected, 'the survey is in the list')
     },
   },
   {
     id: 'updated-since.offsets',
     section: SECTION,
-    text: 'updated_since means the same moment whatever offset it is written with',
+    text: 'updated_since means the same moment with every time-zone offset',
     check: async (evidence) => {
       const { reader } = evidence
       const all = await lastUpdated(evidence)
@@ -159,7 +165,7 @@ export const UPDATED_SINCE_RULES: readonly Rule[] = [
   {
     id: 'surveys.filters-combined',
     section: SECTION,
-    text: 'status and updated_since together keep what both keep',
+    text: 'status and updated_since together keep only surveys that match both',
     check: async (evidence) => {
       const { reader, byStatus } = evidence
       const all = await lastUpdated(evidence)

@@ -20,7 +20,7 @@ const empty = (id: string, parameter: string, moment: string, text: string): Rul
   check: async ({ reader, windowSubject }) => {
     const subject = await windowSubject()
     const { asked, total } = await reader.progress(subject.id, [[parameter, moment]])
-    if (total === null) throw new Unseen('the interviews of a status cannot be read')
+    if (total === null) throw new Unseen('the number of interviews of a status cannot be read')
     return total === 0 ? PASS : fail(asked, 'no interviews', `${total} of ${subject.total}`)
   },
 })
@@ -49,17 +49,22 @@ const ROUNDS_MAX = 2
 export const WINDOW_RULES: readonly Rule[] = [
   empty('windows.after-future', 'started_after', FAR_FUTURE, 'in the far future keeps no interview'),
   empty('windows.before-past', 'started_before', FAR_PAST, 'in the far past keeps no interview'),
-  whole('windows.after-past', 'started_after', FAR_PAST, 'in the far past keeps all, without an upper bound'),
+  whole(
+    'windows.after-past',
+    'started_after',
+    FAR_PAST,
+    'in the far past keeps all: there is no upper bound',
+  ),
   whole(
     'windows.before-future',
     'started_before',
     FAR_FUTURE,
-    'in the far future keeps all, without a lower bound',
+    'in the far future keeps all: there is no lower bound',
   ),
   {
     id: 'windows.cover',
     section: SECTION,
-    text: 'started_after=T and started_before=T together hold every interview, and share only those of T',
+    text: 'started_after=T and started_before=T together keep every interview, and only those of T twice',
     check: async ({ reader, clock, windowSubject }) => {
       const subject = await windowSubject()
       const { from, to } = lifeOf(reader, clock, subject)
