@@ -26,7 +26,7 @@ export interface Rule {
   readonly last?: true
 }
 
-/** What the service does where the API document is silent. */
+/** Reports the behaviour of the service where the API document is silent. */
 export interface Observation {
   readonly topic: string
   readonly section: string

@@ -1,4 +1,4 @@
-/** What `conformance` prints: a table of rules and the observations for people, all results for machines. */
+/** The output of `conformance`: a table of rules and the observations for people, all results for machines. */
 import { counted, humanDuration } from '../../base/human.js'
 import type { ConformanceReport, RuleResult } from '../../conformance/run.js'
 import type { Verdict } from '../../conformance/verdict.js'

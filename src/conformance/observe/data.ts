@@ -1,4 +1,4 @@
-/** What the records show where the API document is silent about them. */
+/** Observations of records, where the API document is silent about them. */
 import {
   INTERVIEW_STATUSES,
   PAGINATION_FIELDS,

@@ -61,7 +61,7 @@ export interface Evidence extends Pick<EvidenceOptions, 'reader' | 'sender' | 'c
   subjects(): Promise<readonly Subject[]>
   /** The progress of each of the first sources of one survey. */
   sources(): Promise<SourceReadings>
-  /** The survey for windows of time: it has few interviews, and gets no more of them if there is such a survey. */
+  /** The survey for windows of time: few interviews, and complete if there is such a survey. */
   windowSubject(): Promise<WindowSubject>
   /** When an interview of that survey started. */
   start(): Promise<Start>

@@ -16,7 +16,7 @@ export interface Subject {
   readonly sources: ListReading
 }
 
-/** One survey for each of these places, as far as the listing shows them. */
+/** One survey is read for each of these statuses, if the list has one. */
 const KINDS = [
   'complete',
   'fieldwork',

@@ -11,7 +11,7 @@ import { eachProgress, judgeEach } from './each.js'
 
 const SECTION = 'Fieldwork progress'
 const RELATIVE_TOLERANCE = 1e-9
-/** A number with fewer decimals is not rounded but another number. */
+/** With fewer decimals, a number that differs is wrong, not rounded. */
 const DECIMALS_MIN = 2
 
 /** A number that a service prints, and what it should be. */
@@ -30,7 +30,7 @@ const checkPrinted = (numbers: readonly Printed[], nothing: string): Verdict => 
   const isRounding = decimals >= DECIMALS_MIN
   const isExact = ({ value, expected }: Printed) =>
     Math.abs(value - expected) <= RELATIVE_TOLERANCE * Math.max(Math.abs(expected), Number.MIN_VALUE)
-  // One in the last digit: some services cut off where others round.
+  // One unit of the last digit: some services cut off where others round.
   const isClose = ({ value, expected }: Printed) =>
     isRounding && Math.abs(value - expected) <= 10 ** -decimals * (1 + RELATIVE_TOLERANCE)
   const verdict = judgeEach(
@@ -46,13 +46,13 @@ const checkPrinted = (numbers: readonly Printed[], nothing: string): Verdict => 
   return passWith(`to the ${decimals} decimals that the service gives`)
 }
 
-/** Digits behind the point, as a program would print the number. */
+/** The number of decimals when a program prints the number. */
 const decimalsOf = (value: number): number => {
   const [mantissa = '', exponent = '0'] = String(value).split('e')
   return Math.max(0, (mantissa.split('.')[1]?.length ?? 0) - Number(exponent))
 }
 
-/** A rate is `part`, a status, divided by `whole`; null where a count of the whole cannot be read. */
+/** A rate: the count of the status `part`, divided by `whole`. `whole` is null where a count in it cannot be read. */
 interface Rate {
   readonly text: string
   readonly part: string

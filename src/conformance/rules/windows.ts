@@ -1,6 +1,6 @@
 /**
- * API document, "View the fieldwork progress of a survey": `started_after` and `started_before`. The rules look at a
- * survey with few interviews, at one that gets no more of them if there is one.
+ * API document, "View the fieldwork progress of a survey": `started_after` and `started_before`. The rules use a survey
+ * with few interviews, preferably a complete one, which gets no more of them.
  */
 import { formatMoment, MICROS_PER_SECOND } from '../instant.js'
 import { findDifference, MOVED, sameCounts } from '../read/evidence.js'
