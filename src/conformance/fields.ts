@@ -1,4 +1,4 @@
-/** The tables of the API document, "Resources and their fields", typed in from its text. */
+/** The tables of the API document, "Resources and their fields", copied by hand from its text. */
 
 export interface Field {
   readonly type: 'integer' | 'string' | 'timestamp' | 'boolean' | 'float' | 'object'
@@ -49,7 +49,7 @@ export const SAMPLE_SOURCE_FIELDS: Fields = {
   updated_at: { type: 'timestamp' },
 }
 
-/** "Fieldwork progress". Its table calls none of them nullable; what a rate over nothing is, it does not say. */
+/** "Fieldwork progress". Its table calls no field nullable, and does not say what a rate over zero is. */
 export const PROGRESS_FIELDS: Fields = {
   sample_size: { type: 'integer' },
   interviews_count: { type: 'integer' },

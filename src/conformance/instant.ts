@@ -1,13 +1,13 @@
 /**
- * Moments as the API writes them (API document, "Resources and their fields": ISO 8601 with a time-zone offset). Whole
- * microseconds in a bigint: a millisecond clock would take two different moments for one, and a bound would seem
- * to be missed that was kept.
+ * Moments as the API writes them (API document, "Resources and their fields": ISO 8601 with a time-zone offset), as
+ * microseconds in a bigint. In milliseconds two different moments could be equal, and a bound that a service keeps
+ * would look broken.
  */
 
 export interface Moment {
   /** Microseconds since 1970; further digits are cut off. */
   readonly micros: bigint
-  /** Digits behind the second. */
+  /** Fractional digits of the second. */
   readonly digits: number
   /** As written: `Z`, `+02:00`. */
   readonly offset: string
@@ -18,7 +18,7 @@ const ISO_TIME =
 
 export const MICROS_PER_SECOND = 1_000_000n
 
-/** Null for anything but a date-time with an offset, of a day that exists. */
+/** Null for anything but a date-time with an offset on an existing day. */
 export const parseMoment = (value: unknown): Moment | null => {
   const found = typeof value === 'string' ? ISO_TIME.exec(value) : null
   if (found === null) return null
@@ -43,10 +43,10 @@ const minutesOf = (offset: string): number | null => {
   return (offset.startsWith('-') ? -1 : 1) * (hours * 60 + minutes)
 }
 
-/** In UTC, with as many digits as it needs. */
+/** In UTC, with 0, 3 or 6 fractional digits. */
 export const formatMoment = (micros: bigint): string => `${local(micros)}Z`
 
-/** The same moment as a clock east of UTC by so many minutes shows it. */
+/** The same moment with a time-zone offset, minutes east of UTC. */
 export const formatWithOffset = (micros: bigint, offsetMinutes: number): string => {
   const size = Math.abs(offsetMinutes)
   const [hours, minutes] = [Math.floor(size / 60), size % 60].map((part) => String(part).padStart(2, '0'))
@@ -62,5 +62,5 @@ const local = (micros: bigint): string => {
   return `${whole}.${digits.endsWith('000') ? digits.slice(0, 3) : digits}`
 }
 
-/** One in the last digit that the moment was written with, microseconds. */
+/** One unit of the last digit that the moment was written with, microseconds. */
 export const stepOf = ({ digits }: Moment): bigint => 10n ** BigInt(6 - Math.min(6, digits))

@@ -1,4 +1,4 @@
-/** JSON that nobody vouches for, looked at without trusting it. */
+/** JSON of unknown shape, read without trusting it. */
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
@@ -12,5 +12,5 @@ export const integerOf = (value: unknown): number | null =>
 /** Null for anything but text. */
 export const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-/** A value as a report shows it; what is not there is `missing`. */
+/** A value as a report shows it; `missing` for undefined. */
 export const jsonText = (value: unknown): string => JSON.stringify(value) ?? 'missing'

@@ -1,6 +1,6 @@
 /**
- * Holds a service to the rules of the API document. Reads only. What could be looked at before the run was stopped,
- * or before the service refused to go on, is in the report all the same.
+ * Checks a service against the rules of the API document. Sends GET requests only. Where the run is stopped, or the
+ * service refuses further requests, the report has what was found until then.
  */
 import { type ExpectedError, isStop, UpstreamError } from '../base/errors.js'
 import { addressOf } from '../http/address.js'
@@ -8,28 +8,23 @@ import { excerptOf } from '../http/body.js'
 import { CredentialsRefusedError, RedirectRefusedError, UnexpectedStatusError } from '../http/errors.js'
 import { statusAction } from '../http/status-action.js'
 import { OBSERVATIONS } from './observe/all.js'
-import { type Evidence, gatherEvidence } from './read/evidence.js'
+import { gatherEvidence } from './read/evidence.js'
 import { createReader } from './read/reader.js'
-import { createSender, type Sender, type SenderOptions } from './read/sender.js'
+import { Sender, type SenderOptions } from './read/sender.js'
 import { RULES } from './rules/all.js'
 import { Unseen } from './unseen.js'
-import { type Observation, type Rule, unseen, type Verdict } from './verdict.js'
+import type { Observation, Rule, Verdict } from './verdict.js'
 
 export interface ConformanceOptions extends SenderOptions {
   /** Also sends one burst beyond the cap, after everything else. */
   readonly exceedCap: boolean
 }
 
-export interface RuleResult {
-  readonly id: string
-  readonly section: string
-  readonly text: string
+export interface RuleResult extends Pick<Rule, 'id' | 'section' | 'text'> {
   readonly verdict: Verdict
 }
 
-export interface ObservationResult {
-  readonly topic: string
-  readonly section: string
+export interface ObservationResult extends Pick<Observation, 'topic' | 'section'> {
   readonly told: string
 }
 
@@ -40,65 +35,67 @@ export interface ConformanceReport {
   readonly requests: number
   /** 429 answers below the cap. */
   readonly refusals: number
-  /** Why it ended early: a `StoppedError`, or the `UpstreamError` that made going on pointless. */
+  /** Why the run ended early: a `StoppedError`, or the `UpstreamError` after which no request can succeed. */
   readonly endedBy: ExpectedError | null
 }
+
+/** The requests by which a burst exceeds the cap. */
+const BURST_OVER_CAP = 5
 
 /**
  * Rejects with an `UpstreamError` when the service cannot be reached or refuses the credentials at the first request,
  * and with a `StoppedError` when the signal aborts before that one is answered.
  */
 export const runConformance = async (options: ConformanceOptions): Promise<ConformanceReport> => {
-  await using sender = createSender(options)
-  await knock(sender, options)
+  await using sender = new Sender(options)
+  await sendFirst(sender, options)
   const { clock, rate, exceedCap, log } = options
-  const reader = createReader(sender)
-  const evidence = gatherEvidence({ reader, sender, clock, rate, exceedCap })
+  const burstRequestsMax = exceedCap ? rate.requests + BURST_OVER_CAP : null
+  const evidence = gatherEvidence({ reader: createReader(sender), sender, clock, burstRequestsMax })
   const verdicts = new Map<Rule, Verdict>()
-  const told = new Map<Observation, string>()
-  const judge = async (isMeant: (rule: Rule) => boolean): Promise<void> => {
-    for (const rule of RULES.filter(isMeant)) verdicts.set(rule, await verdictOf(rule, evidence))
+  const observed = new Map<Observation, string>()
+  const check = async (isMeant: (rule: Rule) => boolean): Promise<void> => {
+    for (const rule of RULES.filter(isMeant)) {
+      verdicts.set(rule, await unlessUnseen(() => rule.check(evidence), notObservable))
+    }
   }
   const observe = async (isLast: boolean): Promise<void> => {
     for (const one of OBSERVATIONS.filter(({ last = false }) => last === isLast)) {
-      told.set(one, await tell(one, evidence))
+      observed.set(one, await unlessUnseen(() => one.observe(evidence), notObserved))
     }
   }
   let endedBy: ExpectedError | null = null
   try {
-    await judge(({ passive = false, last = false }) => !passive && !last)
+    await check(({ passive = false, last = false }) => !passive && !last)
     await observe(false)
-    log.debug({ requests: sender.usage().requests }, 'looking for the start of an interview')
-    await judge(({ last = false }) => last)
+    log.debug({ requests: sender.usage().requests }, 'searching for the start of an interview')
+    await check(({ last = false }) => last)
     await observe(true)
   } catch (error) {
     if (!(error instanceof UpstreamError || isStop(error))) throw error
     endedBy = error
   }
-  await judge(({ passive = false }) => passive)
+  await check(({ passive = false }) => passive)
   const reason = isStop(endedBy) ? 'the run was stopped' : 'the run ended early'
   const print = (text: string) => excerptOf(text, (one) => sender.redact(one), PRINTED_LENGTH_MAX)
   const { requests, refusals } = sender.usage()
   return {
     baseUrl: options.baseUrl,
-    rules: RULES.map((rule) => ({
-      id: rule.id,
-      section: rule.section,
-      text: rule.text,
-      verdict: printable(verdicts.get(rule) ?? unseen(reason), print),
-    })),
-    observations: OBSERVATIONS.map((one) => ({
-      topic: one.topic,
-      section: one.section,
-      told: print(told.get(one) ?? `not observable: ${reason}`),
-    })),
+    rules: RULES.map((rule) => {
+      const { id, section, text } = rule
+      return { id, section, text, verdict: printable(verdicts.get(rule) ?? notObservable(reason), print) }
+    }),
+    observations: OBSERVATIONS.map((one) => {
+      const { topic, section } = one
+      return { topic, section, told: print(observed.get(one) ?? notObserved(reason)) }
+    }),
     requests,
     refusals,
     endedBy,
   }
 }
 
-/** Much of what is told was written by the service: a status, a moment, an address with both in it. */
+/** Verdicts and observations quote what the service wrote: statuses, moments, addresses. */
 const PRINTED_LENGTH_MAX = 400
 
 /** On one line, without secrets. */
@@ -115,12 +112,11 @@ const printable = (verdict: Verdict, print: (text: string) => string): Verdict =
   }
 }
 
-/** The first request decides whether there is anything to look at. */
-const knock = async (sender: Sender, { baseUrl, account }: ConformanceOptions): Promise<void> => {
+/** The first request shows whether the service can be checked at all. */
+const sendFirst = async (sender: Sender, { baseUrl, account }: ConformanceOptions): Promise<void> => {
   const { status, excerpt, header } = await sender.get('/surveys', [])
   if (status === 200) return
-  const address = addressOf(baseUrl, '/surveys', [])
-  const where = { request: address.label, account }
+  const where = { request: addressOf(baseUrl, '/surveys', []).label, account }
   if (statusAction(status) === 'refuse_credentials') throw new CredentialsRefusedError(status, where, excerpt)
   if (statusAction(status) === 'refuse_redirect') {
     throw new RedirectRefusedError(status, where, header('location') === null ? null : 'another address')
@@ -128,20 +124,18 @@ const knock = async (sender: Sender, { baseUrl, account }: ConformanceOptions): 
   throw new UnexpectedStatusError(status, where, excerpt)
 }
 
-const verdictOf = async ({ check }: Rule, evidence: Evidence): Promise<Verdict> => {
-  try {
-    return await check(evidence)
-  } catch (error) {
-    if (error instanceof Unseen) return unseen(error.message)
-    throw error
-  }
-}
+const notObservable = (reason: string): Verdict => ({ verdict: 'not_observable', reason })
+const notObserved = (reason: string): string => `not observable: ${reason}`
 
-const tell = async ({ observe }: Observation, evidence: Evidence): Promise<string> => {
+/** The result of `get`, or where it throws `Unseen` what `otherwise` makes of the reason. */
+const unlessUnseen = async <Value>(
+  get: () => Value | Promise<Value>,
+  otherwise: (reason: string) => Value,
+): Promise<Value> => {
   try {
-    return await observe(evidence)
+    return await get()
   } catch (error) {
-    if (error instanceof Unseen) return `not observable: ${error.message}`
+    if (error instanceof Unseen) return otherwise(error.message)
     throw error
   }
 }

@@ -1,2 +1,2 @@
-/** Thrown by whatever cannot get at what a rule looks at. The message is the reason. */
+/** Thrown where a rule or an observation lacks what it needs. The message is the reason. */
 export class Unseen extends Error {}

@@ -1,4 +1,4 @@
-/** `fieldwork-sync conformance`: does a service keep the rules of the API document? Reads only. */
+/** `fieldwork-sync conformance` checks a service against the rules of the API document. It sends GET requests only. */
 import type { CommandModule } from 'yargs'
 import { systemClock } from '../../base/clock.js'
 import { EXIT_CODES, type ExitCode, type ExpectedError, isStop } from '../../base/errors.js'
@@ -12,16 +12,17 @@ import { sayProxies } from '../wiring/log-proxies.js'
 import { openTelemetry } from '../wiring/logging.js'
 import { conformanceToJson, renderConformance } from './text.js'
 
-/** What the rules take for an account with a few pages of surveys, and a little more. */
+/** The rules need slightly fewer for an account with a few pages of surveys. */
 const REQUESTS_MAX = 90
-/** No answer that a check needs is larger; all of them are kept until the report. */
+/** Enough for every answer that a rule needs; all answers are kept until the report. */
 const RESPONSE_BYTES_MAX = 4 * 1024 * 1024
 
 export const conformanceCommand = (
   context: CliContext,
 ): CommandModule<unknown, FlagsOf<typeof conformanceOptions>> => ({
   command: 'conformance',
-  describe: 'Hold a service to the rules of the API document, by reading only; prints a table',
+  describe:
+    'Check a service against the rules of the API document and print a table; sends GET requests only',
   builder: conformanceOptions,
   handler: async (flags) => {
     const settings = loadSettings({ env: context.env, flags, oneAccount: true })
@@ -58,13 +59,13 @@ export const conformanceCommand = (
     const text = settings.json
       ? `${JSON.stringify(conformanceToJson(report, style))}\n`
       : renderConformance(report, style)
-    // What the service said was redacted where it was read; this is for what nobody thought of.
+    // Answers are redacted where they are read; this covers any other way for a token to get into the report.
     context.stdout.write(createRedactor(secretsOf([account]))(text))
     context.exit(exitCode)
   },
 })
 
-/** A service that refuses to go on says more than a broken rule, and a broken rule more than a signal. */
+/** A service that refuses further requests comes before a broken rule, and a broken rule before a signal. */
 const exitCodeOf = (isBroken: boolean, endedBy: ExpectedError | null): ExitCode => {
   if (endedBy !== null && !isStop(endedBy)) return endedBy.exitCode
   if (isBroken) return EXIT_CODES.data

@@ -1,4 +1,4 @@
-/** What `conformance` says: for people a table of rules and, below it, what the service does on its own; for machines all of it. */
+/** The output of `conformance`: a table of rules and the observations for people, all results for machines. */
 import { counted, humanDuration } from '../../base/human.js'
 import type { ConformanceReport, RuleResult } from '../../conformance/run.js'
 import type { Verdict } from '../../conformance/verdict.js'
@@ -16,7 +16,7 @@ export interface ConformanceStyle {
 /** With a newline at its end. */
 export const renderConformance = (report: ConformanceReport, style: ConformanceStyle): string =>
   [
-    `${report.baseUrl}, held to the API document`,
+    `${report.baseUrl}, checked against the API document`,
     ruleTable(report.rules, style.colour),
     `where the document is silent\n${textTable(
       report.observations.map(({ topic, told }) => [topic, told]),
@@ -36,7 +36,7 @@ const WORDS: Readonly<Record<Word, string>> = {
 const COLOURS: Readonly<Record<Word, string>> = { pass: '32', fail: '31', not_observable: '33' }
 const DETAIL_INDENT = ' '.repeat(WORDS.not_observable.length + 4)
 
-/** The rules under the sections of the document that they stand in, in the order in which these come first. */
+/** The rules by the section of the document that contains them; sections in the order of their first rule. */
 const ruleTable = (rules: readonly RuleResult[], colour: boolean): string => {
   const sections = [...new Set(rules.map(({ section }) => section))]
   const sorted = sections.flatMap((section) => rules.filter((rule) => rule.section === section))
@@ -67,7 +67,7 @@ const detailsOf = (verdict: Verdict): readonly string[] => {
     case 'not_observable':
       return [verdict.reason]
     case 'fail':
-      return [`asked     ${verdict.asked}`, `expected  ${verdict.expected}`, `came      ${verdict.got}`]
+      return [`request   ${verdict.asked}`, `expected  ${verdict.expected}`, `answer    ${verdict.got}`]
   }
 }
 
@@ -84,7 +84,7 @@ const lastLines = (report: ConformanceReport, { elapsedMs, exitCode }: Conforman
   return lines.join('\n')
 }
 
-/** The same for machines. */
+/** The document of `--json`. */
 export const conformanceToJson = (report: ConformanceReport, { elapsedMs, exitCode }: ConformanceStyle) => ({
   exit_code: exitCode,
   base_url: report.baseUrl,

@@ -1,18 +1,26 @@
-/** What the records show where the API document is silent about them. */
-
-import { parseMoment } from '../instant.js'
-import { isObject } from '../json.js'
-import type { Evidence } from '../read/evidence.js'
+/** Observations of records, where the API document is silent about them. */
+import {
+  INTERVIEW_STATUSES,
+  PAGINATION_FIELDS,
+  PROGRESS_FIELDS,
+  SAMPLE_SOURCE_FIELDS,
+  SURVEY_FIELDS,
+} from '../fields.js'
+import { type Moment, parseMoment } from '../instant.js'
+import { isObject, type JsonObject } from '../json.js'
+import type { Reader } from '../read/reader.js'
+import { sourceRecords, surveyRecords } from '../rules/fields.js'
 import { percentageScale, RATES } from '../rules/formulas.js'
 import { pageSizeOf } from '../rules/pagination.js'
-import { sourcesAddUp } from '../rules/sources.js'
-import { sourceRecords, surveyRecords } from '../rules/surveys.js'
 import type { Observation } from '../verdict.js'
-import { FIELDS_BY_RESOURCE, MOMENT_FIELDS } from './known-fields.js'
+
+const FIELDS = 'Resources and their fields'
+const PROGRESS = 'Fieldwork progress'
+const VIEW = 'View the fieldwork progress of a survey'
 
 const VALUES_MAX = 12
 
-/** Different texts, each once, those that are many cut short. */
+/** Each different text once, the first ones where there are many. */
 const listed = (texts: readonly string[], nothing: string): string => {
   const different = [...new Set(texts)].sort()
   if (different.length === 0) return nothing
@@ -20,133 +28,134 @@ const listed = (texts: readonly string[], nothing: string): string => {
   return `${different.slice(0, VALUES_MAX).join(', ')}${more}`
 }
 
-const pageSize: Observation = {
-  topic: 'page size',
-  section: 'Limits',
-  observe: ({ reader: { seen } }) => {
-    const told = (['surveys', 'sample_sources'] as const).map((endpoint) => {
-      const size = pageSizeOf(seen.lists, endpoint)
-      return `${endpoint}: ${size === null ? 'only lists of one page were seen' : `${size} records`}`
-    })
-    return told.join('; ')
-  },
-}
-
-const moments = (evidence: Evidence) =>
-  [...surveyRecords(evidence), ...sourceRecords(evidence)].flatMap(({ record }) =>
-    MOMENT_FIELDS.flatMap((name) => parseMoment(record[name]) ?? []),
+const listMoments = (reader: Reader, textOf: (moment: Moment) => string): string => {
+  const moments = [...surveyRecords(reader), ...sourceRecords(reader)].flatMap(({ record }) =>
+    [record.created_at, record.updated_at].flatMap((value) => parseMoment(value) ?? []),
   )
+  return listed(moments.map(textOf), 'no timestamp was seen')
+}
 
-const offsets: Observation = {
-  topic: 'time-zone offsets',
-  section: 'Resources and their fields',
-  observe: (evidence) =>
-    listed(
-      moments(evidence).map(({ offset }) => offset),
-      'no moment was seen',
+/** The fields of a record that are not in a table of the document, as `kind.name`. */
+const unknownFields = (reader: Reader): readonly string[] => {
+  const { lists, progresses } = reader.seen
+  const unknownOf = (kind: string, names: readonly string[], records: readonly JsonObject[]) =>
+    records
+      .flatMap((record) => Object.keys(record))
+      .filter((name) => !names.includes(name))
+      .map((name) => `${kind}.${reader.show(name).slice(1, -1)}`)
+  const progress = progresses.map((reading) => reading.progress)
+  return [
+    ...unknownOf(
+      'survey',
+      Object.keys(SURVEY_FIELDS),
+      surveyRecords(reader).map(({ record }) => record),
     ),
-}
-
-const digits: Observation = {
-  topic: 'digits behind the second',
-  section: 'Resources and their fields',
-  observe: (evidence) =>
-    listed(
-      moments(evidence).map((moment) => String(moment.digits)),
-      'no moment was seen',
+    ...unknownOf(
+      'source',
+      Object.keys(SAMPLE_SOURCE_FIELDS),
+      sourceRecords(reader).map(({ record }) => record),
     ),
-}
-
-/** What stands for a rate over zero: of a survey without interviews, or of a window without. */
-const emptyRates: Observation = {
-  topic: 'a rate over zero interviews',
-  section: 'Fieldwork progress',
-  observe: ({ reader: { seen, show } }) =>
-    listed(
-      seen.progresses.flatMap((reading) =>
-        Object.entries(RATES).flatMap(([name, { of }]) =>
-          of(reading)?.whole === 0 ? [show(reading.progress[name])] : [],
-        ),
-      ),
-      'no survey without interviews was seen',
+    ...unknownOf(
+      'pagination',
+      Object.keys(PAGINATION_FIELDS),
+      lists.map(({ pagination }) => pagination),
     ),
-}
-
-const emptyLength: Observation = {
-  topic: 'length_of_interview without a complete interview',
-  section: 'Fieldwork progress',
-  observe: ({ reader: { seen, show } }) =>
-    listed(
-      seen.progresses.flatMap(({ counts, progress }) =>
-        counts.get('complete') === 0 ? [show(progress.length_of_interview)] : [],
-      ),
-      'no survey without complete interviews was seen',
+    ...unknownOf('progress', Object.keys(PROGRESS_FIELDS), progress),
+    ...unknownOf(
+      'status',
+      INTERVIEW_STATUSES,
+      progress.map((one) => one.interview_count_by_status).filter(isObject),
     ),
-}
-
-const percentages: Observation = {
-  topic: 'percentages',
-  section: 'Fieldwork progress',
-  observe: (evidence) => {
-    const scale = percentageScale(evidence)
-    return scale === null ? 'no survey with interviews was seen' : `of ${scale}`
-  },
-}
-
-const sampleSizeInWindow: Observation = {
-  topic: 'sample_size within a window of time',
-  section: 'View the fieldwork progress of a survey',
-  observe: async ({ reader: { seen }, windowSubject }) => {
-    const { id, progress } = await windowSubject()
-    const within = seen.progresses.filter(
-      ({ surveyId, query }) => surveyId === id && query.some(([name]) => name.startsWith('started_')),
-    )
-    if (within.length === 0) return 'no window was looked at'
-    const differs = within.some((reading) => reading.progress.sample_size !== progress.progress.sample_size)
-    return differs ? 'differs from that of the whole survey' : 'that of the whole survey'
-  },
-}
-
-const unknownFields: Observation = {
-  topic: 'fields that the document does not name',
-  section: 'Resources and their fields',
-  observe: (evidence) => {
-    const { lists, progresses } = evidence.reader.seen
-    const records = [
-      ...surveyRecords(evidence).map(({ record }) => ['survey', record] as const),
-      ...sourceRecords(evidence).map(({ record }) => ['source', record] as const),
-      ...lists.map(({ pagination }) => ['pagination', pagination] as const),
-      ...progresses.map(({ progress }) => ['progress', progress] as const),
-      ...progresses.flatMap(({ progress: { interview_count_by_status: byStatus } }) =>
-        isObject(byStatus) ? [['status', byStatus] as const] : [],
-      ),
-    ]
-    const unknown = records.flatMap(([kind, record]) =>
-      Object.keys(record)
-        .filter((name) => !FIELDS_BY_RESOURCE[kind].has(name))
-        .map((name) => `${kind}.${evidence.reader.show(name).slice(1, -1)}`),
-    )
-    return listed(unknown, 'none')
-  },
+  ]
 }
 
 export const DATA_OBSERVATIONS: readonly Observation[] = [
-  pageSize,
-  offsets,
-  digits,
-  emptyRates,
-  emptyLength,
-  percentages,
+  {
+    topic: 'page size',
+    section: 'Limits',
+    observe: ({ reader }) =>
+      (['surveys', 'sample_sources'] as const)
+        .map((endpoint) => {
+          const size = pageSizeOf(reader, endpoint)
+          return `${endpoint}: ${size === null ? 'every list seen has one page' : `${size} records`}`
+        })
+        .join('; '),
+  },
+  {
+    topic: 'time-zone offsets',
+    section: FIELDS,
+    observe: ({ reader }) => listMoments(reader, ({ offset }) => offset),
+  },
+  {
+    topic: 'fractional digits of the second',
+    section: FIELDS,
+    observe: ({ reader }) => listMoments(reader, ({ digits }) => String(digits)),
+  },
+  {
+    topic: 'a rate over zero interviews',
+    section: PROGRESS,
+    observe: ({ reader: { seen, show } }) =>
+      listed(
+        seen.progresses.flatMap((reading) =>
+          Object.entries(RATES).flatMap(([name, { whole }]) =>
+            whole(reading) === 0 ? [show(reading.progress[name])] : [],
+          ),
+        ),
+        'no survey without interviews was seen',
+      ),
+  },
+  {
+    topic: 'length_of_interview without a complete interview',
+    section: PROGRESS,
+    observe: ({ reader: { seen, show } }) =>
+      listed(
+        seen.progresses
+          .filter(({ counts }) => counts.get('complete') === 0)
+          .map(({ progress }) => show(progress.length_of_interview)),
+        'no survey without complete interviews was seen',
+      ),
+  },
+  {
+    topic: 'percentages',
+    section: PROGRESS,
+    observe: ({ reader }) => {
+      const scale = percentageScale(reader)
+      return scale === null ? 'no survey with interviews was seen' : `out of ${scale}`
+    },
+  },
   {
     topic: 'interviews of the sources and of the survey',
-    section: 'View the fieldwork progress of a survey',
-    observe: sourcesAddUp,
+    section: VIEW,
+    observe: async ({ sources }) => {
+      const { subject, readings } = await sources()
+      if (readings.length < subject.sources.rows.length) {
+        return 'not checked: the survey has too many sources'
+      }
+      const sum = readings.reduce((total, { progress }) => total + (progress.total ?? 0), 0)
+      return `${sum} interviews in the ${readings.length} sources of a survey, ${subject.progress.total ?? 'unknown'} in the survey`
+    },
   },
-  sampleSizeInWindow,
-  unknownFields,
+  {
+    topic: 'sample_size within a window of time',
+    section: VIEW,
+    observe: async ({ reader: { seen }, windowSubject }) => {
+      const { id, progress: whole } = await windowSubject()
+      const within = seen.progresses.filter(
+        ({ surveyId, query }) => surveyId === id && query.some(([name]) => name.startsWith('started_')),
+      )
+      if (within.length === 0) return 'no window was read'
+      const differs = within.some(({ progress }) => progress.sample_size !== whole.progress.sample_size)
+      return differs ? 'not that of the whole survey' : 'that of the whole survey'
+    },
+  },
+  {
+    topic: 'fields that the document does not name',
+    section: FIELDS,
+    observe: ({ reader }) => listed(unknownFields(reader), 'none'),
+  },
   {
     topic: 'whether sources and interviews move updated_at',
     section: 'List surveys',
-    observe: () => 'not observable: nothing can be changed by reading',
+    observe: () => 'not observable: reading changes neither of them',
   },
 ]

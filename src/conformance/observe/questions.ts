@@ -1,8 +1,8 @@
-/** What is answered to questions that the API document does not provide for. */
+/** Answers to requests that the API document does not describe. */
 import { integerOf, isObject } from '../json.js'
 import type { Answer } from '../read/answer.js'
 import type { Evidence } from '../read/evidence.js'
-import { paging, progressPath } from '../read/reader.js'
+import { paging, progressPath, type Reader } from '../read/reader.js'
 import type { Query } from '../read/sender.js'
 import { unknownSurveyId } from '../rules/answers.js'
 import { FAR_FUTURE } from '../rules/updated-since.js'
@@ -10,67 +10,48 @@ import type { Observation } from '../verdict.js'
 
 const ERRORS = 'Errors'
 
-/** An error as it came; a page as far as it says what is silent. */
-const describe = ({ status, json, excerpt }: Answer, { reader }: Evidence): string => {
+const PAGE_LENGTH_MAX = 160
+
+/** An error as it came; of a page what the document leaves open. */
+const describe = ({ status, json, excerpt }: Answer, { show }: Reader): string => {
   if (status !== 200 || !isObject(json)) return `${status} ${excerpt}`.trim()
   const { pagination, surveys } = json
   if (!isObject(pagination) || !Array.isArray(surveys)) return '200'
-  return `200, ${surveys.length} rows, pagination ${reader.show(pagination, LENGTH_MAX)}`
+  return `200, ${surveys.length} rows, pagination ${show(pagination, PAGE_LENGTH_MAX)}`
 }
 
-const LENGTH_MAX = 160
-
-const surveys = (
+const question = (
   topic: string,
   section: string,
-  queryOf: (evidence: Evidence) => Query | Promise<Query>,
+  ask: (evidence: Evidence) => Promise<Answer>,
 ): Observation => ({
   topic,
   section,
-  observe: async (evidence) =>
-    describe(await evidence.reader.raw('/surveys', await queryOf(evidence)), evidence),
+  observe: async (evidence) => describe(await ask(evidence), evidence.reader),
 })
+
+const surveys = (topic: string, section: string, ...query: Query): Observation =>
+  question(topic, section, ({ reader }) => reader.raw('/surveys', query))
 
 const PAST_THE_END = 7
 
 export const QUESTION_OBSERVATIONS: readonly Observation[] = [
-  surveys('an empty list', 'Pagination object', () => [['updated_since', FAR_FUTURE]]),
-  surveys('a page past the end', 'Limits', async ({ head }) => {
+  surveys('an empty list', 'Pagination object', ['updated_since', FAR_FUTURE]),
+  question('a page past the end', 'Limits', async ({ head, reader }) => {
     const { again } = await head()
-    return [['page', String(paging(again, 'total_pages') + PAST_THE_END)]]
+    return await reader.raw('/surveys', [['page', String(paging(again, 'total_pages') + PAST_THE_END)]])
   }),
-  surveys('page=0', 'Limits', () => [['page', '0']]),
-  surveys('an unknown status', ERRORS, () => [['status', 'no_such_status']]),
-  surveys('a date that is none', ERRORS, () => [['updated_since', 'yesterday']]),
-  // A space is written + in a query: this is what a client sends that forgets to write + as %2B.
-  surveys('an offset whose + is not written %2B', 'List surveys', () => [
-    ['updated_since', '2999-01-01T00:00:00 00:00'],
-  ]),
-  {
-    topic: 'an unknown survey',
-    section: ERRORS,
-    observe: async (evidence) =>
-      describe(await evidence.reader.raw(progressPath(unknownSurveyId(evidence))), evidence),
-  },
-  {
-    topic: 'an unknown sample source',
-    section: ERRORS,
-    observe: async (evidence) => {
-      const [subject] = await evidence.subjects()
-      const largest = Math.max(
-        ...(subject?.sources.rows.map(({ id }) => integerOf(id) ?? 0) ?? []),
-        1_000_000,
-      )
-      const path = progressPath(subject?.id ?? 0)
-      return describe(
-        await evidence.reader.raw(path, [['sample_source_id', String(largest + 1_000_003)]]),
-        evidence,
-      )
-    },
-  },
-  {
-    topic: 'a wrong token',
-    section: ERRORS,
-    observe: async (evidence) => describe(await evidence.reader.raw('/surveys', [], 'wrong_token'), evidence),
-  },
+  surveys('page=0', 'Limits', ['page', '0']),
+  surveys('an unknown status', ERRORS, ['status', 'no_such_status']),
+  surveys('an invalid date', ERRORS, ['updated_since', 'yesterday']),
+  // A space is written + in a query. A client that does not write + as %2B sends this.
+  surveys('an offset with + instead of %2B', 'List surveys', ['updated_since', '2999-01-01T00:00:00 00:00']),
+  question('an unknown survey', ERRORS, ({ reader }) => reader.raw(progressPath(unknownSurveyId(reader)))),
+  question('an unknown sample source', ERRORS, async ({ reader, subjects }) => {
+    const [subject] = await subjects()
+    const ids = subject?.sources.rows.map(({ id }) => integerOf(id) ?? 0) ?? []
+    const unknownId = Math.max(...ids, 1_000_000) + 1_000_003
+    return await reader.raw(progressPath(subject?.id ?? 0), [['sample_source_id', String(unknownId)]])
+  }),
+  question('a wrong token', ERRORS, ({ reader }) => reader.raw('/surveys', [], 'wrong-token')),
 ]

@@ -1,5 +1,5 @@
-/** One request sent and its answer read to the end, within the timeout and the size limit; whatever came is the answer. */
-import { excerptOf, isUtf8, readText } from '../../http/body.js'
+/** Sends one request and reads its answer to the end, within the timeout and the size limit. Any answer is returned. */
+import { type BodyText, excerptOf, isUtf8, readText } from '../../http/body.js'
 import { type ExchangeOptions, exchange } from '../../http/exchange.js'
 import { parseHttpDate } from '../../http/retry-after.js'
 import { TransientError } from '../../http/transient-errors.js'
@@ -11,17 +11,17 @@ export interface Answer {
   readonly status: number
   /** By its name in lower case; null where it is missing. */
   header(name: string): string | null
-  /** Headers that tell of a rate limit, as `name: value`. */
+  /** Rate-limit headers, as `name: value`. */
   readonly rateHeaders: readonly string[]
-  /** The body, parsed; undefined where it is no JSON. */
+  /** The body, parsed; undefined where it is not JSON. */
   readonly json: unknown
-  /** Why the body is no JSON; null where it is. */
+  /** Why the body is not JSON; null where it is. */
   readonly problem: string | null
   /** The beginning of the body on one line. */
   readonly excerpt: string
   /** The `Date` header, milliseconds since 1970; null where it is missing or unreadable. */
   readonly dateMs: number | null
-  /** Our clock when the request was sent and when its headers were here. */
+  /** Our clock when we sent the request and when we had the headers of the answer. */
   readonly sentAtMs: number
   readonly headersAtMs: number
 }
@@ -32,7 +32,7 @@ export interface ReceiveOptions extends ExchangeOptions {
   readonly onHeaders: () => void
 }
 
-/** Resolves with what may go away by itself as well; rejects with a `ProxyRefusedError`, the signal's reason, or for a bug. */
+/** Resolves with a `TransientError` where no answer came. Rejects with a `ProxyRefusedError`, the signal's reason, or for a bug. */
 export const receive = async (options: ReceiveOptions): Promise<Answer | TransientError> => {
   const sentAtMs = options.clock.nowMs()
   const exchanged = await exchange(options, (answer) => {
@@ -58,14 +58,6 @@ const readAnswer = async (
   const text = read.kind === 'text' ? read.text : ''
   const excerpt = excerptOf(text, redact, EXCERPT_LENGTH_MAX)
   const parsed = isUtf8(text) ? parse(text) : undefined
-  const problem =
-    read.kind === 'too_large'
-      ? `it is larger than ${responseBytesMax} bytes`
-      : read.kind === 'invalid'
-        ? read.problem
-        : parsed === undefined
-          ? whyNoJson(text, excerpt)
-          : null
   return {
     asked: redact(address.label),
     status: answer.status,
@@ -74,7 +66,7 @@ const readAnswer = async (
       .filter((name) => RATE_HEADER.test(name))
       .map((name) => excerptOf(`${name}: ${answer.header(name)}`, redact, EXCERPT_LENGTH_MAX)),
     json: parsed,
-    problem,
+    problem: parsed === undefined ? whyNotJson(read, excerpt, responseBytesMax) : null,
     excerpt,
     dateMs: parseHttpDate(answer.header('date')),
     sentAtMs,
@@ -82,12 +74,14 @@ const readAnswer = async (
   }
 }
 
-const whyNoJson = (text: string, excerpt: string): string => {
-  if (!isUtf8(text)) return 'it is not UTF-8'
-  return text === '' ? 'it is empty' : `it begins with ${excerpt.slice(0, 60)}`
+const whyNotJson = (read: BodyText, excerpt: string, bytesMax: number): string => {
+  if (read.kind === 'too_large') return `it is larger than ${bytesMax} bytes`
+  if (read.kind === 'invalid') return read.problem
+  if (!isUtf8(read.text)) return 'it is not UTF-8'
+  return read.text === '' ? 'it is empty' : `it begins with ${excerpt.slice(0, 60)}`
 }
 
-/** Undefined where it is no JSON: JSON has no such value. */
+/** Undefined, which JSON does not have, where the text is not JSON. */
 const parse = (text: string): unknown => {
   try {
     return JSON.parse(text)

@@ -1,6 +1,6 @@
 /**
- * What several rules look at, asked once, when the first of them needs it. The service moves while it is looked at:
- * where two readings are compared, a third one tells whether something had changed in between.
+ * Readings that several rules need. Each is requested once, when the first rule needs it. The service changes while
+ * it is read: where two readings differ, a third one shows whether something changed in between.
  */
 import type { Clock } from '../../base/clock.js'
 import { textOf } from '../json.js'
@@ -14,16 +14,17 @@ import {
   surveysSeen,
 } from './reader.js'
 import type { Burst, Sender } from './sender.js'
+import { readSources, type SourceReadings } from './sources.js'
 import { findStart, type Start } from './start.js'
 import { chooseSurveys, type Subject } from './subjects.js'
 
 /** The beginning and the end of the survey list. */
 export interface Head {
-  /** Asked without `page`. */
+  /** Requested without `page`. */
   readonly first: ListReading
   /** Null where there is one page only. */
   readonly second: ListReading | null
-  /** `page=1`, asked after `second`. */
+  /** `page=1`, requested after `second`. */
   readonly again: ListReading
   /** Whether the first page was the same before and after the second was read. */
   readonly stable: boolean
@@ -31,30 +32,16 @@ export interface Head {
   readonly last: ListReading | null
 }
 
-/** The list, by status. */
-export interface StatusPages {
-  readonly one: { readonly status: string; readonly reading: ListReading }
-  /** Null where only one status has been seen. */
-  readonly other: { readonly status: string; readonly reading: ListReading } | null
+export interface StatusPage {
+  readonly status: string
+  readonly reading: ListReading
 }
 
-export interface Evidence {
-  readonly reader: Reader
-  readonly sender: Sender
-  readonly clock: Clock
-  readonly rate: { readonly requests: number; readonly perMs: number }
-  /** Whether the cap may be exceeded once. */
-  readonly exceedCap: boolean
-  head(): Promise<Head>
-  byStatus(): Promise<StatusPages>
-  /** Some surveys with their progress and sources: several with interviews if there are any, and one without. */
-  subjects(): Promise<readonly Subject[]>
-  /** The survey whose interviews are looked at in windows of time: few of them, and none coming in. */
-  windowSubject(): Promise<WindowSubject>
-  /** When an interview of that survey started. */
-  start(): Promise<Start>
-  /** The answer that a burst beyond the cap came to. Throws `Unseen` unless `exceedCap`. */
-  burst(): Promise<Burst>
+/** The list, by status. */
+export interface StatusPages {
+  readonly one: StatusPage
+  /** Null where only one status has been seen. */
+  readonly other: StatusPage | null
 }
 
 export type WindowSubject = Subject & { readonly total: number }
@@ -63,12 +50,26 @@ export interface EvidenceOptions {
   readonly reader: Reader
   readonly sender: Sender
   readonly clock: Clock
-  readonly rate: { readonly requests: number; readonly perMs: number }
-  readonly exceedCap: boolean
+  /** Requests of the burst beyond the cap; null where the cap must not be exceeded. */
+  readonly burstRequestsMax: number | null
 }
 
-export const gatherEvidence = (options: EvidenceOptions): Evidence => {
-  const { reader } = options
+export interface Evidence extends Pick<EvidenceOptions, 'reader' | 'sender' | 'clock'> {
+  head(): Promise<Head>
+  byStatus(): Promise<StatusPages>
+  /** Some surveys with their progress and sources: several with interviews if there are any, and one without. */
+  subjects(): Promise<readonly Subject[]>
+  /** The progress of each of the first sources of one survey. */
+  sources(): Promise<SourceReadings>
+  /** The survey for windows of time: few interviews, and complete if there is such a survey. */
+  windowSubject(): Promise<WindowSubject>
+  /** When an interview of that survey started. */
+  start(): Promise<Start>
+  /** A burst of requests beyond the cap. Throws `Unseen` where that is not allowed. */
+  burst(): Promise<Burst>
+}
+
+export const gatherEvidence = ({ reader, sender, clock, burstRequestsMax }: EvidenceOptions): Evidence => {
   const head = once(() => readHead(reader))
   const subjects = once(async () => {
     await head()
@@ -76,34 +77,34 @@ export const gatherEvidence = (options: EvidenceOptions): Evidence => {
   })
   const windowSubject = once(async () => windowSubjectOf(await subjects()))
   return {
-    ...options,
+    reader,
+    sender,
+    clock,
     head,
     subjects,
     byStatus: once(async () => {
       await head()
       return await readByStatus(reader)
     }),
+    sources: once(async () => readSources(reader, await subjects())),
     windowSubject,
-    start: once(async () => findStart(reader, options.clock, await windowSubject())),
-    burst: once(() => {
-      if (!options.exceedCap) throw new Unseen('only looked at with --exceed-cap')
-      return options.sender.burst('/surveys', options.rate.requests + BURST_OVER_CAP)
+    start: once(async () => findStart(reader, clock, await windowSubject())),
+    burst: once(async () => {
+      if (burstRequestsMax === null) throw new Unseen('only checked with --exceed-cap')
+      return await sender.burst('/surveys', burstRequestsMax)
     }),
   }
 }
 
-/** The cap, and a few requests that must be refused. */
-const BURST_OVER_CAP = 5
-
 const once = <Value>(get: () => Promise<Value>): (() => Promise<Value>) => {
   let got: Promise<Value> | null = null
   return () => {
-    got ??= Promise.resolve().then(get)
+    got ??= get()
     return got
   }
 }
 
-/** A list that goes on changing is read so often; then it is not stable. */
+/** A list that still changes after so many readings is not stable. */
 const HEAD_READINGS_MAX = 3
 
 const readHead = async (reader: Reader): Promise<Head> => {
@@ -120,6 +121,13 @@ const readHead = async (reader: Reader): Promise<Head> => {
     }
     before = again
   }
+}
+
+/** The first two pages; throws `Unseen` where there is no second one, or where the list changed between them. */
+export const stablePages = ({ first, second, stable }: Head): readonly [ListReading, ListReading] => {
+  if (second === null) throw new Unseen('the list of surveys has one page only')
+  if (!stable) throw new Unseen('the list kept changing while it was read')
+  return [first, second]
 }
 
 const PREFERRED_STATUSES = ['complete', 'fieldwork']
@@ -146,31 +154,35 @@ const windowSubjectOf = (subjects: readonly Subject[]): WindowSubject => {
   return best
 }
 
+export const MOVED = 'the compared data changed while it was read'
+const COMPARISONS_MAX = 2
+
 /**
- * Compares two readings of what may change meanwhile: they differ only if the first, read again, is the same as
- * before. `moved` where it is not, twice.
+ * Compares two readings of data that may change in between. They differ only if the first reading gives the same
+ * again. Null where they agree; throws `Unseen` where the data changed each time.
  */
-export const compare = async <One, Other>(
-  readOne: () => Promise<One>,
-  readOther: () => Promise<Other>,
-  agrees: (one: One, other: Other) => boolean,
-  same: (one: One, again: One) => boolean,
-): Promise<
-  | { readonly outcome: 'agree' | 'differ'; readonly one: One; readonly other: Other }
-  | { readonly outcome: 'moved' }
-> => {
-  let one = await readOne()
-  for (let round = 0; round < 2; round++) {
+export const findDifference = async <Reading>({
+  known,
+  readOne,
+  readOther,
+  isSame,
+}: {
+  /** The first reading, if it is there already. */
+  readonly known?: Reading
+  readonly readOne: () => Promise<Reading>
+  readonly readOther: () => Promise<Reading>
+  readonly isSame: (one: Reading, other: Reading) => boolean
+}): Promise<{ readonly one: Reading; readonly other: Reading } | null> => {
+  let one = known ?? (await readOne())
+  for (let round = 0; round < COMPARISONS_MAX; round++) {
     const other = await readOther()
-    if (agrees(one, other)) return { outcome: 'agree', one, other }
+    if (isSame(one, other)) return null
     const again = await readOne()
-    if (same(one, again)) return { outcome: 'differ', one, other }
+    if (isSame(one, again)) return { one, other }
     one = again
   }
-  return { outcome: 'moved' }
+  throw new Unseen(MOVED)
 }
-
-export const MOVED = 'what is compared changed while it was read'
 
 /** Whether two progress readings show the same interviews. */
 export const sameCounts = (one: ProgressReading, other: ProgressReading): boolean =>

@@ -1,4 +1,4 @@
-/** The three endpoints of the API document, asked, and everything that they have answered so far. */
+/** Reads the three endpoints of the API document and keeps all their answers. */
 import { excerptOf } from '../../http/body.js'
 import { INTERVIEW_STATUSES } from '../fields.js'
 import { integerOf, isObject, type JsonObject, jsonText } from '../json.js'
@@ -8,33 +8,32 @@ import type { Credentials, Query, Sender } from './sender.js'
 
 export type Endpoint = 'surveys' | 'sample_sources' | 'fieldwork_progress'
 
-/** A page of a list that has the shape of one: rows that are objects, and a pagination object. */
+/** A page of a list: rows that are objects, and a pagination object. */
 export interface ListReading {
   readonly asked: string
   readonly endpoint: 'surveys' | 'sample_sources'
   readonly query: Query
-  /** The page that was asked for; 1 where it was left out. */
+  /** The requested page; 1 where the parameter was left out. */
   readonly page: number
   readonly rows: readonly JsonObject[]
   readonly pagination: JsonObject
 }
 
-/** A progress object, of a survey, of one of its sources, or of a window of time. */
+/** A progress object of a survey, of one of its sources, or of a window of time. */
 export interface ProgressReading {
   readonly asked: string
   readonly surveyId: number
   readonly query: Query
   readonly progress: JsonObject
-  /** `individuals` of every status shown, where it is a whole number. */
+  /** `individuals` of each status shown, where it is a whole number. */
   readonly counts: ReadonlyMap<string, number>
-  /** Interviews of all statuses shown; null where one of them cannot be read. */
+  /** Interviews of all statuses but `Ignored`; null where the count of a documented status cannot be read. */
   readonly total: number | null
 }
 
 /** An answer to a request that the API document allows. */
-export interface EndpointAnswer {
+export interface EndpointAnswer extends Answer {
   readonly endpoint: Endpoint
-  readonly answer: Answer
 }
 
 export interface Seen {
@@ -45,11 +44,11 @@ export interface Seen {
 
 export interface Reader {
   readonly seen: Seen
-  /** These three throw `Unseen` for an answer that cannot be used. */
+  /** This and the next two throw `Unseen` for an answer that cannot be used. */
   surveys(query?: Query): Promise<ListReading>
   sources(surveyId: number, query?: Query): Promise<ListReading>
   progress(surveyId: number, query?: Query): Promise<ProgressReading>
-  /** Asks what need not be answered with 200; the same question once only. */
+  /** Sends a request that may be answered with another status than 200; equal requests are sent once. */
   raw(path: string, query?: Query, credentials?: Credentials): Promise<Answer>
   /** A value as it may be printed: short, on one line, without secrets. */
   show(value: unknown, lengthMax?: number): string
@@ -61,55 +60,49 @@ export const progressPath = (surveyId: number): string => `/surveys/${surveyId}/
 const SHOWN_LENGTH_MAX = 60
 
 export const createReader = (sender: Sender): Reader => {
-  const seen = {
-    answers: [] as EndpointAnswer[],
-    lists: [] as ListReading[],
-    progresses: [] as ProgressReading[],
-  }
-  const asked = new Map<string, Promise<Answer>>()
-  const ask = async (
-    endpoint: Endpoint,
-    path: string,
-    query: Query,
-  ): Promise<readonly [Answer, JsonObject]> => {
+  const answers: EndpointAnswer[] = []
+  const lists: ListReading[] = []
+  const progresses: ProgressReading[] = []
+  const rawAnswers = new Map<string, Promise<Answer>>()
+  const ask = async (endpoint: Endpoint, path: string, query: Query) => {
     const answer = await sender.get(path, query)
-    seen.answers.push({ endpoint, answer })
+    answers.push({ ...answer, endpoint })
     const { asked, status, json, problem } = answer
     if (status !== 200) throw new Unseen(`${asked} was answered with ${status}`)
-    if (problem !== null) throw new Unseen(`the answer to ${asked} is no JSON: ${problem}`)
-    if (!isObject(json)) throw new Unseen(`the answer to ${asked} is no object`)
-    return [answer, json]
+    if (problem !== null) throw new Unseen(`the answer to ${asked} is not JSON: ${problem}`)
+    if (!isObject(json)) throw new Unseen(`the answer to ${asked} is not an object`)
+    return { asked, body: json }
   }
   const list = async (
     endpoint: ListReading['endpoint'],
     path: string,
     query: Query,
   ): Promise<ListReading> => {
-    const [{ asked }, body] = await ask(endpoint, path, query)
+    const { asked, body } = await ask(endpoint, path, query)
     const { [endpoint]: rows, pagination } = body
     if (!Array.isArray(rows)) throw new Unseen(`the answer to ${asked} has no array ${endpoint}`)
     if (!isObject(pagination)) throw new Unseen(`the answer to ${asked} has no object pagination`)
     const page = Number(query.find(([name]) => name === 'page')?.[1] ?? 1)
     const reading = { asked, endpoint, query, page, rows: rows.filter(isObject), pagination }
-    seen.lists.push(reading)
+    lists.push(reading)
     return reading
   }
   return {
-    seen,
+    seen: { answers, lists, progresses },
     surveys: (query = []) => list('surveys', '/surveys', query),
     sources: (surveyId, query = []) => list('sample_sources', sourcesPath(surveyId), query),
     progress: async (surveyId, query = []) => {
-      const [{ asked }, body] = await ask('fieldwork_progress', progressPath(surveyId), query)
+      const { asked, body } = await ask('fieldwork_progress', progressPath(surveyId), query)
       const { fieldwork_progress: progress } = body
       if (!isObject(progress)) throw new Unseen(`the answer to ${asked} has no object fieldwork_progress`)
       const reading = { asked, surveyId, query, progress, ...countsOf(progress) }
-      seen.progresses.push(reading)
+      progresses.push(reading)
       return reading
     },
     raw: (path, query = [], credentials = 'both') => {
       const key = JSON.stringify([path, query, credentials])
-      const answer = asked.get(key) ?? sender.get(path, query, { credentials, patient: false })
-      asked.set(key, answer)
+      const answer = rawAnswers.get(key) ?? sender.get(path, query, { credentials, isDescribed: false })
+      rawAnswers.set(key, answer)
       return answer
     },
     show: (value, lengthMax = SHOWN_LENGTH_MAX) =>
@@ -117,7 +110,7 @@ export const createReader = (sender: Sender): Reader => {
   }
 }
 
-/** Ignored interviews are omitted from the whole response; a service that shows them does not make them count. */
+/** Ignored interviews do not count, also where a service shows them in spite of the document. */
 export const isIgnored = (status: string): boolean => status.toLowerCase() === 'ignored'
 
 const countsOf = ({
@@ -134,18 +127,18 @@ const countsOf = ({
   return { counts, total: isComplete ? shown.reduce((sum, [, count]) => sum + count, 0) : null }
 }
 
-/** A number of the pagination object; throws `Unseen` where it is none. */
+/** A whole number of the pagination object; throws `Unseen` for any other value. */
 export const paging = ({ pagination, asked }: ListReading, name: string): number => {
   const value = integerOf(pagination[name])
-  if (value === null) throw new Unseen(`${name} of ${asked} is no whole number`)
+  if (value === null) throw new Unseen(`${name} of ${asked} is not a whole number`)
   return value
 }
 
-/** The ids of the rows, in their order; throws `Unseen` where a row has none. */
+/** The ids of the rows, in their order; throws `Unseen` for a row without an id. */
 export const idsOf = ({ rows, asked }: ListReading): readonly number[] =>
   rows.map((row) => {
     const id = integerOf(row.id)
-    if (id === null) throw new Unseen(`a row of ${asked} has no whole number as its id`)
+    if (id === null) throw new Unseen(`the id of a row of ${asked} is not a whole number`)
     return id
   })
 
@@ -154,7 +147,7 @@ export const sameIds = (one: ListReading, other: ListReading): boolean => {
   return ids.length === others.length && ids.every((id, place) => id === others[place])
 }
 
-/** The surveys seen so far, each once, as last seen. */
+/** The surveys seen so far, each once, as it was last seen. */
 export const surveysSeen = ({ seen }: Reader): readonly JsonObject[] => {
   const byId = new Map<number, JsonObject>()
   for (const { endpoint, rows } of seen.lists) {

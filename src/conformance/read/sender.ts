@@ -1,7 +1,7 @@
 /**
- * Sends requests and hands out raw answers: whatever the service says is an answer here, also what the client of the
- * sync would retry, refuse or hide. Every request goes through the held-slot limiter, so that looking at the
- * service never exceeds the cap (API document, "Limits"), and none goes out beyond the request limit.
+ * Sends requests and returns raw answers, also those that the client of the sync would retry, refuse or hide. Every
+ * request goes through the held-slot limiter, so a check never exceeds the cap (API document, "Limits"). No request
+ * goes out beyond the request limit.
  */
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
@@ -23,52 +23,36 @@ import { createTransport, type HeaderValues, type Transport } from '../../http/t
 import { Unseen } from '../unseen.js'
 import { type Answer, receive } from './answer.js'
 
-export interface Target {
-  /** As messages call it. */
+export interface SenderOptions {
+  /** Its name in messages. */
   readonly account: string
   /** Ends with `/api/v1`. */
   readonly baseUrl: string
   /** For the header Authorization-ID. */
   readonly id: number
   readonly token: Secret
-  /** Through which the service is requested; null: directly. */
+  /** Null: requests go directly to the service. */
   readonly proxy: HttpProxy | null
   /** The cap: at most `requests` in any `perMs`. */
   readonly rate: { readonly requests: number; readonly perMs: number }
-}
-
-export interface SenderOptions extends Target {
   readonly requestTimeoutMs: number
   readonly responseBytesMax: number
-  /** Requests in all, those sent again included. */
+  /** All requests, repeated ones included. */
   readonly requestsMax: number
   readonly clock: Clock
   readonly log: Log
-  /** Ends whatever is under way; it rejects with the signal's reason. */
+  /** Its abort ends the request under way, which rejects with the signal's reason. */
   readonly signal: AbortSignal
 }
 
 export type Query = readonly (readonly [name: string, value: string])[]
 
-/** Whose credentials a request carries (API document, "Authentication"). */
-export type Credentials = 'both' | 'none' | 'id_only' | 'token_only' | 'wrong_token'
-
-export interface Sender extends AsyncDisposable {
-  /**
-   * GETs `path`, below the base URL. A 429 is waited out. Rejects with `Unseen` when the request limit is reached,
-   * with an `UpstreamError` when the service cannot be reached or goes on refusing, or with the signal's reason.
-   */
-  get(path: string, query: Query, options?: { credentials?: Credentials; patient?: boolean }): Promise<Answer>
-  /** Sends without regard to the cap until a 429 comes, at most `requestsMax` times. Answers what came last. */
-  burst(path: string, requestsMax: number): Promise<Burst>
-  usage(): Usage
-  /** Takes the token out of a text. */
-  redact(text: string): string
-}
+/** The credentials that a request carries (API document, "Authentication"). */
+export type Credentials = 'both' | 'none' | 'id-only' | 'token-only' | 'wrong-token'
 
 export interface Burst {
   readonly sent: number
-  /** The first 429, else the answer that came last. */
+  /** The first 429, or else the answer that came last. */
   readonly last: Answer
 }
 
@@ -81,30 +65,29 @@ export interface Usage {
   readonly requestsWithCredentials: number
 }
 
-/** Sends of one request that fails or is answered 5xx. */
+/** For a request that fails or is answered with 5xx. */
 const ATTEMPTS_MAX = 3
-/** The same where a 5xx may be what the service answers to such a question: it is one that comes twice. */
+/** For a request that the document does not describe: a 5xx that comes twice is its answer. */
 const ANSWERS_5XX_MAX = 2
 const RETRY_WAIT_MS = 1_000
 /** 429 answers in a row to one request. */
 const REFUSALS_IN_A_ROW_MAX = 3
-/** The longest `Retry-After` that is waited for, milliseconds. */
+/** The longest `Retry-After` that we wait for. */
 const RETRY_AFTER_MS_MAX = 300_000
 const BURST_IN_FLIGHT_MAX = 8
 
 const WRONG_TOKEN = new Secret('conformance-check-with-a-wrong-token')
 
-export const createSender = (options: SenderOptions): Sender => new HeldSlotSender(options)
-
-class HeldSlotSender implements Sender {
+export class Sender implements AsyncDisposable {
   readonly #options: SenderOptions
   readonly #limiter: HeldSlotLimiter
-  readonly #wires: Readonly<Record<Credentials, Transport>>
+  readonly #transports: Readonly<Record<Credentials, Transport>>
+  /** Takes the token and the credentials of a proxy out of a text. */
   readonly redact: (text: string) => string
   readonly #usage = { requests: 0, refusals: 0, connections: 0, requestsWithCredentials: 0 }
 
   constructor(options: SenderOptions) {
-    const { rate, requestTimeoutMs, clock, token, proxy } = options
+    const { account, rate, requestTimeoutMs, clock, token, proxy } = options
     this.#options = options
     this.redact = createRedactor([token, ...(proxy?.secrets ?? [])])
     this.#limiter = createHeldSlotLimiter({
@@ -114,31 +97,30 @@ class HeldSlotSender implements Sender {
       clock,
       pacer: UNPACED,
     })
+    const connections = BURST_IN_FLIGHT_MAX
+    const transport = (headers: HeaderValues, onConnect = () => undefined) =>
+      createTransport({ account, headers, requestTimeoutMs, connections, proxy, onConnect })
     const id = { 'Authorization-ID': String(options.id) }
-    const wire = (headers: HeaderValues, onConnect = () => undefined) =>
-      createTransport({
-        account: options.account,
-        headers,
-        requestTimeoutMs,
-        connections: BURST_IN_FLIGHT_MAX,
-        proxy,
-        onConnect,
-      })
-    this.#wires = {
-      both: wire({ ...id, 'Authorization-Token': token }, () => {
+    this.#transports = {
+      both: transport({ ...id, 'Authorization-Token': token }, () => {
         this.#usage.connections += 1
       }),
-      none: wire({}),
-      id_only: wire(id),
-      token_only: wire({ 'Authorization-Token': token }),
-      wrong_token: wire({ ...id, 'Authorization-Token': WRONG_TOKEN }),
+      none: transport({}),
+      'id-only': transport(id),
+      'token-only': transport({ 'Authorization-Token': token }),
+      'wrong-token': transport({ ...id, 'Authorization-Token': WRONG_TOKEN }),
     }
   }
 
+  /**
+   * GETs `path`, below the base URL. Waits after a 429 and repeats the request. Rejects with `Unseen` when the request
+   * limit is reached, with an `UpstreamError` when the service cannot be reached or refuses again and again, or with
+   * the signal's reason. `isDescribed`: whether the API document says how the request is answered.
+   */
   async get(
     path: string,
     query: Query,
-    { credentials = 'both', patient = true }: { credentials?: Credentials; patient?: boolean } = {},
+    { credentials = 'both', isDescribed = true }: { credentials?: Credentials; isDescribed?: boolean } = {},
   ): Promise<Answer> {
     const { clock, signal } = this.#options
     let refusals = 0
@@ -150,15 +132,16 @@ class HeldSlotSender implements Sender {
       } else if (outcome.status === 429) {
         refusals += 1
         attempt -= 1
-        await this.#waitOut(outcome, refusals, this.#where(path, query))
+        await this.#waitAfterRefusal(outcome, refusals, this.#where(path, query))
         continue
-      } else if (outcome.status < 500 || attempt >= (patient ? ATTEMPTS_MAX : ANSWERS_5XX_MAX)) {
+      } else if (outcome.status < 500 || attempt >= (isDescribed ? ATTEMPTS_MAX : ANSWERS_5XX_MAX)) {
         return outcome
       }
       await clock.sleep(RETRY_WAIT_MS * attempt, signal)
     }
   }
 
+  /** Sends regardless of the cap until a 429 comes, at most `requestsMax` times. */
   async burst(path: string, requestsMax: number): Promise<Burst> {
     let sent = 0
     let last: Answer | null = null
@@ -180,7 +163,7 @@ class HeldSlotSender implements Sender {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(Object.values(this.#wires).map((wire) => wire.destroy()))
+    await Promise.all(Object.values(this.#transports).map((transport) => transport.destroy()))
     await this.#limiter.close()
   }
 
@@ -206,7 +189,7 @@ class HeldSlotSender implements Sender {
     const { log } = this.#options
     const answer = await receive({
       ...this.#options,
-      transport: this.#wires[credentials],
+      transport: this.#transports[credentials],
       address,
       redact: this.redact,
       onHeaders,
@@ -216,15 +199,15 @@ class HeldSlotSender implements Sender {
     return answer
   }
 
-  async #waitOut(answer: Answer, refusals: number, where: Where): Promise<void> {
+  async #waitAfterRefusal(answer: Answer, refusals: number, where: Where): Promise<void> {
     const { rate, clock, signal, log } = this.#options
     this.#usage.refusals += 1
     if (refusals >= REFUSALS_IN_A_ROW_MAX) throw new RateRefusedError(where, refusals, rate)
-    const askedMs = parseRetryAfter(answer.header('retry-after'), answer.dateMs ?? clock.nowMs())
-    if (askedMs !== null && askedMs > RETRY_AFTER_MS_MAX) {
-      throw new RetryAfterTooLongError(where, askedMs, RETRY_AFTER_MS_MAX)
+    const retryAfterMs = parseRetryAfter(answer.header('retry-after'), answer.dateMs ?? clock.nowMs())
+    if (retryAfterMs !== null && retryAfterMs > RETRY_AFTER_MS_MAX) {
+      throw new RetryAfterTooLongError(where, retryAfterMs, RETRY_AFTER_MS_MAX)
     }
-    const waitMs = Math.max(RETRY_WAIT_MS, askedMs ?? rate.perMs)
+    const waitMs = Math.max(RETRY_WAIT_MS, retryAfterMs ?? rate.perMs)
     log.warn({ wait_ms: waitMs }, 'refused with 429 below the cap: waiting')
     await clock.sleep(waitMs, signal)
   }

@@ -1,8 +1,7 @@
 /**
- * The exact moment at which one interview started. No request tells it, so it is searched: a span of time is halved
- * until the number of interviews before its two ends differs by a second. Starts are kept on round moments (a
- * second, or a millisecond); whether a bound includes its own moment shows in where the number steps: at the round
- * moment itself, or right behind it.
+ * Finds the exact moment at which one interview started. No endpoint shows it, so we halve a span of time until its two
+ * ends are one second apart and still differ in the number of interviews before them. Services store starts in seconds
+ * or milliseconds. If a bound includes its own moment, the number steps at that moment, else a microsecond later.
  */
 import type { Clock } from '../../base/clock.js'
 import { formatMoment, MICROS_PER_SECOND, parseMoment } from '../instant.js'
@@ -15,17 +14,17 @@ import type { Subject } from './subjects.js'
 export interface Start {
   readonly surveyId: number
   readonly at: bigint
-  /** Whether `started_before` with that moment holds the interview. */
+  /** Whether `started_before` with that moment keeps the interview. */
   readonly isIncluded: boolean
-  /** Interviews that started earlier. */
+  /** The number of interviews that started earlier. */
   readonly earlier: number
 }
 
-/** A span in which an interview started: behind `from`, up to `to`. */
+/** A span in which an interview started: after `from`, up to and including `to`. */
 interface Span {
   readonly from: bigint
   readonly to: bigint
-  /** Interviews up to its two ends, as `started_before` counts them. */
+  /** Interviews up to each end, as `started_before` counts them. */
   readonly countFrom: number
   readonly countTo: number
 }
@@ -38,7 +37,7 @@ const DAY = 86_400n * MICROS_PER_SECOND
 /** 2000-01-01. */
 const LONG_AGO = 946_684_800n * MICROS_PER_SECOND
 
-/** Throws `Unseen` where there is no such moment. Takes some 25 requests. */
+/** Throws `Unseen` where no such moment is found. Sends some 25 requests. */
 export const findStart = async (reader: Reader, clock: Clock, subject: Subject): Promise<Start> => {
   const { id: surveyId } = subject
   const countBefore: CountBefore = (at) => countIn(reader, surveyId, [['started_before', formatMoment(at)]])
@@ -47,28 +46,28 @@ export const findStart = async (reader: Reader, clock: Clock, subject: Subject):
     span = await halve(span, unit, countBefore)
     const beforeEnd = await countBefore(span.to - MICRO)
     if (beforeEnd < span.countTo) return { surveyId, at: span.to, isIncluded: true, earlier: beforeEnd }
-    const behindBegin = await countBefore(span.from + MICRO)
-    if (behindBegin > span.countFrom) {
+    const afterBegin = await countBefore(span.from + MICRO)
+    if (afterBegin > span.countFrom) {
       return { surveyId, at: span.from, isIncluded: false, earlier: span.countFrom }
     }
   }
-  throw new Unseen('interviews start at moments finer than a millisecond')
+  throw new Unseen('the start times of interviews are finer than a millisecond')
 }
 
 /** Interviews of the survey in a window of time; throws `Unseen` where they cannot be counted. */
 export const countIn = async (reader: Reader, surveyId: number, query: Query): Promise<number> => {
   const { total, asked } = await reader.progress(surveyId, query)
-  if (total === null) throw new Unseen(`the interviews in ${asked} cannot be counted`)
+  if (total === null) throw new Unseen(`the answer to ${asked} does not count the interviews of every status`)
   return total
 }
 
-/** From before the survey was there to after now, on whole seconds. */
+/** From before the survey was created to after now, in whole seconds. */
 export const lifeOf = (
   { seen }: Reader,
   clock: Clock,
   { createdAt }: Pick<Subject, 'createdAt'>,
 ): { readonly from: bigint; readonly to: bigint } => {
-  const dateMs = seen.answers.at(-1)?.answer.dateMs ?? clock.nowMs()
+  const dateMs = seen.answers.at(-1)?.dateMs ?? clock.nowMs()
   const to = BigInt(Math.floor(dateMs / 1_000)) * MICROS_PER_SECOND + DAY
   const created = parseMoment(createdAt)?.micros ?? LONG_AGO
   return { from: created - (created % MICROS_PER_SECOND) - MICROS_PER_SECOND, to }
@@ -78,15 +77,15 @@ const wholeSpan = async (
   life: { readonly from: bigint; readonly to: bigint },
   countBefore: CountBefore,
 ): Promise<Span> => {
-  const early = await countBefore(life.from)
-  const from = early === 0 ? life.from : LONG_AGO
-  const countFrom = early === 0 ? 0 : await countBefore(from)
+  const countEarly = await countBefore(life.from)
+  const from = countEarly === 0 ? life.from : LONG_AGO
+  const countFrom = countEarly === 0 ? 0 : await countBefore(from)
   const countTo = await countBefore(life.to)
   if (countTo <= countFrom) throw new Unseen('started_before does not change the number of interviews')
   return { from, to: life.to, countFrom, countTo }
 }
 
-/** Down to a span of one `unit` that still has a start in it. */
+/** Halves a span down to one `unit`; an interview still starts in it. */
 const halve = async (span: Span, unit: bigint, countBefore: CountBefore): Promise<Span> => {
   let { from, to, countFrom, countTo } = span
   while (to - from > unit) {

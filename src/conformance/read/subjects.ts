@@ -1,6 +1,6 @@
 /**
- * Which surveys are looked at more closely. Few requests must show much: surveys whose fieldwork has begun have
- * interviews, complete ones hold still, and a draft shows what a survey without interviews looks like.
+ * Chooses the surveys that are read with progress and sources. A few of them must show much: surveys in fieldwork have
+ * interviews, complete ones no longer change, and a draft has no interviews.
  */
 import { integerOf, textOf } from '../json.js'
 import { Unseen } from '../unseen.js'
@@ -16,8 +16,8 @@ export interface Subject {
   readonly sources: ListReading
 }
 
-/** One of each, in this order, as far as they were seen. */
-const WANTED = [
+/** One survey is read for each of these statuses, if the list has one. */
+const KINDS = [
   'complete',
   'fieldwork',
   'complete',
@@ -25,33 +25,30 @@ const WANTED = [
   'data_processing',
   'deviating_from_specs',
   'draft',
-] as const
-/** Then these, while something is missing. */
+]
+/** Further surveys are read in this order, until there are interviews in a survey with several sources. */
 const LIKELY = ['complete', 'fieldwork', 'data_processing', 'deviating_from_specs', 'pending']
-const WANTED_MAX = 6
 const MORE_MAX = 4
 
 type Candidate = Pick<Subject, 'id' | 'status' | 'createdAt'>
 
-/** Throws `Unseen` when there is none. */
+/** Throws `Unseen` where no survey can be read. */
 export const chooseSurveys = async (reader: Reader): Promise<readonly Subject[]> => {
   const candidates = surveysSeen(reader).flatMap((survey): readonly Candidate[] => {
     const [id, status] = [integerOf(survey.id), textOf(survey.status)]
     return id === null ? [] : [{ id, status: status ?? '', createdAt: survey.created_at }]
   })
   if (candidates.length === 0) throw new Unseen('there is no survey')
-  const wanted: Candidate[] = []
-  for (const status of WANTED) {
-    const next = candidates.find((one) => one.status === status && !wanted.includes(one))
-    if (next !== undefined && wanted.length < WANTED_MAX) wanted.push(next)
+  const chosen: Candidate[] = []
+  for (const status of KINDS) {
+    const next = candidates.find((one) => one.status === status && !chosen.includes(one))
+    if (next !== undefined) chosen.push(next)
   }
-  const rest = candidates.filter((candidate) => !wanted.includes(candidate)).sort((a, b) => rank(a) - rank(b))
+  const rest = candidates.filter((one) => !chosen.includes(one)).sort((a, b) => rank(a) - rank(b))
   const subjects: Subject[] = []
   const problems: unknown[] = []
-  const queue = [...wanted, ...rest]
-  for (const [place, candidate] of queue.entries()) {
-    const isMore = place >= Math.max(1, wanted.length)
-    if (isMore && (showsEnough(subjects) || place >= wanted.length + MORE_MAX)) break
+  for (const [place, candidate] of [...chosen, ...rest.slice(0, MORE_MAX)].entries()) {
+    if (place >= chosen.length && showsEnough(subjects)) break
     try {
       subjects.push(await look(reader, candidate))
     } catch (error) {
@@ -66,7 +63,7 @@ export const chooseSurveys = async (reader: Reader): Promise<readonly Subject[]>
 const rank = ({ status }: Candidate): number =>
   LIKELY.includes(status) ? LIKELY.indexOf(status) : LIKELY.length
 
-/** Interviews in a survey with several sources. */
+/** Whether a survey has interviews and several sources. */
 const showsEnough = (subjects: readonly Subject[]): boolean =>
   subjects.some(({ progress, sources }) => (progress.total ?? 0) > 0 && sources.rows.length > 1)
 

@@ -1,9 +1,10 @@
-/** One rule for each field of a table of the API document, "Resources and their fields": there, and of its type. */
+/** One rule for each field of a table of the API document, "Resources and their fields": it is there and has its type. */
 import type { Field, Fields } from '../fields.js'
 import { parseMoment } from '../instant.js'
 import { isObject, type JsonObject } from '../json.js'
-import type { Evidence } from '../read/evidence.js'
-import { fail, PASS, passWith, type Rule, unseen, type Verdict } from '../verdict.js'
+import type { ListReading, Reader } from '../read/reader.js'
+import { Unseen } from '../unseen.js'
+import { fail, PASS, type Rule, type Verdict } from '../verdict.js'
 
 /** A record and where it was seen. */
 export interface SeenRecord {
@@ -11,6 +12,8 @@ export interface SeenRecord {
   /** As in `survey 17`. */
   readonly name: string
   readonly record: JsonObject
+  /** Whether the document does not say which value a field has here. */
+  readonly isOpen?: (field: string) => boolean
 }
 
 export interface FieldRulesOptions {
@@ -18,20 +21,28 @@ export interface FieldRulesOptions {
   readonly prefix: string
   readonly section: string
   readonly fields: Fields
-  readonly records: (evidence: Evidence) => readonly SeenRecord[]
-  /** What is said when there are no records. */
+  readonly records: (reader: Reader) => readonly SeenRecord[]
+  /** The reason why a rule cannot be observed when no record shows its field. */
   readonly nothing: string
-  /** Values that the document is silent about: neither right nor wrong. */
-  readonly isOpen?: (name: string, record: JsonObject) => boolean
 }
 
-export const fieldRules = (options: FieldRulesOptions): readonly Rule[] =>
-  Object.entries(options.fields).map(([name, field]) => ({
-    id: `${options.prefix}.${name}`,
-    section: options.section,
+export const fieldRules = ({
+  prefix,
+  section,
+  fields,
+  records,
+  nothing,
+}: FieldRulesOptions): readonly Rule[] =>
+  Object.entries(fields).map(([name, field]) => ({
+    id: `${prefix}.${name}`,
+    section,
     text: `${name}: ${describeField(field)}`,
-    check: (evidence) => checkField(name, field, evidence, options),
     passive: true,
+    check: ({ reader }) => {
+      const judged = records(reader).filter(({ isOpen }) => isOpen?.(name) !== true)
+      if (judged.length === 0) throw new Unseen(nothing)
+      return checkField(name, field, judged, reader)
+    },
   }))
 
 const NAMED_VALUES_MAX = 5
@@ -39,29 +50,18 @@ const NAMED_VALUES_MAX = 5
 const checkField = (
   name: string,
   field: Field,
-  evidence: Evidence,
-  { records, nothing, isOpen }: FieldRulesOptions,
+  records: readonly SeenRecord[],
+  { show }: Reader,
 ): Verdict => {
-  const { show } = evidence.reader
-  const all = records(evidence)
-  const judged = all.filter(({ record }) => isOpen?.(name, record) !== true)
-  if (judged.length === 0)
-    return unseen(all.length === 0 ? nothing : 'the document is silent about each value seen')
-  const wrong = judged.filter(({ record }) => !conforms(record[name], field))
+  const wrong = records.filter(({ record }) => !conforms(record[name], field))
   const [first] = wrong
   if (first === undefined) return PASS
   const values = new Set(wrong.map(({ record }) => show(record[name])))
   const shown = [...values].slice(0, NAMED_VALUES_MAX).join(', ')
   const dots = values.size > NAMED_VALUES_MAX ? ', …' : ''
-  const where = `in ${first.name}${wrong.length === 1 ? '' : ` and ${wrong.length - 1} more`}, of ${judged.length} seen`
+  const where = `in ${first.name}${wrong.length === 1 ? '' : ` and ${wrong.length - 1} more`}, of ${records.length} seen`
   return fail(first.asked, `${name}: ${describeField(field)}`, `${shown}${dots} ${where}`)
 }
-
-/** A field that is deprecated, and may have gone. */
-export const mayBeGone = (rule: Rule, isGone: (evidence: Evidence) => boolean): Rule => ({
-  ...rule,
-  check: (evidence) => (isGone(evidence) ? passWith('it is gone already') : rule.check(evidence)),
-})
 
 export const conforms = (value: unknown, { type, nullable, values }: Field): boolean => {
   if (value === null) return nullable === true
@@ -94,3 +94,15 @@ const describeField = ({ type, nullable, values }: Field): string => {
   const kind = values === undefined ? TYPES[type] : `one of ${values.join(', ')}`
   return nullable === true ? `${kind}, may be null` : kind
 }
+
+const recordsOf = ({ seen, show }: Reader, endpoint: ListReading['endpoint'], name: string) =>
+  seen.lists
+    .filter((reading) => reading.endpoint === endpoint)
+    .flatMap(({ asked, rows }): readonly SeenRecord[] =>
+      rows.map((record) => ({ asked, name: `${name} ${show(record.id)}`, record })),
+    )
+
+/** The rows of all pages, once for each time they were read. */
+export const surveyRecords = (reader: Reader): readonly SeenRecord[] => recordsOf(reader, 'surveys', 'survey')
+export const sourceRecords = (reader: Reader): readonly SeenRecord[] =>
+  recordsOf(reader, 'sample_sources', 'source')

@@ -1,135 +1,126 @@
 /** API document, "List surveys", `status`: filters on one status, or on several in array form. */
 import { integerOf } from '../json.js'
-import { compare, type Evidence, MOVED } from '../read/evidence.js'
+import { type Evidence, findDifference } from '../read/evidence.js'
 import { idsOf, type ListReading, paging, sameIds } from '../read/reader.js'
-import { type Failure, fail, holdEach, PASS, type Rule, unseen, type Verdict } from '../verdict.js'
+import { Unseen } from '../unseen.js'
+import { fail, PASS, type Rule } from '../verdict.js'
+import { judgeEach } from './each.js'
 
 const SECTION = 'List surveys'
-const ONE_STATUS = 'surveys of one status only have been seen'
 
-/** The statuses that a list was asked for; empty where it was not filtered by status. */
-const wantedOf = ({ query }: ListReading): readonly string[] =>
-  query.flatMap(([name, value]) => (name === 'status' || name === 'status[]' ? [value] : []))
-
-const onlySuchRows = (id: string, parameter: string, text: string): Rule => ({
+const onlySuchRows = (
+  id: string,
+  parameter: string,
+  text: string,
+  read: (evidence: Evidence) => Promise<unknown>,
+): Rule => ({
   id,
   section: SECTION,
   text,
   check: async (evidence) => {
-    const { reader } = evidence
-    if (parameter === 'status') await evidence.byStatus()
-    else await union(evidence)
-    return holdEach(
-      reader.seen.lists.filter(({ query }) => query.some(([name]) => name === parameter)),
-      (reading): Failure | null | 'skip' => {
-        if (reading.rows.length === 0) return 'skip'
-        const wanted = wantedOf(reading)
-        const odd = reading.rows.filter(({ status }) => !wanted.some((one) => one === status))
-        if (odd.length === 0) return null
-        const got = `${odd.length} of ${reading.rows.length} rows are not, the first is ${reader.show(odd[0]?.status)}`
-        return { asked: reading.asked, expected: `rows whose status is ${wanted.join(' or ')}`, got }
+    await read(evidence)
+    const { seen, show } = evidence.reader
+    return judgeEach(
+      seen.lists.filter(({ query }) => query.some(([name]) => name === parameter)),
+      ({ asked, query, rows }) => {
+        if (rows.length === 0) return null
+        const statuses = query.flatMap(([name, value]) => (name === parameter ? [value] : []))
+        const odd = rows.filter(({ status }) => !statuses.some((one) => one === status))
+        if (odd.length === 0) return PASS
+        const got = `${odd.length} of ${rows.length} rows have another status, the first has ${show(odd[0]?.status)}`
+        return fail(asked, `rows whose status is ${statuses.join(' or ')}`, got)
       },
-      'no survey was in such a list',
+      'no list with this filter has a survey',
     )
   },
 })
 
-/** Null where only one status has been seen. */
-const union = async ({ reader, byStatus }: Evidence): Promise<ListReading | null> => {
+/** The lists of two statuses, each read alone. */
+const bothStatuses = async ({ byStatus }: Evidence) => {
   const { one, other } = await byStatus()
-  if (other === null) return null
-  return await reader.surveys([
-    ['status[]', one.status],
-    ['status[]', other.status],
-  ])
+  if (other === null) throw new Unseen('all surveys seen have the same status')
+  return [one, other] as const
 }
 
-/** A page of one status reaches back at least as far as a page of all: whatever has the status there must be on it. */
-const nothingLeftOut: Rule = {
-  id: 'status.complete',
-  section: SECTION,
-  text: 'status=… leaves no survey of that status out',
-  check: async ({ reader, byStatus, head }) => {
-    const { one } = await byStatus()
-    const { again } = await head()
-    const missing = (filtered: ListReading, whole: ListReading): readonly number[] => {
-      const ids = idsOf(filtered)
-      return whole.rows
-        .filter(({ status }) => status === one.status)
-        .flatMap(({ id }) => integerOf(id) ?? [])
-        .filter((id) => !ids.includes(id))
-    }
-    if (missing(one.reading, again).length === 0) return PASS
-    const filtered = await reader.surveys(one.reading.query)
-    const whole = await reader.surveys([['page', '1']])
-    const [id] = missing(filtered, again).filter((missed) => missing(filtered, whole).includes(missed))
-    if (id === undefined) return PASS
-    return fail(filtered.asked, `survey ${id}, whose status is ${one.status}`, 'it is not there')
-  },
+const readUnion = async (evidence: Evidence): Promise<ListReading> => {
+  const both = await bothStatuses(evidence)
+  return await evidence.reader.surveys(both.map(({ status }) => ['status[]', status]))
 }
 
-const unionCount: Rule = {
-  id: 'status.array-union',
-  section: SECTION,
-  text: 'status[]=…&status[]=… holds the surveys of the one and of the other status',
-  check: async (evidence): Promise<Verdict> => {
-    const { reader, byStatus } = evidence
-    const { one, other } = await byStatus()
-    if (other === null) return unseen(ONE_STATUS)
-    let readings = [one.reading, other.reading] as const
-    let isFirst = true
-    const compared = await compare(
-      async () => {
-        if (!isFirst)
-          readings = [await reader.surveys(one.reading.query), await reader.surveys(other.reading.query)]
-        isFirst = false
-        return readings.map((reading) => paging(reading, 'total_count'))
-      },
-      async () => (await union(evidence)) ?? one.reading,
-      (counts, both) => paging(both, 'total_count') === sumOf(counts),
-      (before, after) => before.join() === after.join(),
-    )
-    if (compared.outcome === 'agree') return PASS
-    if (compared.outcome === 'moved') return unseen(MOVED)
-    const expected = `total_count ${compared.one.join(' + ')} = ${sumOf(compared.one)}, as of the two statuses alone`
-    return fail(compared.other.asked, expected, `total_count ${paging(compared.other, 'total_count')}`)
-  },
-}
-
-const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)
-
-const arrayOfOne: Rule = {
-  id: 'status.array-of-one',
-  section: SECTION,
-  text: 'status[]=… with one status is the same as status=…',
-  check: async ({ reader, byStatus }) => {
-    const { one } = await byStatus()
-    let single: ListReading | null = one.reading
-    const compared = await compare(
-      async () => {
-        const reading = single ?? (await reader.surveys([['status', one.status]]))
-        single = null
-        return reading
-      },
-      () => reader.surveys([['status[]', one.status]]),
-      sameIds,
-      sameIds,
-    )
-    if (compared.outcome === 'agree') return PASS
-    if (compared.outcome === 'moved') return unseen(MOVED)
-    const expected = `the rows of ${compared.one.asked}, total_count ${paging(compared.one, 'total_count')}`
-    return fail(
-      compared.other.asked,
-      expected,
-      `others, total_count ${paging(compared.other, 'total_count')}`,
-    )
-  },
-}
+const totalOf = (reading: ListReading): number => paging(reading, 'total_count')
+const sumOf = (readings: readonly ListReading[]): number =>
+  readings.reduce((sum, reading) => sum + totalOf(reading), 0)
 
 export const STATUS_FILTER_RULES: readonly Rule[] = [
-  onlySuchRows('status.only', 'status', 'status=… shows surveys of that status only'),
-  nothingLeftOut,
-  onlySuchRows('status.array-only', 'status[]', 'status[]=…&status[]=… shows surveys of these statuses only'),
-  unionCount,
-  arrayOfOne,
+  onlySuchRows('status.only', 'status', 'status=… shows surveys of that status only', ({ byStatus }) =>
+    byStatus(),
+  ),
+  // Page 1 of one status reaches back at least as far as page 1 of all, so it has every survey of that status there.
+  {
+    id: 'status.complete',
+    section: SECTION,
+    text: 'status=… leaves out no survey of that status',
+    check: async ({ reader, byStatus, head }) => {
+      const { one } = await byStatus()
+      const { again } = await head()
+      const missing = (filtered: ListReading, whole: ListReading): readonly number[] => {
+        const ids = idsOf(filtered)
+        return whole.rows
+          .filter(({ status }) => status === one.status)
+          .flatMap(({ id }) => integerOf(id) ?? [])
+          .filter((id) => !ids.includes(id))
+      }
+      if (missing(one.reading, again).length === 0) return PASS
+      const filtered = await reader.surveys(one.reading.query)
+      const whole = await reader.surveys([['page', '1']])
+      const [id] = missing(filtered, again).filter((missed) => missing(filtered, whole).includes(missed))
+      if (id === undefined) return PASS
+      return fail(filtered.asked, `survey ${id}, whose status is ${one.status}`, 'the survey is missing')
+    },
+  },
+  onlySuchRows(
+    'status.array-only',
+    'status[]',
+    'status[]=…&status[]=… shows surveys of these statuses only',
+    readUnion,
+  ),
+  {
+    id: 'status.array-union',
+    section: SECTION,
+    text: 'status[]=…&status[]=… shows all surveys of these statuses',
+    check: async (evidence) => {
+      const both = await bothStatuses(evidence)
+      const difference = await findDifference<readonly ListReading[]>({
+        known: both.map(({ reading }) => reading),
+        readOne: async () => [
+          await evidence.reader.surveys(both[0].reading.query),
+          await evidence.reader.surveys(both[1].reading.query),
+        ],
+        readOther: async () => [await readUnion(evidence)],
+        isSame: (one, other) => sumOf(one) === sumOf(other),
+      })
+      if (difference === null) return PASS
+      const { one, other } = difference
+      const expected = `total_count ${one.map(totalOf).join(' + ')} = ${sumOf(one)}, as for each status alone`
+      return fail(other.map(({ asked }) => asked).join(), expected, `total_count ${sumOf(other)}`)
+    },
+  },
+  {
+    id: 'status.array-of-one',
+    section: SECTION,
+    text: 'status[]=… with one status gives the same list as status=…',
+    check: async ({ reader, byStatus }) => {
+      const { status, reading } = (await byStatus()).one
+      const difference = await findDifference({
+        known: reading,
+        readOne: () => reader.surveys(reading.query),
+        readOther: () => reader.surveys([['status[]', status]]),
+        isSame: sameIds,
+      })
+      if (difference === null) return PASS
+      const { one, other } = difference
+      const expected = `the rows of ${one.asked}, total_count ${totalOf(one)}`
+      return fail(other.asked, expected, `other rows, total_count ${totalOf(other)}`)
+    },
+  },
 ]

@@ -1,7 +1,6 @@
 /**
- * The rules of the API document that its tables of fields do not say, sentence by sentence, under the heading that
- * they stand under. Typed in by hand from its text. `rules.test.ts` has a check of the reference server for each:
- * the type of its list of checks does not let one be forgotten.
+ * The rules of the API document outside its tables of fields, sentence by sentence under their headings, typed in by
+ * hand from its text. `rules.test.ts` checks the reference server for each one: without a check it does not compile.
  */
 export const RULES = {
   'What the service does': [
@@ -28,8 +27,8 @@ export const RULES = {
     'interviews with the Ignored status are omitted',
   ],
   'Pagination object': [
-    'stands at the end of every list response',
-    'current_page is the page that was asked for, the first if none was',
+    'is at the end of every list response',
+    'current_page is the requested page, the first page if none was requested',
     'next_page is the next page number, null on the last page',
     'prev_page is the page number before, null on the first page',
     'total_pages is the number of pages that have records',
@@ -39,7 +38,7 @@ export const RULES = {
     "returns the surveys of the caller's organization, and no others",
     'status filters on one value',
     'status[] filters on several values',
-    'updated_since returns what was modified since, the date itself included',
+    'updated_since returns the records modified since this date, the date itself included',
     'page picks the page',
   ],
   'List the sample sources of a survey': ['returns the sources of that survey alone', 'page picks the page'],
@@ -51,8 +50,8 @@ export const RULES = {
   ],
   Authentication: ['both headers must be sent on each request'],
   Errors: ['429 when the rate cap is exceeded'],
-  Limits: ['60 requests per minute by default', 'the cap is of all endpoints together'],
-  Versioning: ['the version stands in the path prefix'],
+  Limits: ['60 requests per minute by default', 'one cap holds for all endpoints together'],
+  Versioning: ['the version is in the path prefix'],
 } as const
 
 export type Section = keyof typeof RULES

@@ -1,4 +1,4 @@
-/** The decoder against the tables of the API document. */
+/** The decoder reads what the tables of the API document describe. */
 import { describe, expect, it } from 'vitest'
 import type { Decoded } from '../../../src/survey-api/decode.js'
 import { decodeProgress } from '../../../src/survey-api/fieldwork-progress.js'
@@ -14,7 +14,7 @@ import {
   SURVEY,
 } from '../../support/api/api-document.js'
 
-/** A value as the API would send it, and what the row holds for it. */
+/** A value as the API sends it, and its value in the row. */
 const SENT_AND_KEPT = {
   integer: [7, 7],
   string: ['seven', 'seven'],
@@ -23,7 +23,7 @@ const SENT_AND_KEPT = {
   float: [0.7, 0.7],
   object: [{}, {}],
 } as const
-/** Values of other types than the one documented. */
+/** Values of other types than the documented one. */
 const OTHERS = {
   integer: [0.5, '7', true, {}],
   string: [7, false, []],
@@ -59,7 +59,7 @@ describe.each<[string, DocumentedFields, (text: string) => Decoded<object>]>([
   })
 
   it.each(each(fields).filter(([, { values }]) => values !== undefined))(
-    'may have every documented %s, and tells any other as drift',
+    'may have every documented %s, and any other value is drift',
     (name, { values = [] }) => {
       for (const value of values) expect(decodeWith({ [name]: value })).toMatchObject({ ok: true, drift: [] })
       expect(decodeWith({ [name]: 'undocumented' })).toMatchObject({

@@ -1,7 +1,6 @@
 /**
- * The source against the reference server, over real HTTP: every page of every list, every progress, and each
- * value equal to what the world holds. Both sides read and write the API by themselves, so that only the API
- * document can be what they agree on.
+ * The source reads the reference server over real HTTP: every page of every list, every progress, and each value as in
+ * the world. The two sides have no code in common, so they can agree only through the API document.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { unlimitedAllowance } from '../../../src/base/allowance.js'
@@ -58,7 +57,7 @@ const readAll = async <Row>(
   return pages
 }
 
-/** What a row must be for a record of the truth: its documented fields, moments as microseconds. */
+/** The row for a record of the truth: its documented fields, with moments as microseconds. */
 const expectedRow = (record: JsonObject, names: readonly string[]) => ({
   ...Object.fromEntries(
     names.map((name) => [name, name.endsWith('_at') ? parseInstant(String(record[name])) : record[name]]),
@@ -81,8 +80,8 @@ const expectedProgress = (record: JsonObject) => {
 
 const sourcesOf = (survey: JsonObject | undefined) => asObjects(survey?.sample_sources)
 
-describe('reading the reference server', () => {
-  it('gives every survey, page by page, in the order of the API', async () => {
+describe('the source', () => {
+  it('reads every survey, page by page, in the order of the API', async () => {
     const pages = await readAll((page) => source.listSurveys({ updatedSince: null, page }, context))
     expect(pages.map(({ rows }) => rows.length)).toEqual([
       ...Array(pages.length - 1).fill(6),
@@ -98,7 +97,7 @@ describe('reading the reference server', () => {
     }
   })
 
-  it('gives every source of every survey, and the progress of each', async () => {
+  it('reads every source of every survey, and the progress of each', async () => {
     for (const survey of truth.slice(0, 12)) {
       const id = Number(survey.id)
       const pages = await readAll((page) => source.listSampleSources(id, page, context))
@@ -116,7 +115,7 @@ describe('reading the reference server', () => {
     }
   })
 
-  it('gives the surveys modified since a moment, that moment included', async () => {
+  it('reads the surveys modified since a moment, that moment included', async () => {
     const moments = truth.map(({ updated_at }) => parseInstant(String(updated_at)) ?? 0n)
     const since = [...moments].sort((a, b) => Number(b - a))[9] ?? 0n
     const pages = await readAll((page) => source.listSurveys({ updatedSince: since, page }, context))
@@ -127,7 +126,7 @@ describe('reading the reference server', () => {
     expect(after.pagination.total_count).toBe(moments.filter((moment) => moment > since).length)
   })
 
-  it('is refused for a survey or a source that is not there', async () => {
+  it('throws RefusedReadingError for an unknown survey or source', async () => {
     const missing = 999_999_999
     const [survey] = truth
     const id = Number(survey?.id)

@@ -1,4 +1,4 @@
-/** The reference server against the tables of the API document: one test a row. Its other rules are in rules.test.ts. */
+/** The reference server serves the tables of the API document: one test a row. Its other rules are in rules.test.ts. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ReferenceServer, startReferenceServer } from '../../../src/reference-server/server.js'
 import {
@@ -20,7 +20,7 @@ let surveys: readonly JsonObject[]
 let sources: readonly JsonObject[]
 let progresses: readonly JsonObject[]
 let paginations: readonly JsonObject[]
-/** The statuses that surveys have in the course of two months. */
+/** All statuses of surveys within two months. */
 let surveyStatuses: ReadonlySet<unknown>
 
 beforeAll(async () => {
@@ -110,7 +110,7 @@ const ENUMERATIONS = [
 ]
 
 describe.each(ENUMERATIONS)('API document, "$section", $name', ({ name, field, records }) => {
-  test.each(field?.values ?? [])('%s occurs, or a test against this server would prove little', (value) => {
+  test.each(field?.values ?? [])('%s occurs: otherwise a test against this server proves little', (value) => {
     expect(records().map((record) => record[name])).toContain(value)
   })
 })
@@ -122,7 +122,7 @@ describe('API document, "Survey status"', () => {
 })
 
 describe('API document, "Interview status"', () => {
-  test.each(INTERVIEW_STATUSES)('%s is counted, and occurs', (status) => {
+  test.each(INTERVIEW_STATUSES)('%s occurs, and is counted', (status) => {
     const counts = progresses.map((progress) => Number(asObject(countsOf(progress)[status]).individuals))
     expect(Math.max(...counts)).toBeGreaterThan(0)
   })

@@ -1,4 +1,4 @@
-/** The reference server against the rules of the API document, seen by a plain HTTP client. One test a rule. */
+/** Plain HTTP requests check the reference server against the rules of the API document. One test a rule. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ReferenceServer, startReferenceServer } from '../../../src/reference-server/server.js'
 import { INTERVIEW_STATUSES } from '../../support/api/api-document.js'
@@ -20,9 +20,9 @@ const WITH_OFFSET = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d
 
 let server: ReferenceServer
 let surveys: readonly JsonObject[]
-/** What the server tells of every survey, with its sources and progress. */
+/** Every survey with its sources and progress, as the server's truth has it. */
 let truth: readonly JsonObject[]
-/** The progress of every survey, as its endpoint tells it. */
+/** The progress of every survey, as its endpoint answers. */
 let progresses: readonly JsonObject[]
 /** The survey with the most interviews, and more than one source. */
 let busy: JsonObject
@@ -56,17 +56,17 @@ const individuals = (progress: JsonObject, ...statuses: readonly string[]): numb
 
 const allIndividuals = (progress: JsonObject): number => individuals(progress, ...INTERVIEW_STATUSES)
 
-/** Holds `name` to part / whole in every progress; over zero it has no value. At least one must have one. */
+/** Every progress has part / whole as `name`, null where the whole is zero. At least one rate is between 0 and 1. */
 const expectFormula = (
   name: string,
   part: readonly string[],
   whole: (progress: JsonObject) => number,
 ): void => {
-  const told = progresses.map((progress) => progress[name])
+  const served = progresses.map((progress) => progress[name])
   const expected = progresses.map((progress) =>
     whole(progress) === 0 ? null : individuals(progress, ...part) / whole(progress),
   )
-  expect(told).toEqual(expected)
+  expect(served).toEqual(expected)
   expect(expected.filter((value) => value !== null && value > 0 && value < 1)).not.toEqual([])
 }
 
@@ -85,7 +85,7 @@ const longestSources = (): JsonObject => {
 
 const utc = (ms: number): string => new Date(ms).toISOString()
 
-/** The second in which the busy survey's first interview started, by halving the span that it must lie in. */
+/** The second in which the busy survey's first interview started, found by halving a span of time. */
 const firstStartMs = async (): Promise<number> => {
   let before = Date.parse('2020-01-01T00:00:00Z')
   let from = Date.parse('2027-01-01T00:00:00Z')
@@ -207,7 +207,7 @@ const CHECKS: Checks = {
         expect(Object.keys(asObject(interview_count_by_status))).toEqual(INTERVIEW_STATUSES)
       }
     },
-    // That there are such interviews, and how many, test/unit/reference-server/fieldwork-progress.test.ts looks up in the world.
+    // test/unit/reference-server/fieldwork-progress.test.ts checks in the world that there are such interviews, and how many.
     'interviews with the Ignored status are omitted': () => {
       expect(JSON.stringify(progresses)).not.toMatch(/ignored/i)
       for (const { interview_count_by_status } of progresses) {
@@ -218,12 +218,12 @@ const CHECKS: Checks = {
     },
   },
   'Pagination object': {
-    'stands at the end of every list response': async () => {
+    'is at the end of every list response': async () => {
       for (const path of ['/surveys', '/surveys?page=2', `/surveys/${busy.id}/sample_sources`]) {
         expect(Object.keys(await getBody(server, path)).at(-1)).toBe('pagination')
       }
     },
-    'current_page is the page that was asked for, the first if none was': async () => {
+    'current_page is the requested page, the first page if none was requested': async () => {
       expect((await paginations('/surveys')).map(({ current_page }) => current_page)).toEqual([
         1, 2, 3, 4, 5, 6,
       ])
@@ -262,13 +262,13 @@ const CHECKS: Checks = {
       expect(await getRows(server, '/surveys?status=complete', 'surveys')).toEqual(complete)
     },
     'status[] filters on several values': async () => {
-      const wanted = ['fieldwork', 'complete', 'draft']
-      const query = wanted.map((status) => `status[]=${status}`).join('&')
-      const expected = surveys.filter(({ status }) => wanted.includes(String(status)))
+      const filter = ['fieldwork', 'complete', 'draft']
+      const query = filter.map((status) => `status[]=${status}`).join('&')
+      const expected = surveys.filter(({ status }) => filter.includes(String(status)))
       expect(new Set(expected.map(({ status }) => status)).size).toBe(3)
       expect(await getRows(server, `/surveys?${query}`, 'surveys')).toEqual(expected)
     },
-    'updated_since returns what was modified since, the date itself included': async () => {
+    'updated_since returns the records modified since this date, the date itself included': async () => {
       const byUpdate = [...surveys].sort(
         (one, other) => Date.parse(String(other.updated_at)) - Date.parse(String(one.updated_at)),
       )
@@ -362,7 +362,7 @@ const CHECKS: Checks = {
         expect(statuses).toEqual([...Array(60).fill(200), 429])
       })
     },
-    'the cap is of all endpoints together': async () => {
+    'one cap holds for all endpoints together': async () => {
       await withServer({ rateLimit: { requests: 2, perMs: 3_600_000 } }, async (other) => {
         const paths = ['/surveys', '/surveys/1/sample_sources', '/surveys/1/fieldwork_progress']
         const statuses = []
@@ -372,7 +372,7 @@ const CHECKS: Checks = {
     },
   },
   Versioning: {
-    'the version stands in the path prefix': async () => {
+    'the version is in the path prefix': async () => {
       const [account] = server.accounts
       const headers = {
         'Authorization-ID': String(account?.id),

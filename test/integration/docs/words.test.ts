@@ -9,14 +9,14 @@ import { expect, test } from 'vitest'
 const ROOT = new URL('../../../', import.meta.url).pathname
 
 const BANNED: readonly (readonly [word: RegExp, instead: string])[] = [
-  [/pending/i, 'pending request'],
+  [/errand/i, 'pending request'],
   [/misfit/i, 'data problem'],
-  [/\btall(y|ies)\b|RunState/, 'run state, run counters'],
+  [/\btall(y|ies)\b|Tally/, 'run state, run counters'],
   [/spending/i, 'request usage'],
-  [/\bgrace\b|ShutdownDeadline\b/, 'shutdown deadline'],
-  [/\bwires?\b|Transport\b|Transport[A-Z]/, 'transport, response'],
+  [/\bgrace\b|Grace\b/, 'shutdown deadline'],
+  [/\bwires?\b|Wire\b|Wire[A-Z]/, 'transport, response'],
   [/\bpots?\b|Pot\b/, 'request budget'],
-  [/\bstanding\b|DriftCheck\b/, 'drift check'],
+  [/\bstanding\b|Standing\b/, 'drift check'],
   [/\bturns\b/, 'pacer; as a verb: makes'],
   [/\bstrangers?\b/, 'other process, unknown member'],
   [/\blive\b/i, 'active'],
@@ -32,7 +32,7 @@ const BANNED: readonly (readonly [word: RegExp, instead: string])[] = [
   [/fre(eze|ezing)|froze/i, 'pause'],
 ]
 
-/** A contract pauses, as in dlt; so do objects, and the clock of the reference server. */
+/** A contract freezes, as in dlt; so do objects, and the clock of the reference server. */
 const OTHER_FREEZES = /contract|Object\.(freeze|isFrozen)|clock/i
 
 /** They read or describe the former names. */

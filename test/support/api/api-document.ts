@@ -1,6 +1,6 @@
 /**
- * The tables of the API document, typed in by hand from its text and from nothing else. Both sides are held to
- * them, the decoder and the reference server, which share no code: a misreading of either shows here.
+ * The tables of the API document, typed in by hand from its text alone. The decoder and the reference server, which
+ * have no code in common, are both tested against them, so a misreading of either one fails a test.
  */
 
 export interface DocumentedField {
@@ -53,8 +53,8 @@ export const SAMPLE_SOURCE: DocumentedFields = {
 }
 
 /**
- * "Fieldwork progress". The document calls none of them nullable; a rate over zero interviews has no value, so
- * that both sides read and write null there.
+ * "Fieldwork progress". The document calls no field nullable. A rate over zero interviews has no value, so the decoder
+ * reads null there and the reference server writes it.
  */
 export const FIELDWORK_PROGRESS: DocumentedFields = {
   sample_size: { type: 'integer' },

@@ -1,4 +1,4 @@
-/** Plain requests to a reference server, without a line of our client: what the contract is checked on. */
+/** Plain requests to a reference server, without any code of our client, for the contract tests. */
 import type { ReferenceServer } from '../../../src/reference-server/server.js'
 
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -16,7 +16,7 @@ export const asObjects = (value: unknown): readonly JsonObject[] => {
   return value.map(asObject)
 }
 
-/** Sends a request for `path`, below `/api/v1`, as an account, the first unless told otherwise; `init` may say all. */
+/** Sends a request for `path`, below `/api/v1`, as the account at `place`; `init` overrides all of it. */
 export const ask = async (
   server: ReferenceServer,
   path: string,
@@ -29,14 +29,14 @@ export const ask = async (
   return await fetch(`${server.baseUrl}${path}`, { headers, ...init })
 }
 
-/** What a GET of `path` is answered with; it has to be 200. */
+/** The body of the answer to a GET of `path`; throws unless the status is 200. */
 export const getBody = async (server: ReferenceServer, path: string, place = 0): Promise<JsonObject> => {
   const response = await ask(server, path, {}, place)
   if (response.status !== 200) throw new Error(`GET ${path}: ${response.status} ${await response.text()}`)
   return asObject(await response.json())
 }
 
-/** The bodies of all pages of a list, by following `next_page`. */
+/** The bodies of all pages of a list; follows `next_page`. */
 export const getPages = async (
   server: ReferenceServer,
   path: string,
@@ -58,7 +58,7 @@ export const getRows = async (
 ): Promise<readonly JsonObject[]> =>
   (await getPages(server, path, place)).flatMap((body) => asObjects(body[name]))
 
-/** Everything the API would tell at this moment, surveys of the first account. */
+/** Everything that the API would answer now, for the surveys of the first account. */
 export const getTruth = async (server: ReferenceServer): Promise<readonly JsonObject[]> => {
   const response = await fetch(`${server.origin}/_reference/truth`)
   const [account] = asObjects(asObject(await response.json()).accounts)

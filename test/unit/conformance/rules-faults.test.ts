@@ -1,6 +1,6 @@
 /**
- * What the rules are worth: a service that breaks one of them is found out, and by that rule. Each case is our own
- * server with one fault; the set of broken rules is stated whole, so that no fault makes everything fail.
+ * A service that breaks a rule fails that rule. Each case is the reference server with one fault. It lists
+ * all rules that the fault breaks, so a fault that breaks others too shows.
  */
 import { expect, test } from 'vitest'
 import { SLOW } from '../../support/suite/slow.js'
@@ -10,27 +10,27 @@ const INDICATORS = 'world/indicators.js'
 
 interface Case extends Fault {
   readonly name: string
-  /** Left to `npm run test:slow`. */
+  /** Only in `npm run test:slow`. */
   readonly slow?: true
   readonly broken: readonly string[]
-  /** Broken or not, as the world has it. */
+  /** Rules that the fault breaks in some worlds only. */
   readonly perhaps?: readonly string[]
 }
 
-/** The values that a query gives a parameter, otherwise. */
+/** Changes how the server reads the values of a query parameter. */
 const parameter = (to: string): Fault => ({ file: 'api/query.js', from: 'query.getAll(name)', to })
 const ignoring = (name: string) => `(name === '${name}' ? [] : query.getAll(name))`
 
 const CASES: readonly Case[] = [
   {
-    name: 'each page the other way round',
+    name: 'each page in reverse order',
     file: 'api/endpoints.js',
     from: 'surveys: rows,',
     to: 'surveys: [...rows].reverse(),',
     broken: ['surveys.order', 'surveys.order-filtered'],
   },
   {
-    name: 'sources the other way round',
+    name: 'sources in reverse order',
     slow: true,
     file: 'world/sample-sources.js',
     from: 'created_at: formatIsoTime(source.createdAt,',
@@ -57,7 +57,7 @@ const CASES: readonly Case[] = [
     slow: true,
     ...parameter("query.getAll(name).map((text) => text.replace(/[+-]\\d\\d:\\d\\d$/, 'Z'))"),
     broken: ['updated-since.offsets'],
-    // Where the survey that was modified last is written with an offset, these meet it as well.
+    // The fault breaks these where the row of the survey that was modified last has an offset.
     perhaps: ['updated-since.complete', 'updated-since.inclusive', 'surveys.filters-combined'],
   },
   {
@@ -67,7 +67,7 @@ const CASES: readonly Case[] = [
     broken: ['updated-since.only', 'updated-since.step-after', 'surveys.filters-combined'],
   },
   {
-    name: 'completion_rate over complete interviews',
+    name: 'completion_rate over sample_size + 1',
     file: INDICATORS,
     from: 'completion_rate: rate(complete, sampleSize)',
     to: 'completion_rate: rate(complete, sampleSize + 1)',
@@ -89,14 +89,14 @@ const CASES: readonly Case[] = [
     broken: ['formula.incidence_rate'],
   },
   {
-    name: 'drop_out_rate over all interviews, ignored ones included',
+    name: 'drop_out_rate over all interviews + 1',
     file: INDICATORS,
     from: 'drop_out_rate: rate(incomplete, total)',
     to: 'drop_out_rate: rate(incomplete, total + 1)',
     broken: ['formula.drop_out_rate'],
   },
   {
-    name: 'percentages that leave a status out',
+    name: 'percentages over all interviews but screen_out',
     slow: true,
     file: INDICATORS,
     from: 'percentage: total === 0 ? 0 : (100 * individuals(status)) / total',
@@ -147,7 +147,7 @@ const CASES: readonly Case[] = [
     broken: ['paging.last'],
   },
   {
-    name: 'the last row of a page on the next one too',
+    name: 'the last row of a page also on the next page',
     file: 'api/pages.js',
     from: '(page - 1) * pageSize',
     to: '(page - 1) * pageSize - (page > 1 ? 1 : 0)',
@@ -182,7 +182,7 @@ const CASES: readonly Case[] = [
     broken: ['source.sample_size'],
   },
   {
-    name: 'half a second in the length of an interview',
+    name: 'a length_of_interview with half a second',
     slow: true,
     file: INDICATORS,
     from: 'Math.round((lower + upper) / 2)',
@@ -190,7 +190,7 @@ const CASES: readonly Case[] = [
     broken: ['progress.length_of_interview'],
   },
   {
-    name: 'all interviews taken for complete ones',
+    name: 'interviews_count counts all interviews',
     slow: true,
     file: INDICATORS,
     from: 'interviews_count: complete,',
@@ -198,7 +198,7 @@ const CASES: readonly Case[] = [
     broken: ['progress.interviews-are-complete'],
   },
   {
-    name: 'a progress that has pages',
+    name: 'a progress with a pagination object',
     slow: true,
     file: 'api/endpoints.js',
     from: 'fieldwork_progress: progress }',
@@ -213,7 +213,7 @@ const CASES: readonly Case[] = [
     broken: ['survey.created_at'],
   },
   {
-    name: 'a status that the document does not know',
+    name: 'a status that the document does not name',
     slow: true,
     file: 'world/survey.js',
     from: 'status: state.status',
@@ -248,7 +248,7 @@ const CASES: readonly Case[] = [
   },
 ]
 
-/** What everything but the search for the start of an interview takes. */
+/** Enough for all rules but the search for the start of an interview. */
 const REQUESTS_WITHOUT_SEARCH = 52
 
 const TRIED = CASES.filter(({ slow }) => SLOW || slow !== true)

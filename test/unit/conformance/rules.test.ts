@@ -1,4 +1,4 @@
-/** The rules, held to our own server, and to the hand-typed tables that hold the client and the server. */
+/** The rules against the reference server, and their tables against the hand-typed tables of test/contract. */
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -17,9 +17,9 @@ import { RULES } from '../../../src/conformance/rules/all.js'
 import type { ConformanceReport } from '../../../src/conformance/run.js'
 import { type ReferenceServer, startReferenceServer } from '../../../src/reference-server/server.js'
 import * as document from '../../support/api/api-document.js'
-import { conform, idsOf, type Service, toldOf, WORLD } from './support.js'
+import { conform, idsOf, observationOf, type Service, WORLD } from './support.js'
 
-describe('the tables that the rules are made of are those of the API document', () => {
+describe('the tables of the rules are those of the API document', () => {
   const rates = Object.keys(PROGRESS_FIELDS).filter((name) => name.endsWith('_rate'))
   const open = [...rates, 'length_of_interview']
   test.each([
@@ -27,7 +27,7 @@ describe('the tables that the rules are made of are those of the API document', 
     ['sample source', SAMPLE_SOURCE_FIELDS, document.SAMPLE_SOURCE],
     ['status entry', STATUS_ENTRY_FIELDS, document.STATUS_ENTRY],
     ['pagination object', PAGINATION_FIELDS, document.PAGINATION],
-    // Theirs say what both sides make of a rate over nothing; ours leave that open.
+    // The other tables make a rate over zero nullable, as client and server do; the rules leave it open.
     [
       'fieldwork progress',
       Object.fromEntries(
@@ -48,7 +48,7 @@ describe('the tables that the rules are made of are those of the API document', 
     expect(SURVEY_STATUSES).toEqual(document.SURVEY.status?.values)
   })
 
-  test('and each field and status has a rule, each rule an id of its own', () => {
+  test('each field and status has a rule, and no two rules have the same id', () => {
     const ids = RULES.map(({ id }) => id)
     expect(new Set(ids).size).toBe(ids.length)
     for (const [prefix, fields] of [
@@ -63,7 +63,7 @@ describe('the tables that the rules are made of are those of the API document', 
   })
 })
 
-describe('our own server', () => {
+describe('the reference server', () => {
   let server: ReferenceServer
   let report: ConformanceReport
   beforeAll(async () => {
@@ -72,7 +72,7 @@ describe('our own server', () => {
   })
   afterAll(() => server.close())
 
-  test('keeps every rule, and all but the cap can be looked at', () => {
+  test('keeps every rule, and every rule but the cap is observable', () => {
     expect(idsOf(report, 'fail')).toEqual([])
     expect(idsOf(report, 'not_observable')).toEqual(['limits.refusal'])
     expect(idsOf(report, 'pass')).toHaveLength(RULES.length - 1)
@@ -82,16 +82,16 @@ describe('our own server', () => {
 
   test.each([
     ['page size', /^surveys: 12 records; /],
-    ['percentages', /^of 100$/],
+    ['percentages', /^out of 100$/],
     ['a rate over zero interviews', /^null$/],
     ['fields that the document does not name', /^none$/],
-    ['digits behind the second', /^0(, 3)?(, 6)?$/],
+    ['fractional digits of the second', /^0(, 3)?(, 6)?$/],
     ['an empty list', /^200, 0 rows, pagination \{.*"total_pages":0/],
     ['a page past the end', /^200, 0 rows/],
     ['page=0', /^400 \{"error":/],
     ['an unknown status', /^400 /],
-    ['a date that is none', /^400 /],
-    ['an offset whose + is not written %2B', /^400 /],
+    ['an invalid date', /^400 /],
+    ['an offset with + instead of %2B', /^400 /],
     ['an unknown survey', /^404 /],
     ['an unknown sample source', /^404 /],
     ['a wrong token', /^401 /],
@@ -99,11 +99,11 @@ describe('our own server', () => {
     ['compression', /^"gzip" in \d+ of \d+ answers$/],
     ['keep-alive', /^\d+ requests over 1 connection$/],
     ['answers 429 below the cap', /^none$/],
-  ])('where the document is silent: %s', (topic, told) => {
-    expect(toldOf(report, topic)).toMatch(told)
+  ])('an observation reports %s', (topic, text) => {
+    expect(observationOf(report, topic)).toMatch(text)
   })
 
-  test('with a limit on requests is asked no more often; what does not fit is not observable', async () => {
+  test('gets no more requests than the limit, and rules beyond it are not observable', async () => {
     const limited = await conform(server, { requestsMax: 20 })
     expect(limited.requests).toBe(20)
     expect(idsOf(limited, 'fail')).toEqual([])
@@ -115,12 +115,12 @@ describe('our own server', () => {
     expect(idsOf(limited, 'pass')).toContain('survey.title')
   })
 
-  test('that is stopped half way: what was found so far is told', async () => {
+  test('is reported as far as it was checked when the run is stopped', async () => {
     const stop = new AbortController()
-    let asked = 0
+    let requests = 0
     const debug = () => {
-      asked += 1
-      if (asked === 12) stop.abort(new StoppedError('stopped by SIGTERM'))
+      requests += 1
+      if (requests === 12) stop.abort(new StoppedError('stopped by SIGTERM'))
     }
     const log = { debug, info: () => {}, warn: () => {}, error: () => {} }
     const stopped = await conform(server, { log, signal: stop.signal })
@@ -131,7 +131,7 @@ describe('our own server', () => {
   })
 })
 
-test('API document, "Limits": the cap is kept in every window of time', async () => {
+test('API document, "Limits": a run keeps the cap in every window of time', async () => {
   const rate = { requests: 30, perMs: 400 }
   const server = await startReferenceServer({ ...WORLD, rateWindow: 'sliding', rateLimit: rate })
   onTestFinished(() => server.close())
@@ -141,7 +141,7 @@ test('API document, "Limits": the cap is kept in every window of time', async ()
   expect(idsOf(report, 'fail')).toEqual([])
 })
 
-test('API document, "Limits": the cap is exceeded when asked to, once, to see the 429', async () => {
+test('API document, "Limits": --exceed-cap exceeds the cap once, until the answer is 429', async () => {
   const rate = { requests: 30, perMs: 600_000 }
   const server = await startReferenceServer({ ...WORLD, rateWindow: 'sliding', rateLimit: rate })
   onTestFinished(() => server.close())
@@ -149,14 +149,14 @@ test('API document, "Limits": the cap is exceeded when asked to, once, to see th
   expect(report.refusals).toBe(0)
   expect(idsOf(report, 'fail')).toEqual([])
   expect(idsOf(report, 'pass')).toContain('limits.refusal')
-  expect(toldOf(report, 'an answer 429')).toMatch(
+  expect(observationOf(report, 'a 429 answer')).toMatch(
     /^within \d+ requests at once; retry-after: \d+; body \{"error"/,
   )
   expect(report.requests).toBeGreaterThan(30)
   expect(report.requests).toBeLessThanOrEqual(25 + 35)
 })
 
-test('a cap that is higher than told is not taken for a broken rule', async () => {
+test('a cap that is higher than the setting breaks no rule', async () => {
   const server = await startReferenceServer(WORLD)
   onTestFinished(() => server.close())
   const report = await conform(server, {
@@ -171,15 +171,15 @@ test('a cap that is higher than told is not taken for a broken rule', async () =
   })
 })
 
-test('a clock that goes on moves the world between two readings, and breaks no rule', async () => {
+test('a world that changes between two readings breaks no rule', async () => {
   const server = await startReferenceServer({ ...WORLD, clock: '100000x', emptyRates: 'omit' })
   onTestFinished(() => server.close())
   const report = await conform(server)
   expect(idsOf(report, 'fail')).toEqual([])
-  expect(toldOf(report, 'a rate over zero interviews')).toBe('missing')
+  expect(observationOf(report, 'a rate over zero interviews')).toBe('missing')
 })
 
-test('an account without surveys breaks no rule, and shows next to nothing', async () => {
+test('an account without surveys breaks no rule, and most rules are not observable', async () => {
   const server = await startReferenceServer({ ...WORLD, surveys: 0 })
   onTestFinished(() => server.close())
   const report = await conform(server)
@@ -190,11 +190,11 @@ test('an account without surveys breaks no rule, and shows next to nothing', asy
   )
 })
 
-/** A service whose every answer the test decides; those that must be refused are refused. */
+/** A service whose answers the test decides. It refuses wrong credentials and unknown surveys. */
 const serve = async (listener: RequestListener): Promise<Service> => {
   const server = createServer((request, response) => {
     const { 'authorization-id': id, 'authorization-token': token } = request.headers
-    if (id === '7' && token === TOKEN && /\/surveys(\?|$|\/5\/)/.test(request.url ?? '')) {
+    if (id === '7' && token === TOKEN && /\/surveys(\?|$|\/\d\/)/.test(request.url ?? '')) {
       return listener(request, response)
     }
     response.writeHead(id === '7' && token === TOKEN ? 404 : 403).end()
@@ -216,46 +216,46 @@ test.each([
   [401, {}, /refused the credentials \(401\).*\{"echo":"\[redacted\]"\}/],
   [302, { location: 'http://elsewhere.example/' }, /redirects \(302\).*not followed/],
   [404, {}, /GET \/api\/v1\/surveys with 404/],
-])('a first answer %d ends it with one line', async (status, headers, message) => {
-  let asked = 0
+])('a first answer %d ends the run with one line', async (status, headers, message) => {
+  let requests = 0
   const service = await serve((request, response) => {
-    asked += 1
+    requests += 1
     response.writeHead(status, headers)
     response.end(JSON.stringify({ echo: request.headers['authorization-token'] }))
   })
   const ended = await conform(service).catch((error: unknown) => error)
   expect(ended).toMatchObject({ exitCode: 4, message: expect.stringMatching(message) })
-  expect(asked).toBe(1)
+  expect(requests).toBe(1)
 })
 
-/** What is waited for before something is asked again has passed at once; time limits stay. */
+/** Waits before a repeated request end at once; timeouts stay. */
 const impatient: Clock = {
   ...systemClock,
   sleep: (durationMs, signal) => systemClock.sleep(durationMs < 10_000 ? 0 : durationMs, signal),
 }
 
-test('what fails once is asked again: 503, a reset, an answer that breaks off', async () => {
-  let asked = 0
+test('a run repeats requests after a 503, a reset and an answer that breaks off', async () => {
+  let requests = 0
   const service = await serve((request, response) => {
-    asked += 1
-    if (asked === 2) return response.writeHead(503).end()
-    if (asked === 4) return request.socket.destroy()
+    requests += 1
+    if (requests === 2) return response.writeHead(503).end()
+    if (requests === 4) return request.socket.destroy()
     response.writeHead(200, { 'content-type': 'application/json' })
     const body = JSON.stringify({ surveys: [], pagination: PAGE })
-    if (asked !== 6) return response.end(body)
+    if (requests !== 6) return response.end(body)
     return response.write(body.slice(0, 9), () => request.socket.destroy())
   })
   const report = await conform(service, { clock: impatient })
   expect(idsOf(report, 'fail')).toEqual([])
   expect(report.endedBy).toBeNull()
-  expect(asked).toBeGreaterThan(6)
+  expect(requests).toBeGreaterThan(6)
 })
 
-test('a service that goes away ends it, with what was found so far', async () => {
-  let asked = 0
+test('a service that goes away ends the run, and the report has the verdicts until then', async () => {
+  let requests = 0
   const service = await serve((request, response) => {
-    asked += 1
-    if (asked > 1) return request.socket.destroy()
+    requests += 1
+    if (requests > 1) return request.socket.destroy()
     response.writeHead(200, { 'content-type': 'application/json' })
     return response.end(JSON.stringify({ surveys: [], pagination: PAGE }))
   })
@@ -265,11 +265,11 @@ test('a service that goes away ends it, with what was found so far', async () =>
   expect(idsOf(report, 'not_observable')).toContain('survey.id')
 })
 
-test('a service that stays at 503 breaks the rule that the document is answered with 200, and no other', async () => {
-  let asked = 0
+test('a service that always answers 503 breaks the rule about status 200 and no other', async () => {
+  let requests = 0
   const service = await serve((_, response) => {
-    asked += 1
-    response.writeHead(asked === 1 ? 200 : 503, { 'content-type': 'application/json' })
+    requests += 1
+    response.writeHead(requests === 1 ? 200 : 503, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ surveys: [], pagination: PAGE }))
   })
   const report = await conform(service, { clock: impatient })
@@ -280,41 +280,43 @@ test.each([
   ['once', 1, '200, 0 rows'],
   ['every time', Number.POSITIVE_INFINITY, '503'],
 ])(
-  'a 503 to a question that the document leaves open, %s: what comes twice is told',
-  async (_, times, told) => {
-    const asked: string[] = []
+  'an observation reports a 503 that comes twice to a request that the document does not describe: %s',
+  async (_, times, text) => {
+    const requests: string[] = []
     const service = await serve((request, response) => {
       const isOpen = request.url?.includes('page=0') === true
-      if (isOpen) asked.push(request.url ?? '')
-      response.writeHead(isOpen && asked.length <= times ? 503 : 200, { 'content-type': 'application/json' })
+      if (isOpen) requests.push(request.url ?? '')
+      response.writeHead(isOpen && requests.length <= times ? 503 : 200, {
+        'content-type': 'application/json',
+      })
       response.end(JSON.stringify({ surveys: [], pagination: PAGE }))
     })
     const report = await conform(service, { clock: impatient })
-    expect(toldOf(report, 'page=0')).toMatch(new RegExp(`^${told}`))
-    expect(asked.length).toBeGreaterThan(1)
+    expect(observationOf(report, 'page=0')).toMatch(new RegExp(`^${text}`))
+    expect(requests.length).toBeGreaterThan(1)
   },
 )
 
-test('a 429 is waited out as Retry-After says, and told', async () => {
-  let asked = 0
+test('a run waits after a 429 as Retry-After says, and reports it', async () => {
+  let requests = 0
   const service = await serve((_, response) => {
-    asked += 1
-    response.writeHead(asked === 2 ? 429 : 200, { 'retry-after': '0', 'content-type': 'application/json' })
+    requests += 1
+    response.writeHead(requests === 2 ? 429 : 200, { 'retry-after': '0', 'content-type': 'application/json' })
     response.end(JSON.stringify({ surveys: [], pagination: PAGE }))
   })
   const report = await conform(service, { requestsMax: 10, clock: impatient })
   expect(report).toMatchObject({ refusals: 1, requests: 10, endedBy: null })
-  expect(toldOf(report, 'answers 429 below the cap')).toMatch(/^1, waited out/)
+  expect(observationOf(report, 'answers 429 below the cap')).toMatch(/^1, waited out/)
   expect(idsOf(report, 'fail')).toEqual([])
 })
 
 test.each([{ 'retry-after': '7200' }, { 'retry-after': '0' }])(
-  'a service that goes on refusing (%j) ends it, with what was found so far',
+  'a service that keeps refusing (%j) ends the run, and the report has the verdicts until then',
   async (headers) => {
-    let asked = 0
+    let requests = 0
     const service = await serve((_, response) => {
-      asked += 1
-      response.writeHead(asked > 1 ? 429 : 200, { ...headers, 'content-type': 'application/json' })
+      requests += 1
+      response.writeHead(requests > 1 ? 429 : 200, { ...headers, 'content-type': 'application/json' })
       response.end(JSON.stringify({ surveys: [], pagination: PAGE }))
     })
     const report = await conform(service, { clock: impatient })
@@ -334,7 +336,7 @@ test.each([
   ['{"surveys":{},"pagination":[]}', JSON_TYPE, ['answers.surveys']],
   ['{"surveys":[1],"pagination":{}}', JSON_TYPE, ['answers.surveys']],
   ['{"surveys":[]}', 'application/hal+json', ['answers.surveys']],
-])('an answer %s of type %s is told by the rules about answers', async (body, type, broken) => {
+])('an answer %s of type %s breaks the rules about answers', async (body, type, broken) => {
   const service = await serve((_, response) => {
     response.writeHead(200, { 'content-type': type })
     response.end(body)
@@ -344,7 +346,7 @@ test.each([
   expect({ ids, endedBy: report.endedBy }).toEqual({ ids: broken, endedBy: null })
 })
 
-test('rates that the service rounds are held to the digits that it gives', async () => {
+test('rounded rates must agree to the digits that the service prints', async () => {
   const at = '2026-01-01T00:00:00Z'
   const survey = { id: 5, status: 'complete', created_at: at, updated_at: at }
   const counts = Object.fromEntries(
@@ -378,11 +380,17 @@ test('rates that the service rounds are held to the digits that it gives', async
   const verdicts = new Map(rules.map(({ id, verdict }) => [id, verdict]))
   const to = (decimals: number) => `to the ${decimals} decimals that the service gives`
   expect(verdicts.get('formula.questionnaire_incidence_rate')).toEqual({ verdict: 'pass', note: to(3) })
-  // Cut off instead of rounded.
+  // Cut off, not rounded.
   expect(verdicts.get('formula.target_incidence_rate')).toEqual({ verdict: 'pass', note: to(2) })
-  expect(verdicts.get('progress.percentages')).toEqual({ verdict: 'pass', note: `of 100, ${to(2)}` })
-  expect(verdicts.get('formula.incidence_rate')).toEqual({ verdict: 'pass', note: 'it is gone already' })
-  expect(verdicts.get('progress.incidence_rate')).toEqual({ verdict: 'pass', note: 'it is gone already' })
+  expect(verdicts.get('progress.percentages')).toEqual({ verdict: 'pass', note: `out of 100, ${to(2)}` })
+  expect(verdicts.get('formula.incidence_rate')).toEqual({
+    verdict: 'pass',
+    note: 'the service no longer sends it',
+  })
+  expect(verdicts.get('progress.incidence_rate')).toEqual({
+    verdict: 'pass',
+    note: 'the service no longer sends it',
+  })
   expect(verdicts.get('formula.completion_rate')).toMatchObject({
     verdict: 'fail',
     expected: expect.stringMatching(/^completion_rate 200 \/ 300 = 0\.66/),
@@ -390,7 +398,7 @@ test('rates that the service rounds are held to the digits that it gives', async
   })
 })
 
-test('a token that the service echoes is in nothing that is told', async () => {
+test('the report never has a token that the service echoes', async () => {
   const service = await serve((request, response) => {
     const token = String(request.headers['authorization-token'])
     response.writeHead(200, { 'content-type': token, 'x-ratelimit-token': token })
@@ -402,4 +410,46 @@ test('a token that the service echoes is in nothing that is told', async () => {
     expect.arrayContaining(['survey.id', 'survey.title', 'survey.status']),
   )
   expect(JSON.stringify(report)).not.toContain('secret-token')
+})
+
+test('surveys of several organizations break a rule, and the report names the owners', async () => {
+  const owned = (owner: number) => ({ id: owner, owner_organization_id: owner })
+  const service = await serve((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const pagination = { ...PAGE, total_pages: 1, total_count: 3 }
+    response.end(JSON.stringify({ surveys: [71, 72, 73].map(owned), pagination }))
+  })
+  const { rules } = await conform(service, { requestsMax: 8 })
+  expect(rules.find(({ id }) => id === 'surveys.one-organization')?.verdict).toMatchObject({
+    verdict: 'fail',
+    got: '3 of them: 71, 72, 73',
+  })
+})
+
+test('a run reads every kind of survey, also a draft in an account that has all kinds', async () => {
+  const statuses = [
+    'complete',
+    'complete',
+    'fieldwork',
+    'fieldwork',
+    'data_processing',
+    'deviating_from_specs',
+    'draft',
+  ]
+  const requests = new Set<string>()
+  const service = await serve((request, response) => {
+    requests.add(request.url ?? '')
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const surveys = statuses.map((status, place) => ({ id: place + 1, status }))
+    const pagination = { ...PAGE, total_pages: 1, total_count: surveys.length }
+    // Interviews and two sources: no survey beyond these kinds is needed.
+    const counts = document.INTERVIEW_STATUSES.map((status) => [status, { individuals: 1, percentage: 9 }])
+    const progress = { interview_count_by_status: Object.fromEntries(counts) }
+    const sources = [{ id: 1 }, { id: 2 }]
+    response.end(
+      JSON.stringify({ surveys, sample_sources: sources, fieldwork_progress: progress, pagination }),
+    )
+  })
+  await conform(service)
+  for (const id of statuses.keys()) expect(requests).toContain(`/api/v1/surveys/${id + 1}/fieldwork_progress`)
 })

@@ -1,4 +1,4 @@
-/** The rules, held to a server in this process: ours, or ours with one fault put in. */
+/** Runs the rules against a server in this process: the reference server, or a copy of it with one fault. */
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -56,21 +56,21 @@ export const idsOf = (
   verdict: 'pass' | 'fail' | 'not_observable',
 ): readonly string[] => rules.filter((rule) => rule.verdict.verdict === verdict).map(({ id }) => id)
 
-export const toldOf = ({ observations }: ConformanceReport, topic: string): string =>
+export const observationOf = ({ observations }: ConformanceReport, topic: string): string =>
   observations.find((one) => one.topic === topic)?.told ?? 'there is no such observation'
 
 export interface Fault {
   /** A built file below `dist/reference-server`. */
   readonly file: string
-  /** Stands in it exactly once. */
+  /** Occurs in the file exactly once. */
   readonly from: string
   readonly to: string
 }
 
-/** Our server from a copy of the build in which one text is replaced: a module graph of its own, in this process. */
+/** Starts a copy of the built reference server in which one text is replaced, with its own modules, in this process. */
 export const startFaulty = async (fault: Fault, finished: Finished): Promise<Service> => {
   const project = dirname(dirname(MAIN))
-  // What lies in node_modules is imported as it is; anything else vitest would transform, file by file.
+  // Vitest imports files in node_modules as they are, and transforms all others.
   const copy = join(await temporaryDirectory(finished), 'node_modules', 'faulty-server')
   await mkdir(join(copy, 'dist'), { recursive: true })
   for (const room of ['base', 'reference-server']) {

@@ -7,7 +7,7 @@ test('old names of settings work like the new names', () => {
     yaml: `${ACCOUNT}    share: 3
     rate_limit:
       shared: redis://redis
-      shared_fallback: 20
+      shared_unreachable: 20
 refresh:
   weights:
     live: 7

@@ -1,4 +1,4 @@
-/** The real command: its table, its document, its exit codes, and that the token is in none of them. */
+/** The real command: its table, its JSON document, its exit codes, and the token in none of its output. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -21,24 +21,24 @@ const account = (place = 0) => {
 const FAST = ['--rate-limit', '60/100ms']
 
 describe.concurrent('conformance', () => {
-  test('prints a table, what the service does on its own, and the totals', async () => {
+  test('prints a table of rules, the observations and the totals', async () => {
     const { id, token } = account()
     const flags = ['--base-url', server.baseUrl, '--id', id, '--token', token, ...FAST]
     const { code, stdout, stderr } = await run(['conformance', ...flags])
     expect(code).toBe(0)
     const lines = stdout.split('\n')
-    expect(lines[0]).toBe(`${server.baseUrl}, held to the API document`)
+    expect(lines[0]).toBe(`${server.baseUrl}, checked against the API document`)
     expect(lines.filter((line) => line === 'Pagination object')).toHaveLength(1)
     expect(lines).toContainEqual(expect.stringMatching(/^ {2}pass +paging\.next +next_page is /))
     expect(lines).toContainEqual(expect.stringMatching(/^ {2}not observable +limits\.refusal +/))
-    expect(lines).toContain('                  only looked at with --exceed-cap')
+    expect(lines).toContain('                  only checked with --exceed-cap')
     expect(lines).toContainEqual(expect.stringMatching(/^ {2}page size +surveys: 12 records/))
     expect(lines.at(-2)).toMatch(/^\d+ rules: \d+ pass, 0 fail, 1 not observable\.$/)
     expect(stderr).toMatch(/at most 90 requests, 60 per 100 ms/)
     expect(stdout + stderr).not.toContain(token)
   })
 
-  test('--json is one document; the flags stand above the environment', async ({ onTestFinished }) => {
+  test('--json prints one document, and flags come before the environment', async ({ onTestFinished }) => {
     const { id, token } = account(1)
     const file = join(await temporaryDirectory(onTestFinished), 'token')
     await writeFile(file, `${token}\n`)
@@ -91,7 +91,7 @@ describe.concurrent('conformance', () => {
     })
   })
 
-  test('with a wrong token is one line and exit 4', async () => {
+  test('prints one line and exits with 4 for a wrong token', async () => {
     const flags = ['--base-url', server.baseUrl, '--id', account().id, '--token', 'not-the-token']
     const ended = await runWarm(['conformance', ...flags, '--log-level', 'warn'])
     expect(ended).toMatchObject({ code: 4, stdout: '' })
@@ -99,10 +99,10 @@ describe.concurrent('conformance', () => {
     expect(ended.stderr).not.toContain('not-the-token')
   })
 
-  test('stopped by a signal tells what was found so far, exit 3', async () => {
+  test('prints what was found when a signal stops it, and exits with 3', async () => {
     const { id, token } = account()
     const flags = ['--base-url', server.baseUrl, '--id', id, '--token', token]
-    // After five requests it waits an hour for the sixth.
+    // After five requests the rate limit makes the command wait an hour.
     const running = start(['conformance', ...flags, '--rate-limit', '5/1h', '--log-level', 'debug'])
     const fifth = () => running.stderr().split('"msg":"request"').length > 5
     await new Promise<void>((resolve, reject) => {

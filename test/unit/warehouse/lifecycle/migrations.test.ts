@@ -12,11 +12,15 @@ import { publishedFile, syncWarm, withSettings } from '../../../support/command/
 import { temporaryDirectory } from '../../../support/files/temporary.js'
 import { unsoundness } from '../../../support/oracle/soundness.js'
 import { openWorld, truthRows, warehouseRows } from '../../../support/oracle/truth.js'
-import { minute } from '../../../support/time/instants.js'
-import { testClock } from '../../../support/time/test-clock.js'
 import { openReader, query } from '../../../support/warehouse/duckdb.js'
-import { list, survey } from '../../../support/warehouse/rows.js'
-import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
+import {
+  list,
+  minute,
+  survey,
+  type TestWarehouse,
+  testClock,
+  testWarehouse,
+} from '../../../support/warehouse/warehouse.js'
 
 /**
  * The work database of the first version that was committed, after three syncs of the world below: at its start, a day later, and
@@ -124,8 +128,8 @@ test('version 3 renames: live surveys become active, and a full listing that was
   await warehouse.run(
     "INSERT INTO _sync.schema_version VALUES (2, now(), 'Built from the declarations', NULL)",
   )
-  await warehouse.run('ALTER TABLE _sync.cursors RENAME COLUMN full_listing_due TO full_listing_due')
-  await warehouse.run('UPDATE _sync.cursors SET full_listing_due = true')
+  await warehouse.run('ALTER TABLE _sync.cursors RENAME COLUMN full_listing_due TO full_listing_wanted')
+  await warehouse.run('UPDATE _sync.cursors SET full_listing_wanted = true')
   await warehouse.run("UPDATE _sync.tasks SET reason = 'live'")
   await warehouse.run("INSERT INTO _sync.requests VALUES ('run-0', 'acme', 'live', 'survey_progress', 3, 1)")
   await migrate(warehouse.database, testClock())
