@@ -63,7 +63,7 @@ describe('options of the reference server', () => {
     [{ accounts: 0 }, '--accounts is 0:'],
     [{ pageSize: '0' }, '--page-size is "0":'],
     [{ ratePhase: '2d' }, '--rate-phase is "2d": give a time of at most a day, such as 15s.'],
-    [{ foreignLoad: '60' }, '--foreign-load is "60": give requests a window, a whole number below'],
+    [{ foreignLoad: '60' }, '--foreign-load is "60": give requests per window, a whole number below'],
     [{ retryAfter: 'never' }, '--retry-after is "never": give one of seconds, date, none.'],
     [{ emptyRates: 'NaN' }, '--empty-rates is "NaN": give one of null, zero, omit.'],
     [{ rateLimit: '60' }, '--rate-limit is "60": give requests per time, such as 60/60s or 5/300ms.'],
