@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { formatDateTime } from '../../src/reference-server/time/calendar.js'
 import {
+  formatDateTime,
   formatIsoTime,
   formatUtc,
   parseIsoDuration,
