@@ -7,7 +7,6 @@ import type { Shown } from '../resources/fields.js'
 import type { Micros } from '../time/iso-time.js'
 import type { Organization } from '../world/organization.js'
 import { readQuery } from './query.js'
-import type { RefusalStatus } from './refusal.js'
 
 /** A request that has shown its credentials. */
 export interface Asked {
@@ -28,8 +27,8 @@ interface EndpointText {
   readonly description: string
   /** A query to try, as it would be typed. */
   readonly exampleQuery: string
-  /** The statuses other than 200 that it may answer with. */
-  readonly refusals: readonly RefusalStatus[]
+  /** The statuses other than 200, each with when it is answered. */
+  readonly refusals: Readonly<Record<number, string>>
 }
 
 /** An endpoint, whatever it is asked and answers. All are GET. */

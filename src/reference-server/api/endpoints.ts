@@ -4,13 +4,12 @@
  */
 import { z } from 'zod'
 import { fieldworkProgress } from '../resources/fieldwork-progress.js'
-import { pagination } from '../resources/pagination.js'
+import { pagination, paginationOf } from '../resources/pagination.js'
 import { sampleSource } from '../resources/sample-source.js'
 import { survey } from '../resources/survey.js'
 import { type Asked, declareEndpoint, type Endpoint } from './endpoint.js'
-import { firstOfPage, paginationOf } from './pages.js'
 import { momentParameter, page, sampleSourceId, status, statuses, surveyId } from './parameters.js'
-import { Refusal } from './refusal.js'
+import { REFUSALS, Refusal } from './refusal.js'
 
 export const surveyList = z
   .strictObject({ surveys: z.array(survey).meta({ description: 'The surveys of this page' }), pagination })
@@ -23,7 +22,7 @@ const listSurveys = declareEndpoint({
   description:
     "Returns all surveys of the caller's organization, sorted by `created_at` descending (most recent first). Paginated.",
   exampleQuery: 'status[]=pending&status[]=fieldwork',
-  refusals: [400, 401, 405, 429],
+  refusals: REFUSALS,
   query: z.object({
     status,
     'status[]': statuses,
@@ -39,10 +38,15 @@ const listSurveys = declareEndpoint({
       statuses: statuses.length === 0 ? null : statuses,
       updatedSince: updated_since ?? null,
     }
-    const { rows, total } = organization.listSurveys(at, filter, firstOfPage(page, pageSize), pageSize)
+    const { rows, total } = organization.listSurveys(at, filter, (page - 1) * pageSize, pageSize)
     return { surveys: rows, pagination: paginationOf(page, pageSize, total) }
   },
 })
+
+const SURVEY_REFUSALS = {
+  ...REFUSALS,
+  404: 'No such survey of this account, or no such sample source of this survey',
+}
 
 export const sampleSourceList = z
   .strictObject({
@@ -57,13 +61,13 @@ const listSampleSources = declareEndpoint({
   summary: 'List the sample sources of a survey',
   description: 'Returns all sample sources of one survey. Paginated.',
   exampleQuery: 'page=1',
-  refusals: [400, 401, 404, 405, 429],
+  refusals: SURVEY_REFUSALS,
   query: z.object({ page }),
   answer: sampleSourceList,
   tell: (asked, { page }) => {
     const { organization, at, pageSize } = asked
     const sources = organization.listSampleSources(at, findSurvey(asked))
-    const first = firstOfPage(page, pageSize)
+    const first = (page - 1) * pageSize
     return {
       sample_sources: sources.slice(first, first + pageSize),
       pagination: paginationOf(page, pageSize, sources.length),
@@ -82,7 +86,7 @@ const viewFieldworkProgress = declareEndpoint({
   description:
     'Returns the fieldwork progress indicators of one survey. Not paginated; no `pagination` object is returned.',
   exampleQuery: '',
-  refusals: [400, 401, 404, 405, 429],
+  refusals: SURVEY_REFUSALS,
   query: z.object({
     sample_source_id: sampleSourceId,
     started_after: momentParameter(

@@ -10,16 +10,13 @@ export const errorBody = z
   })
   .meta({ description: 'Every answer that is not 200' })
 
-/** The statuses of refused requests, and when each is answered. */
+/** What every endpoint may answer besides 200, and when. */
 export const REFUSALS = {
   400: 'A parameter that cannot mean anything: a bad status, date, page or id, or one that is given twice',
   401: 'Missing or wrong credentials',
-  404: 'No such survey of this account, or no such sample source of this survey',
   405: 'Another method than GET',
   429: 'The rate cap is exceeded. Retry with exponential backoff or added delays',
 } as const
-
-export type RefusalStatus = keyof typeof REFUSALS
 
 export class Refusal extends Error {
   readonly status: number

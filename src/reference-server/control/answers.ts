@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { ENDPOINTS } from '../api/endpoints.js'
 import { faultSchema, faultsSchema } from '../faults/declaration.js'
-import type { LoggedRequest } from '../request-log.js'
+import { loggedRequest } from '../request-log.js'
 import { surveyStatus } from '../resources/enumerations.js'
 import { moment, type Shown, text, wholeNumber } from '../resources/fields.js'
 import { fieldworkProgress } from '../resources/fieldwork-progress.js'
@@ -15,24 +15,6 @@ export const worldTime = z
     clock: text('How fast it goes: `real`, `frozen`, or a factor such as `600x`'),
   })
   .meta({ description: "The world's clock" })
-
-export const loggedRequest = z
-  .strictObject({
-    at_ms: z.number().meta({ description: 'Real time of arrival, milliseconds since 1970 with fractions' }),
-    account: z
-      .string()
-      .nullable()
-      .meta({ description: 'Name of the account; null when the credentials name none' }),
-    method: text('Method of the request'),
-    path: text('Path of the request'),
-    query: text('As it was sent, without the question mark'),
-    status: z
-      .int()
-      .nullable()
-      .meta({ description: 'Status that is sent; null where a fault keeps the answer back for good' }),
-    faults: z.array(z.int()).meta({ description: 'Places, from 0, of the faults that acted on it' }),
-  })
-  .meta({ description: 'One arrival under `/api/v1`' }) satisfies z.ZodType<LoggedRequest>
 
 export const requestList = z
   .strictObject({

@@ -14,17 +14,17 @@ export const timeWish = z
   ])
   .meta({ description: 'Where the clock is to be put', examples: [{ advance: 'PT6H' }] })
 
-const HINT = 'send {"advance": "PT6H"} or {"set": "2026-03-01T00:00:00Z"}'
+export const TIME_HINT = 'send {"advance": "PT6H"} or {"set": "2026-03-01T00:00:00Z"}'
 
-/** Moves `clock` as the JSON text `body` says. Refuses with 400, and moves nothing, when it cannot. */
-export const setTime = (clock: WorldClock, body: string): void => {
-  const wish = timeWish.safeParse(parseJson(body)).data
-  if (wish === undefined) throw new Refusal(400, HINT)
+/** Moves `clock` as `body` says. Refuses with 400, and moves nothing, when it cannot. */
+export const setTime = (clock: WorldClock, body: unknown): void => {
+  const wish = timeWish.safeParse(body).data
+  if (wish === undefined) throw new Refusal(400, TIME_HINT)
   const at = 'set' in wish ? parseIsoTime(wish.set) : advanced(clock, wish.advance)
   if (at === null) {
     throw new Refusal(
       400,
-      `${JSON.stringify(wish)}: advance takes an ISO 8601 duration of weeks, days, hours, minutes and seconds, set a date-time with an offset; ${HINT}`,
+      `${JSON.stringify(wish)}: advance takes an ISO 8601 duration of weeks, days, hours, minutes and seconds, set a date-time with an offset; ${TIME_HINT}`,
     )
   }
   if (clock.set(at)) return
@@ -34,12 +34,4 @@ export const setTime = (clock: WorldClock, body: string): void => {
 const advanced = (clock: WorldClock, duration: string): number | null => {
   const by = parseIsoDuration(duration)
   return by === null ? null : clock.now() + by
-}
-
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }

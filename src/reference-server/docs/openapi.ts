@@ -7,36 +7,35 @@ import { ENDPOINTS } from '../api/endpoints.js'
 import { CONTROL_OPERATIONS } from '../control/operations.js'
 import { flagOf, OPTIONS } from '../options.js'
 import { CHOICES } from './choices.js'
-import type { OpenApiDocument, PathItem } from './openapi-types.js'
-import { API_TAG, CONTROL_TAG, controlOperation, declarationsOf, endpointOperation } from './operations.js'
+import { operationOf, valuesOf } from './operations.js'
 import { documentSchemas } from './schemas.js'
-import type { ServerDescription } from './this-server.js'
+import { exampleOf, type ServerState, settingTexts } from './this-server.js'
+
+const API_TAG = 'API'
+const CONTROL_TAG = 'Reference server'
 
 /**
- * The document of a server that is reached at `origin`, such as `http://localhost:8080`. With a `server`, it also says
- * how this server is set and has examples from its world.
+ * The document of a server that is reached at `origin`, such as `http://localhost:8080`. With `state`, it also says how
+ * this server is set and has examples from its world.
  */
-export const openApiDocument = (origin: string, server?: ServerDescription): OpenApiDocument => {
-  const schemas = documentSchemas(declarationsOf(ENDPOINTS, CONTROL_OPERATIONS))
-  const paths: Record<string, PathItem> = {}
-  for (const endpoint of ENDPOINTS) {
-    const example = server?.examples[endpoint.operationId]
-    paths[endpoint.path] = { get: endpointOperation(endpoint, schemas, example) }
-  }
+export const openApiDocument = (origin: string, state?: ServerState) => {
+  const schemas = documentSchemas(valuesOf([...ENDPOINTS, ...CONTROL_OPERATIONS]))
+  const endpoints = ENDPOINTS.map((endpoint) => {
+    const example = state && exampleOf(endpoint, state)
+    return [endpoint.path, { get: { tags: [API_TAG], ...operationOf(endpoint, schemas, example) } }]
+  })
+  const controls: Record<string, object> = {}
   for (const control of CONTROL_OPERATIONS) {
     const path = `/_reference${control.path}`
-    paths[path] = {
-      servers: [{ url: origin }],
-      ...paths[path],
-      [control.method]: controlOperation(control, schemas),
-    }
+    const operation = { tags: [CONTROL_TAG], security: [], ...operationOf(control, schemas) }
+    controls[path] = { servers: [{ url: origin }], ...controls[path], [control.method]: operation }
   }
   return {
     openapi: '3.1.1',
     info: {
       title: 'Survey fieldwork API, reference server',
       version: packageVersion(),
-      description: server === undefined ? DESCRIPTION : `${DESCRIPTION}\n\n${settingsText(server)}`,
+      description: state === undefined ? DESCRIPTION : `${DESCRIPTION}\n\n${settingsText(state)}`,
     },
     servers: [{ url: `${origin}/api/v1` }],
     security: [{ 'Authorization-ID': [], 'Authorization-Token': [] }],
@@ -48,7 +47,7 @@ export const openApiDocument = (origin: string, server?: ServerDescription): Ope
       },
       { name: CONTROL_TAG, description: 'Levers and windows of this server: no credentials, no cap' },
     ],
-    paths,
+    paths: { ...Object.fromEntries(endpoints), ...controls },
     components: { schemas: schemas.named, headers: HEADERS, securitySchemes: SECURITY_SCHEMES },
   }
 }
@@ -76,10 +75,10 @@ const DESCRIPTION = [
 ].join('\n\n')
 
 /** A block of JSON: no text of a setting can end it. */
-const settingsText = ({ settings }: ServerDescription): string =>
+const settingsText = ({ settings }: ServerState): string =>
   [
     'This server is set so:',
-    `\`\`\`json\n${JSON.stringify(settings, null, 2)}\n\`\`\``,
+    `\`\`\`json\n${JSON.stringify(settingTexts(settings), null, 2)}\n\`\`\``,
     'For programs, `/_reference/openapi.json` is this document without these settings and without examples: it is the same for every world.',
   ].join('\n\n')
 

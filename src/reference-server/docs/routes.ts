@@ -9,7 +9,6 @@ import { formatHttpDate } from '../time/iso-time.js'
 import type { WorldClock } from '../time/world-clock.js'
 import type { Organization } from '../world/organization.js'
 import { openApiDocument } from './openapi.js'
-import { describeServer } from './this-server.js'
 import { VIEWER_FILES, VIEWER_PAGE, VIEWER_POLICY } from './viewer.js'
 
 export interface DocsContext {
@@ -23,6 +22,7 @@ const DOCS = '/docs'
 export const docsRoutes =
   ({ organizations, clock, settings }: DocsContext): FastifyPluginCallback =>
   (app, _options, done) => {
+    const [organization] = organizations
     const get = (
       path: string,
       bodyFor: (request: FastifyRequest) => unknown,
@@ -38,7 +38,7 @@ export const docsRoutes =
     })
     get(`${DOCS}/openapi.json`, (request) => {
       const origin = originOf(request)
-      return openApiDocument(origin, describeServer({ organizations, at: clock.now(), settings, origin }))
+      return openApiDocument(origin, organization && { organization, at: clock.now(), settings, origin })
     })
     for (const [name, { contentType, read }] of Object.entries(VIEWER_FILES)) {
       get(`${DOCS}/${name}`, async () => new RawBody(await read(), contentType))

@@ -16,10 +16,9 @@ export interface ActingFault {
   readonly random: Random
 }
 
-/** A fault with what has become of it. */
-export interface CountedFault {
-  readonly fault: Fault
-  /** How many requests it matched, those that `after`, `times` or chance let pass included. */
+/** A fault as it was declared, with what has become of it. */
+export interface CountedFault extends Fault {
+  /** How many requests it matched, including those that `after`, `times` or chance left alone. */
   readonly matched: number
   readonly acted: number
 }
@@ -52,6 +51,6 @@ export class FaultCounter {
 
   /** In the order of the list. */
   list(): readonly CountedFault[] {
-    return this.#counted.map((counted) => ({ ...counted }))
+    return this.#counted.map(({ fault, matched, acted }) => ({ ...fault, matched, acted }))
   }
 }

@@ -2,10 +2,11 @@
  * The faults of a running server: declared, checked, counted, told, and replaced as a whole. Surveys are forgotten
  * here, before the request is answered, and come back when the list is replaced.
  */
+
+import { FaultsError } from '../errors.js'
 import type { Organization } from '../world/organization.js'
-import { type Fault, type FaultySurroundings, faultsSchema } from './declaration.js'
-import { type ActingFault, FaultCounter } from './fault-counter.js'
-import { FaultsError } from './faults-error.js'
+import { type FaultySurroundings, faultsSchema } from './declaration.js'
+import { type ActingFault, type CountedFault, FaultCounter } from './fault-counter.js'
 import type { ServedRequest } from './match.js'
 import { problemLines } from './problems.js'
 
@@ -16,12 +17,6 @@ export interface FaultyWorld {
   readonly paths: readonly string[]
   /** The last moment that the world has. */
   readonly latest: number
-}
-
-/** One entry of `GET /_reference/faults`: as declared, with what was left out, and what has become of it. */
-export interface ToldFault extends Fault {
-  readonly matched: number
-  readonly acted: number
 }
 
 export class FaultRegister {
@@ -57,8 +52,8 @@ export class FaultRegister {
     return acting
   }
 
-  tell(): readonly ToldFault[] {
-    return this.#faults.list().map(({ fault, matched, acted }) => ({ ...fault, matched, acted }))
+  list(): readonly CountedFault[] {
+    return this.#faults.list()
   }
 
   #surroundings(): FaultySurroundings {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { LineCounter, parseDocument } from 'yaml'
 import { messageOf } from '../../base/errors.js'
 import { whyUnreadable } from '../../base/unreadable-file.js'
-import { FaultsError } from './faults-error.js'
+import { FaultsError } from '../errors.js'
 
 const BYTES_MAX = 1_048_576
 /** Aliases are welcome, one for each fault if need be; a file that multiplies itself by them is not. */

@@ -1,6 +1,5 @@
 /** How the interviews of a survey tend to go: what becomes of them, how long they take, how its quotas close. */
-
-import { INTERVIEW_STATUSES } from '../resources/enumerations.js'
+import { INTERVIEW_STATUSES } from '../resources/fieldwork-progress.js'
 import type { WorldPlan } from './creation.js'
 import { PURPOSES, Random } from './random.js'
 

@@ -2,10 +2,14 @@
  * The fieldwork progress indicators, by the formulas of the API document ("Fieldwork progress"), from single
  * interviews. Pure: interviews, bounds and a time in, the resource out.
  */
-import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources/enumerations.js'
-import type { ProgressResource, StatusCount } from '../resources/fieldwork-progress.js'
+import {
+  INTERVIEW_STATUSES,
+  type InterviewStatus,
+  type ProgressResource,
+  type StatusCount,
+} from '../resources/fieldwork-progress.js'
 import type { Micros } from '../time/iso-time.js'
-import { type EmptyRates, emptyRateOf } from './empty-rates.js'
+import { EMPTY_RATE_VALUES, type EmptyRates } from './empty-rates.js'
 import { COMPLETE, IGNORED, type Interviews, statusAt } from './interviews.js'
 
 /** Keeps interviews that started in `startedAfter` to `startedBefore`, both included; null is no bound. */
@@ -24,7 +28,7 @@ export const progressOf = (
   bounds: StartBounds,
   emptyRates: EmptyRates,
 ): ProgressResource => {
-  const empty = emptyRateOf(emptyRates)
+  const empty = EMPTY_RATE_VALUES[emptyRates]
   const rate = (part: number, whole: number) => (whole === 0 ? empty : part / whole)
   const counts = new Uint32Array(INTERVIEW_STATUSES.length)
   const completeSeconds: number[] = []

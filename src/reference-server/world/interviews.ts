@@ -2,8 +2,7 @@
  * Every single interview of a source: when it started, how long it took, how it ended. They are derived when
  * somebody asks, source by source, in less than half a microsecond each, and kept in flat arrays sorted by start.
  */
-
-import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources/enumerations.js'
+import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources/fieldwork-progress.js'
 import { MICROS_PER_DAY, MICROS_PER_SECOND, type Micros } from '../time/iso-time.js'
 import { ArrivalWalk, openHours, weightOf } from './arrival.js'
 import type { WorldPlan } from './creation.js'
