@@ -1,12 +1,12 @@
 /** What can be wrong with how the reference server is started. The caller has to change something: exit 2. */
 import { ConfigError, messageOf } from '../base/errors.js'
 
-/** One or more options are wrong; the message has a line for each: what, where, what to do. */
+/** One or more options are wrong. The message has a line for each: what, where, what to do. */
 export class OptionsError extends ConfigError {
   readonly code = 'reference_server_options'
 }
 
-/** Faults that cannot be used: a file that is none, or wrong declarations. 400 over HTTP. */
+/** Faults that cannot be used: an unreadable file, or wrong declarations. 400 over HTTP. */
 export class FaultsError extends ConfigError {
   readonly code = 'reference_server_faults'
 

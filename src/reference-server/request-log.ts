@@ -18,11 +18,11 @@ export const loggedRequest = z
       .meta({ description: 'Name of the account; null when the credentials name none' }),
     method: text('Method of the request'),
     path: text('Path of the request'),
-    query: text('As it was sent, without the question mark'),
+    query: text('Query as it was sent, without the question mark'),
     status: z
       .int()
       .nullable()
-      .meta({ description: 'Status that is sent; null where a fault keeps the answer back for good' }),
+      .meta({ description: 'Status of the answer; null where a fault never sends one' }),
     faults: z.array(z.int()).meta({ description: 'Places, from 0, of the faults that acted on it' }),
   })
   .meta({ description: 'One arrival under `/api/v1`' })
@@ -34,14 +34,13 @@ const REQUESTS_MAX = 1_000_000
 export class RequestLog {
   readonly #requestsMax: number
   #requests: LoggedRequest[] = []
-  /** Number of the first entry that is kept, counted since the log was last cleared. */
+  /** How many entries were dropped since the log was last cleared. */
   #dropped = 0
 
   constructor(requestsMax: number = REQUESTS_MAX) {
     this.#requestsMax = requestsMax
   }
 
-  /** How many of the oldest requests are no longer kept. */
   get dropped(): number {
     return this.#dropped
   }
@@ -60,7 +59,7 @@ export class RequestLog {
     this.#dropped = 0
   }
 
-  /** In the order of arrival, as far as they are kept. */
+  /** The kept requests in the order of arrival. */
   list(): readonly LoggedRequest[] {
     const first = this.#dropped % this.#requestsMax
     return first === 0

@@ -1,13 +1,13 @@
 /**
- * The three endpoints of the API document: what each is asked and answers, in the document's words, and how it comes
- * by the answer. They know no HTTP: a body, or a `Refusal`.
+ * The three endpoints of the API document: their parameters and answers, in the document's words, and how each finds its
+ * answer. They return a body or throw a `Refusal`; nothing here depends on HTTP.
  */
 import { z } from 'zod'
 import { fieldworkProgress } from '../resources/fieldwork-progress.js'
 import { pagination, paginationOf } from '../resources/pagination.js'
 import { sampleSource } from '../resources/sample-source.js'
 import { survey } from '../resources/survey.js'
-import { type Asked, declareEndpoint, type Endpoint } from './endpoint.js'
+import { type ApiRequest, declareEndpoint, type Endpoint } from './endpoint.js'
 import { momentParameter, page, sampleSourceId, status, statuses, surveyId } from './parameters.js'
 import { REFUSALS, Refusal } from './refusal.js'
 
@@ -32,7 +32,7 @@ const listSurveys = declareEndpoint({
     page,
   }),
   answer: surveyList,
-  tell: ({ organization, at, pageSize }, { page, status, 'status[]': several, updated_since }) => {
+  answerTo: ({ organization, at, pageSize }, { page, status, 'status[]': several, updated_since }) => {
     const statuses = [...(status === undefined ? [] : [status]), ...(several ?? [])]
     const filter = {
       statuses: statuses.length === 0 ? null : statuses,
@@ -64,9 +64,9 @@ const listSampleSources = declareEndpoint({
   refusals: SURVEY_REFUSALS,
   query: z.object({ page }),
   answer: sampleSourceList,
-  tell: (asked, { page }) => {
-    const { organization, at, pageSize } = asked
-    const sources = organization.listSampleSources(at, findSurvey(asked))
+  answerTo: (request, { page }) => {
+    const { organization, at, pageSize } = request
+    const sources = organization.listSampleSources(at, findSurvey(request))
     const first = (page - 1) * pageSize
     return {
       sample_sources: sources.slice(first, first + pageSize),
@@ -97,10 +97,10 @@ const viewFieldworkProgress = declareEndpoint({
     ).optional(),
   }),
   answer: fieldworkProgressAnswer,
-  tell: (asked, { sample_source_id, started_after, started_before }) => {
+  answerTo: (request, { sample_source_id, started_after, started_before }) => {
     const bounds = { startedAfter: started_after ?? null, startedBefore: started_before ?? null }
-    const { organization, at } = asked
-    const progress = organization.progress(at, findSurvey(asked), sample_source_id ?? null, bounds)
+    const { organization, at } = request
+    const progress = organization.progress(at, findSurvey(request), sample_source_id ?? null, bounds)
     if (progress === null) throw new Refusal(404, 'this survey has no such sample source')
     return { fieldwork_progress: progress }
   },
@@ -108,8 +108,8 @@ const viewFieldworkProgress = declareEndpoint({
 
 export const ENDPOINTS: readonly Endpoint[] = [listSurveys, listSampleSources, viewFieldworkProgress]
 
-/** Another account's survey and one that never was are answered alike: ids are not to be probed. */
-const findSurvey = ({ organization, at, surveyId: text }: Asked): number => {
+/** Another account's survey and an unknown one get the same answer, so that nobody can probe for ids. */
+const findSurvey = ({ organization, at, surveyId: text }: ApiRequest): number => {
   const id = surveyId.safeParse(text).data
   const index = id === undefined ? null : organization.findSurvey(at, id)
   if (index === null) throw new Refusal(404, 'there is no such survey')

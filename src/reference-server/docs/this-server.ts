@@ -37,8 +37,8 @@ export const exampleOf = (endpoint: Endpoint, state: ServerState): Example => {
     `'${origin}${API_PREFIX}${path}${mark}${endpoint.exampleQuery}'`,
   ].join(' \\\n  ')
   if (path !== endpoint.path && surveyId === null) return { request }
-  const asked = { organization, at, surveyId: surveyId ?? '', query, pageSize: settings.pageSize }
-  return { request, answer: shortened(endpoint.tell(asked)) }
+  const example = { organization, at, surveyId: surveyId ?? '', query, pageSize: settings.pageSize }
+  return { request, answer: shortened(endpoint.answerTo(example)) }
 }
 
 /** A survey in the field, else the latest; null in an empty world. */

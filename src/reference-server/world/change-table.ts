@@ -118,10 +118,17 @@ export class ChangeTable {
   #append(changes: readonly Change[]): void {
     let place = this.#offset(this.#surveys)
     if (place + changes.length > this.#times.length) {
-      this.#times = doubled(this.#times, Float64Array)
-      this.#codes = doubled(this.#codes, Uint8Array)
+      const [times, codes] = [this.#times, this.#codes]
+      this.#times = new Float64Array(times.length * 2)
+      this.#times.set(times)
+      this.#codes = new Uint8Array(codes.length * 2)
+      this.#codes.set(codes)
     }
-    if (this.#surveys + 1 >= this.#offsets.length) this.#offsets = doubled(this.#offsets, Uint32Array)
+    if (this.#surveys + 1 >= this.#offsets.length) {
+      const offsets = this.#offsets
+      this.#offsets = new Uint32Array(offsets.length * 2)
+      this.#offsets.set(offsets)
+    }
     for (const { at, code } of changes) {
       this.#times[place] = at
       this.#codes[place] = code
@@ -129,17 +136,4 @@ export class ChangeTable {
     }
     this.#offsets[this.#surveys + 1] = place
   }
-}
-
-interface Numbers {
-  readonly length: number
-}
-
-const doubled = <Table extends Numbers & { set(from: Table): void }>(
-  table: Table,
-  kind: new (length: number) => Table,
-): Table => {
-  const larger = new kind(table.length * 2)
-  larger.set(table)
-  return larger
 }

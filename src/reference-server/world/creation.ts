@@ -4,14 +4,11 @@
  * pages cost what the first one does. No sort, no cursor, no list of the future.
  */
 import { MICROS_PER_DAY, type Micros } from '../time/iso-time.js'
-import { PURPOSES, Random } from './random.js'
+import { PURPOSES, Random, type WorldKey } from './random.js'
 import { drawGrain, floorTo, type Grain } from './time-styles.js'
 
 /** What the world of one account grows from. Pure data: equal plans are equal worlds. */
-export interface WorldPlan {
-  readonly seed: number
-  /** Place of the account, from 0. */
-  readonly account: number
+export interface WorldPlan extends WorldKey {
   /** Surveys that exist at `startAt`. */
   readonly surveys: number
   readonly startAt: Micros

@@ -8,8 +8,9 @@ import { ArrivalWalk, openHours, weightOf } from './arrival.js'
 import type { WorldPlan } from './creation.js'
 import type { InterviewHabits } from './habits.js'
 import type { FieldWindow } from './open-windows.js'
-import { Quota, type Target } from './quota.js'
+import { Quota } from './quota.js'
 import { PURPOSES, Random } from './random.js'
+import type { SampleSource } from './sample-sources.js'
 
 /** The i-th interview has the i-th entry of each array. */
 export interface Interviews {
@@ -39,19 +40,11 @@ const SECONDS_MAX = 14_400
 const ANALYSIS_DAYS_MAX = 4
 const MICROS_PER_MINUTE = 60 * MICROS_PER_SECOND
 
-/** Whose interviews they are. */
-export interface InterviewedSource {
-  readonly slot: number
-  readonly utcOffsetMinutes: number
-  /** Its targets in the order of time. */
-  readonly versions: readonly Target[]
-}
-
 /** The interviews that a source of survey `index` ever gets, spread over the source's open windows. */
 export const deriveInterviews = (
   plan: WorldPlan,
   index: number,
-  { slot, utcOffsetMinutes, versions }: InterviewedSource,
+  { slot, utcOffsetMinutes, versions }: SampleSource,
   windows: readonly FieldWindow[],
   habits: InterviewHabits,
 ): Interviews => {
