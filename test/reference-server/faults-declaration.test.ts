@@ -167,7 +167,7 @@ const wrongs: [fault: unknown, line: string][] = [
   ],
   [
     { ...GOOD, match: { page: 0 } },
-    'faults[0].match.page is 0: give the page asked for, a whole number from 1 to 1000000000.',
+    'faults[0].match.page is 0: give the requested page, a whole number from 1 to 1000000000.',
   ],
   [
     { ...GOOD, match: { query: { page: null } } },
@@ -183,7 +183,7 @@ const wrongs: [fault: unknown, line: string][] = [
   ],
   [
     { ...GOOD, after: -1 },
-    'faults[0].after is -1: give how many matching requests pass first, a whole number from 0',
+    'faults[0].after is -1: give how many matching requests it lets through first, a whole number from 0',
   ],
   [
     { ...GOOD, times: 0 },

@@ -22,36 +22,36 @@ export interface ControlContext {
   readonly faults: FaultRegister
 }
 
-/** A longer list of changes is refused: the range is to be narrowed. */
+/** A longer list of changes is refused; the caller has to narrow the range. */
 const CHANGES_MAX = 200_000
 
 export const controlRoutes =
   ({ organizations, clock, log, faults }: ControlContext): FastifyPluginCallback =>
   (app, _options, done) => {
-    const tell = (request: FastifyRequest, reply: FastifyReply, body: unknown): FastifyReply =>
+    const answer = (request: FastifyRequest, reply: FastifyReply, body: unknown): FastifyReply =>
       send(request, reply, { status: 200, headers: {}, body, at: clock.now() })
     const time = () => ({ now: formatUtc(clock.now()), clock: clock.speed.label })
 
-    app.get('/time', (request, reply) => tell(request, reply, time()))
+    app.get('/time', (request, reply) => answer(request, reply, time()))
     app.post('/time', (request, reply) => {
       setTime(clock, jsonOf(request, TIME_HINT))
-      return tell(request, reply, time())
+      return answer(request, reply, time())
     })
     app.get('/requests', (request, reply) =>
-      tell(request, reply, { requests: log.list(), dropped: log.dropped }),
+      answer(request, reply, { requests: log.list(), dropped: log.dropped }),
     )
     app.delete('/requests', (request, reply) => {
       log.clear()
-      return tell(request, reply, { requests: [], dropped: 0 })
+      return answer(request, reply, { requests: [], dropped: 0 })
     })
-    app.get('/faults', (request, reply) => tell(request, reply, faults.list()))
+    app.get('/faults', (request, reply) => answer(request, reply, faults.list()))
     app.put('/faults', (request, reply) => {
       setFaults(faults, jsonOf(request, 'the body is not JSON: send a list of faults, [] for none'))
-      return tell(request, reply, faults.list())
+      return answer(request, reply, faults.list())
     })
     app.delete('/faults', (request, reply) => {
       faults.replace([])
-      return tell(request, reply, faults.list())
+      return answer(request, reply, faults.list())
     })
     app.get('/truth', (request, reply) => {
       const query = queryOf(request)
@@ -70,12 +70,12 @@ export const controlRoutes =
       if (changes.length > CHANGES_MAX) {
         throw new Refusal(400, `${changes.length} changes, the most is ${CHANGES_MAX}: narrow the range`)
       }
-      return tell(request, reply, { changes })
+      return answer(request, reply, { changes })
     })
     done()
   }
 
-/** The body of `request`; `hint` says what to send where it is no JSON. */
+/** The body of `request`. Refuses one that is no JSON with `hint`, which says what to send. */
 const jsonOf = ({ body }: FastifyRequest, hint: string): unknown => {
   try {
     return JSON.parse(typeof body === 'string' ? body : '')

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document of this server (3.1), made from the declarations that requests are read by and answers are
- * typed by. It is the same for every world and every option, unless it is made for the docs page.
+ * Makes the OpenAPI document of this server (3.1) from the declarations that parse requests and type answers. It is the
+ * same for every world and every option, unless it is made for the docs page.
  */
 import { packageVersion } from '../../base/version.js'
 import { ENDPOINTS } from '../api/endpoints.js'
@@ -45,7 +45,7 @@ export const openApiDocument = (origin: string, state?: ServerState) => {
         description:
           'What the API document specifies: three operations, all reads. Every request carries both headers `Authorization-ID` and `Authorization-Token`',
       },
-      { name: CONTROL_TAG, description: 'Levers and windows of this server: no credentials, no cap' },
+      { name: CONTROL_TAG, description: 'Controls of this server: no credentials, no cap' },
     ],
     paths: { ...Object.fromEntries(endpoints), ...controls },
     components: { schemas: schemas.named, headers: HEADERS, securitySchemes: SECURITY_SCHEMES },
@@ -53,7 +53,7 @@ export const openApiDocument = (origin: string, state?: ServerState) => {
 }
 
 const INTRODUCTION =
-  'Through this read-only REST API over JSON an organization reads its surveys, the sample sources of a survey, and the progress of its fieldwork. This server is a local stand-in for the service: a second implementation, written from the API document, on a made-up world that is a pure function of its seed, its size, its start and its clock. It is for tests; no survey here is real.'
+  'Through this read-only REST API over JSON an organization reads its surveys, the sample sources of a survey, and the progress of its fieldwork. This server is a local stand-in for the service, for tests: a second implementation, written from the API document. Its world is made up, a pure function of its seed, its size, its start and its clock; no survey here is real.'
 
 const DESCRIPTION = [
   INTRODUCTION,
@@ -77,24 +77,24 @@ const DESCRIPTION = [
 /** A block of JSON: no text of a setting can end it. */
 const settingsText = ({ settings }: ServerState): string =>
   [
-    'This server is set so:',
+    'The settings of this server:',
     `\`\`\`json\n${JSON.stringify(settingTexts(settings), null, 2)}\n\`\`\``,
     'For programs, `/_reference/openapi.json` is this document without these settings and without examples: it is the same for every world.',
   ].join('\n\n')
 
 const HEADERS = {
   Date: {
-    description: "The world's time, of which the answer tells",
+    description: "The world's time, which the answer describes",
     required: true,
     schema: { type: 'string' },
   },
   'Retry-After': {
     description:
-      'When to come back: whole seconds, or an HTTP date relative to `Date`. The option `--retry-after none` leaves it out',
+      'How long to wait: whole seconds, or an HTTP date relative to `Date`. The option `--retry-after none` leaves it out',
     required: false,
     schema: { type: 'string' },
   },
-  Allow: { description: 'The method that is possible', required: true, schema: { const: 'GET' } },
+  Allow: { description: 'The only method of this path', required: true, schema: { const: 'GET' } },
 } as const
 
 const SECURITY_SCHEMES = {
@@ -109,6 +109,6 @@ const SECURITY_SCHEMES = {
     in: 'header',
     name: 'Authorization-Token',
     description:
-      "The caller's secret token: it must not be distributed on the client side, nor be published in a code repository",
+      "The caller's secret token: it must not be distributed on the client side or published in a code repository",
   },
 } as const

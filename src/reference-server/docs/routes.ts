@@ -1,6 +1,6 @@
 /**
- * The description of this server, for programs and for people: `GET /_reference/openapi.json`, and the page
- * `GET /_reference/docs`, to which `/_reference` leads. No credentials, no cap.
+ * Serves the documentation of this server: `GET /_reference/openapi.json` for programs and `GET /_reference/docs` for
+ * people, to which `/_reference` redirects. No credentials, no cap.
  */
 import type { FastifyPluginCallback, FastifyRequest } from 'fastify'
 import { RawBody, send } from '../answer.js'
@@ -49,7 +49,7 @@ export const docsRoutes =
     done()
   }
 
-/** Under which address the server was reached, as the client tells; where it tells none, the address that it is. */
+/** The address of the server by the client's header `Host`; without a valid one, the loopback address. */
 const originOf = (request: FastifyRequest): string => {
   const { host } = request.headers
   const isHost = host !== undefined && /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i.test(host)

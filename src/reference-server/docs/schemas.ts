@@ -63,7 +63,7 @@ export const documentSchemas = (declared: readonly z.ZodType[]): DocumentSchemas
     io: 'input',
     uri: reference,
     override: ({ zodSchema, jsonSchema }) => {
-      // Examples here are of what goes in, which zod cannot know.
+      // zod leaves out examples for input, because it expects them to be of the output.
       const examples = z.globalRegistry.get(zodSchema)?.examples
       if (Array.isArray(examples)) jsonSchema.examples = examples
       // The largest number of JavaScript is no rule of the API.

@@ -1,6 +1,6 @@
 /**
- * The faults of a running server: declared, checked, counted, told, and replaced as a whole. Surveys are forgotten
- * here, before the request is answered, and come back when the list is replaced.
+ * Holds the faults of a running server, and replaces them as a whole. A survey is forgotten here, before the request is
+ * answered, and comes back when the list is replaced.
  */
 
 import { FaultsError } from '../errors.js'
@@ -29,8 +29,8 @@ export class FaultRegister {
   }
 
   /**
-   * Takes `given`, a list of declarations, in the place of all faults there are; counting begins anew. Throws a
-   * `FaultsError`, and nothing is replaced, when a declaration is wrong; `where`, if any, begins each of its lines.
+   * Replaces all faults by `given`, a list of declarations, and starts counting again from 0. Throws a `FaultsError` and
+   * replaces nothing when a declaration is wrong. Each line of the error begins with `where`.
    */
   replace(given: unknown, where = ''): void {
     const { organizations, seed } = this.#world
@@ -42,7 +42,7 @@ export class FaultRegister {
     this.#faults = new FaultCounter(result.data, seed)
   }
 
-  /** The faults that act on `request`. What one of them forgets is gone when this returns. */
+  /** The faults that act on `request`. A survey that one of them forgets is gone when this returns. */
   meet(request: ServedRequest): readonly ActingFault[] {
     const acting = this.#faults.meet(request)
     for (const { action } of acting) {

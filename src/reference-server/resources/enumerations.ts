@@ -1,4 +1,4 @@
-/** The enumerations of the API document, typed in from its tables with their meanings. The order is theirs. */
+/** The enumerations of the API document with their meanings, in the order of its tables. */
 import { z } from 'zod'
 
 /** API document, "Survey status". */

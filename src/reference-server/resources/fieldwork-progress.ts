@@ -1,7 +1,7 @@
 /**
- * API document, "Fieldwork progress", field by field from its table. What it leaves open: a rate over zero interviews
- * has no value, and neither has the length of an interview where none is complete. The declaration therefore allows
- * these six to be null or to be left out; which of it a server does is its option `emptyRates`.
+ * API document, "Fieldwork progress", field by field from its table. The document leaves open how it shows a rate over
+ * zero interviews, or the length of an interview where none is complete. So these six fields may be null or left out;
+ * the option `emptyRates` decides.
  */
 import { z } from 'zod'
 import { type Shown, wholeNumber, wholeNumberOrNull } from './fields.js'

@@ -10,7 +10,7 @@ export const pagination = z
     total_pages: wholeNumber('Total number of pages'),
     total_count: wholeNumber('Total number of records'),
   })
-  .meta({ description: 'Where in the list a page stands' })
+  .meta({ description: 'The place of a page in the list' })
 
 type PaginationResource = Shown<z.output<typeof pagination>>
 

@@ -22,8 +22,8 @@ export interface TimeStyle {
 const DATE_TIME = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2})(:\d{2})?(?:[.,](\d+))?(Z|[+-]\d{2}:\d{2})$/
 
 /**
- * Reads an ISO 8601 date-time with an offset; digits past the microsecond are cut off. Null for anything else:
- * no offset, no such day, hour 24, second 60.
+ * Parses an ISO 8601 date-time with an offset; digits past the microsecond are cut off. Null for anything else: no
+ * offset, no such day, hour 24, second 60.
  */
 export const parseIsoTime = (text: string): Micros | null => {
   const found = DATE_TIME.exec(text)
@@ -32,7 +32,7 @@ export const parseIsoTime = (text: string): Micros | null => {
   if (found[2] === undefined && fraction !== '') return null
   const local = `${toMinute}${seconds}`
   const localMs = Date.parse(`${local}Z`)
-  // A day that does not exist either fails to parse or rolls over into the next month: both are refused here.
+  // A day that does not exist either fails to parse or rolls over into the next month. Both are refused here.
   if (Number.isNaN(localMs) || !new Date(localMs).toISOString().startsWith(local)) return null
   const offsetMinutes = readOffset(offset)
   if (offsetMinutes === null) return null
@@ -108,7 +108,7 @@ export const formatHttpDate = (at: Micros): string => new Date(Math.floor(at / M
 const DURATION =
   /^P(?=\d|T\d)(?:(\d{1,9})W)?(?:(\d{1,9})D)?(?:T(?=\d)(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.(\d{1,6}))?S)?)?$/
 
-/** Reads an ISO 8601 duration of weeks, days, hours, minutes and seconds as microseconds; null if it is none. */
+/** Parses an ISO 8601 duration of weeks, days, hours, minutes and seconds as microseconds; null if it is none. */
 export const parseIsoDuration = (text: string): Micros | null => {
   const found = DURATION.exec(text)
   if (found === null) return null

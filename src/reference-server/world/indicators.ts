@@ -1,7 +1,4 @@
-/**
- * The fieldwork progress indicators, by the formulas of the API document ("Fieldwork progress"), from single
- * interviews. Pure: interviews, bounds and a time in, the resource out.
- */
+/** Computes the fieldwork progress indicators from single interviews, by the API document ("Fieldwork progress"). */
 import {
   INTERVIEW_STATUSES,
   type InterviewStatus,
@@ -12,7 +9,7 @@ import type { Micros } from '../time/iso-time.js'
 import { EMPTY_RATE_VALUES, type EmptyRates } from './empty-rates.js'
 import { COMPLETE, IGNORED, type Interviews, statusAt } from './interviews.js'
 
-/** Keeps interviews that started in `startedAfter` to `startedBefore`, both included; null is no bound. */
+/** Keeps interviews that started from `startedAfter` to `startedBefore`, both included; null is no bound. */
 export interface StartBounds {
   readonly startedAfter: Micros | null
   readonly startedBefore: Micros | null
@@ -71,7 +68,7 @@ export const progressOf = (
   }
 }
 
-/** An interview shows from its start on; an ignored one never does. */
+/** An interview counts from its start on; an ignored one never counts. */
 const countInto = (
   counts: Uint32Array,
   completeSeconds: number[],
@@ -93,7 +90,7 @@ const countInto = (
   }
 }
 
-/** Of an even count, the mean of the two in the middle, rounded half up: the API document's field is an integer. */
+/** For an even count the mean of the middle two, rounded half up, because the API document's field is an integer. */
 const median = (values: readonly number[]): number | null => {
   if (values.length === 0) return null
   const sorted = Float64Array.from(values).sort()
