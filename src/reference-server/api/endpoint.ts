@@ -19,29 +19,32 @@ export interface ApiRequest {
   readonly pageSize: number
 }
 
-interface EndpointText {
-  /** Below `/api/v1`, with the placeholder `{SURVEY_ID}`. */
+/** What endpoints and control routes declare alike, for the OpenAPI document. */
+export interface Operation {
+  /** Below `/api/v1` or `/_reference`, with the placeholder `{SURVEY_ID}`. */
   readonly path: string
   readonly operationId: string
   readonly summary: string
   readonly description: string
-  /** A query to try, as it would be typed. */
-  readonly exampleQuery: string
-  /** The statuses other than 200, each with its reason. */
-  readonly refusals: Readonly<Record<number, string>>
+  /** The query parameters by name. */
+  readonly query?: z.ZodObject
+  /** The body of an answer 200. */
+  readonly answer: z.ZodType
+  /** The other statuses, each with its reason. */
+  readonly refusals?: Readonly<Record<number, string>>
 }
 
 /** An endpoint of any query and answer. All are GET. */
-export interface Endpoint extends EndpointText {
-  /** The query parameters by name. */
+export interface Endpoint extends Operation {
   readonly query: z.ZodObject
-  /** The body of an answer 200. */
-  readonly answer: z.ZodType
+  /** A query to try, as it would be typed. */
+  readonly exampleQuery: string
   /** The body of the answer. Throws a `Refusal`. */
   answerTo(request: ApiRequest): unknown
 }
 
-interface EndpointDeclaration<Query extends z.ZodObject, Answer extends z.ZodType> extends EndpointText {
+interface EndpointDeclaration<Query extends z.ZodObject, Answer extends z.ZodType>
+  extends Omit<Endpoint, 'answerTo'> {
   readonly query: Query
   readonly answer: Answer
   readonly answerTo: (request: ApiRequest, query: z.output<Query>) => Shown<z.output<Answer>>

@@ -3,24 +3,16 @@
  * against the cap or appears in the request log. `control/routes.ts` serves them.
  */
 import { z } from 'zod'
+import type { Operation } from '../api/endpoint.js'
 import { momentParameter } from '../api/parameters.js'
 import { changeList, countedFaults, declaredFaults, requestList, truth, worldTime } from './answers.js'
 import { timeSetting } from './set-time.js'
 
-export interface ControlOperation {
+export interface ControlOperation extends Operation {
   readonly method: 'get' | 'post' | 'put' | 'delete'
-  /** Below `/_reference`. */
-  readonly path: string
-  readonly operationId: string
-  readonly summary: string
-  readonly description: string
-  readonly query?: z.ZodObject
   readonly body?: z.ZodType
-  /** The body of an answer 200: JSON, unless `contentType` says otherwise. */
-  readonly answer: z.ZodType
+  /** The type of an answer 200, where it is not JSON. */
   readonly contentType?: 'text/html'
-  /** The other statuses, each with its reason. */
-  readonly refusals?: Readonly<Record<number, string>>
 }
 
 const account = z.string().optional().meta({ description: 'Name of the only account to show' })

@@ -4,10 +4,10 @@
  * short list, and every start finds its place in it without a search.
  */
 import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_SECOND, type Micros } from '../time/iso-time.js'
-import type { Window } from './open-windows.js'
+import type { FieldWindow } from './open-windows.js'
 
 /** A stretch of open time, at most an hour, in which interviews begin at one pace. It begins on a whole second. */
-export interface OpenHour extends Window {
+export interface OpenHour extends FieldWindow {
   /** How many interviews begin in a given time, relative to the average of a weekday; above 0. */
   readonly pace: number
 }
@@ -25,14 +25,14 @@ const WEEKEND_PACE = [
 const DAYS_SINCE_SATURDAY = 5
 
 /** The open hours of `windows`, in the order of time, at `utcOffsetMinutes` east of UTC. */
-export const openHours = (windows: readonly Window[], utcOffsetMinutes: number): OpenHour[] => {
+export const openHours = (windows: readonly FieldWindow[], utcOffsetMinutes: number): OpenHour[] => {
   const offset = utcOffsetMinutes * 60 * MICROS_PER_SECOND
   const hours: OpenHour[] = []
   for (const window of windows) {
     for (let from = window.from; from < window.to; ) {
       const nextHour = (Math.floor((from + offset) / MICROS_PER_HOUR) + 1) * MICROS_PER_HOUR - offset
       const to = Math.min(nextHour, window.to)
-      hours.push({ from, to, pace: paceAt(from + offset) })
+      hours.push({ from, to, settledAt: window.settledAt, pace: paceAt(from + offset) })
       from = to
     }
   }
@@ -74,5 +74,10 @@ export class ArrivalWalk {
       this.#before += weight
       this.#place += 1
     }
+  }
+
+  /** When the interview that begins at the last moment found is settled. */
+  get settledAt(): Micros {
+    return this.#hours[this.#place]?.settledAt ?? 0
   }
 }

@@ -14,12 +14,8 @@ export class BoundedMemo<Key, Value> {
     const value = derive()
     this.#entries.delete(key)
     this.#entries.set(key, value)
-    if (this.#entries.size > this.#entriesMax) {
-      for (const oldest of this.#entries.keys()) {
-        this.#entries.delete(oldest)
-        break
-      }
-    }
+    const [oldest = key] = this.#entries.keys()
+    if (this.#entries.size > this.#entriesMax) this.#entries.delete(oldest)
     return value
   }
 }

@@ -59,7 +59,6 @@ export const deriveInterviews = (
   const analysisMinutes = new Uint16Array(count)
   const statuses = new Uint8Array(count)
   const walk = new ArrivalWalk(hours)
-  const deadlines = new Deadlines(windows)
   const quota = new Quota(versions, count, (place, hasRoom) => {
     statuses[place] = hasRoom ? COMPLETE : ABOVE_TARGET
   })
@@ -73,7 +72,7 @@ export const deriveInterviews = (
     let minutes = 0
     if (status === PENDING_ANALYSIS) {
       const outcome = random.fraction()
-      minutes = analysisOf(random, deadlines.after(start) - end)
+      minutes = analysisOf(random, walk.settledAt - end)
       if (minutes > 0 && outcome < 0.8) status = outcome < 0.6 ? COMPLETE : FAILED_QUALITY_CHECK
       else minutes = 0
     }
@@ -130,19 +129,4 @@ const PART_OF_TYPICAL = INTERVIEW_STATUSES.map((status) => {
 const analysisOf = (random: Random, within: Micros): number => {
   const drawn = random.fraction() ** 2 * ANALYSIS_DAYS_MAX * MICROS_PER_DAY
   return Math.max(0, Math.floor(Math.min(drawn, within) / MICROS_PER_MINUTE))
-}
-
-/** Finds the deadlines of analyses, in the order of the interviews' starts. */
-class Deadlines {
-  readonly #windows: readonly FieldWindow[]
-  #place = 0
-
-  constructor(windows: readonly FieldWindow[]) {
-    this.#windows = windows
-  }
-
-  after(start: Micros): Micros {
-    while ((this.#windows[this.#place]?.to ?? Number.POSITIVE_INFINITY) <= start) this.#place += 1
-    return this.#windows[this.#place]?.settledAt ?? start
-  }
 }
