@@ -1,9 +1,10 @@
 /**
- * How an answer leaves: JSON, stamped with the world's time, compressed when that pays. `render` makes bytes of it,
- * `sendRendered` sends them; faults change the answer before the one, and the sending instead of the other.
+ * Sends answers: JSON, dated with the world's time, compressed when that pays. `render` makes the bytes and
+ * `sendRendered` sends them. A fault changes the answer before it is rendered, or replaces the sending.
  */
 import { gzipSync } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Refusal } from './api/refusal.js'
 import { formatHttpDate, type Micros } from './time/iso-time.js'
 
 export interface Answer {
@@ -12,11 +13,11 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>
   /** Any value that JSON can hold, or a `RawBody`. */
   readonly body: unknown
-  /** The moment of the world that the answer tells of; its `Date`. */
+  /** The moment of the world that the answer describes; its `Date`. */
   readonly at: Micros
 }
 
-/** A body that goes as it is. */
+/** A body that is sent as it is. */
 export class RawBody {
   readonly bytes: Buffer
   /** Null for none. */
@@ -28,7 +29,7 @@ export class RawBody {
   }
 }
 
-/** An answer as it goes over the wire, but for what HTTP itself adds. */
+/** An answer as it is sent, without what HTTP itself adds. */
 export interface Rendered {
   readonly status: number
   /** Names in lower case. */
@@ -41,18 +42,26 @@ const GZIP_BYTES_MIN = 1_024
 /** The cheapest level: a page of surveys shrinks to a quarter in 0.1 ms. */
 const GZIP_LEVEL = 1
 
+/** The answer that refuses a request. */
+export const refused = ({ status, headers, message }: Refusal, at: Micros): Answer => ({
+  status,
+  headers,
+  body: { error: message },
+  at,
+})
+
 export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply =>
   sendRendered(reply, render(request, answer))
 
 export const sendRendered = (reply: FastifyReply, { status, headers, body }: Rendered): FastifyReply => {
   reply.code(status).headers(headers)
-  // Of an empty buffer Fastify would say what type it is.
+  // Fastify would add a content type to an empty buffer.
   return body.length === 0 ? reply.send() : reply.send(body)
 }
 
 /**
- * Headers of the answer's own win over those that every answer gets. The body is encoded once: its length is asked for
- * here, by the framework and by the socket, and text is encoded for each.
+ * The answer's own headers replace those that every answer gets. The body is encoded once, because this function, the
+ * framework and the socket each need its length, and each would encode a text again.
  */
 export const render = (request: FastifyRequest, answer: Answer): Rendered => {
   const { bytes, contentType } =

@@ -1,9 +1,19 @@
-/** What can be wrong with how the reference server is started. Both are the caller's to change: exit 2. */
+/** What can be wrong with how the reference server is started. The caller has to change something: exit 2. */
 import { ConfigError, messageOf } from '../base/errors.js'
 
-/** One or more options are wrong; the message has a line for each: what, where, what to do. */
+/** One or more options are wrong. The message has a line for each: what, where, what to do. */
 export class OptionsError extends ConfigError {
   readonly code = 'reference_server_options'
+}
+
+/** Faults that cannot be used: an unreadable file, or wrong declarations. 400 over HTTP. */
+export class FaultsError extends ConfigError {
+  readonly code = 'reference_server_faults'
+
+  /** A line for each problem: what, where, what to do. */
+  constructor(lines: readonly string[]) {
+    super(lines.join('\n'))
+  }
 }
 
 /** The address cannot be listened on: in use, not allowed, or not of this machine. */

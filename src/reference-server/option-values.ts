@@ -1,8 +1,6 @@
-/** How the value of each option is read, from text as it comes from a flag or typed as it comes from a call. */
+/** Reads the value of each option, either as the text of a flag or as the typed value of a call. */
 import { z } from 'zod'
-import type { RateLimit } from './api/rate-window.js'
-import { type Micros, parseIsoTime } from './time/iso-time.js'
-import type { ClockSpeed } from './time/world-clock.js'
+import { parseIsoTime } from './time/iso-time.js'
 
 export const RATE_REQUESTS_MAX = 1_000_000
 const RATE_MS_MAX = 24 * 3_600_000
@@ -10,16 +8,13 @@ export const CLOCK_FACTOR_MAX = 1_000_000
 export const START_YEAR_MIN = 2000
 export const START_YEAR_MAX = 2100
 
-export const wholeNumber = (min: number, max: number): z.ZodType<number> =>
-  z
-    .union([
-      z.number(),
-      z
-        .string()
-        .regex(/^\d{1,16}$/)
-        .transform(Number),
-    ])
-    .pipe(z.number().int().min(min).max(max))
+const digits = z
+  .string()
+  .regex(/^\d{1,16}$/)
+  .transform(Number)
+
+export const wholeNumber = (min: number, max: number) =>
+  z.union([z.number(), digits]).pipe(z.number().int().min(min).max(max))
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 
@@ -29,23 +24,23 @@ const parseMs = (text: string): number => {
 }
 
 /** Whole milliseconds from 0 to a day. */
-export const durationMs: z.ZodType<number> = z
+export const durationMs = z
   .union([z.number(), z.string().transform(parseMs)])
   .pipe(z.number().int().min(0).max(RATE_MS_MAX))
 
-const rateLimitText = z.string().transform((text): unknown => {
+const rateLimitValue = z.object({
+  requests: z.number().int().min(1).max(RATE_REQUESTS_MAX),
+  perMs: z.number().int().min(1).max(RATE_MS_MAX),
+})
+
+const rateLimitText = z.string().transform((text) => {
   const [, requests, per = ''] = /^(\d{1,9})\/(\w+)$/.exec(text) ?? []
   return { requests: Number(requests), perMs: parseMs(per) }
 })
 
-export const rateLimit: z.ZodType<RateLimit> = z.union([rateLimitText, z.unknown()]).pipe(
-  z.object({
-    requests: z.number().int().min(1).max(RATE_REQUESTS_MAX),
-    perMs: z.number().int().min(1).max(RATE_MS_MAX),
-  }),
-)
+export const rateLimit = z.union([rateLimitText, rateLimitValue]).pipe(rateLimitValue)
 
-export const startAt: z.ZodType<Micros> = z.string().transform((text, context) => {
+export const startAt = z.string().transform((text, context) => {
   const at = parseIsoTime(text)
   const year = at === null ? Number.NaN : new Date(at / 1_000).getUTCFullYear()
   if (at !== null && year >= START_YEAR_MIN && year < START_YEAR_MAX) return at
@@ -53,7 +48,7 @@ export const startAt: z.ZodType<Micros> = z.string().transform((text, context) =
   return z.NEVER
 })
 
-export const clockSpeed: z.ZodType<ClockSpeed> = z.string().transform((label, context) => {
+export const clockSpeed = z.string().transform((label, context) => {
   if (label === 'real') return { label, factor: 1 }
   if (label === 'frozen') return { label, factor: 0 }
   const factor = /^\d+(?:\.\d+)?x$/.test(label) ? Number(label.slice(0, -1)) : Number.NaN

@@ -1,38 +1,46 @@
 /**
- * Every arrival at the API, refused ones included, with its real time: what a test of a client's pacing reads.
- * Bounded: the oldest give way, and how many did is told. Somebody else's requests (`foreignLoad`) never arrive here
- * and are not in it.
+ * Logs every arrival at the API with its real time, refused ones included: a test of a client's pacing reads it. When
+ * the log is full, the oldest entries are dropped and counted. The requests of `foreignLoad` never arrive over HTTP and
+ * are not in it.
  */
+import { z } from 'zod'
+import { type Shown, text } from './resources/fields.js'
 
-/** One arrival under `/api/v1`. */
-export interface LoggedRequest {
-  /** Real time of arrival, milliseconds since 1970 with fractions, on a clock that never goes back. */
-  readonly at_ms: number
-  /** Name of the account; null when the credentials name none. */
-  readonly account: string | null
-  readonly method: string
-  readonly path: string
-  /** As it was sent, without the question mark. */
-  readonly query: string
-  /** Status that is sent; null where a fault keeps the answer back for good. */
-  readonly status: number | null
-  /** Places, from 0, of the faults that acted on it. */
-  readonly faults: readonly number[]
-}
+export const loggedRequest = z
+  .strictObject({
+    at_ms: z.number().meta({
+      description:
+        'Real time of arrival, milliseconds since 1970 with fractions, on a clock that never goes back',
+    }),
+    account: z
+      .string()
+      .nullable()
+      .meta({ description: 'Name of the account; null when the credentials name none' }),
+    method: text('Method of the request'),
+    path: text('Path of the request'),
+    query: text('Query as it was sent, without the question mark'),
+    status: z
+      .int()
+      .nullable()
+      .meta({ description: 'Status of the answer; null where a fault never sends one' }),
+    faults: z.array(z.int()).meta({ description: 'Places, from 0, of the faults that acted on it' }),
+  })
+  .meta({ description: 'One arrival under `/api/v1`' })
+
+export type LoggedRequest = Shown<z.output<typeof loggedRequest>>
 
 const REQUESTS_MAX = 1_000_000
 
 export class RequestLog {
   readonly #requestsMax: number
   #requests: LoggedRequest[] = []
-  /** Number of the first entry that is kept, counted since the log was last cleared. */
+  /** How many entries were dropped since the log was last cleared. */
   #dropped = 0
 
   constructor(requestsMax: number = REQUESTS_MAX) {
     this.#requestsMax = requestsMax
   }
 
-  /** How many of the oldest requests are no longer kept. */
   get dropped(): number {
     return this.#dropped
   }
@@ -51,7 +59,7 @@ export class RequestLog {
     this.#dropped = 0
   }
 
-  /** In the order of arrival, as far as they are kept. */
+  /** The kept requests in the order of arrival. */
   list(): readonly LoggedRequest[] {
     const first = this.#dropped % this.#requestsMax
     return first === 0

@@ -1,14 +1,22 @@
 /**
- * The reference server: the API of the API document, again, on a world of its own. Here its parts are put
- * together and set listening. It keeps no state but the clock, the rate windows, the faults and the request log.
+ * Puts the parts of the reference server together and makes it listen. Its only state is the clock, the rate windows,
+ * the faults and the request log.
  */
 import { maxHeaderSize } from 'node:http'
-import Fastify, { type FastifyInstance } from 'fastify'
-import { send } from './answer.js'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { messageOf } from '../base/errors.js'
+import { refused, send } from './answer.js'
 import { createAccountCap } from './api/account-cap.js'
 import { ENDPOINTS } from './api/endpoints.js'
 import { Refusal } from './api/refusal.js'
-import { API_PREFIX, type ApiContext, apiRoutes, serveNoRoute, undecodablePath } from './api/routes.js'
+import {
+  API_PREFIX,
+  type ApiContext,
+  apiRoutes,
+  noSuchPath,
+  serveNoRoute,
+  undecodablePath,
+} from './api/routes.js'
 import { controlRoutes } from './control/routes.js'
 import { docsRoutes } from './docs/routes.js'
 import { ListenError } from './errors.js'
@@ -18,27 +26,22 @@ import { type ReferenceServerOptions, type ReferenceServerSettings, readOptions 
 import { RequestLog } from './request-log.js'
 import { WorldClock } from './time/world-clock.js'
 import { answerUnreadable } from './unreadable-request.js'
+import type { AccountIdentity } from './world/identities.js'
 import { Organization } from './world/organization.js'
 
-/** A running server. Closing it ends open connections as well. */
+/** A running server. Closing it also ends open connections. */
 export interface ReferenceServer extends AsyncDisposable {
   /** Ends with `/api/v1`. */
   readonly baseUrl: string
-  /** The address alone: `/_reference/…` is found under it. */
+  /** The address alone, under which `/_reference/…` is found. */
   readonly origin: string
   readonly accounts: readonly ReferenceAccount[]
   close(): Promise<void>
 }
 
-interface ReferenceAccount {
-  readonly name: string
-  /** For the header Authorization-ID. */
-  readonly id: number
-  /** For the header Authorization-Token. */
-  readonly token: string
-}
+type ReferenceAccount = Pick<AccountIdentity, 'name' | 'id' | 'token'>
 
-/** Starts a server. Throws an `OptionsError`, a `FaultsError` or a `ListenError`; nothing is left behind then. */
+/** Starts a server. Throws an `OptionsError`, a `FaultsError` or a `ListenError`, and leaves nothing behind then. */
 export const startReferenceServer = async (options: ReferenceServerOptions): Promise<ReferenceServer> =>
   await startWith(readOptions({ ...options }))
 
@@ -47,7 +50,7 @@ export const startReferenceServerFromFlags = async (
   flags: Readonly<Record<string, unknown>>,
 ): Promise<ReferenceServer> => await startWith(readOptions(flags))
 
-/** A server that listens nowhere: requests are handed to it one by one. The routes, the cap and the faults are the same. */
+/** A server that listens nowhere: a caller injects requests one by one. The routes, the cap and the faults are the same. */
 export interface UnlistenedServer {
   readonly app: FastifyInstance
   readonly accounts: readonly ReferenceAccount[]
@@ -106,35 +109,28 @@ const setFaults = async (faults: FaultRegister, given: ReferenceServerSettings['
 
 const createApp = (api: ApiContext): FastifyInstance => {
   const { clock } = api
-  const refuse = (status: number, message: string, headers = {}) => ({
-    status,
-    headers,
-    body: { error: message },
-    at: clock.now(),
-  })
+  const refuse = (request: FastifyRequest, reply: FastifyReply, refusal: Refusal) =>
+    send(request, reply, refused(refusal, clock.now()))
   const app = Fastify({
     exposeHeadRoutes: false,
     forceCloseConnections: true,
-    // An id as long as it likes is an id that nothing has.
+    // An id of any length reaches the route, which answers that there is no such survey.
     routerOptions: { maxParamLength: maxHeaderSize },
     clientErrorHandler: (error, socket) => answerUnreadable(error, socket, clock.now()),
-    // A path that cannot be decoded reaches no route, and no handler of paths that are not there.
+    // A path that cannot be decoded reaches neither a route nor the not-found handler.
     frameworkErrors: (_error, request, reply) => {
-      const { status, message } = undecodablePath()
       if (request.url.startsWith(`${API_PREFIX}/`)) serveNoRoute(api, request, reply)
-      else send(request, reply, refuse(status, message))
+      else refuse(request, reply, undecodablePath())
     },
   })
-  // Bodies are read as text whatever they say they are: only those of /_reference are looked at.
+  // Bodies are read as text whatever their content type; only the routes under /_reference use them.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
-  app.setNotFoundHandler((request, reply) => send(request, reply, refuse(404, 'there is no such path')))
+  app.setNotFoundHandler((request, reply) => refuse(request, reply, noSuchPath()))
   app.setErrorHandler((error, request, reply) => {
-    if (error instanceof Refusal)
-      return send(request, reply, refuse(error.status, error.message, error.headers))
+    if (error instanceof Refusal) return refuse(request, reply, error)
     const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500
-    const message = error instanceof Error ? error.message : 'unknown failure'
-    return send(request, reply, refuse(status, message))
+    return refuse(request, reply, new Refusal(status, messageOf(error)))
   })
   return app
 }
@@ -151,7 +147,7 @@ const listen = async (app: FastifyInstance, { host, port }: ReferenceServerSetti
   return `http://${reachable(host)}:${listening}`
 }
 
-/** The address under which this machine reaches a server that listens on `host`. */
+/** The host by which this machine reaches a server that listens on `host`. */
 const reachable = (host: string): string => {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'

@@ -1,12 +1,12 @@
 /**
- * What is no HTTP request at all, or one with too long a head, never reaches a route: it is answered on the bare
- * connection, with the same error body as every other refusal.
+ * Answers bytes that are no HTTP request, or whose head is too long. They never reach a route, so the answer is written
+ * to the bare connection, with the same error body as every other refusal.
  */
 import { maxHeaderSize, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { formatHttpDate, type Micros } from './time/iso-time.js'
 
-/** How long a connection stays open after its answer, for the client to read it. */
+/** How long a connection stays open after its answer, so that the client can read it. */
 const LINGER_MS_MAX = 1_000
 
 /** Answers on `socket` as of the moment `at`, and ends the connection. */

@@ -1,7 +1,7 @@
 import json, subprocess, time, urllib.error, urllib.request
 
 class Client:
-    """Lists all surveys, waits when it is told to."""
+    """Lists all surveys, and waits as Retry-After says."""
     def __init__(self, base_url, account):
         self.base_url = base_url
         self.headers = {"Authorization-ID": str(account["id"]), "Authorization-Token": account["token"]}
@@ -36,7 +36,7 @@ try:
     started = json.loads(server.stdout.readline())
     origin = started["base_url"].removesuffix("/api/v1")
 
-    # The third page fails twice, and the cap is tight: all surveys must come all the same.
+    # The third page fails twice, and the cap is low: the client must read all surveys nevertheless.
     control(origin, "PUT", "/faults", [
         {"match": {"path": "/surveys", "page": 3}, "times": 2, "action": {"status": 503, "headers": {"Retry-After": "0"}}},
     ])

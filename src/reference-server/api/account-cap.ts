@@ -1,23 +1,27 @@
-/** The cap of one account: a window of the kind that was asked for, where it begins, and who else spends of it. */
-import { fixedWindow } from './fixed-window.js'
+/** The cap of one account: which window counts its requests, where it begins, and who else uses it. */
 import { withForeignLoad } from './foreign-load.js'
-import type { RateLimit, RateWindow, RateWindowKind } from './rate-window.js'
-import { slidingCounter } from './sliding-counter.js'
-import { slidingLog } from './sliding-log.js'
+import {
+  fixedWindow,
+  type RateLimit,
+  type RateWindow,
+  type RateWindowKind,
+  slidingCounter,
+  slidingLog,
+} from './rate-window.js'
 
 export interface CapSettings {
   readonly rateWindow: RateWindowKind
   readonly rateLimit: RateLimit
-  /** How far into a fixed window the server starts, milliseconds; only `fixed` and `sliding-counter` have such. */
+  /** How far into a window the server starts, milliseconds; only `fixed` and `sliding-counter` have fixed borders. */
   readonly ratePhase: number
-  /** Requests a window that somebody else makes, below the cap; 0 is nobody. */
+  /** Requests per window that somebody else makes, below the cap; 0 is nobody. */
   readonly foreignLoad: number
 }
 
 export interface AccountCap {
   /**
    * Takes one request that arrives at `nowMs`, milliseconds on a clock that never goes back. Returns 0 when it is
-   * accepted; else after how many milliseconds one will be, if no other comes before it.
+   * accepted; otherwise the milliseconds after which one will be, if no other comes before it.
    */
   admit(nowMs: number): number
 }

@@ -1,6 +1,6 @@
 /**
- * Who gets in: credentials first (API document, "Authentication"), then the request cap ("Limits"). A request
- * with wrong credentials belongs to no account and is not counted against any.
+ * Admits requests: checks credentials (API document, "Authentication"), then the request cap ("Limits"). A request with
+ * wrong credentials belongs to no account and is not counted against any.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Micros } from '../time/iso-time.js'
@@ -9,7 +9,7 @@ import type { AccountCap } from './account-cap.js'
 import { Refusal } from './refusal.js'
 import { type RetryAfterStyle, retryAfterHeaders } from './retry-after.js'
 
-/** One account with what it may see and how often. */
+/** One account: the world that it sees, and its cap. */
 export interface Member {
   readonly organization: Organization
   readonly cap: AccountCap
@@ -23,18 +23,14 @@ export const memberOf = (members: readonly Member[], headers: IncomingHttpHeader
       headers['authorization-token'] === identity.token,
   ) ?? null
 
-/** When a request arrived. */
-export interface Arrival {
-  /** Real time, milliseconds on a clock that never goes back. */
-  readonly nowMs: number
-  /** The world's time. */
-  readonly at: Micros
-}
-
-/** Takes one request of `member`, or throws the refusal that answers it. */
+/**
+ * Admits one request of `member`, or throws the refusal that answers it. The request arrived at `nowMs` of real time,
+ * milliseconds on a clock that never goes back, and at `at` of the world's time.
+ */
 export const admit = (
   member: Member | null,
-  { nowMs, at }: Arrival,
+  nowMs: number,
+  at: Micros,
   retryAfter: RetryAfterStyle,
 ): Organization => {
   if (member === null) {

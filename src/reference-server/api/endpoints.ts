@@ -1,16 +1,15 @@
 /**
- * The three endpoints of the API document: what each is asked and answers, in the document's words, and how it comes
- * by the answer. They know no HTTP: a body, or a `Refusal`.
+ * The three endpoints of the API document: their parameters and answers, in the document's words, and how each finds its
+ * answer. They return a body or throw a `Refusal`; nothing here depends on HTTP.
  */
 import { z } from 'zod'
 import { fieldworkProgress } from '../resources/fieldwork-progress.js'
-import { pagination } from '../resources/pagination.js'
+import { pagination, paginationOf } from '../resources/pagination.js'
 import { sampleSource } from '../resources/sample-source.js'
 import { survey } from '../resources/survey.js'
-import { type Asked, declareEndpoint, type Endpoint } from './endpoint.js'
-import { firstOfPage, paginationOf } from './pages.js'
+import { type ApiRequest, declareEndpoint, type Endpoint } from './endpoint.js'
 import { momentParameter, page, sampleSourceId, status, statuses, surveyId } from './parameters.js'
-import { Refusal } from './refusal.js'
+import { REFUSALS, Refusal } from './refusal.js'
 
 export const surveyList = z
   .strictObject({ surveys: z.array(survey).meta({ description: 'The surveys of this page' }), pagination })
@@ -23,7 +22,7 @@ const listSurveys = declareEndpoint({
   description:
     "Returns all surveys of the caller's organization, sorted by `created_at` descending (most recent first). Paginated.",
   exampleQuery: 'status[]=pending&status[]=fieldwork',
-  refusals: [400, 401, 405, 429],
+  refusals: REFUSALS,
   query: z.object({
     status,
     'status[]': statuses,
@@ -33,16 +32,21 @@ const listSurveys = declareEndpoint({
     page,
   }),
   answer: surveyList,
-  tell: ({ organization, at, pageSize }, { page, status, 'status[]': several, updated_since }) => {
+  answerTo: ({ organization, at, pageSize }, { page, status, 'status[]': several, updated_since }) => {
     const statuses = [...(status === undefined ? [] : [status]), ...(several ?? [])]
     const filter = {
       statuses: statuses.length === 0 ? null : statuses,
       updatedSince: updated_since ?? null,
     }
-    const { rows, total } = organization.listSurveys(at, filter, firstOfPage(page, pageSize), pageSize)
+    const { rows, total } = organization.listSurveys(at, filter, (page - 1) * pageSize, pageSize)
     return { surveys: rows, pagination: paginationOf(page, pageSize, total) }
   },
 })
+
+const SURVEY_REFUSALS = {
+  ...REFUSALS,
+  404: 'No such survey of this account, or no such sample source of this survey',
+}
 
 export const sampleSourceList = z
   .strictObject({
@@ -57,13 +61,13 @@ const listSampleSources = declareEndpoint({
   summary: 'List the sample sources of a survey',
   description: 'Returns all sample sources of one survey. Paginated.',
   exampleQuery: 'page=1',
-  refusals: [400, 401, 404, 405, 429],
+  refusals: SURVEY_REFUSALS,
   query: z.object({ page }),
   answer: sampleSourceList,
-  tell: (asked, { page }) => {
-    const { organization, at, pageSize } = asked
-    const sources = organization.listSampleSources(at, findSurvey(asked))
-    const first = firstOfPage(page, pageSize)
+  answerTo: (request, { page }) => {
+    const { organization, at, pageSize } = request
+    const sources = organization.listSampleSources(at, findSurvey(request))
+    const first = (page - 1) * pageSize
     return {
       sample_sources: sources.slice(first, first + pageSize),
       pagination: paginationOf(page, pageSize, sources.length),
@@ -82,7 +86,7 @@ const viewFieldworkProgress = declareEndpoint({
   description:
     'Returns the fieldwork progress indicators of one survey. Not paginated; no `pagination` object is returned.',
   exampleQuery: '',
-  refusals: [400, 401, 404, 405, 429],
+  refusals: SURVEY_REFUSALS,
   query: z.object({
     sample_source_id: sampleSourceId,
     started_after: momentParameter(
@@ -93,10 +97,10 @@ const viewFieldworkProgress = declareEndpoint({
     ).optional(),
   }),
   answer: fieldworkProgressAnswer,
-  tell: (asked, { sample_source_id, started_after, started_before }) => {
+  answerTo: (request, { sample_source_id, started_after, started_before }) => {
     const bounds = { startedAfter: started_after ?? null, startedBefore: started_before ?? null }
-    const { organization, at } = asked
-    const progress = organization.progress(at, findSurvey(asked), sample_source_id ?? null, bounds)
+    const { organization, at } = request
+    const progress = organization.progress(at, findSurvey(request), sample_source_id ?? null, bounds)
     if (progress === null) throw new Refusal(404, 'this survey has no such sample source')
     return { fieldwork_progress: progress }
   },
@@ -104,8 +108,8 @@ const viewFieldworkProgress = declareEndpoint({
 
 export const ENDPOINTS: readonly Endpoint[] = [listSurveys, listSampleSources, viewFieldworkProgress]
 
-/** Another account's survey and one that never was are answered alike: ids are not to be probed. */
-const findSurvey = ({ organization, at, surveyId: text }: Asked): number => {
+/** Another account's survey and an unknown one get the same answer, so that nobody can probe for ids. */
+const findSurvey = ({ organization, at, surveyId: text }: ApiRequest): number => {
   const id = surveyId.safeParse(text).data
   const index = id === undefined ? null : organization.findSurvey(at, id)
   if (index === null) throw new Refusal(404, 'there is no such survey')

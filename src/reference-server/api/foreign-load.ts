@@ -1,18 +1,17 @@
 /**
- * Somebody else who spends of the same account's cap: another program, a colleague. Such requests arrive at even
- * distances on real time, from half a distance after the start on, whether or not ours do, and are admitted and
- * counted by the same window; one that finds no room is lost. They are in no request log: that one lists what arrives
- * over HTTP, which is what a test of a client's own pacing reads.
+ * Somebody else who uses the same account: another program, a colleague. Such requests arrive evenly on real time, from
+ * half a distance after the start on, whether or not ours do. The same window admits and counts them; one that finds no
+ * room is lost. The request log leaves them out, because a test of a client's own pacing reads it.
  *
- * Nobody needs them before a request of ours arrives, so they are caught up with then. No window looks further
- * back than the span before the current one, so after a longer silence the older ones are passed over.
+ * They are counted only when one of our requests arrives, because nobody needs them sooner. No window looks further back
+ * than the span before the current one, so after a longer silence the older ones are skipped.
  */
 import type { RateLimit, RateWindow } from './rate-window.js'
 
 const WINDOWS_LOOKED_BACK = 2
 
 /**
- * `window`, with `load` requests a window of somebody else's from `startMs` on. They arrive on whole milliseconds after
+ * `window` with `load` requests per window of somebody else's from `startMs` on. They arrive on whole milliseconds after
  * it, so that each comes exactly a window after the one whose room it takes.
  */
 export const withForeignLoad = (

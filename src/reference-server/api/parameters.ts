@@ -1,6 +1,6 @@
 /**
- * The parameters of the endpoints, by the rules of the API document ("Endpoints"). Each is declared once: requests
- * are read by it, text in and value out, and the OpenAPI document shows what goes in. Its error says what to give.
+ * The parameters of the endpoints, by the rules of the API document ("Endpoints"). Each is declared once: it parses the
+ * text of a request, and the OpenAPI document shows what it accepts. Its error says what to give.
  */
 import { z } from 'zod'
 import { surveyStatus } from '../resources/enumerations.js'
@@ -26,7 +26,7 @@ export const statuses = z.array(surveyStatus).optional().meta({
     'Filters on one or several survey status values, in array form: `status[]=<status>&status[]=<status>`',
 })
 
-/** A number too large for any record counts as the largest there could be: it finds nothing, and does no harm. */
+/** A number too large for any record becomes the largest safe integer, which no record has. */
 const identifier = z
   .preprocess((given) => numberOf(/^\d+$/, given), z.int({ error: 'give a whole number' }).min(0))
   .meta({ format: 'int64' })

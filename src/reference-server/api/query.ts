@@ -1,16 +1,15 @@
 /**
- * Query parameters, read by their declarations. A parameter that cannot mean anything is refused with 400 rather
- * than ignored: a client that asks wrongly should not get an answer to another question. Parameters that are not
- * declared are ignored.
+ * Parses query parameters by their declarations. An invalid parameter is refused with 400 and not ignored, so that a
+ * client never gets the answer to another request than it meant. Parameters that are not declared are ignored.
  */
 import type { z } from 'zod'
 import { Refusal } from './refusal.js'
 
 const BAD_REQUEST = 400
-/** An error shows at most so much of a value. */
+/** An error shows at most so many characters of a value. */
 const QUOTED_CHARACTERS_MAX = 100
 
-/** What `query` says by the declarations `declared`. A name that ends in `[]` may be given several times. */
+/** The values of `query`, parsed by `declared`. A name that ends in `[]` may be given several times. */
 export const readQuery = <Query extends z.ZodObject>(
   declared: Query,
   query: URLSearchParams,

@@ -1,6 +1,6 @@
 /**
- * A request that is answered with an error. The API document names 429 alone and leaves the body open ("Errors");
- * here every error has the body `{"error": "<one sentence>"}`.
+ * A request that is answered with an error. The API document names only 429 and leaves the body open ("Errors"). Here
+ * every error has the body `{"error": "<one sentence>"}`.
  */
 import { z } from 'zod'
 
@@ -10,16 +10,13 @@ export const errorBody = z
   })
   .meta({ description: 'Every answer that is not 200' })
 
-/** The statuses of refused requests, and when each is answered. */
+/** The statuses besides 200 that every endpoint may answer, each with its reason. */
 export const REFUSALS = {
-  400: 'A parameter that cannot mean anything: a bad status, date, page or id, or one that is given twice',
+  400: 'An invalid parameter: a bad status, date, page or id, or one that is given twice',
   401: 'Missing or wrong credentials',
-  404: 'No such survey of this account, or no such sample source of this survey',
-  405: 'Another method than GET',
+  405: 'A method other than GET',
   429: 'The rate cap is exceeded. Retry with exponential backoff or added delays',
 } as const
-
-export type RefusalStatus = keyof typeof REFUSALS
 
 export class Refusal extends Error {
   readonly status: number

@@ -1,9 +1,9 @@
 /**
- * The API on HTTP: routes, and the one way every request under `/api/v1` takes. Path and method are looked at
- * first (404, 405), then credentials (401), then the cap (429), then faults, then parameters and records (400, 404).
+ * Serves the API on HTTP. Every request under `/api/v1` passes the same checks in the same order: path and method (404,
+ * 405), credentials (401), the cap (429), faults, then parameters and records (400, 404).
  */
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
-import type { Answer } from '../answer.js'
+import { type Answer, refused } from '../answer.js'
 import { deliver } from '../faults/deliver.js'
 import type { ActingFault } from '../faults/fault-counter.js'
 import type { FaultRegister } from '../faults/fault-register.js'
@@ -12,7 +12,7 @@ import type { RequestLog } from '../request-log.js'
 import type { Micros } from '../time/iso-time.js'
 import type { WorldClock } from '../time/world-clock.js'
 import { admit, type Member, memberOf } from './admission.js'
-import type { Asked } from './endpoint.js'
+import type { Endpoint } from './endpoint.js'
 import { ENDPOINTS } from './endpoints.js'
 import { Refusal } from './refusal.js'
 import type { RetryAfterStyle } from './retry-after.js'
@@ -22,7 +22,7 @@ export const API_PREFIX = '/api/v1'
 export interface ApiContext {
   readonly members: readonly Member[]
   readonly clock: WorldClock
-  /** Real time that never goes back, milliseconds: the cap is counted on it. */
+  /** Real time that never goes back, milliseconds. The cap is counted on it. */
   readonly monotonicMs: () => number
   /** What to add to `monotonicMs` for milliseconds since 1970. */
   readonly epochMs: number
@@ -38,38 +38,29 @@ export const apiRoutes =
     for (const endpoint of ENDPOINTS) {
       const path = endpoint.path.replace('{SURVEY_ID}', ':surveyId')
       app.get<{ Params: { surveyId?: string } }>(path, (request, reply) =>
-        serve(context, request, reply, {
-          paged: 'page' in endpoint.query.shape,
-          tell: (asked) =>
-            endpoint.tell({
-              ...asked,
-              surveyId: request.params.surveyId ?? '',
-              pageSize: context.pageSize,
-            }),
-        }),
+        serve(context, request, reply, { endpoint, surveyId: request.params.surveyId ?? '' }),
       )
     }
     app.setNotFoundHandler((request, reply) => serveNoRoute(context, request, reply))
     done()
   }
 
-/** Answers a request under `/api/v1` that no route takes. */
+/** Answers a request under `/api/v1` that has no route. */
 export const serveNoRoute = (context: ApiContext, request: FastifyRequest, reply: FastifyReply): void =>
   serve(context, request, reply, null)
 
-/** What is asked of an endpoint, past its path. */
-interface Served {
-  /** Whether its answers are pages of a list. */
-  readonly paged: boolean
-  tell(asked: Omit<Asked, 'surveyId' | 'pageSize'>): unknown
+interface Target {
+  readonly endpoint: Endpoint
+  /** As it stands in the path; empty for the survey list. */
+  readonly surveyId: string
 }
 
-/** `endpoint` is null for a path or method that the API does not have. */
+/** `target` is null for a path or method that the API lacks. */
 const serve = (
   context: ApiContext,
   request: FastifyRequest,
   reply: FastifyReply,
-  endpoint: Served | null,
+  target: Target | null,
 ): void => {
   const arrivedMs = context.monotonicMs()
   const at = context.clock.now()
@@ -77,12 +68,14 @@ const serve = (
   const member = memberOf(context.members, request.headers)
   let faults: readonly ActingFault[] = []
   const answer = answerOf(at, () => {
-    if (endpoint === null) throw refusalOfRoute(path)
-    const organization = admit(member, { nowMs: arrivedMs, at }, context.retryAfter)
-    const asked = { organization, at, query: new URLSearchParams(query) }
+    if (target === null) throw refusalOfRoute(path)
+    const { endpoint, surveyId } = target
+    const organization = admit(member, arrivedMs, at, context.retryAfter)
+    const parameters = new URLSearchParams(query)
     const account = organization.identity.name
-    faults = context.faults.meet({ account, path, query: asked.query, paged: endpoint.paged })
-    return endpoint.tell(asked)
+    const paged = 'page' in endpoint.query.shape
+    faults = context.faults.meet({ account, path, query: parameters, paged })
+    return endpoint.answerTo({ organization, at, surveyId, query: parameters, pageSize: context.pageSize })
   })
   const outcome = outcomeOf(answer, faults)
   context.log.add({
@@ -97,12 +90,12 @@ const serve = (
   deliver(request, reply, outcome)
 }
 
-const answerOf = (at: Micros, tell: () => unknown): Answer => {
+const answerOf = (at: Micros, bodyOf: () => unknown): Answer => {
   try {
-    return { status: 200, headers: {}, body: tell(), at }
+    return { status: 200, headers: {}, body: bodyOf(), at }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return { status: error.status, headers: error.headers, body: { error: error.message }, at }
+    return refused(error, at)
   }
 }
 
@@ -110,15 +103,17 @@ const KNOWN_PATHS = ENDPOINTS.map(
   ({ path }) => new RegExp(`^${API_PREFIX}${path.replace('{SURVEY_ID}', '[^/]+')}$`),
 )
 
-/** The API document has three paths and, on each, GET alone. */
+/** The API document has three paths, each with GET only. */
 const refusalOfRoute = (path: string): Refusal => {
   if (!isDecodable(path)) return undecodablePath()
   return KNOWN_PATHS.some((known) => known.test(path))
     ? new Refusal(405, 'only GET is possible here', { allow: 'GET' })
-    : new Refusal(404, 'there is no such path')
+    : noSuchPath()
 }
 
-/** A percent sign in the path that is none. */
+export const noSuchPath = (): Refusal => new Refusal(404, 'there is no such path')
+
+/** For a path with a percent sign that encodes nothing. */
 export const undecodablePath = (): Refusal =>
   new Refusal(400, 'the path cannot be decoded: in a path, a percent sign is written %25')
 

@@ -1,8 +1,8 @@
-/** What the routes under `/_reference` tell, declared like the resources of the API. */
+/** The answers of the routes under `/_reference`, declared like the resources of the API. */
 import { z } from 'zod'
 import { ENDPOINTS } from '../api/endpoints.js'
 import { faultSchema, faultsSchema } from '../faults/declaration.js'
-import type { LoggedRequest } from '../request-log.js'
+import { loggedRequest } from '../request-log.js'
 import { surveyStatus } from '../resources/enumerations.js'
 import { moment, type Shown, text, wholeNumber } from '../resources/fields.js'
 import { fieldworkProgress } from '../resources/fieldwork-progress.js'
@@ -12,36 +12,18 @@ import { survey } from '../resources/survey.js'
 export const worldTime = z
   .strictObject({
     now: moment("The world's time"),
-    clock: text('How fast it goes: `real`, `frozen`, or a factor such as `600x`'),
+    clock: text('Its speed: `real`, `frozen`, or a factor such as `600x`'),
   })
   .meta({ description: "The world's clock" })
-
-export const loggedRequest = z
-  .strictObject({
-    at_ms: z.number().meta({ description: 'Real time of arrival, milliseconds since 1970 with fractions' }),
-    account: z
-      .string()
-      .nullable()
-      .meta({ description: 'Name of the account; null when the credentials name none' }),
-    method: text('Method of the request'),
-    path: text('Path of the request'),
-    query: text('As it was sent, without the question mark'),
-    status: z
-      .int()
-      .nullable()
-      .meta({ description: 'Status that is sent; null where a fault keeps the answer back for good' }),
-    faults: z.array(z.int()).meta({ description: 'Places, from 0, of the faults that acted on it' }),
-  })
-  .meta({ description: 'One arrival under `/api/v1`' }) satisfies z.ZodType<LoggedRequest>
 
 export const requestList = z
   .strictObject({
     requests: z.array(loggedRequest).meta({ description: 'In the order of arrival' }),
-    dropped: wholeNumber('How many of the oldest are no longer kept'),
+    dropped: wholeNumber('How many of the oldest were dropped'),
   })
-  .meta({ description: 'The requests that the API got, refused ones included' })
+  .meta({ description: 'The requests that reached the API, including refused ones' })
 
-/** What is not known before a server runs is taken as given. */
+/** The schemas are the same for every world, so any world will do. */
 const ANYWHERE = {
   accounts: [],
   paths: ENDPOINTS.map(({ path }) => path),
@@ -50,18 +32,18 @@ const ANYWHERE = {
 
 /** The body of `PUT /_reference/faults`. */
 export const declaredFaults = faultsSchema(ANYWHERE).meta({
-  description: 'The faults that take the place of all there are',
+  description: 'The faults that replace all others',
   examples: [[{ match: { path: '/surveys', page: 2 }, action: { status: 503 } }]],
 })
 
-export const toldFaults = z
+export const countedFaults = z
   .array(
     faultSchema(ANYWHERE).extend({
-      matched: wholeNumber('How many requests it matched, those that it let pass included'),
+      matched: wholeNumber('How many requests it matched, including those on which it did not act'),
       acted: wholeNumber('How often it acted'),
     }),
   )
-  .meta({ description: 'The faults as they stand' })
+  .meta({ description: 'The faults as declared, with how often each matched and acted' })
 
 export const worldChange = z
   .strictObject({
@@ -72,7 +54,7 @@ export const worldChange = z
       .enum(['created', 'status', 'title', 'project_id', 'source_added', 'source_changed', 'source_removed'])
       .meta({ description: 'What changes' }),
     status: surveyStatus.optional().meta({ description: 'The new status, for `created` and `status`' }),
-    sample_source_id: wholeNumber('ID of the source, where `what` is of a source').optional(),
+    sample_source_id: wholeNumber('ID of the source, where a source changes').optional(),
   })
   .meta({ description: 'A change of the world' })
 
@@ -91,9 +73,11 @@ export const surveyTruth = survey
       .optional()
       .meta({ description: "Progress restricted to each source, by the source's id" }),
   })
-  .meta({ description: 'A survey with all that the API tells of it; with `only=surveys` the survey alone' })
+  .meta({
+    description: 'A survey with everything that the API shows of it; with `only=surveys`, the survey alone',
+  })
 
-/** With everything in it. */
+/** Without `only=surveys`. */
 export type SurveyTruth = Shown<Required<z.output<typeof surveyTruth>>>
 
 export const accountTruth = z
@@ -102,11 +86,11 @@ export const accountTruth = z
     id: wholeNumber('Its Authorization-ID'),
     surveys: z.array(surveyTruth).meta({ description: 'In the order of the survey list' }),
   })
-  .meta({ description: 'An account with all that the API tells it' })
+  .meta({ description: 'An account with everything that the API shows it' })
 
 export const truth = z
   .strictObject({
     now: moment("The world's time"),
-    accounts: z.array(accountTruth).meta({ description: 'One entry each' }),
+    accounts: z.array(accountTruth).meta({ description: 'One entry for each account' }),
   })
-  .meta({ description: 'Everything that the API would tell at this moment' })
+  .meta({ description: 'Everything that the API shows at this moment' })

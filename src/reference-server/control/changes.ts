@@ -1,6 +1,6 @@
 /**
- * What happens in the world between two moments, past or future: how a test finds a survey that changes while it
- * looks. Derived, like everything, from the plan; asking changes nothing.
+ * Lists what changes in the world between two moments, past or future, so that a test can find a survey that changes
+ * while the test runs. The changes are derived from the plan, like everything; listing them changes nothing.
  */
 import { formatUtc, type Micros } from '../time/iso-time.js'
 import type { Organization } from '../world/organization.js'
@@ -14,8 +14,8 @@ interface TimedChange {
 }
 
 /**
- * The changes after `from` up to and including `to`, in the order of time: exactly those that `to` shows and
- * `from` does not. Interviews are not among them.
+ * The changes after `from` up to and including `to`, in the order of time: exactly those that are visible at `to` and
+ * not at `from`. Interviews are not among them.
  */
 export const changesBetween = (
   organizations: readonly Organization[],
@@ -49,7 +49,7 @@ const changesOfSurvey = (organization: Organization, index: number, from: Micros
     if (status !== null) return entry(at, { what: place === 0 ? 'created' : 'status', status })
     return entry(at, { what: code === TITLE_EDIT ? 'title' : 'project_id' })
   })
-  // Most surveys of a large world are long settled: deriving their sources would take seconds for nothing.
+  // Most surveys of a large world stopped changing long ago. Deriving their sources would take seconds for nothing.
   const last = changes.at(-1)
   if (last === undefined || last.at + SOURCES_SETTLE_WITHIN <= from) return own
   const sources = organization

@@ -1,21 +1,10 @@
-/**
- * The levers and windows beside the API, under `/_reference`: no credentials, no cap, not in the request log.
- *
- * - `GET /_reference/time` → `{"now", "clock"}`; `POST` with `{"advance": "PT6H"}` (forward) or `{"set": "<ISO>"}`
- *   (either way) moves the clock and answers the same.
- * - `GET /_reference/requests` → `{"requests": [{at_ms, account, method, path, query, status, faults}], "dropped"}`;
- *   `DELETE` forgets them.
- * - `GET /_reference/faults` → the faults as they stand, each with `matched` and `acted`; `PUT` with a list replaces
- *   them all and answers the same, `DELETE` is `PUT []`.
- * - `GET /_reference/truth` → everything the API would tell now; `?account=<name>`, `?only=surveys`.
- * - `GET /_reference/changes?from=<ISO>&to=<ISO>` → `{"changes": [{account, survey_id, at, what, …}]}` after
- *   `from`, up to and including `to`, in the order of time; `?account=<name>`.
- */
+/** Serves the control routes of `operations.ts` under `/_reference`: no credentials, no cap, not in the request log. */
 import { Readable } from 'node:stream'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import { send } from '../answer.js'
 import { readQuery } from '../api/query.js'
 import { Refusal } from '../api/refusal.js'
+import { FaultsError } from '../errors.js'
 import type { FaultRegister } from '../faults/fault-register.js'
 import type { RequestLog } from '../request-log.js'
 import { formatHttpDate, formatUtc } from '../time/iso-time.js'
@@ -23,8 +12,7 @@ import type { WorldClock } from '../time/world-clock.js'
 import type { Organization } from '../world/organization.js'
 import { changesBetween } from './changes.js'
 import { changesQuery } from './operations.js'
-import { setFaults } from './set-faults.js'
-import { setTime } from './set-time.js'
+import { setTime, TIME_HINT } from './set-time.js'
 import { truthText } from './truth.js'
 
 export interface ControlContext {
@@ -34,36 +22,36 @@ export interface ControlContext {
   readonly faults: FaultRegister
 }
 
-/** A longer list of changes is refused: the range is to be narrowed. */
+/** A longer list of changes is refused; the caller has to narrow the range. */
 const CHANGES_MAX = 200_000
 
 export const controlRoutes =
   ({ organizations, clock, log, faults }: ControlContext): FastifyPluginCallback =>
   (app, _options, done) => {
-    const tell = (request: FastifyRequest, reply: FastifyReply, body: unknown): FastifyReply =>
+    const answer = (request: FastifyRequest, reply: FastifyReply, body: unknown): FastifyReply =>
       send(request, reply, { status: 200, headers: {}, body, at: clock.now() })
     const time = () => ({ now: formatUtc(clock.now()), clock: clock.speed.label })
 
-    app.get('/time', (request, reply) => tell(request, reply, time()))
+    app.get('/time', (request, reply) => answer(request, reply, time()))
     app.post('/time', (request, reply) => {
-      setTime(clock, typeof request.body === 'string' ? request.body : '')
-      return tell(request, reply, time())
+      setTime(clock, jsonOf(request, TIME_HINT))
+      return answer(request, reply, time())
     })
     app.get('/requests', (request, reply) =>
-      tell(request, reply, { requests: log.list(), dropped: log.dropped }),
+      answer(request, reply, { requests: log.list(), dropped: log.dropped }),
     )
     app.delete('/requests', (request, reply) => {
       log.clear()
-      return tell(request, reply, { requests: [], dropped: 0 })
+      return answer(request, reply, { requests: [], dropped: 0 })
     })
-    app.get('/faults', (request, reply) => tell(request, reply, faults.tell()))
+    app.get('/faults', (request, reply) => answer(request, reply, faults.list()))
     app.put('/faults', (request, reply) => {
-      setFaults(faults, typeof request.body === 'string' ? request.body : '')
-      return tell(request, reply, faults.tell())
+      setFaults(faults, jsonOf(request, 'the body is not JSON: send a list of faults, [] for none'))
+      return answer(request, reply, faults.list())
     })
     app.delete('/faults', (request, reply) => {
       faults.replace([])
-      return tell(request, reply, faults.tell())
+      return answer(request, reply, faults.list())
     })
     app.get('/truth', (request, reply) => {
       const query = queryOf(request)
@@ -82,10 +70,28 @@ export const controlRoutes =
       if (changes.length > CHANGES_MAX) {
         throw new Refusal(400, `${changes.length} changes, the most is ${CHANGES_MAX}: narrow the range`)
       }
-      return tell(request, reply, { changes })
+      return answer(request, reply, { changes })
     })
     done()
   }
+
+/** The body of `request`. Refuses one that is no JSON with `hint`, which says what to send. */
+const jsonOf = ({ body }: FastifyRequest, hint: string): unknown => {
+  try {
+    return JSON.parse(typeof body === 'string' ? body : '')
+  } catch {
+    throw new Refusal(400, hint)
+  }
+}
+
+const setFaults = (faults: FaultRegister, body: unknown): void => {
+  try {
+    faults.replace(body)
+  } catch (error) {
+    if (error instanceof FaultsError) throw new Refusal(400, error.message)
+    throw error
+  }
+}
 
 const queryOf = (request: FastifyRequest): URLSearchParams =>
   new URL(request.url, 'http://localhost').searchParams

@@ -1,30 +1,32 @@
-/** The body of `POST /_reference/time`: how far, or where to, the world's clock is moved. */
+/** Moves the world's clock, by the body of `POST /_reference/time`. */
 import { z } from 'zod'
 import { Refusal } from '../api/refusal.js'
 import { moment, text } from '../resources/fields.js'
 import { formatUtc, parseIsoDuration, parseIsoTime } from '../time/iso-time.js'
 import type { WorldClock } from '../time/world-clock.js'
 
-export const timeWish = z
+export const timeSetting = z
   .union([
     z.strictObject({
-      advance: text('How far, forward: an ISO 8601 duration of weeks, days, hours, minutes and seconds'),
+      advance: text(
+        'How far to move forward: an ISO 8601 duration of weeks, days, hours, minutes and seconds',
+      ),
     }),
-    z.strictObject({ set: moment('Where to, forward or back') }),
+    z.strictObject({ set: moment('The new time, later or earlier') }),
   ])
-  .meta({ description: 'Where the clock is to be put', examples: [{ advance: 'PT6H' }] })
+  .meta({ description: 'How to move the clock', examples: [{ advance: 'PT6H' }] })
 
-const HINT = 'send {"advance": "PT6H"} or {"set": "2026-03-01T00:00:00Z"}'
+export const TIME_HINT = 'send {"advance": "PT6H"} or {"set": "2026-03-01T00:00:00Z"}'
 
-/** Moves `clock` as the JSON text `body` says. Refuses with 400, and moves nothing, when it cannot. */
-export const setTime = (clock: WorldClock, body: string): void => {
-  const wish = timeWish.safeParse(parseJson(body)).data
-  if (wish === undefined) throw new Refusal(400, HINT)
-  const at = 'set' in wish ? parseIsoTime(wish.set) : advanced(clock, wish.advance)
+/** Moves `clock` as `body` says, or refuses with 400 and moves nothing. */
+export const setTime = (clock: WorldClock, body: unknown): void => {
+  const setting = timeSetting.safeParse(body).data
+  if (setting === undefined) throw new Refusal(400, TIME_HINT)
+  const at = 'set' in setting ? parseIsoTime(setting.set) : advanced(clock, setting.advance)
   if (at === null) {
     throw new Refusal(
       400,
-      `${JSON.stringify(wish)}: advance takes an ISO 8601 duration of weeks, days, hours, minutes and seconds, set a date-time with an offset; ${HINT}`,
+      `${JSON.stringify(setting)}: advance takes an ISO 8601 duration of weeks, days, hours, minutes and seconds, set a date-time with an offset; ${TIME_HINT}`,
     )
   }
   if (clock.set(at)) return
@@ -34,12 +36,4 @@ export const setTime = (clock: WorldClock, body: string): void => {
 const advanced = (clock: WorldClock, duration: string): number | null => {
   const by = parseIsoDuration(duration)
   return by === null ? null : clock.now() + by
-}
-
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }

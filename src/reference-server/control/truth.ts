@@ -1,7 +1,7 @@
 /**
- * Everything the API would tell at one moment: the oracle that an end-to-end test holds a warehouse against. It
- * comes from the same world as the API's answers, past paging, filters and the cap. Written piece by piece,
- * because a large world is a large text.
+ * Writes everything that the API shows at one moment. End-to-end tests compare a warehouse with it. It comes from the
+ * same world as the API's answers, without pages, filters and cap. It is written piece by piece, because a large world
+ * is a large text.
  */
 import type { ProgressResource } from '../resources/fieldwork-progress.js'
 import type { Micros } from '../time/iso-time.js'
@@ -10,7 +10,7 @@ import { NO_BOUNDS } from '../world/indicators.js'
 import type { Organization } from '../world/organization.js'
 import type { SurveyTruth } from './answers.js'
 
-/** `light` leaves out sources and progress: the bare survey list. Yields the pieces of one JSON document. */
+/** Yields the pieces of one JSON document. `light` leaves out sources and progress. */
 export function* truthText(
   organizations: readonly Organization[],
   at: Micros,
@@ -32,9 +32,9 @@ export function* truthText(
 const surveyTruth = (organization: Organization, at: Micros, index: number): SurveyTruth => {
   const sources = organization.listSampleSources(at, index)
   const progress = (sourceId: number | null): ProgressResource => {
-    const told = organization.progress(at, index, sourceId, NO_BOUNDS)
-    if (told === null) throw new Error(`sample source ${sourceId} is listed but has no progress`)
-    return told
+    const found = organization.progress(at, index, sourceId, NO_BOUNDS)
+    if (found === null) throw new Error(`sample source ${sourceId} is listed but has no progress`)
+    return found
   }
   return {
     ...organization.survey(at, index),

@@ -1,42 +1,41 @@
 /**
- * The OpenAPI document of this server (3.1), made from the declarations that requests are read by and answers are
- * typed by. It is the same for every world and every option, unless it is made for the docs page.
+ * Makes the OpenAPI document of this server (3.1) from the declarations that parse requests and type answers. It is the
+ * same for every world and every option, unless it is made for the docs page.
  */
 import { packageVersion } from '../../base/version.js'
 import { ENDPOINTS } from '../api/endpoints.js'
 import { CONTROL_OPERATIONS } from '../control/operations.js'
 import { flagOf, OPTIONS } from '../options.js'
 import { CHOICES } from './choices.js'
-import type { OpenApiDocument, PathItem } from './openapi-types.js'
-import { API_TAG, CONTROL_TAG, controlOperation, declarationsOf, endpointOperation } from './operations.js'
+import { operationOf, valuesOf } from './operations.js'
 import { documentSchemas } from './schemas.js'
-import type { ServerDescription } from './this-server.js'
+import { exampleOf, type ServerState, settingTexts } from './this-server.js'
+
+const API_TAG = 'API'
+const CONTROL_TAG = 'Reference server'
 
 /**
- * The document of a server that is reached at `origin`, such as `http://localhost:8080`. With a `server`, it also says
- * how this server is set and has examples from its world.
+ * The document of a server that is reached at `origin`, such as `http://localhost:8080`. With `state`, it also says how
+ * this server is set and has examples from its world.
  */
-export const openApiDocument = (origin: string, server?: ServerDescription): OpenApiDocument => {
-  const schemas = documentSchemas(declarationsOf(ENDPOINTS, CONTROL_OPERATIONS))
-  const paths: Record<string, PathItem> = {}
-  for (const endpoint of ENDPOINTS) {
-    const example = server?.examples[endpoint.operationId]
-    paths[endpoint.path] = { get: endpointOperation(endpoint, schemas, example) }
-  }
+export const openApiDocument = (origin: string, state?: ServerState) => {
+  const schemas = documentSchemas(valuesOf([...ENDPOINTS, ...CONTROL_OPERATIONS]))
+  const endpoints = ENDPOINTS.map((endpoint) => {
+    const example = state && exampleOf(endpoint, state)
+    return [endpoint.path, { get: { tags: [API_TAG], ...operationOf(endpoint, schemas, example) } }]
+  })
+  const controls: Record<string, object> = {}
   for (const control of CONTROL_OPERATIONS) {
     const path = `/_reference${control.path}`
-    paths[path] = {
-      servers: [{ url: origin }],
-      ...paths[path],
-      [control.method]: controlOperation(control, schemas),
-    }
+    const operation = { tags: [CONTROL_TAG], security: [], ...operationOf(control, schemas) }
+    controls[path] = { servers: [{ url: origin }], ...controls[path], [control.method]: operation }
   }
   return {
     openapi: '3.1.1',
     info: {
       title: 'Survey fieldwork API, reference server',
       version: packageVersion(),
-      description: server === undefined ? DESCRIPTION : `${DESCRIPTION}\n\n${settingsText(server)}`,
+      description: state === undefined ? DESCRIPTION : `${DESCRIPTION}\n\n${settingsText(state)}`,
     },
     servers: [{ url: `${origin}/api/v1` }],
     security: [{ 'Authorization-ID': [], 'Authorization-Token': [] }],
@@ -46,15 +45,15 @@ export const openApiDocument = (origin: string, server?: ServerDescription): Ope
         description:
           'What the API document specifies: three operations, all reads. Every request carries both headers `Authorization-ID` and `Authorization-Token`',
       },
-      { name: CONTROL_TAG, description: 'Levers and windows of this server: no credentials, no cap' },
+      { name: CONTROL_TAG, description: 'Controls of this server: no credentials, no cap' },
     ],
-    paths,
+    paths: { ...Object.fromEntries(endpoints), ...controls },
     components: { schemas: schemas.named, headers: HEADERS, securitySchemes: SECURITY_SCHEMES },
   }
 }
 
 const INTRODUCTION =
-  'Through this read-only REST API over JSON an organization reads its surveys, the sample sources of a survey, and the progress of its fieldwork. This server is a local stand-in for the service: a second implementation, written from the API document, on a made-up world that is a pure function of its seed, its size, its start and its clock. It is for tests; no survey here is real.'
+  'Through this read-only REST API over JSON an organization reads its surveys, the sample sources of a survey, and the progress of its fieldwork. This server is a local stand-in for the service, for tests: a second implementation, written from the API document. Its world is made up, a pure function of its seed, its size, its start and its clock; no survey here is real.'
 
 const DESCRIPTION = [
   INTRODUCTION,
@@ -76,26 +75,26 @@ const DESCRIPTION = [
 ].join('\n\n')
 
 /** A block of JSON: no text of a setting can end it. */
-const settingsText = ({ settings }: ServerDescription): string =>
+const settingsText = ({ settings }: ServerState): string =>
   [
-    'This server is set so:',
-    `\`\`\`json\n${JSON.stringify(settings, null, 2)}\n\`\`\``,
+    'The settings of this server:',
+    `\`\`\`json\n${JSON.stringify(settingTexts(settings), null, 2)}\n\`\`\``,
     'For programs, `/_reference/openapi.json` is this document without these settings and without examples: it is the same for every world.',
   ].join('\n\n')
 
 const HEADERS = {
   Date: {
-    description: "The world's time, of which the answer tells",
+    description: "The world's time, which the answer describes",
     required: true,
     schema: { type: 'string' },
   },
   'Retry-After': {
     description:
-      'When to come back: whole seconds, or an HTTP date relative to `Date`. The option `--retry-after none` leaves it out',
+      'How long to wait: whole seconds, or an HTTP date relative to `Date`. The option `--retry-after none` leaves it out',
     required: false,
     schema: { type: 'string' },
   },
-  Allow: { description: 'The method that is possible', required: true, schema: { const: 'GET' } },
+  Allow: { description: 'The only method of this path', required: true, schema: { const: 'GET' } },
 } as const
 
 const SECURITY_SCHEMES = {
@@ -110,6 +109,6 @@ const SECURITY_SCHEMES = {
     in: 'header',
     name: 'Authorization-Token',
     description:
-      "The caller's secret token: it must not be distributed on the client side, nor be published in a code repository",
+      "The caller's secret token: it must not be distributed on the client side or published in a code repository",
   },
 } as const

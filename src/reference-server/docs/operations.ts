@@ -1,87 +1,53 @@
-/** Declarations of endpoints and control routes as operations of the OpenAPI document. */
+/** Writes endpoints and control routes, as they are declared, as operations of the OpenAPI document. */
 import type { z } from 'zod'
-import type { Endpoint } from '../api/endpoint.js'
 import { surveyId } from '../api/parameters.js'
-import { REFUSALS } from '../api/refusal.js'
+import { errorBody } from '../api/refusal.js'
 import type { ControlOperation } from '../control/operations.js'
-import type { Example } from './examples.js'
-import type { JsonSchema, Operation, Parameter, Response } from './openapi-types.js'
-import { type DocumentSchemas, ERROR_REFERENCE } from './schemas.js'
+import type { DocumentSchemas, JsonSchema } from './schemas.js'
+import type { Example } from './this-server.js'
 
-export const API_TAG = 'API'
-export const CONTROL_TAG = 'Reference server'
+/** What endpoints and control routes have in common. */
+type Declaration = Omit<ControlOperation, 'method'>
 
-/** The declarations whose schemas the operations below show. */
-export const declarationsOf = (
-  endpoints: readonly Endpoint[],
-  controls: readonly ControlOperation[],
-): Readonly<Record<string, z.ZodType>> => ({
-  [PATH_KEY]: surveyId,
-  ...Object.fromEntries(
-    [...endpoints, ...controls].flatMap((operation) => {
-      const { operationId, query, answer } = operation
-      const body = 'body' in operation ? operation.body : undefined
-      return [
-        [answerKey(operationId), answer],
-        ...(query === undefined ? [] : [[queryKey(operationId), query]]),
-        ...(body === undefined ? [] : [[bodyKey(operationId), body]]),
-      ]
-    }),
-  ),
-})
+/** The declared values whose schemas the operations show. */
+export const valuesOf = (declarations: readonly Declaration[]): readonly z.ZodType[] =>
+  [surveyId, ...declarations.flatMap(({ query, body, answer }) => [query, body, answer])].filter(
+    (schema) => schema !== undefined,
+  )
 
-export const endpointOperation = (
-  endpoint: Endpoint,
-  schemas: DocumentSchemas,
-  example: Example | undefined,
-): Operation => {
-  const { path, operationId, summary, description, refusals } = endpoint
-  const refused = refusals.map((status): [number, Response] => [
-    status,
-    responseOf(REFUSALS[status], ERROR_REFERENCE, { header: EXTRA_HEADERS[status] }),
-  ])
+export const operationOf = (declaration: Declaration, schemas: DocumentSchemas, example?: Example) => {
+  const { path, operationId, summary, description, query, body, answer, refusals = {} } = declaration
+  const content = {
+    schema: schemas.of(answer),
+    ...(example && 'answer' in example ? { example: example.answer } : {}),
+  }
   return {
     operationId,
-    tags: [API_TAG],
     summary,
     description: example === undefined ? description : `${description}\n\n${exampleText(example)}`,
     parameters: [
       ...(path.includes('{SURVEY_ID}') ? [surveyIdParameter(schemas)] : []),
-      ...queryParameters(schemas.of(queryKey(operationId))),
+      ...(query === undefined ? [] : queryParameters(schemas.of(query))),
     ],
-    responses: {
-      200: responseOf(descriptionOf(endpoint.answer), schemas.of(answerKey(operationId)), {
-        example: example?.answer,
-      }),
-      ...Object.fromEntries(refused),
-    },
-  }
-}
-
-export const controlOperation = (control: ControlOperation, schemas: DocumentSchemas): Operation => {
-  const { operationId, summary, description, query, body, answer, contentType, refusals = {} } = control
-  const refused = Object.entries(refusals).map(([status, reason]) => [
-    status,
-    responseOf(reason, ERROR_REFERENCE),
-  ])
-  return {
-    operationId,
-    tags: [CONTROL_TAG],
-    summary,
-    description,
-    security: [],
-    parameters: query === undefined ? [] : queryParameters(schemas.of(queryKey(operationId))),
     ...(body === undefined
       ? {}
-      : {
-          requestBody: {
-            required: true,
-            content: { [JSON_TYPE]: { schema: schemas.of(bodyKey(operationId)) } },
-          },
-        }),
+      : { requestBody: { required: true, content: { [JSON_TYPE]: { schema: schemas.of(body) } } } }),
     responses: {
-      200: responseOf(descriptionOf(answer), schemas.of(answerKey(operationId)), { contentType }),
-      ...Object.fromEntries(refused),
+      200: {
+        description: answer.meta()?.description ?? 'The answer',
+        headers: headersOf('Date'),
+        content: { [declaration.contentType ?? JSON_TYPE]: content },
+      },
+      ...Object.fromEntries(
+        Object.entries(refusals).map(([status, reason]) => [
+          status,
+          {
+            description: reason,
+            headers: headersOf('Date', ...(EXTRA_HEADERS[status] ?? [])),
+            content: { [JSON_TYPE]: { schema: schemas.of(errorBody) } },
+          },
+        ]),
+      ),
     },
   }
 }
@@ -95,57 +61,23 @@ const exampleText = ({ request, answer }: Example): string =>
       : 'The example below is the answer to it at this moment, with the first record alone of each list.',
   ].join('\n\n')
 
-const PATH_KEY = 'SURVEY_ID'
-const queryKey = (operationId: string): string => `${operationId}.query`
-const bodyKey = (operationId: string): string => `${operationId}.body`
-const answerKey = (operationId: string): string => `${operationId}.answer`
-
-const EXTRA_HEADERS: Readonly<Partial<Record<number, string>>> = { 405: 'Allow', 429: 'Retry-After' }
-
 const JSON_TYPE = 'application/json'
 
-interface ResponseExtras {
-  /** A header besides `Date`. */
-  readonly header?: string | undefined
-  readonly contentType?: string | undefined
-  readonly example?: unknown
-}
+const EXTRA_HEADERS: Readonly<Record<string, readonly string[]>> = { 405: ['Allow'], 429: ['Retry-After'] }
 
-const responseOf = (
-  description: string,
-  schema: JsonSchema,
-  { header, contentType = JSON_TYPE, example }: ResponseExtras = {},
-): Response => ({
-  description,
-  headers: Object.fromEntries(
-    ['Date', ...(header === undefined ? [] : [header])].map((name) => [
-      name,
-      { $ref: `#/components/headers/${name}` },
-    ]),
-  ),
-  content: { [contentType]: { schema, ...(example === undefined ? {} : { example }) } },
-})
+const headersOf = (...names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
-const descriptionOf = (declared: z.ZodType): string => declared.meta()?.description ?? 'The answer'
-
-const surveyIdParameter = (schemas: DocumentSchemas): Parameter => {
-  const { description = '', ...schema } = schemas.of(PATH_KEY)
+const surveyIdParameter = (schemas: DocumentSchemas) => {
+  const { description, ...schema } = schemas.of(surveyId)
   return { name: 'SURVEY_ID', in: 'path', required: true, description, schema }
 }
 
 /** The properties of an object, as parameters of that name; an array is given by repeating the name. */
-const queryParameters = ({ properties = {}, required = [] }: JsonSchema): Parameter[] =>
+const queryParameters = ({ properties = {}, required = [] }: JsonSchema) =>
   Object.entries(properties).flatMap(([name, property]) => {
     if (typeof property === 'boolean') return []
-    const { description = '', ...schema } = property
-    return [
-      {
-        name,
-        in: 'query' as const,
-        required: required.includes(name),
-        description,
-        ...(schema.type === 'array' ? { style: 'form', explode: true } : {}),
-        schema,
-      },
-    ]
+    const { description, ...schema } = property
+    const repeated = schema.type === 'array' ? { style: 'form', explode: true } : {}
+    return [{ name, in: 'query', required: required.includes(name), description, ...repeated, schema }]
   })

@@ -1,6 +1,6 @@
 /**
- * The description of this server, for programs and for people: `GET /_reference/openapi.json`, and the page
- * `GET /_reference/docs`, to which `/_reference` leads. No credentials, no cap.
+ * Serves the documentation of this server: `GET /_reference/openapi.json` for programs and `GET /_reference/docs` for
+ * people, to which `/_reference` redirects. No credentials, no cap.
  */
 import type { FastifyPluginCallback, FastifyRequest } from 'fastify'
 import { RawBody, send } from '../answer.js'
@@ -9,7 +9,6 @@ import { formatHttpDate } from '../time/iso-time.js'
 import type { WorldClock } from '../time/world-clock.js'
 import type { Organization } from '../world/organization.js'
 import { openApiDocument } from './openapi.js'
-import { describeServer } from './this-server.js'
 import { VIEWER_FILES, VIEWER_PAGE, VIEWER_POLICY } from './viewer.js'
 
 export interface DocsContext {
@@ -23,6 +22,7 @@ const DOCS = '/docs'
 export const docsRoutes =
   ({ organizations, clock, settings }: DocsContext): FastifyPluginCallback =>
   (app, _options, done) => {
+    const [organization] = organizations
     const get = (
       path: string,
       bodyFor: (request: FastifyRequest) => unknown,
@@ -38,7 +38,7 @@ export const docsRoutes =
     })
     get(`${DOCS}/openapi.json`, (request) => {
       const origin = originOf(request)
-      return openApiDocument(origin, describeServer({ organizations, at: clock.now(), settings, origin }))
+      return openApiDocument(origin, organization && { organization, at: clock.now(), settings, origin })
     })
     for (const [name, { contentType, read }] of Object.entries(VIEWER_FILES)) {
       get(`${DOCS}/${name}`, async () => new RawBody(await read(), contentType))
@@ -49,7 +49,7 @@ export const docsRoutes =
     done()
   }
 
-/** Under which address the server was reached, as the client tells; where it tells none, the address that it is. */
+/** The address of the server by the client's header `Host`; without a valid one, the loopback address. */
 const originOf = (request: FastifyRequest): string => {
   const { host } = request.headers
   const isHost = host !== undefined && /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i.test(host)

@@ -1,36 +1,59 @@
-/** What the docs page says beyond the OpenAPI document: how this server is set, and examples from its world. */
-import { ENDPOINTS } from '../api/endpoints.js'
+/**
+ * What the docs page says beyond the OpenAPI document: how this server is set, and a request to copy for each endpoint
+ * with what this world answers to it at this moment.
+ */
+import type { Endpoint } from '../api/endpoint.js'
+import { API_PREFIX } from '../api/routes.js'
 import { flagOf, type ReferenceServerSettings } from '../options.js'
 import { formatUtc, type Micros } from '../time/iso-time.js'
 import type { Organization } from '../world/organization.js'
-import { type Example, exampleOf } from './examples.js'
 
-export interface ServerDescription {
-  /** By operationId. */
-  readonly examples: Readonly<Record<string, Example>>
-  /** By flag. */
-  readonly settings: Readonly<Record<string, string>>
-}
-
-interface ServerState {
-  readonly organizations: readonly Organization[]
+export interface ServerState {
+  /** The account whose credentials the examples use. */
+  readonly organization: Organization
   readonly at: Micros
   readonly settings: ReferenceServerSettings
   readonly origin: string
 }
 
-export const describeServer = ({ organizations, at, settings, origin }: ServerState): ServerDescription => {
-  const [organization] = organizations
-  const { pageSize } = settings
-  const examples = ENDPOINTS.flatMap((endpoint) =>
-    organization === undefined
-      ? []
-      : [[endpoint.operationId, exampleOf(endpoint, { organization, at, pageSize, origin })] as const],
-  )
-  return { examples: Object.fromEntries(examples), settings: settingTexts(settings) }
+export interface Example {
+  /** A command line. */
+  readonly request: string
+  /** The body, with the first record alone of each list; left out where the world has no survey. */
+  readonly answer?: unknown
 }
 
-const settingTexts = (settings: ReferenceServerSettings): Readonly<Record<string, string>> => {
+export const exampleOf = (endpoint: Endpoint, state: ServerState): Example => {
+  const { organization, at, settings, origin } = state
+  const { id, token } = organization.identity
+  const surveyId = exampleSurvey(state)
+  const query = new URLSearchParams(endpoint.exampleQuery)
+  const path = endpoint.path.replace('{SURVEY_ID}', surveyId ?? 'SURVEY_ID')
+  const mark = endpoint.exampleQuery === '' ? '' : '?'
+  const request = [
+    'curl --globoff --compressed',
+    `-H 'Authorization-ID: ${id}'`,
+    `-H 'Authorization-Token: ${token}'`,
+    `'${origin}${API_PREFIX}${path}${mark}${endpoint.exampleQuery}'`,
+  ].join(' \\\n  ')
+  if (path !== endpoint.path && surveyId === null) return { request }
+  const example = { organization, at, surveyId: surveyId ?? '', query, pageSize: settings.pageSize }
+  return { request, answer: shortened(endpoint.answerTo(example)) }
+}
+
+/** A survey in the field, else the latest; null in an empty world. */
+const exampleSurvey = ({ organization, at }: ServerState): string | null => {
+  const inField = organization.listSurveys(at, { statuses: ['fieldwork'], updatedSince: null }, 0, 1)
+  const any = organization.listSurveys(at, { statuses: null, updatedSince: null }, 0, 1)
+  const [survey] = [...inField.rows, ...any.rows]
+  return survey === undefined ? null : String(survey.id)
+}
+
+const shortened = (body: unknown): unknown =>
+  JSON.parse(JSON.stringify(body, (_, value: unknown) => (Array.isArray(value) ? value.slice(0, 1) : value)))
+
+/** The settings of this server as text, by flag. */
+export const settingTexts = (settings: ReferenceServerSettings): Readonly<Record<string, string>> => {
   const { rateLimit, ratePhase, startAt, clock, faults } = settings
   const texts = {
     ...settings,

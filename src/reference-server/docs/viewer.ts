@@ -1,6 +1,6 @@
 /**
- * The docs page: Swagger UI, from a package of ours, on the document of this server. The package's files are read
- * when a browser asks for them. The page loads nothing from another host, and its policy says so to browsers.
+ * The docs page: Swagger UI on the document of this server. Its files are read from an installed package when a browser
+ * requests them. The page loads nothing from another host, and its policy makes browsers enforce that.
  */
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -24,7 +24,7 @@ export const VIEWER_PAGE = `<!doctype html>
 </html>
 `
 
-/** The viewer's style sheet has images in `data:` addresses. */
+/** Images in `data:` addresses are allowed because the viewer's style sheet has some. */
 export const VIEWER_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -48,7 +48,7 @@ const JAVASCRIPT = 'text/javascript; charset=utf-8'
 
 const require = createRequire(import.meta.url)
 
-/** What the page loads, by name below `/_reference/docs/`. */
+/** The files that the page loads, by name below `/_reference/docs/`. */
 export const VIEWER_FILES: Readonly<Record<string, ViewerFile>> = {
   'swagger-ui.css': {
     contentType: CSS,

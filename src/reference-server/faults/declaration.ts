@@ -1,13 +1,13 @@
 /**
- * Faults as they are declared: in a file, in a call, or in the body of `PUT /_reference/faults`. Every value that is
- * wrong is told what to give instead; `problems.ts` makes lines of it.
+ * Declares what a fault may be, in a file, in a call, or in the body of `PUT /_reference/faults`. The error of each wrong
+ * value says what to give instead; `problems.ts` makes lines of them.
  */
 import { z } from 'zod'
 import { give, headers, json, justTrue, queryText, textThat, whole } from './declared-values.js'
 import { isPointer } from './merge-patch.js'
 import { matchesEndpoint, parsePattern } from './path-pattern.js'
 
-/** What a declaration can be wrong about besides itself. */
+/** The world that a declaration has to fit. */
 export interface FaultySurroundings {
   /** Names of the accounts. */
   readonly accounts: readonly string[]
@@ -29,10 +29,10 @@ const NAMED_ACCOUNTS_MAX = 5
 /** These answers have no body by HTTP. */
 const BODILESS_STATUSES: readonly (number | undefined)[] = [204, 205, 304]
 
-/** What is done to a request: exactly one of these. */
+/** Each action has exactly one of these. */
 const ACTIONS = ['status', 'delay_ms', 'reset', 'hang', 'truncate', 'garbage', 'patch', 'forget'] as const
 
-/** The keys that may stand beside one action alone. */
+/** The keys that belong to only one of them. */
 const COMPANIONS = { headers: 'status', body: 'status', at: 'patch' } as const
 
 /** Keys of a fault, of its match and of its action. */
@@ -49,11 +49,11 @@ export const faultSchema = (surroundings: FaultySurroundings) =>
   z.strictObject(
     {
       match: matchSchema(surroundings).optional().default({}),
-      after: whole('how many matching requests pass first', 0, COUNT_MAX).default(0),
+      after: whole('how many matching requests it lets through first', 0, COUNT_MAX).default(0),
       times: z
         .union([z.literal('always'), z.int().min(1, TIMES).max(COUNT_MAX, TIMES)], TIMES)
         .default(1)
-        .meta({ description: 'how often it acts at most' }),
+        .meta({ description: 'the most often that it acts' }),
       probability: z
         .number(PROBABILITY)
         .min(0, PROBABILITY)
@@ -81,7 +81,7 @@ const matchSchema = ({ accounts, paths }: FaultySurroundings) =>
           },
         ).optional(),
         account: textThat(accountHint(accounts), (name) => accounts.includes(name)).optional(),
-        page: whole('the page asked for', 1, COUNT_MAX).optional(),
+        page: whole('the requested page', 1, COUNT_MAX).optional(),
         query: z
           .record(
             z.string(),
@@ -93,7 +93,10 @@ const matchSchema = ({ accounts, paths }: FaultySurroundings) =>
       },
       give(`an object of ${MATCH_KEYS.join(', ')}, or of some of them`),
     )
-    .meta({ description: 'the requests it is meant for; all parts must hold, and none is every request' })
+    .meta({
+      description:
+        'the requests that it matches; all parts must hold, and without any part it matches every request',
+    })
 
 const accountHint = (accounts: readonly string[]): string => {
   const more = accounts.length > NAMED_ACCOUNTS_MAX ? `, … ${accounts.at(-1)}` : ''
@@ -129,7 +132,7 @@ const actionSchema = (surroundings: FaultySurroundings) =>
       const wrong = (path: string[], message: string) =>
         issues.push({ code: 'custom', message, path, input: action })
       if (ACTIONS.filter((name) => action[name] !== undefined).length !== 1) {
-        wrong([], `give exactly one of ${ACTIONS.join(', ')}; what belongs together is two faults`)
+        wrong([], `give exactly one of ${ACTIONS.join(', ')}; declare two faults to have two of them`)
         return
       }
       for (const [name, owner] of Object.entries(COMPANIONS)) {

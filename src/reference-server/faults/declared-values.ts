@@ -1,25 +1,25 @@
 /**
- * The values that faults are declared with. Each says, as its one error and in the OpenAPI document, what to give;
- * an error comes to stand behind the name of the field and the value that is there.
+ * The kinds of value in a fault. The only error of each, and its description in the OpenAPI document, say what to give.
+ * `problems.ts` writes the name of the field and the wrong value before an error.
  */
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { z } from 'zod'
 import { isJson, JSON_LEVELS_MAX, type Json } from './json.js'
 
 const TEXT_CHARACTERS_MAX = 200
-/** These tell the truth about the bytes that follow; a body that is cut short is what `truncate` is for. */
+/** These describe the bytes that follow, so the server writes them. `truncate` cuts a body short. */
 const OWN_HEADERS = ['content-length', 'transfer-encoding', 'connection']
 
-/** What an error says of a value that is to be something else. */
+/** The error of a value that has to be something else. */
 export const give = (what: string) => ({ error: `give ${what}` })
 
-/** A whole number; `what` it is. */
+/** A whole number; `what` describes it. */
 export const whole = (what: string, min: number, max: number) => {
   const error = give(`${what}, a whole number from ${min} to ${max}`)
   return z.int(error).min(min, error).max(max, error).meta({ description: what })
 }
 
-/** A text that `isRight`; `what` it is. */
+/** A text that `isRight`; `what` describes it. */
 export const textThat = (what: string, isRight: (text: string) => boolean) =>
   z
     .string(give(what))
@@ -41,7 +41,7 @@ export const json = (what: string) =>
     })
     .meta({ description: what })
 
-/** A text, or a number that stands for it. */
+/** A text, or a number that is converted to text. */
 const textual = (error: { readonly error: string }) =>
   z.union([z.string(), z.number().transform(String)], error)
 
@@ -49,7 +49,7 @@ export const queryText = textual(give('text, as it stands in the query'))
 
 const HEADER_VALUE = give('the text of a header, without line breaks')
 
-/** Names come out in lower case. */
+/** Names are converted to lower case. */
 export const headers = z
   .record(
     z.string(),

@@ -1,16 +1,16 @@
-/** How an outcome leaves on the connection. Nothing is kept of a request whose client has gone away. */
+/** Sends an outcome on the connection. A request whose client has closed the connection is dropped. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Rendered, render, sendRendered } from '../answer.js'
 import type { Outcome } from './outcome.js'
 
-/** Sends what is to be sent, now or later. */
+/** Sends the answer at once or after the delay. */
 export const deliver = (request: FastifyRequest, reply: FastifyReply, outcome: Outcome): void => {
   if (outcome.delayMs === 0) {
     deliverNow(request, reply, outcome)
     return
   }
   const timer = setTimeout(() => deliverNow(request, reply, outcome), outcome.delayMs)
-  // The server's own listening keeps the process alive: an answer that nobody waits for must not.
+  // Only the listening server keeps the process alive, not a delayed answer.
   timer.unref()
   reply.raw.once('close', () => clearTimeout(timer))
 }
@@ -20,7 +20,7 @@ const deliverNow = (request: FastifyRequest, reply: FastifyReply, { answer, deli
     sendRendered(reply, render(request, answer))
     return
   }
-  // From here on the connection is ours; it ends with the client's going or the server's closing.
+  // From here on Fastify no longer handles the connection. It ends when the client or the server closes it.
   reply.hijack()
   if (delivery === 'hang') return
   if (delivery === 'reset') request.raw.socket.resetAndDestroy()

@@ -1,7 +1,7 @@
 /**
- * Which faults act on which request: `match`, then `after`, `times` and `probability`, counted. Chance is drawn from
- * a stream for each fault and each of its matching requests, so the same requests meet the same faults, whatever
- * stands beside them in the list.
+ * Decides which faults act on which request, by `match`, then `after`, `times` and `probability`, and counts. Chance is
+ * drawn from a stream for each fault and each of its matching requests, so the same requests meet the same faults,
+ * whatever else is in the list.
  */
 import { PURPOSES, Random } from '../world/random.js'
 import type { Fault } from './declaration.js'
@@ -9,17 +9,16 @@ import { matches, type ServedRequest } from './match.js'
 
 /** A fault that acts on one request. */
 export interface ActingFault {
-  /** In the list, from 0. */
+  /** Place in the list, from 0. */
   readonly place: number
   readonly action: Fault['action']
-  /** For what the action leaves to chance. */
+  /** For random parts of the action. */
   readonly random: Random
 }
 
-/** A fault with what has become of it. */
-export interface CountedFault {
-  readonly fault: Fault
-  /** How many requests it matched, those that `after`, `times` or chance let pass included. */
+/** A fault as it was declared, completed by the defaults, with how often it matched and acted. */
+export interface CountedFault extends Fault {
+  /** Includes requests on which it did not act, because of `after`, `times` or chance. */
   readonly matched: number
   readonly acted: number
 }
@@ -52,6 +51,6 @@ export class FaultCounter {
 
   /** In the order of the list. */
   list(): readonly CountedFault[] {
-    return this.#counted.map((counted) => ({ ...counted }))
+    return this.#counted.map(({ fault, matched, acted }) => ({ ...fault, matched, acted }))
   }
 }

@@ -1,11 +1,12 @@
 /**
- * The faults of a running server: declared, checked, counted, told, and replaced as a whole. Surveys are forgotten
- * here, before the request is answered, and come back when the list is replaced.
+ * Holds the faults of a running server, and replaces them as a whole. A survey is forgotten here, before the request is
+ * answered, and comes back when the list is replaced.
  */
+
+import { FaultsError } from '../errors.js'
 import type { Organization } from '../world/organization.js'
-import { type Fault, type FaultySurroundings, faultsSchema } from './declaration.js'
-import { type ActingFault, FaultCounter } from './fault-counter.js'
-import { FaultsError } from './faults-error.js'
+import { type FaultySurroundings, faultsSchema } from './declaration.js'
+import { type ActingFault, type CountedFault, FaultCounter } from './fault-counter.js'
 import type { ServedRequest } from './match.js'
 import { problemLines } from './problems.js'
 
@@ -18,12 +19,6 @@ export interface FaultyWorld {
   readonly latest: number
 }
 
-/** One entry of `GET /_reference/faults`: as declared, with what was left out, and what has become of it. */
-export interface ToldFault extends Fault {
-  readonly matched: number
-  readonly acted: number
-}
-
 export class FaultRegister {
   readonly #world: FaultyWorld
   #faults: FaultCounter
@@ -34,8 +29,8 @@ export class FaultRegister {
   }
 
   /**
-   * Takes `given`, a list of declarations, in the place of all faults there are; counting begins anew. Throws a
-   * `FaultsError`, and nothing is replaced, when a declaration is wrong; `where`, if any, begins each of its lines.
+   * Replaces all faults by `given`, a list of declarations, and starts counting again from 0. Throws a `FaultsError` and
+   * replaces nothing when a declaration is wrong. Each line of the error begins with `where`.
    */
   replace(given: unknown, where = ''): void {
     const { organizations, seed } = this.#world
@@ -47,7 +42,7 @@ export class FaultRegister {
     this.#faults = new FaultCounter(result.data, seed)
   }
 
-  /** The faults that act on `request`. What one of them forgets is gone when this returns. */
+  /** The faults that act on `request`. A survey that one of them forgets is gone when this returns. */
   meet(request: ServedRequest): readonly ActingFault[] {
     const acting = this.#faults.meet(request)
     for (const { action } of acting) {
@@ -57,8 +52,8 @@ export class FaultRegister {
     return acting
   }
 
-  tell(): readonly ToldFault[] {
-    return this.#faults.list().map(({ fault, matched, acted }) => ({ ...fault, matched, acted }))
+  list(): readonly CountedFault[] {
+    return this.#faults.list()
   }
 
   #surroundings(): FaultySurroundings {

@@ -1,12 +1,12 @@
-/** A file of faults, YAML or JSON (which is YAML too), as far as it is a file and YAML; what is in it is checked elsewhere. */
+/** Reads a file of faults, YAML or JSON (which is YAML too). Its content is checked elsewhere. */
 import { readFile } from 'node:fs/promises'
 import { LineCounter, parseDocument } from 'yaml'
 import { messageOf } from '../../base/errors.js'
 import { whyUnreadable } from '../../base/unreadable-file.js'
-import { FaultsError } from './faults-error.js'
+import { FaultsError } from '../errors.js'
 
 const BYTES_MAX = 1_048_576
-/** Aliases are welcome, one for each fault if need be; a file that multiplies itself by them is not. */
+/** Enough aliases for every fault, but not for a file that multiplies itself by them. */
 const ALIASES_MAX = 10_000
 
 /** The value that the file holds. Throws a `FaultsError` that names it. */

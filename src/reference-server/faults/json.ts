@@ -1,4 +1,4 @@
-/** JSON as values. Faults come from YAML and from calls as well, where there is more than JSON can hold. */
+/** JSON as values. Faults also come from YAML and from calls, which have values that JSON cannot hold. */
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject
 
@@ -8,7 +8,7 @@ export interface JsonObject {
 
 export const JSON_LEVELS_MAX = 100
 
-/** Whether `value` can be written as JSON, with at most so many levels: a YAML file may well contain itself. */
+/** Whether `value` can be written as JSON with at most `levelsMax` levels; a value from YAML may contain itself. */
 export const isJson = (value: unknown, levelsMax = JSON_LEVELS_MAX): value is Json => {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
   if (typeof value === 'number') return Number.isFinite(value)

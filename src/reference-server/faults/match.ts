@@ -1,8 +1,8 @@
-/** Whether a request is one that a fault is meant for. */
+/** Decides whether a fault matches a request. */
 import type { FaultMatch } from './declaration.js'
 import { matchesPath } from './path-pattern.js'
 
-/** A request that the service would serve: path, method, credentials and cap are behind it. */
+/** A request that has passed the checks of path, method, credentials and cap. */
 export interface ServedRequest {
   /** Name of the account. */
   readonly account: string
@@ -13,7 +13,7 @@ export interface ServedRequest {
   readonly paged: boolean
 }
 
-/** `number` is the request's place, from 1, among all that reached the faults. All parts given must hold. */
+/** `number` is the request's place, from 1, among all that reached the faults. All declared parts must hold. */
 export const matches = (match: FaultMatch, request: ServedRequest, number: number): boolean => {
   const { path, account, page, query = {} } = match
   return (
@@ -25,7 +25,7 @@ export const matches = (match: FaultMatch, request: ServedRequest, number: numbe
   )
 }
 
-/** The page that is asked for; null where there are no pages, or where the request does not say which one it means. */
+/** The requested page; null where there are no pages, or where the parameter is ambiguous or invalid. */
 const pageOf = ({ paged, query }: ServedRequest): number | null => {
   if (!paged) return null
   const [text = '1', ...others] = query.getAll('page')

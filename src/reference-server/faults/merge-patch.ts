@@ -1,7 +1,7 @@
-/** JSON merge patch (RFC 7396), at the places that a JSON pointer (RFC 6901) with `*` names. Nothing is changed in place. */
+/** JSON merge patch (RFC 7396), at the places that a JSON pointer (RFC 6901) with `*` names. Returns new values. */
 import { isList, isObject, type Json } from './json.js'
 
-/** What becomes of `target`: members of `patch` are merged into it, null removes one, and all but an object replaces it. */
+/** `target` with the members of `patch` merged in; null removes a member. A `patch` that is no object replaces `target`. */
 export const mergePatch = (target: Json, patch: Json): Json => {
   if (!isObject(patch)) return patch
   const merged = new Map(isObject(target) ? Object.entries(target) : [])
@@ -19,7 +19,7 @@ export const mergePatch = (target: Json, patch: Json): Json => {
 export const changeAt = (document: Json, pointer: string, change: (target: Json) => Json): Json =>
   changeBelow(document, pointerSteps(pointer), change)
 
-/** Whether `pointer` is written as RFC 6901 has it. */
+/** Whether `pointer` has the syntax of RFC 6901. */
 export const isPointer = (pointer: string): boolean => /^(?:\/(?:[^~/]|~[01])*)*$/.test(pointer)
 
 const pointerSteps = (pointer: string): readonly string[] =>

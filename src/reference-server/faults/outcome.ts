@@ -1,17 +1,16 @@
-/** What faults make of an answer: another answer, later, broken, or none. */
+/** Applies faults to an answer: they change it, delay it, break it, or keep it back. */
 import { type Answer, RawBody } from '../answer.js'
 import type { Random } from '../world/random.js'
 import type { FaultAction } from './declaration.js'
 import type { ActingFault } from './fault-counter.js'
-import { isJson, type Json } from './json.js'
+import { isJson, JSON_LEVELS_MAX, type Json } from './json.js'
 import { changeAt, mergePatch } from './merge-patch.js'
 
-/** What leaves the server. */
+/** What the client gets. */
 export interface Outcome {
   readonly answer: Answer
-  /** So long it is kept back. */
   readonly delayMs: number
-  /** `reset`: the connection is reset. `hang`: nothing comes. A number: so many bytes of the body, then the end. */
+  /** `reset`: the connection is reset. `hang`: nothing is sent. A number: so many bytes of the body, then the end. */
   readonly delivery: 'whole' | 'reset' | 'hang' | number
 }
 
@@ -23,8 +22,8 @@ export const statusOf = ({ answer, delivery }: Outcome): number | null =>
   delivery === 'reset' || delivery === 'hang' ? null : answer.status
 
 /**
- * Statuses and patches shape the answer in their order, delays add up, and of hang, reset, truncate and garbage the
- * first decides.
+ * Statuses and patches change the answer in their order, and delays add up. The first of hang, reset, truncate and
+ * garbage decides how it is sent.
  */
 export const outcomeOf = (answer: Answer, faults: readonly ActingFault[]): Outcome => {
   if (faults.length === 0) return { answer, delayMs: 0, delivery: 'whole' }
@@ -46,14 +45,14 @@ const shape = (answer: Answer, { status, headers = {}, body, patch, at = '' }: F
   return { ...answer, body: changeAt(toJson(answer.body), at, (target) => mergePatch(target, patch)) }
 }
 
-/** A text goes as it is, and is a page where it looks like one. */
+/** A text is sent as it is, as HTML where it begins with `<`. */
 const given = (body: Json | undefined): Json | RawBody => {
   if (body === undefined) return new RawBody(Buffer.alloc(0), null)
   if (typeof body !== 'string') return body
   return new RawBody(Buffer.from(body), `${body.startsWith('<') ? 'text/html' : 'text/plain'}; charset=utf-8`)
 }
 
-/** Says that it is JSON, and is none: its first byte cannot begin a character, in UTF-8. */
+/** Bytes that claim to be JSON. The first one cannot begin a character in UTF-8, so they never are. */
 const garbage = (answer: Answer, random: Random): Answer => {
   const length = GARBAGE_BYTES_MIN + random.below(GARBAGE_BYTES_MAX - GARBAGE_BYTES_MIN)
   const bytes = Buffer.from(Array.from({ length }, () => random.below(256)))
@@ -61,9 +60,9 @@ const garbage = (answer: Answer, random: Random): Answer => {
   return { ...answer, status: 200, headers: {}, body: new RawBody(bytes, 'application/json; charset=utf-8') }
 }
 
-/** The body as a client would read it: a field that is undefined is left out. */
+/** The body as a client would read it, without undefined fields. */
 const toJson = (body: unknown): Json => {
   const json: unknown = JSON.parse(JSON.stringify(body))
   if (isJson(json)) return json
-  throw new Error('an answer has more levels than JSON of this server can have')
+  throw new Error(`an answer has more than ${JSON_LEVELS_MAX} levels`)
 }

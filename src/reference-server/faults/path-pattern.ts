@@ -1,21 +1,21 @@
 /**
- * Paths as faults name them: below `/api/v1` or with it, written as in the API document, with `*` (or `{SURVEY_ID}`)
- * for one segment and `**` for any number of them.
+ * Matches paths with the patterns of faults. A pattern is a path as in the API document, with or without `/api/v1`; `*`
+ * (or `{SURVEY_ID}`) is one segment and `**` any number of them.
  */
 
 const PREFIX = '/api/v1'
 
-/** A pattern, or the path of a request, in pieces. */
+/** A pattern, or the path of a request, split at its slashes. */
 type Segments = readonly string[]
 
-/** Null where `text` is no pattern: without a slash in front, or with a star that is only part of a segment. */
+/** Null where `text` is no pattern: it has no slash in front, or a star that is only part of a segment. */
 export const parsePattern = (text: string): Segments | null => {
   if (!text.startsWith('/')) return null
   const segments = below(text).map((segment) => (isPlaceholder(segment) ? '*' : segment))
   return segments.some((segment) => segment.includes('*') && !/^\*\*?$/.test(segment)) ? null : segments
 }
 
-/** Whether the path of a request is one that `pattern` names. Percent-encoding is undone, as the router does. */
+/** Whether `pattern` matches the path of a request. The path is percent-decoded, as the router does. */
 export const matchesPath = (pattern: string, path: string): boolean =>
   fits(
     parsePattern(pattern) ?? [],
@@ -23,7 +23,7 @@ export const matchesPath = (pattern: string, path: string): boolean =>
     (wanted, found) => wanted === '*' || wanted === found,
   )
 
-/** Whether an endpoint's path, such as `/surveys/{SURVEY_ID}/sample_sources`, could be one that `pattern` names. */
+/** Whether `pattern` can match requests of an endpoint, such as `/surveys/{SURVEY_ID}/sample_sources`. */
 export const matchesEndpoint = (pattern: Segments, endpoint: string): boolean =>
   fits(
     pattern,

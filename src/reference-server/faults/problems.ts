@@ -1,15 +1,14 @@
-/** What is wrong with declared faults, a line each: `faults[2].action.delay_ms is "soon": give milliseconds, …`. */
+/** Writes what is wrong with declared faults, a line each: `faults[2].action.delay_ms is "soon": give milliseconds, …`. */
 import type { z } from 'zod'
 import { nearest } from '../../base/suggest.js'
 import { ACTION_KEYS, FAULT_KEYS, MATCH_KEYS } from './declaration.js'
 
-/** More lines than that nobody reads. */
 const LINES_MAX = 50
 const QUOTED_CHARACTERS_MAX = 100
 
-/** One line or more for each of `issues`, which are about `given`; of very many, the first. */
+/** The lines for `issues`, which are about `given`; at most `LINES_MAX`, and how many more there are. */
 export const problemLines = (issues: readonly z.core.$ZodIssue[], given: unknown): string[] => {
-  // One value may break several rules, and what to give is the same.
+  // A value that breaks several rules has the same line for each.
   const lines = [...new Set(allLines(issues, given))]
   if (lines.length <= LINES_MAX) return lines
   return [...lines.slice(0, LINES_MAX), `${lines.length - LINES_MAX} more like these.`]
@@ -19,7 +18,7 @@ const allLines = (issues: readonly z.core.$ZodIssue[], given: unknown): string[]
   const misspelt = issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? meantBy(issue) : []))
   return issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey(issue.path, key))
-    // What a misspelt key leaves out is not missing.
+    // A key that is only misspelt is not also reported as missing.
     if (misspelt.includes(pathText(issue.path))) return []
     const value = issue.path.reduce(memberOf, given)
     const what = value === undefined ? 'missing' : quoted(value)
@@ -29,7 +28,7 @@ const allLines = (issues: readonly z.core.$ZodIssue[], given: unknown): string[]
 
 type Path = readonly PropertyKey[]
 
-/** Where nothing is to be said to be missing: beside the misspelt keys, and what they stand for. */
+/** The places that are not reported as missing: the object with the misspelt keys, and the keys that were meant. */
 const meantBy = ({ path, keys }: z.core.$ZodIssueUnrecognizedKeys): readonly string[] => [
   pathText(path),
   ...keys.flatMap((key) => {
@@ -63,7 +62,7 @@ const memberOf = (value: unknown, step: PropertyKey): unknown =>
     ? Object.entries(value).find(([name]) => name === String(step))?.[1]
     : undefined
 
-/** Short enough for a line. What cannot be written as JSON, because it contains itself, is told as what it is. */
+/** `value` as JSON, cut to fit into a line; its type where it cannot be JSON because it contains itself. */
 const quoted = (value: unknown): string => {
   const text = writable(value)
   return text.length > QUOTED_CHARACTERS_MAX ? `${text.slice(0, QUOTED_CHARACTERS_MAX)}…` : text

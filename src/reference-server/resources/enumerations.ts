@@ -1,4 +1,4 @@
-/** The enumerations of the API document, typed in from its tables with their meanings. The order is theirs. */
+/** The enumerations of the API document with their meanings, in the order of its tables. */
 import { z } from 'zod'
 
 /** API document, "Survey status". */
@@ -27,26 +27,6 @@ const SURVEY_STATUS_MEANINGS: Readonly<Record<SurveyStatus, string>> = {
 export const surveyStatus = z
   .enum(SURVEY_STATUSES, { error: `give one of ${SURVEY_STATUSES.join(', ')}` })
   .meta({ description: 'Status of a survey', 'x-enumDescriptions': SURVEY_STATUS_MEANINGS })
-
-/**
- * API document, "Interview status": the keys of `interview_count_by_status`. Ignored is not among them: it is
- * never shown.
- */
-export const INTERVIEW_STATUSES = [
-  'complete',
-  'incomplete',
-  'quota_full',
-  'screen_out',
-  'above_target',
-  'manual_action',
-  'pending_analysis',
-  'speeder',
-  'straightliner',
-  'failed_quality_check',
-  'inappropriate_language',
-] as const
-
-export type InterviewStatus = (typeof INTERVIEW_STATUSES)[number]
 
 /** API document, "Sample source", `provider`. */
 export const PROVIDERS = ['panel', 'client_sample', 'social_networks', 'data_import'] as const

@@ -1,7 +1,7 @@
 /**
- * API document, "Fieldwork progress", field by field from its table. What it leaves open: a rate over zero interviews
- * has no value, and neither has the length of an interview where none is complete. The declaration therefore allows
- * these six to be null or to be left out; which of it a server does is its option `emptyRates`.
+ * API document, "Fieldwork progress", field by field from its table. The document leaves open how it shows a rate over
+ * zero interviews, or the length of an interview where none is complete. So these six fields may be null or left out;
+ * the option `emptyRates` decides.
  */
 import { z } from 'zod'
 import { type Shown, wholeNumber, wholeNumberOrNull } from './fields.js'
@@ -14,7 +14,7 @@ export const statusCount = z
       .number()
       .min(0)
       .max(100)
-      .meta({ description: 'Their share of all interviews that are counted, from 0 to 100' }),
+      .meta({ description: 'Their part of all interviews that are counted, from 0 to 100' }),
   })
   .meta({ description: 'How many interviews have one interview status' })
 
@@ -39,7 +39,12 @@ export const interviewCountByStatus = z
       'Number of interviews per interview status. Interviews with the Ignored status are omitted from the whole response',
   })
 
-/** A share that has no value where its divisor is zero. */
+/** API document, "Interview status": the keys of `interview_count_by_status`. Ignored is not among them. */
+export const INTERVIEW_STATUSES = interviewCountByStatus.keyof().options
+
+export type InterviewStatus = (typeof INTERVIEW_STATUSES)[number]
+
+/** A rate that has no value where its divisor is zero. */
 const rate = (description: string) => z.number().min(0).nullable().optional().meta({ description })
 
 export const fieldworkProgress = z

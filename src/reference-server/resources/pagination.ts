@@ -10,6 +10,21 @@ export const pagination = z
     total_pages: wholeNumber('Total number of pages'),
     total_count: wholeNumber('Total number of records'),
   })
-  .meta({ description: 'Where in the list a page stands' })
+  .meta({ description: 'The place of a page in the list' })
 
-export type PaginationResource = Shown<z.output<typeof pagination>>
+type PaginationResource = Shown<z.output<typeof pagination>>
+
+/**
+ * The document leaves these open, chosen here: an empty list has 0 pages and its current_page is the requested one; a
+ * page past the end is empty and has neither a next nor a previous page.
+ */
+export const paginationOf = (page: number, pageSize: number, totalCount: number): PaginationResource => {
+  const totalPages = Math.ceil(totalCount / pageSize)
+  return {
+    current_page: page,
+    next_page: page < totalPages ? page + 1 : null,
+    prev_page: page > 1 && page <= totalPages ? page - 1 : null,
+    total_pages: totalPages,
+    total_count: totalCount,
+  }
+}

@@ -1,16 +1,16 @@
 /**
- * The world's clock: the only thing about the world that moves. It stands still (`frozen`), runs at the speed of
- * real time from the moment it starts at (`real`), or a number of times faster (`600x`), and can be moved by hand.
+ * The world's clock, which decides what the world shows. From its start it stays where it is (`frozen`), runs at the
+ * speed of real time (`real`) or at a multiple of it (`600x`). It can also be moved by hand.
  */
 import { MICROS_PER_DAY, MICROS_PER_MS, type Micros } from './iso-time.js'
 
-/** How far past its start the clock goes; there it stands still. The world of later times would not fit in memory. */
+/** The clock stops so long after its start. The world of later times would not fit in memory. */
 const CLOCK_YEARS_MAX = 20
 
 export interface ClockSpeed {
-  /** As it was asked for: `real`, `frozen`, `600x`. */
+  /** As it was given: `real`, `frozen`, `600x`. */
   readonly label: string
-  /** World seconds a real second; 0 stands still. */
+  /** World seconds per real second; 0 stops the clock. */
   readonly factor: number
 }
 
@@ -37,7 +37,7 @@ export class WorldClock {
     return Math.min(this.latest, this.#setTo + Math.floor(elapsedMs * this.speed.factor * MICROS_PER_MS))
   }
 
-  /** Moves the clock, forward or back; false, and nothing moved, when it does not go that far. */
+  /** Moves the clock forward or back. Returns false and moves nothing when `at` is out of its range. */
   set(at: Micros): boolean {
     if (at < this.earliest || at > this.latest) return false
     this.#setTo = at

@@ -1,4 +1,4 @@
-/** Remembers the last so many derived values, so that a survey's sources and their progress derive it once. */
+/** Remembers a bounded number of derived values, so that requests for the same survey derive them once. */
 export class BoundedMemo<Key, Value> {
   readonly #entriesMax: number
   readonly #entries = new Map<Key, Value>()
@@ -7,19 +7,15 @@ export class BoundedMemo<Key, Value> {
     this.#entriesMax = entriesMax
   }
 
-  /** The remembered value of `key`, if it is still good; otherwise a newly derived one. The oldest entry gives way. */
+  /** The remembered value of `key` if it is still good, else a newly derived one. A full memo drops its oldest entry. */
   get(key: Key, derive: () => Value, isGood: (value: Value) => boolean = () => true): Value {
     const known = this.#entries.get(key)
     if (known !== undefined && isGood(known)) return known
     const value = derive()
     this.#entries.delete(key)
     this.#entries.set(key, value)
-    if (this.#entries.size > this.#entriesMax) {
-      for (const oldest of this.#entries.keys()) {
-        this.#entries.delete(oldest)
-        break
-      }
-    }
+    const [oldest = key] = this.#entries.keys()
+    if (this.#entries.size > this.#entriesMax) this.#entries.delete(oldest)
     return value
   }
 }

@@ -1,19 +1,19 @@
 /**
- * The changes of all surveys of an account in three flat arrays (9 bytes a change), because a filter on
- * `updated_since` has to look at every survey and a hundred thousand lists of objects would be slow to walk and
- * heavy to keep. It is a memo of `deriveTimeline`, no state: it grows on demand and never changes what it holds.
+ * The changes of all surveys of an account in three flat arrays (9 bytes a change). A filter on `updated_since` reads
+ * every survey, and a hundred thousand lists of objects would be slow and large. The table is a memo of
+ * `deriveTimeline`: it grows on demand and never changes what it holds.
  */
 import { SURVEY_STATUSES, type SurveyStatus } from '../resources/enumerations.js'
 import type { Micros } from '../time/iso-time.js'
 import { surveysAtMost, type WorldPlan } from './creation.js'
 import { type Change, type ChangeCode, deriveTimeline, PROJECT_ID_EDIT, TITLE_EDIT } from './timeline.js'
 
-/** What a survey's changes up to some time amount to. */
+/** The state of a survey after its changes up to some time. */
 export interface SurveyState {
   readonly createdAt: Micros
   readonly updatedAt: Micros
   readonly status: SurveyStatus
-  /** Edits so far, of the title and of the project_id. */
+  /** How often the title and the project_id were edited. */
   readonly titleEdits: number
   readonly projectIdEdits: number
 }
@@ -22,7 +22,7 @@ export class ChangeTable {
   readonly #plan: WorldPlan
   #times = new Float64Array(1024)
   #codes = new Uint8Array(1024)
-  /** Where each survey's changes begin; one more entry than there are surveys. */
+  /** The place of each survey's first change; one more entry than there are surveys. */
   #offsets = new Uint32Array(256)
   #surveys = 0
 
@@ -31,7 +31,7 @@ export class ChangeTable {
     this.#reach(surveysAtMost(plan, plan.startAt))
   }
 
-  /** How many surveys exist at `at`: those created at or before it. They are the first so many. */
+  /** How many surveys were created at or before `at`. They are the first ones by index. */
   countAt(at: Micros): number {
     this.#reach(surveysAtMost(this.#plan, at))
     let low = 0
@@ -44,7 +44,7 @@ export class ChangeTable {
     return low
   }
 
-  /** What survey `index`, which exists at `at`, has come to. */
+  /** The state of survey `index`, which exists at `at`. */
   stateAt(index: number, at: Micros): SurveyState {
     const first = this.#offset(index)
     const end = this.#offset(index + 1)
@@ -77,8 +77,8 @@ export class ChangeTable {
   }
 
   /**
-   * Walks the surveys that exist at `at`, newest first, and calls `visit` with each one's last change and its
-   * status. Returns the moment of the next change anywhere: until then a second walk would tell the same.
+   * Visits the surveys that exist at `at`, newest first, with each one's last change and status. Returns the moment of
+   * the next change of any survey; until then a second walk would visit the same.
    */
   walk(at: Micros, visit: (index: number, updatedAt: Micros, status: ChangeCode) => void): Micros {
     const count = this.countAt(at)
@@ -118,10 +118,17 @@ export class ChangeTable {
   #append(changes: readonly Change[]): void {
     let place = this.#offset(this.#surveys)
     if (place + changes.length > this.#times.length) {
-      this.#times = doubled(this.#times, Float64Array)
-      this.#codes = doubled(this.#codes, Uint8Array)
+      const [times, codes] = [this.#times, this.#codes]
+      this.#times = new Float64Array(times.length * 2)
+      this.#times.set(times)
+      this.#codes = new Uint8Array(codes.length * 2)
+      this.#codes.set(codes)
     }
-    if (this.#surveys + 1 >= this.#offsets.length) this.#offsets = doubled(this.#offsets, Uint32Array)
+    if (this.#surveys + 1 >= this.#offsets.length) {
+      const offsets = this.#offsets
+      this.#offsets = new Uint32Array(offsets.length * 2)
+      this.#offsets.set(offsets)
+    }
     for (const { at, code } of changes) {
       this.#times[place] = at
       this.#codes[place] = code
@@ -129,17 +136,4 @@ export class ChangeTable {
     }
     this.#offsets[this.#surveys + 1] = place
   }
-}
-
-interface Numbers {
-  readonly length: number
-}
-
-const doubled = <Table extends Numbers & { set(from: Table): void }>(
-  table: Table,
-  kind: new (length: number) => Table,
-): Table => {
-  const larger = new kind(table.length * 2)
-  larger.set(table)
-  return larger
 }

@@ -1,13 +1,13 @@
-/** Where interviews are held: a source belongs to one country, and its respondents live by that country's clock. */
+/** The countries of interviews. A source belongs to one, and its respondents keep that country's hours. */
 
 export interface Country {
   /** ISO 3166-1 alpha-2 (API document, "Sample source", `country_code`). */
   readonly code: string
-  /** Minutes east of UTC all the year: of several zones the most populous one, and no summer time. */
+  /** Minutes east of UTC all year, without summer time; the zone with most people where there are several. */
   readonly utcOffsetMinutes: number
 }
 
-/** `NO` is there on purpose: YAML reads it as false. */
+/** `NO` is here because YAML reads it as false. */
 export const COUNTRIES = [
   { code: 'FR', utcOffsetMinutes: 60 },
   { code: 'DE', utcOffsetMinutes: 60 },

@@ -1,17 +1,14 @@
 /**
- * When surveys are created, in closed form: the n-th survey's moment needs no other survey, and the moments grow
- * with n, so the listing's order (created_at descending, then id descending) is simply n descending and its deep
- * pages cost what the first one does. No sort, no cursor, no list of the future.
+ * The moments at which surveys are created, in closed form: the n-th moment needs no other survey, and moments grow with
+ * n. So the order of the list (created_at descending, then id descending) is n descending, without a sort, and its last
+ * page costs as much as its first.
  */
 import { MICROS_PER_DAY, type Micros } from '../time/iso-time.js'
-import { PURPOSES, Random } from './random.js'
+import { PURPOSES, Random, type WorldKey } from './random.js'
 import { drawGrain, floorTo, type Grain } from './time-styles.js'
 
-/** What the world of one account grows from. Pure data: equal plans are equal worlds. */
-export interface WorldPlan {
-  readonly seed: number
-  /** Place of the account, from 0. */
-  readonly account: number
+/** Everything that determines the world of one account. Equal plans give equal worlds. */
+export interface WorldPlan extends WorldKey {
   /** Surveys that exist at `startAt`. */
   readonly surveys: number
   readonly startAt: Micros
@@ -24,15 +21,15 @@ export interface Creation {
 
 const HISTORY_DAYS_MIN = 20
 const HISTORY_DAYS_MAX = 3 * 365
-/** Small worlds are young: with a few surveys over years, none would be in the field. */
+/** Small worlds are young. With a few surveys over years, none would be in the field. */
 const HISTORY_DAYS_PER_SURVEY = 6
-/** New surveys a month of 30 days, after `startAt`: a share of those that existed, but at least a few. */
-const NEW_SHARE_PER_MONTH = 0.04
+/** New surveys in 30 days, after `startAt`, for each that existed then; but at least a few. */
+const NEW_PER_SURVEY_AND_MONTH = 0.04
 const NEW_PER_MONTH_MIN = 2
-/** How often two surveys are created in one go, at the same moment. */
+/** How likely two surveys are created at the same moment. */
 const TWIN_PROBABILITY = 0.08
 
-/** The moment survey `index` is created. Non-decreasing in `index`; up to `plan.surveys` - 1 it is before the start. */
+/** The moment at which survey `index` is created. It never falls with `index`, and is before the start below `plan.surveys`. */
 export const creationOf = (plan: WorldPlan, index: number): Creation => {
   const origin = isTwin(plan, index) ? index - 1 : index
   const random = creationStream(plan, origin)
@@ -42,7 +39,7 @@ export const creationOf = (plan: WorldPlan, index: number): Creation => {
   return { at: floorTo(grain, momentOf(plan, origin, jitter)), grain }
 }
 
-/** More surveys than exist at `at`: how far a table of them has to reach. */
+/** An upper bound of the surveys that exist at `at`, for tables of them. */
 export const surveysAtMost = (plan: WorldPlan, at: Micros): number => {
   if (plan.surveys === 0) return 0
   return plan.surveys + Math.max(0, Math.ceil((at - plan.startAt) / gapOf(plan))) + 2
@@ -57,9 +54,9 @@ const momentOf = (plan: WorldPlan, index: number, jitter: number): Micros => {
 }
 
 const gapOf = (plan: WorldPlan): Micros =>
-  (30 * MICROS_PER_DAY) / Math.max(NEW_PER_MONTH_MIN, plan.surveys * NEW_SHARE_PER_MONTH)
+  (30 * MICROS_PER_DAY) / Math.max(NEW_PER_MONTH_MIN, plan.surveys * NEW_PER_SURVEY_AND_MONTH)
 
-/** Only odd places have a twin before them, so twins never chain; the first one after the start has none. */
+/** Only odd places may be twins of the place before, so twins never chain. The first one after the start is none. */
 const isTwin = (plan: WorldPlan, index: number): boolean =>
   index % 2 === 1 && index !== plan.surveys && creationStream(plan, index).chance(TWIN_PROBABILITY)
 

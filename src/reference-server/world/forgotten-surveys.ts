@@ -1,7 +1,7 @@
 /**
- * The surveys of an account that a fault has made vanish. The world derives a listing's page from places alone, and
- * a vanished survey pulls all older ones up by one; here is that arithmetic. It costs the number of vanished
- * surveys, not that of the listing, and nothing while none is.
+ * The surveys of an account that a fault has made vanish. The world derives a page of the list from places only, and a
+ * vanished survey moves all older ones up by one place. This class does that arithmetic. Its cost grows with the vanished
+ * surveys, not with the list.
  */
 export class ForgottenSurveys {
   /** Places, the newest (largest) first. */
@@ -19,17 +19,17 @@ export class ForgottenSurveys {
     return this.#places.has(place)
   }
 
-  /** How many of the first `existing` surveys are left. */
+  /** How many of the first `existing` surveys remain. */
   left(existing: number): number {
     return existing - [...this.#places].filter((place) => place < existing).length
   }
 
-  /** `places` without the forgotten ones; itself while there is none. */
+  /** `places` without the forgotten ones. */
   without(places: readonly number[]): readonly number[] {
     return this.#places.size === 0 ? places : places.filter((place) => !this.has(place))
   }
 
-  /** Of the first `existing` surveys, those that are left, newest first: at most `count` of them, from `first` on. */
+  /** What remains of the first `existing` surveys, newest first: at most `count` of them, from `first` on. */
   newest(existing: number, first: number, count: number): number[] {
     const length = Math.max(0, Math.min(count, this.left(existing) - first))
     let place = existing - 1 - first

@@ -1,17 +1,16 @@
-/** How the interviews of a survey tend to go: what becomes of them, how long they take, how its quotas close. */
-
-import { INTERVIEW_STATUSES } from '../resources/enumerations.js'
+/** The habits of a survey's interviews: how they end, how long they take, how its quotas close. */
+import { INTERVIEW_STATUSES } from '../resources/fieldwork-progress.js'
 import type { WorldPlan } from './creation.js'
 import { PURPOSES, Random } from './random.js'
 
 export interface InterviewHabits {
-  /** Share of each status among the interviews that no quota turns away, summed up: IGNORED last, at 1. */
-  readonly shares: readonly number[]
-  /** The part of `complete` alone. */
-  readonly completeShare: number
-  /** What a complete interview takes, seconds. */
+  /** Cumulative probability of each status, for interviews that no quota rejects: IGNORED is last, at 1. */
+  readonly cumulative: readonly number[]
+  /** Probability of `complete`. */
+  readonly completeProbability: number
+  /** Length of a complete interview, seconds. */
   readonly typicalSeconds: number
-  /** How many of those who would complete find their part of the quota full, as the whole target is about to be. */
+  /** How likely a quota rejects an interview that would be complete, when the target is nearly reached. */
   readonly quotaPressure: number
   readonly softLaunch: boolean
 }
@@ -30,18 +29,18 @@ export const deriveHabits = (plan: WorldPlan, index: number): InterviewHabits =>
   const ignored = random.between(0, 0.05)
   const total = weights.reduce((sum, weight) => sum + weight, ignored)
   let sum = 0
-  const shares = [...weights, ignored].map((weight) => {
+  const cumulative = [...weights, ignored].map((weight) => {
     sum += weight / total
     return sum
   })
   return {
-    shares,
-    completeShare: (weights[INTERVIEW_STATUSES.indexOf('complete')] ?? 0) / total,
+    cumulative,
+    completeProbability: (weights[INTERVIEW_STATUSES.indexOf('complete')] ?? 0) / total,
     typicalSeconds: random.between(150, 1_500),
     quotaPressure: random.between(0.1, 0.7),
     softLaunch: random.chance(0.3),
   }
 }
 
-/** What quotas alone make of an interview. */
+/** Only quotas give an interview these statuses. */
 const QUOTA_STATUSES = ['quota_full', 'above_target'] as const

@@ -1,12 +1,12 @@
 /**
- * The ids of the world. They are integers by the API document, with no limit stated, so some accounts have small
- * ones, the first account's surveys cross 2^31 in the middle of its listing, and others lie far beyond. An id
- * tells the place of its record, so a look-up needs no index. No two accounts share an id.
+ * The ids of the world. By the API document they are integers without a limit. So some accounts have small ones, the
+ * first account's surveys cross 2^31 in the middle of its list, and others are far beyond. The place of a record follows
+ * from its id, so a look-up needs no index. No two accounts have an id in common.
  */
 import type { WorldPlan } from './creation.js'
 import { PURPOSES, Random } from './random.js'
 
-/** Who may ask. `id` goes into Authorization-ID, `token` into Authorization-Token (API document, "Authentication"). */
+/** An account. `id` is its Authorization-ID, `token` its Authorization-Token (API document, "Authentication"). */
 export interface AccountIdentity {
   readonly name: string
   readonly id: number
@@ -14,7 +14,7 @@ export interface AccountIdentity {
   readonly organizationId: number
 }
 
-/** At most so many sources a survey, removed ones included; the slots of a survey's source ids. */
+/** The most sources that a survey has, including removed ones. */
 const SOURCES_MAX = 64
 
 const SURVEY_ID_STEP = 7

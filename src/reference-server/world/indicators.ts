@@ -1,14 +1,15 @@
-/**
- * The fieldwork progress indicators, by the formulas of the API document ("Fieldwork progress"), from single
- * interviews. Pure: interviews, bounds and a time in, the resource out.
- */
-import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources/enumerations.js'
-import type { ProgressResource, StatusCount } from '../resources/fieldwork-progress.js'
+/** Computes the fieldwork progress indicators from single interviews, by the API document ("Fieldwork progress"). */
+import {
+  INTERVIEW_STATUSES,
+  type InterviewStatus,
+  type ProgressResource,
+  type StatusCount,
+} from '../resources/fieldwork-progress.js'
 import type { Micros } from '../time/iso-time.js'
-import { type EmptyRates, emptyRateOf } from './empty-rates.js'
+import { EMPTY_RATE_VALUES, type EmptyRates } from './empty-rates.js'
 import { COMPLETE, IGNORED, type Interviews, statusAt } from './interviews.js'
 
-/** Keeps interviews that started in `startedAfter` to `startedBefore`, both included; null is no bound. */
+/** Keeps interviews that started from `startedAfter` to `startedBefore`, both included; null is no bound. */
 export interface StartBounds {
   readonly startedAfter: Micros | null
   readonly startedBefore: Micros | null
@@ -24,7 +25,7 @@ export const progressOf = (
   bounds: StartBounds,
   emptyRates: EmptyRates,
 ): ProgressResource => {
-  const empty = emptyRateOf(emptyRates)
+  const empty = EMPTY_RATE_VALUES[emptyRates]
   const rate = (part: number, whole: number) => (whole === 0 ? empty : part / whole)
   const counts = new Uint32Array(INTERVIEW_STATUSES.length)
   const completeSeconds: number[] = []
@@ -67,7 +68,7 @@ export const progressOf = (
   }
 }
 
-/** An interview shows from its start on; an ignored one never does. */
+/** An interview counts from its start on; an ignored one never counts. */
 const countInto = (
   counts: Uint32Array,
   completeSeconds: number[],
@@ -89,7 +90,7 @@ const countInto = (
   }
 }
 
-/** Of an even count, the mean of the two in the middle, rounded half up: the API document's field is an integer. */
+/** For an even count the mean of the middle two, rounded half up, because the API document's field is an integer. */
 const median = (values: readonly number[]): number | null => {
   if (values.length === 0) return null
   const sorted = Float64Array.from(values).sort()

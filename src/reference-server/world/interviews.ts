@@ -1,16 +1,16 @@
 /**
- * Every single interview of a source: when it started, how long it took, how it ended. They are derived when
- * somebody asks, source by source, in less than half a microsecond each, and kept in flat arrays sorted by start.
+ * Every interview of a source: when it started, how long it took, how it ended. Interviews are derived on demand, source
+ * by source, in less than half a microsecond each, and kept in flat arrays sorted by start.
  */
-
-import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources/enumerations.js'
+import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources/fieldwork-progress.js'
 import { MICROS_PER_DAY, MICROS_PER_SECOND, type Micros } from '../time/iso-time.js'
 import { ArrivalWalk, openHours, weightOf } from './arrival.js'
 import type { WorldPlan } from './creation.js'
 import type { InterviewHabits } from './habits.js'
 import type { FieldWindow } from './open-windows.js'
-import { Quota, type Target } from './quota.js'
+import { Quota } from './quota.js'
 import { PURPOSES, Random } from './random.js'
+import type { SampleSource } from './sample-sources.js'
 
 /** The i-th interview has the i-th entry of each array. */
 export interface Interviews {
@@ -18,7 +18,7 @@ export interface Interviews {
   readonly starts: Float64Array
   /** Duration, whole seconds. */
   readonly durations: Uint16Array
-  /** How long it is pending_analysis from start + duration on, whole minutes; 0 for most. */
+  /** How long it is pending_analysis after its end, whole minutes; 0 for most. */
   readonly analysisMinutes: Uint16Array
   /** Status after that: its place in INTERVIEW_STATUSES, or IGNORED. */
   readonly statuses: Uint8Array
@@ -34,25 +34,17 @@ const QUOTA_FULL = codeOf('quota_full')
 const ABOVE_TARGET = codeOf('above_target')
 const FAILED_QUALITY_CHECK = codeOf('failed_quality_check')
 
-/** At most so many interviews a source. */
+/** Per source. */
 const INTERVIEWS_MAX = 20_000
 const SECONDS_MAX = 14_400
 const ANALYSIS_DAYS_MAX = 4
 const MICROS_PER_MINUTE = 60 * MICROS_PER_SECOND
 
-/** Whose interviews they are. */
-export interface InterviewedSource {
-  readonly slot: number
-  readonly utcOffsetMinutes: number
-  /** Its targets in the order of time. */
-  readonly versions: readonly Target[]
-}
-
-/** The interviews that a source of survey `index` ever gets, spread over the source's open windows. */
+/** All interviews of a source of survey `index`, past and future, spread over the source's open windows. */
 export const deriveInterviews = (
   plan: WorldPlan,
   index: number,
-  { slot, utcOffsetMinutes, versions }: InterviewedSource,
+  { slot, utcOffsetMinutes, versions }: SampleSource,
   windows: readonly FieldWindow[],
   habits: InterviewHabits,
 ): Interviews => {
@@ -60,28 +52,27 @@ export const deriveInterviews = (
   const hours = openHours(windows, utcOffsetMinutes)
   const weight = weightOf(hours)
   const target = Math.max(0, ...versions.map(({ sampleSize }) => sampleSize))
-  const wanted = Math.round((target * random.between(0.75, 1.45)) / habits.completeShare)
+  const wanted = Math.round((target * random.between(0.75, 1.45)) / habits.completeProbability)
   const count = weight === 0 ? 0 : Math.min(INTERVIEWS_MAX, wanted)
   const starts = new Float64Array(count)
   const durations = new Uint16Array(count)
   const analysisMinutes = new Uint16Array(count)
   const statuses = new Uint8Array(count)
   const walk = new ArrivalWalk(hours)
-  const deadlines = new Deadlines(windows)
   const quota = new Quota(versions, count, (place, hasRoom) => {
     statuses[place] = hasRoom ? COMPLETE : ABOVE_TARGET
   })
   for (let place = 0; place < count; place++) {
     const start = walk.at(((place + random.fraction()) / count) * weight)
     const fill = quota.fillAt(start)
-    let status = drawStatus(random, habits.shares)
-    if (status === COMPLETE && isTurnedAway(random, fill, habits.quotaPressure)) status = QUOTA_FULL
+    let status = drawStatus(random, habits.cumulative)
+    if (status === COMPLETE && isRejected(random, fill, habits.quotaPressure)) status = QUOTA_FULL
     const seconds = drawSeconds(random, status, habits.typicalSeconds)
     const end = start + seconds * MICROS_PER_SECOND
     let minutes = 0
     if (status === PENDING_ANALYSIS) {
       const outcome = random.fraction()
-      minutes = analysisOf(random, deadlines.after(start) - end)
+      minutes = analysisOf(random, walk.settledAt - end)
       if (minutes > 0 && outcome < 0.8) status = outcome < 0.6 ? COMPLETE : FAILED_QUALITY_CHECK
       else minutes = 0
     }
@@ -95,7 +86,7 @@ export const deriveInterviews = (
   return { starts, durations, analysisMinutes, statuses }
 }
 
-/** What the interview at `place` shows at `at`, at or after its start: its place in INTERVIEW_STATUSES, or IGNORED. */
+/** The status of the interview at `place`, at or after its start: a place in INTERVIEW_STATUSES, or IGNORED. */
 export const statusAt = (interviews: Interviews, place: number, at: Micros): number => {
   const final = interviews.statuses[place] ?? IGNORED
   if (final === IGNORED) return IGNORED
@@ -104,53 +95,38 @@ export const statusAt = (interviews: Interviews, place: number, at: Micros): num
   return end + (interviews.analysisMinutes[place] ?? 0) * MICROS_PER_MINUTE > at ? PENDING_ANALYSIS : final
 }
 
-const drawStatus = (random: Random, shares: readonly number[]): number => {
+const drawStatus = (random: Random, cumulative: readonly number[]): number => {
   const draw = random.fraction()
   let status = 0
-  while (status < IGNORED && draw >= (shares[status] ?? 1)) status++
+  while (status < IGNORED && draw >= (cumulative[status] ?? 1)) status++
   return status
 }
 
-/** Quotas of parts close before the whole does, and when that is full, hardly anybody gets in. */
-const isTurnedAway = (random: Random, fill: number, pressure: number): boolean =>
+/** Quotas of groups close before the target is reached. After that, hardly anybody is accepted. */
+const isRejected = (random: Random, fill: number, pressure: number): boolean =>
   random.fraction() < (fill >= 1 ? 0.85 : pressure * fill * fill * fill)
 
 const drawSeconds = (random: Random, status: number, typicalSeconds: number): number => {
   const spread = random.fraction() + random.fraction() + random.fraction()
-  const share = SHARE_OF_TYPICAL[status] ?? 1
+  const part = PART_OF_TYPICAL[status] ?? 1
   return Math.min(
     SECONDS_MAX,
-    Math.max(5, Math.round(typicalSeconds * share * 0.45 * Math.exp(SECONDS_SPREAD * spread))),
+    Math.max(5, Math.round(typicalSeconds * part * 0.45 * Math.exp(SECONDS_SPREAD * spread))),
   )
 }
 
-/** As an exponent of e: a power of another base takes four times as long, and is drawn a thousand times a survey. */
+/** An exponent of e, because a power of another base takes four times as long, a thousand times per survey. */
 const SECONDS_SPREAD = Math.log(1.71)
 
-/** How much of a complete interview the others take. */
-const SHARE_OF_TYPICAL = INTERVIEW_STATUSES.map((status) => {
+/** Length of an interview by status, relative to a complete one. */
+const PART_OF_TYPICAL = INTERVIEW_STATUSES.map((status) => {
   if (status === 'screen_out' || status === 'quota_full') return 0.15
   if (status === 'incomplete') return 0.5
   return status === 'speeder' ? 0.3 : 1
 })
 
-/** Whole minutes that an analysis takes, so that it is over `within` that time; 0 when that is too short. */
+/** Whole minutes of an analysis that ends within `within`; 0 when that is too short. */
 const analysisOf = (random: Random, within: Micros): number => {
   const drawn = random.fraction() ** 2 * ANALYSIS_DAYS_MAX * MICROS_PER_DAY
   return Math.max(0, Math.floor(Math.min(drawn, within) / MICROS_PER_MINUTE))
-}
-
-/** By when the analysis of an interview has to be over, asked in the order of time. */
-class Deadlines {
-  readonly #windows: readonly FieldWindow[]
-  #place = 0
-
-  constructor(windows: readonly FieldWindow[]) {
-    this.#windows = windows
-  }
-
-  after(start: Micros): Micros {
-    while ((this.#windows[this.#place]?.to ?? Number.POSITIVE_INFINITY) <= start) this.#place += 1
-    return this.#windows[this.#place]?.settledAt ?? start
-  }
 }

@@ -1,20 +1,20 @@
-/** When a survey takes interviews: while it is in fieldwork, and for some in the last hours of pending (a soft launch). */
+/** When a survey is open for interviews: in fieldwork, and for some surveys at the end of pending (a soft launch). */
 import { MICROS_PER_SECOND, type Micros } from '../time/iso-time.js'
 import { type Change, statusOf } from './timeline.js'
 
-/** From `from` on, up to but without `to`. */
+/** From `from` up to, but not including, `to`. */
 export interface Window {
   readonly from: Micros
   readonly to: Micros
 }
 
-/** Open for interviews. */
+/** A window that is open for interviews. */
 export interface FieldWindow extends Window {
-  /** When the survey is complete: from then on none of its interviews changes any more. */
+  /** When the survey is complete; after that none of its interviews changes. */
   readonly settledAt: Micros
 }
 
-const SOFT_LAUNCH_SHARE = 0.2
+const SOFT_LAUNCH_PART = 0.2
 
 /** The windows of a survey with these changes, in the order of time. */
 export const openWindows = (changes: readonly Change[], softLaunch: boolean): FieldWindow[] => {
@@ -28,12 +28,12 @@ export const openWindows = (changes: readonly Change[], softLaunch: boolean): Fi
     const settledAt = statuses.slice(place).find((later) => later.status === 'complete')?.at ?? until
     if (status === 'fieldwork') return [{ from: at, to: until, settledAt }]
     if (status === 'pending' && softLaunch)
-      return [{ from: until - (until - at) * SOFT_LAUNCH_SHARE, to: until, settledAt }]
+      return [{ from: until - (until - at) * SOFT_LAUNCH_PART, to: until, settledAt }]
     return []
   })
 }
 
-/** The parts of `windows` from `from` on; they begin on whole seconds, since interviews do. */
+/** The parts of `windows` from `from` on. They begin on whole seconds, because interviews do. */
 export const windowsFrom = (windows: readonly FieldWindow[], from: Micros): FieldWindow[] =>
   windows
     .map((window) => ({ ...window, from: ceilToSecond(Math.max(window.from, from)) }))

@@ -1,7 +1,7 @@
 /**
- * The world of one account, asked by time: which surveys, which sources, how far the fieldwork is. A pure
- * function of its plan and the time asked for, but for surveys that faults make it forget; whatever else it keeps is
- * a memo of something derived.
+ * The world of one account at any time: its surveys, their sources and the progress of their fieldwork. Answers are a pure
+ * function of the plan and the time; the only state is the surveys that faults made it forget. Everything else that it
+ * keeps is a memo of something derived.
  */
 import { SURVEY_STATUSES, type SurveyStatus } from '../resources/enumerations.js'
 import type { ProgressResource } from '../resources/fieldwork-progress.js'
@@ -27,7 +27,7 @@ export interface SurveyFilter {
   readonly updatedSince: Micros | null
 }
 
-/** The records from `first` on, at most so many, and how many there are in all. */
+/** Some records of a list, and how many the list has. */
 export interface Slice<Row> {
   readonly rows: readonly Row[]
   readonly total: number
@@ -35,7 +35,7 @@ export interface Slice<Row> {
 
 interface Matches {
   readonly indexes: readonly number[]
-  /** The answer stays the same from one moment up to, but without, the other. */
+  /** They hold from `from` up to, but not including, `until`. */
   readonly from: Micros
   readonly until: Micros
 }
@@ -59,7 +59,7 @@ export class Organization {
     this.#changes = new ChangeTable(plan)
   }
 
-  /** A part of the survey list at `at`: created_at descending, then id descending. */
+  /** At most `count` surveys of the list at `at`, from `first` on: created_at descending, then id descending. */
   listSurveys(at: Micros, filter: SurveyFilter, first: number, count: number): Slice<SurveyResource> {
     const shown = (indexes: readonly number[]) => indexes.map((index) => this.survey(at, index))
     if (filter.statuses === null && filter.updatedSince === null) {
@@ -91,7 +91,7 @@ export class Organization {
     return creationOf(this.#plan, index).at <= until
   }
 
-  /** Takes the survey with this id, if it is the account's, out of everything told from now on. */
+  /** Hides the survey with this id, if the account has it, from now on. */
   forgetSurvey(id: number): void {
     const index = surveyIndexOf(this.#plan, id)
     if (index !== null) this.#forgotten.add(index)

@@ -1,7 +1,7 @@
 /**
- * How a source fills up. Interviews that would be complete are decided in the order in which they end, each against
- * the target that is in force at that moment: there is room for it, or it is above the target. So the complete ones
- * never pass the target, but where it was lowered afterwards.
+ * Decides which interviews of a source are complete and which are above its target. Interviews are decided in the order
+ * in which they end, each by the target at that moment. So there are never more complete ones than the target, unless
+ * the target was lowered afterwards.
  */
 import type { Micros } from '../time/iso-time.js'
 
@@ -14,7 +14,7 @@ export interface Target {
 export class Quota {
   readonly #targets: readonly Target[]
   readonly #decide: (place: number, hasRoom: boolean) => void
-  /** Interviews still to be decided, by the moment of it, from `#first` up to `#end`. */
+  /** The ends of the undecided interviews, ascending, from `#first` up to `#end`. */
   readonly #moments: Float64Array
   readonly #places: Uint32Array
   #first = 0
@@ -22,7 +22,7 @@ export class Quota {
   #target = 0
   #complete = 0
 
-  /** `targets` in the order of time; at most `interviewsMax` interviews. `decide` is told of each, in the order of time. */
+  /** `targets` are in the order of time. `decide` is called for each interview, in the order of time. */
   constructor(
     targets: readonly Target[],
     interviewsMax: number,
@@ -34,10 +34,10 @@ export class Quota {
     this.#places = new Uint32Array(interviewsMax)
   }
 
-  /** Lets the interview at `place` complete at `moment`, if there is room then. */
+  /** The interview at `place` completes at `moment`, if there is room then. */
   add(place: number, moment: Micros): void {
     let slot = this.#end++
-    // Nearly in order already: most interviews that began earlier also end earlier.
+    // An insertion sort is fast here: most interviews that began earlier also end earlier.
     for (; slot > this.#first && (this.#moments[slot - 1] ?? 0) > moment; slot--) {
       this.#moments[slot] = this.#moments[slot - 1] ?? 0
       this.#places[slot] = this.#places[slot - 1] ?? 0
@@ -46,7 +46,7 @@ export class Quota {
     this.#places[slot] = place
   }
 
-  /** How full the target is at `moment`, which never goes back: 1 and more is full. All that ended by then is decided. */
+  /** Decides all interviews that ended by `moment`, which never goes back, and returns how full the target is: 1 is full. */
   fillAt(moment: Micros): number {
     for (; this.#first < this.#end; this.#first++) {
       const ended = this.#moments[this.#first] ?? 0

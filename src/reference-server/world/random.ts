@@ -1,10 +1,10 @@
 /**
- * Randomness without state: every fact of the world is read from a stream of its own, opened by what the fact
- * belongs to. So facts can be derived in any order, again and again, and one more draw in one place changes
- * nothing in another. The generator is sfc32; the four words of its state are the key, so no two streams meet.
+ * Randomness without state. Every fact of the world is drawn from its own stream, whose key is what the fact belongs to.
+ * So facts can be derived in any order, again and again, and one more draw in one place changes nothing in another. The
+ * generator is sfc32. The key fills the four words of its state, so no two streams start alike.
  */
 
-/** What a stream decides. A new purpose gets a new number; numbers are never reused. */
+/** What a stream is for. A new purpose gets a new number; numbers are never reused. */
 export const PURPOSES = {
   account: 1,
   creation: 2,
@@ -21,7 +21,7 @@ export const PURPOSES = {
 
 export type Purpose = (typeof PURPOSES)[keyof typeof PURPOSES]
 
-/** Whose world it is. */
+/** The key of an account's world. */
 export interface WorldKey {
   /** Whole number, 0 to 2^53 - 1. */
   readonly seed: number
@@ -38,16 +38,16 @@ export class Random {
   #d: number
 
   /**
-   * Opens the stream for one purpose of the survey at place `survey`. `detail` tells apart streams of one survey
-   * and purpose: the source's slot, the number of the edit.
+   * Opens the stream for one purpose of the survey at place `survey`. `detail` separates streams of the same survey and
+   * purpose: the source's slot, the number of the edit.
    */
   constructor(key: WorldKey, survey: number, purpose: Purpose, detail = 0) {
     let a = key.seed | 0
     let b = Math.floor(key.seed / 0x1_0000_0000) | (key.account << 21)
     let c = survey | 0
     let d = (detail << 8) | purpose
-    // The rounds of `#word`, written out on local variables: a page of surveys opens 250 streams, and with
-    // four private fields written each round, they were a third of what it took to derive the page.
+    // The rounds of `#word` on local variables. A page of surveys opens 250 streams, and writing four private fields in
+    // each round took a third of the time of the page.
     for (let round = 0; round < WARM_UP_ROUNDS; round++) {
       const sum = (((a + b) | 0) + d) | 0
       d = (d + 1) | 0
@@ -89,7 +89,7 @@ export class Random {
     return this.fraction() < probability
   }
 
-  /** The place of the first weight that covers the draw; weights need not sum to 1. */
+  /** A place of `weights`, drawn by weight; weights need not sum to 1. */
   weighted(weights: readonly number[]): number {
     let sum = 0
     for (const weight of weights) sum += weight
@@ -102,7 +102,7 @@ export class Random {
     return last
   }
 
-  /** One of `choices`; every choice is as likely as the others. */
+  /** One of `choices`, all equally likely. */
   pick<Choice>(choices: readonly [Choice, ...Choice[]]): Choice {
     return choices[this.below(choices.length)] ?? choices[0]
   }

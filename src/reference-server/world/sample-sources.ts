@@ -1,9 +1,8 @@
 /**
- * The sample sources of a survey. Most are set up with the survey; some come late, in the middle of the field,
- * some are removed, and a target may be raised or lowered or a text edited, which moves the source's own updated_at
- * only. Where nobody works in the field (a draft, a demo, a complete survey) sources change only together with the
- * survey, in the same moment: a client that reads a complete survey again only when it has changed does right by
- * this world.
+ * The sample sources of a survey. Most are created with the survey, some late, during fieldwork; some are removed. A
+ * target may be raised or lowered and a text edited, which moves only the source's own updated_at. In a survey that is
+ * draft, complete or user_demo, sources change only in the same moment as the survey. So a client that reads a complete
+ * survey again only when it has changed misses nothing.
  */
 import { PROVIDERS, type Provider, type SurveyStatus } from '../resources/enumerations.js'
 import type { SampleSourceResource } from '../resources/sample-source.js'
@@ -28,20 +27,20 @@ export interface SampleSource {
   readonly id: number
   readonly slot: number
   readonly createdAt: Micros
-  /** From then on it is not listed, and neither it nor its interviews count. Null: it stays. */
+  /** From then on it is not listed and its interviews do not count. Null: it stays. */
   readonly removedAt: Micros | null
-  /** In the order of time, before its removal. The first is the source's creation. */
+  /** In the order of time, up to its removal. The first is the source's creation. */
   readonly versions: readonly SourceVersion[]
   readonly provider: Provider
   readonly countryCode: string
-  /** The clock its respondents live by, minutes east of UTC. */
+  /** The clock of its respondents, minutes east of UTC. */
   readonly utcOffsetMinutes: number
   readonly hashid: string
   readonly panelistIdRequired: boolean
   readonly timeStyle: TimeStyle
 }
 
-/** What the source says from `at` on. */
+/** The fields of the source that change, from `at` on. */
 export interface SourceVersion {
   readonly at: Micros
   readonly sampleSize: number
@@ -49,11 +48,11 @@ export interface SourceVersion {
   readonly description: string
 }
 
-/** Rarely, a survey has so many sources that they take a second page of fifty; 50 make exactly one. */
+/** A few surveys have so many sources that they need a second page of fifty, or fill exactly one. */
 const MANY_PROBABILITY = 0.01
 const MANY_MIN = 50
 const MANY_SPAN = 6
-/** How likely the others are to have 0, 1, 2… sources. */
+/** Weights of 0, 1, 2… sources for the other surveys. */
 const SOURCE_COUNT_WEIGHTS = [0.05, 0.3, 0.25, 0.17, 0.11, 0.07, 0.05]
 const SAMPLE_SIZES = [0, 20, 50, 80, 100, 120, 150, 200, 200, 250, 300, 300, 400, 500, 750, 1000] as const
 const SETUP_DAYS_MAX = 2
@@ -64,11 +63,11 @@ const SAME_MOMENT_PROBABILITY = 0.4
 const REMOVAL_PROBABILITY = 0.07
 const REMOVAL_DAYS_MAX = 25
 
-/** So long after the last change of a survey, none of its sources changes any more. */
+/** After this time since the last change of a survey, none of its sources changes. */
 export const SOURCES_SETTLE_WITHIN: Micros =
   (SETUP_DAYS_MAX + (EDIT_COUNT_WEIGHTS.length - 1) * EDIT_DAYS_MAX + 1) * MICROS_PER_DAY
 
-/** All sources of survey `index` at any time, oldest first. `windows` are when the survey takes interviews. */
+/** All sources that survey `index` ever has, oldest first. `windows` are when the survey is open for interviews. */
 export const deriveSampleSources = (
   plan: WorldPlan,
   index: number,
@@ -88,13 +87,13 @@ export const deriveSampleSources = (
     moments.push(together !== undefined && random.chance(SAME_MOMENT_PROBABILITY) ? together : drawn)
   }
   return moments
-    .map((at) => momentInTheOpen(changes, floorTo(grain, at)) ?? surveyCreatedAt)
+    .map((at) => activeMoment(changes, floorTo(grain, at)) ?? surveyCreatedAt)
     .sort((one, other) => one - other)
     .map((at, slot) => deriveSource(plan, index, { slot, createdAt: at, grain, changes }))
 }
 
-/** `at` while somebody works in the field, else the survey's next change of its own; null when there is none. */
-const momentInTheOpen = (changes: readonly Change[], at: Micros): Micros | null => {
+/** `at`, or the survey's next change where the survey is quiet at `at`; null when there is none. */
+const activeMoment = (changes: readonly Change[], at: Micros): Micros | null => {
   const status = changes
     .filter((change) => change.at <= at)
     .reduce<SurveyStatus | null>((before, { code }) => statusOf(code) ?? before, null)
@@ -168,7 +167,7 @@ const deriveSource = (plan: WorldPlan, index: number, setup: SourceSetup): Sampl
 const drawRemoval = (random: Random, { createdAt, grain, changes }: SourceSetup): Micros | null => {
   if (!random.chance(REMOVAL_PROBABILITY)) return null
   const drawn = createdAt + random.fraction() * REMOVAL_DAYS_MAX * MICROS_PER_DAY
-  const at = momentInTheOpen(changes, floorTo(grain, drawn))
+  const at = activeMoment(changes, floorTo(grain, drawn))
   return at === null || at <= createdAt ? null : at
 }
 
@@ -188,7 +187,7 @@ const drawVersions = (random: Random, { createdAt, grain, changes }: SourceSetup
   for (let edit = 1; edit <= edits; edit++) {
     const drawn =
       version.at + MICROS_PER_SECOND * 60 + random.fraction() ** 1.5 * EDIT_DAYS_MAX * MICROS_PER_DAY
-    const at = momentInTheOpen(changes, floorTo(grain, drawn))
+    const at = activeMoment(changes, floorTo(grain, drawn))
     if (at === null) break
     version = random.chance(0.6)
       ? { ...version, at, sampleSize: adjusted(random, version.sampleSize) }
@@ -198,7 +197,7 @@ const drawVersions = (random: Random, { createdAt, grain, changes }: SourceSetup
   return versions
 }
 
-/** Another target: higher, or lower down to nothing. */
+/** Another target: higher, or lower, at least 0. */
 const adjusted = (random: Random, sampleSize: number): number => {
   const step = 10 + random.below(200)
   return sampleSize > 0 && random.chance(0.5) ? Math.max(0, sampleSize - step) : sampleSize + step

@@ -1,4 +1,4 @@
-/** What happens in the field of one survey over all time: its sources, and each source's interviews when asked for. */
+/** The fieldwork of one survey over all time: its sources, and each source's interviews on demand. */
 import type { WorldPlan } from './creation.js'
 import { deriveHabits } from './habits.js'
 import { deriveInterviews, type Interviews } from './interviews.js'

@@ -1,4 +1,4 @@
-/** One survey as the API shows it: its fixed facts, drawn from its own stream, and the state its changes came to. */
+/** One survey as the API shows it: fixed facts, drawn from its own stream, and the state after its changes. */
 import { TRANSITION_STYLES } from '../resources/enumerations.js'
 import type { SurveyResource } from '../resources/survey.js'
 import { formatIsoTime } from '../time/iso-time.js'

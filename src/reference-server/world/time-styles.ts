@@ -1,16 +1,16 @@
 /**
- * Records of one organization do not write time alike: offsets differ by country and season, and some carry
- * fractions of a second. All of it is valid by the API document, and a client has to survive it.
+ * Records of one organization write time in different styles: offsets differ by country and season, and some have
+ * fractions of a second. All styles are valid by the API document, and a client has to read them.
  */
 import { MICROS_PER_MS, MICROS_PER_SECOND, type Micros, type TimeStyle } from '../time/iso-time.js'
 import type { Random } from './random.js'
 
-/** How finely a record keeps time, microseconds. Its moments are whole multiples, so that none is shown cut. */
+/** The resolution of a record's moments, microseconds. Moments are whole multiples, so that none is shown cut off. */
 export type Grain = 1 | typeof MICROS_PER_MS | typeof MICROS_PER_SECOND
 
 /**
- * Every offset that is in use somewhere, summer time included. `Z` and `+00:00` come more often. `-00:00` never
- * does: ISO 8601 has no negative sign for zero, only RFC 3339 knows it.
+ * Every offset that is in use somewhere, including summer time. `Z` and `+00:00` come more often. `-00:00` never comes:
+ * it is valid in RFC 3339 only, because ISO 8601 has no negative sign for zero.
  */
 const OFFSETS_MINUTES = [
   ...([null, null, null, null, null, null, null, null, 0, 0, 0] as const),

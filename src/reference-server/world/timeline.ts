@@ -1,6 +1,6 @@
 /**
- * The life of one survey: every moment one of its own fields changes, from its creation to the end of time. It
- * is drawn whole, the future too; what the API shows at a time is the part up to it.
+ * The timeline of one survey: every moment at which one of its own fields changes, from its creation on. It is drawn as
+ * a whole, with its future; the API shows the part up to now.
  */
 import { SURVEY_STATUSES, type SurveyStatus } from '../resources/enumerations.js'
 import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_SECOND, type Micros } from '../time/iso-time.js'
@@ -8,7 +8,7 @@ import { creationOf, type WorldPlan } from './creation.js'
 import { PURPOSES, Random } from './random.js'
 import { floorTo } from './time-styles.js'
 
-/** What a change does, as a small number: below `TITLE_EDIT`, the place of the new status in `SURVEY_STATUSES`. */
+/** The kind of a change. Below `TITLE_EDIT` it is the place of the new status in `SURVEY_STATUSES`. */
 export type ChangeCode = number
 
 export const TITLE_EDIT: ChangeCode = SURVEY_STATUSES.length
@@ -19,7 +19,7 @@ export interface Change {
   readonly code: ChangeCode
 }
 
-/** The status a change leads to; null when it changes another field. */
+/** The new status; null when the change is of another field. */
 export const statusOf = (code: ChangeCode): SurveyStatus | null => SURVEY_STATUSES[code] ?? null
 
 /** All changes of survey `index`, in the order of time; the first is its creation. */
@@ -32,7 +32,7 @@ export const deriveTimeline = (plan: WorldPlan, index: number): Change[] => {
   return [created, ...later.sort((one, other) => one.at - other.at)]
 }
 
-/** Fates that are not a normal life, by their share of all surveys. */
+/** Cumulative probabilities of the timelines that are not normal. */
 const FATES = { demo: 0.03, demoLater: 0.05, draftForEver: 0.1 }
 
 const drawStatuses = (random: Random, createdAt: Micros): Change[] => {
@@ -65,7 +65,7 @@ const drawFieldwork = (random: Random, from: Micros): Change[] => {
   return changes
 }
 
-/** Some complete surveys come back: processed again, or even into the field. */
+/** Some complete surveys are reopened: processed again, or even in fieldwork again. */
 const drawReopening = (random: Random, completeAt: Micros): Change[] => {
   const draw = random.fraction()
   const at = completeAt + days(random, 1, 250)
@@ -80,7 +80,7 @@ const drawEdits = (random: Random, createdAt: Micros): Change[] => {
   return [...edits(TITLE_EDIT, [0.5, 0.3, 0.15, 0.05]), ...edits(PROJECT_ID_EDIT, [0.6, 0.3, 0.1])]
 }
 
-/** Most edits come soon, some a year later. */
+/** Most edits come soon, some after more than a year. */
 const editDelay = (random: Random): Micros =>
   60 * MICROS_PER_SECOND + 24 * MICROS_PER_HOUR * 500 * random.fraction() ** 4
 

@@ -1,7 +1,7 @@
 /**
- * The words of the world: titles in many scripts, with quotes, backslashes, commas and emoji, or looking like a
- * number, a formula or nothing; project ids that look like numbers but are strings. Everything is on one line, and
- * everything is valid by the API document. What cannot be seen is written as an escape.
+ * The texts of the world: titles in many scripts, with quotes, backslashes, commas and emoji, or that look like a number,
+ * a formula or nothing; project ids that look like numbers but are strings. Every text is one line and valid by the API
+ * document. Invisible characters are written as escapes.
  */
 import type { Random } from './random.js'
 
@@ -42,7 +42,7 @@ const SUBJECTS = [
   `Long tracker: ${'all that was agreed in the meeting, '.repeat(14)}and more`,
 ] as const
 
-/** Titles that stand alone: a reader that guesses types makes something else of them. */
+/** Whole titles that a reader takes for another type if it guesses. */
 const BARE_TITLES = [
   '',
   '0',
@@ -65,7 +65,7 @@ const BARE_TITLE_PROBABILITY = 0.06
 
 const MARKETS = ['FR', 'DE', 'UK', 'US', 'IN', 'JP', 'BR', 'worldwide', 'Q1', 'Q2', 'pilot'] as const
 
-/** The title after `edits` edits: every edit changes it. */
+/** The title after `edits` edits, each of which changes it. */
 export const titleOf = (random: Random, edits: number): string => {
   const base = random.chance(BARE_TITLE_PROBABILITY)
     ? random.pick(BARE_TITLES)
@@ -73,7 +73,7 @@ export const titleOf = (random: Random, edits: number): string => {
   return edits === 0 ? base : `${base} (v${edits + 1})`
 }
 
-/** A project id as drawn from the stream of its edit; null means: not set. `unlike` is the value before it. */
+/** A project id drawn from the stream of its edit; null is not set. It differs from `unlike`, the one before. */
 export const projectIdOf = (random: Random, unlike: string | null | undefined): string | null => {
   const drawn = drawProjectId(random)
   if (drawn !== unlike) return drawn

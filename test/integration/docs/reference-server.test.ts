@@ -1,4 +1,4 @@
-/** The page of the reference server says what the code does, and its examples run as they stand there. */
+/** Checks the page of the reference server: it says what the code does, and its examples run as they are written. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, symlinkSync } from 'node:fs'
@@ -32,19 +32,19 @@ test('the page names every key and action of a fault', () => {
 
 const has = (command: string): boolean => spawnSync(command, ['--version']).status === 0
 
-/** Runs an example where `dist/main.js` is what the project built. */
+/** Runs an example in a directory whose `dist` is the project's build. */
 const runExample = async (command: string, file: string) => {
   const directory = await temporaryDirectory()
   symlinkSync(`${root}dist`, join(directory, 'dist'))
   const child = spawn(command, [join(root, 'test/examples', file)], { cwd: directory, stdio: 'pipe' })
-  let told = ''
+  let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
-      told += text
+      output += text
     })
   }
   const [code] = await once(child, 'close')
-  return { code, told }
+  return { code, output }
 }
 
 const EXAMPLES = [
@@ -54,7 +54,7 @@ const EXAMPLES = [
     needs: 'curl',
     file: 'with-curl.sh',
     fence: 'bash',
-    tells: /"total_count":[1-9][\s\S]*"total_count":[1-9][\s\S]*503\n200\n/,
+    prints: /"total_count":[1-9][\s\S]*"total_count":[1-9][\s\S]*503\n200\n/,
   },
   {
     name: 'in Python',
@@ -62,7 +62,7 @@ const EXAMPLES = [
     needs: 'python3',
     file: 'client_test.py',
     fence: 'python',
-    tells: /^120 surveys in \d+ requests, \d+ of them refused$/m,
+    prints: /^120 surveys in \d+ requests, \d+ of them refused$/m,
   },
 ]
 
@@ -74,13 +74,13 @@ test.each(EXAMPLES)(
   },
 )
 
-for (const { name, command, needs, file, tells } of EXAMPLES) {
+for (const { name, command, needs, file, prints } of EXAMPLES) {
   const missing = !has(needs) || !has(command)
   test.skipIf(missing)(
     `the example ${name} runs${missing ? ` (skipped: no ${needs} here)` : ''}`,
     async () => {
-      const { code, told } = await runExample(command, file)
-      expect(told).toMatch(tells)
+      const { code, output } = await runExample(command, file)
+      expect(output).toMatch(prints)
       expect(code).toBe(0)
     },
   )

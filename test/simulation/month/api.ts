@@ -81,7 +81,7 @@ const tell = (organization: Organization, at: Micros, target: string): unknown =
   for (const { endpoint, pattern } of ROUTES) {
     const match = pattern.exec(pathname)
     if (match === null) continue
-    return endpoint.tell({ organization, at, surveyId: match[1] ?? '', query, pageSize: PAGE_SIZE })
+    return endpoint.answerTo({ organization, at, surveyId: match[1] ?? '', query, pageSize: PAGE_SIZE })
   }
   throw new Error(`no endpoint for ${target}`)
 }

@@ -1,7 +1,9 @@
 /** What readers of the published file do not see as it is: the price of the requests that were not made. */
 import { DuckDBInstance } from '@duckdb/node-api'
-import { INTERVIEW_STATUSES } from '../../../src/reference-server/resources/enumerations.js'
-import type { ProgressResource } from '../../../src/reference-server/resources/fieldwork-progress.js'
+import {
+  INTERVIEW_STATUSES,
+  type ProgressResource,
+} from '../../../src/reference-server/resources/fieldwork-progress.js'
 import type { Micros } from '../../../src/reference-server/time/iso-time.js'
 import { NO_BOUNDS } from '../../../src/reference-server/world/indicators.js'
 import type { MonthOrganization } from './organization.js'

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { startApi } from './support/api.js'
 
 describe('API document, "Authentication"', () => {
-  test('both headers are needed, and they must belong together: else 401, whatever the endpoint', async () => {
+  test('every endpoint answers 401 unless both headers are sent and belong together', async () => {
     await using api = await startApi({ surveys: 3, accounts: 2 })
     const { 'Authorization-ID': id, 'Authorization-Token': token } = api.credentials(0)
     const other = api.credentials(1)
@@ -31,7 +31,7 @@ describe('API document, "Authentication"', () => {
     }
   })
 
-  test('accounts do not see each other: a foreign survey is answered like one that never was', async () => {
+  test('an account gets the same 404 for a survey of another account as for one that does not exist', async () => {
     await using api = await startApi({ surveys: 20, accounts: 3 })
     const worlds = await Promise.all(
       [0, 1, 2].map(async (account) => (await api.readSurveys('', account)).surveys),
@@ -44,9 +44,9 @@ describe('API document, "Authentication"', () => {
     const foreign = worlds[0]![0]!.id
     for (const endpoint of ['sample_sources', 'fieldwork_progress']) {
       expect((await api.ask(`/surveys/${foreign}/${endpoint}`, 0)).status).toBe(200)
-      const told = await api.ask(`/surveys/${foreign}/${endpoint}`, 1)
+      const answer = await api.ask(`/surveys/${foreign}/${endpoint}`, 1)
       const never = await api.ask(`/surveys/424242424242/${endpoint}`, 1)
-      expect([told.status, told.text]).toEqual([404, never.text])
+      expect([answer.status, answer.text]).toEqual([404, never.text])
       expect(never.status).toBe(404)
     }
   })
@@ -64,14 +64,14 @@ describe('API document, "Authentication"', () => {
 })
 
 describe('API document, "Endpoints"', () => {
-  test('other methods than GET are 405, other paths 404, as JSON', async () => {
+  test('methods other than GET are 405 and unknown paths are 404, as JSON', async () => {
     await using api = await startApi({ surveys: 1 })
     const headers = api.credentials()
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       for (const path of ['/surveys', '/surveys/1/sample_sources', '/surveys/1/fieldwork_progress?x=1']) {
-        const told = await api.fetchText(`${api.server.baseUrl}${path}`, { method, headers })
-        expect([told.status, told.headers.get('allow')]).toEqual([405, 'GET'])
-        expect(told.json).toEqual({ error: expect.any(String) })
+        const answer = await api.fetchText(`${api.server.baseUrl}${path}`, { method, headers })
+        expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET'])
+        expect(answer.json).toEqual({ error: expect.any(String) })
       }
     }
     for (const path of [
@@ -83,15 +83,15 @@ describe('API document, "Endpoints"', () => {
       '/surveys/1/quotas',
       '/surveys/1/sample_sources/2',
     ]) {
-      const told = await api.ask(path)
-      expect([path, told.status]).toEqual([path, 404])
-      expect(told.json).toEqual({ error: expect.any(String) })
+      const answer = await api.ask(path)
+      expect([path, answer.status]).toEqual([path, 404])
+      expect(answer.json).toEqual({ error: expect.any(String) })
     }
     expect((await api.fetchText(`${api.server.origin}/elsewhere`)).status).toBe(404)
     expect((await api.ask('/surveys/%zz/sample_sources')).status).toBe(400)
   })
 
-  test('every answer is JSON, stamped with the world’s time, and compressed when it is long and may be', async () => {
+  test('every answer is JSON, has the world’s time as `Date`, and is compressed when it is long and the client allows it', async () => {
     await using api = await startApi({ surveys: 60 })
     const urls = ['/surveys', '/surveys?page=0', '/surveys/1/sample_sources', '/nowhere', '/surveys/%zz']
     for (const url of urls) {
@@ -103,8 +103,8 @@ describe('API document, "Endpoints"', () => {
     expect(anonymous.headers.get('date')).toBe('Sun, 01 Mar 2026 00:00:00 GMT')
     const encoding = async (path: string, accepted: string) => {
       const headers = { ...api.credentials(), 'accept-encoding': accepted }
-      const told = await api.fetchText(`${api.server.baseUrl}${path}`, { headers })
-      return [told.headers.get('content-encoding'), told.text]
+      const answer = await api.fetchText(`${api.server.baseUrl}${path}`, { headers })
+      return [answer.headers.get('content-encoding'), answer.text]
     }
     const [plain, text] = await encoding('/surveys', 'identity')
     expect(plain).toBeNull()

@@ -21,7 +21,7 @@ const requestLog = z.strictObject({
 })
 
 describe('/_reference/time', () => {
-  test('a frozen clock stands where it was put', async () => {
+  test('a frozen clock stays where it was set', async () => {
     await using api = await startApi({ surveys: 1 })
     expect((await api.control('/time')).json).toEqual({ now: '2026-03-01T00:00:00Z', clock: 'frozen' })
     const post = async (body: string) => api.control('/time', { method: 'POST', body })
@@ -34,7 +34,7 @@ describe('/_reference/time', () => {
     expect(set.headers.get('date')).toBe('Wed, 31 Dec 2025 18:30:00 GMT')
   })
 
-  test('a running clock runs at its factor, and goes on from where it is put', async () => {
+  test('a running clock runs at its factor, and goes on from where it is set', async () => {
     await using api = await startApi({ surveys: 1, clock: '600x' })
     const now = async () => micros(time.parse((await api.control('/time')).json).now)
     const one = await now()
@@ -64,20 +64,17 @@ describe('/_reference/time', () => {
     ['{"set":"2026-03-01"}', /date-time/],
     ['{"set":"1969-12-31T23:59:59Z"}', /clock goes from/],
     ['{"advance":"P9000D"}', /clock goes from/],
-  ])(
-    'a body that cannot mean anything is refused with 400, and the clock stays: %s',
-    async (body, message) => {
-      await using api = await startApi({ surveys: 1 })
-      const { status, json } = await api.control('/time', { method: 'POST', body })
-      expect(status).toBe(400)
-      expect(json).toEqual({ error: expect.stringMatching(message) })
-      expect((await api.control('/time')).json).toMatchObject({ now: START_AT })
-    },
-  )
+  ])('an invalid body is refused with 400, and the clock does not move: %s', async (body, message) => {
+    await using api = await startApi({ surveys: 1 })
+    const { status, json } = await api.control('/time', { method: 'POST', body })
+    expect(status).toBe(400)
+    expect(json).toEqual({ error: expect.stringMatching(message) })
+    expect((await api.control('/time')).json).toMatchObject({ now: START_AT })
+  })
 })
 
 describe('/_reference/requests', () => {
-  test('tells every arrival at the API with its real time, refused ones too, and nothing else', async () => {
+  test('lists every arrival at the API with its real time, including refused ones, and nothing else', async () => {
     await using api = await startApi({
       surveys: 1,
       accounts: 2,
@@ -109,7 +106,7 @@ describe('/_reference/requests', () => {
     expect((await api.control('/requests')).json).toEqual({ requests: [], dropped: 0 })
   })
 
-  test('is bounded: the oldest give way, and how many did is told', () => {
+  test('is bounded: the oldest are dropped and counted', () => {
     const log = new RequestLog(3)
     const add = (at_ms: number) =>
       log.add({ at_ms, account: null, method: 'GET', path: '/', query: '', status: 200, faults: [] })
@@ -122,7 +119,7 @@ describe('/_reference/requests', () => {
 })
 
 describe('/_reference/truth', () => {
-  test('is what the API tells, at the time in `now`', async () => {
+  test('is what the API answers at the time in `now`', async () => {
     await using api = await startApi({ surveys: 25, accounts: 2, pageSize: 100 })
     await api.moveTime({ advance: 'PT5H' })
     const { now, accounts } = await api.readTruth()
@@ -164,7 +161,7 @@ describe('/_reference/truth', () => {
 })
 
 describe('/_reference/changes', () => {
-  test('tells exactly what happens after `from` and up to `to`, in the order of time', async () => {
+  test('lists exactly what changes after `from` and up to `to`, in the order of time', async () => {
     await using api = await startApi({ surveys: 150, pageSize: 1000 })
     const until = '2026-03-04T00:00:00Z'
     const coming = await api.readChanges(START_AT, until)
@@ -208,14 +205,14 @@ describe('/_reference/changes', () => {
     }
   })
 
-  test.runIf(SLOW)('a list too long to be of use is refused with 400, saying what to do', async () => {
+  test.runIf(SLOW)('a list that is too long is refused with 400, and the error says what to do', async () => {
     await using api = await startApi({ surveys: 30_000 })
     const { status, json } = await api.control('/changes?from=2000-01-01T00:00:00Z&to=2026-03-01T00:00:00Z')
     expect(status).toBe(400)
     expect(json).toEqual({ error: expect.stringMatching(/the most is 200000: narrow the range$/) })
   })
 
-  test('needs both bounds', async () => {
+  test('both bounds are required', async () => {
     await using api = await startApi({ surveys: 1 })
     for (const query of [
       '',

@@ -22,7 +22,7 @@ import { type Api, START_AT, startApi } from './support/api.js'
 let api: Api
 /** The document that the page shows. */
 let shown: JsonObject
-/** The one for programs. */
+/** The document for programs. */
 let plain: JsonObject
 
 const shownBy = async ({ server }: Api): Promise<JsonObject> =>
@@ -38,7 +38,7 @@ afterAll(() => api.server.close())
 const at = (document: unknown, ...place: readonly string[]): unknown =>
   place.reduce<unknown>((part, name) => asObject(part)[name], document)
 
-/** Every value that is no list and no object, by its place. */
+/** Every value that is neither a list nor an object, by its place. */
 const leavesOf = (part: unknown, place = ''): Map<string, unknown> =>
   typeof part === 'object' && part !== null
     ? new Map(Object.entries(part).flatMap(([name, value]) => [...leavesOf(value, `${place}/${name}`)]))
@@ -58,7 +58,7 @@ const examplesOf = (document: JsonObject) =>
     })
 
 describe('the document of the docs page', () => {
-  test('is the one for programs, with examples and how this server is set', () => {
+  test('is the document for programs, with examples and the settings of this server', () => {
     const [more, less] = [leavesOf(shown), leavesOf(plain)]
     const isAdded = (place: string): boolean => !less.has(place) || more.get(place) !== less.get(place)
     const added = [...more.keys()].filter(isAdded).map((place) => place.replace(/\/example\/.*/, '/example'))
@@ -77,7 +77,7 @@ describe('the document of the docs page', () => {
     for (const [place, value] of less) expect(String(more.get(place)).startsWith(String(value))).toBe(true)
   })
 
-  test('says what this server chose, its options, and how it is set', () => {
+  test('has the choices, the options and the settings of this server', () => {
     for (const description of [descriptionOf(shown), descriptionOf(plain)]) {
       for (const sentence of Object.values(CHOICES).flat()) expect(description).toContain(`- ${sentence}\n`)
       for (const [name, { default: usual, describe }] of Object.entries(OPTIONS)) {
@@ -101,7 +101,7 @@ describe('the document of the docs page', () => {
     })
   })
 
-  test('each example request is answered as the example says', async () => {
+  test('each example request gets the example answer', async () => {
     const examples = examplesOf(shown)
     expect(examples.length).toBe(3)
     for (const { command, answer } of examples) {
@@ -129,7 +129,7 @@ describe('the document of the docs page', () => {
     expect([status, json]).toEqual([200, answer])
   })
 
-  test('a world without surveys has no example to show, and a document all the same', async () => {
+  test('a world without surveys has a document without example answers', async () => {
     await using bare = await startApi({ surveys: 0 })
     const [list, sources, progress] = examplesOf(await shownBy(bare))
     expect(list?.answer).toMatchObject({ surveys: [] })
@@ -140,7 +140,7 @@ describe('the document of the docs page', () => {
     }
   })
 
-  test('a Host that is none is not repeated', async () => {
+  test('an invalid Host is not repeated', async () => {
     const { port } = new URL(api.server.origin)
     for (const host of [`"><script>`, `x' y`, 'a/b', 'user@host']) {
       const answer = await new Promise<string>((resolve, reject) => {
@@ -156,7 +156,7 @@ describe('the document of the docs page', () => {
 })
 
 describe('GET /_reference/docs', () => {
-  test('loads files of this server alone, and its policy holds browsers to that', async () => {
+  test('loads only files of this server, and its policy makes browsers enforce that', async () => {
     const { text: page, headers } = await api.control('/docs')
     const addresses = [...page.matchAll(/\s(?:src|href)="([^"]*)"/g)].map(([, address = '']) => address)
     const files = addresses.filter((address) => address.startsWith('docs/'))
@@ -178,14 +178,14 @@ describe('GET /_reference/docs', () => {
     ])
   })
 
-  test('no other file of the package is served', async () => {
+  test('the server serves no other file of the package', async () => {
     for (const name of ['swagger-ui.js', 'index.html', '..%2Fpackage.json', '../../../package.json']) {
       const { status } = await fetch(`${api.server.origin}/_reference/docs/${name}`)
       expect([name, status]).toEqual([name, 404])
     }
   })
 
-  test('/_reference and /_reference/ lead to it', async () => {
+  test('/_reference and /_reference/ redirect to it', async () => {
     const { text: page } = await api.control('/docs')
     for (const path of ['', '/']) {
       const response = await fetch(`${api.server.origin}/_reference${path}`)
@@ -229,7 +229,7 @@ describe.skipIf(!hasChromium)(
     afterAll(() => page[Symbol.asyncDispose]())
 
     test.runIf(SLOW)(
-      'every field is shown with its type, null and meaning, and every value of an enumeration',
+      'the page shows every field with its type, null and meaning, and every value of an enumeration',
       async () => {
         const names = ['Survey', 'SampleSource', 'FieldworkProgress', 'InterviewCountByStatus', 'StatusCount']
         names.push('Pagination', 'SurveyStatus', 'TransitionStyle', 'Provider')
@@ -260,7 +260,7 @@ describe.skipIf(!hasChromium)(
       },
     )
 
-    test('every operation is shown, with its parameters and statuses', async () => {
+    test('the page shows every operation, with its parameters and statuses', async () => {
       const operations = documentedOperations()
       await page.waitFor(click('.opblock-summary-control'))
       await page.waitFor(`document.querySelectorAll('.responses-wrapper').length === ${operations.length}`)
@@ -273,7 +273,7 @@ describe.skipIf(!hasChromium)(
       expect(operations.length).toBeGreaterThan(10)
     })
 
-    test('examples, choices, options and settings are shown', async () => {
+    test('the page shows examples, choices, options and settings', async () => {
       const text = String(await page.waitFor(TEXT))
       for (const { command } of examplesOf(shown)) expect(text).toContain(command)
       for (const sentence of Object.values(CHOICES).flat())
@@ -290,7 +290,7 @@ describe.skipIf(!hasChromium)(
       }
     })
 
-    test.runIf(SLOW)('the objects of a body are shown field by field', async () => {
+    test.runIf(SLOW)('the page shows the objects of a body field by field', async () => {
       const body = `document.querySelector('#operations-Reference_server-replaceFaults .opblock-section-request-body')`
       await page.waitFor(`${body}.querySelector('[data-name="model"]').click() ?? true`)
       const titles = await page.waitFor(
@@ -301,7 +301,7 @@ describe.skipIf(!hasChromium)(
       )
     })
 
-    test.runIf(SLOW)('a request can be tried on the page', async () => {
+    test.runIf(SLOW)('a user can try a request on the page', async () => {
       const operation = `document.querySelector('#operations-Reference_server-readTime')`
       await page.waitFor(`${operation}.querySelector('.try-out__btn').click() ?? true`)
       await page.waitFor(`${operation}.querySelector('.execute') !== null`)
@@ -312,14 +312,14 @@ describe.skipIf(!hasChromium)(
       expect(JSON.parse(String(answer))).toEqual((await api.control('/time')).json)
     })
 
-    test('after all this, nothing was requested from elsewhere and nothing went wrong', () => {
+    test('the page requested nothing from another host and logged no error', () => {
       const elsewhere = page.requests.filter((url) => !url.startsWith(`${api.server.origin}/_reference/`))
       expect(elsewhere.filter((url) => !url.startsWith('data:'))).toEqual([])
       expect(page.requests.length).toBeGreaterThan(5)
       expect(page.problems).toEqual([])
     })
 
-    test.runIf(SLOW)('text from outside is shown, and never becomes part of the page', async () => {
+    test.runIf(SLOW)('the page shows text from outside as text, never as markup', async () => {
       const name = 'a`"\'&amp;|*<img src=x onerror=alert(1)><script>alert(1)<!--.yaml'
       const faults = join(await temporaryDirectory(), name)
       await writeFile(faults, '[]')

@@ -1,4 +1,4 @@
-/** Faults that change what is answered: another status, a patched body, a survey that has vanished. */
+/** Faults that change an answer: another status, a patched body, a survey that has vanished. */
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { startApi } from './support/api.js'
@@ -7,7 +7,7 @@ import { askBytes, countsOf, loggedFaults, putFaults } from './support/faulty.js
 const always = (action: object) => [{ times: 'always', action }]
 
 describe('status', () => {
-  test('alone is an empty answer, once; it is logged as sent', async () => {
+  test('without a body gives one empty answer, which is logged as it was sent', async () => {
     await using api = await startApi({ surveys: 1, faults: [{ action: { status: 503 } }] })
     const { status, headers, bytes } = await askBytes(api, '/surveys')
     expect([status, bytes.length, headers['content-length'], headers['content-type']]).toEqual([
@@ -41,7 +41,7 @@ describe('status', () => {
     ])
   })
 
-  test('headers say otherwise: type, Date, and numbers', async () => {
+  test('its headers replace the content type and Date, and may be numbers', async () => {
     const headers = {
       'Content-Type': 'application/json',
       DATE: 'Thu, 01 Jan 1970 00:00:00 GMT',
@@ -58,20 +58,20 @@ describe('status', () => {
     })
   })
 
-  test.each([204, 304])('%i has no body, and the connection is good afterwards', async (status) => {
+  test.each([204, 304])('%i has no body, and the connection works afterwards', async (status) => {
     await using api = await startApi({ surveys: 1, faults: [{ action: { status } }] })
     const answer = await askBytes(api, '/surveys')
     expect([answer.status, answer.bytes.length]).toEqual([status, 0])
     expect((await api.ask('/surveys')).status).toBe(200)
   })
 
-  test('a redirect goes where its header says', async () => {
+  test('a redirect leads where its header says', async () => {
     const headers = { location: 'http://127.0.0.1:1/elsewhere' }
     await using api = await startApi({ surveys: 1, faults: [{ action: { status: 302, headers } }] })
     expect((await askBytes(api, '/surveys')).headers.location).toBe(headers.location)
   })
 
-  test('a long body is compressed for who takes it, unless the headers speak of encoding', async () => {
+  test('a long body is compressed if the client allows it, unless the headers set an encoding', async () => {
     const body = '<p>'.repeat(1_000)
     const gzip = { 'accept-encoding': 'gzip' }
     await using api = await startApi({ surveys: 1, faults: [{ action: { status: 500, body } }] })
@@ -82,7 +82,7 @@ describe('status', () => {
     expect([lie.headers['content-encoding'], lie.bytes.toString()]).toEqual(['br', body])
   })
 
-  test('a name such as __proto__ in a body is a name like any other', async () => {
+  test('a name such as __proto__ in a body is an ordinary name', async () => {
     await using api = await startApi({ surveys: 1 })
     const body = '[{"times": "always", "action": {"status": 200, "body": {"__proto__": {"a": 1}}}}]'
     expect((await api.control('/faults', { method: 'PUT', body })).status).toBe(200)
@@ -116,7 +116,7 @@ describe('patch', () => {
     )
   })
 
-  test('of anything but an object takes the place of what stands there, null too', async () => {
+  test('a patch that is no object replaces the value, null too', async () => {
     await using api = await startApi({ surveys: 2 })
     await putFaults(api, [
       { action: { patch: 'soon', at: '/surveys/1/updated_at' } },
@@ -129,7 +129,7 @@ describe('patch', () => {
     })
   })
 
-  test('reaches every member of an object, and where it points to nothing nothing happens', async () => {
+  test('reaches every member of an object, and changes nothing where it points to nothing', async () => {
     await using api = await startApi({ surveys: 1 })
     const { id } = (await api.readSurveys()).surveys[0]!
     const path = `/surveys/${id}/fieldwork_progress`
@@ -170,7 +170,7 @@ describe('patch', () => {
     expect((await api.ask('/surveys')).json).toEqual({ 'a/b': { '~': 'x' }, '~1': 'y' })
   })
 
-  test('and status act in their order; a text is not patched', async () => {
+  test('and status act in their order; a text body is not patched', async () => {
     await using api = await startApi({ surveys: 1 })
     const patch = { patch: { extra: true } }
     const ask = async (...actions: object[]) => {
@@ -190,7 +190,7 @@ describe('patch', () => {
 })
 
 describe('forget', () => {
-  test('a survey that vanishes between two pages pulls the next one up: it is on neither page', async () => {
+  test('a survey that vanishes between two pages moves the next one up, so that it is on neither page', async () => {
     await using api = await startApi({ surveys: 9, pageSize: 3 })
     const all = await Promise.all(
       [1, 2, 3].map(async (page) => (await api.readSurveys(`?page=${page}`)).surveys),
@@ -208,7 +208,7 @@ describe('forget', () => {
     expect(pages.map(({ pagination }) => pagination.total_count)).toEqual([9, 8, 8])
   })
 
-  test('it is gone for every endpoint, filter, truth and changes, until the faults are replaced', async () => {
+  test('the survey is gone from every endpoint and filter, truth and changes, until the faults are replaced', async () => {
     await using api = await startApi({ surveys: 40, pageSize: 100, accounts: 2 })
     const to = '2026-04-01T00:00:00Z'
     const changes = await api.readChanges('2026-02-01T00:00:00Z', to)

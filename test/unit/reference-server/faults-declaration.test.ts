@@ -1,4 +1,4 @@
-/** Declaring faults: in a call, in a file, over HTTP; and what is said of those that are wrong. */
+/** Declares faults in a call, in a file and over HTTP, and reads the errors of wrong ones. */
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { countsOf, putFaults } from './support/faulty.js'
 const GOOD = { action: { status: 503 } }
 
 describe('PUT /_reference/faults', () => {
-  test('replaces all faults and tells them as they stand, what was left out included; GET tells the same', async () => {
+  test('replaces all faults and answers the list with its defaults, as GET does', async () => {
     await using api = await startApi({ surveys: 1, faults: [{ action: { reset: true } }] })
     const answer = await putFaults(api, [
       {
@@ -48,7 +48,7 @@ describe('PUT /_reference/faults', () => {
   })
 
   test.each(['', '{', 'faults', '{"action": {"reset": true}}', 'null', '"a.yaml"'])(
-    'a body that is no list is 400 with one line, and nothing is replaced: %s',
+    'a body that is no list is 400 with one line and replaces nothing: %s',
     async (body) => {
       await using api = await startApi({ surveys: 1, faults: [GOOD] })
       const { status, json } = await api.control('/faults', { method: 'PUT', body })
@@ -57,7 +57,7 @@ describe('PUT /_reference/faults', () => {
     },
   )
 
-  test('a wrong one among good ones replaces nothing, counters and forgotten surveys included', async () => {
+  test('a wrong fault among good ones replaces nothing and keeps counters and forgotten surveys', async () => {
     await using api = await startApi({ surveys: 2 })
     const { id } = (await api.readSurveys()).surveys[0]!
     await putFaults(api, [{ action: { forget: id } }])
@@ -67,7 +67,7 @@ describe('PUT /_reference/faults', () => {
     expect((await api.readSurveys()).surveys.length).toBe(1)
   })
 
-  test('an endless nest, and a body larger than any list of faults, are refused', async () => {
+  test('deep nesting and a body that is too large are refused', async () => {
     await using api = await startApi({ surveys: 1, faults: [GOOD] })
     const put = (body: string) => api.control('/faults', { method: 'PUT', body })
     const nest = `[{"action": {"status": 200, "body": ${'['.repeat(50_000)}${']'.repeat(50_000)}}}]`
@@ -167,7 +167,7 @@ const wrongs: [fault: unknown, line: string][] = [
   ],
   [
     { ...GOOD, match: { page: 0 } },
-    'faults[0].match.page is 0: give the page asked for, a whole number from 1 to 1000000000.',
+    'faults[0].match.page is 0: give the requested page, a whole number from 1 to 1000000000.',
   ],
   [
     { ...GOOD, match: { query: { page: null } } },
@@ -183,7 +183,7 @@ const wrongs: [fault: unknown, line: string][] = [
   ],
   [
     { ...GOOD, after: -1 },
-    'faults[0].after is -1: give how many matching requests pass first, a whole number from 0',
+    'faults[0].after is -1: give how many matching requests it lets through first, a whole number from 0',
   ],
   [
     { ...GOOD, times: 0 },
@@ -208,7 +208,7 @@ describe('a wrong fault', () => {
     }
   })
 
-  test('all of them are told at once, each by its place; the error of a call leads to exit code 2', async () => {
+  test('one error names all wrong ones by their places; the error of a call leads to exit code 2', async () => {
     const faults = [GOOD, { action: { delay_ms: 'soon' }, after: -1 }, { action: { hang: 1 }, time: 2 }]
     await expect(startApi({ surveys: 1, faults })).rejects.toMatchObject({
       code: 'reference_server_faults',
@@ -219,7 +219,7 @@ describe('a wrong fault', () => {
     })
   })
 
-  test('what only a call or YAML can say is no JSON: NaN, undefined, a list that contains itself', async () => {
+  test('values that are no JSON are wrong: NaN, undefined, a list that contains itself', async () => {
     const loop: unknown[] = []
     loop.push(loop)
     for (const body of [Number.NaN, [undefined], loop, () => 1]) {
@@ -277,7 +277,7 @@ describe('a file of faults', () => {
     [LAUGHS, / cannot be used: Excessive alias count/],
     [Buffer.from([0xff, 0xfe, 0x2d]), / is not UTF-8 text; is it the right file\?$/],
     [' '.repeat(1_048_577), / is larger than 1 MiB; is it the right file\?$/],
-  ])('that cannot be used is told by its name, with what to do: %#', async (text, message) => {
+  ])('that cannot be used is named in the error, with what to do: %#', async (text, message) => {
     const directory = await temporaryDirectory()
     const path = join(directory, 'faults.yaml')
     await writeFile(path, text)
@@ -286,7 +286,7 @@ describe('a file of faults', () => {
     await expect(starting).rejects.toThrow(path)
   })
 
-  test('that is not there, or is a directory, is told as that', async () => {
+  test('that does not exist or is a directory is named so in the error', async () => {
     const directory = await temporaryDirectory()
     const missing = join(directory, 'missing.yaml')
     await expect(startApi({ faults: missing })).rejects.toThrow(
@@ -295,7 +295,7 @@ describe('a file of faults', () => {
     await expect(startApi({ faults: directory })).rejects.toThrow(`${directory} is a directory, not a file;`)
   })
 
-  test('goes to the command with --faults; a signal ends it also while requests hang and wait', async () => {
+  test('is read by the command with --faults, which a signal ends even while requests hang and wait', async () => {
     const directory = await temporaryDirectory()
     const path = join(directory, 'faults.yaml')
     await writeFile(path, YAML)

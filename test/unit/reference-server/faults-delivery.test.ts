@@ -1,4 +1,4 @@
-/** Faults on the connection: late, broken, cut off, or no answer at all. Seen from the outside, by plain clients. */
+/** Faults on the connection: answers that come late, broken, cut off or not at all, as plain clients see them. */
 import { once } from 'node:events'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
@@ -34,7 +34,7 @@ describe('reset', () => {
 })
 
 describe('hang', () => {
-  test('never answers, while others are answered; the server closes all the same', async () => {
+  test('never answers, while other requests are answered; the server closes nevertheless', async () => {
     const api = await startApi({ surveys: 1, faults: [{ action: { hang: true } }] })
     const hanging = await openRequest(api, '/surveys')
     await arrived(api, 1)
@@ -46,7 +46,7 @@ describe('hang', () => {
     await expect(fetch(api.server.baseUrl)).rejects.toThrow()
   })
 
-  test('leaves nothing behind when the client goes away', async () => {
+  test('leaves nothing behind when the client closes the connection', async () => {
     await using api = await startApi({ surveys: 1, faults: always({ hang: true }) })
     for (let time = 1; time <= 3; time++) {
       const socket = await openRequest(api, '/surveys')
@@ -65,7 +65,7 @@ describe('hang', () => {
 })
 
 describe('delay_ms', () => {
-  test('keeps the answer back at least so long, and delays add up', async () => {
+  test('delays the answer by at least so long, and delays add up', async () => {
     const faults = [{ action: { delay_ms: 60 } }, { action: { delay_ms: 50 } }]
     await using api = await startApi({ surveys: 1, faults })
     const startedMs = performance.now()
@@ -75,7 +75,7 @@ describe('delay_ms', () => {
     expect(await loggedFaults(api)).toEqual([[200, [0, 1]]])
   })
 
-  test('lets others pass, tells the moment of arrival, and ends with the server', async () => {
+  test('does not delay other requests, logs the moment of arrival, and ends with the server', async () => {
     const api = await startApi({ surveys: 1, faults: [{ action: { delay_ms: 600_000 } }] })
     const late = await openRequest(api, '/surveys')
     await arrived(api, 1)
@@ -86,7 +86,7 @@ describe('delay_ms', () => {
     await expect(fetch(api.server.baseUrl)).rejects.toThrow()
   })
 
-  test('a client that goes away meanwhile does no harm', async () => {
+  test('a client may close the connection during the delay', async () => {
     const faults = [
       { times: 3, action: { delay_ms: 30 } },
       { times: 3, action: { truncate: 5 } },
@@ -101,7 +101,7 @@ describe('delay_ms', () => {
     expect((await api.ask('/surveys')).status).toBe(200)
   })
 
-  test('goes before reset and truncate', async () => {
+  test('acts before reset and truncate', async () => {
     await using api = await startApi({
       surveys: 1,
       faults: [{ action: { reset: true } }, { action: { delay_ms: 50 } }],
@@ -130,7 +130,7 @@ describe('truncate', () => {
     ])
   })
 
-  test('counts bytes of the compressed body, where it is compressed', async () => {
+  test('counts bytes of the compressed body', async () => {
     await using api = await startApi({ surveys: 50 })
     const gzip = { 'accept-encoding': 'gzip' }
     const whole = await askBytes(api, '/surveys', gzip)
@@ -144,7 +144,7 @@ describe('truncate', () => {
     expect(await errorCodeOf(askBytes(api, '/surveys', gzip))).toBe('ECONNRESET')
   })
 
-  test('of a long body sends all of its first part, to a client that reads late', async () => {
+  test('sends the whole first part of a long body, even to a client that reads late', async () => {
     const faults = [{ action: { truncate: 300_000 } }]
     await using api = await startApi({ surveys: 1_000, pageSize: 1_000, faults })
     const socket = await openRequest(api, '/surveys')
@@ -157,7 +157,7 @@ describe('truncate', () => {
     expect(body.length).toBe(300_000)
   })
 
-  test('of 0 sends the headers alone; of more than there is, the whole body and then the end', async () => {
+  test('0 sends only the headers; a number above the length sends the whole body and then ends the connection', async () => {
     await using api = await startApi({
       surveys: 1,
       faults: [{ action: { truncate: 0 } }, { after: 1, action: { truncate: 1_000_000 } }],
@@ -172,7 +172,7 @@ describe('truncate', () => {
 })
 
 describe('garbage', () => {
-  test('is 200 and says it is JSON; no two are alike, and the same seed makes the same', async () => {
+  test('is 200 with content type JSON; no two are alike, and the same seed gives the same', async () => {
     const ask = async (seed: number) => {
       await using api = await startApi({ surveys: 1, seed, faults: always({ garbage: true }) })
       return [await askBytes(api, '/surveys?page=0'), await askBytes(api, '/surveys')]
@@ -197,13 +197,13 @@ describe('several faults of the connection', () => {
     [[{ garbage: true }, { reset: true }], { status: 200, error: null }],
     [[{ reset: true }, { garbage: true }], { status: null, error: 'ECONNRESET' }],
     [[{ status: 503 }, { truncate: 3 }, { hang: true }], { status: 503, error: null }],
-  ])('the first decides: %j', async (actions, { status, error }) => {
+  ])('the first one decides: %j', async (actions, { status, error }) => {
     await using api = await startApi({ surveys: 1, faults: actions.map((action) => ({ action })) })
     expect((await askRaw(api, '/surveys', { Connection: 'close' })).error).toBe(error)
     expect(await loggedFaults(api)).toEqual([[status, actions.map((_, place) => place)]])
   })
 
-  test('the connection serves on after a delay, and ends after a truncated answer', async () => {
+  test('the connection stays open after a delay and ends after a truncated answer', async () => {
     await using api = await startApi({
       surveys: 1,
       faults: [{ action: { delay_ms: 1 } }, { after: 1, action: { truncate: 1 } }],

@@ -1,4 +1,4 @@
-/** Which requests a fault acts on: match, after, times, probability; and which requests reach the faults at all. */
+/** Which requests a fault acts on, by match, after, times and probability; and which requests reach the faults. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Fault } from '../../../src/reference-server/faults/declaration.js'
@@ -11,7 +11,7 @@ describe('match', () => {
   const list = '/surveys'
   const sources = '/surveys/1/sample_sources'
   const progress = '/surveys/1/fieldwork_progress'
-  /** What the first fault acts on, of these requests in this order. */
+  /** Each row below lists the places of the requests that match. */
   const REQUESTS = [
     list,
     `${list}?page=1`,
@@ -55,13 +55,13 @@ describe('match', () => {
     expect(await countsOf(api)).toEqual([[acting.length, acting.length]])
   })
 
-  test('an account is met by its own requests alone', async () => {
+  test('an account matches only its own requests', async () => {
     const faults = [{ match: { account: 'account-2' }, times: 'always', action: { status: 418 } }]
     await using api = await startApi({ surveys: 1, accounts: 2, faults })
     expect([(await api.ask(list)).status, (await api.ask(list, 1)).status]).toEqual([200, 418])
   })
 
-  test('** stands for any number of segments, wherever it stands', () => {
+  test('** matches any number of segments at any place', () => {
     const segment = fc.constantFrom('a', 'b', 'c')
     const path = fc.array(segment, { maxLength: 5 })
     fc.assert(
@@ -90,7 +90,7 @@ const meet = (faults: readonly Fault[], count: number, seed = 42): number[][] =>
 }
 
 describe('after, times and probability', () => {
-  test('it acts on the matching requests from `after` on, `times` of them', () => {
+  test('a fault lets `after` matching requests through, then acts on `times` of them', () => {
     const counts = fc.integer({ min: 0, max: 20 })
     const times = fc.oneof(fc.constant('always' as const), fc.integer({ min: 1, max: 20 }))
     fc.assert(
@@ -104,15 +104,15 @@ describe('after, times and probability', () => {
     )
   })
 
-  test('chance: about so many act, the same for the same seed, and `times` counts those that act', () => {
+  test('it acts on about `probability` of the requests, the same ones for the same seed, and `times` counts those', () => {
     const seed = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER })
     fc.assert(
       fc.property(seed, fc.double({ min: 0, max: 1, noNaN: true }), (seed, probability) => {
         const fault: Fault = { ...EVERY, times: 'always', probability }
         const acting = meet([fault], 400, seed)
         expect(meet([fault], 400, seed)).toEqual(acting)
-        const share = acting.flat().length / 400
-        expect(Math.abs(share - probability)).toBeLessThan(0.15)
+        const part = acting.flat().length / 400
+        expect(Math.abs(part - probability)).toBeLessThan(0.15)
         const bounded = meet([{ ...fault, times: 5 }], 400, seed)
         expect(bounded.flat().length).toBe(Math.min(5, acting.flat().length))
       }),
@@ -120,7 +120,7 @@ describe('after, times and probability', () => {
     )
   })
 
-  test('another fault in the list, or another seed, is another chance', () => {
+  test('another fault in the list and another seed draw other requests', () => {
     const half: Fault = { ...EVERY, times: 'always', probability: 0.5 }
     const [one, other] = [0, 1].map((place) => meet([half, half], 64).map((places) => places.includes(place)))
     expect(one).not.toEqual(other)
@@ -129,7 +129,7 @@ describe('after, times and probability', () => {
     expect(meet([half, { ...EVERY, probability: 0 }], 64)).toEqual(meet([half], 64))
   })
 
-  test('over HTTP: the same requests meet the same faults, and counts tell matched and acted', async () => {
+  test('over HTTP, the same requests meet the same faults, and GET counts matched and acted', async () => {
     const faults = [{ after: 3, times: 4, probability: 0.5, action: { status: 500 } }]
     const ask = async () => {
       await using api = await startApi({ surveys: 1, faults })
@@ -160,7 +160,7 @@ describe('API document, "Limits": faults and the cap', () => {
     expect((await loggedFaults(api)).map(([, faults]) => faults)).toEqual([[0], [0], [0], [], []])
   })
 
-  test('what the service would not serve reaches no fault: path, method, credentials', async () => {
+  test('a request with a wrong path, method or credentials meets no fault', async () => {
     await using api = await startApi({ surveys: 1, faults: [{ times: 'always', action: { status: 503 } }] })
     const headers = api.credentials()
     const url = `${api.server.baseUrl}/surveys`
@@ -176,7 +176,7 @@ describe('API document, "Limits": faults and the cap', () => {
 })
 
 describe('several faults', () => {
-  test('all that fire act, in their order, and replacing them begins the counting anew', async () => {
+  test('all matching ones act in their order, and replacing them starts the counts again from 0', async () => {
     await using api = await startApi({ surveys: 1 })
     const faults = [
       { match: { request: 2 }, action: { status: 500, body: { a: 1 } } },

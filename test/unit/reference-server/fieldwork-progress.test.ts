@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { INTERVIEW_STATUSES } from '../../../src/reference-server/resources/enumerations.js'
+import { INTERVIEW_STATUSES } from '../../../src/reference-server/resources/fieldwork-progress.js'
 import { IGNORED } from '../../../src/reference-server/world/interviews.js'
 import { Organization } from '../../../src/reference-server/world/organization.js'
 import { type Api, micros, START_AT, startApi } from './support/api.js'
@@ -9,12 +9,12 @@ const START = micros(START_AT)
 interface Interview {
   readonly start: number
   readonly seconds: number
-  /** How long it is pending_analysis before it gets its status. */
+  /** How long it is pending_analysis before it has its status. */
   readonly analysisSeconds: number
   readonly status: string
 }
 
-/** The interviews of a survey, by source, as a plain list: the world of the same seed, asked directly. */
+/** The interviews of a survey, by source, as a plain list, read directly from the world of the same seed. */
 const interviewsOf = (surveys: number, surveyId: number): Map<number, Interview[]> => {
   const organization = new Organization({ seed: 42, account: 0, surveys, startAt: START })
   const field = organization.field(organization.findSurvey(START + 30 * 86_400e6, surveyId)!)
@@ -32,7 +32,7 @@ const interviewsOf = (surveys: number, surveyId: number): Map<number, Interview[
   )
 }
 
-/** API document, "Fieldwork progress", once more and in the plainest way. */
+/** API document, "Fieldwork progress", a second time and as simple as possible. */
 const expectedProgress = (interviews: readonly Interview[], sampleSize: number, at: number) => {
   const shown = interviews
     .filter(({ start, status }) => start <= at && status !== 'ignored')
@@ -111,7 +111,7 @@ describe('API document, "View the fieldwork progress of a survey"', () => {
     }
   })
 
-  test('"Ignored" interviews exist in the world and are nowhere in an answer', async () => {
+  test('the world has "Ignored" interviews, and no answer shows them', async () => {
     await using api = await startApi({ surveys: 60 })
     const survey = await busySurvey(api)
     const all = [...interviewsOf(60, survey.id).values()].flat().filter(({ start }) => start <= START)
@@ -187,7 +187,7 @@ describe('API document, "View the fieldwork progress of a survey"', () => {
     })
   })
 
-  test('there is no pagination object, and sample_size is not touched by the bounds', async () => {
+  test('there is no pagination object, and the bounds do not change sample_size', async () => {
     await using api = await startApi({ surveys: 60 })
     const survey = await busySurvey(api)
     const { json } = await api.ask(
@@ -199,7 +199,7 @@ describe('API document, "View the fieldwork progress of a survey"', () => {
     })
   })
 
-  test('a sample source of another survey is 404, as is one that does not exist yet', async () => {
+  test('a sample source of another survey is 404, and so is one that does not exist yet', async () => {
     await using api = await startApi({ surveys: 200 })
     const surveys = (await api.readTruth()).accounts[0]!.surveys
     const [one, other] = surveys.filter(({ sample_sources }) => sample_sources.length > 0)
@@ -222,7 +222,7 @@ describe('API document, "View the fieldwork progress of a survey"', () => {
     ['sample_source_id='],
     ['started_after=now'],
     ['started_before=2026-03-01'],
-  ])('a parameter that cannot mean anything is refused with 400: %s', async (query) => {
+  ])('an invalid parameter is refused with 400: %s', async (query) => {
     await using api = await startApi({ surveys: 3 })
     const [survey] = (await api.readSurveys()).surveys
     expect((await api.ask(`/surveys/${survey!.id}/fieldwork_progress?${query}`)).status).toBe(400)

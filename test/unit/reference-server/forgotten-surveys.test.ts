@@ -10,7 +10,7 @@ const DAY = 86_400e6
 const EVERYTHING = { statuses: null, updatedSince: null }
 
 describe('a forgotten survey', () => {
-  test('pulls the older ones up: every page is the page of the list without it', () => {
+  test('moves the older ones up: every page is the page of the list without it', () => {
     const place = fc.integer({ min: 0, max: 40 })
     fc.assert(
       fc.property(fc.array(place), place, place, place, (places, existing, first, count) => {
@@ -26,7 +26,7 @@ describe('a forgotten survey', () => {
     )
   })
 
-  test('is gone from every answer of its world, filtered lists too, and comes back', () => {
+  test('is gone from every answer of its world, also from filtered lists, and comes back', () => {
     const world = new Organization({ seed: 42, account: 0, surveys: 30, startAt: START })
     const before = world.listSurveys(START, EVERYTHING, 0, 100)
     const { id, status } = before.rows[7]!

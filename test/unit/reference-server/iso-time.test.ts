@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { formatDateTime } from '../../../src/reference-server/time/calendar.js'
 import {
+  formatDateTime,
   formatIsoTime,
   formatUtc,
   parseIsoDuration,
@@ -9,7 +9,7 @@ import {
 } from '../../../src/reference-server/time/iso-time.js'
 
 describe('API document, "Resources and their fields": ISO 8601 with an offset', () => {
-  test('what is written in any style is read back as the same moment', () => {
+  test('a moment that is written in any style is parsed as the same moment', () => {
     const offsets = fc.oneof(fc.constant(null), fc.integer({ min: -23 * 60, max: 23 * 60 }))
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4e15 }), offsets, (at, offsetMinutes) => {
@@ -19,7 +19,7 @@ describe('API document, "Resources and their fields": ISO 8601 with an offset', 
     )
   })
 
-  test('every day of 400 years, and any second of them, is written as Date does it', () => {
+  test('every day of 400 years, and any second of them, is written as Date writes it', () => {
     const asDate = (seconds: number): string => new Date(seconds * 1_000).toISOString().slice(0, -5)
     const first = Date.UTC(1899, 11, 31) / 1_000
     for (let day = 0; day < 146_097 + 366; day++) {

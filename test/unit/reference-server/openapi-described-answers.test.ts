@@ -1,4 +1,4 @@
-/** Every answer of the API against the OpenAPI document: `support/api` checks each one that a test asks for. */
+/** Checks answers against the OpenAPI document: `support/api` does so for every request of a test. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { asObject, type JsonObject } from '../../support/api/reference-api.js'
 import { START_AT, startApi } from './support/api.js'
@@ -47,7 +47,7 @@ describe('answers are as the OpenAPI document describes them', () => {
     const { baseUrl } = api.server
     const anonymous = await api.fetchText(`${baseUrl}/surveys/${id}/sample_sources`)
     const posted = await api.fetchText(`${baseUrl}/surveys/${id}/fieldwork_progress`, { method: 'POST' })
-    const told = [anonymous, posted]
+    const answers = [anonymous, posted]
     for (const path of [
       '/surveys?page=0',
       `/surveys/${id}1/sample_sources`,
@@ -55,9 +55,9 @@ describe('answers are as the OpenAPI document describes them', () => {
       '/surveys',
       '/surveys',
     ]) {
-      told.push(await api.ask(path))
+      answers.push(await api.ask(path))
     }
-    expect(told.map(({ status }) => status)).toEqual([401, 405, 400, 404, 404, 200, 429])
+    expect(answers.map(({ status }) => status)).toEqual([401, 405, 400, 404, 404, 200, 429])
   })
 
   test.each(['seconds', 'date', 'none'] as const)('429 with Retry-After %s', async (retryAfter) => {
@@ -71,7 +71,7 @@ describe('answers are as the OpenAPI document describes them', () => {
     expect(both.map(({ status }) => status).sort()).toEqual([200, 429])
   })
 
-  test('the levers of the server', async () => {
+  test('the control routes', async () => {
     await using api = await startApi({ surveys: 5 })
     await api.moveTime({ advance: 'P1D' })
     expect((await api.control('/time', { method: 'POST', body: '{}' })).status).toBe(400)
@@ -87,7 +87,7 @@ describe('answers are as the OpenAPI document describes them', () => {
   })
 })
 
-describe('an answer that is not as described is found', () => {
+describe('the check finds an answer that is not as described', () => {
   let check: Check
   let list: JsonObject
   let progress: JsonObject
@@ -111,12 +111,12 @@ describe('an answer that is not as described is found', () => {
   const withProgress = (bend: JsonObject) =>
     problemOf({ path: PROGRESS, json: { fieldwork_progress: { ...progress, ...bend } } })
 
-  test('none of them as they are', () => {
+  test('it finds nothing in a correct answer', () => {
     expect([problemOf({}), withSurvey({}), withProgress({})]).toEqual([null, null, null])
   })
 
   test.each<[string, JsonObject]>([
-    ['a field more', { colour: 'red' }],
+    ['an extra field', { colour: 'red' }],
     ['a string for a number', { id: '7' }],
     ['a fraction for a count', { respondent_questions_count: 1.5 }],
     ['an unknown status', { status: 'paused' }],
@@ -127,7 +127,7 @@ describe('an answer that is not as described is found', () => {
     expect(withSurvey(bend)).toMatch(/^body\/surveys\/0/)
   })
 
-  test('a survey with any field less', () => {
+  test('it finds any missing field of a survey', () => {
     for (const name of Object.keys(survey)) {
       const { [name]: _, ...rest } = survey
       expect(problemOf({ json: { ...list, surveys: [rest] } })).toContain(`required property '${name}'`)
@@ -135,15 +135,15 @@ describe('an answer that is not as described is found', () => {
   })
 
   test.each<[string, JsonObject]>([
-    ['a count less', { interview_count_by_status: {} }],
+    ['a missing count', { interview_count_by_status: {} }],
     ['a rate as text', { drop_out_rate: '0.5' }],
     ['no count of interviews', { interviews_count: null }],
-    ['an indicator more', { quota: 1 }],
+    ['an extra indicator', { quota: 1 }],
   ])('a progress with %s', (_, bend) => {
     expect(withProgress(bend)).toMatch(/^body\/fieldwork_progress/)
   })
 
-  test('rates and the length of an interview may be null or left out', () => {
+  test('it allows rates and the length of an interview to be null or left out', () => {
     for (const name of ['completion_rate', 'incidence_rate', 'length_of_interview']) {
       const { [name]: _, ...rest } = progress
       expect(problemOf({ path: PROGRESS, json: { fieldwork_progress: rest } })).toBeNull()
@@ -151,7 +151,7 @@ describe('an answer that is not as described is found', () => {
     }
   })
 
-  test('an undescribed status, a header less, another content, a path or a method that is not there', () => {
+  test('it finds an undescribed status, a missing header, another content type, and an unknown path or method', () => {
     const error = { error: 'no' }
     const without = (name: string, value?: string) => {
       const bent = new Headers(headers)

@@ -36,7 +36,7 @@ const resolved = (part: unknown): JsonObject => {
 const schema = (name: string): JsonObject => at('components', 'schemas', name)
 const operation = (path: string): JsonObject => at('paths', path, 'get')
 
-/** The types that a value may have, by its schema. */
+/** The types that a schema allows. */
 const typesOf = (part: unknown): readonly unknown[] => {
   const { type, anyOf } = resolved(part)
   return anyOf === undefined ? [type].flat() : asObjects(anyOf).flatMap(typesOf)
@@ -55,7 +55,7 @@ const documentedTypes = ({ type, nullable }: DocumentedField) => [
 ]
 
 describe('GET /_reference/openapi.json', () => {
-  test('is valid OpenAPI 3.1, by a validator that knows nothing of us', async () => {
+  test('is valid OpenAPI 3.1, by an independent validator', async () => {
     const validator = new Validator()
     expect(await validator.validate(structuredClone(document))).toEqual({ valid: true })
     expect([validator.version, document.openapi]).toEqual(['3.1', '3.1.1'])
@@ -63,11 +63,11 @@ describe('GET /_reference/openapi.json', () => {
     expect(await new Validator().validate(broken)).toMatchObject({ valid: false })
   })
 
-  test('names the version of the package, and the server under the address that it was asked at', async () => {
+  test('names the version of the package, and the server by the address of the request', async () => {
     await using api = await startApi({ surveys: 1 })
     expect(document.info).toMatchObject({ version: packageVersion() })
-    const told = asObject((await api.control('/openapi.json')).json)
-    expect(told.servers).toEqual([{ url: api.server.baseUrl }])
+    const served = asObject((await api.control('/openapi.json')).json)
+    expect(served.servers).toEqual([{ url: api.server.baseUrl }])
     const byName = api.server.origin.replace('127.0.0.1', 'localhost')
     const named = await api.fetchText(`${byName}/_reference/openapi.json`)
     expect(named.json).toMatchObject({
@@ -76,7 +76,7 @@ describe('GET /_reference/openapi.json', () => {
     })
   })
 
-  test('is the same whatever the world and its options', async () => {
+  test('is the same for every world and every option', async () => {
     await using api = await startApi({ surveys: 9, seed: 3, pageSize: 2, retryAfter: 'none', accounts: 2 })
     const { servers: _, paths, ...rest } = asObject((await api.control('/openapi.json')).json)
     expect({ ...document, ...rest }).toEqual(document)
@@ -99,14 +99,14 @@ describe('API document, "Endpoints": the OpenAPI document', () => {
   const parameter = (path: string, name: string) =>
     parametersOf(path).find((candidate) => candidate.name === name)!
 
-  test('has the three paths, each with GET alone', () => {
+  test('has the three paths, each with GET only', () => {
     const paths = Object.entries(at('paths')).filter(([path]) => !path.startsWith('/_reference/'))
     expect(paths.map(([path, item]) => [path, Object.keys(asObject(item))])).toEqual(
       Object.keys(PARAMETERS).map((path) => [path, ['get']]),
     )
   })
 
-  test.each(Object.entries(PARAMETERS))('%s: has its parameters, in their order', (path, names) => {
+  test.each(Object.entries(PARAMETERS))('%s has its parameters, in their order', (path, names) => {
     expect(parametersOf(path).map(({ name }) => name)).toEqual(names)
     for (const { name, in: place, required, description } of parametersOf(path)) {
       expect([name, place, required]).toEqual([
@@ -148,7 +148,7 @@ describe('API document, "Endpoints": the OpenAPI document', () => {
     for (const path of Object.keys(PARAMETERS)) expect(operation(path)).not.toHaveProperty('security')
   })
 
-  test('"Errors": tells each status, with the error body, and 429 with Retry-After', () => {
+  test('"Errors": has each status with the error body, and 429 with Retry-After', () => {
     for (const path of Object.keys(PARAMETERS)) {
       const responses = asObject(operation(path).responses)
       const unknown = path === '/surveys' ? [] : ['404']
@@ -191,13 +191,13 @@ describe('API document, "Resources and their fields": the OpenAPI document', () 
   )
 
   test.each(FIELDS)('%s has its type and values, and a meaning', (_, name, field, documented) => {
-    const told = resolved(asObject(schema(name).properties)[field])
-    expect(typesOf(told)).toEqual(documentedTypes(documented))
-    expect(told.enum).toEqual(documented.values)
-    expect(told.description).toMatch(/^\w.{4}/)
-    if (documented.type === 'timestamp') expect(told.format).toBe('date-time')
-    if (documented.type === 'integer') expect(JSON.stringify(told)).toContain('"format":"int64"')
-    expect(told.deprecated).toBe(field === 'incidence_rate' ? true : undefined)
+    const described = resolved(asObject(schema(name).properties)[field])
+    expect(typesOf(described)).toEqual(documentedTypes(documented))
+    expect(described.enum).toEqual(documented.values)
+    expect(described.description).toMatch(/^\w.{4}/)
+    if (documented.type === 'timestamp') expect(described.format).toBe('date-time')
+    if (documented.type === 'integer') expect(JSON.stringify(described)).toContain('"format":"int64"')
+    expect(described.deprecated).toBe(field === 'incidence_rate' ? true : undefined)
   })
 
   test('"Interview status": interview_count_by_status has one entry each, all required', () => {

@@ -14,7 +14,7 @@ const problemsOf = (given: Record<string, unknown>): string[] => {
 }
 
 describe('options of the reference server', () => {
-  test('have the defaults of the design', () => {
+  test('have their documented defaults', () => {
     expect(readOptions({})).toEqual({
       port: 8080,
       host: '127.0.0.1',
@@ -63,7 +63,7 @@ describe('options of the reference server', () => {
     [{ accounts: 0 }, '--accounts is 0:'],
     [{ pageSize: '0' }, '--page-size is "0":'],
     [{ ratePhase: '2d' }, '--rate-phase is "2d": give a time of at most a day, such as 15s.'],
-    [{ foreignLoad: '60' }, '--foreign-load is "60": give requests a window, a whole number below'],
+    [{ foreignLoad: '60' }, '--foreign-load is "60": give requests per window, a whole number below'],
     [{ retryAfter: 'never' }, '--retry-after is "never": give one of seconds, date, none.'],
     [{ emptyRates: 'NaN' }, '--empty-rates is "NaN": give one of null, zero, omit.'],
     [{ rateLimit: '60' }, '--rate-limit is "60": give requests per time, such as 60/60s or 5/300ms.'],
@@ -79,19 +79,19 @@ describe('options of the reference server', () => {
     [{ faults: '' }, '--faults is "": give the path of a YAML or JSON file.'],
     [{ faults: 7 }, '--faults is 7:'],
     [{ clock: '0x' }, '--clock is "0x":'],
-  ])('a wrong one gets one line that says what, where and what to do: %j', (given, line) => {
+  ])('a wrong option gets one line that says what, where and what to do: %j', (given, line) => {
     const problems = problemsOf(given)
     expect(problems.length).toBe(1)
     expect(problems[0]!.startsWith(line)).toBe(true)
     expect(problems[0]!).toMatch(/: give .*\.$/)
   })
 
-  test('all wrong ones are told at once, and the error leads to exit code 2', async () => {
+  test('one error names all wrong options and leads to exit code 2', async () => {
     expect(problemsOf({ port: 'x', seed: 'y', clock: 'z' }).length).toBe(3)
     await expect(startReferenceServer({ port: -1 })).rejects.toMatchObject({ exitCode: 2 })
   })
 
-  test('an occupied port and a foreign address are one clear line each, exit code 2', async () => {
+  test('a port in use and an address of another machine get one clear line each, exit code 2', async () => {
     await using server = await startReferenceServer({ port: 0, surveys: 1 })
     const port = Number(new URL(server.origin).port)
     await expect(startReferenceServer({ port, surveys: 1 })).rejects.toMatchObject({

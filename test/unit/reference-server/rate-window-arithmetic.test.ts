@@ -1,4 +1,4 @@
-/** The windows without HTTP: whatever a client does, each keeps its promise, and what it tells is exact. */
+/** The windows without HTTP: whatever a client does, each keeps its promise, and the waits that it announces are exact. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -23,14 +23,14 @@ const cap = (rateWindow: CapSettings['rateWindow'], more: Partial<CapSettings> =
     START_MS,
   )
 
-/** Which of requests at these moments, counted from the start, are accepted. */
+/** The moments, counted from the start, at which a request is accepted. */
 const accepted = (limiter: AccountCap, momentsMs: readonly number[]): number[] =>
   momentsMs.filter((atMs) => limiter.admit(START_MS + atMs) === 0)
 
 const inSpan = (momentsMs: readonly number[], fromMs: number): number =>
   momentsMs.filter((atMs) => atMs >= fromMs && atMs < fromMs + WINDOW_MS).length
 
-/** Moments in the order of time: bursts, pauses, and now and then a long silence. */
+/** Moments in the order of time: bursts, pauses, and some long silences. */
 const moments = fc
   .array(
     fc.oneof(
@@ -81,7 +81,7 @@ describe('API document, "Limits": the arithmetic', () => {
     )
   })
 
-  test('fixed: a burst on either side of a border passes whole, twice the cap within a moment; the phase says where the border is', () => {
+  test('fixed: a whole burst is accepted on either side of a border, twice the cap within a moment, and the phase moves the border', () => {
     const burst = [99, 99, 99, 99, 100, 100, 100, 100]
     expect(accepted(cap('fixed'), burst)).toEqual([99, 99, 99, 100, 100, 100])
     expect(accepted(cap('fixed', { ratePhase: 40 }), burst)).toEqual([99, 99, 99])
@@ -91,7 +91,7 @@ describe('API document, "Limits": the arithmetic', () => {
     expect(accepted(cap('sliding'), burst)).toEqual([99, 99, 99])
   })
 
-  test('sliding-counter: the span before counts by its covered part, and no span of its own holds more than the cap', () => {
+  test('sliding-counter: the span before counts by its covered part, and no span holds more than the cap', () => {
     fc.assert(
       fc.property(moments, phases, (momentsMs, ratePhase) => {
         const limiter = cap('sliding-counter', { ratePhase })
@@ -100,7 +100,7 @@ describe('API document, "Limits": the arithmetic', () => {
           const spanMs = Math.floor((atMs + ratePhase) / WINDOW_MS) * WINDOW_MS - ratePhase
           const now = inSpan(taken, spanMs)
           const before = inSpan(taken, spanMs - WINDOW_MS)
-          // In whole numbers: `before`, weighted by the covered part of its span, plus `now`, plus the one that asks.
+          // In whole numbers: `before`, weighted by the covered part of its span, plus `now`, plus the request itself.
           const estimate = before * (spanMs + WINDOW_MS - atMs) + (now + 1) * WINDOW_MS
           const isAccepted = limiter.admit(START_MS + atMs) === 0
           expect(isAccepted).toBe(estimate <= CAP * WINDOW_MS)
@@ -112,7 +112,7 @@ describe('API document, "Limits": the arithmetic', () => {
     )
   })
 
-  test('sliding-counter: it refuses what the sliding log accepts, and accepts what that one refuses', () => {
+  test('sliding-counter: it refuses requests that the sliding log accepts, and the reverse', () => {
     const aWindowApart = [0, 0, 0, 100]
     expect(accepted(cap('sliding'), aWindowApart)).toEqual([0, 0, 0, 100])
     expect(accepted(cap('sliding-counter'), aWindowApart)).toEqual([0, 0, 0])
@@ -121,7 +121,7 @@ describe('API document, "Limits": the arithmetic', () => {
     expect(accepted(cap('sliding-counter'), lateBurst)).toEqual([99, 99, 99, 170])
   })
 
-  test.each(KINDS)('%s: a told wait is exact, if nobody else comes', (kind) => {
+  test.each(KINDS)('%s: an announced wait is exact, if no other request comes', (kind) => {
     fc.assert(
       fc.property(moments, phases, fc.boolean(), (momentsMs, ratePhase, comesTooSoon) => {
         const limiter = cap(kind, { ratePhase })
@@ -131,7 +131,7 @@ describe('API document, "Limits": the arithmetic', () => {
           const waitMs = limiter.admit(arrivedMs)
           if (waitMs === 0) continue
           expect(waitMs).toBeGreaterThan(0)
-          // Requests that come too soon, however little, are refused, take no room and do not move the moment.
+          // A request that comes even a little too soon is refused, takes no room and does not move the moment.
           if (comesTooSoon) expect(limiter.admit(arrivedMs + waitMs * 0.999)).toBeGreaterThan(0)
           idleUntilMs = arrivedMs + waitMs + 1e-6 - START_MS
           expect(limiter.admit(START_MS + idleUntilMs)).toBe(0)
@@ -151,7 +151,7 @@ describe('API document, "Limits": the arithmetic', () => {
 
 describe('foreign load: the arithmetic', () => {
   test.each(['sliding', 'fixed'] as const)(
-    '%s: the others are admitted and counted like ours, two a window of 100 ms: at 25, 75, 125, 175…',
+    '%s: foreign requests are admitted and counted like ours, two per window of 100 ms: at 25, 75, 125, 175…',
     (kind) => {
       fc.assert(
         fc.property(moments, phases, (momentsMs, ratePhase) => {
@@ -167,41 +167,44 @@ describe('foreign load: the arithmetic', () => {
     },
   )
 
-  // The sliding counter counts theirs of the span before, by a tenth, and leaves no whole room of what remains.
+  // The sliding counter still counts a tenth of the others' requests in the span before, which takes a whole request's room.
   test.each([
     ['sliding', [3, 2, 1]],
     ['fixed', [3, 2, 1]],
     ['sliding-counter', [3, 1, 0]],
-  ] as const)('%s: a burst finds what the others leave', (kind, found) => {
+  ] as const)('%s: a burst gets the room that foreign requests leave', (kind, found) => {
     const burst = Array.from({ length: 5 }, () => 1_090)
     for (const [foreignLoad, rooms] of found.entries()) {
       expect(accepted(cap(kind, { foreignLoad }), burst).length).toBe(rooms)
     }
   })
 
-  test.each(KINDS)('%s: who waits as told gets through, however full the others keep the window', (kind) => {
-    const limiter = cap(kind, { foreignLoad: CAP - 1 })
-    let nowMs = START_MS
-    let through = 0
-    for (let request = 0; request < 1_000; request++) {
-      const waitMs = limiter.admit(nowMs)
-      if (waitMs === 0) through += 1
-      nowMs += waitMs + 1
-    }
-    const windows = (nowMs - START_MS) / WINDOW_MS
-    expect(through).toBeGreaterThanOrEqual(Math.floor(windows / 2))
-  })
+  test.each(KINDS)(
+    '%s: a client that waits as announced gets through, however full foreign requests keep the window',
+    (kind) => {
+      const limiter = cap(kind, { foreignLoad: CAP - 1 })
+      let nowMs = START_MS
+      let through = 0
+      for (let request = 0; request < 1_000; request++) {
+        const waitMs = limiter.admit(nowMs)
+        if (waitMs === 0) through += 1
+        nowMs += waitMs + 1
+      }
+      const windows = (nowMs - START_MS) / WINDOW_MS
+      expect(through).toBeGreaterThanOrEqual(Math.floor(windows / 2))
+    },
+  )
 
-  test('after a silence of years they are caught up with by two windows’ worth of work', () => {
+  test('after a silence of years, only the foreign requests of two windows are counted', () => {
     const rateLimit = { requests: 2_000, perMs: 1_000 }
     const limiter = cap('sliding', { rateLimit, foreignLoad: 1_999 })
-    // One by one, the arrivals of ten years would be 6 * 10^11.
+    // The arrivals of ten years are 6 * 10^11, too many to count one by one.
     const yearsMs = START_MS + 10 * 365 * 24 * 3_600_000
     expect(limiter.admit(yearsMs)).toBe(0)
     expect(limiter.admit(yearsMs)).toBeGreaterThan(0)
   })
 
-  test('without a window nobody takes room from anybody', () => {
+  test('without a window, foreign requests take no room', () => {
     const limiter = cap('none', { foreignLoad: 2 })
     expect(
       accepted(

@@ -23,7 +23,7 @@ describe('API document, "Limits": over real HTTP', () => {
       expect(all.filter((status) => status === 429).length).toBe(7)
       const refused = await api.ask('/surveys')
       expect(refused.json).toEqual({ error: expect.any(String) })
-      // The counter lets a full window before weigh in until a fifth of the next one is over.
+      // A full window before leaves no room until a fifth of the next one has passed.
       const [least, most] = rateWindow === 'sliding-counter' ? [4_200, 4_320] : [3_500, 3_600]
       const retryAfter = Number(refused.headers.get('retry-after'))
       expect(Number.isInteger(retryAfter)).toBe(true)
@@ -32,7 +32,7 @@ describe('API document, "Limits": over real HTTP', () => {
     },
   )
 
-  test('the cap is of all endpoints together, and of each account alone', async () => {
+  test('the cap counts all endpoints together, and each account by itself', async () => {
     await using api = await startApi({
       surveys: 1,
       accounts: 2,
@@ -77,7 +77,7 @@ describe('API document, "Limits": over real HTTP', () => {
     expect(performance.now() - startedMs).toBeGreaterThanOrEqual(rateLimit.perMs)
   })
 
-  test('a client that keeps hammering never gets more than the cap in any window, and is not locked out', async () => {
+  test('a client that never waits gets no more than the cap in any window, and is not locked out', async () => {
     const rateLimit = { requests: 5, perMs: 300 }
     await using api = await startApi({ surveys: 1, rateWindow: 'sliding', rateLimit })
     const endMs = performance.now() + 1_200
@@ -108,8 +108,8 @@ describe('API document, "Limits": over real HTTP', () => {
 const HOUR_MS = 3_600_000
 const KINDS = ['sliding', 'fixed', 'sliding-counter'] as const
 
-/** What a client reads of an answer 429: seconds to wait, and how they are told. */
-const told = (headers: Headers): { seconds: number; isDate: boolean } => {
+/** What a client reads from an answer 429: the seconds to wait, and whether they came as a date. */
+const retryAfterOf = (headers: Headers): { seconds: number; isDate: boolean } => {
   const text = headers.get('retry-after') ?? ''
   const isDate = text.endsWith(' GMT')
   const seconds = isDate ? (Date.parse(text) - Date.parse(headers.get('date') ?? '')) / 1_000 : Number(text)
@@ -131,12 +131,12 @@ describe('where fixed windows begin, over real HTTP', () => {
       expect((await api.ask('/surveys')).status).toBe(200)
       const refused = await api.ask('/surveys')
       expect(refused.status).toBe(429)
-      expect(told(refused.headers).seconds).toBeGreaterThan(least)
-      expect(told(refused.headers).seconds).toBeLessThanOrEqual(most)
+      expect(retryAfterOf(refused.headers).seconds).toBeGreaterThan(least)
+      expect(retryAfterOf(refused.headers).seconds).toBeLessThanOrEqual(most)
     },
   )
 
-  // The border comes two seconds after the start: a machine that takes longer for the first burst gets another try.
+  // The border comes two seconds after the start. A machine that needs longer for the first burst gets another try.
   test('fixed: twice the cap passes within seconds, on either side of a border of an hour’s window', {
     retry: 2,
   }, async () => {
@@ -150,7 +150,7 @@ describe('where fixed windows begin, over real HTTP', () => {
   })
 })
 
-describe('API document, "Errors": an answer 429 tells when to come back', () => {
+describe('API document, "Errors": an answer 429 says how long to wait', () => {
   test.each(['seconds', 'date', 'none'] as const)('%s', async (retryAfter) => {
     const rateLimit = { requests: 1, perMs: HOUR_MS }
     await using api = await startApi({ surveys: 1, rateWindow: 'sliding', rateLimit, retryAfter })
@@ -162,13 +162,13 @@ describe('API document, "Errors": an answer 429 tells when to come back', () => 
       expect(refused.headers.get('retry-after')).toBeNull()
       return
     }
-    const { seconds, isDate } = told(refused.headers)
+    const { seconds, isDate } = retryAfterOf(refused.headers)
     expect(isDate).toBe(retryAfter === 'date')
     expect(seconds).toBeGreaterThan(3_500)
     expect(seconds).toBeLessThanOrEqual(3_600)
   })
 
-  test('a date is told in the time of the world, which may stand years away from real time', async () => {
+  test('a date is in the time of the world, which may be years away from real time', async () => {
     const rateLimit = { requests: 1, perMs: HOUR_MS }
     const startAt = '2031-12-31T23:30:00.500Z'
     await using api = await startApi({
@@ -195,7 +195,7 @@ describe('API document, "Errors": an answer 429 tells when to come back', () => 
     [1_000, 999_999, '1', '00:00:02'],
     [500, 500_000, '1', '00:00:01'],
   ])(
-    'a wait of %f ms told %i µs after a full second is %s s, or until %s',
+    'a wait of %f ms that begins %i µs after a full second is %s s, or until %s',
     (waitMs, micros, seconds, time) => {
       expect(retryAfterHeaders('seconds', waitMs, at + micros)).toEqual({ 'retry-after': seconds })
       expect(retryAfterHeaders('date', waitMs, at + micros)).toEqual({
@@ -205,17 +205,19 @@ describe('API document, "Errors": an answer 429 tells when to come back', () => 
     },
   )
 
-  test('who waits as told is accepted, in every window and either form', async () => {
+  test('a client that waits as the 429 says is accepted, in every window and either form', async () => {
     await Promise.all(
       KINDS.flatMap((rateWindow) =>
         (['seconds', 'date'] as const).map(async (retryAfter) => {
           const rateLimit = { requests: 2, perMs: 600 }
           await using api = await startApi({ surveys: 1, rateWindow, rateLimit, retryAfter })
-          await expect
-            .poll(async () => (await api.ask('/surveys')).status, { timeout: 20_000, interval: 1 })
-            .toBe(429)
-          const { headers, status } = await api.ask('/surveys')
-          if (status === 429) await setTimeout(told(headers).seconds * 1_000)
+          let refused = await api.ask('/surveys')
+          const askAgain = async () => {
+            refused = await api.ask('/surveys')
+            return refused.status
+          }
+          await expect.poll(askAgain, { timeout: 20_000, interval: 1 }).toBe(429)
+          await setTimeout(retryAfterOf(refused.headers).seconds * 1_000)
           expect((await api.ask('/surveys')).status).toBe(200)
         }),
       ),
@@ -224,10 +226,10 @@ describe('API document, "Errors": an answer 429 tells when to come back', () => 
 })
 
 describe('foreign load, over real HTTP', () => {
-  test('somebody else spends of the cap, and is not in the request log', async () => {
+  test('foreign requests count against the cap and are not in the request log', async () => {
     const rateLimit = { requests: 20, perMs: 500 }
     await using api = await startApi({ surveys: 1, rateWindow: 'sliding', rateLimit, foreignLoad: 12 })
-    // A whole window, so that theirs is full.
+    // After a whole window, foreign requests have filled it.
     await setTimeout(rateLimit.perMs + 50)
     expect(accepted(await statuses(api, 30))).toBeGreaterThanOrEqual(8)
     const { requests } = (await api.control('/requests')).json as {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { micros, startApi } from './support/api.js'
 
 describe('API document, "List the sample sources of a survey"', () => {
-  test('sources come created_at descending, in pages, and are those of the truth', async () => {
+  test('sources come in pages, created_at descending, and equal those of the truth', async () => {
     await using api = await startApi({ surveys: 40, pageSize: 2 })
     const surveys = (await api.readTruth()).accounts[0]!.surveys
     const largest = surveys.toSorted(
@@ -29,7 +29,7 @@ describe('API document, "List the sample sources of a survey"', () => {
     expect(found).toEqual(sorted)
   })
 
-  test('some surveys have none: an empty list of 0 pages', async () => {
+  test('a survey without sources has an empty list of 0 pages', async () => {
     await using api = await startApi({ surveys: 120 })
     const bare = (await api.readTruth()).accounts[0]!.surveys.find(
       (survey) => survey.sample_sources.length === 0,
@@ -52,7 +52,7 @@ describe('API document, "List the sample sources of a survey"', () => {
     expect((await api.ask(`/surveys/${id}/sample_sources?page=0`)).status).toBe(400)
   })
 
-  test('a source shows from its creation on, and its own edits move its updated_at, not the survey’s', async () => {
+  test('a source is listed from its creation on, and its edits move its own updated_at, not the survey’s', async () => {
     await using api = await startApi({ surveys: 200, pageSize: 1000 })
     const coming = await api.readChanges('2026-03-01T00:00:00Z', '2026-03-20T00:00:00Z')
     const before = (at: string) => new Date(Date.parse(at) - 1000).toISOString()

@@ -15,12 +15,12 @@ beforeAll(async () => {
 afterAll(() => api.server.close())
 
 const refused = async (path: string, status: number, error: string | RegExp = /^./) => {
-  const told = await api.ask(path)
-  expect([path.slice(0, 100), told.status]).toEqual([path.slice(0, 100), status])
-  expect(told.json).toEqual({ error: typeof error === 'string' ? error : expect.stringMatching(error) })
+  const answer = await api.ask(path)
+  expect([path.slice(0, 100), answer.status]).toEqual([path.slice(0, 100), status])
+  expect(answer.json).toEqual({ error: typeof error === 'string' ? error : expect.stringMatching(error) })
 }
 
-/** Sends bytes as they are, and reads the answer to its end. */
+/** Sends bytes as they are and reads the whole answer. */
 const sendRaw = async (head: string) => {
   const socket = connect(Number(new URL(api.server.origin).port), '127.0.0.1')
   socket.write(head)
@@ -34,7 +34,7 @@ const sendHead = (line: string, headers: readonly (readonly [string, string])[])
   return sendRaw([line, 'host: localhost', 'connection: close', ...lines, '', ''].join('\r\n'))
 }
 
-describe('an invalid request is answered with a status of its own and {"error": "<one sentence>"}', () => {
+describe('an invalid request gets its status and {"error": "<one sentence>"}', () => {
   test.each([
     ['/surveys?page=0', 'page is "0": give a whole number from 1 to 999999999'],
     ['/surveys?page=-1', 'page is "-1": give a whole number from 1 to 999999999'],
@@ -71,15 +71,15 @@ describe('an invalid request is answered with a status of its own and {"error": 
     ['/surveys/SURVEY/fieldwork_progress?started_after=now', /^started_after is "now": give an ISO 8601/],
     ['/surveys/SURVEY/fieldwork_progress?started_before=2026-03-01', /^started_before is "2026-03-01": give/],
     [`/surveys?page=${'9'.repeat(5_000)}`, /^page is "9{100}": give/],
-  ])('a parameter that cannot mean anything is 400: %s', async (path, error) => {
+  ])('an invalid parameter is 400: %s', async (path, error) => {
     await refused(path.replace('SURVEY', String(survey)), 400, error)
   })
 
-  test('of several wrong parameters, the first by the order of the API document is told', async () => {
+  test('the error names the first of several wrong parameters, by the order of the API document', async () => {
     await refused('/surveys?page=0&updated_since=x&status=y', 400, /^status is "y"/)
   })
 
-  test('an unknown survey, another account’s, and what is no number are the same 404', async () => {
+  test('an unknown survey, a survey of another account and an id that is no number get the same 404', async () => {
     const ids = [
       '1',
       String(foreign),
@@ -100,7 +100,7 @@ describe('an invalid request is answered with a status of its own and {"error": 
     }
   })
 
-  test('a source that is not of the survey is 404, however large its id', async () => {
+  test('a source of another survey is 404, however large its id', async () => {
     const truth = (await api.readTruth('?account=default')).accounts[0]!.surveys
     const other = truth.find(({ id, sample_sources }) => id !== survey && sample_sources.length > 0)!
     const ids = [other.sample_sources[0]!.id, 0, '9007199254740993', '9'.repeat(1_000)]
@@ -110,7 +110,7 @@ describe('an invalid request is answered with a status of its own and {"error": 
     }
   })
 
-  test('a path that cannot be decoded is 400, and an arrival like any other', async () => {
+  test('a path that cannot be decoded is 400 and is logged', async () => {
     await api.control('/requests', { method: 'DELETE' })
     const paths = ['/api/v1/surveys/%ZZ/sample_sources', '/api/v1/%', '/elsewhere/%ff']
     for (const path of paths) {
@@ -132,12 +132,12 @@ describe('an invalid request is answered with a status of its own and {"error": 
 
   test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD'])('%s is 405', async (method) => {
     const url = `${api.server.baseUrl}/surveys`
-    const told = await api.fetchText(url, { method, headers: api.credentials() })
-    expect([told.status, told.headers.get('allow')]).toEqual([405, 'GET'])
-    expect(told.json).toEqual(method === 'HEAD' ? null : { error: 'only GET is possible here' })
+    const answer = await api.fetchText(url, { method, headers: api.credentials() })
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET'])
+    expect(answer.json).toEqual(method === 'HEAD' ? null : { error: 'only GET is possible here' })
   })
 
-  test('missing or wrong credentials are 401, and so is a header that is sent twice', async () => {
+  test('missing or wrong credentials are 401, and so is a credentials header that is sent twice', async () => {
     const [id, token] = Object.entries(api.credentials())
     const line = 'GET /api/v1/surveys HTTP/1.1'
     expect((await sendHead(line, [id!, token!])).status).toBe(200)
@@ -158,7 +158,7 @@ describe('an invalid request is answered with a status of its own and {"error": 
     }
   })
 
-  test('too long a head is 431, what is no HTTP is 400; both as JSON, with the world’s time', async () => {
+  test('a head that is too long is 431 and bytes that are no HTTP are 400, both as JSON with the world’s time', async () => {
     const long = await sendHead(`GET /api/v1/surveys?x=${'9'.repeat(17_000)} HTTP/1.1`, [])
     expect(long.json).toEqual({ error: expect.stringMatching(/too long: the most is 16384 bytes$/) })
     const noise = await sendRaw('nonsense\r\n\r\n')

@@ -24,7 +24,7 @@ describe('API document, "List surveys"', () => {
     expect(new Set(moments).size).toBeLessThan(moments.length)
   })
 
-  test('"Pagination object": the numbers of the first, a middle, the last page, and past it', async () => {
+  test('"Pagination object": the numbers of the first, a middle and the last page, and of a page past the end', async () => {
     await using api = await startApi({ surveys: 25, pageSize: 10 })
     const pages = []
     for (const page of [1, 2, 3, 4, 99]) pages.push((await api.readSurveys(`?page=${page}`)).pagination)
@@ -61,7 +61,7 @@ describe('API document, "List surveys"', () => {
     expect(await ids('?status%5B%5D=draft&status%5B%5D=user_demo')).toEqual(expected('draft', 'user_demo'))
   })
 
-  test('updated_since keeps what was modified since, the moment itself included, to the microsecond', async () => {
+  test('updated_since keeps surveys modified since that moment, the moment included, to the microsecond', async () => {
     await using api = await startApi({ surveys: 300, pageSize: 1000 })
     const all = (await api.readSurveys()).surveys
     const fine = all.filter(({ updated_at }) => /\.\d{6}/.test(updated_at))

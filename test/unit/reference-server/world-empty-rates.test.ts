@@ -19,15 +19,15 @@ interface RawSurvey {
   readonly fieldwork_progress: Readonly<Record<string, unknown>>
 }
 
-/** Progress as it is told under a setting, unread: of a survey without sources, one with interviews, and all of the truth. */
+/** Progress as it is sent under a setting: of a survey without sources, of one with interviews, and in the truth. */
 const readRaw = async (emptyRates?: EmptyRates) => {
   await using api = await startApi({
     surveys: 60,
     pageSize: 100,
     ...(emptyRates === undefined ? {} : { emptyRates }),
   })
-  const told = (await api.control('/truth')).json as { accounts: [{ surveys: RawSurvey[] }] }
-  const { surveys } = told.accounts[0]
+  const answer = (await api.control('/truth')).json as { accounts: [{ surveys: RawSurvey[] }] }
+  const { surveys } = answer.accounts[0]
   const ask = async (id: number) => {
     const { json } = await api.ask(`/surveys/${id}/fieldwork_progress`)
     return (json as Pick<RawSurvey, 'fieldwork_progress'>).fieldwork_progress
@@ -39,7 +39,7 @@ const readRaw = async (emptyRates?: EmptyRates) => {
   return { surveys, bare, busy, askedBare: await ask(bare.id), askedBusy: await ask(busy.id) }
 }
 
-describe('API document, "Fieldwork progress": a rate over zero interviews, on which it is silent', () => {
+describe('API document, "Fieldwork progress": a rate over zero interviews, which it leaves open', () => {
   test.each<[EmptyRates | undefined, null | 0]>([
     [undefined, null],
     ['null', null],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { INTERVIEW_STATUSES } from '../../../src/reference-server/resources/enumerations.js'
+import { INTERVIEW_STATUSES } from '../../../src/reference-server/resources/fieldwork-progress.js'
 import { COUNTRIES } from '../../../src/reference-server/world/countries.js'
 import { Organization } from '../../../src/reference-server/world/organization.js'
 import { type Api, micros, START_AT, startApi } from './support/api.js'
@@ -42,7 +42,7 @@ const statusesBySurvey = async (api: Api, from: string, to: string) => {
 }
 
 describe('diurnal arrival of interviews', () => {
-  test('over a whole world hardly any begin at night by the local clock, most in the evening, fewer then at weekends', () => {
+  test('in a whole world, hardly any interview begins at night by the local clock, most in the evening, fewer of them at weekends', () => {
     const organization = new Organization({ seed: 42, account: 0, surveys: 150, startAt: START })
     const byHour = { week: new Float64Array(24), weekend: new Float64Array(24) }
     for (let index = 0; index < 150; index++) {
@@ -56,17 +56,17 @@ describe('diurnal arrival of interviews', () => {
         }
       }
     }
-    const share = (hours: Float64Array, from: number, to: number) =>
+    const part = (hours: Float64Array, from: number, to: number) =>
       hours.slice(from, to).reduce((sum, count) => sum + count, 0) /
       hours.reduce((sum, count) => sum + count, 0)
-    expect(share(byHour.week, 1, 6)).toBeLessThan(0.03)
-    expect(share(byHour.week, 18, 22)).toBeGreaterThan(0.3)
-    expect(share(byHour.weekend, 18, 22)).toBeLessThan(0.8 * share(byHour.week, 18, 22))
-    expect(share(byHour.weekend, 9, 12)).toBeGreaterThan(1.2 * share(byHour.week, 9, 12))
+    expect(part(byHour.week, 1, 6)).toBeLessThan(0.03)
+    expect(part(byHour.week, 18, 22)).toBeGreaterThan(0.3)
+    expect(part(byHour.weekend, 18, 22)).toBeLessThan(0.8 * part(byHour.week, 18, 22))
+    expect(part(byHour.weekend, 9, 12)).toBeGreaterThan(1.2 * part(byHour.week, 9, 12))
     expect([...byHour.week, ...byHour.weekend].every((count) => count > 0)).toBe(true)
   })
 
-  test('through the API, by started_after and started_before: an evening brings many times what a night does', async () => {
+  test('through the API, by started_after and started_before, an evening has many times the interviews of a night', async () => {
     await using api = await startApi({ surveys: 60 })
     const DAYS_BACK = 30
     const isYoung = ({ created_at }: { created_at: string }) =>
@@ -95,7 +95,7 @@ describe('diurnal arrival of interviews', () => {
 })
 
 describe('when surveys take interviews', () => {
-  test('soft launch: some surveys have interviews while they are pending', async () => {
+  test('some surveys have interviews while they are pending (a soft launch)', async () => {
     await using api = await startApi({ surveys: 200, pageSize: 1000 })
     const launches = (await statusesBySurvey(api, '2026-01-01T00:00:00Z', '2026-04-01T00:00:00Z')).flatMap(
       ({ id, changes }) => {
@@ -116,7 +116,7 @@ describe('when surveys take interviews', () => {
     expect(soft).toBeLessThan(launches.length / 2)
   })
 
-  test('pauses: no interview begins while a survey is deviating_from_specs, nor before or after the field', async () => {
+  test('no interview begins while a survey is deviating_from_specs, or before or after its fieldwork', async () => {
     await using api = await startApi({ surveys: 30, pageSize: 1000 })
     await api.moveTime({ set: '2026-06-01T00:00:00Z' })
     const lives = await statusesBySurvey(api, '2025-01-01T00:00:00Z', '2026-06-01T00:00:00Z')
@@ -136,7 +136,7 @@ describe('when surveys take interviews', () => {
   })
 })
 
-describe('API document, "Interview status": what becomes of interviews', () => {
+describe('API document, "Interview status": the statuses of interviews', () => {
   test('every status occurs: speeders, straightliners, failed checks, bad language, manual action, analysis', async () => {
     await using api = await startApi({ surveys: 60 })
     const seen = new Set<string>()
@@ -147,7 +147,7 @@ describe('API document, "Interview status": what becomes of interviews', () => {
     expect([...seen].toSorted()).toEqual([...INTERVIEW_STATUSES].toSorted())
   })
 
-  test('pending_analysis settles: fewer are left when a survey is complete than were in its field', async () => {
+  test('fewer interviews are pending_analysis when a survey is complete than during its fieldwork', async () => {
     await using api = await startApi({ surveys: 100, pageSize: 1000 })
     const ends = (await statusesBySurvey(api, START_AT, '2026-05-01T00:00:00Z')).flatMap(
       ({ id, changes }) => {
@@ -182,7 +182,7 @@ describe('quotas filling', () => {
     readonly total: number
   }
 
-  /** A source that stays, of each survey that comes into the field within three months; and when that is. */
+  /** A source that is not removed, for each survey whose fieldwork begins within three months; and when it begins. */
   const fieldsOf = async (api: Api) => {
     const until = '2026-06-01T00:00:00Z'
     const changes = await api.readChanges(START_AT, until)
@@ -202,7 +202,7 @@ describe('quotas filling', () => {
     return fields
   }
 
-  /** Pairs of what a source shows at a moment of its field and twelve hours later, with the target unchanged. */
+  /** Pairs of a source's progress: during fieldwork and twelve hours later, with the same target. */
   const follow = async (api: Api, { id, sourceId, opens, closes }: Field): Promise<[Step, Step][]> => {
     const steps: Step[] = []
     for (let at = opens; at <= closes; at += 12 * HOUR) {
@@ -216,7 +216,7 @@ describe('quotas filling', () => {
     })
   }
 
-  test('the share of quota_full grows as the target comes near; past it nothing more is complete', async () => {
+  test('more interviews are quota_full as the target comes near; after it none is complete', async () => {
     await using api = await startApi({ surveys: 60, pageSize: 1000 })
     const pairs: [Step, Step][] = []
     for (const field of await fieldsOf(api)) pairs.push(...(await follow(api, field)))

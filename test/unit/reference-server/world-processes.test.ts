@@ -9,7 +9,7 @@ import { START_AT, startApi } from './support/api.js'
 
 interface RawAnswer {
   readonly status: number | undefined
-  /** As they are on the wire, in order, but for those that are the connection's own. */
+  /** As they were sent, in order, without those of the connection. */
   readonly headers: readonly string[]
   readonly body: Buffer
 }
@@ -32,7 +32,7 @@ interface Address {
   readonly token: string
 }
 
-/** The answers to the same requests in the same order, packed and not, good ones and refusals. */
+/** The answers to the same requests in the same order, compressed and not, with refusals. */
 const askAll = async ({ baseUrl, id, token }: Address, paths: readonly string[]): Promise<RawAnswer[]> => {
   const answers: RawAnswer[] = []
   for (const path of paths) {
@@ -49,7 +49,7 @@ const greeting = z.object({
   accounts: z.array(z.object({ id: z.int(), token: z.string() })),
 })
 
-test('two processes of one seed and clock give the same bytes to the same requests, headers included; another seed does not', async () => {
+test('two processes with the same seed and clock answer the same bytes, with headers; another seed does not', async () => {
   await using api = await startApi({ surveys: 60, seed: 7 })
   const [survey] = (await api.readTruth()).accounts[0]!.surveys.filter(
     ({ sample_sources, fieldwork_progress }) =>

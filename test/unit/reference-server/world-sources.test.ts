@@ -7,7 +7,7 @@ const JUST_AFTER_MS = 1
 
 type Change = Awaited<ReturnType<Api['readChanges']>>[number]
 
-/** What one survey looks like through the API. */
+/** One survey as the API shows it. */
 const readSurvey = async (api: Api, id: number) => ({
   survey: (await api.readSurveys()).surveys.find((one) => one.id === id)!,
   sources: (await api.readSources(id)).sample_sources,
@@ -22,7 +22,7 @@ const around = async (api: Api, { at, survey_id }: Change) => {
   return { before: await read(JUST_BEFORE_MS), after: await read(JUST_AFTER_MS) }
 }
 
-/** Changes of that kind with nothing else happening to their survey within two milliseconds. */
+/** Changes of that kind whose survey has no other change within two milliseconds. */
 const loneChanges = (changes: readonly Change[], what: Change['what']): Change[] =>
   changes.filter(
     (change) =>
@@ -39,7 +39,7 @@ const totalOf = ({ interview_count_by_status }: { interview_count_by_status: obj
   Object.values(interview_count_by_status).reduce((sum, { individuals }) => sum + individuals, 0)
 
 describe('sources that are added late', () => {
-  test('they come while the survey is in its field, and no interview of theirs began before', async () => {
+  test('they come during fieldwork, and none of their interviews began before', async () => {
     await using api = await startApi({ surveys: 60, pageSize: 1000 })
     let late = 0
     for (const change of loneChanges(await api.readChanges('2026-02-01T00:00:00Z', UNTIL), 'source_added')) {
@@ -50,15 +50,15 @@ describe('sources that are added late', () => {
       late += 1
       await api.moveTime({ set: UNTIL })
       const query = `?sample_source_id=${change.sample_source_id}&started_before=${encodeURIComponent(change.at)}`
-      const told = await api.ask(`/surveys/${change.survey_id}/fieldwork_progress${query}`)
-      if (told.status === 200) expect(totalOf(await api.readProgress(change.survey_id, query))).toBe(0)
+      const answer = await api.ask(`/surveys/${change.survey_id}/fieldwork_progress${query}`)
+      if (answer.status === 200) expect(totalOf(await api.readProgress(change.survey_id, query))).toBe(0)
     }
     expect(late).toBeGreaterThan(2)
   })
 })
 
 describe('sources that are removed', () => {
-  test('from then on it is not listed, its id is 404, its interviews and target no longer count', async () => {
+  test('a removed source is not listed, its id is 404, and its interviews and target no longer count', async () => {
     await using api = await startApi({ surveys: 100, pageSize: 1000 })
     const removals = loneChanges(await api.readChanges('2025-12-01T00:00:00Z', UNTIL), 'source_removed')
     let withInterviews = 0
@@ -93,7 +93,7 @@ describe('sources that are removed', () => {
 })
 
 describe('sources of quiet surveys', () => {
-  test('a source is added, changed or removed in an open survey, or in the moment its quiet survey changes', async () => {
+  test('a source is added, changed or removed in an open survey, or at the same moment as its quiet survey changes', async () => {
     await using api = await startApi({ surveys: 300 })
     const changes = await api.readChanges('2020-01-01T00:00:00Z', '2028-01-01T00:00:00Z')
     const status = new Map<number, string>()
@@ -115,7 +115,7 @@ describe('sources of quiet surveys', () => {
     expect(seen.withSurvey).toBeGreaterThan(100)
   })
 
-  test('drafts, demos and complete surveys change their sources and progress only together with themselves', async () => {
+  test('the sources and progress of drafts, demos and complete surveys change only together with the survey', async () => {
     await using api = await startApi({ surveys: 60, pageSize: 1000 })
     const quiet = ['draft', 'complete', 'user_demo']
     const read = async () =>
@@ -136,8 +136,8 @@ describe('sources of quiet surveys', () => {
   })
 })
 
-describe('targets that are adjusted while in field', () => {
-  test('they go up and down, never below 0, and move the updated_at of the source alone', async () => {
+describe('targets that are adjusted during fieldwork', () => {
+  test('they go up and down, never below 0, and move only the updated_at of the source', async () => {
     await using api = await startApi({ surveys: 100, pageSize: 1000 })
     const steps: number[] = []
     for (const change of loneChanges(
@@ -165,7 +165,7 @@ describe('targets that are adjusted while in field', () => {
 })
 
 describe('surveys of 50 sources', () => {
-  test('are rare, have 50 and a few over, come in pages of fifty, and no two share an id', async () => {
+  test('are rare, have 50 or a few more, come in pages of fifty, and no two have the same id', async () => {
     await using api = await startApi({ surveys: 1000, pageSize: 50 })
     const added = (await api.readChanges('2023-01-01T00:00:00Z', UNTIL)).filter(
       ({ what }) => what === 'source_added',

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { micros, startApi } from './support/api.js'
 
-/** UTC offsets in use by some country or territory, winter and summer; `-00:00` is RFC 3339's, not ISO 8601's. */
+/** UTC offsets in use by some country or territory, winter and summer; `-00:00` is valid in RFC 3339, not in ISO 8601. */
 const OFFSETS_IN_USE = `Z +00:00
   -12:00 -11:00 -10:00 -09:30 -09:00 -08:00 -07:00 -06:00 -05:00 -04:00 -03:30 -03:00 -02:30 -02:00 -01:00
   +01:00 +02:00 +03:00 +03:30 +04:00 +04:30 +05:00 +05:30 +05:45 +06:00 +06:30 +07:00 +08:00 +08:45 +09:00
@@ -15,8 +15,8 @@ beforeAll(async () => {
   titles = accounts.flatMap(({ surveys }) => surveys.map(({ title }) => title))
 })
 
-describe('API document, "Survey": what its texts may hold', () => {
-  test('titles are written in many scripts, and each comes through as it was written', () => {
+describe('API document, "Survey": what its texts may contain', () => {
+  test('titles are in many scripts, and each arrives as it was written', () => {
     const scripts =
       `Latin Cyrillic Greek Han Hiragana Katakana Hangul Arabic Hebrew Devanagari Thai Georgian Ethiopic
       Armenian Tamil`.split(/\s+/)
@@ -58,7 +58,7 @@ describe('API document, "Survey": what its texts may hold', () => {
 })
 
 describe('API document, "Resources and their fields": ISO 8601 with an offset', () => {
-  test('all offsets in use come, from -12:00 to +14:00, half and quarter hours too, and no others', async () => {
+  test('all offsets in use occur, from -12:00 to +14:00, with half and quarter hours, and no others', async () => {
     await using api = await startApi({ surveys: 1000, pageSize: 1000 })
     const { surveys } = await api.readSurveys()
     const texts = surveys.flatMap(({ created_at, updated_at }) => [created_at, updated_at])

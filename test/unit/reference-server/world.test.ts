@@ -7,8 +7,8 @@ const OFFSET = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(Z|[+-]\d{2}:\d{2}
 const everything = async (api: Api): Promise<string> => {
   const texts: string[] = []
   for (let page = 1; page <= 3; page++) {
-    const told = await api.ask(`/surveys?page=${page}`)
-    texts.push(told.text)
+    const answer = await api.ask(`/surveys?page=${page}`)
+    texts.push(answer.text)
   }
   for (const { id } of (await api.readSurveys()).surveys.slice(0, 15)) {
     texts.push((await api.ask(`/surveys/${id}/sample_sources`)).text)
@@ -18,7 +18,7 @@ const everything = async (api: Api): Promise<string> => {
 }
 
 describe('the world is a pure function of seed and clock', () => {
-  test('two servers of one seed tell the same bytes at the same time, whatever they were asked before', async () => {
+  test('two servers with the same seed answer the same bytes at the same time, whatever the requests before', async () => {
     await using one = await startApi({ surveys: 120, seed: 5 })
     await using other = await startApi({ surveys: 120, seed: 5 })
     await one.moveTime({ advance: 'P40DT3H' })
@@ -51,7 +51,7 @@ describe('the world is a pure function of seed and clock', () => {
     expect(await everything(api)).toBe(first)
   })
 
-  test('`surveys` exist at the start; more come as the clock goes on, and there were fewer before', async () => {
+  test('`surveys` exist at the start, more later and fewer before', async () => {
     await using api = await startApi({ surveys: 100 })
     const total = async () => (await api.readSurveys()).pagination.total_count
     expect(await total()).toBe(100)
@@ -63,7 +63,7 @@ describe('the world is a pure function of seed and clock', () => {
     expect(await total()).toBe(0)
   })
 
-  test('moving the clock between two pages shifts them: the survey at the border is told twice', async () => {
+  test('moving the clock between two pages shifts them: the survey at the border is on both', async () => {
     await using api = await startApi({ surveys: 40, pageSize: 10 })
     const created = (await api.readChanges(START_AT, '2026-06-01T00:00:00Z')).find(
       ({ what }) => what === 'created',
@@ -102,7 +102,7 @@ describe('the world is a pure function of seed and clock', () => {
     }
   })
 
-  test('a hundred thousand surveys start, and their last page is there', async () => {
+  test('a server with a hundred thousand surveys starts and serves the last page', async () => {
     await using api = await startApi({ surveys: 100_000 })
     const { surveys, pagination } = await api.readSurveys('?page=2000')
     expect(pagination).toEqual({
@@ -120,7 +120,7 @@ describe('the world is a pure function of seed and clock', () => {
   })
 })
 
-describe('API document, "Resources and their fields": what a client has to survive', () => {
+describe('API document, "Resources and their fields": what a client has to handle', () => {
   test('every survey status, provider and transition style occurs', async () => {
     await using api = await startApi({ surveys: 600, pageSize: 1000 })
     const surveys = (await api.readTruth()).accounts[0]!.surveys
@@ -145,7 +145,7 @@ describe('API document, "Resources and their fields": what a client has to survi
     )
   })
 
-  test('times carry offsets of several kinds and fractions, and updated_at is never before created_at', async () => {
+  test('times have several kinds of offset and fraction, and updated_at is never before created_at', async () => {
     await using api = await startApi({ surveys: 600, pageSize: 1000 })
     const { surveys } = await api.readSurveys()
     const texts = surveys.flatMap(({ created_at, updated_at }) => [created_at, updated_at])
@@ -168,7 +168,7 @@ describe('API document, "Resources and their fields": what a client has to survi
     expect(surveys.some(({ project_id }) => project_id?.match(/^0\d+$/))).toBe(true)
   })
 
-  test('ids lie below, around and far beyond 2^31, and never beyond 2^53', async () => {
+  test('ids are below, around and far beyond 2^31, and never beyond 2^53', async () => {
     await using api = await startApi({ surveys: 50, accounts: 3, pageSize: 100 })
     const ids = await Promise.all(
       [0, 1, 2].map(async (account) => (await api.readSurveys('', account)).surveys.map(({ id }) => id)),

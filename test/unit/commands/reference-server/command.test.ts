@@ -54,7 +54,7 @@ describe('fieldwork-sync reference-server', () => {
     expect(stdout.read()).toBeNull()
   })
 
-  test('its flags say how the cap is counted and told', async () => {
+  test('its flags set how requests are counted and what a 429 says', async () => {
     const { controller, stdout, ended } = start(
       ...[
         '--port',
@@ -83,7 +83,7 @@ describe('fieldwork-sync reference-server', () => {
     await ended
   })
 
-  test('a signal that came before leaves no server behind', async () => {
+  test('a signal that comes before the server has started leaves no server behind', async () => {
     const { controller, exitCodes, ended } = start('--port', '0', '--surveys', '1')
     controller.abort()
     await ended

@@ -1,6 +1,6 @@
 /**
- * A server on a free port, and `ask` as one of its accounts. Every answer is held to the OpenAPI document that the
- * server serves. The shapes here are typed in from the API document once more, loosely: tests check them.
+ * Starts a server on a free port, and sends it requests as one of its accounts. Every answer is checked against the
+ * OpenAPI document of the server. The shapes here are a second, loose copy of the API document's tables.
  */
 import { z } from 'zod'
 import type { ReferenceServerOptions } from '../../../../src/reference-server/options.js'
@@ -112,14 +112,14 @@ const changes = z.strictObject({
   ),
 })
 
-export interface Told {
+export interface ReceivedAnswer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
   readonly json: unknown
 }
 
-/** The document is the same for all servers but for their address: it is compiled once. */
+/** The document is the same for all servers except for their address, so it is compiled once. */
 let checking: Promise<Check> | undefined
 
 const readCheck = async (origin: string): Promise<Check> => {
@@ -127,7 +127,7 @@ const readCheck = async (origin: string): Promise<Check> => {
   return checkBy((await response.json()) as object)
 }
 
-/** A frozen server without a cap, unless `options` say otherwise. */
+/** A server with a frozen clock and without a cap, unless `options` say otherwise. */
 export const startApi = async (options: ReferenceServerOptions = {}) => {
   const server = await startReferenceServer({
     port: 0,
@@ -142,9 +142,9 @@ export const startApi = async (options: ReferenceServerOptions = {}) => {
   })
   checking ??= readCheck(server.origin)
   const check = await checking
-  /** Faults make answers that no document describes. */
+  /** Faults make answers that the document does not describe. */
   let faulty = options.faults !== undefined
-  const fetchText = async (url: string, init: RequestInit = {}): Promise<Told> => {
+  const fetchText = async (url: string, init: RequestInit = {}): Promise<ReceivedAnswer> => {
     const response = await fetch(url, init)
     const { status, headers } = response
     const text = await response.text()
@@ -158,12 +158,12 @@ export const startApi = async (options: ReferenceServerOptions = {}) => {
     if (problem !== null) throw new Error(`${method} ${url}: ${problem}\n${text.slice(0, 1_000)}`)
     return { status, headers, text, json }
   }
-  const ask = (path: string, account = 0): Promise<Told> =>
+  const ask = (path: string, account = 0): Promise<ReceivedAnswer> =>
     fetchText(`${server.baseUrl}${path}`, { headers: credentials(account) })
-  const control = (path: string, init?: RequestInit): Promise<Told> =>
+  const control = (path: string, init?: RequestInit): Promise<ReceivedAnswer> =>
     fetchText(`${server.origin}/_reference${path}`, init)
-  const moveTime = async (wish: { advance: string } | { set: string }): Promise<void> => {
-    const { status, text } = await control('/time', { method: 'POST', body: JSON.stringify(wish) })
+  const moveTime = async (setting: { advance: string } | { set: string }): Promise<void> => {
+    const { status, text } = await control('/time', { method: 'POST', body: JSON.stringify(setting) })
     if (status !== 200) throw new Error(text)
   }
   const readSurveys = async (query = '', account = 0) =>

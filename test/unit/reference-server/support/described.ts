@@ -1,16 +1,16 @@
 /**
- * Holds answers to an OpenAPI document: the status, headers and body of each must be among those that it describes,
- * and a body must have no field more. By Ajv, which shares nothing with what wrote the document.
+ * Checks answers against an OpenAPI document: it must describe the status, headers and body of each, and a body must
+ * have no extra field. Ajv does it, which has no code in common with what wrote the document.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { z } from 'zod'
 
-const response = z.object({
+const responseShape = z.object({
   headers: z.record(z.string(), z.object({ $ref: z.string() })),
   content: z.record(z.string(), z.unknown()),
 })
-const operation = z.object({ responses: z.record(z.string(), response) })
+const operation = z.object({ responses: z.record(z.string(), responseShape) })
 const documentShape = z.object({
   paths: z.record(
     z.string(),
@@ -24,7 +24,7 @@ const documentShape = z.object({
   components: z.object({ headers: z.record(z.string(), z.object({ required: z.boolean() })) }),
 })
 
-/** An answer, and what it answers: `path` is the whole path, without the query. */
+/** A request and its answer; `path` is the whole path, without the query. */
 export interface Exchange {
   readonly method: string
   readonly path: string
@@ -38,14 +38,14 @@ const ERROR = '/components/schemas/Error'
 const JSON_TYPE = 'application/json'
 const METHODS = ['get', 'post', 'put', 'delete'] as const
 
-/** What is wrong with an answer by this document; null when nothing is. */
+/** What is wrong with an answer, or null. */
 export type Check = (exchange: Exchange) => string | null
 
 export const checkBy = (document: object): Check => {
   const { paths, components } = documentShape.parse(document)
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true })
   addFormats.default(ajv)
-  // The document's own parts are no schemas; everything in a schema must be known.
+  // Ajv must accept the document's own parts, which are no schemas, and refuse unknown keywords in a schema.
   ajv.addVocabulary([...Object.keys(document), 'x-enumDescriptions'])
   ajv.addSchema(document, 'openapi.json')
   const compiled = new Map<string, ValidateFunction>()
@@ -58,12 +58,12 @@ export const checkBy = (document: object): Check => {
     template,
     form: new RegExp(`^${whole(template).replaceAll(/\{\w+\}/g, '[^/]+')}$`),
   }))
-  const headerProblem = (told: z.infer<typeof response>, headers: Headers): string | null => {
-    const missing = Object.entries(told.headers).find(
+  const headerProblem = (expected: z.infer<typeof responseShape>, headers: Headers): string | null => {
+    const missing = Object.entries(expected.headers).find(
       ([name, { $ref }]) => components.headers[$ref.split('/').at(-1)!]!.required && !headers.has(name),
     )
     if (missing !== undefined) return `the header ${missing[0]} is missing`
-    const [described = ''] = Object.keys(told.content)
+    const [described = ''] = Object.keys(expected.content)
     return headers.get('content-type') === `${described}; charset=utf-8`
       ? null
       : `the content is not ${described}`
@@ -75,14 +75,14 @@ export const checkBy = (document: object): Check => {
       return status === expected ? bodyProblem(ERROR, json) : `${status} for an unknown path`
     }
     const known = paths[found.template]!
-    const asked = METHODS.find((name) => name === method.toLowerCase() && known[name] !== undefined)
-    if (asked === undefined && status !== 405) return `${status} for an unknown method`
-    const told = known[asked ?? 'get']?.responses[status]
-    if (told === undefined) return `the status ${status} is not described`
-    const place = [found.template, asked ?? 'get', 'responses', status, 'content', JSON_TYPE, 'schema']
+    const name = METHODS.find((each) => each === method.toLowerCase() && known[each] !== undefined)
+    if (name === undefined && status !== 405) return `${status} for an unknown method`
+    const response = known[name ?? 'get']?.responses[status]
+    if (response === undefined) return `the status ${status} is not described`
+    const place = [found.template, name ?? 'get', 'responses', status, 'content', JSON_TYPE, 'schema']
     const pointer = `/paths/${place.map((part) => escapePointer(String(part))).join('/')}`
-    const hasJson = method !== 'HEAD' && told.content[JSON_TYPE] !== undefined
-    return headerProblem(told, headers) ?? (hasJson ? bodyProblem(pointer, json) : null)
+    const hasJson = method !== 'HEAD' && response.content[JSON_TYPE] !== undefined
+    return headerProblem(response, headers) ?? (hasJson ? bodyProblem(pointer, json) : null)
   }
 }
 

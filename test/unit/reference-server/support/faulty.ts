@@ -1,9 +1,9 @@
-/** Plain clients for a server with faults: what a socket gets to see, and the levers of the faults. */
+/** Plain clients for a server with faults, and helpers that set and read the faults. */
 import { once } from 'node:events'
 import { get, type IncomingHttpHeaders } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { z } from 'zod'
-import type { Api, Told } from './api.js'
+import type { Api, ReceivedAnswer } from './api.js'
 
 /** A GET over a socket of its own, sent and left open. */
 export const openRequest = async (
@@ -29,7 +29,7 @@ export interface RawAnswer {
   readonly error: string | null
 }
 
-/** All that comes on a socket until the server ends it. */
+/** Reads everything that comes on a socket until the server ends it. */
 export const readToEnd = async (socket: Socket): Promise<RawAnswer> => {
   const pieces: Buffer[] = []
   let error: string | null = null
@@ -56,7 +56,7 @@ export interface ByteAnswer {
   readonly bytes: Buffer
 }
 
-/** By node:http, which neither asks for compression nor undoes it. Rejects with the error's code when it is cut off. */
+/** Uses node:http, which neither requests nor undoes compression. Rejects with the error's code when it is cut off. */
 export const askBytes = (api: Api, path: string, more: Record<string, string> = {}): Promise<ByteAnswer> =>
   new Promise((resolve, reject) => {
     const headers = { ...api.credentials(), ...more }
@@ -74,10 +74,10 @@ export const askBytes = (api: Api, path: string, more: Record<string, string> = 
     }).on('error', reject)
   })
 
-/** The code of the error that `asking` ends with, null when it does not. */
-export const errorCodeOf = async (asking: Promise<unknown>): Promise<string | null> => {
+/** The code of the error that `request` ends with, or null. */
+export const errorCodeOf = async (request: Promise<unknown>): Promise<string | null> => {
   try {
-    await asking
+    await request
     return null
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
@@ -85,20 +85,20 @@ export const errorCodeOf = async (asking: Promise<unknown>): Promise<string | nu
   }
 }
 
-export const putFaults = (api: Api, faults: unknown): Promise<Told> =>
+export const putFaults = (api: Api, faults: unknown): Promise<ReceivedAnswer> =>
   api.control('/faults', { method: 'PUT', body: JSON.stringify(faults) })
 
-const toldFaults = z.array(z.looseObject({ matched: z.int(), acted: z.int() }))
+const countedFaults = z.array(z.looseObject({ matched: z.int(), acted: z.int() }))
 
 /** How often each fault matched and acted. */
 export const countsOf = async (api: Api): Promise<[matched: number, acted: number][]> =>
-  toldFaults.parse((await api.control('/faults')).json).map(({ matched, acted }) => [matched, acted])
+  countedFaults.parse((await api.control('/faults')).json).map(({ matched, acted }) => [matched, acted])
 
 const logged = z.object({
   requests: z.array(z.looseObject({ status: z.int().nullable(), faults: z.array(z.int()) })),
 })
 
-/** Status and faults of each request, as the log tells them. */
+/** Status and faults of each request, from the log. */
 export const loggedFaults = async (api: Api): Promise<[status: number | null, faults: number[]][]> =>
   logged.parse((await api.control('/requests')).json).requests.map(({ status, faults }) => [status, faults])
 

@@ -12,15 +12,11 @@ import { publishedFile, syncWarm, withSettings } from '../../../support/command/
 import { temporaryDirectory } from '../../../support/files/temporary.js'
 import { unsoundness } from '../../../support/oracle/soundness.js'
 import { openWorld, truthRows, warehouseRows } from '../../../support/oracle/truth.js'
+import { minute } from '../../../support/time/instants.js'
+import { testClock } from '../../../support/time/test-clock.js'
 import { openReader, query } from '../../../support/warehouse/duckdb.js'
-import {
-  list,
-  minute,
-  survey,
-  type TestWarehouse,
-  testClock,
-  testWarehouse,
-} from '../../../support/warehouse/warehouse.js'
+import { list, survey } from '../../../support/warehouse/rows.js'
+import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 /**
  * The work database of the first version that was committed, after three syncs of the world below: at its start, a day later, and
