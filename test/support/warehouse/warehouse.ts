@@ -1,6 +1,6 @@
 /**
- * A real warehouse in a directory of the test, and typed rows to put into it. Times are given as minutes of one
- * night of the server's clock, so that a test reads like a story.
+ * A real warehouse in a directory of the test, and typed rows to put into it. Tests give times as minutes of one
+ * night of the server's clock.
  */
 
 import { readFile, writeFile } from 'node:fs/promises'
@@ -33,14 +33,14 @@ import { type Finished, temporaryDirectory } from '../files/temporary.js'
 export const minute = (minutes: number): Instant => instantOf('2026-03-01T00:00:00Z') + micros(minutes)
 const micros = (minutes: number): Instant => BigInt(Math.round(minutes * 60_000_000))
 
-/** A text that is certainly an instant. */
+/** Parses an instant, and throws when the text is not one. */
 export const instantOf = (text: string): Instant => {
   const instant = parseInstant(text)
   if (instant === null) throw new Error(`${text} is not an instant`)
   return instant
 }
 
-/** A clock that stands still until the test moves it; who sleeps on it wakes when it has moved far enough. */
+/** A clock that moves only when the test advances it. Sleepers wake when it has moved far enough. */
 export const testClock = (startsAt = '2026-03-01T00:00:00Z'): Clock & { advance(ms: number): void } => {
   const startMs = Date.parse(startsAt)
   const sleepers = new Set<{ readonly untilMs: number; wake(): void }>()
@@ -86,14 +86,14 @@ export interface TestWarehouse {
   readonly database: Database
   readonly log: ReturnType<typeof testLog>
   readonly account: AccountWarehouse
-  /** Rows of a query on the work database: moments as ISO 8601 in UTC, integers as numbers. */
+  /** Rows of a query on the work database: instants as ISO 8601 in UTC, integers as numbers. */
   rows(sql: string): Promise<readonly Row[]>
   run(sql: string): Promise<void>
 }
 
 export type Row = Readonly<Record<string, unknown>>
 
-/** Opens a warehouse, which is closed with the test, or with what `finished` registers for. */
+/** Opens a warehouse, and closes it at the end of the test or when `finished` runs its work. */
 export const testWarehouse = async (
   directory?: string,
   finished: Finished = onTestFinished,
@@ -118,7 +118,7 @@ export const testWarehouse = async (
   }
 }
 
-/** A directory with an empty warehouse: built once a test file and copied, for eighteen tables take their time. */
+/** A directory with an empty warehouse. It is built once and copied, because creating eighteen tables takes time. */
 export const newDirectory = async (finished: Finished = onTestFinished): Promise<string> => {
   const directory = await temporaryDirectory(finished)
   emptyFile ??= openWarehouse({ directory, clock: testClock(), log: testLog(), command: 'a test' }).then(
@@ -171,7 +171,7 @@ export const source = (id: number, change: Partial<SampleSource> = {}): SampleSo
   ...change,
 })
 
-/** Progress with `complete` complete interviews and nothing else known of the statuses. */
+/** Progress with `complete` complete interviews. The counts of all other statuses are null. */
 export const progress = (complete: number, change: Partial<Progress> = {}): Progress => ({
   sample_size: 200,
   interviews_count: complete,
@@ -207,7 +207,7 @@ export const progress = (complete: number, change: Partial<Progress> = {}): Prog
   ...change,
 })
 
-/** A refreshed bundle in which every source has the progress of the survey, unless told otherwise. */
+/** A refreshed bundle in which every source has the survey's progress, unless `change` differs. */
 export const bundle = (
   surveyId: number,
   at: Instant,
@@ -231,7 +231,7 @@ export const bundle = (
   ...change,
 })
 
-/** Days of a whole survey and of its sources, read with a bundle: `2026-03-01` of UTC. */
+/** Days read with a bundle, for a whole survey (null) and for its sources. Days are written `2026-03-01`, in UTC. */
 export const daysRead = (
   days: readonly string[],
   sampleSourceIds: readonly (number | null)[],
@@ -269,7 +269,7 @@ export const listingPage = (
   ...change,
 })
 
-/** A whole listing of one page: begun and completed. */
+/** Starts and completes a listing of one page. */
 export const list = async (
   warehouse: AccountWarehouse,
   surveys: readonly Survey[],
