@@ -18,7 +18,7 @@ const COMMANDS = [
   'reference-server',
 ]
 
-test('the README holds the settings reference as the code generates it', () => {
+test('the README contains the generated settings reference', () => {
   expect(read('README.md')).toContain(settingsReference().trim())
 })
 
@@ -36,15 +36,15 @@ test.each(COMMANDS)('the README names %s and every flag that its --help shows', 
 test('the README and --help list every exit code, in the same words', async () => {
   const readme = read('README.md')
   const { stdout } = await runWarm(['--help'])
-  const told = [...stdout.matchAll(/^ {2}(\d) {2}(.+)$/gm)].map(([, code, meaning]) => ({
+  const listed = [...stdout.matchAll(/^ {2}(\d) {2}(.+)$/gm)].map(([, code, meaning]) => ({
     code: Number(code),
     meaning,
   }))
-  expect(told.map(({ code }) => code)).toEqual(Object.values(EXIT_CODES).sort())
-  for (const { code, meaning } of told) expect(readme).toContain(`| ${code} | ${meaning} |`)
+  expect(listed.map(({ code }) => code)).toEqual(Object.values(EXIT_CODES).sort())
+  for (const { code, meaning } of listed) expect(readme).toContain(`| ${code} | ${meaning} |`)
 })
 
-test.each(['README.md', 'ARCHITECTURE.md'])('every file that %s links to is there', (page) => {
+test.each(['README.md', 'ARCHITECTURE.md'])('every file that %s links to exists', (page) => {
   const links = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)\)/g)].map(([, path = '']) => path)
   expect(links.filter((path) => !existsSync(`${root}${path}`))).toEqual([])
 })
@@ -58,7 +58,7 @@ test.each(['README.md', 'ARCHITECTURE.md'])('every npm script that %s names is i
   expect(named.filter((name) => name !== undefined && scripts[name] === undefined)).toEqual([])
 })
 
-test('ARCHITECTURE.md draws every room of src, and the check knows its arrows', () => {
+test('ARCHITECTURE.md lists every room of src, and the dependency check has its arrows', () => {
   const rooms = readdirSync(`${root}src`, { withFileTypes: true }).filter((entry) => entry.isDirectory())
   const arrows = read('config/dependency-cruiser.mjs')
   for (const { name } of rooms) {
@@ -68,7 +68,7 @@ test('ARCHITECTURE.md draws every room of src, and the check knows its arrows', 
   expect(rooms.length).toBeGreaterThan(8)
 })
 
-test('the row’s way of the README leads through files that are there, in the order of the rooms', () => {
+test('the README describes the way of a row through the rooms in their order', () => {
   const [, way = ''] = /## A row's way through the code\n([\s\S]*?)(?:\n#|$)/.exec(read('README.md')) ?? []
   const files = [...way.matchAll(/\((src\/[^)]+)\)/g)].map(([, path = '']) => path)
   expect(files.map((path) => path.split('/')[1])).toEqual([

@@ -1,4 +1,4 @@
-/** The page of the reference server says what the code does, and its examples run as they stand there. */
+/** The page of the reference server agrees with the code, and its examples run unchanged. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, symlinkSync } from 'node:fs'
@@ -13,7 +13,7 @@ const page = readFileSync(`${root}src/reference-server/README.md`, 'utf8')
 
 const between = (start: string, end: string): string => page.split(start)[1]?.split(end)[0] ?? ''
 
-test('the page lists every choice that the code declares, in its words', () => {
+test('the page lists every choice that the code declares, in the same words', () => {
   const generated = Object.entries(CHOICES)
     .map(([topic, choices]) => `**${topic}**\n\n${choices.map((choice) => `- ${choice}\n`).join('')}`)
     .join('\n')
@@ -32,19 +32,19 @@ test('the page names every key and action of a fault', () => {
 
 const has = (command: string): boolean => spawnSync(command, ['--version']).status === 0
 
-/** Runs an example where `dist/main.js` is what the project built. */
+/** Runs an example in a directory in which `dist/main.js` is our build. */
 const runExample = async (command: string, file: string) => {
   const directory = await temporaryDirectory()
   symlinkSync(`${root}dist`, join(directory, 'dist'))
   const child = spawn(command, [join(root, 'test/examples', file)], { cwd: directory, stdio: 'pipe' })
-  let told = ''
+  let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
-      told += text
+      output += text
     })
   }
   const [code] = await once(child, 'close')
-  return { code, told }
+  return { code, output }
 }
 
 const EXAMPLES = [
@@ -54,7 +54,7 @@ const EXAMPLES = [
     needs: 'curl',
     file: 'with-curl.sh',
     fence: 'bash',
-    tells: /"total_count":[1-9][\s\S]*"total_count":[1-9][\s\S]*503\n200\n/,
+    prints: /"total_count":[1-9][\s\S]*"total_count":[1-9][\s\S]*503\n200\n/,
   },
   {
     name: 'in Python',
@@ -62,25 +62,25 @@ const EXAMPLES = [
     needs: 'python3',
     file: 'client_test.py',
     fence: 'python',
-    tells: /^120 surveys in \d+ requests, \d+ of them refused$/m,
+    prints: /^120 surveys in \d+ requests, \d+ of them refused$/m,
   },
 ]
 
 test.each(EXAMPLES)(
-  'the example $name on the page is the file that the next test runs',
+  'the example $name on the page equals the file that the next test runs',
   ({ file, fence }) => {
     const example = readFileSync(`${root}test/examples/${file}`, 'utf8')
     expect(between(`\`\`\`${fence}\n`, '```')).toBe(example)
   },
 )
 
-for (const { name, command, needs, file, tells } of EXAMPLES) {
+for (const { name, command, needs, file, prints } of EXAMPLES) {
   const missing = !has(needs) || !has(command)
   test.skipIf(missing)(
     `the example ${name} runs${missing ? ` (skipped: no ${needs} here)` : ''}`,
     async () => {
-      const { code, told } = await runExample(command, file)
-      expect(told).toMatch(tells)
+      const { code, output } = await runExample(command, file)
+      expect(output).toMatch(prints)
       expect(code).toBe(0)
     },
   )
