@@ -89,7 +89,7 @@ const copy = (source: string, workingDirectory: string, target: string): void =>
   cpSync(source, into, { recursive: true, verbatimSymlinks: true })
 }
 
-/** Replaces absolute paths of the image by paths outside. Drops the owner unless root runs it, as only root can give files away. */
+/** Replaces absolute paths of the image by outside paths. Drops the owner unless root runs it, as only root can give files away. */
 const outsideOf = (command: string, root: string): string => {
   const outside = command.replaceAll(/(?<=\s)\/(?=\w)/g, `${root}/`)
   return isRoot ? outside : outside.replaceAll(/ --(owner|group)=\d+/g, '')
