@@ -2,8 +2,8 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * What mostly waits (rate windows) goes first, so that the other workers have something to do meanwhile, and so does the one
- * file that takes a minute of CPU: at the end it would leave the other core idle.
+ * Files that mostly wait for rate windows run first, so that the other workers have work meanwhile. The one file that takes
+ * a minute of CPU also runs early: at the end it would leave the other core idle.
  */
 const FIRST = [
   'e2e/cap',
@@ -16,7 +16,7 @@ const FIRST = [
   'reference-server/rate-window',
 ]
 
-// Servers of tests listen on loopback, where no proxy of whoever runs them finds them: curl, Python and we would ask it.
+// Servers of tests listen on loopback, which the user's proxy cannot reach. Without this, curl, Python and our code would use it.
 for (const name of ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'NO_PROXY']) {
   delete process.env[name]
   delete process.env[name.toLowerCase()]
@@ -38,9 +38,9 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // Two more than the cores that are assumed: much of the suite waits for rate windows.
+    // Two more than the assumed two cores, because much of the suite waits for rate windows.
     maxWorkers: 4,
-    // Files keep nothing behind: a worker that loads DuckDB and the rooms once serves them all.
+    // Test files leave no state behind, so a worker loads DuckDB and our modules once for all of them.
     isolate: false,
     sequence: { sequencer: LongestFirst },
     reporters: ['default'],

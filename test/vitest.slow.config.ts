@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-/** Tests that install packages from the registry: minutes, not seconds, and not part of `npm test`. */
+/** Tests that install packages from the registry. They take minutes and are not part of `npm test`. */
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,

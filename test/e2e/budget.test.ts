@@ -1,4 +1,4 @@
-/** A run keeps to its budget, whatever it is; and whatever it is, enough runs arrive at everything. */
+/** A run keeps to its budget. With any budget, enough runs read everything. */
 
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
@@ -16,14 +16,16 @@ import { unsoundness } from '../support/oracle/soundness.js'
 import { SLOW } from '../support/suite/slow.js'
 import { openReader, query } from '../support/warehouse/duckdb.js'
 
-const pagesAsked = (api: ScriptedApi): number[] =>
-  api.arrivals.filter(({ path }) => path === '/surveys').map(({ query: asked }) => Number(asked.get('page')))
+const requestedPages = (api: ScriptedApi): number[] =>
+  api.arrivals
+    .filter(({ path }) => path === '/surveys')
+    .map(({ query: search }) => Number(search.get('page')))
 
 const minutesLater = (api: ScriptedApi, minutes: number): void => {
   api.now = new Date(api.now.getTime() + minutes * 60_000)
 }
 
-/** Two surveys on two pages, two sources each on two pages as well: five requests a survey, twelve in all. */
+/** Two surveys on two pages. Each has two sources on two pages: five requests per survey, twelve in all. */
 const startTwoSurveys = async (): Promise<ScriptedApi> => {
   const api = await startScriptedApi(
     [1, 2].map((id) => ({
@@ -37,12 +39,12 @@ const startTwoSurveys = async (): Promise<ScriptedApi> => {
 }
 const REQUESTS_A_SURVEY = 5
 const PAGES = 2
-/** After a listing that was resumed, what changed since it began. */
+/** The listing of changes that follows a resumed listing. */
 const CHANGES_SINCE = 1
-/** One for the listing, two a survey: one to find out that it needs more than is left, one to read it. */
+/** One run for the listing and two per survey: one finds that the survey needs more than the rest of the budget, one reads it. */
 const RUNS_MAX = 5
 
-/** Runs until everything is done, and looks at each run: what it sent, what it left, what it published of that. */
+/** Runs until everything is done. Compares the requests and leftovers of each run with its report and published record. */
 const runToTheEnd = async (requestsMax: number) => {
   const warehouse = await temporaryDirectory()
   const api = await startTwoSurveys()
@@ -69,21 +71,21 @@ const runToTheEnd = async (requestsMax: number) => {
 }
 
 test.runIf(SLOW).each([1, 2, 3, 5, 10])(
-  'a budget of %i requests is kept, and arrives at everything',
+  'runs with a budget of %i requests keep it, and together read everything',
   async (requestsMax) => {
     const { warehouse, runs } = await runToTheEnd(requestsMax)
     for (const { ended, arrivals } of runs) {
       if (arrivals <= requestsMax) continue
-      // One bundle may run over, and that is said.
+      // One bundle may exceed the budget, and the log says so.
       expect(ended.run.surveys_refreshed).toBe(1)
       expect(arrivals).toBeLessThanOrEqual(PAGES + CHANGES_SINCE + REQUESTS_A_SURVEY)
       expect(ended.stderr).toContain('more than the budget leaves')
     }
     expect(runs.map(({ ended }) => ended.code)).toEqual([...runs.slice(1).map(() => 3), 0])
-    // One run sets the cursor: the first of a listing that took one, else of what changed since it began.
-    const whole = runs.find(({ ended }) => ended.run.cursor_after !== null)?.ended.run
-    expect(whole?.cursor_before).toBeNull()
-    expect(['2026-02-28T23:55:00Z', '2026-02-28T23:56:00Z']).toContain(whole?.cursor_after)
+    // One run sets the cursor: a full listing that fits into one run, or else the listing of changes that follows it.
+    const listed = runs.find(({ ended }) => ended.run.cursor_after !== null)?.ended.run
+    expect(listed?.cursor_before).toBeNull()
+    expect(['2026-02-28T23:55:00Z', '2026-02-28T23:56:00Z']).toContain(listed?.cursor_after)
 
     using reader = await openReader(publishedFile(warehouse))
     expect(
@@ -100,18 +102,18 @@ test.runIf(SLOW).each([1, 2, 3, 5, 10])(
   },
 )
 
-test('--max-requests 1 is exceeded by the first survey, by as much as README says', async () => {
+test('the first survey exceeds --max-requests 1 by as much as README says', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startScriptedApi([scriptedSurvey(1, {}, 4), scriptedSurvey(2, {}, 4)])
   const { code, run } = await syncWarm({ warehouse, env: api.env, args: ['--max-requests', '1'] })
   expect(code).toBe(3)
   expect(run).toMatchObject({ surveys_refreshed: 1, left_over: 1 })
   const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
-  const [, told] = /With four sources,\s+`--max-requests 1` comes to (\d+) requests/.exec(readme) ?? []
-  expect([run.requests, api.arrivals.length]).toEqual([Number(told), Number(told)])
+  const [, documented] = /With four sources,\s+`--max-requests 1` comes to (\d+) requests/.exec(readme) ?? []
+  expect([run.requests, api.arrivals.length]).toEqual([Number(documented), Number(documented)])
 })
 
-test('a listing that takes several runs ends, although a survey is created before each', async () => {
+test('a listing over several runs ends, although a survey is created before each run', async () => {
   const warehouse = await temporaryDirectory()
   const drafts = (ids: readonly number[]) => ids.map((id) => scriptedSurvey(id, { status: 'draft' }, 0))
   const api = await startScriptedApi(drafts([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]))
@@ -124,9 +126,9 @@ test('a listing that takes several runs ends, although a survey is created befor
     const { code, run } = await syncWarm(options)
     expect(code).toBe(3)
     expect(run.requests).toBeLessThanOrEqual(6)
-    pages.push(pagesAsked(api))
+    pages.push(requestedPages(api))
     cursors.push(run.cursor_after)
-    // Survey 12 was read in the first run; it changes behind the listing.
+    // Survey 12 was read in the first run. It changes on a page that is not read again.
     if (next === 13)
       Object.assign(api.surveys[11]?.survey ?? {}, { title: 'moved', updated_at: api.now.toISOString() })
     minutesLater(api, 60)
@@ -135,12 +137,12 @@ test('a listing that takes several runs ends, although a survey is created befor
   expect(pages).toEqual([
     [1, 2, 3],
     [3, 4, 5],
-    // And what has changed since the first run, as far as the budget goes.
+    // The listing of changes since the first run uses the rest of the budget.
     [5, 6, 7, 1],
   ])
   expect(cursors).toEqual([null, null, '2026-02-28T23:55:00Z'])
 
-  // What came and what changed meanwhile lies behind the cursor.
+  // New and changed surveys are later than the cursor, so the next run reads them.
   const last = await syncWarm({ warehouse, env: api.env })
   expect(last).toMatchObject({ code: 0, run: { listing: 'incremental', left_over: 0 } })
   expect(await query(publishedFile(warehouse), 'SELECT title FROM surveys ORDER BY id')).toEqual(
@@ -154,7 +156,7 @@ const created = (draft: ReturnType<typeof scriptedSurvey>, at: Date) => {
   return draft
 }
 
-test('--max-duration stops a run that the API holds up; the rest is left over, counted and published', async () => {
+test('--max-duration stops a run when the API is slow, and the run counts and publishes what is left over', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startScriptedApi(
     Array.from({ length: 12 }, (_, index) => scriptedSurvey(index + 1, { status: 'draft' }, 0)),
@@ -168,7 +170,7 @@ test('--max-duration stops a run that the API holds up; the rest is left over, c
     )
   const isAboutASurvey = ({ path }: Arrival) => path !== '/surveys'
 
-  // Not one answer about a survey comes: what is under way is given up, and is no failure.
+  // The API answers no request about a survey. The run gives up its open requests, which count as no failure.
   api.hook = (arrival) => (isAboutASurvey(arrival) ? new Promise(() => undefined) : false)
   const held = await timeLimited({})
   expect(held).toMatchObject({
@@ -183,16 +185,16 @@ test('--max-duration stops a run that the API holds up; the rest is left over, c
   })
   expect(await published()).toEqual([{ refreshed: 0, tasks: 12 }])
 
-  // The answers come when the time is over: what is under way, eight surveys at most, comes to its end.
-  let timeIsOver: Promise<void> | null = null
+  // The answers come after the time limit. The run finishes the surveys that it has started, eight at most.
+  let timeLimit: Promise<void> | null = null
   api.hook = async (arrival) => {
     if (!isAboutASurvey(arrival)) return false
-    timeIsOver ??= new Promise((over) => setTimeout(over, 1_000))
-    await timeIsOver
+    timeLimit ??= new Promise((reached) => setTimeout(reached, 1_000))
+    await timeLimit
     return false
   }
   api.arrivals.length = 0
-  // At this cap a bundle may take half a minute: so long it may run over.
+  // At this cap a bundle may take half a minute. The run may exceed its duration by that much.
   const stopped = await timeLimited({ FIELDWORK_SYNC_RATE_LIMIT: '1000/30s' })
   expect(stopped).toMatchObject({
     code: 3,

@@ -1,15 +1,15 @@
-/** The cap, judged by the server's own log: never over it, nearly all of it used, and a burst where a burst is allowed. */
+/** The server's own log shows that a sync never exceeds the cap, uses nearly all of it, and bursts where that is allowed. */
 import { expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
-import { answered, openTrial, said } from '../support/command/trial.js'
+import { answered, openTrial, stderrShows } from '../support/command/trial.js'
 import { envOf, paceOf } from '../support/oracle/rate.js'
 import { SLOW } from '../support/suite/slow.js'
 
 const CAP = 60
 /**
- * The real window takes a real minute, three times. A fixed window is within every sliding one, and test/unit/http/rate-limit/pacer
- * fills one on a clock of its own.
+ * A trial with the real window takes three real minutes. A client that fits a sliding window also fits a fixed one, and
+ * test/unit/http/rate-limit/pacer fills a fixed window on a test clock.
  */
 const TRIALS = [
   ['sliding', 6_000],
@@ -24,9 +24,9 @@ const TRIALS = [
 /** Four bursts, and so three windows between them. */
 const REQUESTS = 4 * CAP
 
-// A busy machine may spoil the figure of a run, never the cap: that is asserted first.
+// A busy machine may lower the usage of the cap, but never breaks the cap, which is asserted first.
 test.concurrent.for(TRIALS)(
-  'a %s window of %d ms refuses nothing, sees the cap kept in any window, and nearly all of it used',
+  'a %s window of %d ms refuses nothing, never sees more than the cap, and sees nearly all of it used',
   { timeout: 600_000, retry: 2 },
   async ([rateWindow, windowMs], context) => {
     const trial = await openTrial(context)
@@ -47,12 +47,12 @@ test.concurrent.for(TRIALS)(
     expect(JSON.parse(ended.stdout)).toMatchObject({ accounts: [{ requests: pace.requests, refusals: 0 }] })
     expect(pace.refused).toBe(0)
     expect(pace.mostInAny(windowMs)).toBeLessThanOrEqual(CAP)
-    // Whole rounds of all slots: `rounds * CAP` requests came in this time, in which the cap allows CAP a window.
+    // Only whole rounds of all slots count. `rounds * CAP` requests came in a time in which the cap allows CAP per window.
     const rounds = Math.floor((pace.requests - 1) / CAP)
     expect(rounds).toBeGreaterThanOrEqual(3)
     const allowed = (CAP * pace.spanMs(rounds * CAP + 1)) / windowMs
     const used = (rounds * CAP) / allowed
-    // A slot is held for a window from the answer on, not from the arrival: that much the latency costs.
+    // A slot is held for one window after the answer, not after the arrival. This costs the latency of each request.
     const reachable = windowMs / (windowMs + meanLatencyMs(ended.stderr))
     console.info(
       `${rateWindow}, ${windowMs} ms: ${(100 * used).toFixed(2)} % of the cap used, ${(100 * reachable).toFixed(2)} % reachable, ${pace.requests} requests, ${pace.mostInAny(windowMs)} at most in a window`,
@@ -65,7 +65,7 @@ test.concurrent.for(TRIALS)(
 test
   .runIf(SLOW)
   .concurrent(
-    'a sliding-window counter refuses a handful, then nothing any more',
+    'a sliding-window counter refuses a handful of requests, and then none',
     { timeout: 300_000, retry: 2 },
     async (context) => {
       const [cap, windowMs] = [30, 10_000]
@@ -79,7 +79,7 @@ test
       })
       const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: `${cap}/${windowMs}ms` }
       const running = trial.start(['sync', '--json', '--log-level', 'debug', '--max-requests', '210'], env)
-      await said(running, answered(5 * cap))
+      await stderrShows(running, answered(5 * cap))
       expect(running.stderr()).toContain('requests are evenly spaced from now on')
       const { refused } = await paceOf(server)
       expect(refused).toBeGreaterThan(0)
@@ -91,15 +91,15 @@ test
     },
   )
 
-/** From the log: what each request took, from the send to the end of the answer. */
+/** The mean time of a request in the log, from the send to the end of the answer. */
 const meanLatencyMs = (stderr: string): number => {
   const took = [...stderr.matchAll(/"ms":(\d+).*"msg":"request"/g)].map(([, ms]) => Number(ms))
   expect(took.length).toBeGreaterThan(100)
   return took.reduce((sum, ms) => sum + ms, 0) / took.length
 }
 
-test.concurrent('a job of 40 requests is done in a burst under the cap of 60 a minute', async (context) => {
-  // The listing, and three surveys of 13: sources, progress, and the progress of eleven sources.
+test.concurrent('a run of 40 requests sends them in one burst under the cap of 60 a minute', async (context) => {
+  // One request for the listing, and 13 for each of three surveys: sources, progress, and eleven sources' progress.
   const trial = await openTrial(
     context,
     [1, 2, 3].map((id) => scriptedSurvey(id, {}, 11)),
@@ -108,6 +108,6 @@ test.concurrent('a job of 40 requests is done in a burst under the cap of 60 a m
   expect(ended.code).toBe(0)
   const { arrivals } = trial.api
   expect(arrivals).toHaveLength(40)
-  // One a second, as pacing would have it, takes 39 s.
+  // Even pacing, one request a second, would take 39 s.
   expect((arrivals.at(-1)?.atMs ?? Number.NaN) - (arrivals[0]?.atMs ?? 0)).toBeLessThan(20_000)
 })

@@ -1,14 +1,14 @@
-/** `check` asks once and waits for nothing; `status` tells how things stand at any moment and disturbs nobody. */
+/** `check` sends one request and does not wait. `status` reports the state at any time without disturbing a run. */
 import { readdir, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { scriptedSurvey, sendJson, startScriptedApi, TOKEN } from '../support/api/scripted-api.js'
 import { gate, openTrial } from '../support/command/trial.js'
 
-/** Far less than any wait that a check must not make. */
+/** Far less than each of the waits that a check must not make. */
 const GUARD_MS = 20_000
 
 describe('check', () => {
-  test.concurrent('makes one request an account, and says what it found', async (context) => {
+  test.concurrent('makes one request per account and reports the result', async (context) => {
     const trial = await openTrial(context, [scriptedSurvey(1)])
     const other = await startScriptedApi([scriptedSurvey(1), scriptedSurvey(2)], context.onTestFinished)
     const account = { id: 4711, token: TOKEN }
@@ -35,7 +35,7 @@ describe('check', () => {
     expect([trial.api.arrivals.length, other.arrivals.length]).toEqual([1, 1])
   })
 
-  test.concurrent('tells a wait for room in the cap apart from how long the API took', async (context) => {
+  test.concurrent('reports the wait for a slot separately from the response time of the API', async (context) => {
     const trial = await openTrial(context, [scriptedSurvey(1)])
     const check = () => trial.runWarm(['check'], { FIELDWORK_SYNC_RATE_LIMIT: '1/10s' })
     expect((await check()).stdout).toMatch(/ answers in \d+ ms and shows 1 survey\n/)
@@ -52,7 +52,7 @@ describe('check', () => {
     { ...answer(500), says: /FAILED {2}API of default .*after 1 attempt: the API answered 500/ },
     { ...answer(403), says: /FAILED {2}API of default .*refused the credentials \(403\)/ },
   ])(
-    'asks no second time and waits for nothing after $status $headers',
+    'sends no second request and does not wait after $status $headers',
     async ({ status, headers, says }, context) => {
       const trial = await openTrial(context)
       trial.api.hook = (_, response) => {
@@ -69,7 +69,7 @@ describe('check', () => {
     },
   )
 
-  test.concurrent('--json is one document, also when nobody listens and nothing can be written', async (context) => {
+  test.concurrent('--json prints one document, even when the API is unreachable or the warehouse is not writable', async (context) => {
     const trial = await openTrial(context)
     const ended = await trial.runWarm(['check', '--json'], {
       FIELDWORK_SYNC_BASE_URL: 'http://127.0.0.1:1/api/v1',
@@ -97,7 +97,7 @@ describe('check', () => {
 
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
-/** Every name in a document. */
+/** All property names in a document. */
 const namesIn = (value: unknown): string[] =>
   typeof value !== 'object' || value === null
     ? []
@@ -107,7 +107,7 @@ const namesIn = (value: unknown): string[] =>
       ])
 
 describe('status', () => {
-  test.concurrent('before any sync says that there is nothing, and makes nothing', async (context) => {
+  test.concurrent('before the first sync, reports that nothing is published and creates nothing', async (context) => {
     const trial = await openTrial(context)
     const ended = await trial.runWarm(['status', '--json'])
     expect(ended.code).toBe(2)
@@ -119,7 +119,7 @@ describe('status', () => {
     expect(trial.api.arrivals).toHaveLength(0)
   })
 
-  test.concurrent('tells of complete, partial and failed runs alike, for people and for machines', async (context) => {
+  test.concurrent('reports complete, partial and failed runs, as text and as JSON', async (context) => {
     const trial = await openTrial(context, [
       scriptedSurvey(1),
       scriptedSurvey(2),
@@ -132,8 +132,8 @@ describe('status', () => {
       return true
     }
     expect(await trial.runWarm(['sync'])).toMatchObject({ code: 4 })
-    const asked = trial.api.arrivals.length
-    // No account is needed to look.
+    const requests = trial.api.arrivals.length
+    // `status` needs no account.
     const without = { FIELDWORK_SYNC_BASE_URL: undefined, FIELDWORK_SYNC_API_TOKEN: undefined }
     const json = await trial.run(['status', '--json'], without)
     expect(json).toMatchObject({ code: 0, stderr: '' })
@@ -174,17 +174,17 @@ describe('status', () => {
     expect(text.stdout).toMatch(/failed +4 .*partial +3 .*complete +0 /s)
     expect(text.stdout).toMatch(/default +survey\.mood +\(unknown_field\) +\d times? +2026-03-01T00:00:00Z/)
     expect(text.stdout).not.toContain('held by')
-    expect(trial.api.arrivals).toHaveLength(asked)
+    expect(trial.api.arrivals).toHaveLength(requests)
   })
 
-  test.concurrent('names who holds the warehouse and disturbs nobody; after a kill nobody holds it', async (context) => {
+  test.concurrent('names the process that holds the warehouse without disturbing it, and names none after a kill', async (context) => {
     const trial = await openTrial(context, [scriptedSurvey(1)])
     const hold = async () => {
       const release = gate<boolean>()
       trial.api.hook = () => release.opened
-      const asked = trial.api.arrived(() => true)
+      const arrived = trial.api.arrived(() => true)
       const running = trial.start(['sync'])
-      await asked
+      await arrived
       return { running, release }
     }
     const first = await hold()

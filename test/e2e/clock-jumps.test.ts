@@ -1,11 +1,11 @@
 /**
- * The clocks of the machine jump by an hour in the middle of a run of the real command (NTP, suspend): the cap holds by
- * the server's log, the run ends by itself, and what it stored is as if nothing had been. The server has its own clock.
+ * The clocks of the machine jump by an hour during a run of the real command, as after NTP or suspend. By the server's log
+ * the run keeps the cap. It ends by itself and stores the correct tables. The server has its own clock.
  */
 import { expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
 import { scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
-import { answered, openTrial, said } from '../support/command/trial.js'
+import { answered, openTrial, stderrShows } from '../support/command/trial.js'
 import { envOf, paceOf } from '../support/oracle/rate.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { openWorld, truthRows, warehouseRows } from '../support/oracle/truth.js'
@@ -19,7 +19,7 @@ interface Jump {
   readonly what: string
   readonly wallMs: number
   readonly monotonicMs: number
-  /** The process stands still meanwhile, longer than a window: as the machine sleeps. */
+  /** The process is stopped for longer than a window, as when the machine sleeps. */
   readonly sleeps: boolean
 }
 
@@ -51,14 +51,14 @@ const preload = ({ wallMs, monotonicMs }: Pick<Jump, 'wallMs' | 'monotonicMs'>) 
   SHIFT_CLOCKS: JSON.stringify({ wallMs, monotonicMs }),
 })
 
-/** Jumps `times` told on stderr. */
+/** Matches when stderr shows that many jumps. */
 const jumped = (times: number) => (stderr: string) => stderr.split('clocks have jumped').length > times
 
-// For `npm run test:slow`: the wall clock jumps in the simulation too.
+// Only `npm run test:slow` runs these; the wall clock jumps in the simulation too.
 const slowly = SLOW ? test.concurrent : test.skip
 
 slowly.for(JUMPS)(
-  '$what by an hour, twice in a run: the cap holds, the run ends, the tables are the truth',
+  '$what by an hour, twice in a run: the run keeps the cap, ends, and stores the truth',
   { timeout: 60_000 },
   async ({ wallMs, monotonicMs, sleeps }, context) => {
     const trial = await openTrial(context)
@@ -79,23 +79,23 @@ slowly.for(JUMPS)(
       [1, Math.floor(CAP / 3)],
       [2, Math.floor(CAP * 1.5)],
     ] as const) {
-      await said(running, answered(requests))
+      await stderrShows(running, answered(requests))
       if (sleeps) running.child.kill('SIGSTOP')
       running.child.kill('SIGUSR2')
       if (sleeps) {
         await new Promise((resolve) => setTimeout(resolve, WINDOW_MS + 200))
         running.child.kill('SIGCONT')
       }
-      await said(running, jumped(times))
+      await stderrShows(running, jumped(times))
     }
     const ended = await running.ended
     expect(ended).toMatchObject({ code: 0, signal: null })
-    const [told] = JSON.parse(ended.stdout).accounts
-    // The next run reads the ledger and the times that the jumps have left behind.
+    const [report] = JSON.parse(ended.stdout).accounts
+    // The next run reads the ledger with the times from before and after the jumps.
     const next = await trial.run(['sync', '--json', '--full'], env)
     expect(next).toMatchObject({ code: 0, signal: null })
     const pace = await paceOf(server)
-    expect(told.requests).toBeGreaterThan(2 * CAP)
+    expect(report.requests).toBeGreaterThan(2 * CAP)
     expect(pace.mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
     expect(pace.refused).toBe(0)
     expect(await warehouseRows(trial.published)).toEqual(await truthRows(server))
@@ -107,14 +107,14 @@ slowly.for(JUMPS)(
 )
 
 const WAITS = [
-  { wait: 'a pause', status: 429, there: /"pauseMs":2000/ },
-  { wait: 'the wait before a retry', status: 503, there: /"waitMs":2000.*will be sent again/ },
+  { wait: 'a pause', status: 429, logged: /"pauseMs":2000/ },
+  { wait: 'the wait before a retry', status: 503, logged: /"waitMs":2000.*will be sent again/ },
 ] as const
 
 slowly.for(WAITS.flatMap((wait) => [-HOUR_MS, HOUR_MS].map((wallMs) => ({ ...wait, wallMs }))))(
-  'the wall clock jumps by $wallMs ms during $wait: it lasts as long as the server asked for, and no longer',
+  'the wall clock jumps by $wallMs ms during $wait: the wait keeps the length that the server requested',
   { timeout: 60_000 },
-  async ({ status, there, wallMs }, context) => {
+  async ({ status, logged, wallMs }, context) => {
     const trial = await openTrial(
       context,
       [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1)),
@@ -128,7 +128,7 @@ slowly.for(WAITS.flatMap((wait) => [-HOUR_MS, HOUR_MS].map((wallMs) => ({ ...wai
       return true
     }
     const running = trial.start(['sync', '--log-level', 'debug'], preload({ wallMs, monotonicMs: 0 }))
-    await said(running, there)
+    await stderrShows(running, logged)
     running.child.kill('SIGUSR2')
     expect(await running.ended).toMatchObject({ code: 0, signal: null })
     expect((trial.api.arrivals[1]?.atMs ?? 0) - refusedAtMs).toBeGreaterThanOrEqual(1_990)

@@ -1,4 +1,4 @@
-/** Old progress history is thinned out only where the settings say so, and never silently. */
+/** A run compacts old progress history only where the settings say so, and reports it. */
 import { expect, test } from 'vitest'
 import { accountWarehouse } from '../../src/warehouse/account-warehouse.js'
 import { scriptedSurvey, startScriptedApi } from '../support/api/scripted-api.js'
@@ -8,7 +8,7 @@ import { query } from '../support/warehouse/duckdb.js'
 import { bundle, progress, RUN, source } from '../support/warehouse/rows.js'
 import { testWarehouse } from '../support/warehouse/warehouse.js'
 
-test('a run that leaves out old observations counts them in its report, its log and _sync.runs', async () => {
+test('a run that removes old observations counts them in its report, its log and _sync.runs', async () => {
   const { database, directory: warehouse } = await testWarehouse()
   const account = accountWarehouse(database, 'default')
   for (const hour of [1, 2, 3])

@@ -1,4 +1,4 @@
-/** The cursor loses no change: not one behind the pages, not one of a run that was killed, not one on its very moment. */
+/** The cursor loses no change on pages that were already read, after a killed run, or at exactly its own time. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
@@ -27,17 +27,17 @@ const startSixDrafts = async (): Promise<ScriptedApi> => {
   return api
 }
 
-/** The clock goes to `at`, and the survey is modified then. */
+/** Sets the clock to `at` and modifies the survey at that time. */
 const edit = (api: ScriptedApi, id: number, title: string, at: Date): void => {
   api.now = at
   const found = api.surveys.find(({ survey }) => survey.id === id)
   Object.assign(found?.survey ?? {}, { title, updated_at: at.toISOString() })
 }
 
-const isPage = ({ path, query: asked }: Arrival, page: number): boolean =>
-  path === '/surveys' && asked.get('page') === String(page)
+const isPage = ({ path, query: search }: Arrival, page: number): boolean =>
+  path === '/surveys' && search.get('page') === String(page)
 
-/** Survey 6 changes once its page was read, then survey 1 before its page is read. */
+/** Survey 6 changes after its page was read, and survey 1 before its page is read. */
 const editWhilePaging = (api: ScriptedApi, title: string, begin: number) => (arrival: Arrival) => {
   if (isPage(arrival, 2)) edit(api, 6, title, after(begin + 10))
   if (isPage(arrival, 3)) edit(api, 1, title, after(begin + 20))
@@ -47,16 +47,18 @@ const editWhilePaging = (api: ScriptedApi, title: string, begin: number) => (arr
 const titles = async (warehouse: string): Promise<unknown[]> =>
   (await query(publishedFile(warehouse), 'SELECT title FROM surveys ORDER BY id')).map(({ title }) => title)
 
-/** The overlap would hide what a wrong cursor loses within five minutes. */
+/** An overlap of five minutes would hide the loss of a wrong cursor. */
 const withoutOverlap = () => withSettings({ discover: { overlap: '0s' } })
 
-const sinceAsked = (api: ScriptedApi): unknown[] =>
-  api.arrivals.filter(({ path }) => path === '/surveys').map(({ query: asked }) => asked.get('updated_since'))
+const requestedSince = (api: ScriptedApi): unknown[] =>
+  api.arrivals
+    .filter(({ path }) => path === '/surveys')
+    .map(({ query: search }) => search.get('updated_since'))
 
-const pagesAsked = (api: ScriptedApi): unknown[] =>
-  api.arrivals.filter(({ path }) => path === '/surveys').map(({ query: asked }) => asked.get('page'))
+const requestedPages = (api: ScriptedApi): unknown[] =>
+  api.arrivals.filter(({ path }) => path === '/surveys').map(({ query: search }) => search.get('page'))
 
-test('a survey that changes behind the page being read is right after the next run', async () => {
+test('a survey that changes after its page was read is correct after the next run', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startSixDrafts()
   const options = { warehouse, env: api.env, args: await withoutOverlap() }
@@ -80,7 +82,7 @@ test('a survey that changes behind the page being read is right after the next r
   })
   expect(await titles(warehouse)).toEqual(['moved', 'Survey 2', 'Survey 3', 'Survey 4', 'Survey 5', 'moved'])
 
-  // In a listing of changes two that change once more look like two that entered: it is listed again at once.
+  // In an incremental listing, two surveys that change again look like two new ones, so the listing is repeated at once.
   for (const id of [1, 2, 3, 4, 5, 6]) edit(api, id, `again ${id}`, after(7_000))
   api.now = after(7_200)
   api.hook = editWhilePaging(api, 'moved again', 7_200)
@@ -111,8 +113,8 @@ const WRONG_CURSORS = {
   'the time of the last page': 'instant(page.at)',
 }
 
-// For `npm run test:slow`: the simulation catches both as well (`npm run simulate:mutations`).
-test.runIf(SLOW)('a build whose cursor is fixed any later loses that survey', async () => {
+// Only `npm run test:slow` runs this; the simulation finds both mutants too (`npm run simulate:mutations`).
+test.runIf(SLOW)('a build that fixes its cursor any later loses that survey', async () => {
   const lost = await Promise.all(
     Object.entries(WRONG_CURSORS).map(async ([name, to]) => {
       const warehouse = await temporaryDirectory()
@@ -143,16 +145,16 @@ test.runIf(SLOW)('a build whose cursor is fixed any later loses that survey', as
   )
 })
 
-test('a run that is killed between two pages is taken up one page back, with the cursor it began with', async () => {
+test('after a kill between two pages, the next run resumes one page earlier and keeps the first cursor', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startSixDrafts()
   const options = { warehouse, env: api.env, args: await withoutOverlap() }
 
-  // The third page is never answered: when it is asked for, the second is committed.
-  const thirdPage = new Promise<void>((asked) => {
+  // The API never answers the third page. When its request arrives, the second page is committed.
+  const thirdPage = new Promise<void>((arrived) => {
     api.hook = (arrival) => {
       if (!isPage(arrival, 3)) return false
-      asked()
+      arrived()
       return new Promise(() => undefined)
     }
   })
@@ -167,7 +169,7 @@ test('a run that is killed between two pages is taken up one page back, with the
   ])
   expect(await query(work, 'SELECT id FROM surveys ORDER BY id')).toEqual([3, 4, 5, 6].map((id) => ({ id })))
 
-  // It was read on page 1, and changes on the very moment of the cursor to be.
+  // Survey 6 was read on page 1 and changes at exactly the time of the next cursor.
   edit(api, 6, 'on the cursor', new Date(START))
   api.hook = () => false
   api.arrivals.length = 0
@@ -177,9 +179,9 @@ test('a run that is killed between two pages is taken up one page back, with the
     code: 0,
     run: { listing: 'full', cursor_before: null, cursor_after: after(600).toISOString().replace('.000', '') },
   })
-  // What changed on page 1 since it was read is seen by a listing of the changes, in the same run.
-  expect(pagesAsked(api)).toEqual(['2', '3', '1'])
-  expect(sinceAsked(api)).toEqual([null, null, START])
+  // An incremental listing in the same run reads the changes of page 1.
+  expect(requestedPages(api)).toEqual(['2', '3', '1'])
+  expect(requestedSince(api)).toEqual([null, null, START])
   expect(await titles(warehouse)).toEqual([...[1, 2, 3, 4, 5].map((id) => `Survey ${id}`), 'on the cursor'])
   expect(
     await query(publishedFile(warehouse), 'SELECT status FROM _sync.runs ORDER BY started_at, run_id'),
@@ -188,7 +190,7 @@ test('a run that is killed between two pages is taken up one page back, with the
 })
 
 test.skipIf(!SLOW)(
-  'where the server does not tell its time, the cursor stays ten minutes behind our clock',
+  'where the server sends no time, the cursor stays ten minutes behind our clock',
   async () => {
     const warehouse = await temporaryDirectory()
     const api = await startScriptedApi([scriptedSurvey(1)])

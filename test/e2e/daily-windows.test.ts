@@ -1,6 +1,6 @@
 /**
- * Days of fieldwork: every interview is in one day and in no other, also one that starts at midnight, and a night asks for
- * nothing that it knows already.
+ * Daily windows: every interview counts on exactly one day, including one that starts at midnight. A night does not request
+ * days that are already stored.
  */
 import { expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
@@ -26,7 +26,7 @@ const ADDITIVE = ['interviews_count', ...INTERVIEW_STATUSES.map((status) => `${s
 const sums = ADDITIVE.map((name) => `sum(${name})::BIGINT AS ${name}`).join(', ')
 const columns = ADDITIVE.join(', ')
 
-test('the days of a world add up to the whole, an interview at midnight counts once, and each day is what the API says', async () => {
+test('the days add up to the whole survey, an interview at midnight counts once, and each day equals the answer of the API', async () => {
   const warehouse = await temporaryDirectory()
   await using server = await startReferenceServer({
     port: 0,
@@ -62,10 +62,10 @@ test('the days of a world add up to the whole, an interview at midnight counts o
       JOIN surveys s ON s.id = p.survey_id WHERE s.status NOT IN ('draft', 'user_demo', 'complete') ORDER BY ALL`),
   )
 
-  // In this world an interview of this survey starts at midnight, to the microsecond.
+  // In this world, one interview of this survey starts at exactly midnight.
   const survey = 2147483641
   const midnight = '2026-02-17T00:00:00Z'
-  const held = async (from: string, to: string): Promise<JsonObject> =>
+  const progressBetween = async (from: string, to: string): Promise<JsonObject> =>
     asObject(
       (
         await getBody(
@@ -74,26 +74,26 @@ test('the days of a world add up to the whole, an interview at midnight counts o
         )
       ).fieldwork_progress,
     )
-  expect((await held(midnight, midnight)).interviews_count).toBe(1)
+  expect((await progressBetween(midnight, midnight)).interviews_count).toBe(1)
   const stored = await reader.query(
     `SELECT * FROM survey_progress_by_day WHERE survey_id = ${survey} AND sample_source_id IS NULL
       AND day IN ('2026-02-16', '2026-02-17') ORDER BY day`,
   )
   const days = await Promise.all(
-    ['2026-02-16', '2026-02-17'].map((day) => held(`${day}T00:00:00Z`, `${day}T23:59:59Z`)),
+    ['2026-02-16', '2026-02-17'].map((day) => progressBetween(`${day}T00:00:00Z`, `${day}T23:59:59Z`)),
   )
   for (const [place, day] of days.entries()) expect(stored[place]).toMatchObject(progressOf(day))
-  const both = await held('2026-02-16T00:00:00Z', '2026-02-17T23:59:59Z')
+  const both = await progressBetween('2026-02-16T00:00:00Z', '2026-02-17T23:59:59Z')
   expect(Number(stored[0]?.interviews_count) + Number(stored[1]?.interviews_count)).toBe(
     both.interviews_count,
   )
-  const overlapping = await held('2026-02-16T00:00:00Z', midnight)
+  const overlapping = await progressBetween('2026-02-16T00:00:00Z', midnight)
   expect(overlapping.interviews_count).toBe(Number(stored[0]?.interviews_count) + 1)
   const [{ days: rows } = {}] = await reader.query('SELECT count(*) AS days FROM survey_progress_by_day')
   expect(run.rows_by_table.survey_progress_by_day).toEqual({ added: rows, changed: 0, unchanged: 0 })
 })
 
-/** Answers the progress of a survey from the starts of its complete interviews, both bounds included, to the microsecond. */
+/** Computes progress from the starts of complete interviews. Both bounds are inclusive, to the microsecond. */
 const showInterviews = (api: ScriptedApi, starts: readonly string[]) => {
   const key = (text: string) => {
     const [, second = '', fraction = ''] = /^(.{19})(?:\.(\d+))?Z$/.exec(text) ?? []
@@ -104,15 +104,15 @@ const showInterviews = (api: ScriptedApi, starts: readonly string[]) => {
     const body = bodyOf(api, arrival)
     if (!arrival.path.endsWith('/fieldwork_progress') || body === null) return undefined
     const [after, before] = ['started_after', 'started_before'].map((name) => arrival.query.get(name))
-    const held = starts.filter(
+    const counted = starts.filter(
       (start) => (!after || key(start) >= key(after)) && (!before || key(start) <= key(before)),
     )
-    sendJson(api, response, 200, { fieldwork_progress: scriptedProgress(held.length) })
+    sendJson(api, response, 200, { fieldwork_progress: scriptedProgress(counted.length) })
     return true
   }
 }
 
-const daysAsked = (api: ScriptedApi): string[] =>
+const requestedDays = (api: ScriptedApi): string[] =>
   api.arrivals
     .splice(0)
     .map(({ query }) => query.get('started_after'))
@@ -120,7 +120,7 @@ const daysAsked = (api: ScriptedApi): string[] =>
     .toSorted()
 
 test.skipIf(!SLOW)(
-  'a night asks for the open days and for the one that becomes final; days are those of the time zone',
+  'a night requests the open days and those that become final, in the days of the time zone',
   async () => {
     const warehouse = await temporaryDirectory()
     const starts = [
@@ -140,30 +140,30 @@ test.skipIf(!SLOW)(
       expect(code).toBe(0)
       using reader = await openReader(publishedFile(warehouse))
       const rows = await reader.query(
-        `SELECT day::VARCHAR AS day, interviews_count AS held, is_final
+        `SELECT day::VARCHAR AS day, interviews_count AS interviews, is_final
         FROM survey_progress_by_day ORDER BY day`,
       )
       return {
         run,
-        asked: daysAsked(api),
-        rows: rows.map(({ day, held, is_final }: Row) =>
-          [day, held, ...(is_final ? ['final'] : [])].join(' '),
+        requested: requestedDays(api),
+        rows: rows.map(({ day, interviews, is_final }: Row) =>
+          [day, interviews, ...(is_final ? ['final'] : [])].join(' '),
         ),
       }
     }
 
     // The 29th has 23 hours.
     const first = await night('2026-03-29T22:30:00Z')
-    expect(first.asked).toEqual(['2026-03-28T23:00:00Z', '2026-03-29T22:00:00Z'])
+    expect(first.requested).toEqual(['2026-03-28T23:00:00Z', '2026-03-29T22:00:00Z'])
     expect(first.rows).toEqual(['2026-03-29 4', '2026-03-30 1'])
     expect(first.run.rows_by_table.survey_progress_by_day).toEqual({ added: 2, changed: 0, unchanged: 0 })
 
     const unchanged = await night('2026-03-30T22:30:00Z')
-    expect(unchanged).toMatchObject({ asked: [], rows: first.rows })
+    expect(unchanged).toMatchObject({ requested: [], rows: first.rows })
 
     starts.push('2026-03-29T10:00:00Z', '2026-03-31T10:00:00Z')
     const changed = await night('2026-03-31T22:30:00Z')
-    expect(changed.asked).toEqual([
+    expect(changed.requested).toEqual([
       '2026-03-28T23:00:00Z',
       '2026-03-29T22:00:00Z',
       '2026-03-30T22:00:00Z',
@@ -175,22 +175,25 @@ test.skipIf(!SLOW)(
   },
 )
 
-test.skipIf(!SLOW)('days count in a budget, before and while they are read', async () => {
-  const warehouse = await temporaryDirectory()
-  const api = await startScriptedApi([scriptedSurvey(1), scriptedSurvey(2)])
-  const args = await withSettings({ refresh: { daily_windows: { days: 3, sources: true } } })
-  // A page of surveys; a bundle: a page of sources, whole and two sources, and three days of each of the three.
-  // The second bundle is begun, for its survey is taken to have one source, and left when it turns out to have two.
-  const bundle = 1 + 3 + 3 * 3
-  const some = await syncWarm({
-    warehouse,
-    env: api.env,
-    args: [...args, '--max-requests', String(2 * bundle)],
-  })
-  expect(some).toMatchObject({
-    code: 3,
-    run: { requests: 1 + bundle + 2, surveys_refreshed: 1, left_over: 1 },
-  })
-  const asked: readonly Json[] = api.arrivals.map(({ query }) => Object.fromEntries(query))
-  expect(asked.filter((query) => 'started_after' in query)).toHaveLength(9)
-})
+test.skipIf(!SLOW)(
+  'requests for days count against the budget, in the estimate and as they are sent',
+  async () => {
+    const warehouse = await temporaryDirectory()
+    const api = await startScriptedApi([scriptedSurvey(1), scriptedSurvey(2)])
+    const args = await withSettings({ refresh: { daily_windows: { days: 3, sources: true } } })
+    // A bundle needs one page of sources, three progress requests (survey and two sources), and three days of each.
+    // The second bundle is started with an estimate of one source, and is abandoned when two sources are found.
+    const bundle = 1 + 3 + 3 * 3
+    const some = await syncWarm({
+      warehouse,
+      env: api.env,
+      args: [...args, '--max-requests', String(2 * bundle)],
+    })
+    expect(some).toMatchObject({
+      code: 3,
+      run: { requests: 1 + bundle + 2, surveys_refreshed: 1, left_over: 1 },
+    })
+    const requested: readonly Json[] = api.arrivals.map(({ query }) => Object.fromEntries(query))
+    expect(requested.filter((query) => 'started_after' in query)).toHaveLength(9)
+  },
+)

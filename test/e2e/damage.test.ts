@@ -1,13 +1,13 @@
 /**
- * Files of a warehouse that was killed in mid-run, damaged in every way that has a name, under the real command: it says
- * what it found, goes on by itself, and the tables end as the truth. What readers see is sound at every step.
+ * The real command runs on the files of a killed run, damaged in every known way. It reports the damage, recovers by
+ * itself, and stores the truth. The published file is sound at every step.
  */
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ReferenceServer, startReferenceServer } from '../../src/reference-server/server.js'
 import { start } from '../support/command/command.js'
-import { answered, said } from '../support/command/trial.js'
+import { answered, stderrShows } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
 import { blocksOf, DAMAGES, type Damage, scribbleBlock } from '../support/files/damage.js'
 import { type Finished, temporaryDirectory } from '../support/files/temporary.js'
@@ -17,13 +17,13 @@ import { openWorld, truthRows, type WorldRows, warehouseRows } from '../support/
 import { chance } from '../support/suite/chance.js'
 import { SLOW } from '../support/suite/slow.js'
 
-/** Runs until one is complete: one that finds the damage as it goes, one that sets it aside. */
+/** Runs until one is complete. The first run may find the damage, and the second sets the file aside. */
 const RUNS_MAX = 3
 const finished: (() => Promise<void> | void)[] = []
 const lots = chance()
 
 let server: ReferenceServer
-/** Published once, and then killed half way through the next day: with a write-ahead log. */
+/** A warehouse that was published once and killed during its next run, so it has a write-ahead log. */
 let killed = ''
 let truth: WorldRows
 
@@ -39,7 +39,7 @@ beforeAll(async () => {
   expect(await runWarm(['sync'], environment(killed))).toMatchObject({ code: 0 })
   await openWorld(server).advance('P1D')
   const running = start(['sync', '--log-level', 'debug'], environment(killed))
-  await said(running, answered(20))
+  await stderrShows(running, answered(20))
   running.child.kill('SIGKILL')
   expect(await running.ended).toMatchObject({ signal: 'SIGKILL' })
   expect(await readdir(killed)).toContain('work.duckdb.wal')
@@ -57,48 +57,48 @@ const copyOfKilled = async (onTestFinished: Finished): Promise<string> => {
   return warehouse
 }
 
-/** Runs until one is complete, and tells all of stderr. What is not complete has to say that it met damage. */
-const goOn = async (warehouse: string): Promise<string> => {
-  let told = ''
+/** Runs until one is complete, and returns the text on stderr. Every other run must report damage. */
+const recover = async (warehouse: string): Promise<string> => {
+  let stderr = ''
   for (let runs = 1; ; runs += 1) {
-    expect(runs, told).toBeLessThanOrEqual(RUNS_MAX)
+    expect(runs, stderr).toBeLessThanOrEqual(RUNS_MAX)
     const ended = await runWarm(['sync', '--full'], environment(warehouse))
-    told += ended.stderr
-    expect(await unsoundness(join(warehouse, 'fieldwork.duckdb')), `${lots.replay}\n${told}`).toEqual([])
-    if (ended.code === 0) return told
-    expect(ended.code, `${lots.replay}\n${told}`).toBe(7)
+    stderr += ended.stderr
+    expect(await unsoundness(join(warehouse, 'fieldwork.duckdb')), `${lots.replay}\n${stderr}`).toEqual([])
+    if (ended.code === 0) return stderr
+    expect(ended.code, `${lots.replay}\n${stderr}`).toBe(7)
     expect(ended.stderr + ended.stdout).toMatch(/damaged/)
   }
 }
 
-const expectTruth = async (warehouse: string, told: string): Promise<void> => {
+const expectTruth = async (warehouse: string, stderr: string): Promise<void> => {
   const stored = await warehouseRows(join(warehouse, 'fieldwork.duckdb'))
   expect([...stored.keys()]).toEqual([...truth.keys()])
   for (const [key, rows] of stored) {
-    // Drafts and what is long complete rest: the listing tells of them.
-    expect(rows.survey, `${lots.replay}\n${told}`).toEqual(truth.get(key)?.survey)
+    // Drafts and long complete surveys are not read again; only their listed rows are current.
+    expect(rows.survey, `${lots.replay}\n${stderr}`).toEqual(truth.get(key)?.survey)
     if (rows.survey.status === 'fieldwork') expect(rows, lots.replay).toEqual(truth.get(key))
   }
-  const aside = (await readdir(warehouse)).some((name) => name.includes('damaged'))
-  expect(told.includes('is set aside'), told).toBe(aside)
+  const isSetAside = (await readdir(warehouse)).some((name) => name.includes('damaged'))
+  expect(stderr.includes('is set aside'), stderr).toBe(isSetAside)
 }
 
 const QUICK = ['the work database is deleted']
 const CHOSEN: readonly Damage[] = SLOW ? DAMAGES : DAMAGES.filter(({ what }) => QUICK.includes(what))
 
-test.for(CHOSEN)('$what: the run says so and goes on', async (damage, { onTestFinished }) => {
+test.for(CHOSEN)('$what: the run reports it and recovers', async (damage, { onTestFinished }) => {
   for (let round = 0; round < (SLOW ? 3 : 1); round += 1) {
     const warehouse = await copyOfKilled(onTestFinished)
     await damage.do(warehouse, lots)
-    const told = await goOn(warehouse)
-    await expectTruth(warehouse, told)
+    const stderr = await recover(warehouse)
+    await expectTruth(warehouse, stderr)
     if (damage.what.startsWith('the work database is deleted'))
-      expect(told).toContain('the work database was lost and is rebuilt from the published file')
+      expect(stderr).toContain('the work database was lost and is rebuilt from the published file')
   }
 })
 
 test.runIf(SLOW)(
-  'garbage in any block is never published, whether the run needs that block or not',
+  'a sync never publishes garbage in a block, whether the run reads that block or not',
   {
     timeout: 300_000,
   },
@@ -110,10 +110,10 @@ test.runIf(SLOW)(
     for (const block of chosen) {
       const warehouse = await copyOfKilled(onTestFinished)
       await scribbleBlock(join(warehouse, 'work.duckdb'), block)
-      const told = await goOn(warehouse)
-      if (told.includes('damaged')) found += 1
-      await expectTruth(warehouse, told)
-      // The proof that all of it can be read: a work database is rebuilt from it.
+      const stderr = await recover(warehouse)
+      if (stderr.includes('damaged')) found += 1
+      await expectTruth(warehouse, stderr)
+      // Rebuilding a work database from the published file proves that all of it can be read.
       await rm(join(warehouse, 'work.duckdb'))
       const rebuilt = await runWarm(['sync'], environment(warehouse))
       expect(rebuilt, `block ${block} of ${blocks}: ${rebuilt.stderr}`).toMatchObject({ code: 0 })
@@ -123,24 +123,24 @@ test.runIf(SLOW)(
 )
 
 test.skipIf(!SLOW)(
-  'the write-ahead log of another database is not taken for its own',
+  'a work database does not replay the write-ahead log of another database',
   async ({ onTestFinished }) => {
     const warehouse = await copyOfKilled(onTestFinished)
     const other = join(await temporaryDirectory(onTestFinished), 'other')
     expect(await runWarm(['sync'], environment(other))).toMatchObject({ code: 0 })
     await cp(join(other, 'work.duckdb'), join(warehouse, 'work.duckdb'))
-    await expectTruth(warehouse, await goOn(warehouse))
+    await expectTruth(warehouse, await recover(warehouse))
   },
 )
 
 describe('the published file is damaged too', () => {
   const damages = ['garbage '.repeat(1_000), ''] as const
   test.for(SLOW ? damages : damages.slice(0, 1))(
-    'with the work database lost: exit 7, nothing is asked and nothing harmed; without: it is published anew',
+    'without the work database a run exits 7, sends no request and changes no file; with it the run publishes anew',
     async (content, { onTestFinished }) => {
       const warehouse = await copyOfKilled(onTestFinished)
       const published = join(warehouse, 'fieldwork.duckdb')
-      // Nobody may write into what is published.
+      // The published file is read-only, so it is replaced.
       await rm(published)
       await writeFile(published, content)
       await cp(join(warehouse, 'work.duckdb'), join(warehouse, 'kept'))

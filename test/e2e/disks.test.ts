@@ -1,7 +1,7 @@
 /**
- * Storage that refuses: a disk that fills up at any stage of a run, what may not be written, what stands in the way. The
- * run ends with exit 7, what readers have stays byte for byte, and as soon as the cause is gone the next run recovers
- * by itself: the tables are the truth of the reference server.
+ * Storage that fails: a disk that fills up at any stage of a run, a read-only directory, a file in the way. The run ends
+ * with exit 7 and leaves the published file unchanged. After the cause is removed, the next run recovers by itself, and
+ * the tables equal the truth of the reference server.
  */
 import { chmod, chown, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ReferenceServer, startReferenceServer } from '../../src/reference-server/server.js'
 import { type Ended, type Env, run, start } from '../support/command/command.js'
 import { publishedFile } from '../support/command/sync.js'
-import { answered, said } from '../support/command/trial.js'
+import { answered, stderrShows } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
 import { type Disk, mountReadOnly, openDisk } from '../support/files/disk.js'
 import { type Finished, temporaryDirectory } from '../support/files/temporary.js'
@@ -26,10 +26,10 @@ interface TestContext {
 const finished: (() => Promise<void> | void)[] = []
 
 let server: ReferenceServer
-/** Published a day ago. */
+/** A warehouse that was published a day ago. */
 let dayOld = ''
 let truth: WorldRows
-/** Every survey is read at every run: then all tables must equal the truth. */
+/** Arguments with which every run reads every survey, so that all tables must equal the truth. */
 let readAll: readonly string[]
 
 beforeAll(async () => {
@@ -69,7 +69,7 @@ const environment = (warehouse: string): Env => ({
 const sync = (warehouse: string, env: Env = {}): Promise<Ended> =>
   run(['sync', ...readAll], { ...environment(warehouse), ...env })
 
-/** The same, where it does not matter that a process begins with it. */
+/** Like `sync`, in a process that has already loaded the command. */
 const syncWarm = (warehouse: string): Promise<Ended> => runWarm(['sync', ...readAll], environment(warehouse))
 
 const warehouseIn = async (directory: string): Promise<string> => {
@@ -89,26 +89,26 @@ const expectRecovery = async (warehouse: string, where?: string): Promise<void> 
   expect(await unsoundness(publishedFile(warehouse)), where).toEqual([])
 }
 
-/** A run on a disk that is full from some point on. */
+/** A run on a disk that is full from a certain point on. */
 interface FullDisk {
   readonly when: string
   readonly run: (disk: Disk, warehouse: string) => Promise<Ended>
   readonly says: RegExp
 }
 
-const withLeft =
+const withFree =
   (kib: number): FullDisk['run'] =>
   (disk, warehouse) => {
     disk.fill(kib)
     return sync(warehouse)
   }
 
-/** Nothing is left as soon as so many requests are answered. */
+/** The disk is full after that many answers. */
 const fullAfter =
   (requests: number): FullDisk['run'] =>
   async (disk, warehouse) => {
     const running = start(['sync', '--log-level', 'debug', ...readAll], environment(warehouse))
-    await said(running, answered(requests))
+    await stderrShows(running, answered(requests))
     running.child.kill('SIGSTOP')
     disk.fill(0)
     running.child.kill('SIGCONT')
@@ -116,31 +116,35 @@ const fullAfter =
   }
 
 const COMMIT = /cannot write .*work\.duckdb: TransactionContext Error: Failed to commit: .*No space left/
-/** Where there is more room than a probe takes, and less than a publish does. */
+/** The error when there is enough space for a probe and too little for a publish. */
 const ANY = /No space left|ENOSPC/
 
 const FULL_DISKS: readonly FullDisk[] = [
-  { when: 'while it lists', run: fullAfter(1), says: COMMIT },
-  // With 3,000 KiB left the checkpoint meets the full disk; with 3,600 and with 4,200 the copy does.
-  { when: 'when the copy is made', run: withLeft(3_900), says: /not published: cannot publish .*ENOSPC/ },
+  { when: 'during the listing', run: fullAfter(1), says: COMMIT },
+  // With 3,000 KiB free the checkpoint fails; with 3,600 and with 4,200 the copy fails.
+  { when: 'during the copy', run: withFree(3_900), says: /not published: cannot publish .*ENOSPC/ },
 ]
 
 const SERIES: readonly FullDisk[] = [
-  { when: 'when it opens', run: withLeft(0), says: /cannot write to the warehouse directory .*ENOSPC/ },
+  {
+    when: 'when the run opens the warehouse',
+    run: withFree(0),
+    says: /cannot write to the warehouse directory .*ENOSPC/,
+  },
   ...[2, 4, 8, 12, 16, 20, 24, 28, 32].map((requests) => ({
     when: `after ${requests} requests`,
     run: fullAfter(requests),
     says: COMMIT,
   })),
   ...[1_000, 1_030, 1_060, 1_100, 1_200, 1_400, 1_700, 2_000, 2_400, 2_800, 3_500, 4_200].map((kib) => ({
-    when: `with ${kib} KiB left`,
-    run: withLeft(kib),
+    when: `with ${kib} KiB free`,
+    run: withFree(kib),
     says: ANY,
   })),
 ]
 
 test.for(SLOW ? [...FULL_DISKS, ...SERIES] : FULL_DISKS.slice(1))(
-  'the disk is full $when: exit 7, and the next run recovers when there is room',
+  'a disk that is full $when ends the run with exit 7, and the next run recovers when there is space',
   { timeout: 60_000 },
   async ({ run, says }, context) => {
     const disk = await openDisk(context, 24)
@@ -155,16 +159,16 @@ test.for(SLOW ? [...FULL_DISKS, ...SERIES] : FULL_DISKS.slice(1))(
   },
 )
 
-/** Something that is wrong with a directory of its own, and put right again. */
+/** A problem with a warehouse directory that the test can create and remove. */
 interface Obstacle {
   readonly what: string
-  /** Returns how to undo it, or null where it cannot be done here. */
+  /** Creates the problem. Returns the function that removes it, or null where this machine does not allow it. */
   readonly make: (warehouse: string, context: TestContext) => Promise<(() => Promise<void>) | null>
   readonly env?: Env
   readonly says: RegExp
-  /** Whether it is found before anything is asked of the API. */
-  readonly atOnce: boolean
-  /** Left to `npm run test:slow`. */
+  /** Whether the run finds the problem before its first request. */
+  readonly beforeRequests: boolean
+  /** Only `npm run test:slow` runs it. */
   readonly slow?: true
 }
 
@@ -173,14 +177,14 @@ const aside = (path: string): string => `${path}.aside`
 const NOBODY = 65_534
 const isRoot = process.getuid?.() === 0
 
-/** Root may write everywhere: the command gives its rights away before it begins. */
+/** Root may write everywhere, so the command drops its rights before it starts. */
 const WITHOUT_RIGHTS: Env = isRoot
   ? { NODE_OPTIONS: `--import=data:text/javascript,process.setgid(${NOBODY});process.setuid(${NOBODY})` }
   : {}
 
 const OBSTACLES: readonly Obstacle[] = [
   {
-    what: 'the directory may only be read',
+    what: 'the directory is read-only',
     slow: true,
     env: WITHOUT_RIGHTS,
     make: async (warehouse) => {
@@ -189,7 +193,7 @@ const OBSTACLES: readonly Obstacle[] = [
       return () => chmod(warehouse, 0o755)
     },
     says: /cannot write to the warehouse directory .*EACCES/,
-    atOnce: true,
+    beforeRequests: true,
   },
   {
     what: 'the directory is on a disk that is mounted read-only',
@@ -199,10 +203,10 @@ const OBSTACLES: readonly Obstacle[] = [
       return Promise.resolve(undo === null ? null : () => Promise.resolve(undo()))
     },
     says: /cannot write to the warehouse directory .*(EROFS|read-only)/,
-    atOnce: true,
+    beforeRequests: true,
   },
   {
-    what: 'a file stands where the directory belongs',
+    what: 'a file has the place of the directory',
     slow: true,
     make: async (warehouse) => {
       await rename(warehouse, aside(warehouse))
@@ -214,10 +218,10 @@ const OBSTACLES: readonly Obstacle[] = [
       }
     },
     says: /cannot write to the warehouse directory .*Check that it is a directory/,
-    atOnce: true,
+    beforeRequests: true,
   },
   {
-    what: 'a directory stands where the work database belongs',
+    what: 'a directory has the place of the work database',
     slow: true,
     make: async (warehouse) => {
       const work = join(warehouse, 'work.duckdb')
@@ -229,10 +233,10 @@ const OBSTACLES: readonly Obstacle[] = [
       }
     },
     says: /cannot open .*work\.duckdb: it is not a file\. Move away what is there/,
-    atOnce: true,
+    beforeRequests: true,
   },
   {
-    what: 'a directory stands where the published file belongs',
+    what: 'a directory has the place of the published file',
     slow: true,
     make: async (warehouse) => {
       const published = publishedFile(warehouse)
@@ -246,14 +250,14 @@ const OBSTACLES: readonly Obstacle[] = [
       }
     },
     says: /^failed \(exit 7\): not published: cannot publish /m,
-    atOnce: false,
+    beforeRequests: false,
   },
 ]
 
 test.for(OBSTACLES.filter(({ slow }) => SLOW || slow !== true))(
-  '$what: exit 7, and the next run recovers when that is put right',
+  '$what: the run exits 7, and the next run recovers after the repair',
   { timeout: 60_000 },
-  async ({ make, env = {}, says, atOnce }, context) => {
+  async ({ make, env = {}, says, beforeRequests }, context) => {
     const warehouse = await warehouseIn(await temporaryDirectory(context.onTestFinished))
     const undo = await make(warehouse, context)
     if (undo === null) return
@@ -261,7 +265,7 @@ test.for(OBSTACLES.filter(({ slow }) => SLOW || slow !== true))(
     const ended = await sync(warehouse, env)
     expect(ended, ended.stderr).toMatchObject({ code: 7, signal: null })
     expect(ended.stderr + ended.stdout).toMatch(says)
-    expect((await openWorld(server).requests()).length === 0).toBe(atOnce)
+    expect((await openWorld(server).requests()).length === 0).toBe(beforeRequests)
     await undo()
     await expectUntouched(warehouse)
     await expectRecovery(warehouse)
@@ -269,7 +273,7 @@ test.for(OBSTACLES.filter(({ slow }) => SLOW || slow !== true))(
 )
 
 test.runIf(SLOW)(
-  'the directory may only be read from the middle of a run on: exit 7, and the next run recovers',
+  'a directory that becomes read-only during a run ends it with exit 7, and the next run recovers',
   { timeout: 60_000 },
   async (context) => {
     const warehouse = await warehouseIn(await temporaryDirectory(context.onTestFinished))
@@ -278,7 +282,7 @@ test.runIf(SLOW)(
       ...environment(warehouse),
       ...WITHOUT_RIGHTS,
     })
-    await said(running, answered(4))
+    await stderrShows(running, answered(4))
     running.child.kill('SIGSTOP')
     await chmod(warehouse, 0o555)
     running.child.kill('SIGCONT')

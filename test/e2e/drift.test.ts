@@ -1,4 +1,4 @@
-/** The world does not hold still while it is listed: surveys and sources come and go between two requests. */
+/** The listing drifts: surveys and sources appear and vanish between two requests. */
 
 import { expect, test } from 'vitest'
 import {
@@ -20,8 +20,8 @@ import { openReader, query } from '../support/warehouse/duckdb.js'
 const drafts = (count: number) =>
   Array.from({ length: count }, (_, index) => scriptedSurvey(index + 1, { status: 'draft' }, 0))
 
-const isPage = ({ path, query: asked }: Arrival, page: number): boolean =>
-  path === '/surveys' && asked.get('page') === String(page)
+const isPage = ({ path, query: search }: Arrival, page: number): boolean =>
+  path === '/surveys' && search.get('page') === String(page)
 
 const remove = (api: ScriptedApi, id: number): void => {
   api.surveys.splice(
@@ -30,22 +30,22 @@ const remove = (api: ScriptedApi, id: number): void => {
   )
 }
 
-/** Does something just before the second page is answered, each time that it is asked for. */
+/** Calls `change` before each answer of the second page, with the number of the call. */
 const beforePage2 =
-  (happens: (time: number) => void): Hook =>
+  (change: (time: number) => void): Hook =>
   (arrival) => {
     if (isPage(arrival, 2)) {
-      times.set(happens, (times.get(happens) ?? 0) + 1)
-      happens(times.get(happens) ?? 0)
+      times.set(change, (times.get(change) ?? 0) + 1)
+      change(times.get(change) ?? 0)
     }
     return false
   }
 const times = new WeakMap<(time: number) => void, number>()
 
-const pagesAsked = (api: ScriptedApi): unknown[] =>
-  api.arrivals.filter(({ path }) => path === '/surveys').map(({ query: asked }) => asked.get('page'))
+const requestedPages = (api: ScriptedApi): unknown[] =>
+  api.arrivals.filter(({ path }) => path === '/surveys').map(({ query: search }) => search.get('page'))
 
-/** Surveys by id: `missing` or their title. */
+/** The title of each survey by id, or `missing`. */
 const shown = async (warehouse: string) =>
   Object.fromEntries(
     (
@@ -56,17 +56,17 @@ const shown = async (warehouse: string) =>
     ).map((row) => [row.id, row.shown]),
   )
 
-test('a survey that vanishes between the pages pulls another up unread: all are listed again', async () => {
+test('a survey that vanishes between two pages shifts another one out of sight, and the run repeats the listing', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startScriptedApi(drafts(6))
   api.pageSize = 2
-  // Pages 6 5, 4 3, 2 1 become 5 4, 3 2, 1: survey 4 would be on no page that is still to be read.
+  // Pages 6 5, 4 3, 2 1 become 5 4, 3 2, 1: so survey 4 is on none of the remaining pages.
   api.hook = beforePage2((time) => time === 1 && remove(api, 6))
   expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({
     code: 0,
     run: { status: 'complete', cursor_after: '2026-02-28T23:55:00Z', left_over: 0 },
   })
-  expect(pagesAsked(api)).toEqual(['1', '2', '1', '2', '3'])
+  expect(requestedPages(api)).toEqual(['1', '2', '1', '2', '3'])
   expect(await shown(warehouse)).toEqual({
     1: 'Survey 1',
     2: 'Survey 2',
@@ -79,7 +79,7 @@ test('a survey that vanishes between the pages pulls another up unread: all are 
 })
 
 test.skipIf(!SLOW)(
-  'a listing that drifts every time leaves the cursor alone; a survey that comes between pages is read twice',
+  'a listing that drifts every time does not move the cursor, and a survey that appears between pages is no drift',
   async () => {
     const warehouse = await temporaryDirectory()
     const api = await startScriptedApi(drafts(8))
@@ -91,7 +91,7 @@ test.skipIf(!SLOW)(
       run: { status: 'partial', cursor_before: null, cursor_after: null },
     })
     expect(drifted.run.reason).toContain('cursor was not moved')
-    expect(pagesAsked(api)).toEqual(['1', '2', '1', '2', '1', '2'])
+    expect(requestedPages(api)).toEqual(['1', '2', '1', '2', '1', '2'])
 
     api.arrivals.length = 0
     api.hook = beforePage2(() => {
@@ -99,18 +99,18 @@ test.skipIf(!SLOW)(
     })
     const second = await syncWarm({ warehouse, env: api.env })
     expect(second).toMatchObject({ code: 0, run: { listing: 'full', surveys_listed: 6 } })
-    // 5 4, 3 2, 1 became 9 5, 4 3, 2 1: survey 4 came twice, survey 9 is for the next run.
-    expect(pagesAsked(api)).toEqual(['1', '2', '3'])
+    // 5 4, 3 2, 1 became 9 5, 4 3, 2 1: survey 4 was listed twice, and the next run reads survey 9.
+    expect(requestedPages(api)).toEqual(['1', '2', '3'])
     api.hook = () => false
     const whole = [1, 2, 3, 4, 5].map((id) => [id, `Survey ${id}`] as const)
-    const gone = [6, 7, 8].map((id) => [id, 'missing'] as const)
-    expect(await shown(warehouse)).toEqual(Object.fromEntries([...whole, ...gone]))
+    const missing = [6, 7, 8].map((id) => [id, 'missing'] as const)
+    expect(await shown(warehouse)).toEqual(Object.fromEntries([...whole, ...missing]))
     expect(await unsoundness(publishedFile(warehouse))).toEqual([])
   },
 )
 
 test.skipIf(!SLOW)(
-  'a survey that vanishes while another one enters further down leaves the total as it was: all are listed again',
+  'a run repeats the listing when one survey vanishes and another one enters further down with the same total',
   async () => {
     const warehouse = await temporaryDirectory()
     const api = await startScriptedApi(drafts(6))
@@ -124,7 +124,7 @@ test.skipIf(!SLOW)(
     api.arrivals.length = 0
     api.pageSize = 2
     api.now = new Date('2026-03-02T01:00:00Z')
-    // Pages 6 5, 4 3, 2 become 5 4, 3 2, 1: five surveys as announced, and survey 4 on none of the pages still to be read.
+    // Pages 6 5, 4 3, 2 become 5 4, 3 2, 1: the total stays five, and survey 4 is on none of the remaining pages.
     api.hook = beforePage2((time) => {
       if (time > 1) return
       remove(api, 6)
@@ -135,13 +135,13 @@ test.skipIf(!SLOW)(
       code: 0,
       run: { listing: 'incremental', cursor_after: '2026-03-02T00:55:01Z' },
     })
-    expect(pagesAsked(api)).toEqual(['1', '2', '3', '1', '2', '3'])
+    expect(requestedPages(api)).toEqual(['1', '2', '3', '1', '2', '3'])
     expect(await shown(warehouse)).toMatchObject({ 1: 'Changed 1', 4: 'Changed 4', 5: 'Changed 5' })
   },
 )
 
 test.runIf(SLOW)(
-  'a survey that changes again while it is listed has all listed again, twice at most',
+  'a survey that changes again during the listing makes the run repeat it, at most twice',
   async () => {
     const warehouse = await temporaryDirectory()
     const api = await startScriptedApi(drafts(3))
@@ -160,16 +160,16 @@ test.runIf(SLOW)(
       code: 0,
       run: { listing: 'incremental' },
     })
-    expect(pagesAsked(api)).toEqual(['1', '2', '1', '2', '1', '2'])
+    expect(requestedPages(api)).toEqual(['1', '2', '1', '2', '1', '2'])
   },
 )
 
-test('a survey that a full listing does not show is asked for by its own address', async () => {
+test('a run requests a survey by its own address when a full listing does not show it', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startScriptedApi([scriptedSurvey(1), scriptedSurvey(2), scriptedSurvey(3)])
   expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({ code: 0 })
 
-  // 2 is only missing from the list; 3 is gone altogether.
+  // Survey 2 is only missing from the list; survey 3 no longer exists.
   const [, two, three] = api.surveys
   if (two === undefined || three === undefined) throw new Error('three surveys were scripted')
   remove(api, 3)
@@ -188,7 +188,7 @@ test('a survey that a full listing does not show is asked for by its own address
     await query(publishedFile(warehouse), 'SELECT DISTINCT _missing_since FROM surveys ORDER BY 1'),
   ).toEqual([{ _missing_since: '2026-03-02T00:00:00Z' }, { _missing_since: null }])
 
-  // Back again, as it was: the mark goes, and history shows when it was away.
+  // Survey 3 comes back unchanged. It is no longer marked as missing, and history shows when it was missing.
   api.hook = () => false
   api.surveys.push(three)
   api.now = new Date('2026-03-03T00:00:00Z')
@@ -211,7 +211,7 @@ test('a survey that a full listing does not show is asked for by its own address
   expect(await unsoundness(publishedFile(warehouse))).toEqual([])
 })
 
-/** The list leaves a survey out, its own addresses go on answering. */
+/** Removes a survey from the list only. Its own addresses still answer. */
 const hideFromList =
   (api: ScriptedApi, id: number): Hook =>
   (arrival, response) => {
@@ -237,7 +237,7 @@ const missingRows = async (warehouse: string) => {
   }
 }
 
-test('surveys and sources that go while they are refreshed, sources over several pages, no sources at all', async () => {
+test('a run handles surveys and sources that vanish during the refresh, several pages of sources, and no sources', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startScriptedApi([
     scriptedSurvey(1),
@@ -248,13 +248,13 @@ test('surveys and sources that go while they are refreshed, sources over several
   ])
   api.pageSize = 2
   let listed = 0
-  api.hook = ({ path, query: asked }) => {
+  api.hook = ({ path, query: search }) => {
     const [one, two, , , five] = api.surveys
-    // 1 goes after it was listed.
+    // Survey 1 vanishes after it was listed.
     if (path === '/surveys/1/sample_sources' && one !== undefined) one.survey.id = 0
-    // A source of 2 goes after it was listed.
-    if (asked.get('sample_source_id') === '202') two?.sources.pop()
-    // The sources of 5 have three pages' worth once the first page was read, then two again: one was skipped.
+    // A source of survey 2 vanishes after it was listed.
+    if (search.get('sample_source_id') === '202') two?.sources.pop()
+    // Survey 5 gains a source after the first page of its sources and loses one after the second, so one was skipped.
     if (path === '/surveys/5/sample_sources') {
       listed += 1
       if (listed === 1) five?.sources.push(scriptedSource(503, five.survey.created_at))
@@ -266,7 +266,7 @@ test('surveys and sources that go while they are refreshed, sources over several
     code: 3,
     run: { surveys_refreshed: 4, surveys_failed: 1, left_over: 1 },
   })
-  // That it does not answer tells little: the next listing is a full one, and shows that it has gone.
+  // A refused survey may still exist. The next listing is full and shows that it has gone.
   expect(await shown(warehouse)).toMatchObject({ 1: 'Survey 1' })
   api.surveys.shift()
   expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({
@@ -307,7 +307,7 @@ test('surveys and sources that go while they are refreshed, sources over several
   expect(await unsoundness(publishedFile(warehouse))).toEqual([])
 })
 
-test('an organization without surveys is a complete run; then it has a hundred and one (slow: a thousand and one)', async () => {
+test('a run without surveys is complete, and the next run lists a hundred and one (slow: a thousand and one)', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startScriptedApi()
   const MANY = SLOW ? 1_001 : 101
@@ -325,7 +325,7 @@ test('an organization without surveys is a complete run; then it has a hundred a
       scriptedSurvey(index + 1, { status: 'draft', updated_at }, 0),
     ),
   )
-  // All pages fit the half of the budget that a listing may take: most of the surveys wait.
+  // The listing fits into the half of the budget that it may use, and most surveys remain queued.
   const second = await syncWarm({ warehouse, env: api.env, args: ['--max-requests', String(2 * PAGES)] })
   expect(second).toMatchObject({
     code: 3,

@@ -1,4 +1,4 @@
-/** Every exit code of the command, each with what is recorded, what is printed, and what readers then see. */
+/** Every exit code of the command, with its run record, its output, and the published data. */
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,10 +12,10 @@ import { query } from '../support/warehouse/duckdb.js'
 const ids = async (trial: Trial): Promise<unknown[]> =>
   (await query(trial.published, 'SELECT id FROM surveys ORDER BY id')).map(({ id }) => id)
 
-/** stdout as one JSON document; fails when it is anything else. */
+/** Parses stdout, which must be one JSON document. */
 const json = ({ stdout }: Ended): unknown => JSON.parse(stdout)
 
-test.concurrent('0: a sync that leaves nothing over is complete', async (context) => {
+test.concurrent('0: a sync without leftovers is complete', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   const ended = await trial.run(['sync'])
   expect(ended).toMatchObject({ code: 0, signal: null })
@@ -23,7 +23,7 @@ test.concurrent('0: a sync that leaves nothing over is complete', async (context
   expect(await trial.runs()).toEqual([{ status: 'complete', exit_code: 0, reason: null }])
 })
 
-test.concurrent('1: a bug is told with its stack and recorded, and the next run makes it good', async (context) => {
+test.concurrent('1: a bug is reported with its stack and recorded, and the next run is complete', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   const broken = await otherBuild(
     trial,
@@ -46,7 +46,7 @@ test.concurrent('1: a bug is told with its stack and recorded, and the next run 
   ])
 })
 
-test.concurrent('2: settings that are wrong are refused before anything is requested or written', async (context) => {
+test.concurrent('2: wrong settings are refused before any request and any write', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   const ended = await trial.run(['sync', '--json', '--max-requests', '0'])
   expect(ended.code).toBe(2)
@@ -56,7 +56,7 @@ test.concurrent('2: settings that are wrong are refused before anything is reque
   await expect(trial.runs('work.duckdb')).rejects.toThrow()
 })
 
-test.concurrent('3: a budget ends the run as partial, and the next one does the rest', async (context) => {
+test.concurrent('3: a budget ends the run as partial, and the next run does the rest', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2), scriptedSurvey(3)])
   const ended = await trial.run(['sync', '--max-requests', '6'])
   expect(ended.code).toBe(3)
@@ -87,7 +87,7 @@ interface Refusal {
   readonly arrivals: number
   readonly limits?: object
   readonly env?: Record<string, string>
-  /** Left to `npm run test:slow`; test/unit/http has them all. */
+  /** Only `npm run test:slow` runs it; test/unit/http has all of them. */
   readonly slow?: true
 }
 
@@ -111,7 +111,7 @@ const REFUSALS: readonly Refusal[] = [
     env: { FIELDWORK_SYNC_RATE_LIMIT: '60/100ms' },
   },
   {
-    when: 'HTML where JSON belongs',
+    when: 'HTML instead of JSON',
     slow: true,
     hook: () => (_, response) => {
       response.writeHead(200, { 'content-type': 'text/html' }).end('<html>sign in</html>')
@@ -148,11 +148,11 @@ describe('4: the API refuses or stays unreachable', () => {
     },
   )
 
-  test.concurrent('a redirect: the credentials do not follow it', async (context) => {
+  test.concurrent('a redirect, which the credentials do not follow', async (context) => {
     const trial = await openTrial(context, [scriptedSurvey(1)])
-    let strayed = 0
+    let redirected = 0
     const elsewhere = createServer((_, response) => {
-      strayed += 1
+      redirected += 1
       response.end('{}')
     })
     await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve))
@@ -163,10 +163,10 @@ describe('4: the API refuses or stays unreachable', () => {
     expect(ended.code).toBe(4)
     expect(json(ended)).toMatchObject({ status: 'failed', exit_code: 4 })
     expect(ended.stdout).toMatch(/the API redirects \(302\) .* not followed/)
-    expect([trial.api.arrivals.length, strayed]).toEqual([2, 0])
+    expect([trial.api.arrivals.length, redirected]).toEqual([2, 0])
   })
 
-  test.concurrent('nobody listens at the address', async (context) => {
+  test.concurrent('no server at the address', async (context) => {
     const trial = await openTrial(context)
     const free = createServer()
     await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve))
@@ -179,7 +179,7 @@ describe('4: the API refuses or stays unreachable', () => {
     expect(lastLine(ended)).toMatch(/^failed \(exit 4\): .*connection refused \(ECONNREFUSED\)/)
   })
 
-  test.concurrent('five surveys in a row fail; what was read before stays, and the next run goes on', async (context) => {
+  test.concurrent('five surveys in a row fail: rows that were read stay, and the next run continues', async (context) => {
     const surveys = Array.from({ length: 12 }, (_, index) => scriptedSurvey(index + 1))
     const trial = await openTrial(context, surveys)
     trial.api.hook = ({ path }, response) => {
@@ -204,7 +204,7 @@ describe('4: the API refuses or stays unreachable', () => {
 })
 
 describe('5: problems with the data', () => {
-  test.concurrent('a row that cannot be typed is quarantined; all others are there', async (context) => {
+  test.concurrent('a row that cannot be typed is quarantined, and all others are stored', async (context) => {
     const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2, { title: 7 })])
     const ended = await trial.run(['sync'])
     expect(ended.code).toBe(5)
@@ -216,7 +216,7 @@ describe('5: problems with the data', () => {
     expect(await trial.runs()).toMatchObject([{ status: 'failed', exit_code: 5 }])
   })
 
-  test.concurrent('contract: freeze makes an unknown field one of them', async (context) => {
+  test.concurrent('contract: freeze makes an unknown field a failure', async (context) => {
     const trial = await openTrial(context, [scriptedSurvey(1, { mood: 'good' })])
     const ended = await trial.runWarm(['sync', '--json', ...(await trial.settings({ contract: 'freeze' }))])
     expect(ended.code).toBe(5)
@@ -225,13 +225,13 @@ describe('5: problems with the data', () => {
   })
 })
 
-test.concurrent('6: a second sync names the first, which is not disturbed', async (context) => {
+test.concurrent('6: a second sync names the first and does not disturb it', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   const release = gate<boolean>()
-  const asked = trial.api.arrived(() => true)
+  const arrived = trial.api.arrived(() => true)
   trial.api.hook = () => release.opened
   const first = trial.start(['sync'])
-  await asked
+  await arrived
   const second = await trial.run(['sync', '--json'])
   expect(second.code).toBe(6)
   expect(second.stderr).toMatch(
@@ -244,7 +244,7 @@ test.concurrent('6: a second sync names the first, which is not disturbed', asyn
   expect(await trial.runs()).toMatchObject([{ status: 'complete', exit_code: 0 }])
 })
 
-test.concurrent('7: the warehouse cannot be written: nothing is requested', async (context) => {
+test.concurrent('7: a warehouse that cannot be written ends the run before any request', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   await writeFile(trial.warehouse, 'mine')
   const ended = await trial.run(['sync', '--json'])

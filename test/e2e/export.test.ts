@@ -1,4 +1,4 @@
-/** Exports as those read them who know nothing of ours: one state, every value, and nothing overwritten that is not ours. */
+/** Exports hold every value of one published state. They are read with plain tools, and they overwrite no foreign file. */
 import { spawnSync } from 'node:child_process'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { openReader, type Row } from '../support/warehouse/duckdb.js'
 
 const MAIN_TABLES = `SELECT table_name AS name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' ORDER BY 1`
 
-/** Values that are easily bent by the way into a text and back. */
+/** Values that conversion to text and back often changes. */
 const ODD = {
   title: 'one, "two"\nthree\rfour; Ünï\ttab',
   project_id: '',
@@ -36,14 +36,14 @@ const rowsOf = async (file: string, sql: string): Promise<Row[]> => {
   return await reader.query(sql)
 }
 
-test.concurrent('CSV: every table as it is published, nulls apart from empty texts, times in UTC; also while a sync is at work', async (context) => {
+test.concurrent('a CSV export during a sync has every published table, distinguishes null from empty text, and writes times in UTC', async (context) => {
   const trial = await openPublished(context)
   const out = join(await trial.temporary(), 'new', 'csv')
   const release = gate<boolean>()
   trial.api.hook = () => release.opened
-  const asked = trial.api.arrived(() => true)
+  const arrived = trial.api.arrived(() => true)
   const running = trial.start(['sync'])
-  await asked
+  await arrived
   const ended = await trial.run(['export', '--format', 'csv', '--out', out, '--json'])
   release.open(false)
   expect(ended).toMatchObject({ code: 0, stderr: '' })
@@ -103,7 +103,7 @@ const csv = (file: string): string =>
   `read_csv('${file}', header = true, all_varchar = true, allow_quoted_nulls = false, quote = '"', escape = '"', delim = ',')`
 
 test.runIf(SLOW)(
-  'Parquet: rows, types and comments, from either published form; tables and rows can be chosen',
+  'a Parquet export from either published form has all rows, types and comments, or only the chosen tables and rows',
   async (context) => {
     const trial = await openPublished(context)
     const out = join(await trial.temporary(), 'parquet')
@@ -139,7 +139,7 @@ test.runIf(SLOW)(
         ),
       ).toEqual([{ compression: 'ZSTD' }])
     }
-    // The same from published Parquet, into the place of the export before.
+    // Published Parquet gives the same export, which replaces the previous one.
     const settings = await trial.settings({ publish: ['parquet'] })
     const before = await readFile(join(out, 'surveys.parquet'))
     const chosen = [
@@ -172,17 +172,17 @@ test.runIf(SLOW)(
   },
 )
 
-test.concurrent('what cannot be exported is one line, and leaves everything as it is', async (context) => {
+test.concurrent('an export that is refused prints one line and changes nothing', async (context) => {
   const trial = await openPublished(context)
   const root = await trial.temporary()
   const out = join(root, 'out')
-  const refused = async (says: string, ...args: string[]) => {
+  const expectRefusal = async (says: string, ...args: string[]) => {
     const ended = await trial.runWarm(['export', '--format', 'csv', '--out', out, ...args])
     expect(ended, says).toMatchObject({ code: 2, stdout: '' })
     expect(ended.stderr.trimEnd().split('\n'), says).toHaveLength(1)
     expect(ended.stderr).toContain(says)
   }
-  const refusedWithin = async (says: string, request: Partial<Export>) =>
+  const expectTableRefusal = async (says: string, request: Partial<Export>) =>
     expect(
       await exportTables({
         source: trial.published,
@@ -198,9 +198,9 @@ test.concurrent('what cannot be exported is one line, and leaves everything as i
       }).catch((error: unknown) => error),
       says,
     ).toMatchObject({ exitCode: 2, message: expect.stringMatching(new RegExp(`^[^\\n]*${says}[^\\n]*$`)) })
-  await refused('there is no table survey: did you mean surveys?', '--tables', 'survey')
-  await refusedWithin('there is no table runs: did you mean _sync.runs', { tables: ['surveys', 'runs'] })
-  await refused('syntax error at or near "="', '--where', 'id = = 3')
+  await expectRefusal('there is no table survey: did you mean surveys?', '--tables', 'survey')
+  await expectTableRefusal('there is no table runs: did you mean _sync.runs', { tables: ['surveys', 'runs'] })
+  await expectRefusal('syntax error at or near "="', '--where', 'id = = 3')
   const stolen = join(root, 'stolen.csv')
   for (const [condition, says] of [
     ['nope = 1', 'no table that is exported has all the columns'],
@@ -218,26 +218,26 @@ test.concurrent('what cannot be exported is one line, and leaves everything as i
       'file system operations are disabled',
     ],
   ] as const)
-    await refusedWithin(says, { condition })
-  await refused('export needs --format parquet or --format csv: did you mean csv?', '--format', 'cvs')
-  await refused('there is no', '--warehouse', join(root, 'nowhere'))
+    await expectTableRefusal(says, { condition })
+  await expectRefusal('export needs --format parquet or --format csv: did you mean csv?', '--format', 'cvs')
+  await expectRefusal('there is no', '--warehouse', join(root, 'nowhere'))
   expect(await readdir(root)).toEqual([])
 
   await mkdir(out)
   await writeFile(join(out, 'mine.txt'), 'mine')
-  await refused(`--out ${out} holds mine.txt, which no export has written`)
+  await expectRefusal(`--out ${out} holds mine.txt, which no export has written`)
   expect(await readdir(out)).toEqual(['mine.txt'])
   const file = join(root, 'a-file')
   await writeFile(file, '')
-  await refused('is not a directory', '--out', file)
+  await expectRefusal('is not a directory', '--out', file)
 
-  // One that was killed leaves its half under a name that the next one sweeps; a file beside an export stays.
+  // A killed export leaves a temporary directory, which the next export removes. Other files beside an export stay.
   const again = join(root, 'again')
   await mkdir(join(root, '.again.999999999.exporting'))
   expect(await trial.runWarm(['export', '--format', 'csv', '--out', again])).toMatchObject({ code: 0 })
   expect((await readdir(root)).sort()).toEqual(['a-file', 'again', 'out'])
   await writeFile(join(again, 'notes.md'), '')
-  await refused('holds notes.md', '--out', again)
+  await expectRefusal('holds notes.md', '--out', again)
   const inTheWay = await trial.runWarm(['export', '--format', 'csv', '--out', join(file, 'below')])
   expect(inTheWay).toMatchObject({ code: 7, stdout: '' })
   expect(inTheWay.stderr).toContain(`cannot export to ${join(file, 'below')}`)

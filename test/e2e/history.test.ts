@@ -1,4 +1,4 @@
-/** The API shows only now, the warehouse keeps then; and nothing is asked for whose answer is known. */
+/** The API shows only the present, and the warehouse keeps the past. A sync sends no request whose answer is known. */
 import { expect, test } from 'vitest'
 import {
   type ScriptedApi,
@@ -17,18 +17,18 @@ const START_MS = Date.parse('2026-03-01T00:00:00Z')
 const DAY_MS = 24 * 3_600_000
 const day = (days: number): string => new Date(START_MS + days * DAY_MS).toISOString().replace('.000', '')
 
-/** Runs a sync on that day, and tells how many requests were made about each survey. */
+/** Runs a sync on that day. Returns the number of requests for each survey. */
 const syncOnDay = async (api: ScriptedApi, warehouse: string, days: number) => {
   api.now = new Date(START_MS + days * DAY_MS)
   api.arrivals.length = 0
   expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({ code: 0, run: { left_over: 0 } })
   expect(await unsoundness(publishedFile(warehouse))).toEqual([])
-  const asked: Record<string, number> = {}
+  const requests: Record<string, number> = {}
   for (const { path } of api.arrivals) {
     const [, id] = /^\/surveys\/(\d+)\//.exec(path) ?? []
-    if (id !== undefined) asked[id] = (asked[id] ?? 0) + 1
+    if (id !== undefined) requests[id] = (requests[id] ?? 0) + 1
   }
-  return asked
+  return requests
 }
 
 const found = (api: ScriptedApi, id: number): ScriptedSurvey => {
@@ -37,12 +37,12 @@ const found = (api: ScriptedApi, id: number): ScriptedSurvey => {
   return survey
 }
 
-test('progress that moves without its survey is observed; what is equal costs no row and no request a source', async () => {
+test('a sync observes progress without a survey change; equal progress costs no row and no request per source', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startScriptedApi([scriptedSurvey(1), scriptedSurvey(2)])
   expect(await syncOnDay(api, warehouse, 0)).toEqual({ 1: 4, 2: 4 })
 
-  // Interviews come in for one source of survey 1. Its updated_at stays.
+  // One source of survey 1 gets interviews. The survey's updated_at stays.
   found(api, 1).progress = scriptedProgress(15)
   found(api, 1).sourceProgress = { 101: scriptedProgress(11), 102: scriptedProgress(4) }
   expect(await syncOnDay(api, warehouse, 1)).toEqual({ 1: 3, 2: 1 })
@@ -86,7 +86,7 @@ test('progress that moves without its survey is observed; what is equal costs no
     { survey_id: 2, refreshed_at: day(1), each: day(0) },
   ])
 
-  // Seven days after the sources of survey 2 were read they are read again, equal or not; and they were not equal.
+  // Seven days after the last reading, the progress of every source is read again. One source of survey 2 has changed.
   found(api, 2).sourceProgress = { 202: scriptedProgress(9) }
   found(api, 1).sources[0] = { ...found(api, 1).sources[0], id: 101, name: 'renamed' }
   expect(await syncOnDay(api, warehouse, 7)).toEqual({ 1: 4, 2: 4 })
@@ -113,17 +113,17 @@ test('progress that moves without its survey is observed; what is equal costs no
 })
 
 test.skipIf(!SLOW)(
-  'active surveys are read every time; complete ones after 1, 2, 4 … days, then when they are old; drafts when they change',
+  'a sync reads active surveys every time, complete ones after 1, 2, 4 … days and then by age, and drafts when they change',
   async () => {
     const warehouse = await temporaryDirectory()
-    const LIVE = 1
+    const ACTIVE = 1
     const COMPLETED_YESTERDAY = 2
     const COMPLETED_LONG_AGO = 3
     const DRAFT = 4
     const DEMO = 5
     const UNKNOWN = 6
     const api = await startScriptedApi([
-      scriptedSurvey(LIVE, { status: 'data_processing' }, 0),
+      scriptedSurvey(ACTIVE, { status: 'data_processing' }, 0),
       scriptedSurvey(COMPLETED_YESTERDAY, { status: 'complete', updated_at: day(-1) }, 0),
       scriptedSurvey(COMPLETED_LONG_AGO, { status: 'complete' }, 0),
       scriptedSurvey(DRAFT, { status: 'draft' }, 0),
@@ -132,11 +132,11 @@ test.skipIf(!SLOW)(
     ])
     const ids = async (days: number) => Object.keys(await syncOnDay(api, warehouse, days)).map(Number)
     expect(await ids(0)).toEqual([1, 2, 3, 4, 5, 6])
-    expect(await ids(1)).toEqual([LIVE, COMPLETED_YESTERDAY, UNKNOWN])
-    expect(await ids(2)).toEqual([LIVE, COMPLETED_YESTERDAY, UNKNOWN])
-    expect(await ids(3)).toEqual([LIVE, UNKNOWN])
+    expect(await ids(1)).toEqual([ACTIVE, COMPLETED_YESTERDAY, UNKNOWN])
+    expect(await ids(2)).toEqual([ACTIVE, COMPLETED_YESTERDAY, UNKNOWN])
+    expect(await ids(3)).toEqual([ACTIVE, UNKNOWN])
     Object.assign(found(api, DRAFT).survey, { title: 'edited', updated_at: day(30) })
-    // Thirty days after the first run, less the time by which this one begins earlier, the long completed one is old.
-    expect(await ids(29.9)).toEqual([LIVE, COMPLETED_YESTERDAY, COMPLETED_LONG_AGO, DRAFT, UNKNOWN])
+    // Almost thirty days after the first run, the survey that was completed long ago is due by its age.
+    expect(await ids(29.9)).toEqual([ACTIVE, COMPLETED_YESTERDAY, COMPLETED_LONG_AGO, DRAFT, UNKNOWN])
   },
 )

@@ -1,4 +1,4 @@
-/** What a server may send before its answer (RFC 9110, section 15.2), over a socket of our own: no server of Node sends it so. */
+/** Informational answers before the final one (RFC 9110, section 15.2). A plain socket sends them, as no Node server would. */
 import { type AddressInfo, createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { startScriptedApi } from '../support/api/scripted-api.js'
@@ -14,9 +14,9 @@ const ANSWER = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-len
 test.each([
   ['102 Processing', 'HTTP/1.1 102 Processing\r\n\r\n', { code: 0, run: { requests: 1 } }],
   ['103 Early Hints', 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n', { code: 0, run: { requests: 1 } }],
-  // undici breaks the connection: a limit that the README tells of.
+  // undici breaks the connection, a limit that README documents.
   ['100 Continue', 'HTTP/1.1 100 Continue\r\n\r\n', { code: 4, run: { requests: 2, retries: 1 } }],
-])('an unsolicited %s', async (_, before, expected) => {
+])('a sync handles an unsolicited %s', async (_, before, expected) => {
   const { env } = await startScriptedApi()
   const server = createServer((socket) => {
     socket.on('error', () => undefined)

@@ -1,4 +1,4 @@
-/** Bytes that are not UTF-8 in one text cost nobody a row: they are kept as U+FFFD, and told as drift. */
+/** A text with bytes that are not UTF-8 costs no row. The bytes are stored as U+FFFD and reported as drift. */
 import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
@@ -16,10 +16,10 @@ import { runWarm } from '../support/command/warm.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
 import { openReader, query } from '../support/warehouse/duckdb.js'
 
-/** Stands in a script where the answer is to have bytes. */
+/** A placeholder in a script for raw bytes in the answer. */
 const bytes = (hex: string): string => `<bytes ${hex}>`
 
-/** The answer as it would be, with the bytes in their places. */
+/** The answer with raw bytes in place of the placeholders. */
 const withBytes = (body: unknown): Buffer =>
   Buffer.concat(
     JSON.stringify(body)
@@ -32,9 +32,9 @@ const send = (api: ScriptedApi, response: ServerResponse, body: Buffer, headers:
   response.end(body)
 }
 
-const startWithBytes = async (isPacked = false): Promise<ScriptedApi> => {
+const startWithBytes = async (isCompressed = false): Promise<ScriptedApi> => {
   const api = await startScriptedApi([
-    // "Café" as Latin-1, an overlong "a" (C1 A1) and half of a euro sign; a true U+FFFD is a character like any other.
+    // "Café" as Latin-1, an overlong "a" (C1 A1) and half of a euro sign. A real U+FFFD is an ordinary character.
     scriptedSurvey(1, { title: `Caf${bytes('e9')} ${bytes('c1a1')} ${bytes('e282')}.` }, 0),
     scriptedSurvey(2, { title: 'A true \ufffd', project_id: '\ud83d half a pair' }, 0),
     {
@@ -52,13 +52,18 @@ const startWithBytes = async (isPacked = false): Promise<ScriptedApi> => {
     const body = bodyOf(api, arrival)
     if (body === null) return false
     const sent = withBytes(body)
-    send(api, response, isPacked ? gzipSync(sent) : sent, isPacked ? { 'content-encoding': 'gzip' } : {})
+    send(
+      api,
+      response,
+      isCompressed ? gzipSync(sent) : sent,
+      isCompressed ? { 'content-encoding': 'gzip' } : {},
+    )
     return true
   }
   return api
 }
 
-const NAMED = [
+const EVENTS = [
   { resource: 'fieldwork_progress', path: 'note', value: null, kind: 'replaced_text' },
   { resource: 'fieldwork_progress', path: 'note', value: null, kind: 'unknown_field' },
   { resource: 'sample_source', path: 'description', value: null, kind: 'replaced_text' },
@@ -68,13 +73,13 @@ const NAMED = [
 ]
 
 test.each([
-  ['as they are', false],
+  ['uncompressed', false],
   ['in gzip', true],
 ])(
-  'the row is kept with U+FFFD, the field is named everywhere, the rest goes on: %s',
-  async (_, isPacked) => {
+  'a sync stores the row with U+FFFD, reports the field everywhere, and continues: %s',
+  async (_, isCompressed) => {
     const warehouse = await temporaryDirectory()
-    const api = await startWithBytes(isPacked)
+    const api = await startWithBytes(isCompressed)
     const first = await syncWarm({ warehouse, env: api.env })
     expect(first).toMatchObject({
       code: 0,
@@ -82,7 +87,7 @@ test.each([
     })
     expect(
       first.run.drift.map(({ resource, path, value, kind }) => ({ resource, path, value, kind })),
-    ).toEqual(NAMED)
+    ).toEqual(EVENTS)
     using reader = await openReader(publishedFile(warehouse))
     expect(await reader.query('SELECT id, title, project_id FROM surveys ORDER BY id')).toEqual([
       { id: 1, title: 'Caf\ufffd \ufffd\ufffd \ufffd.', project_id: null },
@@ -95,14 +100,14 @@ test.each([
     expect(
       await reader.query('SELECT _extra::VARCHAR AS extra FROM survey_progress WHERE survey_id = 3'),
     ).toEqual([{ extra: '{"note":"n\ufffd"}' }])
-    const told = await reader.query(
+    const events = await reader.query(
       'SELECT resource, path, value, kind FROM _sync.drift_events ORDER BY resource, path, kind',
     )
-    expect(told).toEqual(NAMED)
+    expect(events).toEqual(EVENTS)
     const status = await runWarm(['status'], { ...api.env, FIELDWORK_SYNC_WAREHOUSE: warehouse })
     expect(status.stdout).toMatch(/survey\.title +\(replaced_text\)/)
 
-    // The same bytes are the same text: nothing changes, and it is met again.
+    // The same bytes give the same text: no row changes, and the event is reported again.
     api.now = new Date('2026-03-02T00:00:00Z')
     const args = await withSettings({ contract: 'freeze' })
     const stopped = await syncWarm({ warehouse, env: api.env, args: [...args, '--full'] })
@@ -113,12 +118,12 @@ test.each([
     expect(stopped.run.drift).toContainEqual(
       expect.objectContaining({ path: 'title', kind: 'replaced_text', is_new: false }),
     )
-    // Of the four differences a reason names three, and the title is the last.
+    // A reason names three of the four differences; the title is the fourth.
     expect(stopped.run.reason).toContain('survey.project_id (characters replaced by U+FFFD)')
   },
 )
 
-test('a row that cannot be typed is told with the field whose bytes were replaced', async () => {
+test('a rejected row is reported with the field whose bytes were replaced', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startWithBytes()
   Object.assign(api.surveys[0]?.survey ?? {}, { respondent_questions_count: '12' })
@@ -135,23 +140,26 @@ test.each([
     (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le'),
     'is not UTF-8',
   ],
-  ['UTF-16 without one', (text: string) => Buffer.from(text, 'utf16le'), 'it begins with {'],
+  ['UTF-16 without a byte order mark', (text: string) => Buffer.from(text, 'utf16le'), 'it begins with {'],
   [
-    'bytes outside of its strings',
+    'JSON with invalid bytes outside its strings',
     (text: string) => Buffer.concat([Buffer.from(text), Buffer.from([0xff])]),
     'is not UTF-8',
   ],
-])('a body that is %s is no JSON, and shows no token: exit 4', async (_, encoded, problem) => {
-  const warehouse = await temporaryDirectory()
-  const api = await startScriptedApi([scriptedSurvey(1)])
-  api.hook = (arrival, response) => {
-    send(api, response, encoded(JSON.stringify({ echo: TOKEN, ...bodyOf(api, arrival) })))
-    return true
-  }
-  const args = await withSettings({ limits: { attempts: 1 } })
-  const { code, run, stdout, stderr } = await syncWarm({ warehouse, env: api.env, args })
-  expect(code).toBe(4)
-  expect(run.reason).toContain('is no valid JSON')
-  expect(run.reason).toContain(problem)
-  expect(`${stdout}${stderr}`.replaceAll(' ', '')).not.toContain(TOKEN.slice(0, 8))
-})
+])(
+  'a body that is %s ends the run with exit 4 and without the token in any output',
+  async (_, encoded, problem) => {
+    const warehouse = await temporaryDirectory()
+    const api = await startScriptedApi([scriptedSurvey(1)])
+    api.hook = (arrival, response) => {
+      send(api, response, encoded(JSON.stringify({ echo: TOKEN, ...bodyOf(api, arrival) })))
+      return true
+    }
+    const args = await withSettings({ limits: { attempts: 1 } })
+    const { code, run, stdout, stderr } = await syncWarm({ warehouse, env: api.env, args })
+    expect(code).toBe(4)
+    expect(run.reason).toContain('is no valid JSON')
+    expect(run.reason).toContain(problem)
+    expect(`${stdout}${stderr}`.replaceAll(' ', '')).not.toContain(TOKEN.slice(0, 8))
+  },
+)

@@ -1,14 +1,14 @@
 /**
- * The real process killed at random moments and started again, until all is done: while it opens, lists, refreshes,
- * publishes, and while it makes good what was damaged before. After every kill the published file is sound and every survey
- * in it is of one moment; whenever a run completes, nothing is left over; in the end the tables are the truth.
+ * The test kills the real process at random times and starts it again until all is done: while it opens, lists, refreshes,
+ * publishes, or repairs earlier damage. After every kill the published file is sound, and every survey in it is from one
+ * moment. A complete run leaves nothing over. In the end the tables equal the truth.
  */
 import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
 import type { Running } from '../support/command/command.js'
-import { openTrial, said } from '../support/command/trial.js'
+import { openTrial, stderrShows } from '../support/command/trial.js'
 import { DAMAGES } from '../support/files/damage.js'
 import { envOf } from '../support/oracle/rate.js'
 import { unsoundness } from '../support/oracle/soundness.js'
@@ -18,12 +18,12 @@ import { SLOW } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const KILLS = 110
-/** So many kills at most before a run is left alone and the world moves on. */
+/** At most this many kills in a row. Then one run may finish, and the world moves on. */
 const KILLS_A_ROUND_MAX = 8
 const STARTS_MAX = 6 * KILLS
 const UNREAD = { sources: [], progress: {}, sourceProgress: [] }
 
-/** Where a run is, by what it has said and left on the disk. */
+/** The phase of a run, by its log and its files. */
 type Phase = 'opening' | 'recovering' | 'listing' | 'refreshing' | 'publishing'
 
 const phaseOf = (stderr: string, files: readonly string[]): Phase => {
@@ -45,7 +45,7 @@ const TRIGGERS: readonly (RegExp | 'now' | 'requests')[] = [
 ]
 
 test.runIf(SLOW)(
-  'killed again and again, at random, with files lost and damaged in between: it always goes on',
+  'a sync that is killed at random, with lost and damaged files in between, always recovers',
   {
     timeout: 900_000,
   },
@@ -77,7 +77,7 @@ test.runIf(SLOW)(
     }
     let [kills, killsInRound, starts, damages, completed, damageMet] = [0, 0, 0, 0, 0, 0]
 
-    const look = async (where: string): Promise<void> => {
+    const checkPublished = async (where: string): Promise<void> => {
       if (!existsSync(trial.published)) return
       expect(await unsoundness(trial.published), where).toEqual([])
       for (const [key, rows] of await warehouseRows(trial.published))
@@ -89,15 +89,15 @@ test.runIf(SLOW)(
     while (kills < KILLS) {
       starts += 1
       expect(starts).toBeLessThanOrEqual(STARTS_MAX)
-      // Before anything is published a lost work database is lost history, and there is nothing to rebuild from.
+      // Before the first publish, a lost work database cannot be rebuilt, so files are damaged only afterwards.
       if (existsSync(trial.published) && lots.below(4) === 0) {
         const damage = lots.oneOf(DAMAGES)
         await damage.do(trial.warehouse, lots)
         damages += 1
       }
       const running = trial.start(args, env)
-      const spare = killsInRound >= KILLS_A_ROUND_MAX
-      const struck = spare ? null : await strike(running, lots)
+      const mayFinish = killsInRound >= KILLS_A_ROUND_MAX
+      const kill = mayFinish ? null : await killAtRandom(running, lots)
       const ended = await running.ended
       const where = `${lots.replay}, start ${starts}: ${ended.stderr.slice(-2_000)}`
       if (ended.signal === 'SIGKILL') {
@@ -108,28 +108,28 @@ test.runIf(SLOW)(
         completed += 1
         killsInRound = 0
         expect(await query(trial.published, 'SELECT * FROM _sync.tasks'), where).toEqual([])
-        await look(where)
+        await checkPublished(where)
         await world.advance('PT6H')
         moments.push(await truthRows(server))
       } else {
-        // Damage that only shows as it is read ends a run; the next one has it set aside.
-        expect(ended.code, `${where}, ${struck}`).toBe(7)
+        // Damage that appears only on reading ends a run. The next run sets the file aside.
+        expect(ended.code, `${where}, ${kill}`).toBe(7)
         expect(ended.stderr + ended.stdout, where).toMatch(/damaged/)
         damageMet += 1
       }
-      await look(where)
+      await checkPublished(where)
     }
 
     let last = await trial.run([...args, '--full'], env)
     if (last.code === 7) last = await trial.run([...args, '--full'], env)
     expect(last, lots.replay).toMatchObject({ code: 0 })
-    await look('in the end')
+    await checkPublished('in the end')
     const stored = await warehouseRows(trial.published)
     const now = await truthRows(server)
     expect([...stored.keys()]).toEqual([...now.keys()])
     for (const [key, rows] of stored) {
       expect(rows.survey, key).toEqual(now.get(key)?.survey)
-      // A draft is read when it changes.
+      // Drafts and demos are read only when they change.
       if (rows.survey.status !== 'draft' && rows.survey.status !== 'user_demo')
         expect(rows, `${key}, ${lots.replay}`).toEqual(now.get(key))
     }
@@ -143,21 +143,21 @@ test.runIf(SLOW)(
   },
 )
 
-/** Kills the process when it has got somewhere, and a little later; it may be over by then. */
-const strike = async (running: Running, lots: ReturnType<typeof chance>): Promise<string> => {
+/** Kills the process at a random time or shortly after a random event. The process may have ended by then. */
+const killAtRandom = async (running: Running, lots: ReturnType<typeof chance>): Promise<string> => {
   const trigger = lots.oneOf(TRIGGERS)
   const requests = 1 + lots.below(80)
   const waitMs = trigger === 'now' ? lots.below(900) : lots.below(40)
   if (trigger === 'requests') {
     const enough = (stderr: string) => stderr.split('"msg":"request"').length > requests
-    await said(running, enough).catch(() => undefined)
-  } else if (trigger !== 'now') await said(running, trigger).catch(() => undefined)
+    await stderrShows(running, enough).catch(() => undefined)
+  } else if (trigger !== 'now') await stderrShows(running, trigger).catch(() => undefined)
   await Promise.race([new Promise((resolve) => setTimeout(resolve, waitMs)), running.ended])
   running.child.kill('SIGKILL')
   return `${trigger} ${requests} +${waitMs} ms`
 }
 
-/** The listing alone tells of a survey that was never read; all others are of one moment, whole. */
+/** A survey that was never read has only its listed row. All rows of any other survey are from one moment. */
 const isOfOneMoment = (
   key: string,
   rows: SurveyRows,

@@ -1,7 +1,7 @@
 /**
- * One warehouse, night after night, while everything happens that the API document allows. Whatever was told is there at the
- * end: every version and observation with its time, what went missing and since when, every day; and DuckDB, Parquet and the
- * service say the same. CHAOS_SEED has it again.
+ * One warehouse syncs night after night from an organization that changes in every way the API document allows. At the end it
+ * holds every version and observation with its time, every day, and the time at which each record went missing. DuckDB, Parquet
+ * and the service agree. CHAOS_SEED replays a run.
  */
 import { expect, test } from 'vitest'
 import {
@@ -13,6 +13,7 @@ import {
 } from '../support/api/scripted-api.js'
 import { publishedFile, syncWarm, withSettings } from '../support/command/sync.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
+import { ExpectedHistory, progressRow, type Reading } from '../support/history/expected.js'
 import {
   createOrganization,
   DAY_MS,
@@ -23,7 +24,6 @@ import {
   truthOf,
 } from '../support/history/organization.js'
 import { bothHistories } from '../support/history/stored.js'
-import { type TellingNight, Told, toldProgress } from '../support/history/told.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { rowsOfSurvey, warehouseRowsIn } from '../support/oracle/truth.js'
 import { chance } from '../support/suite/chance.js'
@@ -36,14 +36,14 @@ const CHECKED_EVERY = SLOW ? 10 : 3
 const START_MS = Date.parse('2026-09-01T02:00:00Z')
 const OPEN_DAYS = 2
 
-/** Whose days are read, and whether those of sources are: settings change twice. Clocks change in each zone. */
+/** The zone of the days, and whether days of sources are read. The settings change twice, and each zone changes its clocks. */
 const windowsOf = (night: number) => ({
   days: OPEN_DAYS,
   time_zone: night < (NIGHTS * 2) / 3 ? 'Europe/Paris' : 'America/St_Johns',
   sources: night < NIGHTS / 3 || night >= (NIGHTS * 2) / 3,
 })
 
-/** A night that is checked reads all that is not idle, so that everything is as the service shows it; others spare requests. */
+/** A checked night reads every survey that is not idle, so all rows are current. Other nights skip unchanged ones. */
 const settingsOf = (night: number, isChecked: boolean) => ({
   publish: ['duckdb', 'parquet'],
   refresh: {
@@ -52,7 +52,7 @@ const settingsOf = (night: number, isChecked: boolean) => ({
   },
 })
 
-/** The date of a moment, by the clocks of a zone. */
+/** Returns the date of an instant in a zone. */
 const dateIn = (timeZone: string) => {
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' })
   return (ms: number): string => format.format(ms)
@@ -61,11 +61,11 @@ const dateIn = (timeZone: string) => {
 const daysBefore = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) - days * DAY_MS).toISOString().slice(0, 10)
 
-/** Writes down what is about to be answered; what is asked of single days it answers by itself. */
-const tell = (
+/** Records each answer in the expected history. Answers requests for single days itself. */
+const recordAnswers = (
   { shown }: Organization,
-  told: Told,
-  night: TellingNight,
+  expected: ExpectedHistory,
+  night: Reading,
 ): ((arrival: Arrival) => Json | undefined) => {
   const dateOf = dateIn(night.timeZone)
   return ({ path, query }) => {
@@ -74,13 +74,13 @@ const tell = (
     if (path === '/surveys' && isFirstPage) {
       const rows = shown.map(({ row }) => row)
       const changed = rows.filter((row) => since === null || Date.parse(row.updated_at) >= Date.parse(since))
-      told.listing(changed, since === null, night)
+      expected.listing(changed, since === null, night)
     }
     const [, id, resource] = /^\/surveys\/(\d+)\/(\w+)$/.exec(path) ?? []
     const survey = shown.find(({ row }) => row.id === Number(id))
     if (survey === undefined) return undefined
     if (resource === 'sample_sources' && isFirstPage)
-      told.sourcesOf(
+      expected.sourcesOf(
         survey.row.id,
         survey.sources.map(({ row }) => row),
         night,
@@ -90,52 +90,52 @@ const tell = (
     if (resource !== 'fieldwork_progress' || !isListed) return undefined
     const [after, before] = ['started_after', 'started_before'].map((name) => query.get(name))
     if (!after || !before) {
-      told.progressOf(survey.row.id, sourceId, progressOfSurvey(survey, sourceId), night)
+      expected.progressOf(survey.row.id, sourceId, progressOfSurvey(survey, sourceId), night)
       return undefined
     }
     const [fromMs, toMs] = [Date.parse(after), Date.parse(before)]
     const progress = progressOfSurvey(survey, sourceId, (startMs) => startMs >= fromMs && startMs <= toMs)
-    told.dayOf(survey.row.id, sourceId, dateOf(fromMs), progress, night)
+    expected.dayOf(survey.row.id, sourceId, dateOf(fromMs), progress, night)
     return { fieldwork_progress: progress }
   }
 }
 
-test(`${NIGHTS} nights in which everything happens leave every version, every observation and the truth`, {
+test(`after ${NIGHTS} nights of random changes, the warehouse has every version, every observation and the truth`, {
   timeout: 3_600_000,
 }, async () => {
   const lots = chance()
   const { replay } = lots
   const organization = createOrganization(lots)
-  const told = new Told()
+  const expected = new ExpectedHistory()
   const api = await startScriptedApi()
   const warehouse = await temporaryDirectory()
   for (let night = 0; night <= NIGHTS; night += 1) {
     const isChecked = night % CHECKED_EVERY === 0
     const listsAll = isChecked || lots.fraction() < 0.4
     const nowMs = START_MS + night * DAY_MS + lots.below(180) * 60_000
-    // The first night finds no survey at all.
+    // On the first night there is no survey.
     if (night > 0) organization.change(nowMs, { listsAll })
-    await read({ organization, told, api, warehouse, lots, night, nowMs, isChecked, listsAll })
+    await syncNight({ organization, expected, api, warehouse, lots, night, nowMs, isChecked, listsAll })
     if (!isChecked) continue
     const where = `night ${night}; ${replay}`
     expect(await unsoundness(publishedFile(warehouse)), where).toEqual([])
     using reader = await openReader(publishedFile(warehouse))
     expect(await tablesThatDiffer({ rows: reader.query, directory: warehouse }), where).toEqual([])
-    const both = await bothHistories(reader, told)
-    expect(both.stored, where).toEqual(both.told)
+    const both = await bothHistories(reader, expected)
+    expect(both.stored, where).toEqual(both.expected)
     expect(await warehouseRowsIn(reader), where).toEqual(truthOfAll(organization))
     expect(await openDays(reader, organization, night, nowMs), where).toEqual([])
   }
   if (SLOW)
     expect(
-      [...organization.happenings].filter(([, times]) => times < 3),
+      [...organization.eventCounts].filter(([, times]) => times < 3),
       replay,
     ).toEqual([])
 })
 
 interface NightToRead {
   readonly organization: Organization
-  readonly told: Told
+  readonly expected: ExpectedHistory
   readonly api: ScriptedApi
   readonly warehouse: string
   readonly lots: ReturnType<typeof chance>
@@ -145,13 +145,13 @@ interface NightToRead {
   readonly listsAll: boolean
 }
 
-const read = async (given: NightToRead): Promise<void> => {
-  const { organization, told, api, warehouse, lots, night, nowMs, isChecked, listsAll } = given
+const syncNight = async (options: NightToRead): Promise<void> => {
+  const { organization, expected, api, warehouse, lots, night, nowMs, isChecked, listsAll } = options
   api.now = new Date(nowMs)
   api.pageSize = lots.oneOf([1, 2, 5, 50])
   api.surveys.splice(0, api.surveys.length, ...organization.shown.map(scriptedOf))
   const { time_zone: timeZone } = windowsOf(night)
-  const answerOf = tell(organization, told, {
+  const answerOf = recordAnswers(organization, expected, {
     at: new Date(nowMs).toISOString().replace('.000', ''),
     timeZone,
     openFrom: daysBefore(dateIn(timeZone)(nowMs), OPEN_DAYS - 1),
@@ -186,7 +186,7 @@ const truthOfAll = ({ shown }: Organization) =>
       .map((survey) => [`default/${survey.id}`, rowsOfSurvey(survey)] as const),
   )
 
-/** The open days of active surveys that are not what the service shows of them. Counted by the date of each interview's start. */
+/** Lists the open days of active surveys that differ from the service, counted by the date of each interview's start. */
 const openDays = async (reader: Reader, { shown }: Organization, night: number, nowMs: number) => {
   const { time_zone: timeZone, sources } = windowsOf(night)
   const dateOf = dateIn(timeZone)
@@ -199,9 +199,7 @@ const openDays = async (reader: Reader, { shown }: Organization, night: number, 
     )
     for (const sourceId of [null, ...(sources ? survey.sources.map(({ row }) => row.id) : [])])
       for (const day of Array.from({ length: OPEN_DAYS }, (_, days) => daysBefore(today, days))) {
-        const expected = toldProgress(
-          progressOfSurvey(survey, sourceId, (startMs) => dateOf(startMs) === day),
-        )
+        const expected = progressRow(progressOfSurvey(survey, sourceId, (startMs) => dateOf(startMs) === day))
         const row = rows.find((one) => one.day === day && one.sample_source_id === sourceId)
         const differing = Object.keys(expected).filter((name) => row?.[name] !== expected[name])
         if (differing.length > 0)

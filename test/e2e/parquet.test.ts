@@ -1,4 +1,4 @@
-/** Parquet through the real command. */
+/** The real command publishes Parquet. */
 import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -10,7 +10,7 @@ import { query } from '../support/warehouse/duckdb.js'
 
 const currentOf = (warehouse: string) => join(warehouse, 'parquet', 'current')
 
-test('what --publish names is published, and both hold the same', async () => {
+test('a sync publishes every format that --publish names, with the same rows in each', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startScriptedApi([1, 2].map((id) => scriptedSurvey(id)))
   const ended = await sync({ warehouse, env: api.env, args: ['--publish', 'duckdb,parquet'] })
@@ -31,7 +31,7 @@ test('what --publish names is published, and both hold the same', async () => {
   ])
 })
 
-test('publish: [parquet] is enough: status reads it, a lost work database is rebuilt from it; where it cannot be written the run ends with 7', async () => {
+test('with publish: [parquet] alone, status works, a run rebuilds a lost work database, and a failed publish exits 7', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startScriptedApi([scriptedSurvey(1)])
   const args = await withSettings({ publish: ['parquet'] })

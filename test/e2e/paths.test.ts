@@ -1,6 +1,6 @@
 /**
- * Paths that a file system or DuckDB treats in its own way. A directory that cannot be made ends the run at once. One that
- * can be made holds a warehouse like any other: published, rebuilt, exported.
+ * Paths that a file system or DuckDB treats specially. A directory that cannot be created ends the run at once. Any other
+ * directory holds a warehouse that can be published, rebuilt and exported.
  */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,11 +10,11 @@ import { openTrial } from '../support/command/trial.js'
 import { SLOW } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
-/** Places where no directory can be made. Node's recursive `mkdir` never ended in `/proc`, and no signal reached it. */
+/** Places where no directory can be created. Node's recursive `mkdir` did not end in `/proc`, and ignored signals. */
 const IMPOSSIBLE = ['/proc/x', '/proc/self/fd/x', '/dev/full', '/dev/null/x']
 
 test.runIf(process.platform === 'linux').for(SLOW ? IMPOSSIBLE : IMPOSSIBLE.slice(0, 1))(
-  'the warehouse at %s: exit 7, and nothing is requested',
+  'a warehouse at %s ends the run with exit 7 before any request',
   async (path, context) => {
     const trial = await openTrial(context, [])
     const ended = await trial.run(['sync'], { FIELDWORK_SYNC_WAREHOUSE: path })
@@ -25,7 +25,7 @@ test.runIf(process.platform === 'linux').for(SLOW ? IMPOSSIBLE : IMPOSSIBLE.slic
 )
 
 test.runIf(process.platform === 'linux')(
-  'an export to a place where no directory can be made ends',
+  'an export to a place where no directory can be created ends with exit 7',
   async (context) => {
     const trial = await openTrial(context, [scriptedSurvey(1)])
     expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
@@ -38,7 +38,7 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
-/** What patterns, addresses, options, partitions, quotes and shells make something of. */
+/** Names with a special meaning in patterns, addresses, options, partitions, quotes or shells. */
 const NAMES = [
   'account=foo',
   'a*b',
@@ -72,20 +72,20 @@ const exportTo = (out: string): readonly string[] => [
 const TITLES = 'SELECT account, id, title FROM surveys ORDER BY id'
 
 test.for(SLOW ? NAMES : NAMES.slice(0, 2))(
-  'a directory named %j: published, rebuilt from each format, read and exported',
+  'a sync publishes to a directory named %j, which can be rebuilt from each format, read and exported',
   { timeout: 120_000 },
   async (name, context) => {
     const parent = await openTrial(context, []).then((trial) => trial.temporary())
     const warehouse = join(parent, name, 'deep')
     const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)], warehouse)
     expect(await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
-    const wanted = await query(trial.published, TITLES)
-    expect(wanted).toHaveLength(2)
+    const rows = await query(trial.published, TITLES)
+    expect(rows).toHaveLength(2)
 
     await rm(join(warehouse, 'work.duckdb'))
     const fromFile = await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])
     expect(fromFile).toMatchObject({ code: 0, stderr: expect.stringContaining('from the published file') })
-    expect(await query(trial.published, TITLES)).toEqual(wanted)
+    expect(await query(trial.published, TITLES)).toEqual(rows)
 
     await rm(join(warehouse, 'work.duckdb'))
     await rm(trial.published)
@@ -98,8 +98,8 @@ test.for(SLOW ? NAMES : NAMES.slice(0, 2))(
       code: 0,
       stderr: expect.stringContaining('from published Parquet files'),
     })
-    expect(await query(trial.published, TITLES)).toEqual(wanted)
-    expect(await query(':memory:', `${readExported(out)} ORDER BY id`)).toEqual(wanted)
+    expect(await query(trial.published, TITLES)).toEqual(rows)
+    expect(await query(':memory:', `${readExported(out)} ORDER BY id`)).toEqual(rows)
   },
 )
 
@@ -108,7 +108,7 @@ const readExported = (out: string): string =>
     .replaceAll(/[[*?]/g, '[$&]')
     .replaceAll("'", "''")}', hive_partitioning = false)`
 
-test('an export to a directory with a question mark in its name', async (context) => {
+test('an export writes to a directory with a question mark in its name', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
   const out = join(await trial.temporary(), 'what?', 'now?')
@@ -116,7 +116,7 @@ test('an export to a directory with a question mark in its name', async (context
   expect(await query(':memory:', readExported(out))).toHaveLength(1)
 })
 
-test('a warehouse with a question mark in its path is refused before anything begins: exit 2', async (context) => {
+test('a warehouse with a question mark in its path is refused with exit 2 before any request', async (context) => {
   const trial = await openTrial(context, [])
   for (const command of ['sync', 'status']) {
     const ended = await trial.runWarm([command, '--warehouse', '/nowhere/a?b'])

@@ -1,4 +1,4 @@
-/** What a plan expects against what the night then takes, in the world of the reference server as it is without options. */
+/** Compares the requests of a plan with those of the run that follows, in the default world of the reference server. */
 import { expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
 import { run } from '../support/command/command.js'
@@ -11,7 +11,7 @@ import { query } from '../support/warehouse/duckdb.js'
 const NIGHTS = 5
 
 test.runIf(SLOW)(
-  'from the second night on a plan is right within a tenth, and the run has it beside what it came to',
+  'from the second night on, a plan is right within a tenth, and the run record has estimate and requests',
   { timeout: 300_000 },
   async ({ onTestFinished }) => {
     const warehouse = await temporaryDirectory()
@@ -32,10 +32,10 @@ test.runIf(SLOW)(
       nights.push({ expected: plan.accounts[0]?.requests ?? null, made: ended.run.requests })
       await world.advance('P1D')
     }
-    const told = nights.map(({ expected, made }) => `${expected} of ${made}`).join(', ')
+    const comparison = nights.map(({ expected, made }) => `${expected} of ${made}`).join(', ')
     expect(nights[0]?.expected).toBeNull()
     for (const { expected, made } of nights.slice(1)) {
-      expect(Math.abs(Number(expected) - made) / made, told).toBeLessThanOrEqual(0.1)
+      expect(Math.abs(Number(expected) - made) / made, comparison).toBeLessThanOrEqual(0.1)
     }
     expect(
       await query(
@@ -43,6 +43,6 @@ test.runIf(SLOW)(
         'SELECT requests_estimated AS expected, requests AS made FROM _sync.runs ORDER BY started_at',
       ),
     ).toEqual(nights)
-    console.info(`expected requests of those made, night by night: ${told}`)
+    console.info(`expected requests of those made, night by night: ${comparison}`)
   },
 )

@@ -1,4 +1,4 @@
-/** Through a proxy of the environment: what it carries, what it sees, and how its own refusals are told from the API's. */
+/** A sync through the environment's proxy: what the proxy sees, and how its refusals differ from those of the API. */
 import { readdir, readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { startTlsFront } from '../support/servers/tls-front.js'
 
 const PASSWORD = 'pr0xy-p@ss/word'
 const CREDENTIALS = `Basic ${Buffer.from(`user:${PASSWORD}`).toString('base64')}`
-/** In no DNS: only a proxy finds it. */
+/** A host that is not in DNS, so only a proxy finds it. */
 const HOST = 'api.test'
 const LIMITS = { attempts: 3, backoff_base: '1ms', backoff_max: '1ms' }
 
@@ -30,7 +30,7 @@ const begin = async (context: Context) => {
   return { trial, proxy, sync: ['sync', '--log-level', 'debug', ...file], check: ['check', ...file] }
 }
 
-/** The API again, with TLS and a name of its own. */
+/** Serves the API over TLS under its own host name. */
 const overTls = async ({ onTestFinished }: Context, trial: Trial, proxy: TestProxy): Promise<Env> => {
   const certificates = makeCertificates(await temporaryDirectory(onTestFinished), [`DNS:${HOST}`])
   const port = await startTlsFront(trial.api.baseUrl, certificates, onTestFinished)
@@ -44,7 +44,7 @@ const overTls = async ({ onTestFinished }: Context, trial: Trial, proxy: TestPro
 const withUser = ({ host }: TestProxy, password = PASSWORD): string =>
   `http://user:${encodeURIComponent(password)}@${host}`
 
-/** Where credentials of the proxy are found: in what was printed, and in every file of the warehouse. */
+/** Forms of the proxy's credentials that occur in the output or in a file of the warehouse. */
 const leaks = async (trial: Trial, { stdout, stderr }: Ended): Promise<string[]> => {
   const files = await readdir(trial.warehouse, { recursive: true, withFileTypes: true }).catch(() => [])
   const texts = await Promise.all(
@@ -56,7 +56,7 @@ const leaks = async (trial: Trial, { stdout, stderr }: Ended): Promise<string[]>
   return forms.filter((form) => [stdout, stderr, ...texts].some((text) => text.includes(form)))
 }
 
-/** A port of loopback where nobody listens. */
+/** A port of loopback on which no server listens. */
 const closedPort = async (): Promise<number> => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -66,7 +66,7 @@ const closedPort = async (): Promise<number> => {
   return address.port
 }
 
-const occupied = (trial: Trial, baseUrl: string): number => {
+const occupiedSlots = (trial: Trial, baseUrl: string): number => {
   const timing = { perMs: 60_000, requestTimeoutMs: 30_000 }
   const owner = { baseUrl, id: 4711 }
   const ledger = openLedger({ directory: trial.warehouse, owner, timing, clock: systemClock })
@@ -77,14 +77,14 @@ const occupied = (trial: Trial, baseUrl: string): number => {
   }
 }
 
-test.concurrent('http: it gets every request with its whole address, and the API gets what it always gets', async (context) => {
+test.concurrent('http: the proxy gets every request with its whole URL, and the API gets the usual requests', async (context) => {
   const { trial, proxy, sync, check } = await begin(context)
   proxy.credentials = CREDENTIALS
   const env = { HTTP_PROXY: withUser(proxy), HTTPS_PROXY: 'http://127.0.0.1:1' }
   const ended = await trial.runWarm(sync, env)
   expect(ended).toMatchObject({ code: 0 })
-  expect(proxy.asked).toHaveLength(trial.api.arrivals.length)
-  for (const { method, url, headers } of proxy.asked) {
+  expect(proxy.requests).toHaveLength(trial.api.arrivals.length)
+  for (const { method, url, headers } of proxy.requests) {
     expect(method).toBe('GET')
     expect(url).toMatch(new RegExp(`^${trial.api.baseUrl}/surveys`))
     expect(headers).toMatchObject({ 'authorization-token': TOKEN, host: new URL(trial.api.baseUrl).host })
@@ -99,7 +99,7 @@ test.concurrent('http: it gets every request with its whole address, and the API
 test
   .skipIf(!HAS_OPENSSL)
   .concurrent(
-    'https: it gets CONNECT and never sees a request; a CA of one own is believed',
+    'https: the proxy gets CONNECT and never sees a request, and the sync trusts a private CA',
     async (context) => {
       const { trial, proxy, sync } = await begin(context)
       const env: Env = {
@@ -112,37 +112,37 @@ test
       expect(ended).toMatchObject({ code: 0 })
       expect(trial.api.arrivals.length).toBeGreaterThan(3)
       const { host } = new URL(env.FIELDWORK_SYNC_BASE_URL ?? '')
-      // Connections are kept: far fewer tunnels than requests.
-      expect(proxy.asked.length).toBeLessThan(trial.api.arrivals.length)
-      expect(new Set(proxy.asked.map(({ method, url }) => `${method} ${url}`))).toEqual(
+      // Connections stay open, so there are far fewer tunnels than requests.
+      expect(proxy.requests.length).toBeLessThan(trial.api.arrivals.length)
+      expect(new Set(proxy.requests.map(({ method, url }) => `${method} ${url}`))).toEqual(
         new Set([`CONNECT ${host}`]),
       )
-      expect(JSON.stringify(proxy.asked)).not.toContain(TOKEN)
+      expect(JSON.stringify(proxy.requests)).not.toContain(TOKEN)
       expect(ended.stderr).toContain(`requests go through the proxy http://${proxy.host} (https_proxy)`)
       expect(await leaks(trial, ended)).toEqual([])
     },
   )
 
-test.concurrent('NO_PROXY: nothing is asked of it, and nothing is said of it', async (context) => {
+test.concurrent('NO_PROXY: the proxy gets no request, and the log does not mention it', async (context) => {
   const { trial, proxy, sync } = await begin(context)
   const ended = await trial.runWarm(sync, {
     HTTP_PROXY: withUser(proxy),
     NO_PROXY: 'other.example,127.0.0.0/8',
   })
   expect(ended).toMatchObject({ code: 0 })
-  expect(proxy.asked).toEqual([])
+  expect(proxy.requests).toEqual([])
   expect(ended.stderr).not.toContain('the proxy')
 })
 
 const SCHEMES = ['http', 'https'] as const
 
-/** An address that only the proxy could reach. */
+/** An address that only a proxy could reach. */
 const addressOf = (scheme: (typeof SCHEMES)[number]): Env => ({
   FIELDWORK_SYNC_BASE_URL: scheme === 'http' ? 'http://127.0.0.1:1/api/v1' : `https://${HOST}/api/v1`,
 })
 
 test.concurrent.for(SCHEMES)(
-  '%s: a proxy that is down is named, and not the API',
+  '%s: the error of a proxy that is down names the proxy, not the API',
   async (scheme, context) => {
     const { trial, sync } = await begin(context)
     const env = addressOf(scheme)
@@ -158,7 +158,7 @@ test.concurrent.for(SCHEMES)(
         `gave up on .* after 3 attempts: the proxy http://${proxy} \\(${variable}\\).*connection refused`,
       ),
     )
-    expect(occupied(trial, env.FIELDWORK_SYNC_BASE_URL ?? '')).toBe(0)
+    expect(occupiedSlots(trial, env.FIELDWORK_SYNC_BASE_URL ?? '')).toBe(0)
     expect(await leaks(trial, ended)).toEqual([])
   },
 )
@@ -166,39 +166,39 @@ test.concurrent.for(SCHEMES)(
 const REFUSALS = [
   {
     status: 407,
-    when: 'asks for a password',
+    when: 'requires a password',
     user: null,
-    said: /the proxy \S+ \(\w+\) asks for a user and password \(407\): put them into HTTPS?_PROXY, as in /,
+    message: /the proxy \S+ \(\w+\) asks for a user and password \(407\): put them into HTTPS?_PROXY, as in /,
   },
   {
     status: 407,
-    when: 'asks for another password',
+    when: 'requires another password',
     user: PASSWORD,
-    said: /the proxy \S+ \(\w+\) refused the user and password of HTTPS?_PROXY \(407\): check them/,
+    message: /the proxy \S+ \(\w+\) refused the user and password of HTTPS?_PROXY \(407\): check them/,
   },
 ] as const
 
 for (const scheme of SCHEMES)
   test.concurrent.for(REFUSALS)(
-    `${scheme}: one that $when ends the run at once`,
-    async ({ status, user, said }, context) => {
+    `${scheme}: a proxy that $when ends the run at once`,
+    async ({ status, user, message }, context) => {
       const { trial, proxy, sync } = await begin(context)
       proxy.refusal = status
-      const given = user === null ? `http://${proxy.host}` : withUser(proxy, user)
+      const address = user === null ? `http://${proxy.host}` : withUser(proxy, user)
       const ended = await trial.runWarm(sync, {
         ...addressOf(scheme),
-        [`${scheme.toUpperCase()}_PROXY`]: given,
+        [`${scheme.toUpperCase()}_PROXY`]: address,
       })
       expect(ended.code).toBe(4)
-      expect(ended.stdout).toMatch(said)
+      expect(ended.stdout).toMatch(message)
       expect(`${ended.stdout}${ended.stderr}`).not.toMatch(/the API (refused|rejected)/)
-      expect(proxy.asked).toHaveLength(1)
+      expect(proxy.requests).toHaveLength(1)
       expect(await leaks(trial, ended)).toEqual([])
     },
   )
 
 test.concurrent.for([403, 405])(
-  'https: one that refuses CONNECT with %d ends the run',
+  'https: a proxy that refuses CONNECT with %d ends the run',
   async (status, context) => {
     const { trial, proxy, sync } = await begin(context)
     proxy.refusal = status
@@ -209,9 +209,9 @@ test.concurrent.for([403, 405])(
       `the proxy http://${proxy.host} (HTTPS_PROXY) refused to connect to ${HOST}:443 (${status}): see whether HTTPS_PROXY names an HTTP proxy that may reach it`,
     )
     expect(ended.stdout).not.toContain('the API refused')
-    expect(proxy.asked).toHaveLength(1)
-    // No tunnel, no request: the cap is not spent.
-    expect(occupied(trial, env.FIELDWORK_SYNC_BASE_URL ?? '')).toBe(0)
+    expect(proxy.requests).toHaveLength(1)
+    // Without a tunnel there was no request, so no slot is occupied.
+    expect(occupiedSlots(trial, env.FIELDWORK_SYNC_BASE_URL ?? '')).toBe(0)
   },
 )
 
@@ -219,20 +219,22 @@ test.concurrent.for([
   [502, `could not connect to ${HOST}:443 (502)`],
   ['close', 'cannot be used: connection closed before the answer was complete (UND_ERR_SOCKET)'],
 ] as const)(
-  'https: what may pass is tried as often as a request, and no more: %s',
-  async ([refusal, said], context) => {
+  'https: a transient failure of the proxy is retried as often as a request: %s',
+  async ([refusal, message], context) => {
     const { trial, proxy, sync } = await begin(context)
     proxy.refusal = refusal
     const env = addressOf('https')
     const ended = await trial.runWarm(sync, { ...env, HTTPS_PROXY: withUser(proxy) })
     expect(ended.code).toBe(4)
-    expect(ended.stdout).toContain(`after 3 attempts: the proxy http://${proxy.host} (HTTPS_PROXY) ${said}`)
-    expect(proxy.asked).toHaveLength(3)
-    expect(occupied(trial, env.FIELDWORK_SYNC_BASE_URL ?? '')).toBe(0)
+    expect(ended.stdout).toContain(
+      `after 3 attempts: the proxy http://${proxy.host} (HTTPS_PROXY) ${message}`,
+    )
+    expect(proxy.requests).toHaveLength(3)
+    expect(occupiedSlots(trial, env.FIELDWORK_SYNC_BASE_URL ?? '')).toBe(0)
   },
 )
 
-test.concurrent('a value that is no HTTP proxy is exit 2 before anything is requested', async (context) => {
+test.concurrent('a value that is not an HTTP proxy exits 2 before any request', async (context) => {
   const { trial, sync } = await begin(context)
   const ended = await trial.runWarm(sync, {
     HTTP_PROXY: `socks5://user:${PASSWORD.replace('/', '%2F')}@proxy:1080`,
@@ -245,11 +247,11 @@ test.concurrent('a value that is no HTTP proxy is exit 2 before anything is requ
   expect(await leaks(trial, ended)).toEqual([])
 })
 
-test.concurrent('conformance goes through it as well, and tells its refusal from the service', async (context) => {
+test.concurrent('conformance goes through the proxy as well, and its errors name the proxy, not the service', async (context) => {
   const { trial, proxy } = await begin(context)
   const args = ['conformance', '--max-requests', '4', '--log-level', 'debug']
   const ended = await trial.runWarm(args, { HTTP_PROXY: withUser(proxy) })
-  expect(proxy.asked).toHaveLength(4)
+  expect(proxy.requests).toHaveLength(4)
   expect(trial.api.arrivals).toHaveLength(4)
   expect(ended.stderr).toContain(`requests go through the proxy http://${proxy.host} (HTTP_PROXY)`)
   for (const scheme of SCHEMES) {
@@ -264,7 +266,7 @@ test.concurrent('conformance goes through it as well, and tells its refusal from
   }
 })
 
-const direct = async (
+const overPrivateCa = async (
   context: Context,
   trial: Trial,
 ): Promise<{ baseUrl: string; certificates: Certificates }> => {
@@ -275,15 +277,15 @@ const direct = async (
 
 test
   .skipIf(!HAS_OPENSSL)
-  .concurrent('a CA of one own is believed with NODE_EXTRA_CA_CERTS, and not without', async (context) => {
+  .concurrent('a check trusts a private CA with NODE_EXTRA_CA_CERTS, and not without', async (context) => {
     const { trial, check } = await begin(context)
-    const { baseUrl, certificates } = await direct(context, trial)
+    const { baseUrl, certificates } = await overPrivateCa(context, trial)
     const env = { FIELDWORK_SYNC_BASE_URL: baseUrl }
     const without = await trial.run(check, env)
     expect(without).toMatchObject({ code: 4 })
     expect(without.stdout).toMatch(/its TLS certificate|issuer of its TLS certificate/)
     expect(trial.api.arrivals).toHaveLength(0)
-    const believed = await trial.run(check, { ...env, NODE_EXTRA_CA_CERTS: certificates.caFile })
-    expect(believed).toMatchObject({ code: 0 })
+    const trusted = await trial.run(check, { ...env, NODE_EXTRA_CA_CERTS: certificates.caFile })
+    expect(trusted).toMatchObject({ code: 0 })
     expect(trial.api.arrivals).toHaveLength(1)
   })

@@ -1,4 +1,4 @@
-/** Readers in other processes: they never fail, never see half a run, and never stand in the way of a sync. */
+/** Readers in other processes never fail, never see half a run, and never block a sync. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
@@ -17,16 +17,16 @@ import { SLOW } from '../support/suite/slow.js'
 
 const SURVEY_IDS = [1, 2, 3, 4, 5, 6]
 
-/** One line of a reader. */
+/** One line of a reader's output. */
 interface Look {
-  /** By survey: everything of it that names a generation. One entry = all of it is of one generation. */
+  /** The generations found in each survey's rows. A consistent survey has one. */
   readonly surveys?: Readonly<Record<string, readonly string[]>>
   readonly run?: string
   readonly looks?: number
   readonly failed?: string
 }
 
-/** Title, sources and progress of every survey go on to the next generation, all at once. */
+/** Moves title, sources and progress of every survey to a generation at the same time. */
 const toGeneration = (api: ScriptedApi, generation: number): void => {
   api.now = new Date(Date.UTC(2026, 2, generation))
   for (const scripted of api.surveys) {
@@ -55,7 +55,7 @@ const startReader = (command: string, args: readonly string[]) => {
   return {
     seen,
     next,
-    /** Reads on until a look shows this run as the last. */
+    /** Reads lines until one shows this run as the last. */
     untilRun: async (runId: string): Promise<Look> => {
       for (;;) {
         const look = await next()
@@ -67,7 +67,7 @@ const startReader = (command: string, args: readonly string[]) => {
       child.stdin.write('\n')
       return next()
     },
-    /** Ends its input, and gives its exit code. */
+    /** Ends the reader's input and returns its exit code. */
     end: async (): Promise<unknown> => {
       child.stdin.end()
       const [code] = await ended
@@ -88,7 +88,7 @@ const startGenerations = async (): Promise<ScriptedApi> => {
   return api
 }
 
-test('readers that hold the file, or open it all the time, see whole surveys of finished runs, whatever is published', async () => {
+test('readers that hold the file or keep opening it see only whole surveys of finished runs during publishes', async () => {
   const warehouse = await temporaryDirectory()
   const file = publishedFile(warehouse)
   const api = await startGenerations()
@@ -99,7 +99,7 @@ test('readers that hold the file, or open it all the time, see whole surveys of 
   expect((await holder.next()).surveys).toEqual(whole(1))
   expect((await opener.next()).surveys).toEqual(whole(1))
 
-  // Twice a run is stopped half way: generations side by side, but each survey of one. The third does the rest.
+  // Two runs stop half way: different surveys have different generations, but each survey has one. The third run does the rest.
   for (const [generation, args, code] of [
     [2, ['--max-requests', '12'], 3],
     [3, ['--max-requests', '12'], 3],
@@ -123,10 +123,8 @@ test('readers that hold the file, or open it all the time, see whole surveys of 
     expect(Object.values(surveys).filter((generations) => generations.length !== 1)).toEqual([])
     expect(run).toMatch(/ (complete|partial)$/)
   }
-  const generationsSideBySide = opener.seen.map(
-    ({ surveys }) => new Set(Object.values(surveys ?? {}).flat()).size,
-  )
-  expect(generationsSideBySide[1]).toBe(2)
+  const generationCounts = opener.seen.map(({ surveys }) => new Set(Object.values(surveys ?? {}).flat()).size)
+  expect(generationCounts[1]).toBe(2)
   expect(opener.seen.at(-1)?.surveys).toEqual(whole(4))
   expect((await readdir(warehouse)).filter((name) => name.includes('fieldwork.duckdb'))).toEqual([
     'fieldwork.duckdb',
@@ -142,7 +140,7 @@ const pythonReader = (file: string) =>
 const OPENS = SLOW ? 200 : 0
 
 test.skipIf(!SLOW)(
-  `a reader opens the file ${OPENS} times and more while syncs refresh and publish: none fails, none sees a mixture`,
+  `a reader that opens the file at least ${OPENS} times during syncs never fails and never sees a mixture`,
   { timeout: 300_000 },
   async () => {
     const warehouse = await temporaryDirectory()
@@ -179,7 +177,7 @@ test.skipIf(!SLOW)(
 )
 
 test.skipIf(!pythonHasDuckdb)(
-  'a Python reader that holds the file through three publishes (skipped where python3 has no duckdb)',
+  'a Python reader holds the file through three publishes (skipped where python3 has no duckdb)',
   async () => {
     const warehouse = await temporaryDirectory()
     const api = await startGenerations()

@@ -1,4 +1,4 @@
-/** What the API refuses of single surveys: 404, 401 and 403 where the list of surveys is answered. */
+/** The API refuses single surveys with 404, 401 or 403 while it answers the list of surveys. */
 import { describe, expect, test } from 'vitest'
 import {
   type Hook,
@@ -16,7 +16,7 @@ import { query } from '../support/warehouse/duckdb.js'
 const ids = (count: number): ScriptedSurvey[] =>
   Array.from({ length: count }, (_, index) => scriptedSurvey(index + 1, {}, 1))
 
-/** Answers `status` where the path matches, and leaves the rest to the script. */
+/** Answers matching paths with `status`, and leaves all others to the script. */
 const refuse =
   (api: ScriptedApi, path: RegExp, status: number): Hook =>
   (arrival, response) => {
@@ -25,12 +25,12 @@ const refuse =
     return true
   }
 
-/** Nights in a row on which one survey is refused. */
+/** Consecutive nights on which one survey is refused. */
 const DAYS_REFUSED = SLOW ? 16 : 8
 
 const OWN = /^\/surveys\/\d+\//
 
-/** Another night: `days` later, with `hook`. */
+/** Runs a sync on the night `days` after the first, with `hook`. */
 const night = async (trial: Trial, days: number, hook: Hook = () => false, args: readonly string[] = []) => {
   trial.api.now = new Date(Date.UTC(2026, 2, 1 + days))
   trial.api.arrivals.length = 0
@@ -40,7 +40,7 @@ const night = async (trial: Trial, days: number, hook: Hook = () => false, args:
   return { code: ended.code, stderr: ended.stderr, run: report.accounts[0] }
 }
 
-const marked = async (trial: Trial): Promise<unknown[]> =>
+const missingIds = async (trial: Trial): Promise<unknown[]> =>
   (await query(trial.published, 'SELECT id FROM surveys WHERE _missing_since IS NOT NULL ORDER BY id')).map(
     ({ id }) => id,
   )
@@ -52,16 +52,16 @@ const refreshed = (trial: Trial) =>
       FROM freshness ORDER BY survey_id`,
   )
 
-describe('a 404 of a survey that is listed', () => {
-  test.concurrent('for every survey ends the run with 4 and marks nothing; the next night reads all of them', async (context) => {
+describe('a 404 of a listed survey', () => {
+  test.concurrent('for every survey ends the run with 4 and marks no survey as missing; the next night reads all of them', async (context) => {
     const trial = await openTrial(context, ids(8))
     expect(await night(trial, 0)).toMatchObject({ code: 0 })
-    const storm = await night(trial, 1, refuse(trial.api, OWN, 404))
-    expect(storm).toMatchObject({ code: 4, run: { status: 'failed', exit_code: 4, surveys_failed: 8 } })
-    expect(storm.run.reason).toMatch(
+    const refused = await night(trial, 1, refuse(trial.api, OWN, 404))
+    expect(refused).toMatchObject({ code: 4, run: { status: 'failed', exit_code: 4, surveys_failed: 8 } })
+    expect(refused.run.reason).toMatch(
       /surveys failed one after the other, .*\(404\).* The address looks wrong: see whether base_url is right/,
     )
-    expect(await marked(trial)).toEqual([])
+    expect(await missingIds(trial)).toEqual([])
     expect(trial.api.arrivals.length).toBeLessThanOrEqual(1 + 8)
     const after = await night(trial, 2)
     expect(after).toMatchObject({ code: 0, run: { listing: 'full', surveys_refreshed: 8, left_over: 0 } })
@@ -71,11 +71,11 @@ describe('a 404 of a survey that is listed', () => {
     expect(await night(trial, 3)).toMatchObject({ code: 0, run: { listing: 'incremental' } })
   })
 
-  test.concurrent('once is a failed reading of that survey; it is named, and read the next night', async (context) => {
+  test.concurrent('that occurs once makes the survey fail; the run names it, and the next night reads it', async (context) => {
     const trial = await openTrial(context, ids(3))
     await night(trial, 0)
-    const stray = await night(trial, 1, refuse(trial.api, /^\/surveys\/2\//, 404))
-    expect(stray).toMatchObject({
+    const failed = await night(trial, 1, refuse(trial.api, /^\/surveys\/2\//, 404))
+    expect(failed).toMatchObject({
       code: 3,
       run: {
         reason: '1 survey failed (freshness.last_error)',
@@ -94,7 +94,7 @@ describe('a 404 of a survey that is listed', () => {
         ],
       },
     })
-    expect(await marked(trial)).toEqual([])
+    expect(await missingIds(trial)).toEqual([])
     expect(
       await query(trial.published, 'SELECT survey_id FROM freshness WHERE last_error IS NOT NULL'),
     ).toEqual([{ survey_id: 2 }])
@@ -109,22 +109,22 @@ describe('a 404 of a survey that is listed', () => {
     expect(await refreshed(trial)).toContainEqual({ id: 2, on_day: '2026-03-03', fine: true })
   })
 
-  test.concurrent('that lasts is asked about less and less often, and adds no version', async (context) => {
+  test.concurrent('that lasts is retried less and less often, and adds no version', async (context) => {
     const trial = await openTrial(context, ids(3))
     await night(trial, 0)
     const hook = refuse(trial.api, /^\/surveys\/2\//, 404)
-    const asked: number[] = []
+    const daysRequested: number[] = []
     for (let day = 1; day <= DAYS_REFUSED; day += 1) {
       const { code, run } = await night(trial, day, hook)
       expect([code, run.left_over, run.failing]).toEqual([3, 1, 1])
-      if (trial.api.arrivals.some(({ path }) => path.startsWith('/surveys/2/'))) asked.push(day)
+      if (trial.api.arrivals.some(({ path }) => path.startsWith('/surveys/2/'))) daysRequested.push(day)
     }
-    expect(asked).toEqual([1, 2, 4, 8, 16].filter((day) => day <= DAYS_REFUSED))
-    expect(await marked(trial)).toEqual([])
+    expect(daysRequested).toEqual([1, 2, 4, 8, 16].filter((day) => day <= DAYS_REFUSED))
+    expect(await missingIds(trial)).toEqual([])
     expect(await query(trial.published, 'SELECT count(*) AS n FROM surveys_history WHERE id = 2')).toEqual([
       { n: 1 },
     ])
-    // A change of the survey is a reason to ask again.
+    // A change of the survey makes the run request it again.
     const two = trial.api.surveys[1]
     if (two === undefined) throw new Error('there is a second survey')
     two.survey.title = 'Renamed'
@@ -135,25 +135,25 @@ describe('a 404 of a survey that is listed', () => {
     ])
   })
 
-  test.concurrent('and that the next full listing does not show, has gone', async (context) => {
+  test.concurrent('marks the survey as missing when the next full listing does not show it', async (context) => {
     const trial = await openTrial(context, ids(3))
     await night(trial, 0)
     trial.api.surveys.splice(1, 1)
-    // A listing of changes does not tell: the survey is active, and its own address answers 404.
+    // An incremental listing cannot show that an active survey has gone. Its own address answers 404.
     expect(await night(trial, 1)).toMatchObject({ code: 3, run: { listing: 'incremental' } })
-    expect(await marked(trial)).toEqual([])
+    expect(await missingIds(trial)).toEqual([])
     expect(await night(trial, 2)).toMatchObject({ code: 0, run: { listing: 'full', left_over: 0 } })
-    expect(await marked(trial)).toEqual([2])
+    expect(await missingIds(trial)).toEqual([2])
   })
 
-  test.concurrent('at a single source leaves what is stored of it, and the rest is read', async (context) => {
+  test.concurrent('for one of its sources keeps the stored rows of that source, and the run reads the rest', async (context) => {
     const [one] = [scriptedSurvey(1, {}, 3)]
     const trial = await openTrial(context, one === undefined ? [] : [one])
     await night(trial, 0)
     if (one === undefined) return
     one.progress = scriptedProgress(50)
-    const hook: Hook = ({ query: asked }, response) => {
-      if (asked.get('sample_source_id') !== '102') return false
+    const hook: Hook = ({ query: search }, response) => {
+      if (search.get('sample_source_id') !== '102') return false
       sendJson(trial.api, response, 404, {})
       return true
     }
@@ -172,8 +172,8 @@ describe('a 404 of a survey that is listed', () => {
   })
 })
 
-describe('each endpoint for itself', () => {
-  test.concurrent('drafts without progress keep their sources, and are never marked as missing', async (context) => {
+describe('a refusal of one endpoint', () => {
+  test.concurrent('lets drafts without progress keep their sources, and never marks them as missing', async (context) => {
     const drafts = [1, 2, 3, 4, 5, 6, 7, 8].map((id) => scriptedSurvey(id, { status: 'draft' }, 1))
     const trial = await openTrial(context, [...drafts, scriptedSurvey(20)])
     const hook: Hook = ({ path }, response) => {
@@ -189,9 +189,9 @@ describe('each endpoint for itself', () => {
     })
     expect(await query(trial.published, 'SELECT count(*) AS n FROM sample_sources')).toEqual([{ n: 10 }])
     for (const day of [1, 2, 3]) expect((await night(trial, day, hook, ['--full'])).code).toBe(3)
-    expect(await marked(trial)).toEqual([])
+    expect(await missingIds(trial)).toEqual([])
     expect(await query(trial.published, 'SELECT count(*) AS n FROM surveys_history')).toEqual([{ n: 9 }])
-    // One goes into field: its progress is there, and its source was renamed.
+    // One draft goes into field. It has progress now, and its source has another name.
     const [first] = drafts
     if (first === undefined) throw new Error('there are drafts')
     first.survey.status = 'fieldwork'
@@ -206,7 +206,7 @@ describe('each endpoint for itself', () => {
     ])
   })
 
-  test.concurrent('without a list of sources the progress is stored; a row that waits for progress goes on waiting', async (context) => {
+  test.concurrent('stores progress without a source list, and keeps a changed survey row pending without progress', async (context) => {
     const trial = await openTrial(context, ids(2))
     await night(trial, 0)
     const [one, two] = trial.api.surveys
@@ -242,7 +242,7 @@ describe('each endpoint for itself', () => {
 })
 
 describe('a 401 or 403', () => {
-  test.concurrent('of one survey costs nothing but that survey', async (context) => {
+  test.concurrent('of one survey fails only that survey', async (context) => {
     const trial = await openTrial(context, ids(12))
     const hook = refuse(trial.api, /^\/surveys\/12\//, 403)
     expect(await night(trial, 0, hook)).toMatchObject({
@@ -261,10 +261,10 @@ describe('a 401 or 403', () => {
       },
     })
     expect(await night(trial, 1, hook)).toMatchObject({ code: 3, run: { surveys_refreshed: 11 } })
-    expect(await marked(trial)).toEqual([])
+    expect(await missingIds(trial)).toEqual([])
   })
 
-  test.concurrent('of six surveys ends one run at most; the others are read the next night', async (context) => {
+  test.concurrent('of six surveys ends at most one run, and the next night reads the others', async (context) => {
     const trial = await openTrial(context, ids(14))
     const hook = refuse(trial.api, /^\/surveys\/(9|10|11|12|13|14)\//, 403)
     const first = await night(trial, 0, hook)
@@ -276,7 +276,7 @@ describe('a 401 or 403', () => {
     expect((await refreshed(trial)).filter(({ fine }) => fine)).toHaveLength(8)
   })
 
-  test.concurrent('of everything but the list ends the account with 4, however few surveys there are', async (context) => {
+  test.concurrent('of everything but the list ends the account with 4, even with two surveys', async (context) => {
     const trial = await openTrial(context, ids(2))
     const ended = await night(trial, 0, refuse(trial.api, OWN, 403))
     expect(ended).toMatchObject({ code: 4 })
@@ -285,12 +285,12 @@ describe('a 401 or 403', () => {
     )
   })
 
-  test.concurrent('once, wherever it is, ends no run', async (context) => {
+  test.concurrent('that occurs only once ends no run', async (context) => {
     const trial = await openTrial(context, ids(2))
-    let stray = true
+    let refuses = true
     const hook: Hook = (_, response) => {
-      if (!stray) return false
-      stray = false
+      if (!refuses) return false
+      refuses = false
       sendJson(trial.api, response, 401, {})
       return true
     }

@@ -1,4 +1,4 @@
-/** What does not fit the API document is kept, counted and shown, and holds up nothing that does. */
+/** Rows that differ from the API document are stored, counted and reported, and do not hold up other rows. */
 import { expect, test } from 'vitest'
 import {
   bodyOf,
@@ -13,11 +13,11 @@ import { temporaryDirectory } from '../support/files/temporary.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { openReader, query } from '../support/warehouse/duckdb.js'
 
-/** Stands in a script where the answer is to have an integer that no JavaScript number holds. */
+/** A placeholder in a script for an integer that no JavaScript number can hold. */
 const PAST_2_53 = '<past 2^53>'
 const DIGITS = '9007199254740993'
 
-/** Answers as scripted, with the long integer in its place. */
+/** Answers as scripted, with the long integer in place of the placeholder. */
 const answerLongIntegers = (api: ScriptedApi): void => {
   api.hook = (arrival, response) => {
     const body = bodyOf(api, arrival)
@@ -33,8 +33,8 @@ const without = (object: Json, field: string): Json => {
   return rest
 }
 
-/** Three surveys in order, three whose row cannot be typed, three where that is a source or a progress. */
-const startMisfits = async (): Promise<ScriptedApi> => {
+/** Three good surveys, three whose row cannot be typed, and three with a source or progress that cannot be typed. */
+const startWithDataProblems = async (): Promise<ScriptedApi> => {
   const api = await startScriptedApi([1, 2, 3, 4, 5, 6, 7, 8, 9].map((id) => scriptedSurvey(id, {}, 1)))
   const [, , , text, noId, long, source, whole, ofSource] = api.surveys
   Object.assign(text?.survey ?? {}, { respondent_questions_count: '12' })
@@ -52,9 +52,9 @@ const startMisfits = async (): Promise<ScriptedApi> => {
   return api
 }
 
-test('rows that cannot be typed are quarantined as they came, all others are committed and published: exit 5', async () => {
+test('a run with rows that cannot be typed quarantines them unchanged, publishes all others, and exits 5', async () => {
   const warehouse = await temporaryDirectory()
-  const api = await startMisfits()
+  const api = await startWithDataProblems()
   const first = await syncWarm({ warehouse, env: api.env })
   expect(first).toMatchObject({
     code: 5,
@@ -101,16 +101,16 @@ test('rows that cannot be typed are quarantined as they came, all others are com
     { status: 'failed', exit_code: 5, rejected_rows: 6 },
   ])
 
-  // As many are allowed: the same rows again are no failure, and still counted.
+  // With a limit of six, the same rows are no failure, but are still counted.
   const args = await withSettings({ limits: { rejected_rows_max: 6 } })
   const second = await syncWarm({ warehouse, env: api.env, args: [...args, '--full'] })
   expect(second).toMatchObject({ code: 0, run: { status: 'complete', rejected_rows: 6 } })
 
-  // The API mends its rows: they enter the tables. What was rejected stays on record.
-  const mended = scriptedSurvey(6, { updated_at: '2026-03-01T01:00:00Z' }, 1)
-  api.surveys.splice(5, 1, mended)
+  // The API corrects its rows, which enter the tables. The rejected rows stay on record.
+  const corrected = scriptedSurvey(6, { updated_at: '2026-03-01T01:00:00Z' }, 1)
+  api.surveys.splice(5, 1, corrected)
   api.surveys.splice(3, 2)
-  const [, , , source, progress, ofSource] = api.surveys.filter(({ survey }) => survey !== mended.survey)
+  const [, , , source, progress, ofSource] = api.surveys.filter(({ survey }) => survey !== corrected.survey)
   Object.assign(source?.sources[0] ?? {}, { sample_size: 100 })
   Object.assign(progress ?? {}, { progress: scriptedProgress(10) })
   Object.assign(ofSource ?? {}, { sourceProgress: {} })
@@ -126,7 +126,7 @@ test('rows that cannot be typed are quarantined as they came, all others are com
   expect(await unsoundness(publishedFile(warehouse))).toEqual([])
 })
 
-test('unknown fields, values and statuses are stored and told; rates may be null or gone; contract: freeze fails the run', async () => {
+test('a run stores and reports unknown fields, values and statuses, accepts missing rates, and fails with contract: freeze', async () => {
   const warehouse = await temporaryDirectory()
   const counts = scriptedProgress(3).interview_count_by_status
   const unknownStatus = scriptedProgress(3, {
@@ -197,7 +197,7 @@ test('unknown fields, values and statuses are stored and told; rates may be null
     },
   ])
 
-  // Nothing moved a day later, but a status that is not known counts as active.
+  // A day later nothing has changed, but a survey of unknown status counts as active and is read again.
   api.now = new Date('2026-03-02T00:00:00Z')
   api.arrivals.length = 0
   const args = await withSettings({ contract: 'freeze' })

@@ -1,4 +1,4 @@
-/** The cap belongs to the address and the identifier: an account that gets another name between two runs keeps it. */
+/** The cap belongs to the address and the identifier. An account that is renamed between two runs keeps the cap. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -25,8 +25,8 @@ const startServer = () =>
     clock: 'frozen',
   })
 
-/** The same account of the server under several names. */
-const named = (
+/** Settings with the same account of the server under several names. */
+const settingsWithNames = (
   trial: Trial,
   server: Awaited<ReturnType<typeof startServer>>,
   baseUrls: readonly string[],
@@ -45,38 +45,41 @@ const named = (
 
 const ONE_BURST = ['sync', '--json', '--max-requests', String(CAP)]
 
-const expectKept = async (server: Awaited<ReturnType<typeof startServer>>, runs: number) => {
+const expectCapKept = async (server: Awaited<ReturnType<typeof startServer>>, runs: number) => {
   const pace = await paceOf(server)
-  // More than fits into one window, or there would be nothing to keep.
+  // The requests must not fit into one window, or the test would prove nothing.
   expect(pace.requests).toBeGreaterThan((runs - 1) * CAP)
   expect(pace.refused).toBe(0)
   expect(pace.mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
 }
 
-test.concurrent('two names, read one after the other with --accounts as the settings advise', async (context) => {
+test.concurrent('two names that are read one after the other with --accounts share the cap', async (context) => {
   const trial = await openTrial(context)
   await using server = await startServer()
-  // The second is written differently, and means the same.
-  const file = await named(trial, server, [server.baseUrl, server.baseUrl.replace('//127.0.0.1', '//127.1')])
+  // The second address is written differently, but means the same server.
+  const file = await settingsWithNames(trial, server, [
+    server.baseUrl,
+    server.baseUrl.replace('//127.0.0.1', '//127.1'),
+  ])
   const both = await trial.runWarm([...ONE_BURST, ...file], UNSET)
   expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining('or choose with --accounts') })
   for (const name of ['name-0', 'name-1']) {
     expect(await trial.runWarm([...ONE_BURST, '--accounts', name, ...file], UNSET)).toMatchObject({ code: 3 })
   }
-  await expectKept(server, 2)
+  await expectCapKept(server, 2)
 })
 
-test.concurrent('the first run from the environment, the second from a settings file', async (context) => {
+test.concurrent('a run from the environment and one from a settings file share the cap', async (context) => {
   const trial = await openTrial(context)
   await using server = await startServer()
   const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: RATE }
   expect(await trial.runWarm(ONE_BURST, env)).toMatchObject({ code: 3 })
-  const file = await named(trial, server, [server.baseUrl])
+  const file = await settingsWithNames(trial, server, [server.baseUrl])
   expect(await trial.runWarm([...ONE_BURST, ...file], UNSET)).toMatchObject({ code: 3 })
-  await expectKept(server, 2)
+  await expectCapKept(server, 2)
 })
 
-test.concurrent('a ledger that an earlier version named after an account counts as well', async (context) => {
+test.concurrent('a ledger that an earlier version named after an account still counts', async (context) => {
   const trial = await openTrial(context)
   await using server = await startServer()
   const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: RATE }

@@ -1,6 +1,6 @@
 /**
- * After an upgrade: the same command with one line of its decoder changed replays what the version before had to
- * quarantine. The rows are made by faults of the reference server.
+ * Replay after an upgrade. A build with one changed line in its decoder replays the rows that the previous build
+ * quarantined. Faults of the reference server make these rows.
  */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -18,7 +18,7 @@ import { SLOW } from '../support/suite/slow.js'
 import { testClock } from '../support/time/test-clock.js'
 import { openReader, query } from '../support/warehouse/duckdb.js'
 
-/** Knows that the API may write an integer as text. */
+/** A build that accepts integers written as text. */
 const upgrade = () =>
   buildMutant({
     file: 'survey-api/response-schemas.js',
@@ -41,7 +41,7 @@ const putFaults = async (server: ReferenceServer, faults: readonly object[]) => 
 }
 
 test.skipIf(!SLOW)(
-  'what an upgrade can type is replayed, published and read on by the next sync, without a request',
+  'replay after an upgrade merges and publishes rows without a request, and the next sync continues from them',
   async () => {
     const warehouse = await temporaryDirectory()
     await using server = await startReferenceServer({
@@ -88,7 +88,7 @@ test.skipIf(!SLOW)(
         },
       },
       {
-        // Of the survey, and again beside a list of its sources, as that of an unknown target has to be.
+        // The progress is read for the survey, and once more with its sources, because an unknown target requires that.
         match: { path: `/surveys/${active?.id}/fieldwork_progress` },
         times: 2,
         action: { patch: { fieldwork_progress: { interviews_count: '9', length_of_interview: 'long' } } },
@@ -106,10 +106,10 @@ test.skipIf(!SLOW)(
     await world.forgetRequests()
 
     const env = { FIELDWORK_SYNC_WAREHOUSE: warehouse }
-    const early = await run(['replay'], env)
-    expect(early.code).toBe(5)
-    expect(early.stdout).toMatch(/^waiting +3 rows, kept in _sync\.rejected_rows$/m)
-    expect(early.stdout.trimEnd().split('\n').at(-1)).toBe(
+    const beforeUpgrade = await run(['replay'], env)
+    expect(beforeUpgrade.code).toBe(5)
+    expect(beforeUpgrade.stdout).toMatch(/^waiting +3 rows, kept in _sync\.rejected_rows$/m)
+    expect(beforeUpgrade.stdout.trimEnd().split('\n').at(-1)).toBe(
       'failed (exit 5): 3 rows still cannot be typed (_sync.rejected_rows); 0 rows replayed, 3 waiting.',
     )
 
@@ -132,7 +132,7 @@ test.skipIf(!SLOW)(
     expect(await world.requests()).toEqual([])
     {
       using reader = await openReader(publishedFile(warehouse))
-      // Its sources and progress are those of the old row: readers see the new one together with new ones.
+      // The stored sources and progress belong to the old row, so the new row waits for its bundle.
       const where = `WHERE id = ${settled?.id}`
       expect(await reader.query(`SELECT title FROM surveys ${where}`)).toEqual([{ title: settled?.title }])
       expect(
@@ -181,8 +181,10 @@ test.skipIf(!SLOW)(
       expect(second).toMatchObject({ code: 6, stdout: '' })
       expect(second.stderr).toContain('is held by "somebody else"')
     }
-    const nowhere = await run(['replay', '--warehouse', join(warehouse, 'slip')])
-    expect(nowhere).toMatchObject({ code: 2, stdout: '' })
-    expect(nowhere.stderr).toContain(`there is no warehouse in ${join(warehouse, 'slip')}: nothing to replay`)
+    const noWarehouse = await run(['replay', '--warehouse', join(warehouse, 'slip')])
+    expect(noWarehouse).toMatchObject({ code: 2, stdout: '' })
+    expect(noWarehouse.stderr).toContain(
+      `there is no warehouse in ${join(warehouse, 'slip')}: nothing to replay`,
+    )
   },
 )

@@ -1,20 +1,20 @@
-/** SIGKILL at any point, and started again at once: nothing is lost, and the cap holds across the processes. */
+/** A sync that is killed at any point and restarted at once loses no row and keeps the cap across processes. */
 
 import { expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
 import { scriptedProgress, scriptedSurvey } from '../support/api/scripted-api.js'
-import { answered, openTrial, said } from '../support/command/trial.js'
+import { answered, openTrial, stderrShows } from '../support/command/trial.js'
 import { envOf, paceOf } from '../support/oracle/rate.js'
 import { SLOW } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
-// For `npm run test:slow`: the simulation kills at any step.
+// Only `npm run test:slow` runs this; the simulation kills at every step.
 const slowly = SLOW ? test.concurrent : test.skip
 
 slowly(
-  'killed in the middle of refreshing again and again, it ends with what the API has',
+  'a sync that is killed repeatedly during the refresh ends with the data of the API',
   async (context) => {
-    // Complete and settled: what a run has read is not due again in the next.
+    // The surveys are complete and settled, so a survey that was read is not due in the next run.
     const surveys = Array.from({ length: 24 }, (_, index) => {
       const survey = scriptedSurvey(index + 1, { status: 'complete' }, (index % 2) + 1)
       survey.progress = scriptedProgress(index + 5)
@@ -27,7 +27,7 @@ slowly(
       expect(runs).toBeLessThanOrEqual(8)
       const running = trial.start(['sync'])
       const from = trial.api.arrivals.length
-      // Each run is killed 40 requests in, as long as there is so much to do.
+      // Each run is killed at its 40th request, if it sends that many.
       trial.api
         .arrived(({ number }) => number === from + 40)
         .then(
@@ -75,7 +75,7 @@ const CAP = 60
 const WINDOW_MS = 6_000
 
 test.concurrent.for(SLOW ? (['sliding', 'fixed'] as const) : (['sliding'] as const))(
-  'killed in a burst and started again at once, it keeps the cap of a %s window',
+  'a sync that is killed in a burst and restarted at once keeps the cap of a %s window',
   { timeout: 120_000 },
   async (rateWindow, context) => {
     const trial = await openTrial(context)
@@ -87,20 +87,20 @@ test.concurrent.for(SLOW ? (['sliding', 'fixed'] as const) : (['sliding'] as con
       clock: 'frozen',
     })
     const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: `${CAP}/${WINDOW_MS}ms` }
-    // 40 requests fit into the first burst, the second run has to wait for slots that the first one used, and so on.
+    // 40 requests fit into the first burst. The second run must wait for slots that the first one used, and so on.
     for (let run = 1; run <= 2; run += 1) {
       const running = trial.start(['sync', '--log-level', 'debug'], env)
-      await said(running, answered(40))
+      await stderrShows(running, answered(40))
       running.child.kill('SIGKILL')
       expect(await running.ended).toMatchObject({ signal: 'SIGKILL' })
     }
     const last = await trial.run(['sync', '--json', '--max-requests', '60'], env)
     expect(last.code).toBe(3)
-    const [told] = JSON.parse(last.stdout).accounts
-    expect(told.refusals).toBe(0)
+    const [report] = JSON.parse(last.stdout).accounts
+    expect(report.refusals).toBe(0)
     const pace = await paceOf(server)
-    // The budget of the last run ends before a survey that does not fit, wherever that comes.
-    expect(pace.requests).toBeGreaterThanOrEqual(2 * 40 + told.requests)
+    // The last run stops before the first survey that does not fit into its budget.
+    expect(pace.requests).toBeGreaterThanOrEqual(2 * 40 + report.requests)
     expect(pace.requests).toBeGreaterThan(1.5 * CAP)
     expect(pace.refused).toBe(0)
     expect(pace.mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)

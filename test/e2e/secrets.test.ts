@@ -1,6 +1,6 @@
 /**
- * The token is in nothing that the command prints or writes, at debug level, whatever a server sends back and wherever
- * the settings have it. Files are searched byte by byte, and tables value by value: DuckDB compresses what it stores.
+ * The token never appears in output or files, even at debug level, with any answer of a server and any place in the settings.
+ * Files are searched byte by byte, and tables value by value because DuckDB compresses its files.
  */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ import type { Ended } from '../support/command/command.js'
 import { openTrial, otherBuild, type Trial } from '../support/command/trial.js'
 import { openReader } from '../support/warehouse/duckdb.js'
 
-/** With everything that is written differently in JSON and in URLs. */
+/** A token with characters that are escaped in JSON and in URLs. */
 const ODD_TOKEN = 'tok/7f3a+"secret"=&\\end'
 
 const forms = (token: string): string[] => [
@@ -27,7 +27,7 @@ const forms = (token: string): string[] => [
   encodeURIComponent(token),
 ]
 
-/** Where the token is found; nowhere, if all is well. */
+/** The places that contain the token. */
 const leaks = async (trial: Trial, ended: Ended, token: string): Promise<string[]> => {
   const found: string[] = []
   const search = (where: string, content: string | Buffer) => {
@@ -70,12 +70,12 @@ const answering = (status: number, body: (token: string) => string, headers = (_
 
 const ECHOES: readonly Echo[] = [
   {
-    when: 'a 401 whose body has it',
+    when: 'a 401 whose body contains it',
     exit: 4,
     script: answering(401, (token) => JSON.stringify({ error: `bad token ${token}` })),
   },
   {
-    when: 'a redirect to an address that has it',
+    when: 'a redirect to an address that contains it',
     exit: 4,
     script: answering(
       302,
@@ -105,9 +105,9 @@ const ECHOES: readonly Echo[] = [
       }
     },
   },
-  { when: 'garbage that has it', exit: 4, script: answering(200, (token) => `${token} <html>${token}`) },
+  { when: 'garbage that contains it', exit: 4, script: answering(200, (token) => `${token} <html>${token}`) },
   {
-    when: 'rows that have it: in known, wrong-typed and unknown fields, as a name, with slashes escaped',
+    when: 'rows that contain it in known, wrong-typed and unknown fields, as a name, and with escaped slashes',
     exit: 5,
     script: (api, token) => {
       api.surveys.push(
@@ -128,7 +128,7 @@ const ECHOES: readonly Echo[] = [
   },
 ]
 
-test.concurrent.for(ECHOES)('$when', async ({ exit, script }, context) => {
+test.concurrent.for(ECHOES)('the token does not leak from $when', async ({ exit, script }, context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   script(trial.api, ODD_TOKEN)
   const limits = { attempts: 2, backoff_base: '1ms', backoff_max: '1ms' }
@@ -140,7 +140,7 @@ test.concurrent.for(ECHOES)('$when', async ({ exit, script }, context) => {
   expect(await leaks(trial, ended, ODD_TOKEN)).toEqual([])
 })
 
-test.concurrent('a bug whose message has it', async (context) => {
+test.concurrent('the token does not leak from a bug whose message contains it', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   const broken = await otherBuild(
     trial,
@@ -162,7 +162,7 @@ interface Misplaced {
 
 const MISPLACED: readonly Misplaced[] = [
   {
-    when: 'in the address, and with a line break',
+    when: 'in the address and with a line break',
     env: {
       FIELDWORK_SYNC_BASE_URL: `https://me:${TOKEN}@api.example/api/v1`,
       FIELDWORK_SYNC_API_ID: TOKEN,
@@ -170,7 +170,7 @@ const MISPLACED: readonly Misplaced[] = [
     },
   },
   {
-    when: 'in keys and values of the settings file, with no file of that name',
+    when: 'in keys and values of the settings file',
     env: {
       FIELDWORK_SYNC_BASE_URL: undefined,
       FIELDWORK_SYNC_API_ID: undefined,
@@ -184,11 +184,11 @@ const MISPLACED: readonly Misplaced[] = [
       ],
     },
   },
-  { when: 'on the command line, where it does not belong', args: [TOKEN, `--${TOKEN}`] },
+  { when: 'on the command line instead of the settings', args: [TOKEN, `--${TOKEN}`] },
 ]
 
 test.concurrent.for(MISPLACED)(
-  'settings that have it $when',
+  'the token does not leak from settings that contain it $when',
   async ({ env, settings, args = [] }, context) => {
     const trial = await openTrial(context, [scriptedSurvey(1)])
     await mkdir(trial.warehouse)
@@ -201,7 +201,7 @@ test.concurrent.for(MISPLACED)(
   },
 )
 
-test.concurrent('a token file that has more than a token', async (context) => {
+test.concurrent('the token does not leak from a token file with a second line', async (context) => {
   const trial = await openTrial(context)
   const file = join(await trial.temporary(), 'token')
   await writeFile(file, `${TOKEN}\nsecond line\n`)

@@ -1,4 +1,4 @@
-/** Two shards at once below one directory: each account is there exactly once, for whoever reads all shards. */
+/** Two shards sync at the same time below one directory. A reader of all shards sees each account exactly once. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { scriptedSurvey, startScriptedApi } from '../support/api/scripted-api.js'
@@ -23,9 +23,15 @@ const open = async () => {
     rate_limit: { requests: 1000, per: '1s' },
   }))
   const args = await withSettings({ accounts, publish: ['duckdb', 'parquet'] })
-  const line = (name: string, ...more: readonly string[]) => [name, ...args, '--warehouse', root, ...more]
-  const command = (...given: Parameters<typeof line>): Running => start(line(...given))
-  const warm = (...given: Parameters<typeof line>): Promise<Ended> => runWarm(line(...given))
+  const commandLine = (name: string, ...more: readonly string[]) => [
+    name,
+    ...args,
+    '--warehouse',
+    root,
+    ...more,
+  ]
+  const command = (...parts: Parameters<typeof commandLine>): Running => start(commandLine(...parts))
+  const warm = (...parts: Parameters<typeof commandLine>): Promise<Ended> => runWarm(commandLine(...parts))
   const surveys = () =>
     query(
       ':memory:',
@@ -42,7 +48,7 @@ const ALL = [
   { shard: '1-of-2', account: 'initech', surveys: 2, title: 'of initech' },
 ]
 
-test('two at once, and another number of shards is refused', async () => {
+test('two shards sync at the same time, and another number of shards is refused', async () => {
   const { root, command, warm, surveys } = await open()
   const both = ['0/2', '1/2'].map((shard) => command('sync', '--shard', shard))
   for (const { ended } of both) expect(await ended).toMatchObject({ code: 0 })
@@ -61,7 +67,7 @@ test('two at once, and another number of shards is refused', async () => {
 })
 
 test.runIf(SLOW)(
-  'a shard without accounts is complete and says so; status and export read one shard',
+  'a shard without accounts completes and says so, and status and export read one shard',
   async () => {
     const { root, command } = await open()
     const ended = await command('sync', '--shard', '2/4').ended
@@ -72,8 +78,10 @@ test.runIf(SLOW)(
     await command('sync', '--shard', '3/4').ended
     const status = await command('status', '--shard', '3/4').ended
     expect(status.stdout).toContain('acme')
-    const lost = await command('status').ended
-    expect(lost.stderr).toMatch(/It is divided into 4 shards: give one of them, such as --shard \d\/4/)
+    const withoutShard = await command('status').ended
+    expect(withoutShard.stderr).toMatch(
+      /It is divided into 4 shards: give one of them, such as --shard \d\/4/,
+    )
     const out = join(root, 'out')
     await command('export', '--shard', '3/4', '--format', 'csv', '--out', out, '--tables', 'surveys').ended
     expect(await query(':memory:', `SELECT DISTINCT account FROM '${out}/surveys.csv'`)).toEqual([

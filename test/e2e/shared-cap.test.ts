@@ -1,11 +1,11 @@
 /**
- * Several processes of the command on one account, each with a warehouse of its own, and one cap: judged by the server's own log.
- * What may befall the Redis through which they share it befalls it in the middle.
+ * Several processes sync one account into separate warehouses and share its cap through Redis. The server's own log shows that
+ * they keep it. During the runs, processes are killed, and Redis restarts, loses its data or goes away.
  */
 import { describe, expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
 import type { Running } from '../support/command/command.js'
-import { answered, lastLine, openTrial, said, stopWith, type Trial } from '../support/command/trial.js'
+import { answered, lastLine, openTrial, stderrShows, stopWith, type Trial } from '../support/command/trial.js'
 import type { Finished } from '../support/files/temporary.js'
 import { paceOf } from '../support/oracle/rate.js'
 import { HAS_REDIS, startRedis, type TestRedis } from '../support/servers/redis.js'
@@ -15,7 +15,7 @@ const CAP = 20
 const WINDOW_MS = 2_000
 const PASSWORD = 'pa55-word-of-redis'
 
-/** An account of a server that counts nothing itself, and a sync of it in a warehouse of its own. */
+/** A Redis, a server without a cap of its own, and a function that starts a sync into a new warehouse. */
 const openShared = async (
   context: { readonly onTestFinished: Finished },
   unreachable: string,
@@ -50,7 +50,7 @@ const openShared = async (
   return { redis, server, sync }
 }
 
-/** The settings file has it all. And what other programs are told to print must not make the client of Redis print its password. */
+/** The settings file has all settings of the account. DEBUG must not make the Redis client print its password. */
 const WITHOUT = {
   ...Object.fromEntries(
     ['BASE_URL', 'API_ID', 'API_TOKEN', 'RATE_LIMIT'].map((name) => [`FIELDWORK_SYNC_${name}`, undefined]),
@@ -70,51 +70,51 @@ const unknownPauses = (runs: readonly { readonly running: Running }[]): number =
     0,
   )
 
-const alone = async (redis: TestRedis) => {
+const expectAnswer = async (redis: TestRedis) => {
   expect(Number(await redis.call('exists', 'nothing'))).toBe(0)
 }
 
 describe.runIf(SLOW && HAS_REDIS)('one cap for several processes', () => {
-  test.concurrent('one is killed, another takes its place: never over the cap, and all of it is used', {
+  test.concurrent('processes keep the cap and use all of it when one is killed and another takes its place', {
     timeout: 300_000,
   }, async (context) => {
     const { server, sync } = await openShared(context, 'stop')
     const one = await sync(150)
     const two = await sync(150)
-    await said(one.running, answered(30))
-    await said(two.running, answered(30))
+    await stderrShows(one.running, answered(30))
+    await stderrShows(two.running, answered(30))
     await stopWith(two.running, 'SIGKILL')
     const three = await sync(60)
     for (const { running } of [one, three]) expect(await running.ended).toMatchObject({ code: 3 })
     const pace = await paceOf(server)
     expect(pace.requests).toBeGreaterThan(200)
     expect(pace.mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
-    // What the one that was killed had taken and the others used: as much as the cap allows.
+    // The killed process and the others together use as much as the cap allows.
     expect(pace.mostInAny(WINDOW_MS)).toBeGreaterThanOrEqual(CAP - 1)
     for (const { running } of [one, two, three]) expect(running.stderr()).not.toContain('pa55')
   })
 
-  test.concurrent('Redis is killed and started again with its append-only file: all processes pause once, then the runs go on', {
+  test.concurrent('all processes pause once when Redis is killed and started again with its append-only file, then the runs continue', {
     timeout: 300_000,
   }, async (context) => {
     const { redis, server, sync } = await openShared(context, 'stop')
     const runs = [await sync(120), await sync(120)]
-    for (const { running } of runs) await said(running, answered(25))
+    for (const { running } of runs) await stderrShows(running, answered(25))
     await redis.kill()
     await redis.start()
     for (const { running } of runs) expect(await running.ended).toMatchObject({ code: 3 })
     // The first process each time: when the Redis was new, and when it was started again.
     expect(unknownPauses(runs)).toBe(2)
     expect((await paceOf(server)).mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
-    await alone(redis)
+    await expectAnswer(redis)
   })
 
-  test.concurrent('Redis loses everything in the middle: nobody sends until the past is over', {
+  test.concurrent('no process sends for a window after Redis loses its data', {
     timeout: 300_000,
   }, async (context) => {
     const { redis, server, sync } = await openShared(context, 'stop')
     const runs = [await sync(120), await sync(120)]
-    for (const { running } of runs) await said(running, answered(25))
+    for (const { running } of runs) await stderrShows(running, answered(25))
     await redis.call('flushall')
     for (const { running } of runs) expect(await running.ended).toMatchObject({ code: 3 })
     // The first process each time: when the Redis was new, and when it had lost everything.
@@ -122,12 +122,12 @@ describe.runIf(SLOW && HAS_REDIS)('one cap for several processes', () => {
     expect((await paceOf(server)).mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
   })
 
-  test.concurrent('Redis goes away for good: the runs end with 4 and say so', {
+  test.concurrent('runs end with 4 and name Redis when it goes away for good', {
     timeout: 300_000,
   }, async (context) => {
     const { redis, server, sync } = await openShared(context, 'stop')
     const runs = [await sync(500), await sync(500)]
-    for (const { running } of runs) await said(running, answered(25))
+    for (const { running } of runs) await stderrShows(running, answered(25))
     await redis.kill()
     for (const { trial, running } of runs) {
       const ended = await running.ended
@@ -140,27 +140,27 @@ describe.runIf(SLOW && HAS_REDIS)('one cap for several processes', () => {
     expect((await paceOf(server)).mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
   })
 
-  test.concurrent('Redis goes away and comes back, and the runs may go on with their fallbacks: never over the cap', {
+  test.concurrent('runs with a fallback keep the cap while Redis goes away and comes back', {
     timeout: 300_000,
   }, async (context) => {
     const { redis, server, sync } = await openShared(context, '50%')
     const runs = [await sync(200), await sync(200)]
-    for (const { running } of runs) await said(running, answered(25))
+    for (const { running } of runs) await stderrShows(running, answered(25))
     await redis.kill()
-    for (const { running } of runs) await said(running, /goes on with its fallback/)
+    for (const { running } of runs) await stderrShows(running, /goes on with its fallback/)
     const before = (await paceOf(server)).requests
-    for (const { running } of runs) await said(running, answered(70))
+    for (const { running } of runs) await stderrShows(running, answered(70))
     expect((await paceOf(server)).requests).toBeGreaterThan(before)
     await redis.start()
     for (const { running } of runs) {
-      await said(running, /Redis is back: the cap is shared again|"status"/)
+      await stderrShows(running, /Redis is back: the cap is shared again|"status"/)
       expect(await running.ended).toMatchObject({ code: 3 })
     }
     expect((await paceOf(server)).mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
   })
 })
 
-test('a Redis that cannot be reached is named in the report and in the log, its credentials in neither', async (context) => {
+test('report and log name a Redis that cannot be reached, and contain none of its credentials', async (context) => {
   const trial = await openTrial(context, [])
   const account = (shared: string) => ({
     accounts: [

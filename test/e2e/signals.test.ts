@@ -1,7 +1,6 @@
 /**
- * SIGTERM and SIGINT end a sync wherever it is: in a request, in a wait, in a publish. What it has read whole by then
- * is committed and published, and the next run completes. The waits are all far longer than the guard: a run that
- * ended within it did not wait.
+ * SIGTERM and SIGINT end a sync during a request, a wait or a publish. Bundles that were read completely are committed and
+ * published, and the next run completes. All waits are far longer than GUARD_MS, so a run that ends within it did not wait.
  */
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
@@ -14,8 +13,8 @@ import {
   lastLine,
   openTrial,
   otherBuild,
-  type Sight,
-  said,
+  type StderrPattern,
+  stderrShows,
   stopWith,
   type Trial,
 } from '../support/command/trial.js'
@@ -23,7 +22,7 @@ import { unsoundness } from '../support/oracle/soundness.js'
 import { SLOW } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
-/** Design §4: a signal stops a run within ten seconds. */
+/** README promises that a run ends within ten seconds of a signal. */
 const GUARD_MS = 10_000
 
 const surveys = () => [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1))
@@ -39,11 +38,11 @@ interface Interruption {
   readonly script?: (api: ScriptedApi) => void
   readonly rate?: string
   readonly limits?: object
-  /** Resolves when the run is where it is to be interrupted. */
-  readonly there: Sight
+  /** The text on stderr at which the run is interrupted. */
+  readonly interruptAt: StderrPattern
   readonly listed: number
   readonly refreshed: number
-  /** Left to `npm run test:slow`; test/unit/http/client-stopping ends each wait, and the simulation stops at any step. */
+  /** Only `npm run test:slow` runs it. test/unit/http/client-stopping ends each wait, and the simulation stops at every step. */
   readonly slow?: true
 }
 
@@ -56,31 +55,31 @@ const INTERRUPTIONS: readonly Interruption[] = [
       api.pageSize = 1
       api.hook = ({ query }) => query.get('page') === '2'
     },
-    there: answered(1),
+    interruptAt: answered(1),
     listed: 1,
     refreshed: 0,
   },
   {
-    when: 'in a request that hangs while surveys are refreshed',
+    when: 'in a request that hangs during the refresh',
     signal: 'SIGINT',
     script: (api) => {
       api.hook = ({ path }) => path === progressOf(2)
     },
-    // The listing; sources of three; progress of two, and of a source of each.
-    there: answered(8),
+    // Eight answers: the listing, three lists of sources, and the progress of two surveys and of one source of each.
+    interruptAt: answered(8),
     listed: 3,
     refreshed: 2,
   },
   {
-    when: 'while it waits for a slot of the rate window',
+    when: 'during the wait for a slot',
     signal: 'SIGTERM',
     rate: '2/60s',
-    there: answered(2),
+    interruptAt: answered(2),
     listed: 3,
     refreshed: 0,
   },
   {
-    when: 'while a 429 pauses all traffic',
+    when: 'during the pause after a 429',
     slow: true,
     signal: 'SIGINT',
     script: (api) => {
@@ -91,12 +90,12 @@ const INTERRUPTIONS: readonly Interruption[] = [
         return true
       }
     },
-    there: /"pauseMs":600000/,
+    interruptAt: /"pauseMs":600000/,
     listed: 3,
     refreshed: 0,
   },
   {
-    when: 'while it waits to try again',
+    when: 'during the wait before a retry',
     slow: true,
     signal: 'SIGTERM',
     script: (api) => {
@@ -107,20 +106,20 @@ const INTERRUPTIONS: readonly Interruption[] = [
         return true
       }
     },
-    there: /"waitMs":60000.*will be sent again/,
+    interruptAt: /"waitMs":60000.*will be sent again/,
     listed: 0,
     refreshed: 0,
   },
 ]
 
 test.concurrent.for(INTERRUPTIONS.filter(({ slow }) => SLOW || slow !== true))(
-  '$signal $when',
+  '$signal $when ends the run, and the next run completes',
   async (interruption, context) => {
-    const { signal, script, rate = '1000/1s', there, listed, refreshed } = interruption
+    const { signal, script, rate = '1000/1s', interruptAt, listed, refreshed } = interruption
     const trial = await openTrial(context, surveys())
     script?.(trial.api)
     const running = trial.start(['sync', '--log-level', 'debug'], { FIELDWORK_SYNC_RATE_LIMIT: rate })
-    await said(running, there)
+    await stderrShows(running, interruptAt)
     const { tookMs, ...ended } = await stopWith(running, signal)
     expect(ended).toMatchObject({ code: 3, signal: null })
     expect(tookMs).toBeLessThan(GUARD_MS)
@@ -129,7 +128,7 @@ test.concurrent.for(INTERRUPTIONS.filter(({ slow }) => SLOW || slow !== true))(
       { status: 'partial', exit_code: 3, reason: expect.stringMatching(`^stopped by ${signal}`) },
     ])
     expect(await count(trial, 'surveys')).toBe(listed)
-    // After a pause began, what was in flight may or may not have been answered.
+    // Requests that were in flight at the start of a pause may or may not have been answered.
     expect(await count(trial, 'survey_progress')).toBeGreaterThanOrEqual(refreshed)
     trial.api.hook = () => false
     const next = await trial.runWarm(['sync'])
@@ -139,13 +138,13 @@ test.concurrent.for(INTERRUPTIONS.filter(({ slow }) => SLOW || slow !== true))(
   },
 )
 
-// For `npm run test:slow`: the publish below is stopped in the middle for certain, test/unit/publish/duckdb at each of its steps.
+// Only `npm run test:slow` runs this. The test below certainly stops a publish, and test/unit/publish/duckdb stops each step.
 test.runIf(SLOW).concurrent.for([0, 5, 20, 60] as const)(
-  'SIGTERM %s ms into a publish: all of it is published, or nothing and the run says so',
+  'a SIGTERM %s ms into a publish leaves all published, or nothing, and the run says which',
   async (laterMs, context) => {
     const trial = await openTrial(context, surveys())
     const running = trial.start(['sync', '--log-level', 'debug'])
-    await said(running, /"msg":"publishing"/)
+    await stderrShows(running, /"msg":"publishing"/)
     await Promise.race([new Promise((resolve) => setTimeout(resolve, laterMs)), running.ended])
     const { tookMs, ...ended } = await stopWith(running, 'SIGTERM')
     expect(ended.signal).toBeNull()
@@ -165,7 +164,7 @@ test.runIf(SLOW).concurrent.for([0, 5, 20, 60] as const)(
 
 const NOT_PUBLISHED = 'stopped by SIGTERM before it was published; the next run publishes'
 
-/** The proof that a copy can be read begins with this view: one without an end makes every publish take for ever. */
+/** Replaces the view that a publish reads first to check its copy. An endless view makes every publish endless. */
 const setOverview = async (trial: Trial, create: string): Promise<string> => {
   const database = await DuckDBInstance.create(join(trial.warehouse, 'work.duckdb'))
   const connection = await database.connect()
@@ -182,13 +181,13 @@ const setOverview = async (trial: Trial, create: string): Promise<string> => {
 const ENDLESS =
   'CREATE VIEW survey_overview AS SELECT count(*) AS id FROM range(1_000_000_000_000) t(i) WHERE hash(i) = 7'
 
-test.concurrent('SIGTERM in a publish that takes for ever: exit 3, readers keep what they have, and the next run publishes', async (context) => {
+test.concurrent('SIGTERM in an endless publish exits 3, keeps the published file, and lets the next run publish', async (context) => {
   const trial = await openTrial(context, surveys())
   expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
   const before = await readFile(trial.published)
   const overview = await setOverview(trial, ENDLESS)
   const running = trial.start(['sync', '--log-level', 'debug'])
-  await said(running, /"msg":"publishing"/)
+  await stderrShows(running, /"msg":"publishing"/)
   const { tookMs, ...ended } = await stopWith(running, 'SIGTERM')
   expect(ended).toMatchObject({ code: 3, signal: null })
   expect(tookMs).toBeLessThan(GUARD_MS)
@@ -206,16 +205,16 @@ test.concurrent('SIGTERM in a publish that takes for ever: exit 3, readers keep 
 })
 
 test.skipIf(!SLOW)(
-  'a run that SIGTERM stopped gives its publish up in time, and says so',
+  'a run that SIGTERM stopped gives up an endless publish at the shutdown deadline, and says so',
   async (context) => {
     const trial = await openTrial(context, surveys())
     expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
     const before = await readFile(trial.published)
     const overview = await setOverview(trial, ENDLESS)
     trial.api.hook = ({ path }) => path === '/surveys'
-    const asked = trial.api.arrived(({ path }) => path === '/surveys')
+    const arrived = trial.api.arrived(({ path }) => path === '/surveys')
     const running = trial.start(['sync'])
-    await asked
+    await arrived
     const { tookMs, ...ended } = await stopWith(running, 'SIGTERM')
     expect(ended).toMatchObject({ code: 3, signal: null })
     expect(tookMs).toBeLessThan(GUARD_MS)
@@ -236,7 +235,7 @@ const SECOND_SIGNALS = [
 ] as const
 
 test.concurrent.for(SLOW ? SECOND_SIGNALS : SECOND_SIGNALS.slice(0, 1))(
-  'a second $signal ends it at once',
+  'a second $signal ends the run at once',
   async ({ signal, code }, context) => {
     const trial = await openTrial(context, surveys())
     const stuck = await otherBuild(
@@ -252,13 +251,13 @@ test.concurrent.for(SLOW ? SECOND_SIGNALS : SECOND_SIGNALS.slice(0, 1))(
     )
     trial.api.hook = ({ path }) => path === progressOf(2)
     const running = trial.start(['sync', '--log-level', 'debug'], {}, stuck)
-    await said(running, answered(8))
+    await stderrShows(running, answered(8))
     running.child.kill('SIGTERM')
-    await said(running, /publishing for ever/)
+    await stderrShows(running, /publishing for ever/)
     const { tookMs, ...ended } = await stopWith(running, signal)
     expect(ended).toMatchObject({ code, signal: null, stdout: '' })
     expect(tookMs).toBeLessThan(GUARD_MS)
-    // What is left behind is the same for both.
+    // Both signals leave the same state, so one of them is enough for the rest.
     if (signal === 'SIGINT') return
     trial.api.hook = () => false
     expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })

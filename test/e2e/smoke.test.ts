@@ -6,8 +6,8 @@ import { run } from '../support/command/command.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
 import { query } from '../support/warehouse/duckdb.js'
 
-/** As it ends, the process writes which CommonJS packages it has loaded. */
-const listing = (file: string) => {
+/** Makes the process write the CommonJS modules that it has loaded to a file when it exits. */
+const listModules = (file: string) => {
   const list = `import { writeFileSync } from 'node:fs'; import { Module } from 'node:module'
     process.on('exit', () => writeFileSync('${file}', Object.keys(Module._cache).join('\\n')))`
   return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(list)}` }
@@ -18,13 +18,13 @@ const packagesIn = async (file: string): Promise<ReadonlySet<string | undefined>
     (await readFile(file, 'utf8')).split('\n').map((path) => /.*\/node_modules\/([^/]+)\//.exec(path)?.[1]),
   )
 
-test('a first sync publishes every survey with its sources and progress, and loads no client of a Redis', async () => {
+test('a first sync publishes every survey with its sources and progress, and does not load the Redis client', async () => {
   const warehouse = await temporaryDirectory()
   const loaded = join(await temporaryDirectory(), 'loaded')
   const api = await startScriptedApi([scriptedSurvey(1), scriptedSurvey(2), scriptedSurvey(3, {}, 0)])
   const ended = await run(['sync', '--json'], {
     ...api.env,
-    ...listing(loaded),
+    ...listModules(loaded),
     FIELDWORK_SYNC_WAREHOUSE: warehouse,
   })
   expect(ended).toMatchObject({ code: 0, signal: null })

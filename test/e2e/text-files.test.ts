@@ -1,11 +1,11 @@
-/** Files and tokens as editors and shells of other systems leave them: read, or refused by the settings in one line. */
+/** Files and tokens in the forms that editors and shells write. They are read, or refused with one line. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
 import { openTrial } from '../support/command/trial.js'
 
-test('a token file and a settings file may begin with a byte order mark', async (context) => {
+test('a sync reads a token file and a settings file that begin with a byte order mark', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   const directory = await trial.temporary()
   const tokenFile = join(directory, 'token')
@@ -27,10 +27,10 @@ test('a token file and a settings file may begin with a byte order mark', async 
 
 const CANNOT = 'contains a line break, control character or non-ASCII character; a header cannot carry that'
 
-test('a token that HTTP cannot carry is refused before anything is requested: exit 2, and where it is', async (context) => {
+test('a token that a header cannot carry is refused with exit 2 and its place before any request', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   const directory = await trial.temporary()
-  const [odd, sound] = [`${TOKEN}-\u00e9`, { FIELDWORK_SYNC_API_TOKEN: undefined }]
+  const [odd, withoutToken] = [`${TOKEN}-\u00e9`, { FIELDWORK_SYNC_API_TOKEN: undefined }]
   const file = async (name: string, content: string | Buffer) => {
     await writeFile(join(directory, name), content)
     return join(directory, name)
@@ -43,7 +43,7 @@ test('a token that HTTP cannot carry is refused before anything is requested: ex
   const { FIELDWORK_SYNC_BASE_URL: base_url } = trial.api.env
   const settings = await trial.settings({ accounts: [{ name: 'acme', base_url, id: 4711, token: odd }] })
   const ofFile = {
-    ...sound,
+    ...withoutToken,
     FIELDWORK_SYNC_BASE_URL: undefined,
     FIELDWORK_SYNC_API_ID: undefined,
     FIELDWORK_SYNC_RATE_LIMIT: undefined,
@@ -52,17 +52,17 @@ test('a token that HTTP cannot carry is refused before anything is requested: ex
     [[], { FIELDWORK_SYNC_API_TOKEN: odd }, `FIELDWORK_SYNC_API_TOKEN: ${CANNOT}`],
     [
       [],
-      { ...sound, FIELDWORK_SYNC_API_TOKEN_FILE: ofText },
+      { ...withoutToken, FIELDWORK_SYNC_API_TOKEN_FILE: ofText },
       `FIELDWORK_SYNC_API_TOKEN_FILE: the token file ${ofText} ${CANNOT}`,
     ],
     [
       [],
-      { ...sound, FIELDWORK_SYNC_API_TOKEN_FILE: ofUtf16 },
+      { ...withoutToken, FIELDWORK_SYNC_API_TOKEN_FILE: ofUtf16 },
       'FIELDWORK_SYNC_API_TOKEN_FILE: the token file that it names is not UTF-8 text; is it the right file?',
     ],
     [
       [],
-      { ...sound, FIELDWORK_SYNC_API_TOKEN_FILE: ofLatin1 },
+      { ...withoutToken, FIELDWORK_SYNC_API_TOKEN_FILE: ofLatin1 },
       'FIELDWORK_SYNC_API_TOKEN_FILE: the token file that it names is not UTF-8 text; is it the right file?',
     ],
     [settings, ofFile, `settings.yaml:1: accounts[0].token ${CANNOT}`],

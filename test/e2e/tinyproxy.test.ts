@@ -1,4 +1,4 @@
-/** The same through a proxy that others have written. For `npm run test:slow`. */
+/** Syncs through tinyproxy, an independent proxy. Only `npm run test:slow` runs this. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
@@ -16,7 +16,7 @@ import { SLOW } from '../support/suite/slow.js'
 const HAS_TINYPROXY = SLOW && spawnSync('tinyproxy', ['-v']).status === 0
 if (SLOW && !HAS_TINYPROXY)
   console.warn(
-    'skipped: what needs tinyproxy, for there is none on the PATH; its Debian package is tinyproxy-bin',
+    'skipped: tests that need tinyproxy, because there is none on the PATH; its Debian package is tinyproxy-bin',
   )
 
 const PASSWORD = 'tiny-pr0xy-password'
@@ -65,7 +65,7 @@ const startTinyproxy = async (finished: Finished): Promise<string> => {
 }
 
 test.skipIf(!HAS_TINYPROXY || !HAS_OPENSSL)(
-  'http and https through it, a wrong password, and a host that it does not find',
+  'a sync goes through tinyproxy over http and https, and names the proxy for a wrong password and an unknown host',
   async (context) => {
     const proxy = await startTinyproxy(context.onTestFinished)
     const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])

@@ -1,4 +1,4 @@
-/** After a sync the tables say what the reference server says, field by field, today and a day later. */
+/** After a sync the tables equal the truth of the reference server, field by field, on the first day and a day later. */
 
 import { expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
@@ -14,7 +14,7 @@ import { openReader } from '../support/warehouse/duckdb.js'
 const SURVEYS = SLOW ? 200 : 30
 const DAY_MS = 24 * 3_600_000
 
-test('two accounts equal the truth field by field, and again after a day', async () => {
+test('the tables of two accounts equal the truth field by field, and again after a day', async () => {
   const warehouse = await temporaryDirectory()
   await using server = await startReferenceServer({
     port: 0,
@@ -51,7 +51,7 @@ test('two accounts equal the truth field by field, and again after a day', async
 
   await world.advance('P1D')
   await world.forgetRequests()
-  const planned = await plans(warehouse, args)
+  const planned = await plannedRequests(warehouse, args)
   expect(await world.requests()).toEqual([])
   const second = await sync({ warehouse, env: {}, args })
   expect(second).toMatchObject({ code: 0, signal: null })
@@ -60,7 +60,7 @@ test('two accounts equal the truth field by field, and again after a day', async
   expect(
     second.report.accounts.map(({ account, requests_estimated: requests }) => ({ account, requests })),
   ).toEqual(planned)
-  expect(await spentOf(published)).toEqual(
+  expect(await recordedRequests(published)).toEqual(
     [first, second].map(({ report }) => report.accounts.map(({ requests }) => requests).toSorted(ascending)),
   )
 
@@ -69,11 +69,11 @@ test('two accounts equal the truth field by field, and again after a day', async
   const refreshed = await refreshedSince(published, '2026-03-02T00:00:00Z')
   expect([...stored.keys()]).toEqual([...now.keys()])
   for (const [key, rows] of stored) {
-    // The listing tells of every survey; sources and progress are those of the last refresh.
+    // The listing shows every survey. Sources and progress are from the last refresh.
     expect(rows.survey).toEqual(now.get(key)?.survey)
     const known = (refreshed.has(key) ? now : then).get(key)
     expect(rows, key).toEqual({ ...known, survey: rows.survey })
-    if (!refreshed.has(key)) expect(mayRest(rows), `${key} was not refreshed`).toBe(true)
+    if (!refreshed.has(key)) expect(mayBeSkipped(rows), `${key} was not refreshed`).toBe(true)
   }
   expect(refreshed.size).toBeGreaterThan(10)
   expect(refreshed.size).toBeLessThan(now.size)
@@ -89,8 +89,8 @@ test('two accounts equal the truth field by field, and again after a day', async
   }
 })
 
-/** What `plan` tells of the next run, which it makes no request for. */
-const plans = async (warehouse: string, args: readonly string[]) => {
+/** The requests that `plan` expects of the next run. */
+const plannedRequests = async (warehouse: string, args: readonly string[]) => {
   const ended = await run(['plan', '--json', ...args], { FIELDWORK_SYNC_WAREHOUSE: warehouse })
   expect(ended).toMatchObject({ code: 0, stderr: '' })
   const { accounts }: { accounts: { account: string; requests: number }[] } = JSON.parse(ended.stdout)
@@ -99,8 +99,8 @@ const plans = async (warehouse: string, args: readonly string[]) => {
 
 const ascending = (one: number, other: number): number => one - other
 
-/** Requests by run and account, as the record of what they were spent on has them. */
-const spentOf = async (file: string): Promise<number[][]> => {
+/** The requests of each run and account in the records of request usage. */
+const recordedRequests = async (file: string): Promise<number[][]> => {
   using reader = await openReader(file)
   const rows = await reader.query(
     `SELECT run_id, sum(made)::INTEGER AS made FROM _sync.requests GROUP BY run_id, account ORDER BY run_id, account`,
@@ -112,10 +112,11 @@ const spentOf = async (file: string): Promise<number[][]> => {
 }
 
 /**
- * Drafts and demos rest; so do complete surveys that were quiet for longer than two days when they were first read: they
- * rest for as long again as they have been quiet since they settled, which takes a day, less six hours.
+ * Whether the second run may skip a survey: drafts, demos, and complete surveys that had not changed for two and a quarter
+ * days at their first reading. A survey settles after a day without change. After that it is skipped for as long as it has
+ * been settled, less six hours.
  */
-const mayRest = ({ survey }: SurveyRows): boolean => {
+const mayBeSkipped = ({ survey }: SurveyRows): boolean => {
   const settledMs = Date.parse('2026-03-01T00:00:00Z') - 2.25 * DAY_MS
   if (survey.status === 'complete') return Number(survey.updated_at) / 1000 <= settledMs
   return survey.status === 'draft' || survey.status === 'user_demo'
@@ -129,7 +130,7 @@ const refreshedSince = async (file: string, since: string): Promise<ReadonlySet<
   return new Set(rows.map(({ key }) => String(key)))
 }
 
-/** Times in which a record has no version although nothing has vanished. */
+/** Periods in which a record has no version. There must be none, because no record has vanished. */
 const gaps = async (file: string): Promise<Row[]> => {
   using reader = await openReader(file)
   const found: Row[] = []

@@ -1,4 +1,4 @@
-/** What a person meets who calls the command wrongly, or for the first time: sentences, never a stack. */
+/** A wrong call of the command, or a first call without settings, prints sentences and never a stack. */
 import { describe, expect, test } from 'vitest'
 import { type Ended, run } from '../support/command/command.js'
 import { openTrial } from '../support/command/trial.js'
@@ -67,7 +67,7 @@ describe('help', () => {
     expect(described).toEqual(expect.arrayContaining(['version', 'help', ...flags]))
   })
 
-  test.concurrent('--version is the version alone', async () => {
+  test.concurrent('--version prints only the version', async () => {
     expect(await run(['--version'])).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
@@ -89,24 +89,27 @@ const WRONG: readonly { args: string[]; says: string }[] = [
   { args: ['sync', 'yesterday'], says: 'Unknown argument: yesterday. See fieldwork-sync --help' },
 ]
 
-test.concurrent.for(WRONG)('$args', async ({ args, says }) => {
-  const ended = await runWarm(args)
-  expect(ended).toEqual({ code: 2, signal: null, stdout: '', stderr: `fieldwork-sync: ${says}\n` })
-})
+test.concurrent.for(WRONG)(
+  'the wrong arguments $args print one line that says what is wrong',
+  async ({ args, says }) => {
+    const ended = await runWarm(args)
+    expect(ended).toEqual({ code: 2, signal: null, stdout: '', stderr: `fieldwork-sync: ${says}\n` })
+  },
+)
 
-test.concurrent('without arguments it prints its help to stderr, with exit 2', async () => {
+test.concurrent('without arguments the command prints its help to stderr and exits 2', async () => {
   const [help, ended] = await Promise.all([run(['--help']), run([])])
   expect(ended).toEqual({ code: 2, signal: null, stdout: '', stderr: help.stdout })
 })
 
-test.concurrent('with --json an error is one document, also one that comes before the flags are read', async () => {
+test.concurrent('with --json an error is one document, even an error in the flags', async () => {
   const ended = await run(['sync', '--max-requests', '--json'])
   const message = '--max-requests needs a value. See fieldwork-sync --help'
   expect(ended).toMatchObject({ code: 2, stderr: `fieldwork-sync: ${message}\n` })
   expect(JSON.parse(ended.stdout)).toEqual({ error: { code: 'usage', message, exit_code: 2 } })
 })
 
-test.concurrent('without any settings it says which are needed', async () => {
+test.concurrent('without any settings the command says which ones are needed', async () => {
   const ended = await runWarm(['sync'])
   expect(ended).toMatchObject({ code: 2, stdout: '' })
   expect(ended.stderr).toMatch(
@@ -114,7 +117,7 @@ test.concurrent('without any settings it says which are needed', async () => {
   )
 })
 
-test.concurrent('all problems of flags, environment and file are told together, each with its place', async (context) => {
+test.concurrent('the command reports all problems of flags, environment and file together, each with its place', async (context) => {
   const trial = await openTrial(context)
   const file = await trial.settings({
     limits: { request_timeot: '30s', attempts: 0 },
@@ -132,7 +135,7 @@ test.concurrent('all problems of flags, environment and file are told together, 
   const [head, ...lines] = ended.stderr.trimEnd().split('\n')
   expect(head).toBe('fieldwork-sync: 12 problems in the settings; nothing was requested:')
   const path = file[1] ?? ''
-  const told = lines.map((line) => line.trim().replaceAll(path, 'FILE'))
+  const problems = lines.map((line) => line.trim().replaceAll(path, 'FILE'))
   for (const expected of [
     /^FILE:1: limits\.request_timeot is not a setting; did you mean limits\.request_timeout\?$/,
     /^FILE:1: limits\.attempts must be a whole number from 1 to 20, not 0$/,
@@ -147,11 +150,11 @@ test.concurrent('all problems of flags, environment and file are told together, 
     /^--publish: must be a list of .*, not "csv"$/,
     /^--log-level: must be one of debug, info, warn, error, silent, not "loud"$/,
   ])
-    expect(told).toContainEqual(expect.stringMatching(expected))
+    expect(problems).toContainEqual(expect.stringMatching(expected))
   expect(trial.api.arrivals).toHaveLength(0)
 })
 
-test.concurrent('a settings file that is not there', async (context) => {
+test.concurrent('a settings file that does not exist is reported with its path', async (context) => {
   const trial = await openTrial(context)
   const ended = await trial.runWarm(['sync', '--config', '/nowhere/settings.yaml'])
   expect(ended).toMatchObject({ code: 2, stdout: '' })
@@ -159,7 +162,7 @@ test.concurrent('a settings file that is not there', async (context) => {
   noStack(ended)
 })
 
-test.concurrent('a reference server with wrong options tells all of them', async () => {
+test.concurrent('a reference server reports all of its wrong options', async () => {
   const ended = await runWarm(['reference-server', '--port', 'abc', '--clock', 'fast', '--surveys', '-1'])
   expect(ended).toMatchObject({ code: 2, stdout: '' })
   expect(ended.stderr).toMatch(

@@ -1,6 +1,6 @@
 /**
- * Readers that open the published file for writing, as DuckDB does unless it is told otherwise. Such a reader locks out
- * all others. The file's mode refuses it to everybody but root, and a sync replaces the file all the same.
+ * Readers that open the published file for writing, as DuckDB does by default. Such a reader locks out all others.
+ * The mode of the file forbids this to everybody but root, and a sync still replaces the file.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,7 +17,7 @@ import { query } from '../support/warehouse/duckdb.js'
 
 const READER = new URL('fixtures/reader.mjs', import.meta.url).pathname
 
-/** What a reader says first, and how to end it. */
+/** Starts a reader. Returns its first line and a function that ends it. */
 const startReader = async (mode: 'hold' | 'write', file: string, user: Partial<User> = {}) => {
   const child = spawn(process.execPath, [READER, mode, file], {
     ...user,
@@ -28,10 +28,10 @@ const startReader = async (mode: 'hold' | 'write', file: string, user: Partial<U
   })
   const closed = once(child, 'close')
   const [line] = await once(createInterface({ input: child.stdout }), 'line')
-  const said: { readonly opened?: boolean; readonly surveys?: object; readonly failed?: string } =
+  const firstLine: { readonly opened?: boolean; readonly surveys?: object; readonly failed?: string } =
     JSON.parse(line)
   return {
-    said,
+    firstLine,
     pid: child.pid,
     end: async () => {
       child.stdin.end()
@@ -42,7 +42,7 @@ const startReader = async (mode: 'hold' | 'write', file: string, user: Partial<U
 
 const modeOf = async (file: string): Promise<number> => (await stat(file)).mode & 0o777
 
-test('who may only read opens the file read-only, cannot open it for writing, and a sync replaces it', async (context) => {
+test('a user without write permission can open the file only read-only, and a sync replaces it meanwhile', async (context) => {
   if (!othersCanRun(READER)) context.skip('the folder of the project is closed to other users')
   const trial = await openTrial(context, [scriptedSurvey(1)])
   expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
@@ -51,9 +51,9 @@ test('who may only read opens the file read-only, cannot open it for writing, an
   expect(first.mode & 0o777).toBe(0o444 & ~process.umask())
 
   const writer = await startReader('write', trial.published, boundByModes)
-  expect(writer.said.failed).toContain('Permission denied')
+  expect(writer.firstLine.failed).toContain('Permission denied')
   const reader = await startReader('hold', trial.published, boundByModes)
-  expect(reader.said).toHaveProperty('surveys')
+  expect(reader.firstLine).toHaveProperty('surveys')
   await reader.end()
 
   trial.api.surveys.push(scriptedSurvey(2))
@@ -64,13 +64,13 @@ test('who may only read opens the file read-only, cannot open it for writing, an
   expect(await query(trial.published, 'SELECT count(*) AS surveys FROM surveys')).toEqual([{ surveys: 2 }])
 })
 
-test('where a reader has it open for writing, status, plan and export name that reader; a sync goes on', async (context) => {
+test('status, plan and export name a reader that has the file open for writing, and a sync still publishes', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-  // As an older version has published it, or a copy that somebody may write.
+  // Older versions published files with this mode, and copies may have it.
   await chmod(trial.published, 0o644)
   const writer = await startReader('write', trial.published)
-  expect(writer.said).toEqual({ opened: true })
+  expect(writer.firstLine).toEqual({ opened: true })
 
   const out = join(await trial.temporary(), 'handover')
   for (const args of [
@@ -92,7 +92,7 @@ test('where a reader has it open for writing, status, plan and export name that 
   await writer.end()
 })
 
-/** The command as another user, by whose umask a group may write what it leaves. */
+/** Runs the command as another user and with another umask. */
 const runAs = async (
   user: Partial<User>,
   umask: string,
@@ -119,18 +119,15 @@ const asOthers =
   (!isRoot && 'only root can run it as two users') ||
   (!othersCanRun(MAIN) && 'the folder of the project is closed to other users')
 
-test.skipIf(onlySlow !== false)(
-  `what the umask withholds from others stays withheld${why(onlySlow)}`,
-  async (context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1)])
-    const env = { ...trial.api.env, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse }
-    expect(await runAs({}, '027', ['sync'], env)).toMatchObject({ code: 0 })
-    expect(await modeOf(trial.published)).toBe(0o440)
-  },
-)
+test.skipIf(onlySlow !== false)(`the published file respects the umask${why(onlySlow)}`, async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const env = { ...trial.api.env, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse }
+  expect(await runAs({}, '027', ['sync'], env)).toMatchObject({ code: 0 })
+  expect(await modeOf(trial.published)).toBe(0o440)
+})
 
 test.skipIf(asOthers !== false)(
-  `two users of a group sync in turn, each replaces what the other has published, also after a rebuild${why(asOthers)}`,
+  `two users of a group sync in turn and replace each other's published file, also after a rebuild${why(asOthers)}`,
   async (context) => {
     const [eva, ida] = [
       { uid: 20_001, gid: 20_000 },
@@ -158,7 +155,7 @@ test.skipIf(asOthers !== false)(
 )
 
 test.skipIf(onlySlow !== false)(
-  `where the file system keeps no modes the file is published all the same, and the log says so${why(onlySlow)}`,
+  `a sync publishes on a file system without modes, and the log says so${why(onlySlow)}`,
   async (context) => {
     const trial = await openTrial(context, [scriptedSurvey(1)])
     const noModes = new URL('fixtures/no-modes.mjs', import.meta.url).pathname

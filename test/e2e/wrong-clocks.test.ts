@@ -1,4 +1,4 @@
-/** A clock that is wrong for one night, ours or the server's, is believed in no night after it. */
+/** When our clock or the server's is wrong for one night, later nights do not rely on its times. */
 import { expect, test } from 'vitest'
 import { bodyOf, type Hook, scriptedProgress, scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
@@ -13,7 +13,7 @@ const OURS_AHEAD = {
 }
 
 interface Night {
-  /** By the server's true clock, since the first. */
+  /** Days since the first night, by the server's correct clock. */
   readonly days: number
   readonly oursAhead?: boolean
   readonly hook?: Hook
@@ -31,10 +31,10 @@ const night = async (trial: Trial, { days, oursAhead = false, hook = () => false
 const titles = async (trial: Trial) =>
   (await query(trial.published, 'SELECT title FROM surveys ORDER BY id')).map(({ title }) => title)
 
-test.concurrent('ours 400 days ahead: the weekly full listing still comes', async (context) => {
+test.concurrent('after a night with our clock 400 days ahead, the next run still makes its full listing', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
   expect(await night(trial, { days: 0, oursAhead: true })).toMatchObject({ code: 0 })
-  // A survey goes: no listing of changes tells.
+  // A survey vanishes, which no incremental listing shows.
   trial.api.surveys.pop()
   const next = await night(trial, { days: 1 })
   expect(next).toMatchObject({ code: 0, run: { listing: 'full' } })
@@ -47,7 +47,7 @@ test.concurrent('ours 400 days ahead: the weekly full listing still comes', asyn
   expect(later.stderr).not.toContain('ahead')
 })
 
-test.concurrent('ours ahead, of a server that tells no time: the cursor passes over nothing', async (context) => {
+test.concurrent('after a night with our clock ahead of a server without times, the cursor skips no change', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1, { status: 'draft' }, 0)])
   const silent: Hook = (arrival, response) => {
     const body = bodyOf(trial.api, arrival)
@@ -66,7 +66,7 @@ test.concurrent('ours ahead, of a server that tells no time: the cursor passes o
   expect(await titles(trial)).toEqual(['Changed meanwhile'])
 })
 
-test.concurrent("the server's ahead for a night: what was read then is read again, of a closed survey too", async (context) => {
+test.concurrent("after a night with the server's clock ahead, the next run reads all surveys again, also a closed one", async (context) => {
   const at = '2025-06-01T00:00:00Z'
   const trial = await openTrial(context, [
     scriptedSurvey(1, { status: 'complete', created_at: at, updated_at: at }, 1),
@@ -99,9 +99,14 @@ test.concurrent("the server's ahead for a night: what was read then is read agai
     "surveys were read at a time that lies ahead of the server's clock: they are read again",
   )
   expect(next.stderr).toContain('the cursor lies ahead of now')
-  const right = '2026-03-03T00:00:00Z'
+  const correct = '2026-03-03T00:00:00Z'
   expect(await refreshed()).toEqual(
-    [1, 2].map((id) => ({ id, refreshed_at: right, sources_read_at: right, source_progress_read_at: right })),
+    [1, 2].map((id) => ({
+      id,
+      refreshed_at: correct,
+      sources_read_at: correct,
+      source_progress_read_at: correct,
+    })),
   )
   expect(
     await query(
@@ -111,7 +116,7 @@ test.concurrent("the server's ahead for a night: what was read then is read agai
   ).toEqual([{ n: 11 }])
 })
 
-test.concurrent('a listing that a wrong clock began is not resumed', async (context) => {
+test.concurrent('a run does not resume a listing that started with a wrong clock', async (context) => {
   const surveys = [1, 2, 3].map((id) => scriptedSurvey(id, { status: 'draft' }, 0))
   const trial = await openTrial(context, surveys)
   trial.api.pageSize = 1
@@ -122,6 +127,8 @@ test.concurrent('a listing that a wrong clock began is not resumed', async (cont
     run: { listing: 'full', surveys_listed: 3 },
   })
   expect(
-    trial.api.arrivals.filter(({ path }) => path === '/surveys').map(({ query: asked }) => asked.get('page')),
+    trial.api.arrivals
+      .filter(({ path }) => path === '/surveys')
+      .map(({ query: search }) => search.get('page')),
   ).toEqual(['1', '2', '3'])
 })

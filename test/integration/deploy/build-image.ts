@@ -1,6 +1,6 @@
 /**
- * Builds the image without a container engine: every step of the Dockerfile is done for real, on folders that
- * stand for the file systems of its stages. What this cannot show is the base image itself.
+ * Builds the image without a container engine. It runs every step of the Dockerfile on folders that represent the file
+ * systems of its stages. It does not test the base image.
  */
 import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, mkdirSync, statSync } from 'node:fs'
@@ -17,22 +17,22 @@ import {
 } from './dockerfile.js'
 
 export interface BuiltImage {
-  /** The folder that stands for `/` of the image. */
+  /** The folder that represents `/` of the image. */
   readonly root: string
-  /** `USER`, as numbers. */
+  /** The numeric `USER` of the image. */
   readonly uid: number
   readonly gid: number
-  /** The image's own environment, its paths as they are outside. */
+  /** The image's own environment, with paths outside the image. */
   readonly env: Readonly<Record<string, string>>
-  /** Entry point without `node`, its paths as they are outside. */
+  /** Entry point without `node`, with paths outside the image. */
   readonly entryPoint: readonly string[]
   readonly command: readonly string[]
 }
 
-/** Whether this process may hand files to the image's user and run as it. */
+/** Whether this process may give files to the image's user and run as that user. */
 export const isRoot = process.getuid?.() === 0
 
-/** `directory` has to be empty. Takes the files that git tracks, as they are now. */
+/** Builds from the current content of the files that git tracks. `directory` must be empty. */
 export const buildImage = (directory: string): BuiltImage => {
   const context = join(directory, 'context')
   for (const file of git('ls-files', '-z').split('\0')) {
@@ -82,20 +82,20 @@ const buildStage = (stage: Stage, root: string, from: (stage: string | null) => 
   }
 }
 
-/** As COPY does: a folder's content into the target, a file into a target that ends with a slash. */
+/** Copies like COPY: a folder's content into the target, and a file into a target that ends with a slash. */
 const copy = (source: string, workingDirectory: string, target: string): void => {
   const to = resolve(workingDirectory, target)
   const into = statSync(source).isFile() && target.endsWith('/') ? join(to, basename(source)) : to
   cpSync(source, into, { recursive: true, verbatimSymlinks: true })
 }
 
-/** Absolute paths of the image as they are here; only root can give files away. */
+/** Replaces absolute paths of the image by outside paths. Drops the owner unless root runs it, as only root can give files away. */
 const outsideOf = (command: string, root: string): string => {
-  const here = command.replaceAll(/(?<=\s)\/(?=\w)/g, `${root}/`)
-  return isRoot ? here : here.replaceAll(/ --(owner|group)=\d+/g, '')
+  const outside = command.replaceAll(/(?<=\s)\/(?=\w)/g, `${root}/`)
+  return isRoot ? outside : outside.replaceAll(/ --(owner|group)=\d+/g, '')
 }
 
-/** With the least of an environment, so that nothing of this checkout helps the build. */
+/** Runs with a minimal environment, so that nothing in this checkout helps the build. */
 const run = (command: string, workingDirectory: string): void => {
   const { PATH = '', HOME = '/' } = process.env
   execFileSync('/bin/sh', ['-c', command], { cwd: workingDirectory, env: { PATH, HOME }, stdio: 'pipe' })

@@ -1,4 +1,4 @@
-/** The Dockerfile by its structure. What its steps do is in `image.slow.ts`. */
+/** Checks the structure of the Dockerfile. `image.slow.ts` runs its steps. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -25,18 +25,18 @@ const manifest = z
   .parse(JSON.parse(readFileSync(join(projectDirectory, 'package.json'), 'utf8')))
 
 describe('the stages', () => {
-  test('all stand on Node 24 with glibc', () => {
+  test('are all based on Node 24 with glibc', () => {
     expect(stages.map(({ image: base }) => base)).toEqual(['node:24-slim', 'node:24-slim', 'node:24-slim'])
   })
 
-  test('dependencies are installed from the lock file, before the sources are copied', () => {
+  test('install dependencies from the lock file before they copy the sources', () => {
     const build = stages[0]?.instructions.map(({ keyword, text }) => `${keyword} ${text}`) ?? []
     expect(build.indexOf('RUN npm ci')).toBeGreaterThan(0)
     expect(build.indexOf('RUN npm ci')).toBeLessThan(build.indexOf('COPY src ./src'))
     expect(textsOf(stages[1], 'RUN')).toEqual(['npm ci --omit=dev'])
   })
 
-  test('the image has no step that needs a compiler, npm or the network', () => {
+  test('need no compiler, npm or network in the last one', () => {
     expect(textsOf(image, 'RUN').filter((text) => /npm|curl|apt/.test(text))).toEqual([])
   })
 })
@@ -57,13 +57,13 @@ describe('the image', () => {
     expect(textsOf(image, 'STOPSIGNAL')).toEqual(['SIGTERM'])
   })
 
-  test('keeps the warehouse in a volume, and says so to the command', () => {
+  test('keeps the warehouse in a volume, and sets that path in the environment', () => {
     const environment = pairsOf(textsOf(image, 'ENV')[0] ?? '')
     expect(environment).toEqual({ NODE_ENV: 'production', FIELDWORK_SYNC_WAREHOUSE: '/warehouse' })
     expect(textsOf(image, 'VOLUME')).toEqual(['/warehouse'])
   })
 
-  test('is labelled as package.json describes it', () => {
+  test('has labels with the values of package.json', () => {
     expect(pairsOf(textsOf(image, 'LABEL')[0] ?? '')).toEqual({
       'org.opencontainers.image.title': manifest.name,
       'org.opencontainers.image.description': manifest.description,
@@ -71,7 +71,7 @@ describe('the image', () => {
     })
   })
 
-  test('holds no secret and takes none at build time', () => {
+  test('contains no secret and needs none at build time', () => {
     const all = stages.flatMap((stage) => [...textsOf(stage, 'ENV'), ...textsOf(stage, 'ARG')])
     expect(all.filter((text) => /token|secret|password/i.test(text))).toEqual([])
   })
@@ -85,7 +85,7 @@ describe('the build context', () => {
       .flatMap(({ sources }) => sources),
   )
 
-  test('has every file that a step copies', () => {
+  test('contains every file that a step copies', () => {
     expect(fromContext.filter((path) => !isInContext(path))).toEqual([])
   })
 
@@ -96,12 +96,12 @@ describe('the build context', () => {
     'warehouse/work.duckdb',
     'node_modules/x/y.js',
     'token',
-  ])('has no %s', (path) => {
+  ])('does not contain %s', (path) => {
     expect(isInContext(path)).toBe(false)
   })
 })
 
-test('the licence of the files is the one that package.json names', () => {
+test('LICENSE has the licence that package.json names', () => {
   const text = readFileSync(join(projectDirectory, 'LICENSE'), 'utf8')
   expect(text).toMatch(/^MIT License\n\nCopyright \(c\) 2026 The fieldwork-sync authors\n/)
   expect(manifest.license).toBe('MIT')

@@ -1,9 +1,9 @@
-/** A Dockerfile as data: just enough of the format for ours, and an error for whatever goes beyond it. */
+/** Parses our Dockerfile into data. It knows only the syntax that we use, and throws on anything else. */
 import { readFileSync } from 'node:fs'
 
 interface Instruction {
   readonly keyword: string
-  /** Everything behind the keyword, continuation lines joined. */
+  /** The text after the keyword, with continuation lines joined. */
   readonly text: string
 }
 
@@ -14,7 +14,7 @@ export interface Stage {
 }
 
 export interface Copy {
-  /** Name of the stage that is copied from; null = the build context. */
+  /** Name of the source stage; null is the build context. */
   readonly from: string | null
   readonly sources: readonly string[]
   readonly target: string
@@ -44,7 +44,7 @@ export const readDockerfile = (): readonly Stage[] => {
   return stages
 }
 
-/** Texts of the instructions with this keyword, in order. */
+/** The texts of all instructions with this keyword, in order. */
 export const textsOf = (stage: Stage | undefined, keyword: string): readonly string[] =>
   (stage?.instructions ?? []).filter((instruction) => instruction.keyword === keyword).map(({ text }) => text)
 
@@ -57,7 +57,7 @@ export const pairsOf = (text: string): Readonly<Record<string, string>> =>
     ]),
   )
 
-/** An instruction in exec form: a JSON array of strings. */
+/** Parses an instruction in exec form, a JSON array of strings. */
 export const execFormOf = (text: string): readonly string[] => {
   const value: unknown = JSON.parse(text)
   if (!Array.isArray(value) || !value.every((part) => typeof part === 'string'))
@@ -73,7 +73,7 @@ export const copyOf = (text: string): Copy => {
   return { from, sources: paths.slice(0, -1), target: paths.at(-1) ?? '' }
 }
 
-/** Whether a file of the project reaches the build: the last pattern of .dockerignore that fits decides. */
+/** Whether a file is part of the build context. The last matching pattern of .dockerignore decides. */
 export const isInContext = (path: string): boolean =>
   readFileSync(new URL('../../../.dockerignore', import.meta.url), 'utf8')
     .split('\n')
@@ -81,7 +81,7 @@ export const isInContext = (path: string): boolean =>
     .reduce((included, line) => {
       const pattern = line.replace(/^!/, '')
       if (pattern !== '*' && /[*?[]/.test(pattern))
-        throw new Error(`a pattern that is not understood: ${line}`)
-      const fits = pattern === '*' || path === pattern || path.startsWith(`${pattern}/`)
-      return fits ? line.startsWith('!') : included
+        throw new Error(`unsupported pattern in .dockerignore: ${line}`)
+      const matches = pattern === '*' || path === pattern || path.startsWith(`${pattern}/`)
+      return matches ? line.startsWith('!') : included
     }, true)

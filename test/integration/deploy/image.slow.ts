@@ -1,6 +1,6 @@
 /**
- * The image, built step by step from a clean checkout and run as it would be: as a numeric user without a home, on
- * files that it cannot change, syncing from a reference server into the one folder it may write to.
+ * Builds the image step by step from a clean checkout and runs it as in production. It runs as a numeric user without a
+ * home, on read-only files, and syncs from a reference server into the only writable folder.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -35,7 +35,7 @@ const options = (env: Readonly<Record<string, string>>) => ({
 const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
   spawnSync(process.execPath, [...image.entryPoint, ...args], { ...options(env), encoding: 'utf8' })
 
-/** Every file and folder of the image but the warehouse, and when it was last written to. */
+/** Every file and folder of the image except the warehouse, with the time of its last change. */
 const filesOf = (root: string): readonly string[] =>
   readdirSync(root, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.split('/')[0] !== 'warehouse')
@@ -69,7 +69,7 @@ afterAll(async () => {
 })
 
 describe('the image', () => {
-  test('holds the compiled command and what it needs at run time, nothing to build or test with', () => {
+  test('contains the compiled command and its runtime dependencies, but no build or test tools', () => {
     expect(readdirSync(join(image.root, 'app')).sort()).toEqual([
       'LICENSE',
       'dist',
@@ -87,7 +87,7 @@ describe('the image', () => {
       .parse(JSON.parse(readFileSync(join(projectDirectory, 'package-lock.json'), 'utf8')))
     const installed = (name: string) => existsSync(join(image.root, 'app/node_modules', name))
     expect(Object.keys(dependencies).filter((name) => !installed(name))).toEqual([])
-    // What the tests use and a dependency as well is there for that one.
+    // A package that both tests and a runtime dependency use is installed.
     const forTestsOnly = Object.keys(devDependencies).filter(
       (name) => packages[`node_modules/${name}`]?.dev === true,
     )
@@ -95,20 +95,20 @@ describe('the image', () => {
     expect(forTestsOnly.filter(installed)).toEqual([])
   })
 
-  test('tells its version', () => {
+  test('prints its version', () => {
     const { version } = z
       .object({ version: z.string() })
       .parse(JSON.parse(readFileSync(join(projectDirectory, 'package.json'), 'utf8')))
     expect(run(['--version'])).toMatchObject({ status: 0, stdout: `${version}\n`, stderr: '' })
   })
 
-  test('started without settings says which ones it needs, and ends with exit 2', () => {
+  test('names the missing settings and exits 2 when it starts without settings', () => {
     const { status, stderr } = run(image.command)
     expect(status).toBe(2)
     expect(stderr).toContain('FIELDWORK_SYNC_BASE_URL')
   })
 
-  test('syncs by default, serves the docs page of its reference server, and writes nowhere but in the warehouse', async () => {
+  test('syncs by default, serves the docs page of its reference server, and writes only to the warehouse', async () => {
     const before = filesOf(image.root)
     const server = spawn(
       process.execPath,

@@ -1,4 +1,4 @@
-/** The Kubernetes base: hardened, never two at once, no retries that only repeat, and settings that load. */
+/** The Kubernetes base is hardened, never runs two jobs at once, makes only useful retries, and has settings that load. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -71,7 +71,7 @@ const kustomization = z
   .parse(read('kustomization.yaml'))
 
 describe('the base', () => {
-  test('names every file in its folder, but for the Secret, which must not be applied as it is, and the other CronJob', () => {
+  test('names every file in its folder except the example of the Secret and the other CronJob', () => {
     const named = [
       ...kustomization.resources,
       ...kustomization.configMapGenerator[0].files,
@@ -89,7 +89,7 @@ describe('the base', () => {
     expect(kustomization.images[0]).toEqual({ name: container.image, newTag: version })
   })
 
-  test('mounts what it declares: settings, token and warehouse', () => {
+  test('mounts its declared settings, token and warehouse', () => {
     expect(pod.volumes).toEqual([
       {
         name: 'warehouse',
@@ -115,7 +115,7 @@ describe('the base', () => {
 })
 
 describe('the job', () => {
-  test('runs nightly, in a zone that is named, and never twice at once', () => {
+  test('runs nightly in a named time zone, and never twice at the same time', () => {
     expect(cronJob).toMatchObject({
       schedule: expect.stringMatching(/^\d+ \d+ \* \* \*$/),
       timeZone: 'Etc/UTC',
@@ -138,7 +138,7 @@ describe('the job', () => {
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(30)
   })
 
-  test('is not retried for an exit code that a retry cannot mend, but a disruption is no failure', () => {
+  test('is not retried for an exit code that a retry cannot fix, and does not count a disruption as a failure', () => {
     expect(job.podFailurePolicy.rules).toEqual([
       { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
       {
@@ -183,7 +183,7 @@ describe('the pod', () => {
     ])
   })
 
-  test('runs on settings that load, with the token from the mounted Secret', () => {
+  test('has settings that load, with the token from the mounted Secret', () => {
     const config = container.args.find((arg) => arg.startsWith('--config='))?.slice('--config='.length) ?? ''
     const files: Readonly<Record<string, string>> = {
       [`${pathOf('settings')}/fieldwork-sync.yaml`]: readFileSync(
@@ -207,7 +207,7 @@ describe('the pod', () => {
     expect(container.args[0]).toBe('sync')
   })
 
-  test('is given no token by its environment or its arguments', () => {
+  test('gets no token from its environment or its arguments', () => {
     expect(container).not.toHaveProperty('env')
     expect(container.args.join(' ')).not.toMatch(/token/i)
   })
@@ -221,7 +221,7 @@ describe('the sharded CronJob', () => {
       .map((line) => line.trim())
   const [base, sharded] = [linesOf('cronjob.yaml'), linesOf('cronjob-sharded.yaml')]
 
-  test('differs from the other in this: a pod a shard, and one that ends does not stop the others', () => {
+  test('differs from the other one only in having a pod per shard, whose failure does not stop the others', () => {
     expect(base.filter((line) => !sharded.includes(line))).toEqual(['backoffLimit: 1', '- action: FailJob'])
     expect(sharded.filter((line) => !base.includes(line))).toEqual([
       'completionMode: Indexed',
@@ -238,7 +238,7 @@ describe('the sharded CronJob', () => {
     ])
   })
 
-  test('gives every pod a shard that there is', () => {
+  test('gives every pod an existing shard', () => {
     const flag = sharded.find((line) => line.startsWith('- --shard='))?.replace('- --shard=', '')
     expect([0, 1, 2, 3].map((index) => readShard(flag?.replace('$(SHARD)', String(index))))).toEqual(
       [0, 1, 2, 3].map((index) => ({ ok: true, value: { index, count: 4 } })),

@@ -1,6 +1,6 @@
 /**
- * The package as somebody installs it: packed, installed into an empty directory on the running Node with
- * `engine-strict`, and used. Nothing that this checkout has beside the tarball helps.
+ * Packs the package, installs it into an empty directory on the running Node with `engine-strict`, and uses it.
+ * Nothing in this checkout except the tarball is used.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -26,7 +26,7 @@ const installed = join(directory, 'installed')
 const started: ChildProcess[] = []
 
 const { PATH = '', HOME = '/' } = process.env
-/** With the least of an environment: settings of an npm that runs the tests would reach the npm below it. */
+/** A minimal environment, because settings of an npm that runs the tests would reach the npm that they start. */
 const env = { PATH, HOME }
 
 const command = join(installed, 'node_modules', '.bin', 'fieldwork-sync')
@@ -38,7 +38,7 @@ const packageOf = (path: string) =>
 
 const project = packageOf(projectDirectory)
 
-/** The directories of all packages below a directory, those of packages that are in other packages included. */
+/** The directories of all packages below a directory, including nested packages. */
 const packagesIn = (root: string): readonly string[] => {
   const modules = join(root, 'node_modules')
   if (!existsSync(modules)) return []
@@ -78,7 +78,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-test('it has nothing that only tests need, and one version of what Node 20 cannot take later ones of', () => {
+test('the package installs no development tools, and only the one version of light-my-request that Node 20 supports', () => {
   const found = packagesIn(installed).map((path) => ({
     name: path.split('node_modules/').at(-1) ?? '',
     version: packageOf(path).version,
@@ -91,7 +91,7 @@ test('it has nothing that only tests need, and one version of what Node 20 canno
   for (const name of ['vitest', 'typescript', '@biomejs/biome', 'knip']) expect(names).not.toContain(name)
 })
 
-test('installing it runs no script of any package', () => {
+test('the installation runs no script of any package', () => {
   const manifest = z.object({ scripts: z.record(z.string(), z.unknown()).optional() })
   const withScripts = packagesIn(installed).filter((path) => {
     const { scripts = {} } = manifest.parse(JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')))
@@ -100,7 +100,7 @@ test('installing it runs no script of any package', () => {
   expect(withScripts).toEqual([])
 })
 
-test('--version and schema', () => {
+test('the installed command prints its version and its schema', () => {
   expect(run(['--version'])).toMatchObject({ status: 0, stdout: `${project.version}\n`, stderr: '' })
   expect(run(['schema'])).toMatchObject({
     status: 0,
@@ -108,7 +108,7 @@ test('--version and schema', () => {
   })
 })
 
-test('a sync against its reference server, which serves its docs page', async () => {
+test('the installed command syncs from its own reference server, which serves its docs page', async () => {
   const server = spawn(command, ['reference-server', '--port=0', '--surveys=3', '--rate-limit=10000/60s'], {
     cwd: directory,
     env,

@@ -19,7 +19,7 @@ const COMMANDS = [
   'reference-server',
 ]
 
-test('the README holds the settings reference as the code generates it', () => {
+test('the README contains the generated settings reference', () => {
   expect(read('README.md')).toContain(settingsReference().trim())
 })
 
@@ -37,12 +37,12 @@ test.each(COMMANDS)('the README names %s and every flag that its --help shows', 
 test('the README and --help list every exit code, in the same words', async () => {
   const readme = read('README.md')
   const { stdout } = await runWarm(['--help'])
-  const told = [...stdout.matchAll(/^ {2}(\d) {2}(.+)$/gm)].map(([, code, meaning]) => ({
+  const listed = [...stdout.matchAll(/^ {2}(\d) {2}(.+)$/gm)].map(([, code, meaning]) => ({
     code: Number(code),
     meaning,
   }))
-  expect(told.map(({ code }) => code)).toEqual(Object.values(EXIT_CODES).sort())
-  for (const { code, meaning } of told) expect(readme).toContain(`| ${code} | ${meaning} |`)
+  expect(listed.map(({ code }) => code)).toEqual(Object.values(EXIT_CODES).sort())
+  for (const { code, meaning } of listed) expect(readme).toContain(`| ${code} | ${meaning} |`)
 })
 
 const DOCS = readdirSync(`${root}docs`, { encoding: 'utf8', recursive: true })
@@ -51,14 +51,14 @@ const DOCS = readdirSync(`${root}docs`, { encoding: 'utf8', recursive: true })
   .sort()
 const DECISIONS = DOCS.filter((page) => /^docs\/decisions\/\d{4}-[a-z0-9-]+\.md$/.test(page))
 
-test.each(['README.md', 'ARCHITECTURE.md', ...DOCS])('every file that %s links to is there', (page) => {
+test.each(['README.md', 'ARCHITECTURE.md', ...DOCS])('every file that %s links to exists', (page) => {
   const links = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)].map(
     ([, path = '']) => path,
   )
   expect(links.filter((path) => !existsSync(join(root, dirname(page), path)))).toEqual([])
 })
 
-test.each(['ARCHITECTURE.md', ...DOCS])('every file that %s names is there', (page) => {
+test.each(['ARCHITECTURE.md', ...DOCS])('every file that %s names exists', (page) => {
   const named = [...read(page).matchAll(/`((?:src|test|config|docs)\/[\w./-]+)`/g)].map(
     ([, path = '']) => path,
   )
@@ -97,7 +97,7 @@ test.each(DECISIONS)('%s has a title and the four sections', (page) => {
   expect(sections).toEqual(['Context', 'Decision', 'Alternatives', 'Consequences'])
 })
 
-test('ARCHITECTURE.md draws every room of src, and the check knows its arrows', () => {
+test('ARCHITECTURE.md lists every room of src, and the dependency check has its arrows', () => {
   const rooms = readdirSync(`${root}src`, { withFileTypes: true }).filter((entry) => entry.isDirectory())
   const arrows = read('config/dependency-cruiser.mjs')
   for (const { name } of rooms) {
@@ -107,7 +107,7 @@ test('ARCHITECTURE.md draws every room of src, and the check knows its arrows', 
   expect(rooms.length).toBeGreaterThan(8)
 })
 
-test('the row’s way of the README leads through files that are there, in the order of the rooms', () => {
+test('the README describes the way of a row through the rooms in their order', () => {
   const [, way = ''] = /## A row's way through the code\n([\s\S]*?)(?:\n#|$)/.exec(read('README.md')) ?? []
   const files = [...way.matchAll(/\((src\/[^)]+)\)/g)].map(([, path = '']) => path)
   expect(files.map((path) => path.split('/')[1])).toEqual([

@@ -1,9 +1,9 @@
-/** The forecast of docs/queries.md on rows and results that were worked out by hand. */
+/** Runs the forecast of docs/queries.md on rows whose results were computed by hand. */
 import { expect, test } from 'vitest'
 import { openReader } from '../../support/warehouse/duckdb.js'
 import { asText } from './queries.js'
 
-test('a pace, none, a step back, a target reached, no target, one day, a pace too slow', async () => {
+test('the forecast handles a pace, none, a negative one, one that is too slow, a reached target, no target, and one day', async () => {
   using hand = await openReader(':memory:')
   await hand.query(`CREATE TABLE progress_daily AS SELECT 'a' AS account, * FROM (VALUES
     (1, DATE '2026-03-01', 0, 100), (1, DATE '2026-03-03', 10, 100), (1, DATE '2026-03-10', 45, 100),
@@ -17,7 +17,7 @@ test('a pace, none, a step back, a target reached, no target, one day, a pace to
   await hand.query(`CREATE TABLE survey_overview AS SELECT 'a' AS account, unnest(range(1, 8)) AS id, '' AS title,
     'fieldwork' AS status, CAST(NULL AS TIMESTAMPTZ) AS _missing_since`)
   const rows = await hand.query(asText('Forecast of completion', ['as_of', 'expected_on']))
-  // 35 in 7 days are 5 a day, and 55 are missing.
+  // 35 interviews in 7 days are 5 a day, and 55 are missing, so the target is reached in 11 days.
   expect(rows.map(({ survey_id, per_day, expected_on }) => [survey_id, per_day, expected_on])).toEqual([
     [4, 10 / 7, '2026-03-10'],
     [1, 5, '2026-03-21'],

@@ -1,6 +1,6 @@
 /**
- * The queries of docs/queries.md, as they stand there, on a world that was read on four nights. What they should say is
- * worked out from what the reference server told on each of the nights, or by hand.
+ * Runs the queries of docs/queries.md unchanged, on a world that was read on four nights. The expected results come from the
+ * truth of the reference server on each night, or were computed by hand.
  */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -17,7 +17,7 @@ import { asText, page, QUERIES, sqlOf } from './queries.js'
 
 const world = fourNights()
 
-/** The last night before the week of the forecast begins. */
+/** The last night before the week that the forecast uses. */
 const WEEK_AGO = 2
 
 const on = (day: number, id: number): SurveyRows => {
@@ -30,8 +30,10 @@ const on = (day: number, id: number): SurveyRows => {
 const lastNight = (): [number, SurveyRows][] => [...(world().nights.at(-1)?.surveys ?? [])]
 const count = ({ interviews_count }: Row) => Number(interviews_count)
 
-const ask = async (title: string, of: Reader = world().reader): Promise<Row[]> => of.query(sqlOf(title))
-test('the page has the queries that are looked at here', () => {
+const runQuery = async (title: string, reader: Reader = world().reader): Promise<Row[]> =>
+  reader.query(sqlOf(title))
+
+test('the page has exactly the queries that these tests run', () => {
   expect([...QUERIES.keys()]).toEqual([
     'Fieldwork pace by day',
     'Sources behind target',
@@ -47,19 +49,19 @@ test('the page has the queries that are looked at here', () => {
   expect(page.match(/```sql/g)).toHaveLength(QUERIES.size)
 })
 
-test('pace: what came between two nights, on the day of the second', async () => {
+test('pace: the query shows the interviews between two nights on the day of the second', async () => {
   const rows = await world().reader.query(asText('Fieldwork pace by day', ['day']))
   const surveys = world().inField
   expect(surveys.length).toBeGreaterThan(2)
   for (const id of surveys) {
-    const held = (day: number) =>
+    const countOn = (day: number) =>
       count(on([...NIGHTS].filter((night) => night <= day).at(-1) ?? 0, id).progress)
     const expected = Array.from({ length: 10 }, (_, day) => ({
       account: world().server.accounts[0]?.name,
       survey_id: id,
       day: dateOf(day),
-      interviews_count: held(day),
-      gained: day === 0 ? null : held(day) - held(day - 1),
+      interviews_count: countOn(day),
+      gained: day === 0 ? null : countOn(day) - countOn(day - 1),
       days: day === 0 ? null : 1,
     }))
     expect(rows.filter(({ survey_id }) => survey_id === id)).toEqual(expected)
@@ -67,20 +69,22 @@ test('pace: what came between two nights, on the day of the second', async () =>
   expect(rows.some(({ gained }) => Number(gained) > 0)).toBe(true)
 })
 
-test('sources behind target: less complete than their survey', async () => {
+test('sources behind target: the query lists sources that are less complete than their survey', async () => {
   const expected = lastNight().flatMap(([id, { survey, progress, sources, sourceProgress }]) =>
     ['fieldwork', 'deviating_from_specs'].includes(String(survey.status)) && id !== world().failing
       ? sources.flatMap((source, place) => {
-          const [has, wants] = [count(sourceProgress[place] as Row), Number(source.sample_size)]
-          const completed = has / wants
+          const [reached, target] = [count(sourceProgress[place] as Row), Number(source.sample_size)]
+          const completed = reached / target
           const whole = count(progress) / Number(progress.sample_size)
           return completed < whole
-            ? [{ survey_id: id, sample_source_id: source.id, missing: wants - has, completed }]
+            ? [{ survey_id: id, sample_source_id: source.id, missing: target - reached, completed }]
             : []
         })
       : [],
   )
-  const rows = (await ask('Sources behind target')).filter(({ survey_id }) => survey_id !== world().failing)
+  const rows = (await runQuery('Sources behind target')).filter(
+    ({ survey_id }) => survey_id !== world().failing,
+  )
   expect(
     rows.map(({ survey_id, sample_source_id, missing, completed }) => ({
       survey_id,
@@ -99,19 +103,19 @@ test('sources behind target: less complete than their survey', async () => {
   expect(rows.length).toBeGreaterThan(2)
 })
 
-test('forecast: the pace of the last week goes on; without a pace there is none', async () => {
+test('forecast: the query continues the pace of the last week, and gives no date without a pace', async () => {
   const rows = await world().reader.query(asText('Forecast of completion', ['as_of', 'expected_on']))
   for (const id of world().inField) {
     const [before, now] = [on(WEEK_AGO, id).progress, on(9, id).progress]
     const perDay = (count(now) - count(before)) / 7
-    const left = Number(now.sample_size) - count(now)
+    const missing = Number(now.sample_size) - count(now)
     const days =
       now.sample_size === 0
         ? null
-        : left <= 0
+        : missing <= 0
           ? 0
-          : perDay > 0 && left / perDay <= 3650
-            ? Math.ceil(left / perDay)
+          : perDay > 0 && missing / perDay <= 3650
+            ? Math.ceil(missing / perDay)
             : null
     expect(rows.find(({ survey_id }) => survey_id === id)).toEqual({
       account: world().server.accounts[0]?.name,
@@ -126,7 +130,7 @@ test('forecast: the pace of the last week goes on; without a pace there is none'
   }
   expect(rows.some(({ expected_on, as_of }) => expected_on !== null && expected_on !== as_of)).toBe(true)
   expect(rows.some(({ expected_on }) => expected_on === null)).toBe(true)
-  // What was read last on the third night is the forecast of that night.
+  // The failing survey was last read on the third night, so its forecast is from that night.
   expect(rows.find(({ survey_id }) => survey_id === world().failing)).toMatchObject({
     as_of: '2026-03-03',
     per_day: (count(on(2, world().failing).progress) - count(on(0, world().failing).progress)) / 2,
@@ -137,12 +141,12 @@ const interviewsIn = (progress: Row) =>
   INTERVIEW_STATUSES.reduce((sum, status) => sum + Number(progress[`${status}_individuals`]), 0)
 
 /** Surveys whose sources were read on the last night. */
-const readLast = (): [number, SurveyRows][] =>
+const surveysReadLast = (): [number, SurveyRows][] =>
   lastNight().filter(([id, { survey }]) => id !== world().failing && survey.status !== 'complete')
 
-test('incidence and drop-out: the rates of each source, and pooled by provider and country', async () => {
-  const bySource = await ask('Incidence and drop-out by source')
-  for (const [id, { sources, sourceProgress, survey }] of readLast()) {
+test('incidence and drop-out: the queries give the rates of each source, and pooled rates by provider and country', async () => {
+  const bySource = await runQuery('Incidence and drop-out by source')
+  for (const [id, { sources, sourceProgress, survey }] of surveysReadLast()) {
     if (survey.status === 'draft' || survey.status === 'user_demo') continue
     const expected = sources.map((source, place) => {
       const p = sourceProgress[place] as Row
@@ -154,7 +158,7 @@ test('incidence and drop-out: the rates of each source, and pooled by provider a
         drop_out_rate: p.drop_out_rate,
       }
     })
-    const told = bySource
+    const actual = bySource
       .filter(({ survey_id }) => survey_id === id)
       .map(({ sample_source_id, provider, interviews, target_incidence_rate, drop_out_rate }) => ({
         sample_source_id,
@@ -164,16 +168,16 @@ test('incidence and drop-out: the rates of each source, and pooled by provider a
         drop_out_rate,
       }))
       .toSorted((a, b) => Number(a.sample_source_id) - Number(b.sample_source_id))
-    expect(told).toEqual(expected)
+    expect(actual).toEqual(expected)
   }
-  const byProvider = await ask('Incidence and drop-out by provider')
+  const byProvider = await runQuery('Incidence and drop-out by provider')
   const stored = await world().reader.query(
     `SELECT s.provider, s.country_code, p.* FROM sample_sources s
       JOIN sample_source_progress p ON p.survey_id = s.survey_id AND p.sample_source_id = s.id`,
   )
   for (const row of byProvider) {
     const sources = stored.filter((p) => p.provider === row.provider && p.country_code === row.country_code)
-    const sum = (of: (p: Row) => number) => sources.reduce((total, p) => total + of(p), 0)
+    const sum = (value: (p: Row) => number) => sources.reduce((total, p) => total + value(p), 0)
     const [complete, incomplete] = [
       sum((p) => Number(p.complete_individuals)),
       sum((p) => Number(p.incomplete_individuals)),
@@ -189,7 +193,7 @@ test('incidence and drop-out: the rates of each source, and pooled by provider a
   expect(byProvider.length).toBeGreaterThan(2)
 })
 
-test('status timeline: from night to night', async () => {
+test('status timeline: the query shows the statuses from night to night', async () => {
   const expected = lastNight()
     .map(([id]) => id)
     .flatMap((id) => {
@@ -204,10 +208,10 @@ test('status timeline: from night to night', async () => {
         until: changes[place + 1]?.since ?? null,
       }))
     })
-  const rows = (await ask('Status timeline')).map(({ survey_id, status, since, until }) => ({
+  const rows = (await runQuery('Status timeline')).map(({ survey_id, status, since, until }) => ({
     survey_id,
     status,
-    // Two versions never have the same time: what was read again in the same second is a microsecond later.
+    // Two versions never have the same time: a second reading in the same second is stored a microsecond later.
     since: String(since).replace(/\.0+[1-9]\d*Z$/, 'Z'),
     until: until === null ? null : String(until).replace(/\.0+[1-9]\d*Z$/, 'Z'),
   }))
@@ -215,7 +219,7 @@ test('status timeline: from night to night', async () => {
   expect(rows.some(({ until }) => until !== null)).toBe(true)
 })
 
-test('stale: the surveys that could not be read on the last night, or not in whole, with why', async () => {
+test('stale: the query lists surveys that were not read completely on the last night, with the error', async () => {
   const interval = 'behind = INTERVAL 7 DAYS AS is_a_week, behind = INTERVAL 0 DAYS AS is_nothing'
   const rows = await world().reader.query(
     `SELECT * EXCLUDE (behind), ${interval} FROM (${sqlOf('Surveys gone stale')})`,
@@ -237,12 +241,12 @@ test('stale: the surveys that could not be read on the last night, or not in who
   ])
 })
 
-test('nothing moves: in the field, and the same since a night at least three days ago', async () => {
-  const still = world().inField.filter(
+test('nothing moves: the query lists surveys in the field that have not changed for at least three days', async () => {
+  const unchanged = world().inField.filter(
     (id) => JSON.stringify(on(9, id).progress) === JSON.stringify(on(2, id).progress),
   )
-  const rows = await ask('In the field, but nothing moves')
-  expect(rows.map(({ survey_id }) => survey_id).toSorted()).toEqual(still.toSorted())
+  const rows = await runQuery('In the field, but nothing moves')
+  expect(rows.map(({ survey_id }) => survey_id).toSorted()).toEqual(unchanged.toSorted())
   expect(rows.length).toBeGreaterThan(0)
   for (const { survey_id, unchanged_since } of rows) {
     const id = Number(survey_id)
@@ -254,7 +258,7 @@ test('nothing moves: in the field, and the same since a night at least three day
   }
 })
 
-test('interviews by start day: what the API counts for that day', async () => {
+test('interviews by start day: the query gives the counts of the API for that day', async () => {
   const rows = await world().reader.query(asText('Interviews by start day', ['day']))
   const [moved] = world().inField.filter((id) => count(on(9, id).progress) > count(on(2, id).progress))
   const own = rows.filter(({ survey_id }) => survey_id === moved)
@@ -273,8 +277,8 @@ test('interviews by start day: what the API counts for that day', async () => {
   }
 })
 
-test('the last runs: the last one was partial, the one before complete', async () => {
-  expect(await ask('The last runs')).toEqual([
+test('the last runs: the query shows a partial last run and the time of the last complete one', async () => {
+  expect(await runQuery('The last runs')).toEqual([
     {
       account: world().server.accounts[0]?.name,
       last_complete_at: expect.any(String),
@@ -285,7 +289,7 @@ test('the last runs: the last one was partial, the one before complete', async (
   ])
 })
 
-test('over Parquet, with the views made there, each says the same', async () => {
+test('every query gives the same rows over Parquet with our views', async () => {
   using parquet = await openReader(':memory:')
   await parquet.query(`SET TimeZone = 'UTC'`)
   await parquet.query('CREATE SCHEMA _sync')
@@ -296,8 +300,8 @@ test('over Parquet, with the views made there, each says the same', async () => 
     )
   for (const [view = ''] of ALL_VIEWS.map(createView)) await parquet.query(view)
   for (const title of QUERIES.keys()) {
-    const rows = await ask(title)
+    const rows = await runQuery(title)
     expect(rows.length, title).toBeGreaterThan(0)
-    expect(await ask(title, parquet), title).toEqual(rows)
+    expect(await runQuery(title, parquet), title).toEqual(rows)
   }
 })

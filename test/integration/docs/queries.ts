@@ -1,4 +1,4 @@
-/** The queries of docs/queries.md as they stand there, by their headings. */
+/** Reads the queries of docs/queries.md, by their headings. */
 import { readFileSync } from 'node:fs'
 
 export const page = readFileSync(new URL('../../../docs/queries.md', import.meta.url), 'utf8')
@@ -15,6 +15,6 @@ export const sqlOf = (title: string): string => {
   return sql
 }
 
-/** The query with some columns as text: a date is `2026-03-01`. */
+/** The query with some columns as text, such as `2026-03-01` for a date. */
 export const asText = (title: string, columns: readonly string[]): string =>
   `SELECT * REPLACE (${columns.map((name) => `${name}::VARCHAR AS ${name}`).join(', ')}) FROM (${sqlOf(title)})`

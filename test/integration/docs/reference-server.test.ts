@@ -1,4 +1,4 @@
-/** Checks the page of the reference server: it says what the code does, and its examples run as they are written. */
+/** The page of the reference server agrees with the code, and its examples run unchanged. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, symlinkSync } from 'node:fs'
@@ -13,7 +13,7 @@ const page = readFileSync(`${root}src/reference-server/README.md`, 'utf8')
 
 const between = (start: string, end: string): string => page.split(start)[1]?.split(end)[0] ?? ''
 
-test('the page lists every choice that the code declares, in its words', () => {
+test('the page lists every choice that the code declares, in the same words', () => {
   const generated = Object.entries(CHOICES)
     .map(([topic, choices]) => `**${topic}**\n\n${choices.map((choice) => `- ${choice}\n`).join('')}`)
     .join('\n')
@@ -32,7 +32,7 @@ test('the page names every key and action of a fault', () => {
 
 const has = (command: string): boolean => spawnSync(command, ['--version']).status === 0
 
-/** Runs an example in a directory whose `dist` is the project's build. */
+/** Runs an example in a directory in which `dist/main.js` is our build. */
 const runExample = async (command: string, file: string) => {
   const directory = await temporaryDirectory()
   symlinkSync(`${root}dist`, join(directory, 'dist'))
@@ -67,7 +67,7 @@ const EXAMPLES = [
 ]
 
 test.each(EXAMPLES)(
-  'the example $name on the page is the file that the next test runs',
+  'the example $name on the page equals the file that the next test runs',
   ({ file, fence }) => {
     const example = readFileSync(`${root}test/examples/${file}`, 'utf8')
     expect(between(`\`\`\`${fence}\n`, '```')).toBe(example)

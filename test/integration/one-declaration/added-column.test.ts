@@ -1,7 +1,6 @@
 /**
- * One declaration: a line added to a table's fields is in everything that is derived from it, with no other edit. The
- * built command is copied, the line is put into the copy, and the copy's real commands are run, on a warehouse that the
- * unchanged command has made.
+ * A column is declared once: a new line in a table's fields appears in everything derived from it, with no other edit.
+ * The test adds the line to a copy of the built command, and runs the copy on a warehouse of the unchanged command.
  */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -25,7 +24,7 @@ const RELATIONS = [
 ]
 
 test.skipIf(!SLOW)(
-  'a column added to a declaration is in DDL, comments, dictionary, JSON, dbt sources, views and Parquet',
+  'a column that is added to a declaration appears in DDL, comments, dictionary, JSON, dbt sources, views and Parquet',
   async () => {
     const hashid = "hashid: varchar('Identifier of the survey used in URLs'),"
     const main = await buildMutant({
@@ -81,17 +80,19 @@ test.skipIf(!SLOW)(
     })
     expect(await sync({ warehouse, env: {}, args })).toMatchObject({ code: 0 })
     const published = publishedFile(warehouse)
-    const has = `SELECT DISTINCT schema_name || '.' || table_name AS name, data_type AS type, comment FROM duckdb_columns()
+    const languageColumns = `SELECT DISTINCT schema_name || '.' || table_name AS name, data_type AS type, comment FROM duckdb_columns()
     WHERE database_name = current_database() AND column_name = 'language' ORDER BY ALL`
     const rowsBefore = await query(published, 'SELECT * FROM surveys ORDER BY id')
-    expect(await query(published, has)).toEqual([])
+    expect(await query(published, languageColumns)).toEqual([])
 
     const again = await sync({ warehouse, env: {}, args: [...args, '--full'], main })
     expect(again).toMatchObject({
       code: 0,
       run: { rows_by_table: { surveys: { added: 0, changed: 0, unchanged: 8 } } },
     })
-    expect(await query(published, has)).toEqual(RELATIONS.map((name) => ({ name, type: 'VARCHAR', comment })))
+    expect(await query(published, languageColumns)).toEqual(
+      RELATIONS.map((name) => ({ name, type: 'VARCHAR', comment })),
+    )
     expect(await query(published, 'SELECT * FROM surveys ORDER BY id')).toEqual(
       rowsBefore.map((row) => ({ ...row, language: null })),
     )

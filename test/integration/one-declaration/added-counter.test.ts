@@ -1,6 +1,6 @@
 /**
- * One declaration: a counter of the run is a line in the record and the line that counts. Both are put into a copy of the
- * built command, whose runs then store, report and document the counter, with no other edit.
+ * A counter of the run is declared once: it is one line in the run record and one line that counts. The test adds both to a
+ * copy of the built command. The runs of the copy store, report and document the counter, with no other edit.
  */
 import { expect, test } from 'vitest'
 import { scriptedSurvey, startScriptedApi } from '../../support/api/scripted-api.js'
@@ -14,7 +14,7 @@ const COMMENT = 'Pages of the listing that were committed'
 const FIELD = "historyRowsCompacted: shown(counter('Old observations"
 const COUNTING = 'state.counts.surveysListed += page.rows.length;'
 
-test('a counter added to the run is in its table, both its reports and the data dictionary', async () => {
+test('a counter that is added to the run record appears in its table, both reports and the data dictionary', async () => {
   const main = await buildMutant(
     {
       file: 'model/run-record.js',

@@ -1,6 +1,6 @@
 /**
- * The dbt sources in dbt itself, on a published file. In the slow suite, where `dbt` with its DuckDB adapter is on the
- * PATH, or is named by FIELDWORK_SYNC_TEST_DBT.
+ * Runs the dbt sources in dbt on a published file. Only the slow suite runs this, where `dbt` with its DuckDB adapter is on
+ * the PATH or FIELDWORK_SYNC_TEST_DBT names it.
  */
 import { execFile } from 'node:child_process'
 import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
@@ -17,11 +17,11 @@ import { SLOW } from '../../support/suite/slow.js'
 
 const DBT = process.env.FIELDWORK_SYNC_TEST_DBT ?? 'dbt'
 
-/** Null when it can be used, else why it cannot. */
-const whyNot = async (): Promise<string | null> => {
+/** The reason why dbt cannot be used, or null. */
+const skipReason = async (): Promise<string | null> => {
   if (!SLOW) return 'only in the slow suite'
-  const told = await execute(['--version'], '.')
-  return /duckdb/.test(told.output) ? null : 'dbt with its DuckDB adapter is not installed'
+  const version = await execute(['--version'], '.')
+  return /duckdb/.test(version.output) ? null : 'dbt with its DuckDB adapter is not installed'
 }
 
 const execute = (args: readonly string[], directory: string) =>
@@ -32,9 +32,8 @@ const execute = (args: readonly string[], directory: string) =>
     })
   })
 
-const skipped = await whyNot()
-const title =
-  'dbt reads the sources, finds nothing wrong in a published file, and everything that is put into it'
+const skipped = await skipReason()
+const title = 'dbt reads the sources, passes a published file, and finds the errors that the test adds to it'
 
 test.skipIf(skipped !== null)(
   skipped === null ? title : `${title} (skipped: ${skipped})`,
@@ -58,7 +57,7 @@ test.skipIf(skipped !== null)(
     const damaged = join(project, 'damaged.duckdb')
     await copyFile(publishedFile(warehouse), damaged)
     await chmod(damaged, 0o644)
-    await spoil(damaged)
+    await addErrors(damaged)
     await writeProject(project, damaged)
     expect(await execute(['test'], project)).toMatchObject({ code: 1 })
     const failing = await failures(project)
@@ -71,7 +70,7 @@ test.skipIf(skipped !== null)(
   },
 )
 
-/** A dbt project that attaches `file`, as the first lines of the sources say. */
+/** Writes a dbt project that attaches `file`, as the first lines of the sources explain. */
 const writeProject = async (directory: string, file: string): Promise<string> => {
   const { stdout } = await run(['schema', '--format', 'dbt'])
   await mkdir(join(directory, 'models'), { recursive: true })
@@ -99,7 +98,7 @@ const readResults = async (project: string) =>
 
 const statuses = async (project: string) => (await readResults(project)).map(({ status }) => status)
 
-/** `fail name`, without what dbt puts around names. */
+/** Each failed test as `fail name`, without the prefix and suffix that dbt adds to names. */
 const failures = async (project: string) =>
   (await readResults(project))
     .filter(({ status }) => status !== 'pass')
@@ -112,8 +111,8 @@ const failures = async (project: string) =>
           .replace(/\.\w{10}$/, '')}`,
     )
 
-/** A survey twice, a source of no survey, a status that no document lists, and runs that ended long ago. */
-const spoil = async (file: string): Promise<void> => {
+/** Adds a duplicate survey, a source without a survey, an undocumented status, and runs that ended long ago. */
+const addErrors = async (file: string): Promise<void> => {
   const instance = await DuckDBInstance.create(file)
   const connection = await instance.connect()
   for (const statement of [

@@ -1,6 +1,6 @@
 /**
- * Every query of docs/queries.md and every view, in every DuckDB that readers may have: on the file that the real
- * command has published, each says what our own DuckDB says.
+ * Every query of docs/queries.md and every view gives the same result in every supported version of DuckDB as in our own.
+ * They run on a file that the real command has published.
  */
 import { describe, expect, test } from 'vitest'
 import { schemaAsSql } from '../../../src/commands/schema/sql.js'
@@ -9,7 +9,7 @@ import { publishedFile } from '../../support/command/sync.js'
 import type { Reader, Row } from '../../support/warehouse/duckdb.js'
 import { fourNights } from '../../support/warehouse/four-nights.js'
 import { page, QUERIES } from '../docs/queries.js'
-import { ENVIRONMENTS, runPython, whyNoEnvironment } from './python.js'
+import { ENVIRONMENTS, environmentProblem, runPython } from './python.js'
 
 const SCRIPT = new URL('queries.py', import.meta.url).pathname
 const VERSIONS = ENVIRONMENTS.filter((name) => name.startsWith('duckdb-'))
@@ -25,7 +25,7 @@ interface Answer {
   readonly rows: readonly (readonly unknown[])[]
 }
 
-/** What the script does, in our own DuckDB. */
+/** Does the same as the script, in our own DuckDB. */
 const answerOf = async (reader: Reader, sql: string): Promise<Answer> => {
   const values = (rows: readonly Row[]) => rows.map((row) => Object.values(row))
   return {
@@ -34,18 +34,18 @@ const answerOf = async (reader: Reader, sql: string): Promise<Answer> => {
   }
 }
 
-test('the versions that are tried are those that the page names', () => {
+test('the tests try the versions of DuckDB that the page names', () => {
   const [, named = ''] = /tried with DuckDB ([\d., and]+\d)/.exec(page) ?? []
   expect(VERSIONS.map((name) => name.slice('duckdb-'.length))).toEqual(named.split(/, | and /))
 })
 
-describe('on a file that the command has published', () => {
+describe('on a published file', () => {
   const world = fourNights()
 
   for (const name of VERSIONS) {
-    const why = whyNoEnvironment(name)
-    test.skipIf(why !== null)(
-      `${name} answers every query and view as our own does${why === null ? '' : ` (skipped: ${why})`}`,
+    const skipped = environmentProblem(name)
+    test.skipIf(skipped !== null)(
+      `${name} answers every query and view like our own${skipped === null ? '' : ` (skipped: ${skipped})`}`,
       async () => {
         const { reader, warehouse } = world()
         await reader.query(`SET TimeZone = 'UTC'`)

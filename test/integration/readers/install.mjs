@@ -1,7 +1,7 @@
 /**
- * `npm run readers`: installs the readers of environments.json from PyPI, each environment in a folder of its own below
- * `.readers`, for the slow suite to try published files with. What is there already stays. Arguments: the names of some
- * environments. Exit 1 where one could not be installed; the tests that need it are then skipped, and say so.
+ * `npm run readers` installs the readers of environments.json from PyPI, each environment in its own folder below `.readers`.
+ * The slow suite reads published files with them. Installed environments stay. Arguments: the names of some environments.
+ * Exits 1 when an installation fails; the tests that need it are then skipped, and say so.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ const root = new URL('../../../.readers/', import.meta.url).pathname
 const python = process.env.FIELDWORK_SYNC_TEST_PYTHON ?? 'python3'
 const environments = JSON.parse(readFileSync(new URL('environments.json', import.meta.url), 'utf8'))
 
-/** To build one of these takes an hour and a compiler: where there is no wheel for this Python, it is left out. */
+/** Building one of these takes an hour and a compiler, so an environment without a wheel for this Python is not installed. */
 const BINARY = 'duckdb,numpy,pandas,polars,pyarrow'
 const INSTALL_MS_MAX = 900_000
 
@@ -19,7 +19,7 @@ const installed = (name) => {
   return existsSync(list) && readFileSync(list, 'utf8') === JSON.stringify(environments[name])
 }
 
-/** Null, or why it could not be installed. */
+/** Installs an environment. Returns the error of a failed installation, or null. */
 const install = (name) => {
   const [target, unfinished] = [`${root}${name}`, `${root}.${name}`]
   rmSync(unfinished, { recursive: true, force: true })
@@ -36,8 +36,8 @@ const install = (name) => {
   return null
 }
 
-const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(environments)
-for (const name of wanted) {
+const requested = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(environments)
+for (const name of requested) {
   const problem = installed(name) ? null : install(name)
   process.stdout.write(`${name}: ${problem === null ? 'installed' : `not installed: ${problem}`}\n`)
   if (problem !== null) process.exitCode = 1

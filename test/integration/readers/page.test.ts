@@ -1,4 +1,4 @@
-/** The Python of docs/readers.md as it stands there, on published accounts that look like numbers, dates and truth values. */
+/** Runs the Python of docs/readers.md unchanged, on published accounts that look like numbers, dates and booleans. */
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createDuckdbPublisher } from '../../../src/publish/duckdb.js'
@@ -8,7 +8,7 @@ import { minute } from '../../support/time/instants.js'
 import { publishParquet } from '../../support/warehouse/parquet.js'
 import { list, survey } from '../../support/warehouse/rows.js'
 import { testWarehouse } from '../../support/warehouse/warehouse.js'
-import { runPython, whyNoEnvironment } from './python.js'
+import { environmentProblem, runPython } from './python.js'
 
 const SCRIPT = new URL('page_block.py', import.meta.url).pathname
 const page = readFileSync(new URL('../../../docs/readers.md', import.meta.url), 'utf8')
@@ -26,7 +26,7 @@ const ENVIRONMENT_OF: Readonly<Record<string, string>> = {
 
 const ACCOUNTS = ['007', '1e3', '2026-03-01', 'true']
 
-test('the page has Python for each of them', () => {
+test('the page has Python for each library', () => {
   expect(BLOCKS.map(({ library }) => library)).toEqual([
     'polars',
     'pyarrow',
@@ -36,7 +36,7 @@ test('the page has Python for each of them', () => {
   ])
 })
 
-describe('run as it stands on the page', () => {
+describe('the Python of the page', () => {
   let directory = ''
   const finished: (() => Promise<void> | void)[] = []
   beforeAll(async () => {
@@ -56,11 +56,11 @@ describe('run as it stands on the page', () => {
   })
 
   for (const { library, code } of BLOCKS) {
-    const why = whyNoEnvironment(ENVIRONMENT_OF[library] ?? '')
-    test.skipIf(why !== null)(
-      `${library} sees accounts as texts${why === null ? '' : ` (skipped: ${why})`}`,
+    const skipped = environmentProblem(ENVIRONMENT_OF[library] ?? '')
+    test.skipIf(skipped !== null)(
+      `reads accounts as text with ${library}${skipped === null ? '' : ` (skipped: ${skipped})`}`,
       async () => {
-        // A table in DuckDB has no month: that is a part of the path.
+        // A table in DuckDB has no month column. In Parquet it is a part of the path.
         const columns = library === 'sqlalchemy' ? ['account'] : ['account', 'created_month']
         const seen = await runPython(ENVIRONMENT_OF[library] ?? '', SCRIPT, {
           code: code.replaceAll('/data/fieldwork', directory),

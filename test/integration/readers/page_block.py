@@ -1,4 +1,4 @@
-"""Runs a block of docs/readers.md, which makes `surveys`, and prints the values of some of its columns as JSON.
+"""Runs a block of docs/readers.md that creates `surveys`, and prints the values of some of its columns as JSON.
 
 Stdin: {"code", "columns"}.
 """
@@ -6,17 +6,17 @@ import json
 import sys
 
 task = json.load(sys.stdin)
-made = {}
-exec(task["code"], made)
-surveys = made["surveys"]
+names = {}
+exec(task["code"], names)
+surveys = names["surveys"]
 
 
 def values(name):
-    if "spark" in made:
+    if "spark" in names:
         return [row[0] for row in surveys.select(name).collect()]
-    if "engine" in made:
-        with made["engine"].connect() as connection:
-            return [row[0] for row in connection.execute(made["sqlalchemy"].select(surveys.c[name]))]
+    if "engine" in names:
+        with names["engine"].connect() as connection:
+            return [row[0] for row in connection.execute(names["sqlalchemy"].select(surveys.c[name]))]
     column = surveys[name]
     return column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
 

@@ -1,6 +1,6 @@
 /**
- * Published Parquet as Python's readers see it: duckdb, pyarrow, pandas and polars, each where it is installed; the test of
- * one that is missing is skipped. The interpreter is the environment variable FIELDWORK_SYNC_TEST_PYTHON, else `python3`.
+ * Python libraries read published Parquet: duckdb, pyarrow, pandas and polars, as far as they are installed.
+ * The environment variable FIELDWORK_SYNC_TEST_PYTHON names the interpreter; the default is `python3`.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { realpath } from 'node:fs/promises'
@@ -29,7 +29,7 @@ interface Seen {
 
 const TABLES = [surveys, surveyProgress, surveysHistory]
 
-/** Three months and two accounts; every type, nulls, and values that are easily bent. */
+/** Three months and two accounts, with every type, nulls, and values that conversion often changes. */
 const publishedOnce = publishedCopies(async ({ account, database }) => {
   const odd = { title: 'Ünï "quoted" \u0000 \ufeff', project_id: 'P', _extra: '{"new":[1,"\\ud800"]}' }
   await list(
@@ -38,14 +38,14 @@ const publishedOnce = publishedCopies(async ({ account, database }) => {
     minute(0),
     'full',
   )
-  const bent = { completion_rate: 0.1 + 0.2, drop_out_rate: 5e-324, interviews_count: 2 ** 53 - 1 }
-  await account.commitBundles([bundle(2, minute(1.0001), [source(20)], progress(1, bent))], 'run-1')
+  const extremes = { completion_rate: 0.1 + 0.2, drop_out_rate: 5e-324, interviews_count: 2 ** 53 - 1 }
+  await account.commitBundles([bundle(2, minute(1.0001), [source(20)], progress(1, extremes))], 'run-1')
   await account.commitBundles([bundle(1, minute(1), [source(10)], null)], 'run-1')
   await list(accountWarehouse(database, 'other-1'), [survey(1)], minute(2), 'full')
 })
 
 test.skipIf(installed.length === 0)(
-  `readers see the rows of the tables exactly: ${installed.join(', ')}; not installed and skipped: ${
+  `Python libraries read the exact rows of the tables: ${installed.join(', ')}; not installed and skipped: ${
     LIBRARIES.filter((library) => !installed.includes(library)).join(', ') || 'none'
   }`,
   async () => {

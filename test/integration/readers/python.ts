@@ -1,6 +1,6 @@
 /**
- * Python with the readers that `npm run readers` installs below `.readers`. The interpreter is the environment variable
- * FIELDWORK_SYNC_TEST_PYTHON, else `python3`.
+ * Runs Python with the readers that `npm run readers` installs below `.readers`. The environment variable
+ * FIELDWORK_SYNC_TEST_PYTHON names the interpreter; the default is `python3`.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,15 +10,15 @@ import { SLOW } from '../../support/suite/slow.js'
 const PYTHON = process.env.FIELDWORK_SYNC_TEST_PYTHON ?? 'python3'
 const root = new URL('../../../', import.meta.url).pathname
 
-/** The names of the environments, in their order. */
+/** The names of the environments, in the order of environments.json. */
 export const ENVIRONMENTS: readonly string[] = Object.keys(
   JSON.parse(readFileSync(`${root}test/integration/readers/environments.json`, 'utf8')),
 )
 
 const directoryOf = (environment: string): string => `${root}.readers/${environment}`
 
-/** Why an environment cannot be used; null when it can. */
-export const whyNoEnvironment = (environment: string): string | null => {
+/** The reason why an environment cannot be used, or null. */
+export const environmentProblem = (environment: string): string | null => {
   if (!SLOW) return 'only in the slow suite'
   if (!existsSync(`${directoryOf(environment)}/environment.json`))
     return `not installed: npm run readers ${environment}`
@@ -27,21 +27,21 @@ export const whyNoEnvironment = (environment: string): string | null => {
   return null
 }
 
-/** Runs a script with its input as JSON on stdin, and gives what it prints last as JSON. Rejects with what it said when it fails. */
+/** Runs a script with its input as JSON on stdin. Returns the JSON of its last line, or rejects with its stderr when it fails. */
 export const runPython = async (environment: string, script: string, input: unknown): Promise<unknown> => {
   const child = spawn(PYTHON, [script], {
     env: { ...process.env, PYTHONPATH: directoryOf(environment), TZ: 'America/St_Johns' },
     stdio: 'pipe',
   })
-  let [told, complained] = ['', '']
+  let [stdout, stderr] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    told += text
+    stdout += text
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complained += text
+    stderr += text
   })
   child.stdin.end(JSON.stringify(input))
   const [code] = await once(child, 'close')
-  if (code !== 0) throw new Error(`${environment}, ${script}: exit ${code}\n${complained}`)
-  return JSON.parse(told.trim().split('\n').at(-1) ?? '')
+  if (code !== 0) throw new Error(`${environment}, ${script}: exit ${code}\n${stderr}`)
+  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
 }

@@ -1,4 +1,4 @@
-"""Runs queries on a published file, opened read-only, and prints types and rows of each, with every value as text.
+"""Runs queries on a published file, opened read-only, and prints the types and rows of each, with every value as text.
 
 Stdin: {"file", "queries": {title: SQL}, "schema": SQL of an empty warehouse}.
 """

@@ -1,4 +1,4 @@
-/** The port to the API over rows in memory, for what lies above the port. Every answer can be edited while it is in use. */
+/** An API port that serves rows from memory, for tests of the layers above the port. A test may edit the rows at any time. */
 import type { Progress, SampleSource, Survey } from '../../../src/model/fields.js'
 import type { Instant } from '../../../src/model/instant.js'
 import {
@@ -13,9 +13,9 @@ import { minute } from '../time/instants.js'
 
 export interface MemorySurvey {
   sources: SampleSource[]
-  /** Null: it could not be typed. */
+  /** Null: the row could not be typed. */
   progress: Progress | null
-  /** By source; a source without an entry has none: 404. */
+  /** By source id. A source without an entry answers 404. */
   sourceProgress: Record<number, Progress | null>
 }
 
@@ -24,9 +24,9 @@ export interface MemorySource extends SurveySource {
   pageSize: number
   readonly surveys: Map<number, MemorySurvey>
   readonly listed: Survey[]
-  /** What was asked for, in order: `sources 1 page 2`, `progress 1`, `progress 1/11`, `progress 1 on 2026-03-01`, `surveys page 1`. */
+  /** The requests, in order: `sources 1 page 2`, `progress 1`, `progress 1/11`, `progress 1 on 2026-03-01`, `surveys page 1`. */
   readonly asked: string[]
-  /** Sees each request before it is answered. */
+  /** Called with each request before the answer. */
   before: (request: string) => void
 }
 

@@ -1,7 +1,7 @@
 /**
- * An API whose every answer a test decides: a handful of surveys in memory that the test edits while the sync is at
- * work, and a hook that sees each request first and may answer it in its own way. It follows the API document where
- * the test does not say otherwise. The reference server cannot do this: its world is a function of seed, size, start and clock.
+ * An API whose answers a test decides. It holds a handful of surveys in memory, which the test may edit during a sync.
+ * A hook sees each request first and may answer it itself. All other answers follow the API document.
+ * The reference server cannot do this: its world is a function of seed, size, start and clock.
  */
 import { EventEmitter } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -16,7 +16,7 @@ export interface ScriptedSurvey {
   survey: Json & { id: number; created_at: string; updated_at: string }
   sources: (Json & { id: number })[]
   progress: Json
-  /** By source id; a source without an entry gets the survey's. */
+  /** By source id. A source without an entry gets the survey's progress. */
   sourceProgress: Record<number, Json>
 }
 
@@ -30,7 +30,7 @@ export interface Arrival {
   readonly atMs: number
 }
 
-/** Answers by itself (and resolves to true), or leaves the answer to the script. */
+/** Sends the answer and resolves to true, or leaves the answer to the script. */
 export type Hook = (
   arrival: Arrival,
   response: ServerResponse,
@@ -40,13 +40,13 @@ export interface ScriptedApi {
   readonly baseUrl: string
   readonly surveys: ScriptedSurvey[]
   readonly arrivals: Arrival[]
-  /** The server's clock, as its `Date` header tells it. */
+  /** The server's clock, sent in the `Date` header. */
   now: Date
   pageSize: number
   hook: Hook
   /** Resolves with the next arrival that matches. */
   arrived(match: (arrival: Arrival) => boolean): Promise<Arrival>
-  /** What `sync` needs to reach it. */
+  /** The environment that `sync` needs to reach this API. */
   readonly env: Readonly<Record<string, string>>
 }
 
@@ -122,7 +122,7 @@ export const sendJson = (api: ScriptedApi, response: ServerResponse, status: num
   response.end(JSON.stringify(body))
 }
 
-/** What the script answers by itself; null = 404. For hooks that change only a part of it. */
+/** The script's own answer; null is a 404. Hooks use it to change only a part of an answer. */
 export const bodyOf = (api: ScriptedApi, { path, query }: Arrival): Json | null => {
   if (path === '/surveys') return surveyPage(api, query)
   const [, id, resource] = /^\/surveys\/(\d+)\/(sample_sources|fieldwork_progress)$/.exec(path) ?? []
@@ -214,7 +214,7 @@ const OTHER_STATUSES = [
   'inappropriate_language',
 ]
 
-/** Progress with `complete` complete interviews and no other. */
+/** Progress with `complete` complete interviews and no others. */
 export const scriptedProgress = (complete: number, change: Json = {}): Json => ({
   sample_size: 200,
   interviews_count: complete,

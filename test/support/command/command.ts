@@ -1,4 +1,4 @@
-/** The real command as a child process: `node dist/main.js`, as the package installs it. */
+/** Starts the real command as a child process: `node dist/main.js`, as the package installs it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { SLOW } from '../suite/slow.js'
@@ -16,16 +16,16 @@ export interface Running {
   readonly child: ChildProcess
   /** Resolves when the process has ended and its output is complete. */
   readonly ended: Promise<Ended>
-  /** What it has written to stderr so far. */
+  /** The text on stderr so far. */
   stderr(): string
 }
 
-/** A start is short: to compile it for speed takes more than it gives, 0.9 s of CPU a sync instead of 0.8. */
+/** The processes are short-lived, so optimization costs more than it saves: 0.9 s of CPU per sync instead of 0.8 s. */
 const V8_OPTIONS = SLOW ? [] : ['--no-opt']
 
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** Starts a command line; of the environment of the tests it gets only PATH. `main` may be another build of it. */
+/** Starts a command line. It inherits only PATH from the tests' environment. `main` may be another build. */
 export const start = (args: readonly string[], env: Env = {}, main = MAIN): Running => {
   const child = spawn(process.execPath, [...V8_OPTIONS, main, ...args], {
     env: { PATH: process.env.PATH, ...env },

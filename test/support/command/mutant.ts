@@ -1,18 +1,18 @@
-/** A copy of the built command with lines changed: a fault that a test has to find, or a line that a newcomer would add. */
+/** Copies the built command and changes lines in the copy: a fault that a test must find, or a line that a newcomer would add. */
 import { cp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { temporaryDirectory } from '../files/temporary.js'
 import { MAIN } from './command.js'
 
 export interface Mutation {
-  /** A built file, below `dist`. */
+  /** Path of a built file, relative to `dist`. */
   readonly file: string
-  /** Stands in it exactly once. */
+  /** Occurs exactly once in the file. */
   readonly from: string
   readonly to: string
 }
 
-/** Copies the build, mutates the copy, and gives its `main.js`. Throws when a mutation does not have exactly one place. */
+/** Returns the `main.js` of a mutated copy. Throws when the text of a mutation does not occur exactly once. */
 export const buildMutant = async (...mutations: readonly Mutation[]): Promise<string> => {
   const root = dirname(dirname(MAIN))
   const copy = await temporaryDirectory()

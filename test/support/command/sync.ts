@@ -1,4 +1,4 @@
-/** One `sync` of the real command, as a test asks for it and as a machine reads how it ended. */
+/** Runs one `sync` of the real command and reads its JSON report. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SyncReport } from '../../../src/model/run.js'
@@ -10,7 +10,7 @@ type SnakeCase<Name extends string> = Name extends `${infer Head}${infer Rest}`
   ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeCase<Rest>}`
   : ''
 
-/** What `--json` makes of a value: names in snake_case, moments as text. */
+/** The JSON form of a value in `--json`: names in snake_case, instants as text. */
 type JsonOf<Value> = Value extends bigint
   ? string
   : Value extends readonly (infer Item)[]
@@ -22,9 +22,9 @@ type JsonOf<Value> = Value extends bigint
 export type SyncReportJson = JsonOf<SyncReport>
 
 export interface Synced extends Ended {
-  /** What `--json` printed. */
+  /** The report that `--json` printed. */
   readonly report: SyncReportJson
-  /** The part of the first account. */
+  /** The first account's part of the report. */
   readonly run: SyncReportJson['accounts'][number]
 }
 
@@ -39,10 +39,10 @@ export interface SyncOptions {
 export const startSync = ({ warehouse, env, args = [], main = MAIN }: SyncOptions) =>
   start(['sync', '--json', ...args], { ...env, FIELDWORK_SYNC_WAREHOUSE: warehouse }, main)
 
-/** Runs a sync to its end, whatever that is, as a process of its own. Rejects when it printed no report. */
+/** Runs a sync in its own process and waits for its end, success or failure. Rejects when it printed no report. */
 export const sync = async (options: SyncOptions): Promise<Synced> => syncedOf(await startSync(options).ended)
 
-/** The same, where it does not matter that a process begins with it. */
+/** Like `sync`, in a process that has already loaded the command. */
 export const syncWarm = async ({ warehouse, env, args = [] }: Omit<SyncOptions, 'main'>): Promise<Synced> =>
   syncedOf(await runWarm(['sync', '--json', ...args], { ...env, FIELDWORK_SYNC_WAREHOUSE: warehouse }))
 
@@ -61,10 +61,10 @@ const parseReport = (ended: Ended): SyncReportJson => {
   }
 }
 
-/** What readers open. */
+/** The file that readers open. */
 export const publishedFile = (warehouse: string): string => join(warehouse, 'fieldwork.duckdb')
 
-/** The arguments that make a sync use these settings; JSON is YAML as well. */
+/** The arguments that make a sync use these settings. JSON is valid YAML. */
 export const withSettings = async (settings: object, finished?: Finished): Promise<readonly string[]> => {
   const file = join(await temporaryDirectory(finished), 'settings.yaml')
   await writeFile(file, JSON.stringify(settings))

@@ -1,6 +1,6 @@
 /**
- * One trial of the real command: a scripted API, a warehouse directory of its own, and command lines that know of
- * both. Whatever still runs when the test is over is killed.
+ * One trial of the real command: a scripted API, a warehouse directory, and command lines that use both.
+ * A process that still runs at the end of the test is killed.
  */
 import { existsSync } from 'node:fs'
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises'
@@ -14,16 +14,16 @@ import { runWarm } from './warm.js'
 export interface Trial {
   readonly api: ScriptedApi
   readonly warehouse: string
-  /** What readers open. */
+  /** The file that readers open. */
   readonly published: string
-  /** Starts a command line with the API and the warehouse in its environment; `undefined` takes a variable out. */
+  /** Starts a command line with the API and the warehouse in its environment. `undefined` removes a variable. */
   start(args: readonly string[], env?: Env, main?: string): Running
   run(args: readonly string[], env?: Env, main?: string): Promise<Ended>
-  /** The same, where it does not matter that a process begins with it. */
+  /** Like `run`, in a process that has already loaded the command. */
   runWarm(args: readonly string[], env?: Env): Promise<Ended>
-  /** The arguments that make a command use these settings; JSON is YAML as well. */
+  /** The arguments that make a command use these settings. JSON is valid YAML. */
   settings(settings: object): Promise<readonly string[]>
-  /** What is recorded of the runs, the oldest first: in the published file, or in the work database. */
+  /** The run records, oldest first, from the published file or the work database. */
   runs(file?: 'fieldwork.duckdb' | 'work.duckdb'): Promise<Row[]>
   /** An empty directory beside the warehouse. */
   temporary(): Promise<string>
@@ -37,9 +37,9 @@ export const openTrial = async (
   const api = await startScriptedApi(surveys, onTestFinished)
   const temporary = () => temporaryDirectory(onTestFinished)
   const warehouse = inDirectory ?? join(await temporary(), 'warehouse')
-  const ofTrial = (env: Env): Env => ({ ...api.env, FIELDWORK_SYNC_WAREHOUSE: warehouse, ...env })
+  const trialEnv = (env: Env): Env => ({ ...api.env, FIELDWORK_SYNC_WAREHOUSE: warehouse, ...env })
   const startOne = (args: readonly string[], env: Env = {}, main = MAIN): Running => {
-    const running = start(args, ofTrial(env), main)
+    const running = start(args, trialEnv(env), main)
     onTestFinished(async () => {
       running.child.kill('SIGKILL')
       await running.ended
@@ -52,7 +52,7 @@ export const openTrial = async (
     published: join(warehouse, 'fieldwork.duckdb'),
     start: startOne,
     run: (args, env, main) => startOne(args, env, main).ended,
-    runWarm: (args, env = {}) => runWarm(args, ofTrial(env)),
+    runWarm: (args, env = {}) => runWarm(args, trialEnv(env)),
     settings: async (settings) => {
       const file = join(await temporary(), 'settings.yaml')
       await writeFile(file, JSON.stringify(settings))
@@ -64,30 +64,30 @@ export const openTrial = async (
   }
 }
 
-/** What a test waits for on stderr. */
-export type Sight = RegExp | ((stderr: string) => boolean)
+/** The text that a test waits for on stderr. */
+export type StderrPattern = RegExp | ((stderr: string) => boolean)
 
-/** The log of a run at debug level tells the end of so many requests. */
+/** Matches when the debug log shows that many finished requests. */
 export const answered =
-  (requests: number): Sight =>
+  (requests: number): StderrPattern =>
   (stderr) =>
     stderr.split('"msg":"request"').length > requests
 
-/** Resolves as soon as that is to be seen on the process's stderr; rejects when it ends without. */
-export const said = (running: Running, sight: Sight): Promise<void> =>
+/** Resolves when the pattern appears on the process's stderr. Rejects when the process ends without it. */
+export const stderrShows = (running: Running, pattern: StderrPattern): Promise<void> =>
   new Promise((resolve, reject) => {
-    const isThere = (stderr: string) => (sight instanceof RegExp ? sight.test(stderr) : sight(stderr))
+    const matches = (stderr: string) => (pattern instanceof RegExp ? pattern.test(stderr) : pattern(stderr))
     const look = () => {
-      if (isThere(running.stderr())) resolve()
+      if (matches(running.stderr())) resolve()
     }
     running.child.stderr?.on('data', look)
     look()
     running.ended.then(({ stderr }) => {
-      if (!isThere(stderr)) reject(new Error(`it ended without ${sight}: ${stderr}`))
+      if (!matches(stderr)) reject(new Error(`the process ended without ${pattern}: ${stderr}`))
     }, reject)
   })
 
-/** Sends a signal, and tells how the process ended and how long that took. */
+/** Sends a signal. Returns how the process ended and how long that took. */
 export const stopWith = async (
   running: Running,
   signal: NodeJS.Signals,
@@ -101,7 +101,7 @@ export const stopWith = async (
 export const lastLine = ({ stdout }: Pick<Ended, 'stdout'>): string =>
   stdout.trimEnd().split('\n').at(-1) ?? ''
 
-/** A copy of the built command in which one module is replaced; returns its entry. */
+/** Copies the built command with one module replaced. Returns the copy's entry file. */
 export const otherBuild = async (trial: Trial, module: string, source: string): Promise<string> => {
   const root = await trial.temporary()
   const project = join(MAIN, '..', '..')
@@ -120,7 +120,7 @@ export interface Gate<Value> {
   open(value: Value): void
 }
 
-/** A promise that the test settles. */
+/** A promise that the test resolves. */
 export const gate = <Value>(): Gate<Value> => {
   let open: (value: Value) => void = () => undefined
   const opened = new Promise<Value>((resolve) => {

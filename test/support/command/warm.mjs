@@ -1,6 +1,6 @@
 /**
- * The built command, loaded once: runs the command lines that its parent sends, one after the other, as `dist/main.js`
- * would. What each prints, to either stream, ends with a mark of the parent's.
+ * Loads the built command once and runs the parent's command lines one after the other, as `dist/main.js` would.
+ * After each command line it prints the parent's mark to both streams.
  */
 import { runCommandLine } from '../../../dist/commands/command-line.js'
 

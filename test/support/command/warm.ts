@@ -1,8 +1,7 @@
 /**
- * Command lines for which it does not matter that a process begins with them. To load the command takes more CPU than
- * the sync of a few surveys does (0.8 s of 1.15 s), so `npm test` loads the same build once, in a process of its own
- * (`warm.mjs`), and has it run one command line after the other. Whatever is about a process, such as signals, kills
- * and how it begins and ends, needs `start`. In `npm run test:slow` every command line is a process.
+ * Runs command lines in a process that has already loaded the command. Loading takes most of the CPU of a small sync
+ * (0.8 s of 1.15 s), so `npm test` loads the same build once, in a child process (`warm.mjs`), for many command lines.
+ * Tests of processes use `start`: signals, kills, start and exit. `npm run test:slow` starts a process per command line.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -10,10 +9,10 @@ import type { Readable } from 'node:stream'
 import { SLOW } from '../suite/slow.js'
 import { type Ended, type Env, run } from './command.js'
 
-/** Tests of a file may run side by side. */
+/** Tests of one file may run concurrently. */
 const LOADED_MAX = 2
 let loaded = 0
-/** Those that wait for a command line, and command lines that wait for one of them. */
+/** Loaded processes without work, and command lines that wait for a loaded process. */
 const idle: ChildProcess[] = []
 const waiting: ((child: ChildProcess) => void)[] = []
 
@@ -42,25 +41,25 @@ const load = (): ChildProcess => {
   return child
 }
 
-/** What comes before the mark. */
+/** The text before the mark. */
 const untilMark = (stream: Readable | null, mark: string): Promise<string> =>
   new Promise((resolve) => {
     let text = ''
-    const hear = (more: string) => {
+    const collect = (more: string) => {
       text += more
       if (!text.endsWith(mark)) return
-      stream?.off('data', hear)
+      stream?.off('data', collect)
       resolve(text.slice(0, -mark.length))
     }
-    stream?.on('data', hear)
+    stream?.on('data', collect)
   })
 
 const answerOf = (child: ChildProcess): Promise<number> =>
   new Promise((resolve, reject) => {
-    const gone = (code: number | null) => reject(new Error(`the loaded command ended, with ${code}`))
-    child.once('exit', gone)
+    const fail = (code: number | null) => reject(new Error(`the loaded command ended with ${code}`))
+    child.once('exit', fail)
     child.once('message', (code: number) => {
-      child.off('exit', gone)
+      child.off('exit', fail)
       resolve(code)
     })
   })
@@ -68,14 +67,14 @@ const answerOf = (child: ChildProcess): Promise<number> =>
 const runLoaded = async (args: readonly string[], env: Env = {}): Promise<Ended> => {
   const child = await take()
   const mark = `${randomUUID()}\n`
-  const told = [untilMark(child.stdout, mark), untilMark(child.stderr, mark)] as const
+  const texts = [untilMark(child.stdout, mark), untilMark(child.stderr, mark)] as const
   const answer = answerOf(child)
   child.send({ args, env: { PATH: process.env.PATH, ...env }, mark })
   const code = await answer
-  const [stdout, stderr] = await Promise.all(told)
+  const [stdout, stderr] = await Promise.all(texts)
   giveBack(child)
   return { code, signal: null, stdout, stderr }
 }
 
-/** Runs a command line to its end; of the environment of the tests it gets only PATH. */
+/** Runs a command line to its end. It inherits only PATH from the tests' environment. */
 export const runWarm = SLOW ? (args: readonly string[], env: Env = {}) => run(args, env) : runLoaded

@@ -1,4 +1,4 @@
-/** The dbt sources as a program reads them. */
+/** Parses the file of dbt sources. */
 import { parse } from 'yaml'
 import { z } from 'zod'
 

@@ -1,4 +1,4 @@
-/** What can happen to the files of a warehouse between two runs. Each takes the directory and a source of chance. */
+/** Damage that can happen to the files of a warehouse between two runs. */
 import { open, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Chance } from '../suite/chance.js'
@@ -24,7 +24,7 @@ const sizeOf = (file: string): Promise<number> =>
 export const blocksOf = async (file: string): Promise<number> =>
   Math.max(0, Math.floor(((await sizeOf(file)) - HEADERS_BYTES) / BLOCK_BYTES))
 
-/** Overwrites a stretch; a file that is not there, or shorter, stays as it is. */
+/** Overwrites a range of bytes. A missing or shorter file stays unchanged. */
 export const scribble = async (file: string, at: number, bytes: number): Promise<void> => {
   if ((await sizeOf(file)) < at + bytes) return
   const handle = await open(file, 'r+')
@@ -35,7 +35,7 @@ export const scribble = async (file: string, at: number, bytes: number): Promise
   }
 }
 
-/** Into the middle of what a block holds: it shows when that block is read, not before. */
+/** Overwrites the middle of a block. The damage appears only when that block is read. */
 export const scribbleBlock = (file: string, block: number): Promise<void> =>
   scribble(file, HEADERS_BYTES + block * BLOCK_BYTES + 100, 100)
 

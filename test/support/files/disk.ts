@@ -1,4 +1,4 @@
-/** Small disks of their own for tests, with as much room left as a test wants. Where mounting is not allowed, the test is skipped. */
+/** Small disks for tests, with as much free space as a test needs. The test is skipped where mounting is not allowed. */
 import { execFileSync } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,13 +11,13 @@ interface TestContext {
 
 export interface Disk {
   readonly directory: string
-  /** Leaves so many KiB free. */
+  /** Fills the disk until `leftKib` KiB are free. */
   fill(leftKib: number): void
-  /** Gives the room back. */
+  /** Frees the space again. */
   clear(): Promise<void>
 }
 
-/** An empty disk of so many MiB; null where mounting is not allowed. */
+/** An empty disk of `mib` MiB; null where mounting is not allowed. */
 export const openDisk = async (context: TestContext, mib: number): Promise<Disk | null> => {
   const directory = await temporaryDirectory(context.onTestFinished)
   if (!mount(context, ['-t', 'tmpfs', '-o', `size=${mib}m`, 'tmpfs', directory], directory)) return null
@@ -36,7 +36,7 @@ export const openDisk = async (context: TestContext, mib: number): Promise<Disk 
   }
 }
 
-/** Makes a directory read-only the way a mount does, for root as well; returns how to undo it, null where that is not allowed. */
+/** Mounts a directory read-only, for root as well. Returns the function that undoes it, or null where mounting is not allowed. */
 export const mountReadOnly = (context: TestContext, directory: string): (() => void) | null => {
   if (!mount(context, ['--bind', directory, directory], directory)) return null
   execFileSync('mount', ['-o', 'remount,bind,ro', directory])
@@ -54,7 +54,7 @@ const mount = ({ skip, onTestFinished }: TestContext, args: readonly string[], a
     try {
       execFileSync('umount', ['-l', at], { stdio: 'pipe' })
     } catch {
-      // The test has done it.
+      // The test has already unmounted it.
     }
   })
   return true

@@ -1,4 +1,4 @@
-/** A directory for one test, removed with it. */
+/** A directory for one test, removed when the test has finished. */
 import { existsSync, statfsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { SLOW } from '../suite/slow.js'
 
-/** Registers what is to happen when the test has finished; concurrent tests hand in their own. */
+/** Registers work for the end of the test. Concurrent tests pass their own `onTestFinished`. */
 export type Finished = (work: () => Promise<void> | void) => void
 
 const IN_MEMORY = '/dev/shm'
-/** Far more than all tests that run at a time have on it, some tens of MiB. */
+/** Far more than the tests that run at the same time store there, some tens of MiB. */
 const FREE_BYTES_MIN = 1024 ** 3
 
 const hasRoom = (path: string): boolean => {
@@ -19,7 +19,7 @@ const hasRoom = (path: string): boolean => {
   return bavail * bsize >= FREE_BYTES_MIN
 }
 
-/** A publish waits until the disk has every file: `npm test` has no time for that, the slow suite has. */
+/** A publish waits until the disk has stored every file. Only the slow suite has time for that. */
 const PARENT = !SLOW && hasRoom(IN_MEMORY) ? IN_MEMORY : tmpdir()
 
 export const temporaryDirectory = async (finished: Finished = onTestFinished): Promise<string> => {

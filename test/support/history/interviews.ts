@@ -1,5 +1,4 @@
-/** Fieldwork progress, worked out from interviews by the formulas of the API document ("Fieldwork progress"). */
-
+/** Computes fieldwork progress from interviews by the formulas of the API document ("Fieldwork progress"). */
 import { INTERVIEW_STATUSES } from '../api/api-document.js'
 import type { Json } from '../api/scripted-api.js'
 
@@ -39,5 +38,5 @@ export const progressIn = (
   }
 }
 
-/** Over nothing it has no value. */
+/** A rate over zero is null. */
 const rate = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole)

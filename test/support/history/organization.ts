@@ -1,7 +1,7 @@
 /**
- * An organization to which everything happens that the API document allows, one night after the other: surveys and sources
- * are created, change, vanish, come back and move; status and dates go back; interviews come in, change and are ignored.
- * What it shows is a function of its state alone, so a test can ask it for the truth at any time.
+ * An organization that changes from night to night in every way that the API document allows. Surveys and sources are
+ * created, change, vanish, come back and move; status and dates go back; interviews come in, change and are ignored.
+ * Its answers depend on its state alone, so a test can read the truth at any time.
  */
 
 import type { JsonObject } from '../api/reference-api.js'
@@ -25,18 +25,18 @@ interface Source {
 export interface Survey {
   row: SurveyRow
   readonly sources: Source[]
-  /** Of no source that is listed. */
+  /** Interviews that belong to no listed source. */
   readonly loose: Interview[]
   /** Whether the service still sends the deprecated rate. */
   sendsDeprecated: boolean
 }
 
 export interface Organization {
-  /** What the service shows. */
+  /** The surveys that the service lists. */
   readonly shown: Survey[]
-  /** How often what has happened. */
-  readonly happenings: ReadonlyMap<string, number>
-  /** Everything that changes from one night to the next. Surveys vanish before a night that lists all of them only. */
+  /** How often each kind of event has happened. */
+  readonly eventCounts: ReadonlyMap<string, number>
+  /** Makes the changes of one night. Surveys vanish only before a night with a full listing. */
   change(nowMs: number, night: { readonly listsAll: boolean }): void
 }
 
@@ -79,10 +79,10 @@ const INTERVIEW_ENDS = [
   'speeder',
 ]
 
-/** Nobody answers these; what changes in one changes its row as well, or a sync has no reason to look. */
+/** A survey that gets no interviews. Each of its changes also changes its row, or a sync has no reason to read it. */
 const isIdle = ({ row }: Survey): boolean => row.status === 'draft' || row.status === 'user_demo'
 
-/** Somebody may answer it. */
+/** A survey that may get interviews. */
 export const isActive = (survey: Survey): boolean => !isIdle(survey) && survey.row.status !== 'complete'
 
 export const createOrganization = (lots: Chance): Organization => {
@@ -91,9 +91,9 @@ export const createOrganization = (lots: Chance): Organization => {
   const away: Survey[] = []
   const awaySources: Source[] = []
   const usedIds = new Set<number>()
-  const happenings = new Map<string, number>()
-  const happened = (what: string, times = 1): void => {
-    happenings.set(what, (happenings.get(what) ?? 0) + times)
+  const eventCounts = new Map<string, number>()
+  const count = (event: string, times = 1): void => {
+    eventCounts.set(event, (eventCounts.get(event) ?? 0) + times)
   }
   const happens = (probability: number): boolean => fraction() < probability
 
@@ -104,7 +104,7 @@ export const createOrganization = (lots: Chance): Organization => {
     }
   }
 
-  /** ISO 8601 in one of the ways that a service may write it, to the microsecond. */
+  /** A time in one of the ISO 8601 forms that a service may write, to the microsecond. */
   const written = (ms: number): string => {
     const [offset, aheadMs] = oneOf([
       ['Z', 0],
@@ -117,7 +117,7 @@ export const createOrganization = (lots: Chance): Organization => {
   }
 
   const touch = ({ row }: Survey, nowMs: number): void => {
-    // Within the last minutes: after the last night, and not after this one.
+    // A time within the last minutes, later than the previous night and not later than this one.
     row.updated_at = written(nowMs - 1_000 - below(20) * 60_000)
   }
 
@@ -155,8 +155,8 @@ export const createOrganization = (lots: Chance): Organization => {
 
   const answer = (survey: Survey, nowMs: number): void => {
     const interviews = [survey.loose, ...survey.sources.map((source) => source.interviews)]
-    for (let count = below(12); count >= 0; count -= 1) {
-      // Mostly of the last day; some were imported later. Many start on the hour, as at midnight.
+    for (let more = below(12); more >= 0; more -= 1) {
+      // Most interviews are from the last day; older ones were imported later. Many start on the hour, such as midnight.
       const agoMs = happens(0.9) ? below(48) * (HOUR_MS / 2) : below(20) * DAY_MS
       oneOf(interviews).push({
         startMs: Math.floor((nowMs - agoMs) / (HOUR_MS / 2)) * (HOUR_MS / 2),
@@ -168,32 +168,32 @@ export const createOrganization = (lots: Chance): Organization => {
     const [first] = some
     if (first !== undefined && happens(0.5))
       first.status = oneOf(['complete', 'straightliner', 'failed_quality_check'])
-    // Ignored: gone from every count.
+    // An ignored interview leaves every count.
     if (happens(0.3)) some.shift()
   }
 
-  /** One of them, which is not there any more; none where there are none. */
-  const taken = <Thing>(things: Thing[]): Thing[] =>
+  /** Removes a random element and returns it in a list; the list is empty when there is none. */
+  const takeOne = <Thing>(things: Thing[]): Thing[] =>
     things.length === 0 ? [] : things.splice(below(things.length), 1)
 
-  /** What may happen to a survey that is shown. */
+  /** The events that may happen to a listed survey. */
   const events: Readonly<Record<string, (survey: Survey, nowMs: number) => void>> = {
     title: ({ row }) => Object.assign(row, { title: oneOf(TITLES) }),
     project: ({ row }) => Object.assign(row, { project_id: oneOf(PROJECTS) }),
     status: ({ row }) => Object.assign(row, { status: oneOf(STATUSES) }),
     counts: ({ row }) =>
       Object.assign(row, { respondent_iterations_count: below(99), hashid: `h${below(99)}` }),
-    // To another month: another partition, and another place in the listing.
+    // The survey moves to another month, and so to another partition and another place in the listing.
     'date of creation': ({ row }, nowMs) =>
       Object.assign(row, { created_at: written(nowMs - below(300) * DAY_MS - 60_000) }),
     'source added': ({ sources }, nowMs) => sources.push(newSource(nowMs)),
-    'source removed': ({ sources }) => awaySources.push(...taken(sources)),
-    'source back, here or elsewhere': ({ sources }) => sources.push(...taken(awaySources)),
+    'source removed': ({ sources }) => awaySources.push(...takeOne(sources)),
+    'source back, here or elsewhere': ({ sources }) => sources.push(...takeOne(awaySources)),
     'source moved': (survey) => {
       const other = oneOf(shown)
-      const moved = taken(survey.sources)
+      const moved = takeOne(survey.sources)
       other.sources.push(...moved)
-      happened('source moved to another survey', other === survey ? 0 : moved.length)
+      count('source moved to another survey', other === survey ? 0 : moved.length)
     },
     'source changed': ({ sources }, nowMs) => {
       const [source] = sources
@@ -208,49 +208,49 @@ export const createOrganization = (lots: Chance): Organization => {
 
   const happen = (nowMs: number): void => {
     const survey = oneOf(shown)
-    const what = oneOf(Object.keys(events))
-    events[what]?.(survey, nowMs)
-    happened(what)
+    const event = oneOf(Object.keys(events))
+    events[event]?.(survey, nowMs)
+    count(event)
     touch(survey, nowMs)
-    // One of them may have got the source of another survey.
+    // An idle survey may have received the source of another survey.
     for (const one of shown) if (isIdle(one)) touch(one, nowMs)
   }
 
   const comeBack = (nowMs: number): void => {
-    for (const survey of taken(away)) {
+    for (const survey of takeOne(away)) {
       touch(survey, nowMs)
       shown.push(survey)
-      happened('survey back')
+      count('survey back')
     }
   }
 
-  /** What no listing of changes shows. */
+  /** Makes changes that only a full listing shows. */
   const changeUnlisted = (nowMs: number): void => {
     if (shown.length > SURVEYS_MIN && happens(0.5)) {
-      away.push(...taken(shown))
-      happened('survey gone')
+      away.push(...takeOne(shown))
+      count('survey gone')
     }
-    // A date that goes back is not among the changes since the last night: only a listing of all shows it.
+    // An incremental listing does not show a survey whose date goes back.
     if (happens(0.4)) {
       oneOf(shown).row.updated_at = written(nowMs - (2 + below(300)) * DAY_MS)
-      happened('date back')
+      count('date back')
     }
   }
 
   return {
     shown,
-    happenings,
+    eventCounts,
     change: (nowMs, { listsAll }) => {
       if (shown.length < SURVEYS_MAX && happens(shown.length < SURVEYS_MIN ? 1 : 0.3)) create(nowMs)
       for (const survey of shown) if (!isIdle(survey) && happens(0.6)) answer(survey, nowMs)
-      for (let count = below(4); count > 0; count -= 1) happen(nowMs)
+      for (let more = below(4); more > 0; more -= 1) happen(nowMs)
       if (happens(0.25)) comeBack(nowMs)
       if (listsAll) changeUnlisted(nowMs)
     },
   }
 }
 
-/** The survey as the scripted API holds it. */
+/** The survey in the form of the scripted API. */
 export const scriptedOf = (survey: Survey): ScriptedSurvey => ({
   survey: survey.row,
   sources: survey.sources.map(({ row }) => row),
@@ -263,7 +263,7 @@ export const scriptedOf = (survey: Survey): ScriptedSurvey => ({
 /** Everything about one survey, in the form of the reference server's truth. */
 export const truthOf = (survey: Survey): JsonObject => {
   const { survey: row, sources, progress, sourceProgress } = scriptedOf(survey)
-  // What is left out is null.
+  // An omitted rate is null.
   const whole = (one: Json | undefined): Json => ({ incidence_rate: null, ...one })
   return {
     ...row,
@@ -273,17 +273,17 @@ export const truthOf = (survey: Survey): JsonObject => {
   }
 }
 
-/** What the service says of a survey or source (null: the survey), of the interviews whose start `holds`. */
+/** The progress of a survey (null) or a source, over the interviews whose start `includes` accepts. */
 export const progressOfSurvey = (
   { row, sources, loose, sendsDeprecated }: Survey,
   sourceId: number | null,
-  holds: (startMs: number) => boolean = () => true,
+  includes: (startMs: number) => boolean = () => true,
 ): Json => {
-  const of = sourceId === null ? sources : sources.filter((source) => source.row.id === sourceId)
-  const interviews = [...of.flatMap((source) => source.interviews), ...(sourceId === null ? loose : [])]
-  const target = of.reduce((sum, source) => sum + Number(source.row.sample_size), 0)
+  const counted = sourceId === null ? sources : sources.filter((source) => source.row.id === sourceId)
+  const interviews = [...counted.flatMap((source) => source.interviews), ...(sourceId === null ? loose : [])]
+  const target = counted.reduce((sum, source) => sum + Number(source.row.sample_size), 0)
   return progressIn(
-    interviews.filter(({ startMs }) => holds(startMs)),
+    interviews.filter(({ startMs }) => includes(startMs)),
     { target: Math.min(target, ID_MAX), sendsDeprecated: sendsDeprecated && row.status !== 'complete' },
   )
 }

@@ -1,11 +1,11 @@
-/** What a published file holds of its past, in the form of what a service has told (`told.ts`). */
+/** Reads the history that a published file holds, in the form of the expected history (`expected.ts`). */
 import { type DocumentedFields, SAMPLE_SOURCE, SURVEY } from '../api/api-document.js'
 import { PROGRESS_COLUMNS } from '../oracle/truth.js'
 import type { Reader, Row } from '../warehouse/duckdb.js'
-import type { Told, Version, Versions } from './told.js'
+import type { ExpectedHistory, Version, Versions } from './expected.js'
 
-/** Both sides of everything that a history holds; they are equal, or something was lost. */
-export const bothHistories = async (reader: Reader, told: Told) => ({
+/** The stored and the expected history. They are equal unless the sync lost something. */
+export const bothHistories = async (reader: Reader, expected: ExpectedHistory) => ({
   stored: {
     surveys: await versions(reader, 'surveys_history', SURVEY, "id || ''"),
     sources: await versions(reader, 'sample_sources_history', SAMPLE_SOURCE, "survey_id || '/' || id"),
@@ -20,19 +20,19 @@ export const bothHistories = async (reader: Reader, told: Told) => ({
     },
     days: await days(reader),
   },
-  told: {
-    surveys: all(told.surveys, ({ row, from, to }) => ({ ...row, from, to })),
-    sources: all(told.sources, ({ row, from, to }) => ({ ...row, from, to })),
-    progress: all(told.progress, ({ row, from }) => ({ ...row, from })),
-    sourceProgress: all(told.sourceProgress, ({ row, from }) => ({ ...row, from })),
+  expected: {
+    surveys: all(expected.surveys, ({ row, from, to }) => ({ ...row, from, to })),
+    sources: all(expected.sources, ({ row, from, to }) => ({ ...row, from, to })),
+    progress: all(expected.progress, ({ row, from }) => ({ ...row, from })),
+    sourceProgress: all(expected.sourceProgress, ({ row, from }) => ({ ...row, from })),
     missing: {
-      surveys: gone(told.surveys),
-      sources: gone(told.sources),
-      progress: gone(told.progress),
-      sourceProgress: gone(told.sourceProgress),
-      days: gone(told.days),
+      surveys: gone(expected.surveys),
+      sources: gone(expected.sources),
+      progress: gone(expected.progress),
+      sourceProgress: gone(expected.sourceProgress),
+      days: gone(expected.days),
     },
-    days: latest(told.days),
+    days: latest(expected.days),
   },
 })
 

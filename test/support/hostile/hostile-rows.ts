@@ -1,6 +1,6 @@
 /**
- * Rows of the API document (tables in `test/support/api/api-document`) bent in any place, and what each has to become, worked
- * out slowly from the tree that was written.
+ * Rows of the API document (tables in `test/support/api/api-document`) with random deviations, and the expected
+ * result of decoding each. The expectation is computed from the JSON tree, without regard for speed.
  */
 import { toUSVString } from 'node:util'
 import fc from 'fast-check'
@@ -34,16 +34,16 @@ import { anyTime, slowInstant } from './odd-times.js'
 
 export interface Expected {
   readonly row: Readonly<Record<string, unknown>> | null
-  /** `resource kind path value` of each event, sorted; of a rejected row only of replaced text. */
+  /** `resource kind path value` of each event, sorted. A rejected row has only events of replaced text. */
   readonly drift: readonly string[]
-  /** The row's own id, where it can be read. */
+  /** The row's own id, if readable. */
   readonly id: number | null
   readonly raw: string
 }
 
 type Cell = { readonly value: unknown } | null
 
-/** What a cell of a documented type holds; null where the value cannot be typed. */
+/** The cell of a documented type; null when the value cannot be typed. */
 const cellOf = ({ type, nullable }: DocumentedField, node: JsonNode | undefined): Cell => {
   const isNull = node === undefined || (node.kind === 'word' && node.word === 'null')
   if (isNull) return nullable ? { value: null } : null
@@ -65,7 +65,7 @@ const numberOf = (type: 'integer' | 'float', digits: string): Cell => {
   return { value: value === 0 ? 0 : value }
 }
 
-/** Any id that can be read, the documented way. */
+/** The id, if it has the documented type. */
 const idOf = (node: JsonNode): number | null => {
   const cell = cellOf({ type: 'integer' }, membersOf(node).get('id'))
   return cell === null ? null : Number(cell.value)
@@ -100,7 +100,7 @@ const flatRow =
     }
   }
 
-/** The members in which a surrogate stands alone. */
+/** The events of members that contain a lone surrogate. */
 const replacedIn = (resource: string, node: JsonNode): string[] =>
   [...membersOf(node)]
     .filter(([, value]) => print(value) !== print(value, true))
@@ -113,7 +113,7 @@ export const event = (resource: string, kind: string, path: string, value: strin
 const extraOf = (unknown: readonly (readonly [string, JsonNode])[]): string =>
   canonical({ kind: 'object', members: unknown.map(([name, value]) => [string(name), value]) })
 
-/** Null or left out, every indicator is null (design §5). */
+/** An indicator that is null or omitted is null. */
 const indicator = (field: DocumentedField): DocumentedField => ({ ...field, nullable: true })
 const BY_STATUS = 'interview_count_by_status'
 const INDICATORS = Object.entries(FIELDWORK_PROGRESS).filter(([name]) => name !== BY_STATUS)
@@ -136,10 +136,12 @@ export const expectedProgress = (node: JsonNode): Expected => {
   }
   if (node.kind !== 'object' || depthOf(node) > LEVELS_MAX || cells.some(([, cell]) => cell === null))
     return rejected
-  const strange = strangeCounts(counts)
+  const undocumented = unknownCounts(counts)
   const unknown = [...members].filter(([name]) => !Object.keys(FIELDWORK_PROGRESS).includes(name))
   const extra =
-    strange.extra.length === 0 ? unknown : [...unknown, [BY_STATUS, objectOf(strange.extra)] as const]
+    undocumented.extra.length === 0
+      ? unknown
+      : [...unknown, [BY_STATUS, objectOf(undocumented.extra)] as const]
   return {
     ...rejected,
     row: {
@@ -147,7 +149,7 @@ export const expectedProgress = (node: JsonNode): Expected => {
       _extra: extra.length === 0 ? null : extraOf(extra),
     },
     drift: [
-      ...[...unknown.map(([name]) => name), ...strange.paths].map((path) =>
+      ...[...unknown.map(([name]) => name), ...undocumented.paths].map((path) =>
         event('fieldwork_progress', 'unknown_field', path, null),
       ),
       ...replaced,
@@ -155,8 +157,8 @@ export const expectedProgress = (node: JsonNode): Expected => {
   }
 }
 
-/** What the counts hold beyond the API document. */
-const strangeCounts = (counts: JsonNode | undefined) => {
+/** The members of the counts that the API document does not have. */
+const unknownCounts = (counts: JsonNode | undefined) => {
   const paths: string[] = []
   const extra: (readonly [string, JsonNode])[] = []
   for (const [status, entry] of counts === undefined ? [] : membersOf(counts)) {
@@ -184,7 +186,7 @@ const objectOf = (members: readonly (readonly [string, JsonNode])[]): JsonObject
 export const expectedSurvey = flatRow('survey', SURVEY)
 export const expectedSampleSource = flatRow('sample_source', SAMPLE_SOURCE)
 
-/** Something that fits, and often something at the edge of what fits. */
+/** A value of the documented type, often an edge case. */
 const fitting = ({ type, values }: DocumentedField): fc.Arbitrary<JsonNode> => {
   if (values !== undefined)
     return fc.oneof(
@@ -208,7 +210,7 @@ const valid = ({ type, values }: DocumentedField): JsonNode => {
 
 type Bend = (members: readonly Member[]) => readonly Member[]
 
-/** One change in an object of these fields: a value replaced, left out, written twice, or one too many. */
+/** One change in an object of these fields: a value is replaced, omitted or repeated, or a member is added. */
 const bendOf = (fields: DocumentedFields): fc.Arbitrary<Bend> => {
   const field = fc.constantFrom(...Object.keys(fields))
   const value = (name: string) => fitting(fields[name] ?? { type: 'string' })
@@ -250,7 +252,7 @@ const example = (fields: DocumentedFields): JsonObject =>
 const orAnything = (row: fc.Arbitrary<JsonNode>): fc.Arbitrary<JsonNode> =>
   fc.oneof({ weight: 12, arbitrary: row }, anyNode)
 
-/** Rows of few ids, so that some come twice. */
+/** Rows with few different ids, so that some ids repeat. */
 const withId = (row: fc.Arbitrary<JsonObject>): fc.Arbitrary<JsonNode> =>
   fc.tuple(row, fc.integer({ min: -1, max: 5 })).map(([{ members }, id]) => ({
     kind: 'object',

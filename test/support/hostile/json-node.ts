@@ -1,6 +1,6 @@
 /**
- * JSON as a tree of what is written: repeated names, digits and escapes are part of it, as they are of a hostile answer
- * and are not of a JavaScript value. The oracles of decoding read these trees and never the text.
+ * JSON as a tree of the written text. Unlike a JavaScript value it keeps repeated names, digits and escapes, as a hostile
+ * answer has them. The oracles of decoding read these trees and never the text.
  */
 import { toUSVString } from 'node:util'
 import fc from 'fast-check'
@@ -44,7 +44,7 @@ export const nodeOf = (value: unknown): JsonNode => {
   return object(Object.fromEntries(Object.entries(value).map(([name, one]) => [name, nodeOf(one)])))
 }
 
-/** Prints a tree; `wellFormed` writes U+FFFD where a surrogate stands alone, as the quarantine must. */
+/** Prints a tree. `wellFormed` writes U+FFFD for a lone surrogate, as the quarantine must. */
 export const print = (node: JsonNode, wellFormed = false): string => {
   switch (node.kind) {
     case 'word':
@@ -81,7 +81,7 @@ export const depthOf = (node: JsonNode): number => {
   return node.kind === 'object' ? 1 + Math.max(0, ...node.members.map(([, value]) => depthOf(value))) : 0
 }
 
-/** The members by well-formed name, in the order of their first mention; of a repeated name the last one counts. */
+/** The members by well-formed name, in order of first occurrence. The last value of a repeated name counts. */
 export const membersOf = (node: JsonNode): Map<string, JsonNode> =>
   new Map(
     node.kind === 'object'
@@ -164,7 +164,7 @@ const anyWord: fc.Arbitrary<JsonNode> = fc
   .constantFrom('true', 'false', 'null')
   .map((word) => ({ kind: 'word', word }) as const)
 
-/** Names that are something else to JavaScript. */
+/** Names that have a special meaning in JavaScript or in our tables. */
 export const oddName: fc.Arbitrary<JsonString> = fc.oneof(
   anyString,
   fc
@@ -189,7 +189,7 @@ const nested = (depth: number, array: boolean): JsonNode => {
   return node
 }
 
-/** Any JSON value, also one that nests deeper than a row may. */
+/** Any JSON value, including values that nest deeper than a row may. */
 export const anyNode: fc.Arbitrary<JsonNode> = fc.letrec<{ node: JsonNode }>((tie) => ({
   node: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },

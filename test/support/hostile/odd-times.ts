@@ -1,11 +1,11 @@
-/** Dates of every odd form, and a reader of them that knows nothing of the one it is held against. */
+/** Dates in odd forms, and a reader of them that shares no code with the reader under test. */
 import fc from 'fast-check'
 
 const two = (max: number) => fc.integer({ min: 0, max }).map((value) => String(value).padStart(2, '0'))
 const mostly = (usual: fc.Arbitrary<string>, ...odd: readonly string[]) =>
   fc.oneof({ weight: 8, arbitrary: usual }, fc.constantFrom(...odd))
 
-/** Written like ISO 8601; leap seconds, year 0, days that are not, any offset and none, any number of digits. */
+/** Texts like ISO 8601, with leap seconds, year 0, impossible days, any offset or none, and any number of digits. */
 export const anyTime: fc.Arbitrary<string> = fc
   .record({
     year: mostly(
@@ -75,9 +75,9 @@ const isLeap = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 ||
 const daysIn = (year: number, month: number): number =>
   month === 2 && isLeap(year) ? 29 : (DAYS[month - 1] ?? 0)
 
-/** Days from 1970-01-01, in steps of years and months. */
+/** Days since 1970-01-01, counted in steps of years and months. */
 const dayNumber = (year: number, month: number, day: number): number => {
-  // Every 400 years have 146097 days: few steps from wherever it is.
+  // 400 years always have 146097 days, which keeps the number of steps small.
   let days = (Math.floor(year / 400) - 5) * 146_097
   for (let at = 2000; at < 2000 + (((year % 400) + 400) % 400); at += 1) days += isLeap(at) ? 366 : 365
   for (let at = 1; at < month; at += 1) days += daysIn(year, at)
@@ -88,7 +88,7 @@ const dayNumber = (year: number, month: number, day: number): number => {
 const isDigits = (text: string, length: number): boolean =>
   text.length === length && [...text].every((char) => '0123456789'.includes(char))
 
-/** Microseconds since 1970; null for what is no ISO 8601 date-time with an offset. Reads from left to right. */
+/** Microseconds since 1970; null for a text that is not an ISO 8601 date-time with an offset. Reads from left to right. */
 export const slowInstant = (text: string): bigint | null => {
   let rest = text
   const digits = (length: number, max: number): number => {

@@ -1,13 +1,13 @@
-/** The reference server's own log of arrivals, as evidence of a client's pace. Times are real, in milliseconds. */
+/** Computes a client's pace from the reference server's own log of arrivals. Times are real, in milliseconds. */
 import type { ReferenceServer } from '../../../src/reference-server/server.js'
 
 export interface Pace {
   readonly requests: number
   /** Answers 429. */
   readonly refused: number
-  /** The most arrivals in any window of that length, wherever it begins. */
+  /** The highest number of arrivals in any window of that length. */
   mostInAny(windowMs: number): number
-  /** From the first arrival to the nth (from 1). */
+  /** The time from the first arrival to the nth; n counts from 1. */
   spanMs(nth: number): number
 }
 
@@ -33,7 +33,7 @@ const mostInAny = (times: readonly number[], windowMs: number): number => {
   return most
 }
 
-/** What a sync needs to reach the first account of a server. */
+/** The environment that a sync needs to reach a server's first account. */
 export const envOf = (server: ReferenceServer): Record<string, string> => {
   const [account] = server.accounts
   if (account === undefined) throw new Error('the server has no account')

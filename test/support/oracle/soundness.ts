@@ -1,6 +1,6 @@
 /**
- * What must hold of a warehouse after every run, whatever happened in it: keys are unique, the last version in history
- * is the row itself, versions follow each other without overlap. Plain SQL made from the declarations.
+ * Checks the rules that a warehouse must satisfy after every run: keys are unique, the last version in history equals the
+ * row, versions do not overlap. The checks are plain SQL, generated from the declarations.
  */
 import type { TableDeclaration } from '../../../src/model/columns.js'
 import { ALL_TABLES } from '../../../src/model/sync-tables.js'
@@ -8,13 +8,13 @@ import { DATA_TABLES } from '../../../src/model/tables.js'
 import { openReader, type Reader } from '../warehouse/duckdb.js'
 import { viewChecks } from './view-soundness.js'
 
-/** One line for each thing that does not hold; none of a sound warehouse. */
+/** One line per violated rule; none for a sound warehouse. */
 export const unsoundness = async (file: string): Promise<string[]> => {
   using reader = await openReader(file)
   return await unsoundnessIn(reader)
 }
 
-/** The same of a file that is open; its views cost more to ask than all of its tables. */
+/** The same for an open file. Checks of the views take longer than those of all tables. */
 export const unsoundnessIn = async (reader: Pick<Reader, 'query'>, withViews = true): Promise<string[]> => {
   const found: string[] = []
   const checks = [
@@ -33,7 +33,7 @@ export const unsoundnessIn = async (reader: Pick<Reader, 'query'>, withViews = t
 
 interface Check {
   readonly what: string
-  /** Selects what must not be. */
+  /** Selects the rows that violate the rule. */
   readonly sql: string
 }
 
@@ -91,7 +91,7 @@ const observations = ({ name, key }: TableDeclaration, values: readonly string[]
   ]
 }
 
-/** Every source and every progress belongs to a row above it. */
+/** Every source and every progress row belongs to a parent row. */
 const references = (): Check[] =>
   [
     { child: 'sample_sources', parent: 'surveys', on: 'c.survey_id = p.id' },
@@ -107,10 +107,10 @@ const references = (): Check[] =>
     sql: `SELECT c.* FROM main.${child} c ANTI JOIN main.${parent} p ON c.account = p.account AND ${on}`,
   }))
 
-/** A failure between the leave and the send is counted as spent. */
+/** A request that fails after its allowance was taken and before it is sent still counts as made. */
 const requestUsage = (): Check[] => [
   {
-    what: 'runs have requests that are spent on nothing',
+    what: 'runs have requests that _sync.requests does not count',
     sql: `SELECT r.run_id, r.requests, sum(q.made) AS made FROM _sync.runs r JOIN _sync.requests q USING (run_id, account)
       GROUP BY ALL HAVING made < r.requests`,
   },

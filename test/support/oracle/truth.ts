@@ -1,7 +1,7 @@
 /**
- * The oracle of the end-to-end tests: what the reference server would tell, and what the published tables say, brought
- * to one form. The fields are those of the API document as typed in by hand; the times of the truth are read by the
- * server's own reader. Nothing here is derived from the code under test.
+ * The oracle of the end-to-end tests. It brings the truth of the reference server and the published tables to one form.
+ * The fields were copied from the API document by hand; the server's own reader parses the times of the truth.
+ * Nothing here is derived from the code under test.
  */
 
 import type { ReferenceServer } from '../../../src/reference-server/server.js'
@@ -16,7 +16,7 @@ import {
 import { asObject, asObjects, type JsonObject } from '../api/reference-api.js'
 import { openReader, type Reader, type Row } from '../warehouse/duckdb.js'
 
-/** Everything about one survey; times are microseconds since 1970. */
+/** All rows of one survey; times are microseconds since 1970. */
 export interface SurveyRows {
   readonly survey: Row
   readonly sources: readonly Row[]
@@ -25,7 +25,7 @@ export interface SurveyRows {
   readonly sourceProgress: readonly Row[]
 }
 
-/** By `<account>/<survey id>`, in that order. */
+/** The surveys by `<account>/<survey id>`, in the order of these keys. */
 export type WorldRows = ReadonlyMap<string, SurveyRows>
 
 export const truthRows = async (server: ReferenceServer): Promise<WorldRows> => {
@@ -38,7 +38,7 @@ export const truthRows = async (server: ReferenceServer): Promise<WorldRows> => 
   )
 }
 
-/** One survey of the truth. */
+/** The rows of one survey of the truth. */
 export const rowsOfSurvey = (survey: JsonObject): SurveyRows => {
   const sources = asObjects(survey.sample_sources).toSorted((a, b) => Number(a.id) - Number(b.id))
   const progress = asObject(survey.sample_source_progress)
@@ -50,7 +50,7 @@ export const rowsOfSurvey = (survey: JsonObject): SurveyRows => {
   }
 }
 
-/** The documented fields of an answer's row. */
+/** The documented fields of a row in an answer. */
 export const fieldsOf = (object: JsonObject, fields: DocumentedFields): Row =>
   Object.fromEntries(
     Object.entries(fields).map(([name, { type }]) => [
@@ -59,7 +59,7 @@ export const fieldsOf = (object: JsonObject, fields: DocumentedFields): Row =>
     ]),
   )
 
-/** The columns of an answer's progress. */
+/** The columns of the progress in an answer. */
 export const progressOf = (progress: JsonObject): Row => {
   const { interview_count_by_status, ...indicators } = fieldsOf(progress, FIELDWORK_PROGRESS)
   const counts = asObject(interview_count_by_status)
@@ -88,13 +88,13 @@ export const PROGRESS_COLUMNS: DocumentedFields = {
   ),
 }
 
-/** The same from a published file. Rows that are missing, or carry unknown fields, have no place in a truth. */
+/** The rows of a published file, without missing rows and rows with unknown fields, which the truth does not have. */
 export const warehouseRows = async (file: string): Promise<WorldRows> => {
   using reader = await openReader(file)
   return await warehouseRowsIn(reader)
 }
 
-/** The same from a file that is open. */
+/** Like `warehouseRows`, from an open file. */
 export const warehouseRowsIn = async (reader: Pick<Reader, 'query'>): Promise<WorldRows> => {
   const rows = async (table: string, surveyId: string, fields: DocumentedFields, order: string) => {
     const columns = Object.entries(fields).map(([name, { type }]) =>
@@ -142,7 +142,7 @@ const withoutKey = ({ survey_key: _, ...row }: Row): Row => row
 const sorted = (entries: readonly (readonly [string, SurveyRows])[]): WorldRows =>
   new Map(entries.toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true })))
 
-/** The levers of a reference server. */
+/** The controls of a reference server. */
 export const openWorld = (server: ReferenceServer) => {
   const control = async (method: string, path: string, body?: object) => {
     const response = await fetch(`${server.origin}/_reference/${path}`, {
@@ -154,7 +154,7 @@ export const openWorld = (server: ReferenceServer) => {
   }
   return {
     advance: async (duration: string) => asObject(await control('POST', 'time', { advance: duration })),
-    /** From now on every request for one of `paths` is answered with `status`. */
+    /** Makes the server answer every request for one of `paths` with `status`. */
     fail: (paths: readonly string[], status: number) =>
       control(
         'PUT',

@@ -1,10 +1,10 @@
 /**
- * What must hold of the views after every run: keys are unique, nothing is null that is declared not to be, no row is said
- * to have held before it was read, beside the next one, or longer than its survey is known.
+ * Checks the rules that the views must satisfy after every run. Keys are unique, and only nullable columns have nulls.
+ * No row is valid before it was read, at the same time as the next one, or for longer than its survey is known.
  */
 import { ALL_VIEWS } from '../../../src/warehouse/views/all.js'
 
-/** `sql` selects what must not be. */
+/** `sql` selects the rows that violate the rule. */
 export const viewChecks = (): { readonly what: string; readonly sql: string }[] => [
   ...ALL_VIEWS.flatMap(({ name, key, columns }) => [
     {
@@ -12,7 +12,7 @@ export const viewChecks = (): { readonly what: string; readonly sql: string }[] 
       sql: `SELECT ${list(key)}, count(*) AS rows FROM main.${name} GROUP BY ALL HAVING count(*) > 1`,
     },
     {
-      what: `${name} has a null where none is declared`,
+      what: `${name} has a null in a column that is declared not null`,
       sql: `SELECT ${list(key)} FROM main.${name} WHERE ${columns
         .filter(({ nullable }) => !nullable)
         .map((column) => `"${column.name}" IS NULL`)
@@ -21,11 +21,11 @@ export const viewChecks = (): { readonly what: string; readonly sql: string }[] 
   ]),
   ...PERIODS.flatMap(({ view, record, from, to }) => [
     {
-      what: `${view} has rows that held before they began, or longer than they did`,
+      what: `${view} has rows that are confirmed before their start or after their end, or that end before they start`,
       sql: `SELECT * FROM main.${view} WHERE confirmed_until < "${from}" OR confirmed_until > "${to}" OR "${to}" < "${from}"`,
     },
     {
-      what: `${view} has rows that held beside the next one`,
+      what: `${view} has rows that overlap the next one`,
       sql: `SELECT * FROM (SELECT *, lead("${from}") OVER (PARTITION BY ${record} ORDER BY "${from}") AS next_at FROM main.${view})
         WHERE "${to}" > next_at OR ("${to}" IS NULL AND next_at IS NOT NULL)`,
     },
@@ -37,7 +37,7 @@ export const viewChecks = (): { readonly what: string; readonly sql: string }[] 
       WHERE d.observed_at IS DISTINCT FROM p._observed_at`,
   },
   {
-    what: 'progress_daily says more than is known',
+    what: 'progress_daily confirms days after the last reading, or before the observation',
     sql: `SELECT d.account, d.survey_id, d."day" FROM main.progress_daily d
       JOIN main.survey_progress p USING (account, survey_id) JOIN main.freshness f USING (account, survey_id)
       WHERE d.confirmed_until > greatest(p._observed_at, f.refreshed_at, p._missing_since) OR d.confirmed_until < d.observed_at`,

@@ -1,6 +1,6 @@
 /**
- * A page in a real Chromium, without a window, driven over a pipe by the DevTools protocol. It records what the page
- * requests and what goes wrong on it: exceptions, errors on the console, and what its policy forbids.
+ * A page in a real headless Chromium, driven over a pipe by the DevTools protocol. It records the page's requests and
+ * problems: exceptions, errors on the console, and violations of its content policy.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -46,8 +46,8 @@ export const openInChromium = async (url: string) => {
     }
     if (received.method === 'Runtime.exceptionThrown') problems.push(JSON.stringify(received.params))
     if (received.method === 'Log.entryAdded') {
-      const { level, text: words } = logEntry.parse(received.params).entry
-      if (level === 'error') problems.push(words)
+      const { level, text: entryText } = logEntry.parse(received.params).entry
+      if (level === 'error') problems.push(entryText)
     }
     if (received.method === 'Runtime.consoleAPICalled' && received.params.type === 'error') {
       problems.push(JSON.stringify(received.params.args))
@@ -61,7 +61,7 @@ export const openInChromium = async (url: string) => {
   })
   const ended = once(browser, 'close').then(() => {
     const answer = message.parse({ error: { message: 'Chromium has ended' } })
-    for (const give of waiting.values()) give(answer)
+    for (const resolve of waiting.values()) resolve(answer)
   })
   let lastId = 0
   const send = async (method: string, params: object = {}, sessionId?: string) => {
@@ -79,7 +79,7 @@ export const openInChromium = async (url: string) => {
   const sessionId = z.string().parse(attached.sessionId)
   for (const domain of ['Network', 'Runtime', 'Log', 'Page']) await send(`${domain}.enable`, {}, sessionId)
   await send('Page.navigate', { url }, sessionId)
-  /** The value of an expression on the page, once it is truthy. */
+  /** Waits until an expression on the page is truthy, and returns its value. */
   const waitFor = async (expression: string): Promise<unknown> => {
     const polling = `new Promise((resolve) => {
       const look = () => {

@@ -1,4 +1,4 @@
-/** Another process that opens a warehouse with the built program (open-warehouse.mjs). */
+/** Starts other processes that open a warehouse with the built program (open-warehouse.mjs). */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -8,10 +8,10 @@ const HOLD_OPEN = new URL('./hold-open.mjs', import.meta.url).pathname
 const FIXTURE = new URL('./open-warehouse.mjs', import.meta.url).pathname
 
 export interface OtherProcess {
-  /** The line it told: `opened`, or `code`, `exitCode` and `message` of what it met. Null when it died first. */
+  /** The line that the process printed: `opened`, or `code`, `exitCode` and `message` of its error. Null when it died first. */
   readonly told: Readonly<Record<string, unknown>> | null
   readonly pid: number
-  /** Lets it go, and waits for its end. */
+  /** Ends the process's stdin and waits for its end. */
   end(): Promise<void>
 }
 
@@ -19,7 +19,7 @@ export const openElsewhere = async (
   directory: string,
   then: 'leave' | 'hold' | 'commit-and-die' | 'fill',
 ): Promise<OtherProcess> => {
-  // A disk of 8 MB for `fill`: the shell's limit on the size of a file meets DuckDB where a full disk would.
+  // `fill` needs a full disk. The shell's limit of 8 MB on the size of a file has the same effect on DuckDB.
   const limit = then === 'fill' ? 'ulimit -f 8192; ' : ''
   const child = spawn('bash', ['-c', `${limit}exec "$0" "$@"`, process.execPath, FIXTURE, directory, then], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -39,7 +39,7 @@ export const openElsewhere = async (
   return { told, pid: child.pid ?? 0, end }
 }
 
-/** Another process that has a DuckDB file open for writing. */
+/** Starts a process that holds a DuckDB file open for writing. */
 export const holdOpen = async (file: string): Promise<Pick<OtherProcess, 'pid' | 'end'>> => {
   const child = spawn(process.execPath, [HOLD_OPEN, file], { stdio: ['pipe', 'pipe', 'inherit'] })
   const closed = once(child, 'close')

@@ -1,4 +1,4 @@
-/** Processes of other users. Only root can start them; a file's mode binds everybody but root. */
+/** Users for processes whose access depends on file modes. Modes do not bind root, and only root can change the user. */
 import { spawnSync } from 'node:child_process'
 
 export const isRoot = process.getuid?.() === 0
@@ -8,9 +8,9 @@ export interface User {
   readonly gid: number
 }
 
-/** Somebody whom modes bind: another user for root, else whoever runs the tests. */
+/** A user whom modes bind: another user where root runs the tests, else the current user. */
 export const boundByModes: Partial<User> = isRoot ? { uid: 65_534, gid: 65_534 } : {}
 
-/** Whether such a user can run what is in this project: a folder above it may be closed to others. */
+/** Whether `boundByModes` can run a file of this project: a folder above it may be closed to others. */
 export const othersCanRun = (file: string): boolean =>
   [process.execPath, file].every((path) => spawnSync('test', ['-r', path], boundByModes).status === 0)

@@ -1,11 +1,11 @@
-/** An authority of our own and a certificate of it for a server, made by openssl. */
+/** Makes a certificate authority and a server certificate with openssl. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const HAS_OPENSSL = spawnSync('openssl', ['version']).status === 0
 if (!HAS_OPENSSL)
-  console.warn('skipped: what needs a certificate of its own, for there is no openssl on the PATH')
+  console.warn('skipped: tests that need a certificate, because there is no openssl on the PATH')
 
 export interface Certificates {
   /** The authority's certificate, for NODE_EXTRA_CA_CERTS. */
@@ -14,7 +14,7 @@ export interface Certificates {
   readonly cert: string
 }
 
-/** For the names that it is given, such as `DNS:api.test` or `IP:127.0.0.1`. */
+/** Makes certificates for the given names, such as `DNS:api.test` or `IP:127.0.0.1`. */
 export const makeCertificates = (directory: string, names: readonly string[]): Certificates => {
   const file = (name: string) => join(directory, name)
   const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'pipe' })

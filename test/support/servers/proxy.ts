@@ -1,9 +1,9 @@
-/** A real HTTP proxy on loopback: it tunnels on CONNECT, forwards requests in absolute form, and writes down what it was asked. */
+/** A real HTTP proxy on loopback. It tunnels on CONNECT, forwards requests in absolute form, and records every request. */
 import { createServer, type IncomingMessage, request as send } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { Finished } from '../files/temporary.js'
 
-export interface Asked {
+export interface ProxyRequest {
   readonly method: string
   /** `host:port` of a CONNECT, the whole URL of any other request. */
   readonly url: string
@@ -13,19 +13,19 @@ export interface Asked {
 export interface TestProxy {
   /** `host:port`. */
   readonly host: string
-  readonly asked: Asked[]
-  /** What it answers instead of doing its work; null: it does it. `close`: it breaks the connection. */
+  readonly requests: ProxyRequest[]
+  /** The status of every answer, or `close` to break every connection. With null the proxy does its work. */
   refusal: number | 'close' | null
-  /** Where it connects to, whatever it is asked for: the hosts of tests are in no DNS. */
+  /** The address to which the proxy connects for every host, because the hosts of tests are not in DNS. */
   target: { readonly host: string; readonly port: number } | null
-  /** `Basic …` that it asks for; null: none. */
+  /** The required `Basic …`; null requires none. */
   credentials: string | null
 }
 
 export const startProxy = async (finished: Finished): Promise<TestProxy> => {
   const sockets = new Set<Socket>()
   const server = createServer((request, response) => {
-    const status = write(request)
+    const status = record(request)
     if (status === 'close') return void request.socket.destroy()
     if (status !== null) return void response.writeHead(status, AUTHENTICATE).end(ECHO(request.headers))
     const { hostname, port, pathname, search } = new URL(request.url ?? '')
@@ -46,7 +46,7 @@ export const startProxy = async (finished: Finished): Promise<TestProxy> => {
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
   })
   server.on('connect', (request, socket, head) => {
-    const status = write(request)
+    const status = record(request)
     if (status === 'close') return void socket.destroy()
     if (status !== null) {
       return void socket.end(
@@ -64,8 +64,8 @@ export const startProxy = async (finished: Finished): Promise<TestProxy> => {
     onward.on('error', () => socket.end('HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n'))
     onward.on('close', () => sockets.delete(onward))
   })
-  const write = ({ method = '', url = '', headers }: IncomingMessage): number | 'close' | null => {
-    proxy.asked.push({ method, url, headers })
+  const record = ({ method = '', url = '', headers }: IncomingMessage): number | 'close' | null => {
+    proxy.requests.push({ method, url, headers })
     const isKnown = proxy.credentials === null || headers['proxy-authorization'] === proxy.credentials
     return proxy.refusal ?? (isKnown ? null : 407)
   }
@@ -73,7 +73,7 @@ export const startProxy = async (finished: Finished): Promise<TestProxy> => {
   const { port } = server.address() as AddressInfo
   const proxy: TestProxy = {
     host: `127.0.0.1:${port}`,
-    asked: [],
+    requests: [],
     refusal: null,
     target: null,
     credentials: null,
@@ -86,5 +86,5 @@ export const startProxy = async (finished: Finished): Promise<TestProxy> => {
 }
 
 const AUTHENTICATE = { 'proxy-authenticate': 'Basic realm="test"' }
-/** An unfriendly proxy: it shows what it was sent. */
+/** An unfriendly proxy that echoes the headers that it received. */
 const ECHO = (headers: object): string => `refused: ${JSON.stringify(headers)}`

@@ -1,4 +1,4 @@
-/** A Redis of the test's own, on a free port of loopback, with nothing but its own directory. */
+/** Starts a Redis for one test, on a free port of loopback, in an empty directory. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -6,18 +6,18 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
 
-/** Whether there is a redis-server to start; its Debian package is called the same. */
+/** Whether there is a redis-server to start. Its Debian package has the same name. */
 export const HAS_REDIS = spawnSync('redis-server', ['--version']).status === 0
-if (!HAS_REDIS) console.warn('skipped: what needs a redis-server, for there is none on the PATH')
+if (!HAS_REDIS) console.warn('skipped: tests that need a redis-server, because there is none on the PATH')
 
 export interface TestRedis {
-  /** With the password, where there is one. */
+  /** Contains the password, where there is one. */
   readonly url: string
-  /** Ends it as a crash does. */
+  /** Ends the server with SIGKILL, like a crash. */
   kill(): Promise<void>
-  /** Starts it again in the same directory, on the same port. */
+  /** Starts the server again in the same directory, on the same port. */
   start(): Promise<void>
-  /** One command, as an administrator. */
+  /** Runs one command as an administrator. */
   call(command: string, ...args: string[]): Promise<unknown>
 }
 

@@ -1,4 +1,4 @@
-/** TLS in front of a plain server of a test, on a port of its own. */
+/** Accepts TLS on its own port and forwards to a plain server of the test. */
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { createServer } from 'node:tls'
 import type { Finished } from '../files/temporary.js'

@@ -1,4 +1,4 @@
-/** Settings from a file that is only text, and the lines of the complaint about it. */
+/** Loads settings from a text instead of a file, and lists the problems found in it. */
 import { loadSettings, type SettingsRequest } from '../../../src/settings/load-settings.js'
 import { SettingsError } from '../../../src/settings/problems.js'
 import type { Settings } from '../../../src/settings/settings.js'
@@ -11,7 +11,7 @@ export const ACCOUNT_ENV = {
   FIELDWORK_SYNC_API_TOKEN: TOKEN,
 }
 
-/** The four lines of an account that is complete. */
+/** The YAML lines of a complete account. */
 export const ACCOUNT = `accounts:
   - name: acme
     base_url: https://fieldwork.example/api/v1
@@ -20,7 +20,7 @@ export const ACCOUNT = `accounts:
 `
 
 export interface Situation extends Partial<SettingsRequest> {
-  /** Text of the settings file `/etc/fs/settings.yaml`, which `--config` then names. */
+  /** Text of the settings file `/etc/fs/settings.yaml`; `--config` then has that path. */
   readonly yaml?: string
   /** Other files by absolute path. */
   readonly files?: Readonly<Record<string, string>>
@@ -42,7 +42,7 @@ export const load = ({ yaml, files = {}, ...request }: Situation): Settings => {
   })
 }
 
-/** `where: text` of every problem; empty when the settings load. */
+/** Every problem as `where: text`; empty when the settings load. */
 export const problemsOf = (situation: Situation): readonly string[] => {
   try {
     load(situation)

@@ -1,13 +1,13 @@
 /**
- * Chance that can be had again: a test that draws lots prints its seed where it fails, and CHAOS_SEED=<seed> makes it draw
- * the same. (When a process dies at a moment in real time, the lot is the same, the machine is not.)
+ * Random choices that can be replayed. A failed test prints its seed, and CHAOS_SEED=<seed> repeats its choices.
+ * Where a process dies at a moment of real time, the choice is repeated exactly, but its effect may differ.
  */
 import { randomInt } from 'node:crypto'
 
 export interface Chance {
-  /** To be named in every assertion: how to replay. */
+  /** How to replay. Every assertion's message includes it. */
   readonly replay: string
-  /** From 0 up to, not including, 1. */
+  /** A number from 0 up to 1, without 1. */
   fraction(): number
   /** A whole number from 0 to `below` - 1. */
   below(below: number): number

@@ -1,5 +1,5 @@
 /**
- * Whether the slow suite runs (`npm run test:slow`): more cases of what `npm test` shows once, for which `npm test` has
- * no time on two cores.
+ * Whether the slow suite runs (`npm run test:slow`). It tries more cases of what `npm test` shows once; they would take
+ * too long in `npm test` on two cores.
  */
 export const SLOW = process.env.SLOW === '1'

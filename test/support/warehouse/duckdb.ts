@@ -1,4 +1,4 @@
-/** Readers of a DuckDB file that know nothing of ours: plain SQL, values as JSON (moments as ISO 8601 in UTC). */
+/** Reads a DuckDB file without any code of ours: plain SQL, values as JSON (instants as ISO 8601 in UTC). */
 import { DuckDBInstance, type DuckDBResultReader, DuckDBTimestampTZValue } from '@duckdb/node-api'
 import { formatInstant } from '../../../src/model/instant.js'
 
@@ -11,7 +11,7 @@ export interface Reader extends Disposable {
 /** Opens a file read-only, or `:memory:` to read other files, for several queries on the same state. */
 export const openReader = async (file: string): Promise<Reader> => {
   const instance = await DuckDBInstance.create(file, {
-    // A second one costs more than it brings for a handful of rows.
+    // For a handful of rows, a second thread costs more than it gains.
     threads: '1',
     ...(file === ':memory:' ? {} : { access_mode: 'READ_ONLY' }),
   })
@@ -28,7 +28,7 @@ export const openReader = async (file: string): Promise<Reader> => {
   }
 }
 
-/** Runs one query on a file, opened read-only and closed again. */
+/** Opens a file read-only, runs one query and closes it. */
 export const query = async (file: string, sql: string): Promise<Row[]> => {
   using reader = await openReader(file)
   return await reader.query(sql)

@@ -1,6 +1,6 @@
 /**
- * A world of the reference server that was read on four nights, with what the server told on each of them: what queries
- * of the published file should say can be worked out from it.
+ * A world of the reference server that was read on four nights, with the server's truth of each night. Tests derive
+ * from it the expected results of queries on the published file.
  */
 import { afterAll, beforeAll, expect } from 'vitest'
 import { type ReferenceServer, startReferenceServer } from '../../../src/reference-server/server.js'
@@ -12,7 +12,7 @@ import { openReader, type Reader } from './duckdb.js'
 /** Days after the first of March 2026 on which the world is read. */
 export const NIGHTS = [0, 1, 2, 9] as const
 export const LAST_NIGHT = 9
-/** When a night reads. */
+/** The time at which a night's sync reads. */
 export const nightAt = (day: number) => `2026-03-${String(1 + day).padStart(2, '0')}T02:00:00Z`
 export const dateOf = (day: number) => nightAt(day).slice(0, 10)
 
@@ -26,20 +26,20 @@ export interface Nights {
   readonly nights: readonly Night[]
   readonly warehouse: string
   readonly reader: Reader
-  /** In the field all the time; on the last night neither its sources nor its progress can be read. */
+  /** A survey in the field on every night. On the last night neither its sources nor its progress can be read. */
   readonly failing: number
-  /** One of `inField`: on the last night the list of its sources cannot be read, and all else can. */
+  /** One of `inField`. On the last night only the list of its sources cannot be read. */
   readonly unlisted: number
-  /** The surveys in the field on every night, but for the one that fails. */
+  /** The surveys in the field on every night, without `failing`. */
   readonly inField: readonly number[]
 }
 
-/** Made before the tests of the file, and gone after them. */
+/** Reads the nights before the tests of the file, and cleans up after them. */
 export const fourNights = (): (() => Nights) => {
   const cleanups: Parameters<Finished>[0][] = []
-  let made: Nights | null = null
+  let nights: Nights | null = null
   beforeAll(async () => {
-    made = await readFourNights((work) => {
+    nights = await readFourNights((work) => {
       cleanups.unshift(work)
     })
   }, 120_000)
@@ -47,8 +47,8 @@ export const fourNights = (): (() => Nights) => {
     for (const clean of cleanups) await clean()
   })
   return () => {
-    if (made === null) throw new Error('the nights are read before the tests')
-    return made
+    if (nights === null) throw new Error('the nights are read before the tests')
+    return nights
   }
 }
 
@@ -92,7 +92,7 @@ const readFourNights = async (finished: Finished): Promise<Nights> => {
   return { server, nights, warehouse, reader, failing, unlisted, inField: always.slice(0, -1) }
 }
 
-/** What is refused on the last night, of the surveys that were in the field all the time. */
+/** The paths that are refused on the last night, for surveys that were in the field on every night. */
 const refusedOf = (always: readonly number[]): readonly string[] => {
   const [failing, unlisted] = always.toReversed()
   return [`${failing}/sample_sources`, `${failing}/fieldwork_progress`, `${unlisted}/sample_sources`].map(

@@ -1,4 +1,4 @@
-/** Parquet as it was published: read by plain SQL, by people who know nothing of ours but the paths. */
+/** Publishes Parquet and reads it by plain SQL, as readers do who know only the paths. */
 import { cp, lstat, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll } from 'vitest'
@@ -36,14 +36,14 @@ export const currentOf = (warehouse: Pick<TestWarehouse, 'directory'>): string =
 export const manifestOf = async (version: string): Promise<Manifest> =>
   JSON.parse(await readFile(join(version, 'manifest.json'), 'utf8'))
 
-/** As README says that it is read. */
+/** The SQL that README gives for reading a table. */
 export const readTable = ({ directory, surveyId }: PublishedTable, version: string): string =>
   surveyId === null
     ? `read_parquet('${version}/${directory}/data.parquet')`
     : `read_parquet('${version}/${directory}/**/*.parquet', hive_partitioning = true,
         hive_types = {account: VARCHAR, created_month: VARCHAR})`
 
-/** Names of the tables whose published rows, or their types, are not those of the work database. */
+/** Names of the tables whose published rows or column types differ from the work database. */
 export const tablesThatDiffer = async (
   warehouse: Pick<TestWarehouse, 'rows' | 'directory'>,
   version = currentOf(warehouse),
@@ -52,7 +52,7 @@ export const tablesThatDiffer = async (
   for (const table of PUBLISHED_TABLES) {
     const { declaration } = table
     const columns = declaration.columns.map(({ name }) => `"${name}"`).join(', ')
-    // As text: what came from the API need not be JSON to DuckDB.
+    // Compared as text, because DuckDB may reject JSON that came from the API.
     const cells = declaration.columns
       .map(({ name, type }) => (type === 'JSON' ? `CAST("${name}" AS VARCHAR)` : `"${name}"`))
       .join(', ')
@@ -69,7 +69,7 @@ export const tablesThatDiffer = async (
   return differing
 }
 
-/** Paths of the data files of a version, with the inode of each. */
+/** Paths of the data files of a version, each with its inode. */
 export const filesOf = async (version: string): Promise<ReadonlyMap<string, number>> => {
   const names = await readdir(version, { recursive: true })
   const files = names.filter((name) => name.endsWith('.parquet')).toSorted()
@@ -78,13 +78,13 @@ export const filesOf = async (version: string): Promise<ReadonlyMap<string, numb
   )
 }
 
-/** Files of `after` that `before` did not have: written anew, not linked. */
+/** Files of `after` that were written anew, not linked from `before`. */
 export const writtenAnew = (before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>) =>
   [...after].filter(([name, inode]) => before.get(name) !== inode).map(([name]) => name)
 
 export const isLink = async (path: string): Promise<boolean> => (await lstat(path)).isSymbolicLink()
 
-/** Fills and publishes a warehouse once a test file, and gives every test a copy of it, opened. */
+/** Fills and publishes a warehouse once per test file. Every test opens its own copy. */
 export const publishedCopies = (fill: (warehouse: TestWarehouse) => Promise<void>) => {
   const finished: (() => Promise<void> | void)[] = []
   let filled = ''

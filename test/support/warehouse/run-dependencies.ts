@@ -1,4 +1,4 @@
-/** What a run is handed, with the settings' defaults; a test says what it wants different. */
+/** The dependencies of a run, with default rules. A test passes only the rules that it changes. */
 import type { Instant } from '../../../src/model/instant.js'
 import { queueOf, type Task } from '../../../src/model/queue.js'
 import { DEFAULT_WEIGHTS } from '../../../src/model/refresh-rules.js'
@@ -22,7 +22,7 @@ export const REFRESH_RULES: RefreshRules = {
   dailyWindows: null,
 }
 
-/** What a run that reads the queue as of `at` finds queued, the most urgent first. */
+/** The tasks in the queue at the time `at`, most urgent first. */
 export const queuedTasks = async (
   account: AccountWarehouse,
   at: Instant,

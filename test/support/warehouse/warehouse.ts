@@ -20,14 +20,14 @@ export interface TestWarehouse {
   readonly database: Database
   readonly log: ReturnType<typeof testLog>
   readonly account: AccountWarehouse
-  /** Rows of a query on the work database: moments as ISO 8601 in UTC, integers as numbers. */
+  /** Rows of a query on the work database: instants as ISO 8601 in UTC, integers as numbers. */
   rows(sql: string): Promise<readonly Row[]>
   run(sql: string): Promise<void>
 }
 
 export type Row = Readonly<Record<string, unknown>>
 
-/** Opens a warehouse, which is closed with the test, or with what `finished` registers for. */
+/** Opens a warehouse, and closes it at the end of the test or when `finished` runs its work. */
 export const testWarehouse = async (
   directory?: string,
   finished: Finished = onTestFinished,
@@ -52,7 +52,7 @@ export const testWarehouse = async (
   }
 }
 
-/** A directory with an empty warehouse: built once a test file and copied, for eighteen tables take their time. */
+/** A directory with an empty warehouse. It is built once and copied, because creating eighteen tables takes time. */
 export const newDirectory = async (finished: Finished = onTestFinished): Promise<string> => {
   const directory = await temporaryDirectory(finished)
   emptyFile ??= openWarehouse({ directory, clock: testClock(), log: testLog(), command: 'a test' }).then(

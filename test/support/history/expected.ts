@@ -1,6 +1,6 @@
 /**
- * What a service has told, night by night, and what of it a warehouse must hold: every version and every observation with
- * its time, what went missing and when. A plain account in maps, kept by whoever answers the requests.
+ * The history that a warehouse must hold after a service's answers, night by night: every version and observation with its
+ * time, and when each record went missing. It is kept in plain maps by the test server that answers the requests.
  */
 import { SAMPLE_SOURCE, SURVEY } from '../api/api-document.js'
 import { asObject, type JsonObject } from '../api/reference-api.js'
@@ -10,11 +10,11 @@ import type { Row } from '../warehouse/duckdb.js'
 export interface Version {
   readonly row: Row
   readonly from: string
-  /** When another followed, or the record was found missing. */
+  /** The time of the next version, or the time at which the record was found missing. */
   to: string | null
 }
 
-/** By record, in order of time. A record whose last version has ended is missing. */
+/** The versions of each record, in order of time. A record whose last version has ended is missing. */
 export class Versions {
   readonly records = new Map<string, Version[]>()
 
@@ -37,24 +37,26 @@ export class Versions {
   }
 }
 
-/** Of a night: when it is, server time, and whose days it asks for. */
-export interface TellingNight {
+/** The circumstances under which a night's answers are read. */
+export interface Reading {
+  /** Server time of the night. */
   readonly at: string
+  /** The zone of the requested days. */
   readonly timeZone: string
   /** The first day that is not final. */
   readonly openFrom: string
 }
 
-export class Told {
+export class ExpectedHistory {
   readonly surveys = new Versions()
   readonly sources = new Versions()
   readonly progress = new Versions()
   readonly sourceProgress = new Versions()
-  /** The latest telling of each day, `survey/source/day`; the source is empty for the whole survey. */
+  /** The latest answer for each day, by `survey/source/day`; the source is empty for the whole survey. */
   readonly days = new Versions()
 
-  /** All surveys, or those that have changed. */
-  listing(rows: readonly JsonObject[], isFull: boolean, { at }: TellingNight): void {
+  /** Takes the rows of a full or an incremental listing. */
+  listing(rows: readonly JsonObject[], isFull: boolean, { at }: Reading): void {
     for (const row of rows) this.surveys.put(String(row.id), fieldsOf(row, SURVEY), at)
     if (!isFull) return
     const ids = new Set(rows.map(({ id }) => String(id)))
@@ -63,7 +65,7 @@ export class Told {
       table.miss(isGone, at)
   }
 
-  sourcesOf(surveyId: number, rows: readonly JsonObject[], { at }: TellingNight): void {
+  sourcesOf(surveyId: number, rows: readonly JsonObject[], { at }: Reading): void {
     for (const row of rows) this.sources.put(`${surveyId}/${row.id}`, fieldsOf(row, SAMPLE_SOURCE), at)
     const ids = new Set(rows.map(({ id }) => String(id)))
     const isGone = (key: string) => {
@@ -73,8 +75,8 @@ export class Told {
     for (const table of [this.sources, this.sourceProgress, this.days]) table.miss(isGone, at)
   }
 
-  progressOf(surveyId: number, sourceId: number | null, progress: JsonObject, { at }: TellingNight): void {
-    const row = toldProgress(progress)
+  progressOf(surveyId: number, sourceId: number | null, progress: JsonObject, { at }: Reading): void {
+    const row = progressRow(progress)
     if (sourceId === null) this.progress.put(String(surveyId), row, at)
     else this.sourceProgress.put(`${surveyId}/${sourceId}`, row, at)
   }
@@ -84,15 +86,15 @@ export class Told {
     sourceId: number | null,
     day: string,
     progress: JsonObject,
-    { at, timeZone, openFrom }: TellingNight,
+    { at, timeZone, openFrom }: Reading,
   ): void {
-    const row = { time_zone: timeZone, is_final: day < openFrom, ...toldProgress(progress) }
+    const row = { time_zone: timeZone, is_final: day < openFrom, ...progressRow(progress) }
     this.days.put(`${surveyId}/${sourceId ?? ''}/${day}`, row, at)
   }
 }
 
-/** What is left out is null. */
-export const toldProgress = (progress: JsonObject): Row =>
+/** An omitted field is null. */
+export const progressRow = (progress: JsonObject): Row =>
   Object.fromEntries(
     Object.entries(progressOf(asObject(progress))).map(([name, value]) => [name, value ?? null]),
   )
