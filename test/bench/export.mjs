@@ -1,7 +1,7 @@
 /**
- * `npm run bench:export`: a warehouse of 50,000 surveys with 4.5 million observations of progress, and what each command
- * that reads or publishes all of it takes: peak memory of the process, CPU, time. Arguments are another number of surveys
- * and of observations. An export that takes more than its bound fails.
+ * `npm run bench:export`: measures each command that reads or publishes a whole warehouse of 50,000 surveys with 4.5 million
+ * observations of progress. It prints peak memory, time and CPU of the process. The arguments are other numbers of surveys and of
+ * observations. It fails when an export takes more memory than `EXPORT_MIB_MAX`.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,7 +16,7 @@ import { openWarehouse } from '../../dist/warehouse/lifecycle/open.js'
 const SURVEYS = Number(process.argv[2] ?? 50_000)
 const OBSERVATIONS = Number(process.argv[3] ?? 90 * SURVEYS)
 const SOURCES_EACH = 3
-/** Of a survey's observations a quarter is its own, the rest its sources'. */
+/** A quarter of a survey's observations are its own. The rest belong to its sources. */
 const OWNERS = SURVEYS * (1 + SOURCES_EACH)
 const EACH = Math.ceil(OBSERVATIONS / OWNERS)
 
@@ -31,8 +31,8 @@ try {
   await fill()
   const { size } = await stat(join(warehouse, 'work.duckdb'))
   console.log(`${SURVEYS} surveys, ${OWNERS * EACH} observations; work database ${mib(size)} MiB`)
-  console.log('command                      MiB of memory, at most  seconds  of which CPU')
-  // It publishes and reads nothing else: no row is in quarantine.
+  console.log('command                             peak memory MiB  seconds   CPU seconds')
+  // No row is in quarantine, so a replay only publishes.
   await measure('publish, DuckDB', ['replay', '--config', await settings('duckdb')])
   await measure('publish, Parquet', ['replay', '--config', await settings('parquet')])
   await measure('status', ['status'])
@@ -71,7 +71,7 @@ function rowsOf({ name }) {
   return /progress_history$/.test(name) ? owners * EACH : owners
 }
 
-/** Keys are whole, what is current has no end, everything else does not repeat. The order is not that of the keys. */
+/** Keys are complete, current versions have no end, and other values do not repeat. Rows are not in the order of their keys. */
 function cell({ name: table }, { name, type, nullable }) {
   const owners = /source/.test(table) ? SURVEYS * SOURCES_EACH : SURVEYS
   const owner = `(i * 7919) % ${owners}`
@@ -91,12 +91,12 @@ function cell({ name: table }, { name, type, nullable }) {
   return `concat('${name} ', hash(i, '${name}'))`
 }
 
-/** The process tells of itself when it ends: nothing is sampled. */
+/** The process reports its own usage when it ends, so nothing is sampled. */
 async function measure(what, args) {
-  const tell =
+  const reporter =
     'data:text/javascript,process.on("exit",()=>process.stderr.write("\\nusage "+JSON.stringify(process.resourceUsage())+"\\n"))'
   const began = performance.now()
-  const child = spawn(process.execPath, ['--import', tell, main, ...args], {
+  const child = spawn(process.execPath, ['--import', reporter, main, ...args], {
     env: {
       PATH: process.env.PATH,
       FIELDWORK_SYNC_BASE_URL: 'http://127.0.0.1:1/api/v1',

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:growth`: 100,000 surveys of five years, published as Parquet; then 1 % of them change and are published
- * again, once those created last, as in real life, and once ones spread over all months, the worst case. It prints what a
- * publish writes against what it holds, and what that takes. An argument is another number of surveys.
+ * `npm run bench:growth`: publishes 100,000 surveys of five years as Parquet, then changes 1 % of them and publishes again. Once
+ * the newest surveys change, as in real life, and once surveys of all months, the worst case. It prints how much of its version
+ * each publish writes, with time, CPU and memory. The argument is another number of surveys.
  */
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ const DAY = 86_400_000_000n
 const FIVE_YEARS = 1_826n * DAY
 const BEGINNING = BigInt(Date.parse('2021-03-01T00:00:00Z')) * 1_000n
 let night = BEGINNING + FIVE_YEARS
-/** By survey, the night on which it changed last: its title and progress follow from that. */
+/** The night of its last change, by survey. Its title and progress follow from it. */
 const changedOn = new Map()
 
 const silent = () => undefined
@@ -35,18 +35,18 @@ try {
   const { size } = await stat(join(directory, 'work.duckdb'))
   console.log(`${SURVEYS} surveys, ${SOURCES.length} sources each; work database ${mib(size)} MiB`)
   console.log(
-    'publish                        files written of  MiB written of  seconds  of which CPU  MiB of memory',
+    'publish                            files written     MiB written  seconds   CPU seconds     memory MiB',
   )
-  await publish('the first')
+  await publish('first publish')
   await publish('nothing changed')
   const onePercent = Math.ceil(SURVEYS / 100)
   await read(ids.slice(-onePercent), 'incremental')
-  await publish('1 % changed, the last created')
+  await publish('1 % changed, newest surveys')
   await read(
     ids.filter((id) => id % 100 === 0),
     'incremental',
   )
-  await publish('1 % changed, of all months')
+  await publish('1 % changed, all months')
   await read(ids, 'incremental', false)
   await publish('all read again, none changed')
 } finally {
@@ -54,7 +54,7 @@ try {
   await rm(directory, { recursive: true, force: true })
 }
 
-/** A night in which these surveys are listed and refreshed, each with something new unless said. */
+/** A night that lists and refreshes these surveys. Each has changed unless `isChanged` is false. */
 async function read(ids, kind, isChanged = true) {
   night += DAY
   if (isChanged) for (const id of ids) changedOn.set(id, night)
@@ -154,7 +154,7 @@ function source(id) {
   }
 }
 
-/** Numbers that look like counted ones: they do not repeat from survey to survey. */
+/** Numbers that resemble real counts and do not repeat from survey to survey. */
 function progress(id, surveyId) {
   const changed = Number(changedOn.get(surveyId) / DAY)
   const count = (salt) => ((id * 2_654_435_761 + changed * 40_503 + salt * 97_561) >>> 0) % 1_000

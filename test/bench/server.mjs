@@ -1,12 +1,15 @@
 /**
- * `npm run bench:server`: what the answers of the reference server cost, so that it never is the bottleneck of a
- * benchmark of something else. The real command runs as a child. Every page of a large list is asked for by a process
- * that has just started, whose code is still being compiled; then every page of another account, none of which was
- * asked for before; then the same once more, which tells whether something is remembered; then compressed. CPU is
- * that of the server's process, all its threads, so the figure means something where other work keeps the machine busy;
- * wall time does not then. Answers are checked: status 200, full pages, no id twice, the same bytes in every walk.
+ * `npm run bench:server`: measures the cost of the reference server's answers, so that it never is the bottleneck of another
+ * benchmark. The real command runs as a child process. The steps are:
  *
- * The hashes are of all bodies in their order: equal before and after a change that only makes it faster.
+ * 1. every page of a large list from a process that has just started and still compiles its code,
+ * 2. every page of another account for the first time,
+ * 3. the same pages a second time, which shows whether the server remembers anything,
+ * 4. the same pages compressed.
+ *
+ * CPU is that of all threads of the server's process, so it is valid on a busy machine; wall time is not. The answers are
+ * checked: status 200, full pages, no id twice, the same bytes in every walk. The hashes cover all bodies in order. A change that
+ * only makes the server faster does not change them.
  */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -21,9 +24,9 @@ const SURVEYS = Number(process.argv[2] ?? 100_000)
 const PAGE_SIZE = 50
 const PAGES = Math.ceil(SURVEYS / PAGE_SIZE)
 const CONNECTIONS = 4
-/** The surveys whose sources and progress are asked for. */
+/** The number of surveys whose sources and progress are requested. */
 const SAMPLE = Math.min(SURVEYS, 2_000)
-/** Clock ticks of /proc on Linux. */
+/** Milliseconds per clock tick of /proc on Linux. */
 const TICK_MS = 10
 
 const flags = `--port 0 --rate-window none --clock frozen --accounts 2 --surveys ${SURVEYS} --page-size ${PAGE_SIZE}`
@@ -58,15 +61,15 @@ async function measureAll({ base_url, accounts }) {
   const fresh = await measureAs(first, pages)
   const ids = checkedIds(fresh.bodies, SURVEYS)
   print('list pages, just started', fresh)
-  const unasked = await measureAs(second, pages)
-  checkedIds(unasked.bodies, SURVEYS)
-  print('list pages, never asked for', unasked)
-  const again = await measureAs(second, pages)
-  print('list pages, asked for again', again)
+  const firstTime = await measureAs(second, pages)
+  checkedIds(firstTime.bodies, SURVEYS)
+  print('list pages, first time', firstTime)
+  const secondTime = await measureAs(second, pages)
+  print('list pages, second time', secondTime)
   const zipped = await measureAs(second, pages, { 'accept-encoding': 'gzip' })
   print('list pages, gzip', zipped)
-  if (again.hash !== unasked.hash || zipped.hash !== unasked.hash)
-    throw new Error('a walk told something else')
+  if (secondTime.hash !== firstTime.hash || zipped.hash !== firstTime.hash)
+    throw new Error('two walks of the same pages returned different bytes')
 
   const changed = await measureAs(first, await changedPages((paths) => measureAs(first, paths)))
   checkedIds(changed.bodies, null)
@@ -79,12 +82,12 @@ async function measureAll({ base_url, accounts }) {
       first,
       sample.map((id) => `/surveys/${id}/${path}`),
     )
-  print('sample_sources, never asked', await ofSample('sample_sources'))
-  print('fieldwork_progress, never asked', await ofSample('fieldwork_progress'))
+  print('sample_sources, first time', await ofSample('sample_sources'))
+  print('fieldwork_progress, first time', await ofSample('fieldwork_progress'))
   await pool.close()
 }
 
-/** The pages of what was modified in the half year before the start. */
+/** The pages of surveys that were modified in the half year before the start. */
 async function changedPages(measure) {
   const since = 'updated_since=2025-09-01T00:00:00Z'
   const { bodies } = await measure([`/surveys?${since}`])
@@ -92,7 +95,7 @@ async function changedPages(measure) {
   return Array.from({ length: total_pages }, (_, place) => `/surveys?${since}&page=${place + 1}`)
 }
 
-/** Asks for all paths in their order, as many at once as there are connections. */
+/** Requests all paths in order, one at a time per connection. */
 async function measureWalk(pool, headers, prefix, paths) {
   const bodies = new Array(paths.length)
   const cpuBeforeMs = await cpuMs()
@@ -120,7 +123,7 @@ async function measureWalk(pool, headers, prefix, paths) {
   return { bodies: plain, count: paths.length, seconds, cpu, bytes, hash: hash.digest('hex') }
 }
 
-/** All pages but the last are full, and no survey comes twice; as many as `count`, where that is known. */
+/** The ids of all surveys. Throws when a page but the last is not full, an id comes twice, or a given `count` differs. */
 function checkedIds(bodies, count) {
   const lists = bodies.map((body) => JSON.parse(body).surveys)
   if (lists.slice(0, -1).some((surveys) => surveys.length !== PAGE_SIZE))

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:size`: lists worlds of growing size with the rate window off, and prints what the sync's memory and the
- * cost of a page come to. Memory is flat and the cost linear when the rows of the table do not grow with the first column.
+ * `npm run bench:size`: lists worlds of growing size without a rate window, and prints the memory of the sync and the cost per
+ * page. Memory is constant and the cost is linear when these columns do not grow with the number of surveys.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +13,7 @@ const main = new URL('../../dist/main.js', import.meta.url).pathname
 const PAGE_SIZE = 50
 const SIZES = process.argv.slice(2).map(Number)
 
-console.log('surveys  pages  listing s  ms a page  of which CPU of the sync  peak memory MiB')
+console.log('surveys  pages  listing s    ms/page  of which CPU of the sync  peak memory MiB')
 for (const surveys of SIZES.length > 0 ? SIZES : [25_000, 50_000, 100_000])
   console.log(await measure(surveys))
 
@@ -32,7 +32,7 @@ async function measure(surveys) {
   }
 }
 
-/** The listing may take half of a budget while tasks wait: twice its pages, so that it comes to its end. */
+/** A listing may use half of the budget while tasks wait, so the budget is twice its pages. */
 async function list({ base_url, accounts }, warehouse, surveys) {
   const pages = Math.ceil(surveys / PAGE_SIZE)
   const sync = spawn(process.execPath, [main, 'sync', '--json', '--max-requests', String(2 * pages + 2)], {
@@ -62,8 +62,7 @@ async function list({ base_url, accounts }, warehouse, surveys) {
   const [code] = await once(sync, 'close')
   clearInterval(timer)
   const [account] = JSON.parse(report).accounts
-  if (code !== 3 || account.cursor_after === null)
-    throw new Error(`the listing did not come to its end: ${report}`)
+  if (code !== 3 || account.cursor_after === null) throw new Error(`the listing is not complete: ${report}`)
   const listing = (await arrivals(base_url)).filter(({ path }) => path.endsWith('/surveys'))
   const seconds = (listing.at(-1).at_ms - listing[0].at_ms) / 1000
   return [

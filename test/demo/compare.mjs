@@ -1,16 +1,16 @@
-/** Holds published tables against `GET /_reference/truth`, field by field, with nothing of our own in between. */
+/** Compares published tables with `GET /_reference/truth` field by field, without code of `src`. */
 import { DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api'
 
 /**
- * How many fields were compared, and a line for each that differs or is missing on either side. `told` is the truth at each
- * time that was read, the oldest first: a list of sources is read again only when something says that it changed, and is
- * held against what it was when it was read; `lists` counts those that are not of the last time.
+ * Returns the number of compared fields, and a line for each field that differs or is missing on either side. `truths` is the
+ * API's data after each sync, the oldest first. A sync reads a list of sources again only when something shows a change, so each
+ * list is compared with the data at its last reading. `lists` counts the lists that are older than the last sync.
  */
-export const differencesFromTruth = async (published, told) => {
+export const differencesFromTruth = async (published, truths) => {
   const { rows: actual, listedAt } = await readPublished(published)
-  const asOf = (key) => told.findLast(({ at }) => at <= (listedAt.get(key) ?? 0n)) ?? told.at(-1)
-  const expected = new Map(told.at(-1).truth.accounts.flatMap((account) => expectedRows(account, asOf)))
-  const lists = [...listedAt.values()].filter((at) => at < told.at(-1).at).length
+  const asOf = (key) => truths.findLast(({ at }) => at <= (listedAt.get(key) ?? 0n)) ?? truths.at(-1)
+  const expected = new Map(truths.at(-1).truth.accounts.flatMap((account) => expectedRows(account, asOf)))
+  const lists = [...listedAt.values()].filter((at) => at < truths.at(-1).at).length
   const differences = [...actual.keys()]
     .filter((key) => !expected.has(key))
     .map((key) => `${key}: not in the API`)
@@ -27,7 +27,7 @@ export const differencesFromTruth = async (published, told) => {
   return { fields, lists, differences }
 }
 
-/** Rows as the tables should hold them, each with its table and key. */
+/** The expected rows of the tables, each with its table and key. */
 const expectedRows = ({ name: account, surveys }, asOf) =>
   surveys.flatMap(({ sample_sources, fieldwork_progress, sample_source_progress, ...survey }) => [
     [`surveys ${account} ${survey.id}`, withMoments(survey)],
@@ -42,9 +42,9 @@ const expectedRows = ({ name: account, surveys }, asOf) =>
     ]),
   ])
 
-const sourcesIn = ({ accounts }, account, id, otherwise) =>
+const sourcesIn = ({ accounts }, account, id, fallback) =>
   accounts.find(({ name }) => name === account)?.surveys.find((survey) => survey.id === id)?.sample_sources ??
-  otherwise
+  fallback
 
 const withMoments = (row) => ({
   ...row,
@@ -97,7 +97,7 @@ const readPublished = async (published) => {
   return { rows, listedAt }
 }
 
-/** Moments stay whole microseconds, so that they are compared to the last one. */
+/** Times stay whole microseconds, so that the comparison is exact. */
 const plainRow = (row) =>
   Object.fromEntries(
     Object.entries(row).map(([name, value]) => {

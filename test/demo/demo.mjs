@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: the reference server, two syncs with its clock moved on by a day between them, and a look at what the
- * tables hold and what has changed. The commands are the real ones; everything happens on this machine.
+ * `npm run demo`: starts the reference server, syncs twice with a day of its clock in between, and shows the tables and their
+ * changes. It runs the real commands, all on this machine.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,8 +14,8 @@ const root = new URL('../..', import.meta.url).pathname
 const warehouse = `${root}warehouse/demo`
 const published = `${warehouse}/fieldwork.duckdb`
 
-/** What the API would have told at each time it was read. */
-const told = []
+/** The API's data after each sync, with its time. */
+const truths = []
 
 await rm(warehouse, { recursive: true, force: true })
 say('1. A local server with the same API: 60 surveys, at most 60 requests in any 2 seconds')
@@ -28,7 +28,7 @@ try {
   const api = await greeting(server)
   console.log(`   ${api.base_url}`)
 
-  say('2. The first sync: everything')
+  say('2. The first sync reads everything')
   await sync(api)
   await compare(api)
 
@@ -37,7 +37,7 @@ try {
   await sync(api)
   await compare(api)
 
-  say('4. What the tables hold')
+  say('4. The tables')
   await show(published)
   console.log(
     `\nThe file stays at warehouse/demo/fieldwork.duckdb: open it with duckdb -readonly, or read_only=True in Python.`,
@@ -60,7 +60,7 @@ async function greeting(child) {
   return JSON.parse(line)
 }
 
-/** A proxy of the environment would not find the server on this machine's loopback. */
+/** A proxy of the environment cannot reach the server on this machine's loopback. */
 function withoutProxies() {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^https?_proxy$/i.test(name)))
 }
@@ -83,18 +83,18 @@ async function sync(api) {
 }
 
 async function compare(api) {
-  const ask = async (path) => await (await fetch(new URL(`/_reference/${path}`, api.base_url))).json()
-  told.push({ at: micros((await ask('time')).now), truth: await ask('truth') })
-  const { fields, lists, differences } = await differencesFromTruth(published, told)
+  const get = async (path) => await (await fetch(new URL(`/_reference/${path}`, api.base_url))).json()
+  truths.push({ at: micros((await get('time')).now), truth: await get('truth') })
+  const { fields, lists, differences } = await differencesFromTruth(published, truths)
   if (differences.length > 0) {
-    throw new Error(`the tables differ from what the API tells:\n${differences.slice(0, 20).join('\n')}`)
+    throw new Error(`the tables differ from the API:\n${differences.slice(0, 20).join('\n')}`)
   }
-  const old =
+  const exception =
     lists === 0
       ? ''
-      : `\n         But for the lists of ${lists} surveys' sources: those are what it told on the first day, for nothing has said since that` +
-        '\n         they changed; they are read again then, else weekly (refresh.list_sources_every).'
-  console.log(`\nchecked: the tables equal what the API tells at this moment, in all ${fields} fields.${old}`)
+      : `\n         Exception: the source lists of ${lists} surveys are from the first day, because nothing has shown a change of them since.` +
+        '\n         A change makes a sync read them again. Otherwise it does so weekly (refresh.list_sources_every).'
+  console.log(`\nchecked: all ${fields} fields of the tables equal the API at this moment.${exception}`)
 }
 
 async function post(api, path, body) {

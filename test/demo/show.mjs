@@ -1,4 +1,4 @@
-/** Prints the queries that show what the demo's tables hold, each with its SQL: they work in any DuckDB from 1.1 on. */
+/** Prints queries of the demo's tables, each with its SQL and its result. They work in any DuckDB from 1.1 on. */
 import { DuckDBInstance } from '@duckdb/node-api'
 
 const QUERIES = [
@@ -9,19 +9,19 @@ const QUERIES = [
      FROM survey_overview GROUP BY status ORDER BY surveys DESC, status`,
   ],
   [
-    'What the day brought: statuses that changed',
+    'Status changes of the day',
     `SELECT c.survey_id, left(s.title, 40) AS title, c.from_status, c.to_status
      FROM survey_status_changes c JOIN surveys s ON s.account = c.account AND s.id = c.survey_id
      WHERE c.from_status IS NOT NULL ORDER BY c.observed_at, c.survey_id LIMIT 8`,
   ],
   [
-    'What the API itself cannot tell: interviews then and now',
+    'Interviews yesterday and today, which the API itself does not keep',
     `SELECT survey_id, min(interviews_count) AS yesterday, max(interviews_count) AS today,
        max(interviews_count) - min(interviews_count) AS held
      FROM survey_progress_history GROUP BY survey_id HAVING count(*) > 1 ORDER BY held DESC, survey_id LIMIT 8`,
   ],
   [
-    'The runs, as they are recorded',
+    'The recorded runs',
     'SELECT run_id, status, listing, requests, surveys_listed, surveys_refreshed, left_over FROM _sync.runs ORDER BY run_id',
   ],
 ]

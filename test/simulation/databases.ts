@@ -1,6 +1,6 @@
 /**
- * The databases of the processes under simulation, all of them attached to one instance of DuckDB: an instance of its own
- * for each would cost more than everything that is asked of it. What holds of the files is the same.
+ * The databases of the processes under simulation, all attached to one instance of DuckDB. An instance for each would cost
+ * more than all of its statements. The files are the same.
  */
 import { basename } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
@@ -9,16 +9,16 @@ import { generations } from './generation.js'
 export interface DatabaseFile {
   /** A connection that begins in this file. */
   connect(): Promise<DuckDBConnection>
-  /** What was written is checkpointed; `settled` tells when. */
+  /** Checkpoints and closes the file; `settled` resolves afterwards. */
   close(): void
-  /** The same, for a process that was killed: with its connections, and what they had attached. */
+  /** The same for a killed process: closes its connections too, and detaches the files that they had attached. */
   abandon(): void
 }
 
 export interface Databases extends Disposable {
   /** Opens a file, and creates it unless read-only; rejects where it cannot be read. */
   open(file: string, isReadOnly: boolean): Promise<DatabaseFile>
-  /** When everything that was closed is closed. */
+  /** Resolves when every closed file has been detached. */
   settled(): Promise<void>
 }
 
@@ -29,7 +29,7 @@ export const createDatabases = async (): Promise<Databases> => {
   let opened = 0
   const detach = (names: readonly string[]) => {
     for (const name of names) {
-      // What cannot be checkpointed is passed over, as by the end of a process: the next one finds what is there.
+      // A failed checkpoint is ignored, as at the end of a process. The next process finds the files as they are.
       const end = () => own.run(`DETACH DATABASE IF EXISTS "${name}"`).catch(() => undefined)
       closing = generations.exit(() => closing.then(end))
     }
@@ -37,7 +37,7 @@ export const createDatabases = async (): Promise<Databases> => {
   return {
     open: async (file, isReadOnly) => {
       await closing
-      // `COPY FROM DATABASE` calls the work database by the name that DuckDB gives it.
+      // `COPY FROM DATABASE` uses the name that DuckDB gives the work database.
       opened += 1
       const name = basename(file, '.duckdb') === 'work' ? 'work' : `file_${opened}`
       const options = isReadOnly ? 'READ_ONLY' : `BLOCK_SIZE ${BLOCK_BYTES}`
@@ -77,7 +77,7 @@ const ATTACHED_BY_THE_CODE_UNDER_TEST = ['compacted', 'published']
 
 const BLOCK_BYTES = '16384'
 
-/** Without a second thread, compression and large blocks everything costs less. */
+/** One thread, no compression and small blocks make everything faster. */
 const FOR_A_HANDFUL_OF_ROWS = {
   threads: '1',
   force_compression: 'uncompressed',

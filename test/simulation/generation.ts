@@ -1,43 +1,43 @@
 /**
- * One life of the process under simulation. Everything that it does between its start and its end, or its crash, is
- * told apart from the simulation's own doings by an async context; after a crash nothing of it goes on.
+ * One life of the process under simulation. An async context separates its work, from its start to its end or crash, from
+ * the work of the simulation itself. After a crash none of its work continues.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 
-/** What the simulation throws from a synchronous call of a process that is dead. Nobody gets to see it. */
+/** Thrown from a synchronous call of a dead process. No result depends on it. */
 export class CrashedError extends Error {}
 
-/** A moment in the life of a process: its n-th step, the n-th step of that name, or a time after its start. */
+/** A moment in the life of a process: its nth step, the nth step of that name, or a time after its start. */
 export type Moment =
   | { readonly step: number }
   | { readonly operation: string; readonly nth: number }
   | { readonly afterMs: number }
 
-/** When the process is killed: before a step, after it, or (a write) in the middle of it; or at a time. */
+/** When the process is killed: at a time, before a step, after it, or in the middle of a write. */
 export interface CrashPlan {
   readonly at: Moment
   readonly place: 'before' | 'after' | 'torn'
 }
 
-/** An operation that fails: the first from step `from` on whose name is among `operations`. */
+/** Operations that fail: the first ones from step `from` on whose name is among `operations`. */
 export interface DiskPlan {
   readonly from: number
   readonly operations: readonly string[]
   readonly code: 'ENOSPC' | 'EIO'
-  /** How many fail in a row, each of that kind. */
+  /** How many of these operations fail in a row. */
   readonly times: number
 }
 
 export type Verdict = 'go' | 'crash_before' | 'crash_after' | 'crash_torn' | 'dead' | Error
 
-/** What befalls a process besides what the network does. */
-export interface Fate {
+/** What disturbs a process besides the network. */
+export interface Disturbances {
   readonly crash: CrashPlan | null
   readonly disk: DiskPlan | null
-  /** How long a commit takes, virtual milliseconds: meanwhile other surveys arrive, and are committed together. */
+  /** Virtual milliseconds that a commit takes. Surveys that arrive meanwhile are committed together. */
   readonly commitMs: number
-  /** Somebody has the published file open for writing. */
+  /** Whether another process has the published file open for writing. */
   readonly isHeld: boolean
 }
 
@@ -51,29 +51,29 @@ export class Generation {
   readonly died: Promise<'crashed'>
   readonly #disk: DiskPlan | null
   #diskLeft: number
-  #tellDeath: (value: 'crashed') => void = () => undefined
+  #resolveDied: (value: 'crashed') => void = () => undefined
   readonly #digest = createHash('sha256')
-  /** Files it has open, by descriptor: closed for it when it dies. */
+  /** The descriptors of its open files, which the simulation closes when it dies. */
   readonly descriptors = new Set<number>()
-  /** The same for its handles: how to close them. */
+  /** Functions that close its open handles. */
   readonly handles = new Set<() => Promise<void>>()
-  /** Ends of its databases. */
+  /** Functions that close its databases. */
   readonly closers: (() => void)[] = []
-  /** How many bytes of the write-ahead log were there before the commit that was torn; null: nothing torn. */
+  /** The bytes of the write-ahead log before the torn commit; null when no commit was torn. */
   tornLogFrom: number | null = null
   lastStep = ''
 
   readonly commitMs: number
   readonly isHeld: boolean
 
-  constructor({ crash, disk, commitMs, isHeld }: Fate) {
+  constructor({ crash, disk, commitMs, isHeld }: Disturbances) {
     this.commitMs = commitMs
     this.isHeld = isHeld
     this.#crash = crash
     this.#disk = disk
     this.#diskLeft = disk?.times ?? 0
     this.died = new Promise((resolve) => {
-      this.#tellDeath = resolve
+      this.#resolveDied = resolve
     })
   }
 
@@ -86,7 +86,7 @@ export class Generation {
     return this.#digest.copy().digest('hex').slice(0, 16)
   }
 
-  /** Has `act` called right before the step at that moment; a time is not its business. */
+  /** Calls `act` right before the step at that moment. It ignores moments that are times. */
   watch(at: Moment, act: () => void): void {
     this.#watches.push({ at, act })
   }
@@ -108,7 +108,7 @@ export class Generation {
     return 'go'
   }
 
-  /** Whether the step that was just counted is the one meant. */
+  /** Whether the step that was just counted is at that moment. */
   #isNow(at: Moment, name: string): boolean {
     if ('step' in at) return at.step === this.steps
     return 'operation' in at && at.operation === name && at.nth === this.#stepsNamed.get(name)
@@ -117,7 +117,7 @@ export class Generation {
   die(): void {
     if (this.dead) return
     this.dead = true
-    this.#tellDeath('crashed')
+    this.#resolveDied('crashed')
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the simulation is worth: faults that break one promise each are put into copies of the compiled code, and the
- * simulation has to catch every one. `npm run simulate:mutations [-- --only NAME --seeds 200]`
+ * Tests the simulation itself. Each mutation puts a fault that breaks one promise into a copy of the compiled code, and the
+ * simulation has to catch it. `npm run simulate:mutations [-- --only NAME --seeds 200]`
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ interface Mutation {
   readonly name: string
   /** A compiled file, below `src`. */
   readonly file: string
-  /** Stands in it exactly once. */
+  /** Text that the file contains exactly once. */
   readonly from: string
   readonly to: string
 }
@@ -33,13 +33,13 @@ const MUTATIONS: readonly Mutation[] = [
     to: 'instant(page.at)',
   },
   {
-    name: 'pages that drifted are not listed again',
+    name: 'a listing that drifted is not repeated',
     file: 'sync/discover.js',
     from: 'if (total_count < previousTotal)',
     to: 'if (true) return false; if (total_count < 0)',
   },
   {
-    name: 'publishing writes over the file that readers open',
+    name: 'publishing overwrites the file that readers have open',
     file: 'publish/duckdb.js',
     from: 'const temporary = temporaryBeside(target)',
     to: 'const temporary = target',
@@ -51,7 +51,7 @@ const MUTATIONS: readonly Mutation[] = [
     to: 'waits: false',
   },
   {
-    name: 'a slot is free as soon as the answer is there',
+    name: 'a slot is free as soon as the answer has arrived',
     file: 'http/rate-limit/slot-timing.js',
     from: '({ perMs }) => perMs + HOLD_MARGIN_MS',
     to: '() => 0',
@@ -69,7 +69,7 @@ const MUTATIONS: readonly Mutation[] = [
     to: "openLedger({ directory, owner: { ...owner, baseUrl: 'http://' + options.account + '/' }, timing, clock })",
   },
   {
-    name: 'a retry goes around the limiter',
+    name: 'a retry bypasses the limiter',
     file: 'http/client.js',
     from: 'const outcome = await this.#limiter.run((slot) => this.#send(slot, pending), waitSignal);',
     to: 'const outcome = attempts === 0 ? await this.#limiter.run((slot) => this.#send(slot, pending), waitSignal) : await this.#send({ sending() {}, answered() {}, neverSent() {} }, pending);',
@@ -87,19 +87,19 @@ const MUTATIONS: readonly Mutation[] = [
     to: 'const worst = reasons.find(({ exitCode }) => exitCode !== 3);',
   },
   {
-    name: 'rejected rows are nothing to speak of',
+    name: 'rejected rows do not change the exit code',
     file: 'sync/outcome.js',
     from: 'rejectedRows > rules.rejectedRowsMax',
     to: 'rejectedRows > 1e9',
   },
   {
-    name: 'a publish that failed is not recorded',
+    name: 'a failed publish is not recorded',
     file: 'sync/publish.js',
     from: 'return await recordUnpublished(options, published, error);',
     to: 'return { ...worstOf(reports), accounts: reports, published, publishError: error.message };',
   },
   {
-    name: 'what a commit throws is passed over',
+    name: 'the error of a commit is ignored',
     file: 'warehouse/connection/database.js',
     from: `await sql.run('COMMIT');`,
     to: `await sql.run('COMMIT').catch(() => undefined);`,
@@ -133,19 +133,19 @@ const MUTATIONS: readonly Mutation[] = [
     to: `const notListed = listing.kind === 'none' ?`,
   },
   {
-    name: 'a stored time that lies ahead is believed',
+    name: 'a stored time ahead of now is believed',
     file: 'model/believed.js',
     from: 'at === null || at > now ? null : at',
     to: 'at',
   },
   {
-    name: 'a 404 of its own address is the end of a survey',
+    name: 'a 404 of its own address alone makes a survey gone',
     file: 'sync/bundle/bundle.js',
     from: `task.reason === 'missing' && attempt.refusals.areAllNotFound()`,
     to: `attempt.refusals.all().every(({ kind }) => kind === 'not_found')`,
   },
   {
-    name: 'what is locked is taken for damaged, and an older state for it',
+    name: 'a locked file counts as damaged, and an older state replaces it',
     file: 'warehouse/lifecycle/rebuild.js',
     from: '!isDamage(error)',
     to: 'false',
@@ -168,9 +168,9 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string' },
     seeds: { type: 'string', default: '200' },
-    /** Only look whether every mutation finds its place in the code. */
+    /** Only checks that every mutation finds its place in the code. */
     dry: { type: 'boolean', default: false },
-    /** Every `shards`-th mutation, from `shard` on: for several of these at once. */
+    /** Runs every `shards`-th mutation from `shard` on, so that several processes can divide them. */
     shard: { type: 'string', default: '0' },
     shards: { type: 'string', default: '1' },
   },
@@ -178,15 +178,17 @@ const { values } = parseArgs({
 
 const built = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 
-/** The file as it would be; throws where the text to replace does not stand there once. */
+/** The text of the mutated file; throws unless the text to replace occurs exactly once. */
 const mutated = (root: string, { name, file, from, to }: Mutation): string => {
   const pieces = readFileSync(join(root, 'src', file), 'utf8').split(from)
   if (pieces.length !== 2)
-    throw new Error(`"${name}": ${pieces.length - 1} places in ${file} read ${JSON.stringify(from)}, not 1`)
+    throw new Error(
+      `mutation "${name}": ${file} contains ${JSON.stringify(from)} ${pieces.length - 1} times, not once. Follow the change of the code in test/simulation/mutations.ts`,
+    )
   return pieces.join(to)
 }
 
-/** The first seed that fails; null when none does. */
+/** The first seed that fails, with its first violation; null when none fails. */
 const caughtAt = (mutation: Mutation): { readonly seed: string; readonly how: string } | null => {
   const project = mkdtempSync(join(tmpdir(), 'fieldwork-mutant-'))
   try {
@@ -206,12 +208,12 @@ const caughtAt = (mutation: Mutation): { readonly seed: string; readonly how: st
 }
 
 let missed = 0
-const wanted = MUTATIONS.filter(
+const selected = MUTATIONS.filter(
   ({ name }, place) =>
     name.includes(values.only ?? '') && place % Number(values.shards) === Number(values.shard),
 )
-for (const mutation of wanted) mutated(built, mutation)
-for (const mutation of values.dry ? [] : wanted) {
+for (const mutation of selected) mutated(built, mutation)
+for (const mutation of values.dry ? [] : selected) {
   const caught = caughtAt(mutation)
   if (caught === null) missed += 1
   const verdict =

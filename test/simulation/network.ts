@@ -1,4 +1,4 @@
-/** The network between the client and the reference server: latency, and every way to fail. Drawn request by request. */
+/** The network between the client and the reference server: latency and faults, drawn for each request. */
 import { Readable } from 'node:stream'
 import { Secret } from '../../src/base/secret.js'
 import type { CreateTransport } from '../../src/http/transport.js'
@@ -8,9 +8,9 @@ import { createRandom, type Random } from './random.js'
 import type { Answer, JsonObject, World } from './world.js'
 
 export interface NetworkLog {
-  /** What went wrong, in the order of time: for the story. */
+  /** The faults in the order of time, for the story. */
   readonly events: string[]
-  /** Rows that cannot be typed reached the client. */
+  /** How many rows that cannot be typed reached the client. */
   untypable: number
 }
 
@@ -32,21 +32,21 @@ export const createNetwork =
     return {
       get: async ({ target }, signal) => {
         requests += 1
-        const luck = drawLuck(random, start, target)
-        const { fault, draw } = luck
+        const plan = drawRequest(random, start, target)
+        const { fault, draw } = plan
         generation.note(`> ${target} ${fault ?? ''}`)
-        noteEvents(log, `request ${requests} ${target}`, luck)
-        await wait(luck.thereMs, signal)
+        noteEvents(log, `request ${requests} ${target}`, plan)
+        await wait(plan.outboundMs, signal)
         if (fault === 'refused') throw failure('ECONNREFUSED')
         if (fault === 'reset_before') throw failure('ECONNRESET')
-        if (luck.jumpHours > 0) await world.advance(luck.jumpHours)
-        if (luck.vanishes) await vanish(world, draw, log)
-        const honest = await world.ask(target, sent)
-        await comeBack(fault, luck.backMs, signal)
-        const told = refusal(target, honest) ?? spoiltBy(fault, honest, draw, log)
-        const answer = dated(told, start)
+        if (plan.jumpHours > 0) await world.advance(plan.jumpHours)
+        if (plan.vanishes) await vanish(world, draw, log)
+        const honest = await world.get(target, sent)
+        await comeBack(fault, plan.inboundMs, signal)
+        const changed = refusal(target, honest) ?? withFault(fault, honest, draw, log)
+        const answer = dated(changed, start)
         generation.note(`< ${answer.status} ${answer.headers.date}`)
-        remember(world, target, answer, fault, told !== honest)
+        remember(world, target, answer, fault, changed !== honest)
         return {
           status: answer.status,
           header: (name) => answer.headers[name] ?? null,
@@ -74,10 +74,10 @@ const createRefusal = (refuse: Start['refuse'], log: NetworkLog): Refusal => {
   }
 }
 
-const spoiltBy = (fault: NetworkFault | null, honest: Answer, draw: number, log: NetworkLog): Answer =>
+const withFault = (fault: NetworkFault | null, honest: Answer, draw: number, log: NetworkLog): Answer =>
   fault === null || honest.status !== 200 ? honest : spoil(honest, fault, draw, log)
 
-/** The server's clock may be wrong, and with it the date of everything it tells. */
+/** Changes the date of an answer when the server's clock is wrong. */
 const dated = (answer: Answer, { clockAhead }: Start): Answer => {
   const { date } = answer.headers
   if (clockAhead?.whose !== 'server' || date === undefined) return answer
@@ -85,23 +85,23 @@ const dated = (answer: Answer, { clockAhead }: Start): Answer => {
   return { ...answer, headers: { ...answer.headers, date: wrong } }
 }
 
-/** What befalls one request. */
-interface Luck {
+/** What happens to one request. */
+interface RequestPlan {
   readonly fault: NetworkFault | null
-  readonly thereMs: number
-  readonly backMs: number
-  /** From 0 up to 1: which row, which status, where it is cut. */
+  readonly outboundMs: number
+  readonly inboundMs: number
+  /** From 0 up to 1; it selects the row, the status, or where the answer is cut. */
   readonly draw: number
-  /** The world moves on by so much before it. */
+  /** How far the world's clock moves on before the request. */
   readonly jumpHours: number
-  /** A survey leaves before it. */
+  /** Whether a survey vanishes before the request. */
   readonly vanishes: boolean
 }
 
-const drawLuck = (random: Random, start: Start, target: string): Luck => ({
+const drawRequest = (random: Random, start: Start, target: string): RequestPlan => ({
   fault: drawFault(random, start),
-  thereMs: random.unit() * start.latencyMsMax,
-  backMs: random.unit() * start.latencyMsMax,
+  outboundMs: random.unit() * start.latencyMsMax,
+  inboundMs: random.unit() * start.latencyMsMax,
   draw: random.unit(),
   jumpHours: random.chance(jumpChance(target, start)) ? random.whole(1, start.jumps.hoursMax) : 0,
   vanishes: LATER_PAGE.test(target) && random.chance(start.vanishing),
@@ -109,7 +109,7 @@ const drawLuck = (random: Random, start: Start, target: string): Luck => ({
 
 const LATER_PAGE = /\/surveys\?(?:.*&)?page=(?!1(?:&|$))/
 
-/** A survey leaves the listing while it is read: mostly a new one, which stands before others that are still to be read. */
+/** Removes a survey from the listing while it is read, mostly a new one, which comes before others that are still unread. */
 const vanish = async (world: World, draw: number, log: NetworkLog): Promise<void> => {
   const newestFirst = (await world.surveys()).toSorted((a, b) => createdMs(b) - createdMs(a))
   const id = newestFirst[Math.floor(draw * draw * newestFirst.length)]?.id
@@ -120,19 +120,23 @@ const vanish = async (world: World, draw: number, log: NetworkLog): Promise<void
 
 const createdMs = ({ created_at }: JsonObject): number => Date.parse(String(created_at))
 
-/** Most where it matters most: between the pages of a listing. */
+/** Jumps are most likely between the pages of a listing, where they matter most. */
 const jumpChance = (target: string, { jumps: { probability } }: Start): number =>
   target.includes('/surveys?') ? probability : probability / 10
 
-const noteEvents = (log: NetworkLog, what: string, { fault, jumpHours }: Luck): void => {
+const noteEvents = (log: NetworkLog, what: string, { fault, jumpHours }: RequestPlan): void => {
   if (fault !== null) log.events.push(`${what}: ${fault}`)
-  if (jumpHours > 0) log.events.push(`${what}: the world moves on by ${jumpHours} h before it`)
+  if (jumpHours > 0) log.events.push(`${what}: the world's clock moves on by ${jumpHours} h before it`)
 }
 
-const comeBack = async (fault: NetworkFault | null, backMs: number, signal: AbortSignal): Promise<void> => {
+const comeBack = async (
+  fault: NetworkFault | null,
+  inboundMs: number,
+  signal: AbortSignal,
+): Promise<void> => {
   if (fault === 'hang') await wait(Number.POSITIVE_INFINITY, signal)
   if (fault === 'reset_after') throw failure('ECONNRESET')
-  await wait(backMs, signal)
+  await wait(inboundMs, signal)
 }
 
 const drawFault = (random: Random, { faults }: Start): NetworkFault | null => {
@@ -170,7 +174,7 @@ const bodyOf = (answer: Answer, isCut: boolean, draw: number, signal: AbortSigna
   signal.addEventListener('abort', () => {
     if (!body.readableEnded) body.destroy(signal.reason)
   })
-  // undici's body is a Readable with a few readers of its own, which the client does not use.
+  // undici's body is a Readable with a few methods of its own, which the client does not use.
   return body as unknown as Body
 }
 
@@ -235,7 +239,7 @@ const change = (name: string, row: JsonObject, fault: NetworkFault, draw: number
     : { changed: { ...row, id: 'twelve' }, isTypable: false }
 }
 
-/** Keeps what reaches the client whole. */
+/** Keeps every answer that reaches the client complete. */
 const remember = (
   world: World,
   target: string,
@@ -246,7 +250,7 @@ const remember = (
   if (answer.status !== 200 || (fault !== null && UNREADABLE.has(fault))) return
   const [path = '', query = ''] = target.split('?')
   const body = JSON.parse(answer.body.toString()) as JsonObject
-  world.told.push({ path, query, dateMs: Date.parse(answer.headers.date ?? ''), body, isLie })
+  world.received.push({ path, query, dateMs: Date.parse(answer.headers.date ?? ''), body, isLie })
 }
 
 const UNREADABLE: ReadonlySet<NetworkFault> = new Set(['garbage', 'empty', 'truncate'])

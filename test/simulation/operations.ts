@@ -1,6 +1,6 @@
 /**
- * Every file operation and every database statement of the process under simulation, counted as a step: the process may
- * be killed before or after it, or the operation may fail. Nothing of the code under test knows of it.
+ * Counts every file operation and every database statement of the process under simulation as a step. The process may be
+ * killed before or after it, or the operation may fail. The code under test is unchanged.
  */
 import fs from 'node:fs'
 import promises from 'node:fs/promises'
@@ -73,7 +73,7 @@ const wrapAsync = (holder: Holder, names: readonly string[], prefix: string, tim
 
 type OpenHandle = { fd: number; close: Call }
 
-/** A handle's `close` is its own, not its class's. */
+/** `close` is a property of each handle, not of its class. */
 const wrapHandle = (handle: OpenHandle, generation: Generation, time: VirtualTime): void => {
   const { fd, close } = handle
   generation.handles.add(close as () => Promise<void>)
@@ -158,7 +158,7 @@ const writeHalf = (write: typeof fs.writeSync, [descriptor, text]: readonly unkn
   write(Number(descriptor), bytes.subarray(0, Math.ceil(bytes.length / 2)))
 }
 
-/** What streams use. */
+/** Wraps the callback functions that streams use. */
 const wrapCallbacks = (time: VirtualTime): void => {
   const holder = fs as unknown as Holder
   for (const name of ['open', 'write', 'writev', 'close']) {
@@ -187,8 +187,8 @@ const wrapCallbacks = (time: VirtualTime): void => {
 }
 
 /**
- * Its databases, all of them attached to one instance of DuckDB: to make one costs more than a file's every statement of
- * a seed. What the code under test calls an instance is a file here, and what it calls a connection begins in that file.
+ * Attaches all databases to one instance of DuckDB, because creating an instance costs more than all statements of a seed in
+ * one file. An instance of the code under test is a file here, and its connections begin in that file.
  */
 const wrapDuckDB = (time: VirtualTime, databases: Databases): void => {
   const create = DuckDBInstance.create.bind(DuckDBInstance)
@@ -244,11 +244,11 @@ const wrapDuckDB = (time: VirtualTime, databases: Databases): void => {
   }
 }
 
-/** What DuckDB says of a file that another process has open for writing. */
+/** DuckDB's message about a file that another process has open for writing. */
 const HELD =
   'IO Error: Could not set lock on file "fieldwork.duckdb": Conflicting lock is held in /usr/bin/python3 (PID 4711). See also https://duckdb.org/docs/stable/connect/concurrency'
 
-/** `runAndReadAll` calls others of the same class: one step, not several. */
+/** `runAndReadAll` calls other methods of its class, which together are one step. */
 const nested = new WeakSet<Generation>()
 
 const logs = new WeakMap<Generation, string>()

@@ -1,8 +1,8 @@
-/** What a seed stands for: a world, settings, and a few starts of the process with what befalls each. Plain data, so that it can be shrunk. */
-import type { DiskPlan, Fate, Moment } from './generation.js'
+/** The plan of a seed: a world, settings, and a few starts of the process with the faults of each. Plain data can be shrunk. */
+import type { DiskPlan, Disturbances, Moment } from './generation.js'
 import { createRandom, type Random } from './random.js'
 
-/** How likely each fault is for a request. */
+/** The probability of each fault for one request. */
 export type NetworkFaults = Readonly<Record<NetworkFault, number>>
 
 export const NETWORK_FAULTS = [
@@ -23,35 +23,35 @@ export const NETWORK_FAULTS = [
 ] as const
 export type NetworkFault = (typeof NETWORK_FAULTS)[number]
 
-export interface Start extends Fate {
-  /** Since the process before ended, milliseconds. */
+export interface Start extends Disturbances {
+  /** Milliseconds since the previous process ended. */
   readonly gapMs: number
   readonly networkSeed: number
   readonly latencyMsMax: number
   readonly faults: Partial<NetworkFaults>
-  /** How likely the world jumps before a request, and how far at most. */
+  /** The probability that the world's clock jumps before a request, and how far at most. */
   readonly jumps: { readonly probability: number; readonly hoursMax: number }
   readonly full: boolean
   readonly requestsMax: number | null
   readonly durationMsMax: number | null
   readonly signal: Moment | null
-  /** When the files are looked at while the process runs, as a kill at that moment would leave them. */
-  readonly look: Moment | null
-  /** The wall clock jumps by so much, so long after the start. */
+  /** When a copy of the files is taken while the process runs: what a kill at that moment would leave. */
+  readonly snapshot: Moment | null
+  /** The wall clock jumps by `byMs`, `afterMs` after the start. */
   readonly wallJump: { readonly afterMs: number; readonly byMs: number } | null
-  /** Surveys that vanish before this start, by place in the truth, modulo its length. */
+  /** Surveys that vanish before this start, by position in the list of all surveys, modulo its length. */
   readonly forget: readonly number[]
-  /** How likely one vanishes between two pages of a listing. */
+  /** The probability that a survey vanishes between two pages of a listing. */
   readonly vanishing: number
   /** The work database is lost before this start. */
   readonly loseWork: boolean
-  /** The settings call the account by its other name from this start on; address and identifier stay. */
+  /** From this start on the account has its other name in the settings. Its address and identifier stay. */
   readonly renamed: boolean
-  /** Addresses of surveys are refused while the list is answered: of all surveys, or of the first that is asked about. */
+  /** The list is answered, but addresses below surveys are refused: of all surveys, or only of the first requested one. */
   readonly refuse: Refuse | null
-  /** A clock is wrong while this start lasts. */
+  /** A clock that is wrong during this start. */
   readonly clockAhead: { readonly whose: 'ours' | 'server'; readonly byMs: number } | null
-  /** Nothing goes wrong, so long after the start before that every rule reads everything again. */
+  /** Without faults, and so long after the previous start that every rule requires a new reading. */
   readonly isOrdinary: boolean
 }
 
@@ -66,13 +66,13 @@ export interface Plan {
   readonly world: {
     readonly seed: number
     readonly surveys: number
-    /** Of all surveys together: what a refresh of everything takes. Worlds with more are passed over. */
+    /** The most sources that all surveys together may have, because a full refresh reads each. Larger worlds are skipped. */
     readonly sourcesMax: number
     readonly pageSize: number
     readonly rate: { readonly requests: number; readonly perMs: number }
     readonly rateWindow: 'sliding' | 'fixed' | 'sliding-counter'
     readonly retryAfter: 'seconds' | 'date' | 'none'
-    /** How much faster the world's time goes than ours. */
+    /** How many times faster the world's time passes than ours. */
     readonly speed: number
   }
   readonly settings: {
@@ -85,27 +85,27 @@ export interface Plan {
     readonly attemptsMax: number
     readonly consecutiveFailuresMax: number
   }
-  /** The wall clock of our machine is so much ahead of the truth. */
+  /** How far our wall clock is ahead of the true time. */
   readonly skewMs: number
   readonly freshDatabase: boolean
   readonly publish: readonly ('duckdb' | 'parquet')[]
   readonly starts: readonly Start[]
-  /** They follow from the tables alone, and are costly to ask: now and then is enough. */
+  /** Views follow from the tables alone and are slow to query, so only some seeds check them. */
   readonly checksViews: boolean
 }
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
-/** Any number: it keeps the stream of names apart from the first one. */
-const NAMES = 0x6e616d65
+/** Separates the random numbers of renames from the first stream. Any number would do. */
+const NAMES_SALT = 0x6e616d65
 
 export const drawPlan = (seed: number): Plan => {
   const random = createRandom(seed)
   return withHostileNights(drawUsualPlan(seed, random))
 }
 
-/** Drawn apart from the rest, so that what a seed stood for before stays in it. */
+/** Drawn from a stream of its own, so that existing seeds keep their plans. */
 const withHostileNights = (plan: Plan): Plan => {
   const { chance, pick, whole } = createRandom(plan.seed ^ 0x2545f491)
   const last = plan.starts.length - 1
@@ -119,7 +119,7 @@ const withHostileNights = (plan: Plan): Plan => {
     isRefused && place === last ? { ...start, refuse } : start,
   )
   const clockAhead = { whose: pick(['ours', 'server'] as const), byMs: whole(1, 400) * DAY_MS }
-  // Where the world goes faster than our clock, what is a month for one is none for the other.
+  // A month of our clock is no month of a faster world, so only worlds of normal speed get the wrong clock below.
   const clean = { ...lastStart(plan), full: false }
   if (chance(0.05)) {
     const held = { ...clean, loseWork: true, isHeld: true }
@@ -134,8 +134,8 @@ const drawUsualPlan = (seed: number, random: Random): Plan => {
   const { whole, pick, chance } = random
   const speed = pick([1, 1, 1, 60, 60, 600])
   const rate = { requests: whole(8, 40), perMs: whole(10, 60) * 1_000 }
-  // Drawn apart: what was drawn for a seed before there were names stays as it was.
-  const names = createRandom(seed ^ NAMES)
+  // Renames have a stream of their own, so that existing seeds keep their plans.
+  const names = createRandom(seed ^ NAMES_SALT)
   return {
     seed,
     world: {
@@ -171,7 +171,7 @@ const drawUsualPlan = (seed: number, random: Random): Plan => {
 
 const drawStart = (random: Random, speed: number): Omit<Start, 'renamed'> => {
   const { whole, chance, pick } = random
-  // The world does not hold still between two pages, and nothing else is in the way.
+  // The world changes between two pages, without any network fault.
   const isRestless = chance(0.25)
   const wallJump = chance(0.1)
     ? { afterMs: whole(0, MINUTE_MS), byMs: pick([-2 * HOUR_MS, -30_000, 30_000, 2 * HOUR_MS]) }
@@ -190,7 +190,7 @@ const drawStart = (random: Random, speed: number): Omit<Start, 'renamed'> => {
     durationMsMax: chance(0.15) ? whole(5, 120) * 1_000 : null,
     signal: chance(0.15) ? drawMoment(random) : null,
     crash: chance(0.4) ? { at: drawMoment(random), place: pick(['before', 'after', 'torn']) } : null,
-    look: chance(0.6) ? drawStep(random) : null,
+    snapshot: chance(0.6) ? drawStep(random) : null,
     disk: chance(0.15) ? drawDisk(random) : null,
     wallJump,
     forget: chance(0.1) ? [whole(0, 100)] : [],
@@ -209,23 +209,23 @@ const drawFaults = ({ chance, unit, pick, whole }: Random): Partial<NetworkFault
   return Object.fromEntries(kinds.map((kind) => [kind, RARE.has(kind) ? 0.02 : 0.02 + unit() * 0.15]))
 }
 
-/** They leave marks that a later run does not always wipe out. */
+/** Rare because a later run does not always remove their marks. */
 const RARE: ReadonlySet<NetworkFault> = new Set(['not_found', 'hang'])
 
 const drawMoment = (random: Random): Moment =>
   random.chance(0.3) ? { afterMs: random.whole(0, 2 * MINUTE_MS) } : drawStep(random)
 
-/** Any step; or one of those after which much is different: the rare ones would hardly ever be met. */
+/** Any step, or one of the turning points, which are so rare that a random step would hardly ever hit them. */
 const drawStep = ({ chance, unit, pick, whole }: Random): Moment => {
   if (chance(0.5)) return { step: Math.floor(1 + unit() * unit() * STEPS_MAX) }
   const [operation, most] = pick(TURNING_POINTS)
   return { operation, nth: whole(1, most) }
 }
 
-/** About what a start takes. */
+/** The approximate number of steps of a start. */
 const STEPS_MAX = 600
 
-/** And how often they come, more or less. */
+/** Operations that change the state, with their approximate number per start. */
 const TURNING_POINTS = [
   ['COMMIT', 30],
   ['COMMIT', 30],
@@ -261,7 +261,7 @@ const DISK_OPERATIONS = [
   ['COMMIT', 'CHECKPOINT', 'writeSync', 'file.sync', 'file.writeFile', 'writeFile'],
 ] as const
 
-/** A last start in which nothing goes wrong, after everything that was sent is forgotten by every window. */
+/** A last start without faults, after every earlier request has left every rate window. */
 export const lastStart = ({ world: { speed, rate } }: Plan): Start => ({
   gapMs: Math.max(DAY_MS / speed, 2 * rate.perMs + MINUTE_MS),
   networkSeed: 1,
@@ -273,7 +273,7 @@ export const lastStart = ({ world: { speed, rate } }: Plan): Start => ({
   requestsMax: null,
   durationMsMax: null,
   signal: null,
-  look: null,
+  snapshot: null,
   crash: null,
   disk: null,
   wallJump: null,

@@ -1,4 +1,4 @@
-/** One start of the command, composed as `commands/sync` does it, until it ends, is killed, or hangs. */
+/** One start of the command, composed like `commands/sync`, until it ends, is killed, or hangs. */
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { StoppedError } from '../../src/base/errors.js'
@@ -16,21 +16,21 @@ import type { Plan, Start } from './plan.js'
 import type { VirtualTime } from './virtual-time.js'
 import type { World } from './world.js'
 
-export interface Ended {
-  /** Null: it was killed. */
+export interface StartResult {
+  /** Null when the process was killed. */
   readonly exitCode: number | null
   readonly report: SyncReport | null
-  /** What was printed of an error. */
+  /** The printed error. */
   readonly problem: string | null
   readonly network: NetworkLog
   readonly generation: Generation
   readonly warnings: readonly string[]
-  /** From the signal to the end; null without a signal. */
+  /** From the signal to the end, milliseconds; null without a signal. */
   readonly stoppingTookMs: number | null
   readonly tookMs: number
-  /** A copy of the warehouse that was taken while it ran. */
-  readonly lookedAt: string | null
-  /** Where the warehouse is now: a killed process leaves a copy of what was on the disk. */
+  /** The directory of a copy of the warehouse that was taken while it ran. */
+  readonly snapshot: string | null
+  /** The directory of the warehouse now. After a kill it is a copy of the files at that moment. */
   readonly directory: string
 }
 
@@ -38,21 +38,21 @@ export interface StartOptions {
   readonly plan: Plan
   readonly start: Start
   readonly world: World
-  /** What the settings call the account. */
+  /** The name of the account in the settings. */
   readonly account: string
   readonly time: VirtualTime
   readonly databases: Databases
   readonly directory: string
-  /** Where the warehouse goes if the process is killed. */
+  /** The directory for the files of a killed process. */
   readonly nextDirectory: string
-  /** Where a copy of the warehouse goes that is taken while the process runs. */
-  readonly lookDirectory: string
-  /** Of the last start, which reads everything again. */
+  /** The directory for a copy that is taken while the process runs. */
+  readonly snapshotDirectory: string
+  /** Makes the last start read everything again. */
   readonly readAll: boolean
 }
 
-export const runStart = async (options: StartOptions): Promise<Ended> => {
-  const { start, world, time, databases, directory, nextDirectory, lookDirectory } = options
+export const runStart = async (options: StartOptions): Promise<StartResult> => {
+  const { start, world, time, databases, directory, nextDirectory, snapshotDirectory } = options
   const generation = new Generation(start)
   watchLog(generation, join(directory, 'work.duckdb.wal'))
   const network: NetworkLog = { events: [], untypable: 0 }
@@ -78,8 +78,10 @@ export const runStart = async (options: StartOptions): Promise<Ended> => {
     signalledAtMs = time.nowMs
     stop.abort(new StoppedError('stopped by SIGTERM'))
   })
-  at(start.look ?? undefined, () => {
-    generations.exit(() => fs.cpSync(directory, lookDirectory, { recursive: true, verbatimSymlinks: true }))
+  at(start.snapshot ?? undefined, () => {
+    generations.exit(() =>
+      fs.cpSync(directory, snapshotDirectory, { recursive: true, verbatimSymlinks: true }),
+    )
   })
   if (start.crash !== null && 'afterMs' in start.crash.at) at(start.crash.at, () => generation.die())
   const work = generations.run(generation, () =>
@@ -133,16 +135,16 @@ export const runStart = async (options: StartOptions): Promise<Ended> => {
     generation,
     warnings,
     stoppingTookMs,
-    lookedAt: fs.existsSync(lookDirectory) ? lookDirectory : null,
+    snapshot: fs.existsSync(snapshotDirectory) ? snapshotDirectory : null,
     tookMs,
     directory: outcome.exitCode === null ? nextDirectory : directory,
   }
 }
 
-/** Handles that processes which were killed left open. */
+/** Functions that close the handles of killed processes. */
 const leftOpen: (() => Promise<void>)[] = []
 
-/** What SIGKILL leaves: the files as they are. What the dead process holds open is closed on the old ones. */
+/** Copies the files as SIGKILL leaves them. Then closes what the dead process has open, which changes only the old files. */
 const leaveBehind = async (
   generation: Generation,
   { time, databases, directory, nextDirectory }: StartOptions,
@@ -158,7 +160,7 @@ const leaveBehind = async (
     fs.truncateSync(wal, from + Math.floor((size - from) / 2))
   }
   for (const close of generation.closers) close()
-  // Not awaited: a handle that a stream was reading never closes. Kept, or the garbage collector complains of it.
+  // Not awaited, because a handle that a stream was reading never closes. Kept, or the garbage collector warns about it.
   for (const close of generation.handles) {
     leftOpen.push(close)
     close().catch(() => undefined)
@@ -167,7 +169,7 @@ const leaveBehind = async (
     try {
       fs.closeSync(descriptor)
     } catch {
-      // The process had closed it itself, through a handle.
+      // The process has closed it itself through a handle.
     }
   }
   await databases.settled()

@@ -1,4 +1,4 @@
-/** Random numbers that a seed decides: the same seed, the same story. */
+/** Random numbers from a seed: the same seed gives the same story. */
 export interface Random {
   /** From 0 up to 1. */
   unit(): number

@@ -1,12 +1,11 @@
 /**
- * Readers for the oracle, all of them on one instance of DuckDB: an instance of its own for each file would cost more
- * than everything that is asked of it.
+ * Readers for the oracle, all on one instance of DuckDB. An instance for each file would cost more than all of its queries.
  */
 import { DuckDBInstance } from '@duckdb/node-api'
 import { plainRows, type Row } from '../support/warehouse/duckdb.js'
 
 export interface OpenFile extends AsyncDisposable {
-  /** What other files' queries call it. */
+  /** The name of its database in the queries of other files. */
   readonly name: string
   readonly file: string
   query(sql: string): Promise<Row[]>

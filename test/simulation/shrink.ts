@@ -1,4 +1,4 @@
-/** Makes the story of a failure short: what can be left out while it still fails is left out. */
+/** Shortens the story of a failure: removes every part of the plan that the failure does not need. */
 import type { Plan, Start } from './plan.js'
 import type { Result, Simulation } from './simulate.js'
 
@@ -27,8 +27,8 @@ export const shrink = async (
   return best
 }
 
-/** The promise that was broken first: another failure is another story. */
-const kindOf = ({ broken }: Result): string => broken[0]?.split(':')[0] ?? ''
+/** The promise that was broken first. A plan that breaks another one shows another failure. */
+const kindOf = ({ violations }: Result): string => violations[0]?.split(':')[0] ?? ''
 
 function* smallerPlans(plan: Plan): Generator<Plan> {
   for (const place of plan.starts.keys()) {
@@ -47,7 +47,7 @@ function* calmerStarts(start: Start): Generator<Start> {
     'crash',
     'disk',
     'signal',
-    'look',
+    'snapshot',
     'requestsMax',
     'durationMsMax',
     'wallJump',

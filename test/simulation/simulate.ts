@@ -11,20 +11,20 @@ import { checkFinal } from './oracle/final.js'
 import { checkNight } from './oracle/night.js'
 import { checkParquet } from './oracle/parquet.js'
 import { checkPublished, checkSound, leftLog, openPublished } from './oracle/published.js'
-import type { Broken } from './oracle/row-text.js'
+import type { Violation } from './oracle/row-text.js'
 import { checkWork } from './oracle/work.js'
 import { lastStart, type Plan, type Start } from './plan.js'
-import { type Ended, runStart } from './process.js'
+import { runStart, type StartResult } from './process.js'
 import { createRandom } from './random.js'
 import { createReaders, type OpenFile, type Readers } from './readers.js'
 import { StuckError, type VirtualTime } from './virtual-time.js'
 import { createWorld, type World } from './world.js'
 
 export interface Result {
-  readonly broken: readonly Broken[]
-  /** What happened, a line each. */
+  readonly violations: readonly Violation[]
+  /** The events, one per line. */
   readonly story: readonly string[]
-  /** The same for the same seed, whatever the machine. */
+  /** Equal for the same seed on every machine. */
   readonly digest: string
 }
 
@@ -32,7 +32,7 @@ export interface Simulation extends Disposable {
   run(plan: Plan): Promise<Result>
 }
 
-/** `time` is installed, and so are the operations. */
+/** `time` and the operations must be installed before. */
 export const createSimulation = async (time: VirtualTime, databases: Databases): Promise<Simulation> => {
   const parent = fs.existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
   const root = fs.mkdtempSync(join(parent, 'fieldwork-simulation-'))
@@ -62,7 +62,7 @@ const emptyDatabase = async (directory: string, time: VirtualTime, databases: Da
 
 const WALL_MS = Date.UTC(2026, 2, 1)
 
-interface Grounds {
+interface Surroundings {
   readonly time: VirtualTime
   readonly root: string
   readonly empty: Buffer
@@ -70,7 +70,10 @@ interface Grounds {
   readonly databases: Databases
 }
 
-const runPlan = async (plan: Plan, { time, root, empty, readers, databases }: Grounds): Promise<Result> => {
+const runPlan = async (
+  plan: Plan,
+  { time, root, empty, readers, databases }: Surroundings,
+): Promise<Result> => {
   time.nowMs = 0
   time.wallMs = WALL_MS + plan.skewMs
   const random = createRandom(plan.seed)
@@ -78,7 +81,7 @@ const runPlan = async (plan: Plan, { time, root, empty, readers, databases }: Gr
   const world = await createWorld(plan, time)
   const digest = createHash('sha256')
   const story: string[] = []
-  const broken: Broken[] = []
+  const violations: Violation[] = []
   const home = join(root, 'seed')
   fs.rmSync(home, { recursive: true, force: true })
   let directory = join(home, '0')
@@ -94,7 +97,7 @@ const runPlan = async (plan: Plan, { time, root, empty, readers, databases }: Gr
     const aheadMs = start.clockAhead?.whose === 'ours' ? start.clockAhead.byMs : 0
     time.wallMs += aheadMs
     await prepare(world, start, isLast, directory)
-    const toldBefore = world.told.length
+    const receivedBefore = world.received.length
     try {
       const ended = await runStart({
         plan: isLast ? { ...plan, settings: { ...plan.settings, attemptsMax: 6 } } : plan,
@@ -105,22 +108,24 @@ const runPlan = async (plan: Plan, { time, root, empty, readers, databases }: Gr
         databases,
         directory,
         nextDirectory: join(home, String(place + 1)),
-        lookDirectory: join(home, `${place}-look`),
+        snapshotDirectory: join(home, `${place}-snapshot`),
         readAll: isLast,
       })
       directory = ended.directory
       digest.update(ended.generation.digest())
-      story.push(...tell(place, start, ended, isLast))
-      broken.push(...(await check({ plan, start, world, account, readers, ended, toldBefore, isLast })))
+      story.push(...storyOf(place, start, ended, isLast))
+      violations.push(
+        ...(await check({ plan, start, world, account, readers, ended, receivedBefore, isLast })),
+      )
     } catch (error) {
       if (!(error instanceof StuckError)) throw error
-      broken.push(`start ${place}: ${error.message}`)
+      violations.push(`start ${place}: ${error.message}`)
     }
     time.wallMs -= aheadMs
-    if (broken.length > 0) break
+    if (violations.length > 0) break
   }
   await world.close()
-  return { broken, story, digest: digest.digest('hex').slice(0, 16) }
+  return { violations, story, digest: digest.digest('hex').slice(0, 16) }
 }
 
 const prepare = async (world: World, start: Start, isLast: boolean, directory: string): Promise<void> => {
@@ -137,26 +142,26 @@ interface Check {
   readonly plan: Plan
   readonly start: Start
   readonly world: World
-  /** What the settings of this start call the account: rows of its other name stay as they are. */
+  /** The name of the account in this start's settings. Rows under its other name stay unchanged. */
   readonly account: string
   readonly readers: Readers
-  readonly ended: Ended
-  readonly toldBefore: number
+  readonly ended: StartResult
+  readonly receivedBefore: number
   readonly isLast: boolean
 }
 
-const check = async (given: Check): Promise<Broken[]> => {
-  const { plan, world, account, readers, ended, toldBefore } = given
-  const { directory, lookedAt, report } = ended
+const check = async (given: Check): Promise<Violation[]> => {
+  const { plan, world, account, readers, ended, receivedBefore } = given
+  const { directory, snapshot, report } = ended
   const isPublished = report?.published.length === plan.publish.length
   await using work = await openWork(readers, directory)
   return [
     ...(await overCap(world, plan)),
-    ...(await checkEnd({ world, account, ended, toldBefore }, work)),
+    ...(await checkEnd({ world, account, ended, receivedBefore }, work)),
     ...(work === null ? [] : await checkWork(world, work, account)),
     ...(work === null ? [] : await checkNight(given, work)),
     ...(await checkReaders(given, directory, isPublished ? work : null)),
-    ...(lookedAt === null ? [] : await checkLook(given, lookedAt)),
+    ...(snapshot === null ? [] : await checkSnapshot(given, snapshot)),
   ]
 }
 
@@ -165,21 +170,21 @@ const openWork = async (readers: Readers, directory: string): Promise<OpenFile |
   return fs.existsSync(file) ? await readers.open(file) : null
 }
 
-/** What a kill at that moment would have left. */
-const checkLook = async (given: Check, directory: string): Promise<Broken[]> => {
+/** Checks the files that a kill at the moment of the snapshot would have left. */
+const checkSnapshot = async (given: Check, directory: string): Promise<Violation[]> => {
   await using work = await openWork(given.readers, directory)
   return [
     ...(work === null ? [] : await checkWork(given.world, work, given.account)),
     ...(await checkReaders({ ...given, isLast: false }, directory, null)),
-  ].map((line) => `${line} (looked at while it ran)`)
+  ].map((line) => `${line} (in a snapshot that was taken while it ran)`)
 }
 
-/** What those who read the published files see; `work` where all of it was published. */
+/** Checks the published files; `work` is null unless everything was published. */
 const checkReaders = async (
   { plan, world, account, readers, ended, isLast }: Check,
   directory: string,
   work: OpenFile | null,
-): Promise<Broken[]> => {
+): Promise<Violation[]> => {
   const file = join(directory, 'fieldwork.duckdb')
   const found = [...leftLog(file), ...(await checkParquet(directory, work))]
   try {
@@ -198,19 +203,19 @@ const checkReaders = async (
   }
 }
 
-const EVENTS_TOLD_MAX = 30
+const EVENTS_PRINTED_MAX = 30
 
-const tell = (place: number, start: Start, ended: Ended, isLast: boolean): string[] => {
+const storyOf = (place: number, start: Start, ended: StartResult, isLast: boolean): string[] => {
   const { networkSeed: _, ...drawn } = start
-  const events = ended.network.events.slice(0, EVENTS_TOLD_MAX)
+  const events = ended.network.events.slice(0, EVENTS_PRINTED_MAX)
   const reason = ended.report?.accounts[0]?.reason ?? ended.problem ?? ''
   return [
-    `start ${place}${isLast ? ', the last and clean one' : ''}: ${JSON.stringify(drawn)}`,
+    `start ${place}${isLast ? ', the last one, without faults' : ''}: ${JSON.stringify(drawn)}`,
     ...events.map((event) => `  ${event}`),
     ...(ended.network.events.length > events.length
-      ? [`  and ${ended.network.events.length - events.length} more`]
+      ? [`  and ${ended.network.events.length - events.length} more events`]
       : []),
-    ...ended.generation.failed.map((step) => `  failed: step ${step}`),
+    ...ended.generation.failed.map((step) => `  failed step: ${step}`),
     ended.exitCode === null
       ? `  killed at step ${ended.generation.lastStep}`
       : `  ended after ${Math.round(ended.tookMs)} ms and ${ended.generation.steps} steps with exit ${ended.exitCode} ${reason}`,

@@ -1,4 +1,4 @@
-/** A few seeds of the simulation, as a process of its own: it takes over clocks, timers and files for good. */
+/** A few seeds of the simulation, in a process of its own, because it replaces clocks, timers and files for good. */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -14,7 +14,7 @@ const SEEDS = SLOW ? 300 : 35
 
 describe('the simulation', () => {
   beforeAll(async () => {
-    // `npm run check` looks at the types.
+    // `npm run check` checks the types.
     await node([
       'node_modules/@typescript/native/bin/tsc',
       '-p',
@@ -23,7 +23,7 @@ describe('the simulation', () => {
     ])
   }, 300_000)
 
-  test('no promise is broken in any seed, and the same seed is the same story to the last step', async () => {
+  test('breaks no promise in any seed, and repeats the same seed to the last step', async () => {
     const digestsOf = async (seeds: number) => {
       const { stdout } = await simulate('--seeds', String(seeds), '--jobs', '1', '--digests')
       return stdout.match(/^seed \d+ [0-9a-f]{16}$/gm) ?? []
@@ -34,7 +34,7 @@ describe('the simulation', () => {
   }, 1_200_000)
 
   test.runIf(SLOW)(
-    'a first and a second night of the month that bench:requests plays',
+    'runs the first two nights of the month of bench:requests',
     async () => {
       const { stdout } = await node(['.simulation/test/simulation/month/main.js', '--nights', '2'])
       expect(stdout).toMatch(/^\| 2 \| \d+ \| 5,\d{3} \| \d+ \| \d+ \| \d+ \|$/m)
@@ -43,7 +43,7 @@ describe('the simulation', () => {
     600_000,
   )
 
-  test('every mutation finds its place in the code', async () => {
+  test('has a place in the code for every mutation', async () => {
     const { stdout } = await node(['.simulation/test/simulation/mutations.js', '--dry'])
     expect(stdout).toBe('')
   })

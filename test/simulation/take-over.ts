@@ -1,4 +1,4 @@
-/** Makes this process one in which time, files and databases are those of the simulation, for good. */
+/** Replaces time, files and databases of this process with those of the simulation, for good. */
 import { copyFileSync } from 'node:fs'
 import { createDatabases, type Databases } from './databases.js'
 import { installOperations } from './operations.js'

@@ -1,7 +1,7 @@
 /**
- * Time that passes only when nothing else happens. Timers and clocks of the whole process run on it, so that the real
- * limiter, the real timeouts and the rate windows of the reference server need no time at all, and the order of events
- * does not depend on the machine: the next timer fires when no file or database operation is under way.
+ * Time that passes only when nothing else happens. All timers and clocks of the process use it. So the real limiter, the real
+ * timeouts and the rate windows of the reference server need no real time. The order of events does not depend on the machine:
+ * the next timer fires when no file or database operation is under way.
  */
 import { generations } from './generation.js'
 
@@ -12,23 +12,23 @@ interface Timer {
   readonly isDead: () => boolean
 }
 
-/** Nothing is under way and no timer is left, and yet somebody waits. */
+/** Nothing is under way and no timer is left, but the run has not ended. */
 export class StuckError extends Error {}
 
 export class VirtualTime {
   /** Milliseconds since the simulation began; never goes back. */
   nowMs = 0
-  /** What the wall clock shows more than `nowMs`. */
+  /** The difference between the wall clock and `nowMs`. */
   wallMs = Date.UTC(2026, 2, 1, 1)
   readonly #timers = new Map<number, Timer>()
   #nextId = 1
   #underWay = 0
   #immediates = 0
-  #tellIdle: (() => void) | null = null
+  #resolveIdle: (() => void) | null = null
   readonly #results = new Map<number, () => void>()
   readonly #realImmediate = setImmediate
 
-  /** Takes over the clocks and timers of this process, for good. */
+  /** Replaces the clocks and timers of this process for good. */
   install(): void {
     const immediate = this.#realImmediate
     const set = (callback: (...given: unknown[]) => void, afterMs = 0, ...given: unknown[]) =>
@@ -68,8 +68,8 @@ export class VirtualTime {
   }
 
   /**
-   * Waits for `work` in real time. Its result is handed over when everything that was under way has come to its end, in
-   * the order of beginnings: which of two was quicker must not matter.
+   * Waits for `work` in real time. Results are delivered when all operations under way have ended, in the order in which the
+   * operations began, because the faster of two operations must not matter.
    */
   async underWay<Value>(work: () => Promise<Value>): Promise<Value> {
     if (generations.getStore() === undefined) return await work()
@@ -80,13 +80,13 @@ export class VirtualTime {
       return await work()
     } finally {
       this.#underWay -= 1
-      if (this.#underWay === 0) this.#tellIdle?.()
+      if (this.#underWay === 0) this.#resolveIdle?.()
       await new Promise<void>((resolve) => this.#results.set(place, resolve))
     }
   }
 
-  /** Hands over the result of the operation that began first. */
-  #handOver(): boolean {
+  /** Delivers the result of the operation that began first. */
+  #deliver(): boolean {
     const place = Math.min(...this.#results.keys())
     const resolve = this.#results.get(place)
     this.#results.delete(place)
@@ -94,7 +94,7 @@ export class VirtualTime {
     return resolve !== undefined
   }
 
-  /** Lets time pass until `work` is done. Rejects with a `StuckError` when nothing can happen any more. */
+  /** Lets time pass until `work` has ended. Rejects with a `StuckError` when nothing more can happen. */
   async drive<Value>(work: Promise<Value>): Promise<Value> {
     let done = false
     const watched = work.finally(() => {
@@ -109,28 +109,28 @@ export class VirtualTime {
     return await watched
   }
 
-  /** Resolves when nothing is under way in this process, or when `enough`. */
+  /** Resolves when nothing is under way in this process, or when `enough` returns true. */
   async idle(enough: () => boolean = () => false): Promise<void> {
-    for (let quiet = 0; quiet < QUIET_TURNS && !enough(); ) {
+    for (let quiet = 0; quiet < QUIET_ITERATIONS && !enough(); ) {
       await new Promise<void>((resolve) => this.#realImmediate(resolve))
       if (this.#underWay > 0) {
         quiet = 0
         await new Promise<void>((resolve) => {
-          this.#tellIdle = resolve
+          this.#resolveIdle = resolve
         })
-        this.#tellIdle = null
-      } else if (this.#immediates > 0 || (quiet === QUIET_TURNS - 1 && filesAreBusy())) quiet = 0
-      else if (quiet === QUIET_TURNS - 1 && this.#handOver()) quiet = 0
+        this.#resolveIdle = null
+      } else if (this.#immediates > 0 || (quiet === QUIET_ITERATIONS - 1 && filesAreBusy())) quiet = 0
+      else if (quiet === QUIET_ITERATIONS - 1 && this.#deliver()) quiet = 0
       else quiet += 1
     }
   }
 
-  /** Lets so much time pass with nobody there. */
+  /** Lets time pass between two processes. */
   skip(durationMs: number): void {
     this.nowMs += durationMs
   }
 
-  /** Drops the timers of processes that are dead. */
+  /** Removes the timers of dead processes. */
   sweep(): void {
     for (const [id, timer] of this.#timers) if (timer.isDead()) this.#timers.delete(id)
   }
@@ -170,8 +170,8 @@ export class VirtualTime {
   }
 }
 
-/** Of what is not counted one by one. */
+/** Whether file operations that are not counted as steps are under way. */
 const filesAreBusy = (): boolean => process.getActiveResourcesInfo().some((name) => /^F(?:S|ILE)/i.test(name))
 
-/** Turns of the event loop without anything new, after which nothing is under way: streams take a few. */
-const QUIET_TURNS = 3
+/** After so many iterations of the event loop without anything new, nothing is under way. Streams need a few. */
+const QUIET_ITERATIONS = 3

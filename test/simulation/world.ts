@@ -1,4 +1,4 @@
-/** The real reference server, asked without a network, and what it told: every answer is kept for the oracle. */
+/** The real reference server without a network. Every answer that the client received is kept for the oracle. */
 import { createUnlistenedServer } from '../../src/reference-server/server.js'
 import { parseIsoTime } from '../../src/reference-server/time/iso-time.js'
 import { Organization } from '../../src/reference-server/world/organization.js'
@@ -7,8 +7,8 @@ import type { VirtualTime } from './virtual-time.js'
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** An answer 200 of the API as it was handed to the client, its end reached or not. */
-export interface Told {
+/** An answer 200 as the client received it, even if the client did not read all of it. */
+export interface ReceivedAnswer {
   readonly path: string
   readonly query: string
   /** The `Date` header, milliseconds. */
@@ -27,17 +27,17 @@ export interface Arrival {
 
 export interface World {
   readonly account: { readonly name: string; readonly id: number; readonly token: string }
-  readonly told: Told[]
-  ask(url: string, headers: Record<string, string>): Promise<Answer>
-  /** What the API would tell at this moment, a survey with everything of it. */
+  readonly received: ReceivedAnswer[]
+  get(url: string, headers: Record<string, string>): Promise<Answer>
+  /** All surveys of the API at this moment, each with its sources and progress. */
   surveys(): Promise<readonly JsonObject[]>
   arrivals(): Promise<readonly Arrival[]>
   /** The server's true time, milliseconds. */
   nowMs(): Promise<number>
   advance(hours: number): Promise<void>
-  /** From now on every request is answered as of this moment. */
+  /** Makes the server answer every later request as of this moment. */
   stopClock(): Promise<void>
-  /** These have gone, and stay away. */
+  /** Removes these surveys for good. */
   forget(ids: readonly number[]): Promise<void>
   close(): Promise<void>
 }
@@ -55,10 +55,10 @@ export const createWorld = async (plan: Plan, time: VirtualTime): Promise<World>
 }
 
 const START_AT = '2026-03-01T00:00:00Z'
-/** The world is not moved on beyond this: surveys are created all the time. */
+/** The world's clock does not pass this time, because surveys are created all the time. */
 const LATEST = '2026-04-15T00:00:00Z'
 
-/** All that there will be in the time that a seed may take. */
+/** The sources of all surveys that exist until `LATEST`. */
 const sourcesIn = (seed: number, surveys: number): number => {
   const organization = new Organization({
     seed,
@@ -74,7 +74,7 @@ const sourcesIn = (seed: number, surveys: number): number => {
 
 interface Server {
   readonly account: World['account']
-  ask(url: string, headers: Record<string, string>): Promise<Answer>
+  get(url: string, headers: Record<string, string>): Promise<Answer>
   control(method: Method, path: string, body?: object): Promise<JsonObject>
   close(): Promise<void>
 }
@@ -99,7 +99,7 @@ const startServer = async ({ world }: Plan, seed: number, time: VirtualTime): Pr
     )
   return {
     account,
-    ask: async (url, headers) => {
+    get: async (url, headers) => {
       const answer = await inject('GET', url, headers)
       return {
         status: answer.statusCode,
@@ -126,11 +126,11 @@ const surveysIn = async (control: Server['control']): Promise<readonly JsonObjec
   return (only?.surveys ?? []) as readonly JsonObject[]
 }
 
-const worldOn = ({ account, ask, control, close }: Server): World => {
+const worldOn = ({ account, get, control, close }: Server): World => {
   let stoppedAt: unknown = null
   /**
-   * Kept here as well: the server forgets with the first request that it is asked after it was told to. Nothing comes
-   * back: what came back unchanged would be listed only by the next full listing.
+   * Kept here as well, because the server removes surveys only at its next request. They never return: a survey that
+   * returned unchanged would be listed only by the next full listing.
    */
   const gone = new Set<number>()
   const holdStill = async () => {
@@ -138,10 +138,10 @@ const worldOn = ({ account, ask, control, close }: Server): World => {
   }
   return {
     account,
-    told: [],
-    ask: async (url, headers) => {
+    received: [],
+    get: async (url, headers) => {
       await holdStill()
-      return await ask(url, headers)
+      return await get(url, headers)
     },
     surveys: async () => {
       await holdStill()

@@ -1,4 +1,4 @@
-/** The reference server's endpoints, asked without a server: every request arrives, and is answered as of one moment. */
+/** The reference server's endpoints, called without a server. Every request is answered as of one moment. */
 import { Readable } from 'node:stream'
 import type { CreateTransport, TransportAnswer } from '../../../src/http/transport.js'
 import { ENDPOINTS } from '../../../src/reference-server/api/endpoints.js'
@@ -8,25 +8,25 @@ import type { Micros } from '../../../src/reference-server/time/iso-time.js'
 import type { Organization } from '../../../src/reference-server/world/organization.js'
 import { PAGE_SIZE } from './bounds.js'
 
-/** What arrived in one night. */
+/** The requests of one night. */
 export interface Arrivals {
-  /** When, on the monotonic clock, milliseconds. */
+  /** The time of each request on the monotonic clock, milliseconds. */
   readonly atMs: number[]
-  /** Requests whose answer was the same when it was asked for last, by what is asked for. */
+  /** How many requests got the same answer as the last time, by kind. */
   readonly repeated: Record<'lists' | 'sources' | 'progress' | 'progressBySource', number>
 }
 
 export interface MonthApi {
-  /** What asks in this night is answered as of `at`. */
+  /** Starts a night whose requests are all answered as of `at`. */
   open(at: Micros): { readonly createTransport: CreateTransport; readonly arrivals: Arrivals }
 }
 
-/** There and back, milliseconds. */
+/** Milliseconds from a request to its answer. */
 const LATENCY_MS = 120
 
 export const createApi = (organization: Organization): MonthApi => {
   /** The last answer to each request. */
-  const told = new Map<string, string>()
+  const lastAnswers = new Map<string, string>()
   const open = (at: Micros) => {
     const arrivals: Arrivals = {
       atMs: [],
@@ -38,14 +38,14 @@ export const createApi = (organization: Organization): MonthApi => {
       arrivals.atMs.push(performance.now())
       const { status, body } = answerTo(organization, at, target)
       const text = JSON.stringify(body)
-      if (told.get(target) === text) arrivals.repeated[kindOf(target)] += 1
-      told.set(target, text)
+      if (lastAnswers.get(target) === text) arrivals.repeated[kindOf(target)] += 1
+      lastAnswers.set(target, text)
       await pass(LATENCY_MS / 2)
       return {
         status,
         header: (name) => headers.get(name) ?? null,
         headerNames: [...headers.keys()],
-        // undici's body is a Readable with a few readers of its own, which the client does not use.
+        // undici's body is a Readable with a few methods of its own, which the client does not use.
         body: Readable.from([Buffer.from(text)]) as unknown as TransportAnswer['body'],
       }
     }
@@ -69,14 +69,14 @@ const ROUTES = ENDPOINTS.map((endpoint) => ({
 
 const answerTo = (organization: Organization, at: Micros, target: string) => {
   try {
-    return { status: 200, body: tell(organization, at, target) }
+    return { status: 200, body: bodyOf(organization, at, target) }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return { status: error.status, body: { error: error.message } }
   }
 }
 
-const tell = (organization: Organization, at: Micros, target: string): unknown => {
+const bodyOf = (organization: Organization, at: Micros, target: string): unknown => {
   const { pathname, searchParams: query } = new URL(target, 'http://127.0.0.1')
   for (const { endpoint, pattern } of ROUTES) {
     const match = pattern.exec(pathname)
@@ -86,7 +86,7 @@ const tell = (organization: Organization, at: Micros, target: string): unknown =
   throw new Error(`no endpoint for ${target}`)
 }
 
-/** The most that arrived in any stretch of so many milliseconds. */
+/** The most requests in any window of `perMs` milliseconds. */
 export const mostInAny = (perMs: number, atMs: readonly number[]): number => {
   let most = 0
   for (let first = 0, last = 0; last < atMs.length; last += 1) {

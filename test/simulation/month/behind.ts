@@ -1,4 +1,4 @@
-/** What readers of the published file do not see as it is: the price of the requests that were not made. */
+/** Counts the surveys whose published rows differ from the API: the price of the requests that were not made. */
 import { DuckDBInstance } from '@duckdb/node-api'
 import {
   INTERVIEW_STATUSES,
@@ -8,14 +8,14 @@ import type { Micros } from '../../../src/reference-server/time/iso-time.js'
 import { NO_BOUNDS } from '../../../src/reference-server/world/indicators.js'
 import type { MonthOrganization } from './organization.js'
 
-/** Surveys by what of them differs from what the API would tell. */
+/** The number of surveys that differ from the API, by kind of row. */
 export interface Behind {
   readonly surveys: number
   readonly sources: number
   readonly progress: number
 }
 
-/** By survey, everything of a kind as text. */
+/** All rows of a kind as text, by survey. */
 type Facts = ReadonlyMap<number, string>
 
 export const countBehind = async (
@@ -27,8 +27,8 @@ export const countBehind = async (
   const behind = { surveys: 0, sources: 0, progress: 0 }
   for (const place of organization.surveyPlaces(at)) {
     const id = organization.surveyId(place)
-    const told = factsOf(organization, at, place)
-    for (const kind of KINDS) if ((published[kind].get(id) ?? '') !== told[kind]) behind[kind] += 1
+    const current = factsOf(organization, at, place)
+    for (const kind of KINDS) if ((published[kind].get(id) ?? '') !== current[kind]) behind[kind] += 1
   }
   return behind
 }
@@ -38,7 +38,7 @@ const KINDS = ['surveys', 'sources', 'progress'] as const
 const COUNTS = ['sample_size', 'interviews_count', ...INTERVIEW_STATUSES.map((name) => `${name}_individuals`)]
 const PROGRESS_FACT = `concat_ws(' ', ${COUNTS.join(', ')}) AS fact`
 
-/** Each with the columns `survey`, `source` and `fact`. */
+/** Queries with the columns `survey`, `source` and `fact`. */
 const FACTS = {
   surveys: `SELECT id AS survey, 0 AS source, concat_ws('|', status, title, project_id) AS fact
     FROM surveys WHERE _missing_since IS NULL`,
@@ -68,7 +68,7 @@ const readPublished = async (file: string): Promise<Record<(typeof KINDS)[number
   }
 }
 
-/** The same as the API would tell it. */
+/** The same facts as the API has them. */
 const factsOf = (organization: MonthOrganization, at: Micros, place: number) => {
   const { status, title, project_id } = organization.survey(at, place)
   const sources = organization.listSampleSources(at, place).toSorted((one, other) => one.id - other.id)

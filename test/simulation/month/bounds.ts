@@ -1,22 +1,22 @@
-/** What a night costs whoever asks for everything, whoever asks for all that is active, and whoever knew beforehand what has changed. */
+/** The requests of a night for three other readers: of everything, of all active surveys, and of exactly what has changed. */
 import type { Micros } from '../../../src/reference-server/time/iso-time.js'
 import { NO_BOUNDS } from '../../../src/reference-server/world/indicators.js'
 import type { MonthOrganization } from './organization.js'
 
-/** Records of a page of any list (API document, "Pagination object"). */
+/** Records per page of any list (API document, "Pagination object"). */
 export const PAGE_SIZE = 50
 
-/** Requests of one night. */
+/** The number of requests of one night. */
 export interface Bounds {
-  /** Every page, and of every survey its sources, its progress and that of each source. */
+  /** Every page, and for every survey its sources, its progress and that of each source. */
   readonly everything: number
-  /** Every page, and the same of every active survey. */
-  readonly everythingLive: number
-  /** The pages of what changed, and every other answer that is not what it was in the night before. */
+  /** Every page, and the same for every active survey. */
+  readonly everythingActive: number
+  /** The pages of changed surveys, and every other answer that differs from the night before. */
   readonly least: number
 }
 
-/** All that the API tells at one moment of each survey beside its row, an answer a request, by the survey's place. */
+/** All answers of the API about each survey beside its row at one moment, one per request, by the survey's place. */
 export type Answers = ReadonlyMap<number, readonly string[]>
 
 export const answersAt = (organization: MonthOrganization, at: Micros): Answers =>
@@ -32,13 +32,17 @@ const answersOf = (organization: MonthOrganization, at: Micros, place: number): 
   ]
 }
 
-interface Told {
+interface NightAnswers {
   readonly at: Micros
   readonly answers: Answers
 }
 
-/** `before` is the night before; null: nothing is known. */
-export const boundsOf = (organization: MonthOrganization, now: Told, before: Told | null): Bounds => {
+/** `before` is the night before; null for the first night. */
+export const boundsOf = (
+  organization: MonthOrganization,
+  now: NightAnswers,
+  before: NightAnswers | null,
+): Bounds => {
   const places = [...now.answers.keys()]
   const pages = Math.ceil(places.length / PAGE_SIZE)
   const total = (some: readonly number[]) =>
@@ -51,7 +55,7 @@ export const boundsOf = (organization: MonthOrganization, now: Told, before: Tol
   )
   return {
     everything: pages + total(places),
-    everythingLive: pages + total(places.filter((place) => organization.isActive(now.at, place))),
+    everythingActive: pages + total(places.filter((place) => organization.isActive(now.at, place))),
     least: Math.max(1, Math.ceil(listed / PAGE_SIZE)) + changed.length,
   }
 }

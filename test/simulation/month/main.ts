@@ -1,7 +1,7 @@
 /**
- * `npm run bench:requests`: a month of nights of an organization with 1,000 surveys, on virtual time. It prints what a night
- * costs in requests, and beside it what it costs whoever reads everything every night, and what it would cost whoever knew
- * beforehand what has changed. `--nights` and `--seed` are others than 30 and 42.
+ * `npm run bench:requests`: a month of nights of an organization with 1,000 surveys, on virtual time. It prints the requests of
+ * a night. Beside them it prints those of a reader that reads everything every night, and those of a reader that knows
+ * beforehand what has changed. `--nights` (default 30) and `--seed` (default 42) change the month.
  */
 import fs from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ const { values } = parseArgs({
 })
 const [count, seed] = [Number(values.nights), Number(values.seed)]
 if (!Number.isInteger(count) || count < 1 || !Number.isInteger(seed) || seed < 0)
-  throw new Error('--nights is a whole number from 1, --seed one from 0')
+  throw new Error('--nights must be a whole number from 1 on, and --seed a whole number from 0 on')
 using taken = await takeOver()
 const directory = fs.mkdtempSync(join(tmpdir(), 'fieldwork-sync-month-'))
 try {

@@ -1,4 +1,4 @@
-/** A month of nights, one run of the command each, with everything that is to be known of them. */
+/** A month of nights with one run of the command each, and the measurements of each night. */
 import { join } from 'node:path'
 import type { RunReport } from '../../../src/model/run.js'
 import { MICROS_PER_DAY } from '../../../src/reference-server/time/iso-time.js'
@@ -20,7 +20,7 @@ export interface Night {
   readonly report: RunReport
   /** From the first request to the last, milliseconds. */
   readonly tookMs: number
-  /** In any 60 s. */
+  /** The most requests in any 60 s. */
   readonly mostInAWindow: number
   readonly repeated: Arrivals['repeated']
 }
@@ -69,7 +69,7 @@ const spread = (atMs: readonly number[]) => ({
   mostInAWindow: mostInAny(60_000, atMs),
 })
 
-/** The defaults, whatever the environment says. */
+/** The default settings, independent of the environment. */
 const settingsOf = (directory: string): Settings =>
   loadSettings({
     env: {

@@ -1,4 +1,4 @@
-/** One night: the command's whole work, on virtual time, in a warehouse that stays. */
+/** One night: a whole run of the command on virtual time, in a warehouse that stays. */
 import { syncAccounts } from '../../../src/commands/sync/run.js'
 import type { CreateTransport } from '../../../src/http/transport.js'
 import type { RunReport } from '../../../src/model/run.js'
@@ -6,7 +6,7 @@ import type { Settings } from '../../../src/settings/settings.js'
 import { Generation, generations } from '../generation.js'
 import type { TakenOver } from '../take-over.js'
 
-/** Nothing befalls the process, and a commit takes a few milliseconds. */
+/** No disturbance, and commits of a few milliseconds. */
 const UNTROUBLED = { crash: null, disk: null, commitMs: 20, isHeld: false }
 
 /** Rejects when the run is not complete. */
@@ -28,7 +28,7 @@ export const sync = async (
     }),
   )
   const { accounts, publishError } = await time.drive(work).catch(async (error: unknown) => {
-    // A database that is closed in the middle of a statement keeps the process from ending.
+    // The process cannot end when a database is closed in the middle of a statement.
     await time.idle()
     throw error
   })

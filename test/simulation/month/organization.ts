@@ -1,7 +1,7 @@
 /**
- * The organization of the simulated month: of a large world of the reference server the newest thousand surveys with four
- * sources each, and those that are created later. So many surveys are created in it that 150 are active at a time, of every age; all
- * else (when people answer, how surveys end, are edited and come back) is as in any world of the reference server.
+ * The organization of the simulated month: the newest thousand surveys with four sources each of a large world of the reference
+ * server, and those that are created later. The world creates so many surveys that 150 are active at a time, of every age.
+ * Everything else (when people answer, how surveys end, change and return) is as in any world of the reference server.
  */
 import { SURVEY_STATUSES } from '../../../src/reference-server/resources/enumerations.js'
 import type { SurveyResource } from '../../../src/reference-server/resources/survey.js'
@@ -24,7 +24,7 @@ export class MonthOrganization extends Organization {
   readonly #isMember = new Map<number, boolean>()
   readonly #oldest: number
 
-  /** As of `startAt` it has `SURVEYS`. */
+  /** At `startAt` it has `SURVEYS` surveys. */
   constructor(seed: number, startAt: Micros) {
     super({ seed, account: 0, surveys: SURVEYS_OF_THE_WORLD, startAt: startAt - BEGUN_BEFORE })
     const oldest = super.surveyPlaces(startAt).filter(this.#hasFourSources)[SURVEYS - 1]
@@ -47,7 +47,7 @@ export class MonthOrganization extends Organization {
     first: number,
     count: number,
   ): Slice<SurveyResource> {
-    if (statuses !== null) throw new Error('nobody asks for surveys by status')
+    if (statuses !== null) throw new Error('the month does not support a filter by status')
     const since = updatedSince ?? Number.NEGATIVE_INFINITY
     const places = this.surveyPlaces(at).filter((place) => this.changedAt(at, place) >= since)
     return {
@@ -62,7 +62,7 @@ export class MonthOrganization extends Organization {
   }
 
   isActive(at: Micros, place: number): boolean {
-    return LIVE.has(this.survey(at, place).status)
+    return ACTIVE.has(this.survey(at, place).status)
   }
 
   readonly #hasFourSources = (place: number): boolean => {
@@ -74,6 +74,6 @@ export class MonthOrganization extends Organization {
   }
 }
 
-const LIVE: ReadonlySet<string> = new Set(
+const ACTIVE: ReadonlySet<string> = new Set(
   SURVEY_STATUSES.filter((status) => !['draft', 'complete', 'user_demo'].includes(status)),
 )

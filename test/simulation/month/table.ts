@@ -1,4 +1,4 @@
-/** The month as tables of Markdown: what the README shows. */
+/** The month as a Markdown table, which the README shows, and remarks. */
 import type { Night } from './month.js'
 
 export const monthTable = (nights: readonly Night[]): string => {
@@ -11,23 +11,23 @@ export const monthTable = (nights: readonly Night[]): string => {
   ].join('\n')
 }
 
-/** What else is to be said, a line each. */
+/** Further results, one per line. */
 export const remarks = (nights: readonly Night[]): string => {
   const [first, ...later] = nights
   const errors = later.flatMap(({ report: { requests, requestsEstimated } }) =>
     requestsEstimated === null ? [] : [(100 * Math.abs(requests - requestsEstimated)) / requests],
   )
   const behind = (kind: keyof Night['behind']) => later.map((night) => night.behind[kind])
-  const told = (kind: keyof Night['repeated']) =>
-    Math.round(mean(later.map(({ repeated }) => repeated[kind])))
+  const repeated = (kind: keyof Night['repeated']) =>
+    Math.round(mean(later.map((night) => night.repeated[kind])))
   return [
-    `answers that told nothing new, a later night: ${told('progress')} progress of a survey, ${told('progressBySource')} progress of a source, ` +
-      `${told('sources')} lists of sources, ${told('lists')} pages of surveys`,
-    `time at the cap: ${minutes(first?.tookMs ?? 0)} in the first night, ${minutes(mean(later.map(({ tookMs }) => tookMs)))} in a later one`,
+    `unchanged answers per later night: ${repeated('progress')} progress of a survey, ${repeated('progressBySource')} progress of a source, ` +
+      `${repeated('sources')} lists of sources, ${repeated('lists')} pages of surveys`,
+    `duration at the cap: ${minutes(first?.tookMs ?? 0)} in the first night, ${minutes(mean(later.map(({ tookMs }) => tookMs)))} in a later one`,
     `most requests in any 60 s: ${Math.max(...nights.map(({ mostInAWindow }) => mostInAWindow))}`,
-    `the plan was wrong by ${mean(errors).toFixed(1)} % of a night's requests, at most by ${Math.max(...errors).toFixed(1)} %`,
-    `surveys whose tables were behind the API after a night, all nights together: ${sum(behind('surveys'))} in their row, ` +
-      `${sum(behind('progress'))} in their progress, ${sum(behind('sources'))} in their sources (most in a night: ${Math.max(...behind('sources'))})`,
+    `error of the estimate: ${mean(errors).toFixed(1)} % of a night's requests on average, ${Math.max(...errors).toFixed(1)} % at most`,
+    `surveys that were behind the API after a night, sum of all nights: ${sum(behind('surveys'))} in their row, ` +
+      `${sum(behind('progress'))} in their progress, ${sum(behind('sources'))} in their sources (at most ${Math.max(...behind('sources'))} in a night)`,
   ].join('\n')
 }
 
@@ -40,7 +40,7 @@ const columnsOf = (nights: readonly Night[], of: Numbers): string[] =>
   [
     nights.map(({ active }) => active),
     nights.map(({ bounds }) => bounds.everything),
-    nights.map(({ bounds }) => bounds.everythingLive),
+    nights.map(({ bounds }) => bounds.everythingActive),
     nights.map(({ report }) => report.requests),
     nights.map(({ bounds }) => bounds.least),
   ].map((values) => Math.round(of(values)).toLocaleString('en'))

@@ -1,31 +1,32 @@
-/** P4: exit code, report and the record of the run agree, and tell the truth. */
-import type { Ended } from '../process.js'
+/** P4: exit code, report and run record agree and are true. */
+import type { StartResult } from '../process.js'
 import type { World } from '../world.js'
-import type { Broken, Open } from './row-text.js'
+import type { Queryable, Violation } from './row-text.js'
 
-export interface EndOf {
+export interface EndCheck {
   readonly world: World
-  /** What the settings called the account. */
+  /** The name of the account in the settings. */
   readonly account: string
-  readonly ended: Ended
-  /** Answers before this start. */
-  readonly toldBefore: number
+  readonly ended: StartResult
+  /** The number of answers before this start. */
+  readonly receivedBefore: number
 }
 
-/** P4: exit code, report and the record of the run agree, and tell the truth. */
-export const checkEnd = async (given: EndOf, reader: Open | null): Promise<Broken[]> => {
+export const checkEnd = async (given: EndCheck, reader: Queryable | null): Promise<Violation[]> => {
   const { account, ended } = given
   const { exitCode, report, problem } = ended
   if (exitCode === null) return []
   if (exitCode === 1) return [`P4: exit 1, a bug: ${problem}`]
-  const found: Broken[] = []
+  const found: Violation[] = []
   if (ended.stoppingTookMs !== null && ended.stoppingTookMs > STOPPING_MS_MAX)
-    found.push(`P5: ${Math.round(ended.stoppingTookMs)} ms after the signal it was still at work`)
+    found.push(
+      `P5: ${Math.round(ended.stoppingTookMs)} ms passed from the signal to the end, more than ${STOPPING_MS_MAX}`,
+    )
   if (report === null) {
     if (exitCode === 0) found.push('P4: exit 0 without a report')
     return found
   }
-  if (reader === null) return ['P4: a report, and no work database']
+  if (reader === null) return ['P4: there is a report, but no work database']
   const [last] = await reader.query(
     'SELECT status, exit_code, reason, left_over, rejected_rows FROM _sync.runs ORDER BY started_at DESC, run_id DESC LIMIT 1',
   )
@@ -35,7 +36,7 @@ export const checkEnd = async (given: EndOf, reader: Open | null): Promise<Broke
   )
   const [tasks] = await reader.query(`SELECT count(*) AS n FROM _sync.tasks WHERE account = '${account}'`)
   if (record === undefined) found.push('P4: the run is not in _sync.runs')
-  // A disk on which nothing can be committed keeps the record of its own failure away.
+  // A disk that refuses every commit prevents the record of its own failure.
   else if (record.exit_code !== exitCode && !(exitCode === 7 && ended.generation.failed.some(isCommit)))
     found.push(`P4: exit ${exitCode}, but _sync.runs says ${record.exit_code} (${record.reason})`)
   if (exitCode === 0) found.push(...(await untrueSuccess(given, reader, Number(tasks?.n))))
@@ -49,26 +50,28 @@ export const checkEnd = async (given: EndOf, reader: Open | null): Promise<Broke
 
 const isCommit = (step: string): boolean => /^\d+ (?:COMMIT|CHECKPOINT)/.test(step)
 
-/** From a signal to the end, virtual milliseconds. */
+/** Virtual milliseconds from a signal to the end. */
 const STOPPING_MS_MAX = 10_000
 
 const untrueSuccess = async (
-  { world, account, ended, toldBefore }: EndOf,
-  reader: Open,
+  { world, account, ended, receivedBefore }: EndCheck,
+  reader: Queryable,
   tasks: number,
-): Promise<Broken[]> => {
-  const found: Broken[] = []
-  if (tasks > 0) found.push(`P4: exit 0, and ${tasks} surveys are left in the queue`)
-  if (ended.network.untypable > 0) found.push('P4: exit 0, and a row that cannot be typed was received')
+): Promise<Violation[]> => {
+  const found: Violation[] = []
+  if (tasks > 0) found.push(`P4: exit 0, but ${tasks} surveys are left in the queue`)
+  if (ended.network.untypable > 0) found.push('P4: exit 0, but a row that cannot be typed was received')
   if (ended.report?.publishError !== null || ended.report.published.length === 0)
-    found.push('P4: exit 0, and nothing was published')
-  const told = world.told.slice(toldBefore)
-  const listed = told.filter(({ path, query }) => path.endsWith('/surveys') && /(^|&)page=1(&|$)/.test(query))
-  const first = told.find(({ path }) => path.endsWith('/surveys'))
-  if (listed.length === 0 && first === undefined) found.push('P4: exit 0, and nothing was listed')
+    found.push('P4: exit 0, but nothing was published')
+  const received = world.received.slice(receivedBefore)
+  const listed = received.filter(
+    ({ path, query }) => path.endsWith('/surveys') && /(^|&)page=1(&|$)/.test(query),
+  )
+  const first = received.find(({ path }) => path.endsWith('/surveys'))
+  if (listed.length === 0 && first === undefined) found.push('P4: exit 0, but nothing was listed')
   const [failed] = await reader.query(
     `SELECT count(*) AS n FROM main.freshness WHERE account = '${account}' AND last_error IS NOT NULL`,
   )
-  if (Number(failed?.n) > 0) found.push('P4: exit 0, and a survey could not be refreshed')
+  if (Number(failed?.n) > 0) found.push('P4: exit 0, but a survey could not be refreshed')
   return found
 }

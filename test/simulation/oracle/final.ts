@@ -1,29 +1,28 @@
-/** After the last clean start: the warehouse is the server's truth, and history is what was told. */
+/** After the last start, without faults: the warehouse equals the server's data, and history holds only received answers. */
 import { SAMPLE_SOURCE, SURVEY } from '../../support/api/api-document.js'
 import { PROGRESS_COLUMNS, rowsOfSurvey, warehouseRowsIn } from '../../support/oracle/truth.js'
-import type { JsonObject, Told, World } from '../world.js'
-import type { EndOf } from './end.js'
+import type { JsonObject, ReceivedAnswer, World } from '../world.js'
+import type { EndCheck } from './end.js'
 import {
-  type Broken,
   columnsSql,
-  type Open,
-  one,
+  jsonText,
   progressText,
+  type Queryable,
   sourceText,
   surveyText,
   textOf,
+  type Violation,
 } from './row-text.js'
 
-/** After the last clean start: the warehouse is the server's truth, and history is what was told. */
 export const checkFinal = async (
-  { world, account, ended }: Pick<EndOf, 'world' | 'account' | 'ended'>,
-  reader: Open | null,
-): Promise<Broken[]> => {
+  { world, account, ended }: Pick<EndCheck, 'world' | 'account' | 'ended'>,
+  reader: Queryable | null,
+): Promise<Violation[]> => {
   if (ended.exitCode !== 0)
     return [
-      `a clean start ended with exit ${ended.exitCode}: ${ended.problem ?? ended.report?.accounts[0]?.reason}`,
+      `a start without faults ended with exit ${ended.exitCode}: ${ended.problem ?? ended.report?.accounts[0]?.reason}`,
     ]
-  if (reader === null) return ['a clean start ended with exit 0, and there is no published file']
+  if (reader === null) return ['a start without faults ended with exit 0, but there is no published file']
   const stored = await warehouseRowsIn(reader)
   const truth = new Map(
     (await world.surveys()).map((survey) => [
@@ -31,17 +30,19 @@ export const checkFinal = async (
       { id: Number(survey.id), rows: rowsOfSurvey(survey), idle: IDLE.has(String(survey.status)) },
     ]),
   )
-  const found: Broken[] = []
+  const found: Violation[] = []
   for (const [key, { id, rows, idle }] of truth) {
     const mine = stored.get(key)
     if (mine === undefined) found.push(`oracle: survey ${id} is not in the warehouse`)
-    else if (one(mine.survey) !== one(rows.survey))
-      found.push(`oracle: the row of survey ${id} is ${one(mine.survey)}, not ${one(rows.survey)}`)
+    else if (jsonText(mine.survey) !== jsonText(rows.survey))
+      found.push(
+        `oracle: the stored row of survey ${id} is ${jsonText(mine.survey)}, not ${jsonText(rows.survey)}`,
+      )
     else if (!idle || !wasLiedAbout(world, id)) found.push(...differencesOf(id, mine, rows, idle))
   }
   for (const key of stored.keys())
     if (key.startsWith(`${account}/`) && !truth.has(key))
-      found.push(`oracle: survey ${key} has gone, and is not marked as missing`)
+      found.push(`oracle: survey ${key} has gone, but is not marked as missing`)
   return [...found, ...(await untrueHistory(world, reader))]
 }
 
@@ -52,21 +53,24 @@ const differencesOf = (
   mine: ReturnType<typeof rowsOfSurvey>,
   truth: ReturnType<typeof rowsOfSurvey>,
   idle: boolean,
-): Broken[] =>
+): Violation[] =>
   (['sources', 'progress', 'sourceProgress'] as const)
-    .filter((part) => !idle && one(mine[part]) !== one(truth[part]))
-    .map((part) => `oracle: ${part} of survey ${id}: ${one(mine[part])}, not ${one(truth[part])}`)
+    .filter((part) => !idle && jsonText(mine[part]) !== jsonText(truth[part]))
+    .map(
+      (part) =>
+        `oracle: the stored ${part} of survey ${id} is ${jsonText(mine[part])}, not ${jsonText(truth[part])}`,
+    )
 
 const wasLiedAbout = (world: World, id: number): boolean =>
-  world.told.some(({ isLie, path }) => isLie && path.includes(`/surveys/${id}/`))
+  world.received.some(({ isLie, path }) => isLie && path.includes(`/surveys/${id}/`))
 
-/** Every version in history is one that the API told, no earlier than it says. */
-const untrueHistory = async (world: World, reader: Open): Promise<Broken[]> => {
-  const found: Broken[] = []
-  for (const { table, key, fields, at, told } of HISTORIES) {
+/** Every version in history was received from the API, and not before its date. */
+const untrueHistory = async (world: World, reader: Queryable): Promise<Violation[]> => {
+  const found: Violation[] = []
+  for (const { table, key, fields, at, versionsIn } of HISTORIES) {
     const earliest = new Map<string, number>()
-    for (const answer of world.told) {
-      for (const text of told(answer))
+    for (const answer of world.received) {
+      for (const text of versionsIn(answer))
         earliest.set(text, Math.min(earliest.get(text) ?? answer.dateMs, answer.dateMs))
     }
     const rows = await reader.query(
@@ -75,9 +79,13 @@ const untrueHistory = async (world: World, reader: Open): Promise<Broken[]> => {
     for (const row of rows) {
       const since = earliest.get(`${row.history_key} ${textOf(row, fields)}`)
       if (since === undefined)
-        found.push(`history: ${table} has a version of ${row.history_key} that the API never told`)
+        found.push(
+          `history: ${table} has a version of ${row.history_key} that was never received from the API`,
+        )
       else if (since > Number(row.from_ms))
-        found.push(`history: ${table} has a version of ${row.history_key} dated before it was told`)
+        found.push(
+          `history: ${table} has a version of ${row.history_key} that is dated before its first answer`,
+        )
     }
   }
   return found
@@ -91,7 +99,7 @@ const HISTORIES = [
     key: 'id::VARCHAR',
     fields: SURVEY,
     at: 'valid_from',
-    told: ({ path, body }: Told) =>
+    versionsIn: ({ path, body }: ReceivedAnswer) =>
       path.endsWith('/surveys')
         ? (body.surveys as readonly JsonObject[]).map((row) => `${row.id} ${surveyText(row)}`)
         : [],
@@ -101,7 +109,7 @@ const HISTORIES = [
     key: `survey_id || '/' || id`,
     fields: SAMPLE_SOURCE,
     at: 'valid_from',
-    told: ({ path, body }: Told) =>
+    versionsIn: ({ path, body }: ReceivedAnswer) =>
       path.endsWith('/sample_sources')
         ? (body.sample_sources as readonly JsonObject[]).map(
             (row) => `${surveyIdIn(path)}/${row.id} ${sourceText(row)}`,
@@ -113,7 +121,7 @@ const HISTORIES = [
     key: 'survey_id::VARCHAR',
     fields: PROGRESS_COLUMNS,
     at: 'observed_at',
-    told: ({ path, query, body }: Told) =>
+    versionsIn: ({ path, query, body }: ReceivedAnswer) =>
       path.endsWith('/fieldwork_progress') && !query.includes('sample_source_id')
         ? [`${surveyIdIn(path)} ${progressText(body.fieldwork_progress as JsonObject)}`]
         : [],
@@ -123,7 +131,7 @@ const HISTORIES = [
     key: `survey_id || '/' || sample_source_id`,
     fields: PROGRESS_COLUMNS,
     at: 'observed_at',
-    told: ({ path, query, body }: Told) => {
+    versionsIn: ({ path, query, body }: ReceivedAnswer) => {
       const source = /sample_source_id=(\d+)/.exec(query)?.[1]
       return source === undefined
         ? []

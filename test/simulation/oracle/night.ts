@@ -1,40 +1,40 @@
-/** What must hold after nights of a kind: surveys refused, a month without a fault, the published file held by somebody. */
+/** Checks of special nights: refused surveys, a night a month later without faults, a published file held by another process. */
 import type { Plan, Start } from '../plan.js'
-import type { EndOf } from './end.js'
-import type { Broken, Open } from './row-text.js'
+import type { EndCheck } from './end.js'
+import type { Queryable, Violation } from './row-text.js'
 
 const DAY_MS = 86_400_000
 
-export interface NightOf extends EndOf {
+export interface NightCheck extends EndCheck {
   readonly plan: Plan
   readonly start: Start
 }
 
-export const checkNight = async (given: NightOf, reader: Open): Promise<Broken[]> => [
+export const checkNight = async (given: NightCheck, reader: Queryable): Promise<Violation[]> => [
   ...(await stale(given, reader)),
   ...costly(given),
   ...replaced(given),
 ]
 
-/** P1: after a month everything is read again, whatever a wrong clock has left behind. */
+/** P1: after a month everything is read again, whatever times a wrong clock has left behind. */
 const stale = async (
-  { plan, world, account, start, ended: { exitCode, report }, toldBefore }: NightOf,
-  reader: Open,
-): Promise<Broken[]> => {
+  { plan, world, account, start, ended: { exitCode, report }, receivedBefore }: NightCheck,
+  reader: Queryable,
+): Promise<Violation[]> => {
   if (!start.isOrdinary || exitCode !== 0) return []
-  const found: Broken[] = []
+  const found: Violation[] = []
   if (
     hasPassed('ours', plan.settings.fullListingEveryMs, { plan, start }) &&
     report?.accounts[0]?.listing !== 'full'
   )
-    found.push('P1: after a month the listing is not a full one')
-  // What is over rests for 30 days at most.
+    found.push('P1: after a month the listing is not full')
+  // Closed surveys rest for 30 days at most.
   const idle = [
     'draft',
     'user_demo',
     ...(hasPassed('server', 30 * DAY_MS, { plan, start }) ? [] : ['complete']),
   ]
-  const since = Math.min(...world.told.slice(toldBefore).map(({ dateMs }) => dateMs))
+  const since = Math.min(...world.received.slice(receivedBefore).map(({ dateMs }) => dateMs))
   const rows = await reader.query(`SELECT s.id FROM main.surveys s
     JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
     WHERE s.account = '${account}' AND s._missing_since IS NULL AND s.status NOT IN ('${idle.join(`', '`)}')
@@ -44,27 +44,27 @@ const stale = async (
 }
 
 /**
- * Nothing tells a time that a clock ran ahead to, and that has come since, from a right one: an interval counts from there.
- * A time that still lies ahead is not believed.
+ * A stored time from a clock that ran ahead looks right once that time has come, so an interval counts from it. A stored time
+ * that is still ahead of now is not believed.
  */
 const hasPassed = (
   whose: 'ours' | 'server',
   intervalMs: number,
-  { plan: { starts }, start }: Pick<NightOf, 'plan' | 'start'>,
+  { plan: { starts }, start }: Pick<NightCheck, 'plan' | 'start'>,
 ): boolean => {
   const before = starts[starts.indexOf(start) - 1]?.clockAhead
   const passedMs = start.gapMs - (before?.whose === whose ? before.byMs : 0)
   return passedMs < 0 || passedMs >= intervalMs
 }
 
-/** One survey that is refused costs nothing but itself, where the settings do not say that one is too many. */
+/** P4: one refused survey does not end the run, unless the settings allow no failure. */
 const costly = ({
   plan,
   start: { refuse, faults, latencyMsMax },
   ended: { exitCode, report },
-}: NightOf): Broken[] => {
+}: NightCheck): Violation[] => {
   const run = report?.accounts[0]
-  // There and back; then a listing may not be answered in time, which ends a run for itself.
+  // With such a latency in both directions a listing may time out, and that alone ends a run.
   if (2 * latencyMsMax >= plan.settings.requestTimeoutMs) return []
   if (refuse?.of !== 'one' || run === undefined || plan.settings.consecutiveFailuresMax === 1) return []
   return Object.keys(faults).length === 0 && exitCode === 4 && run.surveysFailed <= 1
@@ -72,8 +72,8 @@ const costly = ({
     : []
 }
 
-/** P1: what is held may be the newest state. While it cannot be read, no older one takes its place. */
-const replaced = ({ start: { isHeld }, ended: { exitCode } }: NightOf): Broken[] =>
+/** P1: a held file may be the newest state, so no older one replaces it while it cannot be read. */
+const replaced = ({ start: { isHeld }, ended: { exitCode } }: NightCheck): Violation[] =>
   isHeld && exitCode !== 7
     ? [`P1: the work database was rebuilt while the published file was held: exit ${exitCode}, not 7`]
     : []

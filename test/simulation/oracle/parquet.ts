@@ -1,8 +1,8 @@
-/** P3, for readers of Parquet: `current` is a whole version at any moment, and after a publish it is what was committed. */
+/** P3, for readers of Parquet: `current` is always a complete version, and after a publish it equals the committed state. */
 import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OpenFile } from '../readers.js'
-import { type Broken, COMPARED } from './row-text.js'
+import { COMPARED, type Violation } from './row-text.js'
 
 interface Manifest {
   readonly tables: readonly {
@@ -13,15 +13,15 @@ interface Manifest {
   }[]
 }
 
-/** `work` is what was published; null where the last publish may not have come to its end. */
-export const checkParquet = async (directory: string, work: OpenFile | null): Promise<Broken[]> => {
+/** `work` is the published state; null when the last publish may not have ended. */
+export const checkParquet = async (directory: string, work: OpenFile | null): Promise<Violation[]> => {
   const current = join(directory, 'parquet', 'current')
   if (!existsSync(current)) return isThere(current) ? ['P3: parquet/current points nowhere'] : []
   const manifest = JSON.parse(readFileSync(join(current, 'manifest.json'), 'utf8')) as Manifest
   const torn = manifest.tables.flatMap(({ files }) =>
     files
       .filter(({ path, bytes }) => sizeOf(join(current, path)) !== bytes)
-      .map(({ path }) => `P3: ${path} of parquet/current is not what its manifest says`),
+      .map(({ path }) => `P3: ${path} of parquet/current differs from its manifest`),
   )
   return torn.length > 0 || work === null ? torn : await differences(current, manifest, work)
 }
@@ -31,8 +31,8 @@ const sizeOf = (path: string): number | undefined => statSync(path, { throwIfNoE
 
 const PARTITIONED = 'hive_partitioning = true, hive_types = {account: VARCHAR, created_month: VARCHAR}'
 
-const differences = async (current: string, { tables }: Manifest, work: OpenFile): Promise<Broken[]> => {
-  const found: Broken[] = []
+const differences = async (current: string, { tables }: Manifest, work: OpenFile): Promise<Violation[]> => {
+  const found: Violation[] = []
   for (const { schema, name, columns, files } of tables) {
     if (!COMPARED.includes(`${schema}.${name}`)) continue
     const list = columns.map((column) => asText(column)).join(', ')
@@ -42,7 +42,8 @@ const differences = async (current: string, { tables }: Manifest, work: OpenFile
     const rows = await work.query(
       `SELECT count(*) AS n FROM ((${stored} EXCEPT ${published}) UNION ALL (${published} EXCEPT ${stored}))`,
     )
-    if (rows[0]?.n !== 0) found.push(`P3: ${schema}.${name} in parquet/current is not what was committed`)
+    if (rows[0]?.n !== 0)
+      found.push(`P3: ${schema}.${name} in parquet/current differs from the committed state`)
   }
   return found
 }

@@ -1,23 +1,25 @@
-/** Rows of answers and rows of tables, brought to one form: a text. */
+/** Rows of answers and rows of tables as comparable texts. */
 import { FIELDWORK_PROGRESS, SAMPLE_SOURCE, SURVEY } from '../../support/api/api-document.js'
 import { fieldsOf, PROGRESS_COLUMNS, progressOf } from '../../support/oracle/truth.js'
 import type { Reader, Row } from '../../support/warehouse/duckdb.js'
 import type { JsonObject } from '../world.js'
 
-/** A promise that was broken, as one line. */
-export type Broken = string
+/** A broken promise, as one line. */
+export type Violation = string
 
-/** A file that is open. */
-export type Open = Pick<Reader, 'query'>
+/** An open database file. */
+export type Queryable = Pick<Reader, 'query'>
 
-export const one = (value: unknown): string =>
+export const jsonText = (value: unknown): string =>
   JSON.stringify(value, (_key, cell) => (cell === undefined ? null : cell))
-export const surveyText = (row: JsonObject): string => one(fieldsOf(row, SURVEY))
-export const sourceText = (row: JsonObject): string => one(fieldsOf(row, SAMPLE_SOURCE))
+export const surveyText = (row: JsonObject): string => jsonText(fieldsOf(row, SURVEY))
+export const sourceText = (row: JsonObject): string => jsonText(fieldsOf(row, SAMPLE_SOURCE))
 export const progressText = (row: JsonObject): string => {
   try {
     const columns = progressOf({ ...blankProgress, ...row })
-    return one(Object.fromEntries(Object.keys(PROGRESS_COLUMNS).map((name) => [name, columns[name] ?? null])))
+    return jsonText(
+      Object.fromEntries(Object.keys(PROGRESS_COLUMNS).map((name) => [name, columns[name] ?? null])),
+    )
   } catch {
     return 'untypable'
   }
@@ -32,9 +34,9 @@ export const columnsSql = (fields: Readonly<Record<string, { readonly type: stri
     .join(', ')
 
 export const textOf = (row: Row, fields: object): string =>
-  one(Object.fromEntries(Object.keys(fields).map((name) => [name, row[name] ?? null])))
+  jsonText(Object.fromEntries(Object.keys(fields).map((name) => [name, row[name] ?? null])))
 
-/** What of a published state is held to what was committed. */
+/** The tables whose published rows are compared with the committed ones. */
 export const COMPARED: readonly string[] = [
   'main.surveys',
   'main.sample_sources',

@@ -1,12 +1,11 @@
-/** P1: what must hold of the work database, whenever it is looked at. */
+/** P1: the work database loses no change, at every moment. */
 import { parseIsoTime } from '../../../src/reference-server/time/iso-time.js'
 import { SURVEY } from '../../support/api/api-document.js'
 import type { JsonObject, World } from '../world.js'
-import { type Broken, columnsSql, type Open, surveyText, textOf } from './row-text.js'
+import { columnsSql, type Queryable, surveyText, textOf, type Violation } from './row-text.js'
 import { torn } from './torn.js'
 
-/** What must hold of the work database, whenever it is looked at. */
-export const checkWork = async (world: World, reader: Open, account: string): Promise<Broken[]> => {
+export const checkWork = async (world: World, reader: Queryable, account: string): Promise<Violation[]> => {
   if (!(await hasTables(reader))) return []
   return [
     ...(await lost(world, reader, account)),
@@ -16,18 +15,18 @@ export const checkWork = async (world: World, reader: Open, account: string): Pr
   ]
 }
 
-const hasTables = async (reader: Open): Promise<boolean> =>
+const hasTables = async (reader: Queryable): Promise<boolean> =>
   (
     await reader.query(
       `SELECT 1 AS found FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = '_sync' AND table_name = 'cursors'`,
     )
   ).length > 0
 
-/** P1: every survey that was changed before the cursor is in its table as it is, or waits, or is in quarantine. */
-const lost = async (world: World, reader: Open, account: string): Promise<Broken[]> => {
+/** P1: every survey that was changed before the cursor is current in its table, or waits with a task, or is in quarantine. */
+const lost = async (world: World, reader: Queryable, account: string): Promise<Violation[]> => {
   const own = `WHERE account = '${account}'`
   const [cursor] = await reader.query(`SELECT epoch_us(updated_since) AS at FROM _sync.cursors ${own}`)
-  // One that a wrong clock put ahead of now vouches for nothing: the next run lists everything.
+  // A cursor that a wrong clock put ahead of now has no meaning, because the next run lists everything.
   if (cursor === undefined || Number(cursor.at) > 1_000 * (await world.nowMs())) return []
   const rows = await reader.query(`SELECT ${columnsSql(SURVEY)} FROM main.surveys ${own}`)
   const byId = new Map(rows.map((row) => [Number(row.id), textOf(row, SURVEY)]))
@@ -44,7 +43,7 @@ const lost = async (world: World, reader: Open, account: string): Promise<Broken
     ({ survey_id }) => survey_id,
   )
   const lies = liesAbout(world)
-  return (await world.surveys()).flatMap((survey): Broken[] => {
+  return (await world.surveys()).flatMap((survey): Violation[] => {
     const id = Number(survey.id)
     if ((parseIsoTime(String(survey.updated_at)) ?? 0) >= Number(cursor.at)) return []
     const truth = surveyText(survey)
@@ -52,29 +51,29 @@ const lost = async (world: World, reader: Open, account: string): Promise<Broken
     if (quarantined.includes(id) || quarantined.includes(null)) return []
     if (lies.has(byId.get(id) ?? '') || lies.has(waiting.get(id) ?? '')) return []
     return [
-      `P1: survey ${id} was changed at ${survey.updated_at}, before the cursor, and is ${byId.has(id) ? 'old' : 'missing'} in the warehouse`,
+      `P1: survey ${id} was changed at ${survey.updated_at}, before the cursor, but is ${byId.has(id) ? 'old' : 'missing'} in the warehouse`,
     ]
   })
 }
 
 const liesAbout = (world: World): ReadonlySet<string> =>
   new Set(
-    world.told
+    world.received
       .filter(({ isLie, path }) => isLie && path.endsWith('/surveys'))
       .flatMap(({ body }) => ((body.surveys ?? []) as readonly JsonObject[]).map(surveyText)),
   )
 
-/** P1: only what the API no longer lists is marked as missing. Nothing that went comes back in this world. */
-const wronglyMissing = async (world: World, reader: Open): Promise<Broken[]> => {
+/** P1: only surveys that the API no longer lists are marked as missing. A survey that has gone never returns in this world. */
+const wronglyMissing = async (world: World, reader: Queryable): Promise<Violation[]> => {
   const listed = new Set((await world.surveys()).map(({ id }) => Number(id)))
   const marked = await reader.query('SELECT id FROM main.surveys WHERE _missing_since IS NOT NULL')
   return marked
     .filter(({ id }) => listed.has(Number(id)))
-    .map(({ id }) => `P1: survey ${id} is marked as missing, and the API lists it`)
+    .map(({ id }) => `P1: survey ${id} is marked as missing, but the API lists it`)
 }
 
-/** A row that is newer than its sources and progress has a task; so has one that waits. */
-const unqueued = async (world: World, reader: Open): Promise<Broken[]> => {
+/** P1: every row that is newer than its sources and progress has a task, and so has every pending row. */
+const unqueued = async (world: World, reader: Queryable): Promise<Violation[]> => {
   const rows = await reader.query(`SELECT s.id FROM main.surveys s
       LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
       WHERE s._missing_since IS NULL AND (f.refreshed_at IS NULL
@@ -82,5 +81,5 @@ const unqueued = async (world: World, reader: Open): Promise<Broken[]> => {
         AND NOT EXISTS (SELECT 1 FROM _sync.tasks t WHERE t.account = s.account AND t.survey_id = s.id)
     UNION ALL SELECT p.id FROM _sync.pending_surveys p
       WHERE NOT EXISTS (SELECT 1 FROM _sync.tasks t WHERE t.account = p.account AND t.survey_id = p.id)`)
-  return rows.map(({ id }) => `P1: survey ${id} waits for its sources and progress and has no task`)
+  return rows.map(({ id }) => `P1: survey ${id} waits for its sources and progress, but has no task`)
 }

@@ -1,4 +1,4 @@
-/** Publishing `fieldwork.duckdb`: what readers see while and after it is replaced. */
+/** Publishing `fieldwork.duckdb`: what readers see while it is replaced, and afterwards. */
 import { chmod, link, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -40,7 +40,7 @@ const comments = `SELECT 'table' AS kind, schema_name, table_name AS name, '' AS
   ORDER BY ALL`
 
 describe('the published file', () => {
-  test('holds the committed state, of bookkeeping too, and says where it is and how large', async () => {
+  test('holds the committed state with its bookkeeping, and the report has its path and size', async () => {
     const warehouse = await filled()
     const report = await publish(warehouse)
     expect(report).toEqual({
@@ -65,7 +65,7 @@ describe('the published file', () => {
     expect(new Set(all.map(({ kind }) => kind))).toEqual(new Set(['table', 'view', 'column']))
   })
 
-  test('comes alone: no write-ahead log, no temporary, nothing of a spill', async () => {
+  test('is alone: no write-ahead log, no temporary file and no spill file is left', async () => {
     const warehouse = await filled()
     await publish(warehouse)
     await publish(warehouse)
@@ -74,7 +74,7 @@ describe('the published file', () => {
     ])
   })
 
-  test('can be written by nobody, whatever may be done with the work database', async () => {
+  test('is write-protected, and the work database is not', async () => {
     const warehouse = await filled()
     await publish(warehouse)
     await publish(warehouse)
@@ -83,7 +83,7 @@ describe('the published file', () => {
     expect(modes.map((mode) => (mode & 0o222) !== 0)).toEqual([false, true])
   })
 
-  test('is replaced, not written to: who has the old one open keeps the old state', async () => {
+  test('is replaced, not written to: a reader of the old file keeps the old state', async () => {
     const warehouse = await filled()
     await publish(warehouse)
     const before = (await stat(published(warehouse))).ino
@@ -102,14 +102,14 @@ describe('the published file', () => {
     }
   })
 
-  test('does not take in what is written after it', async () => {
+  test('does not show later changes of the work database', async () => {
     const warehouse = await filled()
     await publish(warehouse)
     await list(warehouse.account, [survey(2)], minute(3))
     expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }])
   })
 
-  test('is not changed by the log of a reader who wrote into the file before it and was killed', async () => {
+  test('ignores the log of a reader who wrote into the previous file and was killed', async () => {
     const warehouse = await filled()
     await publish(warehouse)
     const scribbled = join(warehouse.directory, 'scribbled.duckdb')
@@ -119,7 +119,7 @@ describe('the published file', () => {
     const connection = await scribbler.connect()
     try {
       await connection.run("UPDATE surveys SET title = 'scribbled'")
-      // As a kill leaves it: the log of the old file, beside the name under which the new one appears.
+      // A kill leaves the log of the old file beside the name of the new one.
       await writeFile(`${published(warehouse)}.wal`, await readFile(`${scribbled}.wal`))
     } finally {
       connection.closeSync()
@@ -131,11 +131,11 @@ describe('the published file', () => {
   })
 })
 
-test('what a publish that was killed left behind is swept by the next', async () => {
+test('the next publish removes the files that a killed one left behind', async () => {
   const warehouse = await filled()
   for (const name of ['.fieldwork.duckdb.4711.publishing', '.fieldwork.duckdb.4711.publishing.wal'])
     await writeFile(join(warehouse.directory, name), 'half a copy')
-  await writeFile(join(warehouse.directory, '.fieldwork.duckdb.notes'), 'of somebody else')
+  await writeFile(join(warehouse.directory, '.fieldwork.duckdb.notes'), 'of another program')
   await publish(warehouse)
   expect((await readdir(warehouse.directory)).filter((name) => name.startsWith('.'))).toEqual([
     '.fieldwork.duckdb.notes',
@@ -143,8 +143,8 @@ test('what a publish that was killed left behind is swept by the next', async ()
 })
 
 /**
- * Thousands of rejected rows of 1 kB that compress badly, deleted again. What was written after them stands behind the
- * room they leave: free blocks at the very end DuckDB gives back by itself.
+ * Thousands of rejected rows of 1 kB that compress badly, deleted again. A later row stands behind the free room, because
+ * DuckDB itself gives back free blocks at the very end.
  */
 const shrunken = async (): Promise<TestWarehouse> => {
   const warehouse = await filled()
@@ -172,7 +172,7 @@ describe('a work database that has lost most of its rows', () => {
     ])
   })
 
-  test('from which a lost work database is rebuilt like from any other', async () => {
+  test('is rebuilt from its compacted copy when it is lost', async () => {
     const warehouse = await shrunken()
     await publish(warehouse)
     await warehouse.database.close()
@@ -187,7 +187,7 @@ describe('a work database that has lost most of its rows', () => {
   })
 })
 
-test('where a directory stands in its place nothing is published, and nothing is harmed', async () => {
+test('a directory in the place of the file prevents the publish, and nothing is harmed', async () => {
   const warehouse = await filled()
   await mkdir(published(warehouse))
   await writeFile(join(published(warehouse), 'precious'), 'data')
@@ -208,7 +208,7 @@ const storageVersion = async (file: string): Promise<bigint> => {
   return header.readBigUInt64LE(12)
 }
 
-/** A work database that the newest format was chosen for, as a DuckDB with another default would choose it. */
+/** A work database in the newest format, as a DuckDB with another default would create it. */
 const inNewestFormat = async (): Promise<TestWarehouse> => {
   const directory = await temporaryDirectory()
   const newest = { storage_compatibility_version: 'latest' }
@@ -227,19 +227,19 @@ test.each([
   ['copied', filled],
   ['compacted', shrunken],
   ['made of a work database of the newest format', inNewestFormat],
-])('%s, the file has storage version 64, which every DuckDB since 0.10 opens', async (_, make) => {
+])('%s, the published file has storage version 64, which every DuckDB since 0.10 opens', async (_, make) => {
   const { path } = await publish(await make())
   expect(await storageVersion(path)).toBe(64n)
 })
 
-describe('a publish that a signal gives up', () => {
+describe('a publish that a signal stops', () => {
   const stopped = new StoppedError('stopped by SIGTERM')
 
   interface Stop {
     readonly when: string
-    /** Takes the place of what readers look at first. */
+    /** Replaces the view that the proof reads. */
     readonly overview?: string
-    /** The database whose own step stops the publish, or what waits for the moment. */
+    /** Either steps of the database that stop the publish, or a promise that stops it at the right moment. */
     readonly at: (warehouse: TestWarehouse, stop: () => void) => Partial<Database> | Promise<void>
   }
 
@@ -256,7 +256,7 @@ describe('a publish that a signal gives up', () => {
       at: async (_, stop) => stop(),
     },
     {
-      when: 'while the file is copied',
+      when: 'during the copy of the file',
       at: ({ database }, stop) => ({
         copyTo: (target, signal) => {
           const copied = database.copyTo(target, signal)
@@ -266,7 +266,7 @@ describe('a publish that a signal gives up', () => {
       }),
     },
     {
-      when: 'in a query of the proof that does not end',
+      when: 'during an endless query of the proof',
       overview: 'SELECT count(*) AS id FROM range(1_000_000_000_000) t(i) WHERE hash(i) = 7',
       at: async (warehouse, stop) => {
         await copyIsWhole(warehouse)
@@ -276,7 +276,7 @@ describe('a publish that a signal gives up', () => {
   ]
 
   test.for(STOPS)(
-    '$when: it ends at once, readers keep what they have, nothing is left behind',
+    '$when ends at once, readers keep the previous file, and nothing is left behind',
     async ({ overview = 'SELECT id FROM surveys', at }) => {
       const warehouse = await filled()
       await publish(warehouse)
@@ -291,7 +291,7 @@ describe('a publish that a signal gives up', () => {
       await stopping
       expect((await readFile(published(warehouse))).equals(before)).toBe(true)
       expect((await readdir(warehouse.directory)).filter((name) => name.startsWith('.'))).toEqual([])
-      // The lock is still ours: it goes with the first descriptor of the file that is closed.
+      // We still hold the lock, which the first closed descriptor of the file would release.
       const { told, end } = await openElsewhere(warehouse.directory, 'leave')
       await end()
       expect(told).toMatchObject({ code: 'warehouse_is_held' })
@@ -301,7 +301,7 @@ describe('a publish that a signal gives up', () => {
     },
   )
 
-  test('while a compacted copy is made: the same', async () => {
+  test('during a compacted copy leaves nothing behind, and the next one publishes', async () => {
     const warehouse = await shrunken()
     const controller = new AbortController()
     const { database } = warehouse
@@ -319,7 +319,7 @@ describe('a publish that a signal gives up', () => {
     expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }, { title: 'Survey 2' }])
   })
 
-  test('after the file has its place: it is published', async () => {
+  test('after the rename leaves the new file in place', async () => {
     const warehouse = await filled()
     const controller = new AbortController()
     await publish(warehouse, controller.signal)

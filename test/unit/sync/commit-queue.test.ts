@@ -1,4 +1,4 @@
-/** Outcomes are committed in groups: what comes in while one commit is under way goes into the next. */
+/** Outcomes are committed in groups: those that arrive during a commit go into the next one. */
 import { expect, test } from 'vitest'
 import type { RowCountsByTable } from '../../../src/model/run.js'
 import type { BundleOutcome } from '../../../src/model/warehouse.js'
@@ -33,7 +33,7 @@ const scripted = () => {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-test('the first goes at once, and those that come meanwhile go together', async () => {
+test('commits the first outcome at once, and those that arrive meanwhile together', async () => {
   const { queue, groups, added } = scripted()
   const first = queue.commit(gone(1))
   await settled()
@@ -49,7 +49,7 @@ test('the first goes at once, and those that come meanwhile go together', async 
   expect(added).toEqual([1, 2])
 })
 
-test('a failed commit is told to those who waited for it, and the next group is tried for itself', async () => {
+test('a failed commit rejects every outcome of its group, and the next group is committed by itself', async () => {
   const { queue, groups, added } = scripted()
   const failing = [queue.commit(gone(1)), queue.commit(gone(2))].map((commit) =>
     commit.catch((error: unknown) => String(error)),

@@ -1,6 +1,6 @@
 /**
- * Whatever a server says of its pages: a listing ends within a bound, by itself or with a clear error, and the cursor
- * never passes what was not read.
+ * Whatever a server says about its pages, a listing ends within a bound: it completes or fails with a clear error. The
+ * cursor never passes a change that was not read.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -30,12 +30,12 @@ import { source } from '../../support/warehouse/rows.js'
 import { runDependencies } from '../../support/warehouse/run-dependencies.js'
 import { testWarehouse } from '../../support/warehouse/warehouse.js'
 import {
-  type Asked,
   ENDLESS,
-  honestTurn,
+  honestStep,
   lyingApi,
-  lyingTurn,
-  type Turn,
+  lyingStep,
+  type SentRequest,
+  type Step,
   type World,
   worldOf,
 } from './lying-listing.js'
@@ -50,7 +50,7 @@ const LISTINGS_MAX = 3
 interface Run {
   readonly requestsMax: number | null
   readonly full: boolean
-  /** Our clock, since the run before. */
+  /** How far our clock moves on after this run. */
   readonly afterHours: number
 }
 
@@ -66,31 +66,31 @@ const runs: fc.Arbitrary<readonly Run[]> = fc.array(
 interface Done {
   readonly result: Discovery | 'failed'
   readonly cursorMs: number | null
-  /** How many answers there were before and after it. */
+  /** The number of requests before and after the run. */
   readonly from: number
   readonly to: number
 }
 
-/** Runs one discovery after the other against one API and one warehouse. */
+/** Runs several discoveries in sequence against one API and one warehouse. */
 const play = async (
   world: World,
   planned: readonly Run[],
   warehouse: AccountWarehouse,
-): Promise<{ readonly done: readonly Done[]; readonly asked: readonly Asked[] }> => {
+): Promise<{ readonly done: readonly Done[]; readonly requests: readonly SentRequest[] }> => {
   const clock = testClock()
-  const { http, asked } = lyingApi(world, START_MS)
+  const { http, requests } = lyingApi(world, START_MS)
   const source = createSurveySource(http, clock, 2)
   const listSurveys: SurveySource['listSurveys'] = (query, context) =>
     source.listSurveys(query, context).catch((error: unknown) => {
-      // Whatever it said, nothing of it was used.
-      const last = asked.at(-1)
+      // The answer was refused, so nothing of it was used.
+      const last = requests.at(-1)
       if (last !== undefined) last.answered = null
       throw error
     })
   const base = runDependencies({ account: warehouse, log: SILENT }, { ...source, listSurveys })
   const done: Done[] = []
   for (const { requestsMax, full, afterHours } of planned) {
-    const from = asked.length
+    const from = requests.length
     const dependencies: RunDependencies = { ...base, clock, rules: { ...base.rules, full } }
     const budget = createBudget({ requestsMax, durationMsMax: null }, clock)
     const result = await discover(dependencies, budget, createRunState()).catch((error: unknown) => {
@@ -99,10 +99,10 @@ const play = async (
       return 'failed' as const
     })
     const { cursor } = await warehouse.position()
-    done.push({ result, cursorMs: cursor === null ? null : instantToMs(cursor), from, to: asked.length })
+    done.push({ result, cursorMs: cursor === null ? null : instantToMs(cursor), from, to: requests.length })
     clock.advance(afterHours * HOUR_MS)
   }
-  return { done, asked }
+  return { done, requests }
 }
 
 const SILENT = {
@@ -113,43 +113,44 @@ const SILENT = {
   error: () => undefined,
 }
 
-/** The numbers that a run read must be bounded by what the first pages announced. */
-const expectBounded = (asked: readonly Asked[]): void => {
-  const totals = asked.map(({ answered }) => Number(answered?.total)).filter(Number.isSafeInteger)
-  const script = asked.filter(({ lied }) => !lied).length
-  expect(asked.length).toBeLessThanOrEqual(script + LISTINGS_MAX * pagesMaxOf(Math.max(0, ...totals)) + 1)
+/** The announced totals bound the number of requests of a run. */
+const expectBounded = (requests: readonly SentRequest[]): void => {
+  const totals = requests.map(({ answered }) => Number(answered?.total)).filter(Number.isSafeInteger)
+  const script = requests.filter(({ lied }) => !lied).length
+  expect(requests.length).toBeLessThanOrEqual(script + LISTINGS_MAX * pagesMaxOf(Math.max(0, ...totals)) + 1)
 }
 
 /**
- * The cursor has moved: then from an answer to page 1 on that was dated with it and the overlap, every page to the last was
- * read, in order, none announced fewer than the one before, and as many surveys were seen as the first of them announced.
+ * A cursor that has moved follows from a whole listing. It began with an answer to page 1 that was dated with the cursor and
+ * the overlap. Every page to the last was read in order, and none announced fewer surveys than the page before it. At least
+ * as many surveys were seen as the first page announced.
  */
-const expectSeen = (asked: readonly Asked[], cursorMs: number): void => {
-  const begins = asked
+const expectSeen = (requests: readonly SentRequest[], cursorMs: number): void => {
+  const begins = requests
     .map((_, index) => index)
-    .filter((index) => asked[index]?.page === 1 && asked[index]?.answered !== null)
-    .filter((index) => asked[index]?.dateMs === null || asked[index]?.dateMs === cursorMs + OVERLAP_MS)
-  // After a listing that was resumed comes one of the changes since.
+    .filter((index) => requests[index]?.page === 1 && requests[index]?.answered !== null)
+    .filter((index) => requests[index]?.dateMs === null || requests[index]?.dateMs === cursorMs + OVERLAP_MS)
+  // A listing of the changes since follows a resumed listing.
   const wholes = begins.flatMap((begin) =>
-    asked.slice(begin).map((_, last) => asked.slice(begin, begin + last + 1)),
+    requests.slice(begin).map((_, last) => requests.slice(begin, begin + last + 1)),
   )
   expect(wholes.some(isWholeListing)).toBe(true)
 }
 
-const isWholeListing = (answers: readonly Asked[]): boolean => {
+const isWholeListing = (answers: readonly SentRequest[]): boolean => {
   let next: unknown = 1
   let reached = 0
   let total = 0
   const ids = new Set<string>()
   for (const [index, { page, answered }] of answers.entries()) {
     if (answered === null) continue
-    // A listing that was interrupted goes on one page back.
+    // An interrupted listing continues one page back.
     if (page !== next && page !== reached) return false
     if (Number(answered.total) < total) return false
     total = Number(answered.total)
     next = answered.next
     reached = page
-    // A row whose id cannot be read counts as a survey wherever it stands.
+    // Each row with an unreadable id counts as a survey of its own.
     for (const [at, id] of answered.rows.entries()) ids.add(id === 0 ? `${index}/${at}` : String(id))
   }
   return (
@@ -157,46 +158,48 @@ const isWholeListing = (answers: readonly Asked[]): boolean => {
   )
 }
 
-const holds = ({ done, asked }: Awaited<ReturnType<typeof play>>): void => {
+const holds = ({ done, requests }: Awaited<ReturnType<typeof play>>): void => {
   let cursorMs: number | null = null
   for (const run of done) {
-    expectBounded(asked.slice(run.from, run.to))
+    expectBounded(requests.slice(run.from, run.to))
     if (run.result === 'complete') {
       if (run.cursorMs === null) throw new Error('a complete listing leaves a cursor')
-      expectSeen(asked.slice(0, run.to), run.cursorMs)
+      expectSeen(requests.slice(0, run.to), run.cursorMs)
     } else if (run.cursorMs !== null && run.cursorMs !== cursorMs)
-      expectSeen(asked.slice(0, run.to), run.cursorMs)
+      expectSeen(requests.slice(0, run.to), run.cursorMs)
     cursorMs = run.cursorMs
   }
 }
 
-test('a server that lies about its pages, in memory', { timeout: CASES_TIMEOUT_MS }, async () => {
+test('listings of a server that lies about its pages end, and the cursor passes no unread change (in memory)', {
+  timeout: CASES_TIMEOUT_MS,
+}, async () => {
   const results = new Map<string, number>()
   await fc.assert(
-    fc.asyncProperty(worldOf(lyingTurn, Object.keys(ENDLESS)), runs, async (world, planned) => {
+    fc.asyncProperty(worldOf(lyingStep, Object.keys(ENDLESS)), runs, async (world, planned) => {
       const played = await play(world, planned, memoryListing().account)
       for (const { result } of played.done) results.set(result, (results.get(result) ?? 0) + 1)
       holds(played)
     }),
     cases(100),
   )
-  // Every way to end was taken: the cases are worth something.
+  // Every kind of result occurred, so the cases cover what they should.
   for (const result of ['complete', 'interrupted', 'drifted', 'failed'])
     expect(results.get(result) ?? 0).toBeGreaterThan(0)
 })
 
-test('a server that tells the truth of a list that changes: what was there all the while was seen', {
+test('listings of an honest server with a changing list see every survey that was listed all the time', {
   timeout: CASES_TIMEOUT_MS,
 }, async () => {
   await fc.assert(
-    fc.asyncProperty(worldOf(honestTurn, ['truth']), runs, async (world, planned) => {
+    fc.asyncProperty(worldOf(honestStep, ['truth']), runs, async (world, planned) => {
       const memory = memoryListing()
       const played = await play(world, planned, memory.account)
       holds(played)
       let begin = 0
       for (const { result, to } of played.done) {
         if (result !== 'complete') continue
-        const during = played.asked.slice(begin, to)
+        const during = played.requests.slice(begin, to)
         const always = during[0]?.truth.filter((id) => during.every(({ truth }) => truth.includes(id))) ?? []
         for (const id of always) expect(memory.surveys.has(id)).toBe(true)
         begin = to
@@ -206,11 +209,13 @@ test('a server that tells the truth of a list that changes: what was there all t
   )
 })
 
-test('the same with DuckDB, which tells what the maps tell', { timeout: CASES_TIMEOUT_MS }, async () => {
+test('the same listings have the same results in DuckDB as in memory', {
+  timeout: CASES_TIMEOUT_MS,
+}, async () => {
   const warehouse = await testWarehouse()
   let accounts = 0
   await fc.assert(
-    fc.asyncProperty(worldOf(lyingTurn, ['truth']), runs, async (world, planned) => {
+    fc.asyncProperty(worldOf(lyingStep, ['truth']), runs, async (world, planned) => {
       accounts += 1
       const account = `account ${accounts}`
       const real = await play(world, planned, accountWarehouse(warehouse.database, account))
@@ -227,8 +232,9 @@ test('the same with DuckDB, which tells what the maps tell', { timeout: CASES_TI
   )
 })
 
-/** What the properties taught: each of these went on for ever, or lost a survey, before there was a rule for it. */
-const turn = (change: Partial<Turn>): Turn => ({
+// Cases that the properties found. Each ran for ever, or lost a survey, until a rule handled it.
+
+const step = (change: Partial<Step>): Step => ({
   change: null,
   lie: null,
   fails: false,
@@ -237,24 +243,27 @@ const turn = (change: Partial<Turn>): Turn => ({
 })
 const RUN: Run = { requestsMax: null, full: false, afterHours: 1 }
 
-test('pages without end are given up after as many as there are records, and some for new ones', async () => {
-  for (const endless of ['one page more, and a new survey on each', 'one page more, with the same surveys']) {
-    const world = { surveys: 0, pageSize: 1, turns: [], endless }
+test('an endless list is given up after as many pages as announced records, and some more for new records', async () => {
+  for (const endless of [
+    'always a next page, with a new survey on each',
+    'always a next page, with the same surveys',
+  ]) {
+    const world = { surveys: 0, pageSize: 1, steps: [], endless }
     const memory = memoryListing()
     const { done } = await play(world, [RUN], memory.account)
     // The first page announces two records.
     expect(done).toEqual([{ result: 'failed', cursorMs: null, from: 0, to: 2 + PAGES_MORE_MAX }])
-    // The next run begins at page 1, not in the middle of what never ends.
+    // The next run begins at page 1, not in the middle of the endless list.
     expect((await memory.account.position()).listing).toBeNull()
   }
 })
 
-test('whatever the first page announces, there is a last page to be read', () => {
+test('the number of pages has a limit, whatever the first page announces', () => {
   expect(pagesMaxOf(2 ** 53 - 1)).toBe(PAGES_MAX)
   expect(pagesMaxOf(0)).toBe(PAGES_MORE_MAX)
 })
 
-test('sample sources without end fail their task, in one line', async () => {
+test('an endless list of sample sources fails its task with a message of one line', async () => {
   const endless: SurveySource = {
     ...memorySource(),
     listSampleSources: (_, page) =>
@@ -285,17 +294,17 @@ test('sample sources without end fail their task, in one line', async () => {
   })
 })
 
-test('a cursor that lies ahead of the server’s clock is not believed: everything is listed, and it moves back', async () => {
-  // The second answer comes two hours "before" the first: what changed in these two hours is older than the cursor.
+test('a cursor ahead of the server’s clock is ignored: everything is listed, and the cursor moves back', async () => {
+  // The second answer is dated two hours before the first. Changes in these two hours are older than the cursor.
   const world: World = {
     surveys: 2,
     pageSize: 2,
-    turns: [turn({ afterSeconds: 7_200 }), turn({ afterSeconds: -7_200 })],
+    steps: [step({ afterSeconds: 7_200 }), step({ afterSeconds: -7_200 })],
     endless: 'truth',
   }
-  const { asked, done } = await play(world, [RUN, RUN, RUN], memoryListing().account)
+  const { requests, done } = await play(world, [RUN, RUN, RUN], memoryListing().account)
   expect(done.map(({ result }) => result)).toEqual(['complete', 'complete', 'complete'])
-  expect(asked.map(({ since }) => since)).toEqual([
+  expect(requests.map(({ since }) => since)).toEqual([
     null,
     '2026-03-01T01:55:00Z',
     null,

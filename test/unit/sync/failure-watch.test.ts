@@ -10,7 +10,7 @@ const refused = (...kinds: readonly RefusalKind[]): readonly RefusedReadingError
 const down = (): UpstreamError => refused('rejected')[0] ?? new RefusedReadingError('rejected', 'down')
 
 interface Step {
-  /** Answers of a survey of which something was read; null: nothing was. */
+  /** How many answers of the survey were read; null when none was. */
   readonly answers: number | null
   readonly kinds?: readonly RefusalKind[]
   readonly isKnown?: boolean
@@ -34,10 +34,13 @@ const watched = (steps: readonly Step[], max = 3) => {
 
 describe('the run goes on', () => {
   test.each<[string, readonly Step[]]>([
-    ['where one survey is refused', [READ, GONE, READ]],
-    ['where fewer than that fail in a row', [{ ...GONE, times: 2 }, READ, { ...GONE, times: 2 }, READ, READ]],
-    ['where as many fail that were refused before', [{ ...FORBIDDEN, isKnown: true, times: 9 }, READ]],
-    ['where many surveys have sources and no progress', [{ answers: 1, kinds: ['not_found'], times: 50 }]],
+    ['when one survey is refused', [READ, GONE, READ]],
+    [
+      'when fewer than the limit fail in a row',
+      [{ ...GONE, times: 2 }, READ, { ...GONE, times: 2 }, READ, READ],
+    ],
+    ['when surveys fail that were refused before', [{ ...FORBIDDEN, isKnown: true, times: 9 }, READ]],
+    ['when many surveys have sources and no progress', [{ answers: 1, kinds: ['not_found'], times: 50 }]],
   ])('%s', (_, steps) => {
     expect(watched(steps).verdict()).toBeNull()
     expect(watched(steps).lastVerdict()).toBeNull()
@@ -47,19 +50,23 @@ describe('the run goes on', () => {
 describe('the run ends', () => {
   test.each<[string, string, readonly Step[]]>([
     [
-      'as a wrong address where so many are not found in a row',
+      'as a wrong address when too many surveys in a row are not found',
       'wrong_address',
       [READ, { ...GONE, times: 3 }],
     ],
     [
-      'as forbidden where so many are forbidden in a row',
+      'as forbidden when too many surveys in a row are forbidden',
       'surveys_forbidden',
       [READ, { ...FORBIDDEN, times: 3 }],
     ],
-    ['as too many failures where they differ', 'too_many_failures', [FORBIDDEN, GONE, FORBIDDEN]],
-    ['as too many failures where nothing was refused', 'too_many_failures', [{ answers: null, times: 3 }]],
+    ['as too many failures when the refusals differ', 'too_many_failures', [FORBIDDEN, GONE, FORBIDDEN]],
     [
-      'as a wrong address where more is not found than answered',
+      'as too many failures when no refusal is among them',
+      'too_many_failures',
+      [{ answers: null, times: 3 }],
+    ],
+    [
+      'as a wrong address when more requests are not found than answered',
       'wrong_address',
       [{ answers: 1 }, GONE, { answers: 1 }, GONE],
     ],
@@ -68,15 +75,15 @@ describe('the run ends', () => {
   })
 
   test.each<[string, string, readonly Step[]]>([
-    ['where all of two surveys are forbidden', 'surveys_forbidden', [{ ...FORBIDDEN, times: 2 }]],
-    ['where they were so before', 'surveys_forbidden', [{ ...FORBIDDEN, isKnown: true, times: 2 }]],
-    ['where none of two is found', 'wrong_address', [{ ...GONE, isKnown: true, times: 2 }]],
+    ['when both surveys are forbidden', 'surveys_forbidden', [{ ...FORBIDDEN, times: 2 }]],
+    ['when both were forbidden before', 'surveys_forbidden', [{ ...FORBIDDEN, isKnown: true, times: 2 }]],
+    ['when neither of two is found', 'wrong_address', [{ ...GONE, isKnown: true, times: 2 }]],
   ])('at the end of the queue %s', (_, code, steps) => {
     expect(watched(steps).verdict()).toBeNull()
     expect(watched(steps).lastVerdict()).toMatchObject({ code, exitCode: 4 })
   })
 
-  test('a single survey that is refused is no sign of more', () => {
+  test('but not because of a single refused survey', () => {
     expect(watched([FORBIDDEN]).lastVerdict()).toBeNull()
   })
 })

@@ -1,12 +1,12 @@
 /**
- * An API whose list of surveys changes between its pages and lies about them, one answer after the other as a script says.
- * The answers are JSON text behind the HTTP port, so that all of `survey-api` reads them.
+ * An API whose list of surveys changes between pages, and whose answers may lie, as a script says. The answers are JSON text
+ * behind the HTTP port, so that all of `survey-api` reads them.
  */
 import fc from 'fast-check'
 import type { HttpClient } from '../../../src/http/client.js'
 import { AttemptsExhaustedError } from '../../../src/http/errors.js'
 
-/** What an answer says instead of the truth. */
+/** The fields of an answer that differ from the truth. */
 export interface Lie {
   readonly current_page?: unknown
   readonly next_page?: unknown
@@ -16,22 +16,22 @@ export interface Lie {
   readonly rows?: readonly number[]
 }
 
-export interface Turn {
-  /** Before the answer: a survey is created, or the nth of the list goes. */
+export interface Step {
+  /** Before the answer a survey is created, or the nth survey of the list is removed. */
   readonly change: 'create' | number | null
-  /** From the page asked for to the lie; null tells the truth. */
+  /** Makes the lie about the requested page; null for a true answer. */
   readonly lie: ((page: number) => Lie) | null
   readonly fails: boolean
-  /** Since the answer before, seconds of the server's clock, which may go back; null sends no date. */
+  /** Seconds of the server's clock since the previous answer; negative when it goes back; null for an answer without a date. */
   readonly afterSeconds: number | null
 }
 
-export interface Asked {
+export interface SentRequest {
   readonly page: number
   readonly since: string | null
-  /** Milliseconds; null where the answer had no date. */
+  /** Milliseconds; null when the answer had no date. */
   readonly dateMs: number | null
-  /** Null where it failed, or was refused. */
+  /** Null when the request failed or its answer was refused. */
   answered: {
     readonly rows: readonly number[]
     readonly total: unknown
@@ -90,7 +90,7 @@ const afterSeconds = fc.oneof(
   fc.constantFrom(0, -7_200, null),
 )
 
-const turnOf = (lies: fc.Arbitrary<Turn['lie']>): fc.Arbitrary<Turn> =>
+const stepOf = (lies: fc.Arbitrary<Step['lie']>): fc.Arbitrary<Step> =>
   fc.record({
     change,
     lie: lies,
@@ -98,26 +98,26 @@ const turnOf = (lies: fc.Arbitrary<Turn['lie']>): fc.Arbitrary<Turn> =>
     afterSeconds,
   })
 
-/** Turns that tell the truth of a list that changes. */
-export const honestTurn = turnOf(fc.constant(null))
-export const lyingTurn = turnOf(fc.option(lie, { freq: 3 }))
+/** True answers about a list that changes. */
+export const honestStep = stepOf(fc.constant(null))
+export const lyingStep = stepOf(fc.option(lie, { freq: 3 }))
 
-/** What the API does once the script has ended, for ever. */
+/** How the API answers every request after the end of the script. */
 export const ENDLESS: Readonly<Record<string, (page: number) => Lie>> = {
   truth: () => ({}),
-  'one page more, and a new survey on each': (page) => ({
+  'always a next page, with a new survey on each': (page) => ({
     rows: [1_000 + page],
     next_page: page + 1,
     total_pages: page + 1,
     total_count: page + 1,
   }),
-  'one page more, with the same surveys': (page) => ({
+  'always a next page, with the same surveys': (page) => ({
     rows: [1, 2],
     next_page: page + 1,
     total_pages: page + 1,
     total_count: page + 1,
   }),
-  'one page more, with rows that nobody can read': (page) => ({
+  'always a next page, with unreadable rows': (page) => ({
     rows: [0],
     next_page: page + 1,
     total_pages: page + 1,
@@ -129,7 +129,7 @@ export const ENDLESS: Readonly<Record<string, (page: number) => Lie>> = {
     total_pages: 1,
     total_count: 5,
   }),
-  'an empty page and a next one': (page) => ({
+  'always a next page, with no rows': (page) => ({
     rows: [],
     next_page: page + 1,
     total_pages: HUGE,
@@ -140,44 +140,44 @@ export const ENDLESS: Readonly<Record<string, (page: number) => Lie>> = {
 export interface World {
   readonly surveys: number
   readonly pageSize: number
-  readonly turns: readonly Turn[]
+  readonly steps: readonly Step[]
   readonly endless: string
 }
 
-export const worldOf = (turn: fc.Arbitrary<Turn>, endless: readonly string[]): fc.Arbitrary<World> =>
+export const worldOf = (step: fc.Arbitrary<Step>, endless: readonly string[]): fc.Arbitrary<World> =>
   fc.record({
     surveys: fc.nat(7),
     pageSize: fc.integer({ min: 1, max: 3 }),
-    turns: fc.array(turn, { maxLength: 14 }),
+    steps: fc.array(step, { maxLength: 14 }),
     endless: fc.constantFrom(...endless),
   })
 
-/** The HTTP port of such an API, and what it was asked. */
+/** The HTTP port of such an API, and the requests that it got. */
 export const lyingApi = (
   world: World,
   startMs: number,
-): { readonly http: HttpClient; readonly asked: Asked[] } => {
-  const asked: Asked[] = []
+): { readonly http: HttpClient; readonly requests: SentRequest[] } => {
+  const requests: SentRequest[] = []
   let list = Array.from({ length: world.surveys }, (_, index) => world.surveys - index)
   let created = world.surveys
   let serverMs = startMs
   const answer = (page: number, since: string | null) => {
-    const turn = world.turns[asked.length] ?? END
-    if (turn.change === 'create') {
+    const step = world.steps[requests.length] ?? END
+    if (step.change === 'create') {
       created += 1
       list = [created, ...list]
-    } else if (turn.change !== null) list = list.filter((_, index) => index !== turn.change)
-    serverMs += (turn.afterSeconds ?? 1) * 1_000
-    const dateMs = turn.afterSeconds === null ? null : serverMs
-    const lies = turn.lie ?? (turn === END ? ENDLESS[world.endless] : undefined)
-    const { rows = pageOf(list, page, world.pageSize), ...bends } = lies?.(page) ?? {}
-    const pagination = { ...paginationOf(list, page, world.pageSize), ...bends }
-    const answered = turn.fails ? null : { rows, total: pagination.total_count, next: pagination.next_page }
+    } else if (step.change !== null) list = list.filter((_, index) => index !== step.change)
+    serverMs += (step.afterSeconds ?? 1) * 1_000
+    const dateMs = step.afterSeconds === null ? null : serverMs
+    const lies = step.lie ?? (step === END ? ENDLESS[world.endless] : undefined)
+    const { rows = pageOf(list, page, world.pageSize), ...paging } = lies?.(page) ?? {}
+    const pagination = { ...paginationOf(list, page, world.pageSize), ...paging }
+    const answered = step.fails ? null : { rows, total: pagination.total_count, next: pagination.next_page }
     const lied = lies !== undefined && lies !== ENDLESS.truth
-    asked.push({ page, since, dateMs, answered, truth: list, lied })
-    if (turn.fails)
+    requests.push({ page, since, dateMs, answered, truth: list, lied })
+    if (step.fails)
       throw new AttemptsExhaustedError({ request: 'GET /surveys', account: 'acme' }, 6, new Error('503'))
-    const text = JSON.stringify({ surveys: rows.map((id) => surveyJson(id, asked.length)), pagination })
+    const text = JSON.stringify({ surveys: rows.map((id) => surveyJson(id, requests.length)), pagination })
     return { body: JSON.parse(text) as unknown, text, dateMs }
   }
   const http: HttpClient = {
@@ -188,7 +188,7 @@ export const lyingApi = (
       return answer(Number(parameters.get('page')), parameters.get('updated_since') ?? null)
     },
     usage: () => ({
-      requests: asked.length,
+      requests: requests.length,
       retries: 0,
       refusals: 0,
       slotsInUse: 0,
@@ -199,10 +199,10 @@ export const lyingApi = (
     close: () => Promise.resolve(),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   }
-  return { http, asked }
+  return { http, requests }
 }
 
-const END: Turn = { change: null, lie: null, fails: false, afterSeconds: 1 }
+const END: Step = { change: null, lie: null, fails: false, afterSeconds: 1 }
 
 const pageOf = (list: readonly number[], page: number, size: number) =>
   list.slice((page - 1) * size, page * size)
@@ -218,7 +218,7 @@ const paginationOf = (list: readonly number[], page: number, size: number) => {
   }
 }
 
-/** `version` tells which answer the row is from. */
+/** `version` is the number of the answer that contains the row. */
 const surveyJson = (id: number, version: number) => ({
   id: id === 0 ? `row ${version}` : id,
   title: `answer ${version}`,

@@ -1,4 +1,4 @@
-/** The part of the warehouse port that a listing needs, over maps in memory: for more listings than DuckDB has time for. */
+/** The part of the warehouse port that a listing needs, as maps in memory, which allow many more listings than DuckDB. */
 import type { Survey } from '../../../src/model/fields.js'
 import type { Instant } from '../../../src/model/instant.js'
 import type { AccountWarehouse, ListedRows, ListingPage, ListingState } from '../../../src/model/warehouse.js'
@@ -43,7 +43,7 @@ export const memoryListing = (): MemoryListing => {
   const listingOnly: Partial<AccountWarehouse> = {
     account: 'acme',
     position: () => Promise.resolve({ cursor, fullListedAt, fullListingDue: false, listing }),
-    // Whatever was listed is new, and is queued; nobody does the tasks.
+    // Every listed survey is new and queued, and no task is ever done.
     hasTasks: () => Promise.resolve(surveys.size > 0),
     startListing: (start) => {
       forget()

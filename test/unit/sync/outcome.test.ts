@@ -1,4 +1,4 @@
-/** How a run has ended, as a table. */
+/** Status, exit code and reason of a run, as a table. */
 import { expect, test } from 'vitest'
 import type { MetDrift } from '../../../src/model/run.js'
 import { type OutcomeRules, outcomeOf, type RunFacts } from '../../../src/sync/outcome.js'
@@ -96,7 +96,7 @@ test.each<[number, string, string | null, Partial<RunFacts>, Partial<OutcomeRule
     { ended: refused, rejectedRows: 1, driftEvents: 1, surveysFailed: 1, leftOver: 5 },
     { contract: 'freeze' },
   ],
-])('%d, %s: %s', (exitCode, status, reason, facts, rules) => {
+])('exit %d, %s: %s', (exitCode, status, reason, facts, rules) => {
   expect(outcomeOf({ ...fine, ...facts }, { rejectedRowsMax: 0, contract: 'evolve', ...rules })).toEqual({
     exitCode,
     status,

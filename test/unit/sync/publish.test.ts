@@ -1,4 +1,4 @@
-/** How publishing changes how a run ended, and what is recorded of that. */
+/** How publishing changes the result of a run, and how that is recorded. */
 import { describe, expect, test } from 'vitest'
 import { StoppedError } from '../../../src/base/errors.js'
 import type { RunReport } from '../../../src/model/run.js'
@@ -45,7 +45,7 @@ interface Given {
   readonly finishRun?: (report: RunReport) => Promise<void>
 }
 
-/** Publishes, and a signal comes. */
+/** Publishes, and sends a signal after a moment. */
 const publishStopped = async ({ reports, publishers, finishRun }: Given) => {
   const recorded: RunReport[] = []
   const controller = new AbortController()
@@ -67,15 +67,15 @@ const publishStopped = async ({ reports, publishers, finishRun }: Given) => {
     },
     log: testLog(),
   })
-  await turn()
+  await settled()
   controller.abort(stopped)
   return { recorded, ended: await result }
 }
 
-const turn = () => new Promise((resolve) => setImmediate(resolve))
+const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('a signal while a publish is under way', () => {
-  test('a complete run is recorded anew as partial, with the reason', async () => {
+  test('records a complete run again as partial, with the reason', async () => {
     const { recorded, ended } = await publishStopped({
       reports: [complete],
       publishers: [stopping('duckdb')],
@@ -87,7 +87,7 @@ describe('a signal while a publish is under way', () => {
     expect(ended.accounts).toEqual(recorded)
   })
 
-  test('what else was wrong stays, and what is worse decides', async () => {
+  test('keeps the earlier reasons, and the worst result decides', async () => {
     const { recorded, ended } = await publishStopped({
       reports: [complete, partial, failed],
       publishers: [stopping('duckdb')],
@@ -101,7 +101,7 @@ describe('a signal while a publish is under way', () => {
     ])
   })
 
-  test('what the publisher before has published is published', async () => {
+  test('reports the files that an earlier publisher has published', async () => {
     const { ended } = await publishStopped({
       reports: [complete],
       publishers: [done('duckdb'), stopping('parquet')],
@@ -112,13 +112,13 @@ describe('a signal while a publish is under way', () => {
     )
   })
 
-  test('after the publish it changes nothing', async () => {
+  test('changes nothing when it comes after the publish', async () => {
     const { recorded, ended } = await publishStopped({ reports: [complete], publishers: [done('duckdb')] })
     expect(ended).toMatchObject({ exitCode: 0, status: 'complete', publishError: null, accounts: [complete] })
     expect(recorded).toEqual([])
   })
 
-  test('where that cannot be recorded the warehouse has failed', async () => {
+  test('exits 7 when the warehouse cannot record it, and rethrows a bug', async () => {
     const { ended } = await publishStopped({
       reports: [complete],
       publishers: [stopping('duckdb')],
@@ -134,27 +134,27 @@ describe('a signal while a publish is under way', () => {
   })
 })
 
-describe('the time that a signal leaves', () => {
-  const begun = () => {
+describe('the time for work after a signal', () => {
+  const setUp = () => {
     const clock = testClock()
     const controller = new AbortController()
     const shutdown = shutdownDeadlineAfter(controller.signal, clock)
     const pass = async (ms: number) => {
       clock.advance(ms)
-      await turn()
+      await settled()
     }
     return { shutdown, controller, pass }
   }
 
-  test('a signal that comes later stops the work at once', () => {
-    const { shutdown, controller } = begun()
+  test('a signal during the work stops it at once', () => {
+    const { shutdown, controller } = setUp()
     const work = shutdown.forWorkFromNow()
     controller.abort(stopped)
     expect(work.reason).toBe(stopped)
   })
 
-  test('a signal that came before leaves 8 s from then on, whenever the work begins', async () => {
-    const { shutdown, controller, pass } = begun()
+  test('a signal before the work leaves 8 s from the signal on, whenever the work begins', async () => {
+    const { shutdown, controller, pass } = setUp()
     expect(PUBLISH_AFTER_SIGNAL_MS_MAX).toBe(8_000)
     await pass(60_000)
     controller.abort(stopped)
@@ -167,16 +167,16 @@ describe('the time that a signal leaves', () => {
     expect(shutdown.forWorkFromNow().aborted).toBe(true)
   })
 
-  test('a signal that was there from the beginning counts from there', async () => {
+  test('a signal that came before the deadline was set counts from that moment', async () => {
     const clock = testClock()
     const shutdown = shutdownDeadlineAfter(AbortSignal.abort(stopped), clock)
     clock.advance(PUBLISH_AFTER_SIGNAL_MS_MAX)
-    await turn()
+    await settled()
     expect(shutdown.forWorkFromNow().aborted).toBe(true)
   })
 
-  test('when the work is over, nothing is waited for', async () => {
-    const { shutdown, controller, pass } = begun()
+  test('nothing is aborted after the work has ended', async () => {
+    const { shutdown, controller, pass } = setUp()
     controller.abort(stopped)
     const work = shutdown.forWorkFromNow()
     shutdown[Symbol.dispose]()

@@ -1,4 +1,4 @@
-/** The long part of a run: every task of the queue once, in its order. */
+/** The long part of a run: it tries every task of the queue once, in order. */
 import { expect, test } from 'vitest'
 import { createBudget } from '../../../src/sync/budget/budget.js'
 import { queueDue } from '../../../src/sync/planning/queue.js'
@@ -11,7 +11,7 @@ import { list, progress, source, survey } from '../../support/warehouse/rows.js'
 import { runDependencies } from '../../support/warehouse/run-dependencies.js'
 import { testWarehouse } from '../../support/warehouse/warehouse.js'
 
-test('every task is tried once, in order of urgency, whatever fails or is still under way', async () => {
+test('tries every task once, in order of urgency, while other tasks fail or are under way', async () => {
   const warehouse = await testWarehouse()
   const ids = Array.from({ length: 200 }, (_, index) => index + 1)
   await list(
@@ -25,15 +25,15 @@ test('every task is tried once, in order of urgency, whatever fails or is still 
     progress: progress(1),
     sourceProgress: { [id]: progress(1) },
   })
-  // Nothing is found of every fourth survey.
+  // The API answers 404 for every fourth survey.
   const api = memorySource(Object.fromEntries(ids.filter((id) => id % 4 > 0).map((id) => [id, known(id)])))
   const dependencies = runDependencies(warehouse, api)
   const state = { ...createRunState(), serverTime: minute(10) }
   const tasks = await queueDue(dependencies, state)
   await refresh(dependencies, createBudget(dependencies.rules.budget, testClock()), state, tasks)
-  expect(api.asked.flatMap((asked) => /^sources (\d+) page 1$/.exec(asked)?.[1] ?? []).map(Number)).toEqual(
-    ids.toReversed(),
-  )
+  expect(
+    api.asked.flatMap((request) => /^sources (\d+) page 1$/.exec(request)?.[1] ?? []).map(Number),
+  ).toEqual(ids.toReversed())
   expect(state.counts).toMatchObject({ surveysRefreshed: 150, surveysFailed: 50 })
   expect(await warehouse.rows('SELECT DISTINCT survey_id % 4 AS rest, attempts FROM _sync.tasks')).toEqual([
     { rest: 0, attempts: 1 },

@@ -1,4 +1,4 @@
-/** Quarantined rows that can be typed now: what enters the tables, what waits, and what came too late. */
+/** Quarantined rows that can be typed now: which enter the tables, which wait, and which are outdated. */
 import { expect, test } from 'vitest'
 import { StoppedError } from '../../../src/base/errors.js'
 import type { Instant } from '../../../src/model/instant.js'
@@ -42,7 +42,7 @@ const rejectedSource = (surveyId: number, id: number): Rejection => ({
   raw: JSON.stringify(scriptedSource(id, '2026-01-01T00:00:00Z')),
 })
 
-/** A page of a listing that rejected these rows, read at that time. */
+/** Commits a listing page with these rejected rows, read at `at`. */
 const reject = async (account: AccountWarehouse, at: Instant, rejections: readonly Rejection[]) => {
   await account.startListing({ kind: 'incremental', updatedSince: null, ceiling: at, startedAt: at })
   await account.commitListingPage(listingPage([], at, { runId: `run-${at}`, rejections }))
@@ -72,7 +72,7 @@ const results = (warehouse: TestWarehouse) =>
 const soundness = async (warehouse: TestWarehouse) =>
   unsoundnessIn({ query: async (sql) => [...(await warehouse.rows(sql))] })
 
-test('a survey that was never typed is merged as of when it was read, and queued; the run is recorded', async () => {
+test('a survey that was never typed is merged with the time of its reading and queued, and the run is recorded', async () => {
   const warehouse = await testWarehouse()
   await reject(warehouse.account, minute(1), [rejectedSurvey(7, { title: 'Seven', mood: 'good' })])
   const report = await replay(warehouse.account)
@@ -134,7 +134,7 @@ test('a survey that was never typed is merged as of when it was read, and queued
   expect(await soundness(warehouse)).toEqual([])
 })
 
-test('a changed survey whose sources and progress are stored waits for its task, as after a listing', async () => {
+test('a changed survey with stored sources and progress waits for its task, as after a listing', async () => {
   const warehouse = await testWarehouse()
   await refreshed(warehouse, 1, minute(0))
   await reject(warehouse.account, minute(5), [rejectedSurvey(1, { status: 'complete' })])
@@ -151,10 +151,10 @@ test('a changed survey whose sources and progress are stored waits for its task,
   expect(await soundness(warehouse)).toEqual([])
 })
 
-test('of several rows of a survey the last is merged; nothing that was read later is overwritten', async () => {
+test('the last of several rows of a survey is merged, and never overwrites a later reading', async () => {
   const warehouse = await testWarehouse()
   const { account } = warehouse
-  // 1 was rejected twice; 2 was typed since; 3 was shown again as it is stored, which leaves a trace in freshness only.
+  // 1 was rejected twice. 2 was typed since. 3 was listed again unchanged, which only freshness shows.
   await list(account, [survey(3)], minute(0))
   await reject(
     account,
@@ -163,7 +163,7 @@ test('of several rows of a survey the last is merged; nothing that was read late
   )
   await reject(account, minute(2), [rejectedSurvey(1, { title: 'second 1' })])
   await list(account, [survey(2), survey(3)], minute(3))
-  // 4 is missing since, 5 waits with a newer row, 6 came without a readable id, twice.
+  // 4 has gone missing since. 5 waits with a newer row. 6 came twice without a readable id.
   await list(account, [survey(4)], minute(3))
   await reject(account, minute(4), [rejectedSurvey(4, {}), rejectedSurvey(5)])
   await account.commitBundles([{ kind: 'gone', surveyId: 4, at: minute(5) }], 'run-3')
@@ -189,7 +189,7 @@ test('of several rows of a survey the last is merged; nothing that was read late
   expect(await soundness(warehouse)).toEqual([])
 })
 
-test('sources and progress queue their survey, unless it was read again since or is missing', async () => {
+test('rejected sources and progress queue their survey, unless it was read again since or is missing', async () => {
   const warehouse = await testWarehouse()
   const { account } = warehouse
   const rejections = (id: number) => [rejectedProgress(id, null), rejectedSource(id, id * 100 + 1)]
@@ -218,7 +218,7 @@ test('sources and progress queue their survey, unless it was read again since or
   ])
 })
 
-test('a survey row dated ahead of now is not merged: nobody knows when it was read, so a full listing is wanted', async () => {
+test('a survey row dated ahead of now is not merged: its true time is unknown, so a full listing becomes due', async () => {
   const { account, rows } = await testWarehouse()
   await list(account, [survey(9)], minute(0))
   await reject(account, minute(1), [rejectedSurvey(1)])
@@ -231,7 +231,7 @@ test('a survey row dated ahead of now is not merged: nobody knows when it was re
   expect(await rows('SELECT full_listing_due FROM _sync.cursors')).toEqual([{ full_listing_due: true }])
 })
 
-test('rows that still cannot be typed stay: exit 5, or 0 where so many are allowed', async () => {
+test('rows that still cannot be typed stay in quarantine: exit 5, or exit 0 within rejected_rows_max', async () => {
   const { account, rows } = await testWarehouse()
   await reject(account, minute(1), [rejectedSurvey(1), rejectedSurvey(2, { title: 7 })])
   expect(await replay(account)).toMatchObject({
@@ -249,7 +249,7 @@ test('rows that still cannot be typed stay: exit 5, or 0 where so many are allow
   expect(await replay(account, { rules })).toMatchObject({ exitCode: 0, replayed: { merged: 0, waiting: 1 } })
 })
 
-test('drift that a replayed row shows counts as in a sync, also under contract: freeze', async () => {
+test('drift in a replayed row counts as in a sync, under contract: freeze too', async () => {
   const { account } = await testWarehouse()
   await reject(account, minute(1), [rejectedSurvey(1, { status: 'archived' })])
   const rules = { contract: 'freeze', rejectedRowsMax: 0 } as const
@@ -261,7 +261,7 @@ test('drift that a replayed row shows counts as in a sync, also under contract: 
   })
 })
 
-test('it stops between batches, and goes on where it was stopped or killed', async () => {
+test('a replay stops between batches, and the next one continues where it was stopped or killed', async () => {
   const { account, rows } = await testWarehouse()
   const first = Array.from({ length: 500 }, (_, index) => rejectedSurvey(index + 1))
   await reject(account, minute(1), first)

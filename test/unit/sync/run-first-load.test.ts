@@ -1,4 +1,4 @@
-/** A first load that no night's budget holds: it goes on from night to night, the newest surveys first, and ends. */
+/** A first load that is larger than one night's budget: each night continues it, the newest surveys first, until it ends. */
 import { expect, test } from 'vitest'
 import { minusMs } from '../../../src/model/instant.js'
 import type { RunReport } from '../../../src/model/run.js'
@@ -15,7 +15,7 @@ const SURVEYS = 24
 const REQUESTS_A_NIGHT = 20
 const NIGHTS_MAX = 20
 
-test('the newest surveys first within each weight, nothing twice before all were read once, and then it is done', async () => {
+test('reads the newest surveys of each weight first, each survey once, and then completes', async () => {
   const warehouse = await testWarehouse()
   const clock = testClock()
   const ids = Array.from({ length: SURVEYS }, (_, place) => SURVEYS - place)
@@ -52,8 +52,7 @@ test('the newest surveys first within each weight, nothing twice before all were
         runId: `night-${reports.length}`,
       }),
     )
-    // A list of sources is read once in a week, and the load does not take one.
-    // A list of sources is read once in a week, and the load does not take one.
+    // A list of sources is read once a week, and the load takes less than a week.
     firstRead.push(
       ...api.asked.flatMap((request) => /^sources (\d+) page 1$/.exec(request)?.[1] ?? []).map(Number),
     )
@@ -67,6 +66,6 @@ test('the newest surveys first within each weight, nothing twice before all were
   for (const isOfWeight of [inField, (id: number) => !inField(id)]) {
     expect(firstRead.filter(isOfWeight)).toEqual(ids.filter(isOfWeight))
   }
-  // Those in field come in the second night at the latest, however old they are.
+  // Surveys in field are read in the second night at the latest, however old they are.
   expect(firstRead.slice(0, 8)).toEqual(expect.arrayContaining(ids.filter(inField)))
 })

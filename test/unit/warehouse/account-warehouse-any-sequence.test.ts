@@ -1,6 +1,6 @@
 /**
- * Whatever is listed, refreshed, gone or failed, in whatever order and at whatever time of the server's clock: the
- * tables hold what a plain map of the same events holds, every key once, and an unbroken history.
+ * Any sequence of listings, refreshes, gone surveys and failures, at any time of the server's clock: the tables hold the same
+ * as a plain map of these events, every key once, and an unbroken history.
  */
 
 import fc from 'fast-check'
@@ -14,12 +14,12 @@ import { minute } from '../../support/time/instants.js'
 import { bundle, list, progress, RUN, source, survey } from '../../support/warehouse/rows.js'
 import { type TestWarehouse, testWarehouse } from '../../support/warehouse/warehouse.js'
 
-/** Many surveys in few events: each is a sequence of its own. */
+/** Many surveys in few events, because each survey has its own sequence. */
 const SURVEY_IDS = [1, 2, 3, 4, 5, 6]
 const SOURCE_IDS = [1, 2, 3]
 const VARIANTS = 2
 
-/** What there is to read of one record: a variant of its values, a number. */
+/** The records of an answer: the variant of its values, by id. */
 type Read = ReadonlyMap<number, number>
 interface Bundle {
   readonly kind: 'refreshed'
@@ -63,7 +63,7 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
 )
 const event: fc.Arbitrary<Event> = fc
   .tuple(
-    // The server's clock stands still, goes on, and goes back.
+    // The server's clock stands still, moves on, or goes back.
     fc.constantFrom(0, 0, 1, 7, -3),
     fc.oneof(
       fc.record({ kind: fc.constant('listing' as const), full: fc.boolean(), surveys: readOf(SURVEY_IDS) }),
@@ -79,7 +79,7 @@ const event: fc.Arbitrary<Event> = fc
   )
   .map(([afterMinutes, what]) => ({ afterMinutes, ...what }))
 
-/** One table as a map: the newest variant of each record, whether it is missing, how many versions it has had. */
+/** One table as a map: the newest variant of each record, whether it is missing, and how many versions it has. */
 class Records {
   readonly rows = new Map<string, { variant: number; missing: boolean; versions: number }>()
 
@@ -118,8 +118,8 @@ class Oracle {
     for (const [surveyId, seen] of surveys) {
       const key = String(surveyId)
       const newest = this.pending.get(key)
-      const isNews = newest === undefined ? !this.surveys.shows(key, seen) : newest !== seen
-      if (isNews) this.queued.add(key)
+      const isChange = newest === undefined ? !this.surveys.shows(key, seen) : newest !== seen
+      if (isChange) this.queued.add(key)
       this.pending.delete(key)
       if (this.surveys.shows(key, seen)) continue
       if (this.refreshed.has(key) && this.surveys.rows.has(key)) this.pending.set(key, seen)
@@ -196,31 +196,31 @@ const play = async (warehouse: AccountWarehouse, events: readonly Event[]): Prom
   return oracle
 }
 
-/** How a table names its records and their variant, for the oracle to compare. */
-const TOLD = [
+/** For each table, the SQL of the oracle's key and of the variant. */
+const KEYS_AND_VARIANTS = [
   ['surveys', "id || ''", 'title'],
   ['sample_sources', "survey_id || '/' || id", 'name'],
   ['survey_progress', "survey_id || ''", "'v' || interviews_count"],
   ['sample_source_progress', "survey_id || '/' || sample_source_id", "'v' || interviews_count"],
 ] as const
 
-const told = ({ rows }: TestWarehouse, account: string) => {
-  const of = `WHERE account = '${account}'`
-  const records = TOLD.map(
+const storedRecords = ({ rows }: TestWarehouse, account: string) => {
+  const own = `WHERE account = '${account}'`
+  const records = KEYS_AND_VARIANTS.map(
     ([table, key, value]) => `SELECT '${table}' AS "table", ${key} AS key, ${value} AS value,
         _missing_since IS NOT NULL AS missing, versions
       FROM ${table}
-      LEFT JOIN (SELECT ${key} AS version_of, count(*) AS versions FROM ${table}_history ${of} GROUP BY ALL)
-        ON version_of = ${key} ${of}`,
+      LEFT JOIN (SELECT ${key} AS version_of, count(*) AS versions FROM ${table}_history ${own} GROUP BY ALL)
+        ON version_of = ${key} ${own}`,
   )
   const waiting = [
-    `SELECT 'tasks', survey_id || '', NULL, NULL, NULL FROM _sync.tasks ${of}`,
-    `SELECT 'pending', id || '', title, NULL, NULL FROM _sync.pending_surveys ${of}`,
+    `SELECT 'tasks', survey_id || '', NULL, NULL, NULL FROM _sync.tasks ${own}`,
+    `SELECT 'pending', id || '', title, NULL, NULL FROM _sync.pending_surveys ${own}`,
   ]
   return rows([...records, ...waiting].join(' UNION ALL ').concat(' ORDER BY ALL'))
 }
 
-const expected = (oracle: Oracle) => {
+const expectedRecords = (oracle: Oracle) => {
   const records = [
     ['surveys', oracle.surveys],
     ['sample_sources', oracle.sources],
@@ -250,7 +250,10 @@ const DUPLICATES = ALL_TABLES.filter(({ key }) => key.length > 0)
   )
   .join(' UNION ALL ')
 
-/** Versions that end before they begin, overlap the one before, or are open where the record is missing, or not where it is not. */
+/**
+ * Versions that end before they begin, or overlap the previous version. Also last versions that are open although the record is
+ * missing, or that have ended although it is not.
+ */
 const BROKEN_HISTORY = [
   ['surveys', 'id'],
   ['sample_sources', 'survey_id, id'],
@@ -268,7 +271,7 @@ const BROKEN_HISTORY = [
   )
   .join(' UNION ALL ')
 
-test('the tables tell what a plain map tells, every key once, history unbroken', {
+test('the tables hold the same as a plain map, every key once, with an unbroken history', {
   timeout: 300_000,
 }, async () => {
   const warehouse = await testWarehouse()
@@ -278,7 +281,7 @@ test('the tables tell what a plain map tells, every key once, history unbroken',
       accounts += 1
       const account = `account ${accounts}`
       const oracle = await play(accountWarehouse(warehouse.database, account), events)
-      expect(await told(warehouse, account)).toEqual(expected(oracle))
+      expect(await storedRecords(warehouse, account)).toEqual(expectedRecords(oracle))
     }),
     { numRuns: SLOW ? 200 : 10 },
   )

@@ -1,4 +1,4 @@
-/** Publishes that are killed at any step: readers always have a whole version, and the next publish needs no repair. */
+/** Publishes that are killed at any step: readers always have a complete version, and the next publish needs no repair. */
 import { execFile } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ const publishedOnce = publishedCopies(async ({ account }) => {
   await account.commitBundles([bundle(1, minute(1), [source(11)], progress(5))], 'run-1')
 })
 
-/** What the process wrote, and the signal that ended it. */
+/** Resolves with the output of the process, and the signal that ended it. */
 const publishElsewhere = (directory: string, killAt: number) =>
   new Promise<{ readonly stdout: string; readonly signal: string | null }>((resolve) => {
     execFile(process.execPath, [FIXTURE, directory, String(killAt)], (error, stdout) =>
@@ -33,7 +33,7 @@ const publishElsewhere = (directory: string, killAt: number) =>
     )
   })
 
-/** One that was published, with something new in every table of a survey. */
+/** A published warehouse, with a change in every table of a survey since. */
 const changed = async (): Promise<string> => {
   const warehouse = await publishedOnce()
   await list(warehouse.account, [survey(1, { title: 'new' }), survey(2)], minute(10))
@@ -60,9 +60,9 @@ const expectNextPublishes = async (warehouse: TestWarehouse, where: string): Pro
   )
 }
 
-// For `npm run test:slow`: the simulation kills publishes of Parquet in `npm test`.
+// Only in `npm run test:slow`, because the simulation kills publishes of Parquet in `npm test`.
 test.runIf(SLOW)(
-  'a publish that is killed at any step leaves a whole version, and the next one publishes',
+  'a publish that is killed at any step leaves a complete version, and the next one publishes',
   {
     timeout: 600_000,
   },
@@ -70,7 +70,7 @@ test.runIf(SLOW)(
     const undisturbed = Number((await publishElsewhere(await changed(), 0)).stdout)
     expect(undisturbed).toBeGreaterThan(50)
     const lots = chance()
-    // The last steps swap the link; the others are many of a kind.
+    // The last steps swap the link. The others resemble each other.
     const first = 1 + lots.below(8)
     const points = Array.from({ length: undisturbed }, (_, at) => at + 1).filter(
       (point) => point > undisturbed - 20 || point % 8 === first % 8,

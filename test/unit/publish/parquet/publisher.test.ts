@@ -1,7 +1,8 @@
-/** Publishing Parquet: what is in the files, and which of them are written. */
+/** Publishing Parquet: the content of the files, and which of them are written. */
 import { readdir, readFile, readlink, realpath, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { SCHEMA_VERSION } from '../../../../src/model/sync-tables.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
 import { SLOW } from '../../../support/suite/slow.js'
 import { instantOf, minute } from '../../../support/time/instants.js'
@@ -57,10 +58,10 @@ describe('a published version', () => {
     expect(await tablesThatDiffer(warehouse)).toEqual([])
     const manifest = await manifestOf(currentOf(warehouse))
     expect(report).toEqual({ format: 'parquet', path: currentOf(warehouse), bytes: manifest.bytes })
-    expect(manifest).toMatchObject({ version: 2, schema_version: 2, run_id: 'run-1', runs: 1 })
+    expect(manifest).toMatchObject({ version: 2, schema_version: SCHEMA_VERSION, run_id: 'run-1', runs: 1 })
   })
 
-  test('is cut by account and UTC month of the survey, in every table of a survey', async () => {
+  test('is partitioned by account and UTC month of the survey, in every table of a survey', async () => {
     const warehouse = await publishedOnce()
     const directories = (await readdir(currentOf(warehouse))).filter((name) => name !== 'manifest.json')
     for (const table of directories.filter((name) => name !== '_sync')) {
@@ -125,7 +126,7 @@ describe('a published version', () => {
     expect(Object.values(comments).filter((comment) => comment === '')).toEqual([])
   })
 
-  test('keeps accounts apart, whatever readers may take their names for', async () => {
+  test('keeps accounts apart, even when readers could misread their names', async () => {
     const warehouse = await publishedOnce()
     const names = ['null', '__HIVE_DEFAULT_PARTITION__', '007', 'NULL', '2026-01-01', 'true', '-_']
     for (const name of SLOW ? names : names.slice(0, 1))
@@ -160,7 +161,7 @@ describe('the next version', () => {
     expect(byManifest.map(({ path }) => path).toSorted()).toEqual(written)
   })
 
-  test('writes nothing where nothing changed', async () => {
+  test('writes nothing when nothing changed', async () => {
     const warehouse = await publishedOnce()
     const before = await filesOf(currentOf(warehouse))
     await publishParquet(warehouse)
@@ -168,7 +169,7 @@ describe('the next version', () => {
     expect(writtenAnew(before, await filesOf(currentOf(warehouse)))).toEqual([])
   })
 
-  test('notices a change that only a table of the bookkeeping has', async () => {
+  test('notices a change in a bookkeeping table alone', async () => {
     const warehouse = await publishedOnce()
     const before = await filesOf(currentOf(warehouse))
     await warehouse.account.startRun({
@@ -181,7 +182,7 @@ describe('the next version', () => {
     expect(writtenAnew(before, await filesOf(currentOf(warehouse)))).toEqual(['_sync/runs/data.parquet'])
   })
 
-  test('moves all of a survey whose month of creation was changed, and shows no row twice', async () => {
+  test('moves all rows of a survey whose month of creation has changed, and shows none twice', async () => {
     const warehouse = await publishedOnce()
     await list(warehouse.account, [survey(3, JANUARY)], minute(5))
     await warehouse.account.commitBundles(
@@ -194,7 +195,7 @@ describe('the next version', () => {
     expect(data.filter((path) => path.includes('2026-02'))).toEqual([])
   })
 
-  test('has a place for rows whose survey nobody knows', async () => {
+  test('has a partition for rows whose survey is not stored', async () => {
     const warehouse = await publishedOnce()
     await warehouse.account.commitBundles([bundle(99, minute(5), [source(990)], progress(3))], 'run-2')
     await publishParquet(warehouse)
@@ -204,12 +205,12 @@ describe('the next version', () => {
     )
   })
 
-  test('of a table that a migration has changed is written whole, and only that', async () => {
+  test('writes all files of a table that a migration has changed, and no others', async () => {
     const warehouse = await publishedOnce()
     const before = await filesOf(currentOf(warehouse))
     await warehouse.run('ALTER TABLE surveys DROP COLUMN title')
     await warehouse.database.close()
-    // As a warehouse of a version that did not know the column yet: its manifest tells another layout.
+    // Like a warehouse of a version without this column: its manifest has another layout.
     const manifest = await manifestOf(currentOf(warehouse))
     const tables = manifest.tables.map((table) =>
       table.name === 'surveys' ? { ...table, layout: 'older' } : table,
@@ -224,7 +225,7 @@ describe('the next version', () => {
   })
 })
 
-test('the link is relative: a warehouse that was moved as a whole reads on', async () => {
+test('the link is relative, so that a warehouse can be moved as a whole', async () => {
   const warehouse = await publishedOnce()
   expect(await readlink(currentOf(warehouse))).toBe('versions/000001')
   expect(await realpath(currentOf(warehouse))).toBe(

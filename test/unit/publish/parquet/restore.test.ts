@@ -1,4 +1,4 @@
-/** A work database that was lost is rebuilt from published Parquet files. */
+/** Rebuilding a lost work database from published Parquet files. */
 import { chmod, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -17,7 +17,7 @@ import {
 import { bundle, list, listingPage, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
 import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
-/** One survey that was read, one that is queued, an interrupted listing, rows in quarantine that are hardly JSON. */
+/** One survey that was read, one that is queued, an interrupted listing, and quarantined rows, one of invalid JSON. */
 const publishedOnce = publishedCopies(async ({ account }) => {
   await account.startRun({ runId: RUN, command: 'sync', version: '1.2.3', startedAt: minute(0) })
   await list(account, [survey(1, { _extra: '{"a":"\\ud800"}' }), survey(2)], minute(0), 'full')
@@ -38,7 +38,7 @@ const publishedOnce = publishedCopies(async ({ account }) => {
   )
 })
 
-/** Loses the work database, and opens the warehouse again. */
+/** Removes the work database, and opens the warehouse again. */
 const lose = async ({ database, directory }: TestWarehouse): Promise<TestWarehouse> => {
   await database.close()
   await rm(join(directory, 'work.duckdb'))
@@ -63,8 +63,8 @@ const warnings = ({ log }: TestWarehouse) => log.lines.filter(({ level }) => lev
 const described = `SELECT table_name, column_name, data_type, is_nullable, comment FROM duckdb_columns()
   WHERE database_name = current_database() AND NOT internal ORDER BY ALL`
 
-describe('rebuilt from the newest version', () => {
-  test('it holds every row, queue and place in the listing, and has comments, constraints and views', async () => {
+describe('a work database rebuilt from the newest version', () => {
+  test('has every row, the queue, the position of the listing, comments, constraints and views', async () => {
     const before = await publishedOnce()
     const columns = await before.rows(described)
     const [position, queue] = [await before.account.position(), await before.account.plannedSurveys(null)]
@@ -91,7 +91,7 @@ describe('rebuilt from the newest version', () => {
     ])
   })
 
-  test.skipIf(!SLOW)('of an older schema: what it did not have yet is added', async () => {
+  test.skipIf(!SLOW)('gets the tables and columns that an older schema lacks', async () => {
     const before = await publishedOnce()
     const manifest = await manifestOf(currentOf(before))
     const tables = manifest.tables
@@ -110,8 +110,8 @@ describe('rebuilt from the newest version', () => {
   })
 })
 
-describe('a damaged version is passed over for the one before', () => {
-  test('and says so; where none is whole, nothing is harmed: exit 7', async () => {
+describe('a damaged version is replaced by the previous one', () => {
+  test('with a warning; when no version is intact, exits 7 and harms nothing', async () => {
     const warehouse = await publishedOnce()
     await night(warehouse, 2)
     await publishParquet(warehouse)
@@ -137,11 +137,11 @@ describe('a damaged version is passed over for the one before', () => {
   })
 })
 
-describe('where fieldwork.duckdb is published too', () => {
+describe('when fieldwork.duckdb is published too', () => {
   const publishDuckdb = ({ database, directory, log }: TestWarehouse) =>
     createDuckdbPublisher(database, directory, log).publish(new AbortController().signal)
 
-  test('the newer of both is taken, whichever that is', async () => {
+  test('the newer of both is used', async () => {
     const warehouse = await publishedOnce()
     await night(warehouse, 2)
     await publishDuckdb(warehouse)
@@ -155,7 +155,7 @@ describe('where fieldwork.duckdb is published too', () => {
     expect(warnings(fromParquet).at(-1)?.message).toMatch(/rebuilt from published Parquet files$/)
   })
 
-  test.skipIf(!SLOW)('the one that can be read is taken where the other cannot', async () => {
+  test.skipIf(!SLOW)('the readable one is used when the other cannot be read', async () => {
     const warehouse = await publishedOnce()
     await rm(join(warehouse.directory, 'fieldwork.duckdb'))
     await writeFile(join(warehouse.directory, 'fieldwork.duckdb'), 'garbage')
@@ -168,7 +168,7 @@ describe('where fieldwork.duckdb is published too', () => {
   })
 })
 
-describe('what cannot be read now is not older: exit 7, and nothing is replaced', () => {
+describe('a published state that cannot be read now may be the newest: exit 7, and nothing is replaced', () => {
   /** The newest state is in `fieldwork.duckdb`, an older one in a version of Parquet files; the work database is lost. */
   const lostWithBoth = async () => {
     const warehouse = await publishedOnce()
@@ -181,11 +181,11 @@ describe('what cannot be read now is not older: exit 7, and nothing is replaced'
     return warehouse.directory
   }
 
-  test('somebody has the published file open for writing: the message says who', async () => {
+  test('another process has the published file open for writing, and the message names it', async () => {
     const directory = await lostWithBoth()
     const published = join(directory, 'fieldwork.duckdb')
     const before = await readFile(published)
-    // A published file may be write-protected, which holds people off but not this test.
+    // The published file may be write-protected.
     await chmod(published, 0o644)
     const other = await holdOpen(published)
     const refused = {
@@ -198,7 +198,7 @@ describe('what cannot be read now is not older: exit 7, and nothing is replaced'
       ),
     }
     await expect(testWarehouse(directory)).rejects.toMatchObject(refused)
-    // Also where it is the only state.
+    // The same when it is the only published state.
     await rm(join(directory, 'parquet'), { recursive: true })
     await expect(testWarehouse(directory)).rejects.toMatchObject(refused)
     await other.end()
@@ -206,11 +206,11 @@ describe('what cannot be read now is not older: exit 7, and nothing is replaced'
     expect(await titles(await testWarehouse(directory))).toEqual(['night 2'])
   })
 
-  test('the system refuses to show the published file', async () => {
+  test('the operating system refuses to read the published file', async () => {
     const directory = await lostWithBoth()
     const published = join(directory, 'fieldwork.duckdb')
     await rm(published)
-    // A link to itself: to follow it fails for everybody, root included.
+    // A link to itself cannot be followed, not even by root.
     await symlink(published, published)
     await expect(testWarehouse(directory)).rejects.toMatchObject({
       exitCode: 7,
@@ -221,7 +221,7 @@ describe('what cannot be read now is not older: exit 7, and nothing is replaced'
   test.each([
     ['the manifest of the newest version', 'manifest.json'],
     ['a file of the newest version', 'surveys/account=acme/created_month=2025-12/data.parquet'],
-  ])('the system refuses to show %s', async (_, path) => {
+  ])('the operating system refuses to read %s', async (_, path) => {
     const warehouse = await publishedOnce()
     await night(warehouse, 2)
     await publishParquet(warehouse)

@@ -1,4 +1,4 @@
-/** Parquet versions: which stay, what becomes of damaged and half built ones, and file systems that lack links. */
+/** Parquet versions: which stay, how damaged and unfinished ones are handled, and file systems without links. */
 import { cp, link, mkdir, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -24,7 +24,7 @@ const publishedOnce = publishedCopies(async ({ account }) => {
   await account.commitBundles([bundle(1, minute(1), [source(11)], progress(5))], 'run-1')
 })
 
-/** One more night: the title of the survey is the night's. */
+/** One more night, which gives the survey the title of the night. */
 const night = async (warehouse: TestWarehouse, number: number): Promise<void> => {
   await list(warehouse.account, [survey(1, { title: `night ${number}` })], minute(number * 10))
   const whole = progress(5 + number)
@@ -44,12 +44,12 @@ const versionOf = (warehouse: TestWarehouse, name: string): string =>
 
 const SURVEYS = 'surveys/account=acme/created_month=2025-12/data.parquet'
 
-test('the last three versions stay as they were, and what killed publishes left goes', async () => {
+test('the last three versions stay unchanged, and the files of killed publishes are removed', async () => {
   const warehouse = await publishedOnce()
   const parquet = parquetOf(warehouse)
   await mkdir(join(parquet, 'versions', '.000007.4711.publishing', 'surveys'), { recursive: true })
-  await writeFile(join(parquet, '.current.4711.publishing'), 'a link it was')
-  await writeFile(join(parquet, 'versions', 'notes.txt'), 'of somebody else')
+  await writeFile(join(parquet, '.current.4711.publishing'), 'a former link')
+  await writeFile(join(parquet, 'versions', 'notes.txt'), 'of another program')
   for (const number of [1, 2, 3]) {
     await night(warehouse, number)
     await publishParquet(warehouse)
@@ -62,8 +62,8 @@ test('the last three versions stay as they were, and what killed publishes left 
   expect(warehouse.log.lines.filter(({ level }) => level !== 'debug')).toEqual([])
 })
 
-describe('a version before that is not as it was', () => {
-  test('current was removed by hand: the newest version is built upon', async () => {
+describe('a previous version that has changed', () => {
+  test('is still the base of the next one when current was removed by hand', async () => {
     const warehouse = await publishedOnce()
     const before = await filesOf(currentOf(warehouse))
     await rm(currentOf(warehouse))
@@ -72,33 +72,30 @@ describe('a version before that is not as it was', () => {
     expect(writtenAnew(before, await filesOf(currentOf(warehouse)))).toEqual([])
   })
 
-  test.skipIf(!SLOW)(
-    'a whole version that never became current, for its publish was killed, goes',
-    async () => {
-      const warehouse = await publishedOnce()
-      await cp(versionOf(warehouse, '000001'), versionOf(warehouse, '000002'), { recursive: true })
-      await writeFile(join(versionOf(warehouse, '000002'), 'half'), '')
-      await night(warehouse, 1)
-      await publishParquet(warehouse)
-      expect(await versionsIn(warehouse)).toEqual(['000001', '000002'])
-      expect(await readdir(versionOf(warehouse, '000002'))).not.toContain('half')
-      expect(await tablesThatDiffer(warehouse)).toEqual([])
-    },
-  )
+  test.skipIf(!SLOW)('is removed when it never became current because its publish was killed', async () => {
+    const warehouse = await publishedOnce()
+    await cp(versionOf(warehouse, '000001'), versionOf(warehouse, '000002'), { recursive: true })
+    await writeFile(join(versionOf(warehouse, '000002'), 'half'), '')
+    await night(warehouse, 1)
+    await publishParquet(warehouse)
+    expect(await versionsIn(warehouse)).toEqual(['000001', '000002'])
+    expect(await readdir(versionOf(warehouse, '000002'))).not.toContain('half')
+    expect(await tablesThatDiffer(warehouse)).toEqual([])
+  })
 
   const damages: readonly (readonly [string, (version: string) => Promise<void>])[] = [
     [
-      'a byte of a file has changed',
+      'with a changed byte in a file',
       async (version) => {
         const bytes = await readFile(join(version, SURVEYS))
         await writeFile(join(version, SURVEYS), bytes.fill(7, 40, 41))
       },
     ],
-    ['a file was cut off', (version) => truncate(join(version, SURVEYS), 100)],
-    ['a file was deleted', (version) => rm(join(version, SURVEYS))],
+    ['with a truncated file', (version) => truncate(join(version, SURVEYS), 100)],
+    ['with a deleted file', (version) => rm(join(version, SURVEYS))],
   ]
   test.each(SLOW ? damages : damages.slice(0, 1))(
-    '%s: it is written anew, and nothing else',
+    '%s gets that file written again, and nothing else',
     async (_, damage) => {
       const warehouse = await publishedOnce()
       const before = await filesOf(currentOf(warehouse))
@@ -110,11 +107,11 @@ describe('a version before that is not as it was', () => {
   )
 
   const lost: readonly (readonly [string, (manifest: string) => Promise<void>])[] = [
-    ['is garbage', (manifest) => writeFile(manifest, '{"format": 1')],
+    ['is no JSON', (manifest) => writeFile(manifest, '{"format": 1')],
     ['is gone', (manifest) => rm(manifest)],
   ]
   test.each(SLOW ? lost : lost.slice(0, 1))(
-    'its manifest %s: everything is written anew',
+    'whose manifest %s makes the next publish write everything again',
     async (_, damage) => {
       const warehouse = await publishedOnce()
       const before = await filesOf(currentOf(warehouse))
@@ -132,7 +129,7 @@ const lacking = (code: string) => () => Promise.reject(Object.assign(new Error(`
 
 describe('a file system without links', () => {
   test.each(SLOW ? ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'] : ['EPERM'])(
-    'of any kind (%s): every version is a copy, current is a directory, and one line says so',
+    'of any kind (%s) gets copies as versions, a directory as current, and a warning per publish',
     async (code) => {
       const links = { link: lacking(code), symlink: lacking(code) }
       const warehouse = await publishedOnce()
@@ -154,21 +151,18 @@ describe('a file system without links', () => {
     },
   )
 
-  test.skipIf(!SLOW)(
-    'a directory that is current becomes a version where links are possible again',
-    async () => {
-      const warehouse = await publishedOnce()
-      await rm(parquetOf(warehouse), { recursive: true })
-      await publishParquet(warehouse, { links: { link: lacking('EPERM'), symlink: lacking('EPERM') } })
-      await night(warehouse, 1)
-      await publishParquet(warehouse)
-      expect(await isLink(currentOf(warehouse))).toBe(true)
-      expect(await versionsIn(warehouse)).toEqual(['000001', '000002'])
-      expect(await titleIn(warehouse, currentOf(warehouse))).toEqual(['night 1'])
-    },
-  )
+  test.skipIf(!SLOW)('that gets links again has its current directory turned into a version', async () => {
+    const warehouse = await publishedOnce()
+    await rm(parquetOf(warehouse), { recursive: true })
+    await publishParquet(warehouse, { links: { link: lacking('EPERM'), symlink: lacking('EPERM') } })
+    await night(warehouse, 1)
+    await publishParquet(warehouse)
+    expect(await isLink(currentOf(warehouse))).toBe(true)
+    expect(await versionsIn(warehouse)).toEqual(['000001', '000002'])
+    expect(await titleIn(warehouse, currentOf(warehouse))).toEqual(['night 1'])
+  })
 
-  test.skipIf(!SLOW)('hard links alone are missing: files are copied, current is a link', async () => {
+  test.skipIf(!SLOW)('that lacks only hard links gets copied files, and current is a link', async () => {
     const warehouse = await publishedOnce()
     const before = await filesOf(currentOf(warehouse))
     await publishParquet(warehouse, { links: { link: lacking('EPERM'), symlink } })
@@ -181,10 +175,10 @@ describe('a file system without links', () => {
   })
 })
 
-describe('what stands in its place is not ours to remove', () => {
+describe('a foreign file or directory is not removed: exit 7', () => {
   const inPlace: readonly (readonly [string, (parquet: string) => Promise<string>])[] = [
     [
-      'of the directory',
+      'in the place of the directory, a file',
       async (parquet) => {
         await rm(parquet, { recursive: true })
         await writeFile(parquet, 'precious')
@@ -192,7 +186,7 @@ describe('what stands in its place is not ours to remove', () => {
       },
     ],
     [
-      'of current, a file',
+      'in the place of current, a file',
       async (parquet) => {
         await rm(join(parquet, 'current'))
         await writeFile(join(parquet, 'current'), 'precious')
@@ -200,7 +194,7 @@ describe('what stands in its place is not ours to remove', () => {
       },
     ],
     [
-      'of current, a directory',
+      'in the place of current, a directory',
       async (parquet) => {
         await rm(join(parquet, 'current'))
         await mkdir(join(parquet, 'current'))
@@ -209,7 +203,7 @@ describe('what stands in its place is not ours to remove', () => {
       },
     ],
     [
-      'of the versions',
+      'in the place of the versions, a file',
       async (parquet) => {
         await rm(join(parquet, 'versions'), { recursive: true })
         await writeFile(join(parquet, 'versions'), 'precious')
@@ -217,7 +211,7 @@ describe('what stands in its place is not ours to remove', () => {
       },
     ],
   ]
-  test.each(inPlace)('%s: exit 7', async (_, put) => {
+  test.each(inPlace)('%s', async (_, put) => {
     const warehouse = await publishedOnce()
     const precious = await put(parquetOf(warehouse))
     await expect(publishParquet(warehouse)).rejects.toMatchObject({
@@ -229,7 +223,7 @@ describe('what stands in its place is not ours to remove', () => {
   })
 })
 
-test('the disk is full in the middle of it: exit 7, readers keep what they have, the next one publishes', async () => {
+test('a full disk during a publish: exit 7, readers keep the previous version, and the next one publishes', async () => {
   const warehouse = await publishedOnce()
   await night(warehouse, 1)
   await expect(
@@ -244,7 +238,7 @@ test('the disk is full in the middle of it: exit 7, readers keep what they have,
   expect(await titleIn(warehouse, currentOf(warehouse))).toEqual(['night 1'])
 })
 
-test('a signal ends it between two files: readers keep what they have, and nothing is left behind', async () => {
+test('a signal stops a publish between two files: readers keep the previous version, and nothing is left behind', async () => {
   const warehouse = await publishedOnce()
   await night(warehouse, 1)
   const stop = new AbortController()

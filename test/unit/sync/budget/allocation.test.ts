@@ -1,4 +1,4 @@
-/** One budget for several accounts: who may go how far, and who gets what another leaves. */
+/** One request budget for several accounts: the limit of each, and who gets the requests that another leaves. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -20,81 +20,96 @@ const stateOf = (state: Partial<AllocationState> = {}): AllocationState => ({
   ...state,
 })
 
-describe('the limit of each', () => {
+describe('the limit of each account', () => {
   test.each<[string, number, readonly Partial<AllocationState>[], readonly number[]]>([
-    ['one has all of it', 10, [{}], [10]],
-    ['equal weights, equal allocations', 30, [{}, {}, {}], [10, 10, 10]],
-    ['a weight of two is twice a weight of one', 30, [{ weight: 2 }, {}], [20, 10]],
-    ['a rest that cannot be divided is for whoever waits for it', 10, [{}, {}, {}], [3, 3, 3]],
-    ['less than a request each', 2, [{}, {}, {}], [0, 0, 0]],
-    ['what is used stays used', 30, [{ sent: 10 }, { sent: 3, reserved: 4 }, {}], [10, 10, 10]],
-    ['what one left is for the others', 30, [{ ended: true, sent: 4 }, {}, { sent: 10 }], [4, 13, 13]],
-    ['by their weights', 40, [{ ended: true }, { weight: 2 }, { weight: 1 }], [0, 26, 13]],
-    ['what two left', 30, [{ ended: true, sent: 4 }, { ended: true, sent: 6 }, {}], [4, 6, 20]],
-    ['one ran over, and the whole is kept', 30, [{ sent: 25 }, {}, {}], [10, 5, 5]],
-    ['one ran over the whole', 30, [{ sent: 31 }, {}, {}], [10, 0, 0]],
+    ['one account has the whole budget', 10, [{}], [10]],
+    ['equal weights give equal allocations', 30, [{}, {}, {}], [10, 10, 10]],
+    ['a weight of two gives twice the allocation', 30, [{ weight: 2 }, {}], [20, 10]],
+    ['an indivisible rest stays for accounts that wait', 10, [{}, {}, {}], [3, 3, 3]],
+    ['less than a request each gives nothing', 2, [{}, {}, {}], [0, 0, 0]],
     [
-      'a grant goes beyond the allocation',
+      'sent and reserved requests do not move the limit',
+      30,
+      [{ sent: 10 }, { sent: 3, reserved: 4 }, {}],
+      [10, 10, 10],
+    ],
+    ['the others get what one has left', 30, [{ ended: true, sent: 4 }, {}, { sent: 10 }], [4, 13, 13]],
+    ['they get it by their weights', 40, [{ ended: true }, { weight: 2 }, { weight: 1 }], [0, 26, 13]],
+    [
+      'the last account gets what two have left',
+      30,
+      [{ ended: true, sent: 4 }, { ended: true, sent: 6 }, {}],
+      [4, 6, 20],
+    ],
+    ['one exceeded its allocation, so the others get less', 30, [{ sent: 25 }, {}, {}], [10, 5, 5]],
+    ['one exceeded the whole, so the others get nothing', 30, [{ sent: 31 }, {}, {}], [10, 0, 0]],
+    [
+      'a grant raises the limit above the allocation',
       30,
       [{ sent: 10, granted: 14 }, { sent: 9 }, { sent: 7 }],
       [14, 10, 10],
     ],
-    ['but not beyond the whole', 30, [{ sent: 10, granted: 14 }, { sent: 9 }, { sent: 9 }], [12, 10, 10]],
+    [
+      'a grant does not raise it above the whole',
+      30,
+      [{ sent: 10, granted: 14 }, { sent: 9 }, { sent: 9 }],
+      [12, 10, 10],
+    ],
   ])('%s', (_, total, states, limits) => {
     const all = states.map(stateOf)
     expect(all.map((__, place) => limitOf(total, all, place))).toEqual(limits)
   })
 })
 
-describe('what becomes of those that wait', () => {
-  const NOBODY = { go: [], end: [], grant: null }
+describe('the decision about waiting accounts', () => {
+  const NOTHING = { go: [], end: [], grant: null }
 
   test.each<[string, number, readonly Partial<AllocationState>[], object]>([
-    ['nobody waits', 10, [{}, {}], NOBODY],
-    ['it fits into the allocation', 10, [{ waitsFor: 5 }, {}], { ...NOBODY, go: [0] }],
-    ['it does not, and the other is at work', 10, [{ waitsFor: 6 }, {}], NOBODY],
+    ['no account waits', 10, [{}, {}], NOTHING],
+    ['a bundle that fits the allocation goes', 10, [{ waitsFor: 5 }, {}], { ...NOTHING, go: [0] }],
+    ['a larger one waits while the other account works', 10, [{ waitsFor: 6 }, {}], NOTHING],
     [
-      'the other has ended and left it',
+      'a larger one goes when the other has ended and left enough',
       10,
       [{ waitsFor: 6 }, { ended: true, sent: 4 }],
-      { ...NOBODY, go: [0] },
+      { ...NOTHING, go: [0] },
     ],
     [
-      'the other has ended and left too little',
+      'a larger one ends when the other has ended and left too little',
       10,
       [{ waitsFor: 7 }, { ended: true, sent: 4 }],
-      { ...NOBODY, end: [0] },
+      { ...NOTHING, end: [0] },
     ],
     [
-      'the other waits as well, but something is under way',
+      'both wait, and a reserved request may still be returned',
       10,
       [{ waitsFor: 6 }, { waitsFor: 9, reserved: 1 }],
-      NOBODY,
+      NOTHING,
     ],
-    ['its own work may give something back', 10, [{ sent: 2, reserved: 5, waitsFor: 4 }], NOBODY],
+    ['an account waits for its own reserved requests', 10, [{ sent: 2, reserved: 5, waitsFor: 4 }], NOTHING],
     [
-      'both wait: what fits into nothing ends',
+      'both wait, and a bundle above the whole rest ends',
       10,
       [{ waitsFor: 6 }, { waitsFor: 11 }],
-      { ...NOBODY, end: [1] },
+      { ...NOTHING, end: [1] },
     ],
     [
-      'each would fit into the rest, none into its allocation: the one behind',
+      'each fits the rest but not its allocation, so the account furthest behind gets a grant',
       10,
       [
         { sent: 3, waitsFor: 3 },
         { sent: 2, waitsFor: 5 },
       ],
-      { ...NOBODY, grant: 0 },
+      { ...NOTHING, grant: 0 },
     ],
     [
-      'behind by its weight',
+      'weights decide which account is furthest behind',
       12,
       [
         { sent: 3, waitsFor: 4 },
         { weight: 2, sent: 4, waitsFor: 5 },
       ],
-      { ...NOBODY, grant: 1 },
+      { ...NOTHING, grant: 1 },
     ],
   ])('%s', (_, total, states, decision) => {
     expect(decide(total, states.map(stateOf))).toEqual(decision)
@@ -103,13 +118,13 @@ describe('what becomes of those that wait', () => {
 
 const never = new AbortController().signal
 
-const reserve = (of: Allocation | undefined, requests: number): void => {
-  expect(of?.fits(requests)).toBe(true)
-  of?.reserve(requests)
+const reserve = (allocation: Allocation | undefined, requests: number): void => {
+  expect(allocation?.fits(requests)).toBe(true)
+  allocation?.reserve(requests)
 }
 
 describe('the request budget', () => {
-  test('who waits is woken by what another gives back', async () => {
+  test('a waiting account continues when another one returns requests', async () => {
     const [one, other] = createRequestBudget(10, [1, 1])
     reserve(other, 5)
     reserve(one, 5)
@@ -120,7 +135,7 @@ describe('the request budget', () => {
     expect([one?.fits(5), one?.fits(6), one?.mayGrow()]).toEqual([true, false, false])
   })
 
-  test('a signal ends the wait, and nobody waits for one that has gone', async () => {
+  test('a signal ends the wait, and no account waits for one that has ended', async () => {
     const stop = new AbortController()
     const [one, other] = createRequestBudget(10, [1, 1])
     const first = one?.room(6, stop.signal)
@@ -133,7 +148,7 @@ describe('the request budget', () => {
   })
 })
 
-/** An account's bundles: what each is expected to take, and what it then takes, at most as much. */
+/** An account's bundles: the requests that each is expected to take, and those that it takes, never more. */
 const account = fc.record({
   weight: fc.integer({ min: 1, max: 5 }),
   bundles: fc.array(
@@ -149,21 +164,21 @@ const account = fc.record({
 
 interface Done {
   sent: number
-  /** What it did not get room for; null when it got through. */
+  /** The size of the refused bundle; null when all were admitted. */
   refused: number | null
 }
 
-/** Works as a run does: takes bundles as long as there is room, some at once, and waits where there is none. */
+/** Works as a run does: takes bundles while there is room, some at once, and waits when there is none. */
 const work = async (
   own: Allocation,
   { bundles, atOnce }: { bundles: readonly { expected: number; takes: number }[]; atOnce: number },
-  turn: () => Promise<void>,
+  otherWork: () => Promise<void>,
 ): Promise<Done> => {
   const done: Done = { sent: 0, refused: null }
   const underWay = new Set<Promise<void>>()
   const one = async ({ expected, takes }: { expected: number; takes: number }) => {
     for (let taken = 0; taken < takes; taken += 1) {
-      await turn()
+      await otherWork()
       own.send(true)
       done.sent += 1
     }
@@ -183,22 +198,22 @@ const work = async (
   return done
 }
 
-test('never over the whole, nobody below its allocation who has work, and nothing left over but less than a bundle', async () => {
+test('accounts never exceed the budget; none is refused below its allocation, or while the rest holds its bundle', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 0, max: 120 }),
       fc.array(account, { minLength: 1, maxLength: 5 }),
       fc.infiniteStream(fc.nat({ max: 3 })),
-      async (total, accounts, turns) => {
+      async (total, accounts, waits) => {
         const budget = createRequestBudget(
           total,
           accounts.map(({ weight }) => weight),
         )
-        const turn = async () => {
-          for (let wait = turns.next().value ?? 0; wait > 0; wait -= 1) await Promise.resolve()
+        const otherWork = async () => {
+          for (let wait = waits.next().value ?? 0; wait > 0; wait -= 1) await Promise.resolve()
         }
         const done = await Promise.all(
-          accounts.map((one, place) => work(budget[place] as Allocation, one, turn)),
+          accounts.map((one, place) => work(budget[place] as Allocation, one, otherWork)),
         )
         const sent = done.reduce((sum, one) => sum + one.sent, 0)
         const weights = accounts.reduce((sum, { weight }) => sum + weight, 0)
@@ -217,7 +232,7 @@ test('never over the whole, nobody below its allocation who has work, and nothin
 
 test.each([
   [
-    'each wants more than its allocation',
+    'each needs more than its allocation',
     30,
     [
       [1, 99],
@@ -226,7 +241,7 @@ test.each([
     [10, 20],
   ],
   [
-    'what one leaves goes to the others',
+    'one leaves requests to the others',
     30,
     [
       [1, 4],
@@ -236,7 +251,7 @@ test.each([
     [4, 13, 13],
   ],
   [
-    'all want less',
+    'all need less',
     30,
     [
       [1, 4],
@@ -245,7 +260,7 @@ test.each([
     [4, 9],
   ],
   [
-    'one knows nothing of what it will want',
+    'the need of one is unknown',
     10,
     [
       [1, Number.POSITIVE_INFINITY],
@@ -253,12 +268,12 @@ test.each([
     ],
     [8, 2],
   ],
-  ['there is nothing', 0, [[1, 4]], [0]],
-])('expected allocations where %s', (_, total, wants, expected) => {
+  ['the budget is zero', 0, [[1, 4]], [0]],
+])('expected allocations when %s', (_, total, needs, expected) => {
   expect(
     expectedAllocations(
       total,
-      wants.map(([weight = 1, needed = 0]) => ({ weight, needed })),
+      needs.map(([weight = 1, needed = 0]) => ({ weight, needed })),
     ),
   ).toEqual(expected)
 })

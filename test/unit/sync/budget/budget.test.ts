@@ -32,22 +32,19 @@ describe('a listing', () => {
   test.each([
     [false, 10],
     [true, 5],
-  ])(
-    'may take all of a budget of ten, and half of it while tasks wait (%s): %d pages',
-    (tasksWait, pages) => {
-      const budget = requests(10)
-      const listing = budget.listing(1)
-      let read = 0
-      while (listing.mayReadPage(tasksWait)) {
-        listing.take()
-        read += 1
-      }
-      expect(read).toBe(pages)
-      expect(budget.reason()).toBe('stopped by --max-requests 10')
-    },
-  )
+  ])('with a budget of ten and tasks waiting (%s) reads %d pages', (tasksWait, pages) => {
+    const budget = requests(10)
+    const listing = budget.listing(1)
+    let read = 0
+    while (listing.mayReadPage(tasksWait)) {
+      listing.take()
+      read += 1
+    }
+    expect(read).toBe(pages)
+    expect(budget.reason()).toBe('stopped by --max-requests 10')
+  })
 
-  test('reads the pages without which it would get nowhere, whatever the budget', () => {
+  test('reads the pages that it needs to make progress, whatever the budget', () => {
     const budget = requests(1)
     const listing = budget.listing(2)
     for (let page = 1; page <= 2; page += 1) {
@@ -59,7 +56,7 @@ describe('a listing', () => {
     expect(budget.spent()).toBe(6)
   })
 
-  test('counts the retries of a page: a budget is kept to the request', () => {
+  test('counts the retries of a page, so that the budget holds to the last request', () => {
     const budget = requests(4)
     const listing = budget.listing(1)
     expect(listing.mayReadPage(false)).toBe(true)
@@ -69,7 +66,7 @@ describe('a listing', () => {
     expect(() => listing.take()).toThrow('stopped by --max-requests 4')
   })
 
-  test('may take half of the time while tasks wait, and all of it otherwise', () => {
+  test('may use half of the time while tasks wait, and all of it otherwise', () => {
     const clock = testClock()
     const budget = createBudget({ requestsMax: null, durationMsMax: 60_000 }, clock)
     const listing = budget.listing(1)
@@ -86,7 +83,7 @@ describe('a listing', () => {
 })
 
 describe('a bundle', () => {
-  test('is admitted while what it is expected to need is left, counting what others have reserved', () => {
+  test('is admitted while its expected requests fit into the rest that others have not reserved', () => {
     const budget = requests(10)
     const first = admitted(budget, 6)
     expect(budget.admitBundle(5)).toBeNull()
@@ -98,7 +95,7 @@ describe('a bundle', () => {
     expect(() => second.take()).toThrow(StoppedError)
   })
 
-  test('gives back what it did not need', () => {
+  test('returns the requests that it did not need', () => {
     const budget = requests(10)
     const first = admitted(budget, 10)
     take(first, 2)
@@ -107,7 +104,7 @@ describe('a bundle', () => {
     expect(budget.admitBundle(8)).not.toBeNull()
   })
 
-  test('reserves the rest once that is known, or learns that it does not fit', () => {
+  test('reserves the rest once its size is known, unless it does not fit', () => {
     const budget = requests(10)
     const first = admitted(budget, 3)
     take(first, 2)
@@ -118,7 +115,7 @@ describe('a bundle', () => {
     expect(budget.spent()).toBe(10)
   })
 
-  test('that needs less than expected frees the difference at once', () => {
+  test('that needs fewer requests than expected frees the difference at once', () => {
     const budget = requests(10)
     const first = admitted(budget, 10)
     take(first, 2)
@@ -126,7 +123,7 @@ describe('a bundle', () => {
     expect(budget.admitBundle(8)).not.toBeNull()
   })
 
-  test('goes over the budget when it is the first: a survey that no budget fits is read all the same', () => {
+  test('exceeds the budget when it is the first, so that a survey larger than any budget is still read', () => {
     const budget = requests(10)
     const first = admitted(budget, 250)
     expect(first.runsOver).toBe(true)
@@ -137,7 +134,7 @@ describe('a bundle', () => {
     expect(budget.spent()).toBe(300)
   })
 
-  test('goes over also when the listing has left nothing', () => {
+  test('exceeds the budget as the first bundle also when the listing has left nothing', () => {
     const budget = requests(2)
     const listing = budget.listing(1)
     expect(listing.mayReadPage(false)).toBe(true)
@@ -145,7 +142,7 @@ describe('a bundle', () => {
     expect(admitted(budget, 3).runsOver).toBe(true)
   })
 
-  test('is admitted by the pace of the bundles so far, when time is what is limited', () => {
+  test('is admitted by the pace of earlier bundles when the time is limited', () => {
     const clock = testClock()
     const budget = createBudget({ requestsMax: null, durationMsMax: 60_000 }, clock)
     clock.advance(10_000)

@@ -1,4 +1,4 @@
-/** What is held up past --max-duration gets the time that a bundle takes at the cap, and no more. */
+/** Work that is held up past --max-duration gets the time that a bundle takes at the cap, and no more. */
 import { expect, test } from 'vitest'
 import { StoppedError } from '../../../../src/base/errors.js'
 import { createBudget } from '../../../../src/sync/budget/budget.js'
@@ -28,7 +28,7 @@ const watched = async (durationMsMax: number | null, bundles: readonly number[])
   return { pass, deadline }
 }
 
-test('it is given up after a window and the requests of the largest bundle at the cap', async () => {
+test('a bundle that is held up is given up after a window and the time of the largest bundle at the cap', async () => {
   const { pass, deadline } = await watched(100_000, [30, 2])
   expect(await pass(99_999)).toBe(false)
   expect(await pass(1)).toBe(false)
@@ -46,7 +46,7 @@ test('a listing that is held up before any bundle is given up after a window and
   expect(await pass(1)).toBe(true)
 })
 
-test('nothing is given up when the work has ended before', async () => {
+test('nothing is given up when the work ends in time', async () => {
   const { pass, deadline } = await watched(100_000, [])
   deadline[Symbol.dispose]()
   expect(await pass(1_000_000)).toBe(false)

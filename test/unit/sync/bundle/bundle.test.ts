@@ -1,4 +1,4 @@
-/** Reading a survey's bundle: what is asked for, what is skipped, and what a refusal means where. */
+/** Reading a survey's bundle: which requests it makes, which it skips, and what each refusal means. */
 import { describe, expect, test } from 'vitest'
 import { StoppedError } from '../../../../src/base/errors.js'
 import type { Progress, SampleSource } from '../../../../src/model/fields.js'
@@ -33,7 +33,7 @@ const REFRESH = {
   dailyWindows: null,
 }
 
-describe('the requests per source can be skipped', () => {
+describe('whether the requests per source can be skipped', () => {
   const sources: SourceList = {
     readAt: minute(0),
     read: 'all',
@@ -77,21 +77,21 @@ describe('the requests per source can be skipped', () => {
       }>,
     ]
   >([
-    [true, 'when sources and progress equal what is stored', {}],
-    [true, 'in whatever order the sources come', { sources: listed([...sources.rows].reverse()) }],
-    [true, 'just before they are read again anyway', { reading: reading(progress(5), sevenDays - 0.001) }],
-    [false, 'when they are to be read again anyway', { reading: reading(progress(5), sevenDays) }],
-    [false, 'when that is switched off', { rules: { skipUnchanged: false } }],
+    [true, 'when sources and progress equal the stored rows', {}],
+    [true, 'when only the order of the sources differs', { sources: listed([...sources.rows].reverse()) }],
+    [true, 'until just before recheck_unchanged_after', { reading: reading(progress(5), sevenDays - 0.001) }],
+    [false, 'after recheck_unchanged_after', { reading: reading(progress(5), sevenDays) }],
+    [false, 'when skip_unchanged is off', { rules: { skipUnchanged: false } }],
     [false, 'when an indicator differs', { reading: reading(progress(5, { drop_out_rate: 0.1 })) }],
     [false, 'when an indicator has become null', { reading: reading(progress(5, { drop_out_rate: null })) }],
     [
       false,
-      'when a status that only _extra knows differs',
+      'when a status that only _extra contains differs',
       { reading: reading(progress(5, { _extra: '{}' })) },
     ],
     [
       true,
-      'when the sources are known to be the stored ones',
+      'when the list of sources was not read again',
       { sources: { ...sources, read: 'none', rows: [] } },
     ],
     [false, 'when the progress could not be typed', { reading: reading(null) }],
@@ -99,12 +99,12 @@ describe('the requests per source can be skipped', () => {
     [false, 'when a source differs', { sources: listed([source(11), source(12)]) }],
     [false, 'when a source is new', { sources: listed([...sources.rows, source(13)]) }],
     [false, 'when a source has gone', { sources: listed([source(11)]) }],
-    [false, 'when one has gone and one is new', { sources: listed([source(11), source(13)]) }],
+    [false, 'when one source has gone and another is new', { sources: listed([source(11), source(13)]) }],
     [false, 'when a source could not be typed', { sources: listed(sources.rows, 'some') }],
     [false, 'when the progress of a source is not stored', { stored: { sourcesWithProgress: [11] } }],
     [
       false,
-      'when the progress of the sources was never read whole',
+      'when the progress of all sources was never read completely',
       { stored: { sourceProgressReadAt: null } },
     ],
   ])('%s %s', (can, _, change) => {
@@ -154,7 +154,7 @@ const twoSources = () =>
     },
   })
 
-describe('the list of sources is read again', () => {
+describe('the list of sources', () => {
   const twice = async (
     edit: (survey: MemorySurvey) => void,
     more: { minutes?: number; reason?: TaskReason } = {},
@@ -167,24 +167,24 @@ describe('the list of sources is read again', () => {
     api.now = minute(more.minutes ?? 60)
     const outcome = await bundleOf(warehouse, api, { reason: more.reason ?? 'active' })
     const stored = await warehouse.rows(
-      'SELECT id, name, _missing_since IS NULL AS there FROM sample_sources ORDER BY 1',
+      'SELECT id, name, _missing_since IS NULL AS listed FROM sample_sources ORDER BY 1',
     )
     const [read] = await warehouse.rows('SELECT sources_read_at, refreshed_at FROM freshness')
     const confirmed = await warehouse.rows('SELECT DISTINCT confirmed_until FROM sample_source_periods')
-    return { asked: api.asked, outcome, stored, read, confirmed }
+    return { requests: api.asked, outcome, stored, read, confirmed }
   }
   const LIST = 'sources 1 page 1'
   const at = (minutes: number) => formatInstant(minute(minutes))
 
-  test('not where nothing says that it changed: the sources stay as they were, and say since when', async () => {
-    const { asked, outcome, stored, read, confirmed } = await twice((survey) => {
+  test('is not read again without a sign of change: the sources stay, with the time of their last reading', async () => {
+    const { requests, outcome, stored, read, confirmed } = await twice((survey) => {
       survey.sources = [source(11, { name: 'renamed' })]
     })
-    expect(asked).toEqual(['progress 1'])
+    expect(requests).toEqual(['progress 1'])
     expect(outcome).toMatchObject({ sourcesRead: 'none', sources: [], listedSourceIds: null })
     expect(stored).toEqual([
-      { id: 11, name: 'S11', there: true },
-      { id: 12, name: 'S12', there: true },
+      { id: 11, name: 'S11', listed: true },
+      { id: 12, name: 'S12', listed: true },
     ])
     expect(read).toEqual({ sources_read_at: '2026-03-01T00:00:00Z', refreshed_at: '2026-03-01T01:00:00Z' })
     expect(confirmed).toEqual([{ confirmed_until: '2026-03-01T00:00:00Z' }])
@@ -192,36 +192,39 @@ describe('the list of sources is read again', () => {
 
   test.each<[string, { minutes?: number; reason?: TaskReason }]>([
     ['after list_sources_every', { minutes: 7 * 24 * 60 }],
-    ['twelve times as late where it is over', { minutes: 12 * 7 * 24 * 60, reason: 'settling' }],
+    [
+      'after 12 times list_sources_every when the survey is closed',
+      { minutes: 12 * 7 * 24 * 60, reason: 'settling' },
+    ],
     ['when the survey changed', { reason: 'changed' }],
     ['when the survey was not listed', { reason: 'missing' }],
-  ])('%s, before anything else', async (_, more) => {
-    const { asked, stored, read } = await twice((survey) => {
+  ])('is read again %s, before any other request', async (_, more) => {
+    const { requests, stored, read } = await twice((survey) => {
       survey.sources = [source(11, { name: 'renamed' })]
     }, more)
-    expect(asked.slice(0, 2)).toEqual([LIST, 'progress 1'])
+    expect(requests.slice(0, 2)).toEqual([LIST, 'progress 1'])
     expect(stored).toEqual([
-      { id: 11, name: 'renamed', there: true },
-      { id: 12, name: 'S12', there: false },
+      { id: 11, name: 'renamed', listed: true },
+      { id: 12, name: 'S12', listed: false },
     ])
     expect(read).toEqual({ sources_read_at: at(more.minutes ?? 60), refreshed_at: at(more.minutes ?? 60) })
   })
 
   test.each<TaskReason>(['settling', 'old'])(
-    'neither it nor the progress of each where the survey is over (%s), the last time not so long ago',
+    'of a closed survey (%s) is not read again before that time, nor is the progress of its sources',
     async (reason) => {
-      const { asked } = await twice(() => undefined, { minutes: 12 * 7 * 24 * 60 - 1, reason })
-      expect(asked).toEqual(['progress 1'])
+      const { requests } = await twice(() => undefined, { minutes: 12 * 7 * 24 * 60 - 1, reason })
+      expect(requests).toEqual(['progress 1'])
     },
   )
 
-  test('when the target of the survey moved', async () => {
-    const { asked, stored } = await twice((survey) => {
+  test('is read again when the target of the survey moved', async () => {
+    const { requests, stored } = await twice((survey) => {
       survey.sources.push(source(13))
       survey.sourceProgress[13] = progress(0)
       survey.progress = progress(5, { sample_size: 900 })
     })
-    expect(asked).toEqual([
+    expect(requests).toEqual([
       'progress 1',
       LIST,
       'progress 1',
@@ -232,7 +235,7 @@ describe('the list of sources is read again', () => {
     expect(stored).toHaveLength(3)
   })
 
-  test('when the progress could not be typed, which is kept though the next reading of it could be', async () => {
+  test('is read again when the progress could not be typed, and the rejected answer is kept', async () => {
     const warehouse = await testWarehouse()
     const api = twoSources()
     await bundleOf(warehouse, api)
@@ -246,13 +249,13 @@ describe('the list of sources is read again', () => {
     expect(outcome).toMatchObject({ progress: progress(6), rejections: [rejectedProgress(1, null)] })
   })
 
-  test('when the survey has interviews that are of no known source', async () => {
-    const { asked, outcome, stored } = await twice((survey) => {
+  test('is read again when the survey has interviews that belong to no stored source', async () => {
+    const { requests, outcome, stored } = await twice((survey) => {
       survey.sources.push(source(13))
       survey.sourceProgress[13] = progress(4)
       survey.progress = progress(9)
     })
-    expect(asked).toEqual([
+    expect(requests).toEqual([
       ...['progress 1', 'progress 1/11', 'progress 1/12'],
       ...[LIST, 'progress 1', 'progress 1/11', 'progress 1/12', 'progress 1/13'],
     ])
@@ -260,7 +263,7 @@ describe('the list of sources is read again', () => {
     expect(stored).toHaveLength(3)
   })
 
-  test('not for interviews that were never of any source', async () => {
+  test('is not read again for interviews that never belonged to a source', async () => {
     const warehouse = await testWarehouse()
     const api = twoSources()
     const survey = api.surveys.get(1)
@@ -272,19 +275,19 @@ describe('the list of sources is read again', () => {
     expect(api.asked).toEqual(['progress 1', 'progress 1/11', 'progress 1/12'])
   })
 
-  test('when one of the known sources has gone', async () => {
-    const { asked, stored } = await twice((survey) => {
+  test('is read again when a stored source has gone', async () => {
+    const { requests, stored } = await twice((survey) => {
       survey.sources = [source(11)]
       delete survey.sourceProgress[12]
       survey.progress = progress(6)
     })
-    expect(asked.filter((request) => request === LIST)).toHaveLength(1)
-    expect(stored.map(({ there }) => there)).toEqual([true, false])
+    expect(requests.filter((request) => request === LIST)).toHaveLength(1)
+    expect(stored.map(({ listed }) => listed)).toEqual([true, false])
   })
 })
 
 describe('a bundle', () => {
-  test('is the sources, the progress, and the progress of each source; when all is as before, the progress', async () => {
+  test('reads the sources, the progress and the progress of each source, but only the progress when nothing changed', async () => {
     const warehouse = await testWarehouse()
     const api = twoSources()
     await bundleOf(warehouse, api)
@@ -301,7 +304,7 @@ describe('a bundle', () => {
     expect(api.asked).toHaveLength(4)
   })
 
-  test('asks for the sources again after one of them could not be typed, though the whole looks as before', async () => {
+  test('reads the progress of the sources again after one could not be typed, though that of the survey is unchanged', async () => {
     const warehouse = await testWarehouse()
     const api = twoSources()
     await bundleOf(warehouse, api)
@@ -323,7 +326,7 @@ describe('a bundle', () => {
     expect(api.asked).toEqual(['progress 1'])
   })
 
-  test('tells that a survey has gone only where no listing showed it, and both its addresses answer 404', async () => {
+  test('reports a survey as gone only when no listing showed it and both its addresses answer 404', async () => {
     const warehouse = await testWarehouse()
     expect(await bundleOf(warehouse, memorySource(), { reason: 'missing' })).toEqual({
       kind: 'gone',
@@ -339,7 +342,7 @@ describe('a bundle', () => {
     await expect(bundleOf(warehouse, forbidden, { reason: 'missing' })).rejects.toMatchObject(refused)
   })
 
-  test('keeps the sources where the progress is refused, and waits with the rest', async () => {
+  test('keeps the sources when the progress is refused, and requests nothing more', async () => {
     const warehouse = await testWarehouse()
     const api = twoSources()
     api.before = (request) => {
@@ -367,7 +370,7 @@ describe('a bundle', () => {
     ])
   })
 
-  test('keeps the progress where the list of sources is refused, with the sources known', async () => {
+  test('keeps the progress when the list of sources is refused, and uses the stored sources', async () => {
     const warehouse = await testWarehouse()
     const api = twoSources()
     await bundleOf(warehouse, api)
@@ -392,7 +395,7 @@ describe('a bundle', () => {
     ])
   })
 
-  test('reads its list again when a source is not found: it went meanwhile', async () => {
+  test('reads the list of sources again when a source is not found, because it has gone meanwhile', async () => {
     const warehouse = await testWarehouse()
     const api = twoSources()
     api.before = (request) => {
@@ -402,7 +405,7 @@ describe('a bundle', () => {
     expect(await bundleOf(warehouse, api)).toMatchObject({ kind: 'refreshed', listedSourceIds: [11] })
   })
 
-  test('keeps the rest when a listed source is never found, after a second list', async () => {
+  test('keeps the rest when a source is listed a second time and still not found', async () => {
     const warehouse = await testWarehouse()
     const api = twoSources()
     delete api.surveys.get(1)!.sourceProgress[12]
@@ -417,12 +420,12 @@ describe('a bundle', () => {
         'SELECT sample_source_id FROM sample_source_progress WHERE _missing_since IS NULL',
       ),
     ).toEqual([{ sample_source_id: 11 }])
-    // Refused before: the list is not read twice for it again.
+    // The source was refused before, so the list is read only once.
     await bundleOf(warehouse, api, { reason: 'changed', refusals: 1 })
     expect(api.asked.filter((request) => request.startsWith('sources'))).toHaveLength(1)
   })
 
-  test('that turns out larger than the budget is given back with what it needs, before its sources are asked for', async () => {
+  test('that exceeds the budget is returned with the requests it needs, before any request per source', async () => {
     const warehouse = await testWarehouse()
     const api = memorySource({
       1: {
@@ -441,7 +444,7 @@ describe('a bundle', () => {
     expect(api.asked).toEqual(['sources 1 page 1', 'sources 1 page 2', 'progress 1'])
   })
 
-  test('is stopped where the budget ends in the middle of its list', async () => {
+  test('stops when the budget ends in the middle of its list of sources', async () => {
     const warehouse = await testWarehouse()
     const api = memorySource({
       1: {

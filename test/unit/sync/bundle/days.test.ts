@@ -1,4 +1,4 @@
-/** The days of a bundle: what is asked for, what is not, and what is made of an answer that cannot be used. */
+/** The days of a bundle: which are read, which are not, and what happens to an unusable answer. */
 import { expect, test } from 'vitest'
 import type { DailyWindows, TaskReason } from '../../../../src/model/run.js'
 import { createBudget } from '../../../../src/sync/budget/budget.js'
@@ -28,12 +28,12 @@ const world = async (rule: DailyWindows | null = RULE) => {
     change: (to: Partial<typeof refresh>) => {
       refresh = { ...refresh, ...to }
     },
-    /** What a night asks for beside sources and whole progress. */
+    /** The requests for days that a night makes. */
     night: async (minutes: number, reason: TaskReason = 'active') => {
       api.now = minute(minutes)
       api.asked.length = 0
       const allowance = createBudget({ requestsMax: null, durationMsMax: null }, testClock()).admitBundle(1)
-      if (allowance === null) throw new Error('a bundle without a budget has leave')
+      if (allowance === null) throw new Error('a bundle without a budget is always admitted')
       const { outcome } = await readBundle(
         { ...given, rules: { ...given.rules, refresh } },
         {
@@ -45,7 +45,7 @@ const world = async (rule: DailyWindows | null = RULE) => {
         },
       )
       await warehouse.account.commitBundles([outcome], RUN)
-      return api.asked.filter((asked) => asked.includes(' on '))
+      return api.asked.filter((request) => request.includes(' on '))
     },
   }
 }
@@ -57,14 +57,14 @@ const FIRST = [
   'progress 1/11 on 2026-03-01',
 ]
 
-test('days of whole survey and sources are read once, and not again while nothing changes', async () => {
+test('days of a survey and its sources are read once, and not again while nothing changes', async () => {
   const { night, api } = await world()
   expect(await night(0)).toEqual(FIRST)
   expect(await night(DAY)).toEqual([])
   expect(api.asked).toEqual(['progress 1'])
 })
 
-test('they are read again when the whole differs, when that was long ago, and when it is not to be skipped', async () => {
+test('days are read again when the progress differs, after recheck_unchanged_after, and without skip_unchanged', async () => {
   const { night, api, change } = await world()
   await night(0)
   const [whole] = api.surveys.values()
@@ -80,11 +80,11 @@ test('they are read again when the whole differs, when that was long ago, and wh
   )
   change({ skipUnchanged: false })
   expect(await night(7 * DAY + 2)).toEqual(
-    FIRST.map((asked) => asked.replace('02-28', '03-07').replace('03-01', '03-08')),
+    FIRST.map((request) => request.replace('02-28', '03-07').replace('03-01', '03-08')),
   )
 })
 
-test('they are read again after a night that did not ask for them, in another time zone, and only those of sources that had none', async () => {
+test('days are read again after a night without days and in a new time zone; sources that had none get theirs alone', async () => {
   const { night, change } = await world({ ...RULE, sources: false })
   expect(await night(0)).toEqual(FIRST.slice(0, 2))
   change({ dailyWindows: null })
@@ -97,14 +97,14 @@ test('they are read again after a night that did not ask for them, in another ti
   expect(await night(4)).toEqual(FIRST.slice(2))
 })
 
-test('what is no longer read does not have days read again: in another time zone without sources, and without one of them', async () => {
+test('days of a source that has gone, or of sources that are switched off, do not cause another reading', async () => {
   const { night, api, change } = await world()
   const [whole] = api.surveys.values()
   if (whole !== undefined) Object.assign(whole, { sources: [source(11), source(12)] })
   Object.assign(whole?.sourceProgress ?? {}, { 12: progress(0) })
   expect(await night(0)).toHaveLength(3 * 2)
 
-  // Source 12 goes; its rows keep the old time zone for good.
+  // Source 12 goes. Its rows keep the old time zone for good.
   if (whole !== undefined) whole.sources = [source(11)]
   change({ dailyWindows: { ...RULE, timeZone: 'Europe/Paris' }, listSourcesEveryMs: 0 })
   expect(await night(1)).toEqual(FIRST)
@@ -115,7 +115,7 @@ test('what is no longer read does not have days read again: in another time zone
   expect(await night(4)).toEqual([])
 })
 
-test('a row of a day that the new time zone does not have yet waits for that day', async () => {
+test('a stored day that has not begun in the new time zone is read again once it begins there', async () => {
   const { night, change, warehouse } = await world({
     ...RULE,
     timeZone: 'Pacific/Kiritimati',
@@ -123,7 +123,7 @@ test('a row of a day that the new time zone does not have yet waits for that day
   })
   await night(11 * 60)
   change({ dailyWindows: { ...RULE, timeZone: 'Pacific/Honolulu', sources: false } })
-  // The second of March has begun in Kiritimati; in Honolulu it is the first.
+  // It is 2 March in Kiritimati and 1 March in Honolulu.
   expect(await night(11 * 60 + 1)).toEqual(FIRST.slice(0, 2))
   expect(await night(11 * 60 + 2)).toEqual([])
   expect(await night(DAY + 11 * 60)).toEqual([
@@ -136,7 +136,7 @@ test('a row of a day that the new time zone does not have yet waits for that day
   ])
 })
 
-test('days of sources that are not asked for are known to be behind, and all read when they are asked for again', async () => {
+test('days of sources count as behind while they are switched off, and all are read when they are switched on again', async () => {
   const { night, api, change, warehouse } = await world()
   const known = async () =>
     (await warehouse.rows('SELECT days_read_at AS whole, source_days_read_at AS sources FROM freshness'))[0]
@@ -148,7 +148,7 @@ test('days of sources that are not asked for are known to be behind, and all rea
     Object.assign(whole, { progress: progress(6), sourceProgress: { 11: progress(6) } })
   expect(await night(1)).toEqual(FIRST.slice(0, 2))
   expect(await known()).toEqual({ whole: '2026-03-01T00:01:00Z', sources: null })
-  // Nothing has moved since the night that left them out, and they are behind all the same.
+  // Nothing has changed since the night without them, and they are behind all the same.
   change({ dailyWindows: RULE })
   expect(await night(2)).toEqual(FIRST.slice(2))
   expect(await known()).toEqual({ whole: '2026-03-01T00:01:00Z', sources: '2026-03-01T00:02:00Z' })
@@ -158,7 +158,7 @@ test('days of sources that are not asked for are known to be behind, and all rea
   expect(await night(3)).toEqual([])
 })
 
-test('the days of a source that goes are marked as missing while no days are asked for', async () => {
+test('the days of a source that has gone are marked as missing even while days are switched off', async () => {
   const { night, api, change, warehouse } = await world()
   await night(0)
   const [whole] = api.surveys.values()
@@ -178,18 +178,18 @@ test('the days of a source that goes are marked as missing while no days are ask
 test('a day that cannot be typed goes to quarantine, and the next night reads all days of that series again', async () => {
   const { night, api, warehouse } = await world()
   const read = api.readDayProgress
-  api.readDayProgress = async (...asked) => {
-    const reading = await read(...asked)
+  api.readDayProgress = async (...query) => {
+    const reading = await read(...query)
     const rejection = {
       endpoint: 'fieldwork_progress',
       surveyId: 1,
       sampleSourceId: null,
       rowId: null,
-      day: asked[2].day,
+      day: query[2].day,
       problem: 'completion_rate: not a number',
       raw: `{"at":${api.now}}`,
     } as const
-    return asked[2].day === '2026-03-01' && asked[1] === null
+    return query[2].day === '2026-03-01' && query[1] === null
       ? { ...reading, row: null, rejections: [rejection] }
       : reading
   }
@@ -198,7 +198,7 @@ test('a day that cannot be typed goes to quarantine, and the next night reads al
   expect(await warehouse.rows('SELECT problem, day::VARCHAR AS day FROM _sync.rejected_rows')).toEqual([
     { problem: 'completion_rate: not a number', day: '2026-03-01' },
   ])
-  // What was read of the whole survey is confirmed all the same.
+  // The progress of the whole survey is confirmed all the same.
   await night(0.5)
   expect(await warehouse.rows('SELECT confirmed_until FROM survey_progress_periods')).toEqual([
     { confirmed_until: '2026-03-01T00:00:30Z' },
@@ -209,7 +209,7 @@ test('a day that cannot be typed goes to quarantine, and the next night reads al
   expect(await night(2)).toEqual([])
 })
 
-test('a source that goes while its days are read has its list read again, and its days are marked when it is not listed', async () => {
+test('when a source goes while its days are read, the list is read again and its days are marked as missing', async () => {
   const { night, api, warehouse } = await world()
   await night(0)
   const [whole] = api.surveys.values()
@@ -220,7 +220,7 @@ test('a source that goes while its days are read has its list read again, and it
     whole.sourceProgress = {}
   }
   await night(1)
-  expect(api.asked.filter((asked) => asked === 'sources 1 page 1')).toHaveLength(2)
+  expect(api.asked.filter((request) => request === 'sources 1 page 1')).toHaveLength(2)
   expect(
     await warehouse.rows(
       'SELECT sample_source_id AS id, count(*) AS rows, count(_missing_since) AS missing FROM survey_progress_by_day GROUP BY 1 ORDER BY 1',
@@ -231,7 +231,7 @@ test('a source that goes while its days are read has its list read again, and it
   ])
 })
 
-test('days of a survey that has gone are marked, and read again when it is back, also the final ones', async () => {
+test('days of a survey that has gone are marked as missing, and all are read again when it returns, final ones too', async () => {
   const { night, api, change, warehouse } = await world({ ...RULE, sources: false })
   change({ skipUnchanged: false })
   await night(0)
@@ -255,7 +255,7 @@ test('days of a survey that has gone are marked, and read again when it is back,
   expect(await days()).toEqual(known)
 })
 
-test('the queue knows what days cost: of a active survey, and of one that is over and has days that are not final', async () => {
+test('the queue reserves requests for the days of an active survey, and for the days of a closed one that are not final', async () => {
   const { night, warehouse } = await world()
   await night(0)
   const requests = async (rule: DailyWindows | null) => {
@@ -268,7 +268,7 @@ test('the queue knows what days cost: of a active survey, and of one that is ove
   expect(await requests(RULE)).toBe(3 + 2 * 3)
   await warehouse.run("UPDATE surveys SET status = 'complete'")
   expect(await requests(RULE)).toBe(3 + 4)
-  // Rows of sources are read again no more, be they off or gone; final ones in another time zone are.
+  // Days of sources that are off or gone are not read again. Final days in another time zone are.
   expect(await requests({ ...RULE, sources: false })).toBe(3 + 2)
   await warehouse.run(
     "UPDATE survey_progress_by_day SET _missing_since = '2026-03-01' WHERE sample_source_id IS NOT NULL",

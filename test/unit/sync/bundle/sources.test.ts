@@ -1,4 +1,4 @@
-/** All pages of a survey's sources, when rows move between them. */
+/** Reading all pages of a survey's sources while rows move between the pages. */
 import { expect, test } from 'vitest'
 import { unlimitedAllowance } from '../../../../src/base/allowance.js'
 import type { SampleSource } from '../../../../src/model/fields.js'
@@ -27,7 +27,7 @@ const rejected = (rowId: number | null): Rejection => ({
   raw: '{}',
 })
 
-/** The same source with one of its pages made different. */
+/** The same API with `change` applied to each page of sources. */
 const withPage = (
   api: MemorySource,
   change: (page: Page<SampleSource>) => Partial<Page<SampleSource>>,
@@ -39,14 +39,14 @@ const withPage = (
   },
 })
 
-test('every page is read, and every source is there once', async () => {
+test('reads every page and returns every source once', async () => {
   const api = withSources([5, 4, 3, 2, 1], 2)
   const list = await readSources(api, 1, context)
   expect(list.rows.map(({ id }) => id)).toEqual([5, 4, 3, 2, 1])
   expect(list).toMatchObject({ listedIds: [5, 4, 3, 2, 1], read: 'all', pages: 3 })
 })
 
-test('a survey without sources has one empty page', async () => {
+test('reads one empty page of a survey without sources', async () => {
   expect(await readSources(withSources([], 2), 1, context)).toEqual({
     readAt: minute(0),
     read: 'all',
@@ -57,7 +57,7 @@ test('a survey without sources has one empty page', async () => {
   })
 })
 
-test('a source that is created meanwhile pushes one down, which is read twice, and the later row counts', async () => {
+test('reads the list again when a new source pushes another one down, and keeps the later row', async () => {
   const api = withSources([2, 1], 1)
   api.before = (request) => {
     if (request === 'sources 1 page 2')
@@ -72,7 +72,7 @@ test('a source that is created meanwhile pushes one down, which is read twice, a
   ])
 })
 
-test('a source that goes meanwhile pulls one up, unseen: the list is read again', async () => {
+test('reads the list again when a source goes and another one moves up unseen', async () => {
   const api = withSources([4, 3, 2, 1], 2)
   let goes = true
   api.before = (request) => {
@@ -86,7 +86,7 @@ test('a source that goes meanwhile pulls one up, unseen: the list is read again'
   expect(api.asked).toEqual([1, 2, 1, 2].map((page) => `sources 1 page ${page}`))
 })
 
-test('one that goes while another comes leaves the total as it was, and is noticed by the count', async () => {
+test('reads the list again when one source goes and another comes, though the total stays the same', async () => {
   const api = withSources([4, 3, 2, 1], 2)
   let moves = true
   api.before = (request) => {
@@ -100,7 +100,7 @@ test('one that goes while another comes leaves the total as it was, and is notic
   expect(list.listedIds).toEqual([5, 4, 3, 2])
 })
 
-test('a list that keeps moving fails after three times, and the task stays queued', async () => {
+test('gives up a list that keeps moving after three readings, without ending the run', async () => {
   const api = withSources([4, 3, 2, 1], 2)
   api.before = (request) => {
     if (request === 'sources 1 page 2') api.surveys.get(1)!.sources.pop()
@@ -110,7 +110,7 @@ test('a list that keeps moving fails after three times, and the task stays queue
   expect(api.asked).toHaveLength(6)
 })
 
-test('a rejected row counts as listed by its id', async () => {
+test('counts a rejected row as listed by its id', async () => {
   const api = withPage(withSources([3, 2, 1], 50), ({ rows }) => ({
     rows: rows.slice(1),
     rejections: [rejected(3)],
@@ -121,7 +121,7 @@ test('a rejected row counts as listed by its id', async () => {
   })
 })
 
-test('where an id could not be read it is not known which sources are listed, but none is missed', async () => {
+test('returns no list of ids when an id cannot be read, but still counts that row', async () => {
   const api = withPage(withSources([3, 2, 1], 50), ({ rows }) => ({
     rows: rows.slice(1),
     rejections: [rejected(null)],

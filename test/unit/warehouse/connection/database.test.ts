@@ -1,4 +1,4 @@
-/** A database is closed in the middle of nothing, so that the process that had it open comes to its end. */
+/** No statement runs any more when a database is closed, so its process can end. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import { SLOW } from '../../../support/suite/slow.js'
 
 const DATABASE = new URL('../../../../dist/warehouse/connection/database.js', import.meta.url).href
 
-/** A work whose first statement fails while its second one runs, and then the end. Whether that one has begun by then is luck. */
+/** The first statement fails while the second one runs; then the database is closed. Whether the second has begun is chance. */
 const SCRIPT = `
 const { openDatabase } = await import(${JSON.stringify(DATABASE)})
 for (let time = 1; time <= 8; time += 1) {
@@ -23,7 +23,7 @@ for (let time = 1; time <= 8; time += 1) {
 `
 
 test.runIf(SLOW)(
-  'a statement that is still under way when its work has failed comes to its end before the database is closed',
+  'a statement that still runs when its work has failed ends before the database is closed',
   async ({ onTestFinished }) => {
     const child = spawn(process.execPath, ['--input-type=module', '--eval', SCRIPT], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -31,15 +31,15 @@ test.runIf(SLOW)(
       killSignal: 'SIGKILL',
     })
     onTestFinished(() => void child.kill('SIGKILL'))
-    let told = ''
+    let printed = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      told += text
+      printed += text
     })
     const [code, signal] = await once(child, 'close')
-    expect({ code, signal, told }).toEqual({
+    expect({ code, signal, printed }).toEqual({
       code: 0,
       signal: null,
-      told: 'failed\n'.repeat(8),
+      printed: 'failed\n'.repeat(8),
     })
   },
 )

@@ -1,4 +1,4 @@
-/** What DuckDB says and what it means: texts as version 1.5 writes them, most of them provoked in open.test.ts. */
+/** What DuckDB's messages mean. The texts are from version 1.5; open.test.ts provokes most of them. */
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { duckdbError, isDamage, lockHolder } from '../../../../src/warehouse/connection/duckdb-error.js'
@@ -67,11 +67,11 @@ test.each([
     true,
     'IO Error: Failure while replaying WAL file "/data/work.duckdb.wal": Corrupt WAL file: entry at byte position 24 computed checksum 1 does not match stored checksum 2',
   ],
-])('the content of a file is at fault (%s): %s', (damaged, text) => {
+])('whether the content of a file is damaged (%s): %s', (damaged, text) => {
   expect(isDamage(new Error(text))).toBe(damaged)
 })
 
-test('what the system refuses is no damage', async () => {
+test('an error of the operating system is no damage', async () => {
   expect(isDamage(await readFile('/dev/null/x').catch((error: unknown) => error))).toBe(false)
 })
 
@@ -88,6 +88,6 @@ test.each([
   [`${LOCKED} Lock is already held in current process, likely another DuckDB instance`, null],
   [`${LOCKED} Resource temporarily unavailable`, null],
   ['IO Error: Conflicting lock is held in /usr/bin/node (PID 9161).', null],
-])('who holds the file: %s', (text, holder) => {
+])('the holder of the lock in: %s', (text, holder) => {
   expect(lockHolder(new Error(text))).toBe(holder)
 })

@@ -1,4 +1,4 @@
-/** Statements that a signal ends, on a real connection. */
+/** Statements that a signal interrupts, on a real connection. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { StoppedError } from '../../../../src/base/errors.js'
@@ -7,7 +7,7 @@ import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 const ENDLESS = 'SELECT count(*) AS n FROM range(1_000_000_000_000) t(i) WHERE hash(i) = 7'
 const anything = z.object({ n: z.unknown() })
 
-test('a statement is interrupted even when the signal comes before DuckDB has begun with it', async () => {
+test('a signal interrupts a statement even before DuckDB has begun with it', async () => {
   const { database, rows } = await testWarehouse()
   const controller = new AbortController()
   const endless = database.exclusively((sql) =>
@@ -21,7 +21,7 @@ test('a statement is interrupted even when the signal comes before DuckDB has be
   expect(await rows('SELECT 1 AS n')).toEqual([{ n: 1 }])
 })
 
-test('after the signal nothing is begun, and after the work nothing is interrupted', async () => {
+test('a signal prevents later work, and does not interrupt statements after the work has ended', async () => {
   const { database, rows } = await testWarehouse()
   const controller = new AbortController()
   let begun = 0

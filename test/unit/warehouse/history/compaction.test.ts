@@ -1,4 +1,4 @@
-/** Compaction of old progress history: what stays, what is told, and that days look the same before and after. */
+/** Compaction of old progress history: which rows stay, how it is recorded, and that each day looks the same afterwards. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { compactBefore } from '../../../../src/model/history-rules.js'
@@ -14,7 +14,7 @@ const cells = (rows: readonly Readonly<Record<string, unknown>>[]) => rows.map((
 const OBSERVED = `SELECT interviews_count, strftime(timezone('UTC', observed_at), '%d %H:%M') FROM survey_progress_history
   ORDER BY account, survey_id, observed_at`
 
-test('of each day before the limit the last observation stays, of the others every one; a second time nothing goes', async () => {
+test('keeps the last observation of each day before the limit and all later ones; a second time removes nothing', async () => {
   const { account, rows } = await testWarehouse()
   for (const [hour, complete] of [
     [at(1, 8), 1],
@@ -27,7 +27,7 @@ test('of each day before the limit the last observation stays, of the others eve
   ] as const)
     await account.commitBundles([bundle(1, hour, [source(10)], progress(complete))], RUN)
   const stamp = { runId: 'run-2', at: at(40, 0) }
-  // Of the survey and of its source: days 1 and 3 lose an observation each.
+  // Days 1 and 3 lose one observation each, for the survey and for its source.
   expect(await account.compactProgress(at(4, 0), stamp)).toBe(4)
   expect(cells(await rows(OBSERVED))).toEqual([
     [2, '01 09:00'],
@@ -46,7 +46,7 @@ test('of each day before the limit the last observation stays, of the others eve
       last_compacted_at: '2026-04-09T00:00:00Z',
     },
   ])
-  // What came first on day 3 is not known any more: what was there before is not said to have held until 01:00.
+  // The first observation of day 3 is gone. So the previous one is known to hold only until midnight, not until 01:00.
   expect(
     cells(
       await rows(
@@ -62,7 +62,7 @@ test('of each day before the limit the last observation stays, of the others eve
   ])
 })
 
-test('an account is compacted by itself, and the current indicators stay in history', async () => {
+test('compacts one account by itself, and keeps the current indicators in history', async () => {
   const { account, database, rows } = await testWarehouse()
   const other = accountWarehouse(database, 'bolt')
   for (const one of [account, other])
@@ -79,11 +79,11 @@ test('an account is compacted by itself, and the current indicators stay in hist
   ])
 })
 
-test('a compaction that fails half way leaves history as it was', async () => {
+test('leaves history unchanged when it fails half way', async () => {
   const { account, rows, run } = await testWarehouse()
   for (const hour of [8, 9])
     await account.commitBundles([bundle(1, at(1, hour), [source(10)], progress(hour))], RUN)
-  // The record cannot be written: by then both histories have been thinned out.
+  // The record cannot be written. At that moment both histories have been thinned out.
   await run('ALTER TABLE _sync.compactions ALTER COLUMN last_run_id TYPE INTEGER')
   await expect(account.compactProgress(at(9, 0), { runId: 'not a number', at: at(9, 0) })).rejects.toThrow()
   expect(cells(await rows(OBSERVED))).toEqual([
@@ -92,23 +92,23 @@ test('a compaction that fails half way leaves history as it was', async () => {
   ])
 })
 
-/** What becomes of each survey at one moment: it is read and has so many interviews, it is gone, or nothing is asked. */
-type Happening = number | 'gone' | 'nothing'
+/** An event of a survey at one moment: it is read with so many interviews, it is gone, or it is not read. */
+type SurveyEvent = number | 'gone' | 'nothing'
 interface Step {
   readonly afterMinutes: number
-  readonly each: readonly Happening[]
+  readonly events: readonly SurveyEvent[]
 }
 
 const SURVEYS = 8
 
 const step: fc.Arbitrary<Step> = fc.record({
-  // Often within a day, sometimes days later, now and then exactly at midnight.
+  // Often within a day, sometimes days later, sometimes exactly at midnight.
   afterMinutes: fc.oneof(
     fc.integer({ min: 1, max: 700 }),
     fc.constantFrom(1440, 2880),
     fc.integer({ min: 1000, max: 5000 }),
   ),
-  each: fc.array(
+  events: fc.array(
     fc.oneof(
       { weight: 5, arbitrary: fc.nat({ max: 2 }) },
       fc.constantFrom('gone' as const, 'nothing' as const),
@@ -117,7 +117,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   ),
 })
 
-test('progress_daily is what a plain reading of the events gives, before and after any compaction', {
+test('progress_daily equals a plain calculation from the events, before and after any compaction', {
   timeout: 300_000,
 }, async () => {
   let removed = 0
@@ -129,7 +129,7 @@ test('progress_daily is what a plain reading of the events gives, before and aft
       async (steps, firstDay, secondDay) => {
         const { account, database, rows } = await testWarehouse()
         const daily = () => rows('SELECT * FROM progress_daily ORDER BY survey_id, "day"')
-        await tell(account, steps)
+        await apply(account, steps)
         const before = await daily()
         expect(
           cells(
@@ -157,11 +157,11 @@ const moments = (steps: readonly Step[]): readonly Instant[] => {
   })
 }
 
-const tell = async (account: ReturnType<typeof accountWarehouse>, steps: readonly Step[]): Promise<void> => {
+const apply = async (account: ReturnType<typeof accountWarehouse>, steps: readonly Step[]): Promise<void> => {
   for (const [index, now] of moments(steps).entries()) {
-    const happenings = (steps[index]?.each ?? []).map((happening, survey) => ({ id: survey + 1, happening }))
-    const read = happenings.flatMap(({ id, happening }) =>
-      typeof happening === 'number' ? [{ id, complete: happening }] : [],
+    const events = (steps[index]?.events ?? []).map((event, survey) => ({ id: survey + 1, event }))
+    const read = events.flatMap(({ id, event }) =>
+      typeof event === 'number' ? [{ id, complete: event }] : [],
     )
     await list(
       account,
@@ -171,8 +171,8 @@ const tell = async (account: ReturnType<typeof accountWarehouse>, steps: readonl
     await account.commitBundles(
       [
         ...read.map(({ id, complete }) => bundle(id, now, [source(id * 10)], progress(complete))),
-        ...happenings.flatMap(({ id, happening }) =>
-          happening === 'gone' ? [{ kind: happening, surveyId: id, at: now }] : [],
+        ...events.flatMap(({ id, event }) =>
+          event === 'gone' ? [{ kind: event, surveyId: id, at: now }] : [],
         ),
       ],
       RUN,
@@ -180,21 +180,20 @@ const tell = async (account: ReturnType<typeof accountWarehouse>, steps: readonl
   }
 }
 
-/** A reading holds until the next event of its survey, the last one for its moment; each day shows what held last on it. */
+/** A reading holds until the next event of its survey; the last one holds for its moment. Each day shows its last reading. */
 const expectedDays = (steps: readonly Step[]): unknown[][] => {
   const times = moments(steps)
   return Array.from({ length: SURVEYS }, (_, index) => index).flatMap((index) => {
     const events = times.flatMap((time, at) => {
-      const happening = steps[at]?.each[index] ?? 'nothing'
-      return happening === 'nothing' ? [] : [{ time, happening }]
+      const event = steps[at]?.events[index] ?? 'nothing'
+      return event === 'nothing' ? [] : [{ time, event }]
     })
     const days = new Map<string, number>()
-    for (const [position, { time, happening }] of events.entries()) {
-      if (happening === 'gone') continue
+    for (const [position, { time, event }] of events.entries()) {
+      if (event === 'gone') continue
       const next = events[position + 1]?.time
       const last = next === undefined ? time : next - 1n
-      for (let day = midnight(time); day <= last; day += DAY)
-        days.set(formatInstant(day).slice(0, 10), happening)
+      for (let day = midnight(time); day <= last; day += DAY) days.set(formatInstant(day).slice(0, 10), event)
     }
     return [...days].map(([day, complete]) => [index + 1, day, complete])
   })
@@ -210,9 +209,12 @@ test.each([
   ['2026-03-10T17:00:00Z', '2036-03-10T17:00:00Z', 0, '2026-03-10T00:00:00Z'],
   ['2026-03-10T17:00:00Z', '2026-03-10T17:00:00Z', null, null],
   ['2026-03-10T17:00:00Z', '2026-03-10T17:00:00Z', 36_500, null],
-])('server %s, our clock %s, all kept for %s days: compacted before %s', (server, ours, days, expected) => {
-  const before = compactBefore(instantOf(server), Date.parse(ours), {
-    progressKeepAllForMs: days === null ? null : days * 86_400_000,
-  })
-  expect(before === null ? null : formatInstant(before)).toBe(expected)
-})
+])(
+  'with server time %s, our clock %s and all rows kept for %s days, compacts before %s',
+  (server, ours, days, expected) => {
+    const before = compactBefore(instantOf(server), Date.parse(ours), {
+      progressKeepAllForMs: days === null ? null : days * 86_400_000,
+    })
+    expect(before === null ? null : formatInstant(before)).toBe(expected)
+  },
+)

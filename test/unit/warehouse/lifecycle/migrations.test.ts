@@ -1,4 +1,4 @@
-/** The way from older files to this version, and what happens on it. */
+/** Migration of older files to this version. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -19,9 +19,9 @@ import { list, survey } from '../../../support/warehouse/rows.js'
 import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 /**
- * The work database of the first version that was committed, after three syncs of the world below: at its start, a day later, and
- * three days after that, where a budget left three surveys queued, two of them with rows that wait for them, and an
- * unknown field and a row that could not be typed were met.
+ * The work database of the first committed version, after three syncs of the world below: at its start, a day later, and three
+ * days after that. In the third sync a budget left three surveys queued, two of them with pending rows. It met an unknown field
+ * and a row that could not be typed.
  */
 const FIRST_VERSION = new URL('fixtures/first-version.duckdb.gz', import.meta.url)
 const WORLD = { port: 0, seed: 3, surveys: 8, rateWindow: 'none', clock: 'frozen' } as const
@@ -38,7 +38,7 @@ const CATALOG = `SELECT schema_name, table_name, column_name, data_type, comment
   UNION ALL SELECT schema_name, view_name, '', sql, comment FROM duckdb_views() WHERE database_name = current_database() AND NOT internal
   ORDER BY ALL`
 
-test('a file of the first version goes on, and after a sync it is what a new one would be', async () => {
+test('a file of the first version is migrated, and after a sync it equals a new one', async () => {
   const [old, fresh] = [await firstVersion(), await temporaryDirectory()]
   await using server = await startReferenceServer(WORLD)
   const world = openWorld(server)
@@ -64,7 +64,7 @@ test('a file of the first version goes on, and after a sync it is what a new one
   const now = await truthRows(server)
   expect(await warehouseRows(migrated)).toEqual(now)
   expect(await warehouseRows(built)).toEqual(now)
-  // The past of the older file is still there, version by version.
+  // The history of the older file is kept, version by version.
   using reader = await openReader(migrated)
   for (const { table, rows } of histories) {
     const kept = await reader.query(`SELECT ${table.columns} FROM ${table.name} ORDER BY ALL`)
@@ -78,14 +78,14 @@ test('a file of the first version goes on, and after a sync it is what a new one
   ).toEqual(
     Array.from({ length: SCHEMA_VERSION }, (_, before) => ({ version: before + 1, replayed_at: null })),
   )
-  expect(await reader.query('SELECT count(*) AS runs, count(command) AS told FROM _sync.runs')).toEqual([
-    { runs: 4, told: 1 },
-  ])
+  expect(
+    await reader.query('SELECT count(*) AS runs, count(command) AS with_command FROM _sync.runs'),
+  ).toEqual([{ runs: 4, with_command: 1 }])
   expect(await reader.query('SELECT path FROM _sync.drift_events')).toEqual([{ path: 'answer.mood' }])
   expect(await unsoundness(migrated)).toEqual([])
 })
 
-/** All but `valid_to`: the version that was the last may have ended since. */
+/** All columns but `valid_to`, because the last version may have ended since. */
 const historiesOf = async (file: string) => {
   using reader = await openReader(file)
   const found = []
@@ -97,7 +97,7 @@ const historiesOf = async (file: string) => {
   return found
 }
 
-/** Steps that a later version could have: each changes a table and fills it. */
+/** Steps that a later version could have. Each changes a table and fills it. */
 const steps: readonly Migration[] = [
   {
     version: SCHEMA_VERSION + 1,
@@ -117,7 +117,7 @@ const steps: readonly Migration[] = [
 const versions = ({ rows }: TestWarehouse) =>
   rows('SELECT version, description FROM _sync.schema_version ORDER BY version')
 
-test('version 3 renames: live surveys become active, and a full listing that was wanted is due', async () => {
+test('version 3 renames live surveys to active, and full_listing_wanted to full_listing_due', async () => {
   const warehouse = await testWarehouse()
   await list(warehouse.account, [survey(1)], minute(0), 'full')
   await warehouse.run('DELETE FROM _sync.schema_version')
@@ -139,7 +139,7 @@ test('version 3 renames: live surveys become active, and a full listing that was
   expect((await versions(warehouse)).map(({ version }) => version)).toEqual([2, 3])
 })
 
-test('each step is a transaction with its record: one that fails leaves no trace, and begins again with the next run', async () => {
+test('each step is one transaction with its record: a failed step leaves no trace, and the next run repeats it', async () => {
   const warehouse = await testWarehouse()
   await list(warehouse.account, [survey(1)], minute(0), 'full')
   const built = { version: SCHEMA_VERSION, description: 'Built from the declarations' }
@@ -153,7 +153,7 @@ test('each step is a transaction with its record: one that fails leaves no trace
   ])
   expect(await warehouse.rows('SELECT colour FROM surveys_history')).toEqual([{ colour: 'red' }])
 
-  for (const _ of ['the run after it', 'and one more, which has nothing to do']) {
+  for (const _ of ['the next run', 'one more run, which has nothing to do']) {
     await migrate(warehouse.database, testClock(), { version: SCHEMA_VERSION + 2, migrations: steps })
     expect(await warehouse.rows('SELECT colour FROM surveys_history')).toEqual([{ colour: 'reddish' }])
     expect((await versions(warehouse)).map(({ version }) => version)).toEqual([
@@ -164,7 +164,7 @@ test('each step is a transaction with its record: one that fails leaves no trace
   }
 })
 
-test('a new file takes no step: it is built as the last one leaves it', async () => {
+test('a new file needs no step: it is built with the newest schema', async () => {
   const warehouse = await testWarehouse()
   await warehouse.run('DELETE FROM _sync.schema_version')
   await migrate(warehouse.database, testClock(), { version: SCHEMA_VERSION + 2, migrations: steps })
@@ -173,7 +173,7 @@ test('a new file takes no step: it is built as the last one leaves it', async ()
   ])
 })
 
-test('a newer schema is refused in one clear line, and not touched', async () => {
+test('a newer schema is refused in one clear line, and its file stays unchanged', async () => {
   const warehouse = await testWarehouse()
   await warehouse.run("INSERT INTO _sync.schema_version VALUES (77, now(), 'from the future', NULL)")
   await warehouse.database.close()

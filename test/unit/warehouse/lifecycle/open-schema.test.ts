@@ -1,4 +1,4 @@
-/** The tables as DuckDB has them against the declarations they are derived from, and the way there from an older file. */
+/** The tables in DuckDB compared with their declarations, and what opening an older file adds. */
 import { expect, test } from 'vitest'
 import { ALL_TABLES, SCHEMA_VERSION } from '../../../../src/model/sync-tables.js'
 import { ALL_VIEWS } from '../../../../src/warehouse/views/all.js'
@@ -9,7 +9,7 @@ import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const OURS = "database_name = current_database() AND schema_name IN ('main', '_sync') AND NOT internal"
 
-test('every declared table is there, column by column, with types, NOT NULLs and comments', async () => {
+test('every declared table exists, with its columns, types, NOT NULLs and comments', async () => {
   const warehouse = await testWarehouse()
   const tables = await warehouse.rows(
     `SELECT schema_name, table_name, comment FROM duckdb_tables() WHERE ${OURS} ORDER BY ALL`,
@@ -44,7 +44,7 @@ const duckdbType = (type: string): string => (type === 'TIMESTAMPTZ' ? 'TIMESTAM
 
 const order = (a: string, b: string): number => (a < b ? -1 : Number(a > b))
 
-test('every view has the declared columns, of the declared types, and says what each is', async () => {
+test('every view has the declared columns, types and comments', async () => {
   const warehouse = await testWarehouse()
   expect(
     await warehouse.rows(`SELECT view_name AS name, comment FROM duckdb_views() WHERE ${OURS} ORDER BY ALL`),
@@ -60,7 +60,7 @@ test('every view has the declared columns, of the declared types, and says what 
   }
 })
 
-test('nothing but NOT NULL constrains a table, and no table has an index', async () => {
+test('tables have no constraint but NOT NULL, and no index', async () => {
   const warehouse = await testWarehouse()
   expect(await warehouse.rows('SELECT index_name FROM duckdb_indexes()')).toEqual([])
   expect(
@@ -83,7 +83,7 @@ test('a new database records the version it was built with, once', async () => {
   ])
 })
 
-test('a column that an older file lacks is added with its comment, wherever it is declared, and filled from then on', async () => {
+test('a column that an older file lacks is added to every table with its comment, and filled from then on', async () => {
   const older = await testWarehouse()
   await list(older.account, [survey(1, { project_id: 'p1' })], minute(0), 'full')
   for (const view of [...ALL_VIEWS].reverse()) await older.run(`DROP VIEW ${view.name}`)
@@ -146,7 +146,7 @@ test('a column that an older file lacks is added with its comment, wherever it i
   ])
 })
 
-test('a column that only a newer version knows stays empty in the rows that this one adds', async () => {
+test('a column of a newer version stays empty in the rows that this version adds', async () => {
   const newer = await testWarehouse()
   await newer.run('ALTER TABLE surveys ADD COLUMN colour BIGINT')
   await newer.run('ALTER TABLE surveys_history ADD COLUMN colour BIGINT')

@@ -1,4 +1,4 @@
-/** Opening a warehouse, whatever the last run left behind. Nobody has to repair anything by hand. */
+/** Opening a warehouse, whatever the last run left behind. Nothing needs repair by hand. */
 import { execFileSync } from 'node:child_process'
 import { mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -58,14 +58,14 @@ describe('a work database that was lost or damaged is rebuilt from the published
       'cut off in its middle',
       async (file: string) => truncate(file, Math.floor((await stat(file)).size / 2)),
     ],
-  ])('%s: what is left of it is set aside', async (_, damage) => {
+  ])('%s: the damaged file is set aside', async (_, damage) => {
     const directory = await publishedWarehouse()
     await damage(join(directory, 'work.duckdb'))
-    const left = await readFile(join(directory, 'work.duckdb'))
+    const damaged = await readFile(join(directory, 'work.duckdb'))
     await expectRebuilt(await testWarehouse(directory))
     const aside = (await readdir(directory)).filter((name) => name.includes('damaged'))
     expect(aside).toEqual(['work.duckdb.damaged-2026-03-01T000000.000Z'])
-    expect(left.equals(await readFile(join(directory, aside[0]!)))).toBe(true)
+    expect(damaged.equals(await readFile(join(directory, aside[0]!)))).toBe(true)
   })
 
   test.skipIf(!SLOW)('with a damaged write-ahead log: both files are set aside together', async () => {
@@ -81,7 +81,7 @@ describe('a work database that was lost or damaged is rebuilt from the published
     ])
   })
 
-  test.skipIf(!SLOW)('deleted without its write-ahead log, which belongs to nothing then', async () => {
+  test.skipIf(!SLOW)('deleted without its write-ahead log, which is then ignored', async () => {
     const directory = await publishedWarehouse()
     await openElsewhere(directory, 'commit-and-die')
     await rm(join(directory, 'work.duckdb'))
@@ -90,7 +90,7 @@ describe('a work database that was lost or damaged is rebuilt from the published
     expect(await warehouse.rows('SELECT * FROM freshness WHERE survey_id = 77')).toEqual([])
   })
 
-  test('damaged in the middle, which only shows while it is read: the run ends, the next one has it rebuilt', async () => {
+  test('damaged in the middle, which only a query finds: the run ends, and the next one rebuilds it', async () => {
     const directory = await publishedWarehouse()
     const file = join(directory, 'work.duckdb')
     const [segment] = await query(
@@ -109,7 +109,7 @@ describe('a work database that was lost or damaged is rebuilt from the published
     await expectRebuilt(await testWarehouse(directory))
   })
 
-  test.skipIf(!SLOW)('and begun anew where nothing was published', async () => {
+  test.skipIf(!SLOW)('or begun anew when nothing was published', async () => {
     const directory = await temporaryDirectory()
     await writeFile(join(directory, 'work.duckdb'), 'garbage')
     const warehouse = await testWarehouse(directory)
@@ -121,7 +121,7 @@ describe('a work database that was lost or damaged is rebuilt from the published
     })
   })
 
-  test('but when the published file is damaged as well, it is left for people to restore', async () => {
+  test('but not when the published file is damaged too, which stays for people to restore', async () => {
     const directory = await publishedWarehouse()
     await rm(join(directory, 'work.duckdb'))
     await rm(join(directory, 'fieldwork.duckdb'))
@@ -138,7 +138,7 @@ describe('a work database that was lost or damaged is rebuilt from the published
   })
 })
 
-test('what a killed run has committed is there', async () => {
+test('the commits of a killed run are kept', async () => {
   const directory = await publishedWarehouse()
   await openElsewhere(directory, 'commit-and-die')
   expect(await readdir(directory)).toContain('work.duckdb.wal')
@@ -151,8 +151,8 @@ test('what a killed run has committed is there', async () => {
   expect(warehouse.log.lines).toEqual([])
 })
 
-describe('one at a time', () => {
-  test('a second process is refused, and told who is there', async () => {
+describe('one process at a time', () => {
+  test('a second process is refused, and its message names the holder', async () => {
     const directory = await temporaryDirectory()
     const other = await openElsewhere(directory, 'hold')
     expect(other.told).toMatchObject({ opened: true })
@@ -169,7 +169,7 @@ describe('one at a time', () => {
     expect(await warehouse.account.position()).toMatchObject({ cursor: null })
   })
 
-  test('a reader who has opened the work database by mistake is named too, and not the run that was killed', async () => {
+  test('the message names a reader who opened the work database by mistake, not the run that was killed', async () => {
     const directory = await publishedWarehouse()
     await openElsewhere(directory, 'commit-and-die')
     const other = await holdOpen(join(directory, 'work.duckdb'))
@@ -179,7 +179,7 @@ describe('one at a time', () => {
     })
   })
 
-  test('also after the holder has published: its copy of the file must not cost it the lock', async () => {
+  test('a holder that has published keeps its lock although it copied the file', async () => {
     const warehouse = await testWarehouse()
     await createDuckdbPublisher(warehouse.database, warehouse.directory, warehouse.log).publish(
       new AbortController().signal,
@@ -191,7 +191,7 @@ describe('one at a time', () => {
   })
 
   test.skipIf(!SLOW)(
-    'the note of a killed holder is in nobody’s way, and nothing is left beside the databases',
+    'the note of a killed holder stops no later run, and is removed with the next close',
     async () => {
       const directory = await temporaryDirectory()
       await openElsewhere(directory, 'commit-and-die')
@@ -203,15 +203,15 @@ describe('one at a time', () => {
   )
 })
 
-describe('a directory that cannot be a warehouse', () => {
-  test('a file is in its place', async () => {
+describe('the directory of a warehouse', () => {
+  test('is refused when it is a file', async () => {
     const directory = join(await temporaryDirectory(), 'warehouse')
     await writeFile(directory, 'not a directory')
     await expect(open(directory)).rejects.toMatchObject({ code: 'warehouse_unusable', exitCode: 7 })
     expect(await readFile(directory, 'utf8')).toBe('not a directory')
   })
 
-  test('a directory is in the place of the work database', async () => {
+  test('is refused when the work database is a directory', async () => {
     const directory = await temporaryDirectory()
     await mkdir(join(directory, 'work.duckdb'))
     await writeFile(join(directory, 'work.duckdb', 'precious'), 'data')
@@ -219,8 +219,8 @@ describe('a directory that cannot be a warehouse', () => {
     expect(await readFile(join(directory, 'work.duckdb', 'precious'), 'utf8')).toBe('data')
   })
 
-  // DuckDB waits for ever in a pipe, and no signal ends it.
-  test.each(['work.duckdb', 'fieldwork.duckdb'])('a pipe is in the place of %s', async (name) => {
+  // DuckDB waits for a pipe for ever, and no signal ends that.
+  test.each(['work.duckdb', 'fieldwork.duckdb'])('is refused when %s is a pipe', async (name) => {
     const directory = await temporaryDirectory()
     execFileSync('mkfifo', [join(directory, name)])
     await expect(open(directory)).rejects.toMatchObject({
@@ -229,8 +229,8 @@ describe('a directory that cannot be a warehouse', () => {
     })
   })
 
-  // Seed 24 of the simulation: a disk that filled up at this very line was told as a bug.
-  test('the note of who holds it cannot be written', async () => {
+  // Seed 24 of the simulation: a disk that became full at this line was reported as a bug.
+  test('is refused when the note about its holder cannot be written', async () => {
     const directory = await temporaryDirectory()
     await mkdir(join(directory, 'work.holder.json'))
     await expect(open(directory)).rejects.toMatchObject({ code: 'warehouse_unusable', exitCode: 7 })
@@ -238,8 +238,8 @@ describe('a directory that cannot be a warehouse', () => {
     await (await open(directory)).close()
   })
 
-  // Seed 22: what failed while the warehouse was closed hid why the run had ended.
-  test('the note cannot be removed again: it is closed all the same, and says so', async () => {
+  // Seed 22 of the simulation: a failure during the close hid the reason why the run had ended.
+  test('is released with a warning when the note cannot be removed', async () => {
     const warehouse = await testWarehouse()
     const note = join(warehouse.directory, 'work.holder.json')
     await rm(note)
@@ -252,14 +252,14 @@ describe('a directory that cannot be a warehouse', () => {
     await (await open(warehouse.directory)).close()
   })
 
-  test('a directory that is not there yet is made, with its parents', async () => {
+  test('is created with its parents when it does not exist', async () => {
     const directory = join(await temporaryDirectory(), 'a', 'b')
     const warehouse = await testWarehouse(directory)
     expect(await warehouse.rows('SELECT * FROM surveys')).toEqual([])
   })
 })
 
-test('a warehouse of a newer version is refused and stays as it is', async () => {
+test('a warehouse of a newer version is refused and stays unchanged', async () => {
   const directory = await publishedWarehouse()
   const warehouse = await testWarehouse(directory)
   await warehouse.run(
@@ -274,7 +274,7 @@ test('a warehouse of a newer version is refused and stays as it is', async () =>
   expect(await readdir(directory)).toEqual(['fieldwork.duckdb', 'work.duckdb'])
 })
 
-test('a full disk ends the run as a failure of the warehouse, and what was committed before is there', async () => {
+test('a full disk ends the run as a failure of the warehouse, and earlier commits are kept', async () => {
   const directory = await publishedWarehouse()
   const { told } = await openElsewhere(directory, 'fill')
   expect(told).toMatchObject({

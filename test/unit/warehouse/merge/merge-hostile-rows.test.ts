@@ -1,6 +1,6 @@
 /**
- * Hostile rows all the way to the tables of DuckDB and back: every cell reads as it was decoded, to the last digit of a
- * double and the last microsecond; the same rows again are equal; what was rejected is in quarantine as it came.
+ * Hostile rows on their way into the tables of DuckDB and back. Every cell reads as it was decoded, to the last digit of a
+ * double and the last microsecond. The same rows are equal when they are read again. Rejected rows are in quarantine as received.
  */
 import { DuckDBTimestampTZValue } from '@duckdb/node-api'
 import fc from 'fast-check'
@@ -20,7 +20,7 @@ import { minute } from '../../../support/time/instants.js'
 import { bundle, listingPage, RUN, source } from '../../../support/warehouse/rows.js'
 import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
-/** The API's own columns of a table as they are in DuckDB, moments as microseconds. */
+/** The stored rows of an account, with times as microseconds. */
 const stored = async ({ database }: TestWarehouse, table: string, account: string) => {
   const rows = await database.exclusively((on) =>
     on.rows(z.record(z.string(), z.unknown().transform(plain)), `SELECT * FROM ${table} WHERE account = $1`, [
@@ -54,7 +54,7 @@ const rejectionOf =
     raw,
   })
 
-/** DuckDB's client drops a byte order mark at the beginning of a text that it reads; the text in the table has it. */
+/** DuckDB's client drops a leading byte order mark from the texts that it reads. The text in the table has it. */
 const asRead = (row: object): object =>
   Object.fromEntries(
     Object.entries(row).map(([name, cell]) => [
@@ -71,7 +71,7 @@ const pick = (rows: readonly object[], like: object | undefined) =>
     Object.fromEntries(Object.entries(row).filter(([name]) => like !== undefined && name in like)),
   )
 
-/** What there is to tell, each once, as the client reads it. */
+/** Drift events without duplicates, as the client reads them. */
 const pathsOf = (
   drift: readonly {
     readonly resource?: unknown
@@ -95,7 +95,9 @@ const page = (nodes: readonly JsonNode[], decode: typeof decodeSurvey) =>
     rejectionOf('surveys'),
   )
 
-test('surveys', { timeout: CASES_TIMEOUT_MS }, async () => {
+test('hostile surveys are stored exactly, and are equal when they are read again', {
+  timeout: CASES_TIMEOUT_MS,
+}, async () => {
   const warehouse = await testWarehouse()
   let accounts = 0
   await fc.assert(
@@ -115,7 +117,7 @@ test('surveys', { timeout: CASES_TIMEOUT_MS }, async () => {
       }
       expect((await list()).rows).toEqual({ added: rows.length, changed: 0, unchanged: 0 })
       expect(byId(pick(await stored(warehouse, 'surveys', account), rows[0]))).toEqual(byId(rows.map(asRead)))
-      // Read again they are equal, whatever is in them.
+      // They are equal when they are read again, whatever they contain.
       expect((await list()).rows).toEqual({ added: 0, changed: 0, unchanged: rows.length })
       expect(await stored(warehouse, 'surveys_history', account)).toHaveLength(rows.length)
       const kept = await warehouse.rows(
@@ -123,16 +125,18 @@ test('surveys', { timeout: CASES_TIMEOUT_MS }, async () => {
       )
       const sent = new Set(rejections.map(({ raw, problem }) => JSON.stringify({ raw, problem })))
       expect(new Set(kept.map((row) => JSON.stringify({ raw: row.raw, problem: row.problem })))).toEqual(sent)
-      const told = await warehouse.rows(
+      const events = await warehouse.rows(
         `SELECT resource, kind, path, value FROM _sync.drift_events WHERE account = '${account}'`,
       )
-      expect(pathsOf(told)).toEqual(pathsOf(drift))
+      expect(pathsOf(events)).toEqual(pathsOf(drift))
     }),
     cases(2, 300),
   )
 })
 
-test('sample sources and progress', { timeout: CASES_TIMEOUT_MS }, async () => {
+test('hostile sources and progress are stored exactly, and are equal when they are read again', {
+  timeout: CASES_TIMEOUT_MS,
+}, async () => {
   const warehouse = await testWarehouse()
   let accounts = 0
   await fc.assert(
@@ -179,16 +183,16 @@ test('sample sources and progress', { timeout: CASES_TIMEOUT_MS }, async () => {
   )
 })
 
-// Found by the property above: the client dropped the mark, the row seemed to have changed, and every night all of the
-// survey's requests per source were made again.
-test('texts that begin with a byte order mark come back with it', async () => {
+// The property above found this: the client dropped the mark, so the row seemed to have changed. Every night repeated all of
+// the survey's requests per source.
+test('texts that begin with a byte order mark keep it', async () => {
   const { account } = await testWarehouse()
   const marked = source(1, { name: '\ufeffname', description: '\ufeff', _extra: '{"a":"\ufeff"}' })
   await account.commitBundles([bundle(7, minute(1), [marked], null)], RUN)
   expect((await account.storedBundle(7)).sources).toEqual([marked])
 })
 
-test('what people read of hostile rows can be read: every view, to the last row', async () => {
+test('every view over hostile rows can be read to the last row', async () => {
   const warehouse = await testWarehouse()
   const surveys = fc.sample(hostileSurvey, { numRuns: 60, seed: 1 })
   const { rows, rejections, drift } = page(surveys, decodeSurvey)

@@ -1,4 +1,4 @@
-/** What bundles and listing pages make of the tables: versions, history, missing marks, equal rows, values. */
+/** How bundles and listing pages change the tables: versions, history, missing marks, equal rows, values. */
 import { describe, expect, test } from 'vitest'
 import type { Progress } from '../../../../src/model/fields.js'
 import type { RefreshedBundle } from '../../../../src/model/warehouse.js'
@@ -11,7 +11,7 @@ import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/wa
 const DATA = ['surveys', 'sample_sources', 'survey_progress', 'sample_source_progress']
 const TOUCHED_ONLY_BY_CHANGES = [...DATA, ...DATA.map((name) => `${name}_history`)]
 
-/** Every row of the data tables with its place in the table: an update moves it. */
+/** Every row of the data tables with its rowid, which an update changes. */
 const places = async (warehouse: TestWarehouse) =>
   Object.fromEntries(
     await Promise.all(
@@ -29,7 +29,7 @@ const history = (warehouse: TestWarehouse) =>
   warehouse.rows('SELECT title, valid_from, valid_to FROM surveys_history ORDER BY id, valid_from')
 
 describe('an equal row', () => {
-  test('touches no data row when it is read again, only freshness', async () => {
+  test('changes no data row when it is read again, only freshness', async () => {
     const warehouse = await testWarehouse()
     const surveys = [survey(1, { _extra: '{"a":1}', project_id: 'p' }), survey(2)]
     const read = (at: bigint) => [
@@ -58,7 +58,7 @@ describe('an equal row', () => {
     ])
   })
 
-  test('leaves the blocks of its table where they are, so that a night without changes rewrites nothing', async () => {
+  test('leaves the blocks of its table in place, so that a night without changes rewrites nothing', async () => {
     const warehouse = await testWarehouse()
     const surveys = Array.from({ length: 500 }, (_, index) =>
       survey(index + 1, { title: `${index} `.repeat(50) }),
@@ -78,7 +78,7 @@ describe('an equal row', () => {
 })
 
 describe('a changed survey', () => {
-  test('that was never refreshed is merged at once: there is nothing beside it yet', async () => {
+  test('that was never refreshed is merged at once, because it has no sources or progress yet', async () => {
     const warehouse = await testWarehouse()
     await list(warehouse.account, [survey(1)], minute(0), 'full')
     const result = await list(warehouse.account, [survey(1, { title: 'New' })], minute(10))
@@ -96,7 +96,7 @@ describe('a changed survey', () => {
     return warehouse
   }
 
-  test('waits for its bundle, and appears together with the sources and the progress read after it', async () => {
+  test('waits for its bundle, and appears together with the new sources and progress', async () => {
     const warehouse = await refreshedOnce()
     const overview = () =>
       warehouse.rows('SELECT title, status, interviews_count, sample_sources_count FROM survey_overview')
@@ -121,7 +121,7 @@ describe('a changed survey', () => {
     ])
   })
 
-  test('keeps waiting through failures of its task, and only its newest row comes in', async () => {
+  test('keeps waiting when its task fails, and only its newest row is merged', async () => {
     const warehouse = await refreshedOnce()
     await list(warehouse.account, [survey(1, { title: 'Second' })], minute(10))
     await warehouse.account.commitBundles(
@@ -146,7 +146,7 @@ describe('a changed survey', () => {
     ])
   })
 
-  test('that changed back before its bundle was read has never changed', async () => {
+  test('that changed back before its bundle was read counts as unchanged', async () => {
     const warehouse = await refreshedOnce()
     await list(warehouse.account, [survey(1, { title: 'New' })], minute(10))
     await list(warehouse.account, [survey(1)], minute(20))
@@ -158,8 +158,8 @@ describe('a changed survey', () => {
   })
 })
 
-describe('versions are dated with the server’s time and strictly follow each other', () => {
-  test('a microsecond apart where its clock has not moved, or has gone back', async () => {
+describe('versions are dated with the server’s time, each after the previous one', () => {
+  test('at least a microsecond apart, even when its clock stood still or went back', async () => {
     const warehouse = await testWarehouse()
     for (const [title, at] of [
       ['A', 10],
@@ -176,7 +176,7 @@ describe('versions are dated with the server’s time and strictly follow each o
     ])
   })
 
-  test('and an observation of progress is a row of its own each time the indicators changed', async () => {
+  test('and each change of the indicators is an observation of its own', async () => {
     const warehouse = await testWarehouse()
     await list(warehouse.account, [survey(1)], minute(0), 'full')
     for (const [complete, at] of [
@@ -205,7 +205,7 @@ describe('versions are dated with the server’s time and strictly follow each o
   })
 })
 
-describe('what the API no longer shows', () => {
+describe('records that the API no longer shows', () => {
   const marks = (warehouse: TestWarehouse) =>
     warehouse.rows(`SELECT 'survey' AS what, id, _missing_since FROM surveys
       UNION ALL SELECT 'source', id, _missing_since FROM sample_sources
@@ -223,7 +223,7 @@ describe('what the API no longer shows', () => {
     return warehouse
   }
 
-  test('a source that is no longer listed is marked with its progress, its version ends, and both return with it', async () => {
+  test('an unlisted source is marked with its progress and its version ends; both return with the source', async () => {
     const warehouse = await refreshed()
     await commit(warehouse, bundle(1, minute(10), [source(11)], progress(5)))
     expect((await marks(warehouse)).filter(({ _missing_since }) => _missing_since !== null)).toEqual([
@@ -252,14 +252,14 @@ describe('what the API no longer shows', () => {
     ).toEqual([{ _first_seen_at: '2026-03-01T00:01:00Z', _synced_at: '2026-03-01T00:20:00Z' }])
   })
 
-  test('a source whose row was rejected is listed all the same, and where an id could not be read nothing is marked', async () => {
+  test('a source whose row was rejected is not marked, and an unreadable id prevents every mark', async () => {
     const warehouse = await refreshed()
     await commit(warehouse, bundle(1, minute(10), [source(11)], progress(5), { listedSourceIds: [11, 12] }))
     await commit(warehouse, bundle(1, minute(11), [source(11)], progress(5), { listedSourceIds: null }))
     expect((await marks(warehouse)).filter(({ _missing_since }) => _missing_since !== null)).toEqual([])
   })
 
-  test('a survey that is gone is marked with all that is its own, and with nothing of another', async () => {
+  test('a survey that is gone is marked with its sources and progress, but nothing of another survey is', async () => {
     const warehouse = await refreshed()
     const counts = await warehouse.account.commitBundles([{ kind: 'gone', surveyId: 1, at: minute(10) }], RUN)
     expect(counts.surveys).toEqual({ added: 0, changed: 1, unchanged: 0 })
@@ -280,7 +280,7 @@ describe('what the API no longer shows', () => {
     expect((await marks(warehouse))[0]).toMatchObject({ _missing_since: gone })
   })
 
-  test('a survey that comes back loses the mark with its bundle, and a new version begins', async () => {
+  test('a survey that returns loses the mark with its bundle, and a new version begins', async () => {
     const warehouse = await refreshed()
     await warehouse.account.commitBundles([{ kind: 'gone', surveyId: 1, at: minute(10) }], RUN)
     expect(await list(warehouse.account, [survey(1)], minute(20))).toMatchObject({ queued: 1 })
@@ -297,8 +297,8 @@ describe('what the API no longer shows', () => {
   })
 })
 
-describe('values survive', () => {
-  test('doubles, bit for bit', async () => {
+describe('the tables keep', () => {
+  test('doubles bit for bit', async () => {
     const warehouse = await testWarehouse()
     const values = [0.1 + 0.2, 1 / 3, 5e-324, 1.7976931348623157e308, -1 / 7, 33.33333333333333, 0]
     const read = values.map((value) => progress(1, { completion_rate: value, complete_percentage: value }))
@@ -309,7 +309,7 @@ describe('values survive', () => {
     }
   })
 
-  test('text with quotes, NUL, line breaks and emoji; the largest id; every microsecond, before 1970 too', async () => {
+  test('text with quotes, NUL, line breaks and emoji, the largest id, and every microsecond, before 1970 too', async () => {
     const warehouse = await testWarehouse()
     const id = Number.MAX_SAFE_INTEGER
     const odd = source(id, {
@@ -329,7 +329,7 @@ describe('values survive', () => {
   })
 })
 
-test('two accounts with the same surveys have nothing to do with each other', async () => {
+test('two accounts with the same surveys do not affect each other', async () => {
   const warehouse = await testWarehouse()
   const other = accountWarehouse(warehouse.database, 'other')
   await list(warehouse.account, [survey(1)], minute(0), 'full')
@@ -354,7 +354,7 @@ test('two accounts with the same surveys have nothing to do with each other', as
   })
 })
 
-test('a bundle that cannot be committed leaves nothing of itself, and the next one goes through', async () => {
+test('a bundle that cannot be committed leaves nothing behind, and the next one is committed', async () => {
   const warehouse = await testWarehouse()
   await list(warehouse.account, [survey(1)], minute(0), 'full')
   const before = await places(warehouse)
@@ -369,7 +369,7 @@ test('a bundle that cannot be committed leaves nothing of itself, and the next o
   ])
 })
 
-test('a page of twenty thousand surveys is merged, and read again as equal', async () => {
+test('a page of twenty thousand surveys is merged, and is equal when it is read again', async () => {
   const warehouse = await testWarehouse()
   const surveys = Array.from({ length: 20_000 }, (_, index) => survey(index + 1))
   await warehouse.account.startListing({

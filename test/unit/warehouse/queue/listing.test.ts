@@ -1,4 +1,4 @@
-/** Listings: how they go on after an interruption, when the cursor moves, and what a full one finds missing. */
+/** Listings: how they continue after an interruption, when the cursor moves, and which surveys a full one finds missing. */
 import { describe, expect, test } from 'vitest'
 import type { Drift, Rejection } from '../../../../src/model/survey-source.js'
 import type { ListingStart } from '../../../../src/model/warehouse.js'
@@ -18,7 +18,7 @@ const rejected = (rowId: number | null, raw = `{"id":"${rowId}"}`): Rejection =>
 const full: ListingStart = { kind: 'full', updatedSince: null, ceiling: minute(-5), startedAt: minute(1) }
 
 describe('a listing', () => {
-  test('leaves the cursor alone until its last page, which moves it to the ceiling fixed at the first', async () => {
+  test('leaves the cursor until its last page, which moves it to the ceiling from the start', async () => {
     const { account } = await testWarehouse()
     await account.startListing(full)
     await account.commitListingPage(listingPage([survey(2)], minute(0), { totalCount: 2, nextPage: 2 }))
@@ -38,7 +38,7 @@ describe('a listing', () => {
     })
   })
 
-  test('of what changed leaves the date of the last full one', async () => {
+  test('that is incremental leaves the time of the last full listing', async () => {
     const { account } = await testWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
     await list(account, [], minute(60))
@@ -50,7 +50,7 @@ describe('a listing', () => {
     })
   })
 
-  test('is begun afresh over one that was under way, and none of what that saw counts', async () => {
+  test('that starts replaces an interrupted one, whose surveys no longer count', async () => {
     const { account } = await testWarehouse()
     await account.startListing(full)
     await account.commitListingPage(
@@ -62,7 +62,7 @@ describe('a listing', () => {
     expect(await account.countListed({ page: 1, surveys: [], rejections: [] })).toBe(0)
   })
 
-  test('that is dropped leaves its rows and its tasks, and no cursor', async () => {
+  test('that is dropped leaves its rows and tasks, but no cursor', async () => {
     const { account } = await testWarehouse()
     await account.startListing(full)
     await account.commitListingPage(listingPage([survey(1)], minute(0), { nextPage: 2 }))
@@ -76,7 +76,7 @@ describe('a listing', () => {
     expect(await account.hasTasks()).toBe(true)
   })
 
-  test('that was never begun cannot end, and nothing of its page stays', async () => {
+  test('that was never started cannot end, and its page leaves nothing', async () => {
     const { account, rows } = await testWarehouse()
     await expect(account.commitListingPage(listingPage([survey(1)], minute(0)))).rejects.toThrow(
       'never begun',
@@ -86,7 +86,7 @@ describe('a listing', () => {
   })
 })
 
-test('surveys seen count once, rejected ones by their id, and each that has none', async () => {
+test('every survey counts once, a rejected row by its id, and each row without an id by itself', async () => {
   const { account } = await testWarehouse()
   await account.startListing(full)
   expect(await account.countListed({ page: 1, surveys: [survey(1)], rejections: [rejected(null)] })).toBe(2)
@@ -105,7 +105,7 @@ test('surveys seen count once, rejected ones by their id, and each that has none
   expect(await account.countListed({ page: 2, surveys: [], rejections: [] })).toBe(3 + 2)
 })
 
-test('a page that is read again, when a listing is resumed one page back, counts once, as it is now', async () => {
+test('a page that a resumed listing reads again counts once, with its new rows', async () => {
   const { account } = await testWarehouse()
   await account.startListing(full)
   const page = (number: number, ids: readonly number[], unidentified: number, nextPage: number | null) =>
@@ -121,14 +121,14 @@ test('a page that is read again, when a listing is resumed one page back, counts
   await account.commitListingPage(page(1, [1], 1, 2))
   await account.commitListingPage(page(2, [2], 2, 3))
   expect(await account.countListed(page(2, [2], 2, 3))).toBe(2 + 3)
-  // One of the two has gone meanwhile; and it is interrupted and resumed once more.
+  // One of its two unreadable rows has gone meanwhile. Then the listing is interrupted and resumed once more.
   await account.commitListingPage(page(2, [2], 1, 3))
   await account.commitListingPage(page(2, [2], 1, 3))
   expect(await account.countListed(page(3, [3], 1, null))).toBe(3 + 3)
 })
 
 describe('a complete full listing', () => {
-  test('queues what it did not show, to be asked for by its own address, but nothing that is known to be missing', async () => {
+  test('queues each survey that it did not show, to read it at its own address, unless it is already missing', async () => {
     const { account, rows } = await testWarehouse()
     await list(account, [survey(1), survey(2), survey(3), survey(4)], minute(0), 'full')
     await account.commitBundles(
@@ -147,7 +147,7 @@ describe('a complete full listing', () => {
     expect(await rows('SELECT id FROM surveys WHERE _missing_since IS NOT NULL')).toEqual([{ id: 4 }])
   })
 
-  test('counts what every one of its pages has shown, in an earlier run too', async () => {
+  test('counts the surveys of all its pages, of an earlier run too', async () => {
     const { account } = await testWarehouse()
     await list(account, [survey(1), survey(2)], minute(0), 'full')
     await account.startListing(full)
@@ -157,14 +157,14 @@ describe('a complete full listing', () => {
     })
   })
 
-  test('is the only one that misses anything', async () => {
+  test('finds missing surveys, which an incremental listing does not', async () => {
     const { account } = await testWarehouse()
     await list(account, [survey(1), survey(2)], minute(0), 'full')
     expect(await list(account, [survey(1)], minute(10), 'incremental')).toMatchObject({ notListed: 0 })
   })
 })
 
-test('a rejected row is stored as it came, once a run, however often it is met', async () => {
+test('a rejected row is stored as received, once per run, however often it is received', async () => {
   const { account, rows } = await testWarehouse()
   const raw = '{"id":12345678901234567890,  "title":"\\u0000 \\"x\\""}'
   await account.startListing(full)
@@ -188,7 +188,7 @@ test('a rejected row is stored as it came, once a run, however often it is met',
   })
 })
 
-test('drift is one event a field, value and kind, counted, with when it was first and last met', async () => {
+test('drift is one event per field, value and kind, with a count and its first and last time', async () => {
   const { account, rows } = await testWarehouse()
   const field: Drift = { resource: 'survey', kind: 'unknown_field', path: 'colour', value: null }
   const text: Drift = { ...field, kind: 'replaced_text' }
@@ -252,7 +252,7 @@ test('drift is one event a field, value and kind, counted, with when it was firs
     rejections: [],
   })
 
-  // An answer that is older, or a clock that went back, does not make what was met earlier the last.
+  // An older answer, or a clock that went back, does not move last_seen_at back.
   await account.commitListingPage(
     listingPage([], minute(30), { runId: 'run-3', nextPage: 3, drift: [field] }),
   )

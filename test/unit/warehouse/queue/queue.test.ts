@@ -1,4 +1,4 @@
-/** The queue: who is next, what it will take, and what failures leave behind; and the record of runs. */
+/** The queue: which task is next, how many requests it needs, and what failures leave behind. Also the record of runs. */
 import { describe, expect, test } from 'vitest'
 import type { AccountWarehouse } from '../../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
@@ -30,7 +30,7 @@ const queue = (account: AccountWarehouse, at: number, ids: readonly number[], ru
   )
 
 describe('the next task', () => {
-  test('is the one whose age, times the weight of its status, is the greatest', async () => {
+  test('is the one with the greatest age times the weight of its status', async () => {
     const { account } = await testWarehouse()
     const surveys = [survey(1, { status: 'complete' }), survey(2, { status: 'pending' }), survey(3)]
     await list(account, surveys, minute(0), 'full')
@@ -41,7 +41,7 @@ describe('the next task', () => {
     expect(await next(account, 140)).toEqual([3, 2, 1])
   })
 
-  test('counts from when it was queued where the survey was never refreshed, and queueing it again does not move that', async () => {
+  test('ages from its queueing when the survey was never refreshed, and queueing it again does not reset that', async () => {
     const { account, rows } = await testWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
     await list(account, [survey(2)], minute(50))
@@ -73,11 +73,11 @@ describe('the next task', () => {
     const { account } = await testWarehouse()
     await list(account, [survey(1), survey(3), survey(2)], minute(10), 'full')
     expect(await next(account, 10)).toEqual([3, 2, 1])
-    // A server whose clock has gone back makes nothing negative: all are equally urgent then.
+    // When the server's clock has gone back, no age is negative, and all tasks are equally urgent.
     expect(await next(account, 5)).toEqual([3, 2, 1])
   })
 
-  test('is left over where an earlier run queued it', async () => {
+  test('is left over when an earlier run queued it', async () => {
     const { account } = await testWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
     expect(await queuedTasks(account, minute(1), { runId: RUN })).toMatchObject([{ isLeftOver: false }])
@@ -86,15 +86,15 @@ describe('the next task', () => {
   })
 })
 
-describe('requests that are reserved for a task', () => {
-  test('a page of sources, the whole progress, and one for each source that is not missing', async () => {
+describe('the requests that are reserved for a task', () => {
+  test('are a page of sources, the progress of the survey, and one for each source that is not missing', async () => {
     const { account } = await testWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
     await account.commitBundles([refreshed(1, 1, 5)], RUN)
     await account.commitBundles([refreshed(1, 2, 3)], RUN)
     await queue(account, 3, [1])
     const week = 7 * 24 * 60
-    // It stood still when it was read last, so all but its progress is expected to be skipped, until a week has passed.
+    // Its last reading was unchanged, so all requests but its progress are expected to be skipped for a week.
     expect(await queuedTasks(account, minute(3))).toMatchObject([
       { requests: { sample_sources: 0, survey_progress: 1, sample_source_progress: 0 }, reserve: 5 },
     ])
@@ -103,7 +103,7 @@ describe('requests that are reserved for a task', () => {
     ])
   })
 
-  test('as many sources as surveys have on average where it was never read, rounded up, and at least one', async () => {
+  test('count the average number of sources for a survey that was never read, rounded up, and at least one', async () => {
     const { account } = await testWarehouse()
     await list(account, [survey(1), survey(2), survey(3), survey(9)], minute(0), 'full')
     expect(await reserves(account, 0)).toEqual({ 1: 3, 2: 3, 3: 3, 9: 3 })
@@ -113,7 +113,7 @@ describe('requests that are reserved for a task', () => {
     expect(await reserves(account, 2)).toEqual({ 9: 5, 3: 2 })
   })
 
-  test('what a budget has found out, until it is done', async () => {
+  test('are those that an oversized bundle reported, until the survey has been refreshed', async () => {
     const { account } = await testWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
     await account.commitBundles([{ kind: 'oversized', surveyId: 1, at: minute(1), requestsNeeded: 250 }], RUN)
@@ -127,7 +127,7 @@ describe('requests that are reserved for a task', () => {
 })
 
 describe('a task', () => {
-  test('that failed stays queued with its error, which freshness shows, and a later success clears it', async () => {
+  test('that failed stays queued with its error, which freshness shows until a later success', async () => {
     const { account, rows } = await testWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
     for (const runId of ['run-1', 'run-2'])
@@ -157,7 +157,7 @@ describe('a task', () => {
     expect(await account.hasTasks()).toBe(false)
   })
 
-  test('of a survey that is gone is done, and one that was stopped is not touched', async () => {
+  test('of a survey that is gone is done, and one of an oversized bundle stays as it is', async () => {
     const { account, rows } = await testWarehouse()
     await list(account, [survey(1), survey(2)], minute(0), 'full')
     await account.commitBundles(
@@ -177,7 +177,7 @@ describe('a task', () => {
   })
 })
 
-test('facts of every survey say what is stored of it, whether it is missing, and its task', async () => {
+test('plannedSurveys returns the stored facts of every survey, whether it is missing, and its task', async () => {
   const { account } = await testWarehouse()
   await list(account, [survey(1), survey(2), survey(3)], minute(0), 'full')
   await account.commitBundles([refreshed(2, 1, 2), refreshed(3, 1)], RUN)
@@ -231,7 +231,7 @@ test('facts of every survey say what is stored of it, whether it is missing, and
   ])
 })
 
-test('facts say when progress was found to have changed, not when it was first read', async () => {
+test('plannedSurveys returns when progress was found to have changed, not when it was first read', async () => {
   const { account } = await testWarehouse()
   await list(account, [survey(1), survey(2)], minute(0), 'full')
   await account.commitBundles([refreshed(1, 1), refreshed(2, 1)], RUN)
@@ -248,11 +248,11 @@ test('facts say when progress was found to have changed, not when it was first r
   ])
 })
 
-test('queued surveys have the weights of the settings, by the status that they will have', async () => {
+test('queued surveys have the weights of the settings, by the status of their pending row', async () => {
   const { account } = await testWarehouse()
   await list(account, [survey(1), survey(2, { status: 'pending' }), survey(3)], minute(0), 'full')
   await account.commitBundles([refreshed(3, 1)], RUN)
-  // The new row of 3 waits for its task.
+  // The new row of survey 3 waits for its task.
   await list(account, [survey(3, { status: 'complete' })], minute(2))
   const tasks = await queuedTasks(account, minute(11), { weights: { fieldwork: 40, active: 20, other: 10 } })
   expect(tasks.map(({ surveyId, urgency }) => ({ surveyId, urgency }))).toEqual([
@@ -266,7 +266,7 @@ describe('the record of runs', () => {
   const start = (account: AccountWarehouse, runId: string) =>
     account.startRun({ runId, command: 'sync', version: '1.2.3', startedAt: minute(0) })
 
-  test('says how each has ended, and what a report gives, a second time too', async () => {
+  test('holds how each run has ended, and every value of its report, the second time too', async () => {
     const { account, rows } = await testWarehouse()
     await start(account, RUN)
     expect(await rows('SELECT status, ended_at, exit_code FROM _sync.runs')).toEqual([
@@ -318,7 +318,7 @@ describe('the record of runs', () => {
     ])
   })
 
-  test('marks as killed what ended without a word, of any account, but not the accounts beside it', async () => {
+  test('marks unfinished runs of every account as killed, but not other accounts of the current run', async () => {
     const { account, database, rows } = await testWarehouse()
     const other = accountWarehouse(database, 'globex')
     await start(account, 'run-1')

@@ -4,7 +4,7 @@ import { minute } from '../../../support/time/instants.js'
 import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
-test('survey_overview has one row a survey, with its progress, the sources that are shown, and freshness', async () => {
+test('survey_overview has one row per survey, with its progress, the number of its listed sources, and freshness', async () => {
   const { account, rows } = await testWarehouse()
   await list(account, [survey(1), survey(2), survey(3)], minute(0), 'full')
   await account.commitBundles([bundle(1, minute(1), [source(11), source(12), source(13)], progress(7))], RUN)
@@ -60,7 +60,7 @@ test('survey_overview has one row a survey, with its progress, the sources that 
   ])
 })
 
-test('interview_status_counts is the long form of what is shown now, statuses that only _extra knows included', async () => {
+test('interview_status_counts has one row per status of the current progress, also for statuses that only _extra contains', async () => {
   const { account, rows } = await testWarehouse()
   await account.commitBundles(
     [
@@ -114,7 +114,7 @@ test('interview_status_counts is the long form of what is shown now, statuses th
   )
 })
 
-test('survey_status_changes is a row each time the status changed, not each time the survey did', async () => {
+test('survey_status_changes has a row for each change of the status, not for each change of the survey', async () => {
   const { account, rows } = await testWarehouse()
   const versions = [
     { status: 'draft' },

@@ -1,4 +1,4 @@
-/** History as step functions: up to when what was read is known to have held, and what that makes of each day. */
+/** History as step functions: how long each reading is known to hold, and what each day shows. */
 import { expect, test } from 'vitest'
 import type { Instant } from '../../../../src/model/instant.js'
 import type { Rejection } from '../../../../src/model/survey-source.js'
@@ -10,7 +10,7 @@ import { query } from '../../../support/warehouse/duckdb.js'
 import { bundle, list, listingPage, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
-/** The hour of a day of March 2026, UTC. */
+/** An hour of a day of March 2026, UTC. */
 const at = (day: number, hour: number): Instant => minute((day - 1) * 1440 + hour * 60)
 
 const read = (account: AccountWarehouse, surveyId: number, when: Instant, complete: number) =>
@@ -34,7 +34,7 @@ test('an empty warehouse has no rows in any view', async () => {
   expect(ALL_VIEWS.length).toBeGreaterThan(7)
 })
 
-test('indicators hold until the next ones were read, the current ones until they were last read again', async () => {
+test('indicators hold until the next ones were read, and the current ones until their last confirmation', async () => {
   const { account, rows } = await testWarehouse()
   await list(account, [survey(1)], at(1, 9), 'full')
   for (const [day, hour, complete] of [
@@ -59,7 +59,7 @@ test('indicators hold until the next ones were read, the current ones until they
   ])
 })
 
-test('a survey that went missing and came back has no progress in between, and each account has its own', async () => {
+test('a survey that was missing for a time has no progress in between, and each account has its own rows', async () => {
   const { account, database, rows } = await testWarehouse()
   const other = accountWarehouse(database, 'bolt')
   await list(account, [survey(1)], at(1, 9), 'full')
@@ -105,7 +105,7 @@ test('a survey that went missing and came back has no progress in between, and e
   ])
 })
 
-test('a survey that is gone for good was known until it was found missing', async () => {
+test('the progress of a survey that is gone for good holds until it was found missing', async () => {
   const { account, rows } = await testWarehouse()
   await list(account, [survey(1), survey(2)], at(1, 9), 'full')
   await read(account, 1, at(1, 10), 5)
@@ -121,7 +121,7 @@ test('a survey that is gone for good was known until it was found missing', asyn
   ])
 })
 
-test('a source that left its survey ends there, though the survey goes on', async () => {
+test('the periods of a source end when it leaves its survey, though the survey continues', async () => {
   const { account, rows } = await testWarehouse()
   await account.commitBundles([bundle(1, at(1, 10), [source(10), source(11)], progress(5))], RUN)
   await account.commitBundles([bundle(1, at(2, 10), [source(10)], progress(5))], RUN)
@@ -139,7 +139,7 @@ test('a source that left its survey ends there, though the survey goes on', asyn
   ])
 })
 
-test('midnight belongs to the day that it begins, for what was read again and for what ended', async () => {
+test('midnight belongs to the day that it begins, for confirmed readings and for ended ones', async () => {
   const { account, rows } = await testWarehouse()
   for (const [id, complete] of [
     [1, 5],
@@ -162,7 +162,7 @@ test('midnight belongs to the day that it begins, for what was read again and fo
   ])
 })
 
-test('a skipped source is known as of when it was read, a failed or untyped reading confirms nothing', async () => {
+test('a skipped source is confirmed until its last reading, and a failed or untyped reading confirms nothing', async () => {
   const { account, rows } = await testWarehouse()
   const skipped = { sourceProgress: [], sourceProgressRead: 'none' } as const
   const rejection = (
@@ -195,7 +195,7 @@ test('a skipped source is known as of when it was read, a failed or untyped read
   const untyped = { ...skipped, sourceProgressRead: 'some', listedSourceIds: [30] } as const
   const rejections = [rejection('fieldwork_progress', 3, null), rejection('sample_sources', 3, 30)]
   await account.commitBundles([bundle(3, at(2, 10), [], null, { ...untyped, rejections })], RUN)
-  // Any of survey 4's sources may be the one whose id could not be read.
+  // The unreadable id may belong to any source of survey 4.
   const unread = { ...skipped, listedSourceIds: null, rejections: [rejection('sample_sources', 4, null)] }
   await account.commitBundles([bundle(4, at(2, 10), [], progress(5), unread)], RUN)
   const known = (view: string) =>
@@ -222,7 +222,7 @@ test('a skipped source is known as of when it was read, a failed or untyped read
   ])
 })
 
-test('a list of sources that is refused confirms nothing, also after one that could not be typed whole', async () => {
+test('a refused list of sources confirms nothing, also after a list with a row that could not be typed', async () => {
   const { account, rows } = await testWarehouse()
   await read(account, 1, at(1, 10), 5)
   const known = async () =>
@@ -244,13 +244,13 @@ test('a list of sources that is refused confirms nothing, also after one that co
   const failed = { error: 'answered 500', isRefused: false, mayBeGone: false }
   await account.commitBundles([{ kind: 'failed', surveyId: 1, at: at(4, 10), ...failed }], RUN)
   expect(await known()).toEqual([[10, '02 10:00']])
-  // The list is read, the progress of a source is refused.
+  // The list is read. The progress of one source is refused.
   const inPart = { refused: { error: 'source 11: 404', isProgressRefused: false }, ...listed }
   await account.commitBundles([bundle(1, at(5, 10), [source(10)], progress(6), inPart)], RUN)
   expect(await known()).toEqual([[10, '05 10:00']])
 })
 
-test('a survey row is known as of its last listing, but no longer than until the first reading of a change that waits', async () => {
+test('a survey row is confirmed until its last listing, or until the first reading of a pending change', async () => {
   const { account, rows } = await testWarehouse()
   await list(account, [survey(1), survey(2), survey(3)], at(1, 9), 'full')
   for (const id of [1, 2, 3]) await read(account, id, at(1, 10), 5)
@@ -286,7 +286,7 @@ test('a survey row is known as of its last listing, but no longer than until the
   ])
 })
 
-test('the days are UTC days for a reader in any time zone', async () => {
+test('days are UTC days for readers in every time zone', async () => {
   const { account, database, directory, rows } = await testWarehouse()
   await read(account, 1, at(1, 20), 5)
   await read(account, 1, at(3, 2), 6)
