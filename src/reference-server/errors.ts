@@ -1,4 +1,4 @@
-/** What can be wrong with how the reference server is started. The caller has to change something: exit 2. */
+/** Errors of starting the reference server. The caller has to change something: exit 2. */
 import { ConfigError, messageOf } from '../base/errors.js'
 
 /** One or more options are wrong. The message has a line for each: what, where, what to do. */

@@ -50,7 +50,7 @@ export const startReferenceServerFromFlags = async (
   flags: Readonly<Record<string, unknown>>,
 ): Promise<ReferenceServer> => await startWith(readOptions(flags))
 
-/** A server that listens nowhere: a caller injects requests one by one. The routes, the cap and the faults are the same. */
+/** A server that listens nowhere: a caller injects requests. The routes, the cap and the faults are the same. */
 export interface UnlistenedServer {
   readonly app: FastifyInstance
   readonly accounts: readonly ReferenceAccount[]

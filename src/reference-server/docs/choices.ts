@@ -1,4 +1,4 @@
-/** What the API document leaves open and this server chose. Where clients could break on a choice, it is an option. */
+/** The choices of this server where the API document leaves one. Where clients could break on a choice, it is an option. */
 
 export const CHOICES: Readonly<Record<string, readonly string[]>> = {
   Errors: [

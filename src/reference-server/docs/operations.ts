@@ -58,7 +58,7 @@ const exampleText = ({ request, answer }: Example): string =>
     `\`\`\`bash\n${request}\n\`\`\``,
     answer === undefined
       ? 'This world has no survey yet.'
-      : 'The example below is the answer to it at this moment, with the first record alone of each list.',
+      : 'The example below is the answer to it at this moment, with only the first record of each list.',
   ].join('\n\n')
 
 const JSON_TYPE = 'application/json'

@@ -19,7 +19,7 @@ export interface ServerState {
 export interface Example {
   /** A command line. */
   readonly request: string
-  /** The body, with the first record alone of each list; left out where the world has no survey. */
+  /** The body, with only the first record of each list; left out where the world has no survey. */
   readonly answer?: unknown
 }
 

@@ -1,7 +1,7 @@
 /** JSON merge patch (RFC 7396), at the places that a JSON pointer (RFC 6901) with `*` names. Returns new values. */
 import { isList, isObject, type Json } from './json.js'
 
-/** `target` with the members of `patch` merged in; null removes a member. A `patch` that is no object replaces `target`. */
+/** `target` with the members of `patch` merged in; null removes one. A `patch` that is no object replaces `target`. */
 export const mergePatch = (target: Json, patch: Json): Json => {
   if (!isObject(patch)) return patch
   const merged = new Map(isObject(target) ? Object.entries(target) : [])

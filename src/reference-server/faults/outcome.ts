@@ -6,7 +6,7 @@ import type { ActingFault } from './fault-counter.js'
 import { isJson, JSON_LEVELS_MAX, type Json } from './json.js'
 import { changeAt, mergePatch } from './merge-patch.js'
 
-/** What the client gets. */
+/** An answer, and how and when it is sent. */
 export interface Outcome {
   readonly answer: Answer
   readonly delayMs: number

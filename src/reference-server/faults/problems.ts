@@ -1,4 +1,4 @@
-/** Writes what is wrong with declared faults, a line each: `faults[2].action.delay_ms is "soon": give milliseconds, …`. */
+/** Writes a line for each mistake in declared faults: `faults[2].action.delay_ms is "soon": give milliseconds, …`. */
 import type { z } from 'zod'
 import { nearest } from '../../base/suggest.js'
 import { ACTION_KEYS, FAULT_KEYS, MATCH_KEYS } from './declaration.js'

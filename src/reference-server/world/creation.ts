@@ -29,7 +29,7 @@ const NEW_PER_MONTH_MIN = 2
 /** How likely two surveys are created at the same moment. */
 const TWIN_PROBABILITY = 0.08
 
-/** The moment at which survey `index` is created. It never falls with `index`, and is before the start below `plan.surveys`. */
+/** When survey `index` is created. It never falls with `index`, and is before the start below `plan.surveys`. */
 export const creationOf = (plan: WorldPlan, index: number): Creation => {
   const origin = isTwin(plan, index) ? index - 1 : index
   const random = creationStream(plan, origin)

@@ -1,7 +1,7 @@
 /**
- * The world of one account at any time: its surveys, their sources and the progress of their fieldwork. Answers are a pure
- * function of the plan and the time; the only state is the surveys that faults made it forget. Everything else that it
- * keeps is a memo of something derived.
+ * The world of one account at any time: its surveys, their sources and the progress of their fieldwork. Answers are a
+ * pure function of the plan and the time; the only state is the surveys that faults made it forget. Everything else that
+ * it keeps is a memo of something derived.
  */
 import { SURVEY_STATUSES, type SurveyStatus } from '../resources/enumerations.js'
 import type { ProgressResource } from '../resources/fieldwork-progress.js'

@@ -46,7 +46,7 @@ export class Quota {
     this.#places[slot] = place
   }
 
-  /** Decides all interviews that ended by `moment`, which never goes back, and returns how full the target is: 1 is full. */
+  /** Decides all interviews that ended by `moment`, which never goes back. Returns how full the target is; 1 is full. */
   fillAt(moment: Micros): number {
     for (; this.#first < this.#end; this.#first++) {
       const ended = this.#moments[this.#first] ?? 0
