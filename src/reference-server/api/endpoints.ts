@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { fieldworkProgress } from '../resources/fieldwork-progress.js'
-import { pagination, paginationOf } from '../resources/pagination.js'
+import { firstOfPage, pagination, paginationOf } from '../resources/pagination.js'
 import { sampleSource } from '../resources/sample-source.js'
 import { survey } from '../resources/survey.js'
 import { type ApiRequest, declareEndpoint, type Endpoint } from './endpoint.js'
@@ -38,7 +38,7 @@ const listSurveys = declareEndpoint({
       statuses: statuses.length === 0 ? null : statuses,
       updatedSince: updated_since ?? null,
     }
-    const { rows, total } = organization.listSurveys(at, filter, (page - 1) * pageSize, pageSize)
+    const { rows, total } = organization.listSurveys(at, filter, firstOfPage(page, pageSize), pageSize)
     return { surveys: rows, pagination: paginationOf(page, pageSize, total) }
   },
 })
@@ -67,7 +67,7 @@ const listSampleSources = declareEndpoint({
   answerTo: (request, { page }) => {
     const { organization, at, pageSize } = request
     const sources = organization.listSampleSources(at, findSurvey(request))
-    const first = (page - 1) * pageSize
+    const first = firstOfPage(page, pageSize)
     return {
       sample_sources: sources.slice(first, first + pageSize),
       pagination: paginationOf(page, pageSize, sources.length),

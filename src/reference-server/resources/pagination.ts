@@ -12,6 +12,9 @@ export const pagination = z
   })
   .meta({ description: 'The place of a page in the list' })
 
+/** Where page `page` begins, from 0. */
+export const firstOfPage = (page: number, pageSize: number): number => (page - 1) * pageSize
+
 type PaginationResource = Shown<z.output<typeof pagination>>
 
 /**

@@ -125,7 +125,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'total_count one too many',
-    file: 'api/pages.js',
+    file: 'resources/pagination.js',
     from: 'total_count: totalCount',
     to: 'total_count: totalCount + 1',
     broken: ['paging.total-pages', 'paging.total-count', 'status.array-union'],
@@ -133,7 +133,7 @@ const CASES: readonly Case[] = [
   {
     name: 'next_page two pages on',
     slow: true,
-    file: 'api/pages.js',
+    file: 'resources/pagination.js',
     from: 'page + 1 : null',
     to: 'page + 2 : null',
     broken: ['paging.next'],
@@ -141,14 +141,14 @@ const CASES: readonly Case[] = [
   {
     name: 'a next_page behind the last page',
     slow: true,
-    file: 'api/pages.js',
+    file: 'resources/pagination.js',
     from: 'next_page: page < totalPages',
     to: 'next_page: page <= totalPages',
     broken: ['paging.last'],
   },
   {
-    name: 'the last row of a page also on the next page',
-    file: 'api/pages.js',
+    name: 'the last row of a page on the next one too',
+    file: 'resources/pagination.js',
     from: '(page - 1) * pageSize',
     to: '(page - 1) * pageSize - (page > 1 ? 1 : 0)',
     broken: ['paging.total-count', 'paging.no-overlap'],
