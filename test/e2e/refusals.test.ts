@@ -9,7 +9,7 @@ import {
   scriptedSurvey,
   sendJson,
 } from '../support/api/scripted-api.js'
-import { openTrial, type Trial } from '../support/command/trial.js'
+import { gate, openTrial, type Trial } from '../support/command/trial.js'
 import { SLOW } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
@@ -25,10 +25,23 @@ const refuse =
     return true
   }
 
+const OWN = /^\/surveys\/\d+\//
+
+/** Holds the first answers about single surveys until so many are waited for: they are all under way when the run ends. */
+const togetherOnce = (requests: number, hook: Hook): Hook => {
+  const all = gate<void>()
+  let waiting = 0
+  return async (arrival, response) => {
+    if (!OWN.test(arrival.path)) return false
+    waiting += 1
+    if (waiting === requests) all.open()
+    await all.opened
+    return hook(arrival, response)
+  }
+}
+
 /** Nights in a row on which one survey is refused. */
 const DAYS_REFUSED = SLOW ? 16 : 8
-
-const OWN = /^\/surveys\/\d+\//
 
 /** Another night: `days` later, with `hook`. */
 const night = async (trial: Trial, days: number, hook: Hook = () => false, args: readonly string[] = []) => {
@@ -56,7 +69,7 @@ describe('a 404 of a survey that is listed', () => {
   test.concurrent('for every survey ends the run with 4 and marks nothing; the next night reads all of them', async (context) => {
     const trial = await openTrial(context, ids(8))
     expect(await night(trial, 0)).toMatchObject({ code: 0 })
-    const storm = await night(trial, 1, refuse(trial.api, OWN, 404))
+    const storm = await night(trial, 1, togetherOnce(8, refuse(trial.api, OWN, 404)))
     expect(storm).toMatchObject({ code: 4, run: { status: 'failed', exit_code: 4, surveys_failed: 8 } })
     expect(storm.run.reason).toMatch(
       /surveys failed one after the other, .*\(404\).* The address looks wrong: see whether base_url is right/,

@@ -95,7 +95,7 @@ test.concurrent.for(WRONG)('$args', async ({ args, says }) => {
 })
 
 test.concurrent('without arguments it prints its help to stderr, with exit 2', async () => {
-  const [help, ended] = await Promise.all([run(['--help']), run([])])
+  const [help, ended] = await Promise.all([runWarm(['--help']), run([])])
   expect(ended).toEqual({ code: 2, signal: null, stdout: '', stderr: help.stdout })
 })
 
