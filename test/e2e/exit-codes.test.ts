@@ -187,7 +187,7 @@ describe('4: the API refuses or stays unreachable', () => {
       sendJson(trial.api, response, 400, { error: 'not today' })
       return true
     }
-    const ended = await trial.run(['sync'])
+    const ended = await trial.runWarm(['sync'])
     expect(ended.code).toBe(4)
     expect(lastLine(ended)).toMatch(
       /^failed \(exit 4\): 5 surveys failed one after the other, the last with: .*\(400\)/,

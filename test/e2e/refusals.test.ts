@@ -9,7 +9,7 @@ import {
   scriptedSurvey,
   sendJson,
 } from '../support/api/scripted-api.js'
-import { openTrial, type Trial } from '../support/command/trial.js'
+import { gate, openTrial, type Trial } from '../support/command/trial.js'
 import { SLOW } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
@@ -25,10 +25,23 @@ const refuse =
     return true
   }
 
+const OWN = /^\/surveys\/\d+\//
+
+/** Holds the first answers about single surveys until so many requests wait: all of them are under way when the run ends. */
+const togetherOnce = (requests: number, hook: Hook): Hook => {
+  const all = gate<void>()
+  let waiting = 0
+  return async (arrival, response) => {
+    if (!OWN.test(arrival.path)) return false
+    waiting += 1
+    if (waiting === requests) all.open()
+    await all.opened
+    return hook(arrival, response)
+  }
+}
+
 /** Consecutive nights on which one survey is refused. */
 const DAYS_REFUSED = SLOW ? 16 : 8
-
-const OWN = /^\/surveys\/\d+\//
 
 /** Runs a sync on the night `days` after the first, with `hook`. */
 const night = async (trial: Trial, days: number, hook: Hook = () => false, args: readonly string[] = []) => {
@@ -56,7 +69,7 @@ describe('a 404 of a listed survey', () => {
   test.concurrent('for every survey ends the run with 4 and marks no survey as missing; the next night reads all of them', async (context) => {
     const trial = await openTrial(context, ids(8))
     expect(await night(trial, 0)).toMatchObject({ code: 0 })
-    const refused = await night(trial, 1, refuse(trial.api, OWN, 404))
+    const refused = await night(trial, 1, togetherOnce(8, refuse(trial.api, OWN, 404)))
     expect(refused).toMatchObject({ code: 4, run: { status: 'failed', exit_code: 4, surveys_failed: 8 } })
     expect(refused.run.reason).toMatch(
       /surveys failed one after the other, .*\(404\).* The address looks wrong: see whether base_url is right/,

@@ -98,7 +98,7 @@ test.concurrent.for(WRONG)(
 )
 
 test.concurrent('without arguments the command prints its help to stderr and exits 2', async () => {
-  const [help, ended] = await Promise.all([run(['--help']), run([])])
+  const [help, ended] = await Promise.all([runWarm(['--help']), run([])])
   expect(ended).toEqual({ code: 2, signal: null, stdout: '', stderr: help.stdout })
 })
 

@@ -144,19 +144,29 @@ test('the next publish removes the files that a killed one left behind', async (
 
 /**
  * Thousands of rejected rows of 1 kB that compress badly, deleted again. A later row stands behind the free room, because
- * DuckDB itself gives back free blocks at the very end.
+ * DuckDB itself gives back free blocks at the very end. The file is made once; every test opens a copy.
  */
 const shrunken = async (): Promise<TestWarehouse> => {
+  const directory = await temporaryDirectory()
+  shrunkenFile ??= shrink()
+  await writeFile(join(directory, 'work.duckdb'), await shrunkenFile)
+  return testWarehouse(directory)
+}
+let shrunkenFile: Promise<Buffer> | null = null
+
+const shrink = async (): Promise<Buffer> => {
   const warehouse = await filled()
   await warehouse.run(`INSERT INTO _sync.rejected_rows (account, run_id, rejected_at, endpoint, problem, raw)
     SELECT 'acme', 'run-1', now(), 'surveys',
       (SELECT string_agg(md5(CAST(i * 100 + k AS VARCHAR)), '') FROM range(30) r(k)), '{}'
-    FROM range(30_000) t(i)`)
+    FROM range(12_000) t(i)`)
   await warehouse.run('CHECKPOINT')
   await list(warehouse.account, [survey(2)], minute(5))
   await warehouse.run('CHECKPOINT')
   await warehouse.run('DELETE FROM _sync.rejected_rows')
-  return warehouse
+  await warehouse.run('CHECKPOINT')
+  await warehouse.database.close()
+  return readFile(join(warehouse.directory, 'work.duckdb'))
 }
 
 describe('a work database that has lost most of its rows', () => {
