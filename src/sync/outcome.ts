@@ -1,5 +1,5 @@
 /** How a run has ended, from what happened in it: exit code, status and one line of reason. Pure. */
-import { EXIT_CODES, type ExitCode } from '../base/errors.js'
+import { EXIT_CODES, EXITS, type ExitCode } from '../base/errors.js'
 import { driftName } from '../model/misfit-names.js'
 import type { MetDrift, RunReport, RunStatus } from '../model/run.js'
 import type { Tally } from './tally.js'
@@ -18,7 +18,7 @@ export interface Outcome {
   readonly reason: string | null
 }
 
-/** Several at once: 4, 5, 3 in this order (7 ends a run by itself). The reason names them all. */
+/** The reason names everything that happened. */
 export const outcomeOf = (happened: Happened, rules: OutcomeRules): Outcome => {
   const found = [...endedEarly(happened), ...dataProblems(happened, rules), ...unfinished(happened)]
   return outcomeFrom(found.length === 0 ? leftOver(happened) : found)
@@ -40,33 +40,22 @@ export const replayOutcomeOf = (
   ])
 }
 
-/** The worst comes first. */
-const outcomeFrom = (reasons: readonly Reason[]): Outcome => {
-  const worst = reasons[0]
-  if (worst === undefined) return { exitCode: EXIT_CODES.complete, status: 'complete', reason: null }
-  return {
-    exitCode: worst.exitCode,
-    status: worst.exitCode === EXIT_CODES.partial ? 'partial' : 'failed',
-    reason: reasons.map(({ text }) => text).join('; '),
-  }
+const outcomeFrom = (reasons: readonly Reason[]): Outcome => ({
+  ...worstOf(reasons),
+  reason: reasons.length === 0 ? null : reasons.map(({ text }) => text).join('; '),
+})
+
+/** The exit code of the highest rank, and the status that belongs to it. */
+export const worstOf = (ends: readonly Pick<Outcome, 'exitCode'>[]): Pick<Outcome, 'exitCode' | 'status'> => {
+  const codes = ends.map(({ exitCode }) => exitCode)
+  const exitCode = codes.reduce((a, b) => (EXITS[b].rank > EXITS[a].rank ? b : a), EXIT_CODES.complete)
+  return { exitCode, status: STATUSES.get(exitCode) ?? 'failed' }
 }
 
-/** Several accounts: the first of these that any of them ended with. */
-const PRECEDENCE: readonly ExitCode[] = [
-  EXIT_CODES.warehouse,
-  EXIT_CODES.upstream,
-  EXIT_CODES.data,
-  EXIT_CODES.partial,
-  EXIT_CODES.complete,
-]
-
-export const worstOf = (
-  reports: readonly Pick<Outcome, 'exitCode' | 'status'>[],
-): Pick<Outcome, 'exitCode' | 'status'> => {
-  const exitCode = PRECEDENCE.find((code) => reports.some((report) => report.exitCode === code))
-  const worst = reports.find((report) => report.exitCode === exitCode)
-  return { exitCode: worst?.exitCode ?? EXIT_CODES.complete, status: worst?.status ?? 'complete' }
-}
+const STATUSES: ReadonlyMap<ExitCode, RunStatus> = new Map([
+  [EXIT_CODES.complete, 'complete'],
+  [EXIT_CODES.partial, 'partial'],
+])
 
 interface Reason {
   readonly exitCode: ExitCode

@@ -83,8 +83,8 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a partial run exits 0',
     file: 'sync/outcome.js',
-    from: 'const worst = reasons[0];',
-    to: 'const worst = reasons.find(({ exitCode }) => exitCode !== 3);',
+    from: 'const codes = ends.map(({ exitCode }) => exitCode);',
+    to: 'const codes = ends.map(({ exitCode }) => exitCode).filter((code) => code !== 3);',
   },
   {
     name: 'rejected rows are nothing to speak of',
