@@ -5,6 +5,7 @@
 import { ageMs, believed } from './believed.js'
 import { type Instant, msBetween } from './instant.js'
 import type { RefreshRules, RefreshWeights, TaskReason } from './run.js'
+import { isIdle, isLive } from './survey-status.js'
 
 /** What is known of a survey when the queue is filled. Instants are the server's time. */
 export interface SurveyFacts {
@@ -121,13 +122,3 @@ export const restsAfterRefusal = (
 
 /** What the queue goes by: the larger, the earlier. Milliseconds since the last refresh, or since it was queued where there was none, weighted. */
 export const urgency = (waitedMs: number, weight: number): number => Math.max(0, waitedMs) * weight
-
-/** Surveys that nobody answers: refreshed only when they change. */
-const IDLE_STATUSES: readonly string[] = ['draft', 'user_demo']
-const isIdle = (status: string): boolean => IDLE_STATUSES.includes(status)
-
-/** The only statuses that are known not to be live. */
-export const STATUSES_NOT_LIVE: readonly string[] = [...IDLE_STATUSES, 'complete']
-
-/** A status that this version does not know counts as live: better a request too many than a stale row. */
-export const isLive = (status: string): boolean => !STATUSES_NOT_LIVE.includes(status)

@@ -3,6 +3,7 @@
  * `_sync.runs` (`run-record`), `commands` print it for people and for machines.
  */
 import type { ExitCode } from '../base/errors.js'
+import type { DailyWindows } from './daily-windows.js'
 import type { Instant } from './instant.js'
 import type { ReportedFields, RUN_COMMANDS, RunRecord } from './run-record.js'
 import type { Spending } from './spending.js'
@@ -39,16 +40,6 @@ export interface RefreshWeights {
   /** Any other status that is live, also one that is not known. */
   readonly live: number
   readonly other: number
-}
-
-/** Settings `refresh.daily_windows`. */
-export interface DailyWindows {
-  /** So many days, today among them, are read again and again; an older one once more, and then it is final. */
-  readonly days: number
-  /** IANA name of the time zone whose days they are. */
-  readonly timeZone: string
-  /** Read the days of each sample source as well. */
-  readonly sources: boolean
 }
 
 /** How much of the past is kept (settings `history`). */
@@ -169,7 +160,7 @@ export type RunStart = Pick<RunReport, 'runId' | 'command' | 'startedAt'> & Pick
 
 /** What a publisher did. */
 export interface PublishReport {
-  /** `duckdb` or `parquet`. */
+  /** One of `PUBLISH_FORMATS`. */
   readonly format: string
   /** Path of what readers open. */
   readonly path: string

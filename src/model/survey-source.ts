@@ -63,6 +63,9 @@ export interface Reading<Row> extends Answer {
   readonly row: Row | null
 }
 
+/** How much was read: `none` where it is known to be unchanged. After `some` nothing may be skipped until all has been read. */
+export type ReadExtent = 'all' | 'some' | 'none'
+
 /** API document, "Pagination object". */
 export interface Pagination {
   readonly current_page: number

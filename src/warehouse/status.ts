@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { ALL_TABLES } from '../model/sync-tables.js'
 import { bigintCell, timestamptzCell, varcharCell } from './connection/cells.js'
-import { type Database, type OpenOptions, openDatabase, type Sql } from './connection/database.js'
+import type { Database, Sql } from './connection/database.js'
 import { literal, qualified } from './connection/ddl.js'
 import { unreadable } from './connection/duckdb-error.js'
 
@@ -88,20 +88,10 @@ export interface WarehouseStatus {
   readonly rejections: readonly z.output<typeof rejectionRow>[]
 }
 
-/** Opens what was published, read-only. */
-export type OpenPublished = (path: string, options?: OpenOptions) => Promise<Database>
-
-const openFile: OpenPublished = (file, options) => openDatabase(file, { ...options, readOnly: true })
-
 /** Throws `WarehouseUnusableError` when what is published at `path` cannot be read. */
-export const readStatus = (path: string, open?: OpenPublished): Promise<WarehouseStatus> =>
-  readPublished(path, (database) => database.transaction(statusOf), open)
-
-/** Reads something else of it. Throws the same. */
 export const readPublished = async <Result>(
-  path: string,
+  { path, open }: { readonly path: string; readonly open: (path: string) => Promise<Database> },
   read: (database: Database) => Promise<Result>,
-  open: OpenPublished = openFile,
 ): Promise<Result> => {
   try {
     await using database = await open(path)
@@ -116,7 +106,7 @@ const AS_IN_OLDER_FILES = 'SELECT NULL::TIMESTAMPTZ AS replayed_at WHERE false'
 
 const columnsOf = (row: z.ZodObject): string => Object.keys(row.shape).join(', ')
 
-const statusOf = async (sql: Sql): Promise<WarehouseStatus> => ({
+export const readStatus = async (sql: Sql): Promise<WarehouseStatus> => ({
   // A run that a wrong clock dated ahead of now would stay the last one for as long.
   runs: await sql.rows(
     runRow,

@@ -21,7 +21,7 @@ import type {
   ReadDays,
   RefreshedBundle,
 } from '../../src/model/warehouse.js'
-import { findPublishedParquet } from '../../src/publish/parquet/restore.js'
+import { publishedPlaces } from '../../src/publish/formats.js'
 import { accountWarehouse } from '../../src/warehouse/account-warehouse.js'
 import { timestamptzCell } from '../../src/warehouse/connection/cells.js'
 import type { Database } from '../../src/warehouse/connection/database.js'
@@ -105,7 +105,7 @@ export const testWarehouse = async (
     clock: testClock(),
     log,
     command: 'a test',
-    findPublished: findPublishedParquet(inDirectory),
+    published: publishedPlaces(inDirectory),
   })
   finished(() => database.close())
   return {

@@ -1,6 +1,7 @@
 /** The days of a bundle: what is asked for, what is not, and what is made of an answer that cannot be used. */
 import { expect, test } from 'vitest'
-import type { DailyWindows, TaskReason } from '../../src/model/run.js'
+import type { DailyWindows } from '../../src/model/daily-windows.js'
+import type { TaskReason } from '../../src/model/run.js'
 import { createBudget } from '../../src/sync/budget/budget.js'
 import { bookFor, createSpendingBook } from '../../src/sync/budget/spending.js'
 import { readBundle } from '../../src/sync/bundle/bundle.js'

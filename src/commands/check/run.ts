@@ -3,10 +3,9 @@ import { systemClock } from '../../base/clock.js'
 import { EXIT_CODES, type ExitCode, ExpectedError, StoppedError } from '../../base/errors.js'
 import { counted } from '../../base/human.js'
 import type { Log } from '../../base/log.js'
-import { findPublishedParquet } from '../../publish/parquet/restore.js'
 import type { AccountSettings, Settings } from '../../settings/settings.js'
-import { openWarehouse } from '../../warehouse/lifecycle/open.js'
 import { openSource } from '../wiring/open-source.js'
+import { holdWarehouse } from '../wiring/warehouse-run.js'
 import type { Check } from './text.js'
 
 export interface CheckAll {
@@ -35,13 +34,7 @@ export const checkAll = async (options: CheckAll): Promise<CheckResult> => {
   const { warehouseDirectory: directory } = settings
   try {
     // Held while the API is asked: a sync beside us and we would together exceed its cap.
-    await using _held = await openWarehouse({
-      directory,
-      clock: systemClock,
-      log: options.log,
-      command: 'fieldwork-sync check',
-      findPublished: findPublishedParquet(directory),
-    })
+    await using _held = await holdWarehouse(directory, 'check', options.log)
     checks.push({ what: 'warehouse', ok: true, detail: `${directory} is writable` })
     for (const account of settings.accounts) {
       await ask(options, account).then(

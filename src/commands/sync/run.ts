@@ -1,21 +1,14 @@
 /**
  * The wiring of `sync`: opens the warehouse, runs all accounts side by side, and publishes what was committed.
  */
-import { systemClock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { CreateWire } from '../../http/wire.js'
 import type { RunObserver, SyncReport } from '../../model/run.js'
 import type { SourceUsage } from '../../model/survey-source.js'
-import { findPublishedParquet } from '../../publish/parquet/restore.js'
 import type { Settings } from '../../settings/settings.js'
-import { graceAfter } from '../../sync/budget/grace.js'
 import { createRequestPot } from '../../sync/budget/request-pot.js'
-import { publishAll } from '../../sync/publish.js'
 import { sideBySide } from '../../sync/side-by-side.js'
-import { accountWarehouse } from '../../warehouse/account-warehouse.js'
-import { openWarehouse } from '../../warehouse/lifecycle/open.js'
-import { publishersOf } from '../wiring/publishers.js'
-import { newRunId } from '../wiring/run-id.js'
+import { runAndPublish } from '../wiring/warehouse-run.js'
 import { syncAccount } from './sync-account.js'
 
 export interface SyncAccounts {
@@ -30,40 +23,22 @@ export interface SyncAccounts {
 }
 
 /** Throws a `WarehouseError`, or a bug; everything else is in the report. */
-export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> => {
-  const { settings, log, observer, signal } = options
-  const clock = systemClock
-  const directory = settings.warehouseDirectory
-  using grace = graceAfter(signal, clock)
-  await using database = await openWarehouse({
-    directory,
-    clock,
-    log,
-    command: 'fieldwork-sync sync',
-    findPublished: findPublishedParquet(directory),
-  })
-  const runId = newRunId(clock.nowMs())
+export const syncAccounts = (options: SyncAccounts): Promise<SyncReport> => {
+  const { settings, log, signal } = options
   const shares = createRequestPot(
     settings.budget.requestsMax,
     settings.accounts.map(({ share }) => share),
   )
-  const reports = await sideBySide({
-    accounts: settings.accounts.flatMap((account, place) => {
-      const requests = shares[place]
-      return requests === undefined ? [] : [{ name: account.name, account, requests }]
+  return runAndPublish({ ...options, command: 'sync' }, (database, runId) =>
+    sideBySide({
+      accounts: settings.accounts.flatMap((account, place) => {
+        const requests = shares[place]
+        return requests === undefined ? [] : [{ name: account.name, account, requests }]
+      }),
+      signal,
+      log,
+      run: ({ account, requests }, stop) =>
+        syncAccount({ ...options, account, requests, database, runId, signal: stop }),
     }),
-    signal,
-    log,
-    run: ({ account, requests }, stop) =>
-      syncAccount({ ...options, account, requests, database, runId, signal: stop }),
-  })
-  // Awaited here: the database is closed when this function returns.
-  return await publishAll({
-    publishers: publishersOf({ settings, database, clock, log }),
-    reports,
-    signal: grace.forWorkFromNow(),
-    finishRun: (report) => accountWarehouse(database, report.account).finishRun(report),
-    observer,
-    log,
-  })
+  )
 }

@@ -17,7 +17,6 @@ import { bigintCell, varcharCell } from '../../warehouse/connection/cells.js'
 import type { Database, Sql } from '../../warehouse/connection/database.js'
 import { duckdbCause, firstLine } from '../../warehouse/connection/duckdb-error.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from '../../warehouse/connection/errors.js'
-import { parquetDirectory } from '../../warehouse/lifecycle/files.js'
 import { syncToDisk } from '../replace-file.js'
 import { createLinks, type LinkOperations, type Links, systemLinks } from './links.js'
 import { type Manifest, type ManifestTable, manifestFile, writeManifest } from './manifest.js'
@@ -29,6 +28,7 @@ import {
   knownVersions,
   listVersions,
   makeCurrent,
+  parquetDirectory,
   removeAll,
   sweepOld,
   sweepUnfinished,

@@ -9,11 +9,10 @@ import { bigintCell, cellSchema, selectCell } from '../../warehouse/connection/c
 import type { Sql } from '../../warehouse/connection/database.js'
 import { createTable, createTemporary, qualified, quote } from '../../warehouse/connection/ddl.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
-import { parquetDirectory } from '../../warehouse/lifecycle/files.js'
 import type { FindPublished, PublishedState } from '../../warehouse/lifecycle/rebuild.js'
 import { isIntact, type Manifest, manifestFile, readManifest } from './manifest.js'
 import { rowsOf } from './reader.js'
-import { allVersions, type Version } from './versions.js'
+import { allVersions, parquetDirectory, type Version } from './versions.js'
 
 /** Every version is a state of its own: where the newest is damaged, the one before does. */
 export const findPublishedParquet =

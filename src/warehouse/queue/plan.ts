@@ -1,8 +1,8 @@
 /** What the queue and a plan go by: every survey with what its requests depend on, and what is known of the runs before. */
 import { z } from 'zod'
+import type { DailyWindows } from '../../model/daily-windows.js'
 import { type Instant, msBetween } from '../../model/instant.js'
 import type { PastRuns, PlannedSurvey } from '../../model/plan-facts.js'
-import type { DailyWindows } from '../../model/run.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { readPosition } from './listing.js'

@@ -1,8 +1,6 @@
 /** What is stored of a survey's days, in `survey_progress_by_day`: the run tells from it which are to be read. */
 import { z } from 'zod'
-import type { SurveyLife } from '../../model/daily-windows.js'
-import type { DailyWindows } from '../../model/run.js'
-import type { StoredDays } from '../../model/warehouse.js'
+import type { DailyWindows, StoredDays, SurveyLife } from '../../model/daily-windows.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { literal } from '../connection/ddl.js'
