@@ -64,18 +64,16 @@ export interface RowCounts {
   readonly unchanged: number
 }
 
-/** The tables whose rows a run counts. */
-export type CountedTable =
-  | 'surveys'
-  | 'sample_sources'
-  | 'survey_progress'
-  | 'sample_source_progress'
-  | 'survey_progress_by_day'
+export const NO_ROWS: RowCounts = Object.freeze({ added: 0, changed: 0, unchanged: 0 })
 
-/** The table of days only where days are read. */
-export type RowCountsByTable = Readonly<
-  Record<Exclude<CountedTable, 'survey_progress_by_day'>, RowCounts> & { survey_progress_by_day?: RowCounts }
->
+export const addCounts = (a: RowCounts, b: RowCounts): RowCounts => ({
+  added: a.added + b.added,
+  changed: a.changed + b.changed,
+  unchanged: a.unchanged + b.unchanged,
+})
+
+/** By the name of the table: the four of the API's resources, and the table of days only where days are read. */
+export type RowCountsByTable = Readonly<Record<string, RowCounts>>
 
 /** complete = 0, partial = 3, failed = any other exit code. */
 export type RunStatus = 'complete' | 'partial' | 'failed'
@@ -122,12 +120,12 @@ export type Misfits = Pick<RunReport, 'rejectedRows' | 'driftEvents' | 'drift' |
 
 export type RunCommand = (typeof RUN_COMMANDS)[number]
 
+/** What a replay makes of a quarantined row. `outdated`: not written, for the survey was read again since, or has gone. */
+export const REPLAY_RESULTS = ['merged', 'queued', 'outdated'] as const
+export type ReplayResult = (typeof REPLAY_RESULTS)[number]
+
 /** What a replay did: rows of the quarantine by what became of them. */
-export interface ReplayCounts {
-  readonly merged: number
-  readonly queued: number
-  /** Not written: the survey was read again since, or has gone. */
-  readonly outdated: number
+export interface ReplayCounts extends Readonly<Record<ReplayResult, number>> {
   /** Still cannot be typed. */
   readonly waiting: number
 }

@@ -12,7 +12,7 @@ import {
   varchar,
   varcharOf,
 } from './columns.js'
-import { REPLAY_RESULTS } from './replay.js'
+import { REPLAY_RESULTS } from './run.js'
 import { RUN_COLUMNS, RUN_FIELDS } from './run-record.js'
 import { SPENDING_KINDS, SPENDING_REASONS } from './spending.js'
 import { DRIFT_KINDS } from './survey-source.js'

@@ -1,8 +1,8 @@
 /** The run of a replay, for one account: every quarantined row is decoded again. No request is made. */
 import type { Clock } from '../base/clock.js'
 import { type Instant, instantFromMs } from '../model/instant.js'
-import type { DecodeAgain, ReplayedBatch } from '../model/replay.js'
-import type { RunReport } from '../model/run.js'
+import type { DecodeAgain } from '../model/replay.js'
+import { REPLAY_RESULTS, type ReplayResult, type RunReport } from '../model/run.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
 import type { RunRules } from './dependencies.js'
 import { replayOutcomeOf } from './outcome.js'
@@ -25,7 +25,7 @@ export const replayAccount = async (dependencies: ReplayDependencies): Promise<R
   const startedAt = instantFromMs(clock.nowMs())
   await warehouse.startRun({ runId, command: 'replay', version, startedAt })
   const tally = createTally()
-  let replayed = NOTHING
+  const replayed: Record<ReplayResult, number> = { merged: 0, queued: 0, outdated: 0 }
   for await (const rows of warehouse.quarantined()) {
     if (signal.aborted) {
       tally.stopped = 'stopped by a signal: the other rows stay in quarantine'
@@ -38,24 +38,18 @@ export const replayAccount = async (dependencies: ReplayDependencies): Promise<R
     if (typed.length === 0) continue
     const batch = await warehouse.commitReplay(typed, { runId, at: instantFromMs(clock.nowMs()) })
     addRows(tally, { surveys: batch.rows })
-    replayed = sum(replayed, batch)
+    for (const result of REPLAY_RESULTS) replayed[result] += batch[result]
   }
   return await finish(dependencies, { startedAt, tally, replayed })
 }
 
-type Counts = Pick<ReplayedBatch, 'merged' | 'queued' | 'outdated'>
-
-const NOTHING: Counts = Object.freeze({ merged: 0, queued: 0, outdated: 0 })
-
-const sum = (a: Counts, b: Counts): Counts => ({
-  merged: a.merged + b.merged,
-  queued: a.queued + b.queued,
-  outdated: a.outdated + b.outdated,
-})
-
 const finish = async (
   { warehouse, clock, rules, runId }: ReplayDependencies,
-  done: { readonly startedAt: Instant; readonly tally: Tally; readonly replayed: Counts },
+  done: {
+    readonly startedAt: Instant
+    readonly tally: Tally
+    readonly replayed: Readonly<Record<ReplayResult, number>>
+  },
 ): Promise<RunReport> => {
   const { startedAt, tally, replayed } = done
   const { cursor } = await warehouse.position()

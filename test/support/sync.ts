@@ -6,9 +6,11 @@ import { type Ended, type Env, MAIN, start } from './command.js'
 import { type Finished, temporaryDirectory } from './temporary.js'
 import { runWarm } from './warm.js'
 
-type SnakeCase<Name extends string> = Name extends `${infer Head}${infer Rest}`
-  ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeCase<Rest>}`
-  : ''
+type SnakeCase<Name extends string> = string extends Name
+  ? string
+  : Name extends `${infer Head}${infer Rest}`
+    ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeCase<Rest>}`
+    : ''
 
 /** What `--json` makes of a value: names in snake_case, moments as text. */
 type JsonOf<Value> = Value extends bigint

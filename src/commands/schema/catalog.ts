@@ -1,13 +1,12 @@
 /** Everything that can be selected from, tables and views alike, as it is declared. */
-import type { TableDeclaration } from '../../model/columns.js'
+import type { Column, TableDeclaration } from '../../model/columns.js'
 import { ALL_TABLES } from '../../model/sync-tables.js'
 import { ALL_VIEWS } from '../../warehouse/views/all.js'
-import type { ViewColumn } from '../../warehouse/views/view-declaration.js'
 
 export interface Relation
   extends Pick<TableDeclaration, 'schema' | 'name' | 'comment' | 'key' | 'references'> {
   readonly kind: 'table' | 'view'
-  readonly columns: readonly ViewColumn[]
+  readonly columns: readonly Column[]
 }
 
 /** What analysts read first: the tables, the views, then the bookkeeping of the job. */

@@ -3,8 +3,7 @@
  * dbt's own `unique` and `relationships` test one column, and take an expression for it, here of the whole key.
  */
 import { Document } from 'yaml'
-import type { Reference } from '../../model/columns.js'
-import type { ViewColumn } from '../../warehouse/views/view-declaration.js'
+import type { Column, Reference } from '../../model/columns.js'
 import { CATALOG, type Relation } from './catalog.js'
 
 export const schemaAsDbt = (): string => {
@@ -97,7 +96,7 @@ const relationships = (relation: Relation) =>
     },
   }))
 
-const acceptedValues = ({ values }: ViewColumn) =>
+const acceptedValues = ({ values }: Column) =>
   values === undefined ? [] : [{ accepted_values: { arguments: { values }, config: { severity: 'warn' } } }]
 
 const referenced = ({ table }: Reference): Relation => {

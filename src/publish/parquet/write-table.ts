@@ -6,7 +6,6 @@ import { throwIfAborted } from '../../base/clock.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { bigintCell, varcharCell } from '../../warehouse/connection/cells.js'
 import type { Sql } from '../../warehouse/connection/database.js'
-import { createTemporary } from '../../warehouse/connection/ddl.js'
 import { firstLine } from '../../warehouse/connection/duckdb-error.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { syncToDisk } from '../replace-file.js'
@@ -131,8 +130,7 @@ const write = async (
   table: PublishedTable,
   changed: readonly Wanted[],
 ): Promise<readonly PublishedFile[]> => {
-  await sql.run(createTemporary(CHANGED_TABLE, CHANGED_COLUMNS))
-  await sql.append(
+  await sql.stage(
     CHANGED_TABLE,
     CHANGED_COLUMNS,
     changed.map(({ account, created_month }, place) => ({ account, created_month, place })),

@@ -6,14 +6,14 @@
 import { z } from 'zod'
 import { believed } from '../../model/believed.js'
 import type { Instant } from '../../model/instant.js'
-import type { QuarantinedRow, ReplayedBatch, ReplayResult, RetypedRow } from '../../model/replay.js'
+import type { QuarantinedRow, ReplayedBatch, RetypedRow } from '../../model/replay.js'
+import { addCounts, NO_ROWS, type ReplayResult } from '../../model/run.js'
 import { rejectedRows } from '../../model/sync-tables.js'
 import type { Stamp } from '../../model/warehouse.js'
 import { bigintCell, instant, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Database, Sql } from '../connection/database.js'
-import { createTemporary, qualified } from '../connection/ddl.js'
+import { qualified } from '../connection/ddl.js'
 import { mergeListedSurveys } from '../merge/listing-page.js'
-import { addCounts, NO_ROWS } from '../merge/merge.js'
 import { storeDrift } from '../merge/quarantine.js'
 import { noteListed, wantFullListing } from '../queue/listing.js'
 import { enqueue } from '../queue/queue.js'
@@ -217,8 +217,7 @@ const mark = async (
   { runId, at }: Stamp,
 ): Promise<void> => {
   const columns = rejectedRows.columns
-  await sql.run(createTemporary(STAGE, columns))
-  await sql.append(
+  await sql.stage(
     STAGE,
     columns,
     [...results].map(([row, result]) => ({

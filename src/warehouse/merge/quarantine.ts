@@ -4,7 +4,7 @@ import type { Drift, Rejection } from '../../model/survey-source.js'
 import { driftEvents, rejectedRows } from '../../model/sync-tables.js'
 import type { Stamp } from '../../model/warehouse.js'
 import type { Sql } from '../connection/database.js'
-import { createTemporary, qualified, quote } from '../connection/ddl.js'
+import { qualified, quote } from '../connection/ddl.js'
 
 export const storeRejections = async (
   sql: Sql,
@@ -14,8 +14,7 @@ export const storeRejections = async (
 ): Promise<void> => {
   if (rejections.length === 0) return
   const columns = rejectedRows.columns
-  await sql.run(createTemporary('stage_rejected_rows', columns))
-  await sql.append(
+  await sql.stage(
     'stage_rejected_rows',
     columns,
     rejections.map((rejection) => ({
@@ -45,8 +44,7 @@ export const storeDrift = async (
 ): Promise<void> => {
   if (drift.length === 0) return
   const columns = driftEvents.columns
-  await sql.run(createTemporary('stage_drift_events', columns))
-  await sql.append(
+  await sql.stage(
     'stage_drift_events',
     columns,
     drift.map((event) => ({
