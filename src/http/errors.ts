@@ -3,6 +3,7 @@
  * query, never headers) and what now; whatever a server wrote into them has been redacted and cut to one line.
  */
 import { ConfigError, messageOf, UpstreamError, WarehouseError } from '../base/errors.js'
+import type { Rate } from '../base/network.js'
 
 /** The API answered with a status that means no. It says nothing about other addresses: the caller decides what ends. */
 export abstract class StatusError extends UpstreamError {
@@ -114,7 +115,7 @@ export class RateRefusedError extends UpstreamError {
   readonly code = 'rate_refused'
   readonly endsRun = true
 
-  constructor(where: Where, freezes: number, rate: { requests: number; perMs: number }) {
+  constructor(where: Where, freezes: number, rate: Rate) {
     super(
       `the API refused account '${where.account}' for its rate (429)${freezes > 1 ? ` ${freezes} times in a row, last` : ''} at ` +
         `${where.request}: see who else uses the account, or whether its cap is lower than ` +

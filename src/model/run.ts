@@ -5,8 +5,8 @@
 import type { ExitCode } from '../base/errors.js'
 import type { DailyWindows } from './daily-windows.js'
 import type { Instant } from './instant.js'
-import type { ReportedFields, RUN_COMMANDS, RunRecord } from './run-record.js'
-import type { Spending } from './spending.js'
+import type { LISTING_KINDS, ReportedFields, RUN_COMMANDS, RunRecord } from './run-record.js'
+import type { Spending, TASK_REASONS } from './spending.js'
 import type { DriftKind } from './survey-source.js'
 
 /** What the discovery of changes goes by (design §4; settings `discover`). */
@@ -54,9 +54,9 @@ export interface Budget {
   readonly durationMsMax: number | null
 }
 
-export type ListingKind = 'full' | 'incremental'
+export type ListingKind = (typeof LISTING_KINDS)[number]
 
-export type TaskReason = 'changed' | 'live' | 'settling' | 'old' | 'missing'
+export type TaskReason = (typeof TASK_REASONS)[number]
 
 export interface RowCounts {
   readonly added: number
@@ -131,7 +131,7 @@ export interface ReplayCounts extends Readonly<Record<ReplayResult, number>> {
 }
 
 /** What a run did for one account: its record (`model/run-record`), some fields of it narrower, and what explains them. */
-export interface RunReport extends ReportedFields {
+export interface RunReport extends ReportedFields, FailingSurveys {
   readonly command: RunCommand
   readonly status: RunStatus
   readonly exitCode: ExitCode
@@ -140,10 +140,6 @@ export interface RunReport extends ReportedFields {
   readonly paceIntervalMs: number | null
   /** Where the requests went, and which were saved. */
   readonly spending: readonly Spending[]
-  /** How many of the surveys that are left over could not be read. */
-  readonly failing: number
-  /** The first of these. */
-  readonly failingSurveys: readonly FailingSurvey[]
   /** The first of the drift events, so that nobody has to look them up. */
   readonly drift: readonly MetDrift[]
   /** Why rows were rejected, the most frequent reasons first; not all of them where there are many. */

@@ -10,17 +10,11 @@ export const SPENDING_KINDS = [
 ] as const
 export type SpendingKind = (typeof SPENDING_KINDS)[number]
 
+/** Why a survey is queued. */
+export const TASK_REASONS = ['changed', 'live', 'settling', 'old', 'missing'] as const
+
 /** Why: the listing, the reason of a survey's task, or (`resting`) a survey that was not due. */
-export const SPENDING_REASONS = [
-  'listing',
-  'left_over',
-  'changed',
-  'live',
-  'settling',
-  'old',
-  'missing',
-  'resting',
-] as const
+export const SPENDING_REASONS = ['listing', 'left_over', ...TASK_REASONS, 'resting'] as const
 export type SpendingReason = (typeof SPENDING_REASONS)[number]
 
 export interface Spending {

@@ -6,7 +6,7 @@ import type { Cell } from './columns.js'
 import type { DailyWindows, DueDay, StoredDays } from './daily-windows.js'
 import type { Progress, SampleSource, Survey } from './fields.js'
 import type { Instant } from './instant.js'
-import type { PastRuns, PlannedSurvey } from './plan-facts.js'
+import type { Cursor, PastRuns, PlannedSurvey } from './plan-facts.js'
 import type { QuarantinedRow, ReplayedBatch, RetypedRow, WaitingRows } from './replay.js'
 import type {
   FailingSurveys,
@@ -79,13 +79,7 @@ export interface Stamp {
 }
 
 /** Where the account's discovery stands. */
-export interface Position {
-  /** `updated_since` of the next listing; null before the first complete one. */
-  readonly cursor: Instant | null
-  /** End of the last full listing, our clock. */
-  readonly fullListedAt: Instant | null
-  /** Whether a survey answered 404 at its own address since then: the next listing is a full one. */
-  readonly fullListingWanted: boolean
+export interface Position extends Cursor {
   /** A listing that an interruption left half done. */
   readonly listing: ListingState | null
 }

@@ -1,14 +1,16 @@
 /** How a run has ended, from what happened in it: exit code, status and one line of reason. Pure. */
 import { EXIT_CODES, EXITS, type ExitCode } from '../base/errors.js'
+import { counted } from '../base/human.js'
 import { driftName } from '../model/misfit-names.js'
 import type { MetDrift, RunReport, RunStatus } from '../model/run.js'
+import { countedDrift } from '../model/run-record.js'
 import type { Tally } from './tally.js'
 
 export type Happened = Pick<Tally, 'stopped' | 'ended' | 'discovery'> &
   Pick<RunReport, 'surveysFailed' | 'leftOver' | 'failing' | 'rejectedRows' | 'driftEvents' | 'drift'>
 
 export interface OutcomeRules {
-  readonly rejectedRowsMax: number
+  readonly limits: { readonly rejectedRowsMax: number }
   readonly contract: 'evolve' | 'freeze'
 }
 
@@ -32,8 +34,8 @@ export const replayOutcomeOf = (
   const { waiting, stopped } = happened
   return outcomeFrom([
     // Of those that a signal left untried nobody knows.
-    ...(stopped === null && waiting > rules.rejectedRowsMax
-      ? [data(`${count(waiting, 'row')} still cannot be typed (_sync.rejected_rows)`)]
+    ...(stopped === null && waiting > rules.limits.rejectedRowsMax
+      ? [data(`${counted(waiting, 'row')} still cannot be typed (_sync.rejected_rows)`)]
       : []),
     ...frozen(happened, rules),
     ...(stopped === null ? [] : [partial(stopped)]),
@@ -69,8 +71,11 @@ const data = (text: string): Reason => ({ exitCode: EXIT_CODES.data, text })
 
 const dataProblems = (happened: Happened, rules: OutcomeRules): readonly Reason[] => {
   const { rejectedRows } = happened
-  const rejected = `${count(rejectedRows, 'row')} could not be typed and went to quarantine (_sync.rejected_rows)`
-  return [...(rejectedRows > rules.rejectedRowsMax ? [data(rejected)] : []), ...frozen(happened, rules)]
+  const rejected = `${counted(rejectedRows, 'row')} could not be typed and went to quarantine (_sync.rejected_rows)`
+  return [
+    ...(rejectedRows > rules.limits.rejectedRowsMax ? [data(rejected)] : []),
+    ...frozen(happened, rules),
+  ]
 }
 
 const frozen = (
@@ -80,7 +85,7 @@ const frozen = (
   contract === 'freeze' && driftEvents > 0
     ? [
         data(
-          `${count(driftEvents, 'difference from the API document', 'differences from the API document')} under contract: freeze (${namesOf(drift, driftEvents)}_sync.drift_events)`,
+          `${countedDrift(driftEvents)} under contract: freeze (${namesOf(drift, driftEvents)}_sync.drift_events)`,
         ),
       ]
     : []
@@ -101,7 +106,7 @@ const partial = (text: string): Reason => ({ exitCode: EXIT_CODES.partial, text 
 const leftOver = ({ leftOver: left, failing }: Happened): readonly Reason[] => {
   if (left === 0) return []
   const why = failing === 0 ? '' : `, ${failing} of them could not be read (freshness.last_error)`
-  return [partial(`${count(left, 'survey')} left in the queue${why}`)]
+  return [partial(`${counted(left, 'survey')} left in the queue${why}`)]
 }
 
 const unfinished = (happened: Happened): readonly Reason[] => {
@@ -114,9 +119,6 @@ const unfinished = (happened: Happened): readonly Reason[] => {
     ...(discovery === 'interrupted' ? [partial('the listing goes on in the next run')] : []),
     ...(surveysFailed === 0
       ? []
-      : [partial(`${count(surveysFailed, 'survey')} failed (freshness.last_error)`)]),
+      : [partial(`${counted(surveysFailed, 'survey')} failed (freshness.last_error)`)]),
   ]
 }
-
-const count = (number: number, one: string, many = `${one}s`): string =>
-  `${number} ${number === 1 ? one : many}`

@@ -1,22 +1,15 @@
 /** The run of a replay, for one account: every quarantined row is decoded again. No request is made. */
-import type { Clock } from '../base/clock.js'
 import { type Instant, instantFromMs } from '../model/instant.js'
 import type { DecodeAgain } from '../model/replay.js'
 import { REPLAY_RESULTS, type ReplayResult, type RunReport } from '../model/run.js'
-import type { AccountWarehouse } from '../model/warehouse.js'
-import type { RunRules } from './dependencies.js'
-import { replayOutcomeOf } from './outcome.js'
+import type { RunDependencies } from './dependencies.js'
+import { type OutcomeRules, replayOutcomeOf } from './outcome.js'
 import { addRows, createTally, type Tally } from './tally.js'
 
-export interface ReplayDependencies {
-  readonly warehouse: AccountWarehouse
+export interface ReplayDependencies
+  extends Pick<RunDependencies, 'warehouse' | 'clock' | 'signal' | 'runId' | 'version'> {
   readonly decodeAgain: DecodeAgain
-  readonly clock: Clock
-  /** Aborts with a `StoppedError`; looked at between batches, each of which is one transaction. */
-  readonly signal: AbortSignal
-  readonly rules: Pick<RunRules, 'contract' | 'rejectedRowsMax'>
-  readonly runId: string
-  readonly version: string
+  readonly rules: OutcomeRules
 }
 
 /** Throws what ends more than this run; the next one then finds it killed, and the rows where they were. */
@@ -27,6 +20,7 @@ export const replayAccount = async (dependencies: ReplayDependencies): Promise<R
   const tally = createTally()
   const replayed: Record<ReplayResult, number> = { merged: 0, queued: 0, outdated: 0 }
   for await (const rows of warehouse.quarantined()) {
+    // Looked at between batches, each of which is one transaction.
     if (signal.aborted) {
       tally.stopped = 'stopped by a signal: the other rows stay in quarantine'
       break

@@ -89,7 +89,7 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'rejected rows are nothing to speak of',
     file: 'sync/outcome.js',
-    from: 'rejectedRows > rules.rejectedRowsMax',
+    from: 'rejectedRows > rules.limits.rejectedRowsMax',
     to: 'rejectedRows > 1e9',
   },
   {

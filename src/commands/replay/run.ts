@@ -1,15 +1,14 @@
 /** The wiring of `replay`: opens the warehouse as a sync does, replays account by account, and publishes. */
 import { systemClock } from '../../base/clock.js'
 import { ConfigError } from '../../base/errors.js'
-import type { Log } from '../../base/log.js'
 import { packageVersion } from '../../base/version.js'
 import { createProgressLog } from '../../logging/progress.js'
 import type { RunReport, SyncReport } from '../../model/run.js'
-import type { Settings } from '../../settings/settings.js'
 import { decodeAgain } from '../../survey-api/decode-again.js'
 import { replayAccount } from '../../sync/replay.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
 import { accountsInQuarantine } from '../../warehouse/history/replay.js'
+import type { Work } from '../context.js'
 import { holdsWarehouse } from '../wiring/shard-layout.js'
 import { runAndPublish } from '../wiring/warehouse-run.js'
 
@@ -18,19 +17,13 @@ export class NoWarehouseError extends ConfigError {
   readonly code = 'no_warehouse'
 }
 
-export interface ReplayAll {
-  readonly settings: Settings
-  readonly log: Log
-  readonly signal: AbortSignal
-}
-
 /**
  * Publishes also where nothing was in quarantine: a replay that was killed may have committed what is not published yet.
  * Throws a `WarehouseError`, `NoWarehouseError`, or a bug; everything else is in the report.
  */
-export const replayAll = async ({ settings, log, signal }: ReplayAll): Promise<SyncReport> => {
+export const replayAll = async ({ settings, log, signal }: Work): Promise<SyncReport> => {
   const clock = systemClock
-  const { contract, limits, warehouseDirectory } = settings
+  const { warehouseDirectory } = settings
   // Opening it would make one, and a slip in a path is no warehouse.
   if (!(await holdsWarehouse(warehouseDirectory)))
     throw new NoWarehouseError(
@@ -46,7 +39,7 @@ export const replayAll = async ({ settings, log, signal }: ReplayAll): Promise<S
           decodeAgain,
           clock,
           signal,
-          rules: { contract, rejectedRowsMax: limits.rejectedRowsMax },
+          rules: settings,
           runId,
           version: packageVersion(),
         }),

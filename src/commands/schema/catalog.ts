@@ -9,21 +9,12 @@ export interface Relation
   readonly columns: readonly Column[]
 }
 
+const TABLES = ALL_TABLES.map((table): Relation => ({ kind: 'table', references: [], ...table }))
+const VIEWS = ALL_VIEWS.map(({ sql: _, ...view }): Relation => ({ kind: 'view', references: [], ...view }))
+
 /** What analysts read first: the tables, the views, then the bookkeeping of the job. */
 export const CATALOG: readonly Relation[] = [
-  ...ALL_TABLES.filter(({ schema }) => schema === 'main').map(ofKind('table')),
-  ...ALL_VIEWS.map(ofKind('view')),
-  ...ALL_TABLES.filter(({ schema }) => schema === '_sync').map(ofKind('table')),
+  ...TABLES.filter(({ schema }) => schema === 'main'),
+  ...VIEWS,
+  ...TABLES.filter(({ schema }) => schema === '_sync'),
 ]
-
-function ofKind(kind: Relation['kind']) {
-  return ({ schema, name, comment, key, columns, references = [] }: Omit<Relation, 'kind'>): Relation => ({
-    kind,
-    schema,
-    name,
-    comment,
-    key,
-    columns,
-    references,
-  })
-}

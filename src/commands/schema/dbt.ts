@@ -62,15 +62,13 @@ const freshnessOf = ({ schema, name }: Relation) => {
     return {
       config: {
         loaded_at_field: 'ended_at',
-        freshness: {
-          warn_after: hours(36),
-          error_after: hours(72),
-          filter: "command is distinct from 'replay'",
-        },
+        freshness: { warn_after: hours(36), error_after: hours(72), filter: NO_REPLAY },
       },
     }
   return {}
 }
+
+const NO_REPLAY = "command is distinct from 'replay'"
 
 const uniqueKey = (relation: Relation) =>
   relation.key.length === 0

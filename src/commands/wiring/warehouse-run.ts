@@ -4,12 +4,12 @@ import { systemClock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { RunCommand, RunObserver, RunReport, SyncReport } from '../../model/run.js'
 import { publishedPlaces, publishersOf } from '../../publish/formats.js'
-import type { Settings } from '../../settings/settings.js'
 import { graceAfter } from '../../sync/budget/grace.js'
 import { publishAll } from '../../sync/publish.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
 import type { Database } from '../../warehouse/connection/database.js'
 import { openWarehouse } from '../../warehouse/lifecycle/open.js'
+import type { Work } from '../context.js'
 
 /** Throws a `WarehouseError`. Dispose of the database to let go of the lock. */
 export const holdWarehouse = (directory: string, command: string, log: Log): Promise<Database> =>
@@ -21,12 +21,9 @@ export const holdWarehouse = (directory: string, command: string, log: Log): Pro
     published: publishedPlaces(directory),
   })
 
-export interface WarehouseRun {
-  readonly settings: Settings
+export interface WarehouseRun extends Work {
   readonly command: RunCommand
-  readonly log: Log
   readonly observer: RunObserver
-  readonly signal: AbortSignal
 }
 
 /** Throws a `WarehouseError`, or a bug; everything else is in the report. */

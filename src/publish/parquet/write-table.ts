@@ -20,7 +20,7 @@ import {
   STAGED_TABLE,
   stageChanged,
 } from './sql.js'
-import { emptyPartition, fileOf, type PublishedTable } from './tables.js'
+import { emptyPartition, fileOf, type Partition, type PublishedTable } from './tables.js'
 import type { KnownVersion } from './versions.js'
 
 export interface TableWriting {
@@ -36,10 +36,8 @@ export interface TableWriting {
 }
 
 /** A partition as it is in the work database. */
-interface Wanted {
+interface Wanted extends Partition {
   readonly path: string
-  readonly account: string | null
-  readonly created_month: string | null
   readonly rows: number
   readonly digest: string
 }
@@ -72,11 +70,10 @@ const partitionRow = z.object({
 
 const partitionsOf = async (sql: Sql, table: PublishedTable): Promise<readonly Wanted[]> => {
   const found = await sql.rows(partitionRow, digestPartitions(table))
-  const { account, createdMonth } = emptyPartition(table)
-  const empty = { account, created_month: createdMonth, rows: 0, digest: '0:0' }
+  const empty = { ...emptyPartition(table), rows: 0, digest: '0:0' }
   return (found.length === 0 ? [empty] : found).map((partition) => ({
     ...partition,
-    path: fileOf(table, { account: partition.account, createdMonth: partition.created_month }),
+    path: fileOf(table, partition),
   }))
 }
 

@@ -2,6 +2,7 @@
  * How several accounts divide the requests of one budget: by weight, and what one of them leaves goes to those that can
  * use it. Pure; `request-pot` keeps the books.
  */
+import { sum } from '../../model/bundle-estimate.js'
 
 /** What is known of one account. */
 export interface ShareState {
@@ -90,5 +91,3 @@ const usedBy = (share: ShareState | undefined): number =>
   share === undefined ? 0 : share.sent + share.reserved
 
 const weightOf = (share: ShareState | undefined): number => share?.weight ?? 0
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)

@@ -8,6 +8,7 @@ import { believed } from '../../model/believed.js'
 import type { Instant } from '../../model/instant.js'
 import type { QuarantinedRow, ReplayedBatch, RetypedRow } from '../../model/replay.js'
 import { addCounts, NO_ROWS, type ReplayResult } from '../../model/run.js'
+import { ENDPOINTS } from '../../model/survey-source.js'
 import { rejectedRows } from '../../model/sync-tables.js'
 import type { Stamp } from '../../model/warehouse.js'
 import { bigintCell, instant, timestamptzCell, varcharCell } from '../connection/cells.js'
@@ -59,7 +60,7 @@ export async function* quarantinedRows(
 const quarantinedRow = z.object({
   runId: varcharCell,
   rejectedAt: timestamptzCell,
-  endpoint: z.enum(['surveys', 'sample_sources', 'fieldwork_progress']),
+  endpoint: z.enum(ENDPOINTS),
   surveyId: bigintCell.nullable(),
   sampleSourceId: bigintCell.nullable(),
   raw: varcharCell,

@@ -102,7 +102,11 @@ const mergeProgress = async (
 ): Promise<RowCounts> => {
   const read = bundles.filter(({ progress }) => progress !== null)
   const stored = await readStored(sql, mergedSurveyProgress, account, idsOf(read))
-  return upsert(sql, mergedSurveyProgress, stored, progressRows(account, read))
+  const rows = read.map(({ surveyId, at, progress }) => ({
+    cells: { account, survey_id: surveyId, ...progress },
+    readAt: at,
+  }))
+  return upsert(sql, mergedSurveyProgress, stored, rows)
 }
 
 /** Merges a table of which a bundle holds all rows of its survey: what is stored and no longer listed is missing. */
@@ -130,12 +134,6 @@ const sourceRows = (account: string, bundles: readonly RefreshedBundle[]): reado
   bundles.flatMap(({ surveyId, at, sources }) =>
     sources.map((source) => ({ cells: { account, survey_id: surveyId, ...source }, readAt: at })),
   )
-
-const progressRows = (account: string, bundles: readonly RefreshedBundle[]): readonly FreshRow[] =>
-  bundles.map(({ surveyId, at, progress }) => ({
-    cells: { account, survey_id: surveyId, ...progress },
-    readAt: at,
-  }))
 
 const sourceProgressRows = (account: string, bundles: readonly RefreshedBundle[]): readonly FreshRow[] =>
   bundles.flatMap(({ surveyId, sourceProgress }) =>

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import type { Instant } from '../../model/instant.js'
+import { LISTING_KINDS } from '../../model/run-record.js'
 import { listings } from '../../model/sync-tables.js'
 import type {
   ListedRows,
@@ -30,7 +31,7 @@ export const readPosition = async (sql: Sql, account: string): Promise<Position>
 }
 
 const listingRow = z.object({
-  kind: z.enum(['full', 'incremental']),
+  kind: z.enum(LISTING_KINDS),
   updatedSince: timestamptzCell.nullable(),
   ceiling: timestamptzCell,
   nextPage: bigintCell,

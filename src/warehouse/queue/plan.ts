@@ -3,10 +3,10 @@ import { z } from 'zod'
 import type { DailyWindows } from '../../model/daily-windows.js'
 import { type Instant, msBetween } from '../../model/instant.js'
 import type { PastRuns, PlannedSurvey } from '../../model/plan-facts.js'
+import { TASK_REASONS } from '../../model/spending.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { readPosition } from './listing.js'
-import { taskReason } from './queue.js'
 import { isReadAgain } from './stored-days.js'
 
 const surveyRow = z
@@ -23,7 +23,7 @@ const surveyRow = z
     sourceProgressReadAt: timestamptzCell.nullable(),
     moved: booleanCell.nullable(),
     daysOpen: bigintCell,
-    reason: taskReason.nullable(),
+    reason: z.enum(TASK_REASONS).nullable(),
     enqueuedAt: timestamptzCell.nullable(),
     runId: varcharCell.nullable(),
     requestsNeeded: bigintCell.nullable(),

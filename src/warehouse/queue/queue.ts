@@ -34,9 +34,6 @@ export const enqueue = async (
   )
 }
 
-/** As `_sync.tasks` has it. */
-export const taskReason = z.enum(['changed', 'live', 'settling', 'old', 'missing'])
-
 /** How many failing surveys are named. */
 const FAILING_NAMED_MAX = 10
 

@@ -5,8 +5,9 @@
 import { columnsOf, date, timestamptz } from '../../model/columns.js'
 import { PROGRESS_FIELDS } from '../../model/fields.js'
 import { ofSurvey, surveyProgressHistory } from '../../model/tables.js'
+import { selected } from '../connection/ddl.js'
 import { dayStart, utcDay } from '../history/utc-day.js'
-import { columnOf, selected, type ViewDeclaration } from './view-declaration.js'
+import { columnOf, type ViewDeclaration } from './view-declaration.js'
 
 const indicators = columnsOf(PROGRESS_FIELDS)
 

@@ -4,13 +4,7 @@
  * while did not hold meanwhile, the current row holds no longer than it was last read, and where old observations were left out (of
  * each day the last one stays) a row holds until the day of the next one, during which something else may have come first.
  */
-import {
-  columnsOf,
-  nullable,
-  type Reference,
-  type TableDeclaration,
-  timestamptz,
-} from '../../model/columns.js'
+import { columnsOf, nullable, type TableDeclaration, timestamptz } from '../../model/columns.js'
 import {
   ofSource,
   ofSurvey,
@@ -19,16 +13,13 @@ import {
   surveyProgress,
   surveyProgressHistory,
 } from '../../model/tables.js'
-import { quote } from '../connection/ddl.js'
+import { quote, selected } from '../connection/ddl.js'
 import { dayStart, utcDay } from '../history/utc-day.js'
-import { selected, type ViewDeclaration } from './view-declaration.js'
+import type { ViewDeclaration } from './view-declaration.js'
 
-interface Observations {
-  readonly name: string
-  readonly comment: string
+interface Observations extends Required<Pick<ViewDeclaration, 'name' | 'comment' | 'references'>> {
   readonly current: TableDeclaration
   readonly history: TableDeclaration
-  readonly references: readonly Reference[]
   /** The versions of what is observed, and their key in the order of the key of the progress. */
   readonly versions: string
   readonly versionKey: readonly string[]

@@ -2,7 +2,8 @@
 import { bigint, columnsOf } from '../../model/columns.js'
 import { PROGRESS_FIELDS } from '../../model/fields.js'
 import { freshness, surveys } from '../../model/tables.js'
-import { columnOf, selected, type ViewDeclaration } from './view-declaration.js'
+import { selected } from '../connection/ddl.js'
+import { columnOf, type ViewDeclaration } from './view-declaration.js'
 
 const surveyColumns = surveys.columns.filter(({ name }) => !['_extra', '_first_seen_at'].includes(name))
 const indicators = columnsOf(PROGRESS_FIELDS).filter(({ name }) => name !== '_extra')

@@ -2,15 +2,13 @@
  * The versions of surveys and sources with `confirmed_until`: up to when each is known to have held. An equal row read
  * again touches no data row, so this is read off `freshness`.
  */
-import { columnsOf, type Reference, type TableDeclaration, timestamptz } from '../../model/columns.js'
+import { columnsOf, type TableDeclaration, timestamptz } from '../../model/columns.js'
 import { ofSource, ofSurveyById, sampleSourcesHistory, surveysHistory } from '../../model/tables.js'
-import { selected, type ViewDeclaration } from './view-declaration.js'
+import { selected } from '../connection/ddl.js'
+import type { ViewDeclaration } from './view-declaration.js'
 
-interface Versions {
-  readonly name: string
-  readonly comment: string
+interface Versions extends Pick<ViewDeclaration, 'name' | 'comment' | 'references'> {
   readonly history: TableDeclaration
-  readonly references: readonly Reference[]
   /** The last time that the current version `h` was read again and found equal. */
   readonly readAgainAt: string
   readonly joins: string
@@ -18,10 +16,8 @@ interface Versions {
 
 const versionPeriods = ({ history, readAgainAt, joins, ...view }: Versions): ViewDeclaration => ({
   schema: 'main',
-  name: view.name,
-  comment: view.comment,
+  ...view,
   key: history.key,
-  references: view.references,
   columns: [
     ...history.columns,
     ...columnsOf({

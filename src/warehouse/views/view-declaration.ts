@@ -17,10 +17,6 @@ export const createView = (view: ViewDeclaration): readonly string[] => [
   ),
 ]
 
-/** `a."x", a."y"` */
-export const selected = (columns: readonly Pick<Column, 'name'>[], alias: string): string =>
-  columns.map(({ name }) => `${alias}.${quote(name)}`).join(', ')
-
 /** The column of that name as it is declared, under another name where one is given. */
 export const columnOf = (table: TableDeclaration, name: string, as: Partial<Column> = {}): Column => {
   const column = table.columns.find((declared) => declared.name === name)
