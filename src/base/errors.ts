@@ -5,7 +5,7 @@
  * Rooms add their own small classes by extending one of the groups below.
  */
 
-/** The exit codes of the command; the README and `--help` print this list. */
+/** The exit codes of the command. `EXITS` says what each means. */
 export const EXIT_CODES = {
   complete: 0,
   bug: 1,
@@ -18,6 +18,33 @@ export const EXIT_CODES = {
 } as const
 
 export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES]
+
+/** `--help` and the README print the meanings. Where several accounts end differently, the highest rank is the command's exit code. */
+export const EXITS: Readonly<Record<ExitCode, { readonly rank: number; readonly meaning: string }>> = {
+  [EXIT_CODES.complete]: {
+    rank: 0,
+    meaning: 'complete: everything due was read, committed and published',
+  },
+  [EXIT_CODES.bug]: { rank: 7, meaning: 'a bug: please report' },
+  [EXIT_CODES.usage]: { rank: 2, meaning: 'wrong usage or settings; nothing was requested' },
+  [EXIT_CODES.partial]: {
+    rank: 1,
+    meaning: 'partial: budget or signal; what was read is committed, the rest goes on in the next run',
+  },
+  [EXIT_CODES.upstream]: {
+    rank: 4,
+    meaning: 'the API refused or stayed unreachable; what was committed stays',
+  },
+  [EXIT_CODES.data]: {
+    rank: 3,
+    meaning: 'data problems: rejected rows or, with contract: freeze, drift; conformance: a rule is broken',
+  },
+  [EXIT_CODES.held]: { rank: 5, meaning: 'another sync holds this warehouse' },
+  [EXIT_CODES.warehouse]: {
+    rank: 6,
+    meaning: 'the warehouse cannot be written; the published state is untouched',
+  },
+}
 
 /** Base of every error that is not a bug. `code` is stable and meant for machines. */
 export abstract class ExpectedError extends Error {

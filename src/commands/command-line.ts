@@ -1,6 +1,6 @@
 /** The command line: which commands there are, and what happens to what they throw. */
 import yargs, { type Argv } from 'yargs'
-import { EXIT_CODES, type ExitCode } from '../base/errors.js'
+import { EXIT_CODES, EXITS, type ExitCode } from '../base/errors.js'
 import { createRedactor, Secret } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
 import { checkCommand } from './check/command.js'
@@ -96,12 +96,7 @@ const commandLine = (argv: readonly string[], context: CliContext): Argv => {
     })
 }
 
-const EXIT_CODES_HELP = `Exit codes:
-  0  complete: everything due was read, committed and published
-  1  a bug: please report
-  2  wrong usage or settings; nothing was requested
-  3  partial: budget or signal; what was read is committed, the rest goes on in the next run
-  4  the API refused or stayed unreachable; what was committed stays
-  5  data problems: rejected rows or, with contract: freeze, drift; conformance: a rule is broken
-  6  another sync holds this warehouse
-  7  the warehouse cannot be written; the published state is untouched`
+const EXIT_CODES_HELP = [
+  'Exit codes:',
+  ...Object.entries(EXITS).map(([code, { meaning }]) => `  ${code}  ${meaning}`),
+].join('\n')

@@ -1,6 +1,7 @@
 /** Flags that several commands share, worded once. All are text: `settings` reads them and says what is wrong. */
 
 import type { InferredOptionTypes, Options } from 'yargs'
+import { PUBLISH_FORMATS } from '../model/publish-formats.js'
 
 /** What yargs makes of a set of options. */
 export type FlagsOf<Of extends Record<string, Options>> = InferredOptionTypes<Of>
@@ -30,7 +31,9 @@ export const syncOptions = {
   full: { type: 'boolean', describe: 'List all surveys, not only those modified since the last run' },
   'max-requests': text('Stop before the run makes more requests than this; the rest stays queued'),
   'max-duration': text('Stop before the run takes longer than this, such as 55m; the rest stays queued'),
-  publish: text('What to publish: duckdb, parquet, or both as duckdb,parquet'),
+  publish: text(
+    `What to publish: ${PUBLISH_FORMATS.join(' or ')}, or several such as ${PUBLISH_FORMATS.join(',')}`,
+  ),
 } as const
 
 export const statusOptions = {

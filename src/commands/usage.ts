@@ -38,6 +38,18 @@ export const refuseUnknown = (argv: readonly string[], commands: readonly KnownC
   if (problems.length > 0) throw new UsageError(problems.join('; '))
 }
 
+/** The choice that was written as `text`; a `UsageError` where it is none, with the one that was probably meant. */
+export const choiceOf = <Choice extends string>(
+  text: string | undefined,
+  choices: readonly Choice[],
+  problem: string,
+): Choice => {
+  const choice = choices.find((known) => known === text)
+  if (choice !== undefined) return choice
+  const meant = text === undefined ? null : nearest(text, choices)
+  throw new UsageError(`${problem}${meant === null ? '' : `: did you mean ${meant}?`}`)
+}
+
 /** Whether what is printed is for machines: also an error that comes before anything is parsed. */
 export const wantsJson = (argv: readonly string[]): boolean =>
   argv.includes('--json') || argv.includes('--json=true')

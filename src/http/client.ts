@@ -4,49 +4,40 @@
  * It knows nothing of what is asked for; for that, see `survey-api`.
  */
 import type { Allowance } from '../base/allowance.js'
-import type { Clock } from '../base/clock.js'
 import { StoppedError, UpstreamError } from '../base/errors.js'
-import type { Log } from '../base/log.js'
+import type { HttpProxy } from '../base/network.js'
 import { createRedactor, Secret } from '../base/secret.js'
 import { type Address, addressOf } from './address.js'
 import { attempt, type JsonAnswer, type Outcome } from './attempt.js'
 import { AttemptsExhaustedError, type Where } from './errors.js'
-import type { HttpProxy } from './proxy.js'
 import type { Slot } from './rate-limit/held-slot.js'
 import { IN_FLIGHT_MAX } from './rate-limit/held-slot-limiter.js'
-import type { Cap } from './rate-limit/pacer.js'
-import { openRateLimiter, type RateLimiter, type RateUsage } from './rate-limit/rate-limiter.js'
-import type { SharedRate } from './rate-limit/shared/open.js'
+import {
+  openRateLimiter,
+  type RateLimiter,
+  type RateLimiterOptions,
+  type RateUsage,
+} from './rate-limit/rate-limiter.js'
 import { retryWaitMs } from './retry-timing.js'
 import { createSharedController, joinSignals } from './signals.js'
 import { type CreateTransport, createTransport, type HeaderValues, type Transport } from './transport.js'
 
 export type { JsonAnswer } from './attempt.js'
 
-export interface HttpClientOptions {
-  /** Names the account in messages. */
-  readonly account: string
+export interface HttpClientOptions extends Omit<RateLimiterOptions, 'owner' | 'limits'> {
   /** Ends with `/api/v1`; a slash behind it does no harm. */
   readonly baseUrl: string
   /** The caller's identifier: with the address it says whose cap the requests spend. */
   readonly id: number
   /** Sent with each request: the credentials, the token as a `Secret`. */
   readonly headers: HeaderValues
-  /** The cap: at most `requests` in any `perMs` (API document, "Limits"). */
-  readonly rate: Cap
   readonly limits: HttpLimits
-  /** Where other processes spend of the same cap. */
-  readonly shared?: SharedRate | null
   /** Through which the API is requested; null or left out: directly. */
   readonly proxy?: HttpProxy | null
-  /** Where the request ledger is kept; null: a restart forgets what was sent. */
-  readonly ledgerDirectory: string | null
-  readonly clock: Clock
   /** From 0 to 1, for the jitter. */
   readonly random: () => number
-  readonly log: Log
   /** The network; the real one unless given. */
-  readonly createTransport?: CreateTransport
+  readonly createTransport?: CreateTransport | undefined
 }
 
 export interface HttpLimits {
@@ -58,7 +49,7 @@ export interface HttpLimits {
   readonly backoffMaxMs: number
   /** After decompression. */
   readonly responseBytesMax: number
-  /** Pauses in a row, without one success between them, that end the run; 5 unless said. With 1 the first 429 does. */
+  /** Freezes in a row, without one success between them, that end the run; 5 unless said. With 1 the first 429 does. */
   readonly pausesMax?: number
 }
 

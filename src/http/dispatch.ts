@@ -9,9 +9,10 @@
  */
 import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
 import { ExpectedError, messageOf } from '../base/errors.js'
+import type { HttpProxy } from '../base/network.js'
 import type { Address } from './address.js'
 import { connectionFailure } from './connection-failure.js'
-import { type HttpProxy, ProxyRefusedError, ProxyTroubleError } from './proxy.js'
+import { ProxyRefusedError, ProxyTroubleError } from './proxy.js'
 
 interface DispatchOptions {
   /** To one host. */

@@ -3,10 +3,17 @@
  * query, never headers) and what now; whatever a server wrote into them has been redacted and cut to one line.
  */
 import { ConfigError, messageOf, UpstreamError, WarehouseError } from '../base/errors.js'
+import type { Rate } from '../base/network.js'
 
 /** The API answered with a status that means no. It says nothing about other addresses: the caller decides what ends. */
 export abstract class StatusError extends UpstreamError {
-  abstract readonly status: number
+  readonly endsRun = false
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
 }
 
 /** Where a request went and to whom it belongs, for messages. */
@@ -22,66 +29,57 @@ const said = (excerpt: string): string => (excerpt === '' ? '' : ` (it said: ${e
 /** 401, 403. */
 export class CredentialsRefusedError extends StatusError {
   readonly code = 'credentials_refused'
-  readonly endsRun = false
-  readonly status: number
 
   constructor(status: number, where: Where, excerpt: string) {
     super(
+      status,
       `the API refused the credentials (${status}) at ${where.request}: ` +
         `check id and token of account '${where.account}'${said(excerpt)}`,
     )
-    this.status = status
   }
 }
 
 /** 3xx: credentials never follow a redirect. */
 export class RedirectRefusedError extends StatusError {
   readonly code = 'redirect_refused'
-  readonly endsRun = false
-  readonly status: number
 
   /** `target` is the host of the `Location` header, null where it names none. */
   constructor(status: number, where: Where, target: string | null) {
     super(
+      status,
       `the API redirects (${status}) ${where.request} to ${target ?? 'nowhere'}: not followed, credentials stay ` +
         `with base_url; if it has moved, change base_url of account '${where.account}'`,
     )
-    this.status = status
   }
 }
 
 /** 404: what was asked for is not there, or no longer. The caller knows what that means. */
 export class NotThereError extends StatusError {
   readonly code = 'not_there'
-  readonly endsRun = false
-  readonly status = 404
 
   constructor(where: Where, excerpt: string) {
-    super(`the API knows nothing at ${where.request} (404)${said(excerpt)}`)
+    super(404, `the API knows nothing at ${where.request} (404)${said(excerpt)}`)
   }
 }
 
 /** Any other 4xx: this request is wrong, others may be right. */
 export class RequestRejectedError extends StatusError {
   readonly code = 'request_rejected'
-  readonly endsRun = false
-  readonly status: number
 
   constructor(status: number, where: Where, excerpt: string) {
-    super(`the API rejected ${where.request} (${status}): it is left for another run${said(excerpt)}`)
-    this.status = status
+    super(status, `the API rejected ${where.request} (${status}): it is left for another run${said(excerpt)}`)
   }
 }
 
 /** A status that this API has no reason to give. */
 export class UnexpectedStatusError extends StatusError {
   readonly code = 'unexpected_status'
-  readonly endsRun = false
-  readonly status: number
 
   constructor(status: number, where: Where, excerpt: string) {
-    super(`the API answered ${where.request} with ${status}, which means nothing here${said(excerpt)}`)
-    this.status = status
+    super(
+      status,
+      `the API answered ${where.request} with ${status}, which means nothing here${said(excerpt)}`,
+    )
   }
 }
 
@@ -117,7 +115,7 @@ export class RateRefusedError extends UpstreamError {
   readonly code = 'rate_refused'
   readonly endsRun = true
 
-  constructor(where: Where, pauses: number, rate: { requests: number; perMs: number }) {
+  constructor(where: Where, pauses: number, rate: Rate) {
     super(
       `the API refused account '${where.account}' for its rate (429)${pauses > 1 ? ` ${pauses} times in a row, last` : ''} at ` +
         `${where.request}: see who else uses the account, or whether its cap is lower than ` +

@@ -4,9 +4,10 @@
  */
 import { abortReason, type Clock, throwIfAborted } from '../base/clock.js'
 import { ExpectedError } from '../base/errors.js'
+import type { HttpProxy } from '../base/network.js'
 import type { Address } from './address.js'
 import { connectionFailure } from './connection-failure.js'
-import { type HttpProxy, ProxyRefusedError, ProxyTroubleError, peerOf } from './proxy.js'
+import { ProxyRefusedError, ProxyTroubleError, peerOf } from './proxy.js'
 import { joinSignals, orAbort } from './signals.js'
 import { ConnectionError, RequestTimeoutError } from './transient-errors.js'
 import type { Transport, TransportAnswer } from './transport.js'

@@ -3,20 +3,9 @@
  * (https) the two can be told apart with certainty; of a plain request (http) only a 407 is the proxy's for certain.
  */
 import { UpstreamError } from '../base/errors.js'
-import type { Secret } from '../base/secret.js'
+import type { HttpProxy } from '../base/network.js'
 import type { Address } from './address.js'
 import { TransientError } from './transient-errors.js'
-
-export interface HttpProxy {
-  /** Scheme, host and port; no credentials. */
-  readonly address: string
-  /** The environment variable that names it. */
-  readonly variable: string
-  /** Value of the header Proxy-Authorization; null where there are no credentials. */
-  readonly authorization: Secret | null
-  /** Whatever of its address must never be seen. */
-  readonly secrets: readonly Secret[]
-}
 
 const theProxy = ({ address, variable }: HttpProxy): string => `the proxy ${address} (${variable})`
 

@@ -29,7 +29,7 @@ const redactString = (literal: string, redact: (text: string) => string): string
 }
 
 /** The index after the string that opens at `start`. */
-const endOfString = (text: string, start: number): number => {
+export const endOfString = (text: string, start: number): number => {
   let at = start + 1
   while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1
   return at + 1

@@ -4,12 +4,12 @@
  */
 import type { Dispatcher } from 'undici'
 import { canBeHeader } from '../base/header-text.js'
+import type { HttpProxy } from '../base/network.js'
 import { Secret } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
 import type { Address } from './address.js'
 import { createDirectRoute, createProxyRoute } from './dispatch.js'
 import { InvalidHeaderError } from './errors.js'
-import type { HttpProxy } from './proxy.js'
 
 export type HeaderValues = Readonly<Record<string, string | Secret>>
 

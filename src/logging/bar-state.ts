@@ -2,6 +2,7 @@
  * What a run looks like from outside, account by account: fed by the events of `RunObserver`, read by the bar of a
  * terminal and by the sparse lines of a log. Accounts run side by side, each in a phase of its own.
  */
+import type { Rate } from '../base/network.js'
 import type { RunObserver } from '../model/run.js'
 import type { SourceUsage } from '../model/survey-source.js'
 
@@ -24,7 +25,7 @@ export interface AccountState {
   readonly left: number
   readonly requestsLeft: number
   readonly slotsInUse: number
-  readonly rate: { readonly requests: number; readonly perMs: number } | null
+  readonly rate: Rate | null
   /** How long its requests wait because the API asked to; null when they do not, milliseconds. */
   readonly pausedForMs: number | null
 }

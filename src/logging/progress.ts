@@ -48,9 +48,12 @@ export const createProgressBar = (options: ProgressBarOptions): Progress => {
     // The last column stays free: some terminals wrap as soon as it is written to.
     line.draw(renderBar(bar.state(clock.nowMs()), (columns() ?? COLUMNS_DEFAULT) - 1))
   }
-  const drawSoon = (): void => {
-    if (clock.monotonicMs() - drawnAtMs >= REDRAW_MS_MIN) draw()
-  }
+  const thenDraw =
+    <Event>(note: (event: Event) => void) =>
+    (event: Event): void => {
+      note(event)
+      if (clock.monotonicMs() - drawnAtMs >= REDRAW_MS_MIN) draw()
+    }
   const stop = every(TICK_MS, draw)
   const close = (): void => {
     closed = true
@@ -58,18 +61,9 @@ export const createProgressBar = (options: ProgressBarOptions): Progress => {
     line.erase()
   }
   return {
-    listed: (event) => {
-      bar.listed(event)
-      drawSoon()
-    },
-    refreshed: (event) => {
-      bar.refreshed(event)
-      drawSoon()
-    },
-    ended: (event) => {
-      bar.ended(event)
-      drawSoon()
-    },
+    listed: thenDraw(bar.listed),
+    refreshed: thenDraw(bar.refreshed),
+    ended: thenDraw(bar.ended),
     publishing: (event) => {
       bar.publishing(event)
       draw()

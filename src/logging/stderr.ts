@@ -4,6 +4,7 @@
  * queued (measured: 617 of 2,000 lines).
  */
 import { writeSync } from 'node:fs'
+import { hasCode } from '../base/errors.js'
 
 /** Where text goes. */
 export interface TextStream {
@@ -15,13 +16,13 @@ const STDERR = 2
 const STALL_MS_MAX = 2_000
 const RETRY_MS = 5
 
-export const createStderr = (fileDescriptor: number = STDERR): TextStream =>
+export const createStderr = (): TextStream =>
   Object.freeze({
     write: (text: string): void => {
       let rest = Buffer.from(text)
       const deadlineMs = performance.now() + STALL_MS_MAX
       while (rest.length > 0 && performance.now() < deadlineMs) {
-        const written = writeSome(fileDescriptor, rest)
+        const written = writeSome(rest)
         if (written === 'gone') return
         if (written === 0) pause(RETRY_MS)
         rest = rest.subarray(written)
@@ -30,11 +31,11 @@ export const createStderr = (fileDescriptor: number = STDERR): TextStream =>
   })
 
 /** How many bytes were taken; 'gone' when nobody will ever read them, which is no reason to fail a sync. */
-const writeSome = (fileDescriptor: number, bytes: Buffer): number | 'gone' => {
+const writeSome = (bytes: Buffer): number | 'gone' => {
   try {
-    return writeSync(fileDescriptor, bytes)
+    return writeSync(STDERR, bytes)
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EAGAIN' ? 0 : 'gone'
+    return hasCode(error, 'EAGAIN') ? 0 : 'gone'
   }
 }
 

@@ -3,11 +3,13 @@
  * asks the same rules that later skip requests. Only whether the progress of the survey moves has to be guessed.
  */
 import { ageMs } from './believed.js'
+import { dayRequests } from './daily-windows.js'
 import type { Instant } from './instant.js'
 import type { PlannedSurvey } from './plan-facts.js'
-import { isActive, listsSources, rulesFor } from './refresh-rules.js'
+import { listsSources, rulesFor } from './refresh-rules.js'
 import type { RequestsByKind } from './request-usage.js'
-import type { DailyWindows, RefreshRules, TaskReason } from './run.js'
+import type { RefreshRules, TaskReason } from './run.js'
+import { isActive } from './survey-status.js'
 
 export interface EstimateRules {
   readonly rules: RefreshRules
@@ -38,7 +40,7 @@ export const bundleRequests = (
     sample_source_progress: readsSources ? sources : 0,
     ...(rules.dailyWindows === null || !readsSources
       ? {}
-      : { daily_progress: daysOf(survey, sources, rules.dailyWindows) }),
+      : { daily_progress: dayRequests(rules.dailyWindows, survey, sources) }),
   }
   // A budget stopped this bundle once, when its sources were known: it takes no less than was found then.
   const missing = (survey.task?.requestsNeeded ?? 0) - requestsIn(requests)
@@ -49,10 +51,6 @@ export const bundleRequests = (
 
 /** A survey that moved at its last refresh is expected to move again. One that was read once moves if it is live. */
 const isExpectedToMove = ({ moved, status }: PlannedSurvey): boolean => moved ?? isActive(status)
-
-/** A live survey takes its open days and the one that becomes final; any other takes its stored days that are not final. */
-const daysOf = ({ status, daysOpen }: PlannedSurvey, sources: number, windows: DailyWindows): number =>
-  isActive(status) ? (windows.days + 1) * (1 + (windows.sources ? sources : 0)) : daysOpen
 
 /** The average of all surveys that have sources; at least one. */
 export const sourcesOfEach = (surveys: readonly PlannedSurvey[]): number => {

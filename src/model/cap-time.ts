@@ -1,15 +1,10 @@
 /** How long requests take at the cap, and how many fit into a time: bursts of the whole cap, a window apart; the margin that the limiter adds is left out. */
-
-export interface CapRate {
-  readonly requests: number
-  /** Milliseconds. */
-  readonly perMs: number
-}
+import type { Rate } from '../base/network.js'
 
 /** From the first send to the last, milliseconds, where the server answers at once. */
-export const timeAtCapMs = (requests: number, { requests: cap, perMs }: CapRate): number =>
+export const timeAtCapMs = (requests: number, { requests: cap, perMs }: Rate): number =>
   requests <= 0 ? 0 : Math.floor((requests - 1) / cap) * perMs
 
 /** Requests that can be sent within a time. */
-export const requestsWithin = (durationMs: number, { requests: cap, perMs }: CapRate): number =>
+export const requestsWithin = (durationMs: number, { requests: cap, perMs }: Rate): number =>
   (Math.floor(durationMs / perMs) + 1) * cap

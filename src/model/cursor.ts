@@ -5,8 +5,9 @@
  */
 import { ageMs, believed } from './believed.js'
 import { type Instant, instantFromMs, minusMs } from './instant.js'
+import type { Cursor } from './plan-facts.js'
 import type { DiscoverRules, ListingKind } from './run.js'
-import type { ListingState, Position } from './warehouse.js'
+import type { ListingState } from './warehouse.js'
 
 /** How far our clock may be ahead of the server's where the server does not tell its time. */
 const UNKNOWN_SERVER_TIME_MS = 5 * 60_000
@@ -23,7 +24,7 @@ export const listingCeiling = (serverDate: Instant | null, nowMs: number, rules:
  * address, and `fullListingEvery` after the last full one.
  */
 export const listingKind = (
-  position: Pick<Position, 'cursor' | 'fullListedAt' | 'fullListingDue'>,
+  position: Cursor,
   nowMs: number,
   rules: DiscoverRules,
   full: boolean,

@@ -7,8 +7,6 @@ import {
   bigint,
   boolean,
   double,
-  type Field,
-  type Fields,
   json,
   nullable,
   type RowOf,
@@ -89,26 +87,27 @@ export const INTERVIEW_STATUSES = [
 ] as const
 export type InterviewStatus = (typeof INTERVIEW_STATUSES)[number]
 
-type StatusFields = {
-  readonly [Name in `${InterviewStatus}_individuals`]: Field<'BIGINT', true>
-} & { readonly [Name in `${InterviewStatus}_percentage`]: Field<'DOUBLE', true> }
+type ByStatus<Individuals, Percentage> = {
+  readonly [Name in `${InterviewStatus}_individuals`]: Individuals
+} & { readonly [Name in `${InterviewStatus}_percentage`]: Percentage }
 
-const statusFields = (): StatusFields => {
-  const fields: Fields = Object.fromEntries(
+/** The two columns of every interview status, each with what belongs there. */
+export const byStatus = <Individuals, Percentage>(
+  individuals: (status: InterviewStatus) => Individuals,
+  percentage: (status: InterviewStatus) => Percentage,
+): ByStatus<Individuals, Percentage> => {
+  const all: Readonly<Record<string, Individuals | Percentage>> = Object.fromEntries(
     INTERVIEW_STATUSES.flatMap((status) => [
-      [`${status}_individuals`, nullable(bigint(`Number of interviews with status ${status}`))],
-      [
-        `${status}_percentage`,
-        nullable(double(`Percentage of interviews with status ${status}, as the API gives it`)),
-      ],
+      [`${status}_individuals`, individuals(status)],
+      [`${status}_percentage`, percentage(status)],
     ]),
   )
-  if (!hasEveryStatus(fields)) throw new TypeError('an interview status has no fields')
-  return fields
+  if (!hasEveryStatus<Individuals, Percentage>(all)) throw new TypeError('an interview status has no columns')
+  return all
 }
 
-const hasEveryStatus = (fields: Fields): fields is StatusFields =>
-  INTERVIEW_STATUSES.every((status) => `${status}_individuals` in fields && `${status}_percentage` in fields)
+const hasEveryStatus = <Individuals, Percentage>(all: object): all is ByStatus<Individuals, Percentage> =>
+  INTERVIEW_STATUSES.every((status) => `${status}_individuals` in all && `${status}_percentage` in all)
 
 /** API document, "Fieldwork progress". An indicator that the API leaves out, or gives as null, is null. */
 export const PROGRESS_FIELDS = {
@@ -122,7 +121,10 @@ export const PROGRESS_FIELDS = {
   incidence_rate: nullable(double('Deprecated by the API: the same as target_incidence_rate')),
   drop_out_rate: nullable(double('incomplete interviews / total number of interviews')),
   length_of_interview: nullable(bigint('Median length of a complete interview, seconds')),
-  ...statusFields(),
+  ...byStatus(
+    (status) => nullable(bigint(`Number of interviews with status ${status}`)),
+    (status) => nullable(double(`Percentage of interviews with status ${status}, as the API gives it`)),
+  ),
   _extra: extra,
 }
 export type Progress = RowOf<typeof PROGRESS_FIELDS>

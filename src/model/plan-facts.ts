@@ -27,14 +27,18 @@ export interface PlannedSurvey extends SurveyFacts {
   } | null
 }
 
-/** What is known of the runs before. */
-export interface PastRuns {
-  /** `updated_since` of the next listing. */
+/** Where the next listing starts. */
+export interface Cursor {
+  /** `updated_since` of the next listing; null before the first complete one. */
   readonly cursor: Instant | null
   /** End of the last full listing, our clock. */
   readonly fullListedAt: Instant | null
-  /** A survey answered 404 at its own address since. */
+  /** Whether a survey answered 404 at its own address since then: the next listing is a full one. */
   readonly fullListingDue: boolean
+}
+
+/** What is known of the runs before. */
+export interface PastRuns extends Cursor {
   /** The server's time when the last run listed; null before the first. */
   readonly listedAt: Instant | null
   /** The same by our clock. */

@@ -1,7 +1,8 @@
 /** What of a plan fits into the budget of a run, what waits for the next, and since when the oldest of that is known. */
 
+import type { Rate } from '../base/network.js'
 import { requestsIn } from './bundle-estimate.js'
-import { type CapRate, requestsWithin } from './cap-time.js'
+import { requestsWithin } from './cap-time.js'
 import type { Instant } from './instant.js'
 import type { Plan } from './plan.js'
 import type { Budget } from './run.js'
@@ -17,14 +18,14 @@ export interface PlanFit {
 
 export interface AccountPlan {
   readonly account: string
-  readonly rate: CapRate
+  readonly rate: Rate
   /** Null before the first listing was complete: nothing is known then. */
   readonly plan: Plan | null
   readonly fit: PlanFit | null
 }
 
 /** Surveys are taken in the order of the queue, up to the first whose reserve does not fit. The first always goes. */
-export const fitPlan = (plan: Plan, { requestsMax, durationMsMax }: Budget, rate: CapRate): PlanFit => {
+export const fitPlan = (plan: Plan, { requestsMax, durationMsMax }: Budget, rate: Rate): PlanFit => {
   const room = Math.min(
     requestsMax ?? Number.POSITIVE_INFINITY,
     durationMsMax === null ? Number.POSITIVE_INFINITY : requestsWithin(durationMsMax, rate),

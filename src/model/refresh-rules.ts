@@ -5,6 +5,7 @@
 import { ageMs, believed } from './believed.js'
 import { type Instant, msBetween } from './instant.js'
 import type { RefreshRules, RefreshWeights, TaskReason } from './run.js'
+import { isActive, isIdle } from './survey-status.js'
 
 /** What is known of a survey when the queue is filled. Instants are the server's time. */
 export interface SurveyFacts {
@@ -88,17 +89,6 @@ export const refreshWeight = (status: string, weights: RefreshWeights): number =
   return isActive(status) ? weights.active : weights.other
 }
 
-/**
- * Every queued survey is refreshed within so many bundles of others, whatever the weights, where `due` surveys are due over
- * and over: (due - 1) * (1 + sqrt(heaviest / own))^2 + 1. The time since the last refresh grows without bound, and another
- * survey can come first only while its own, times its weight, is larger. Of the time t that a survey has waited look at
- * the last part, from x * t on: there another one comes first once, and again only after it has waited own / heaviest * x * t, so
- * at most 1 + (1 - x) / x * heaviest / own times in all. With a bundle a run, (1 - x) * t <= (due - 1) times that; the best
- * x makes it the bound above. Weights are bounded by the settings, so nothing starves.
- */
-export const bundlesUntilRefreshedMax = (due: number, ownWeight: number, heaviestWeight: number): number =>
-  Math.ceil((due - 1) * (1 + Math.sqrt(heaviestWeight / ownWeight)) ** 2) + 1
-
 /** How often in a row the API refused what was asked of a survey, and when last by the server's time. */
 interface Refused {
   readonly refusals: number
@@ -121,13 +111,3 @@ export const restsAfterRefusal = (
 
 /** What the queue goes by: the larger, the earlier. Milliseconds since the last refresh, or since it was queued where there was none, weighted. */
 export const urgency = (waitedMs: number, weight: number): number => Math.max(0, waitedMs) * weight
-
-/** Surveys that nobody answers: refreshed only when they change. */
-const IDLE_STATUSES: readonly string[] = ['draft', 'user_demo']
-const isIdle = (status: string): boolean => IDLE_STATUSES.includes(status)
-
-/** The only statuses that are known to be inactive. */
-export const INACTIVE_STATUSES: readonly string[] = [...IDLE_STATUSES, 'complete']
-
-/** A status that this version does not know counts as active: better a request too many than a stale row. */
-export const isActive = (status: string): boolean => !INACTIVE_STATUSES.includes(status)

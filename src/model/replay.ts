@@ -4,7 +4,7 @@
  */
 import type { Survey } from './fields.js'
 import type { Instant } from './instant.js'
-import type { RejectionReason, RowCounts } from './run.js'
+import type { RejectionReason, ReplayResult, RowCounts } from './run.js'
 import type { Drift, Endpoint } from './survey-source.js'
 
 /** A row of `_sync.rejected_rows` that no replay could type so far. */
@@ -27,10 +27,6 @@ export interface Retyped {
 export type DecodeAgain = (row: Pick<QuarantinedRow, 'endpoint' | 'raw'>) => Retyped | null
 
 export type RetypedRow = QuarantinedRow & Retyped
-
-/** What became of them. `outdated`: the survey was read again since, or has gone. */
-export const REPLAY_RESULTS = ['merged', 'queued', 'outdated'] as const
-export type ReplayResult = (typeof REPLAY_RESULTS)[number]
 
 export interface ReplayedBatch extends Readonly<Record<ReplayResult, number>> {
   /** Of `surveys`. */

@@ -10,17 +10,11 @@ export const REQUEST_KINDS = [
 ] as const
 export type RequestKind = (typeof REQUEST_KINDS)[number]
 
+/** Why a survey is queued. */
+export const TASK_REASONS = ['changed', 'active', 'settling', 'old', 'missing'] as const
+
 /** Why: the listing, the reason of a survey's task, or (`resting`) a survey that was not due. */
-export const REQUEST_REASONS = [
-  'listing',
-  'left_over',
-  'changed',
-  'active',
-  'settling',
-  'old',
-  'missing',
-  'resting',
-] as const
+export const REQUEST_REASONS = ['listing', 'left_over', ...TASK_REASONS, 'resting'] as const
 export type RequestReason = (typeof REQUEST_REASONS)[number]
 
 export interface RequestUsage {

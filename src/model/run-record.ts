@@ -20,6 +20,7 @@ import {
 } from './columns.js'
 
 export const RUN_COMMANDS = ['sync', 'replay'] as const
+export const LISTING_KINDS = ['full', 'incremental'] as const
 
 interface RunField<Type extends ColumnType = ColumnType, Nullable extends boolean = boolean>
   extends Field<Type, Nullable> {
@@ -61,7 +62,7 @@ export const RUN_FIELDS = {
   ),
   exitCode: bigint('Exit code of this account; the command exits with the worst of its accounts'),
   reason: nullable(varchar('Why it is not complete, one line')),
-  listing: nullable(varcharOf(['full', 'incremental'], 'Kind of listing')),
+  listing: nullable(varcharOf(LISTING_KINDS, 'Kind of listing')),
   cursorBefore: nullable(timestamptz('updated_since of the listing; null for a full one')),
   cursorAfter: nullable(timestamptz('The cursor the next run starts from')),
   requestsEstimated: nullable(bigint('Requests that the plan expected before the first; null for a replay')),

@@ -3,9 +3,10 @@
  * `_sync.runs` (`run-record`), `commands` print it for people and for machines.
  */
 import type { ExitCode } from '../base/errors.js'
+import type { DailyWindows } from './daily-windows.js'
 import type { Instant } from './instant.js'
-import type { RequestUsage } from './request-usage.js'
-import type { ReportedFields, RUN_COMMANDS, RunRecord } from './run-record.js'
+import type { RequestUsage, TASK_REASONS } from './request-usage.js'
+import type { LISTING_KINDS, ReportedFields, RUN_COMMANDS, RunRecord } from './run-record.js'
 import type { DriftKind } from './survey-source.js'
 
 /** What the discovery of changes goes by (design §4; settings `discover`). */
@@ -41,16 +42,6 @@ export interface RefreshWeights {
   readonly other: number
 }
 
-/** Settings `refresh.daily_windows`. */
-export interface DailyWindows {
-  /** So many days, today among them, are read again and again; an older one once more, and then it is final. */
-  readonly days: number
-  /** IANA name of the time zone whose days they are. */
-  readonly timeZone: string
-  /** Read the days of each sample source as well. */
-  readonly sources: boolean
-}
-
 /** How much of the past is kept (settings `history`). */
 export interface HistoryRules {
   /** Of progress observed longer ago than this, one observation a day stays; null = every observation stays. */
@@ -63,9 +54,9 @@ export interface Budget {
   readonly durationMsMax: number | null
 }
 
-export type ListingKind = 'full' | 'incremental'
+export type ListingKind = (typeof LISTING_KINDS)[number]
 
-export type TaskReason = 'changed' | 'active' | 'settling' | 'old' | 'missing'
+export type TaskReason = (typeof TASK_REASONS)[number]
 
 export interface RowCounts {
   readonly added: number
@@ -73,18 +64,16 @@ export interface RowCounts {
   readonly unchanged: number
 }
 
-/** The tables whose rows a run counts. */
-export type CountedTable =
-  | 'surveys'
-  | 'sample_sources'
-  | 'survey_progress'
-  | 'sample_source_progress'
-  | 'survey_progress_by_day'
+export const NO_ROWS: RowCounts = Object.freeze({ added: 0, changed: 0, unchanged: 0 })
 
-/** The table of days only where days are read. */
-export type RowCountsByTable = Readonly<
-  Record<Exclude<CountedTable, 'survey_progress_by_day'>, RowCounts> & { survey_progress_by_day?: RowCounts }
->
+export const addCounts = (a: RowCounts, b: RowCounts): RowCounts => ({
+  added: a.added + b.added,
+  changed: a.changed + b.changed,
+  unchanged: a.unchanged + b.unchanged,
+})
+
+/** By the name of the table: the four of the API's resources, and the table of days only where days are read. */
+export type RowCountsByTable = Readonly<Record<string, RowCounts>>
 
 /** complete = 0, partial = 3, failed = any other exit code. */
 export type RunStatus = 'complete' | 'partial' | 'failed'
@@ -131,18 +120,18 @@ export type DataProblems = Pick<RunReport, 'rejectedRows' | 'driftEvents' | 'dri
 
 export type RunCommand = (typeof RUN_COMMANDS)[number]
 
+/** What a replay makes of a quarantined row. `outdated`: not written, for the survey was read again since, or has gone. */
+export const REPLAY_RESULTS = ['merged', 'queued', 'outdated'] as const
+export type ReplayResult = (typeof REPLAY_RESULTS)[number]
+
 /** What a replay did: rows of the quarantine by what became of them. */
-export interface ReplayCounts {
-  readonly merged: number
-  readonly queued: number
-  /** Not written: the survey was read again since, or has gone. */
-  readonly outdated: number
+export interface ReplayCounts extends Readonly<Record<ReplayResult, number>> {
   /** Still cannot be typed. */
   readonly waiting: number
 }
 
 /** What a run did for one account: its record (`model/run-record`), some fields of it narrower, and what explains them. */
-export interface RunReport extends ReportedFields {
+export interface RunReport extends ReportedFields, FailingSurveys {
   readonly command: RunCommand
   readonly status: RunStatus
   readonly exitCode: ExitCode
@@ -151,10 +140,6 @@ export interface RunReport extends ReportedFields {
   readonly paceIntervalMs: number | null
   /** Where the requests went, and which were saved. */
   readonly requestUsage: readonly RequestUsage[]
-  /** How many of the surveys that are left over could not be read. */
-  readonly failing: number
-  /** The first of these. */
-  readonly failingSurveys: readonly FailingSurvey[]
   /** The first of the drift events, so that nobody has to look them up. */
   readonly drift: readonly MetDrift[]
   /** Why rows were rejected, the most frequent reasons first; not all of them where there are many. */
@@ -169,7 +154,7 @@ export type RunStart = Pick<RunReport, 'runId' | 'command' | 'startedAt'> & Pick
 
 /** What a publisher did. */
 export interface PublishReport {
-  /** `duckdb` or `parquet`. */
+  /** One of `PUBLISH_FORMATS`. */
   readonly format: string
   /** Path of what readers open. */
   readonly path: string

@@ -4,6 +4,7 @@
  */
 import type { Allowance } from '../base/allowance.js'
 import { UpstreamError } from '../base/errors.js'
+import type { Rate } from '../base/network.js'
 import type { DayWindow } from './calendar.js'
 import type { Progress, SampleSource, Survey } from './fields.js'
 import type { Instant } from './instant.js'
@@ -63,6 +64,9 @@ export interface Reading<Row> extends Answer {
   readonly row: Row | null
 }
 
+/** How much was read: `none` where it is known to be unchanged. After `some` nothing may be skipped until all has been read. */
+export type ReadExtent = 'all' | 'some' | 'none'
+
 /** API document, "Pagination object". */
 export interface Pagination {
   readonly current_page: number
@@ -72,7 +76,8 @@ export interface Pagination {
   readonly total_count: number
 }
 
-export type Endpoint = 'surveys' | 'sample_sources' | 'fieldwork_progress'
+export const ENDPOINTS = ['surveys', 'sample_sources', 'fieldwork_progress'] as const
+export type Endpoint = (typeof ENDPOINTS)[number]
 
 /** A row that could not be typed. It is stored as it came, counted and shown; the rest of its page goes on. */
 export interface Rejection {
@@ -112,8 +117,7 @@ export interface SourceUsage {
   readonly refusals: number
   /** Slots of the rate window in use now: requests that the server may still be counting. */
   readonly slotsInUse: number
-  /** The cap: at most `requests` in any `perMs`. */
-  readonly rate: { readonly requests: number; readonly perMs: number }
+  readonly rate: Rate
   /** Until when all traffic is paused after a 429, wall-clock milliseconds; null when it is not. */
   readonly pausedUntilMs: number | null
   /** Distance of requests, milliseconds, where the API has refused bursts; null while they go in bursts. */

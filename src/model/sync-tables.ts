@@ -12,10 +12,10 @@ import {
   varchar,
   varcharOf,
 } from './columns.js'
-import { REPLAY_RESULTS } from './replay.js'
-import { REQUEST_KINDS, REQUEST_REASONS } from './request-usage.js'
-import { RUN_COLUMNS, RUN_FIELDS } from './run-record.js'
-import { DRIFT_KINDS } from './survey-source.js'
+import { REQUEST_KINDS, REQUEST_REASONS, TASK_REASONS } from './request-usage.js'
+import { REPLAY_RESULTS } from './run.js'
+import { LISTING_KINDS, RUN_COLUMNS, RUN_FIELDS } from './run-record.js'
+import { DRIFT_KINDS, ENDPOINTS } from './survey-source.js'
 import { DATA_TABLES, freshness, HISTORY_TABLES, surveyProgressByDay, surveys } from './tables.js'
 
 const { account, runId } = RUN_FIELDS
@@ -73,7 +73,7 @@ export const listings = sync(
   ['account'],
   {
     account,
-    kind: varcharOf(['full', 'incremental'], 'Kind of listing'),
+    kind: varcharOf(LISTING_KINDS, 'Kind of listing'),
     updated_since: nullable(timestamptz('updated_since of the listing; null for a full one')),
     ceiling: timestamptz('What the cursor becomes when the listing is complete: fixed before its first page'),
     next_page: bigint('Number of the page to be read next'),
@@ -106,7 +106,7 @@ export const tasks = sync(
   {
     account,
     survey_id: surveyId,
-    reason: varcharOf(['changed', 'active', 'settling', 'old', 'missing'], 'Why it was queued'),
+    reason: varcharOf(TASK_REASONS, 'Why it was queued'),
     enqueued_at: timestamptz('When it was queued, server time'),
     enqueued_run_id: runId,
     attempts: bigint('How often it was tried and failed'),
@@ -136,7 +136,7 @@ export const rejectedRows = sync(
     account,
     run_id: runId,
     rejected_at: timestamptz('When the answer was read, server time'),
-    endpoint: varcharOf(['surveys', 'sample_sources', 'fieldwork_progress'], 'What was asked for'),
+    endpoint: varcharOf(ENDPOINTS, 'What was asked for'),
     survey_id: nullable(surveyId),
     sample_source_id: nullable(bigint('ID of the sample source, where the row belongs to one')),
     day: nullable(date('Day whose interviews were asked for; null where it was all of them')),

@@ -66,10 +66,14 @@ const main = (
   references,
 })
 
-const ofSurvey: readonly Reference[] = [
+export const ofSurvey: readonly Reference[] = [
   { columns: ['account', 'survey_id'], table: 'surveys', to: ['account', 'id'] },
 ]
-const ofSource = (id: string): readonly Reference[] => [
+/** The same of a row that has the survey's own key. */
+export const ofSurveyById: readonly Reference[] = [
+  { columns: ['account', 'id'], table: 'surveys', to: ['account', 'id'] },
+]
+export const ofSource = (id: string): readonly Reference[] => [
   {
     columns: ['account', 'survey_id', id],
     table: 'sample_sources',
@@ -111,7 +115,7 @@ export const surveysHistory = main(
   'Every version of every survey that was read (SCD type 2)',
   ['id', 'valid_from'],
   { ...SURVEY_FIELDS, ...validity },
-  [{ columns: ['account', 'id'], table: 'surveys', to: ['account', 'id'] }],
+  ofSurveyById,
 )
 
 export const sampleSourcesHistory = main(

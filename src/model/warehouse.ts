@@ -3,13 +3,12 @@
  * writes is one transaction, so that a kill between any two calls leaves a state from which a run can go on.
  */
 import type { Cell } from './columns.js'
-import type { DueDay, StoredDay, SurveyLife } from './daily-windows.js'
+import type { DailyWindows, DueDay, StoredDays } from './daily-windows.js'
 import type { Progress, SampleSource, Survey } from './fields.js'
 import type { Instant } from './instant.js'
-import type { PastRuns, PlannedSurvey } from './plan-facts.js'
+import type { Cursor, PastRuns, PlannedSurvey } from './plan-facts.js'
 import type { QuarantinedRow, ReplayedBatch, RetypedRow, WaitingRows } from './replay.js'
 import type {
-  DailyWindows,
   DataProblems,
   FailingSurveys,
   ListingKind,
@@ -20,7 +19,7 @@ import type {
   RunStart,
   TaskReason,
 } from './run.js'
-import type { Drift, Rejection } from './survey-source.js'
+import type { Drift, ReadExtent, Rejection } from './survey-source.js'
 
 export interface AccountWarehouse {
   readonly account: string
@@ -62,7 +61,7 @@ export interface AccountWarehouse {
 
 /** Something that turns the committed state into what readers open. */
 export interface Publisher {
-  /** `duckdb` or `parquet`. */
+  /** One of `PUBLISH_FORMATS`. */
   readonly format: string
   /**
    * Rejects with the signal's reason as soon as it aborts and what readers have is not replaced yet: that is then
@@ -80,13 +79,7 @@ export interface Stamp {
 }
 
 /** Where the account's discovery stands. */
-export interface Position {
-  /** `updated_since` of the next listing; null before the first complete one. */
-  readonly cursor: Instant | null
-  /** End of the last full listing, our clock. */
-  readonly fullListedAt: Instant | null
-  /** Whether a survey answered 404 at its own address since then: the next listing is a full one. */
-  readonly fullListingDue: boolean
+export interface Position extends Cursor {
   /** A listing that an interruption left half done. */
   readonly listing: ListingState | null
 }
@@ -152,16 +145,6 @@ export interface StoredBundle {
   readonly sourceProgressReadAt: Instant | null
 }
 
-/** What is stored of a survey's days: to tell which are to be read. */
-export interface StoredDays {
-  readonly survey: SurveyLife
-  readonly days: readonly StoredDay[]
-  /** When all due days of the whole survey were last read; null when they may be behind what is stored of the survey. */
-  readonly readAt: Instant | null
-  /** The same for the days of its sources. */
-  readonly sourcesReadAt: Instant | null
-}
-
 export type BundleOutcome = RefreshedBundle | GoneSurvey | FailedTask | OversizedTask
 
 interface OutcomeOfSurvey {
@@ -176,7 +159,7 @@ export interface RefreshedBundle extends OutcomeOfSurvey {
   /** What the API refused of it; null when it refused nothing. After a refusal the task stays queued. */
   readonly refused: PartlyRefused | null
   /** `none`: they are known to be the stored ones, and `sources` is empty; `some` when one of them could not be typed. */
-  readonly sourcesRead: 'all' | 'some' | 'none'
+  readonly sourcesRead: ReadExtent
   readonly sources: readonly SampleSource[]
   /** Every source that was listed, also where its row was rejected; null when that cannot be known. */
   readonly listedSourceIds: readonly number[] | null
@@ -191,15 +174,12 @@ export interface RefreshedBundle extends OutcomeOfSurvey {
    * Of which sources the progress was read: `none` when the requests were skipped because nothing had changed, `some` when
    * a progress could not be typed. After `some` nothing may be skipped until all have been read.
    */
-  readonly sourceProgressRead: 'all' | 'some' | 'none'
+  readonly sourceProgressRead: ReadExtent
   /** Left out where the settings do not ask for days. */
   readonly days?: ReadDays
   readonly rejections: readonly Rejection[]
   readonly drift: readonly Drift[]
 }
-
-/** `none`: they are known to be unchanged. After `some` none may be skipped until all that are due have been read. */
-export type ReadExtent = 'all' | 'some' | 'none'
 
 export interface PartlyRefused {
   /** Each refusal, one line in all. */

@@ -10,6 +10,7 @@ import { z } from 'zod'
 import { throwIfAborted } from '../base/clock.js'
 import { messageOf, WarehouseError } from '../base/errors.js'
 import type { Log } from '../base/log.js'
+import { publishedPath } from '../model/publish-formats.js'
 import type { Publisher } from '../model/warehouse.js'
 import { bigintCell } from '../warehouse/connection/cells.js'
 import { type Database, openDatabase, type Sql } from '../warehouse/connection/database.js'
@@ -17,7 +18,6 @@ import { literal, quote } from '../warehouse/connection/ddl.js'
 import { duckdbCause } from '../warehouse/connection/duckdb-error.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from '../warehouse/connection/errors.js'
 import { STORAGE_VERSION, storageVersionOf } from '../warehouse/connection/storage-version.js'
-import { publishedFile } from '../warehouse/lifecycle/files.js'
 import {
   protectFromWriting,
   replaceFile,
@@ -30,7 +30,7 @@ import {
 export const createDuckdbPublisher = (database: Database, directory: string, log: Log): Publisher => ({
   format: 'duckdb',
   publish: async (signal) => {
-    const target = publishedFile(directory)
+    const target = publishedPath(directory, 'duckdb')
     const temporary = temporaryBeside(target)
     let replacing = false
     try {

@@ -5,6 +5,7 @@
  */
 import { chmod, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { hasCode } from '../base/errors.js'
 
 /** A name beside `target` for what is to replace it; a publish that was killed leaves one behind. */
 export const temporaryBeside = (target: string): string =>
@@ -31,10 +32,8 @@ export const syncToDisk = async (path: string): Promise<void> => {
 }
 
 /** What systems answer to what a file system does not have: the kernel's vfat EPERM, FUSE ENOSYS, network shares ENOTSUP or EOPNOTSUPP. */
-const UNSUPPORTED = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'])
-
 export const isUnsupported = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' && UNSUPPORTED.has(error.code)
+  hasCode(error, 'EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP')
 
 /**
  * Takes the right to write the file from everybody; the right to read it stays as the umask has left it. A rename over

@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path'
 import { type CapOwner, capKey } from '../base/cap-owner.js'
+import type { HttpProxy } from '../base/network.js'
 import type { Secret } from '../base/secret.js'
 import type { Chosen } from './account-choice.js'
 import { TOKEN_KEYS } from './command-source.js'
@@ -11,7 +12,7 @@ import { isLoopback, isPlainRemote, readToken } from './credentials.js'
 import type { Layers } from './layers.js'
 import { flagText, SETTING_NAMES } from './names.js'
 import type { Problem } from './problems.js'
-import { type Proxies, type ProxySettings, proxyFor } from './proxies.js'
+import { type Proxies, proxyFor } from './proxies.js'
 import type { AccountValues } from './schema.js'
 import type { AccountSettings } from './settings.js'
 import type { SettingsFile } from './settings-file.js'
@@ -113,7 +114,7 @@ const resolveAccount = (one: OneAccount): readonly AccountSettings[] => {
 }
 
 /** The token must not cross a network in plain text, on its way to the API or to the proxy before it. */
-const refusePlain = (one: OneAccount, baseUrl: string, proxy: ProxySettings | null): void => {
+const refusePlain = (one: OneAccount, baseUrl: string, proxy: HttpProxy | null): void => {
   const toProxy = proxy !== null && new URL(baseUrl).protocol === 'http:' && !isLoopback(proxy.address)
   if (one.layers.values.allowInsecureHttp || !(isPlainRemote(baseUrl) || toProxy)) return
   const advice = isPlainRemote(baseUrl)

@@ -2,6 +2,7 @@
  * Durations as people write them in settings and flags. A unit is demanded: `timeout: 30` has been read as
  * seconds, milliseconds and minutes by somebody, somewhere.
  */
+import type { Rate } from '../base/network.js'
 
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 const FORM = /^(\d{1,15})(ms|s|m|h|d)$/
@@ -18,12 +19,6 @@ export const parseDuration = (text: string): number | null => {
   if (unitMs === undefined) return null
   const durationMs = Number(count) * unitMs
   return Number.isSafeInteger(durationMs) ? durationMs : null
-}
-
-/** A cap on requests: at most `requests` in any `perMs` milliseconds. */
-export interface Rate {
-  readonly requests: number
-  readonly perMs: number
 }
 
 /** `60/60s` as a rate; null for anything else. Says nothing about bounds. */

@@ -3,6 +3,7 @@
  * it can be shown before anything is requested. Nothing that is said of a variable quotes its value: it may hold a password.
  */
 import { BlockList, isIP } from 'node:net'
+import type { HttpProxy } from '../base/network.js'
 import { Secret, secretsInUrl, unescaped } from '../base/secret.js'
 import type { Environment } from './environment.js'
 import type { Problem } from './problems.js'
@@ -28,26 +29,15 @@ export const PROXY_VARIABLES = [
   },
 ] as const
 
-export interface ProxySettings {
-  /** Scheme, host and port; no credentials. */
-  readonly address: string
-  /** The variable that names it, as it is written there. */
-  readonly variable: string
-  /** Value of the header Proxy-Authorization; null where the address has no user. */
-  readonly authorization: Secret | null
-  /** Whatever of its address must never be seen. */
-  readonly secrets: readonly Secret[]
-}
-
 export interface Proxies {
-  readonly http: ProxySettings | null
-  readonly https: ProxySettings | null
+  readonly http: HttpProxy | null
+  readonly https: HttpProxy | null
   readonly noProxy: string
 }
 
 export const readProxies = (env: Environment): Proxies & { readonly problems: readonly Problem[] } => {
   const problems: Problem[] = []
-  const read = (name: string): ProxySettings | null => {
+  const read = (name: string): HttpProxy | null => {
     const { variable, value } = given(env, name)
     // Set and empty is how a shell unsets it for one command.
     if (value === '') return null
@@ -61,7 +51,7 @@ export const readProxies = (env: Environment): Proxies & { readonly problems: re
 }
 
 /** The proxy for an address; null: it is requested directly. */
-export const proxyFor = (baseUrl: string, { http, https, noProxy }: Proxies): ProxySettings | null => {
+export const proxyFor = (baseUrl: string, { http, https, noProxy }: Proxies): HttpProxy | null => {
   const url = new URL(baseUrl)
   return isExcepted(url, noProxy) ? null : url.protocol === 'https:' ? https : http
 }
@@ -73,7 +63,7 @@ const given = (env: Environment, name: string): { readonly variable: string; rea
     : { variable: name.toLowerCase(), value: lower.trim() }
 }
 
-const readProxy = (variable: string, value: string): Read<ProxySettings> => {
+const readProxy = (variable: string, value: string): Read<HttpProxy> => {
   const problem =
     'must be the address of an HTTP proxy, such as http://proxy.example:3128 or http://user:password@proxy.example:3128'
   if (!URL.canParse(value)) return bad(problem)

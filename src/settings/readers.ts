@@ -2,8 +2,9 @@
  * One reader a kind of value. File, environment and flags hand over text or what YAML made of it; a reader says
  * what it is or why it cannot be. The same reader serves all three, so a bound or a sentence exists once.
  */
+import type { Rate } from '../base/network.js'
 import { createCalendar } from '../model/calendar.js'
-import { DURATION_FORM, parseDuration, parseRate, type Rate } from './duration.js'
+import { DURATION_FORM, parseDuration, parseRate } from './duration.js'
 
 /** `problem` is put behind the name of the setting: "must be …". It never quotes the value. */
 export type Read<T> =

@@ -2,6 +2,7 @@
  * What can be set, as documentation: derived from the schema and the list of environment variables,
  * so that the README cannot promise a key or a default that does not exist.
  */
+import { markdownTable } from '../base/human.js'
 import { settingKeys } from './keys.js'
 import { ENVIRONMENT_VARIABLES } from './names.js'
 import { PROXY_VARIABLES } from './proxies.js'
@@ -9,7 +10,7 @@ import { PROXY_VARIABLES } from './proxies.js'
 /** The settings reference in Markdown: a table of the keys of the file, a table of environment variables. */
 export const settingsReference = (): string =>
   [
-    table(
+    markdownTable(
       ['Key', 'Type', 'Default', 'Meaning'],
       settingKeys().map(({ path, valueType, defaultText, meaning }) => [
         `\`${path}\``,
@@ -18,7 +19,7 @@ export const settingsReference = (): string =>
         meaning,
       ]),
     ),
-    table(
+    markdownTable(
       ['Environment variable', 'Sets', 'Meaning'],
       [...ENVIRONMENT_VARIABLES, ...PROXY_VARIABLES].map(({ name, sets, meaning }) => [
         `\`${name}\``,
@@ -27,8 +28,3 @@ export const settingsReference = (): string =>
       ]),
     ),
   ].join('\n')
-
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => '---'), ...rows]
-    .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`)
-    .join('')

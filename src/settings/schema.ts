@@ -4,6 +4,7 @@
  * example file all follow from this schema.
  */
 import { z } from 'zod'
+import { PUBLISH_FORMATS, PUBLISHED_AS } from '../model/publish-formats.js'
 import { DEFAULT_WEIGHTS } from '../model/refresh-rules.js'
 import { readAccountName, readBaseUrl, readId, readToken } from './credentials.js'
 import { duration, notInFile, orNull, section, setting, wholeNumber, yesOrNo } from './declare.js'
@@ -24,8 +25,6 @@ import { readShard } from './shards.js'
 import { readFallback, readRedisUrl } from './shared-rate.js'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
-
-export const PUBLISH_FORMATS = ['duckdb', 'parquet'] as const
 
 /** Whether drift of the API's answers is only reported (evolve) or ends in exit 5 (freeze). */
 const CONTRACTS = ['evolve', 'freeze'] as const
@@ -97,7 +96,7 @@ export const settingsSchema = section({
   publish: setting(`list of ${PUBLISH_FORMATS.join(', ')}`, listOf(...PUBLISH_FORMATS))
     .prefault(['duckdb'])
     .describe(
-      'What is published for readers at the end of a run: `fieldwork.duckdb`, Parquet files under `parquet/current`, or both',
+      `What is published for readers at the end of a run, one or several of ${PUBLISH_FORMATS.map((format) => `${format} (\`${PUBLISHED_AS[format]}\`)`).join(', ')}`,
     ),
   contract: setting(CONTRACTS.join(' or '), oneOf(...CONTRACTS))
     .prefault('evolve')

@@ -1,7 +1,6 @@
 /** What the command runs on, once file, environment and flags have been read: plain, typed, immutable. The schema makes most of it. */
+import type { HttpProxy, Rate, SharedRate } from '../base/network.js'
 import { type Secret, secretsInUrl } from '../base/secret.js'
-import type { Rate } from './duration.js'
-import type { ProxySettings } from './proxies.js'
 import type { SettingsValues } from './schema.js'
 
 export interface AccountSettings {
@@ -12,18 +11,11 @@ export interface AccountSettings {
   readonly token: Secret
   readonly rate: Rate
   /** Where other processes spend of the same cap; null: nowhere. */
-  readonly shared: SharedRateSettings | null
+  readonly shared: SharedRate | null
   /** Through which its API is requested; null: directly. */
-  readonly proxy: ProxySettings | null
+  readonly proxy: HttpProxy | null
   /** Its allocation of `--max-requests` is this over the sum of all accounts' weights. */
   readonly weight: number
-}
-
-interface SharedRateSettings {
-  /** `redis://` or `rediss://`; may hold a password. */
-  readonly url: Secret
-  /** Requests of this process in a window while it is away; null: the run ends. */
-  readonly fallback: number | null
 }
 
 /** Whatever of these accounts must never be seen. */

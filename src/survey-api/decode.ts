@@ -56,6 +56,35 @@ export const decodeRow = <Fields, Row>(
   return { ok: true, row, drift: [...drift, ...replaced] }
 }
 
+/**
+ * A decoder of rows whose members are their columns. `enumerations` are the values that the API document lists for a member;
+ * others are kept, and reported as drift. It never throws on text that is JSON.
+ */
+export const flatDecoder =
+  <Fields extends Readonly<Record<string, unknown>>>(
+    resource: Drift['resource'],
+    schema: z.ZodObject & z.ZodType<Fields>,
+    enumerations: Readonly<Record<string, readonly string[]>>,
+  ) =>
+  (raw: string): Decoded<Fields & { readonly _extra: string | null }> =>
+    decodeRow(resource, raw, schema, (fields, json) => {
+      const unknown = unknownMembers(json, schema.shape)
+      return {
+        row: { ...fields, _extra: extraOf(unknown) },
+        drift: [
+          ...unknownFieldDrift(resource, unknown.keys()),
+          ...Object.entries(enumerations)
+            .filter(([path, known]) => !known.includes(String(fields[path])))
+            .map(([path]) => ({
+              resource,
+              kind: 'unknown_value' as const,
+              path,
+              value: String(fields[path]),
+            })),
+        ],
+      }
+    })
+
 /** A drift event for each member of a row in which something is no character (`wellFormedJson`). */
 const replacedTextDrift = (resource: Drift['resource'], raw: string): readonly Drift[] => {
   if (!isObjectText(raw)) return []
@@ -79,13 +108,5 @@ export const extraOf = (unknown: ReadonlyMap<string, string>): string | null =>
 
 export const unknownFieldDrift = (resource: Drift['resource'], paths: Iterable<string>): readonly Drift[] =>
   Array.from(paths, (path) => ({ resource, kind: 'unknown_field', path, value: null }))
-
-/** A drift event when `value` is none of the values of the enumeration that the API document lists. */
-export const unknownValueDrift = (
-  resource: Drift['resource'],
-  path: string,
-  value: string,
-  known: readonly string[],
-): readonly Drift[] => (known.includes(value) ? [] : [{ resource, kind: 'unknown_value', path, value }])
 
 const idOf = (value: unknown): number | null => z.object({ id: integer }).safeParse(value).data?.id ?? null

@@ -3,8 +3,7 @@
  * entries of `interview_count_by_status` become two columns each. An indicator that is null or left out is null,
  * because a rate over zero interviews has no value and `incidence_rate` is going to vanish.
  */
-import type { z } from 'zod'
-import type { InterviewStatus, Progress } from '../model/fields.js'
+import { byStatus, INTERVIEW_STATUSES, type InterviewStatus, type Progress } from '../model/fields.js'
 import { type Decoded, decodeRow, extraOf, unknownFieldDrift, unknownMembers } from './decode.js'
 import { isObjectText, memberTexts, objectText } from './json-text.js'
 import { float, integer, object, orNull, type ResponseShape } from './response-schemas.js'
@@ -14,21 +13,7 @@ const BY_STATUS = 'interview_count_by_status'
 const entryShape = { individuals: orNull(integer), percentage: orNull(float) }
 const entry = orNull(object(entryShape))
 
-/** API document, "Interview status". */
-const byStatusShape = {
-  complete: entry,
-  incomplete: entry,
-  quota_full: entry,
-  screen_out: entry,
-  above_target: entry,
-  manual_action: entry,
-  pending_analysis: entry,
-  speeder: entry,
-  straightliner: entry,
-  failed_quality_check: entry,
-  inappropriate_language: entry,
-} satisfies Record<InterviewStatus, typeof entry>
-const byStatus = object(byStatusShape)
+const byStatusShape = Object.fromEntries(INTERVIEW_STATUSES.map((status) => [status, entry]))
 
 /** The columns of `Progress` that come from `interview_count_by_status`. */
 type StatusCell = `${InterviewStatus}_${'individuals' | 'percentage'}`
@@ -44,7 +29,7 @@ const indicatorShape = {
   length_of_interview: orNull(integer),
 } satisfies ResponseShape<Omit<Progress, StatusCell>>
 
-const shape = { ...indicatorShape, [BY_STATUS]: orNull(byStatus) }
+const shape = { ...indicatorShape, [BY_STATUS]: orNull(object(byStatusShape)) }
 const schema = object(shape)
 
 /** Decodes the JSON text of one progress object. Never throws on text that is JSON. */
@@ -55,7 +40,10 @@ export const decodeProgress = (raw: string): Decoded<Progress> =>
     return {
       row: {
         ...indicators,
-        ...statusCells(counts),
+        ...byStatus(
+          (status) => counts?.[status]?.individuals ?? null,
+          (status) => counts?.[status]?.percentage ?? null,
+        ),
         _extra: extraOf(extra === null ? unknown : new Map([...unknown, [BY_STATUS, extra]])),
       },
       drift: unknownFieldDrift('fieldwork_progress', [...unknown.keys(), ...paths]),
@@ -78,35 +66,4 @@ const unknownCounts = (json: string): { paths: readonly string[]; extra: string 
     }
   }
   return { paths, extra: extra.size === 0 ? null : objectText(extra) }
-}
-
-const NO_COUNT = { individuals: null, percentage: null }
-
-/** Written out, so that the compiler sees every column. */
-const statusCells = (counts: z.output<typeof byStatus> | null): Pick<Progress, StatusCell> => {
-  const of = (status: InterviewStatus) => counts?.[status] ?? NO_COUNT
-  return {
-    complete_individuals: of('complete').individuals,
-    complete_percentage: of('complete').percentage,
-    incomplete_individuals: of('incomplete').individuals,
-    incomplete_percentage: of('incomplete').percentage,
-    quota_full_individuals: of('quota_full').individuals,
-    quota_full_percentage: of('quota_full').percentage,
-    screen_out_individuals: of('screen_out').individuals,
-    screen_out_percentage: of('screen_out').percentage,
-    above_target_individuals: of('above_target').individuals,
-    above_target_percentage: of('above_target').percentage,
-    manual_action_individuals: of('manual_action').individuals,
-    manual_action_percentage: of('manual_action').percentage,
-    pending_analysis_individuals: of('pending_analysis').individuals,
-    pending_analysis_percentage: of('pending_analysis').percentage,
-    speeder_individuals: of('speeder').individuals,
-    speeder_percentage: of('speeder').percentage,
-    straightliner_individuals: of('straightliner').individuals,
-    straightliner_percentage: of('straightliner').percentage,
-    failed_quality_check_individuals: of('failed_quality_check').individuals,
-    failed_quality_check_percentage: of('failed_quality_check').percentage,
-    inappropriate_language_individuals: of('inappropriate_language').individuals,
-    inappropriate_language_percentage: of('inappropriate_language').percentage,
-  }
 }

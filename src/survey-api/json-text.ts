@@ -5,6 +5,7 @@
  * `lossless-json` was weighed against it: it recurses, and wraps every number of every row in an object.
  */
 import { toUSVString } from 'node:util'
+import { endOfString } from '../http/redact-json.js'
 
 /** The members of a JSON object, name to JSON text. Of a repeated name the last one counts, as in `JSON.parse`. */
 export const memberTexts = (text: string): ReadonlyMap<string, string> => {
@@ -80,13 +81,6 @@ const skipFiller = (text: string, from: number): number => {
   let at = from
   while (' \t\n\r,:'.includes(text[at] ?? 'end')) at++
   return at
-}
-
-/** The index after the string that opens at `start`. */
-const endOfString = (text: string, start: number): number => {
-  let at = start + 1
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1
-  return at + 1
 }
 
 /** The index after the value that begins at `start`. */

@@ -1,9 +1,8 @@
 /** Endpoint 2 of the API document, "List the sample sources of a survey". */
 import type { SampleSource } from '../model/fields.js'
 import type { Page, RequestContext } from '../model/survey-source.js'
-import { answerTimes, openList } from './answer.js'
 import { type Connection, getOfSurvey } from './endpoint.js'
-import { decodePage } from './page.js'
+import { pageOf } from './page.js'
 import { decodeSampleSource } from './sample-source.js'
 
 /** One page of the sample sources of a survey. Throws `RefusedReadingError` when the API refuses it. */
@@ -16,19 +15,9 @@ export const listSampleSources = async (
   const path = `/surveys/${surveyId}/sample_sources`
   const query = [['page', String(page)]] as const
   const answer = await getOfSurvey(connection, path, query, context, `survey ${surveyId}`)
-  const list = openList(answer, { name: 'sample_sources', path, page })
-  const decoded = decodePage(list.rows, decodeSampleSource, ({ id, problem, raw }) => ({
-    endpoint: 'sample_sources',
+  const list = { name: 'sample_sources', path, page } as const
+  return pageOf(answer, connection.clock, list, decodeSampleSource, (id) => ({
     surveyId,
     sampleSourceId: id,
-    rowId: id,
-    problem,
-    raw,
   }))
-  return {
-    ...decoded,
-    drift: [...list.drift, ...decoded.drift],
-    pagination: list.pagination,
-    ...answerTimes(answer, connection.clock),
-  }
 }

@@ -4,9 +4,8 @@ import { StatusError } from '../http/errors.js'
 import type { Survey } from '../model/fields.js'
 import { formatInstant } from '../model/instant.js'
 import type { Page, RequestContext, SurveyListQuery } from '../model/survey-source.js'
-import { answerTimes, openList } from './answer.js'
 import type { Connection, Query } from './endpoint.js'
-import { decodePage } from './page.js'
+import { pageOf } from './page.js'
 import { decodeSurvey } from './survey.js'
 
 /**
@@ -27,19 +26,6 @@ export const listSurveys = async (
     if (error instanceof StatusError && attemptsMax > 1) return request()
     throw error
   })
-  const list = openList(answer, { name: 'surveys', path, page })
-  const decoded = decodePage(list.rows, decodeSurvey, ({ id, problem, raw }) => ({
-    endpoint: 'surveys',
-    surveyId: id,
-    sampleSourceId: null,
-    rowId: id,
-    problem,
-    raw,
-  }))
-  return {
-    ...decoded,
-    drift: [...list.drift, ...decoded.drift],
-    pagination: list.pagination,
-    ...answerTimes(answer, clock),
-  }
+  const list = { name: 'surveys', path, page } as const
+  return pageOf(answer, clock, list, decodeSurvey, (id) => ({ surveyId: id, sampleSourceId: null }))
 }

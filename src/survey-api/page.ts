@@ -1,5 +1,8 @@
 /** The rows of one list page: typed ones, and what went to quarantine instead. */
-import type { Drift, Rejection } from '../model/survey-source.js'
+import type { Clock } from '../base/clock.js'
+import type { JsonAnswer } from '../http/client.js'
+import type { Drift, Page, Rejection } from '../model/survey-source.js'
+import { answerTimes, openList } from './answer.js'
 import type { Decoded, Undecodable } from './decode.js'
 
 export interface DecodedPage<Row> {
@@ -28,5 +31,29 @@ export const decodePage = <Row extends { readonly id: number }>(
     rows: [...rows.values()],
     rejections: decoded.filter((one) => !one.ok).map(reject),
     drift: decoded.flatMap((one) => one.drift),
+  }
+}
+
+/** A list answer (endpoints 1 and 2) as a page. Throws `UnusableAnswerError`. */
+export const pageOf = <Row extends { readonly id: number }>(
+  answer: JsonAnswer,
+  clock: Clock,
+  list: Parameters<typeof openList>[1],
+  decode: (text: string) => Decoded<Row>,
+  ids: (id: number | null) => Pick<Rejection, 'surveyId' | 'sampleSourceId'>,
+): Page<Row> => {
+  const opened = openList(answer, list)
+  const { drift, ...decoded } = decodePage(opened.rows, decode, ({ id, problem, raw }) => ({
+    endpoint: list.name,
+    ...ids(id),
+    rowId: id,
+    problem,
+    raw,
+  }))
+  return {
+    ...decoded,
+    drift: [...opened.drift, ...drift],
+    pagination: opened.pagination,
+    ...answerTimes(answer, clock),
   }
 }

@@ -29,10 +29,12 @@ export interface RunRules {
   readonly budget: Budget
   /** `freeze` makes a run fail that meets an unknown field or enum value. */
   readonly contract: 'evolve' | 'freeze'
-  /** A run that quarantines more rows than this fails. */
-  readonly rejectedRowsMax: number
-  /** A run stops when this many tasks in a row have failed. */
-  readonly consecutiveFailuresMax: number
+  readonly limits: {
+    /** A run that quarantines more rows than this fails. */
+    readonly rejectedRowsMax: number
+    /** A run stops when this many tasks in a row have failed. */
+    readonly consecutiveFailuresMax: number
+  }
   /** List all surveys, whatever the cursor. */
   readonly full: boolean
 }

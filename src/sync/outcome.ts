@@ -1,14 +1,16 @@
 /** How a run has ended, from what happened in it: exit code, status and one line of reason. Pure. */
-import { EXIT_CODES, type ExitCode } from '../base/errors.js'
+import { EXIT_CODES, EXITS, type ExitCode } from '../base/errors.js'
+import { counted } from '../base/human.js'
 import { driftName } from '../model/data-problem-names.js'
 import type { MetDrift, RunReport, RunStatus } from '../model/run.js'
+import { countedDrift } from '../model/run-record.js'
 import type { RunState } from './run-state.js'
 
 export type RunFacts = Pick<RunState, 'stopped' | 'ended' | 'discovery'> &
   Pick<RunReport, 'surveysFailed' | 'leftOver' | 'failing' | 'rejectedRows' | 'driftEvents' | 'drift'>
 
 export interface OutcomeRules {
-  readonly rejectedRowsMax: number
+  readonly limits: { readonly rejectedRowsMax: number }
   readonly contract: 'evolve' | 'freeze'
 }
 
@@ -18,7 +20,7 @@ export interface Outcome {
   readonly reason: string | null
 }
 
-/** Several at once: 4, 5, 3 in this order (7 ends a run by itself). The reason names them all. */
+/** The reason names everything that happened. */
 export const outcomeOf = (facts: RunFacts, rules: OutcomeRules): Outcome => {
   const found = [...endedEarly(facts), ...dataProblems(facts, rules), ...unfinished(facts)]
   return outcomeFrom(found.length === 0 ? leftOver(facts) : found)
@@ -32,41 +34,30 @@ export const replayOutcomeOf = (
   const { waiting, stopped } = facts
   return outcomeFrom([
     // Of those that a signal left untried nobody knows.
-    ...(stopped === null && waiting > rules.rejectedRowsMax
-      ? [data(`${count(waiting, 'row')} still cannot be typed (_sync.rejected_rows)`)]
+    ...(stopped === null && waiting > rules.limits.rejectedRowsMax
+      ? [data(`${counted(waiting, 'row')} still cannot be typed (_sync.rejected_rows)`)]
       : []),
     ...contractBroken(facts, rules),
     ...(stopped === null ? [] : [partial(stopped)]),
   ])
 }
 
-/** The worst comes first. */
-const outcomeFrom = (reasons: readonly Reason[]): Outcome => {
-  const worst = reasons[0]
-  if (worst === undefined) return { exitCode: EXIT_CODES.complete, status: 'complete', reason: null }
-  return {
-    exitCode: worst.exitCode,
-    status: worst.exitCode === EXIT_CODES.partial ? 'partial' : 'failed',
-    reason: reasons.map(({ text }) => text).join('; '),
-  }
+const outcomeFrom = (reasons: readonly Reason[]): Outcome => ({
+  ...worstOf(reasons),
+  reason: reasons.length === 0 ? null : reasons.map(({ text }) => text).join('; '),
+})
+
+/** The exit code of the highest rank, and the status that belongs to it. */
+export const worstOf = (ends: readonly Pick<Outcome, 'exitCode'>[]): Pick<Outcome, 'exitCode' | 'status'> => {
+  const codes = ends.map(({ exitCode }) => exitCode)
+  const exitCode = codes.reduce((a, b) => (EXITS[b].rank > EXITS[a].rank ? b : a), EXIT_CODES.complete)
+  return { exitCode, status: STATUSES.get(exitCode) ?? 'failed' }
 }
 
-/** Several accounts: the first of these that any of them ended with. */
-const PRECEDENCE: readonly ExitCode[] = [
-  EXIT_CODES.warehouse,
-  EXIT_CODES.upstream,
-  EXIT_CODES.data,
-  EXIT_CODES.partial,
-  EXIT_CODES.complete,
-]
-
-export const worstOf = (
-  reports: readonly Pick<Outcome, 'exitCode' | 'status'>[],
-): Pick<Outcome, 'exitCode' | 'status'> => {
-  const exitCode = PRECEDENCE.find((code) => reports.some((report) => report.exitCode === code))
-  const worst = reports.find((report) => report.exitCode === exitCode)
-  return { exitCode: worst?.exitCode ?? EXIT_CODES.complete, status: worst?.status ?? 'complete' }
-}
+const STATUSES: ReadonlyMap<ExitCode, RunStatus> = new Map([
+  [EXIT_CODES.complete, 'complete'],
+  [EXIT_CODES.partial, 'partial'],
+])
 
 interface Reason {
   readonly exitCode: ExitCode
@@ -80,8 +71,11 @@ const data = (text: string): Reason => ({ exitCode: EXIT_CODES.data, text })
 
 const dataProblems = (facts: RunFacts, rules: OutcomeRules): readonly Reason[] => {
   const { rejectedRows } = facts
-  const rejected = `${count(rejectedRows, 'row')} could not be typed and went to quarantine (_sync.rejected_rows)`
-  return [...(rejectedRows > rules.rejectedRowsMax ? [data(rejected)] : []), ...contractBroken(facts, rules)]
+  const rejected = `${counted(rejectedRows, 'row')} could not be typed and went to quarantine (_sync.rejected_rows)`
+  return [
+    ...(rejectedRows > rules.limits.rejectedRowsMax ? [data(rejected)] : []),
+    ...contractBroken(facts, rules),
+  ]
 }
 
 const contractBroken = (
@@ -91,7 +85,7 @@ const contractBroken = (
   contract === 'freeze' && driftEvents > 0
     ? [
         data(
-          `${count(driftEvents, 'difference from the API document', 'differences from the API document')} under contract: freeze (${namesOf(drift, driftEvents)}_sync.drift_events)`,
+          `${countedDrift(driftEvents)} under contract: freeze (${namesOf(drift, driftEvents)}_sync.drift_events)`,
         ),
       ]
     : []
@@ -112,7 +106,7 @@ const partial = (text: string): Reason => ({ exitCode: EXIT_CODES.partial, text 
 const leftOver = ({ leftOver: left, failing }: RunFacts): readonly Reason[] => {
   if (left === 0) return []
   const why = failing === 0 ? '' : `, ${failing} of them could not be read (freshness.last_error)`
-  return [partial(`${count(left, 'survey')} left in the queue${why}`)]
+  return [partial(`${counted(left, 'survey')} left in the queue${why}`)]
 }
 
 const unfinished = (facts: RunFacts): readonly Reason[] => {
@@ -125,9 +119,6 @@ const unfinished = (facts: RunFacts): readonly Reason[] => {
     ...(discovery === 'interrupted' ? [partial('the listing goes on in the next run')] : []),
     ...(surveysFailed === 0
       ? []
-      : [partial(`${count(surveysFailed, 'survey')} failed (freshness.last_error)`)]),
+      : [partial(`${counted(surveysFailed, 'survey')} failed (freshness.last_error)`)]),
   ]
 }
-
-const count = (number: number, one: string, many = `${one}s`): string =>
-  `${number} ${number === 1 ? one : many}`

@@ -44,7 +44,7 @@ const recordGivenUp = async (
   stop: StoppedError,
 ): Promise<SyncReport> => {
   const missing = `before ${published.length === 0 ? 'it' : 'all of it'} was published; the next run publishes`
-  const partial = { exitCode: EXIT_CODES.partial, status: 'partial' } as const
+  const partial = { exitCode: EXIT_CODES.partial }
   const accounts = options.reports.map(
     (report): RunReport => ({
       ...report,

@@ -83,7 +83,7 @@ const createWorker = ({ dependencies, budget, state, failure, signal, tasks }: W
   const { warehouse, log, runId, observer, rules } = dependencies
   let stopped: StoppedError | null = null
   let requestsLeft = sum(tasks.map(({ requests }) => requestsIn(requests)))
-  const watch = createFailureWatch(rules.consecutiveFailuresMax)
+  const watch = createFailureWatch(rules.limits.consecutiveFailuresMax)
   const commits = createCommitQueue(
     (outcomes) => warehouse.commitBundles(outcomes, runId),
     (rows) => addRows(state, rows),

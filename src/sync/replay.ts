@@ -1,22 +1,15 @@
 /** The run of a replay, for one account: every quarantined row is decoded again. No request is made. */
-import type { Clock } from '../base/clock.js'
 import { type Instant, instantFromMs } from '../model/instant.js'
-import type { DecodeAgain, ReplayedBatch } from '../model/replay.js'
-import type { RunReport } from '../model/run.js'
-import type { AccountWarehouse } from '../model/warehouse.js'
-import type { RunRules } from './dependencies.js'
-import { replayOutcomeOf } from './outcome.js'
+import type { DecodeAgain } from '../model/replay.js'
+import { REPLAY_RESULTS, type ReplayResult, type RunReport } from '../model/run.js'
+import type { RunDependencies } from './dependencies.js'
+import { type OutcomeRules, replayOutcomeOf } from './outcome.js'
 import { addRows, createRunState, type RunState } from './run-state.js'
 
-export interface ReplayDependencies {
-  readonly warehouse: AccountWarehouse
+export interface ReplayDependencies
+  extends Pick<RunDependencies, 'warehouse' | 'clock' | 'signal' | 'runId' | 'version'> {
   readonly decodeAgain: DecodeAgain
-  readonly clock: Clock
-  /** Aborts with a `StoppedError`; looked at between batches, each of which is one transaction. */
-  readonly signal: AbortSignal
-  readonly rules: Pick<RunRules, 'contract' | 'rejectedRowsMax'>
-  readonly runId: string
-  readonly version: string
+  readonly rules: OutcomeRules
 }
 
 /** Throws what ends more than this run; the next one then finds it killed, and the rows where they were. */
@@ -25,8 +18,9 @@ export const replayAccount = async (dependencies: ReplayDependencies): Promise<R
   const startedAt = instantFromMs(clock.nowMs())
   await warehouse.startRun({ runId, command: 'replay', version, startedAt })
   const state = createRunState()
-  let replayed = NOTHING
+  const replayed: Record<ReplayResult, number> = { merged: 0, queued: 0, outdated: 0 }
   for await (const rows of warehouse.quarantined()) {
+    // Looked at between batches, each of which is one transaction.
     if (signal.aborted) {
       state.stopped = 'stopped by a signal: the other rows stay in quarantine'
       break
@@ -38,24 +32,18 @@ export const replayAccount = async (dependencies: ReplayDependencies): Promise<R
     if (typed.length === 0) continue
     const batch = await warehouse.commitReplay(typed, { runId, at: instantFromMs(clock.nowMs()) })
     addRows(state, { surveys: batch.rows })
-    replayed = sum(replayed, batch)
+    for (const result of REPLAY_RESULTS) replayed[result] += batch[result]
   }
   return await finish(dependencies, { startedAt, state, replayed })
 }
 
-type Counts = Pick<ReplayedBatch, 'merged' | 'queued' | 'outdated'>
-
-const NOTHING: Counts = Object.freeze({ merged: 0, queued: 0, outdated: 0 })
-
-const sum = (a: Counts, b: Counts): Counts => ({
-  merged: a.merged + b.merged,
-  queued: a.queued + b.queued,
-  outdated: a.outdated + b.outdated,
-})
-
 const finish = async (
   { warehouse, clock, rules, runId }: ReplayDependencies,
-  done: { readonly startedAt: Instant; readonly state: RunState; readonly replayed: Counts },
+  done: {
+    readonly startedAt: Instant
+    readonly state: RunState
+    readonly replayed: Readonly<Record<ReplayResult, number>>
+  },
 ): Promise<RunReport> => {
   const { startedAt, state, replayed } = done
   const { cursor } = await warehouse.position()

@@ -1,8 +1,9 @@
 /** What a run has done so far. The steps add to it; the report is made from it, however the run ends. */
 import type { ExitCode } from '../base/errors.js'
 import type { Instant } from '../model/instant.js'
-import type { ListingKind, RowCounts, RowCountsByTable } from '../model/run.js'
+import { addCounts, type ListingKind, NO_ROWS, type RowCounts, type RowCountsByTable } from '../model/run.js'
 import { type RunCounters, zeroCounters } from '../model/run-record.js'
+import { DATA_TABLES } from '../model/tables.js'
 import { createUsageBook, type UsageBook } from './budget/request-usage.js'
 
 /** `complete`: the cursor moved. `interrupted`: the next run goes on. `drifted`: rows may be missing, the cursor stays. */
@@ -20,7 +21,7 @@ export interface RunState {
   readonly requestUsage: UsageBook
   /** The latest time that the server told: the "now" of every rule in this run. */
   serverTime: Instant | null
-  rows: { -readonly [Table in keyof RowCountsByTable]: RowCountsByTable[Table] }
+  readonly rows: Record<string, RowCounts>
 }
 
 export const createRunState = (): RunState => ({
@@ -31,30 +32,14 @@ export const createRunState = (): RunState => ({
   counts: zeroCounters(),
   requestUsage: createUsageBook(),
   serverTime: null,
-  rows: {
-    surveys: NONE,
-    sample_sources: NONE,
-    survey_progress: NONE,
-    sample_source_progress: NONE,
-  },
+  rows: Object.fromEntries(DATA_TABLES.map(({ name }) => [name, NO_ROWS])),
 })
 
-export const addRows = (state: RunState, rows: Partial<RowCountsByTable>): void => {
-  for (const table of TABLES) state.rows[table] = sum(state.rows[table], rows[table] ?? NONE)
-  const days = rows.survey_progress_by_day
-  if (days !== undefined)
-    state.rows.survey_progress_by_day = sum(state.rows.survey_progress_by_day ?? NONE, days)
+export const addRows = (state: RunState, rows: RowCountsByTable): void => {
+  for (const [table, counts] of Object.entries(rows))
+    state.rows[table] = addCounts(state.rows[table] ?? NO_ROWS, counts)
 }
 
 export const sawServerTime = (state: RunState, at: Instant): void => {
   if (state.serverTime === null || at > state.serverTime) state.serverTime = at
 }
-
-const NONE: RowCounts = Object.freeze({ added: 0, changed: 0, unchanged: 0 })
-const TABLES = ['surveys', 'sample_sources', 'survey_progress', 'sample_source_progress'] as const
-
-const sum = (a: RowCounts, b: RowCounts): RowCounts => ({
-  added: a.added + b.added,
-  changed: a.changed + b.changed,
-  unchanged: a.unchanged + b.unchanged,
-})

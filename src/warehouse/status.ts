@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { ALL_TABLES } from '../model/sync-tables.js'
 import { bigintCell, timestamptzCell, varcharCell } from './connection/cells.js'
-import { type Database, type OpenOptions, openDatabase, type Sql } from './connection/database.js'
+import type { Database, Sql } from './connection/database.js'
 import { literal, qualified } from './connection/ddl.js'
 import { unreadable } from './connection/duckdb-error.js'
 
@@ -76,32 +76,10 @@ const rejectionRow = z.object({
   last_at: timestamptzCell,
 })
 
-export interface WarehouseStatus {
-  readonly runs: readonly z.output<typeof runRow>[]
-  readonly cursors: readonly z.output<typeof cursorRow>[]
-  readonly queue: readonly z.output<typeof queueRow>[]
-  /** Queued surveys that could not be read, the first of them. */
-  readonly failing: readonly z.output<typeof failingRow>[]
-  readonly freshness: readonly z.output<typeof freshnessRow>[]
-  readonly tables: readonly z.output<typeof tableRow>[]
-  readonly drift: readonly z.output<typeof driftRow>[]
-  readonly rejections: readonly z.output<typeof rejectionRow>[]
-}
-
-/** Opens what was published, read-only. */
-export type OpenPublished = (path: string, options?: OpenOptions) => Promise<Database>
-
-const openFile: OpenPublished = (file, options) => openDatabase(file, { ...options, readOnly: true })
-
 /** Throws `WarehouseUnusableError` when what is published at `path` cannot be read. */
-export const readStatus = (path: string, open?: OpenPublished): Promise<WarehouseStatus> =>
-  readPublished(path, (database) => database.transaction(statusOf), open)
-
-/** Reads something else of it. Throws the same. */
 export const readPublished = async <Result>(
-  path: string,
+  { path, open }: { readonly path: string; readonly open: (path: string) => Promise<Database> },
   read: (database: Database) => Promise<Result>,
-  open: OpenPublished = openFile,
 ): Promise<Result> => {
   try {
     await using database = await open(path)
@@ -116,7 +94,7 @@ const AS_IN_OLDER_FILES = 'SELECT NULL::TIMESTAMPTZ AS replayed_at WHERE false'
 
 const columnsOf = (row: z.ZodObject): string => Object.keys(row.shape).join(', ')
 
-const statusOf = async (sql: Sql): Promise<WarehouseStatus> => ({
+export const readStatus = async (sql: Sql) => ({
   // A run that a wrong clock dated ahead of now would stay the last one for as long.
   runs: await sql.rows(
     runRow,
@@ -129,6 +107,7 @@ const statusOf = async (sql: Sql): Promise<WarehouseStatus> => ({
     `SELECT account, reason, count(*) AS tasks, count(*) FILTER (last_error IS NOT NULL) AS failing,
       min(enqueued_at) AS oldest_at FROM _sync.tasks GROUP BY ALL ORDER BY ALL`,
   ),
+  /** Queued surveys that could not be read, the first of them. */
   failing: await sql.rows(
     failingRow,
     `SELECT t.account, t.survey_id, s.title, t.attempts, t.last_error AS error
@@ -159,3 +138,5 @@ const statusOf = async (sql: Sql): Promise<WarehouseStatus> => ({
       FROM (FROM _sync.rejected_rows UNION ALL BY NAME ${AS_IN_OLDER_FILES}) GROUP BY ALL ORDER BY last_at DESC, endpoint, problem`,
   ),
 })
+
+export type WarehouseStatus = Awaited<ReturnType<typeof readStatus>>

@@ -83,13 +83,13 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a partial run exits 0',
     file: 'sync/outcome.js',
-    from: 'const worst = reasons[0];',
-    to: 'const worst = reasons.find(({ exitCode }) => exitCode !== 3);',
+    from: 'const codes = ends.map(({ exitCode }) => exitCode);',
+    to: 'const codes = ends.map(({ exitCode }) => exitCode).filter((code) => code !== 3);',
   },
   {
     name: 'rejected rows do not change the exit code',
     file: 'sync/outcome.js',
-    from: 'rejectedRows > rules.rejectedRowsMax',
+    from: 'rejectedRows > rules.limits.rejectedRowsMax',
     to: 'rejectedRows > 1e9',
   },
   {

@@ -2,18 +2,11 @@
 import { systemClock } from '../../base/clock.js'
 import { EXIT_CODES, type ExitCode, ExpectedError, StoppedError } from '../../base/errors.js'
 import { counted } from '../../base/human.js'
-import type { Log } from '../../base/log.js'
-import { findPublishedParquet } from '../../publish/parquet/restore.js'
-import type { AccountSettings, Settings } from '../../settings/settings.js'
-import { openWarehouse } from '../../warehouse/lifecycle/open.js'
+import type { AccountSettings } from '../../settings/settings.js'
+import type { Work } from '../context.js'
 import { openSource } from '../wiring/open-source.js'
+import { holdWarehouse } from '../wiring/warehouse-run.js'
 import type { Check } from './text.js'
-
-export interface CheckAll {
-  readonly settings: Settings
-  readonly log: Log
-  readonly signal: AbortSignal
-}
 
 export interface CheckResult {
   readonly checks: readonly Check[]
@@ -21,7 +14,7 @@ export interface CheckResult {
 }
 
 /** Rejects only for a bug. The exit code is that of the first check that failed. */
-export const checkAll = async (options: CheckAll): Promise<CheckResult> => {
+export const checkAll = async (options: Work): Promise<CheckResult> => {
   const { settings } = options
   const checks: Check[] = [
     { what: 'settings', ok: true, detail: settings.settingsFile ?? 'from the environment' },
@@ -35,13 +28,7 @@ export const checkAll = async (options: CheckAll): Promise<CheckResult> => {
   const { warehouseDirectory: directory } = settings
   try {
     // Held while the API is asked: a sync beside us and we would together exceed its cap.
-    await using _held = await openWarehouse({
-      directory,
-      clock: systemClock,
-      log: options.log,
-      command: 'fieldwork-sync check',
-      findPublished: findPublishedParquet(directory),
-    })
+    await using _held = await holdWarehouse(directory, 'check', options.log)
     checks.push({ what: 'warehouse', ok: true, detail: `${directory} is writable` })
     for (const account of settings.accounts) {
       await ask(options, account).then(
@@ -56,7 +43,7 @@ export const checkAll = async (options: CheckAll): Promise<CheckResult> => {
 }
 
 /** One request, never repeated: the first refusal or failure is the answer to the question. */
-const ask = async ({ settings, log, signal }: CheckAll, account: AccountSettings): Promise<string> => {
+const ask = async ({ settings, log, signal }: Work, account: AccountSettings): Promise<string> => {
   const limits = { ...settings.limits, attemptsMax: 1, pausesMax: 1 }
   const ledgerDirectory = settings.warehouseDirectory
   await using opened = openSource({ account, limits, ledgerDirectory, clock: systemClock, log })

@@ -1,12 +1,11 @@
 /** `fieldwork-sync export`: published tables as files of a directory. Makes no request. */
 import { resolve } from 'node:path'
 import type { CommandModule } from 'yargs'
-import { nearest } from '../../base/suggest.js'
 import { loadSettings } from '../../settings/load-settings.js'
 import type { CliContext } from '../context.js'
 import { EXPORT_FORMATS, exportOptions, type FlagsOf } from '../options.js'
 import { jsonOf } from '../text/json.js'
-import { UsageError } from '../usage.js'
+import { choiceOf, UsageError } from '../usage.js'
 import { renderExport } from './text.js'
 
 export const exportCommand = (
@@ -16,7 +15,8 @@ export const exportCommand = (
   describe: 'Write published tables as Parquet or CSV files, all of one state; also while a sync runs',
   builder: exportOptions,
   handler: async (flags) => {
-    const format = formatOf(flags.format)
+    const problem = `export needs --format ${EXPORT_FORMATS.join(' or --format ')}`
+    const format = choiceOf(flags.format, EXPORT_FORMATS, problem)
     if (flags.out === undefined || flags.out === '') throw new UsageError('export needs --out DIR')
     const out = resolve(flags.out)
     const settings = loadSettings({ env: context.env, flags, requireAccounts: false })
@@ -38,12 +38,3 @@ const namesIn = (text: string): readonly string[] =>
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '')
-
-const formatOf = (text: string | undefined): (typeof EXPORT_FORMATS)[number] => {
-  const format = EXPORT_FORMATS.find((known) => known === text)
-  if (format !== undefined) return format
-  const meant = text === undefined ? null : nearest(text, EXPORT_FORMATS)
-  throw new UsageError(
-    `export needs --format ${EXPORT_FORMATS.join(' or --format ')}${meant === null ? '' : `: did you mean ${meant}?`}`,
-  )
-}

@@ -2,8 +2,7 @@
 import { realpath } from 'node:fs/promises'
 import { systemClock } from '../../base/clock.js'
 import type { Settings } from '../../settings/settings.js'
-import { openDatabase } from '../../warehouse/connection/database.js'
-import { findPublished, nothingPublished } from '../wiring/warehouse-status.js'
+import { requirePublished } from '../wiring/warehouse-status.js'
 import { type Export, exportTables } from './export-tables.js'
 
 export interface ExportRequest extends Pick<Export, 'out' | 'format' | 'tables' | 'condition' | 'signal'> {
@@ -12,17 +11,14 @@ export interface ExportRequest extends Pick<Export, 'out' | 'format' | 'tables' 
 
 /** Throws where nothing is published, and what `exportTables` throws. */
 export const exportPublished = async ({ settings, ...request }: ExportRequest) => {
-  const found = await findPublished(settings.warehouseDirectory, settings.publish)
-  if (found === null) throw await nothingPublished(settings.warehouseDirectory, null)
+  const { path, open, isDirectory } = await requirePublished(settings)
   // The link is followed once: the version that it leads to now is the one that is read.
-  const source = await realpath(found.path)
-  const { open } = found
+  const source = await realpath(path)
   return exportTables({
     ...request,
     source,
-    open: (options) =>
-      open === undefined ? openDatabase(source, { ...options, readOnly: true }) : open(source, options),
-    sourceDirectories: open === undefined ? [] : [source],
+    open: (options) => open(source, options),
+    sourceDirectories: isDirectory ? [source] : [],
     clock: systemClock,
   })
 }

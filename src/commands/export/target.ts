@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { hasCode, messageOf } from '../../base/errors.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { syncToDisk } from '../../publish/replace-file.js'
+import { isRunning } from '../../warehouse/lifecycle/holder.js'
 import { ExportFailedError, ExportRequestError } from './errors.js'
 
 const FILE = 'export.json'
@@ -113,17 +114,8 @@ const sweep = async (out: string): Promise<void> => {
   for (const name of await readdir(dirname(out)).catch(failed(out))) {
     const rest = name.startsWith(`.${basename(out)}.`) ? name.slice(basename(out).length + 2) : ''
     const [, pid] = /^(\d+)\.(?:exporting|replaced)$/.exec(rest) ?? []
-    if (pid === undefined || isAlive(Number(pid))) continue
+    if (pid === undefined || (Number(pid) !== process.pid && isRunning(Number(pid)))) continue
     await rm(join(dirname(out), name), { recursive: true, force: true })
-  }
-}
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return pid !== process.pid
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }
 

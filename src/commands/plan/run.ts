@@ -4,6 +4,7 @@ import type { Plan } from '../../model/plan.js'
 import { type AccountPlan, fitPlan } from '../../model/plan-fit.js'
 import type { Budget } from '../../model/run.js'
 import { SCHEMA_VERSION } from '../../model/sync-tables.js'
+import { findPublished } from '../../publish/formats.js'
 import type { AccountSettings, Settings } from '../../settings/settings.js'
 import { expectedAllocations } from '../../sync/budget/allocation.js'
 import { planOf } from '../../sync/planning/plan.js'
@@ -12,7 +13,6 @@ import type { Database } from '../../warehouse/connection/database.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { schemaVersion } from '../../warehouse/lifecycle/migrations.js'
 import { readPublished } from '../../warehouse/status.js'
-import { findPublished } from '../wiring/warehouse-status.js'
 
 /** Throws `WarehouseUnusableError` when what is published cannot be read. */
 export const planAll = async ({
@@ -24,19 +24,15 @@ export const planAll = async ({
   const found = await findPublished(warehouseDirectory, publish)
   if (found === null)
     return accounts.map(({ name, rate }) => ({ account: name, rate, plan: null, fit: null }))
-  return await readPublished(
-    found.path,
-    async (database) => {
-      await requireCurrentSchema(database, found.path)
-      const planned: { readonly account: AccountSettings; readonly plan: Plan | null }[] = []
-      for (const account of accounts) {
-        const warehouse = accountWarehouse(database, account.name)
-        planned.push({ account, plan: await planOf(warehouse, rules, systemClock.nowMs()) })
-      }
-      return fitted(planned, rules.budget)
-    },
-    found.open,
-  )
+  return await readPublished(found, async (database) => {
+    await requireCurrentSchema(database, found.path)
+    const planned: { readonly account: AccountSettings; readonly plan: Plan | null }[] = []
+    for (const account of accounts) {
+      const warehouse = accountWarehouse(database, account.name)
+      planned.push({ account, plan: await planOf(warehouse, rules, systemClock.nowMs()) })
+    }
+    return fitted(planned, rules.budget)
+  })
 }
 
 /** A plan reads columns that an older version did not publish. */

@@ -1,30 +1,20 @@
 /** Everything that can be selected from, tables and views alike, as it is declared. */
-import type { TableDeclaration } from '../../model/columns.js'
+import type { Column, TableDeclaration } from '../../model/columns.js'
 import { ALL_TABLES } from '../../model/sync-tables.js'
 import { ALL_VIEWS } from '../../warehouse/views/all.js'
-import type { ViewColumn } from '../../warehouse/views/view-declaration.js'
 
 export interface Relation
   extends Pick<TableDeclaration, 'schema' | 'name' | 'comment' | 'key' | 'references'> {
   readonly kind: 'table' | 'view'
-  readonly columns: readonly ViewColumn[]
+  readonly columns: readonly Column[]
 }
+
+const TABLES = ALL_TABLES.map((table): Relation => ({ kind: 'table', references: [], ...table }))
+const VIEWS = ALL_VIEWS.map(({ sql: _, ...view }): Relation => ({ kind: 'view', references: [], ...view }))
 
 /** What analysts read first: the tables, the views, then the bookkeeping of the job. */
 export const CATALOG: readonly Relation[] = [
-  ...ALL_TABLES.filter(({ schema }) => schema === 'main').map(ofKind('table')),
-  ...ALL_VIEWS.map(ofKind('view')),
-  ...ALL_TABLES.filter(({ schema }) => schema === '_sync').map(ofKind('table')),
+  ...TABLES.filter(({ schema }) => schema === 'main'),
+  ...VIEWS,
+  ...TABLES.filter(({ schema }) => schema === '_sync'),
 ]
-
-function ofKind(kind: Relation['kind']) {
-  return ({ schema, name, comment, key, columns, references = [] }: Omit<Relation, 'kind'>): Relation => ({
-    kind,
-    schema,
-    name,
-    comment,
-    key,
-    columns,
-    references,
-  })
-}

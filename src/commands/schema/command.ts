@@ -1,9 +1,8 @@
 /** `fieldwork-sync schema`: the tables and views as they are declared. Reads no settings and no warehouse. */
 import type { CommandModule } from 'yargs'
-import { nearest } from '../../base/suggest.js'
 import type { CliContext } from '../context.js'
 import { type FlagsOf, SCHEMA_FORMATS, schemaOptions } from '../options.js'
-import { UsageError } from '../usage.js'
+import { choiceOf, UsageError } from '../usage.js'
 
 export const schemaCommand = (
   context: CliContext,
@@ -30,13 +29,7 @@ const WRITERS: Readonly<Record<Format, () => Promise<() => string>>> = {
 
 const formatOf = ({ format: text, json }: FlagsOf<typeof schemaOptions>): Format => {
   const wanted = text ?? (json === true ? 'json' : 'markdown')
-  const format = SCHEMA_FORMATS.find((known) => known === wanted)
-  if (format === undefined) {
-    const meant = nearest(wanted, SCHEMA_FORMATS)
-    throw new UsageError(
-      `--format must be one of ${SCHEMA_FORMATS.join(', ')}${meant === null ? '' : `: did you mean ${meant}?`}`,
-    )
-  }
+  const format = choiceOf(wanted, SCHEMA_FORMATS, `--format must be one of ${SCHEMA_FORMATS.join(', ')}`)
   if (json === true && format !== 'json')
     throw new UsageError(`--json and --format ${format} exclude each other`)
   return format

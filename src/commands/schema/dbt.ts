@@ -3,8 +3,7 @@
  * dbt's own `unique` and `relationships` test one column, and take an expression for it, here of the whole key.
  */
 import { Document } from 'yaml'
-import type { Reference } from '../../model/columns.js'
-import type { ViewColumn } from '../../warehouse/views/view-declaration.js'
+import type { Column, Reference } from '../../model/columns.js'
 import { CATALOG, type Relation } from './catalog.js'
 
 export const schemaAsDbt = (): string => {
@@ -63,15 +62,13 @@ const freshnessOf = ({ schema, name }: Relation) => {
     return {
       config: {
         loaded_at_field: 'ended_at',
-        freshness: {
-          warn_after: hours(36),
-          error_after: hours(72),
-          filter: "command is distinct from 'replay'",
-        },
+        freshness: { warn_after: hours(36), error_after: hours(72), filter: NO_REPLAY },
       },
     }
   return {}
 }
+
+const NO_REPLAY = "command is distinct from 'replay'"
 
 const uniqueKey = (relation: Relation) =>
   relation.key.length === 0
@@ -97,7 +94,7 @@ const relationships = (relation: Relation) =>
     },
   }))
 
-const acceptedValues = ({ values }: ViewColumn) =>
+const acceptedValues = ({ values }: Column) =>
   values === undefined ? [] : [{ accepted_values: { arguments: { values }, config: { severity: 'warn' } } }]
 
 const referenced = ({ table }: Reference): Relation => {

@@ -1,4 +1,5 @@
 /** The data dictionary, a table of columns for each table and view. */
+import { markdownTable } from '../../base/human.js'
 import { CATALOG, type Relation } from './catalog.js'
 
 export const schemaAsMarkdown = (): string =>
@@ -50,7 +51,7 @@ ${relation.comment}.${relation.key.length === 0 ? '' : ` Key: ${names(relation.k
     .map(({ columns, table, to }) => ` Belongs to \`${table}\`: ${names(columns)} = ${names(to)}.`)
     .join('')}
 
-${table(
+${markdownTable(
   ['Column', 'Type', 'Null', 'Meaning'],
   relation.columns.map(({ name, type, nullable, comment }) => [
     `\`${name}\``,
@@ -61,8 +62,3 @@ ${table(
 )}`
 
 const names = (columns: readonly string[]): string => columns.map((name) => `\`${name}\``).join(', ')
-
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => '---'), ...rows]
-    .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`)
-    .join('')

@@ -18,7 +18,7 @@ export const statusCommand = (
     const settings = loadSettings({ env: context.env, flags, requireAccounts: false })
     if (flags.requests === true) return await showRequests(context, settings)
     const { readWarehouseStatus } = await import('../wiring/warehouse-status.js')
-    const { head, status } = await readWarehouseStatus(settings.warehouseDirectory, settings.publish)
+    const { head, status } = await readWarehouseStatus(settings)
     context.stdout.write(
       settings.json ? `${jsonOf({ ...head, ...status })}\n` : `${renderStatus(head, status)}\n`,
     )
@@ -27,6 +27,6 @@ export const statusCommand = (
 
 const showRequests = async (context: CliContext, settings: Settings): Promise<void> => {
   const { readLastRequestUsage } = await import('../wiring/warehouse-status.js')
-  const runs = await readLastRequestUsage(settings.warehouseDirectory, settings.publish)
+  const runs = await readLastRequestUsage(settings)
   context.stdout.write(settings.json ? `${jsonOf({ runs })}\n` : `${renderRequestUsage(runs)}\n`)
 }

@@ -13,106 +13,94 @@ export const renderStatus = (head: StatusHead, status: WarehouseStatus): string 
     section(
       'last runs',
       ['started', 'account', 'ended', 'exit', 'requests', 'refreshed', 'left over'],
-      runRows(status),
+      status.runs.flatMap((run) => [
+        [
+          cell(run.started_at),
+          run.account,
+          run.status,
+          ...[run.exit_code, run.requests, run.surveys_refreshed, run.left_over].map(cell),
+        ],
+        ...(run.reason === null ? [] : [[`  ${run.reason}`]]),
+      ]),
     ),
-    section('cursor', ['account', 'next listing from', 'last full listing'], cursorRows(status)),
-    section('queue', ['account', 'reason', 'surveys', 'failing', 'oldest'], queueRows(status), 'empty'),
-    ...(status.failing.length === 0
-      ? []
-      : [
-          section(
-            'surveys that could not be read',
-            ['account', 'survey', 'title', 'tried'],
-            failingRows(status),
-          ),
-        ]),
+    section(
+      'cursor',
+      ['account', 'next listing from', 'last full listing'],
+      status.cursors.map((row) => [row.account, cell(row.updated_since), cell(row.full_listed_at)]),
+    ),
+    section(
+      'queue',
+      ['account', 'reason', 'surveys', 'failing', 'oldest'],
+      status.queue.map((row) => [
+        row.account,
+        row.reason,
+        ...[row.tasks, row.failing, row.oldest_at].map(cell),
+      ]),
+      'empty',
+    ),
+    section(
+      'surveys that could not be read',
+      ['account', 'survey', 'title', 'tried'],
+      status.failing.flatMap((row) => [
+        [row.account, String(row.survey_id), onOneLine(row.title ?? ''), counted(row.attempts, 'time')],
+        [`  ${onOneLine(row.error)}`],
+      ]),
+      null,
+    ),
     section(
       'freshness',
       ['account', 'surveys', 'never read', 'oldest', 'newest', 'failing'],
-      freshnessRows(status),
+      status.freshness.map(({ account, ...row }) => [account, ...Object.values(row).map(cell)]),
     ),
     section(
       'rows',
       ['table', 'rows'],
-      status.tables.map(({ table, rows }) => [table, humanCount(rows)]),
+      status.tables.map(({ table, rows }) => [table, cell(rows)]),
     ),
     section(
       'drift',
       ['account', 'field', 'value', 'met', 'first', 'last'],
-      driftRows(status),
+      status.drift.map(driftRow),
       'none: every field and value is known',
     ),
     section(
       'rejected rows',
       ['account', 'endpoint', 'problem', 'rows', 'replayed', 'first', 'last'],
-      rejectionRows(status),
+      status.rejections.map(rejectionRow),
       'none',
     ),
-  ].join('\n\n')
+  ]
+    .flatMap((part) => part ?? [])
+    .join('\n\n')
 
+const driftRow = (row: WarehouseStatus['drift'][number]): readonly string[] => [
+  row.account,
+  onOneLine(`${row.resource}.${row.path}`),
+  row.value === null ? `(${row.kind})` : onOneLine(row.value),
+  counted(row.occurrences, 'time'),
+  ...[row.first_seen_at, row.last_seen_at].map(cell),
+]
+
+const rejectionRow = (row: WarehouseStatus['rejections'][number]): readonly string[] => [
+  row.account,
+  row.endpoint,
+  onOneLine(row.problem),
+  ...[row.rows, row.replayed, row.first_at, row.last_at].map(cell),
+]
+
+/** Without rows it says `nothing`; where that is null, the section is left out. */
 const section = (
   title: string,
   columns: readonly string[],
   rows: readonly (readonly string[])[],
-  nothing = 'nothing yet',
-): string => `${title}\n${rows.length === 0 ? `  ${nothing}` : textTable([columns, ...rows], '  ')}`
+  nothing: string | null = 'nothing yet',
+): string | null => {
+  if (rows.length > 0) return `${title}\n${textTable([columns, ...rows], '  ')}`
+  return nothing === null ? null : `${title}\n  ${nothing}`
+}
 
-const number = (count: number | null): string => (count === null ? '-' : humanCount(count))
-const moment = (at: Instant | null): string => (at === null ? '-' : formatInstant(at))
-
-const runRows = ({ runs }: WarehouseStatus) =>
-  runs.flatMap((run) => [
-    [
-      moment(run.started_at),
-      run.account,
-      run.status,
-      number(run.exit_code),
-      number(run.requests),
-      number(run.surveys_refreshed),
-      number(run.left_over),
-    ],
-    ...(run.reason === null ? [] : [[`  ${run.reason}`]]),
-  ])
-
-const cursorRows = ({ cursors }: WarehouseStatus) =>
-  cursors.map((cursor) => [cursor.account, moment(cursor.updated_since), moment(cursor.full_listed_at)])
-
-const queueRows = ({ queue }: WarehouseStatus) =>
-  queue.map((row) => [row.account, row.reason, number(row.tasks), number(row.failing), moment(row.oldest_at)])
-
-const failingRows = ({ failing }: WarehouseStatus) =>
-  failing.flatMap((row) => [
-    [row.account, String(row.survey_id), onOneLine(row.title ?? ''), counted(row.attempts, 'time')],
-    [`  ${onOneLine(row.error)}`],
-  ])
-
-const freshnessRows = ({ freshness }: WarehouseStatus) =>
-  freshness.map((row) => [
-    row.account,
-    number(row.surveys),
-    number(row.never_refreshed),
-    moment(row.oldest_refresh_at),
-    moment(row.newest_refresh_at),
-    number(row.with_error),
-  ])
-
-const driftRows = ({ drift }: WarehouseStatus) =>
-  drift.map((row) => [
-    row.account,
-    onOneLine(`${row.resource}.${row.path}`),
-    row.value === null ? `(${row.kind})` : onOneLine(row.value),
-    counted(row.occurrences, 'time'),
-    moment(row.first_seen_at),
-    moment(row.last_seen_at),
-  ])
-
-const rejectionRows = ({ rejections }: WarehouseStatus) =>
-  rejections.map((row) => [
-    row.account,
-    row.endpoint,
-    onOneLine(row.problem),
-    number(row.rows),
-    number(row.replayed),
-    moment(row.first_at),
-    moment(row.last_at),
-  ])
+/** Bigints are moments. */
+const cell = (value: number | Instant | null): string => {
+  if (value === null) return '-'
+  return typeof value === 'bigint' ? formatInstant(value) : humanCount(value)
+}

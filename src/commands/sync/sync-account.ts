@@ -1,30 +1,33 @@
-/** The wiring of one account's run: its HTTP client, its view of the warehouse, its allocation of the request budget. */
+/** The wiring of one account's run: its HTTP client, its view of the warehouse, its share of the budget. */
 import { systemClock } from '../../base/clock.js'
-import { type Log, logWith } from '../../base/log.js'
+import { logWith } from '../../base/log.js'
 import { createRedactor } from '../../base/secret.js'
 import { packageVersion } from '../../base/version.js'
 import type { CreateTransport } from '../../http/transport.js'
 import type { RunObserver, RunReport, RunStatus } from '../../model/run.js'
 import type { SourceUsage } from '../../model/survey-source.js'
 import type { AccountWarehouse } from '../../model/warehouse.js'
-import { type AccountSettings, type Settings, secretsOf } from '../../settings/settings.js'
+import { type AccountSettings, secretsOf } from '../../settings/settings.js'
 import type { Allocation } from '../../sync/budget/request-budget.js'
 import { runAccount } from '../../sync/run.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
 import type { Database } from '../../warehouse/connection/database.js'
+import type { Work } from '../context.js'
 import { openSource } from '../wiring/open-source.js'
 
-export interface SyncAccount {
-  readonly account: AccountSettings
-  readonly settings: Settings
-  readonly database: Database
-  readonly log: Log
+export interface SyncAccounts extends Work {
   readonly observer: RunObserver
-  readonly signal: AbortSignal
+  /** Told how to ask for an account's usage, as soon as there is any. */
+  readonly onSource: (account: string, usage: () => SourceUsage) => void
+  /** The network; the real one unless given: a simulation brings its own. */
+  readonly createTransport?: CreateTransport | undefined
+}
+
+export interface SyncAccount extends SyncAccounts {
+  readonly account: AccountSettings
+  readonly database: Database
   /** Of `--max-requests`; given back when the run has ended. */
   readonly requests: Allocation
-  readonly onSource: (account: string, usage: () => SourceUsage) => void
-  readonly createTransport?: CreateTransport | undefined
   readonly runId: string
 }
 
@@ -53,7 +56,7 @@ const run = async (options: SyncAccount): Promise<RunReport> => {
     ledgerDirectory: settings.warehouseDirectory,
     clock: systemClock,
     log,
-    ...(createTransport === undefined ? {} : { createTransport }),
+    createTransport,
   })
   options.onSource(account.name, () => opened.source.usage())
   return await runAccount({
@@ -63,16 +66,7 @@ const run = async (options: SyncAccount): Promise<RunReport> => {
     log,
     observer: options.observer,
     signal: options.signal,
-    rules: {
-      discover: settings.discover,
-      refresh: settings.refresh,
-      history: settings.history,
-      budget: settings.budget,
-      contract: settings.contract,
-      rejectedRowsMax: settings.limits.rejectedRowsMax,
-      consecutiveFailuresMax: settings.limits.consecutiveFailuresMax,
-      full: settings.full,
-    },
+    rules: settings,
     requests,
     runId: options.runId,
     version: packageVersion(),

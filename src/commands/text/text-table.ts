@@ -2,12 +2,9 @@
 
 /** `leftColumns` of them hold words, the others numbers. */
 export const textTable = (rows: readonly (readonly string[])[], indent = '', leftColumns = 1): string => {
-  const widths = rows.reduce<readonly number[]>(
-    (widest, row) =>
-      Array.from({ length: Math.max(widest.length, row.length) }, (_, column) =>
-        Math.max(widest[column] ?? 0, row[column]?.length ?? 0),
-      ),
-    [],
+  const columns = Math.max(0, ...rows.map((row) => row.length))
+  const widths = Array.from({ length: columns }, (_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
   )
   return rows
     .map((row) => {

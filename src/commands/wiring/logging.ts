@@ -31,7 +31,6 @@ export const openTelemetry = (settings: Settings, context: CliContext): CommandT
     colour,
     redact: createRedactor(secrets),
   })
-  const clock = systemClock
   return {
     log,
     colour: terminalFeatures(context.env, context.stdout).colour,
@@ -39,11 +38,11 @@ export const openTelemetry = (settings: Settings, context: CliContext): CommandT
       redraw && !settings.json
         ? createProgressBar({
             line,
-            clock,
+            clock: systemClock,
             usage,
             accounts: settings.accounts.map(({ name }) => name),
             columns: () => context.stderr.columns,
           })
-        : createProgressLog({ log, clock, usage }),
+        : createProgressLog({ log, clock: systemClock, usage }),
   }
 }

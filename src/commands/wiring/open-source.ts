@@ -19,32 +19,18 @@ export interface SourceOptions {
   readonly clock: Clock
   readonly log: Log
   /** The network; the real one unless given. */
-  readonly createTransport?: CreateTransport
+  readonly createTransport?: CreateTransport | undefined
 }
 
 /** Dispose of it to end its connections and timers. */
-export const openSource = ({
-  account,
-  limits,
-  ledgerDirectory,
-  clock,
-  log,
-  createTransport,
-}: SourceOptions): OpenSource => {
+export const openSource = ({ account, ...options }: SourceOptions): OpenSource => {
+  const { clock, limits } = options
   const http = createHttpClient({
+    ...account,
+    ...options,
     account: account.name,
-    baseUrl: account.baseUrl,
-    id: account.id,
     headers: { 'Authorization-ID': String(account.id), 'Authorization-Token': account.token },
-    rate: account.rate,
-    shared: account.shared,
-    proxy: account.proxy,
-    limits,
-    ledgerDirectory,
-    clock,
     random: Math.random,
-    log,
-    ...(createTransport === undefined ? {} : { createTransport }),
   })
   return {
     source: createSurveySource(http, clock, limits.attemptsMax),

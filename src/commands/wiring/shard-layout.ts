@@ -5,9 +5,10 @@
 import { readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { ConfigError } from '../../base/errors.js'
+import { PUBLISHED_AS } from '../../model/publish-formats.js'
 import type { Settings } from '../../settings/settings.js'
 import { type Shard, shardDirectory, shardOfDirectory } from '../../settings/shards.js'
-import { parquetDirectory, publishedFile, workFile } from '../../warehouse/lifecycle/files.js'
+import { workFile } from '../../warehouse/lifecycle/files.js'
 
 /** What is in the directory belongs to another number of shards. Exit 2. */
 export class OtherShardsError extends ConfigError {
@@ -47,11 +48,10 @@ export const shardsIn = async (root: string): Promise<readonly Shard[]> => {
   return shards
 }
 
-const holdsWarehouse = async (directory: string): Promise<boolean> => {
+export const holdsWarehouse = async (directory: string): Promise<boolean> => {
   const names = await namesIn(directory)
-  return [workFile, publishedFile, parquetDirectory].some((pathIn) =>
-    names.includes(basename(pathIn(directory))),
-  )
+  const places = [basename(workFile(directory)), ...Object.values(PUBLISHED_AS)]
+  return places.some((path) => names.some((name) => path === name || path.startsWith(`${name}/`)))
 }
 
 const namesIn = (directory: string): Promise<readonly string[]> => readdir(directory).catch(() => [])

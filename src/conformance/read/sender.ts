@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
+import type { HttpProxy } from '../../base/network.js'
 import { createRedactor, Secret } from '../../base/secret.js'
 import { addressOf } from '../../http/address.js'
 import {
@@ -13,7 +14,6 @@ import {
   RetryAfterTooLongError,
   type Where,
 } from '../../http/errors.js'
-import type { HttpProxy } from '../../http/proxy.js'
 import { createHeldSlotLimiter, type HeldSlotLimiter } from '../../http/rate-limit/held-slot-limiter.js'
 import { createForgetfulLedger } from '../../http/rate-limit/ledger.js'
 import { UNPACED } from '../../http/rate-limit/pacer.js'

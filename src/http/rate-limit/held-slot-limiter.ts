@@ -7,13 +7,10 @@
  */
 import Bottleneck from 'bottleneck'
 import pLimit from 'p-limit'
-import { abortReason, type Clock } from '../../base/clock.js'
+import { abortReason } from '../../base/clock.js'
 import { createSharedController } from '../signals.js'
-import { HeldSlot, type Slot } from './held-slot.js'
-import type { Ledger } from './ledger.js'
-import type { Pacer } from './pacer.js'
+import { HeldSlot, type HeldSlotOptions, type Slot } from './held-slot.js'
 import type { SharedCap } from './shared/shared-cap.js'
-import type { SlotTiming } from './slot-timing.js'
 
 /** Requests of one account on their way at the same time. */
 export const IN_FLIGHT_MAX = 8
@@ -25,14 +22,9 @@ export const IN_FLIGHT_MAX = 8
 const IN_FLIGHT_WHILE_LEARNING_MAX = 4
 const LEARNING_ROUNDS = 2
 
-export interface HeldSlotLimiterOptions {
+export interface HeldSlotLimiterOptions extends HeldSlotOptions {
   /** Slots. */
   readonly cap: number
-  readonly timing: SlotTiming
-  readonly ledger: Ledger
-  readonly clock: Clock
-  /** Keeps requests apart where bursts were refused. */
-  readonly pacer: Pacer
   /** Where other processes spend of the same cap: a request needs a slot there as well. */
   readonly shared?: SharedCap | undefined
 }

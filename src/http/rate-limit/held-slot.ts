@@ -18,10 +18,11 @@ export interface Slot {
   neverSent(): void
 }
 
-interface HeldSlotOptions {
+export interface HeldSlotOptions {
   readonly timing: SlotTiming
   readonly ledger: Ledger
   readonly clock: Clock
+  /** Keeps requests apart where bursts were refused. */
   readonly pacer: Pacer
 }
 

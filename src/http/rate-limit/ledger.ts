@@ -8,6 +8,7 @@ import { closeSync, fstatSync, mkdirSync, openSync, readSync, renameSync, rmSync
 import { join } from 'node:path'
 import { type CapOwner, capFileName } from '../../base/cap-owner.js'
 import type { Clock } from '../../base/clock.js'
+import { hasCode } from '../../base/errors.js'
 import { LedgerError } from '../errors.js'
 import {
   heldUntilMs,
@@ -206,7 +207,7 @@ const readEnd = (path: string, bytesMax: number): string => {
   try {
     file = openSync(path, 'r')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+    if (hasCode(error, 'ENOENT')) return ''
     throw error
   }
   try {

@@ -8,12 +8,7 @@
  * A sliding-window counter accepts every request at that first distance, (window + jitter) / (requests - 1), wherever its spans begin.
  * `test/unit/http/rate-limit/pacer-even-spacing` has the proof, and holds the distance to the counter of the reference server.
  */
-
-/** The cap: at most `requests` in `perMs` milliseconds. */
-export interface Cap {
-  readonly requests: number
-  readonly perMs: number
-}
+import type { Rate } from '../../base/network.js'
 
 /** Says when the next request may be sent. All times are of a clock that never goes back, milliseconds. */
 export interface Pacer {
@@ -44,13 +39,13 @@ const JITTER_MS_MAX = 250
 const CATCH_UP_PART = 1 / 5
 
 /** By how much requests may arrive closer together than they were sent, milliseconds. */
-export const jitterMs = ({ requests, perMs }: Cap): number => Math.min(JITTER_MS_MAX, perMs / (2 * requests))
+export const jitterMs = ({ requests, perMs }: Rate): number => Math.min(JITTER_MS_MAX, perMs / (2 * requests))
 
 /** The requests a window that a sliding-window counter of this cap always accepts when they are evenly spaced. */
-export const evenRate = ({ requests }: Cap): number => (requests === 1 ? 0.5 : requests - 1)
+export const evenRate = ({ requests }: Rate): number => (requests === 1 ? 0.5 : requests - 1)
 
 /** The distance between requests, milliseconds, at a rate of so many a window: `evenRate` or less. */
-export const intervalMs = (cap: Cap, rate: number): number => (cap.perMs + jitterMs(cap)) / rate
+export const intervalMs = (cap: Rate, rate: number): number => (cap.perMs + jitterMs(cap)) / rate
 
 /** What the last refusal did. */
 interface SlowedDown {
@@ -61,7 +56,7 @@ interface SlowedDown {
   readonly untilMs: number
 }
 
-export const createPacer = (cap: Cap): AdaptivePacer => {
+export const createPacer = (cap: Rate): AdaptivePacer => {
   const rateMin = Math.min(1, evenRate(cap))
   let slowed: SlowedDown | null = null
   let dueMs = Number.NEGATIVE_INFINITY

@@ -6,20 +6,20 @@ import type { CapOwner } from '../../base/cap-owner.js'
 import type { Clock } from '../../base/clock.js'
 import type { UpstreamError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
+import type { Rate, SharedRate } from '../../base/network.js'
 import { RateRefusedError, RetryAfterTooLongError, type Where } from '../errors.js'
 import { createRefusals, RETRY_AFTER_MS_MAX, type Refusals } from '../refusals.js'
-import type { Slot } from './held-slot.js'
 import { createHeldSlotLimiter, type HeldSlotLimiter } from './held-slot-limiter.js'
-import { createForgetfulLedger, type Ledger, openLedger } from './ledger.js'
-import { type AdaptivePacer, type Cap, createPacer } from './pacer.js'
-import { openSharedCap, type SharedRate } from './shared/open.js'
+import { createForgetfulLedger, openLedger } from './ledger.js'
+import { createPacer } from './pacer.js'
+import { openSharedCap } from './shared/open.js'
 
 export interface RateLimiterOptions {
   /** Names the account in messages. */
   readonly account: string
   /** Whose cap the requests spend. */
   readonly owner: CapOwner
-  readonly rate: Cap
+  readonly rate: Rate
   readonly limits: { readonly requestTimeoutMs: number; readonly pausesMax?: number }
   /** Where other processes spend of the same cap. */
   readonly shared?: SharedRate | null
@@ -36,7 +36,7 @@ export interface RateUsage {
   readonly pausedUntilMs: number | null
   /** Distance of requests, milliseconds; null while they may go in bursts. */
   readonly paceIntervalMs: number | null
-  readonly rate: Cap
+  readonly rate: Rate
 }
 
 export interface RateLimiter extends Pick<HeldSlotLimiter, 'run'>, Pick<Refusals, 'epoch' | 'succeeded'> {
@@ -48,82 +48,52 @@ export interface RateLimiter extends Pick<HeldSlotLimiter, 'run'>, Pick<Refusals
 }
 
 /** Throws `LedgerError` when the ledger cannot be written. */
-export const openRateLimiter = (options: RateLimiterOptions): RateLimiter => new AccountLimiter(options)
+export const openRateLimiter = (options: RateLimiterOptions): RateLimiter => {
+  const { account, owner, rate, limits, clock, log, ledgerDirectory: directory } = options
+  const timing = { perMs: rate.perMs, requestTimeoutMs: limits.requestTimeoutMs }
+  const ledger =
+    directory === null ? createForgetfulLedger() : openLedger({ directory, owner, timing, clock })
+  const pacer = createPacer(rate)
+  const shared = openSharedCap(options, timing)
+  const limiter = createHeldSlotLimiter({ cap: rate.requests, timing, ledger, clock, pacer, shared })
+  const refusals = createRefusals(rate.perMs, limits.pausesMax)
 
-class AccountLimiter implements RateLimiter {
-  readonly #options: RateLimiterOptions
-  readonly #ledger: Ledger
-  readonly #pacer: AdaptivePacer
-  readonly #limiter: HeldSlotLimiter
-  readonly #refusals: Refusals
-
-  constructor(options: RateLimiterOptions) {
-    const { owner, rate, limits, clock, ledgerDirectory: directory } = options
-    const timing = { perMs: rate.perMs, requestTimeoutMs: limits.requestTimeoutMs }
-    this.#options = options
-    this.#ledger =
-      directory === null ? createForgetfulLedger() : openLedger({ directory, owner, timing, clock })
-    this.#pacer = createPacer(rate)
-    this.#limiter = createHeldSlotLimiter({
-      cap: rate.requests,
-      timing,
-      ledger: this.#ledger,
-      clock,
-      pacer: this.#pacer,
-      shared: openSharedCap(options, timing),
-    })
-    this.#refusals = createRefusals(rate.perMs, limits.pausesMax)
-  }
-
-  run<Value>(work: (slot: Slot) => Promise<Value>, waitSignal: AbortSignal): Promise<Value> {
-    return this.#limiter.run(work, waitSignal)
-  }
-
-  epoch(): number {
-    return this.#refusals.epoch()
-  }
-
-  succeeded(sentIn: number): void {
-    this.#refusals.succeeded(sentIn)
-  }
-
-  refused(sentIn: number, askedMs: number | null, where: Where): UpstreamError | null {
-    const verdict = this.#refusals.refused(sentIn, askedMs)
-    if (verdict.kind === 'end') return new RateRefusedError(where, verdict.pauses, this.#options.rate)
-    if (verdict.kind === 'end_asked') {
-      return new RetryAfterTooLongError(where, verdict.askedMs, RETRY_AFTER_MS_MAX)
-    }
-    if (verdict.kind === 'pause') this.#slowDown(verdict.durationMs, askedMs, where)
-    return null
-  }
-
-  usage(): RateUsage {
-    return {
-      slotsInUse: this.#limiter.slotsInUse(),
-      pausedUntilMs: this.#limiter.pausedUntilMs(),
-      paceIntervalMs: this.#pacer.intervalMs(this.#options.clock.monotonicMs()),
-      rate: this.#options.rate,
-    }
-  }
-
-  async close(): Promise<void> {
-    await this.#limiter.close()
-    this.#ledger.close()
-  }
-
-  #slowDown(pauseMs: number, askedMs: number | null, where: Where): void {
-    const { account, clock, log } = this.#options
-    const isFirst = this.#pacer.intervalMs(clock.monotonicMs()) === null
-    this.#limiter.pause(pauseMs)
-    this.#pacer.refused(clock.monotonicMs(), pauseMs)
-    const intervalMs = Math.ceil(this.#pacer.intervalMs(clock.monotonicMs()) ?? 0)
-    const fields = { account, request: where.request, intervalMs }
+  const slowDown = (pauseMs: number, askedMs: number | null, request: string): void => {
+    const isFirst = pacer.intervalMs(clock.monotonicMs()) === null
+    limiter.pause(pauseMs)
+    pacer.refused(clock.monotonicMs(), pauseMs)
+    const intervalMs = Math.ceil(pacer.intervalMs(clock.monotonicMs()) ?? 0)
+    const fields = { account, request, intervalMs }
     if (isFirst) log.warn(fields, FIRST_REFUSAL)
     else log.info(fields, 'evenly spaced requests are refused too: requests are farther apart')
     log.warn(
-      { account, request: where.request, pauseMs, askedMs },
+      { account, request, pauseMs, askedMs },
       'refused for the rate (429): nothing is sent for a while',
     )
+  }
+
+  return {
+    epoch: refusals.epoch,
+    succeeded: refusals.succeeded,
+    run: (work, waitSignal) => limiter.run(work, waitSignal),
+    refused: (sentIn, askedMs, where) => {
+      const verdict = refusals.refused(sentIn, askedMs)
+      if (verdict.kind === 'end') return new RateRefusedError(where, verdict.pauses, rate)
+      if (verdict.kind === 'end_asked')
+        return new RetryAfterTooLongError(where, verdict.askedMs, RETRY_AFTER_MS_MAX)
+      if (verdict.kind === 'pause') slowDown(verdict.durationMs, askedMs, where.request)
+      return null
+    },
+    usage: () => ({
+      slotsInUse: limiter.slotsInUse(),
+      pausedUntilMs: limiter.pausedUntilMs(),
+      paceIntervalMs: pacer.intervalMs(clock.monotonicMs()),
+      rate,
+    }),
+    close: async () => {
+      await limiter.close()
+      ledger.close()
+    },
   }
 }
 

@@ -11,13 +11,13 @@ import { isStop, messageOf, WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { packageVersion } from '../../base/version.js'
+import { sum } from '../../model/bundle-estimate.js'
 import { SCHEMA_VERSION } from '../../model/sync-tables.js'
 import type { Publisher } from '../../model/warehouse.js'
 import { bigintCell, varcharCell } from '../../warehouse/connection/cells.js'
 import type { Database, Sql } from '../../warehouse/connection/database.js'
 import { duckdbCause, firstLine } from '../../warehouse/connection/duckdb-error.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from '../../warehouse/connection/errors.js'
-import { parquetDirectory } from '../../warehouse/lifecycle/files.js'
 import { syncToDisk } from '../replace-file.js'
 import { createLinks, type LinkOperations, type Links, systemLinks } from './links.js'
 import { type Manifest, type ManifestTable, manifestFile, writeManifest } from './manifest.js'
@@ -29,6 +29,7 @@ import {
   knownVersions,
   listVersions,
   makeCurrent,
+  parquetDirectory,
   removeAll,
   sweepOld,
   sweepUnfinished,
@@ -124,7 +125,7 @@ const build = async (
 const removeOld = async (log: Log, parquet: string, { version, bytes, tables }: Manifest): Promise<void> => {
   const files = tables.flatMap((table) => table.files)
   const written = files.filter(({ written_by }) => written_by === version)
-  const written_bytes = sumOf(written.map((file) => file.bytes))
+  const written_bytes = sum(written.map((file) => file.bytes))
   log.debug(
     { version, files: files.length, bytes, written: written.length, written_bytes },
     'Parquet version published',
@@ -149,8 +150,8 @@ const writeTables = async (writing: TableWriting): Promise<readonly ManifestTabl
       comment,
       columns: columns.map((column) => ({ ...column, nullable: isNullable(schema, name, column.name) })),
       layout: table.layout,
-      rows: sumOf(files.map(({ rows }) => rows)),
-      bytes: sumOf(files.map(({ bytes }) => bytes)),
+      rows: sum(files.map(({ rows }) => rows)),
+      bytes: sum(files.map(({ bytes }) => bytes)),
       files: [...files],
     })
   }
@@ -186,13 +187,11 @@ const manifestOf = async (
     schema_version: SCHEMA_VERSION,
     run_id: runs?.run_id ?? null,
     runs: runs?.runs ?? 0,
-    rows: sumOf(tables.map(({ rows }) => rows)),
-    bytes: sumOf(tables.map(({ bytes }) => bytes)),
+    rows: sum(tables.map(({ rows }) => rows)),
+    bytes: sum(tables.map(({ bytes }) => bytes)),
     tables: [...tables],
   }
 }
-
-const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0)
 
 /** A file is durable only with the entries of the directories above it. */
 const syncDirectories = async (directory: string): Promise<void> => {

@@ -7,13 +7,12 @@ import { z } from 'zod'
 import type { TableDeclaration } from '../../model/columns.js'
 import { bigintCell, cellSchema, selectCell } from '../../warehouse/connection/cells.js'
 import type { Sql } from '../../warehouse/connection/database.js'
-import { createTable, createTemporary, qualified, quote } from '../../warehouse/connection/ddl.js'
+import { createTable, qualified, quote } from '../../warehouse/connection/ddl.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
-import { parquetDirectory } from '../../warehouse/lifecycle/files.js'
 import type { FindPublished, PublishedState } from '../../warehouse/lifecycle/rebuild.js'
 import { isIntact, type Manifest, manifestFile, readManifest } from './manifest.js'
 import { rowsOf } from './reader.js'
-import { allVersions, type Version } from './versions.js'
+import { allVersions, parquetDirectory, type Version } from './versions.js'
 
 /** Every version is a state of its own: where the newest is damaged, the one before does. */
 export const findPublishedParquet =
@@ -84,8 +83,7 @@ const insert = async (sql: Sql, declaration: TableDeclaration, files: string): P
     `SELECT ${columns.map(selectCell).join(', ')} FROM ${files} WHERE NOT (${isJson})`,
   )
   if (odd.length === 0) return
-  await sql.run(createTemporary(ODD_ROWS, columns))
-  await sql.append(ODD_ROWS, columns, odd)
+  await sql.stage(ODD_ROWS, columns, odd)
   await sql.run(`INSERT INTO ${qualified(declaration)} (${names}) SELECT ${names} FROM temp.${ODD_ROWS}`)
   await sql.run(`DROP TABLE temp.${ODD_ROWS}`)
 }

@@ -21,7 +21,7 @@ export interface PublishedTable {
 /** What is in one file; both null for a table that is one file. */
 export interface Partition {
   readonly account: string | null
-  readonly createdMonth: string | null
+  readonly created_month: string | null
 }
 
 /** The month of a row whose survey is not in `surveys`. Not Hive's null: pandas cannot read that. */
@@ -51,13 +51,15 @@ export const PUBLISHED_TABLES: readonly PublishedTable[] = ALL_TABLES.map(publis
 
 /** The one partition of a table without rows: readers find its columns, instead of no file at all. */
 export const emptyPartition = ({ surveyId }: PublishedTable): Partition =>
-  surveyId === null ? { account: null, createdMonth: null } : { account: 'none', createdMonth: UNKNOWN_MONTH }
+  surveyId === null
+    ? { account: null, created_month: null }
+    : { account: 'none', created_month: UNKNOWN_MONTH }
 
 /** Path of a partition's file below the directory of a version. */
-export const fileOf = ({ directory }: PublishedTable, { account, createdMonth }: Partition): string =>
-  account === null || createdMonth === null
+export const fileOf = ({ directory }: PublishedTable, { account, created_month }: Partition): string =>
+  account === null || created_month === null
     ? `${directory}/${FILE}`
-    : `${directory}/account=${inPath(account)}/created_month=${inPath(createdMonth)}/${FILE}`
+    : `${directory}/account=${inPath(account)}/created_month=${inPath(created_month)}/${FILE}`
 
 const FILE = 'data.parquet'
 

@@ -5,6 +5,7 @@
 import { lstat, readdir, readlink, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { hasCode } from '../../base/errors.js'
+import { publishedPath } from '../../model/publish-formats.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { syncToDisk } from '../replace-file.js'
 import type { Links } from './links.js'
@@ -24,6 +25,7 @@ export interface KnownVersion extends Version {
 /** How many versions stay: what readers see, and those before it for who is still reading them. */
 export const KEPT_VERSIONS = 3
 
+export const parquetDirectory = (directory: string): string => dirname(publishedPath(directory, 'parquet'))
 export const currentPath = (parquet: string): string => join(parquet, 'current')
 export const versionsPath = (parquet: string): string => join(parquet, 'versions')
 const versionPath = (parquet: string, number: number): string =>

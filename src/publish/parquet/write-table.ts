@@ -6,7 +6,6 @@ import { throwIfAborted } from '../../base/clock.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { bigintCell, varcharCell } from '../../warehouse/connection/cells.js'
 import type { Sql } from '../../warehouse/connection/database.js'
-import { createTemporary } from '../../warehouse/connection/ddl.js'
 import { firstLine } from '../../warehouse/connection/duckdb-error.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { syncToDisk } from '../replace-file.js'
@@ -21,7 +20,7 @@ import {
   STAGED_TABLE,
   stageChanged,
 } from './sql.js'
-import { emptyPartition, fileOf, type PublishedTable } from './tables.js'
+import { emptyPartition, fileOf, type Partition, type PublishedTable } from './tables.js'
 import type { KnownVersion } from './versions.js'
 
 export interface TableWriting {
@@ -37,10 +36,8 @@ export interface TableWriting {
 }
 
 /** A partition as it is in the work database. */
-interface Partition {
+interface Wanted extends Partition {
   readonly path: string
-  readonly account: string | null
-  readonly created_month: string | null
   readonly rows: number
   readonly digest: string
 }
@@ -49,11 +46,11 @@ export const writeTable = async (
   writing: TableWriting,
   table: PublishedTable,
 ): Promise<readonly PublishedFile[]> => {
-  const partitions = await partitionsOf(writing.sql, table)
+  const wanted = await partitionsOf(writing.sql, table)
   const stored = storedFiles(writing.base, table)
   const kept: PublishedFile[] = []
-  const changed: Partition[] = []
-  for (const partition of partitions) {
+  const changed: Wanted[] = []
+  for (const partition of wanted) {
     throwIfAborted(writing.signal)
     const file = stored.get(partition.path)
     if (file !== undefined && holds(file, partition) && (await keep(writing, file))) kept.push(file)
@@ -61,7 +58,7 @@ export const writeTable = async (
   }
   const files = kept
   for (const batch of batchesOf(changed)) files.push(...(await write(writing, table, batch)))
-  return partitions.flatMap(({ path }) => files.filter((file) => file.path === path))
+  return wanted.flatMap(({ path }) => files.filter((file) => file.path === path))
 }
 
 const partitionRow = z.object({
@@ -71,13 +68,12 @@ const partitionRow = z.object({
   digest: varcharCell,
 })
 
-const partitionsOf = async (sql: Sql, table: PublishedTable): Promise<readonly Partition[]> => {
+const partitionsOf = async (sql: Sql, table: PublishedTable): Promise<readonly Wanted[]> => {
   const found = await sql.rows(partitionRow, digestPartitions(table))
-  const { account, createdMonth } = emptyPartition(table)
-  const empty = { account, created_month: createdMonth, rows: 0, digest: '0:0' }
+  const empty = { ...emptyPartition(table), rows: 0, digest: '0:0' }
   return (found.length === 0 ? [empty] : found).map((partition) => ({
     ...partition,
-    path: fileOf(table, { account: partition.account, createdMonth: partition.created_month }),
+    path: fileOf(table, partition),
   }))
 }
 
@@ -91,7 +87,7 @@ const storedFiles = (
   return new Map(table?.layout === layout ? table.files.map((file) => [file.path, file]) : [])
 }
 
-const holds = (file: PublishedFile, { rows, digest }: Partition): boolean =>
+const holds = (file: PublishedFile, { rows, digest }: Wanted): boolean =>
   file.rows === rows && file.digest === digest
 
 /** A link to the file of the version before; false when that is damaged or cannot be read: it is written anew. */
@@ -110,8 +106,8 @@ const keep = async ({ base, directory, links }: TableWriting, file: PublishedFil
 const STAGED_ROWS_MAX = 100_000
 
 /** Runs of partitions that are staged together; one that alone has more rows is alone. */
-const batchesOf = (changed: readonly Partition[]): readonly (readonly Partition[])[] => {
-  const batches: Partition[][] = []
+const batchesOf = (changed: readonly Wanted[]): readonly (readonly Wanted[])[] => {
+  const batches: Wanted[][] = []
   let rowsInLast = 0
   for (const partition of changed) {
     const last = batches.at(-1)
@@ -129,10 +125,9 @@ const batchesOf = (changed: readonly Partition[]): readonly (readonly Partition[
 const write = async (
   { sql, directory, number, signal }: TableWriting,
   table: PublishedTable,
-  changed: readonly Partition[],
+  changed: readonly Wanted[],
 ): Promise<readonly PublishedFile[]> => {
-  await sql.run(createTemporary(CHANGED_TABLE, CHANGED_COLUMNS))
-  await sql.append(
+  await sql.stage(
     CHANGED_TABLE,
     CHANGED_COLUMNS,
     changed.map(({ account, created_month }, place) => ({ account, created_month, place })),
@@ -164,7 +159,7 @@ const proveWritten = async (
   sql: Sql,
   table: PublishedTable,
   directory: string,
-  changed: readonly Partition[],
+  changed: readonly Wanted[],
 ): Promise<void> => {
   const paths = changed.map(({ path }) => join(directory, path))
   const read = await sql

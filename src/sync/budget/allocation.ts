@@ -2,6 +2,7 @@
  * How several accounts divide the requests of one budget: by weight. Requests that one account does not use go to those that
  * can use them. Pure; `request-budget` keeps the counts.
  */
+import { sum } from '../../model/bundle-estimate.js'
 
 /** What is known of one account. */
 export interface AllocationState {
@@ -92,5 +93,3 @@ const usedBy = (state: AllocationState | undefined): number =>
   state === undefined ? 0 : state.sent + state.reserved
 
 const weightOf = (state: AllocationState | undefined): number => state?.weight ?? 0
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)

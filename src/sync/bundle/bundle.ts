@@ -4,18 +4,18 @@
  * others is kept, and the survey stays queued.
  */
 import { ageMs } from '../../model/believed.js'
+import { daysToRead } from '../../model/daily-windows.js'
 import type { Progress } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
 import type { Task } from '../../model/queue.js'
 import { rulesFor } from '../../model/refresh-rules.js'
 import type { RequestKind } from '../../model/request-usage.js'
 import type { RefreshRules } from '../../model/run.js'
-import type { Answer, Reading } from '../../model/survey-source.js'
+import type { Answer, ReadExtent, Reading } from '../../model/survey-source.js'
 import type {
   CellRow,
   GoneSurvey,
   OversizedTask,
-  ReadExtent,
   RefreshedBundle,
   StoredBundle,
 } from '../../model/warehouse.js'
@@ -23,7 +23,7 @@ import type { BundleAllowance } from '../budget/budget.js'
 import type { ReasonBook } from '../budget/request-usage.js'
 import type { RunDependencies } from '../dependencies.js'
 import { someAtOnce } from './at-once.js'
-import { daysToRead, readDays } from './days.js'
+import { readDays } from './days.js'
 import { keepAnswers } from './kept-answers.js'
 import { interviewsElsewhere, mayRestSources, targetMoved } from './known-sources.js'
 import { OutdatedSourcesError, ofListedSource, SourceNotFoundError } from './outdated-sources.js'

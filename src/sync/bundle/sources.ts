@@ -2,7 +2,7 @@
 import { UpstreamError } from '../../base/errors.js'
 import type { SampleSource } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
-import type { Page, Rejection, RequestContext, SurveySource } from '../../model/survey-source.js'
+import type { Page, ReadExtent, Rejection, RequestContext, SurveySource } from '../../model/survey-source.js'
 import type { StoredBundle } from '../../model/warehouse.js'
 import { EndlessListError, pagesMaxOf } from '../listing/endless-list.js'
 
@@ -10,7 +10,7 @@ export interface SourceList {
   /** When its last page was answered, server time; 0 where the stored ones are taken. */
   readonly readAt: Instant
   /** `none`: the stored ones are known to be current; `some` when a row could not be typed. */
-  readonly read: 'all' | 'some' | 'none'
+  readonly read: ReadExtent
   /** Of every source whose row is known. */
   readonly ids: readonly number[]
   /** Each source once, as it was read last. */

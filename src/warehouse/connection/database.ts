@@ -11,6 +11,7 @@ import type { Column, TableDeclaration } from '../../model/columns.js'
 import type { CellRow } from '../../model/warehouse.js'
 import { appendTo, storedColumnsOf } from './append.js'
 import { type Parameter, toDuckDB } from './cells.js'
+import { createTemporary } from './ddl.js'
 import { duckdbError } from './duckdb-error.js'
 import { interrupted } from './interrupted.js'
 import { STORAGE_COMPATIBILITY } from './storage-version.js'
@@ -20,8 +21,8 @@ export interface Sql {
   run(sql: string, parameters?: readonly Parameter[]): Promise<void>
   /** Every row of the result, each parsed by `schema`. */
   rows<Row>(schema: z.ZodType<Row>, sql: string, parameters?: readonly Parameter[]): Promise<readonly Row[]>
-  /** Appends to a temporary table whose columns are exactly `columns`, in this order. */
-  append(temporaryTable: string, columns: readonly Column[], rows: readonly CellRow[]): Promise<void>
+  /** Puts rows into a temporary table that is made anew, with `columns`. */
+  stage(temporaryTable: string, columns: readonly Column[], rows: readonly CellRow[]): Promise<void>
   /** Adds rows to a table, by the names of its columns; a cell that a row does not have is null. */
   insert(table: TableDeclaration, rows: readonly CellRow[]): Promise<void>
 }
@@ -175,10 +176,11 @@ const sqlOn = (connection: DuckDBConnection, statement: LimitFunction): Sql => {
       const result = await statement(() => connection.runAndReadAll(sql, bound(parameters)))
       return result.getRowObjects().map((row) => schema.parse(row))
     },
-    append: (temporaryTable, columns, rows) =>
-      statement(() =>
-        appendTo(connection, { catalog: 'temp', schema: 'main', name: temporaryTable }, columns, rows),
-      ),
+    stage: (temporaryTable, columns, rows) =>
+      statement(async () => {
+        await connection.run(createTemporary(temporaryTable, columns))
+        await appendTo(connection, { catalog: 'temp', schema: 'main', name: temporaryTable }, columns, rows)
+      }),
     insert: (table, rows) =>
       statement(async () => {
         if (rows.length > 0) await appendTo(connection, table, await storedColumns(table), rows)

@@ -9,6 +9,10 @@ export const literal = (text: string): string => `'${text.replaceAll("'", "''")}
 export const qualified = (table: Pick<TableDeclaration, 'schema' | 'name'>): string =>
   `${quote(table.schema)}.${quote(table.name)}`
 
+/** `a."x", a."y"` */
+export const selected = (columns: readonly Pick<Column, 'name'>[], alias: string): string =>
+  columns.map(({ name }) => `${alias}.${quote(name)}`).join(', ')
+
 /** Without keys and indexes: replaying them after a kill is DuckDB's weakest spot. `merge.ts` keeps the key unique. */
 export const createTable = (table: TableDeclaration): string =>
   `CREATE TABLE ${qualified(table)} (

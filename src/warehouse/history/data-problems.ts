@@ -21,7 +21,7 @@ export const readDataProblems = async (sql: Sql, account: string, runId: string)
     rejectedRows,
     driftEvents,
     drift: driftEvents === 0 ? [] : await driftOf(sql, account, runId),
-    rejections: rejectedRows === 0 ? [] : await rejectionsOf(sql, account, runId),
+    rejections: await reasonsOf(sql, 'account = $1 AND run_id = $2', [account, runId]),
   }
 }
 
@@ -52,21 +52,20 @@ export const readWaiting = async (sql: Sql, account: string): Promise<WaitingRow
     'SELECT count(*) AS waiting FROM _sync.rejected_rows WHERE account = $1 AND replayed_at IS NULL',
     [account],
   )
-  const rejections = await sql.rows(
-    reasonRow,
-    `SELECT endpoint, problem, count(*) AS "rows" FROM _sync.rejected_rows WHERE account = $1 AND replayed_at IS NULL
-      GROUP BY ALL ORDER BY "rows" DESC, endpoint, problem LIMIT ${NAMED_MAX}`,
-    [account],
-  )
+  const rejections = await reasonsOf(sql, 'account = $1 AND replayed_at IS NULL', [account])
   return { waiting: counts?.waiting ?? 0, rejections }
 }
 
 const reasonRow = z.object({ endpoint: varcharCell, problem: varcharCell, rows: bigintCell })
 
-const rejectionsOf = (sql: Sql, account: string, runId: string): Promise<readonly RejectionReason[]> =>
+const reasonsOf = (
+  sql: Sql,
+  condition: string,
+  parameters: readonly string[],
+): Promise<readonly RejectionReason[]> =>
   sql.rows(
     reasonRow,
-    `SELECT endpoint, problem, count(*) AS "rows" FROM _sync.rejected_rows WHERE account = $1 AND run_id = $2
+    `SELECT endpoint, problem, count(*) AS "rows" FROM _sync.rejected_rows WHERE ${condition}
       GROUP BY ALL ORDER BY "rows" DESC, endpoint, problem LIMIT ${NAMED_MAX}`,
-    [account, runId],
+    parameters,
   )

@@ -6,14 +6,15 @@
 import { z } from 'zod'
 import { believed } from '../../model/believed.js'
 import type { Instant } from '../../model/instant.js'
-import type { QuarantinedRow, ReplayedBatch, ReplayResult, RetypedRow } from '../../model/replay.js'
+import type { QuarantinedRow, ReplayedBatch, RetypedRow } from '../../model/replay.js'
+import { addCounts, NO_ROWS, type ReplayResult } from '../../model/run.js'
+import { ENDPOINTS } from '../../model/survey-source.js'
 import { rejectedRows } from '../../model/sync-tables.js'
 import type { Stamp } from '../../model/warehouse.js'
 import { bigintCell, instant, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Database, Sql } from '../connection/database.js'
-import { createTemporary, qualified } from '../connection/ddl.js'
+import { qualified } from '../connection/ddl.js'
 import { mergeListedSurveys } from '../merge/listing-page.js'
-import { addCounts, NO_ROWS } from '../merge/merge.js'
 import { storeDrift } from '../merge/quarantine.js'
 import { noteListed, wantFullListing } from '../queue/listing.js'
 import { enqueue } from '../queue/queue.js'
@@ -59,7 +60,7 @@ export async function* quarantinedRows(
 const quarantinedRow = z.object({
   runId: varcharCell,
   rejectedAt: timestamptzCell,
-  endpoint: z.enum(['surveys', 'sample_sources', 'fieldwork_progress']),
+  endpoint: z.enum(ENDPOINTS),
   surveyId: bigintCell.nullable(),
   sampleSourceId: bigintCell.nullable(),
   raw: varcharCell,
@@ -217,8 +218,7 @@ const mark = async (
   { runId, at }: Stamp,
 ): Promise<void> => {
   const columns = rejectedRows.columns
-  await sql.run(createTemporary(STAGE, columns))
-  await sql.append(
+  await sql.stage(
     STAGE,
     columns,
     [...results].map(([row, result]) => ({

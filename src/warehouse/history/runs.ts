@@ -5,7 +5,7 @@ import { RUN_FIELDS, type RunRecord } from '../../model/run-record.js'
 import { runs } from '../../model/sync-tables.js'
 import type { CellRow } from '../../model/warehouse.js'
 import type { Sql } from '../connection/database.js'
-import { createTemporary, qualified, quote } from '../connection/ddl.js'
+import { qualified, quote } from '../connection/ddl.js'
 import { storeRequestUsage } from './request-usage.js'
 
 /**
@@ -30,8 +30,7 @@ export const finishRun = async (sql: Sql, report: RunReport): Promise<void> => {
     rowsByTable: JSON.stringify(report.rowsByTable),
   })
   const columns = runs.columns.filter(({ name }) => name in row)
-  await sql.run(createTemporary('stage_runs', columns))
-  await sql.append('stage_runs', columns, [row])
+  await sql.stage('stage_runs', columns, [row])
   const values = columns.filter(({ name }) => !runs.key.includes(name))
   await sql.run(`MERGE INTO ${qualified(runs)} r USING temp.stage_runs s ON r.run_id = s.run_id AND r.account = s.account
     WHEN MATCHED THEN UPDATE SET ${values.map(({ name }) => `${quote(name)} = s.${quote(name)}`).join(', ')}`)

@@ -5,6 +5,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { z } from 'zod'
+import { hasCode } from '../../base/errors.js'
 import { holderFile } from './files.js'
 
 const holderSchema = z.object({
@@ -46,12 +47,14 @@ export const describeHolder = (holder: Holder | null): string =>
  * Whether the process of a note may still run. A kill leaves the note behind; of a process on another machine (or in
  * another pod) nothing can be known, and the note is believed.
  */
-export const isAlive = (holder: Holder): boolean => {
-  if (holder.host !== hostname()) return true
+export const isAlive = ({ host, pid }: Holder): boolean => host !== hostname() || isRunning(pid)
+
+/** Whether this machine has a process of this number. */
+export const isRunning = (pid: number): boolean => {
   try {
-    process.kill(holder.pid, 0)
+    process.kill(pid, 0)
     return true
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+    return hasCode(error, 'EPERM')
   }
 }

@@ -15,7 +15,7 @@ import { WarehouseDamagedError, WarehouseHeldError, WarehouseUnusableError } fro
 import { spillDirectory, workFile } from './files.js'
 import { describeHolder, isAlive, readHolder, removeHolder, writeHolder } from './holder.js'
 import { migrate, schemaVersion } from './migrations.js'
-import { type FindPublished, rebuild } from './rebuild.js'
+import { type PublishedPlace, rebuild } from './rebuild.js'
 
 export interface OpenWarehouse {
   readonly directory: string
@@ -23,25 +23,22 @@ export interface OpenWarehouse {
   readonly log: Log
   /** Named as the holder to whoever comes second. */
   readonly command: string
-  /** What was published beside `fieldwork.duckdb`, for a work database that was lost; nothing unless said. */
-  readonly findPublished?: FindPublished
+  /** Where a work database that was lost is rebuilt from; nowhere unless given. */
+  readonly published?: readonly PublishedPlace[]
 }
-
-const nothingElse: FindPublished = () => Promise.resolve([])
 
 /**
  * Throws `WarehouseHeldError` when another process has it, `WarehouseUnusableError` when it cannot be written, and
  * `NewerWarehouseError` when a newer version wrote it. Dispose of the database to let go of the lock.
  */
 export const openWarehouse = async (options: OpenWarehouse): Promise<Database> => {
-  const { directory, clock, log, command, findPublished = nothingElse } = options
+  const { directory, clock, log, command, published = [] } = options
   await probeWritable(directory)
   const database = await openWorkFile(directory, clock, log)
   const letGo = letGoOf(options, database)
   try {
     await writeHolder(directory, command, clock.nowMs()).catch(cannotWrite(directory))
-    if ((await database.transaction(schemaVersion)) === 0)
-      await rebuild(database, directory, findPublished, log)
+    if ((await database.transaction(schemaVersion)) === 0) await rebuild(database, published, log)
     await migrate(database, clock)
   } catch (error) {
     await letGo(error instanceof WarehouseDamagedError ? error : null)

@@ -3,16 +3,10 @@
  * supplies what came after it. A damaged state is passed over for an older one. A state that cannot be read now, such as a
  * locked one, may be the newest: then the run ends and replaces nothing.
  */
-import { stat } from 'node:fs/promises'
-import { z } from 'zod'
-import { hasCode } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
-import { bigintCell } from '../connection/cells.js'
-import type { Database, Sql } from '../connection/database.js'
-import { literal } from '../connection/ddl.js'
+import type { Database } from '../connection/database.js'
 import { duckdbCause, firstLine, isDamage, lockHolder } from '../connection/duckdb-error.js'
 import { WarehouseUnusableError } from '../connection/errors.js'
-import { publishedFile } from './files.js'
 
 /** A committed state that was published, from which an empty work database can be filled. */
 export interface PublishedState {
@@ -25,8 +19,14 @@ export interface PublishedState {
   fill(): Promise<void>
 }
 
-/** Finds what `publish` has put beside the work database; this room knows `fieldwork.duckdb` alone. Rejects when it cannot look. */
+/** Rejects when it cannot look. */
 export type FindPublished = (database: Database) => Promise<readonly PublishedState[]>
+
+/** Where a publish format has its states; `publish/formats` names these places. */
+export interface PublishedPlace {
+  readonly path: string
+  readonly find: FindPublished
+}
 
 /**
  * Begins anew where nothing was published. Throws `WarehouseUnusableError` where a state cannot be read now, or where all
@@ -34,14 +34,11 @@ export type FindPublished = (database: Database) => Promise<readonly PublishedSt
  */
 export const rebuild = async (
   database: Database,
-  directory: string,
-  findPublished: FindPublished,
+  places: readonly PublishedPlace[],
   log: Log,
 ): Promise<void> => {
-  const states = [
-    ...(await findFile(database, directory)),
-    ...(await findPublished(database).catch(cannotLook(directory))),
-  ]
+  const states: PublishedState[] = []
+  for (const { path, find } of places) states.push(...(await find(database).catch(cannotLook(path))))
   const problems: { readonly path: string; readonly error: unknown }[] = []
   const passOver = (path: string, thrown: unknown) => {
     const error = duckdbCause(thrown)
@@ -97,44 +94,4 @@ const newestFirst = async (
     )
   }
   return counted.toSorted((a, b) => b.runs - a.runs).map(({ state }) => state)
-}
-
-const findFile = async (database: Database, directory: string): Promise<readonly PublishedState[]> => {
-  const path = publishedFile(directory)
-  if (!(await isFile(path))) return []
-  const attached = <Result>(work: (sql: Sql) => Promise<Result>) =>
-    database.exclusively(async (sql) => {
-      await sql.run(`ATTACH ${literal(path)} AS published (READ_ONLY)`)
-      try {
-        return await work(sql)
-      } finally {
-        await sql.run('DETACH published')
-      }
-    })
-  return [
-    {
-      path,
-      what: 'the published file',
-      countRuns: () =>
-        attached(async (sql) => {
-          const [row] = await sql.rows(
-            z.object({ runs: bigintCell }),
-            'SELECT count(*) AS runs FROM published._sync.runs',
-          )
-          return row?.runs ?? 0
-        }),
-      fill: () => attached((sql) => sql.run('COPY FROM DATABASE published TO "work"')),
-    },
-  ]
-}
-
-/** False where nothing is. Throws where something else is: a pipe, for example, would never answer. */
-const isFile = async (path: string): Promise<boolean> => {
-  try {
-    if (!(await stat(path)).isFile()) throw new Error('it is not a file')
-    return true
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return false
-    return cannotLook(path)(error)
-  }
 }

@@ -3,17 +3,18 @@
  * as of when they are known, in one transaction. Readers never see a survey's sources without the progress that was
  * read with them.
  */
+import { bigint, boolean, columnsOf, nullable, timestamptz, varchar } from '../../model/columns.js'
 import type { Instant } from '../../model/instant.js'
-import type { RowCounts, RowCountsByTable } from '../../model/run.js'
+import { addCounts, NO_ROWS, type RowCounts, type RowCountsByTable } from '../../model/run.js'
 import { tasks } from '../../model/sync-tables.js'
 import { freshness } from '../../model/tables.js'
-import type { BundleOutcome, OversizedTask, RefreshedBundle } from '../../model/warehouse.js'
-import { instant, type Parameter } from '../connection/cells.js'
+import type { BundleOutcome, RefreshedBundle } from '../../model/warehouse.js'
+import { instant } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 import { wantFullListing } from '../queue/listing.js'
 import { mergeDays } from './day-bundles.js'
-import { addCounts, type FreshRow, markMissing, NO_ROWS, upsert } from './merge.js'
+import { type FreshRow, markMissing, upsert } from './merge.js'
 import { ofSurveys } from './merge-sql.js'
 import {
   type MergedTable,
@@ -101,7 +102,11 @@ const mergeProgress = async (
 ): Promise<RowCounts> => {
   const read = bundles.filter(({ progress }) => progress !== null)
   const stored = await readStored(sql, mergedSurveyProgress, account, idsOf(read))
-  return upsert(sql, mergedSurveyProgress, stored, progressRows(account, read))
+  const rows = read.map(({ surveyId, at, progress }) => ({
+    cells: { account, survey_id: surveyId, ...progress },
+    readAt: at,
+  }))
+  return upsert(sql, mergedSurveyProgress, stored, rows)
 }
 
 /** Merges a table of which a bundle holds all rows of its survey: what is stored and no longer listed is missing. */
@@ -129,12 +134,6 @@ const sourceRows = (account: string, bundles: readonly RefreshedBundle[]): reado
   bundles.flatMap(({ surveyId, at, sources }) =>
     sources.map((source) => ({ cells: { account, survey_id: surveyId, ...source }, readAt: at })),
   )
-
-const progressRows = (account: string, bundles: readonly RefreshedBundle[]): readonly FreshRow[] =>
-  bundles.map(({ surveyId, at, progress }) => ({
-    cells: { account, survey_id: surveyId, ...progress },
-    readAt: at,
-  }))
 
 const sourceProgressRows = (account: string, bundles: readonly RefreshedBundle[]): readonly FreshRow[] =>
   bundles.flatMap(({ surveyId, sourceProgress }) =>
@@ -171,16 +170,17 @@ const markGoneSurveys = async (
   return mark(mergedSurveys, 'id')
 }
 
-const FRESHNESS_PARAMETERS = [
-  'BIGINT',
-  'TIMESTAMPTZ',
-  'BOOLEAN',
-  'VARCHAR',
-  'VARCHAR',
-  'VARCHAR',
-  'VARCHAR',
-  'VARCHAR',
-] as const
+const FRESHNESS_STAGE = 'stage_freshness'
+const FRESHNESS_COLUMNS = columnsOf({
+  survey_id: bigint(''),
+  read_at: timestamptz(''),
+  failed: boolean(''),
+  error: nullable(varchar('')),
+  sources: nullable(varchar('')),
+  source_progress: nullable(varchar('')),
+  days: nullable(varchar('')),
+  source_days: nullable(varchar('')),
+})
 
 const updateFreshness = async (
   sql: Sql,
@@ -188,58 +188,48 @@ const updateFreshness = async (
   outcomes: readonly BundleOutcome[],
 ): Promise<void> => {
   const tried = outcomes.filter((outcome) => outcome.kind !== 'oversized')
-  for (let from = 0; from < tried.length; from += VALUES_AT_ONCE) {
-    await updateFreshnessOf(sql, account, tried.slice(from, from + VALUES_AT_ONCE))
-  }
-}
-
-/** A statement's cost grows faster than the number of its parameters. */
-const VALUES_AT_ONCE = 100
-
-const updateFreshnessOf = async (
-  sql: Sql,
-  account: string,
-  tried: readonly Exclude<BundleOutcome, OversizedTask>[],
-): Promise<void> => {
-  const values = tried.map(
-    (_, row) =>
-      `(${FRESHNESS_PARAMETERS.map((type, place) => `$${2 + row * FRESHNESS_PARAMETERS.length + place}::${type}`).join(', ')})`,
+  if (tried.length === 0) return
+  await sql.stage(
+    FRESHNESS_STAGE,
+    FRESHNESS_COLUMNS,
+    tried.map((outcome) => ({
+      survey_id: outcome.surveyId,
+      read_at: outcome.at,
+      failed: outcome.kind !== 'gone' && !hasProgress(outcome),
+      error: errorOf(outcome),
+      sources: outcome.kind === 'refreshed' ? outcome.sourcesRead : null,
+      source_progress: outcome.kind === 'refreshed' ? outcome.sourceProgressRead : null,
+      // Days that were not asked for are behind what is stored with them from now on.
+      days: hasProgress(outcome) ? (outcome.days?.read ?? 'some') : null,
+      source_days: hasProgress(outcome) ? (outcome.days?.sourcesRead ?? 'some') : null,
+    })),
   )
   await sql.run(
-    `MERGE INTO ${qualified(freshness)} f
-      USING (VALUES ${values.join(', ')}) o(survey_id, read_at, failed, error, sources_read, source_progress_read, days_read, source_days_read)
-      ON f.account = $1 AND f.survey_id = o.survey_id
-      WHEN MATCHED THEN UPDATE SET last_error = o.error,
-        refreshed_at = CASE WHEN o.failed THEN f.refreshed_at ELSE o.read_at END,
-        sources_read_at = CASE o.sources_read WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL ELSE f.sources_read_at END,
-        sources_listed_at = CASE WHEN o.sources_read IN ('all', 'some') THEN o.read_at ELSE f.sources_listed_at END,
-        source_progress_read_at = CASE o.source_progress_read WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL
-          ELSE f.source_progress_read_at END,
-        days_read_at = CASE o.days_read WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL ELSE f.days_read_at END,
-        source_days_read_at = CASE o.source_days_read WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL
-          ELSE f.source_days_read_at END
-      WHEN NOT MATCHED THEN INSERT (account, survey_id, refreshed_at, sources_read_at, sources_listed_at, source_progress_read_at, days_read_at, source_days_read_at, last_error)
-        VALUES ($1, o.survey_id, CASE WHEN o.failed THEN NULL ELSE o.read_at END,
-          CASE WHEN o.sources_read = 'all' THEN o.read_at END,
-          CASE WHEN o.sources_read IN ('all', 'some') THEN o.read_at END,
-          CASE WHEN o.source_progress_read = 'all' THEN o.read_at END,
-          CASE WHEN o.days_read = 'all' THEN o.read_at END,
-          CASE WHEN o.source_days_read = 'all' THEN o.read_at END, o.error)`,
-    [
-      account,
-      ...tried.flatMap((outcome): readonly Parameter[] => [
-        outcome.surveyId,
-        instant(outcome.at),
-        outcome.kind !== 'gone' && !hasProgress(outcome),
-        errorOf(outcome),
-        outcome.kind === 'refreshed' ? outcome.sourcesRead : null,
-        outcome.kind === 'refreshed' ? outcome.sourceProgressRead : null,
-        // Days that were not asked for are behind what is stored with them from now on.
-        hasProgress(outcome) ? (outcome.days?.read ?? 'some') : null,
-        hasProgress(outcome) ? (outcome.days?.sourcesRead ?? 'some') : null,
-      ]),
-    ],
+    `INSERT INTO ${qualified(freshness)} (account, survey_id) SELECT $1, o.survey_id FROM temp.${FRESHNESS_STAGE} o
+      WHERE NOT EXISTS (SELECT 1 FROM ${qualified(freshness)} f WHERE f.account = $1 AND f.survey_id = o.survey_id)`,
+    [account],
   )
+  await sql.run(
+    `UPDATE ${qualified(freshness)} f SET last_error = o.error,
+        refreshed_at = CASE WHEN o.failed THEN f.refreshed_at ELSE o.read_at END,
+        sources_listed_at = CASE WHEN o.sources IN ('all', 'some') THEN o.read_at ELSE f.sources_listed_at END,
+        ${Object.entries(READ_AT)
+          .map(
+            ([column, extent]) =>
+              `${column} = CASE o.${extent} WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL ELSE f.${column} END`,
+          )
+          .join(', ')}
+      FROM temp.${FRESHNESS_STAGE} o WHERE f.account = $1 AND f.survey_id = o.survey_id`,
+    [account],
+  )
+}
+
+/** Columns that say when all of something was last read. */
+const READ_AT = {
+  sources_read_at: 'sources',
+  source_progress_read_at: 'source_progress',
+  days_read_at: 'days',
+  source_days_read_at: 'source_days',
 }
 
 /** Why the task stays queued; null when it does not. */

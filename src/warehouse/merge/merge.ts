@@ -10,10 +10,9 @@ import type { Instant } from '../../model/instant.js'
 import type { RowCounts } from '../../model/run.js'
 import type { CellRow } from '../../model/warehouse.js'
 import type { Sql } from '../connection/database.js'
-import { createTemporary } from '../connection/ddl.js'
 import { endVersions, markGone, updateChanged } from './merge-sql.js'
-import type { MergedTable } from './merged-tables.js'
-import { differs, rowKey, type StoredRow, type StoredRows } from './stored-rows.js'
+import type { MergedTable, StoredRow } from './merged-tables.js'
+import { differs, rowKey, type StoredRows } from './stored-rows.js'
 
 /** A row as it was read: key and values. */
 export interface FreshRow {
@@ -66,8 +65,7 @@ export const isCurrent = (table: MergedTable, stored: StoredRow, fresh: CellRow)
 
 const replace = async (sql: Sql, table: MergedTable, changed: readonly CellRow[]): Promise<void> => {
   if (changed.length === 0) return
-  await sql.run(createTemporary(table.changed, table.changedColumns))
-  await sql.append(table.changed, table.changedColumns, changed)
+  await sql.stage(table.changed, table.changedColumns, changed)
   await sql.run(updateChanged(table))
   await endVersionsOf(sql, table, table.changed, table.readAtColumn)
 }
@@ -86,8 +84,7 @@ export const markMissing = async (
     if (readAt !== null) gone.push({ ...row.cells, account, _missing_since: after(readAt, row.datedAt) })
   }
   if (gone.length === 0) return 0
-  await sql.run(createTemporary(table.gone, table.goneColumns))
-  await sql.append(table.gone, table.goneColumns, gone)
+  await sql.stage(table.gone, table.goneColumns, gone)
   await sql.run(markGone(table))
   await endVersionsOf(sql, table, table.gone, '_missing_since')
   return gone.length
@@ -107,11 +104,3 @@ const latest = ({ datedAt, missingSince }: StoredRow): Instant =>
 
 /** `at`, but at least a microsecond after `before`. */
 const after = (at: Instant, before: Instant): Instant => (at > before ? at : before + 1n)
-
-export const NO_ROWS: RowCounts = Object.freeze({ added: 0, changed: 0, unchanged: 0 })
-
-export const addCounts = (a: RowCounts, b: RowCounts): RowCounts => ({
-  added: a.added + b.added,
-  changed: a.changed + b.changed,
-  unchanged: a.unchanged + b.unchanged,
-})

@@ -1,10 +1,9 @@
 /** What did not fit: rejected rows as they came, and where the answers differ from the API document. */
-import type { Column } from '../../model/columns.js'
 import type { Drift, Rejection } from '../../model/survey-source.js'
 import { driftEvents, rejectedRows } from '../../model/sync-tables.js'
 import type { Stamp } from '../../model/warehouse.js'
 import type { Sql } from '../connection/database.js'
-import { createTemporary, qualified, quote } from '../connection/ddl.js'
+import { qualified, quote, selected } from '../connection/ddl.js'
 
 export const storeRejections = async (
   sql: Sql,
@@ -14,8 +13,7 @@ export const storeRejections = async (
 ): Promise<void> => {
   if (rejections.length === 0) return
   const columns = rejectedRows.columns
-  await sql.run(createTemporary('stage_rejected_rows', columns))
-  await sql.append(
+  await sql.stage(
     'stage_rejected_rows',
     columns,
     rejections.map((rejection) => ({
@@ -31,7 +29,7 @@ export const storeRejections = async (
     })),
   )
   // The same row read twice in one run, on two pages or after a repeat, is one rejected row.
-  await sql.run(`INSERT INTO ${qualified(rejectedRows)} BY NAME SELECT DISTINCT ${list(columns, 's')} FROM temp.stage_rejected_rows s
+  await sql.run(`INSERT INTO ${qualified(rejectedRows)} BY NAME SELECT DISTINCT ${selected(columns, 's')} FROM temp.stage_rejected_rows s
     WHERE NOT EXISTS (SELECT 1 FROM ${qualified(rejectedRows)} r WHERE r.run_id = s.run_id AND r.account = s.account
       AND r.endpoint = s.endpoint AND r.raw = s.raw AND r.survey_id IS NOT DISTINCT FROM s.survey_id
       AND r.sample_source_id IS NOT DISTINCT FROM s.sample_source_id AND r.day IS NOT DISTINCT FROM s.day)`)
@@ -45,8 +43,7 @@ export const storeDrift = async (
 ): Promise<void> => {
   if (drift.length === 0) return
   const columns = driftEvents.columns
-  await sql.run(createTemporary('stage_drift_events', columns))
-  await sql.append(
+  await sql.stage(
     'stage_drift_events',
     columns,
     drift.map((event) => ({
@@ -69,8 +66,5 @@ export const storeDrift = async (
       AND d.kind = s.kind
     WHEN MATCHED THEN UPDATE SET occurrences = d.occurrences + s.occurrences,
       last_seen_at = greatest(d.last_seen_at, s.last_seen_at), last_run_id = s.last_run_id
-    WHEN NOT MATCHED THEN INSERT (${columns.map(({ name }) => quote(name)).join(', ')}) VALUES (${list(columns, 's')})`)
+    WHEN NOT MATCHED THEN INSERT (${columns.map(({ name }) => quote(name)).join(', ')}) VALUES (${selected(columns, 's')})`)
 }
-
-const list = (columns: readonly Column[], alias: string): string =>
-  columns.map(({ name }) => `${alias}.${quote(name)}`).join(', ')

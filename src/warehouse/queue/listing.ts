@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import type { Instant } from '../../model/instant.js'
+import { LISTING_KINDS } from '../../model/run-record.js'
 import { listings } from '../../model/sync-tables.js'
 import type {
   ListedRows,
@@ -20,48 +21,33 @@ import { enqueue } from './queue.js'
 
 export const readPosition = async (sql: Sql, account: string): Promise<Position> => {
   const [cursor] = await sql.rows(
-    z.object({
-      updated_since: timestamptzCell,
-      full_listed_at: timestamptzCell,
-      full_listing_due: booleanCell.nullable(),
-    }),
-    'SELECT updated_since, full_listed_at, full_listing_due FROM _sync.cursors WHERE account = $1',
+    z.object({ cursor: timestamptzCell, fullListedAt: timestamptzCell, fullListingDue: booleanCell }),
+    `SELECT updated_since AS "cursor", full_listed_at AS "fullListedAt",
+      coalesce(full_listing_due, false) AS "fullListingDue" FROM _sync.cursors WHERE account = $1`,
     [account],
   )
-  return {
-    cursor: cursor?.updated_since ?? null,
-    fullListedAt: cursor?.full_listed_at ?? null,
-    fullListingDue: cursor?.full_listing_due ?? false,
-    listing: await readListing(sql, account),
-  }
+  const listing = await readListing(sql, account)
+  return { cursor: null, fullListedAt: null, fullListingDue: false, ...cursor, listing }
 }
 
 const listingRow = z.object({
-  kind: z.enum(['full', 'incremental']),
-  updated_since: timestamptzCell.nullable(),
+  kind: z.enum(LISTING_KINDS),
+  updatedSince: timestamptzCell.nullable(),
   ceiling: timestamptzCell,
-  next_page: bigintCell,
-  total_count: bigintCell,
-  first_total_count: bigintCell.nullable(),
-  started_at: timestamptzCell,
+  nextPage: bigintCell,
+  totalCount: bigintCell,
+  firstTotalCount: bigintCell.nullable(),
+  startedAt: timestamptzCell,
 })
 
 const readListing = async (sql: Sql, account: string): Promise<ListingState | null> => {
   const [row] = await sql.rows(
     listingRow,
-    'SELECT kind, updated_since, ceiling, next_page, total_count, first_total_count, started_at FROM _sync.listings WHERE account = $1',
+    `SELECT kind, updated_since AS "updatedSince", ceiling, next_page AS "nextPage", total_count AS "totalCount",
+      first_total_count AS "firstTotalCount", started_at AS "startedAt" FROM _sync.listings WHERE account = $1`,
     [account],
   )
-  if (row === undefined) return null
-  return {
-    kind: row.kind,
-    updatedSince: row.updated_since,
-    ceiling: row.ceiling,
-    nextPage: row.next_page,
-    totalCount: row.total_count,
-    firstTotalCount: row.first_total_count,
-    startedAt: row.started_at,
-  }
+  return row ?? null
 }
 
 export const startListing = async (sql: Sql, account: string, start: ListingStart): Promise<void> => {

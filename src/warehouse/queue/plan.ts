@@ -1,60 +1,42 @@
 /** What the queue and a plan go by: every survey with what its requests depend on, and what is known of the runs before. */
 import { z } from 'zod'
+import type { DailyWindows } from '../../model/daily-windows.js'
 import { type Instant, msBetween } from '../../model/instant.js'
 import type { PastRuns, PlannedSurvey } from '../../model/plan-facts.js'
-import type { DailyWindows } from '../../model/run.js'
+import { TASK_REASONS } from '../../model/request-usage.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { readPosition } from './listing.js'
-import { taskReason } from './queue.js'
 import { isReadAgain } from './stored-days.js'
 
 const surveyRow = z
   .object({
     id: bigintCell,
     status: varcharCell,
-    created_at: timestamptzCell,
-    updated_at: timestamptzCell,
-    refreshed_at: timestamptzCell.nullable(),
-    progress_changed_at: timestamptzCell.nullable(),
+    createdAt: timestamptzCell,
+    updatedAt: timestamptzCell,
+    refreshedAt: timestamptzCell.nullable(),
+    progressChangedAt: timestamptzCell.nullable(),
     missing: booleanCell,
     sources: bigintCell,
-    sources_read_at: timestamptzCell.nullable(),
-    source_progress_read_at: timestamptzCell.nullable(),
+    sourcesReadAt: timestamptzCell.nullable(),
+    sourceProgressReadAt: timestamptzCell.nullable(),
     moved: booleanCell.nullable(),
-    days_open: bigintCell,
-    reason: taskReason.nullable(),
-    enqueued_at: timestamptzCell.nullable(),
-    enqueued_run_id: varcharCell.nullable(),
-    requests_needed: bigintCell.nullable(),
+    daysOpen: bigintCell,
+    reason: z.enum(TASK_REASONS).nullable(),
+    enqueuedAt: timestamptzCell.nullable(),
+    runId: varcharCell.nullable(),
+    requestsNeeded: bigintCell.nullable(),
     refusals: bigintCell,
-    refused_at: timestamptzCell.nullable(),
+    refusedAt: timestamptzCell.nullable(),
   })
   .transform(
-    (row): PlannedSurvey => ({
-      id: row.id,
-      status: row.status,
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-      refreshedAt: row.refreshed_at,
-      progressChangedAt: row.progress_changed_at,
-      missing: row.missing,
-      sources: row.sources,
-      sourcesReadAt: row.sources_read_at,
-      sourceProgressReadAt: row.source_progress_read_at,
-      moved: row.moved,
-      daysOpen: row.days_open,
+    ({ reason, enqueuedAt, runId, requestsNeeded, refusals, refusedAt, ...survey }): PlannedSurvey => ({
+      ...survey,
       task:
-        row.reason === null || row.enqueued_at === null || row.enqueued_run_id === null
+        reason === null || enqueuedAt === null || runId === null
           ? null
-          : {
-              reason: row.reason,
-              enqueuedAt: row.enqueued_at,
-              runId: row.enqueued_run_id,
-              requestsNeeded: row.requests_needed,
-              refusals: row.refusals,
-              refusedAt: row.refused_at,
-            },
+          : { reason, enqueuedAt, runId, requestsNeeded, refusals, refusedAt },
     }),
   )
 
@@ -66,12 +48,14 @@ export const plannedSurveys = (
 ): Promise<readonly PlannedSurvey[]> =>
   sql.rows(
     surveyRow,
-    `SELECT s.id, coalesce(w.status, s.status) AS status, s.created_at, coalesce(w.updated_at, s.updated_at) AS updated_at,
-        f.refreshed_at, CASE WHEN p._observed_at > p._first_seen_at THEN p._observed_at END AS progress_changed_at,
-        s._missing_since IS NOT NULL AS missing, coalesce(c.sources, 0) AS sources, f.sources_read_at, f.source_progress_read_at,
+    `SELECT s.id, coalesce(w.status, s.status) AS status, s.created_at AS "createdAt",
+        coalesce(w.updated_at, s.updated_at) AS "updatedAt", f.refreshed_at AS "refreshedAt",
+        CASE WHEN p._observed_at > p._first_seen_at THEN p._observed_at END AS "progressChangedAt",
+        s._missing_since IS NOT NULL AS missing, coalesce(c.sources, 0) AS sources, f.sources_read_at AS "sourcesReadAt",
+        f.source_progress_read_at AS "sourceProgressReadAt",
         CASE WHEN f.refreshed_at > p._first_seen_at THEN p._observed_at = f.refreshed_at END AS moved,
-        coalesce(d.days, 0) AS days_open, t.reason, t.enqueued_at, t.enqueued_run_id, t.requests_needed,
-        coalesce(t.refusals, 0) AS refusals, t.refused_at
+        coalesce(d.days, 0) AS "daysOpen", t.reason, t.enqueued_at AS "enqueuedAt", t.enqueued_run_id AS "runId",
+        t.requests_needed AS "requestsNeeded", coalesce(t.refusals, 0) AS refusals, t.refused_at AS "refusedAt"
       FROM main.surveys s
       LEFT JOIN _sync.pending_surveys w ON w.account = s.account AND w.id = s.id
       LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id

@@ -1,63 +1,49 @@
 /** What is stored of a survey's days, in `survey_progress_by_day`: the run tells from it which are to be read. */
 import { z } from 'zod'
-import type { SurveyLife } from '../../model/daily-windows.js'
-import type { DailyWindows } from '../../model/run.js'
-import type { StoredDays } from '../../model/warehouse.js'
+import type { DailyWindows, StoredDays } from '../../model/daily-windows.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { literal } from '../connection/ddl.js'
 
-/** A row that went missing is none that need not be read again. */
-const dayRow = z
-  .object({
-    sample_source_id: bigintCell.nullable(),
-    day: varcharCell,
-    time_zone: varcharCell,
-    is_final: booleanCell,
-  })
-  .transform((row) => ({
-    sampleSourceId: row.sample_source_id,
-    day: row.day,
-    timeZone: row.time_zone,
-    isFinal: row.is_final,
-  }))
+const dayRow = z.object({
+  sampleSourceId: bigintCell.nullable(),
+  day: varcharCell,
+  timeZone: varcharCell,
+  isFinal: booleanCell,
+})
 
-const surveyRow = z
-  .object({
-    status: varcharCell,
-    updated_at: timestamptzCell,
-    days_read_at: timestamptzCell.nullable(),
-    source_days_read_at: timestamptzCell.nullable(),
-  })
-  .transform((row) => ({
-    life: { status: row.status, updatedAt: row.updated_at },
-    readAt: row.days_read_at,
-    sourcesReadAt: row.source_days_read_at,
-  }))
+const surveyRow = z.object({
+  status: varcharCell,
+  updatedAt: timestamptzCell,
+  readAt: timestamptzCell.nullable(),
+  sourcesReadAt: timestamptzCell.nullable(),
+})
 
 /** The row of the survey that waits for this refresh, if one does, else the one it has. */
 export const readStoredDays = async (sql: Sql, account: string, surveyId: number): Promise<StoredDays> => {
+  // A row that went missing is none that need not be read again.
   const days = await sql.rows(
     dayRow,
-    `SELECT sample_source_id, CAST(day AS VARCHAR) AS day, time_zone, is_final AND _missing_since IS NULL AS is_final
+    `SELECT sample_source_id AS "sampleSourceId", CAST(day AS VARCHAR) AS day, time_zone AS "timeZone",
+        is_final AND _missing_since IS NULL AS "isFinal"
       FROM main.survey_progress_by_day WHERE account = $1 AND survey_id = $2`,
     [account, surveyId],
   )
-  const [survey] = await sql.rows(
+  const [found] = await sql.rows(
     surveyRow,
-    `SELECT coalesce(p.status, s.status) AS status, coalesce(p.updated_at, s.updated_at) AS updated_at,
-        f.days_read_at, f.source_days_read_at
+    `SELECT coalesce(p.status, s.status) AS status, coalesce(p.updated_at, s.updated_at) AS "updatedAt",
+        f.days_read_at AS "readAt", f.source_days_read_at AS "sourcesReadAt"
       FROM main.surveys s
       LEFT JOIN _sync.pending_surveys p ON p.account = s.account AND p.id = s.id
       LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
       WHERE s.account = $1 AND s.id = $2`,
     [account, surveyId],
   )
-  const { life = UNKNOWN, readAt = null, sourcesReadAt = null } = survey ?? {}
-  return { survey: life, days, readAt, sourcesReadAt }
+  const { readAt, sourcesReadAt, ...survey } = found ?? UNKNOWN
+  return { survey, days, readAt, sourcesReadAt }
 }
 
-const UNKNOWN: SurveyLife = Object.freeze({ status: '', updatedAt: 0n })
+const UNKNOWN = { status: '', updatedAt: 0n, readAt: null, sourcesReadAt: null }
 
 /**
  * SQL condition on `survey_progress_by_day`: days of a series that is read, which are not settled (`isSettled`). Days of

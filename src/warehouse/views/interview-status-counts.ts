@@ -1,4 +1,5 @@
 /** Interviews by status in long form, for charts: also of statuses that have no columns of their own. */
+import { bigint, columnsOf, double, nullable, varchar } from '../../model/columns.js'
 import { INTERVIEW_STATUSES } from '../../model/fields.js'
 import { sampleSourceProgress } from '../../model/tables.js'
 import { literal, quote } from '../connection/ddl.js'
@@ -39,25 +40,11 @@ export const interviewStatusCounts: ViewDeclaration = {
       nullable: true,
       comment: 'ID of the sample source; null = the whole survey',
     }),
-    {
-      name: 'status',
-      type: 'VARCHAR',
-      nullable: false,
-      comment: 'Interview status, as the API names it',
-      values: INTERVIEW_STATUSES,
-    },
-    {
-      name: 'individuals',
-      type: 'BIGINT',
-      nullable: true,
-      comment: 'Number of interviews with this status',
-    },
-    {
-      name: 'percentage',
-      type: 'DOUBLE',
-      nullable: true,
-      comment: 'Percentage of interviews with this status, as the API gives it',
-    },
+    ...columnsOf({
+      status: { ...varchar('Interview status, as the API names it'), values: INTERVIEW_STATUSES },
+      individuals: nullable(bigint('Number of interviews with this status')),
+      percentage: nullable(double('Percentage of interviews with this status, as the API gives it')),
+    }),
     columnOf(sampleSourceProgress, '_observed_at'),
   ],
   sql: `${longForm('survey_progress', 'CAST(NULL AS BIGINT)')} UNION ALL ${longForm('sample_source_progress', 'p.sample_source_id')}`,

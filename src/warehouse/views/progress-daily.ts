@@ -2,11 +2,12 @@
  * Progress by day, for charts that want a point a day. Days are cut out of the step function: the last observation of
  * a day stands for it, and for the days after it up to where it is known to have held.
  */
-import { columnsOf } from '../../model/columns.js'
+import { columnsOf, date, timestamptz } from '../../model/columns.js'
 import { PROGRESS_FIELDS } from '../../model/fields.js'
-import { surveyProgressHistory } from '../../model/tables.js'
+import { ofSurvey, surveyProgressHistory } from '../../model/tables.js'
+import { selected } from '../connection/ddl.js'
 import { dayStart, utcDay } from '../history/utc-day.js'
-import { columnOf, selected, type ViewDeclaration } from './view-declaration.js'
+import { columnOf, type ViewDeclaration } from './view-declaration.js'
 
 const indicators = columnsOf(PROGRESS_FIELDS)
 
@@ -16,22 +17,21 @@ export const progressDaily: ViewDeclaration = {
   comment:
     'Fieldwork progress of whole surveys at the end of each UTC day, one row a survey and day; no row where it is not known',
   key: ['account', 'survey_id', 'day'],
-  references: [{ columns: ['account', 'survey_id'], table: 'surveys', to: ['account', 'id'] }],
+  references: ofSurvey,
   columns: [
     columnOf(surveyProgressHistory, 'account'),
     columnOf(surveyProgressHistory, 'survey_id'),
-    { name: 'day', type: 'DATE', nullable: false, comment: 'The day, UTC' },
+    ...columnsOf({ day: date('The day, UTC') }),
     ...indicators,
     columnOf(surveyProgressHistory, 'observed_at', {
       comment:
         'When these indicators were first read, server time: on an earlier day where they had not changed since',
     }),
-    {
-      name: 'confirmed_until',
-      type: 'TIMESTAMPTZ',
-      nullable: false,
-      comment: 'Up to when on this day they are known to have held, server time; at most the end of the day',
-    },
+    ...columnsOf({
+      confirmed_until: timestamptz(
+        'Up to when on this day they are known to have held, server time; at most the end of the day',
+      ),
+    }),
   ],
   sql: `WITH periods AS (
       SELECT *, ${utcDay('observed_at')} AS first_day,

@@ -4,23 +4,22 @@
  * while did not hold meanwhile, the current row holds no longer than it was last read, and where old observations were left out (of
  * each day the last one stays) a row holds until the day of the next one, during which something else may have come first.
  */
-import type { Reference, TableDeclaration } from '../../model/columns.js'
+import { columnsOf, nullable, type TableDeclaration, timestamptz } from '../../model/columns.js'
 import {
+  ofSource,
+  ofSurvey,
   sampleSourceProgress,
   sampleSourceProgressHistory,
   surveyProgress,
   surveyProgressHistory,
 } from '../../model/tables.js'
-import { quote } from '../connection/ddl.js'
+import { quote, selected } from '../connection/ddl.js'
 import { dayStart, utcDay } from '../history/utc-day.js'
-import { selected, type ViewDeclaration } from './view-declaration.js'
+import type { ViewDeclaration } from './view-declaration.js'
 
-interface Observations {
-  readonly name: string
-  readonly comment: string
+interface Observations extends Required<Pick<ViewDeclaration, 'name' | 'comment' | 'references'>> {
   readonly current: TableDeclaration
   readonly history: TableDeclaration
-  readonly references: readonly Reference[]
   /** The versions of what is observed, and their key in the order of the key of the progress. */
   readonly versions: string
   readonly versionKey: readonly string[]
@@ -37,20 +36,16 @@ const progressPeriods = (of: Observations): ViewDeclaration => ({
   references: of.references,
   columns: [
     ...of.history.columns,
-    {
-      name: 'ended_at',
-      type: 'TIMESTAMPTZ',
-      nullable: true,
-      comment:
-        'When the next indicators were first read, or the record was found missing, server time; null = current',
-    },
-    {
-      name: 'confirmed_until',
-      type: 'TIMESTAMPTZ',
-      nullable: false,
-      comment:
+    ...columnsOf({
+      ended_at: nullable(
+        timestamptz(
+          'When the next indicators were first read, or the record was found missing, server time; null = current',
+        ),
+      ),
+      confirmed_until: timestamptz(
         'Up to when these indicators are known to have held, server time: ended_at; for the current ones when they were last read again and found equal; where history is compacted the beginning of the day of the next ones',
-    },
+      ),
+    }),
   ],
   sql: periodsSql(of),
 })
@@ -94,7 +89,7 @@ export const surveyProgressPeriods = progressPeriods({
     'Fieldwork progress of whole surveys as a step function: survey_progress_history, and up to when each row is known to have held',
   current: surveyProgress,
   history: surveyProgressHistory,
-  references: [{ columns: ['account', 'survey_id'], table: 'surveys', to: ['account', 'id'] }],
+  references: ofSurvey,
   versions: 'surveys_history',
   versionKey: ['account', 'id'],
   readAgainAt: 'CASE WHEN r.account IS NULL THEN f.refreshed_at END',
@@ -110,13 +105,7 @@ export const sampleSourceProgressPeriods = progressPeriods({
     'Fieldwork progress of sample sources as a step function: sample_source_progress_history, and up to when each row is known to have held',
   current: sampleSourceProgress,
   history: sampleSourceProgressHistory,
-  references: [
-    {
-      columns: ['account', 'survey_id', 'sample_source_id'],
-      table: 'sample_sources',
-      to: ['account', 'survey_id', 'id'],
-    },
-  ],
+  references: ofSource('sample_source_id'),
   versions: 'sample_sources_history',
   versionKey: ['account', 'survey_id', 'id'],
   readAgainAt: 'f.source_progress_read_at',

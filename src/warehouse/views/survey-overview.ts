@@ -1,8 +1,9 @@
 /** Where people begin: a survey a row. */
-import { columnsOf } from '../../model/columns.js'
+import { bigint, columnsOf } from '../../model/columns.js'
 import { PROGRESS_FIELDS } from '../../model/fields.js'
 import { freshness, surveys } from '../../model/tables.js'
-import { columnOf, selected, type ViewDeclaration } from './view-declaration.js'
+import { selected } from '../connection/ddl.js'
+import { columnOf, type ViewDeclaration } from './view-declaration.js'
 
 const surveyColumns = surveys.columns.filter(({ name }) => !['_extra', '_first_seen_at'].includes(name))
 const indicators = columnsOf(PROGRESS_FIELDS).filter(({ name }) => name !== '_extra')
@@ -16,12 +17,7 @@ export const surveyOverview: ViewDeclaration = {
   columns: [
     ...surveyColumns,
     ...indicators,
-    {
-      name: 'sample_sources_count',
-      type: 'BIGINT',
-      nullable: false,
-      comment: 'Number of sample sources that the API shows',
-    },
+    ...columnsOf({ sample_sources_count: bigint('Number of sample sources that the API shows') }),
     ...freshnessColumns,
   ],
   sql: `SELECT ${selected(surveyColumns, 's')}, ${selected(indicators, 'p')},

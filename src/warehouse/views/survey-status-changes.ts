@@ -1,6 +1,7 @@
 /** What became of surveys: their statuses, one after the other, as far as they were seen. */
+import { columnsOf, nullable, timestamptz, varchar } from '../../model/columns.js'
 import { SURVEY_STATUSES } from '../../model/fields.js'
-import { surveysHistory } from '../../model/tables.js'
+import { ofSurvey, surveysHistory } from '../../model/tables.js'
 import { columnOf, type ViewDeclaration } from './view-declaration.js'
 
 export const surveyStatusChanges: ViewDeclaration = {
@@ -8,30 +9,18 @@ export const surveyStatusChanges: ViewDeclaration = {
   name: 'survey_status_changes',
   comment: 'Every change of status that was observed, one row a change',
   key: ['account', 'survey_id', 'observed_at'],
-  references: [{ columns: ['account', 'survey_id'], table: 'surveys', to: ['account', 'id'] }],
+  references: ofSurvey,
   columns: [
     columnOf(surveysHistory, 'account'),
     columnOf(surveysHistory, 'id', { name: 'survey_id' }),
-    {
-      name: 'from_status',
-      type: 'VARCHAR',
-      nullable: true,
-      comment: 'Status before; null = the survey was first seen',
-      values: SURVEY_STATUSES,
-    },
-    {
-      name: 'to_status',
-      type: 'VARCHAR',
-      nullable: false,
-      comment: 'Status after',
-      values: SURVEY_STATUSES,
-    },
-    {
-      name: 'observed_at',
-      type: 'TIMESTAMPTZ',
-      nullable: false,
-      comment: 'When the new status was first read, server time',
-    },
+    ...columnsOf({
+      from_status: {
+        ...nullable(varchar('Status before; null = the survey was first seen')),
+        values: SURVEY_STATUSES,
+      },
+      to_status: { ...varchar('Status after'), values: SURVEY_STATUSES },
+      observed_at: timestamptz('When the new status was first read, server time'),
+    }),
   ],
   sql: `SELECT account, id AS survey_id, from_status, status AS to_status, valid_from AS observed_at
     FROM (SELECT *, lag(status) OVER (PARTITION BY account, id ORDER BY valid_from) AS from_status FROM main.surveys_history)

@@ -2,15 +2,13 @@
  * The versions of surveys and sources with `confirmed_until`: up to when each is known to have held. An equal row read
  * again touches no data row, so this is read off `freshness`.
  */
-import type { Reference, TableDeclaration } from '../../model/columns.js'
-import { sampleSourcesHistory, surveysHistory } from '../../model/tables.js'
-import { selected, type ViewDeclaration } from './view-declaration.js'
+import { columnsOf, type TableDeclaration, timestamptz } from '../../model/columns.js'
+import { ofSource, ofSurveyById, sampleSourcesHistory, surveysHistory } from '../../model/tables.js'
+import { selected } from '../connection/ddl.js'
+import type { ViewDeclaration } from './view-declaration.js'
 
-interface Versions {
-  readonly name: string
-  readonly comment: string
+interface Versions extends Pick<ViewDeclaration, 'name' | 'comment' | 'references'> {
   readonly history: TableDeclaration
-  readonly references: readonly Reference[]
   /** The last time that the current version `h` was read again and found equal. */
   readonly readAgainAt: string
   readonly joins: string
@@ -18,19 +16,15 @@ interface Versions {
 
 const versionPeriods = ({ history, readAgainAt, joins, ...view }: Versions): ViewDeclaration => ({
   schema: 'main',
-  name: view.name,
-  comment: view.comment,
+  ...view,
   key: history.key,
-  references: view.references,
   columns: [
     ...history.columns,
-    {
-      name: 'confirmed_until',
-      type: 'TIMESTAMPTZ',
-      nullable: false,
-      comment:
+    ...columnsOf({
+      confirmed_until: timestamptz(
         'Up to when this version is known to have held, server time: valid_to, or for the current version when it was last read again and found equal',
-    },
+      ),
+    }),
   ],
   sql: `SELECT ${selected(history.columns, 'h')},
       coalesce(h.valid_to, greatest(h.valid_from, ${readAgainAt})) AS confirmed_until
@@ -45,7 +39,7 @@ export const surveyPeriods = versionPeriods({
   name: 'survey_periods',
   comment: 'surveys_history, and up to when each version is known to have held',
   history: surveysHistory,
-  references: [{ columns: ['account', 'id'], table: 'surveys', to: ['account', 'id'] }],
+  references: ofSurveyById,
   readAgainAt: 'CASE WHEN r.account IS NULL THEN least(f.listed_at, p._synced_at) END',
   joins: `LEFT JOIN main.freshness f ON f.account = h.account AND f.survey_id = h.id
     LEFT JOIN _sync.pending_surveys p ON p.account = h.account AND p.id = h.id
@@ -62,13 +56,7 @@ export const sampleSourcePeriods = versionPeriods({
   name: 'sample_source_periods',
   comment: 'sample_sources_history, and up to when each version is known to have held',
   history: sampleSourcesHistory,
-  references: [
-    {
-      columns: ['account', 'survey_id', 'id'],
-      table: 'sample_sources',
-      to: ['account', 'survey_id', 'id'],
-    },
-  ],
+  references: ofSource('id'),
   readAgainAt: `CASE WHEN NOT coalesce(list_contains(r.ids, h.id) OR r.any_id, false) THEN ${LIST_READ_AT} END`,
   joins: `LEFT JOIN main.freshness f ON f.account = h.account AND f.survey_id = h.survey_id
     LEFT JOIN (SELECT account, survey_id, rejected_at, list(sample_source_id) AS ids, bool_or(sample_source_id IS NULL) AS any_id

@@ -2,12 +2,10 @@
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import { literal, quote } from '../connection/ddl.js'
 
-export type ViewColumn = Column
-
 /** `key` identifies a row, as in a table; its columns are in the order of the view. */
 export interface ViewDeclaration extends Pick<TableDeclaration, 'name' | 'comment' | 'key' | 'references'> {
   readonly schema: 'main'
-  readonly columns: readonly ViewColumn[]
+  readonly columns: readonly Column[]
   readonly sql: string
 }
 
@@ -19,12 +17,8 @@ export const createView = (view: ViewDeclaration): readonly string[] => [
   ),
 ]
 
-/** `a."x", a."y"` */
-export const selected = (columns: readonly Pick<ViewColumn, 'name'>[], alias: string): string =>
-  columns.map(({ name }) => `${alias}.${quote(name)}`).join(', ')
-
 /** The column of that name as it is declared, under another name where one is given. */
-export const columnOf = (table: TableDeclaration, name: string, as: Partial<ViewColumn> = {}): ViewColumn => {
+export const columnOf = (table: TableDeclaration, name: string, as: Partial<Column> = {}): Column => {
   const column = table.columns.find((declared) => declared.name === name)
   if (column === undefined) throw new TypeError(`${table.name} has no column ${name}`)
   return { ...column, ...as }

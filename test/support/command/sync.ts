@@ -6,9 +6,11 @@ import { type Finished, temporaryDirectory } from '../files/temporary.js'
 import { type Ended, type Env, MAIN, start } from './command.js'
 import { runWarm } from './warm.js'
 
-type SnakeCase<Name extends string> = Name extends `${infer Head}${infer Rest}`
-  ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeCase<Rest>}`
-  : ''
+type SnakeCase<Name extends string> = string extends Name
+  ? string
+  : Name extends `${infer Head}${infer Rest}`
+    ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeCase<Rest>}`
+    : ''
 
 /** The JSON form of a value in `--json`: names in snake_case, instants as text. */
 type JsonOf<Value> = Value extends bigint

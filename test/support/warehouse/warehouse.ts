@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { formatInstant } from '../../../src/model/instant.js'
 import type { AccountWarehouse } from '../../../src/model/warehouse.js'
-import { findPublishedParquet } from '../../../src/publish/parquet/restore.js'
+import { publishedPlaces } from '../../../src/publish/formats.js'
 import { accountWarehouse } from '../../../src/warehouse/account-warehouse.js'
 import { timestamptzCell } from '../../../src/warehouse/connection/cells.js'
 import type { Database } from '../../../src/warehouse/connection/database.js'
@@ -39,7 +39,7 @@ export const testWarehouse = async (
     clock: testClock(),
     log,
     command: 'a test',
-    findPublished: findPublishedParquet(inDirectory),
+    published: publishedPlaces(inDirectory),
   })
   finished(() => database.close())
   return {

@@ -26,7 +26,7 @@ const scripted = () => {
           fail: () => reject(new Error('disk full')),
         })
       }),
-    (rows) => added.push(rows.surveys.added),
+    (rows) => added.push(rows.surveys?.added ?? -1),
   )
   return { queue, groups, added }
 }

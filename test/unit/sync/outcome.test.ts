@@ -30,7 +30,7 @@ const full = { exitCode: 7, message: 'disk full' } as const
 test.each<[number, string, string | null, Partial<RunFacts>, Partial<OutcomeRules>]>([
   [0, 'complete', null, {}, {}],
   [0, 'complete', null, { driftEvents: 3 }, {}],
-  [0, 'complete', null, { rejectedRows: 2 }, { rejectedRowsMax: 2 }],
+  [0, 'complete', null, { rejectedRows: 2 }, { limits: { rejectedRowsMax: 2 } }],
   [3, 'partial', 'stopped by SIGTERM', { stopped: 'stopped by SIGTERM', leftOver: 9 }, {}],
   [3, 'partial', '1 survey failed (freshness.last_error)', { surveysFailed: 1, leftOver: 1 }, {}],
   [3, 'partial', '2 surveys failed (freshness.last_error)', { surveysFailed: 2, leftOver: 2 }, {}],
@@ -97,7 +97,9 @@ test.each<[number, string, string | null, Partial<RunFacts>, Partial<OutcomeRule
     { contract: 'freeze' },
   ],
 ])('exit %d, %s: %s', (exitCode, status, reason, facts, rules) => {
-  expect(outcomeOf({ ...fine, ...facts }, { rejectedRowsMax: 0, contract: 'evolve', ...rules })).toEqual({
+  expect(
+    outcomeOf({ ...fine, ...facts }, { limits: { rejectedRowsMax: 0 }, contract: 'evolve', ...rules }),
+  ).toEqual({
     exitCode,
     status,
     reason,

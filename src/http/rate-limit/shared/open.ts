@@ -1,29 +1,16 @@
 /** The cap that an account shares with other processes, as its settings say; nothing is connected before it is needed. */
 import { createHash } from 'node:crypto'
 import { type CapOwner, capKey } from '../../../base/cap-owner.js'
-import type { Clock } from '../../../base/clock.js'
-import type { Log } from '../../../base/log.js'
-import type { Secret } from '../../../base/secret.js'
+import type { Rate, SharedRate } from '../../../base/network.js'
 import type { SlotTiming } from '../slot-timing.js'
 import { connectRedis } from './redis.js'
-import { createSharedCap, type SharedCap } from './shared-cap.js'
+import { createSharedCap, type SharedCap, type SharedCapOptions } from './shared-cap.js'
 
-/** A cap that processes share through Redis. */
-export interface SharedRate {
-  /** May hold a password. */
-  readonly url: Secret
-  /** Requests of this process in a window while Redis is away; null: then the run ends. */
-  readonly fallback: number | null
-}
-
-interface SharedCapSettings {
+interface SharedCapSettings extends Pick<SharedCapOptions, 'account' | 'clock' | 'log'> {
   /** Whose cap it is: the same for all who share it, and for nobody else. */
   readonly owner: CapOwner
-  readonly account: string
-  readonly rate: { readonly requests: number }
+  readonly rate: Pick<Rate, 'requests'>
   readonly shared?: SharedRate | null
-  readonly clock: Clock
-  readonly log: Log
 }
 
 /** Hexadecimal digits of the digest: no two accounts meet, and nobody reads which one it is. */

@@ -22,7 +22,8 @@
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Cap, evenRate, intervalMs, jitterMs } from '../../../../src/http/rate-limit/pacer.js'
+import type { Rate as Cap } from '../../../../src/base/network.js'
+import { evenRate, intervalMs, jitterMs } from '../../../../src/http/rate-limit/pacer.js'
 import { createAccountCap } from '../../../../src/reference-server/api/account-cap.js'
 import type { RateWindowKind } from '../../../../src/reference-server/api/rate-window.js'
 import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'

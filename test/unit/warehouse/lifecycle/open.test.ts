@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createDuckdbPublisher } from '../../../../src/publish/duckdb.js'
+import { publishedPlaces } from '../../../../src/publish/formats.js'
 import { WarehouseDamagedError } from '../../../../src/warehouse/connection/errors.js'
 import { openWarehouse } from '../../../../src/warehouse/lifecycle/open.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
@@ -42,7 +43,13 @@ const expectRebuilt = async (warehouse: TestWarehouse): Promise<void> => {
 }
 
 const open = (directory: string) =>
-  openWarehouse({ directory, clock: testClock(), log: testLog(), command: 'a test' })
+  openWarehouse({
+    directory,
+    clock: testClock(),
+    log: testLog(),
+    command: 'a test',
+    published: publishedPlaces(directory),
+  })
 
 describe('a work database that was lost or damaged is rebuilt from the published file', () => {
   test('deleted', async () => {

@@ -152,7 +152,7 @@ describe('a changed survey', () => {
     await list(warehouse.account, [survey(1, { title: 'New' })], minute(10))
     await list(warehouse.account, [survey(1)], minute(20))
     expect(await warehouse.rows('SELECT * FROM _sync.pending_surveys')).toEqual([])
-    expect((await commit(warehouse, bundle(1, minute(21), [source(11)], progress(5)))).surveys.changed).toBe(
+    expect((await commit(warehouse, bundle(1, minute(21), [source(11)], progress(5)))).surveys?.changed).toBe(
       0,
     )
     expect(await history(warehouse)).toHaveLength(1)

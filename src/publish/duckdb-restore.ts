@@ -1,0 +1,51 @@
+/** Fills an empty work database from `fieldwork.duckdb`. */
+import { stat } from 'node:fs/promises'
+import { z } from 'zod'
+import { hasCode } from '../base/errors.js'
+import { publishedPath } from '../model/publish-formats.js'
+import { bigintCell } from '../warehouse/connection/cells.js'
+import type { Sql } from '../warehouse/connection/database.js'
+import { literal } from '../warehouse/connection/ddl.js'
+import type { FindPublished } from '../warehouse/lifecycle/rebuild.js'
+
+export const findPublishedFile =
+  (directory: string): FindPublished =>
+  async (database) => {
+    const path = publishedPath(directory, 'duckdb')
+    if (!(await isFile(path))) return []
+    const attached = <Result>(work: (sql: Sql) => Promise<Result>) =>
+      database.exclusively(async (sql) => {
+        await sql.run(`ATTACH ${literal(path)} AS published (READ_ONLY)`)
+        try {
+          return await work(sql)
+        } finally {
+          await sql.run('DETACH published')
+        }
+      })
+    return [
+      {
+        path,
+        what: 'the published file',
+        countRuns: () =>
+          attached(async (sql) => {
+            const [row] = await sql.rows(
+              z.object({ runs: bigintCell }),
+              'SELECT count(*) AS runs FROM published._sync.runs',
+            )
+            return row?.runs ?? 0
+          }),
+        fill: () => attached((sql) => sql.run('COPY FROM DATABASE published TO "work"')),
+      },
+    ]
+  }
+
+/** False where nothing is. Throws where something else is: a pipe, for example, would never answer. */
+const isFile = async (path: string): Promise<boolean> => {
+  try {
+    if (!(await stat(path)).isFile()) throw new Error('it is not a file')
+    return true
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return false
+    throw error
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * Every publish format, declared once: how it publishes, and how what it has published is found, opened and restored. A
+ * further format is a name in `model/publish-formats` and an entry here.
+ */
+import { stat } from 'node:fs/promises'
+import type { Clock } from '../base/clock.js'
+import type { Log } from '../base/log.js'
+import { PUBLISH_FORMATS, type PublishFormat, publishedPath } from '../model/publish-formats.js'
+import type { Publisher } from '../model/warehouse.js'
+import { type Database, type OpenOptions, openDatabase } from '../warehouse/connection/database.js'
+import type { FindPublished, PublishedPlace } from '../warehouse/lifecycle/rebuild.js'
+import { createDuckdbPublisher } from './duckdb.js'
+import { findPublishedFile } from './duckdb-restore.js'
+import { manifestFile } from './parquet/manifest.js'
+import { createParquetPublisher } from './parquet/publisher.js'
+import { openParquet } from './parquet/reader.js'
+import { findPublishedParquet } from './parquet/restore.js'
+
+export interface Publishing {
+  readonly database: Database
+  /** The warehouse directory. */
+  readonly directory: string
+  readonly clock: Clock
+  readonly log: Log
+}
+
+interface Format {
+  readonly createPublisher: (publishing: Publishing) => Publisher
+  /** The file that every publish writes anew, for its time. */
+  readonly dated: (path: string) => string
+  /** Opens read-only what is at `path`. */
+  readonly open: (path: string, options?: OpenOptions) => Promise<Database>
+  /** Whether a database that was opened so goes on opening files below `path`. */
+  readonly isDirectory: boolean
+  /** The states in a warehouse directory from which a lost work database can be rebuilt. */
+  readonly find: (directory: string) => FindPublished
+}
+
+const FORMATS: Readonly<Record<PublishFormat, Format>> = {
+  duckdb: {
+    createPublisher: ({ database, directory, log }) => createDuckdbPublisher(database, directory, log),
+    dated: (path) => path,
+    open: (path, options) => openDatabase(path, { ...options, readOnly: true }),
+    isDirectory: false,
+    find: findPublishedFile,
+  },
+  parquet: {
+    createPublisher: createParquetPublisher,
+    dated: manifestFile,
+    open: openParquet,
+    isDirectory: true,
+    find: findPublishedParquet,
+  },
+}
+
+export const publishersOf = (
+  formats: readonly PublishFormat[],
+  publishing: Publishing,
+): readonly Publisher[] => formats.map((format) => FORMATS[format].createPublisher(publishing))
+
+/** For `openWarehouse`. */
+export const publishedPlaces = (directory: string): readonly PublishedPlace[] =>
+  PUBLISH_FORMATS.map((format) => ({
+    path: publishedPath(directory, format),
+    find: FORMATS[format].find(directory),
+  }))
+
+/** What is published, and when it was. */
+export interface Published extends Pick<Format, 'open' | 'isDirectory'> {
+  readonly path: string
+  readonly atMs: number
+}
+
+/** The first of `preferred` that is there; another format is better than nothing. */
+export const findPublished = async (
+  directory: string,
+  preferred: readonly PublishFormat[],
+): Promise<Published | null> => {
+  for (const format of [...preferred, ...PUBLISH_FORMATS]) {
+    const { dated, open, isDirectory } = FORMATS[format]
+    const path = publishedPath(directory, format)
+    const found = await stat(dated(path)).catch(() => null)
+    if (found !== null) return { path, open, isDirectory, atMs: found.mtimeMs }
+  }
+  return null
+}
