@@ -19,7 +19,7 @@ const BANNED: readonly (readonly [word: RegExp, instead: string])[] = [
   [/\bstanding\b|Standing\b/, 'drift check'],
   [/\bturns\b/, 'pacer; as a verb: makes'],
   [/\bstrangers?\b/, 'other process, unknown member'],
-  [/\blive\b/i, 'active'],
+  [/\blive\b(?!-)/i, 'active'],
   [/\b(is|are|was|were|be|been|being) over\b/, 'closed, ended'],
   [/\b(is|are|was|were|be|been|being) (told|asked)\b/, 'is reported, is requested'],
   [
@@ -33,7 +33,7 @@ const BANNED: readonly (readonly [word: RegExp, instead: string])[] = [
 ]
 
 /** A contract freezes, as in dlt; so do objects, and the clock of the reference server. */
-const OTHER_FREEZES = /contract|Object\.(freeze|isFrozen)|clock/i
+const OTHER_FREEZES = /contract|Object\.(freeze|isFrozen)|clock|['`](freeze|frozen)['`]/i
 
 /** They read or describe the former names. */
 const EXEMPT = new Set([

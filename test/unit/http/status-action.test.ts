@@ -4,7 +4,7 @@ import { statusAction } from '../../../src/http/status-action.js'
 
 test.each([
   [200, 'parse'],
-  [429, 'freeze'],
+  [429, 'pause'],
   [408, 'retry'],
   [500, 'retry'],
   [502, 'retry'],

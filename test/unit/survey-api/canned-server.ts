@@ -1,4 +1,4 @@
-/** A server that says what it is told to, for answers that no sound server gives. */
+/** A server with canned answers, for answers that no correct server gives. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
