@@ -128,7 +128,7 @@ describe('a damaged version is replaced by the previous one', () => {
       code: 'warehouse_unusable',
       exitCode: 7,
       message: expect.stringMatching(
-        /manifest\.json cannot be read; nor from .*000002.* differs from its manifest\. Restore that file/,
+        /cannot be rebuilt\. .*manifest\.json cannot be read\. .*000002.* differs from its manifest\. Restore the published state/,
       ),
     })
     expect((await readdir(join(parquetOf(rebuilt), 'versions'))).toSorted()).toEqual(['000001', '000002'])
