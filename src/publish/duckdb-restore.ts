@@ -39,7 +39,7 @@ export const findPublishedFile =
     ]
   }
 
-/** False where nothing is. Throws where something else is: a pipe, for example, would never answer. */
+/** False if nothing exists at `path`. Throws if it is not a file: opening a pipe, for example, would never end. */
 const isFile = async (path: string): Promise<boolean> => {
   try {
     if (!(await stat(path)).isFile()) throw new Error('it is not a file')

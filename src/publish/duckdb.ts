@@ -1,9 +1,7 @@
 /**
- * Publishes the committed state as `fieldwork.duckdb`, the file that readers open. The sync never writes to that file:
- * an open reader of a DuckDB file blocks a writer of the same file, and the reverse. So the work database is
- * checkpointed and copied, the copy is proved to open, and a rename puts it in place. DuckDB opens a file for writing
- * unless it is told otherwise, and such a reader locks out all others: so nobody may write the file
- * (docs/decisions/0040-readers-get-a-copy.md, docs/decisions/0041-published-file-is-read-only.md).
+ * Publishes the committed state as `fieldwork.duckdb`, the file that readers open. The work database is checkpointed and copied,
+ * the copy is proved readable, and a rename puts it in place (docs/decisions/0040-readers-get-a-copy.md). Nobody may write the
+ * file, because a reader that opens it for writing locks out all others (docs/decisions/0041-published-file-is-read-only.md).
  */
 import { rm, stat } from 'node:fs/promises'
 import { z } from 'zod'
@@ -26,7 +24,7 @@ import {
   temporaryBeside,
 } from './replace-file.js'
 
-/** Throws `WarehouseUnusableError` when it cannot publish; what was published before is then untouched. */
+/** Throws `WarehouseUnusableError` if it cannot publish. The published file is then untouched. */
 export const createDuckdbPublisher = (database: Database, directory: string, log: Log): Publisher => ({
   format: 'duckdb',
   publish: async (signal) => {
@@ -41,7 +39,7 @@ export const createDuckdbPublisher = (database: Database, directory: string, log
       if (!(await protectFromWriting(temporary)))
         log.warn(
           { file: target },
-          'this file system keeps no modes: the published file can be opened for writing, and such a reader locks out all others',
+          'this file system keeps no file modes: the published file can be opened for writing, which locks out all other readers',
         )
       await syncToDisk(temporary)
       throwIfAborted(signal)
@@ -49,16 +47,16 @@ export const createDuckdbPublisher = (database: Database, directory: string, log
       await replaceFile(temporary, target)
       return { format: 'duckdb', path: target, bytes: (await stat(target)).size }
     } catch (error) {
-      // What cannot be removed now is swept by the next publish; the first failure is the one to tell.
-      const left = await sweepTemporaries(target).then(
+      // The first failure is reported. The next publish removes a file that cannot be removed now.
+      const leftover = await sweepTemporaries(target).then(
         () => '',
         (second: unknown) => `, which also removes ${temporary} (${messageOf(second)})`,
       )
       if (error instanceof WarehouseError && !(error instanceof WarehouseUnusableError)) throw error
-      // Whatever an interrupted statement says; damage is told all the same, for it has to be set aside.
+      // After a signal, the errors of interrupted statements do not count. Damage does: the file must be set aside.
       if (!replacing && !(error instanceof WarehouseDamagedError)) throwIfAborted(signal)
       throw new WarehouseUnusableError(
-        `cannot publish ${target}: ${messageOf(error)}. What was published before is untouched; the next run publishes again${left}`,
+        `cannot publish ${target}: ${messageOf(error)}. The published state is unchanged; the next run publishes again${leftover}`,
         { cause: error },
       )
     }
@@ -66,8 +64,8 @@ export const createDuckdbPublisher = (database: Database, directory: string, log
 })
 
 /**
- * With the connection to ourselves nothing is written between the checkpoint and the end of the copy. The checkpoint is
- * the one step that no signal cuts short: DuckDB does not stop in one, and the work database is what it writes to.
+ * We hold the only connection, so nothing is written between the checkpoint and the end of the copy. No signal interrupts the
+ * checkpoint: DuckDB does not stop in one.
  */
 const copyCommitted = (database: Database, temporary: string, signal: AbortSignal): Promise<void> =>
   database.exclusively(async (sql) => {
@@ -75,13 +73,13 @@ const copyCommitted = (database: Database, temporary: string, signal: AbortSigna
     if (!(await mostlyFree(sql))) {
       await database.copyTo(temporary, signal)
       if ((await storageVersionOf(temporary)) === STORAGE_VERSION) return
-      // Somebody has made the work database with another DuckDB: a file keeps its format until its rows are copied.
+      // Another DuckDB made the work database. A file keeps its format until its rows are copied.
       await rm(temporary)
     }
     await copyCompacted(database, sql, temporary, signal)
   })
 
-/** DuckDB files do not shrink by themselves. */
+/** Whether more than half of the file is free: DuckDB files do not shrink by themselves. */
 const mostlyFree = async (sql: Sql): Promise<boolean> => {
   const [size] = await sql.rows(
     z.object({ total: bigintCell, free: bigintCell }),
@@ -106,9 +104,9 @@ const copyCompacted = async (
 }
 
 /**
- * Opens the copy the way a reader will, and reads all of it: a damaged block of the work database that the run had no need
- * of would otherwise replace the sound file that readers have, and from which the work database is rebuilt. What is
- * damaged in the copy is damaged in the work database, and told as that. It leaves no `.wal`: the copy was checkpointed.
+ * Opens the copy as a reader does, and reads all of it. Otherwise a damaged block that the run did not read would replace the
+ * intact published file, from which the work database is rebuilt. Damage in the copy is reported as damage of the work database.
+ * Reading leaves no `.wal`, because the copy was checkpointed.
  */
 const proveReadable = (database: Database, file: string, signal: AbortSignal): Promise<void> =>
   database.exclusively(async () => {

@@ -1,6 +1,6 @@
 /**
- * Every publish format, declared once: how it publishes, and how what it has published is found, opened and restored. A
- * further format is a name in `model/publish-formats` and an entry here.
+ * Every publish format, declared once: how it publishes, and how its published state is found, opened and restored. A new format
+ * is a name in `model/publish-formats` and an entry here.
  */
 import { stat } from 'node:fs/promises'
 import type { Clock } from '../base/clock.js'
@@ -26,11 +26,11 @@ export interface Publishing {
 
 interface Format {
   readonly createPublisher: (publishing: Publishing) => Publisher
-  /** The file that every publish writes anew, for its time. */
+  /** The file that every publish writes: its time is the time of the publish. */
   readonly dated: (path: string) => string
-  /** Opens read-only what is at `path`. */
+  /** Opens the published state at `path` read-only. */
   readonly open: (path: string, options?: OpenOptions) => Promise<Database>
-  /** Whether a database that was opened so goes on opening files below `path`. */
+  /** Whether an open database still opens files below `path`. */
   readonly isDirectory: boolean
   /** The states in a warehouse directory from which a lost work database can be rebuilt. */
   readonly find: (directory: string) => FindPublished
@@ -58,20 +58,20 @@ export const publishersOf = (
   publishing: Publishing,
 ): readonly Publisher[] => formats.map((format) => FORMATS[format].createPublisher(publishing))
 
-/** For `openWarehouse`. */
+/** All places of published states, for `openWarehouse`. */
 export const publishedPlaces = (directory: string): readonly PublishedPlace[] =>
   PUBLISH_FORMATS.map((format) => ({
     path: publishedPath(directory, format),
     find: FORMATS[format].find(directory),
   }))
 
-/** What is published, and when it was. */
+/** A published state and its time. */
 export interface Published extends Pick<Format, 'open' | 'isDirectory'> {
   readonly path: string
   readonly atMs: number
 }
 
-/** The first of `preferred` that is there; another format is better than nothing. */
+/** The first existing state of the `preferred` formats, or of any other format; null if nothing is published. */
 export const findPublished = async (
   directory: string,
   preferred: readonly PublishFormat[],

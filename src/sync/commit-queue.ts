@@ -1,6 +1,6 @@
 /**
- * Commits outcomes in groups: whatever is handed in while a commit is under way goes into the next one. A bundle holds
- * its place until it is committed, so that never more than a handful wait.
+ * Commits outcomes in groups: outcomes that arrive during a commit go into the next one. A bundle keeps its place until it is
+ * committed, so only a few outcomes wait (docs/decisions/0036-commits-are-grouped.md).
  */
 import type { RowCountsByTable } from '../model/run.js'
 import type { BundleOutcome } from '../model/warehouse.js'
@@ -28,7 +28,7 @@ export const createCommitQueue = (
   return {
     commit: (outcome) => {
       waiting.push(outcome)
-      // A failed commit has told those who waited for it; the next group is tried for itself.
+      // A failed commit rejects the promises of its own group only. The next group is committed all the same.
       next ??= last.then(commitWaiting, commitWaiting)
       last = next
       return next

@@ -1,4 +1,4 @@
-/** Thins out old progress history where the settings ask for it; never silently. */
+/** Thins out old progress history if the settings say so, and reports it. */
 import { compactBefore } from '../model/history-rules.js'
 import { formatInstant } from '../model/instant.js'
 import type { RunDependencies } from './dependencies.js'
@@ -17,6 +17,6 @@ export const compactHistory = async (
   if (rows > 0)
     log.info(
       { account: warehouse.account, rows, before: formatInstant(before) },
-      'old progress history was compacted: of each day the last observation stays',
+      'compacted old progress history: the last observation of each day stays',
     )
 }

@@ -1,4 +1,4 @@
-/** What a run is handed: it knows ports, a clock and a log, but no HTTP and no SQL. */
+/** The dependencies of a run: ports, a clock and a log, but no HTTP and no SQL. */
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { Budget, DiscoverRules, HistoryRules, RefreshRules, RunObserver } from '../model/run.js'
@@ -15,10 +15,10 @@ export interface RunDependencies {
   /** Aborts with a `StoppedError` that says why. */
   readonly signal: AbortSignal
   readonly rules: RunRules
-  /** Its allocation of `--max-requests`, where several accounts divide that; all of it unless given. */
+  /** The account's allocation of `--max-requests`; all of it unless several accounts divide it. */
   readonly requests?: Allocation
   readonly runId: string
-  /** Version of this program, for the record of runs. */
+  /** Version of this program, for the run record. */
   readonly version: string
 }
 
@@ -27,7 +27,7 @@ export interface RunRules {
   readonly refresh: RefreshRules
   readonly history: HistoryRules
   readonly budget: Budget
-  /** `freeze` makes a run fail that meets an unknown field or enum value. */
+  /** With `contract: freeze`, a run that meets an unknown field or enum value fails. */
   readonly contract: 'evolve' | 'freeze'
   readonly limits: {
     /** A run that quarantines more rows than this fails. */

@@ -1,6 +1,6 @@
 /**
- * Discovery: lists what has changed since the cursor, page by page, and queues it. Each page is committed as it comes;
- * the cursor moves with the last one, and only when nothing can have slipped between the pages.
+ * Discovery: lists the surveys that changed since the cursor, page by page, and queues them. Each page is committed when it
+ * arrives. The cursor moves with the last page, and only if no survey can have slipped between the pages.
  */
 
 import { believed } from '../model/believed.js'
@@ -16,7 +16,7 @@ import { DriftCheck } from './listing/drift-check.js'
 import { EndlessListError, pagesMaxOf } from './listing/endless-list.js'
 import { addRows, type Discovery, type RunState, sawServerTime } from './run-state.js'
 
-/** A listing that has drifted is repeated twice; then the run goes on with what it has and ends partial. */
+/** A listing that drifts is repeated twice. Then the run goes on with the surveys that it has, and ends partial. */
 const LISTINGS_MAX = 3
 
 export const discover = async (
@@ -27,28 +27,28 @@ export const discover = async (
   const { warehouse, clock, rules } = dependencies
   const position = await warehouse.position()
   const kind = listingKind(position, clock.nowMs(), rules.discover, rules.full)
-  sayWhyFull(dependencies, position)
-  const left = resumable(position.listing, kind, clock.nowMs())
-  state.listing = left?.kind ?? kind
-  // One that stands at page 1 has drifted, or read nothing: what it saw says nothing of the pages to come.
-  const resumed = left !== null && left.nextPage > 1 ? left : null
+  logWhyFull(dependencies, position)
+  const unfinished = resumable(position.listing, kind, clock.nowMs())
+  state.listing = unfinished?.kind ?? kind
+  // A listing at page 1 has drifted or read nothing, so none of its pages count.
+  const resumed = unfinished !== null && unfinished.nextPage > 1 ? unfinished : null
   const common = { dependencies, budget, state }
-  const first = await untilStill({ ...common, kind: state.listing, cursor: position.cursor, resumed })
+  const first = await listUntilStable({ ...common, kind: state.listing, cursor: position.cursor, resumed })
   if (first.discovery !== 'complete' || !first.wasResumed) return first.discovery
-  // It is complete as of when it began. What has changed on the pages that an earlier run had read lies behind its
-  // ceiling, and would else be seen a night later only.
+  // A resumed listing is complete as of its start. Later changes on pages that an earlier run had read are listed now; otherwise
+  // readers would see them a night late (docs/decisions/0003-resumed-listing-is-followed-by-changes.md).
   const { cursor } = await warehouse.position()
-  const changes = await untilStill({ ...common, kind: 'incremental', cursor, resumed: null })
+  const changes = await listUntilStable({ ...common, kind: 'incremental', cursor, resumed: null })
   return changes.discovery
 }
 
-const sayWhyFull = ({ warehouse, clock, log }: RunDependencies, position: Position): void => {
+const logWhyFull = ({ warehouse, clock, log }: RunDependencies, position: Position): void => {
   const { account } = warehouse
   const { fullListedAt, fullListingDue } = position
   if (fullListingDue)
     log.warn(
       { account },
-      'all surveys are listed, because one answered 404 at its own address: the list tells whether it has gone',
+      'all surveys are listed, because a survey answered 404: the list shows whether it still exists',
     )
   if (fullListedAt !== null && believed(fullListedAt, instantFromMs(clock.nowMs())) === null)
     log.warn(
@@ -66,19 +66,19 @@ interface ListingRequest {
   readonly resumed: ListingState | null
 }
 
-interface Listed {
+interface ListingResult {
   readonly discovery: Discovery
-  /** Whether the listing that ended was begun by an earlier run. */
+  /** Whether an earlier run began the listing that ended. */
   readonly wasResumed: boolean
 }
 
-/** Lists, and lists again what has drifted. */
-const untilStill = async (request: ListingRequest): Promise<Listed> => {
+/** Repeats a listing that drifts. */
+const listUntilStable = async (request: ListingRequest): Promise<ListingResult> => {
   const { dependencies, budget, state, cursor } = request
   const { warehouse, log } = dependencies
   let { kind, resumed } = request
   for (let listing = 1; listing <= LISTINGS_MAX; listing += 1) {
-    // A resumed listing goes one page back: its second page is the first that gets it further.
+    // A resumed listing goes one page back, so its second page is the first one that makes progress.
     const allowance = budget.listing(resumed === null ? 1 : 2)
     const updatedSince = kind === 'full' ? null : (resumed?.updatedSince ?? cursor)
     const isCertain = kind === 'full' || resumed !== null || listing === LISTINGS_MAX
@@ -91,13 +91,10 @@ const untilStill = async (request: ListingRequest): Promise<Listed> => {
       state.listing = kind
       log.warn(
         { account: warehouse.account },
-        'all surveys are listed, because the cursor lies ahead of now: a clock was wrong when it was set',
+        'all surveys are listed, because the cursor is in the future: a clock was wrong when it was set',
       )
     } else {
-      log.warn(
-        { account: warehouse.account, listing },
-        'surveys moved between the pages while they were listed',
-      )
+      log.warn({ account: warehouse.account, listing }, 'surveys moved between the pages during the listing')
     }
     resumed = null
   }
@@ -112,11 +109,11 @@ interface Listing {
   readonly kind: ListingKind
   readonly resumed: ListingState | null
   readonly updatedSince: bigint | null
-  /** Null where the totals alone decide. */
+  /** Null if the totals alone decide. */
   readonly driftCheck: DriftCheck | null
 }
 
-/** `clock_behind`: the clock is behind the time since which changes were requested, or up to which they will count as read. */
+/** `clock_behind`: the clock is behind the requested cursor or the ceiling of the listing. */
 const list = async (listing: Listing): Promise<Discovery | 'clock_behind'> => {
   const { dependencies, allowance, state, resumed, updatedSince } = listing
   const { source, warehouse, signal, observer } = dependencies
@@ -130,15 +127,15 @@ const list = async (listing: Listing): Promise<Discovery | 'clock_behind'> => {
       throw new EndlessListError('the list of surveys', pagesMaxOf(firstTotal), firstTotal)
     }
     if (!(await allowance.mayReadPageSoon(await warehouse.hasTasks(), signal))) return 'interrupted'
-    const asked: number = next
+    const pageNumber: number = next
     const counted = state.requestUsage.counting(allowance, 'surveys', 'listing')
     const page: Page<Survey> = await source.listSurveys(
-      { updatedSince, page: asked },
+      { updatedSince, page: pageNumber },
       { signal, allowance: counted },
     )
     sawServerTime(state, page.readAt)
     if (isFirst && isAhead([updatedSince, resumed?.ceiling ?? null], page.readAt)) {
-      // Stored at once: if the run ends here, the next one must know that all surveys have to be listed.
+      // Stored at once: if the run ends here, the next one still lists all surveys.
       await begin({ ...listing, kind: 'full', updatedSince: null }, page)
       return 'clock_behind'
     }
@@ -146,7 +143,7 @@ const list = async (listing: Listing): Promise<Discovery | 'clock_behind'> => {
     isFirst = false
     firstTotal ??= page.pagination.total_count
     listing.driftCheck?.add(page)
-    const rows = { page: asked, surveys: page.rows, rejections: page.rejections }
+    const rows = { page: pageNumber, surveys: page.rows, rejections: page.rejections }
     const drifted = await hasDrifted(listing, page, { rows, previousTotal, firstTotal })
     next = drifted ? 1 : page.pagination.next_page
     previousTotal = page.pagination.total_count
@@ -163,14 +160,14 @@ const list = async (listing: Listing): Promise<Discovery | 'clock_behind'> => {
 }
 
 /**
- * Whether a cursor was set by a clock that was wrong, and has been put right since. What changed meanwhile is dated
- * before the cursor, and would be passed over: only a full listing shows it. `now` is the server's clock, or ours where
- * it tells no time: the cursor comes from the same.
+ * Whether a cursor was set by a wrong clock that has been corrected since. Changes in between are dated before the cursor, so
+ * only a full listing shows them. `now` comes from the same clock as the cursor: the server's, or ours if it sends no time.
+ * See docs/decisions/0005-future-times-are-not-believed.md.
  */
 const isAhead = (cursors: readonly (Instant | null)[], now: Instant): boolean =>
   cursors.some((cursor) => cursor !== null && believed(cursor, now) === null)
 
-/** Fixes what the cursor will become, by the server's clock at the first page. */
+/** Fixes the ceiling, which is the cursor's next value, by the server's clock at the first page. */
 const begin = ({ dependencies, kind, updatedSince }: Listing, first: Page<Survey>): Promise<void> => {
   const { warehouse, clock, rules } = dependencies
   return warehouse.startListing({
@@ -182,10 +179,10 @@ const begin = ({ dependencies, kind, updatedSince }: Listing, first: Page<Survey
 }
 
 /**
- * A survey that leaves the listing pulls the rows after it up, and one may be skipped unseen. It shows: the total
- * shrinks, or in the end fewer distinct surveys have arrived than were announced. One that is created meanwhile pushes
- * rows down, so that some are read twice; it lies behind the cursor to be, and is not asked for here: a listing that
- * takes several runs would begin anew each time, and never end.
+ * A survey that leaves the listing pulls the later rows up, and one of them may be skipped. Then the total shrinks, or fewer
+ * distinct surveys arrive than announced. A survey that is created meanwhile pushes rows down, and some are read twice. It lies
+ * behind the ceiling and causes no repetition: otherwise a listing that takes several runs would never end
+ * (docs/decisions/0002-listing-is-repeated-after-drift.md).
  */
 const hasDrifted = async (
   { dependencies: { warehouse }, driftCheck }: Listing,

@@ -1,40 +1,40 @@
 /**
- * Decides when failures of single surveys end the run. One survey that cannot be read costs nothing but itself. Many in a
- * row, or an API that refuses most of what is asked, mean that the rest of the queue would fail as well.
+ * Decides when failures of single surveys end the run. One failed survey does not affect the others. Many failures in a row, or
+ * an API that refuses most requests, mean that the rest of the queue would fail as well.
  */
 import { UpstreamError } from '../base/errors.js'
 import type { RefusalKind, RefusedReadingError } from '../model/survey-source.js'
 
-/** Too many surveys failed one after the other: the API is not well. */
+/** Too many surveys failed one after the other, so the API itself has a problem. */
 export class TooManyFailuresError extends UpstreamError {
   readonly code = 'too_many_failures'
   readonly endsRun = true
 }
 
-/** The list of surveys is answered, and the addresses of the surveys in it are not found. */
+/** The API answers the list of surveys, but the endpoints of its surveys answer 404. */
 export class WrongAddressError extends UpstreamError {
   readonly code = 'wrong_address'
   readonly endsRun = true
 }
 
-/** The list of surveys is answered, and every survey in it is refused. */
+/** The API answers the list of surveys, but forbids every survey in it. */
 export class SurveysForbiddenError extends UpstreamError {
   readonly code = 'surveys_forbidden'
   readonly endsRun = true
 }
 
 export interface FailureWatch {
-  /** Something of the survey was read: `answers` counts what, `refusals` are of the rest. */
+  /** The survey was read, at least in part: `answers` counts its readings, `refusals` its refused requests. */
   read(answers: number, refusals: readonly RefusedReadingError[]): void
-  /** Nothing of the survey was read. `isKnown`: the API refused it in an earlier run as well. */
+  /** Nothing of the survey was read. `isKnown`: the API also refused it in an earlier run. */
   failed(error: UpstreamError, refusals: readonly RefusedReadingError[], isKnown: boolean): void
   /** The error that ends the run now; null while it goes on. */
   verdict(): UpstreamError | null
-  /** The same when the queue has come to its end. */
+  /** The error that ends the run when the queue is empty; null without one. */
   lastVerdict(): UpstreamError | null
 }
 
-/** Surveys that an API must have refused, and nothing else have been asked, before that means all of them. */
+/** After this many refused surveys and no answer, the API is taken to refuse all surveys. */
 const REFUSED_SURVEYS_MIN = 2
 
 export const createFailureWatch = (consecutiveFailuresMax: number): FailureWatch => {
@@ -73,7 +73,7 @@ export const createFailureWatch = (consecutiveFailuresMax: number): FailureWatch
       last = error
       note(refusals)
       if (refusals.length > 0) refusedSurveys += 1
-      // What was refused in the run before is expected to be refused again: others must not wait for it for ever.
+      // A survey that was refused before is expected to be refused again. It must not keep other surveys from being read.
       if (isKnown) return
       notFound += refusals.filter(({ kind }) => kind === 'not_found').length
       row.push(error)
@@ -92,7 +92,7 @@ export const createFailureWatch = (consecutiveFailuresMax: number): FailureWatch
     lastVerdict: () => {
       if (answered > 0 || refusedSurveys < REFUSED_SURVEYS_MIN) return null
       const all = refused.not_found + refused.forbidden + refused.rejected
-      const what = `the API refused all ${refusedSurveys} surveys that were asked for`
+      const what = `the API refused all ${refusedSurveys} requested surveys`
       if (refused.not_found === all) return ended(what, 'not_found')
       return refused.forbidden === all ? ended(what, 'forbidden') : ended(what, null)
     },
@@ -100,5 +100,5 @@ export const createFailureWatch = (consecutiveFailuresMax: number): FailureWatch
 }
 
 const WRONG_ADDRESS =
-  'The address looks wrong: see whether base_url is right and the service answers below it. A 404 alone marks no survey as missing'
-const FORBIDDEN = 'See what the id and token of this account may read'
+  'The address looks wrong: check base_url, and that the service answers below it. A 404 alone marks no survey as missing'
+const FORBIDDEN = 'Check which surveys this id and token may read'

@@ -1,4 +1,4 @@
-/** How a run has ended, from what happened in it: exit code, status and one line of reason. Pure. */
+/** Decides how a run ended: exit code, status and one line of reason. Pure. */
 import { EXIT_CODES, EXITS, type ExitCode } from '../base/errors.js'
 import { counted } from '../base/human.js'
 import { driftName } from '../model/data-problem-names.js'
@@ -20,20 +20,20 @@ export interface Outcome {
   readonly reason: string | null
 }
 
-/** The reason names everything that happened. */
+/** The reason names every problem of the run. */
 export const outcomeOf = (facts: RunFacts, rules: OutcomeRules): Outcome => {
   const found = [...endedEarly(facts), ...dataProblems(facts, rules), ...unfinished(facts)]
   return outcomeFrom(found.length === 0 ? leftOver(facts) : found)
 }
 
-/** A replay asks for nothing: what it queued is for the next sync, and leaves nothing undone. */
+/** A replay sends no requests. Surveys that it queued are work of the next sync, and do not make it partial. */
 export const replayOutcomeOf = (
   facts: Pick<RunFacts, 'stopped' | 'driftEvents' | 'drift'> & { readonly waiting: number },
   rules: OutcomeRules,
 ): Outcome => {
   const { waiting, stopped } = facts
   return outcomeFrom([
-    // Of those that a signal left untried nobody knows.
+    // After a signal, rows that were not tried yet may still be typed.
     ...(stopped === null && waiting > rules.limits.rejectedRowsMax
       ? [data(`${counted(waiting, 'row')} still cannot be typed (_sync.rejected_rows)`)]
       : []),
@@ -47,7 +47,7 @@ const outcomeFrom = (reasons: readonly Reason[]): Outcome => ({
   reason: reasons.length === 0 ? null : reasons.map(({ text }) => text).join('; '),
 })
 
-/** The exit code of the highest rank, and the status that belongs to it. */
+/** The exit code of the highest rank, with its status. */
 export const worstOf = (ends: readonly Pick<Outcome, 'exitCode'>[]): Pick<Outcome, 'exitCode' | 'status'> => {
   const codes = ends.map(({ exitCode }) => exitCode)
   const exitCode = codes.reduce((a, b) => (EXITS[b].rank > EXITS[a].rank ? b : a), EXIT_CODES.complete)
@@ -97,16 +97,16 @@ const namesOf = (drift: readonly MetDrift[], all: number): string => {
   return `${[...named, ...(all > named.length ? ['…'] : [])].join(', ')}; `
 }
 
-/** The reason is one line. */
+/** Keeps the reason on one line. */
 const NAMED_MAX = 3
 
 const partial = (text: string): Reason => ({ exitCode: EXIT_CODES.partial, text })
 
-/** Where nothing else says why: whatever is still queued makes a run partial. */
-const leftOver = ({ leftOver: left, failing }: RunFacts): readonly Reason[] => {
-  if (left === 0) return []
+/** The reason of a run without problems: surveys that are still queued make it partial. */
+const leftOver = ({ leftOver: queued, failing }: RunFacts): readonly Reason[] => {
+  if (queued === 0) return []
   const why = failing === 0 ? '' : `, ${failing} of them could not be read (freshness.last_error)`
-  return [partial(`${counted(left, 'survey')} left in the queue${why}`)]
+  return [partial(`${counted(queued, 'survey')} left in the queue${why}`)]
 }
 
 const unfinished = (facts: RunFacts): readonly Reason[] => {
@@ -116,7 +116,7 @@ const unfinished = (facts: RunFacts): readonly Reason[] => {
     ...(discovery === 'drifted'
       ? [partial('surveys kept moving between the pages of the listing, so the cursor was not moved')]
       : []),
-    ...(discovery === 'interrupted' ? [partial('the listing goes on in the next run')] : []),
+    ...(discovery === 'interrupted' ? [partial('the next run continues the listing')] : []),
     ...(surveysFailed === 0
       ? []
       : [partial(`${counted(surveysFailed, 'survey')} failed (freshness.last_error)`)]),

@@ -1,7 +1,6 @@
 /**
- * The end of a run: publishes what was committed, whatever came of it. What a failed run committed, and the record that
- * it failed, are for readers too. A run that could not be published, or that a signal kept from it, did not end the way
- * it was recorded, and is recorded anew; the next run publishes, for every run does.
+ * The end of a run: publishes the committed state. Readers also get the rows of a failed run, and the record of its failure.
+ * A run whose publish failed or was stopped is recorded again with its new outcome. The next run publishes, as every run does.
  */
 import { EXIT_CODES, isStop, messageOf, type StoppedError, WarehouseError } from '../base/errors.js'
 import type { Log } from '../base/log.js'
@@ -13,15 +12,15 @@ export interface PublishAll {
   readonly publishers: readonly Publisher[]
   /** How the runs of this command's accounts ended. */
   readonly reports: readonly RunReport[]
-  /** Aborts with a `StoppedError` when publishing is to be given up. */
+  /** Aborts with a `StoppedError` to give up publishing. */
   readonly signal: AbortSignal
-  /** Records anew how a run ended. */
+  /** Replaces the record of how a run ended. */
   readonly finishRun: (report: RunReport) => Promise<void>
   readonly observer: RunObserver
   readonly log: Log
 }
 
-/** Throws only a bug; that something could not be published is in the report. */
+/** Throws only bugs. A failed publish is in the report. */
 export const publishAll = async (options: PublishAll): Promise<SyncReport> => {
   const { publishers, reports, signal, observer } = options
   const published: PublishReport[] = []
@@ -43,7 +42,7 @@ const recordGivenUp = async (
   published: readonly PublishReport[],
   stop: StoppedError,
 ): Promise<SyncReport> => {
-  const missing = `before ${published.length === 0 ? 'it' : 'all of it'} was published; the next run publishes`
+  const missing = `before ${published.length === 0 ? 'it' : 'all of it'} was published; the next run publishes it`
   const partial = { exitCode: EXIT_CODES.partial }
   const accounts = options.reports.map(
     (report): RunReport => ({
@@ -52,14 +51,14 @@ const recordGivenUp = async (
       reason: reasonsOf(report.reason, `${stop.message} ${missing}`),
     }),
   )
-  const [failure] = await recordAnew(options, accounts)
+  const [failure] = await recordAgain(options, accounts)
   if (failure instanceof WarehouseError) return await recordUnpublished(options, published, failure)
   if (failure !== undefined) throw failure
   return {
     ...worstOf(accounts),
     accounts,
     published,
-    publishError: `${stop.message}; the next run publishes`,
+    publishError: `${stop.message}; the next run publishes it`,
   }
 }
 
@@ -76,8 +75,8 @@ const recordUnpublished = async (
       reason: reasonsOf(`not published: ${error.message}`, report.reason),
     }),
   )
-  for (const second of await recordAnew(options, accounts)) {
-    options.log.error({ problem: messageOf(second) }, 'that the run was not published could not be recorded')
+  for (const second of await recordAgain(options, accounts)) {
+    options.log.error({ problem: messageOf(second) }, 'could not record that the run was not published')
   }
   return { ...worstOf(accounts), accounts, published, publishError: error.message }
 }
@@ -85,8 +84,8 @@ const recordUnpublished = async (
 const reasonsOf = (...reasons: readonly (string | null)[]): string =>
   reasons.filter((reason) => reason !== null).join('; ')
 
-/** What went wrong with it, for each of them that could not be recorded. */
-const recordAnew = async (
+/** Returns the errors of the runs that could not be recorded. */
+const recordAgain = async (
   { finishRun }: PublishAll,
   reports: readonly RunReport[],
 ): Promise<readonly unknown[]> => {

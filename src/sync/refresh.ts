@@ -1,6 +1,6 @@
 /**
- * The long part of a run: takes tasks off the queue in order of urgency, reads their bundles, some at once, and commits
- * them, until the queue is empty, the budget is spent, or something ends the run.
+ * The long part of a run: takes tasks off the queue in order of urgency, reads some bundles at the same time, and commits
+ * them. It ends when the queue is empty, the budget is used up, or a failure ends the run.
  */
 import { abortReason } from '../base/clock.js'
 import { isStop, StoppedError, UpstreamError } from '../base/errors.js'
@@ -18,7 +18,7 @@ import { addRows, type RunState, sawServerTime } from './run-state.js'
 /** Enough to keep the client's eight connections busy while some bundles have only one request left. */
 const BUNDLES_AT_ONCE = 8
 
-/** Throws the `UpstreamError` that ends the run, a `StoppedError`, or a failure of the warehouse. */
+/** Throws the `UpstreamError` that ends the run, a `StoppedError`, or an error of the warehouse. */
 export const refresh = async (
   dependencies: RunDependencies,
   budget: RunBudget,
@@ -46,7 +46,7 @@ export const refresh = async (
     if (allowance.runsOver)
       dependencies.log.warn(
         { surveyId: task.surveyId, requests: task.reserve },
-        'this survey needs more than the budget leaves: it is read all the same, so that it is read at all',
+        'this survey needs more requests than the budget has left; it is read anyway, or it would never be read',
       )
     const done = work.on(task, allowance).then((again) => {
       inFlight.delete(done)
@@ -55,7 +55,7 @@ export const refresh = async (
     inFlight.add(done)
     if (inFlight.size >= BUNDLES_AT_ONCE) await Promise.race(inFlight)
   }
-  // A budget lets what is under way come to its end; a signal or a failure has aborted it. What was read whole is committed.
+  // The budget lets bundles under way end; a signal or a failure has aborted them. Complete bundles are committed.
   await Promise.all(inFlight)
   if (signal.aborted) throw abortReason(signal)
   const stopped = work.stopped()
@@ -78,7 +78,7 @@ interface WorkerOptions {
   readonly tasks: readonly Task[]
 }
 
-/** Does one task after the other, and knows what their failures mean. */
+/** Reads and commits single tasks, and decides what their failures mean for the run. */
 const createWorker = ({ dependencies, budget, state, failure, signal, tasks }: WorkerOptions) => {
   const { warehouse, log, runId, observer, rules } = dependencies
   let stopped: StoppedError | null = null
@@ -93,7 +93,7 @@ const createWorker = ({ dependencies, budget, state, failure, signal, tasks }: W
     stopped ??= reason
   }
 
-  /** The task where it is to be tried again: another account may still leave the requests that it lacks. */
+  /** The task if it is to be tried again, because another account may still leave requests. Otherwise the run stops. */
   const giveUp = (task: Task, stoppedBy: StoppedError): Task | null => {
     if (budget.mayGrow()) return task
     stop(stoppedBy)
@@ -154,7 +154,7 @@ const createWorker = ({ dependencies, budget, state, failure, signal, tasks }: W
     stop,
     stopped: () => stopped,
     verdict: () => watch.lastVerdict(),
-    /** Never rejects. Returns the task where it is to be tried again. */
+    /** Never rejects. Returns the task if it is to be tried again. */
     on: async (task: Task, allowance: BundleAllowance): Promise<Task | null> => {
       let again: Task | null = null
       try {

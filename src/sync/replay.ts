@@ -1,4 +1,4 @@
-/** The run of a replay, for one account: every quarantined row is decoded again. No request is made. */
+/** Replays one account: decodes every quarantined row again. Sends no request. */
 import { type Instant, instantFromMs } from '../model/instant.js'
 import type { DecodeAgain } from '../model/replay.js'
 import { REPLAY_RESULTS, type ReplayResult, type RunReport } from '../model/run.js'
@@ -12,7 +12,7 @@ export interface ReplayDependencies
   readonly rules: OutcomeRules
 }
 
-/** Throws what ends more than this run; the next one then finds it killed, and the rows where they were. */
+/** Throws errors that concern all accounts. The next run then marks this one as killed; the rows are still in quarantine. */
 export const replayAccount = async (dependencies: ReplayDependencies): Promise<RunReport> => {
   const { warehouse, decodeAgain, clock, signal, runId, version } = dependencies
   const startedAt = instantFromMs(clock.nowMs())
@@ -20,7 +20,7 @@ export const replayAccount = async (dependencies: ReplayDependencies): Promise<R
   const state = createRunState()
   const replayed: Record<ReplayResult, number> = { merged: 0, queued: 0, outdated: 0 }
   for await (const rows of warehouse.quarantined()) {
-    // Looked at between batches, each of which is one transaction.
+    // Each batch is one transaction, so the signal is checked between batches.
     if (signal.aborted) {
       state.stopped = 'stopped by a signal: the other rows stay in quarantine'
       break

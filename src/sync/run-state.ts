@@ -1,4 +1,4 @@
-/** What a run has done so far. The steps add to it; the report is made from it, however the run ends. */
+/** The progress of a run so far. Each step adds to it. The report is made from it, however the run ends. */
 import type { ExitCode } from '../base/errors.js'
 import type { Instant } from '../model/instant.js'
 import { addCounts, type ListingKind, NO_ROWS, type RowCounts, type RowCountsByTable } from '../model/run.js'
@@ -6,20 +6,20 @@ import { type RunCounters, zeroCounters } from '../model/run-record.js'
 import { DATA_TABLES } from '../model/tables.js'
 import { createUsageBook, type UsageBook } from './budget/request-usage.js'
 
-/** `complete`: the cursor moved. `interrupted`: the next run goes on. `drifted`: rows may be missing, the cursor stays. */
+/** `complete`: the cursor moved. `interrupted`: the next run continues. `drifted`: rows may be missing, the cursor stays. */
 export type Discovery = 'complete' | 'interrupted' | 'drifted'
 
 export interface RunState {
   listing: ListingKind | null
-  /** Null when the listing did not come to an end of any kind. */
+  /** Null if an error ended the listing. */
   discovery: Discovery | null
-  /** Why the run was stopped before its end: a signal or a budget. */
+  /** Why a signal or a budget stopped the run; null otherwise. */
   stopped: string | null
-  /** What ended it otherwise. */
+  /** The error that ended the run; null otherwise. */
   ended: { readonly exitCode: ExitCode; readonly message: string } | null
   readonly counts: RunCounters
   readonly requestUsage: UsageBook
-  /** The latest time that the server told: the "now" of every rule in this run. */
+  /** The latest server time. It is "now" for every rule in this run. */
   serverTime: Instant | null
   readonly rows: Record<string, RowCounts>
 }

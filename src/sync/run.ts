@@ -1,6 +1,6 @@
 /**
- * The run of one account, whole: discover what changed, queue what is due, refresh it, and tell how it ended. What each
- * step does is in the file of its name; what was committed stays, however the run ends.
+ * The whole run of one account: discovers changes, queues due surveys, refreshes them, and reports the outcome. Each step has a
+ * file of its own name. Committed rows stay, however the run ends.
  */
 import { EXIT_CODES, ExpectedError, isStop, messageOf, UpstreamError } from '../base/errors.js'
 import { type Instant, instantFromMs } from '../model/instant.js'
@@ -18,8 +18,8 @@ import { refresh } from './refresh.js'
 import { createRunState, type RunState } from './run-state.js'
 
 /**
- * Throws what ends more than this run: a warehouse that cannot be written (7), or a bug (1). Where it still can, it
- * records that first.
+ * Throws errors that concern all accounts: a warehouse that cannot be written (7), or a bug (1). If possible, the failed run is
+ * recorded first.
  */
 export const runAccount = async (given: RunDependencies): Promise<RunReport> => {
   const { warehouse, clock, rules, runId, version } = given
@@ -37,12 +37,12 @@ export const runAccount = async (given: RunDependencies): Promise<RunReport> => 
     state.discovery = await discover(dependencies, budget, state)
     if (state.discovery === 'interrupted') state.stopped = budget.reason()
     const tasks = await queueDue(dependencies, state)
-    // Before the long part, so that a budget that never reaches its end does not keep it from ever happening.
+    // Before the long part: otherwise a small budget would prevent compaction in every run.
     await compactHistory(dependencies, state)
     await refresh(dependencies, budget, state, tasks)
   } catch (error) {
     if (isStop(error)) state.stopped = error.message
-    else state.ended = endOf(error)
+    else state.ended = failureOf(error)
     if (isStop(error) || error instanceof UpstreamError) return await finish(dependencies, start, state)
     await finish(dependencies, start, state).catch((second: unknown) => {
       dependencies.log.debug({ err: second }, 'the end of the run could not be recorded either')
@@ -58,7 +58,7 @@ interface StartingPoint {
   readonly requestsEstimated: number | null
 }
 
-const endOf = (error: unknown): RunState['ended'] =>
+const failureOf = (error: unknown): RunState['ended'] =>
   error instanceof ExpectedError
     ? { exitCode: error.exitCode, message: error.message }
     : { exitCode: EXIT_CODES.bug, message: `a bug: ${messageOf(error)}` }

@@ -1,7 +1,7 @@
 /**
- * The accounts of a run, all at the same time: each has its own limiter and waits for its own slots, so that together
- * they take as long as the slowest of them. What goes wrong with one account is in its report and nobody else's; what
- * its run throws concerns them all (a warehouse that cannot be written, a bug), and stops the others.
+ * Runs all accounts at the same time. Each account waits for its own slots, so the run takes as long as its slowest account.
+ * A failure of one account is in that account's report. An error that its run throws (a warehouse that cannot be written, a bug)
+ * concerns all accounts and stops the others (docs/decisions/0051-accounts-run-side-by-side.md).
  */
 import { EXIT_CODES, ExpectedError, messageOf, StoppedError } from '../base/errors.js'
 import type { Log } from '../base/log.js'
@@ -16,8 +16,8 @@ export interface SideBySide<Account extends { readonly name: string }, Report> {
 }
 
 /**
- * The reports, in the order of the accounts. Rejects when all runs have ended, with what the first of them threw; with
- * a warehouse that cannot be written rather than with what may have come of it.
+ * Returns the reports in the order of the accounts. If a run threw, it rejects after all runs have ended, with the first error.
+ * An error of the warehouse comes before other errors, which may be its consequences.
  */
 export const sideBySide = async <Account extends { readonly name: string }, Report>({
   accounts,
@@ -34,7 +34,7 @@ export const sideBySide = async <Account extends { readonly name: string }, Repo
         return [await run(account, together)]
       } catch (error) {
         failures.push(error)
-        if (accounts.length > 1) tell(log, account.name, error, failures.length === 1)
+        if (accounts.length > 1) logFailure(log, account.name, error, failures.length === 1)
         failed.abort(
           new StoppedError(
             `stopped by the run of account ${account.name}, which ended with: ${messageOf(error)}`,
@@ -44,17 +44,17 @@ export const sideBySide = async <Account extends { readonly name: string }, Repo
       }
     }),
   )
-  if (failures.length > 0) throw failures.find(isOfTheWarehouse) ?? failures[0]
+  if (failures.length > 0) throw failures.find(isWarehouseFailure) ?? failures[0]
   return reports.flat()
 }
 
-const tell = (log: Log, account: string, error: unknown, isFirst: boolean): void =>
+const logFailure = (log: Log, account: string, error: unknown, isFirst: boolean): void =>
   log.error(
     { account, err: error },
     isFirst
-      ? 'the run of this account ended with what concerns all accounts: the other accounts are stopped'
-      : 'the run of this account could not be ended as it should either',
+      ? 'the run of this account failed in a way that concerns all accounts: the other accounts are stopped'
+      : 'the run of this account failed as well',
   )
 
-const isOfTheWarehouse = (error: unknown): boolean =>
+const isWarehouseFailure = (error: unknown): boolean =>
   error instanceof ExpectedError && error.exitCode === EXIT_CODES.warehouse

@@ -1,4 +1,4 @@
-/** The work database as one account's run sees it: every method one transaction, or one statement, which is one by itself. */
+/** The work database of one account's run. Every method is one transaction, or one statement, which is a transaction by itself. */
 import type { AccountWarehouse } from '../model/warehouse.js'
 import type { Database } from './connection/database.js'
 import { compactProgress } from './history/compaction.js'

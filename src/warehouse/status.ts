@@ -1,6 +1,6 @@
 /**
- * What the published file tells of the state of things. It is read, not the work database: that one may be held by a
- * sync, and a reader of the published file is in nobody's way.
+ * Reads the status of a warehouse from its published state. A sync may hold the work database, but readers of the published
+ * state block nobody.
  */
 import { z } from 'zod'
 import { ALL_TABLES } from '../model/sync-tables.js'
@@ -9,10 +9,10 @@ import type { Database, Sql } from './connection/database.js'
 import { literal, qualified } from './connection/ddl.js'
 import { unreadable } from './connection/duckdb-error.js'
 
-/** How many of the last runs are told. */
+/** How many of the last runs are shown. */
 const RUNS_SHOWN = 5
 
-/** How many surveys that could not be read are named; `queue` counts them all. */
+/** How many surveys that could not be read are shown; `queue` counts all of them. */
 const FAILING_SHOWN = 20
 
 const runRow = z.object({
@@ -76,7 +76,7 @@ const rejectionRow = z.object({
   last_at: timestamptzCell,
 })
 
-/** Throws `WarehouseUnusableError` when what is published at `path` cannot be read. */
+/** Throws `WarehouseUnusableError` if the published state at `path` cannot be read. */
 export const readPublished = async <Result>(
   { path, open }: { readonly path: string; readonly open: (path: string) => Promise<Database> },
   read: (database: Database) => Promise<Result>,
@@ -89,13 +89,13 @@ export const readPublished = async <Result>(
   }
 }
 
-/** What was published before there were replays has no such column. */
-const AS_IN_OLDER_FILES = 'SELECT NULL::TIMESTAMPTZ AS replayed_at WHERE false'
+/** Adds the column that files of versions without replays lack. */
+const WITH_REPLAYED_AT = 'SELECT NULL::TIMESTAMPTZ AS replayed_at WHERE false'
 
 const columnsOf = (row: z.ZodObject): string => Object.keys(row.shape).join(', ')
 
 export const readStatus = async (sql: Sql) => ({
-  // A run that a wrong clock dated ahead of now would stay the last one for as long.
+  // A run that a wrong clock dated in the future comes last. Otherwise it would be the newest until that time.
   runs: await sql.rows(
     runRow,
     `SELECT ${columnsOf(runRow)} FROM _sync.runs
@@ -107,7 +107,7 @@ export const readStatus = async (sql: Sql) => ({
     `SELECT account, reason, count(*) AS tasks, count(*) FILTER (last_error IS NOT NULL) AS failing,
       min(enqueued_at) AS oldest_at FROM _sync.tasks GROUP BY ALL ORDER BY ALL`,
   ),
-  /** Queued surveys that could not be read, the first of them. */
+  /** Queued surveys that could not be read, up to `FAILING_SHOWN`. */
   failing: await sql.rows(
     failingRow,
     `SELECT t.account, t.survey_id, s.title, t.attempts, t.last_error AS error
@@ -135,7 +135,7 @@ export const readStatus = async (sql: Sql) => ({
     rejectionRow,
     `SELECT account, endpoint, problem, count(*) AS "rows", count(replayed_at) AS replayed,
         min(rejected_at) AS first_at, max(rejected_at) AS last_at
-      FROM (FROM _sync.rejected_rows UNION ALL BY NAME ${AS_IN_OLDER_FILES}) GROUP BY ALL ORDER BY last_at DESC, endpoint, problem`,
+      FROM (FROM _sync.rejected_rows UNION ALL BY NAME ${WITH_REPLAYED_AT}) GROUP BY ALL ORDER BY last_at DESC, endpoint, problem`,
   ),
 })
 

@@ -149,7 +149,9 @@ describe('the published file is damaged too', () => {
       const before = (await world.requests()).length
       const lost = await runWarm(['sync'], environment(warehouse))
       expect(lost.code).toBe(7)
-      expect(lost.stderr).toMatch(/cannot be rebuilt from .*Restore that file, or move it away/)
+      expect(lost.stderr).toMatch(
+        /cannot be rebuilt\. .*Restore the published state from a backup, or move it away/,
+      )
       expect((await world.requests()).length).toBe(before)
       expect(await readFile(published, 'utf8')).toBe(content)
       await cp(join(warehouse, 'kept'), join(warehouse, 'work.duckdb'))

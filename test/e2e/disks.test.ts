@@ -232,7 +232,7 @@ const OBSTACLES: readonly Obstacle[] = [
         await rename(aside(work), work)
       }
     },
-    says: /cannot open .*work\.duckdb: it is not a file\. Move away what is there/,
+    says: /cannot open .*work\.duckdb: it is not a file\. Move it away/,
     beforeRequests: true,
   },
   {

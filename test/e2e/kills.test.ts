@@ -29,7 +29,7 @@ type Phase = 'opening' | 'recovering' | 'listing' | 'refreshing' | 'publishing'
 const phaseOf = (stderr: string, files: readonly string[]): Phase => {
   if (stderr.includes('"msg":"publishing"') || files.some((name) => name.includes('.publishing')))
     return 'publishing'
-  if (stderr.includes('queued what is due')) return 'refreshing'
+  if (stderr.includes('queued the surveys that are due')) return 'refreshing'
   if (stderr.includes('"msg":"request"')) return 'listing'
   return /is set aside|is rebuilt/.test(stderr) ? 'recovering' : 'opening'
 }
@@ -40,7 +40,7 @@ const TRIGGERS: readonly (RegExp | 'now' | 'requests')[] = [
   'requests',
   /"msg":"publishing"/,
   /"msg":"request"/,
-  /queued what is due/,
+  /queued the surveys that are due/,
   /is set aside|is rebuilt|"msg":"request"/,
 ]
 

@@ -72,7 +72,7 @@ describe('a 404 of a listed survey', () => {
     const refused = await night(trial, 1, togetherOnce(8, refuse(trial.api, OWN, 404)))
     expect(refused).toMatchObject({ code: 4, run: { status: 'failed', exit_code: 4, surveys_failed: 8 } })
     expect(refused.run.reason).toMatch(
-      /surveys failed one after the other, .*\(404\).* The address looks wrong: see whether base_url is right/,
+      /surveys failed one after the other, .*\(404\).* The address looks wrong: check base_url, and that the service answers below it/,
     )
     expect(await missingIds(trial)).toEqual([])
     expect(trial.api.arrivals.length).toBeLessThanOrEqual(1 + 8)
@@ -283,7 +283,7 @@ describe('a 401 or 403', () => {
     const first = await night(trial, 0, hook)
     expect(first).toMatchObject({ code: 4 })
     expect(first.run.reason).toMatch(
-      /surveys failed one after the other, .*\. See what the id and token of this account may read/,
+      /surveys failed one after the other, .*\. Check which surveys this id and token may read/,
     )
     expect(await night(trial, 1, hook)).toMatchObject({ code: 3, run: { failing: 6 } })
     expect((await refreshed(trial)).filter(({ fine }) => fine)).toHaveLength(8)
@@ -294,7 +294,7 @@ describe('a 401 or 403', () => {
     const ended = await night(trial, 0, refuse(trial.api, OWN, 403))
     expect(ended).toMatchObject({ code: 4 })
     expect(ended.run.reason).toMatch(
-      /^the API refused all 2 surveys that were asked for, .*403.* may read; 2 surveys failed/,
+      /^the API refused all 2 requested surveys, .*403.* may read; 2 surveys failed/,
     )
   })
 

@@ -162,7 +162,7 @@ test.runIf(SLOW).concurrent.for([0, 5, 20, 60] as const)(
   },
 )
 
-const NOT_PUBLISHED = 'stopped by SIGTERM before it was published; the next run publishes'
+const NOT_PUBLISHED = 'stopped by SIGTERM before it was published; the next run publishes it'
 
 /** Replaces the view that a publish reads first to check its copy. An endless view makes every publish endless. */
 const setOverview = async (trial: Trial, create: string): Promise<string> => {
@@ -219,7 +219,7 @@ test.skipIf(!SLOW)(
     expect(ended).toMatchObject({ code: 3, signal: null })
     expect(tookMs).toBeLessThan(GUARD_MS)
     expect(lastLine(ended)).toMatch(
-      /^partial \(exit 3\): stopped by SIGTERM; the 8 s after a signal were over before it was published; the next run publishes/,
+      /^partial \(exit 3\): stopped by SIGTERM; the shutdown deadline of 8 s passed before it was published; the next run publishes it/,
     )
     expect((await readFile(trial.published)).equals(before)).toBe(true)
     trial.api.hook = () => false

@@ -1,12 +1,12 @@
 /**
- * Links, where the file system has them. Some have none (vfat, exfat, many network shares); what is used instead there is
- * told in one line, and is no failure.
+ * Makes links, or a substitute on file systems without links (vfat, exfat, many network shares). A substitute is not a failure:
+ * one warning names it.
  */
 import { copyFile, link, symlink } from 'node:fs/promises'
 import type { Log } from '../../base/log.js'
 import { isUnsupported } from '../replace-file.js'
 
-/** The two operations of a file system that may be missing. */
+/** The two operations that a file system may lack. */
 export interface LinkOperations {
   readonly link: (existing: string, path: string) => Promise<void>
   readonly symlink: (target: string, path: string) => Promise<void>
@@ -18,12 +18,12 @@ export const systemLinks: LinkOperations = Object.freeze({
 })
 
 export interface Links {
-  /** A second name for a file, or a copy of it. */
+  /** Makes a hard link to a file, or copies it. */
   linkOrCopy(existing: string, path: string): Promise<'linked' | 'copied'>
-  /** Makes a symbolic link; false where there are none. */
+  /** Makes a symbolic link; false if the file system has none. */
   pointTo(target: string, path: string): Promise<boolean>
-  /** Says what was missing, if anything was. */
-  tell(directory: string): void
+  /** Logs a warning if the file system lacked an operation. */
+  logMissing(directory: string): void
 }
 
 export const createLinks = (operations: LinkOperations, log: Log): Links => {
@@ -50,12 +50,12 @@ export const createLinks = (operations: LinkOperations, log: Log): Links => {
         if (!isUnsupported(error)) throw error
         missing.set(
           'symbolic',
-          'no symbolic links: parquet/current is a directory, and missing for an instant while a version takes its place',
+          'no symbolic links: parquet/current is a directory, and is missing for an instant while a new version replaces it',
         )
         return false
       }
     },
-    tell: (directory) => {
+    logMissing: (directory) => {
       if (missing.size > 0)
         log.warn({ directory }, `this file system has ${[...missing.values()].join('; and ')}`)
     },

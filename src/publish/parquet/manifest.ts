@@ -1,6 +1,6 @@
 /**
- * The manifest of a version: every file with its rows, size, checksum and the digest of what is in it. The next publish
- * learns from it what it need not write again, and a lost work database is rebuilt by it.
+ * The manifest of a version: every file with its rows, size, checksum, and the digest of its rows. It shows the next publish which
+ * files need not be written, and it checks the files when a lost work database is rebuilt.
  */
 import { createHash } from 'node:crypto'
 import { open, readFile, stat, writeFile } from 'node:fs/promises'
@@ -17,7 +17,7 @@ const columnSchema = z.object({
 })
 
 const fileSchema = z.object({
-  /** Below the directory of the version. */
+  /** Relative to the directory of the version. */
   path: z.string(),
   account: z.string().nullable(),
   created_month: z.string().nullable(),
@@ -25,7 +25,7 @@ const fileSchema = z.object({
   bytes: z.number(),
   sha256: z.string(),
   digest: z.string(),
-  /** The version that wrote it; those after it have it by a link. */
+  /** The version that wrote the file. Later versions link to it. */
   written_by: z.number(),
 })
 export type PublishedFile = z.output<typeof fileSchema>
@@ -46,12 +46,12 @@ const manifestSchema = z.object({
   format: z.literal(1),
   version: z.number(),
   published_at: z.string(),
-  /** Version of the program that published. */
+  /** The program version that published. */
   program: z.string(),
   schema_version: z.number(),
-  /** The last run in it; null where there was none. */
+  /** The last recorded run; null without one. */
   run_id: z.string().nullable(),
-  /** How many runs it has recorded. It only grows: of two published states, the one with more is the newer. */
+  /** The number of recorded runs. It only grows, so the state with more runs is the newer one. */
   runs: z.number(),
   rows: z.number(),
   bytes: z.number(),
@@ -64,8 +64,8 @@ const FILE = 'manifest.json'
 export const manifestFile = (directory: string): string => join(directory, FILE)
 
 /**
- * Null where there is none, or none that makes sense: then nothing is known of what stands beside it. Throws what the system
- * says where it cannot be read.
+ * Null if the manifest is missing or invalid: then nothing is known about the files beside it. Throws the system's error if it
+ * cannot be read.
  */
 export const readManifest = async (directory: string): Promise<Manifest | null> => {
   try {
@@ -93,7 +93,7 @@ export const checksum = async (file: string): Promise<string> => {
 
 const READ_AT_ONCE_BYTES = 1_048_576
 
-/** Whether a file is still what the manifest in `directory` says. Throws what the system says where it cannot be read. */
+/** Whether a file matches its entry in the manifest. Throws the system's error if the file cannot be read. */
 export const isIntact = async (
   directory: string,
   { path, bytes, sha256 }: PublishedFile,

@@ -1,7 +1,7 @@
 /**
- * Publishes the committed state as Parquet files, exactly: a row is in one file, and a file whose rows have changed is
- * written anew. A version is a directory of its own, in which everything that did not change is a link to the file of
- * the version before; the swap of one symbolic link shows it to readers (docs/decisions/0043-parquet-is-published-in-versions.md).
+ * Publishes the committed state as Parquet files. Each row is in one file, and a file whose rows changed is written anew. Each
+ * version is a directory, in which unchanged files are links to those of the previous version. The swap of one symbolic link
+ * shows it to readers (docs/decisions/0043-parquet-is-published-in-versions.md).
  */
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -45,11 +45,11 @@ export interface ParquetPublishing {
   readonly directory: string
   readonly clock: Clock
   readonly log: Log
-  /** Those of the system unless given: tests have file systems without them. */
+  /** The system's links by default. Tests use file systems without links. */
   readonly links?: LinkOperations
 }
 
-/** Throws `WarehouseUnusableError` when it cannot publish; what was published before is then untouched. */
+/** Throws `WarehouseUnusableError` if it cannot publish. The published version is then untouched. */
 export const createParquetPublisher = (options: ParquetPublishing): Publisher => ({
   format: 'parquet',
   publish: async (signal) => {
@@ -62,7 +62,7 @@ export const createParquetPublisher = (options: ParquetPublishing): Publisher =>
       await sweepUnfinished(parquet, current)
       const built = await build(options, parquet, current, signal)
       await makeCurrent(parquet, built.manifest.version, built.unfinished, built.links)
-      built.links.tell(parquet)
+      built.links.logMissing(parquet)
       await removeOld(options.log, parquet, built.manifest)
       return { format: 'parquet', path: target, bytes: built.manifest.bytes }
     } catch (error) {
@@ -70,36 +70,36 @@ export const createParquetPublisher = (options: ParquetPublishing): Publisher =>
         throw error
       const why = error instanceof WarehouseDamagedError ? error.message : firstLine(duckdbCause(error))
       throw new WarehouseUnusableError(
-        `cannot publish ${target}: ${why.replace(/\.$/, '')}. What was published before is untouched; the next run publishes again`,
+        `cannot publish ${target}: ${why.replace(/\.$/, '')}. The published state is unchanged; the next run publishes again`,
         { cause: error },
       )
     }
   },
 })
 
-interface Built {
+interface NewVersion {
   readonly manifest: Manifest
-  /** Where it is, complete and on the disk. */
+  /** Its directory, complete and on the disk. */
   readonly unfinished: string
   readonly links: Links
 }
 
-/** Builds the next version beside the others. What it leaves behind when it fails the next publish sweeps. */
+/** Builds the next version beside the others. After a failure, the next publish sweeps its files. */
 const build = async (
   { database, clock, log, links: operations = systemLinks }: ParquetPublishing,
   parquet: string,
   current: Version | null,
   signal: AbortSignal,
-): Promise<Built> => {
+): Promise<NewVersion> => {
   const known = await knownVersions(parquet)
   const base = known.find(({ number }) => number === current?.number) ?? known[0] ?? null
-  const taken = [current, ...(await listVersions(parquet))].map((version) => version?.number ?? 0)
-  const number = Math.max(...taken) + 1
+  const usedNumbers = [current, ...(await listVersions(parquet))].map((version) => version?.number ?? 0)
+  const number = Math.max(...usedNumbers) + 1
   const unfinished = unfinishedPath(parquet, number)
   const links = createLinks(operations, log)
   try {
     await mkdir(unfinished)
-    // No transaction: in one, DuckDB would keep the room of every staged table to its end. Nobody else has the connection.
+    // No transaction: in one, DuckDB keeps the space of every staged table until its end. We hold the only connection.
     const manifest = await database.exclusively((sql) =>
       database.interruptibly(signal, async () => {
         const tables = await writeTables({ sql, links, base, directory: unfinished, number, signal })
@@ -113,15 +113,15 @@ const build = async (
     return { manifest, unfinished, links }
   } catch (error) {
     await removeAll(unfinished).catch((second: unknown) => {
-      log.debug({ problem: messageOf(second) }, 'a half built Parquet version stays until the next publish')
+      log.debug({ problem: messageOf(second) }, 'a half-built Parquet version stays until the next publish')
     })
-    // Whatever an interrupted statement says; damage is told all the same, for it has to be set aside.
+    // After a signal, the errors of interrupted statements do not count. Damage does: the file must be set aside.
     if (!(error instanceof WarehouseDamagedError)) throwIfAborted(signal)
     throw error
   }
 }
 
-/** The version is published already: what cannot be removed is not a failure. */
+/** The new version is already published, so an old version that cannot be removed is not a failure. */
 const removeOld = async (log: Log, parquet: string, { version, bytes, tables }: Manifest): Promise<void> => {
   const files = tables.flatMap((table) => table.files)
   const written = files.filter(({ written_by }) => written_by === version)
@@ -158,7 +158,7 @@ const writeTables = async (writing: TableWriting): Promise<readonly ManifestTabl
   return tables
 }
 
-/** As it is in this database: a column that was added to a table with rows is nullable, whatever its declaration says. */
+/** Nullable columns of this database. A column that was added to a table with rows always is, despite its declaration. */
 const nullability = async (sql: Sql) => {
   const required = await sql.rows(
     z.object({ path: varcharCell }),
@@ -193,7 +193,7 @@ const manifestOf = async (
   }
 }
 
-/** A file is durable only with the entries of the directories above it. */
+/** A file is durable only if the entries of its parent directories are too. */
 const syncDirectories = async (directory: string): Promise<void> => {
   for (const entry of await readdir(directory, { withFileTypes: true }))
     if (entry.isDirectory()) await syncDirectories(join(directory, entry.name))

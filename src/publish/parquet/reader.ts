@@ -1,4 +1,4 @@
-/** A published version as a database: a view a table, for our own statements to read. */
+/** Opens a published version as a database with one view per table, for our own statements. */
 import { join } from 'node:path'
 import { type Database, type OpenOptions, openDatabase } from '../../warehouse/connection/database.js'
 import { literal, qualified, quote } from '../../warehouse/connection/ddl.js'
@@ -6,7 +6,7 @@ import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { type ManifestTable, manifestFile, readManifest } from './manifest.js'
 import { withoutPattern } from './sql.js'
 
-/** Throws what DuckDB throws, or `WarehouseUnusableError` without a manifest. */
+/** Throws the error of DuckDB, or `WarehouseUnusableError` without a manifest. */
 export const openParquet = async (version: string, options: OpenOptions = {}): Promise<Database> => {
   const manifest = await readManifest(version)
   if (manifest === null) throw new WarehouseUnusableError(`${manifestFile(version)} cannot be read`)
@@ -27,8 +27,8 @@ export const openParquet = async (version: string, options: OpenOptions = {}): P
 }
 
 /**
- * The rows of a table as its files hold them: JSON is text. The account of a file is in the manifest. DuckDB would take it
- * from the path, and an `account=…` above the warehouse would be taken for it.
+ * SQL for the rows of a table as they are in its files: JSON is text. The account comes from the manifest. DuckDB would take it
+ * from the path, where a directory `account=…` above the warehouse could come first.
  */
 export const rowsOf = (version: string, { files }: ManifestTable): string => {
   const placed = files.map(({ path, account }) => ({ path: join(version, path), account }))

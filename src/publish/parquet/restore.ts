@@ -1,6 +1,6 @@
 /**
- * Fills an empty work database from a published version. Its files are held to the manifest's checksums first; tables are
- * made with the columns that they had then, and migrated like those of any older database.
+ * Fills an empty work database from a published version. First the files are checked against the manifest's checksums. Tables are
+ * created with the columns that they had then, and migrated like those of any older database.
  */
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -14,7 +14,7 @@ import { isIntact, type Manifest, manifestFile, readManifest } from './manifest.
 import { rowsOf } from './reader.js'
 import { allVersions, parquetDirectory, type Version } from './versions.js'
 
-/** Every version is a state of its own: where the newest is damaged, the one before does. */
+/** Every version is a state of its own. If the newest is damaged, the previous one is used. */
 export const findPublishedParquet =
   (directory: string): FindPublished =>
   async (database) => {
@@ -42,7 +42,7 @@ const requireManifest = async ({ directory }: Version): Promise<Manifest> => {
 const requireIntact = async ({ directory }: Version, { tables }: Manifest): Promise<void> => {
   for (const file of tables.flatMap(({ files }) => files)) {
     if (!(await isIntact(directory, file)))
-      throw new WarehouseUnusableError(`${join(directory, file.path)} is not what was published`)
+      throw new WarehouseUnusableError(`${join(directory, file.path)} differs from its manifest`)
   }
 }
 
@@ -61,12 +61,12 @@ const fill = async (sql: Sql, { directory }: Version, { tables }: Manifest): Pro
         `${directory} holds ${counted?.rows} of ${table.rows} rows of ${table.name}`,
       )
   }
-  // Comments and views are not in the files: without the digest they are made anew.
+  // The files hold no comments and no views. Without the digest they are created again.
   await sql.run('UPDATE _sync.schema_version SET descriptions_digest = NULL')
 }
 
 /**
- * JSON was published as text. What came from the API need not be JSON to DuckDB (half a surrogate pair is none): such rows go
+ * JSON was published as text. DuckDB cannot parse all JSON of the API, such as half a surrogate pair. Rows with such text go
  * through an appender, as they did when they were read.
  */
 const insert = async (sql: Sql, declaration: TableDeclaration, files: string): Promise<void> => {

@@ -1,24 +1,25 @@
-/** The statements of a publish, as text. Pure: a table in, a statement out; `write-table.ts` runs them. */
+/** Makes the SQL text of a publish from table declarations. Pure; `write-table.ts` runs the statements. */
 import type { Column } from '../../model/columns.js'
 import { literal, qualified, quote } from '../../warehouse/connection/ddl.js'
 import { type PublishedTable, UNKNOWN_MONTH } from './tables.js'
 
 /**
- * Rows and digest of every partition, in one scan. A digest is the sum of the hashes of the rows, once with the columns in
- * order and once in reverse: it does not depend on the order of rows (docs/decisions/0044-digests-find-changed-partitions.md).
+ * Counts the rows of every partition and computes its digest, in one scan. A digest is the sum of the hashes of the rows, once
+ * with the columns in order and once in reverse. So it does not depend on the order of rows
+ * (docs/decisions/0044-digests-find-changed-partitions.md).
  */
 export const digestPartitions = (table: PublishedTable): string =>
   `SELECT ${partitionColumns(table)}, ${digest(table)} FROM ${source(table)} GROUP BY ALL ORDER BY ALL`
 
-/** The same of written files, a row a file. */
+/** The same for written files, one row per file. */
 export const digestFiles = (table: PublishedTable, files: readonly string[]): string =>
   `SELECT filename, ${digest(table)} FROM read_parquet([${files.map((file) => literal(withoutPattern(file))).join(', ')}],
     filename = true, hive_partitioning = false) t GROUP BY ALL`
 
-/** A path as DuckDB takes it where it would expand a pattern. */
+/** Escapes a path where DuckDB would expand a pattern. */
 export const withoutPattern = (path: string): string => path.replaceAll(/[[*?]/g, '[$&]')
 
-/** Temporary table of the partitions of one table that are to be written, each with its place. */
+/** Temporary table of the changed partitions of one table, each with its place. */
 export const CHANGED_TABLE = 'changed_partitions'
 export const CHANGED_COLUMNS: readonly Column[] = [
   { name: 'account', type: 'VARCHAR', nullable: true, comment: '' },
@@ -26,10 +27,10 @@ export const CHANGED_COLUMNS: readonly Column[] = [
   { name: 'place', type: 'BIGINT', nullable: false, comment: '' },
 ]
 
-/** Temporary table of their rows. */
+/** Temporary table of the rows of these partitions. */
 export const STAGED_TABLE = 'staged_partitions'
 
-/** All changed rows in one scan of the table, sorted, so that those of one file are then found without another. */
+/** Stages all changed rows in one scan of the table. They are sorted by partition, so that no file needs another scan. */
 export const stageChanged = (
   table: PublishedTable,
 ): string => `CREATE OR REPLACE TEMP TABLE ${STAGED_TABLE} AS
@@ -50,10 +51,10 @@ export const copyPartition = (table: PublishedTable, place: number, file: string
       KV_METADATA ${metadata(table)})`
 }
 
-/** DuckDB's own: a month of surveys is one row group or a few, each with the smallest and largest value of every column. */
+/** DuckDB's default. A month of surveys is one or a few row groups, each with the smallest and largest value of every column. */
 const ROW_GROUP_ROWS = 122_880
 
-/** Comments travel with every file. Nothing in here may change from run to run: equal rows make an equal file. */
+/** Every file carries its comments. Nothing here may differ between runs, because equal rows make an equal file. */
 export const metadata = ({ declaration }: Pick<PublishedTable, 'declaration'>): string => {
   const comments = Object.fromEntries(declaration.columns.map(({ name, comment }) => [name, comment]))
   const entries = {
@@ -68,15 +69,15 @@ export const metadata = ({ declaration }: Pick<PublishedTable, 'declaration'>): 
 
 const digest = ({ columns }: PublishedTable): string => {
   const cells = columns.map(published)
-  const sum = (of: readonly string[]) => `coalesce(sum(hash(${of.join(', ')})), 0)`
+  const sum = (values: readonly string[]) => `coalesce(sum(hash(${values.join(', ')})), 0)`
   return `count(*) AS "rows", concat(${sum(cells)}, ':', ${sum(cells.toReversed())}) AS digest`
 }
 
-/** JSON is published as text: of Parquet's JSON type polars makes bytes. */
+/** JSON is published as text, because polars reads Parquet's JSON type as bytes. */
 export const published = ({ name, type }: Column): string =>
   type === 'JSON' ? `CAST(t.${quote(name)} AS VARCHAR)` : `t.${quote(name)}`
 
-/** In the staged table, where `account` may be both a column and what the table is cut by. */
+/** The name in the staged table, where `account` may be both a column and a partition. */
 const fileColumn = ({ name }: Column): string => `file_${name}`
 
 const partitionColumns = ({ surveyId }: PublishedTable): string =>
@@ -84,7 +85,7 @@ const partitionColumns = ({ surveyId }: PublishedTable): string =>
     ? 'CAST(NULL AS VARCHAR) AS account, CAST(NULL AS VARCHAR) AS created_month'
     : `t.account AS account, coalesce(strftime(s.created_at, '%Y-%m'), ${literal(UNKNOWN_MONTH)}) AS created_month`
 
-/** The rows of a table as `t`, beside the survey they belong to as `s` where the table is cut. */
+/** The rows of a table as `t`; in a partitioned table, joined with their survey as `s`. */
 const source = ({ declaration, surveyId }: PublishedTable): string =>
   surveyId === null
     ? `${qualified(declaration)} t`

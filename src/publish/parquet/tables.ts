@@ -1,6 +1,6 @@
 /**
- * Which file a row is published in. A data table is cut into partitions by account and by the month in which the survey
- * was created (UTC), the same in every table of a survey; a table of the bookkeeping is one file. Pure.
+ * Decides in which file a row is published. A data table is partitioned by account and by the month in which the survey was
+ * created (UTC), the same in every table of a survey. A table of `_sync` is one file. Pure.
  */
 import { createHash } from 'node:crypto'
 import type { Column, TableDeclaration } from '../../model/columns.js'
@@ -8,36 +8,36 @@ import { ALL_TABLES } from '../../model/sync-tables.js'
 
 export interface PublishedTable {
   readonly declaration: TableDeclaration
-  /** Below the directory of a version. */
+  /** Relative to the directory of a version. */
   readonly directory: string
-  /** The column that holds the id of the survey, by which the table is cut; null = one file. */
+  /** The column with the survey id, which decides the partition; null: the table is one file. */
   readonly surveyId: string | null
-  /** Columns of the files, in their order. `account` of a table that is cut is in the path alone: pandas refuses it in both. */
+  /** The columns of the files, in order. Partitions have `account` only in the path: pandas refuses a column that is in both. */
   readonly columns: readonly Column[]
-  /** Differs where every file of the table has to be written anew. */
+  /** A digest that differs when every file of the table has to be written anew. */
   readonly layout: string
 }
 
-/** What is in one file; both null for a table that is one file. */
+/** The partition of a file; both are null for a table that is one file. */
 export interface Partition {
   readonly account: string | null
   readonly created_month: string | null
 }
 
-/** The month of a row whose survey is not in `surveys`. Not Hive's null: pandas cannot read that. */
+/** The month of a row whose survey is not in `surveys`. Hive's null is not used, because pandas cannot read it. */
 export const UNKNOWN_MONTH = 'unknown'
 
-/** Moved by hand where the code of this directory begins to write the same rows differently. */
+/** Increased by hand when the code of this directory begins to write the same rows differently. */
 const FORMAT_REVISION = 1
 
 const publishedTable = (declaration: TableDeclaration): PublishedTable => {
   const { schema, name, comment, key } = declaration
-  const isCut = schema === 'main'
+  const isPartitioned = schema === 'main'
   return {
     declaration,
-    directory: isCut ? name : `${schema}/${name}`,
-    surveyId: isCut ? surveyIdOf(declaration) : null,
-    columns: declaration.columns.filter((column) => !isCut || column.name !== 'account'),
+    directory: isPartitioned ? name : `${schema}/${name}`,
+    surveyId: isPartitioned ? surveyIdOf(declaration) : null,
+    columns: declaration.columns.filter((column) => !isPartitioned || column.name !== 'account'),
     layout: createHash('sha256')
       .update(JSON.stringify([FORMAT_REVISION, comment, key, declaration.columns]))
       .digest('hex'),
@@ -49,13 +49,13 @@ const surveyIdOf = ({ columns }: TableDeclaration): string =>
 
 export const PUBLISHED_TABLES: readonly PublishedTable[] = ALL_TABLES.map(publishedTable)
 
-/** The one partition of a table without rows: readers find its columns, instead of no file at all. */
+/** The one partition of a table without rows, so that readers find a file with its columns. */
 export const emptyPartition = ({ surveyId }: PublishedTable): Partition =>
   surveyId === null
     ? { account: null, created_month: null }
     : { account: 'none', created_month: UNKNOWN_MONTH }
 
-/** Path of a partition's file below the directory of a version. */
+/** The path of a partition's file, relative to the directory of a version. */
 export const fileOf = ({ directory }: PublishedTable, { account, created_month }: Partition): string =>
   account === null || created_month === null
     ? `${directory}/${FILE}`
@@ -63,7 +63,7 @@ export const fileOf = ({ directory }: PublishedTable, { account, created_month }
 
 const FILE = 'data.parquet'
 
-/** Escaped as DuckDB does it. A name that readers would take for a null hides behind an escape too. */
+/** Escapes like DuckDB. A name that readers would read as a null is escaped too. */
 const inPath = (value: string): string =>
   /^(null|__hive_default_partition__)$/i.test(value)
     ? `${percentEncoded(value.charAt(0))}${value.slice(1)}`

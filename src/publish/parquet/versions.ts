@@ -1,6 +1,6 @@
 /**
- * The directory `parquet`: whole versions under `versions`, and `current`, which points to the newest. A version is built
- * under another name, and has its own only when it is complete and on the disk.
+ * The directory `parquet`: complete versions under `versions`, and `current`, which points to the newest. A version is built
+ * under another name. It gets its own name when it is complete and on the disk.
  */
 import { lstat, readdir, readlink, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -22,7 +22,7 @@ export interface KnownVersion extends Version {
   readonly manifest: Manifest
 }
 
-/** How many versions stay: what readers see, and those before it for who is still reading them. */
+/** How many versions are kept: the current one, and earlier ones that readers may still be reading. */
 export const KEPT_VERSIONS = 3
 
 export const parquetDirectory = (directory: string): string => dirname(publishedPath(directory, 'parquet'))
@@ -31,13 +31,13 @@ export const versionsPath = (parquet: string): string => join(parquet, 'versions
 const versionPath = (parquet: string, number: number): string =>
   join(versionsPath(parquet), String(number).padStart(6, '0'))
 
-/** Where the version `number` is built. */
+/** The directory in which version `number` is built. */
 export const unfinishedPath = (parquet: string, number: number): string =>
   join(versionsPath(parquet), `.${basename(versionPath(parquet, number))}.${process.pid}${UNFINISHED}`)
 
 const UNFINISHED = '.publishing'
 
-/** Versions under their own names, the newest first, whatever is in them. */
+/** Versions under their own names, the newest first. Their content is not checked. */
 export const listVersions = async (parquet: string): Promise<readonly Version[]> =>
   (await namesIn(versionsPath(parquet)))
     .filter((name) => /^\d{6,15}$/.test(name))
@@ -54,8 +54,8 @@ const namesIn = async (directory: string): Promise<readonly string[]> => {
 }
 
 /**
- * What readers see: the version that `current` points to, or, where there are no links, that it is. Null when there is
- * none: it was removed by hand, or points nowhere. Something else in its place is not ours to replace.
+ * The version that readers see. `current` links to it, or is the version itself if the file system has no links. Null if `current`
+ * was removed or points nowhere. Throws if it is something else, which we must not replace.
  */
 export const findCurrent = async (parquet: string): Promise<Version | null> => {
   const current = currentPath(parquet)
@@ -67,7 +67,9 @@ export const findCurrent = async (parquet: string): Promise<Version | null> => {
   }
   const manifest = found.isDirectory() ? await readManifest(current) : null
   if (manifest !== null) return { number: manifest.version, directory: current }
-  throw new WarehouseUnusableError(`${current} is neither a link nor a version of ours. Move it away`)
+  throw new WarehouseUnusableError(
+    `${current} is neither a link nor a version of published Parquet files. Move it away`,
+  )
 }
 
 const ifMissing = (error: unknown): null => {
@@ -76,8 +78,8 @@ const ifMissing = (error: unknown): null => {
 }
 
 /**
- * Those under their own names, and `current` where it is one itself; the newest first. Throws what the system says where it
- * cannot look.
+ * The versions under their own names, and `current` if it is a version itself; the newest first. Throws the system's error if the
+ * directory cannot be read.
  */
 export const allVersions = async (parquet: string): Promise<readonly Version[]> => {
   const current = await findCurrent(parquet).catch((error: unknown) => {
@@ -98,7 +100,7 @@ export const knownVersions = async (parquet: string): Promise<readonly KnownVers
   return known
 }
 
-/** Removes what publishes that were killed left behind: half built versions, and whole ones that never became current. */
+/** Removes the versions that killed publishes left behind: half-built ones, and complete ones that never became current. */
 export const sweepUnfinished = async (parquet: string, current: Version | null): Promise<void> => {
   for (const directory of [parquet, versionsPath(parquet)]) {
     for (const name of await namesIn(directory)) {
@@ -117,18 +119,18 @@ export const sweepOld = async (parquet: string, newest: number): Promise<void> =
   for (const version of older.slice(KEPT_VERSIONS - 1)) await removeVersion(parquet, version)
 }
 
-/** Under a name that the next sweep knows first: half a version must not be taken for one. */
+/** Renames the version first, so that the next sweep removes the rest if this one is killed. */
 const removeVersion = async (parquet: string, { number, directory }: Version): Promise<void> => {
-  const leaving = unfinishedPath(parquet, number)
-  await rename(directory, leaving)
-  await removeAll(leaving)
+  const unfinished = unfinishedPath(parquet, number)
+  await rename(directory, unfinished)
+  await removeAll(unfinished)
 }
 
 export const removeAll = (path: string): Promise<void> => rm(path, { recursive: true, force: true })
 
 /**
- * Makes the version that was built at `unfinished` the current one: by one rename of a link. A kill before it leaves the
- * version before in place. Where there are no links `current` is the version itself, and two renames change it.
+ * Makes the version that was built at `unfinished` current, by one rename of a link. A kill before that leaves the previous
+ * version in place. Without links `current` is the version itself, and two renames replace it.
  */
 export const makeCurrent = async (
   parquet: string,
@@ -150,7 +152,7 @@ export const makeCurrent = async (
   await syncToDisk(parquet)
 }
 
-/** A directory cannot be renamed over: one that is current becomes a version under its own name. */
+/** A rename cannot replace a directory. If `current` is one, it first becomes a version under its own name. */
 const makeRoom = async (parquet: string, hasLinks: boolean): Promise<void> => {
   const current = currentPath(parquet)
   const found = await lstat(current).catch(ifMissing)

@@ -1,4 +1,4 @@
-/** Writes one table of a version: the partitions that changed, and links to the files of those that did not. */
+/** Writes one table of a version: files of the changed partitions, and links to the files of unchanged ones. */
 import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
@@ -26,17 +26,18 @@ import type { KnownVersion } from './versions.js'
 export interface TableWriting {
   readonly sql: Sql
   readonly links: Links
-  /** The version whose files are linked where they hold the same rows; null for the first. */
+  /** The version whose unchanged files are linked; null for the first version. */
   readonly base: KnownVersion | null
-  /** Where the version is built, and its number. */
+  /** The directory in which the version is built. */
   readonly directory: string
+  /** The number of the version. */
   readonly number: number
-  /** Looked at before each file. */
+  /** Checked before each file. */
   readonly signal: AbortSignal
 }
 
 /** A partition as it is in the work database. */
-interface Wanted extends Partition {
+interface StoredPartition extends Partition {
   readonly path: string
   readonly rows: number
   readonly digest: string
@@ -46,19 +47,19 @@ export const writeTable = async (
   writing: TableWriting,
   table: PublishedTable,
 ): Promise<readonly PublishedFile[]> => {
-  const wanted = await partitionsOf(writing.sql, table)
+  const partitions = await partitionsOf(writing.sql, table)
   const stored = storedFiles(writing.base, table)
-  const kept: PublishedFile[] = []
-  const changed: Wanted[] = []
-  for (const partition of wanted) {
+  const linked: PublishedFile[] = []
+  const changed: StoredPartition[] = []
+  for (const partition of partitions) {
     throwIfAborted(writing.signal)
     const file = stored.get(partition.path)
-    if (file !== undefined && holds(file, partition) && (await keep(writing, file))) kept.push(file)
+    if (file !== undefined && holds(file, partition) && (await linkFile(writing, file))) linked.push(file)
     else changed.push(partition)
   }
-  const files = kept
+  const files = linked
   for (const batch of batchesOf(changed)) files.push(...(await write(writing, table, batch)))
-  return wanted.flatMap(({ path }) => files.filter((file) => file.path === path))
+  return partitions.flatMap(({ path }) => files.filter((file) => file.path === path))
 }
 
 const partitionRow = z.object({
@@ -68,7 +69,7 @@ const partitionRow = z.object({
   digest: varcharCell,
 })
 
-const partitionsOf = async (sql: Sql, table: PublishedTable): Promise<readonly Wanted[]> => {
+const partitionsOf = async (sql: Sql, table: PublishedTable): Promise<readonly StoredPartition[]> => {
   const found = await sql.rows(partitionRow, digestPartitions(table))
   const empty = { ...emptyPartition(table), rows: 0, digest: '0:0' }
   return (found.length === 0 ? [empty] : found).map((partition) => ({
@@ -87,11 +88,11 @@ const storedFiles = (
   return new Map(table?.layout === layout ? table.files.map((file) => [file.path, file]) : [])
 }
 
-const holds = (file: PublishedFile, { rows, digest }: Wanted): boolean =>
+const holds = (file: PublishedFile, { rows, digest }: StoredPartition): boolean =>
   file.rows === rows && file.digest === digest
 
-/** A link to the file of the version before; false when that is damaged or cannot be read: it is written anew. */
-const keep = async ({ base, directory, links }: TableWriting, file: PublishedFile): Promise<boolean> => {
+/** Links to the file of the previous version. False if that is damaged or cannot be read: then the file is written anew. */
+const linkFile = async ({ base, directory, links }: TableWriting, file: PublishedFile): Promise<boolean> => {
   if (base === null || !(await isIntact(base.directory, file).catch(() => false))) return false
   const path = join(directory, file.path)
   await makeDirectory(dirname(path))
@@ -100,14 +101,14 @@ const keep = async ({ base, directory, links }: TableWriting, file: PublishedFil
 }
 
 /**
- * Staged rows take memory, and a scan of the table stages them: so many at once that a pod of 1 GiB has room for them, and
- * that the first publish of 100,000 surveys scans no table more than three times.
+ * Each scan of a table stages so many rows. They fit into a pod of 1 GiB, and the first publish of 100,000 surveys scans no table
+ * more than three times.
  */
 const STAGED_ROWS_MAX = 100_000
 
-/** Runs of partitions that are staged together; one that alone has more rows is alone. */
-const batchesOf = (changed: readonly Wanted[]): readonly (readonly Wanted[])[] => {
-  const batches: Wanted[][] = []
+/** Groups partitions that are staged together. A partition with more rows than the limit is a group of its own. */
+const batchesOf = (changed: readonly StoredPartition[]): readonly (readonly StoredPartition[])[] => {
+  const batches: StoredPartition[][] = []
   let rowsInLast = 0
   for (const partition of changed) {
     const last = batches.at(-1)
@@ -125,7 +126,7 @@ const batchesOf = (changed: readonly Wanted[]): readonly (readonly Wanted[])[] =
 const write = async (
   { sql, directory, number, signal }: TableWriting,
   table: PublishedTable,
-  changed: readonly Wanted[],
+  changed: readonly StoredPartition[],
 ): Promise<readonly PublishedFile[]> => {
   await sql.stage(
     CHANGED_TABLE,
@@ -140,7 +141,7 @@ const write = async (
       await sql.run(copyPartition(table, place, join(directory, path)))
     }
   } finally {
-    // What cannot be dropped is replaced by the next, and gone with the connection.
+    // A table that cannot be dropped is replaced by the next one, and ends with the connection.
     await sql.run(`DROP TABLE temp.${STAGED_TABLE}`).catch(() => undefined)
   }
   await proveWritten(sql, table, directory, changed)
@@ -154,12 +155,12 @@ const write = async (
   return written
 }
 
-/** Reads every written file the way a reader will: it must hold exactly the rows that the work database has. */
+/** Reads every written file as a reader does. It must hold exactly the rows of the work database. */
 const proveWritten = async (
   sql: Sql,
   table: PublishedTable,
   directory: string,
-  changed: readonly Wanted[],
+  changed: readonly StoredPartition[],
 ): Promise<void> => {
   const paths = changed.map(({ path }) => join(directory, path))
   const read = await sql
@@ -168,8 +169,8 @@ const proveWritten = async (
       digestFiles(table, paths),
     )
     .catch((error: unknown) => {
-      // Not to be taken for damage of the work database, which would be set aside.
-      throw new WarehouseUnusableError(`what was written cannot be read: ${firstLine(error)}`, {
+      // This error must not count as damage of the work database, which would be set aside.
+      throw new WarehouseUnusableError(`the written files cannot be read: ${firstLine(error)}`, {
         cause: error,
       })
     })
@@ -178,7 +179,7 @@ const proveWritten = async (
     const file = found.get(join(directory, path)) ?? { rows: 0, digest: '0:0' }
     if (file.rows !== rows || file.digest !== digest) {
       throw new WarehouseUnusableError(
-        `${join(directory, path)} does not hold what was written to it (${file.rows} of ${rows} rows)`,
+        `${join(directory, path)} differs from what was written to it (${file.rows} of ${rows} rows)`,
       )
     }
   }

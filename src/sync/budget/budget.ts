@@ -1,7 +1,7 @@
 /**
- * The budget of one account's run: its allocation of `--max-requests`, and `--max-duration`. It admits work that fits, hands
- * out leave for every single request, and makes sure that every account gets somewhere in every run: the listing may take
- * half while tasks wait, and the first bundle always goes, over the budget if need be.
+ * The budget of one account's run: its allocation of `--max-requests`, and `--max-duration`. It admits work that fits, and
+ * every single request takes an allowance. Every run makes progress: the listing may take half of the budget while tasks wait,
+ * and the first bundle is always admitted (docs/decisions/0053-budgets-are-kept-to-the-request.md).
  */
 import type { Allowance } from '../../base/allowance.js'
 import type { Clock } from '../../base/clock.js'
@@ -10,43 +10,43 @@ import type { Budget } from '../../model/run.js'
 import { type Allocation, createWholeAllocation } from './request-budget.js'
 
 export interface RunBudget {
-  /** Leave for a listing, of which at least `pagesMin` pages are read whatever the budget. */
+  /** The allowance of a listing. Its first `pagesMin` pages may exceed the budget. */
   listing(pagesMin: number): ListingAllowance
-  /** Leave for a bundle that is expected to take `requests`; null when it would not fit. */
+  /** The allowance of a bundle that is expected to take `requests`; null when it would not fit. */
   admitBundle(requests: number): BundleAllowance | null
-  /** The same, but first waits for requests that bundles under way or other accounts may leave; until `signal` aborts. */
+  /** The same, but waits for unused requests of bundles under way or of other accounts, until `signal` aborts. */
   admitBundleSoon(requests: number, signal: AbortSignal): Promise<BundleAllowance | null>
-  /** Whether other accounts may still leave some of their requests. */
+  /** Whether other accounts may still leave unused requests. */
   mayGrow(): boolean
   /** Requests taken so far. */
   spent(): number
-  /** Since the run began, milliseconds. */
+  /** Milliseconds since the run began. */
   elapsedMs(): number
-  /** Requests of the largest bundle that was let in; 1 before there was any. */
+  /** Requests of the largest admitted bundle; 1 before the first. */
   largestBundle(): number
-  /** The limit that was met last, as the reason why the run stopped. */
+  /** Why the run stopped: the limit that was reached last. */
   reason(): string
-  /** The same where only the clock says so: no work that was to be admitted has met the limit of time. */
+  /** The reason of a run that exceeds its duration. */
   outOfTime(): string
 }
 
 export interface ListingAllowance extends Allowance {
-  /** Whether another page may be read: all of the budget may go, half of it while tasks wait. */
+  /** Whether another page may be read. The listing may use the whole budget, or half of it while tasks wait. */
   mayReadPage(tasksWait: boolean): boolean
-  /** The same, but where no tasks wait it first waits for requests that other accounts may leave; until `signal` aborts. */
+  /** The same, but without waiting tasks it waits for unused requests of other accounts, until `signal` aborts. */
   mayReadPageSoon(tasksWait: boolean, signal: AbortSignal): Promise<boolean>
 }
 
 export interface BundleAllowance extends Allowance {
-  /** Reserves what the rest of the bundle needs, now that it is known. False when that does not fit. */
+  /** Reserves the requests that the rest of the bundle needs. False when they do not fit. */
   reserveRest(requests: number): boolean
-  /** Gives back what was reserved and not taken. */
+  /** Gives back the requests that were reserved and not taken. */
   release(): void
-  /** Whether the bundle was let in although it does not fit. */
+  /** Whether the bundle was admitted although it does not fit. */
   readonly runsOver: boolean
 }
 
-/** `allocation`: where several accounts divide the requests; all of `limits.requestsMax` unless given. */
+/** `allocation` is all of `limits.requestsMax` unless several accounts divide the requests. */
 export const createBudget = (
   limits: Budget,
   clock: Clock,
@@ -57,7 +57,7 @@ export const createBudget = (
   let bundlesStartedMs: number | null = null
   let largestBundle = 1
 
-  /** From the pace of this run's bundles so far: it knows the cap, the latency and the retries. */
+  /** The pace of this run's bundles so far includes the cap, the latency and the retries. */
   const expectedMs = (requests: number) =>
     bundlesStartedMs === null || bundleRequests === 0
       ? 0
@@ -68,26 +68,26 @@ export const createBudget = (
     if (!fits && bundlesStartedMs !== null) return null
     bundlesStartedMs ??= clock.monotonicMs()
     largestBundle = Math.max(largestBundle, requests)
-    let left = 0
+    let reserved = 0
     const reserve = (more: number) => {
-      left += more
+      reserved += more
       allocation.reserve(more)
     }
     reserve(requests)
     return {
       runsOver: !fits,
       take: () => {
-        const isReserved = left > 0
+        const isReserved = reserved > 0
         meter.take({ mayRunOver: !fits, isReserved })
-        if (isReserved) left -= 1
+        if (isReserved) reserved -= 1
         bundleRequests += 1
       },
       reserveRest: (needed) => {
-        if (fits && !meter.fitsRequests(needed - left)) return false
-        reserve(needed - left)
+        if (fits && !meter.fitsRequests(needed - reserved)) return false
+        reserve(needed - reserved)
         return true
       },
-      release: () => reserve(-left),
+      release: () => reserve(-reserved),
     }
   }
 
@@ -112,34 +112,34 @@ export const createBudget = (
 
 type Meter = ReturnType<typeof createMeter>
 
-/** What is used of both limits, and which of them was met last. */
+/** Measures the use of both limits, and keeps which of them was reached last. */
 const createMeter = ({ requestsMax, durationMsMax }: Budget, clock: Clock, allocation: Allocation) => {
   const startedMs = clock.monotonicMs()
   const maxDuration = `--max-duration ${(durationMsMax ?? 0) / 1000}s`
   let spent = 0
-  let met = '--max-requests'
+  let limitReached = '--max-requests'
   const elapsedMs = () => clock.monotonicMs() - startedMs
-  const reason = () => `stopped by ${met}`
+  const reason = () => `stopped by ${limitReached}`
   const fitsRequests = (requests: number, part = 1): boolean => {
     const fits = allocation.fits(requests, part)
-    if (!fits) met = `--max-requests ${requestsMax}`
+    if (!fits) limitReached = `--max-requests ${requestsMax}`
     return fits
   }
   return {
     elapsedMs,
     reason,
     outOfTime: () => {
-      met = maxDuration
+      limitReached = maxDuration
       return reason()
     },
     spent: () => spent,
     fitsRequests,
     fitsDuration: (ms: number, part = 1): boolean => {
       const fits = durationMsMax === null || elapsedMs() + ms <= durationMsMax * part
-      if (!fits) met = maxDuration
+      if (!fits) limitReached = maxDuration
       return fits
     },
-    /** Counts a request that is sent now. Throws a `StoppedError` when there is none left. */
+    /** Counts a request that is sent now. Throws a `StoppedError` when the budget has none left. */
     take: ({ mayRunOver, isReserved }: { mayRunOver: boolean; isReserved: boolean }): void => {
       if (!mayRunOver && !isReserved && !fitsRequests(1)) throw new StoppedError(reason())
       allocation.send(isReserved)

@@ -1,6 +1,6 @@
 /**
- * `--max-duration` admits no page and no bundle that would not fit; but what was admitted can be held up, by a pause or
- * by retries. Past the limit it gets the time that a bundle takes at the cap, and is then given up.
+ * `--max-duration` admits only pages and bundles that should fit, but a pause or retries can delay them. After the limit they
+ * get the time that a bundle takes at the cap. Then they are given up (docs/decisions/0055-duration-admits-what-fits.md).
  */
 import { StoppedError } from '../../base/errors.js'
 import type { RunDependencies } from '../dependencies.js'
@@ -25,7 +25,7 @@ export const setDeadline = (
     passed.abort(new StoppedError(budget.outOfTime()))
   }
   if (rules.budget.durationMsMax !== null) {
-    // Rejects only because it was ended: there is nothing left to watch then.
+    // The sleep rejects only after disposal, when nothing is left to watch.
     watch(rules.budget.durationMsMax).catch(() => undefined)
   }
   return { signal: AbortSignal.any([signal, passed.signal]), [Symbol.dispose]: () => ended.abort() }

@@ -1,33 +1,34 @@
 /**
- * The requests of `--max-requests`, which the accounts of a run divide. Each keeps to its allocation. Work that does not fit waits
- * for requests that the others do not use.
+ * The requests of `--max-requests`, which the accounts of a run divide. Each account keeps to its allocation. Work that does
+ * not fit waits for requests that other accounts do not use.
  */
 import { type AllocationState, decide, limitOf } from './allocation.js'
 
-/** The part of one account. Dispose of it when the account needs no more requests: the others wait for them. */
+/** One account's part of the budget. Dispose of it when the account needs no more requests: other accounts may wait for them. */
 export interface Allocation extends Disposable {
-  /** Whether so many more fit now into `part` of what the account may use, from 0 to 1. */
+  /** Whether `requests` more fit now into `part` (0 to 1) of the account's limit. */
   fits(requests: number, part?: number): boolean
-  /** Counts a request that is sent; `reserved`: it was reserved before. */
+  /** Counts a request that is sent. `reserved`: it had been reserved. */
   send(reserved: boolean): void
-  /** Reserves so many. A negative number gives them back; that and 0 end a piece of work. */
+  /** Reserves requests. A negative number gives them back. Zero or less also says that a piece of work has ended. */
   reserve(requests: number): void
   /**
-   * Waits until so many more may fit: true, and the caller checks `fits` again. False when they never will, or `signal` aborts.
+   * Waits until `requests` more may fit. After true the caller checks `fits` again. False when they will never fit, or when
+   * `signal` aborts.
    */
   room(requests: number, signal: AbortSignal): Promise<boolean>
-  /** Whether other accounts may still leave some of theirs. */
+  /** Whether other accounts may still leave unused requests. */
   mayGrow(): boolean
 }
 
-/** An allocation for each of the weights, which are more than 0. `total` null: no limit. */
+/** An allocation for each weight. Weights are above 0. A `total` of null is no limit. */
 export const createRequestBudget = (
   total: number | null,
   weights: readonly number[],
 ): readonly Allocation[] =>
   total === null ? weights.map(() => UNLIMITED) : new RequestBudget(total, weights).allocations()
 
-/** All of it for one. */
+/** The whole budget for one account. */
 export const createWholeAllocation = (total: number | null): Allocation =>
   createRequestBudget(total, [1])[0] ?? UNLIMITED
 
@@ -43,7 +44,7 @@ const UNLIMITED: Allocation = Object.freeze({
 class RequestBudget {
   readonly #total: number
   readonly #states: AllocationState[]
-  /** Ends the wait of the account at a place. */
+  /** By place of the account: a function that ends its wait. */
   readonly #waiting = new Map<number, (hasRoom: boolean) => void>()
 
   constructor(total: number, weights: readonly number[]) {
@@ -73,14 +74,14 @@ class RequestBudget {
         })),
       reserve: (requests) => {
         this.#update(place, ({ reserved }) => ({ reserved: reserved + requests }))
-        if (requests <= 0) this.#look()
+        if (requests <= 0) this.#applyDecision()
       },
       room: (requests, signal) => this.#room(place, requests, signal),
       mayGrow: () => this.#states.some(({ ended }, other) => other !== place && !ended),
       [Symbol.dispose]: () => {
         this.#update(place, () => ({ reserved: 0, ended: true }))
         this.#endWait(place, false)
-        this.#look()
+        this.#applyDecision()
       },
     }
   }
@@ -90,7 +91,7 @@ class RequestBudget {
     return new Promise((resolve) => {
       const onAbort = () => {
         this.#endWait(place, false)
-        this.#look()
+        this.#applyDecision()
       }
       signal.addEventListener('abort', onAbort, { once: true })
       this.#waiting.set(place, (hasRoom) => {
@@ -98,11 +99,11 @@ class RequestBudget {
         resolve(hasRoom)
       })
       this.#update(place, () => ({ waitsFor: requests }))
-      this.#look()
+      this.#applyDecision()
     })
   }
 
-  #look(): void {
+  #applyDecision(): void {
     const { go, end, grant } = decide(this.#total, this.#states)
     if (grant !== null)
       this.#update(grant, ({ sent, reserved, waitsFor }) => ({ granted: sent + reserved + (waitsFor ?? 0) }))

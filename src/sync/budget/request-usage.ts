@@ -1,18 +1,18 @@
-/** Counts where the requests of a run go: every one takes its leave here, retries included. */
+/** Counts every request of a run by kind and reason, retries included (docs/decisions/0016-requests-are-counted-by-reason.md). */
 import type { Allowance } from '../../base/allowance.js'
 import type { RequestKind, RequestReason, RequestsByKind, RequestUsage } from '../../model/request-usage.js'
 import { REQUEST_KINDS, REQUEST_REASONS } from '../../model/request-usage.js'
 
 export interface UsageBook {
-  /** Leave from `allowance`, counted as spent on that. */
+  /** An allowance that takes from `allowance` and counts each request. */
   counting(allowance: Allowance, kind: RequestKind, reason: RequestReason): Allowance
-  /** Requests that were not made. */
+  /** Counts requests that were not necessary. */
   saved(reason: RequestReason, requests: RequestsByKind): void
-  /** What was spent or saved on anything, in the order of their names. */
+  /** The counts that are not zero, in the order of `REQUEST_REASONS` and `REQUEST_KINDS`. */
   entries(): readonly RequestUsage[]
 }
 
-/** What one reason is charged. */
+/** Counts requests under one reason. */
 export interface ReasonBook {
   counting(allowance: Allowance, kind: RequestKind): Allowance
   saved(requests: RequestsByKind): void
@@ -25,7 +25,7 @@ export const bookFor = (book: UsageBook, reason: RequestReason): ReasonBook => (
 
 export const createUsageBook = (): UsageBook => {
   const counts = new Map<string, { requests: number; saved: number }>()
-  const of = (kind: RequestKind, reason: RequestReason) => {
+  const entryOf = (kind: RequestKind, reason: RequestReason) => {
     const key = `${reason}/${kind}`
     const found = counts.get(key) ?? { requests: 0, saved: 0 }
     counts.set(key, found)
@@ -35,16 +35,16 @@ export const createUsageBook = (): UsageBook => {
     counting: (allowance, kind, reason) => ({
       take: () => {
         allowance.take()
-        of(kind, reason).requests += 1
+        entryOf(kind, reason).requests += 1
       },
     }),
     saved: (reason, requests) => {
-      for (const kind of REQUEST_KINDS) of(kind, reason).saved += requests[kind] ?? 0
+      for (const kind of REQUEST_KINDS) entryOf(kind, reason).saved += requests[kind] ?? 0
     },
     entries: () =>
       REQUEST_REASONS.flatMap((reason) =>
         REQUEST_KINDS.flatMap((kind): readonly RequestUsage[] => {
-          const { requests, saved } = of(kind, reason)
+          const { requests, saved } = entryOf(kind, reason)
           return requests + saved === 0 ? [] : [{ kind, reason, requests, saved }]
         }),
       ),

@@ -1,9 +1,9 @@
-/** Requests of one bundle, some at once; the client bounds those of all bundles. */
+/** Sends some requests of one bundle at the same time. The client limits the requests of all bundles together. */
 import pLimit from 'p-limit'
 
 const REQUESTS_AT_ONCE = 8
 
-/** In the order of `items`. When one fails the rest is given up: those that wait never start. */
+/** The results are in the order of `items`. When one item fails, those that still wait never start. */
 export const someAtOnce = <Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,

@@ -1,7 +1,7 @@
 /**
- * Reads one survey's bundle: its sample sources (all pages), its progress, and the progress of each source. They belong
- * together and are committed together. Where the API refuses one of the survey's addresses, what it answers at the
- * others is kept, and the survey stays queued.
+ * Reads one survey's bundle: its sample sources (all pages), its progress, and the progress of each source. They are committed
+ * together. If the API refuses one endpoint of the survey, the answers of the others are kept, and the survey stays queued
+ * (docs/decisions/0006-refusal-concerns-one-endpoint.md).
  */
 import { ageMs } from '../../model/believed.js'
 import { daysToRead } from '../../model/daily-windows.js'
@@ -25,61 +25,60 @@ import type { RunDependencies } from '../dependencies.js'
 import { someAtOnce } from './at-once.js'
 import { readDays } from './days.js'
 import { keepAnswers } from './kept-answers.js'
-import { interviewsElsewhere, mayRestSources, targetMoved } from './known-sources.js'
-import { OutdatedSourcesError, ofListedSource, SourceNotFoundError } from './outdated-sources.js'
+import { canReuseList, hasTargetChanged, hasUnknownSource } from './known-sources.js'
+import { checkListedSource, OutdatedSourcesError, SourceNotFoundError } from './outdated-sources.js'
 import { createRefusals, type Refusals, RefusedSurveyError } from './refusals.js'
 import { knownSources, readSources, type SourceList } from './sources.js'
 
 export interface BundleRequest {
   /** `reason` says why the survey is read. */
   readonly task: Pick<Task, 'surveyId' | 'reason' | 'refusals'>
-  /** The latest time that the server told before this bundle. */
+  /** The latest server time before this bundle. */
   readonly now: Instant
   readonly allowance: BundleAllowance
   readonly signal: AbortSignal
   readonly book: ReasonBook
 }
 
-/** Of the same bundle, where its list of sources turned out not to be the current one. */
+/** How often a bundle is read in all when its list of sources proves to be outdated. */
 const READINGS_MAX = 3
 
-/** What became of the survey, and what the API refused of it. */
 export interface BundleReading {
   readonly outcome: RefreshedBundle | GoneSurvey | OversizedTask
   readonly refusals: Refusals
 }
 
 /**
- * `oversized`: the budget does not reach for the requests per source. `gone`: the survey was queued because a complete
- * listing did not show it, and both its own addresses answered 404. Throws a `RefusedSurveyError` where the API refused
- * all that was asked, and what else the source throws.
+ * `oversized`: the budget has too few requests for the progress of the sources. `gone`: the survey was queued because a complete
+ * listing did not show it, and both its own endpoints answered 404. Throws a `RefusedSurveyError` if the API refused every
+ * request, and the errors of the source.
  */
 export const readBundle = async (
   dependencies: RunDependencies,
   request: BundleRequest,
 ): Promise<BundleReading> => {
-  // What the API refused in an earlier run, it is believed to refuse.
-  let believesNotFound = request.task.refusals > 0
+  // After a refusal in an earlier run, a 404 counts as another refusal.
+  let isNotFoundRefusal = request.task.refusals > 0
   const { source, answers } = keepAnswers(dependencies.source)
   for (let reading = 1; ; reading += 1) {
     try {
       const refusals = createRefusals(request.task.surveyId)
-      const attempt = { mayRest: reading === 1, believesNotFound, refusals, answers }
+      const attempt = { mayReuseList: reading === 1, isNotFoundRefusal, refusals, answers }
       return { outcome: await readOnce({ ...dependencies, source }, request, attempt), refusals }
     } catch (error) {
       if (!(error instanceof OutdatedSourcesError) || reading === READINGS_MAX) throw error
-      believesNotFound ||= error instanceof SourceNotFoundError
+      isNotFoundRefusal ||= error instanceof SourceNotFoundError
     }
   }
 }
 
 interface Attempt {
-  /** The stored sources may be taken for the listed ones. */
-  readonly mayRest: boolean
-  /** A listed source that answers 404 is refused; otherwise it may have gone since, and the list is read again. */
-  readonly believesNotFound: boolean
+  /** The stored sources may be used instead of the list. */
+  readonly mayReuseList: boolean
+  /** A 404 of a listed source is a refusal. Otherwise the source may have gone, and the list is read again. */
+  readonly isNotFoundRefusal: boolean
   readonly refusals: Refusals
-  /** To this reading and those before it. */
+  /** The answers of this reading and the earlier ones. */
   readonly answers: readonly Answer[]
 }
 
@@ -98,88 +97,97 @@ const readOnce = async (
   throw new RefusedSurveyError(task.surveyId, attempt.refusals)
 }
 
-/** What the survey's own addresses answered. */
+/** The answers of the survey's own endpoints. */
 interface OwnReadings {
   readonly stored: StoredBundle
-  /** The list of sources was not requested: the stored ones are taken for it. */
-  readonly rests: boolean
-  /** Null where the list was refused, or not requested. */
+  /** The list of sources was not requested: the stored sources are used instead. */
+  readonly reusesList: boolean
+  /** Null if the list was refused or not requested. */
   readonly listed: SourceList | null
-  /** Null where it was refused. */
+  /** Null if it was refused. */
   readonly progress: Reading<Progress> | null
 }
 
 const readOwn = async (
   { source, warehouse, rules }: RunDependencies,
   { task: { surveyId, reason }, now, signal, allowance, book }: BundleRequest,
-  { mayRest, refusals }: Attempt,
+  { mayReuseList, refusals }: Attempt,
 ): Promise<OwnReadings> => {
-  const on = (kind: RequestKind) => ({ signal, allowance: book.counting(allowance, kind) })
+  const contextOf = (kind: RequestKind) => ({ signal, allowance: book.counting(allowance, kind) })
   const stored = await warehouse.storedBundle(surveyId)
-  const rests = mayRest && mayRestSources(stored, reason, now, rulesFor(reason, rules.refresh))
-  // Before the progress, for the date of a bundle is that of its progress: no row of it was read later than it says.
-  const listed = rests
+  const reusesList = mayReuseList && canReuseList(stored, reason, now, rulesFor(reason, rules.refresh))
+  // The list is read first. A bundle is dated with its progress, so the rows of its sources must not be read later.
+  const listed = reusesList
     ? null
-    : await refusals.passOver(readSources(source, surveyId, on('sample_sources')), 'sources')
+    : await refusals.passOver(readSources(source, surveyId, contextOf('sample_sources')), 'sources')
   const progress = await refusals.passOver(
-    source.readSurveyProgress(surveyId, on('survey_progress')),
+    source.readSurveyProgress(surveyId, contextOf('survey_progress')),
     'progress',
   )
-  return { stored, rests, listed, progress }
+  return { stored, reusesList, listed, progress }
 }
 
 /** The progress of each source, and the days, of a survey whose own progress was read. */
 const readRest = async (
   { source, warehouse, rules }: RunDependencies,
   { task: { surveyId, reason }, allowance, signal, book }: BundleRequest,
-  { believesNotFound, refusals, answers }: Attempt,
-  { stored, rests, listed, progress }: OwnReadings & { readonly progress: Reading<Progress> },
+  { isNotFoundRefusal, refusals, answers }: Attempt,
+  { stored, reusesList, listed, progress }: OwnReadings & { readonly progress: Reading<Progress> },
 ): Promise<RefreshedBundle | OversizedTask> => {
   const refresh = rulesFor(reason, rules.refresh)
-  const on = (kind: RequestKind) => ({ signal, allowance: book.counting(allowance, kind) })
+  const contextOf = (kind: RequestKind) => ({ signal, allowance: book.counting(allowance, kind) })
   const sources = listed ?? knownSources(stored)
-  if (rests && targetMoved(stored, progress.row))
-    throw new OutdatedSourcesError(`the target of survey ${surveyId} keeps changing; it stays queued`)
+  if (reusesList && hasTargetChanged(stored, progress.row))
+    throw new OutdatedSourcesError(`the target of survey ${surveyId} keeps changing; the survey stays queued`)
   const skip = canSkipSources(stored, sources, progress, refresh)
   const ids = skip ? [] : sources.ids
   const { dailyWindows } = refresh
-  const question = { progress, isUnchanged: skip, sourceIds: sources.ids }
+  const current = { progress, isUnchanged: skip, sourceIds: sources.ids }
   const toRead =
     dailyWindows === null
       ? null
-      : daysToRead(refresh, dailyWindows, { stored: await warehouse.storedDays(surveyId), ...question })
-  const rest = ids.length + (toRead?.days.length ?? 0)
-  if (!allowance.reserveRest(rest)) {
+      : daysToRead(refresh, dailyWindows, { stored: await warehouse.storedDays(surveyId), ...current })
+  const requestsLeft = ids.length + (toRead?.days.length ?? 0)
+  if (!allowance.reserveRest(requestsLeft)) {
     return {
       kind: 'oversized',
       surveyId,
       at: progress.readAt,
-      requestsNeeded: Math.max(1, sources.pages) + 1 + rest,
+      requestsNeeded: Math.max(1, sources.pages) + 1 + requestsLeft,
     }
   }
-  const isListCurrent = !rests && (listed === null || believesNotFound)
-  const ofSource = <Result>(id: number, one: Promise<Result>): Promise<Result | null> =>
-    refusals.passOver(isListCurrent ? one : ofListedSource(surveyId, id, one), 'source')
-  const perSource = on('sample_source_progress')
-  const each = await someAtOnce(ids, async (id) => ({
+  const isListCurrent = !reusesList && (listed === null || isNotFoundRefusal)
+  const readOfSource = <Result>(id: number, reading: Promise<Result>): Promise<Result | null> =>
+    refusals.passOver(isListCurrent ? reading : checkListedSource(surveyId, id, reading), 'source')
+  const sourceContext = contextOf('sample_source_progress')
+  const sourceReadings = await someAtOnce(ids, async (id) => ({
     id,
-    reading: await ofSource(id, source.readSampleSourceProgress(surveyId, id, perSource)),
+    reading: await readOfSource(id, source.readSampleSourceProgress(surveyId, id, sourceContext)),
   }))
-  const sourceProgress = each.flatMap(({ id, reading: one }) =>
-    one === null || one.row === null ? [] : [{ sampleSourceId: id, progress: one.row, at: one.readAt }],
+  const sourceProgress = sourceReadings.flatMap(({ id, reading }) =>
+    reading === null || reading.row === null
+      ? []
+      : [{ sampleSourceId: id, progress: reading.row, at: reading.readAt }],
   )
   const rows = sourceProgress.map((one) => one.progress)
-  if (rests && !skip && refusals.isEmpty() && interviewsElsewhere(stored, progress.row, rows))
+  if (reusesList && !skip && refusals.isEmpty() && hasUnknownSource(stored, progress.row, rows))
     throw new OutdatedSourcesError(
-      `the sources of survey ${surveyId} do not account for all of its interviews; it stays queued`,
+      `the sources of survey ${surveyId} do not account for all of its interviews; the survey stays queued`,
     )
   const days =
     toRead === null
       ? null
-      : await readDays({ source, surveyId, context: on('daily_progress'), toRead, ofSource, refusals })
-  const readings = [progress, ...each.map(({ reading: one }) => one)]
+      : await readDays({
+          source,
+          surveyId,
+          context: contextOf('daily_progress'),
+          toRead,
+          readOfSource,
+          refusals,
+        })
+  const readings = [progress, ...sourceReadings.map(({ reading }) => reading)]
   book.saved({
-    sample_sources: rests ? 1 : 0,
+    sample_sources: reusesList ? 1 : 0,
     sample_source_progress: sources.ids.length - ids.length,
     daily_progress: toRead?.unchanged ?? 0,
   })
@@ -193,13 +201,13 @@ const readRest = async (
     listedSourceIds: sources.listedIds,
     progress: progress.row,
     sourceProgress,
-    sourceProgressRead: skip ? 'none' : extentOf(rests || listed !== null, readings),
+    sourceProgressRead: skip ? 'none' : extentOf(reusesList || listed !== null, readings),
     ...(days === null ? {} : { days }),
     ...dataProblemsIn(answers),
   }
 }
 
-/** The sources of a survey whose progress was refused. */
+/** The bundle of a survey whose progress was refused: only its sources. */
 const sourcesAlone = (
   surveyId: number,
   sources: SourceList,
@@ -223,13 +231,13 @@ const dataProblemsIn = (answers: readonly Answer[]) => ({
   drift: answers.flatMap(({ drift }) => drift),
 })
 
-/** `some` where sources may be unknown, or the progress of one was refused or could not be typed. */
+/** `some` if sources may be unknown, or if the progress of one was refused or could not be typed. */
 const extentOf = (isListKnown: boolean, readings: readonly (Reading<Progress> | null)[]): ReadExtent =>
   isListKnown && readings.every((one) => one !== null && one.row !== null) ? 'all' : 'some'
 
 /**
- * Whether the requests per source can be skipped: the sources and the survey's progress equal what is stored, the
- * progress of every source is stored, and was read not too long ago.
+ * Whether the progress of the sources need not be read: the sources and the survey's progress equal the stored ones, and the
+ * stored progress of every source is recent enough.
  */
 export const canSkipSources = (
   stored: StoredBundle,

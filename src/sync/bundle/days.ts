@@ -1,4 +1,4 @@
-/** Reading the days of a survey's fieldwork, a part of its bundle where the settings ask for them. `model/daily-windows` says which. */
+/** Reads single days of a survey's fieldwork, if the settings say so. `model/daily-windows` decides which days. */
 import type { DaysToRead, SeriesDay } from '../../model/daily-windows.js'
 import type { RequestContext, SurveySource } from '../../model/survey-source.js'
 import type { ReadDays } from '../../model/warehouse.js'
@@ -11,18 +11,18 @@ interface ReadDaysOptions {
   readonly context: RequestContext
   readonly toRead: DaysToRead
   readonly refusals: Refusals
-  /** What was read of a source, or null where the API refused it. */
-  readonly ofSource: <Result>(id: number, reading: Promise<Result>) => Promise<Result | null>
+  /** The reading of a source; null if the API refused it. */
+  readonly readOfSource: <Result>(id: number, reading: Promise<Result>) => Promise<Result | null>
 }
 
-/** Throws what the source and `ofSource` throw. A day that the API refuses is left out. */
+/** Throws the errors of the source and of `readOfSource`. A day that the API refuses is left out. */
 export const readDays = async ({
   source,
   surveyId,
   context,
   toRead,
   refusals,
-  ofSource,
+  readOfSource,
 }: ReadDaysOptions): Promise<ReadDays> => {
   const answers = await someAtOnce(toRead.days, async ({ sampleSourceId, day }) => {
     const reading = source.readDayProgress(surveyId, sampleSourceId, day, context)
@@ -31,7 +31,7 @@ export const readDays = async ({
       day,
       reading: await (sampleSourceId === null
         ? refusals.passOver(reading, 'day')
-        : ofSource(sampleSourceId, reading)),
+        : readOfSource(sampleSourceId, reading)),
     }
   })
   const rows = answers.flatMap(({ sampleSourceId, day, reading }) =>

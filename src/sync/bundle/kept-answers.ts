@@ -1,11 +1,11 @@
 /**
- * Every answer to the requests of one bundle. A list or a bundle that is read anew drops the rows of its first reading;
- * what could not be typed in them, and what drifted, is stored all the same.
+ * Keeps every answer to the requests of one bundle. A repeated reading drops the rows of the first one. Its rejections and
+ * drift events are still stored.
  */
 import type { Answer, SurveySource } from '../../model/survey-source.js'
 
 export interface KeptAnswers {
-  /** Answers as the source that it was made of, and keeps each answer. */
+  /** Answers like the given source, and keeps each answer. */
   readonly source: SurveySource
   readonly answers: readonly Answer[]
 }
@@ -20,11 +20,11 @@ export const keepAnswers = (source: SurveySource): KeptAnswers => {
   return {
     answers,
     source: {
-      listSurveys: (...question) => kept(source.listSurveys(...question)),
-      listSampleSources: (...question) => kept(source.listSampleSources(...question)),
-      readSurveyProgress: (...question) => kept(source.readSurveyProgress(...question)),
-      readSampleSourceProgress: (...question) => kept(source.readSampleSourceProgress(...question)),
-      readDayProgress: (...question) => kept(source.readDayProgress(...question)),
+      listSurveys: (...args) => kept(source.listSurveys(...args)),
+      listSampleSources: (...args) => kept(source.listSampleSources(...args)),
+      readSurveyProgress: (...args) => kept(source.readSurveyProgress(...args)),
+      readSampleSourceProgress: (...args) => kept(source.readSampleSourceProgress(...args)),
+      readDayProgress: (...args) => kept(source.readDayProgress(...args)),
       usage: () => source.usage(),
     },
   }

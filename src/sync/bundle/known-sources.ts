@@ -1,7 +1,7 @@
 /**
- * When a survey's list of sources need not be read again. Sources hardly ever change while a survey runs, and what would
- * betray that they did is looked at in every refresh: the survey's own row, its target, which is the sum of theirs, and
- * whether they account for all of its interviews.
+ * Decides when a survey's list of sources need not be read. Sources hardly ever change while a survey runs, and every refresh
+ * checks for signs of a change: the survey's own row, its target, which is the sum of the sources' targets, and interviews that
+ * no known source accounts for (docs/decisions/0012-source-lists-are-read-on-evidence.md).
  */
 import { INTERVIEW_STATUSES } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
@@ -9,23 +9,23 @@ import { listsSources } from '../../model/refresh-rules.js'
 import type { RefreshRules, TaskReason } from '../../model/run.js'
 import type { CellRow, StoredBundle } from '../../model/warehouse.js'
 
-/** Whether the stored sources are to be taken for the listed ones, unless the progress that is read next betrays them. */
-export const mayRestSources = (
+/** Whether to use the stored sources instead of the list, as long as the survey's progress shows no change. */
+export const canReuseList = (
   stored: StoredBundle,
   reason: TaskReason,
   now: Instant,
   rules: RefreshRules,
 ): boolean => stored.progress !== null && !listsSources(stored.sourcesReadAt, reason, now, rules)
 
-/** The survey's target is no longer what it was beside the stored sources. */
-export const targetMoved = (stored: StoredBundle, progress: CellRow | null): boolean =>
+/** The survey's target differs from the one that was stored with the sources. */
+export const hasTargetChanged = (stored: StoredBundle, progress: CellRow | null): boolean =>
   progress === null || progress.sample_size !== stored.progress?.sample_size
 
 /**
- * The survey has more interviews beside those of its stored sources than it had: they are another source's. The whole was
- * read before the sources, so what came in between is theirs as well and hides nothing for longer than a night.
+ * The interviews that no stored source accounts for have become more, so there is another source. The survey's progress is read
+ * before that of its sources. Interviews that arrive in between can hide another source, but no longer than a night.
  */
-export const interviewsElsewhere = (
+export const hasUnknownSource = (
   stored: StoredBundle,
   progress: CellRow | null,
   sourceProgress: readonly CellRow[],
@@ -35,6 +35,6 @@ export const interviewsElsewhere = (
   return now > Math.max(0, before)
 }
 
-/** Of all statuses. */
+/** The interviews of all statuses. */
 const interviewsIn = (progress: CellRow | null): number =>
   INTERVIEW_STATUSES.reduce((sum, status) => sum + Number(progress?.[`${status}_individuals`] ?? 0), 0)

@@ -1,4 +1,4 @@
-/** What was read of a survey's sources is not its current list: that is read again, and all that goes by it. */
+/** Errors for a list of sources that is outdated. The list and everything that depends on it are read again. */
 import { UpstreamError } from '../../base/errors.js'
 import { RefusedReadingError } from '../../model/survey-source.js'
 
@@ -10,8 +10,8 @@ export class OutdatedSourcesError extends UpstreamError {
 /** A listed source answered 404: it may have gone since its list was read. */
 export class SourceNotFoundError extends OutdatedSourcesError {}
 
-/** Reads something of a listed source, of which a 404 says that it has gone. */
-export const ofListedSource = async <Result>(
+/** Awaits a reading of a listed source. A 404 becomes a `SourceNotFoundError`. */
+export const checkListedSource = async <Result>(
   surveyId: number,
   sourceId: number,
   reading: Promise<Result>,
@@ -21,7 +21,7 @@ export const ofListedSource = async <Result>(
   } catch (error) {
     if (!(error instanceof RefusedReadingError) || error.kind !== 'not_found') throw error
     throw new SourceNotFoundError(
-      `source ${sourceId} of survey ${surveyId} is listed, but its progress is not found; it stays queued`,
+      `source ${sourceId} of survey ${surveyId} is listed, but its progress is not found; the survey stays queued`,
       { cause: error },
     )
   }

@@ -1,34 +1,34 @@
 /**
- * What the API refuses while one survey is read. A refusal of one address says nothing about the others, so it is noted
- * and passed over; what all of them together say is decided when the bundle is complete.
+ * Collects the refusals of the API while one survey is read. A refusal of one endpoint says nothing about the others, so the
+ * reading goes on. What the refusals mean together is decided at the end of the bundle.
  */
 import { UpstreamError } from '../../base/errors.js'
 import type { Task } from '../../model/queue.js'
 import { RefusedReadingError } from '../../model/survey-source.js'
 import type { PartlyRefused } from '../../model/warehouse.js'
 
-/** Which of a survey's addresses: its list of sources, its own progress, or the progress of a source or a day. */
+/** The refused part of a survey: its list of sources, its own progress, or the progress of a source or a day. */
 export type RefusedPart = 'sources' | 'progress' | 'source' | 'day'
 
 export interface Refusals {
-  /** What was read, or null where the API refused it. Every other failure is thrown. */
+  /** The result of `reading`, or null if the API refused it. Every other failure is thrown. */
   passOver<Result>(reading: Promise<Result>, part: RefusedPart): Promise<Result | null>
   isEmpty(): boolean
-  /** How much was read. */
+  /** The number of readings that were not refused. */
   answers(): number
-  /** Both the survey's own addresses answered 404. */
+  /** Both the survey's own endpoints answered 404, and every other refusal was a 404 too. */
   areAllNotFound(): boolean
   /**
-   * It answered 404 for the first time, to all that was asked: a full listing tells whether it has gone. One that has
-   * been refused before is known to be listed.
+   * All refusals are 404, for the first time: a full listing shows whether the survey has gone. A survey that was refused
+   * before is known to be listed.
    */
   mayBeGone(task: Pick<Task, 'reason' | 'refusals'>): boolean
   all(): readonly RefusedReadingError[]
-  /** For a bundle of which something was read; null when nothing was refused. */
+  /** The refusals of a bundle that was read in part; null without refusals. */
   inPart(): PartlyRefused | null
 }
 
-/** Everything that was asked of the survey was refused. It stays queued. */
+/** The API refused every request for the survey. It stays queued. */
 export class RefusedSurveyError extends UpstreamError {
   readonly code = 'survey_refused'
   readonly endsRun = false
@@ -47,9 +47,9 @@ export const createRefusals = (surveyId: number): Refusals => {
   return {
     passOver: async (reading, part) => {
       try {
-        const read = await reading
+        const result = await reading
         answers += 1
-        return read
+        return result
       } catch (error) {
         if (!(error instanceof RefusedReadingError)) throw error
         found.push({ part, error })
@@ -60,7 +60,7 @@ export const createRefusals = (surveyId: number): Refusals => {
     answers: () => answers,
     areAllNotFound: () =>
       found.every(({ error }) => error.kind === 'not_found') &&
-      ['sources', 'progress'].every((wanted) => found.some(({ part }) => part === wanted)),
+      ['sources', 'progress'].every((own) => found.some(({ part }) => part === own)),
     mayBeGone: ({ reason, refusals }) =>
       reason !== 'missing' && refusals === 0 && found.every(({ error }) => error.kind === 'not_found'),
     all,
@@ -74,9 +74,9 @@ export const createRefusals = (surveyId: number): Refusals => {
   }
 }
 
-/** The first refusal, and how many more there were. */
+/** The first refusal, and the number of further ones. */
 const lineOf = (surveyId: number, all: readonly RefusedReadingError[]): string => {
   const [first, ...more] = all
-  const rest = more.length === 0 ? '' : `; and ${more.length} more of its addresses`
+  const rest = more.length === 0 ? '' : `; and ${more.length} more of its endpoints`
   return `${first?.message ?? `survey ${surveyId} was refused`}${rest}`
 }

@@ -1,4 +1,4 @@
-/** All pages of a survey's sample sources, read again when rows moved between the pages. */
+/** Reads all pages of a survey's sample sources, and reads them again if rows moved between the pages. */
 import { UpstreamError } from '../../base/errors.js'
 import type { SampleSource } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
@@ -7,20 +7,20 @@ import type { StoredBundle } from '../../model/warehouse.js'
 import { EndlessListError, pagesMaxOf } from '../listing/endless-list.js'
 
 export interface SourceList {
-  /** When its last page was answered, server time; 0 where the stored ones are taken. */
+  /** Server time of the last page; 0 if the stored sources are used. */
   readonly readAt: Instant
-  /** `none`: the stored ones are known to be current; `some` when a row could not be typed. */
+  /** `none`: the stored sources are used. `some`: a row could not be typed. */
   readonly read: ReadExtent
-  /** Of every source whose row is known. */
+  /** Ids of all sources with a typed or stored row. */
   readonly ids: readonly number[]
-  /** Each source once, as it was read last. */
+  /** The last reading of each source. */
   readonly rows: readonly SampleSource[]
-  /** Every source listed, also where its row was rejected; null when an id could not be read. */
+  /** Ids of all listed sources, also of rejected rows; null if an id could not be read. */
   readonly listedIds: readonly number[] | null
   readonly pages: number
 }
 
-/** The list kept changing between its pages. The task fails and is tried again in the next run. */
+/** The list kept changing between its pages. The task fails, and the next run tries it again. */
 export class UnstableListError extends UpstreamError {
   readonly code = 'unstable_list'
   readonly endsRun = false
@@ -38,11 +38,11 @@ export const readSources = async (
     if (pages !== null) return gather(pages)
   }
   throw new UnstableListError(
-    `the sample sources of survey ${surveyId} changed between their pages, ${LISTINGS_MAX} times in a row; it stays queued`,
+    `the sample sources of survey ${surveyId} changed between their pages, ${LISTINGS_MAX} times in a row; the survey stays queued`,
   )
 }
 
-/** The stored sources, taken for the listed ones. */
+/** The stored sources, in place of the list. */
 export const knownSources = ({ sources }: StoredBundle): SourceList => ({
   readAt: 0n,
   read: 'none',
@@ -52,7 +52,7 @@ export const knownSources = ({ sources }: StoredBundle): SourceList => ({
   pages: 0,
 })
 
-/** Null when the total shrank between the pages, or fewer sources arrived than the last page announces. */
+/** Null if the total shrank between the pages, or if fewer sources arrived than the last page announces. */
 const readPages = async (
   source: SurveySource,
   surveyId: number,

@@ -1,17 +1,16 @@
 /**
- * Which surveys stood in a listing of changes from its first page on. A survey that leaves the listing pulls the rows
- * after it up, and one slips by unseen; the total tells, unless an older survey changes at the same time and enters
- * the listing further down. But one that enters was changed after the first page was read: without those, fewer
- * surveys than announced are left.
+ * Finds drift that the total of a listing of changes does not show. A survey that leaves the listing pulls the later rows up,
+ * and one of them is skipped. The total stays the same if an older survey changes at that moment and enters further down. But
+ * that survey changed after the first page was read. Without such surveys, fewer remain than announced.
  *
- * A survey that stood in the listing and changed once more while it was read looks the same. So this is a reason to list
- * again, not one to give up; and only where listing again costs little: what slips by else is found by the next full listing.
+ * A listed survey that changes again during the listing looks the same. So this only repeats the listing, and only a short one.
+ * The next full listing finds what is still skipped. Decision: docs/decisions/0002-listing-is-repeated-after-drift.md.
  */
 import type { Survey } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
 import type { Page } from '../../model/survey-source.js'
 
-/** Of a listing that is repeated for the sake of certainty. */
+/** Longer listings are not repeated because of this check. */
 const PAGES_MAX = 20
 
 export class DriftCheck {
@@ -25,7 +24,7 @@ export class DriftCheck {
     this.#rejected += page.rejections.length
   }
 
-  /** Whether one of `total` surveys may have slipped by, and another entered in its stead. */
+  /** Whether one of `total` surveys may have been skipped while another one entered. */
   isShortOf(total: number, { current_page }: Page<Survey>['pagination']): boolean {
     return current_page > 1 && current_page <= PAGES_MAX && this.#ids.size + this.#rejected < total
   }

@@ -1,15 +1,15 @@
 /**
- * A list has an end. Every page that has a next one holds a record, so a list needs no more pages than it has records,
- * and a page for each that is created meanwhile; a server that announces ever more of them would keep a run for good.
+ * Limits the pages of a list, so that a server that announces more and more pages cannot hold a run forever. Every page with a
+ * next page holds a record, so a list has at most as many pages as records (docs/decisions/0004-lists-have-a-page-limit.md).
  */
 import { UpstreamError } from '../../base/errors.js'
 
-/** Pages for what is created while a list is read: at the usual size of a page, tens of thousands of records. */
+/** Pages for records that are created while a list is read: tens of thousands of records at the usual page size. */
 export const PAGES_MORE_MAX = 500
-/** At 60 requests a minute more than a day's worth, and a listing that is older than a day is begun afresh. */
+/** More than a day of requests at 60 a minute. A listing that is older than a day starts again anyway. */
 export const PAGES_MAX = 100_000
 
-/** The list is given up; nothing of it counts as complete. */
+/** The list is given up, and does not count as complete. */
 export class EndlessListError extends UpstreamError {
   readonly code = 'endless_list'
   readonly endsRun = false
@@ -17,11 +17,11 @@ export class EndlessListError extends UpstreamError {
   /** `what` names the list, as in `the list of surveys`. */
   constructor(what: string, pagesMax: number, firstTotal: number) {
     super(
-      `${what} does not end: there is still a next page after page ${pagesMax}, and its first page announced ` +
-        `${firstTotal} records in all; tell the API's owner`,
+      `${what} has no end: page ${pagesMax} still announces a next page, but the first page announced ` +
+        `${firstTotal} records. Report this to the owner of the API`,
     )
   }
 }
 
-/** Pages that a list may have whose first page announced `firstTotal` records. */
+/** The most pages of a list whose first page announced `firstTotal` records. */
 export const pagesMaxOf = (firstTotal: number): number => Math.min(PAGES_MAX, firstTotal + PAGES_MORE_MAX)

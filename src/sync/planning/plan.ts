@@ -1,8 +1,8 @@
-/** The plan of a run, made from what is stored before anything is asked. */
+/** Plans a run from stored data, before it sends a request. */
 import { expectedAt, type Plan, type PlanRules, planRun } from '../../model/plan.js'
 import type { AccountWarehouse } from '../../model/warehouse.js'
 
-/** Null before the first listing was complete: nothing is known then. `nowMs` is our clock. */
+/** Null before the first complete listing. `nowMs` is our clock. */
 export const planOf = async (
   warehouse: Pick<AccountWarehouse, 'plannedSurveys' | 'pastRuns'>,
   rules: PlanRules,

@@ -1,6 +1,6 @@
 /**
- * Queues the surveys that are due although the listing does not show them: new interviews do not move a survey. Returns the
- * whole queue of the run.
+ * Queues the surveys that are due but not in the listing, because new interviews do not change `updated_at`. Returns the whole
+ * queue of the run.
  */
 import { believed } from '../../model/believed.js'
 import { queueOf, type Task } from '../../model/queue.js'
@@ -8,7 +8,7 @@ import type { TaskReason } from '../../model/run.js'
 import type { RunDependencies } from '../dependencies.js'
 import type { RunState } from '../run-state.js'
 
-/** The most urgent first. Without a time of the server, it holds only what is queued already. */
+/** The most urgent task is first. Without a server time, only tasks that are already queued are returned. */
 export const queueDue = async (
   { warehouse, rules, runId, log }: RunDependencies,
   state: RunState,
@@ -26,15 +26,12 @@ export const queueDue = async (
   if (datedAhead.length > 0)
     log.warn(
       { account, surveys: datedAhead.length },
-      "surveys were read at a time that lies ahead of the server's clock: they are read again",
+      "surveys have a reading time ahead of the server's clock and are read again",
     )
   if (refused > 0)
-    log.info(
-      { account, surveys: refused },
-      'surveys that the API refused again and again are not requested in this run',
-    )
+    log.info({ account, surveys: refused }, 'surveys with repeated refusals are not requested in this run')
   state.requestUsage.saved('resting', notDue)
-  log.info({ account, ...countByReason(due) }, 'queued what is due beside what has changed')
+  log.info({ account, ...countByReason(due) }, 'queued the surveys that are due')
   return tasks
 }
 

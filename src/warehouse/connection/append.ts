@@ -1,4 +1,4 @@
-/** Rows into tables through DuckDB's appender, which fills the columns in the order in which the table has them. */
+/** Writes rows with DuckDB's appender, which fills the columns in the order of the table. */
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { z } from 'zod'
 import type { Column, TableDeclaration } from '../../model/columns.js'
@@ -11,7 +11,7 @@ interface Target {
   readonly name: string
 }
 
-/** `columns` are all columns of the table, in its order; a cell that a row does not have is null. */
+/** `columns` are all columns of the table, in its order. A cell that is missing in a row becomes null. */
 export const appendTo = async (
   connection: DuckDBConnection,
   { catalog, schema, name }: Target,
@@ -30,15 +30,15 @@ export const appendTo = async (
 }
 
 /**
- * The declared columns of a table in the order of the file, which has those that were added later at the end; one that
- * is not declared (a newer version has added it) is left null. Read once: nothing alters a table once it is migrated.
+ * The declared columns of a table in the order of the file, where columns that were added later come last. A column that a newer
+ * version added is not declared, and stays null. The order is read once, because no table changes after its migration.
  */
 export const storedColumnsOf = (connection: DuckDBConnection) => {
-  let found: ReadonlyMap<string, readonly string[]> | null = null
+  let namesByTable: ReadonlyMap<string, readonly string[]> | null = null
   return async (table: TableDeclaration): Promise<readonly Column[]> => {
-    found ??= await readColumnNames(connection)
+    namesByTable ??= await readColumnNames(connection)
     const declared = new Map(table.columns.map((column) => [column.name, column]))
-    const names = found.get(`${table.schema}.${table.name}`) ?? []
+    const names = namesByTable.get(`${table.schema}.${table.name}`) ?? []
     return names.map((name) => declared.get(name) ?? undeclared(name))
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Cells between memory and DuckDB, by column type. Values travel through appenders and parameters, never as SQL
- * literals: a literal loses the last digit of a double.
+ * Converts cells between memory and DuckDB, by column type. Values go through appenders and parameters, never into SQL literals,
+ * because a literal loses the last digit of a double.
  */
 import {
   type DuckDBAppender,
@@ -43,7 +43,7 @@ export const appendCell = (appender: DuckDBAppender, column: Column, cell: Cell 
 const dateValue = (day: string): DuckDBDateValue =>
   new DuckDBDateValue(Date.parse(`${day}T00:00:00Z`) / 86_400_000)
 
-/** Schemas for cells read back; combine them in a `z.object` per query. */
+/** Schemas for cells that are read back. Each query combines them in a `z.object`. */
 export const bigintCell = z.bigint().transform(Number)
 export const doubleCell = z.number()
 export const varcharCell = z.string()
@@ -53,15 +53,15 @@ export const timestamptzCell = z
   .transform((value): Instant => value.micros)
 
 /**
- * How to select a declared column whose cells `cellSchema` reads. DuckDB's client drops a byte order mark at the beginning
- * of a text; behind another character it stays.
+ * Selects a declared column for `cellSchema`. DuckDB's client drops a byte order mark at the beginning of a text, so another
+ * character is put before it.
  */
 export const selectCell = ({ name, type }: Column): string => {
   if (type === 'DATE') return `CAST(${quote(name)} AS VARCHAR) AS ${quote(name)}`
   return isText(type) ? `'.' || ${quote(name)} AS ${quote(name)}` : quote(name)
 }
 
-/** A cell of a declared column, read back as `selectCell` selects it. */
+/** The schema of a cell that `selectCell` selects. */
 export const cellSchema = (column: Column): z.ZodType<Cell> => {
   const schema = CELL_SCHEMAS[column.type]
   return column.nullable ? schema.nullable() : schema

@@ -1,6 +1,6 @@
 /**
- * One DuckDB database on one connection. All work goes through `transaction`, one at a time: DuckDB would run
- * transactions side by side, but optimistic conflicts between our own would only have to be retried.
+ * One DuckDB database on one connection. Transactions run one at a time. DuckDB could run them side by side, but conflicts
+ * between our own transactions would have to be retried.
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import { type DuckDBConnection, DuckDBInstance, type DuckDBValue } from '@duckdb/node-api'
@@ -16,14 +16,14 @@ import { duckdbError } from './duckdb-error.js'
 import { interrupted } from './interrupted.js'
 import { STORAGE_COMPATIBILITY } from './storage-version.js'
 
-/** What can be done inside a transaction. */
+/** The operations inside a transaction. */
 export interface Sql {
   run(sql: string, parameters?: readonly Parameter[]): Promise<void>
-  /** Every row of the result, each parsed by `schema`. */
+  /** The rows of the result, each parsed by `schema`. */
   rows<Row>(schema: z.ZodType<Row>, sql: string, parameters?: readonly Parameter[]): Promise<readonly Row[]>
-  /** Puts rows into a temporary table that is made anew, with `columns`. */
+  /** Puts rows into a new temporary table with `columns`, and replaces an old one. */
   stage(temporaryTable: string, columns: readonly Column[], rows: readonly CellRow[]): Promise<void>
-  /** Adds rows to a table, by the names of its columns; a cell that a row does not have is null. */
+  /** Adds rows to a table, by the names of its columns. A cell that is missing in a row becomes null. */
   insert(table: TableDeclaration, rows: readonly CellRow[]): Promise<void>
 }
 
@@ -31,24 +31,24 @@ export interface Database extends AsyncDisposable {
   readonly file: string
   /** Runs `work` in a transaction: committed when it resolves, rolled back when it rejects. */
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
-  /** Runs `work` with the connection to itself but outside of a transaction. */
+  /** Runs `work` alone on the connection, but outside of a transaction. */
   exclusively<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
-  /** Runs `work`, whose statements end with an error as soon as `signal` aborts; not for what writes to this database. */
+  /** Runs `work`. When `signal` aborts, its statements end with an error. Not for work that writes to this database. */
   interruptibly<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result>
   /**
-   * Copies the file as it is on the disk. What is to be in the copy must be checkpointed, and nothing may write meanwhile.
-   * Rejects with the signal's reason when it aborts.
+   * Copies the file as it is on the disk. Rows must be checkpointed before, and nothing may write meanwhile. Rejects with the
+   * signal's reason when it aborts.
    */
   copyTo(target: string, signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Bounds and habits of every database we open: no extension is ever fetched at run time, sessions are in UTC, memory
- * stays within what a small pod has, and new files have the format that old readers know.
+ * Options of every database that we open: no extension is downloaded at run time, the memory fits into a small pod, and new files
+ * have a format that old readers can open.
  */
 const baseOptions = {
-  // Without them each thread of Node that ever ran a statement keeps what that one took (npm run bench:export).
+  // Without these threads, each Node thread that ever ran a statement keeps its memory (npm run bench:export).
   allocator_background_threads: 'true',
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',
@@ -59,15 +59,15 @@ const baseOptions = {
 
 export interface OpenOptions {
   readonly readOnly?: boolean
-  /** Where DuckDB may spill. */
+  /** The directory to which DuckDB may spill. */
   readonly temporaryDirectory?: string
-  /** DuckDB's own memory at most, such as `112MB`. What needs more is spilled. 1 GB unless given. */
+  /** The most memory of DuckDB, such as `112MB`; 1 GB by default. Larger operations spill to disk. */
   readonly memoryLimit?: string
-  /** 2 unless given. */
+  /** 2 by default. */
   readonly threads?: number
 }
 
-/** Opens (and creates, unless read-only) `file`. What DuckDB throws is passed on as it is. */
+/** Opens `file`, and creates it unless read-only. Sessions are in UTC. Throws the errors of DuckDB unchanged. */
 export const openDatabase = async (file: string, options: OpenOptions = {}): Promise<Database> => {
   const instance = await DuckDBInstance.create(file, {
     ...baseOptions,
@@ -89,8 +89,8 @@ export const openDatabase = async (file: string, options: OpenOptions = {}): Pro
 const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDBConnection): Database => {
   const oneAtATime = pLimit(1)
   /**
-   * Statements too: a work that fails may leave one under way, and a connection that is closed in the middle of a statement never
-   * lets go of it. The process would not end.
+   * Statements also run one at a time. Failed work may leave a statement running, and closing the connection during a statement
+   * would hang the process (docs/decisions/0030-statements-run-one-at-a-time.md).
    */
   const statement = pLimit(1)
   const sql = sqlOn(connection, statement)
@@ -124,9 +124,8 @@ const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDB
 }
 
 /**
- * Reads the file beside DuckDB. The system takes away a process's lock on a file as soon as the process closes any
- * descriptor of that file: so what was opened here stays open until DuckDB has closed its own. A stream on it would
- * close it when it is aborted, and is not used.
+ * Reads the file beside DuckDB. When a process closes any descriptor of a file, the system releases all its locks on that file.
+ * So this descriptor stays open until DuckDB has closed its own. A stream is not used, because it closes it when it is aborted.
  */
 const createFileReader = (file: string) => {
   let handle: FileHandle | null = null
@@ -159,7 +158,7 @@ const inTransaction = async <Result>(sql: Sql, work: (sql: Sql) => Promise<Resul
     await sql.run('COMMIT')
     return result
   } catch (error) {
-    // A failure that has closed the transaction, or the whole database, makes this fail too: the first one tells why.
+    // If the failure has closed the transaction or the database, this fails too. The first error is the cause.
     await sql.run('ROLLBACK').catch(() => undefined)
     throw error
   }
@@ -188,6 +187,6 @@ const sqlOn = (connection: DuckDBConnection, statement: LimitFunction): Sql => {
   }
 }
 
-/** Without parameters a statement goes to DuckDB in one piece, else in three: parsed, prepared, run. */
+/** Without parameters DuckDB runs a statement in one step; with them it parses, prepares and runs it. */
 const bound = (parameters: readonly Parameter[]): DuckDBValue[] | undefined =>
   parameters.length === 0 ? undefined : parameters.map(toDuckDB)

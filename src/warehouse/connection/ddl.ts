@@ -1,9 +1,9 @@
-/** DDL from the table declarations: CREATE and COMMENT, and the temporary tables that rows are staged in. Pure. */
+/** Makes DDL from the table declarations: CREATE, COMMENT, and temporary tables for staged rows. Pure. */
 import type { Column, TableDeclaration } from '../../model/columns.js'
 
 export const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-/** A string as an SQL literal: for names and comments only; values travel as parameters. */
+/** A string as an SQL literal. Only for names, paths and comments: values are parameters. */
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 export const qualified = (table: Pick<TableDeclaration, 'schema' | 'name'>): string =>
@@ -13,7 +13,7 @@ export const qualified = (table: Pick<TableDeclaration, 'schema' | 'name'>): str
 export const selected = (columns: readonly Pick<Column, 'name'>[], alias: string): string =>
   columns.map(({ name }) => `${alias}.${quote(name)}`).join(', ')
 
-/** Without keys and indexes: replaying them after a kill is DuckDB's weakest spot. `merge.ts` keeps the key unique. */
+/** Declares no keys and no indexes; `merge.ts` keeps keys unique (docs/decisions/0031-no-keys-and-no-indexes.md). */
 export const createTable = (table: TableDeclaration): string =>
   `CREATE TABLE ${qualified(table)} (
   ${table.columns.map(columnDefinition).join(',\n  ')}

@@ -1,12 +1,12 @@
-/** What can go wrong with the warehouse, each with the exit code it leads to. */
+/** The errors of the warehouse. Each leads to an exit code. */
 import { EXIT_CODES, WarehouseError } from '../../base/errors.js'
 
-/** The work database or a published file cannot be written or read: disk full, permissions, a file in its place. */
+/** The work database or a published file cannot be written or read: a full disk, permissions, or something else in its place. */
 export class WarehouseUnusableError extends WarehouseError {
   readonly code: string = 'warehouse_unusable'
 }
 
-/** A part of the work database cannot be read. It is set aside when it is closed, and rebuilt by the next run. */
+/** A part of the work database cannot be read. It is set aside when it is closed, and the next run rebuilds it. */
 export class WarehouseDamagedError extends WarehouseUnusableError {
   override readonly code = 'warehouse_damaged'
 }

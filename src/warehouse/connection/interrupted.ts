@@ -1,9 +1,9 @@
-/** Statements that a signal ends. */
+/** Interrupts statements when a signal aborts. */
 import { throwIfAborted } from '../../base/clock.js'
 
 /**
- * Runs `work`, and interrupts its statements from when `signal` aborts until it has ended: again and again, since
- * DuckDB forgets an interrupt that comes before the statement has begun. It rejects with what DuckDB says then.
+ * Runs `work`. After `signal` aborts, its statements are interrupted repeatedly until it ends, because DuckDB forgets an interrupt
+ * that comes before a statement has begun. Rejects with the error of DuckDB then.
  */
 export const interrupted = async <Result>(
   interrupt: () => void,
@@ -11,17 +11,17 @@ export const interrupted = async <Result>(
   work: () => Promise<Result>,
 ): Promise<Result> => {
   throwIfAborted(signal)
-  let again: NodeJS.Timeout | undefined
+  let interval: NodeJS.Timeout | undefined
   const onAbort = () => {
     interrupt()
-    again = setInterval(interrupt, INTERRUPT_EVERY_MS)
+    interval = setInterval(interrupt, INTERRUPT_EVERY_MS)
   }
   signal.addEventListener('abort', onAbort, { once: true })
   try {
     return await work()
   } finally {
     signal.removeEventListener('abort', onAbort)
-    clearInterval(again)
+    clearInterval(interval)
   }
 }
 

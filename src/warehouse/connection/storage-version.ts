@@ -1,16 +1,16 @@
 /**
- * The format of DuckDB's files. A reader opens what its own DuckDB or an older one writes, and nothing newer. So the
- * format is pinned: without the pin, the default of the next DuckDB would decide who can read.
+ * The format of DuckDB's files. A DuckDB reads files of its own format and older ones, but none of a newer format. So the format
+ * is pinned: an upgrade of ours must not lock out readers (docs/decisions/0042-storage-version-is-pinned.md).
  */
 import { open } from 'node:fs/promises'
 
-/** Files are written for this version of DuckDB, and so for every one since. */
+/** This version of DuckDB and every later one can read our files. */
 export const STORAGE_COMPATIBILITY = 'v0.10.2'
 
-/** The number that such a file bears. */
+/** The format number in the header of such a file. */
 export const STORAGE_VERSION = 64n
 
-/** The number in the header of a file: a checksum of 8 bytes, `DUCK`, then 8 bytes, little-endian. */
+/** Reads the format number of a file. The header is a checksum of 8 bytes, `DUCK`, then the number in 8 bytes, little-endian. */
 export const storageVersionOf = async (file: string): Promise<bigint> => {
   await using handle = await open(file, 'r')
   const { buffer } = await handle.read(Buffer.alloc(8), 0, 8, 12)

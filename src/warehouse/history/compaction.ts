@@ -1,7 +1,7 @@
 /**
- * Compaction of old progress history: of each record and UTC day the last observation stays. That is the one which stands for
- * the day in `progress_daily`, so days look the same before and after. What is no longer known, when on a day the
- * indicators of the day before ended, the views of periods do not claim either: `_sync.compactions` tells them.
+ * Compacts old progress history: the last observation of each record and UTC day stays. `progress_daily` shows that one, so its
+ * days look the same before and after. The time of day at which earlier indicators ended is lost. The views of periods do not
+ * claim to know it: `_sync.compactions` says up to when history is compacted.
  */
 import { z } from 'zod'
 import type { TableDeclaration } from '../../model/columns.js'
@@ -14,7 +14,7 @@ import type { Sql } from '../connection/database.js'
 import { qualified, quote } from '../connection/ddl.js'
 import { utcDay } from './utc-day.js'
 
-/** `before` is a midnight of UTC. Tells how many observations went. */
+/** `before` is a midnight of UTC. Returns the number of removed observations. */
 export const compactProgress = async (
   sql: Sql,
   account: string,

@@ -1,4 +1,4 @@
-/** What did not fit in a run, read back from quarantine and drift events for its report: numbers, and names. */
+/** Reads the data problems of a run, as numbers and names for its report, from quarantine and drift events. */
 import { z } from 'zod'
 import type { WaitingRows } from '../../model/replay.js'
 import type { DataProblems, MetDrift, RejectionReason } from '../../model/run.js'
@@ -6,7 +6,7 @@ import { DRIFT_KINDS } from '../../model/survey-source.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 
-/** More are only counted: a report is to be read. */
+/** Further ones are only counted, which keeps the report readable. */
 const NAMED_MAX = 10
 
 export const readDataProblems = async (sql: Sql, account: string, runId: string): Promise<DataProblems> => {
@@ -35,7 +35,7 @@ const driftRow = z.object({
   isNew: booleanCell,
 })
 
-/** What is new comes first. */
+/** New drift comes first. */
 const driftOf = (sql: Sql, account: string, runId: string): Promise<readonly MetDrift[]> =>
   sql.rows(
     driftRow,
@@ -45,7 +45,7 @@ const driftOf = (sql: Sql, account: string, runId: string): Promise<readonly Met
     [account, runId],
   )
 
-/** Rows of all runs that no replay could type so far. */
+/** The rows of all runs that no replay could type so far. */
 export const readWaiting = async (sql: Sql, account: string): Promise<WaitingRows> => {
   const [counts] = await sql.rows(
     z.object({ waiting: bigintCell }),

@@ -1,7 +1,7 @@
 /**
- * Quarantined rows that a newer version can type. A survey's row is merged like that of a listing page, as of when it was
- * read; of sources and progress, which belong together with what was read beside them, the survey is queued to be read
- * again. What was read after a row, or may have been, is never overwritten (docs/decisions/0039-replay-merges-nothing-older.md).
+ * Stores quarantined rows that a newer version can type. A survey row is merged like a row of a listing page, as of its reading.
+ * Sources and progress belong together with the rows that were read beside them, so their survey is queued instead. A row never
+ * overwrites a reading that is or may be newer (docs/decisions/0039-replay-merges-nothing-older.md).
  */
 import { z } from 'zod'
 import { believed } from '../../model/believed.js'
@@ -16,13 +16,13 @@ import type { Database, Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 import { mergeListedSurveys } from '../merge/listing-page.js'
 import { storeDrift } from '../merge/quarantine.js'
-import { noteListed, wantFullListing } from '../queue/listing.js'
+import { noteListed, requireFullListing } from '../queue/listing.js'
 import { enqueue } from '../queue/queue.js'
 
-/** Rows of a batch; one more reading may come on top. */
+/** The rows of a batch. It also holds all other rows of its last reading. */
 const BATCH_ROWS = 500
 
-/** Which accounts have rows that were not replayed. */
+/** The accounts with rows that were not replayed yet. */
 export const accountsInQuarantine = async (sql: Sql): Promise<readonly string[]> => {
   const rows = await sql.rows(
     z.object({ account: varcharCell }),
@@ -31,7 +31,7 @@ export const accountsInQuarantine = async (sql: Sql): Promise<readonly string[]>
   return rows.map(({ account }) => account)
 }
 
-/** By the time of reading: a batch holds all rows of its readings. */
+/** Batches in the order of reading. All rows of one reading are in one batch. */
 export async function* quarantinedRows(
   database: Database,
   account: string,
@@ -97,29 +97,29 @@ export const commitReplay = async (
   const newest = newestOfEachSurvey(surveyRows.filter((row) => !datedAhead.includes(row)))
   const results = new Map(
     rows.map((row): [RetypedRow, ReplayResult] => {
-      const of = known.get(surveyIdOf(row) ?? -1)
+      const stored = known.get(surveyIdOf(row) ?? -1)
       if (row.survey !== null)
-        return [row, newest.has(row) && isNewestSurveyRow(row, of) ? 'merged' : 'outdated']
-      return [row, isLastReading(row, of) ? 'queued' : 'outdated']
+        return [row, newest.has(row) && isNewestSurveyRow(row, stored) ? 'merged' : 'outdated']
+      return [row, isLastReading(row, stored) ? 'queued' : 'outdated']
     }),
   )
-  const of = (wanted: ReplayResult) => rows.filter((row) => results.get(row) === wanted)
-  const counts = await mergeSurveys(sql, account, of('merged'), replay.runId)
-  await queueSurveys(sql, account, of('queued'), replay.runId)
-  // When these were read nobody can tell: a full listing shows the surveys as they are.
-  if (datedAhead.length > 0) await wantFullListing(sql, account)
+  const rowsWith = (result: ReplayResult) => rows.filter((row) => results.get(row) === result)
+  const counts = await mergeSurveys(sql, account, rowsWith('merged'), replay.runId)
+  await queueSurveys(sql, account, rowsWith('queued'), replay.runId)
+  // The true times of these readings are unknown. A full listing shows the current rows.
+  if (datedAhead.length > 0) await requireFullListing(sql, account)
   await mark(sql, account, results, replay)
   return {
-    merged: of('merged').length,
-    queued: of('queued').length,
-    outdated: of('outdated').length,
+    merged: rowsWith('merged').length,
+    queued: rowsWith('queued').length,
+    outdated: rowsWith('outdated').length,
     rows: counts,
   }
 }
 
 const surveyIdOf = (row: RetypedRow): number | null => row.survey?.id ?? row.surveyId
 
-/** What is known of a survey, and since when. */
+/** The stored state of a survey, with its times. */
 type Known = z.output<typeof knownRow>
 const knownRow = z.object({
   id: bigintCell,
@@ -149,26 +149,26 @@ const readKnown = async (
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-/** Rows come by the time of reading: the last of a survey is the newest. */
+/** Rows are in the order of reading, so the last row of a survey is the newest. */
 const newestOfEachSurvey = (rows: readonly RetypedRow[]): ReadonlySet<RetypedRow> =>
   new Set(new Map(rows.map((row) => [row.survey?.id, row])).values())
 
 /**
- * Nothing is known of the survey that was read at its time or later, but the listing that showed the row itself: a later
- * one may have shown the stored row again, which leaves no other trace.
+ * Whether no reading of the survey is as new as the row, except the listing that showed the row itself. A later listing may have
+ * shown the stored row again, and only `listed_at` shows that.
  */
 const isNewestSurveyRow = ({ rejectedAt }: RetypedRow, known: Known | undefined): boolean =>
   [known?.dated_at, known?.missing_since, known?.pending_at].every((at) => isBefore(at, rejectedAt)) &&
   !isBefore(rejectedAt, known?.listed_at)
 
-/** A later refresh has read the same again: typed, or into a quarantined row of its own. */
+/** Whether no later refresh has read the same again, typed or into another quarantined row. */
 const isLastReading = ({ rejectedAt }: RetypedRow, known: Known | undefined): boolean =>
   known !== undefined &&
   known.status !== null &&
   known.missing_since === null &&
   !isBefore(rejectedAt, known.refreshed_at)
 
-/** Never known is before everything, and nothing is before what was never. */
+/** A missing `at` is before every time. Nothing is before a missing `other`. */
 const isBefore = (at: Instant | null | undefined, other: Instant | null | undefined): boolean =>
   other !== null && other !== undefined && (at === null || at === undefined || at < other)
 
@@ -176,8 +176,8 @@ const isBefore = (at: Instant | null | undefined, other: Instant | null | undefi
 const mergeSurveys = async (sql: Sql, account: string, rows: readonly RetypedRow[], runId: string) => {
   let counts = NO_ROWS
   for (const at of new Set(rows.map(({ rejectedAt }) => rejectedAt))) {
-    const together = rows.filter(({ rejectedAt }) => rejectedAt === at)
-    const surveys = together.flatMap(({ survey }) => survey ?? [])
+    const sameReading = rows.filter(({ rejectedAt }) => rejectedAt === at)
+    const surveys = sameReading.flatMap(({ survey }) => survey ?? [])
     const stamp = { runId, at }
     counts = addCounts(counts, (await mergeListedSurveys(sql, account, { surveys, ...stamp })).rows)
     await noteListed(
@@ -189,7 +189,7 @@ const mergeSurveys = async (sql: Sql, account: string, rows: readonly RetypedRow
     await storeDrift(
       sql,
       account,
-      together.flatMap(({ drift }) => drift),
+      sameReading.flatMap(({ drift }) => drift),
       stamp,
     )
   }
@@ -202,7 +202,7 @@ const queueSurveys = async (
   rows: readonly RetypedRow[],
   runId: string,
 ): Promise<void> => {
-  // The last reading of each: by it a survey that was never refreshed takes its place in the queue.
+  // A survey that was never refreshed gets its place in the queue from its last reading.
   const readings = new Map(rows.map(({ surveyId, rejectedAt }) => [surveyId ?? -1, rejectedAt]))
   for (const [surveyId, at] of readings) {
     await enqueue(sql, account, [{ surveyId, reason: 'changed' }], { runId, at })
@@ -233,7 +233,7 @@ const mark = async (
       replay_result: result,
     })),
   )
-  // A run keeps a row once: these are its key.
+  // A run stores a row only once: these columns identify it.
   await sql.run(`UPDATE ${qualified(rejectedRows)} r
     SET replayed_at = s.replayed_at, replayed_run_id = s.replayed_run_id, replay_result = s.replay_result
     FROM temp.${STAGE} s WHERE r.run_id = s.run_id AND r.account = s.account AND r.endpoint = s.endpoint AND r.raw = s.raw

@@ -1,4 +1,4 @@
-/** The record of where the requests of runs went, `_sync.requests`. */
+/** The request usage of runs, `_sync.requests`. */
 import { z } from 'zod'
 import { REQUEST_KINDS, REQUEST_REASONS, type RequestUsage } from '../../model/request-usage.js'
 import { requests } from '../../model/sync-tables.js'
@@ -6,7 +6,7 @@ import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js
 import type { Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 
-/** A run that is recorded a second time says it anew. */
+/** Replaces the usage of a run that is recorded again. */
 export const storeRequestUsage = async (
   sql: Sql,
   run: { readonly runId: string; readonly account: string },
@@ -46,13 +46,13 @@ const usageRow = z.object({
 /** A run of an account and its requests. */
 export type RunRequestUsage = z.output<typeof runRow> & { readonly requestUsage: readonly RequestUsage[] }
 
-/** The last sync of each account that has ended, with its requests; none of what was published before these were recorded. */
+/** The last ended sync of each account, with its request usage; empty for files of versions that did not record it. */
 export const lastRequestUsage = async (sql: Sql): Promise<readonly RunRequestUsage[]> => {
-  const [recorded] = await sql.rows(
+  const [usageColumn] = await sql.rows(
     z.object({ tables: bigintCell }),
     `SELECT count(*) AS tables FROM duckdb_columns() WHERE schema_name = '_sync' AND table_name = 'requests' AND column_name = 'made'`,
   )
-  if (recorded === undefined || recorded.tables === 0) return []
+  if (usageColumn === undefined || usageColumn.tables === 0) return []
   const runs = await sql.rows(
     runRow,
     `SELECT run_id, account, started_at, requests, requests_estimated FROM _sync.runs

@@ -1,4 +1,4 @@
-/** The record of every run, `_sync.runs`: complete, partial and failed ones differ here as they do in exit codes. */
+/** The record of every run, `_sync.runs`. Complete, partial and failed runs differ here, as in their exit codes. */
 import { snakeCase } from '../../base/snake-case.js'
 import type { RunReport, RunStart } from '../../model/run.js'
 import { RUN_FIELDS, type RunRecord } from '../../model/run-record.js'
@@ -9,19 +9,19 @@ import { qualified, quote } from '../connection/ddl.js'
 import { storeRequestUsage } from './request-usage.js'
 
 /**
- * Also marks the runs that died. We hold the lock, so a run with another id that is still `running` has died, whatever its
- * account: an account that has left the settings has no later run of its own to say so.
+ * Records the start, and marks runs that died. We hold the lock, so any other run that is still `running` has died, whatever its
+ * account (docs/decisions/0029-run-marks-older-runs-as-killed.md).
  */
 export const startRun = async (sql: Sql, account: string, run: RunStart): Promise<void> => {
   await sql.run(
-    `UPDATE ${qualified(runs)} SET status = 'killed', reason = 'it ended without a word: killed, or the machine went down'
+    `UPDATE ${qualified(runs)} SET status = 'killed', reason = 'the run left no record of its end: it was killed, or the machine went down'
       WHERE run_id <> $1 AND status = 'running'`,
     [run.runId],
   )
   await sql.insert(runs, [cellsOf({ ...run, account, status: 'running' })])
 }
 
-/** Writes how the run ended; a second time when publishing has changed that. */
+/** Writes how the run ended, and writes it again if publishing changed the outcome. */
 export const finishRun = async (sql: Sql, report: RunReport): Promise<void> => {
   await storeRequestUsage(sql, report, report.requestUsage)
   const row = cellsOf({
@@ -39,7 +39,7 @@ export const finishRun = async (sql: Sql, report: RunReport): Promise<void> => {
 const rowsReplayed = ({ replayed }: RunReport): number | null =>
   replayed === null ? null : replayed.merged + replayed.queued + replayed.outdated
 
-/** The fields that `record` has, by column. */
+/** The fields of `record`, by column. */
 const cellsOf = (record: Partial<RunRecord>): CellRow =>
   Object.fromEntries(
     Object.entries(record).flatMap(([name, cell]) => (name in RUN_FIELDS ? [[snakeCase(name), cell]] : [])),

@@ -1,6 +1,6 @@
-/** Days of UTC in SQL, whatever the session's time zone, and without an extension that a reader may lack. */
+/** UTC days in SQL, for any time zone of the session, and without an extension that a reader may lack. */
 
-/** The UTC day of a moment, a DATE. */
+/** The UTC day of a moment, as a DATE. */
 export const utcDay = (moment: string): string => `CAST(make_timestamp(epoch_us(${moment})) AS DATE)`
 
 /** The moment at which a UTC day begins. */

@@ -1,8 +1,8 @@
-/** The files of a warehouse directory that are private to the job. What readers open is in `model/publish-formats`. */
+/** The private files of a warehouse directory. `model/publish-formats` has the files that readers open. */
 import { join } from 'node:path'
 
 export const workFile = (directory: string): string => join(directory, 'work.duckdb')
-/** Who holds the work database; kept beside it because the database itself cannot be read while it is held. */
+/** Names the holder of the work database. It is a file of its own, because a held database cannot be read. */
 export const holderFile = (directory: string): string => join(directory, 'work.holder.json')
-/** Where DuckDB may spill while it works. */
+/** The directory to which DuckDB may spill. */
 export const spillDirectory = (directory: string): string => join(directory, 'work.spill')

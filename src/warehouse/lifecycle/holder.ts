@@ -1,6 +1,6 @@
 /**
- * Who holds the warehouse. The lock itself is DuckDB's own lock on `work.duckdb`, which the system releases
- * however the process ends; this note beside it only gives the lock a name.
+ * The note that names the holder of the warehouse. The lock itself is DuckDB's lock on `work.duckdb`, which the system releases
+ * however the process ends (docs/decisions/0028-duckdb-lock-is-the-lock.md).
  */
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
@@ -28,12 +28,12 @@ export const writeHolder = async (directory: string, command: string, startedAtM
 
 export const removeHolder = (directory: string): Promise<void> => rm(holderFile(directory), { force: true })
 
-/** The note of the present or, after a kill, of the last holder; null where there is none that can be read. */
+/** The note of the current holder, or of the last one after a kill; null if no note can be read. */
 export const readHolder = async (directory: string): Promise<Holder | null> => {
   try {
     return holderSchema.parse(JSON.parse(await readFile(holderFile(directory), 'utf8')))
   } catch {
-    // Missing, or half written at this very moment: the lock stands without a name.
+    // The note is missing or being written. The lock holds without a name.
     return null
   }
 }
@@ -44,12 +44,12 @@ export const describeHolder = (holder: Holder | null): string =>
     : `"${holder.command}", process ${holder.pid} on ${holder.host}, since ${holder.started_at}`
 
 /**
- * Whether the process of a note may still run. A kill leaves the note behind; of a process on another machine (or in
- * another pod) nothing can be known, and the note is believed.
+ * Whether the process of a note may still run. A kill leaves the note behind. A process on another machine or in another pod
+ * cannot be checked, so it counts as running.
  */
 export const isAlive = ({ host, pid }: Holder): boolean => host !== hostname() || isRunning(pid)
 
-/** Whether this machine has a process of this number. */
+/** Whether this machine has a process with this id. */
 export const isRunning = (pid: number): boolean => {
   try {
     process.kill(pid, 0)

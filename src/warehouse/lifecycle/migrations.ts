@@ -1,7 +1,7 @@
 /**
- * Brings a work database to the schema of this version: a new one is built from the declarations; an older one is
- * migrated forward, each step in a transaction with its record. Columns that were only added need no step: they
- * follow from the declaration.
+ * Brings a work database to the schema of this version. A new one is built from the declarations. An older one is migrated, each
+ * step in a transaction with its record. Added columns need no step, because they follow from the declarations
+ * (docs/decisions/0037-old-warehouses-are-migrated.md).
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
@@ -21,7 +21,7 @@ export interface Migration {
   readonly statements: readonly string[]
 }
 
-/** Steps from version 1 on, in order; a step holds what cannot be derived: renames, changes of type, data. */
+/** The steps from version 1 on, in order. A step holds what no declaration gives: renames, changes of type, data. */
 const MIGRATIONS: readonly Migration[] = [
   {
     version: 2,
@@ -43,7 +43,7 @@ const MIGRATIONS: readonly Migration[] = [
   },
 ]
 
-/** The version that the declarations describe, and the steps there. */
+/** The version that the declarations describe, and the steps to it. */
 const SCHEMA: Schema = { version: SCHEMA_VERSION, migrations: MIGRATIONS }
 
 interface Schema {
@@ -51,12 +51,12 @@ interface Schema {
   readonly migrations: readonly Migration[]
 }
 
-/** Another `schema` than this version's is for tests. */
+/** Tests pass another `schema`. */
 export const migrate = async (database: Database, clock: Clock, schema = SCHEMA): Promise<void> => {
   const version = await database.transaction(schemaVersion)
   if (version > schema.version) {
     throw new NewerWarehouseError(
-      `${database.file} has schema version ${version}, this program knows up to ${schema.version}: it was written by a newer fieldwork-sync. Use that version or a newer one`,
+      `${database.file} has schema version ${version}, but this version of fieldwork-sync supports only up to ${schema.version}. Use the fieldwork-sync that wrote it, or a newer one`,
     )
   }
   for (const migration of schema.migrations.filter((step) => version > 0 && step.version > version)) {
@@ -74,7 +74,7 @@ export const migrate = async (database: Database, clock: Clock, schema = SCHEMA)
   })
 }
 
-/** Comments and views: they hold nothing, and are made anew where they are not what this version says. */
+/** Comments and views hold no data. They are created again if they differ from those of this version. */
 const DESCRIPTIONS = [...ALL_TABLES.flatMap(commentsOn), ...ALL_VIEWS.flatMap(createView)]
 const DESCRIPTIONS_DIGEST = createHash('sha256').update(DESCRIPTIONS.join(';')).digest('hex')
 
@@ -87,7 +87,7 @@ const isDescribed = async (sql: Sql): Promise<boolean> => {
 }
 
 const describe = async (sql: Sql): Promise<void> => {
-  // Hundreds of statements: in one go a new database opens in 166 ms of CPU rather than 231.
+  // Hundreds of statements are sent at once: a new database then opens in 166 ms of CPU instead of 231.
   await sql.run(DESCRIPTIONS.join(';\n'))
   await sql.run('UPDATE _sync.schema_version SET descriptions_digest = $1', [DESCRIPTIONS_DIGEST])
 }
@@ -107,7 +107,7 @@ export const schemaVersion = async (sql: Sql): Promise<number> => {
   return row?.version ?? 0
 }
 
-/** Statements that create the declared tables and columns that the database does not have yet. */
+/** Statements that create the declared tables and columns that the database lacks. */
 const missingParts = async (sql: Sql): Promise<readonly string[]> => {
   const existing = await sql.rows(
     z.object({ schema_name: z.string(), table_name: z.string(), column_name: z.string() }),

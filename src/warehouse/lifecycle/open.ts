@@ -1,7 +1,7 @@
 /**
- * Opens the work database of a warehouse directory, whatever the last run left behind: creates it, takes the lock,
- * replays what a kill left in the write-ahead log, sets a damaged file aside, rebuilds a lost one from the
- * published file, and migrates it. Nobody has to repair anything by hand.
+ * Opens the work database of a warehouse directory, in any state that the last run left. It creates the file, takes the lock,
+ * replays the write-ahead log of a killed run, sets a damaged file aside, rebuilds a lost one from the published state, and
+ * migrates it. Nothing needs a repair by hand.
  */
 import { access, constants, open, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -21,44 +21,45 @@ export interface OpenWarehouse {
   readonly directory: string
   readonly clock: Clock
   readonly log: Log
-  /** Named as the holder to whoever comes second. */
+  /** Names the holder in the error that a second process gets. */
   readonly command: string
-  /** Where a work database that was lost is rebuilt from; nowhere unless given. */
+  /** The published states from which a lost work database is rebuilt; none by default. */
   readonly published?: readonly PublishedPlace[]
 }
 
 /**
- * Throws `WarehouseHeldError` when another process has it, `WarehouseUnusableError` when it cannot be written, and
- * `NewerWarehouseError` when a newer version wrote it. Dispose of the database to let go of the lock.
+ * Throws `WarehouseHeldError` if another process holds it, `WarehouseUnusableError` if it cannot be written, and
+ * `NewerWarehouseError` if a newer version wrote it. Dispose of the database to release the lock.
  */
 export const openWarehouse = async (options: OpenWarehouse): Promise<Database> => {
   const { directory, clock, log, command, published = [] } = options
   await probeWritable(directory)
   const database = await openWorkFile(directory, clock, log)
-  const letGo = letGoOf(options, database)
+  const release = releaseOf(options, database)
   try {
     await writeHolder(directory, command, clock.nowMs()).catch(cannotWrite(directory))
     if ((await database.transaction(schemaVersion)) === 0) await rebuild(database, published, log)
     await migrate(database, clock)
   } catch (error) {
-    await letGo(error instanceof WarehouseDamagedError ? error : null)
+    await release(error instanceof WarehouseDamagedError ? error : null)
     throw error
   }
-  return noticingDamage(database, letGo)
+  return withDamageTracked(database, release)
 }
 
 /**
- * Closes the database, and sets it aside where it is damaged. What fails on the way is told and passed over: why the run
- * ends is known already, and the next one meets a note that names nobody alive, or the same damage, when it opens.
+ * Closes the database, and sets it aside if it is damaged. Failures of this are only logged, because the reason for the end of the
+ * run is already known. The next run finds a note of a dead process, or the same damage, when it opens.
  */
-const letGoOf =
+const releaseOf =
   ({ directory, clock, log }: OpenWarehouse, database: Database) =>
   async (damage: WarehouseDamagedError | null): Promise<void> => {
-    const passOver = (error: unknown) =>
-      log.warn({ problem: messageOf(error) }, 'the warehouse was closed, but not tidied up')
-    await removeHolder(directory).catch(passOver)
+    const warn = (what: string) => (error: unknown) =>
+      log.warn({ problem: messageOf(error) }, `the warehouse is closed, but its ${what}`)
+    await removeHolder(directory).catch(warn('holder note could not be removed'))
     await database.close()
-    if (damage !== null) await setAside(database.file, damage, clock, log).catch(passOver)
+    if (damage !== null)
+      await setAside(database.file, damage, clock, log).catch(warn('damaged file could not be set aside'))
   }
 
 const cannotWrite =
@@ -70,8 +71,8 @@ const cannotWrite =
     )
   }
 
-/** Damage in the middle of a file shows only when that part is read: `close` is told, so that the next run begins well. */
-const noticingDamage = (
+/** Damage in the middle of a file shows only when that part is read. It is passed to `closeAfter`, which sets the file aside. */
+const withDamageTracked = (
   database: Database,
   closeAfter: (damage: WarehouseDamagedError | null) => Promise<void>,
 ): Database => {
@@ -81,9 +82,9 @@ const noticingDamage = (
     throw error
   }
   const close = () => {
-    const found = damage
+    const latest = damage
     damage = null
-    return closeAfter(found)
+    return closeAfter(latest)
   }
   return {
     ...database,
@@ -94,7 +95,7 @@ const noticingDamage = (
   }
 }
 
-/** Creates the directory and writes a file into it, the way a run will: whatever stands in the way shows here. */
+/** Creates the directory and writes a file into it, as a run does, to find problems before the run. */
 const probeWritable = async (directory: string): Promise<void> => {
   const probe = join(directory, `.write-probe-${process.pid}`)
   try {
@@ -112,20 +113,20 @@ const probeWritable = async (directory: string): Promise<void> => {
   }
 }
 
-/** Enough to notice a full disk before any request is spent. */
+/** Enough to detect a full disk before a request is sent. */
 const PROBE_BYTES = 1_048_576
 
 const openWorkFile = async (directory: string, clock: Clock, log: Log): Promise<Database> => {
   const file = workFile(directory)
   const before = await inode(file)
-  // Before DuckDB opens it: a pipe in its place would never answer, and no signal would end the process.
+  // Checked before DuckDB opens it: a pipe in its place would block the process forever, and no signal would end it.
   if (before !== null) await requireAccess(file)
   try {
     return await openUnlessHeld(directory)
   } catch (error) {
     if (error instanceof WarehouseHeldError) throw error
     if (!isDamage(error)) throw duckdbError(error, 'open', file)
-    // Another process that found the same damage may have replaced it meanwhile: then what is there now is good.
+    // Another process may have found the same damage and replaced the file. Then the new file is intact.
     if (before === (await inode(file))) await setAside(file, error, clock, log)
     try {
       return await openUnlessHeld(directory)
@@ -141,7 +142,7 @@ const openUnlessHeld = async (directory: string): Promise<Database> => {
   } catch (error) {
     if (!isLockConflict(error)) throw error
     const note = await readHolder(directory)
-    // A note that a kill has left names nobody: the lock may be that of a reader who opened this file by mistake.
+    // If a kill left the note, the lock may belong to a reader that opened this file by mistake.
     const holder = note !== null && isAlive(note) ? describeHolder(note) : lockHolder(error)
     throw new WarehouseHeldError(
       `the warehouse ${directory} is held by ${holder ?? describeHolder(note)}. Wait for it to end, or use another directory`,
@@ -156,14 +157,14 @@ const inode = async (file: string): Promise<number | null> =>
     () => null,
   )
 
-/** A file that we may not read and write, or that is none, is not damaged: it is not ours to set aside. */
+/** A missing permission, or something that is not a file, is not damage, so it must not be set aside. */
 const requireAccess = async (file: string): Promise<void> => {
   try {
     if (!(await stat(file)).isFile()) throw new Error('it is not a file')
     await access(file, constants.R_OK | constants.W_OK)
   } catch (cause) {
     throw new WarehouseUnusableError(
-      `cannot open ${file}: ${messageOf(cause)}. Move away what is there, or use another directory`,
+      `cannot open ${file}: ${messageOf(cause)}. Move it away, or use another directory`,
       { cause },
     )
   }

@@ -1,7 +1,6 @@
 /**
- * What a refresh writes: everything that was read of some surveys, with their pending rows, the end of their tasks and
- * as of when they are known, in one transaction. Readers never see a survey's sources without the progress that was
- * read with them.
+ * Commits refreshed surveys in one transaction: their sources and progress, their pending rows, their freshness, and the end of
+ * their tasks. So readers never see a survey's sources without the progress that was read with them.
  */
 import { bigint, boolean, columnsOf, nullable, timestamptz, varchar } from '../../model/columns.js'
 import type { Instant } from '../../model/instant.js'
@@ -12,10 +11,10 @@ import type { BundleOutcome, RefreshedBundle } from '../../model/warehouse.js'
 import { instant } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
-import { wantFullListing } from '../queue/listing.js'
+import { requireFullListing } from '../queue/listing.js'
 import { mergeDays } from './day-bundles.js'
 import { type FreshRow, markMissing, upsert } from './merge.js'
-import { ofSurveys } from './merge-sql.js'
+import { conditionOnSurveys } from './merge-sql.js'
 import {
   type MergedTable,
   mergedSampleSourceProgress,
@@ -59,7 +58,7 @@ export const commitBundles = async (
   await endTasks(sql, account, outcomes)
   await keepTasks(sql, account, outcomes, runId)
   if (outcomes.some((outcome) => outcome.kind === 'failed' && outcome.mayBeGone))
-    await wantFullListing(sql, account)
+    await requireFullListing(sql, account)
   return {
     ...counts,
     ...(days === null ? {} : { survey_progress_by_day: days }),
@@ -71,15 +70,15 @@ const idsOf = (outcomes: readonly BundleOutcome[]): readonly number[] => [
   ...new Set(outcomes.map(({ surveyId }) => surveyId)),
 ]
 
-/** Whether the survey's own progress was read: it stands for the bundle. */
+/** Whether the survey's own progress was read. It decides whether the bundle counts as refreshed. */
 const hasProgress = (outcome: BundleOutcome): outcome is RefreshedBundle =>
   outcome.kind === 'refreshed' && outcome.refused?.isProgressRefused !== true
 
-/** Whether nothing is left to be read of the survey. */
+/** Whether the survey was read completely, or has gone. */
 const isDone = (outcome: BundleOutcome): boolean =>
   outcome.kind === 'gone' || (outcome.kind === 'refreshed' && outcome.refused === null)
 
-/** Survey rows that waited for this refresh; also those of a survey that turned out to be gone. */
+/** Merges the survey rows that waited for this refresh, also those of a gone survey. */
 const mergePending = async (
   sql: Sql,
   account: string,
@@ -109,7 +108,7 @@ const mergeProgress = async (
   return upsert(sql, mergedSurveyProgress, stored, rows)
 }
 
-/** Merges a table of which a bundle holds all rows of its survey: what is stored and no longer listed is missing. */
+/** Merges a table of which a bundle has all rows of its survey. Stored rows that are no longer listed become missing. */
 const mergeListed = async (
   sql: Sql,
   table: MergedTable,
@@ -143,7 +142,7 @@ const sourceProgressRows = (account: string, bundles: readonly RefreshedBundle[]
     })),
   )
 
-/** The API no longer shows these surveys, nor anything of theirs. */
+/** Marks the surveys that the API no longer shows as missing, with all their rows. */
 const markGoneSurveys = async (
   sql: Sql,
   account: string,
@@ -199,7 +198,7 @@ const updateFreshness = async (
       error: errorOf(outcome),
       sources: outcome.kind === 'refreshed' ? outcome.sourcesRead : null,
       source_progress: outcome.kind === 'refreshed' ? outcome.sourceProgressRead : null,
-      // Days that were not asked for are behind what is stored with them from now on.
+      // Days that were not requested are older than the rows that are stored now.
       days: hasProgress(outcome) ? (outcome.days?.read ?? 'some') : null,
       source_days: hasProgress(outcome) ? (outcome.days?.sourcesRead ?? 'some') : null,
     })),
@@ -224,7 +223,7 @@ const updateFreshness = async (
   )
 }
 
-/** Columns that say when all of something was last read. */
+/** Columns with the time of the last complete reading, by the extent that decides them. */
 const READ_AT = {
   sources_read_at: 'sources',
   source_progress_read_at: 'source_progress',
@@ -232,7 +231,7 @@ const READ_AT = {
   source_days_read_at: 'source_days',
 }
 
-/** Why the task stays queued; null when it does not. */
+/** Why the task stays queued; null if it does not. */
 const errorOf = (outcome: BundleOutcome): string | null => {
   if (outcome.kind === 'failed') return outcome.error
   return outcome.kind === 'refreshed' ? (outcome.refused?.error ?? null) : null
@@ -244,11 +243,11 @@ const isRefused = (outcome: BundleOutcome): boolean =>
 const endTasks = async (sql: Sql, account: string, outcomes: readonly BundleOutcome[]): Promise<void> => {
   const ended = idsOf(outcomes.filter(isDone))
   if (ended.length === 0) return
-  const condition = ofSurveys(account, ended)
-  await sql.run(`DELETE FROM ${qualified(tasks)} WHERE ${condition.of('survey_id')}`, condition.parameters)
+  const condition = conditionOnSurveys(account, ended)
+  await sql.run(`DELETE FROM ${qualified(tasks)} WHERE ${condition.on('survey_id')}`, condition.parameters)
 }
 
-/** Tasks that stay queued, with why. */
+/** Records on the tasks that stay queued why they do. */
 const keepTasks = async (
   sql: Sql,
   account: string,

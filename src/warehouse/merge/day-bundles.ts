@@ -1,4 +1,4 @@
-/** The part of a commit that is about days: `survey_progress_by_day`, which keeps what is known now and no history. */
+/** Commits the days of bundles into `survey_progress_by_day`, which has no history. */
 import type { Instant } from '../../model/instant.js'
 import type { RowCounts } from '../../model/run.js'
 import type { ReadDays, RefreshedBundle } from '../../model/warehouse.js'
@@ -7,16 +7,16 @@ import { type FreshRow, markMissing, upsert } from './merge.js'
 import { mergedSurveyProgressByDay } from './merged-tables.js'
 import { readStored } from './stored-rows.js'
 
-/** Null where no bundle asked for days. */
+/** Null if no bundle has days. */
 export const mergeDays = async (
   sql: Sql,
   account: string,
   bundles: readonly RefreshedBundle[],
 ): Promise<RowCounts | null> => {
-  const asked = bundles.flatMap((bundle) =>
+  const dayBundles = bundles.flatMap((bundle) =>
     bundle.days === undefined ? [] : [{ bundle, days: bundle.days }],
   )
-  const counts = asked.length === 0 ? null : await upsertDays(sql, account, asked)
+  const counts = dayBundles.length === 0 ? null : await upsertDays(sql, account, dayBundles)
   await markGoneSources(sql, account, bundles)
   return counts
 }
@@ -24,12 +24,12 @@ export const mergeDays = async (
 const upsertDays = async (
   sql: Sql,
   account: string,
-  asked: readonly { readonly bundle: RefreshedBundle; readonly days: ReadDays }[],
+  dayBundles: readonly { readonly bundle: RefreshedBundle; readonly days: ReadDays }[],
 ): Promise<RowCounts> => {
-  const rows = asked.flatMap(({ bundle, days }) => rowsOf(account, bundle.surveyId, days))
-  const [earliest = null] = asked.flatMap(({ days }) => days.rows.map(({ day }) => day.day)).toSorted()
-  const ids = asked.map(({ bundle }) => bundle.surveyId)
-  // A survey has its days of years, of which a night reads a few.
+  const rows = dayBundles.flatMap(({ bundle, days }) => rowsOf(account, bundle.surveyId, days))
+  const [earliest = null] = dayBundles.flatMap(({ days }) => days.rows.map(({ day }) => day.day)).toSorted()
+  const ids = dayBundles.map(({ bundle }) => bundle.surveyId)
+  // A survey may have days of several years, but a night reads only a few.
   const stored = await readStored(sql, mergedSurveyProgressByDay, account, rows.length === 0 ? [] : ids, {
     notBefore: earliest,
   })
@@ -52,7 +52,7 @@ const rowsOf = (account: string, surveyId: number, { rows, timeZone }: ReadDays)
     readAt: at,
   }))
 
-/** Days of sources that are no longer listed; also where no days are asked for. */
+/** Marks the days of sources that are no longer listed as missing, also in bundles without days. */
 const markGoneSources = async (
   sql: Sql,
   account: string,

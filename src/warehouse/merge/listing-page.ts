@@ -1,10 +1,9 @@
 /**
- * What a listing page writes: its rows, the surveys they make due, and the place the listing has reached, in one
- * transaction.
+ * Commits a listing page in one transaction: its rows, the tasks of changed surveys, and the position of the listing.
  *
- * A changed row of a survey whose sources and progress are stored waits in `_sync.pending_surveys` for its task: were
- * it merged now and the run stopped before the task, readers would see a survey's new status beside its old
- * progress. A survey that was never read has nothing beside it and is merged at once.
+ * If the sources and progress of a survey are stored, its changed row waits in `_sync.pending_surveys` for its task. Otherwise a
+ * run that stops before the task would show readers the new status beside the old progress. The row of a survey that was never
+ * refreshed is merged at once (docs/decisions/0007-changed-row-waits-for-its-bundle.md).
  */
 import { z } from 'zod'
 import type { Survey } from '../../model/fields.js'
@@ -15,7 +14,7 @@ import type { Sql } from '../connection/database.js'
 import { completeListing, rememberListed } from '../queue/listing.js'
 import { enqueue } from '../queue/queue.js'
 import { isCurrent, upsert } from './merge.js'
-import { ofSurveys } from './merge-sql.js'
+import { conditionOnSurveys } from './merge-sql.js'
 import { mergedSurveys } from './merged-tables.js'
 import { addPending, dropPending, readPending } from './pending-surveys.js'
 import { storeDrift, storeRejections } from './quarantine.js'
@@ -34,12 +33,12 @@ export const commitListingPage = async (
   return { ...merged, notListed }
 }
 
-/** Survey rows as they were read at one time, no two of the same survey. */
+/** Survey rows that were read at one time, at most one of each survey. */
 interface ReadSurveys extends Stamp {
   readonly surveys: readonly Survey[]
 }
 
-/** Merges the rows, or lets them wait, and queues what has changed. */
+/** Merges the rows or makes them pending, and queues the surveys that changed. */
 export const mergeListedSurveys = async (
   sql: Sql,
   account: string,
@@ -55,25 +54,25 @@ const idsOf = (surveys: readonly Survey[]): readonly number[] => surveys.map(({ 
 
 interface ListedSurvey {
   readonly survey: Survey
-  /** Whether an older version waits. */
+  /** Whether an older version is pending. */
   readonly pending: boolean
-  /** Whether it differs from the newest version known, stored or pending. */
+  /** Whether it differs from the newest version, stored or pending. */
   readonly changed: boolean
-  /** Whether the new version has to wait for the survey's task: its sources and progress are stored beside the old one. */
+  /** Whether the new version waits for the survey's task, because sources and progress are stored with the old one. */
   readonly waits: boolean
 }
 
-/** The listed surveys that need more than a note that they were listed: in most nights, hardly any. */
+/** The listed surveys that changed or have pending rows: in most nights, hardly any. */
 const notableSurveys = async (
   sql: Sql,
   account: string,
   surveys: readonly Survey[],
   stored: StoredRows,
 ): Promise<readonly ListedSurvey[]> => {
-  const pending = await readPending(sql, account, idsOf(surveys))
+  const pendingRows = await readPending(sql, account, idsOf(surveys))
   const compared = surveys.map((survey) => {
     const before = stored.get(rowKey(mergedSurveys, survey))
-    const waiting = pending.get(survey.id)
+    const waiting = pendingRows.get(survey.id)
     const differsFromStored = before === undefined || !isCurrent(mergedSurveys, before, survey)
     return {
       survey,
@@ -87,21 +86,21 @@ const notableSurveys = async (
   const refreshed = await refreshedOf(sql, account, idsOf(replacing))
   return compared
     .map((one) => ({ ...one, waits: one.replaces && refreshed.has(one.survey.id) }))
-    .filter(({ pending: hasPending, changed, waits }) => hasPending || changed || waits)
+    .filter(({ pending, changed, waits }) => pending || changed || waits)
 }
 
-/** Which of these surveys have sources and progress stored. */
+/** The surveys of these whose sources and progress are stored. */
 const refreshedOf = async (
   sql: Sql,
   account: string,
   surveyIds: readonly number[],
 ): Promise<ReadonlySet<number>> => {
   if (surveyIds.length === 0) return new Set()
-  const condition = ofSurveys(account, surveyIds)
+  const condition = conditionOnSurveys(account, surveyIds)
   const rows = await sql.rows(
     z.object({ survey_id: bigintCell }),
     `SELECT survey_id FROM main.freshness
-      WHERE ${condition.of('survey_id')} AND refreshed_at IS NOT NULL`,
+      WHERE ${condition.on('survey_id')} AND refreshed_at IS NOT NULL`,
     condition.parameters,
   )
   return new Set(rows.map(({ survey_id }) => survey_id))
@@ -116,9 +115,9 @@ const mergeNotable = async (
 ): Promise<RowCounts> => {
   if (notable.length === 0) return { ...NO_ROWS, unchanged: page.surveys.length }
   const waiting = notable.filter(({ waits }) => waits).map(({ survey }) => survey)
-  // An equal row that waits already stays as it is: its version began when it was first read.
+  // An equal pending row stays as it is, because its version began when it was first read.
   const moved = notable.filter(({ pending, changed, waits }) => changed || !pending || !waits)
-  // What was pending is older than what was just read, also where that equals the stored row again.
+  // Pending rows are older than the rows that were just read, even if those equal the stored rows again.
   await dropPending(sql, account, idsOf(moved.filter(({ pending }) => pending).map(({ survey }) => survey)))
   await addPending(
     sql,

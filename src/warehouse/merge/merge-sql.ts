@@ -1,10 +1,10 @@
-/** The SQL of the merge, as text. Pure: a table in, a statement out; `stored-rows.ts` and `merge.ts` run them. */
+/** Makes the SQL text of the merge from table declarations. Pure; `stored-rows.ts` and `merge.ts` run the statements. */
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import { selectCell } from '../connection/cells.js'
 import { literal, qualified, quote } from '../connection/ddl.js'
 import type { MergedTable } from './merged-tables.js'
 
-/** What is stored of some surveys, which `ofSurveys` names. */
+/** Selects the stored rows of the surveys in `condition`. */
 export const selectStored = (
   table: MergedTable,
   values: readonly Column[],
@@ -13,10 +13,10 @@ export const selectStored = (
 ): string =>
   `SELECT ${[...idColumns(table), ...values].map(selectCell).join(', ')},
       "_first_seen_at", ${quote(table.readAtColumn)} AS "_dated_at", "_missing_since"
-    FROM ${qualified(table.current)} WHERE ${condition.of(surveyIdColumn(table))}
+    FROM ${qualified(table.current)} WHERE ${condition.on(surveyIdColumn(table))}
       ${notBefore === null ? '' : `AND "day" >= DATE ${literal(notBefore)}`}`
 
-/** The columns of the key that tell rows of one account apart. */
+/** The columns of the key without the account. */
 export const idColumns = (table: MergedTable): readonly Column[] =>
   table.key.filter(({ name }) => name !== 'account')
 
@@ -24,27 +24,27 @@ const surveyIdColumn = (table: MergedTable): string =>
   table.key.some(({ name }) => name === 'survey_id') ? 'survey_id' : 'id'
 
 export interface SurveyCondition {
-  /** The condition on the rows of a table, which has the ids of surveys in `idColumn`. */
-  of(idColumn: string): string
+  /** The condition on a table with the ids of surveys in `idColumn`. */
+  on(idColumn: string): string
   readonly parameters: readonly (string | number)[]
 }
 
-/** Rows of some surveys of an account: as a list of constants, which prunes the scan, or, of many, as a join. */
-export const ofSurveys = (account: string, surveyIds: readonly number[]): SurveyCondition => {
+/** Selects rows of some surveys of an account: by a list of constants, which prunes the scan, or by a join for many surveys. */
+export const conditionOnSurveys = (account: string, surveyIds: readonly number[]): SurveyCondition => {
   const isShort = surveyIds.length <= CONSTANTS_MAX
   const ids = isShort
     ? surveyIds.map((_, place) => `$${place + 2}`).join(', ')
     : 'SELECT unnest(CAST($2::JSON AS BIGINT[]))'
   return {
-    of: (idColumn) => `account = $1 AND ${quote(idColumn)} IN (${ids})`,
+    on: (idColumn) => `account = $1 AND ${quote(idColumn)} IN (${ids})`,
     parameters: [account, ...(isShort ? surveyIds : [JSON.stringify(surveyIds)])],
   }
 }
 
-/** Twenty thousand constants take seconds. */
+/** A list of twenty thousand constants takes seconds. */
 const CONSTANTS_MAX = 100
 
-/** Gives the stored rows the values of the changed ones. */
+/** Updates the stored rows with the values of the changed rows. */
 export const updateChanged = (table: MergedTable): string => {
   const updated = [...table.values.map(({ name }) => name), table.readAtColumn]
   return `UPDATE ${qualified(table.current)} t
@@ -56,7 +56,7 @@ export const markGone = (table: MergedTable): string =>
   `UPDATE ${qualified(table.current)} t SET "_missing_since" = g."_missing_since"
     FROM temp.${quote(table.gone)} g WHERE ${sameKey(table.key, 't', 'g')}`
 
-/** Ends the current version of every row of a temporary table, at the time in its column `endsAt`. */
+/** Ends the current versions of the rows in a temporary table, at the time in its column `endsAt`. */
 export const endVersions = (
   history: TableDeclaration,
   key: readonly Column[],

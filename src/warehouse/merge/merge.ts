@@ -1,10 +1,9 @@
 /**
- * Upserts: what was read is compared with what is stored, and only rows that differ are written, into the table and its
- * history. Reading an equal row again touches no data row.
+ * Upserts rows: compares them with the stored rows, and writes only rows that differ, into the table and its history. Reading an
+ * equal row writes no data row (docs/decisions/0034-rows-are-compared-in-memory.md).
  *
- * A version is dated with the server's time at which it was read. Where that time has not moved since the version
- * before (the `Date` header counts whole seconds) or has gone back, a microsecond is added to the one before:
- * history stays strictly monotone and loses no version.
+ * A version is dated with the server time of its reading, but at least a microsecond after the previous version. So history is
+ * strictly monotone and loses no version (docs/decisions/0033-versions-are-dated-strictly-upwards.md).
  */
 import type { Instant } from '../../model/instant.js'
 import type { RowCounts } from '../../model/run.js'
@@ -14,15 +13,15 @@ import { endVersions, markGone, updateChanged } from './merge-sql.js'
 import type { MergedTable, StoredRow } from './merged-tables.js'
 import { differs, rowKey, type StoredRows } from './stored-rows.js'
 
-/** A row as it was read: key and values. */
+/** A row that was read: key and values. */
 export interface FreshRow {
   readonly cells: CellRow
   readonly readAt: Instant
 }
 
 /**
- * Writes `rows`, no two with the same key, where they are new, differ in a value, or come back after they were missing,
- * and tells how many were added, changed and left alone. `stored` is what the transaction sees of their surveys.
+ * Writes the rows that are new, differ in a value, or were missing, and returns the counts of added, changed and unchanged rows.
+ * No two `rows` have the same key. `stored` has the rows of their surveys that the transaction sees.
  */
 export const upsert = async (
   sql: Sql,
@@ -59,7 +58,7 @@ export const upsert = async (
   }
 }
 
-/** Whether the row is stored as it was read. */
+/** Whether the stored row equals the row that was read, and is not missing. */
 export const isCurrent = (table: MergedTable, stored: StoredRow, fresh: CellRow): boolean =>
   stored.missingSince === null && !differs(table.values, fresh, stored.cells)
 
@@ -70,7 +69,7 @@ const replace = async (sql: Sql, table: MergedTable, changed: readonly CellRow[]
   await endVersionsOf(sql, table, table.changed, table.readAtColumn)
 }
 
-/** Sets `_missing_since` on those of the stored rows that `readAtOfGone` gives the time for, and tells how many. */
+/** Sets `_missing_since` on the stored rows for which `readAtOfGone` returns a time, and returns their number. */
 export const markMissing = async (
   sql: Sql,
   table: MergedTable,

@@ -1,6 +1,6 @@
 /**
- * The tables that are merged from answers, all but the one of days with a history. What the merge needs to know is read off the
- * declarations: the key, the columns whose values decide whether a row has changed, and the column that dates it.
+ * The tables that are merged from answers. All but the table of days have a history. The declarations give what the merge needs:
+ * the key, the columns whose values decide whether a row changed, and the column with its date.
  */
 import { z } from 'zod'
 import type { Column, TableDeclaration } from '../../model/columns.js'
@@ -21,29 +21,29 @@ import { cellSchema, timestamptzCell } from '../connection/cells.js'
 
 export interface MergedTable {
   readonly current: TableDeclaration
-  /** `versions`: a row a version with valid_from and valid_to; `observations`: a row a change. Null: only now is kept. */
+  /** `versions`: one row per version, with valid_from and valid_to. `observations`: one row per change. Null: no history. */
   readonly history: { readonly kind: 'versions' | 'observations'; readonly table: TableDeclaration } | null
   readonly key: readonly Column[]
-  /** Columns whose change makes a new version. */
+  /** The columns whose change makes a new version. */
   readonly values: readonly Column[]
-  /** The column that says when the version was read. */
+  /** The column with the time at which the version was read. */
   readonly readAtColumn: '_synced_at' | '_observed_at'
-  /** Temporary table of the rows that take the place of stored ones: key, values, when they were read. */
+  /** Temporary table of the rows that replace stored ones: key, values, time of reading. */
   readonly changed: string
   readonly changedColumns: readonly Column[]
-  /** Temporary table of the keys of rows that have gone, and when that was noticed. */
+  /** Temporary table of gone rows: key, and since when they are missing. */
   readonly gone: string
   readonly goneColumns: readonly Column[]
-  /** Stored rows as they are read back, whole or without the values. Made once: a schema is compiled when it is first used. */
+  /** Schemas of stored rows, with and without values. They are made once, because a schema is compiled at its first use. */
   readonly storedRow: z.ZodType<StoredRow>
   readonly storedKey: z.ZodType<StoredRow>
 }
 
 export interface StoredRow {
-  /** The key, but for the account, and the values. */
+  /** The key without the account, and the values. */
   readonly cells: CellRow
   readonly firstSeenAt: Instant
-  /** When this version was read. */
+  /** The date of this version. */
   readonly datedAt: Instant
   readonly missingSince: Instant | null
 }
@@ -73,7 +73,7 @@ const merged = (current: TableDeclaration, history: MergedTable['history']): Mer
     (column) => !current.key.includes(column.name) && !BOOKKEEPING.includes(column.name),
   )
   const readAtColumn = history?.kind === 'versions' ? '_synced_at' : '_observed_at'
-  const bookkeeping = (wanted: string) => current.columns.filter((column) => column.name === wanted)
+  const columnNamed = (columnName: string) => current.columns.filter((column) => column.name === columnName)
   return {
     current,
     history,
@@ -81,9 +81,9 @@ const merged = (current: TableDeclaration, history: MergedTable['history']): Mer
     values,
     readAtColumn,
     changed: `changed_${name}`,
-    changedColumns: [...key, ...values, ...bookkeeping(readAtColumn)],
+    changedColumns: [...key, ...values, ...columnNamed(readAtColumn)],
     gone: `gone_${name}`,
-    goneColumns: [...key, ...bookkeeping('_missing_since')],
+    goneColumns: [...key, ...columnNamed('_missing_since')],
     storedRow: storedRow([...ids, ...values]),
     storedKey: storedRow(ids),
   }

@@ -1,4 +1,4 @@
-/** `_sync.pending_surveys`: changed survey rows that wait for their task, see `listing-page.ts`. */
+/** `_sync.pending_surveys` holds changed survey rows that wait for their task, see `listing-page.ts`. */
 import { z } from 'zod'
 import type { Survey } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
@@ -7,7 +7,7 @@ import type { CellRow } from '../../model/warehouse.js'
 import { bigintCell, cellSchema, selectCell, timestamptzCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
-import { ofSurveys } from './merge-sql.js'
+import { conditionOnSurveys } from './merge-sql.js'
 import { mergedSurveys } from './merged-tables.js'
 
 export interface PendingSurvey {
@@ -24,18 +24,18 @@ const pendingRow = z
   })
   .transform(({ _synced_at, ...cells }): PendingSurvey => ({ id: cells.id, cells, readAt: _synced_at }))
 
-/** Which of these surveys have a row that waits, by their id. */
+/** The pending rows of these surveys, by survey id. */
 export const readPending = async (
   sql: Sql,
   account: string,
   surveyIds: readonly number[],
 ): Promise<ReadonlyMap<number, PendingSurvey>> => {
   if (surveyIds.length === 0) return new Map()
-  const condition = ofSurveys(account, surveyIds)
+  const condition = conditionOnSurveys(account, surveyIds)
   const rows = await sql.rows(
     pendingRow,
     `SELECT id, ${mergedSurveys.values.map(selectCell).join(', ')}, _synced_at
-      FROM ${qualified(pendingSurveys)} WHERE ${condition.of('id')}`,
+      FROM ${qualified(pendingSurveys)} WHERE ${condition.on('id')}`,
     condition.parameters,
   )
   return new Map(rows.map((row) => [row.id, row]))
@@ -54,6 +54,6 @@ export const addPending = (
 
 export const dropPending = async (sql: Sql, account: string, surveyIds: readonly number[]): Promise<void> => {
   if (surveyIds.length === 0) return
-  const condition = ofSurveys(account, surveyIds)
-  await sql.run(`DELETE FROM ${qualified(pendingSurveys)} WHERE ${condition.of('id')}`, condition.parameters)
+  const condition = conditionOnSurveys(account, surveyIds)
+  await sql.run(`DELETE FROM ${qualified(pendingSurveys)} WHERE ${condition.on('id')}`, condition.parameters)
 }

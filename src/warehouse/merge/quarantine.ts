@@ -1,4 +1,4 @@
-/** What did not fit: rejected rows as they came, and where the answers differ from the API document. */
+/** Stores data problems: rejected rows as they came, and differences between answers and the API document. */
 import type { Drift, Rejection } from '../../model/survey-source.js'
 import { driftEvents, rejectedRows } from '../../model/sync-tables.js'
 import type { Stamp } from '../../model/warehouse.js'
@@ -28,7 +28,7 @@ export const storeRejections = async (
       raw: rejection.raw,
     })),
   )
-  // The same row read twice in one run, on two pages or after a repeat, is one rejected row.
+  // A row that one run reads twice, on two pages or in a repetition, is one rejected row.
   await sql.run(`INSERT INTO ${qualified(rejectedRows)} BY NAME SELECT DISTINCT ${selected(columns, 's')} FROM temp.stage_rejected_rows s
     WHERE NOT EXISTS (SELECT 1 FROM ${qualified(rejectedRows)} r WHERE r.run_id = s.run_id AND r.account = s.account
       AND r.endpoint = s.endpoint AND r.raw = s.raw AND r.survey_id IS NOT DISTINCT FROM s.survey_id
@@ -59,7 +59,7 @@ export const storeDrift = async (
       last_run_id: runId,
     })),
   )
-  // Many rows of a page show the same unknown field: one event, counted.
+  // Many rows of a page may have the same unknown field: that is one event with a count.
   await sql.run(`MERGE INTO ${qualified(driftEvents)} d
     USING (SELECT * REPLACE (sum(occurrences)::BIGINT AS occurrences) FROM temp.stage_drift_events GROUP BY ALL) s
     ON d.account = s.account AND d.resource = s.resource AND d.path = s.path AND d.value IS NOT DISTINCT FROM s.value

@@ -1,4 +1,4 @@
-/** What is stored of one survey's sources and progress: the run compares it with what it reads. */
+/** Reads the stored sources and progress of one survey. The run compares them with its readings. */
 import { z } from 'zod'
 import type { Column } from '../../model/columns.js'
 import { INTERVIEW_STATUSES } from '../../model/fields.js'
@@ -52,7 +52,7 @@ const NEVER_READ: StoredBundle = Object.freeze({
   sourceProgressReadAt: null,
 })
 
-/** The rows of a survey, in the fields of the API: what a fresh answer is compared with. */
+/** The rows of a survey with the fields of the API, to be compared with a new answer. */
 const storedRows = (
   sql: Sql,
   table: MergedTable,

@@ -1,20 +1,19 @@
 /**
- * What is stored of some surveys, read into memory in the transaction that is about to write: there it is compared with
- * what the API has answered. A comparison of a few rows of 33 columns in SQL took DuckDB several times as long as to
- * read them.
+ * Reads the stored rows of some surveys into memory, in the transaction that is about to write, and compares them with answers.
+ * In SQL that comparison takes several times as long (docs/decisions/0034-rows-are-compared-in-memory.md).
  */
 import type { Cell, Column } from '../../model/columns.js'
 import type { CellRow } from '../../model/warehouse.js'
 import type { Sql } from '../connection/database.js'
-import { idColumns, ofSurveys, selectStored } from './merge-sql.js'
+import { conditionOnSurveys, idColumns, selectStored } from './merge-sql.js'
 import type { MergedTable, StoredRow } from './merged-tables.js'
 
-/** Rows by `rowKey`. What is merged meanwhile is noted in it. */
+/** Rows by `rowKey`. A merge updates the map. */
 export type StoredRows = Map<string, StoredRow>
 
 /**
- * All rows of these surveys, also the missing ones. `keysOnly` leaves out the values, where nothing is compared; `notBefore`,
- * a day, leaves out those of earlier days.
+ * All rows of these surveys, also the missing ones. `keysOnly` leaves out the values, if no rows are compared. `notBefore` is a
+ * day; rows of earlier days are left out.
  */
 export const readStored = async (
   sql: Sql,
@@ -25,7 +24,7 @@ export const readStored = async (
 ): Promise<StoredRows> => {
   if (surveyIds.length === 0) return new Map()
   const values = keysOnly ? [] : table.values
-  const condition = ofSurveys(account, surveyIds)
+  const condition = conditionOnSurveys(account, surveyIds)
   const rows = await sql.rows(
     keysOnly ? table.storedKey : table.storedRow,
     selectStored(table, values, condition, notBefore),
@@ -34,7 +33,7 @@ export const readStored = async (
   return new Map(rows.map((row) => [rowKey(table, row.cells), row]))
 }
 
-/** Tells the rows of a table and account apart. */
+/** The key of a row, unique in a table and account. */
 export const rowKey = (table: MergedTable, row: CellRow): string =>
   idColumns(table)
     .map(({ name }) => String(row[name]))

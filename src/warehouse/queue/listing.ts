@@ -1,6 +1,6 @@
 /**
- * Where discovery stands: the cursor, and the listing that is under way, page by page, so that an interrupted one can
- * go on. With a listing's last page the cursor moves to the ceiling that was fixed at its first.
+ * The position of discovery: the cursor, and the listing under way with its pages, so that the next run can resume it. The last
+ * page of a listing moves the cursor to the ceiling, which was fixed at the first page.
  */
 import { z } from 'zod'
 import type { Instant } from '../../model/instant.js'
@@ -81,7 +81,7 @@ export const countListed = async (sql: Sql, account: string, page: ListedRows): 
   return (row?.listed ?? 0) + unidentified(page)
 }
 
-/** Without those of page $3, where that was the last page read, and is read again. */
+/** Rows without a readable id on earlier pages. Those of page $3 do not count if it was read before and is read again. */
 const UNIDENTIFIED_BEFORE =
   'unidentified_rows - CASE WHEN $3 < next_page THEN coalesce(last_page_unidentified_rows, 0) ELSE 0 END'
 
@@ -93,7 +93,7 @@ const listedIds = ({ surveys, rejections }: ListedRows): readonly number[] => [
 const unidentified = ({ rejections }: ListedRows): number =>
   rejections.filter(({ rowId }) => rowId === null).length
 
-/** Notes which surveys the page showed, and which page comes next. */
+/** Stores the surveys that the page showed, and the next page. */
 export const rememberListed = async (sql: Sql, account: string, page: ListingPage): Promise<void> => {
   const ids = listedIds(page)
   await sql.run(
@@ -101,7 +101,7 @@ export const rememberListed = async (sql: Sql, account: string, page: ListingPag
     [account, JSON.stringify(ids)],
   )
   await noteListed(sql, account, ids, page.at)
-  await notMissing(sql, account, ids)
+  await clearMissing(sql, account, ids)
   await sql.run(
     `UPDATE _sync.listings SET next_page = $2, total_count = $4, first_total_count = coalesce(first_total_count, $4),
       unidentified_rows = ${UNIDENTIFIED_BEFORE} + $5, last_page_unidentified_rows = $5 WHERE account = $1`,
@@ -109,7 +109,7 @@ export const rememberListed = async (sql: Sql, account: string, page: ListingPag
   )
 }
 
-/** Notes when surveys were seen in a listing. */
+/** Stores when surveys were seen in a listing. */
 export const noteListed = (sql: Sql, account: string, ids: readonly number[], at: Instant): Promise<void> =>
   sql.run(
     `MERGE INTO main.freshness f USING (SELECT DISTINCT unnest(CAST($2::JSON AS BIGINT[])) AS survey_id) s
@@ -119,22 +119,22 @@ export const noteListed = (sql: Sql, account: string, ids: readonly number[], at
     [account, JSON.stringify(ids), instant(at)],
   )
 
-/** A survey that an earlier listing did not show, and this one does, has not gone: only a survey that is not listed may be marked. */
-const notMissing = (sql: Sql, account: string, ids: readonly number[]): Promise<void> =>
+/** A survey that an earlier listing did not show has not gone if this one shows it. So its task no longer says `missing`. */
+const clearMissing = (sql: Sql, account: string, ids: readonly number[]): Promise<void> =>
   sql.run(
     `UPDATE _sync.tasks SET reason = 'changed' WHERE account = $1 AND reason = 'missing'
       AND list_contains(CAST($2::JSON AS BIGINT[]), survey_id)`,
     [account, JSON.stringify(ids)],
   )
 
-/** The next listing is a full one. */
-export const wantFullListing = (sql: Sql, account: string): Promise<void> =>
+/** Makes the next listing a full one. */
+export const requireFullListing = (sql: Sql, account: string): Promise<void> =>
   sql.run('UPDATE _sync.cursors SET full_listing_due = true WHERE account = $1', [account])
 
-/** Moves the cursor to the listing's ceiling, and queues what a full listing should have shown and did not. */
+/** Moves the cursor to the listing's ceiling. After a full listing it queues the surveys that were not listed. */
 export const completeListing = async (sql: Sql, account: string, page: ListingPage): Promise<number> => {
   const listing = await readListing(sql, account)
-  if (listing === null) throw new Error('a listing ended that was never begun')
+  if (listing === null) throw new Error('cannot end a listing that was never started')
   await sql.run(
     `MERGE INTO _sync.cursors c USING (SELECT $1 AS account) s ON c.account = s.account
       WHEN MATCHED THEN UPDATE SET updated_since = $2, moved_at = $3,
@@ -149,7 +149,7 @@ export const completeListing = async (sql: Sql, account: string, page: ListingPa
   return notListed
 }
 
-/** Rows of a full page, told by the last one; null where it was the only one. */
+/** The number of rows on a full page, computed from the last page; null if it was the only one. */
 const pageRowsOf = ({ page, totalCount, surveys, rejections }: ListingPage): number | null =>
   page < 2 ? null : Math.max(1, Math.round((totalCount - surveys.length - rejections.length) / (page - 1)))
 

@@ -1,4 +1,4 @@
-/** What the queue and a plan go by: every survey with what its requests depend on, and what is known of the runs before. */
+/** Reads the input of the queue and of a plan: every survey with the facts that decide its requests, and the past runs. */
 import { z } from 'zod'
 import type { DailyWindows } from '../../model/daily-windows.js'
 import { type Instant, msBetween } from '../../model/instant.js'
@@ -40,7 +40,7 @@ const surveyRow = z
     }),
   )
 
-/** Every survey, also those that are missing; one that waits for its task with the status that it will have. */
+/** Every survey, also missing ones. A survey with a pending row has that row's status and time. */
 export const plannedSurveys = (
   sql: Sql,
   account: string,
@@ -69,10 +69,10 @@ export const plannedSurveys = (
     [account],
   )
 
-/** How many of the last runs tell how far apart runs are. */
-const RUNS_LOOKED_AT = 8
+/** The interval between runs is computed from so many of the last runs. */
+const PAST_RUNS_MAX = 8
 
-/** `overlapMs` is what the cursor was set back by. */
+/** `overlapMs` is the overlap that was subtracted from the cursor. */
 export const pastRuns = async (sql: Sql, account: string, overlapMs: number): Promise<PastRuns> => {
   const { cursor, fullListedAt, fullListingDue } = await readPosition(sql, account)
   const [page] = await sql.rows(
@@ -83,7 +83,7 @@ export const pastRuns = async (sql: Sql, account: string, overlapMs: number): Pr
   const cursors = await sql.rows(
     z.object({ cursor_after: timestamptzCell }),
     `SELECT cursor_after FROM _sync.runs WHERE account = $1 AND command = 'sync' AND cursor_after IS NOT NULL
-      GROUP BY ALL ORDER BY cursor_after DESC LIMIT ${RUNS_LOOKED_AT}`,
+      GROUP BY ALL ORDER BY cursor_after DESC LIMIT ${PAST_RUNS_MAX}`,
     [account],
   )
   return {
@@ -97,7 +97,7 @@ export const pastRuns = async (sql: Sql, account: string, overlapMs: number): Pr
   }
 }
 
-/** Of moments in descending order. */
+/** The median gap between `moments`, which are in descending order. */
 const medianGapMs = (moments: readonly Instant[]): number | null => {
   const gaps = moments
     .slice(1)

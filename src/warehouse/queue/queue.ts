@@ -1,4 +1,4 @@
-/** The task queue, `_sync.tasks`: surveys that are to be read, and why. `model/queue` orders them. */
+/** The task queue, `_sync.tasks`: the surveys to read, and why. `model/queue` orders them. */
 import { z } from 'zod'
 import type { FailingSurveys } from '../../model/run.js'
 import { tasks } from '../../model/sync-tables.js'
@@ -8,8 +8,8 @@ import type { Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 
 /**
- * Queues surveys, each once: one that is queued already takes the new reason and keeps its place in time. What is queued
- * anew is tried anew, also where the API refused it before.
+ * Queues surveys, each once. A survey that is already queued keeps its time and gets the new reason. Its earlier refusals no
+ * longer delay it.
  */
 export const enqueue = async (
   sql: Sql,
@@ -58,7 +58,7 @@ export const failingSurveys = async (sql: Sql, account: string): Promise<Failing
   }
 }
 
-/** Asked before each page of a listing: it must not cost more as the queue grows. */
+/** Runs before each page of a listing, so its cost must not grow with the queue. */
 export const hasTasks = async (sql: Sql, account: string): Promise<boolean> =>
   (await sql.rows(z.unknown(), 'SELECT survey_id FROM _sync.tasks WHERE account = $1 LIMIT 1', [account]))
     .length > 0

@@ -1,4 +1,4 @@
-/** What is stored of a survey's days, in `survey_progress_by_day`: the run tells from it which are to be read. */
+/** Reads the stored days of a survey from `survey_progress_by_day`. The run decides from them which days to read. */
 import { z } from 'zod'
 import type { DailyWindows, StoredDays } from '../../model/daily-windows.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connection/cells.js'
@@ -19,9 +19,9 @@ const surveyRow = z.object({
   sourcesReadAt: timestamptzCell.nullable(),
 })
 
-/** The row of the survey that waits for this refresh, if one does, else the one it has. */
+/** The stored days, with the pending row of the survey if there is one, otherwise its stored row. */
 export const readStoredDays = async (sql: Sql, account: string, surveyId: number): Promise<StoredDays> => {
-  // A row that went missing is none that need not be read again.
+  // A missing row must be read again, even if its day was final.
   const days = await sql.rows(
     dayRow,
     `SELECT sample_source_id AS "sampleSourceId", CAST(day AS VARCHAR) AS day, time_zone AS "timeZone",
@@ -29,7 +29,7 @@ export const readStoredDays = async (sql: Sql, account: string, surveyId: number
       FROM main.survey_progress_by_day WHERE account = $1 AND survey_id = $2`,
     [account, surveyId],
   )
-  const [found] = await sql.rows(
+  const [storedSurvey] = await sql.rows(
     surveyRow,
     `SELECT coalesce(p.status, s.status) AS status, coalesce(p.updated_at, s.updated_at) AS "updatedAt",
         f.days_read_at AS "readAt", f.source_days_read_at AS "sourcesReadAt"
@@ -39,15 +39,15 @@ export const readStoredDays = async (sql: Sql, account: string, surveyId: number
       WHERE s.account = $1 AND s.id = $2`,
     [account, surveyId],
   )
-  const { readAt, sourcesReadAt, ...survey } = found ?? UNKNOWN
+  const { readAt, sourcesReadAt, ...survey } = storedSurvey ?? UNKNOWN
   return { survey, days, readAt, sourcesReadAt }
 }
 
 const UNKNOWN = { status: '', updatedAt: 0n, readAt: null, sourcesReadAt: null }
 
 /**
- * SQL condition on `survey_progress_by_day`: days of a series that is read, which are not settled (`isSettled`). Days of
- * sources are read only where the settings ask for them, and of no source that is not listed any more.
+ * SQL condition on `survey_progress_by_day`: the days that are not settled yet (`isSettled`). Days of sources count only if the
+ * settings include them, and only for sources that are still listed.
  */
 export const isReadAgain = ({ sources, timeZone }: DailyWindows): string =>
   `(sample_source_id IS NULL${sources ? ' OR _missing_since IS NULL' : ''})

@@ -1,4 +1,4 @@
-/** Every view, in the order in which they are made: one that reads another comes after it. */
+/** Every view, in the order of creation: a view comes after the views that it reads. */
 
 import { interviewStatusCounts } from './interview-status-counts.js'
 import { progressDaily } from './progress-daily.js'

@@ -1,4 +1,4 @@
-/** Interviews by status in long form, for charts: also of statuses that have no columns of their own. */
+/** Interviews by status in long form, for charts. It includes statuses that have no columns of their own. */
 import { bigint, columnsOf, double, nullable, varchar } from '../../model/columns.js'
 import { INTERVIEW_STATUSES } from '../../model/fields.js'
 import { sampleSourceProgress } from '../../model/tables.js'
@@ -6,8 +6,8 @@ import { literal, quote } from '../connection/ddl.js'
 import { columnOf, type ViewDeclaration } from './view-declaration.js'
 
 /**
- * One row a status of the document that has a count, then one a status that only `_extra` knows. `json_each` would say
- * the second part more shortly, but DuckDB has it from 1.3 on only. Keys and `.*` come in the order of the object.
+ * One row per documented status with a count, then one row per status that is only in `_extra`. `json_each` would make the second
+ * part shorter, but readers with DuckDB before 1.3 lack it. Keys and `.*` are in the order of the object.
  */
 const longForm = (table: string, sampleSourceId: string): string => {
   const known = INTERVIEW_STATUSES.map(
@@ -31,7 +31,7 @@ export const interviewStatusCounts: ViewDeclaration = {
   schema: 'main',
   name: 'interview_status_counts',
   comment:
-    'Interviews by status in long form, whole surveys and sources, statuses unknown to this version included',
+    'Interviews by status in long form, of whole surveys and of sources, including statuses that this version does not know',
   key: ['account', 'survey_id', 'sample_source_id', 'status'],
   columns: [
     columnOf(sampleSourceProgress, 'account'),

@@ -1,6 +1,6 @@
 /**
- * Progress by day, for charts that want a point a day. Days are cut out of the step function: the last observation of
- * a day stands for it, and for the days after it up to where it is known to have held.
+ * Progress by day, for charts with one point per day. Days come from the step function: the last observation of a day stands for
+ * it, and for later days up to the time until which it is known to have held.
  */
 import { columnsOf, date, timestamptz } from '../../model/columns.js'
 import { PROGRESS_FIELDS } from '../../model/fields.js'
@@ -15,7 +15,7 @@ export const progressDaily: ViewDeclaration = {
   schema: 'main',
   name: 'progress_daily',
   comment:
-    'Fieldwork progress of whole surveys at the end of each UTC day, one row a survey and day; no row where it is not known',
+    'Fieldwork progress of whole surveys at the end of each UTC day, one row per survey and day; no row for days without known progress',
   key: ['account', 'survey_id', 'day'],
   references: ofSurvey,
   columns: [
@@ -25,11 +25,11 @@ export const progressDaily: ViewDeclaration = {
     ...indicators,
     columnOf(surveyProgressHistory, 'observed_at', {
       comment:
-        'When these indicators were first read, server time: on an earlier day where they had not changed since',
+        'When these indicators were first read, server time; on an earlier day if they have not changed since',
     }),
     ...columnsOf({
       confirmed_until: timestamptz(
-        'Up to when on this day they are known to have held, server time; at most the end of the day',
+        'Until when on this day the indicators are known to have held, server time; at most the end of the day',
       ),
     }),
   ],

@@ -1,8 +1,8 @@
 /**
- * Progress as step functions. The history has a row each time the indicators changed or came back; here each row also
- * says when it ended and up to when it is known to have held. Nothing in between is invented: what was missing for a
- * while did not hold meanwhile, the current row holds no longer than it was last read, and where old observations were left out (of
- * each day the last one stays) a row holds until the day of the next one, during which something else may have come first.
+ * Progress as step functions. The history has a row for each time the indicators changed or came back. Here each row also has the
+ * time of its end, and until when it is known to have held. Nothing is invented. A missing record does not hold meanwhile. The
+ * current row holds until it was last read. In compacted history a row holds until the beginning of the day of the next one,
+ * because other observations of that day were removed (docs/decisions/0035-confirmed-until-is-derived.md).
  */
 import { columnsOf, nullable, type TableDeclaration, timestamptz } from '../../model/columns.js'
 import {
@@ -20,22 +20,23 @@ import type { ViewDeclaration } from './view-declaration.js'
 interface Observations extends Required<Pick<ViewDeclaration, 'name' | 'comment' | 'references'>> {
   readonly current: TableDeclaration
   readonly history: TableDeclaration
-  /** The versions of what is observed, and their key in the order of the key of the progress. */
+  /** The history table of the observed records. */
   readonly versions: string
+  /** The key of these records, in the order of the key of the progress. */
   readonly versionKey: readonly string[]
-  /** When the current observation `o` was last read again and found equal. */
+  /** SQL for the time at which the current observation `o` was last read again and found equal. */
   readonly readAgainAt: string
   readonly joins: string
 }
 
-const progressPeriods = (of: Observations): ViewDeclaration => ({
+const progressPeriods = (observations: Observations): ViewDeclaration => ({
   schema: 'main',
-  name: of.name,
-  comment: of.comment,
-  key: of.history.key,
-  references: of.references,
+  name: observations.name,
+  comment: observations.comment,
+  key: observations.history.key,
+  references: observations.references,
   columns: [
-    ...of.history.columns,
+    ...observations.history.columns,
     ...columnsOf({
       ended_at: nullable(
         timestamptz(
@@ -43,16 +44,16 @@ const progressPeriods = (of: Observations): ViewDeclaration => ({
         ),
       ),
       confirmed_until: timestamptz(
-        'Up to when these indicators are known to have held, server time: ended_at; for the current ones when they were last read again and found equal; where history is compacted the beginning of the day of the next ones',
+        'Until when these indicators are known to have held, server time: ended_at; for the current ones, when they were last read again and found equal; in compacted history, the beginning of the day of the next ones',
       ),
     }),
   ],
-  sql: periodsSql(of),
+  sql: periodsSql(observations),
 })
 
 /**
- * A version that ended without a next one beginning at that moment is where a record went missing: history itself marks
- * no such moment, and its mark in the current row is gone once it has come back.
+ * A record went missing where a version ended and no next version began at that moment. The progress history does not show this,
+ * and the current row no longer shows it after the record came back.
  */
 const periodsSql = ({ current, history, versions, versionKey, readAgainAt, joins }: Observations): string => {
   const key = current.key.map(quote)
@@ -86,7 +87,7 @@ const periodsSql = ({ current, history, versions, versionKey, readAgainAt, joins
 export const surveyProgressPeriods = progressPeriods({
   name: 'survey_progress_periods',
   comment:
-    'Fieldwork progress of whole surveys as a step function: survey_progress_history, and up to when each row is known to have held',
+    'Fieldwork progress of whole surveys as a step function: survey_progress_history, and until when each row is known to have held',
   current: surveyProgress,
   history: surveyProgressHistory,
   references: ofSurvey,
@@ -98,11 +99,11 @@ export const surveyProgressPeriods = progressPeriods({
       ON r.account = f.account AND r.survey_id = f.survey_id AND r.rejected_at = f.refreshed_at`,
 })
 
-/** Reading the progress source by source is skipped where nothing has moved: it is known as of when it was last read. */
+/** The progress of sources is not read while nothing moves, so it is known as of its last reading. */
 export const sampleSourceProgressPeriods = progressPeriods({
   name: 'sample_source_progress_periods',
   comment:
-    'Fieldwork progress of sample sources as a step function: sample_source_progress_history, and up to when each row is known to have held',
+    'Fieldwork progress of sample sources as a step function: sample_source_progress_history, and until when each row is known to have held',
   current: sampleSourceProgress,
   history: sampleSourceProgressHistory,
   references: ofSource('sample_source_id'),

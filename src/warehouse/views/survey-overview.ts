@@ -1,4 +1,4 @@
-/** Where people begin: a survey a row. */
+/** One row per survey: the view to start with. */
 import { bigint, columnsOf } from '../../model/columns.js'
 import { PROGRESS_FIELDS } from '../../model/fields.js'
 import { freshness, surveys } from '../../model/tables.js'
@@ -12,7 +12,7 @@ const freshnessColumns = ['listed_at', 'refreshed_at', 'last_error'].map((name) 
 export const surveyOverview: ViewDeclaration = {
   schema: 'main',
   name: 'survey_overview',
-  comment: 'A survey a row, with its progress and as of when both are known',
+  comment: 'One row per survey, with its progress and the times of their last readings',
   key: surveys.key,
   columns: [
     ...surveyColumns,

@@ -1,4 +1,4 @@
-/** What became of surveys: their statuses, one after the other, as far as they were seen. */
+/** The statuses of each survey, one after the other, as they were observed. */
 import { columnsOf, nullable, timestamptz, varchar } from '../../model/columns.js'
 import { SURVEY_STATUSES } from '../../model/fields.js'
 import { ofSurvey, surveysHistory } from '../../model/tables.js'
@@ -7,7 +7,7 @@ import { columnOf, type ViewDeclaration } from './view-declaration.js'
 export const surveyStatusChanges: ViewDeclaration = {
   schema: 'main',
   name: 'survey_status_changes',
-  comment: 'Every change of status that was observed, one row a change',
+  comment: 'Every observed change of status, one row per change',
   key: ['account', 'survey_id', 'observed_at'],
   references: ofSurvey,
   columns: [

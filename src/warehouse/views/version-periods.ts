@@ -1,6 +1,6 @@
 /**
- * The versions of surveys and sources with `confirmed_until`: up to when each is known to have held. An equal row read
- * again touches no data row, so this is read off `freshness`.
+ * The versions of surveys and sources with `confirmed_until`: until when each is known to have held. Reading an equal row writes
+ * no data row, so `freshness` gives this time (docs/decisions/0035-confirmed-until-is-derived.md).
  */
 import { columnsOf, type TableDeclaration, timestamptz } from '../../model/columns.js'
 import { ofSource, ofSurveyById, sampleSourcesHistory, surveysHistory } from '../../model/tables.js'
@@ -9,7 +9,7 @@ import type { ViewDeclaration } from './view-declaration.js'
 
 interface Versions extends Pick<ViewDeclaration, 'name' | 'comment' | 'references'> {
   readonly history: TableDeclaration
-  /** The last time that the current version `h` was read again and found equal. */
+  /** SQL for the time at which the current version `h` was last read again and found equal. */
   readonly readAgainAt: string
   readonly joins: string
 }
@@ -22,7 +22,7 @@ const versionPeriods = ({ history, readAgainAt, joins, ...view }: Versions): Vie
     ...history.columns,
     ...columnsOf({
       confirmed_until: timestamptz(
-        'Up to when this version is known to have held, server time: valid_to, or for the current version when it was last read again and found equal',
+        'Until when this version is known to have held, server time: valid_to; for the current version, when it was last read again and found equal',
       ),
     }),
   ],
@@ -32,12 +32,12 @@ const versionPeriods = ({ history, readAgainAt, joins, ...view }: Versions): Vie
 })
 
 /**
- * A survey is read by being listed. Where a changed row waits for its task, the stored one ended when that one was read;
- * a row that could not be typed confirms nothing, until a replay types it.
+ * A listing reads a survey. If a changed row is pending, the stored one held until that row was read. A row that could not be
+ * typed confirms nothing until a replay types it.
  */
 export const surveyPeriods = versionPeriods({
   name: 'survey_periods',
-  comment: 'surveys_history, and up to when each version is known to have held',
+  comment: 'surveys_history, and until when each version is known to have held',
   history: surveysHistory,
   references: ofSurveyById,
   readAgainAt: 'CASE WHEN r.account IS NULL THEN least(f.listed_at, p._synced_at) END',
@@ -48,13 +48,13 @@ export const surveyPeriods = versionPeriods({
       ON r.account = f.account AND r.survey_id = f.survey_id AND r.rejected_at = f.listed_at`,
 })
 
-/** Versions before `sources_listed_at` read the list in every refresh, or dated it where all of it could be typed. */
+/** Versions before `sources_listed_at` read the list in every refresh, or dated it only if all of it could be typed. */
 const LIST_READ_AT = 'coalesce(f.sources_listed_at, f.sources_read_at, f.refreshed_at)'
 
-/** One source that could not be typed and whose id could not be read may be any of the survey's. */
+/** A rejected source without a readable id may be any source of the survey. */
 export const sampleSourcePeriods = versionPeriods({
   name: 'sample_source_periods',
-  comment: 'sample_sources_history, and up to when each version is known to have held',
+  comment: 'sample_sources_history, and until when each version is known to have held',
   history: sampleSourcesHistory,
   references: ofSource('id'),
   readAgainAt: `CASE WHEN NOT coalesce(list_contains(r.ids, h.id) OR r.any_id, false) THEN ${LIST_READ_AT} END`,

@@ -1,8 +1,8 @@
-/** How a view is declared: like a table, with the SQL that makes it. */
+/** The declaration of a view: like that of a table, with the SQL of the view. */
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import { literal, quote } from '../connection/ddl.js'
 
-/** `key` identifies a row, as in a table; its columns are in the order of the view. */
+/** `key` identifies a row, as in a table. Columns are in the order of the view. */
 export interface ViewDeclaration extends Pick<TableDeclaration, 'name' | 'comment' | 'key' | 'references'> {
   readonly schema: 'main'
   readonly columns: readonly Column[]
@@ -17,7 +17,7 @@ export const createView = (view: ViewDeclaration): readonly string[] => [
   ),
 ]
 
-/** The column of that name as it is declared, under another name where one is given. */
+/** A declared column of a table, with changes such as another name. */
 export const columnOf = (table: TableDeclaration, name: string, as: Partial<Column> = {}): Column => {
   const column = table.columns.find((declared) => declared.name === name)
   if (column === undefined) throw new TypeError(`${table.name} has no column ${name}`)

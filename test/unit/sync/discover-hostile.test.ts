@@ -290,7 +290,7 @@ test('an endless list of sample sources fails its task with a message of one lin
   expect(failure).toMatchObject({
     endsRun: false,
     message:
-      "the list of sample sources of survey 7 does not end: there is still a next page after page 502, and its first page announced 2 records in all; tell the API's owner",
+      'the list of sample sources of survey 7 has no end: page 502 still announces a next page, but the first page announced 2 records. Report this to the owner of the API',
   })
 })
 

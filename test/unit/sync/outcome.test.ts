@@ -52,7 +52,7 @@ test.each<[number, string, string | null, Partial<RunFacts>, Partial<OutcomeRule
   [
     3,
     'partial',
-    'stopped by --max-requests 9; the listing goes on in the next run',
+    'stopped by --max-requests 9; the next run continues the listing',
     { stopped: 'stopped by --max-requests 9', discovery: 'interrupted' },
     {},
   ],

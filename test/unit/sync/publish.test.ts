@@ -80,9 +80,9 @@ describe('a signal while a publish is under way', () => {
       reports: [complete],
       publishers: [stopping('duckdb')],
     })
-    const reason = 'stopped by SIGTERM before it was published; the next run publishes'
+    const reason = 'stopped by SIGTERM before it was published; the next run publishes it'
     expect(ended).toMatchObject({ exitCode: 3, status: 'partial', published: [] })
-    expect(ended.publishError).toBe('stopped by SIGTERM; the next run publishes')
+    expect(ended.publishError).toBe('stopped by SIGTERM; the next run publishes it')
     expect(recorded).toEqual([{ ...complete, exitCode: 3, status: 'partial', reason }])
     expect(ended.accounts).toEqual(recorded)
   })
@@ -92,7 +92,7 @@ describe('a signal while a publish is under way', () => {
       reports: [complete, partial, failed],
       publishers: [stopping('duckdb')],
     })
-    const reason = 'stopped by SIGTERM before it was published; the next run publishes'
+    const reason = 'stopped by SIGTERM before it was published; the next run publishes it'
     expect(ended).toMatchObject({ exitCode: 4, status: 'failed' })
     expect(recorded.map(({ exitCode, status, reason }) => [exitCode, status, reason])).toEqual([
       [3, 'partial', reason],
@@ -108,7 +108,7 @@ describe('a signal while a publish is under way', () => {
     })
     expect(ended.published.map(({ format }) => format)).toEqual(['duckdb'])
     expect(ended.accounts[0]?.reason).toBe(
-      'stopped by SIGTERM before all of it was published; the next run publishes',
+      'stopped by SIGTERM before all of it was published; the next run publishes it',
     )
   })
 
@@ -163,7 +163,7 @@ describe('the time for work after a signal', () => {
     await pass(2_999)
     expect(work.aborted).toBe(false)
     await pass(1)
-    expect(work.reason).toEqual(new StoppedError('the 8 s after a signal were over'))
+    expect(work.reason).toEqual(new StoppedError('the shutdown deadline of 8 s passed'))
     expect(shutdown.forWorkFromNow().aborted).toBe(true)
   })
 

@@ -120,7 +120,7 @@ describe('a damaged version is replaced by the previous one', () => {
     const rebuilt = await lose(warehouse)
     expect(await titles(rebuilt)).toEqual(['Survey 2'])
     expect(warnings(rebuilt).map(({ fields }) => fields)).toMatchObject([
-      { problem: expect.stringContaining(`000002/${changed} is not what was published`) },
+      { problem: expect.stringContaining(`000002/${changed} differs from its manifest`) },
       { file: join(parquetOf(rebuilt), 'versions', '000001') },
     ])
     await rm(join(parquetOf(rebuilt), 'versions', '000001', 'manifest.json'))
@@ -128,7 +128,7 @@ describe('a damaged version is replaced by the previous one', () => {
       code: 'warehouse_unusable',
       exitCode: 7,
       message: expect.stringMatching(
-        /manifest\.json cannot be read; nor from .*000002.* is not what was published\. Restore that file/,
+        /cannot be rebuilt\. .*manifest\.json cannot be read\. .*000002.* differs from its manifest\. Restore the published state/,
       ),
     })
     expect((await readdir(join(parquetOf(rebuilt), 'versions'))).toSorted()).toEqual(['000001', '000002'])

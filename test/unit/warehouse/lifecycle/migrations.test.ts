@@ -181,7 +181,7 @@ test('a newer schema is refused in one clear line, and its file stays unchanged'
   const ended = await run(['replay', '--warehouse', warehouse.directory])
   expect(ended).toMatchObject({ code: 7, stdout: '' })
   expect(ended.stderr).toBe(
-    `fieldwork-sync: ${join(warehouse.directory, 'work.duckdb')} has schema version 77, this program knows up to ${SCHEMA_VERSION}: it was written by a newer fieldwork-sync. Use that version or a newer one\n`,
+    `fieldwork-sync: ${join(warehouse.directory, 'work.duckdb')} has schema version 77, but this version of fieldwork-sync supports only up to ${SCHEMA_VERSION}. Use the fieldwork-sync that wrote it, or a newer one\n`,
   )
   expect(before.equals(await readFile(join(warehouse.directory, 'work.duckdb')))).toBe(true)
 })

@@ -79,7 +79,7 @@ describe('a listing', () => {
   test('that was never started cannot end, and its page leaves nothing', async () => {
     const { account, rows } = await testWarehouse()
     await expect(account.commitListingPage(listingPage([survey(1)], minute(0)))).rejects.toThrow(
-      'never begun',
+      'cannot end a listing that was never started',
     )
     expect(await rows('SELECT * FROM surveys')).toEqual([])
     expect(await account.hasTasks()).toBe(false)
