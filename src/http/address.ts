@@ -1,4 +1,4 @@
-/** From a base address, a path below it and a query to the URL that is sent, and to how it is told to people. */
+/** Builds the URL of a request from base address, path and query, and the label that messages show for it. */
 export interface Address {
   readonly origin: string
   /** Path and query as they are sent. */
@@ -24,7 +24,7 @@ export const addressOf = (
   return { origin: base.origin, target, label: `GET ${target}`, host: base.host }
 }
 
-/** The host that a `Location` header points to, without credentials; null where it points nowhere. */
+/** The host in a `Location` header, without credentials; null if the header is missing or has no host. */
 export const locationHost = (location: string | null, from: Address): string | null => {
   if (location === null) return null
   try {

@@ -1,6 +1,5 @@
 /**
- * One attempt: what came of one exchange is put into one of three kinds. Whatever is neither an answer nor worth
- * another attempt is thrown.
+ * One attempt. It ends with an answer, a 429, or a failure that is worth another attempt. Any other failure is thrown.
  */
 import { locationHost } from './address.js'
 import { excerptOf, isUtf8, readExcerpt, readText } from './body.js'
@@ -24,8 +23,8 @@ export interface JsonAnswer {
   /** `text`, parsed. Numbers past 2^53 have lost their last digits; `text` still has them. */
   readonly body: unknown
   /**
-   * The JSON text as it came, without a byte order mark and without secrets. In a string, half a surrogate pair stands
-   * for bytes that were not UTF-8, or was sent as an escape: no text that is kept can hold it.
+   * The JSON text as it came, without a byte order mark and without secrets. A lone surrogate in a string stands for
+   * bytes that were not UTF-8, or was sent as an escape. Stored text cannot hold one.
    */
   readonly text: string
   /** The `Date` header, milliseconds since 1970; null where it is missing or unreadable. */
@@ -34,21 +33,21 @@ export interface JsonAnswer {
 
 export type Outcome =
   | { readonly kind: 'answer'; readonly answer: JsonAnswer }
-  /** 429; `onRefused` has been told. */
+  /** 429; `onRefused` has been called. */
   | { readonly kind: 'refused' }
-  | { readonly kind: 'retry'; readonly error: TransientError; readonly askedMs: number | null }
+  | { readonly kind: 'retry'; readonly error: TransientError; readonly retryAfterMs: number | null }
 
 export interface AttemptOptions extends ExchangeOptions {
   readonly where: Where
   readonly responseBytesMax: number
   readonly redact: (text: string) => string
-  /** The same for the strings of an answer, which become rows. */
+  /** `redact` for the strings of an answer, which become rows. */
   readonly redactAnswer: (text: string) => string
-  /** The response headers are here, whatever they say. */
+  /** Called when the response headers arrive, with any status. */
   readonly onHeaders: (status: number) => void
-  /** A 429 is here; `askedMs` is its `Retry-After`. */
-  readonly onRefused: (askedMs: number | null) => void
-  /** Not a byte of the request can have left. */
+  /** Called for a 429; `retryAfterMs` is its `Retry-After`, null without one. */
+  readonly onRefused: (retryAfterMs: number | null) => void
+  /** Called when no byte of the request can have been sent. */
   readonly onNeverSent: () => void
 }
 
@@ -60,7 +59,7 @@ export const attempt = async (options: AttemptOptions): Promise<Outcome> => {
   if (exchanged.kind === 'answered') return exchanged.value
   if (exchanged.certainlyUnsent) options.onNeverSent()
   if (!(exchanged.error instanceof TransientError)) throw exchanged.error
-  return { kind: 'retry', error: exchanged.error, askedMs: null }
+  return { kind: 'retry', error: exchanged.error, retryAfterMs: null }
 }
 
 const outcomeOf = async (answer: TransportAnswer, options: AttemptOptions): Promise<Outcome> => {
@@ -69,15 +68,15 @@ const outcomeOf = async (answer: TransportAnswer, options: AttemptOptions): Prom
   const action = statusAction(status)
   if (action === 'parse') return parse(answer, options)
   const answeredAtMs = parseHttpDate(answer.header('date')) ?? options.clock.nowMs()
-  const askedMs = parseRetryAfter(answer.header('retry-after'), answeredAtMs)
-  // Before the body is read: what waits for this slot must not be sent meanwhile.
-  if (action === 'pause') options.onRefused(askedMs)
+  const retryAfterMs = parseRetryAfter(answer.header('retry-after'), answeredAtMs)
+  // The pause begins before the body is read, so that no waiting request is sent meanwhile.
+  if (action === 'pause') options.onRefused(retryAfterMs)
   const excerpt = await readExcerpt(body, answer.header('content-encoding'), redact)
   switch (action) {
     case 'pause':
       return { kind: 'refused' }
     case 'retry':
-      return { kind: 'retry', error: new ServerTroubleError(status, excerpt), askedMs }
+      return { kind: 'retry', error: new ServerTroubleError(status, excerpt), retryAfterMs }
     case 'refuse_credentials':
       throw new CredentialsRefusedError(status, where, excerpt)
     case 'refuse_redirect': {
@@ -111,7 +110,7 @@ const parse = async (answer: TransportAnswer, options: AttemptOptions): Promise<
     }
   } catch {
     if (!isUtf8(read.text)) return invalid('it is not UTF-8')
-    // V8's own message quotes the first characters: half a token that a server echoed would pass the redactor.
+    // V8's message quotes the first characters. They may hold half an echoed token, which the redactor does not find.
     return invalid(read.text === '' ? 'it is empty' : `it begins with ${excerptOf(read.text, redact, 60)}`)
   }
 }
@@ -119,5 +118,5 @@ const parse = async (answer: TransportAnswer, options: AttemptOptions): Promise<
 const invalid = (problem: string): Outcome => ({
   kind: 'retry',
   error: new InvalidBodyError(problem),
-  askedMs: null,
+  retryAfterMs: null,
 })

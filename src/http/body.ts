@@ -1,19 +1,18 @@
 /**
- * The body of an answer as text. undici hands out the bytes of the body as they came, so decompression is ours, and with it
- * the limit: it counts the bytes after decompression, or a few kilobytes of gzip could fill the memory.
+ * Reads the body of an answer as text. undici does not decompress, so this file does. The limit counts the bytes after
+ * decompression: otherwise a few kilobytes of gzip could fill the memory.
  */
 import { isUtf8 as isValidUtf8 } from 'node:buffer'
 import { pipeline, type Readable } from 'node:stream'
 import { toUSVString } from 'node:util'
 import { createGunzip } from 'node:zlib'
 
-/** What is read of an error body, bytes. */
+/** The part of an error body that is read, bytes. */
 const EXCERPT_BODY_BYTES_MAX = 16_384
 const EXCERPT_LENGTH_MAX = 200
 
 /**
- * Stands in a text for bytes that are not UTF-8. Half a surrogate pair is in no text that was decoded, so whoever keeps
- * a string can tell these places from a U+FFFD that was sent.
+ * Marks bytes that are not UTF-8. Decoded text never has a lone surrogate, so the mark differs from a U+FFFD that was sent.
  */
 const NOT_UTF8 = '\udfff'
 const REPLACEMENT = '\ufffd'
@@ -27,7 +26,7 @@ export type BodyText =
 
 /**
  * Reads a body of UTF-8 text to its end. A byte order mark is dropped. Bytes that are not UTF-8 become lone surrogates
- * (`isUtf8`). Rejects with what the stream fails with: a broken connection, or the abort of its request.
+ * (`isUtf8`). Rejects with the stream's error: a broken connection, or the abort of its request.
  */
 export const readText = async (
   body: Readable,
@@ -37,7 +36,7 @@ export const readText = async (
   const coding = encoding?.trim().toLowerCase() ?? ''
   if (!['', 'identity', 'gzip', 'x-gzip'].includes(coding)) {
     discard(body)
-    return { kind: 'invalid', problem: 'it came in an encoding that was not asked for' }
+    return { kind: 'invalid', problem: 'its content encoding was not requested' }
   }
   const chunks: Uint8Array[] = []
   let bytes = 0
@@ -58,7 +57,7 @@ export const readText = async (
   }
 }
 
-/** Whether all bytes of a body that was read as `text` were UTF-8. */
+/** Whether all bytes of a body were UTF-8. `text` is the result of `readText`. */
 export const isUtf8 = (text: string): boolean => !text.includes(NOT_UTF8)
 
 const textOf = (bytes: Buffer): string => {
@@ -67,8 +66,8 @@ const textOf = (bytes: Buffer): string => {
 }
 
 /**
- * A U+FFFD that was sent is another character while the rest is decoded: every one that comes out was no UTF-8. The other
- * one is a noncharacter, which no text should have. Where one has it, each U+FFFD is taken for replaced.
+ * A stand-in takes the place of each sent U+FFFD during decoding. So every U+FFFD in the result marks invalid bytes. The
+ * stand-in is a noncharacter, which no text should have. In a text that has it, every U+FFFD counts as invalid bytes.
  */
 const markedTextOf = (bytes: Buffer): string => {
   const lenient = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -77,11 +76,11 @@ const markedTextOf = (bytes: Buffer): string => {
   const standIn = Buffer.from(STAND_IN)
   for (let at = 0; at < bytes.length; at++)
     if (bytes[at] === first && bytes[at + 1] === second && bytes[at + 2] === third) standIn.copy(bytes, at)
-  // Where there are millions of them, to split is three times as quick as to replace.
+  // With millions of them, split and join is three times as fast as replaceAll.
   return lenient.decode(bytes).split(REPLACEMENT).join(NOT_UTF8).split(STAND_IN).join(REPLACEMENT)
 }
 
-/** A short piece of an error body, on one line; empty when there is none to be had. */
+/** The beginning of an error body, on one line; empty if the body cannot be read. */
 export const readExcerpt = async (
   body: Readable,
   encoding: string | null,
@@ -92,8 +91,8 @@ export const readExcerpt = async (
 }
 
 /**
- * One line of printable text, redacted before it is cut: half a secret would pass the redactor. So would one in UTF-16,
- * which reads as a NUL beside each character: NULs are taken out first.
+ * One line of printable text. It is redacted before it is cut, because the redactor does not find half a secret. NULs are
+ * removed first: a secret in UTF-16 has one beside each character.
  */
 export const excerptOf = (
   text: string,
@@ -103,25 +102,25 @@ export const excerptOf = (
   const line = redact(text.replaceAll('\0', ''))
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim()
-  // The cut may go through a character of two halves, and bytes that were not UTF-8 are halves.
+  // The cut may split a surrogate pair, and invalid bytes have become lone surrogates.
   return toUSVString(line.length > lengthMax ? `${line.slice(0, lengthMax)}…` : line)
 }
 
 const gunzip = (body: Readable): Readable => {
   const unpacked = createGunzip()
-  // The error reaches whoever reads `unpacked`.
+  // The reader of `unpacked` gets the error.
   pipeline(body, unpacked, () => undefined)
   return unpacked
 }
 
-/** Ends a body that is not read to its end; its connection goes with it. */
+/** Ends a body that was not read to its end, and breaks its connection. */
 const discard = (body: Readable): void => {
   if (body.destroyed) return
   body.on('error', () => undefined)
   body.destroy()
 }
 
-/** What is wrong with the content itself; null when the transport failed. */
+/** The problem of the content itself; null if the transport failed. */
 const contentProblem = (error: unknown): string | null => {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null
   return error.code.startsWith('Z_') ? `it cannot be decompressed (${error.code})` : null

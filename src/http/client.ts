@@ -1,7 +1,6 @@
 /**
- * One request done right. This is the loop around it: every attempt is a new job of the limiter, a 429 pauses
- * the account, what may go away is tried again, and what makes every further request pointless ends them all.
- * It knows nothing of what is asked for; for that, see `survey-api`.
+ * Sends a request until it is answered. Every attempt is a new job of the limiter. A 429 pauses the account, and a
+ * transient failure is tried again. An error that ends the run ends all waiting requests. The endpoints are in `survey-api`.
  */
 import type { Allowance } from '../base/allowance.js'
 import { StoppedError, UpstreamError } from '../base/errors.js'
@@ -25,46 +24,46 @@ import { type CreateTransport, createTransport, type HeaderValues, type Transpor
 export type { JsonAnswer } from './attempt.js'
 
 export interface HttpClientOptions extends Omit<RateLimiterOptions, 'owner' | 'limits'> {
-  /** Ends with `/api/v1`; a slash behind it does no harm. */
+  /** Ends with `/api/v1`, with or without a slash. */
   readonly baseUrl: string
-  /** The caller's identifier: with the address it says whose cap the requests spend. */
+  /** The caller's identifier. Together with the address it identifies the cap. */
   readonly id: number
-  /** Sent with each request: the credentials, the token as a `Secret`. */
+  /** The credentials, sent with each request; the token is a `Secret`. */
   readonly headers: HeaderValues
   readonly limits: HttpLimits
-  /** Through which the API is requested; null or left out: directly. */
+  /** The proxy to the API; null or left out: none. */
   readonly proxy?: HttpProxy | null
   /** From 0 to 1, for the jitter. */
   readonly random: () => number
-  /** The network; the real one unless given. */
+  /** The real network by default. */
   readonly createTransport?: CreateTransport | undefined
 }
 
 export interface HttpLimits {
   /** From the send to the last byte of the answer. */
   readonly requestTimeoutMs: number
-  /** Sends of one request, those answered with 429 not counted. */
+  /** Sends of one request. Those answered with 429 do not count. */
   readonly attemptsMax: number
   readonly backoffBaseMs: number
   readonly backoffMaxMs: number
   /** After decompression. */
   readonly responseBytesMax: number
-  /** Freezes in a row, without one success between them, that end the run; 5 unless said. With 1 the first 429 does. */
+  /** Pauses in a row, without a success between them, that end the run; 5 by default. With 1 the first 429 ends it. */
   readonly pausesMax?: number
 }
 
 interface GetContext {
   /** Ends the request and every wait before it; the promise rejects with its reason. */
   readonly signal: AbortSignal
-  /** Asked right before each send. */
+  /** Taken right before each send. */
   readonly allowance: Allowance
 }
 
 export interface HttpClient extends AsyncDisposable {
   /**
-   * GETs a JSON document; `path` is below the base URL. Waits as long as the cap asks for. Rejects with a
+   * GETs a JSON document; `path` is below the base URL. Waits as long as the cap requires. Rejects with a
    * `StatusError` or another `UpstreamError`, a `LedgerError`, what `allowance` throws, or the signal's reason.
-   * After an error that ends the run, every request that has not been sent yet rejects with the same one.
+   * After an error that ends the run, every request that has not been sent yet rejects with the same error.
    */
   getJson(
     path: string,
@@ -72,27 +71,27 @@ export interface HttpClient extends AsyncDisposable {
     context: GetContext,
   ): Promise<JsonAnswer>
   usage(): HttpUsage
-  /** Ends what is in flight and every wait. Nothing holds the process afterwards. */
+  /** Ends all requests and waits. Nothing keeps the process running afterwards. */
   close(): Promise<void>
 }
 
 /** Requests since the client was created. */
 interface HttpUsage extends RateUsage {
-  /** Sent, retries included. */
+  /** Requests sent, retries included. */
   readonly requests: number
-  /** Sent again, for whatever reason. */
+  /** Requests sent again, for any reason. */
   readonly retries: number
   /** 429 answers. */
   readonly refusals: number
 }
 
-/** Throws `LedgerError` when the ledger cannot be written, `InvalidHeaderError` for credentials HTTP cannot carry. */
+/** Throws `LedgerError` when the ledger cannot be written, `InvalidHeaderError` for credentials that HTTP cannot carry. */
 export const createHttpClient = (options: HttpClientOptions): HttpClient => new AccountClient(options)
 
-/** A shorter token is a word like any other, and taking it out of the rows would change what they say. */
+/** A shorter token may be an ordinary word. Removing that from rows would change their content. */
 const ANSWER_SECRET_LENGTH_MIN = 8
 
-/** What one `getJson` carries through its attempts. */
+/** The state of one `getJson` during its attempts. */
 interface PendingRequest {
   readonly address: Address
   readonly where: Where
@@ -106,9 +105,9 @@ class AccountClient implements HttpClient {
   readonly #redactAnswer: (text: string) => string
   readonly #transport: Transport
   readonly #limiter: RateLimiter
-  /** Aborts what has not been sent yet. */
+  /** Aborts requests that have not been sent yet. */
   readonly #ended = createSharedController()
-  /** Aborts what is in flight. */
+  /** Aborts requests in flight. */
   readonly #closing = createSharedController()
   #closed: Promise<void> | null = null
   readonly #counts = { requests: 0, retries: 0, refusals: 0 }
@@ -170,7 +169,7 @@ class AccountClient implements HttpClient {
     await this.#transport.destroy()
   }
 
-  /** Attempt after attempt, until there is an answer or no hope for one. */
+  /** Repeats attempts until there is an answer, an error that retries cannot help, or no attempt left. */
   async #persist(pending: PendingRequest, waitSignal: AbortSignal): Promise<JsonAnswer> {
     const { limits, random, clock, log, account } = this.#options
     const backoff = { baseMs: limits.backoffBaseMs, maxMs: limits.backoffMaxMs }
@@ -182,7 +181,7 @@ class AccountClient implements HttpClient {
       if (attempts >= limits.attemptsMax) {
         throw new AttemptsExhaustedError(pending.where, attempts, outcome.error)
       }
-      const waitMs = retryWaitMs(attempts, backoff, random(), outcome.askedMs)
+      const waitMs = retryWaitMs(attempts, backoff, random(), outcome.retryAfterMs)
       const fields = {
         account,
         request: pending.where.request,
@@ -195,7 +194,7 @@ class AccountClient implements HttpClient {
     }
   }
 
-  /** Sends once. Up to the send there is no `await`: what the limiter has just made sure of must still hold. */
+  /** Sends once. No `await` may come before the send, because the limiter's conditions hold only at this moment. */
   async #send(slot: Slot, pending: PendingRequest): Promise<Outcome> {
     const { clock, limits, account, log } = this.#options
     pending.context.allowance.take()
@@ -223,7 +222,7 @@ class AccountClient implements HttpClient {
           status = arrived
           slot.answered()
         },
-        onRefused: (askedMs) => this.#refused(epoch, askedMs, pending.where),
+        onRefused: (retryAfterMs) => this.#refused(epoch, retryAfterMs, pending.where),
         onNeverSent: () => slot.neverSent(),
       })
       if (outcome.kind === 'answer') this.#limiter.succeeded(epoch)
@@ -235,9 +234,9 @@ class AccountClient implements HttpClient {
     }
   }
 
-  #refused(epoch: number, askedMs: number | null, where: Where): void {
+  #refused(epoch: number, retryAfterMs: number | null, where: Where): void {
     this.#counts.refusals += 1
-    const error = this.#limiter.refused(epoch, askedMs, where)
+    const error = this.#limiter.refused(epoch, retryAfterMs, where)
     if (error !== null) this.#ended.abort(error)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Why a connection failed, in words, and whether the request can have left before it did. Only what fails
- * before a connection stands is certain; a reset may come after the server has read and counted the request.
+ * Why a connection failed, in words, and whether the request can have been sent. It certainly was not if the connection
+ * was never established. A reset may come after the server has read and counted the request.
  */
 import { errors } from 'undici'
 
@@ -13,7 +13,7 @@ const BEFORE_CONNECTED: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'connection refused'],
   ['ENOTFOUND', 'host name not found in DNS'],
   ['EAI_AGAIN', 'DNS did not answer'],
-  ['UND_ERR_CONNECT_TIMEOUT', 'no connection in time'],
+  ['UND_ERR_CONNECT_TIMEOUT', 'connecting timed out'],
   ['CERT_HAS_EXPIRED', 'its TLS certificate has expired'],
   ['CERT_NOT_YET_VALID', 'its TLS certificate is not valid yet'],
   ['DEPTH_ZERO_SELF_SIGNED_CERT', 'its TLS certificate is self-signed'],
@@ -35,21 +35,21 @@ const ANY_TIME: ReadonlyMap<string, string> = new Map([
   ['UND_ERR_HEADERS_OVERFLOW', 'too many response headers'],
 ])
 
-/** Null when `error` is none of a connection: then it is a mistake of ours. */
+/** Null if `error` is not a connection failure: it is a bug of ours then. */
 export const connectionFailure = (error: unknown): ConnectionFailure | null => {
   if (error instanceof errors.HTTPParserError) {
-    return { problem: 'what it sent is not HTTP', certainlyUnsent: false }
+    return { problem: 'its answer is not HTTP', certainlyUnsent: false }
   }
   const code = codeOf(error)
   if (code === null || OUR_MISTAKES.has(code)) return null
   const early = BEFORE_CONNECTED.get(code)
   if (early !== undefined) return { problem: `${early} (${code})`, certainlyUnsent: true }
   const words =
-    ANY_TIME.get(code) ?? (code.startsWith('HPE_') ? 'what it sent is not HTTP' : 'connection failed')
+    ANY_TIME.get(code) ?? (code.startsWith('HPE_') ? 'its answer is not HTTP' : 'connection failed')
   return { problem: `${words} (${code})`, certainlyUnsent: false }
 }
 
-/** undici's complaints about how it was called. */
+/** undici's errors about wrong calls. */
 const OUR_MISTAKES: ReadonlySet<string> = new Set([
   'UND_ERR_INVALID_ARG',
   'UND_ERR_NOT_SUPPORTED',

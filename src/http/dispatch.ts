@@ -1,11 +1,11 @@
 /**
- * How a request gets onto the network: the one place that talks to undici. Its handlers for retries and redirects would send
- * behind the limiter's back; they are not installed. Timeouts are ours too, one for the whole of a request; only connecting has a limit
- * here, so that a connection that was given up does not try for ever.
+ * The only file that sends through undici. Its handlers for retries and redirects are not installed: they would bypass the
+ * limiter. `exchange` has the timeout of a whole request. Only connecting has a limit here, so that an abandoned connection
+ * does not try for ever.
  *
- * A request goes by undici's agent, or through a proxy. To an https address a proxy gets `CONNECT` and then carries bytes
- * that it cannot read (undici's `ProxyAgent`). To an http address it gets the request itself, with the whole URL in its first line; `ProxyAgent`
- * could send that too, but turns a 407 into an error about arguments, so a plain agent does.
+ * A request goes through undici's agent, or through a proxy. For an https address the proxy gets `CONNECT` and then carries
+ * bytes that it cannot read (undici's `ProxyAgent`). For an http address it gets the request itself, with the whole URL in
+ * its first line. A plain agent sends that, because `ProxyAgent` reports a 407 as an error about arguments.
  */
 import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
 import { ExpectedError, messageOf } from '../base/errors.js'
@@ -15,17 +15,17 @@ import { connectionFailure } from './connection-failure.js'
 import { ProxyRefusedError, ProxyTroubleError } from './proxy.js'
 
 interface DispatchOptions {
-  /** To one host. */
+  /** The most connections to one host. */
   readonly connections: number
   readonly connectMsMax: number
-  /** Called for every connection to the API, or to the proxy that gets the requests themselves. */
+  /** Called for every connection to the API, or to a proxy that gets plain requests. */
   readonly onConnect: () => void
 }
 
 type Headers = Readonly<Record<string, string>>
 
 interface Route {
-  /** Rejects with a `ProxyRefusedError`, a `ProxyTroubleError`, or what undici says. */
+  /** Rejects with a `ProxyRefusedError`, a `ProxyTroubleError`, or undici's error. */
   get(address: Address, headers: Headers, signal: AbortSignal): Promise<Dispatcher.ResponseData>
   /** Breaks all connections. */
   destroy(): Promise<void>
@@ -94,7 +94,7 @@ const createTunnels = (
 type ConnectOptions = Omit<Dispatcher.ConnectOptions, 'origin'>
 type ConnectCallback = (error: Error | null, data: Dispatcher.ConnectData) => void
 
-/** Connections to the proxy that become tunnels, and what the proxy says where they do not. */
+/** Connections to the proxy that become tunnels. A failure becomes an error that names the proxy. */
 class TunnelPool extends Pool {
   readonly #proxy: HttpProxy
 
@@ -121,18 +121,18 @@ class TunnelPool extends Pool {
       const { statusCode, socket } = tunnel
       if (statusCode === 200) return tunnel
       socket.on('error', () => undefined).destroy()
-      if (isPassing(statusCode)) {
+      if (isTemporary(statusCode)) {
         throw new ProxyTroubleError(this.#proxy, `could not connect to ${host} (${statusCode})`)
       }
       throw new ProxyRefusedError(this.#proxy, host, statusCode, true)
     } catch (error) {
       if (error instanceof ExpectedError) throw error
-      // Told as an error of ours: undici opens a tunnel again and again, without a wait, where it knows the error.
+      // An error of ours: undici would open the tunnel again and again, without a wait, if it recognized the error.
       const problem = connectionFailure(error)?.problem ?? messageOf(error)
       throw new ProxyTroubleError(this.#proxy, `cannot be used: ${problem}`, error)
     }
   }
 }
 
-/** Whether it may be different in a moment: the proxy cannot reach the API now, or is busy. */
-const isPassing = (status: number): boolean => status >= 500 || status === 408 || status === 429
+/** Whether the failure may be temporary: the proxy cannot reach the API now, or is busy. */
+const isTemporary = (status: number): boolean => status >= 500 || status === 408 || status === 429

@@ -1,11 +1,11 @@
 /**
- * What a request can end with, grouped by what to do next. Messages say what happened, where (method, path and
- * query, never headers) and what now; whatever a server wrote into them has been redacted and cut to one line.
+ * The errors of a request, grouped by what to do next. A message says what happened, where (method, path and query, never
+ * headers) and what to do now. Text of the server in it is redacted and cut to one line.
  */
 import { ConfigError, messageOf, UpstreamError, WarehouseError } from '../base/errors.js'
 import type { Rate } from '../base/network.js'
 
-/** The API answered with a status that means no. It says nothing about other addresses: the caller decides what ends. */
+/** The API refused the request by its status. Other addresses may be readable, so the caller decides what ends. */
 export abstract class StatusError extends UpstreamError {
   readonly endsRun = false
   readonly status: number
@@ -16,15 +16,15 @@ export abstract class StatusError extends UpstreamError {
   }
 }
 
-/** Where a request went and to whom it belongs, for messages. */
+/** The request and its account, for messages. */
 export interface Where {
   /** Method, path and query, as in `GET /api/v1/surveys?page=2`. */
   readonly request: string
   readonly account: string
 }
 
-/** What the server wrote, as ` (it said: …)`; nothing when that was nothing. */
-const said = (excerpt: string): string => (excerpt === '' ? '' : ` (it said: ${excerpt})`)
+/** The beginning of the response body as ` (response: …)`; empty without a body. */
+const response = (excerpt: string): string => (excerpt === '' ? '' : ` (response: ${excerpt})`)
 
 /** 401, 403. */
 export class CredentialsRefusedError extends StatusError {
@@ -34,40 +34,40 @@ export class CredentialsRefusedError extends StatusError {
     super(
       status,
       `the API refused the credentials (${status}) at ${where.request}: ` +
-        `check id and token of account '${where.account}'${said(excerpt)}`,
+        `check id and token of account '${where.account}'${response(excerpt)}`,
     )
   }
 }
 
-/** 3xx: credentials never follow a redirect. */
+/** 3xx. Credentials are never sent to the target of a redirect. */
 export class RedirectRefusedError extends StatusError {
   readonly code = 'redirect_refused'
 
-  /** `target` is the host of the `Location` header, null where it names none. */
+  /** `target` is the host in the `Location` header, null without one. */
   constructor(status: number, where: Where, target: string | null) {
     super(
       status,
-      `the API redirects (${status}) ${where.request} to ${target ?? 'nowhere'}: not followed, credentials stay ` +
-        `with base_url; if it has moved, change base_url of account '${where.account}'`,
+      `the API redirects (${status}) ${where.request} to ${target ?? 'an unknown host'}, but credentials are sent only to ` +
+        `base_url; if the API has moved, change base_url of account '${where.account}'`,
     )
   }
 }
 
-/** 404: what was asked for is not there, or no longer. The caller knows what that means. */
+/** 404: the resource does not exist, or no longer. The caller decides what follows. */
 export class NotThereError extends StatusError {
   readonly code = 'not_there'
 
   constructor(where: Where, excerpt: string) {
-    super(404, `the API knows nothing at ${where.request} (404)${said(excerpt)}`)
+    super(404, `the API has no resource at ${where.request} (404)${response(excerpt)}`)
   }
 }
 
-/** Any other 4xx: this request is wrong, others may be right. */
+/** Any other 4xx: this request is wrong; others may succeed. */
 export class RequestRejectedError extends StatusError {
   readonly code = 'request_rejected'
 
   constructor(status: number, where: Where, excerpt: string) {
-    super(status, `the API rejected ${where.request} (${status}): it is left for another run${said(excerpt)}`)
+    super(status, `the API rejected ${where.request} (${status}); a later run may repeat it${response(excerpt)}`)
   }
 }
 
@@ -78,12 +78,12 @@ export class UnexpectedStatusError extends StatusError {
   constructor(status: number, where: Where, excerpt: string) {
     super(
       status,
-      `the API answered ${where.request} with ${status}, which means nothing here${said(excerpt)}`,
+      `the API answered ${where.request} with the unexpected status ${status}${response(excerpt)}`,
     )
   }
 }
 
-/** The body is larger than `limits.response_bytes_max`. Asking again would give the same. */
+/** The body is larger than `limits.response_bytes_max`. A retry would give the same. */
 export class BodyTooLargeError extends UpstreamError {
   readonly code = 'body_too_large'
   readonly endsRun = false
@@ -91,7 +91,7 @@ export class BodyTooLargeError extends UpstreamError {
   constructor(where: Where, bytesMax: number) {
     super(
       `the answer to ${where.request} is larger than ${bytesMax} bytes: ` +
-        'raise limits.response_bytes_max if that is right',
+        'raise limits.response_bytes_max if that size is expected',
     )
   }
 }
@@ -110,29 +110,30 @@ export class AttemptsExhaustedError extends UpstreamError {
   }
 }
 
-/** Refused with 429 after every pause: someone else uses up the account's cap, or it is lower than ours. */
+/** A 429 after every pause: another client uses up the account's cap, or the cap is below `rate_limit`. */
 export class RateRefusedError extends UpstreamError {
   readonly code = 'rate_refused'
   readonly endsRun = true
 
   constructor(where: Where, pauses: number, rate: Rate) {
     super(
-      `the API refused account '${where.account}' for its rate (429)${pauses > 1 ? ` ${pauses} times in a row, last` : ''} at ` +
-        `${where.request}: see who else uses the account, or whether its cap is lower than ` +
+      `the API answered 429 (too many requests) for account '${where.account}'` +
+        `${pauses > 1 ? ` ${pauses} times in a row, last` : ''} at ${where.request}: ` +
+        'check whether others use this account or its cap is below ' +
         `${rate.requests} per ${rate.perMs / 1000} s (rate_limit)`,
     )
   }
 }
 
-/** A `Retry-After` that no run waits for. */
+/** A `Retry-After` longer than a run waits. */
 export class RetryAfterTooLongError extends UpstreamError {
   readonly code = 'retry_after_too_long'
   readonly endsRun = true
 
-  constructor(where: Where, askedMs: number, maxMs: number) {
+  constructor(where: Where, retryAfterMs: number, maxMs: number) {
     super(
-      `the API refused account '${where.account}' for its rate (429) at ${where.request} and asked for a wait of ` +
-        `${Math.ceil(askedMs / 1000)} s, longer than the ${maxMs / 1000} s that a run waits: run again later`,
+      `the API answered 429 (too many requests) for account '${where.account}' at ${where.request} and requested a wait of ` +
+        `${Math.ceil(retryAfterMs / 1000)} s, longer than the ${maxMs / 1000} s that a run waits: run again later`,
     )
   }
 }
@@ -144,12 +145,12 @@ export class InvalidHeaderError extends ConfigError {
   constructor(name: string, account: string) {
     super(
       `the value of header ${name} of account '${account}' has characters that HTTP cannot carry: ` +
-        'look for a line break or a letter that is not ASCII',
+        'look for a line break or a character that is not ASCII',
     )
   }
 }
 
-/** The request ledger cannot be read or written: without it the cap cannot be kept across restarts. */
+/** The request ledger cannot be read or written. Without it the cap cannot be kept across restarts. */
 export class LedgerError extends WarehouseError {
   readonly code = 'ledger_unwritable'
 
@@ -160,7 +161,7 @@ export class LedgerError extends WarehouseError {
   }
 }
 
-/** The Redis that shares the cap cannot be reached: without it nobody knows how much of the cap is left. */
+/** The Redis that shares the cap cannot be used. Without it the free part of the cap is unknown. */
 export class SharedCapError extends UpstreamError {
   readonly code = 'shared_cap_unreachable'
   readonly endsRun = true
@@ -168,7 +169,8 @@ export class SharedCapError extends UpstreamError {
   constructor(account: string, address: string, problem: string) {
     super(
       `the Redis that shares the cap of account '${account}', ${address}, cannot be used: ${problem}; nothing is sent ` +
-        'without it: see whether it runs and rate_limit.shared is right, or set rate_limit.shared_fallback to what this process may use without it',
+        'without it: check that Redis runs and that rate_limit.shared is correct, or set rate_limit.shared_fallback to the ' +
+        'number of requests per window that this process may send without Redis',
     )
   }
 }

@@ -1,6 +1,6 @@
 /**
- * One exchange: a request is sent once and its answer read to the end, within the request timeout. What may go away by
- * itself, a timeout or a connection that broke, is told; everything else is thrown.
+ * One exchange: sends a request once and reads its answer to the end, within the request timeout. It returns a failure that
+ * may pass, such as a timeout or a broken connection, and throws any other.
  */
 import { abortReason, type Clock, throwIfAborted } from '../base/clock.js'
 import { ExpectedError } from '../base/errors.js'
@@ -16,7 +16,7 @@ export interface ExchangeOptions {
   readonly transport: Transport
   readonly address: Address
   readonly requestTimeoutMs: number
-  /** The timeout of the transport, for messages. */
+  /** The proxy of the transport, for messages. */
   readonly proxy?: HttpProxy | null
   readonly clock: Clock
   /** Ends the exchange; it rejects with the signal's reason. */
@@ -28,24 +28,24 @@ export type Exchanged<Value> =
   | {
       readonly kind: 'broken'
       readonly error: RequestTimeoutError | ConnectionError | ProxyTroubleError | ProxyRefusedError
-      /** Not a byte of the request can have left. */
+      /** No byte of the request can have been sent. */
       readonly certainlyUnsent: boolean
     }
 
-/** `read` is called when the response headers are here, and reads the body as far as it wants it. */
+/** `read` is called when the response headers have arrived. It reads as much of the body as it needs. */
 export const exchange = async <Value>(
   { transport, address, requestTimeoutMs, proxy = null, clock, signal }: ExchangeOptions,
   read: (answer: TransportAnswer) => Promise<Value>,
 ): Promise<Exchanged<Value>> => {
   using stop = joinSignals(signal)
-  const over = new AbortController()
+  const ended = new AbortController()
   const timeout = new RequestTimeoutError(peerOf(address, proxy), requestTimeoutMs)
-  clock.sleep(requestTimeoutMs, over.signal).then(
+  clock.sleep(requestTimeoutMs, ended.signal).then(
     () => stop.abort(timeout),
     () => undefined,
   )
   try {
-    // An abort while undici still connects would be noticed only when the connection stands.
+    // While undici connects, it acts on an abort only when the connection is established.
     const answer = await orAbort(transport.get(address, stop.signal), stop.signal)
     const value = await read(answer)
     throwIfAborted(signal)
@@ -66,6 +66,6 @@ export const exchange = async <Value>(
       certainlyUnsent,
     }
   } finally {
-    over.abort()
+    ended.abort()
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What a proxy between us and the API may say or fail with. None of it is the API's answer, and every message names the proxy. Through a tunnel
- * (https) the two can be told apart with certainty; of a plain request (http) only a 407 is the proxy's for certain.
+ * The failures of a proxy between us and the API. Every message names the proxy. Through a tunnel (https) the answers of
+ * proxy and API are certainly distinct. Without one (http) only a 407 certainly comes from the proxy.
  */
 import { UpstreamError } from '../base/errors.js'
 import type { HttpProxy } from '../base/network.js'
@@ -9,20 +9,20 @@ import { TransientError } from './transient-errors.js'
 
 const theProxy = ({ address, variable }: HttpProxy): string => `the proxy ${address} (${variable})`
 
-/** Whom a connection is to, for messages: an https request has one to the API, through the proxy. */
+/** The other end of a connection, for messages. An https request has a connection to the API, through the proxy. */
 export const peerOf = ({ host, origin }: Address, proxy: HttpProxy | null): string => {
   if (proxy === null) return host
   return origin.startsWith('https:') ? `${host} (through ${theProxy(proxy)})` : theProxy(proxy)
 }
 
-/** The proxy wants other credentials, or does not let us reach the API: no other request would fare better. */
+/** The proxy requires other credentials, or refuses to connect to the API. Every other request would fail likewise. */
 export class ProxyRefusedError extends UpstreamError {
   readonly code = 'proxy_refused'
   readonly endsRun = true
-  /** Not a byte of the request can have reached the API. */
+  /** No byte of the request can have reached the API. */
   readonly certainlyUnsent: boolean
 
-  /** `host` is the API's; `certainlyUnsent` where it refused before it got the request. */
+  /** `host` is the API's. `certainlyUnsent`: the proxy refused before it received the request. */
   constructor(proxy: HttpProxy, host: string, status: number, certainlyUnsent: boolean) {
     super(`${theProxy(proxy)} ${refusalOf(proxy, host, status)}`)
     this.certainlyUnsent = certainlyUnsent
@@ -31,14 +31,14 @@ export class ProxyRefusedError extends UpstreamError {
 
 const refusalOf = ({ variable, authorization }: HttpProxy, host: string, status: number): string => {
   if (status !== 407) {
-    return `refused to connect to ${host} (${status}): see whether ${variable} names an HTTP proxy that may reach it, or name the host in NO_PROXY`
+    return `refused to connect to ${host} (${status}): check that ${variable} names an HTTP proxy that may connect to this host, or add the host to NO_PROXY`
   }
   return authorization === null
-    ? `asks for a user and password (407): put them into ${variable}, as in http://user:password@host:port`
+    ? `requires a user and password (407): put them into ${variable}, as in http://user:password@host:port`
     : `refused the user and password of ${variable} (407): check them`
 }
 
-/** No tunnel for now: the proxy cannot be reached, or cannot reach the API. Not a byte of the request has left. */
+/** There is no tunnel for now: the proxy cannot be reached, or cannot reach the API. Nothing of the request was sent. */
 export class ProxyTroubleError extends TransientError {
   readonly code = 'proxy_failed'
   readonly certainlyUnsent = true

@@ -1,9 +1,9 @@
 /**
- * Takes secrets out of the strings of a JSON answer before anybody sees it: a server that echoes the request must not
- * put the token into a table, or into quarantine as it came. Names are strings too; numbers stay as they are.
+ * Removes secrets from the strings of a JSON answer, names included: a server that echoes the request must not put the token
+ * into a table or into quarantine. Numbers stay as they are.
  */
 
-/** `text` is valid JSON, and so is what comes back. `redact` is asked about each string as it reads, unescaped. */
+/** `text` is valid JSON, and so is the result. `redact` gets each string unescaped. */
 export const redactJson = (text: string, redact: (text: string) => string): string => {
   if (!text.includes('\\') && redact(text) === text) return text
   const parts: string[] = []
@@ -21,7 +21,7 @@ export const redactJson = (text: string, redact: (text: string) => string): stri
   return parts.length === 0 ? text : `${parts.join('')}${text.slice(copied)}`
 }
 
-/** `literal` comes with its quotes. Without a backslash it reads as it is written. */
+/** `literal` includes its quotes. Only with a backslash its value differs from its text. */
 const redactString = (literal: string, redact: (text: string) => string): string => {
   const text = literal.includes('\\') ? String(JSON.parse(literal)) : literal.slice(1, -1)
   const safe = redact(text)

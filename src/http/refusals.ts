@@ -1,36 +1,36 @@
 /**
- * What a 429 leads to. Only one that answers a request sent after the last pause began says something new: the
- * others of the same burst were on their way already, and must not pause the account a second time.
+ * Decides what follows a 429. Only a 429 to a request that was sent after the last pause began is a new refusal. The other
+ * requests of the same burst were already in flight, and must not pause the account a second time.
  */
 
-/** A fifth pause in a row without one success is not waited out, unless told otherwise: the run ends. */
+/** By default the run ends instead of a fifth pause in a row without a success. */
 const PAUSES_IN_A_ROW_MAX = 5
-/** The longest pause that is our own choice, in rate windows. */
+/** The longest pause without a `Retry-After`, in rate windows. */
 const PAUSE_WINDOWS_MAX = 10
-/** A `Retry-After` of 0 or of a date just past still means "not now". */
+/** A `Retry-After` of 0, or of a date just past, still means "not now". */
 const PAUSE_MS_MIN = 1_000
-/** A server that wants to be left alone for longer than this ends the run: the next one is scheduled anyway. */
+/** A longer `Retry-After` ends the run: the next one is scheduled anyway. */
 export const RETRY_AFTER_MS_MAX = 3_600_000
 
 type RefusalVerdict =
-  /** The pause that this one belongs to has begun already. */
+  /** The 429 belongs to a pause that has begun already. */
   | { readonly kind: 'join' }
   | { readonly kind: 'pause'; readonly durationMs: number }
   | { readonly kind: 'end'; readonly pauses: number }
-  | { readonly kind: 'end_asked'; readonly askedMs: number }
+  | { readonly kind: 'retry_after_too_long'; readonly retryAfterMs: number }
 
 /**
- * The length of the nth pause in a row (from 1): what `Retry-After` asks for, else one window, doubling up to
- * ten. Milliseconds.
+ * The length of the nth pause in a row (from 1), milliseconds: the `Retry-After`, else one window, doubled with each pause
+ * up to ten windows.
  */
-export const pauseMs = (nth: number, askedMs: number | null, perMs: number): number =>
-  askedMs === null ? perMs * Math.min(PAUSE_WINDOWS_MAX, 2 ** (nth - 1)) : Math.max(PAUSE_MS_MIN, askedMs)
+export const pauseMs = (nth: number, retryAfterMs: number | null, perMs: number): number =>
+  retryAfterMs === null ? perMs * Math.min(PAUSE_WINDOWS_MAX, 2 ** (nth - 1)) : Math.max(PAUSE_MS_MIN, retryAfterMs)
 
 export interface Refusals {
-  /** Stamps a send: how many pauses had begun by then. */
+  /** The number of pauses that have begun. A send remembers it. */
   epoch(): number
   /** A 429 arrived for a request sent in epoch `sentIn`. */
-  refused(sentIn: number, askedMs: number | null): RefusalVerdict
+  refused(sentIn: number, retryAfterMs: number | null): RefusalVerdict
   /** A request sent in epoch `sentIn` succeeded. */
   succeeded(sentIn: number): void
 }
@@ -43,13 +43,13 @@ export const createRefusals = (perMs: number, pausesMax = PAUSES_IN_A_ROW_MAX): 
     succeeded: (sentIn) => {
       lastGoodEpoch = Math.max(lastGoodEpoch, sentIn)
     },
-    refused: (sentIn, askedMs) => {
+    refused: (sentIn, retryAfterMs) => {
       if (sentIn < epoch) return { kind: 'join' }
-      if (askedMs !== null && askedMs > RETRY_AFTER_MS_MAX) return { kind: 'end_asked', askedMs }
+      if (retryAfterMs !== null && retryAfterMs > RETRY_AFTER_MS_MAX) return { kind: 'retry_after_too_long', retryAfterMs: retryAfterMs }
       epoch += 1
       const nth = epoch - lastGoodEpoch
       if (nth >= pausesMax) return { kind: 'end', pauses: nth }
-      return { kind: 'pause', durationMs: pauseMs(nth, askedMs, perMs) }
+      return { kind: 'pause', durationMs: pauseMs(nth, retryAfterMs, perMs) }
     },
   }
 }

@@ -1,29 +1,29 @@
 /**
- * How long to wait before the next attempt: exponential backoff with full jitter. Full, because the requests of
- * a burst fail together, and any fixed share of the wait would send them again together.
+ * The wait before the next attempt: exponential backoff with full jitter. The requests of a burst fail together, and a fixed
+ * part in their waits would send them together again.
  */
 export interface Backoff {
   /** Upper end of the wait after the first attempt, milliseconds. */
   readonly baseMs: number
-  /** No wait is longer, whatever the server asks for, milliseconds. */
+  /** The longest wait, also if the server requests a longer one, milliseconds. */
   readonly maxMs: number
 }
 
-/** Upper end of the wait after `attempt` (from 1) failed: doubles with each, up to `maxMs`. */
+/** Upper end of the wait after `attempt` (from 1) failed. It doubles with each attempt, up to `maxMs`. */
 export const backoffCeilingMs = (attempt: number, { baseMs, maxMs }: Backoff): number =>
   Math.min(maxMs, baseMs * 2 ** Math.max(0, attempt - 1))
 
 /**
- * The wait after `attempt` (from 1) failed. `random` is from 0 to 1. `askedMs` is what a `Retry-After` on that
- * answer asked for, null without one: the wait is never shorter, unless that is longer than `maxMs`. One slow
- * corner of the API must not hold its task for an hour; the task stays queued if all attempts fail.
+ * The wait after `attempt` (from 1) failed, milliseconds. `random` is from 0 to 1. The wait is at least `retryAfterMs`, the
+ * `Retry-After` of that answer (null without one), but never above `maxMs`. One slow endpoint must not hold its task for an
+ * hour; the task stays queued if all attempts fail.
  */
 export const retryWaitMs = (
   attempt: number,
   backoff: Backoff,
   random: number,
-  askedMs: number | null = null,
+  retryAfterMs: number | null = null,
 ): number => {
   const jittered = random * backoffCeilingMs(attempt, backoff)
-  return Math.round(Math.min(backoff.maxMs, Math.max(jittered, askedMs ?? 0)))
+  return Math.round(Math.min(backoff.maxMs, Math.max(jittered, retryAfterMs ?? 0)))
 }

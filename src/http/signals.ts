@@ -1,24 +1,24 @@
 /**
- * Several reasons to stop, joined into one signal. `AbortSignal.any` would do the same, but keeps every joined
- * signal reachable from a long-lived source on Node 20: a run of a night makes a hundred thousand of them.
+ * Joins several abort signals into one. `AbortSignal.any` would do the same, but on Node 20 a long-lived source keeps every
+ * joined signal reachable. A run of a night makes a hundred thousand of them.
  */
 import { setMaxListeners } from 'node:events'
 import { abortReason } from '../base/clock.js'
 
 export interface JoinedSignal extends Disposable {
   readonly signal: AbortSignal
-  /** Aborts the joined signal alone; the sources do not notice. */
+  /** Aborts the joined signal, not its sources. */
   abort(reason: Error): void
 }
 
-/** A controller whose signal any number of requests may listen to; Node 20 takes more than ten for a leak. */
+/** A controller whose signal takes any number of listeners. Node 20 reports more than ten as a leak. */
 export const createSharedController = (): AbortController => {
   const controller = new AbortController()
   setMaxListeners(0, controller.signal)
   return controller
 }
 
-/** Aborts with the reason of the first source that does. Dispose it when the work is over. */
+/** Aborts with the reason of the first source that aborts. Dispose it after use. */
 export const joinSignals = (...sources: readonly AbortSignal[]): JoinedSignal => {
   const controller = new AbortController()
   const listeners = sources.map((source) => {
@@ -37,7 +37,7 @@ export const joinSignals = (...sources: readonly AbortSignal[]): JoinedSignal =>
   }
 }
 
-/** `promise`, or a rejection with the signal's reason as soon as it aborts, whichever is first. */
+/** Settles as `promise` does, unless the signal aborts first: then it rejects with the signal's reason. */
 export const orAbort = <Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> =>
   new Promise((resolve, reject) => {
     const onAbort = () => reject(abortReason(signal))

@@ -1,21 +1,21 @@
 /**
- * What each status asks us to do, as a table. The API document names only 429; everything else is our reading
- * of HTTP, and what the table does not know fails instead of being tried again.
+ * The action for each response status, as a table. The API document names only 429; the rest follows HTTP. A status that is
+ * not in the table is a failure without a retry.
  */
 export type StatusAction =
   /** The body is the answer. */
   | 'parse'
-  /** The rate cap is exceeded (API document, "Errors"): no traffic for a while, then the same request again. */
+  /** The rate cap is exceeded (API document, "Errors"): a pause, then the same request again. */
   | 'pause'
-  /** It may work in a moment. */
+  /** A retry may succeed. */
   | 'retry'
   /** The credentials may not read this address; they may still read others. */
   | 'refuse_credentials'
-  /** Credentials never follow a redirect. */
+  /** Credentials are never sent to the target of a redirect. */
   | 'refuse_redirect'
-  /** What was asked for is not there; the caller knows what that means. */
+  /** The resource does not exist; the caller decides what follows. */
   | 'not_found'
-  /** This request is wrong, others may be right. */
+  /** This request is wrong; others may succeed. */
   | 'reject'
   /** Not a status that this API gives. */
   | 'unknown'

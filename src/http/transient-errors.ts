@@ -1,4 +1,4 @@
-/** What may go away by itself: the request is tried again, and these are what the last attempt failed with. */
+/** Failures that may pass: the request is tried again. The failure of the last attempt is reported. */
 import { UpstreamError } from '../base/errors.js'
 
 export abstract class TransientError extends UpstreamError {
@@ -12,7 +12,7 @@ export class ServerTroubleError extends TransientError {
   readonly status: number
 
   constructor(status: number, excerpt: string) {
-    super(`the API answered ${status}${excerpt === '' ? '' : ` (it said: ${excerpt})`}`)
+    super(`the API answered ${status}${excerpt === '' ? '' : ` (response: ${excerpt})`}`)
     this.status = status
   }
 }
@@ -36,11 +36,11 @@ export class ConnectionError extends TransientError {
   }
 }
 
-/** A 200 whose body is not what it says to be: cut short, not JSON, or in an unknown encoding. */
+/** A 200 whose body is cut short, not JSON, or in an unknown encoding. */
 export class InvalidBodyError extends TransientError {
   readonly code = 'invalid_body'
 
   constructor(problem: string) {
-    super(`the answer is no valid JSON: ${problem}`)
+    super(`the answer is not valid JSON: ${problem}`)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A request as it goes out and its answer as it comes in: the one place that reveals a token. How it gets onto the network is in
- * `dispatch`.
+ * Sends requests with their headers and returns the answers. The only file that reveals the API's token. `dispatch` has the
+ * connections.
  */
 import type { Dispatcher } from 'undici'
 import { canBeHeader } from '../base/header-text.js'
@@ -18,47 +18,47 @@ export interface TransportOptions {
   readonly headers: HeaderValues
   readonly requestTimeoutMs: number
   readonly connections: number
-  /** Null or left out: requests go directly. */
+  /** Null or left out: none. */
   readonly proxy?: HttpProxy | null
-  /** Told of every connection that is made. */
+  /** Called for every new connection. */
   readonly onConnect?: () => void
 }
 
 export interface TransportAnswer {
   readonly status: number
-  /** A response header by its name in lower case; the first where it is repeated; null where it is missing. */
+  /** A response header by its lower-case name: the first value if it is repeated, null if it is missing. */
   header(name: string): string | null
-  /** Of all response headers, in lower case. */
+  /** The names of all response headers, in lower case. */
   readonly headerNames: readonly string[]
   readonly body: Dispatcher.ResponseData['body']
 }
 
 export interface Transport {
-  /** Sends a GET; resolves with the response headers. Rejects with a `ProxyRefusedError` or a `ProxyTroubleError` for what the proxy said. */
+  /** Sends a GET; resolves when the response headers arrive. A failing proxy is a `ProxyRefusedError` or `ProxyTroubleError`. */
   get(address: Address, signal: AbortSignal): Promise<TransportAnswer>
   /** Breaks all connections. */
   destroy(): Promise<void>
 }
 
-/** how a client gets its transport. Throws `InvalidHeaderError` for a header value that HTTP cannot carry. */
+/** Creates the transport of a client. Throws `InvalidHeaderError` for a header value that HTTP cannot carry. */
 export type CreateTransport = (options: TransportOptions) => Transport
 
 /** The transport over a real network. */
 export const createTransport: CreateTransport = (options) => {
   checkHeaders(options)
   const { connections, requestTimeoutMs, proxy = null } = options
-  const given = { connections, connectMsMax: requestTimeoutMs, onConnect: options.onConnect ?? ignore }
-  const route = proxy === null ? createDirectRoute(given) : createProxyRoute(given, proxy)
+  const routeOptions = { connections, connectMsMax: requestTimeoutMs, onConnect: options.onConnect ?? ignore }
+  const route = proxy === null ? createDirectRoute(routeOptions) : createProxyRoute(routeOptions, proxy)
   const userAgent = `fieldwork-sync/${packageVersion()}`
   return {
     get: async (address, signal) => {
-      const own = {
+      const sent = {
         ...revealed(options.headers),
         accept: 'application/json',
         'accept-encoding': 'gzip',
         'user-agent': userAgent,
       }
-      const { statusCode, headers, body } = await route.get(address, own, signal)
+      const { statusCode, headers, body } = await route.get(address, sent, signal)
       return {
         status: statusCode,
         header: (name) => firstOf(headers[name]),

@@ -1,6 +1,6 @@
 /**
- * What surrounds the rows of an answer (API document, "Endpoints" and "Pagination object"). Strict where rows
- * would be lost in silence otherwise: a list whose `next_page` is left out would end there and look complete.
+ * The envelope around the rows of an answer (API document, "Endpoints" and "Pagination object"). It is strict, because rows could get
+ * lost in silence otherwise: a list whose `next_page` is missing would end there and look complete.
  */
 import { toUSVString } from 'node:util'
 import type { z } from 'zod'
@@ -41,7 +41,7 @@ export interface ListEnvelope {
 
 /**
  * Opens a list answer (endpoints 1 and 2). Throws `UnusableAnswerError`. Unknown fields beside the rows are
- * told as drift `answer.<field>` and `answer.pagination.<field>`; there is no row to store them with.
+ * reported as drift `answer.<field>` and `answer.pagination.<field>`. No row can store them.
  */
 export const openList = (
   answer: JsonAnswer,
@@ -89,7 +89,7 @@ export const openProgress = (
   }
 }
 
-/** When the answer was made: by the server's clock where it tells, by ours where it does not. */
+/** When the answer was made, by the server's clock; by ours if the answer has no `Date`. */
 export const answerTimes = (answer: JsonAnswer, clock: Clock): Pick<Answer, 'readAt' | 'serverDate'> => {
   const serverDate = answer.dateMs === null ? null : instantFromMs(answer.dateMs)
   return { serverDate, readAt: serverDate ?? instantFromMs(clock.nowMs()) }
@@ -98,15 +98,15 @@ export const answerTimes = (answer: JsonAnswer, clock: Clock): Pick<Answer, 'rea
 const refusal = (where: string) => (problem: string) => new UnusableAnswerError(where, problem)
 
 /**
- * Why a well-typed pagination cannot be followed; null when it can. A page that has a next one holds rows, and there are
- * no more pages than rows: a server that says otherwise could send us from one empty page to the next for ever.
+ * Why a well-typed pagination cannot be followed; null when it can. A page with a next page must hold rows, and there must not be
+ * more pages than rows. Otherwise a server could send us from one empty page to the next for ever.
  */
 const contradictionIn = (
   pagination: Pagination,
   { page, rows }: { readonly page: number; readonly rows: number },
 ): string | null => {
   const { current_page: current, next_page: next, total_pages: pages, total_count: count } = pagination
-  if (current !== page) return `pagination.current_page is ${current}, not the page asked for`
+  if (current !== page) return `pagination.current_page is ${current}, not the requested page`
   if (pages > Math.max(1, count)) return `pagination.total_pages is ${pages} for a total_count of ${count}`
   if (next === null) {
     return current < pages ? `pagination.next_page is null on page ${current} of ${pages}` : null
@@ -116,7 +116,7 @@ const contradictionIn = (
   return rows === 0 ? `page ${current} of ${pages} is empty` : null
 }
 
-/** Paths of the members that the API document does not list; well-formed, in which two names may become one. */
+/** Paths of the members that the API document does not list, as well-formed text. Two names may become one in it. */
 const unknownMembers = (
   members: ReadonlyMap<string, string>,
   known: readonly string[],

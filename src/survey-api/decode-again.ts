@@ -1,4 +1,4 @@
-/** The decoders once more, for rows that an earlier version could not type. */
+/** Decodes quarantined rows again, which an earlier version could not type. */
 import type { DecodeAgain } from '../model/replay.js'
 import { decodeProgress } from './fieldwork-progress.js'
 import { decodeSampleSource } from './sample-source.js'

@@ -1,6 +1,6 @@
 /**
- * From the JSON text of one row to a typed row, or to the reason why not (design §5, "Decoding"). Pure, and from
- * text alone, so that a quarantined row can be decoded again after an upgrade exactly as it was the first time.
+ * Decodes the JSON text of one row to a typed row, or to the reason why that fails. It is pure and needs only the text. So an upgrade
+ * can decode a quarantined row again exactly as it was decoded the first time.
  */
 import { toUSVString } from 'node:util'
 import { z } from 'zod'
@@ -19,20 +19,20 @@ export interface DecodedRow<Row> {
 
 export interface Undecodable {
   readonly ok: false
-  /** `id` of the row, where that much could be read. */
+  /** `id` of the row; null where it could not be read. */
   readonly id: number | null
   /** Fields and reasons, one line. */
   readonly problem: string
-  /** The JSON text of the row, digit for digit; only lone surrogates are replaced. */
+  /** The JSON text of the row, unchanged except that U+FFFD replaces lone surrogates. */
   readonly raw: string
-  /** The fields in which they were. */
+  /** The fields with replaced text. */
   readonly drift: readonly Drift[]
 }
 
-/** A deeper row is quarantined: nothing that reads it later must be able to overflow its stack. */
+/** A deeper row is quarantined, so that no later reader overflows its stack. */
 export const ROW_DEPTH_MAX = 64
 
-/** Decodes `raw` by `schema`; `build` adds what a schema cannot see: unknown fields and values. */
+/** Decodes `raw` by `schema`; `build` adds unknown fields and values, which a schema does not see. */
 export const decodeRow = <Fields, Row>(
   resource: Drift['resource'],
   raw: string,
@@ -85,10 +85,10 @@ export const flatDecoder =
       }
     })
 
-/** A drift event for each member of a row in which something is no character (`wellFormedJson`). */
+/** A drift event for each member of a row whose text is not well-formed (`wellFormedJson`). */
 const replacedTextDrift = (resource: Drift['resource'], raw: string): readonly Drift[] => {
   if (!isObjectText(raw)) return []
-  // Two names may be one when they are written down. The last counts, as everywhere.
+  // Two names may become one as well-formed text. The last counts, as in any JSON object.
   const members = new Map(Array.from(memberTexts(raw), ([name, text]) => [toUSVString(name), text]))
   return [...members]
     .filter(([, text]) => wellFormedJson(text) !== text)
@@ -102,7 +102,7 @@ export const unknownMembers = (
 ): ReadonlyMap<string, string> =>
   new Map([...memberTexts(text)].filter(([name]) => !Object.hasOwn(known, name)))
 
-/** What `_extra` holds: unknown members as JSON text with sorted keys; null when there are none. */
+/** The value of `_extra`: unknown members as JSON text with sorted keys; null without any. */
 export const extraOf = (unknown: ReadonlyMap<string, string>): string | null =>
   unknown.size === 0 ? null : canonicalJson(objectText(unknown))
 

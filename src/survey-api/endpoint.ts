@@ -1,10 +1,10 @@
-/** What the endpoints of one survey have in common: one GET, and what a refusal means. */
+/** One GET for the endpoints of a survey, and the meaning of a refusal. */
 import type { Clock } from '../base/clock.js'
 import type { HttpClient, JsonAnswer } from '../http/client.js'
 import { CredentialsRefusedError, NotThereError, StatusError } from '../http/errors.js'
 import { type RefusalKind, RefusedReadingError, type RequestContext } from '../model/survey-source.js'
 
-/** What every endpoint is handed. */
+/** What every endpoint needs. */
 export interface Connection {
   readonly http: HttpClient
   readonly clock: Clock
@@ -14,7 +14,7 @@ export interface Connection {
 
 export type Query = readonly (readonly [name: string, value: string])[]
 
-/** GETs something that belongs to one survey. Throws `RefusedReadingError` when the API refuses `what`. */
+/** GETs a resource of one survey. Throws `RefusedReadingError` when the API refuses `what`. */
 export const getOfSurvey = async (
   { http }: Connection,
   path: string,
@@ -28,7 +28,7 @@ export const getOfSurvey = async (
     if (!(error instanceof StatusError)) throw error
     const kind = kindOf(error)
     const problem =
-      kind === 'forbidden' ? `GET ${path} was answered ${error.status} for this id and token` : error.message
+      kind === 'forbidden' ? `GET ${path} returned ${error.status} for this id and token` : error.message
     throw new RefusedReadingError(kind, `${what} cannot be read: ${problem}`, { cause: error })
   }
 }

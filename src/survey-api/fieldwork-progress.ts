@@ -1,7 +1,7 @@
 /**
  * Fieldwork progress as the API sends it (API document, "Fieldwork progress"). The one resource that is not flat: the
  * entries of `interview_count_by_status` become two columns each. An indicator that is null or left out is null,
- * because a rate over zero interviews has no value and `incidence_rate` is going to vanish.
+ * because a rate over zero interviews has no value and the API will remove `incidence_rate`.
  */
 import { byStatus, INTERVIEW_STATUSES, type InterviewStatus, type Progress } from '../model/fields.js'
 import { type Decoded, decodeRow, extraOf, unknownFieldDrift, unknownMembers } from './decode.js'

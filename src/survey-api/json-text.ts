@@ -1,8 +1,7 @@
 /**
- * JSON as text. `JSON.parse` rounds integers past 2^53, so whatever is kept as it came (a quarantined row, an
- * unknown field) is cut out of the text of the answer instead of being printed again. Every function here takes
- * text that `JSON.parse` accepts; none recurses into the text, since a hostile answer may nest a million deep.
- * `lossless-json` was weighed against it: it recurses, and wraps every number of every row in an object.
+ * JSON as text. `JSON.parse` rounds integers past 2^53. So a quarantined row or an unknown field is cut out of the text of the
+ * answer instead of being printed again. Every function here takes text that `JSON.parse` accepts. None recurses into the text,
+ * because a hostile answer may nest a million deep. `lossless-json` recurses, and wraps every number of every row in an object.
  */
 import { toUSVString } from 'node:util'
 import { endOfString } from '../http/redact-json.js'

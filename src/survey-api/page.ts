@@ -1,4 +1,4 @@
-/** The rows of one list page: typed ones, and what went to quarantine instead. */
+/** The rows of one list page: typed rows, and rejections of those that cannot be typed. */
 import type { Clock } from '../base/clock.js'
 import type { JsonAnswer } from '../http/client.js'
 import type { Drift, Page, Rejection } from '../model/survey-source.js'
@@ -12,8 +12,8 @@ export interface DecodedPage<Row> {
 }
 
 /**
- * Decodes every row of a page by itself, so that a bad one costs only itself. Where an id comes twice the last
- * row wins and stands at its own place: a page never holds two rows with one key.
+ * Decodes every row of a page by itself, so that a bad row costs only itself. Of two rows with one id the last wins and keeps its
+ * place: a page never holds two rows with one key.
  */
 export const decodePage = <Row extends { readonly id: number }>(
   texts: readonly string[],

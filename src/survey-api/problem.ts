@@ -1,26 +1,26 @@
-/** Why JSON could not be typed, in one line for people: which fields, what was expected, what came. */
+/** Why JSON could not be typed, in one line for people: fields, expected types, received values. */
 import { toUSVString } from 'node:util'
 import type { z } from 'zod'
 import { memberTexts } from './json-text.js'
 
-/** Problems told at once; the rest is counted. */
-const PROBLEMS_TOLD_MAX = 3
-/** Characters of an offending value that a problem shows. */
+/** Problems that are listed; the rest is counted. */
+const PROBLEMS_LISTED_MAX = 3
+/** Characters of a wrong value that a problem shows. */
 const EXCERPT_CHARS_MAX = 60
 
-/** `text` is the JSON that was checked: values are quoted from it, since parsing has rounded long integers. */
+/** `text` is the JSON that was checked: values are quoted from it, because parsing rounds long integers. */
 export const problemOf = ({ issues }: z.ZodError, text: string): string => {
-  const told = issues.slice(0, PROBLEMS_TOLD_MAX).map(({ path, message }) => {
+  const listed = issues.slice(0, PROBLEMS_LISTED_MAX).map(({ path, message }) => {
     const names = path.map(String)
     const found = textAt(text, names)
     const reason = found === null ? 'is missing' : `${message}, got ${excerpt(found)}`
     return names.length === 0 ? reason : `${names.join('.')}: ${reason}`
   })
-  const untold = issues.length - told.length
-  return [...told, ...(untold > 0 ? [`and ${untold} more`] : [])].join('; ')
+  const unlisted = issues.length - listed.length
+  return [...listed, ...(unlisted > 0 ? [`and ${unlisted} more`] : [])].join('; ')
 }
 
-/** The JSON text at a path of member names; null where there is none. */
+/** The JSON text at a path of member names; null without one. */
 const textAt = (text: string, path: readonly string[]): string | null => {
   const [name, ...rest] = path
   if (name === undefined) return text

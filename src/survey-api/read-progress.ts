@@ -8,8 +8,8 @@ import { type Connection, getOfSurvey, type Query } from './endpoint.js'
 import { decodeProgress } from './fieldwork-progress.js'
 
 /**
- * The indicators as they are now, of all interviews, or of those that started in `window`, whose bounds are sent to the
- * microsecond. `sampleSourceId` null reads those of the whole survey. Throws `RefusedReadingError` when the API
+ * The current indicators of all interviews, or of those that started in `window`. The bounds of a window are sent to the
+ * microsecond. `sampleSourceId` null reads the whole survey. Throws `RefusedReadingError` when the API
  * refuses it.
  */
 export const readProgress = async (

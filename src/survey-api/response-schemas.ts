@@ -1,12 +1,11 @@
 /**
- * The types of the API document ("Resources and their fields") as zod schemas, each with what was expected in
- * words: a rejection is read by somebody who asks the API's owner about it. A schema's output is what a cell of
- * the table holds.
+ * The types of the API document ("Resources and their fields") as zod schemas. Each names the expected type in words, for the person
+ * who reports a rejected row to the owner of the API. A schema's output is the value of a table cell.
  */
 import { z } from 'zod'
 import { parseInstant } from '../model/instant.js'
 
-/** `integer`. Past 2^53 - 1 a number has lost digits already, so it is refused. -0 becomes 0: they must compare equal. */
+/** `integer`. Larger numbers than 2^53 - 1 have lost digits already and are refused. -0 becomes 0, so that both compare equal. */
 export const integer = z.int('expected an integer of at most 2^53 - 1').overwrite((value) => value + 0)
 
 /** `integer` that counts something. */
@@ -36,8 +35,8 @@ export const object = <const Shape extends z.ZodRawShape>(shape: Shape) =>
 
 export const array = z.array(z.unknown(), 'expected an array')
 
-/** Null and left out are one: null. */
+/** A missing field counts as null. */
 export const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable().default(null)
 
-/** A schema for every API field of a row, each with the row's own type: what the compiler holds a response schema to. */
+/** A schema for every API field of a row, with the row's own types. The compiler checks response schemas against it. */
 export type ResponseShape<Row> = { readonly [Name in Exclude<keyof Row, '_extra'>]: z.ZodType<Row[Name]> }

@@ -1,4 +1,4 @@
-/** A sample source on the wire (API document, "Sample source"): one line a field, held to the row type by the compiler. */
+/** A sample source as the API sends it (API document, "Sample source"): one line per field, which the compiler checks against the row type. */
 import { PROVIDERS, type SampleSource } from '../model/fields.js'
 import { type Decoded, flatDecoder } from './decode.js'
 import { flag, integer, object, type ResponseShape, text, timestamp } from './response-schemas.js'

@@ -1,4 +1,4 @@
-/** The port `SurveySource` over HTTP: the one place where the run's questions become requests. */
+/** The port `SurveySource` over HTTP. All requests of a run start here. */
 import type { Clock } from '../base/clock.js'
 import type { HttpClient } from '../http/client.js'
 import type { SurveySource } from '../model/survey-source.js'
@@ -7,8 +7,7 @@ import { listSurveys } from './list-surveys.js'
 import { readProgress } from './read-progress.js'
 
 /**
- * `clock` dates the answers of a server that sends no `Date`; `attemptsMax` is that of `http`. Closing `http` is left to
- * whoever opened it.
+ * `clock` dates the answers of a server that sends no `Date`; `attemptsMax` is that of `http`. The caller closes `http`.
  */
 export const createSurveySource = (http: HttpClient, clock: Clock, attemptsMax: number): SurveySource => {
   const connection = Object.freeze({ http, clock, attemptsMax })

@@ -1,4 +1,4 @@
-/** A survey on the wire (API document, "Survey"): one line a field, held to the row type by the compiler. */
+/** A survey as the API sends it (API document, "Survey"): one line per field, which the compiler checks against the row type. */
 import { SURVEY_STATUSES, type Survey, TRANSITION_STYLES } from '../model/fields.js'
 import { type Decoded, flatDecoder } from './decode.js'
 import { integer, object, orNull, type ResponseShape, text, timestamp } from './response-schemas.js'

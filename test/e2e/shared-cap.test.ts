@@ -66,7 +66,7 @@ const reportOf = (trial: Trial, stdout: string): { accounts: { requests: number 
 /** How often the logs of the runs say that Redis may lack requests. */
 const unknownPauses = (runs: readonly { readonly running: Running }[]): number =>
   runs.reduce(
-    (sum, { running }) => sum + running.stderr().split('Redis does not know what was sent lately').length - 1,
+    (sum, { running }) => sum + running.stderr().split('Redis has no record of recent requests').length - 1,
     0,
   )
 

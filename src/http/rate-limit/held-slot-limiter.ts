@@ -1,9 +1,9 @@
 /**
- * The held slot: as many slots as the cap, and a request keeps its own from before the send until one window after
- * the response headers (`slot-timing.ts` has the proof). Bursts go at once, and nearly all of the cap is used.
- * Bottleneck's reservoir refresh, pacing and retries are not used: measured, they let up to twice the cap through.
+ * The held slot: there are as many slots as the cap allows requests. A request holds its slot from before the send until one window
+ * after the response headers (`slot-timing.ts` has the proof). Bursts go at once, and nearly all of the cap is used.
+ * Bottleneck's reservoir refresh, pacing and retries are not used: in measurements they let up to twice the cap through.
  *
- * Feed it a bounded number of requests: Bottleneck takes about a millisecond to queue one.
+ * Give it a bounded number of requests: Bottleneck takes about a millisecond to queue one.
  */
 import Bottleneck from 'bottleneck'
 import pLimit from 'p-limit'
@@ -12,38 +12,38 @@ import { createSharedController } from '../signals.js'
 import { HeldSlot, type HeldSlotOptions, type Slot } from './held-slot.js'
 import type { SharedCap } from './shared/shared-cap.js'
 
-/** Requests of one account on their way at the same time. */
+/** Requests of one account in flight at the same time. */
 export const IN_FLIGHT_MAX = 8
 
 /**
- * The same while slots are used for the second or third time in a run. Whether the server counts more strictly than in windows shows
- * then, and all that are on their way are refused at once. Afterwards there is nothing new to be learned.
+ * The same while slots are used for the second and third time in a run. A server that counts more strictly than in windows shows
+ * itself then, and refuses all requests in flight at once. Later uses of a slot show nothing new.
  */
 const IN_FLIGHT_WHILE_LEARNING_MAX = 4
 const LEARNING_ROUNDS = 2
 
 export interface HeldSlotLimiterOptions extends HeldSlotOptions {
-  /** Slots. */
+  /** Number of slots. */
   readonly cap: number
-  /** Where other processes spend of the same cap: a request needs a slot there as well. */
+  /** The cap that other processes use as well: a request also needs a slot there. */
   readonly shared?: SharedCap | undefined
 }
 
 export interface HeldSlotLimiter {
   /**
-   * Runs `work`, which sends at most one request, once there is a slot, room among those in flight, no pause, and its turn in an even pace;
-   * between that moment and the first line of `work` nothing else happens. Answers as soon as `work` does; the slot
-   * is kept in the background. When `waitSignal` aborts before `work` has begun, it never will, and the promise
-   * rejects at once; from then on `work` minds its own signals.
+   * Runs `work`, which sends at most one request. It first waits for a slot, for room among the requests in flight, for the end of a
+   * pause, and for the pacer. Nothing else happens between that moment and the first line of `work`. The promise settles with `work`;
+   * the slot is held in the background. If `waitSignal` aborts before `work` has started, `work` never starts and the promise
+   * rejects at once. Later aborts concern only `work` itself.
    */
   run<Value>(work: (slot: Slot) => Promise<Value>, waitSignal: AbortSignal): Promise<Value>
-  /** Starts no work for so long. A pause is not lengthened by another. */
+  /** Starts no work for so long. A second pause does not lengthen the first. */
   pause(durationMs: number): void
   /** Wall clock; null when not paused. */
   pausedUntilMs(): number | null
-  /** Slots that requests hold, those of the runs before included. */
+  /** Slots that requests hold, including those of earlier runs. */
   slotsInUse(): number
-  /** Ends all holds, once the works have ended: the ledger keeps them for the next process. */
+  /** Waits until the running work has ended, then ends all holds. The ledger keeps them for the next process. */
   close(): Promise<void>
 }
 
@@ -51,8 +51,8 @@ export const createHeldSlotLimiter = (options: HeldSlotLimiterOptions): HeldSlot
   new BottleneckLimiter(options)
 
 /**
- * Bottleneck sets its next job no earlier than the last one plus `minTime`, by the wall clock, also for a `minTime` of 0:
- * after the clock was put back by an hour, all jobs waited an hour. With this the next job is always due.
+ * Bottleneck schedules the next job no earlier than the last one plus `minTime`, by the wall clock, even for a `minTime` of 0:
+ * after the clock was put back by an hour, all jobs waited an hour. With this value the next job is always due.
  */
 const NEVER_WAITS = Number.NEGATIVE_INFINITY
 
@@ -63,7 +63,7 @@ class BottleneckLimiter implements HeldSlotLimiter {
   readonly #closing = createSharedController()
   readonly #works = new Set<Promise<void>>()
   #slotsInUse = 0
-  /** Since the start, each as often as it was used. */
+  /** Uses of slots since the start. */
   #slotsUsed: number
   #hasBegun = false
   /** Monotonic clock. */
@@ -73,12 +73,12 @@ class BottleneckLimiter implements HeldSlotLimiter {
     this.#options = options
     this.#slotsUsed = options.ledger.occupiedMs(options.cap).length
     this.#slots = new Bottleneck({ maxConcurrent: options.cap, minTime: NEVER_WAITS })
-    // Until its first job Bottleneck goes by the wall clock at its construction: this one takes that out of the way. It takes
-    // no slot, for where the clock was put back since then it waits for as long; `close` drops it then.
+    // Before its first job Bottleneck uses the wall clock of its construction: this empty job absorbs that. It takes no slot,
+    // because it waits for an hour if the clock was put back by one; `close` drops it then.
     this.#slots.schedule({ priority: 0, weight: 0 }, this.#begin).catch(endsTheWait)
     for (const leftMs of options.ledger.occupiedMs(options.cap)) {
       const until = options.clock.monotonicMs() + leftMs
-      // Queued first and with the highest priority: they sit in their slots before anything is sent.
+      // Queued first and with the highest priority: they hold their slots before anything is sent.
       const stay = () => this.#occupy(() => this.#waitUntil(until))
       this.#slots.schedule({ priority: 0 }, stay).catch(endsTheWait)
     }
@@ -94,7 +94,7 @@ class BottleneckLimiter implements HeldSlotLimiter {
       }
       waitSignal.addEventListener('abort', drop, { once: true })
       const begin = async (slot: HeldSlot): Promise<void> => {
-        // Between the last look and the send nothing may come: no `await` for whoever need not wait.
+        // Nothing may happen between the last check and the send: a request that need not wait has no `await` here.
         while (!waiting.dropped && !this.#mayGo(slot)) {
           await this.#wait(slot, waitSignal).catch((error: unknown) => {
             waiting.dropped = true
@@ -107,7 +107,7 @@ class BottleneckLimiter implements HeldSlotLimiter {
           .finally(() => slot.settle())
           .then(resolve, reject)
       }
-      // Bottleneck cannot give up a queued job: when its turn comes, a dropped one has nothing to do.
+      // Bottleneck cannot remove a queued job: a dropped one does nothing when its turn comes.
       const job = () => (waiting.dropped ? Promise.resolve() : this.#occupy(() => this.#useSlot(begin)))
       this.#slots.schedule(job).catch(reject)
     })
@@ -167,7 +167,7 @@ class BottleneckLimiter implements HeldSlotLimiter {
     return this.#pausedUntil - this.#options.clock.monotonicMs()
   }
 
-  /** No pause, its turn, and room in the cap of all processes. */
+  /** There is no pause, the pacer is ready, and the shared cap has a slot. */
   #mayGo(slot: HeldSlot): boolean {
     return this.#leftMs() <= 0 && (this.#options.shared === undefined || slot.hasFreshClaim())
   }
@@ -175,19 +175,19 @@ class BottleneckLimiter implements HeldSlotLimiter {
   /** Waits for the next of these. Rejects with a `SharedCapError`, or when the signal aborts. */
   async #wait(slot: HeldSlot, waitSignal: AbortSignal): Promise<void> {
     const { clock, shared } = this.#options
-    // Nobody keeps room from others while it cannot use it.
+    // A request that has to wait gives its slot of the shared cap back.
     slot.giveBack()
     const leftMs = this.#leftMs()
     if (leftMs > 0) await clock.sleep(leftMs, waitSignal)
     else if (shared !== undefined) slot.take(await shared.claim(waitSignal))
   }
 
-  /** Until the pause is over and it is the next request's turn. */
+  /** Until the pause has ended and the pacer is ready, milliseconds. */
   #leftMs(): number {
     return Math.max(this.#pauseLeftMs(), this.#options.pacer.leftMs(this.#options.clock.monotonicMs()))
   }
 
-  /** Keeps queued jobs out of free slots while the pause lasts; those that sit in one already wait in `begin`. */
+  /** Keeps queued jobs out of free slots during a pause. Jobs that have a slot already wait in `begin`. */
   async #keepQueued(): Promise<void> {
     await this.#slots.updateSettings({ reservoir: 0 })
     for (let leftMs = this.#pauseLeftMs(); leftMs > 0; leftMs = this.#pauseLeftMs()) {
@@ -196,7 +196,7 @@ class BottleneckLimiter implements HeldSlotLimiter {
     await this.#slots.updateSettings({ reservoir: null })
   }
 
-  /** Keeps a slot until a time of the monotonic clock, or until the limiter is closed. */
+  /** Holds a slot until a time of the monotonic clock, or until the limiter is closed. */
   async #waitUntil(monotonicMs: number): Promise<void> {
     const { clock } = this.#options
     const leftMs = monotonicMs - clock.monotonicMs()
@@ -204,5 +204,5 @@ class BottleneckLimiter implements HeldSlotLimiter {
   }
 }
 
-/** A wait ends early when the limiter closes or its request is dropped; whom it concerns has been told. */
+/** A wait ends early when the limiter closes or its request is dropped. The caller of that knows already. */
 const endsTheWait = (): undefined => undefined

@@ -1,6 +1,6 @@
 /**
- * One slot and what is known of its request: in the ledger, before it is believed; for the even pace; and, where the cap is shared, in
- * the claim that goes with it.
+ * One slot and the state of its request. Every change goes to the ledger first, then to the pacer, and with a shared cap to the claim
+ * in Redis.
  */
 import type { Clock } from '../../base/clock.js'
 import type { Ledger } from './ledger.js'
@@ -8,13 +8,13 @@ import type { Pacer } from './pacer.js'
 import type { Claim } from './shared/shared-cap.js'
 import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from './slot-timing.js'
 
-/** What a piece of work tells about its one request. A slot whose request was never told of is free at once. */
+/** How a piece of work reports its one request. If it reports none, the slot is free at once. */
 export interface Slot {
   /** Called right before the send. Throws `LedgerError`, and then nothing may be sent. */
   sending(): void
-  /** The response headers are here. */
+  /** The response headers have arrived. */
   answered(): void
-  /** Not a byte of the request can have left, for certain. */
+  /** Certainly no byte of the request has left. */
   neverSent(): void
 }
 
@@ -22,11 +22,10 @@ export interface HeldSlotOptions {
   readonly timing: SlotTiming
   readonly ledger: Ledger
   readonly clock: Clock
-  /** Keeps requests apart where bursts were refused. */
+  /** Spaces requests after bursts were refused. */
   readonly pacer: Pacer
 }
 
-/** A slot and what is known of its request. Every change is in the ledger before it is believed. */
 export class HeldSlot implements Slot {
   readonly #options: HeldSlotOptions
   #id: number | null = null
@@ -47,7 +46,7 @@ export class HeldSlot implements Slot {
     return this.#claim?.isFresh() === true
   }
 
-  /** Nothing was sent in the name of the claim, if there is one. */
+  /** Releases the claim, if there is one: nothing was sent with it. */
   giveBack(): void {
     this.#claim?.release()
     this.#claim = null
@@ -69,7 +68,7 @@ export class HeldSlot implements Slot {
     this.#end('unsent', 0)
   }
 
-  /** The work is over: without a word on its request, that one's outcome is unknown. */
+  /** The work has ended. If it did not report an outcome, the outcome of the request is unknown. */
   settle(): void {
     this.#end('loss', holdAfterLossMs(this.#options.timing))
   }

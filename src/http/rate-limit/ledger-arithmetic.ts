@@ -1,11 +1,11 @@
 /**
- * Which slots the runs before still occupy, worked out from the text of the ledger. Everything that is in doubt
- * counts against us: a send without an answer may have been in flight, a line that cannot be read may have been
- * a send just now, and a time that lies in the future, after the clock was put back, means now.
+ * Computes from the text of the ledger which slots earlier runs still hold. Every doubt counts against us: a send without an answer
+ * may have been in flight, an unreadable line may have been a send just now, and a time in the future (the clock was put back)
+ * counts as now.
  *
- * One thing cannot be told from the text: a clock that was put forward between two runs makes the ledger look
- * older than it is. So everything is taken to be a second younger, which is more than time services step a clock by
- * without need, and costs a restart within the window a second. A clock put forward by more frees slots too early by the rest.
+ * The text does not show a clock that was put forward between two runs: the ledger then looks older than it is. So every time counts
+ * as a second younger, see docs/decisions/0019-ledger-uses-the-wall-clock.md. A clock that was put forward by more frees slots
+ * early by the rest.
  */
 import { z } from 'zod'
 import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from './slot-timing.js'
@@ -14,7 +14,7 @@ import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from './slot-timi
 export interface LedgerRecord {
   readonly id: number
   readonly sentAtMs: number
-  /** Null while nothing is known of its outcome. */
+  /** Null while its outcome is unknown. */
   readonly end: { readonly kind: 'answer' | 'loss'; readonly atMs: number } | null
 }
 
@@ -26,24 +26,24 @@ const lineSchema = z.object({
   event: z.enum(['send', 'answer', 'loss', 'unsent']),
 })
 
-/** By how much the wall clock may have been put forward unseen: since the last line of a run, or before the next one began. */
+/** By how much the wall clock may have been put forward unseen, after the last line of a run or before the next one started. */
 export const UNSEEN_STEP_MS = 1_000
 
-/** Shorter than any line that is ever written: what a damaged stretch may have held. */
+/** No line is shorter: a damaged stretch of text may have held as many lines as fit. */
 const LINE_LENGTH_MIN = 36
 
 export const ledgerLine = (id: number, event: LedgerEvent, atMs: number): string =>
   `${JSON.stringify({ id, at: Math.floor(atMs), event })}\n`
 
-/** The lines that say the same as `records`. */
+/** The lines for `records`. */
 export const ledgerText = (records: Iterable<LedgerRecord>): string =>
   Array.from(records, ({ id, sentAtMs, end }) =>
     [ledgerLine(id, 'send', sentAtMs), end === null ? '' : ledgerLine(id, end.kind, end.atMs)].join(''),
   ).join('')
 
 /**
- * Reads the ledger of the runs before, in any state of repair. `nowMs` is the wall clock. The records are numbered anew from 1: a number in a
- * damaged file may be so large that no other comes after it.
+ * Reads the ledger of earlier runs, however damaged. `nowMs` is the wall clock. The records are numbered anew from 1: a number in a
+ * damaged file may be too large for a successor.
  */
 export const readLedger = (text: string, nowMs: number): readonly LedgerRecord[] => {
   const requests: Request[] = []
@@ -59,11 +59,11 @@ export const readLedger = (text: string, nowMs: number): readonly LedgerRecord[]
     .map(({ sentAtMs, end }, index) => ({ id: index + 1, sentAtMs, end }))
 }
 
-/** Until when a record occupies a slot, wall clock: at most two request timeouts and a window from `nowMs`. */
+/** Until when a record holds a slot, wall clock: at most two request timeouts and a window from `nowMs`. */
 export const heldUntilMs = (record: LedgerRecord, timing: SlotTiming, nowMs: number): number => {
   const sentAtMs = Math.min(record.sentAtMs, nowMs)
   if (record.end === null) {
-    // Its run had a request timeout to learn the outcome, and wrote it down if it lived to see it.
+    // Its run waited at most one request timeout for the outcome, and wrote the outcome unless it was killed.
     return Math.min(sentAtMs + timing.requestTimeoutMs, nowMs) + holdAfterLossMs(timing)
   }
   const endedAtMs = Math.max(sentAtMs, Math.min(record.end.atMs, nowMs))
@@ -71,9 +71,8 @@ export const heldUntilMs = (record: LedgerRecord, timing: SlotTiming, nowMs: num
 }
 
 /**
- * How long to keep each slot that is still occupied, milliseconds, at most `cap` of them. After the cap was
- * lowered there can be more: then the ones that end last count, since a new request may go as soon as fewer than
- * `cap` are left.
+ * How long to hold each slot that is still occupied, milliseconds, at most `cap` slots. If the cap was lowered, there can be
+ * more: then those that end last count, because a new request may go as soon as fewer than `cap` are left.
  */
 export const occupiedMs = (
   records: Iterable<LedgerRecord>,
@@ -110,7 +109,7 @@ interface Request {
 
 interface Reading {
   readonly requests: Request[]
-  /** By their number in the file: the last of each. */
+  /** The last request with each number of the file. */
   readonly latest: Map<number, Request>
 }
 
@@ -121,7 +120,7 @@ const doubtful = (count: number, nowMs: number): Request[] =>
     unsent: false,
   }))
 
-/** An outcome belongs to the last send of its number; where that has one already, or is damaged, to a send of its own. */
+/** An outcome belongs to the last send with its number. If that has an outcome already, or is damaged, it counts as a send of its own. */
 const apply = ({ requests, latest }: Reading, { id, at, event }: LedgerEntry, nowMs: number): void => {
   const atMs = Math.min(at + UNSEEN_STEP_MS, nowMs)
   const open = latest.get(id)

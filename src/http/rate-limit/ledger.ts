@@ -1,8 +1,8 @@
 /**
- * What a restart within the window must not forget: a file with a line before each send and a line after its
- * outcome. A line is one `write` on an open descriptor: it survives SIGKILL. There is no fsync: a machine that
- * lost its power takes longer than a window to come back. The file is written anew, small, at each start and
- * whenever it has grown. One process at a time may hold it; the lock on the warehouse sees to that.
+ * The requests that a restart within the window must not forget: a file with a line before each send and a line after its outcome.
+ * A line is one `write` on an open descriptor, so it survives SIGKILL. There is no fsync: a machine that lost its power takes longer
+ * than a window to start. The file is rewritten without old records at each start and when it has grown. Only one process uses it at
+ * a time, because it holds the lock of the warehouse.
  */
 import { closeSync, fstatSync, mkdirSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,15 +26,15 @@ import { readUnownedLedgers } from './unowned-ledgers.js'
 export interface LedgerOptions {
   /** Created where it is missing. */
   readonly directory: string
-  /** Whose cap the requests spend. */
+  /** The owner of the cap that the requests use. */
   readonly owner: CapOwner
   readonly timing: SlotTiming
   readonly clock: Clock
 }
 
-/** Every method throws `LedgerError` where the file cannot be written. */
+/** Every method throws `LedgerError` if the file cannot be written. */
 export interface Ledger {
-  /** How long the slots of the runs before stay occupied from now on, milliseconds, at most `cap` of them. */
+  /** How long the slots of earlier runs stay occupied from now on, milliseconds, at most `cap` slots. */
   occupiedMs(cap: number): readonly number[]
   /** Writes that a request is about to be sent; returns its number. */
   send(): number
@@ -42,17 +42,17 @@ export interface Ledger {
   close(): void
 }
 
-/** Lines after which the file is written anew, or four times as many as are still needed, if that is more. */
+/** The file is rewritten after so many lines, or after four times the lines that still count, whichever is more. */
 const LINES_MAX = 4_000
-/** No ledger of ours is larger; of a larger file the end is read. */
+/** No ledger of ours is larger. Only the end of a larger file is read. */
 const READ_BYTES_MAX = 4 * 1024 * 1024
 /**
- * A wall clock that moved by more than this against the monotonic one was put right: the times are moved along. Slewing, 30 ms
- * a minute at most, comes to that once in a window; less is left to what a restart adds for what nobody has seen.
+ * If the wall clock moved by more than this against the monotonic clock, it was stepped, and the times in the file move with it. Slewing
+ * takes at least a window to reach this. `UNSEEN_STEP_MS` covers smaller steps at a restart.
  */
 const CLOCK_STEP_MS = 50
 
-/** For clients that may forget what they sent: nothing is read or written. */
+/** For clients that need no memory of their requests: reads and writes nothing. */
 export const createForgetfulLedger = (): Ledger => ({
   occupiedMs: () => [],
   send: () => 0,
@@ -70,7 +70,7 @@ class FileLedger implements Ledger {
   readonly #options: LedgerOptions
   readonly #path: string
   readonly #records = new Map<number, LedgerRecord>()
-  /** Of ledgers that do not say whose cap was spent. They count at the start, and are never written here. */
+  /** Records of ledgers without an owner. They count at the start, and are never written here. */
   readonly #unowned: readonly LedgerRecord[]
   #file: number | null = null
   #nextId: number
@@ -78,7 +78,7 @@ class FileLedger implements Ledger {
   #linesMax = LINES_MAX
   /** Wall clock minus monotonic clock when the times in the file were right. */
   #offsetMs: number
-  /** Whether the last line may have been written in part. */
+  /** Whether the last line may be incomplete. */
   #torn = false
 
   constructor(options: LedgerOptions) {
@@ -140,7 +140,7 @@ class FileLedger implements Ledger {
     })
   }
 
-  /** Writes the file anew with what still counts. Until the rename the old one stays as it was. */
+  /** Rewrites the file with the records that still count. The old file stays unchanged until the rename. */
   #rewrite(): void {
     const nowMs = this.#options.clock.nowMs()
     for (const [id, record] of this.#records) {
@@ -166,7 +166,7 @@ class FileLedger implements Ledger {
     })
   }
 
-  /** A wall clock that was put right while we ran would make older lines look too old, or not old enough. */
+  /** After a step of the wall clock older lines would look too old or too young: moves all times along. */
   #followClock(): void {
     const stepMs = this.#clockStepMs()
     if (Math.abs(stepMs) < CLOCK_STEP_MS) return
@@ -179,8 +179,8 @@ class FileLedger implements Ledger {
   }
 
   /**
-   * The least step that explains what the clocks show. Between two looks at them the process may have stood still for any
-   * time, which is no step.
+   * The smallest step of the wall clock that explains both clocks, milliseconds. The process may stand still between two readings of
+   * them, which is no step.
    */
   #clockStepMs(): number {
     const { clock } = this.#options
@@ -201,7 +201,7 @@ class FileLedger implements Ledger {
   }
 }
 
-/** The last `bytesMax` bytes of a file, a character each: how much a damaged stretch may have held is told by its bytes. */
+/** The last `bytesMax` bytes of a file, one character per byte: the length of a damaged stretch in bytes limits its lines. */
 const readEnd = (path: string, bytesMax: number): string => {
   let file: number
   try {

@@ -1,6 +1,6 @@
 /**
  * Everything that decides when a request of one account may be sent: the held slots, their ledger, the cap shared with other processes,
- * and what a 429 changes. The client above it knows requests and answers; it knows nothing of slots and pace.
+ * and the consequences of a 429. The client above it handles requests and answers, not slots and pace.
  */
 import type { CapOwner } from '../../base/cap-owner.js'
 import type { Clock } from '../../base/clock.js'
@@ -17,13 +17,13 @@ import { openSharedCap } from './shared/open.js'
 export interface RateLimiterOptions {
   /** Names the account in messages. */
   readonly account: string
-  /** Whose cap the requests spend. */
+  /** The owner of the cap that the requests use. */
   readonly owner: CapOwner
   readonly rate: Rate
   readonly limits: { readonly requestTimeoutMs: number; readonly pausesMax?: number }
-  /** Where other processes spend of the same cap. */
+  /** The cap that other processes use as well. */
   readonly shared?: SharedRate | null
-  /** Where the request ledger is kept; null: a restart forgets what was sent. */
+  /** Where the request ledger is kept; null: a restart forgets the sent requests. */
   readonly ledgerDirectory: string | null
   readonly clock: Clock
   readonly log: Log
@@ -32,7 +32,7 @@ export interface RateLimiterOptions {
 export interface RateUsage {
   /** Slots of the rate window in use: requests that the server may still be counting. */
   readonly slotsInUse: number
-  /** Until when all traffic is paused, wall clock; null when it is not. */
+  /** Until when all requests are paused, wall clock; null without a pause. */
   readonly pausedUntilMs: number | null
   /** Distance of requests, milliseconds; null while they may go in bursts. */
   readonly paceIntervalMs: number | null
@@ -41,7 +41,7 @@ export interface RateUsage {
 
 export interface RateLimiter extends Pick<HeldSlotLimiter, 'run'>, Pick<Refusals, 'epoch' | 'succeeded'> {
   /** A 429 arrived for a request sent in epoch `sentIn`. Returns the error that ends the run, if it does. */
-  refused(sentIn: number, askedMs: number | null, where: Where): UpstreamError | null
+  refused(sentIn: number, retryAfterMs: number | null, where: Where): UpstreamError | null
   usage(): RateUsage
   /** Ends all waits and holds. */
   close(): Promise<void>
@@ -58,7 +58,7 @@ export const openRateLimiter = (options: RateLimiterOptions): RateLimiter => {
   const limiter = createHeldSlotLimiter({ cap: rate.requests, timing, ledger, clock, pacer, shared })
   const refusals = createRefusals(rate.perMs, limits.pausesMax)
 
-  const slowDown = (pauseMs: number, askedMs: number | null, request: string): void => {
+  const slowDown = (pauseMs: number, retryAfterMs: number | null, request: string): void => {
     const isFirst = pacer.intervalMs(clock.monotonicMs()) === null
     limiter.pause(pauseMs)
     pacer.refused(clock.monotonicMs(), pauseMs)
@@ -67,7 +67,7 @@ export const openRateLimiter = (options: RateLimiterOptions): RateLimiter => {
     if (isFirst) log.warn(fields, FIRST_REFUSAL)
     else log.info(fields, 'evenly spaced requests are refused too: requests are farther apart')
     log.warn(
-      { account, request, pauseMs, askedMs },
+      { account, request, pauseMs, retryAfterMs },
       'refused for the rate (429): nothing is sent for a while',
     )
   }
@@ -76,12 +76,12 @@ export const openRateLimiter = (options: RateLimiterOptions): RateLimiter => {
     epoch: refusals.epoch,
     succeeded: refusals.succeeded,
     run: (work, waitSignal) => limiter.run(work, waitSignal),
-    refused: (sentIn, askedMs, where) => {
-      const verdict = refusals.refused(sentIn, askedMs)
+    refused: (sentIn, retryAfterMs, where) => {
+      const verdict = refusals.refused(sentIn, retryAfterMs)
       if (verdict.kind === 'end') return new RateRefusedError(where, verdict.pauses, rate)
-      if (verdict.kind === 'end_asked')
-        return new RetryAfterTooLongError(where, verdict.askedMs, RETRY_AFTER_MS_MAX)
-      if (verdict.kind === 'pause') slowDown(verdict.durationMs, askedMs, where.request)
+      if (verdict.kind === 'retry_after_too_long')
+        return new RetryAfterTooLongError(where, verdict.retryAfterMs, RETRY_AFTER_MS_MAX)
+      if (verdict.kind === 'pause') slowDown(verdict.durationMs, retryAfterMs, where.request)
       return null
     },
     usage: () => ({
@@ -98,5 +98,5 @@ export const openRateLimiter = (options: RateLimiterOptions): RateLimiter => {
 }
 
 const FIRST_REFUSAL =
-  'refused (429) within the cap: the API counts more strictly than in windows, others spend of the cap, or it is lower than ' +
-  'rate_limit; requests are evenly spaced from now on'
+  'refused (429) within the cap: the API counts more strictly than a rolling window, another client uses the cap, or the cap is ' +
+  'below rate_limit; requests are evenly spaced from now on'

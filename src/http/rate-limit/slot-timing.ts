@@ -1,7 +1,7 @@
 /**
- * How long a request keeps its slot. The proof of the cap is here: the server counted a request before it
- * answered, so a slot that is used again no earlier than one window after the answer's headers cannot be
- * counted twice in any window that the server can look at. As many slots as the cap, and the cap holds.
+ * How long a request holds its slot. This is the proof of the cap: the server counts a request before it answers. A slot is used
+ * again one window after the response headers at the earliest. So no window of the server holds two requests of one slot, and there
+ * are only as many slots as the cap.
  */
 export interface SlotTiming {
   /** The rate window, milliseconds. */
@@ -12,12 +12,12 @@ export interface SlotTiming {
 /** Timers of Node may fire a millisecond early, and clocks are slewed by up to 30 ms a minute. */
 const HOLD_MARGIN_MS = 50
 
-/** From the arrival of the response headers on. */
+/** Milliseconds from the arrival of the response headers. */
 export const holdAfterAnswerMs = ({ perMs }: SlotTiming): number => perMs + HOLD_MARGIN_MS
 
 /**
- * From a timeout or a reset on: whether and when the server counted the request is unknown. It is taken to have
- * done so within one more request timeout.
+ * Milliseconds from a timeout or a reset. Whether and when the server counted the request is unknown: we assume that it does so
+ * within one more request timeout.
  */
 export const holdAfterLossMs = (timing: SlotTiming): number =>
   timing.requestTimeoutMs + holdAfterAnswerMs(timing)

@@ -65,13 +65,13 @@ test('the wait before another attempt stays within its limits', { timeout: CASES
       fc.option(anyHeader),
       moment,
       (attempt, limits, chance, header, nowMs) => {
-        const askedMs = parseRetryAfter(header, nowMs)
-        const waitMs = retryWaitMs(attempt, limits, chance, askedMs)
+        const retryAfterMs = parseRetryAfter(header, nowMs)
+        const waitMs = retryWaitMs(attempt, limits, chance, retryAfterMs)
         expect(Number.isSafeInteger(waitMs)).toBe(true)
-        expect(waitMs).toBeGreaterThanOrEqual(Math.min(askedMs ?? 0, limits.maxMs))
+        expect(waitMs).toBeGreaterThanOrEqual(Math.min(retryAfterMs ?? 0, limits.maxMs))
         expect(waitMs).toBeLessThanOrEqual(limits.maxMs)
         // Without a Retry-After the backoff alone sets the limit.
-        if (askedMs === null)
+        if (retryAfterMs === null)
           expect(waitMs).toBeLessThanOrEqual(Math.ceil(limits.baseMs * 2 ** (attempt - 1)))
       },
     ),
@@ -104,14 +104,14 @@ test('Retry-After is read as a number of seconds or a date relative to the Date 
 }, () => {
   fc.assert(
     fc.property(anyHeader, moment, fc.integer({ min: -1e9, max: 1e9 }), (header, answeredAtMs, wrongByMs) => {
-      const askedMs = parseRetryAfter(header, answeredAtMs)
-      expect(askedMs).toBe(slowRetryAfter(header, answeredAtMs))
-      if (askedMs === null) return
-      expect(askedMs >= 0 && Number.isFinite(askedMs)).toBe(true)
+      const retryAfterMs = parseRetryAfter(header, answeredAtMs)
+      expect(retryAfterMs).toBe(slowRetryAfter(header, answeredAtMs))
+      if (retryAfterMs === null) return
+      expect(retryAfterMs >= 0 && Number.isFinite(retryAfterMs)).toBe(true)
       // A server with a wrong clock is wrong in both headers, so the wait stays the same.
       const at = parseHttpDate(header.trim())
-      if (at === null) expect(parseRetryAfter(header, answeredAtMs + wrongByMs)).toBe(askedMs)
-      else expect(askedMs).toBe(Math.max(0, at - answeredAtMs))
+      if (at === null) expect(parseRetryAfter(header, answeredAtMs + wrongByMs)).toBe(retryAfterMs)
+      else expect(retryAfterMs).toBe(Math.max(0, at - answeredAtMs))
     }),
     cases(300),
   )
@@ -131,9 +131,9 @@ test('an accepted Date header is of the years 100 to 9999 and prints as the same
 
 type Event =
   | { readonly kind: 'send' }
-  | { readonly kind: 'good' | 'refused'; readonly nth: number; readonly askedMs: number | null }
+  | { readonly kind: 'good' | 'refused'; readonly nth: number; readonly retryAfterMs: number | null }
 
-const askedMs = fc.option(
+const retryAfterMs = fc.option(
   fc.oneof(
     fc.nat({ max: RETRY_AFTER_MS_MAX }),
     fc.constantFrom(0, 1, RETRY_AFTER_MS_MAX, RETRY_AFTER_MS_MAX + 1, 1e18),
@@ -142,8 +142,8 @@ const askedMs = fc.option(
 const events: fc.Arbitrary<readonly Event[]> = fc.array(
   fc.oneof(
     { weight: 4, arbitrary: fc.constant({ kind: 'send' } as const) },
-    { weight: 3, arbitrary: fc.record({ kind: fc.constant('refused' as const), nth: fc.nat(7), askedMs }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('good' as const), nth: fc.nat(7), askedMs }) },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('refused' as const), nth: fc.nat(7), retryAfterMs }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('good' as const), nth: fc.nat(7), retryAfterMs }) },
   ),
   { maxLength: 40, size: 'max' },
 )
@@ -163,13 +163,13 @@ class Count {
     this.#goodAfter = Math.max(this.#goodAfter, sentAfter)
   }
 
-  refused(sentAfter: number, askedMs: number | null): ReturnType<Refusals['refused']> {
+  refused(sentAfter: number, retryAfterMs: number | null): ReturnType<Refusals['refused']> {
     if (sentAfter < this.pauses) return { kind: 'join' }
-    if (askedMs !== null && askedMs > RETRY_AFTER_MS_MAX) return { kind: 'end_asked', askedMs }
+    if (retryAfterMs !== null && retryAfterMs > RETRY_AFTER_MS_MAX) return { kind: 'retry_after_too_long', retryAfterMs }
     this.pauses += 1
     const inARow = this.pauses - this.#goodAfter
     if (inARow >= 5) return { kind: 'end', pauses: inARow }
-    const durationMs = askedMs === null ? this.#windowMs * 2 ** (inARow - 1) : Math.max(1_000, askedMs)
+    const durationMs = retryAfterMs === null ? this.#windowMs * 2 ** (inARow - 1) : Math.max(1_000, retryAfterMs)
     return { kind: 'pause', durationMs }
   }
 }
@@ -194,8 +194,8 @@ test('in any order of answers pauses stay within their limits, and five in a row
           count.succeeded(answered.sentAfter)
           continue
         }
-        const verdict = refusals.refused(answered.epoch, one.askedMs)
-        expect(verdict).toEqual(count.refused(answered.sentAfter, one.askedMs))
+        const verdict = refusals.refused(answered.epoch, one.retryAfterMs)
+        expect(verdict).toEqual(count.refused(answered.sentAfter, one.retryAfterMs))
         if (verdict.kind === 'pause')
           expect(verdict.durationMs).toBeLessThanOrEqual(Math.max(10 * windowMs, RETRY_AFTER_MS_MAX))
         else if (verdict.kind !== 'join') return

@@ -15,6 +15,6 @@ test.each([
   [500, 1_000],
   [3_000, 3_000],
   [60_000, 6_000],
-])('a server that asks for %s ms gets %i', (askedMs, waitMs) => {
-  expect(retryWaitMs(3, { baseMs: 500, maxMs: 6_000 }, 0.5, askedMs)).toBe(waitMs)
+])('a server that asks for %s ms gets %i', (retryAfterMs, waitMs) => {
+  expect(retryWaitMs(3, { baseMs: 500, maxMs: 6_000 }, 0.5, retryAfterMs)).toBe(waitMs)
 })

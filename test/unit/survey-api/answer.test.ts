@@ -60,7 +60,7 @@ describe('a list answer', () => {
     [
       'another page than the requested one',
       { current_page: 1, next_page: 2 },
-      'current_page is 1, not the page asked for',
+      'current_page is 1, not the requested page',
     ],
     ['itself as the next page', { next_page: 2 }, 'next_page is 2 on page 2'],
     ['an earlier page as the next one', { next_page: 1 }, 'next_page is 1 on page 2'],
@@ -99,7 +99,7 @@ describe('a list answer', () => {
       endsRun: false,
       exitCode: 4,
       message:
-        "the answer to GET /surveys (page 2) cannot be used: expected an object, got []; if base_url is right, tell the API's owner",
+        "the answer to GET /surveys (page 2) cannot be used: expected an object, got []; if base_url is right, report this to the owner of the API",
     })
   })
 })

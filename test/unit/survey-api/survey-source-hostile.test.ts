@@ -180,7 +180,7 @@ const expectClear = (error: unknown): void => {
   expect(error).toBeInstanceOf(UnusableAnswerError)
   const { message } = error as Error
   expect(message).toMatch(
-    /^the answer to GET \S+ .*cannot be used: .+; if base_url is right, tell the API's owner$/u,
+    /^the answer to GET \S+ .*cannot be used: .+; if base_url is right, report this to the owner of the API$/u,
   )
   expect(message).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}]/u)
 }

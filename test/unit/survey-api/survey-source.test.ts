@@ -166,7 +166,7 @@ describe('failures', () => {
     [
       401,
       'forbidden',
-      'survey 12 cannot be read: GET /surveys/12/sample_sources was answered 401 for this id and token',
+      'survey 12 cannot be read: GET /surveys/12/sample_sources returned 401 for this id and token',
     ],
     [403, 'forbidden', 'survey 12 cannot be read: GET /surveys/12/sample_sources was answered 403'],
     [422, 'rejected', 'survey 12 cannot be read: the API rejected GET'],

@@ -1,17 +1,17 @@
-/** The slots of one process while the Redis that shares the cap is away: a part of the cap, held like any other. */
+/** The slots of one process while the Redis of the shared cap is away: a part of the cap, held like other slots. */
 import type { Clock } from '../../../base/clock.js'
 
 export interface LocalFallback {
-  /** A slot of its own, or how long to wait before asking again, milliseconds. */
+  /** A slot, or how long to wait before the next call, milliseconds. */
   take(): LocalSlot | number
 }
 
 export interface LocalSlot {
-  /** It is free so many milliseconds from now on; until then it is not. */
+  /** Holds the slot for so many milliseconds from now on. */
   hold(durationMs: number): void
 }
 
-/** How often to look again where it is not known when a slot will be free. */
+/** How often to check again while the end of every hold is unknown. */
 const LOOK_AGAIN_MS = 100
 
 export const createLocalFallback = (slots: number, clock: Clock): LocalFallback => {

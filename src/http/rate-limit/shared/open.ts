@@ -1,4 +1,4 @@
-/** The cap that an account shares with other processes, as its settings say; nothing is connected before it is needed. */
+/** Opens the shared cap of an account from its settings. Connects when the first slot is needed. */
 import { createHash } from 'node:crypto'
 import { type CapOwner, capKey } from '../../../base/cap-owner.js'
 import type { Rate, SharedRate } from '../../../base/network.js'
@@ -7,16 +7,16 @@ import { connectRedis } from './redis.js'
 import { createSharedCap, type SharedCap, type SharedCapOptions } from './shared-cap.js'
 
 interface SharedCapSettings extends Pick<SharedCapOptions, 'account' | 'clock' | 'log'> {
-  /** Whose cap it is: the same for all who share it, and for nobody else. */
+  /** The owner of the cap: the same for all processes that share it, and only for those. */
   readonly owner: CapOwner
   readonly rate: Pick<Rate, 'requests'>
   readonly shared?: SharedRate | null
 }
 
-/** Hexadecimal digits of the digest: no two accounts meet, and nobody reads which one it is. */
+/** Hexadecimal digits of the digest: keys of two accounts differ, and do not show which account it is. */
 const DIGEST_LENGTH = 32
 
-/** Undefined where nobody else spends of the cap. */
+/** Undefined for a cap that is not shared. */
 export const openSharedCap = (
   { owner, account, rate, shared, clock, log }: SharedCapSettings,
   timing: SlotTiming,

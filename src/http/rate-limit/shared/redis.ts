@@ -1,7 +1,7 @@
 /**
- * The connection to the Redis that shares a cap. The client is loaded with the first connection only: who shares nothing does not pay for it.
- * Every command has a time limit and none waits for a connection, so nothing hangs on a Redis that is not there. What goes
- * wrong is told in words: the client's own errors carry the arguments of commands, a password among them.
+ * The connection to the Redis of a shared cap. The client library is loaded with the first connection only.
+ * Every command has a time limit and none waits for a connection, so nothing hangs when Redis is away. Errors carry
+ * our own words: the errors of the client library hold the arguments of commands, including a password.
  */
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
@@ -9,15 +9,15 @@ import { messageOf } from '../../../base/errors.js'
 import { createRedactor, type Secret, secretsInUrl } from '../../../base/secret.js'
 import { keysOf, type Operation, SCRIPT } from './script.js'
 
-/** The longest that one command takes, milliseconds. */
+/** Time limit of one command, milliseconds. */
 export const COMMAND_MS_MAX = 2_000
 const CONNECT_MS_MAX = 3_000
 const RECONNECT_EVERY_MS = 500
 
-/** Redis did not do what it was asked to. For whoever decides what that means; never seen by people as it is. */
+/** A command failed. The shared cap decides what that means; people never see this error itself. */
 export class RedisTrouble extends Error {}
 
-/** Redis is there, and has not what its address names: a database, the right to use it. To wait for it is of no use. */
+/** Redis answers, but refuses the login or the database in its address. Waiting does not help. */
 export class RedisRefusal extends RedisTrouble {}
 
 export interface RedisConnection {
@@ -33,7 +33,7 @@ export type Reply = z.infer<typeof replySchema>
 
 const replySchema = z.tuple([z.enum(['taken', 'wait', 'paused', 'unknown', 'held']), z.number().int()])
 
-/** Nothing is connected before the first `run`. `name` is that of the account's keys. */
+/** Connects with the first `run`. `name` is the prefix of the account's keys. */
 export const connectRedis = (url: Secret, name: string): RedisConnection => {
   const { protocol, host, pathname } = new URL(url.reveal())
   const database = pathname.length > 1 ? `, database ${pathname.slice(1)}` : ''
@@ -42,14 +42,14 @@ export const connectRedis = (url: Secret, name: string): RedisConnection => {
   let connecting: Promise<Redis> | null = null
   let opened: Redis | null = null
   let lastProblem = 'not connected'
-  /** What was answered to the client's own commands, with which a connection begins. After a refusal it goes on without. */
+  /** Redis' refusal of the commands with which the client opens a connection. The client goes on without them. */
   let refusal: string | null = null
   const open = async (): Promise<Redis> => {
     const [{ Redis: Client, ReplyError }, { default: debug }] = await Promise.all([
       import('ioredis'),
       import('debug'),
     ])
-    // With DEBUG in the environment, whoever meant it, the client would print every command, AUTH and its password too.
+    // With DEBUG in the environment the client would print every command, including AUTH with its password.
     debug.disable()
     const client = new Client(url.reveal(), {
       lazyConnect: true,
@@ -81,7 +81,7 @@ export const connectRedis = (url: Secret, name: string): RedisConnection => {
       const client = await connecting
       if (!isReady(client)) throw new RedisTrouble(redact(lastProblem))
       if (refusal !== null)
-        throw new RedisRefusal(`it refuses what its address asks for${database} (${redact(refusal)})`)
+        throw new RedisRefusal(`it refuses the login or the database in its address${database} (${redact(refusal)})`)
       try {
         return replySchema.parse(await client.eval(SCRIPT, keys.length, ...keys, ...operation))
       } catch (error) {

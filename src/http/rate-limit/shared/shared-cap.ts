@@ -1,7 +1,7 @@
 /**
- * A cap that several processes share through Redis. Before each send a slot is taken there; `script` says how long it is held. This file
- * decides what to do when there is none: wait, because others hold them all or everybody is paused; wait longer, because
- * Redis knows nothing of the last minutes; and, where Redis itself is away, end the run or go on with a part of the cap.
+ * A cap that several processes share through Redis. Each send takes a slot there first; `script` says how long it is held. This file
+ * decides what happens without a slot. It waits if others hold all slots or all processes are paused. It waits longer if Redis has
+ * no record of recent requests. If Redis itself is away, it ends the run or goes on with the fallback.
  *
  * **Never over the cap meanwhile.** While Redis is away nothing is sent. The fallback is used only when no slot that may have been taken
  * before still counts. When Redis is back, all processes pause for as long again, because Redis does not know what the fallbacks sent. This
@@ -20,19 +20,19 @@ export interface SharedCapOptions {
   /** Slots, for all processes together. */
   readonly cap: number
   readonly timing: SlotTiming
-  /** Slots of this process alone while Redis is away; null: then the run ends. */
+  /** Slots of this process while Redis is away; null: the run ends. */
   readonly fallback: number | null
   readonly redis: RedisConnection
   readonly clock: Clock
   readonly log: Log
 }
 
-/** A slot that this process has taken, for one request. */
+/** A slot that this process has taken for one request. */
 export interface Claim {
-  /** Whether it is young enough to be used: asked right before the send. */
+  /** Whether it is young enough to be used; checked right before the send. */
   isFresh(): boolean
   answered(): void
-  /** What became of the request is not known. */
+  /** The outcome of the request is unknown. */
   lost(): void
   /** Nothing was sent. */
   release(): void
@@ -41,21 +41,21 @@ export interface Claim {
 export interface SharedCap {
   /** Rejects with a `SharedCapError`, which ends the run, or with the signal's reason. */
   claim(signal: AbortSignal): Promise<Claim>
-  /** Nobody sends for so long. */
+  /** No process sends for so long. */
   pause(durationMs: number): void
-  /** Slots stay as long as they have to; they need nobody for that. */
+  /** Slots in Redis stay held as long as necessary, without this process. */
   close(): Promise<void>
 }
 
-/** From the question for a slot to the send, at most. */
+/** The longest time from the request for a slot to the send. */
 const FRESH_MS = COMMAND_MS_MAX + 1_000
-/** Redis' own clock may be stepped by so much, either way, in the life of a claim. */
+/** Redis' own clock may be stepped by so much, either way, during the life of a claim. */
 const CLOCK_SKEW_MS = 1_000
-/** The longest between two looks at whether there is room, or whether Redis is back. */
+/** The longest time between two checks for a free slot, or for the return of Redis. */
 const LOOK_AGAIN_MS = 2_000
 const RETRY_MS = 250
 
-/** From a claim on: everything that may become of its request is over and no longer counted. */
+/** From a claim until its request can no longer count, whatever became of it, milliseconds. */
 export const claimLifeMs = (timing: SlotTiming): number =>
   FRESH_MS + timing.requestTimeoutMs + holdAfterLossMs(timing) + 2 * CLOCK_SKEW_MS
 
@@ -101,7 +101,7 @@ class RedisCap implements SharedCap {
     await this.#options.redis.close()
   }
 
-  /** A claim, or how long to wait before asking again, milliseconds. Rejects with a `RedisTrouble`. */
+  /** A claim, or how long to wait before the next attempt, milliseconds. Rejects with a `RedisTrouble`. */
   async #ask(): Promise<Claim | number> {
     const { clock, redis, cap } = this.#options
     const askedAt = clock.monotonicMs()
@@ -153,14 +153,14 @@ class RedisCap implements SharedCap {
     return this.#lifeMs + LOOK_AGAIN_MS + FRESH_MS
   }
 
-  /** Reports each pause once: a wait that another process has caused must not look like a run that hangs. */
+  /** Reports each pause once, so that a wait that another process caused does not look like a hanging run. */
   #reportPause(said: Reply[0], waitMs: number): void {
     const { account, redis, log } = this.#options
     const fields = { account, redis: redis.address, waitMs }
     if (said === 'unknown') {
-      log.warn(fields, 'Redis does not know what was sent lately: nobody sends until that is over')
+      log.warn(fields, 'Redis has no record of recent requests: all processes pause until those no longer count')
     } else if (said === 'paused' && !this.#knowsOfPause) {
-      log.warn(fields, 'nobody who shares the cap sends for a while')
+      log.warn(fields, 'all processes that share the cap are paused')
     }
     this.#knowsOfPause = said !== 'wait'
   }
@@ -170,7 +170,7 @@ class RedisCap implements SharedCap {
     this.#awaySince = null
   }
 
-  /** How long to wait before asking again. Throws a `SharedCapError`, and whatever is no `RedisTrouble`. */
+  /** How long to wait before the next attempt, milliseconds. Throws a `SharedCapError`, and any error that is no `RedisTrouble`. */
   #away(trouble: unknown): number {
     if (!(trouble instanceof RedisTrouble)) throw trouble
     const { account, clock, log, redis, fallback, timing } = this.#options
@@ -180,12 +180,12 @@ class RedisCap implements SharedCap {
     const isFirst = this.#awaySince === null
     this.#awaySince ??= nowMs
     const awayMs = nowMs - this.#awaySince
-    // One that was there may be being restarted: it is waited for like a request.
+    // A Redis that was reached before may be restarting: it gets the time of one request.
     if (fallback === null && (!this.#wasThere || awayMs >= timing.requestTimeoutMs)) {
       throw new SharedCapError(account, redis.address, trouble.message)
     }
     const fields = { account, redis: redis.address, problem: trouble.message }
-    if (isFirst) log.warn(fields, 'Redis, which shares the cap, cannot be reached: nothing is sent meanwhile')
+    if (isFirst) log.warn(fields, 'the Redis of the shared cap cannot be reached: nothing is sent meanwhile')
     if (fallback === null || awayMs < this.#quietMs()) return RETRY_MS
     this.#isLocal = true
     this.#lookedAt = nowMs
@@ -193,13 +193,13 @@ class RedisCap implements SharedCap {
     return 0
   }
 
-  /** What fails here costs time and no more: the slot stays taken as long as it was taken for. */
+  /** A failure here only costs time: the slot stays held for its longest time. */
   #inBackground(work: Promise<unknown>): void {
     const { account, log } = this.#options
     const watched = work
       .catch((error: unknown) => {
         if (!(error instanceof RedisTrouble)) throw error
-        log.debug({ account, problem: error.message }, 'Redis was not told')
+        log.debug({ account, problem: error.message }, 'Redis did not get a command')
       })
       .finally(() => this.#underWay.delete(watched))
     this.#underWay.add(watched)

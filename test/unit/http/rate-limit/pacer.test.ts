@@ -118,7 +118,7 @@ describe('ten minutes with a backlog', () => {
         // Without Retry-After the pause takes one whole window of the ten.
         expect(used).toBeGreaterThanOrEqual(retryAfter ? 0.93 : 0.87)
         expect(warnings(trial.client)[0]).toBe(
-          'refused (429) within the cap: the API counts more strictly than in windows, others spend of the cap, or it is lower than rate_limit; requests are evenly spaced from now on',
+          'refused (429) within the cap: the API counts more strictly than a rolling window, another client uses the cap, or the cap is below rate_limit; requests are evenly spaced from now on',
         )
         expect(warnings(trial.client).filter((message) => message.includes('evenly'))).toHaveLength(1)
       }

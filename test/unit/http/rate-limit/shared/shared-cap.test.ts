@@ -84,7 +84,7 @@ test.skipIf(!HAS_REDIS)(
     expect(later).toHaveLength(2)
     for (const { atMs } of later) expect(atMs - refusedAtMs).toBeGreaterThanOrEqual(2_900)
     const reportedPauses = (client: typeof two) =>
-      client.lines.filter(({ message }) => message === 'nobody who shares the cap sends for a while').length
+      client.lines.filter(({ message }) => message === 'all processes that share the cap are paused').length
     // The pause after the start of an empty Redis has a message of its own, which came once.
     expect([reportedPauses(one), reportedPauses(two)]).toEqual([0, 1])
     const [paused = ''] = (await redis.call('keys', '*:pause')) as string[]
