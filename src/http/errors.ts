@@ -67,7 +67,10 @@ export class RequestRejectedError extends StatusError {
   readonly code = 'request_rejected'
 
   constructor(status: number, where: Where, excerpt: string) {
-    super(status, `the API rejected ${where.request} (${status}); a later run may repeat it${response(excerpt)}`)
+    super(
+      status,
+      `the API rejected ${where.request} (${status}); a later run may repeat it${response(excerpt)}`,
+    )
   }
 }
 

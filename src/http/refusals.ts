@@ -24,7 +24,9 @@ type RefusalVerdict =
  * up to ten windows.
  */
 export const pauseMs = (nth: number, retryAfterMs: number | null, perMs: number): number =>
-  retryAfterMs === null ? perMs * Math.min(PAUSE_WINDOWS_MAX, 2 ** (nth - 1)) : Math.max(PAUSE_MS_MIN, retryAfterMs)
+  retryAfterMs === null
+    ? perMs * Math.min(PAUSE_WINDOWS_MAX, 2 ** (nth - 1))
+    : Math.max(PAUSE_MS_MIN, retryAfterMs)
 
 export interface Refusals {
   /** The number of pauses that have begun. A send remembers it. */
@@ -45,7 +47,8 @@ export const createRefusals = (perMs: number, pausesMax = PAUSES_IN_A_ROW_MAX): 
     },
     refused: (sentIn, retryAfterMs) => {
       if (sentIn < epoch) return { kind: 'join' }
-      if (retryAfterMs !== null && retryAfterMs > RETRY_AFTER_MS_MAX) return { kind: 'retry_after_too_long', retryAfterMs: retryAfterMs }
+      if (retryAfterMs !== null && retryAfterMs > RETRY_AFTER_MS_MAX)
+        return { kind: 'retry_after_too_long', retryAfterMs: retryAfterMs }
       epoch += 1
       const nth = epoch - lastGoodEpoch
       if (nth >= pausesMax) return { kind: 'end', pauses: nth }

@@ -1,6 +1,6 @@
 /**
  * How many requests the bundle of a survey takes. This is the only estimate: the queue, the budget and `plan` use it. It
- * asks the same rules that later skip requests. Only whether the progress of the survey moves has to be guessed.
+ * uses the same rules that later skip requests. Only whether the progress of the survey changes is a guess.
  */
 import { ageMs } from './believed.js'
 import { dayRequests } from './daily-windows.js'
@@ -13,11 +13,11 @@ import { isActive } from './survey-status.js'
 
 export interface EstimateRules {
   readonly rules: RefreshRules
-  /** Sources that a survey which was never read is expected to have. */
+  /** Expected number of sources of a survey that was never read. */
   readonly sourcesEach: number
 }
 
-/** The requests of one bundle. With `readsAll` nothing is skipped: what it takes if the survey is found to have changed. */
+/** The requests of one bundle. With `readsAll` nothing is skipped, as if the survey had changed. */
 export const bundleRequests = (
   survey: PlannedSurvey,
   reason: TaskReason,
@@ -42,17 +42,17 @@ export const bundleRequests = (
       ? {}
       : { daily_progress: dayRequests(rules.dailyWindows, survey, sources) }),
   }
-  // A budget stopped this bundle once, when its sources were known: it takes no less than was found then.
+  // A budget stopped this bundle before, when its sources were known: it takes at least the requests counted then.
   const missing = (survey.task?.requestsNeeded ?? 0) - requestsIn(requests)
   return missing <= 0
     ? requests
     : { ...requests, sample_source_progress: requests.sample_source_progress + missing }
 }
 
-/** A survey that moved at its last refresh is expected to move again. One that was read once moves if it is live. */
+/** A survey whose progress changed at its last refresh is expected to change again. One that was read once changes if it is active. */
 const isExpectedToMove = ({ moved, status }: PlannedSurvey): boolean => moved ?? isActive(status)
 
-/** The average of all surveys that have sources; at least one. */
+/** The average over all surveys with sources; 1 without any. */
 export const sourcesOfEach = (surveys: readonly PlannedSurvey[]): number => {
   const counts = surveys.map(({ sources }) => sources).filter((sources) => sources > 0)
   return counts.length === 0 ? 1 : sum(counts) / counts.length

@@ -1,7 +1,7 @@
-/** The days of a time zone: which one a moment is in, and from when to when it is. 23 or 25 hours where clocks change. */
+/** The days of a time zone: the day of a moment, and its first and last instant. A day with a change of clocks may have 23 or 25 hours. */
 import { type Instant, instantFromMs, instantToMs } from './instant.js'
 
-/** A day as the API is asked for it: interviews that started from `startedAfter` to `startedBefore`, both included. */
+/** A day as a request names it: interviews that started from `startedAfter` to `startedBefore`, both included. */
 export interface DayWindow {
   /** `2026-03-01`. */
   readonly day: string
@@ -10,9 +10,9 @@ export interface DayWindow {
 }
 
 export interface Calendar {
-  /** The day whose window holds a moment. */
+  /** The day whose window contains a moment. */
   dayOf(at: Instant): string
-  /** Null where the time zone leaves out that day, as some did that moved across the date line. */
+  /** Null for a day that the time zone skipped, as when it moved across the date line. */
   windowOf(day: string): DayWindow | null
 }
 
@@ -20,22 +20,22 @@ const DAY_MS = 86_400_000
 const SECOND_MS = 1_000
 /** No time zone is further from UTC. */
 const OFFSET_MS_MAX = DAY_MS
-/** Clocks do not change twice within this time: of all time zones since 1970, none did within two days. */
+/** Clocks do not change twice within this time: in no time zone since 1970 did they do so within two days. */
 const CHANGES_APART_MS = DAY_MS / 4
 
 /**
- * A day begins with the first instant of its date, or of a later date where the time zone leaves that day out. It ends
- * where the next day begins. So every instant is in exactly one day, also where clocks go back past midnight: in St.
- * John's they went from 00:01 back to 23:01 until 2011. The day that has begun goes on through the repeated hour.
+ * A day begins with the first instant of its date, or of a later date if the time zone skips that day. It ends where the next
+ * day begins. So every instant is in exactly one day, also when clocks go back past midnight: in St. John's they went from 00:01
+ * back to 23:01 until 2011. The new day then includes the repeated hour.
  *
- * Both bounds of the API are inclusive (API document, "View the fieldwork progress of a survey"), so a day ends a
- * microsecond, the smallest step of an `Instant`, before the next begins. An interview that starts at midnight is in the
- * day that begins with it. Throws a `RangeError` where there is no such time zone.
+ * Both bounds of the API are inclusive (API document, "View the fieldwork progress of a survey"). So a day ends a microsecond, the
+ * smallest step of an `Instant`, before the next begins. An interview that starts at midnight belongs to the new day.
+ * Throws a `RangeError` for an unknown time zone.
  */
 export const createCalendar = (timeZone: string): Calendar => {
   const aheadMs = readOffsets(timeZone)
 
-  /** The first instant after `fromMs` with another offset; null where there is none up to `untilMs`. */
+  /** The first instant after `fromMs` with another offset; null without one up to `untilMs`. */
   const nextChange = (fromMs: number, untilMs: number): number | null => {
     const offset = aheadMs(fromMs)
     let before = fromMs
@@ -55,7 +55,7 @@ export const createCalendar = (timeZone: string): Calendar => {
     return null
   }
 
-  /** Looked for from one change of the clocks to the next: midnight is where the offset puts it, or is skipped by a change. */
+  /** Searches from one change of the clocks to the next, because a change may move midnight or skip it. */
   const startMsOf = (day: string): number => {
     const utcMidnight = Date.parse(`${day}T00:00:00Z`)
     let from = utcMidnight - OFFSET_MS_MAX
@@ -84,7 +84,7 @@ export const createCalendar = (timeZone: string): Calendar => {
 
 const OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/
 
-/** How far the clocks of a time zone are ahead of UTC at a moment, milliseconds. */
+/** By how much the clocks of a time zone are ahead of UTC at a moment, milliseconds. */
 const readOffsets = (timeZone: string): ((ms: number) => number) => {
   const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' })
   return (ms) => {

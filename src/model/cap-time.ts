@@ -1,7 +1,7 @@
-/** How long requests take at the cap, and how many fit into a time: bursts of the whole cap, a window apart; the margin that the limiter adds is left out. */
+/** How long requests take at the cap, and how many fit into a time. Assumes bursts of the whole cap, one per window, without the limiter's margin. */
 import type { Rate } from '../base/network.js'
 
-/** From the first send to the last, milliseconds, where the server answers at once. */
+/** From the first send to the last, milliseconds, if the server answers at once. */
 export const timeAtCapMs = (requests: number, { requests: cap, perMs }: Rate): number =>
   requests <= 0 ? 0 : Math.floor((requests - 1) / cap) * perMs
 

@@ -1,10 +1,10 @@
 /**
- * The words in which tables are declared. A field is declared once, with its type and comment; the row type in
+ * The types and functions that declare tables. A field is declared once, with its type and comment; the row type in
  * TypeScript, the DDL, the merge and the documentation all follow from it (docs/decisions/0026-one-declaration-per-table.md).
  */
 import type { Instant } from './instant.js'
 
-/** What a cell of each column type is in memory. BIGINT is a number: the API's integers are checked to be safe. */
+/** The type of a cell in memory, by column type. A BIGINT is a number, because the integers of the API are checked to be safe. */
 interface CellTypes {
   BIGINT: number
   VARCHAR: string
@@ -24,7 +24,7 @@ export interface Field<Type extends ColumnType = ColumnType, Nullable extends bo
   readonly type: Type
   readonly nullable: Nullable
   readonly comment: string
-  /** The values that are expected. Others are stored as well: the API may know more than its document. */
+  /** The expected values. Others are stored as well: the API may know more than its document. */
   readonly values?: readonly string[]
 }
 
@@ -46,14 +46,14 @@ export interface TableDeclaration {
   readonly schema: 'main' | '_sync'
   readonly name: string
   readonly comment: string
-  /** Names of the columns that identify a row. Kept unique by the merge, which looks before it adds, not by an index. */
+  /** Names of the columns that identify a row. The merge keeps them unique; there is no index. */
   readonly key: readonly string[]
   readonly columns: readonly Column[]
   /** Rows of other tables that each row belongs to. */
   readonly references?: readonly Reference[]
 }
 
-/** `columns` of a row are the `to` columns of a row of the table `table`, in this order. */
+/** The `columns` of a row equal the `to` columns of a row in `table`, in this order. */
 export interface Reference {
   readonly columns: readonly string[]
   readonly table: string
@@ -72,7 +72,7 @@ export const timestamptz = field('TIMESTAMPTZ')
 export const date = field('DATE')
 export const json = field('JSON')
 
-/** Text of which these values are expected. */
+/** Text with expected values. */
 export const varcharOf = (values: readonly string[], comment: string): Field<'VARCHAR', false> => ({
   ...varchar(`${comment}: ${values.slice(0, -1).join(', ')} or ${values.at(-1)}`),
   values,

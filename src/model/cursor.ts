@@ -1,7 +1,6 @@
 /**
- * Cursor arithmetic. The listing is sorted by `created_at`, the cursor is on `updated_at`, and surveys change while we
- * page: so the next cursor is fixed before the first page is read. "The largest updated_at seen" would lose for ever
- * a survey that was read on page 1 and changed afterwards, before another change that we do see.
+ * Cursor arithmetic. The listing is sorted by `created_at`, the cursor is on `updated_at`, and surveys change between pages. So the
+ * next cursor is fixed before the first page is read, see docs/decisions/0001-cursor-is-server-time-less-an-overlap.md.
  */
 import { ageMs, believed } from './believed.js'
 import { type Instant, instantFromMs, minusMs } from './instant.js'
@@ -9,10 +8,10 @@ import type { Cursor } from './plan-facts.js'
 import type { DiscoverRules, ListingKind } from './run.js'
 import type { ListingState } from './warehouse.js'
 
-/** How far our clock may be ahead of the server's where the server does not tell its time. */
+/** By how much our clock may be ahead of a server that does not send its time. */
 const UNKNOWN_SERVER_TIME_MS = 5 * 60_000
 
-/** An interrupted listing that began longer ago than this is begun afresh. */
+/** An interrupted listing that started longer ago starts again. */
 const RESUME_MS_MAX = 24 * 3_600_000
 
 /** What the cursor becomes after a listing whose first page was answered at `serverDate`. */
@@ -20,8 +19,8 @@ export const listingCeiling = (serverDate: Instant | null, nowMs: number, rules:
   minusMs(serverDate ?? instantFromMs(nowMs - UNKNOWN_SERVER_TIME_MS), rules.overlapMs)
 
 /**
- * A listing is full when it is the first, when somebody asks for a full one, when a survey answered 404 at its own
- * address, and `fullListingEvery` after the last full one.
+ * A listing is full if it is the first, if `--full` requests it, if a survey returned 404 at its own address, or if the last full
+ * one was `fullListingEvery` ago.
  */
 export const listingKind = (
   position: Cursor,
@@ -36,7 +35,7 @@ export const listingKind = (
     ? 'full'
     : 'incremental'
 
-/** The interrupted listing to go on with, or null when it is too old or another kind is due. */
+/** The interrupted listing to continue; null if it is too old or another kind is due. */
 export const resumable = (
   listing: ListingState | null,
   kind: ListingKind,

@@ -1,7 +1,4 @@
-/**
- * Which days of a survey's fieldwork are read, and how many requests that takes: everything that follows from the settings
- * `refresh.daily_windows`. Pure.
- */
+/** Which days of a survey's fieldwork are read, and how many requests that takes, by the settings `refresh.daily_windows`. Pure. */
 import { ageMs } from './believed.js'
 import { addDays, createCalendar, type DayWindow } from './calendar.js'
 import type { Instant } from './instant.js'
@@ -10,9 +7,9 @@ import { isActive } from './survey-status.js'
 
 /** Settings `refresh.daily_windows`. */
 export interface DailyWindows {
-  /** So many days, today among them, are read again and again; an older one once more, and then it is final. */
+  /** So many days, including today, are read in every refresh. An older day is read once more, and is then final. */
   readonly days: number
-  /** IANA name of the time zone whose days they are. */
+  /** IANA name of the time zone of the days. */
   readonly timeZone: string
   /** Read the days of each sample source as well. */
   readonly sources: boolean
@@ -23,26 +20,26 @@ export interface DueDay extends DayWindow {
   readonly isFinal: boolean
 }
 
-/** A day that is stored: of the whole survey, or of a source. */
+/** A stored day of the whole survey or of a source. */
 export interface StoredDay {
   readonly sampleSourceId: number | null
   readonly day: string
   readonly timeZone: string
-  /** There is no reason to read it again. */
+  /** It is never read again. */
   readonly isFinal: boolean
 }
 
-/** What decides how far a survey's days go on. */
+/** The fields that decide up to which day a survey is read. */
 export interface SurveyLife {
   readonly status: string
   readonly updatedAt: Instant
 }
 
-/** What is stored of a survey's days: to tell which are to be read. */
+/** The stored days of a survey. */
 export interface StoredDays {
   readonly survey: SurveyLife
   readonly days: readonly StoredDay[]
-  /** When all due days of the whole survey were last read; null when they may be behind what is stored of the survey. */
+  /** When all due days of the whole survey were last read; null when they may be older than the stored survey. */
   readonly readAt: Instant | null
   /** The same for the days of its sources. */
   readonly sourcesReadAt: Instant | null
@@ -50,19 +47,19 @@ export interface StoredDays {
 
 export interface DueDays {
   readonly days: readonly DueDay[]
-  /** Whether there are more than are read at once. */
+  /** Whether more days are due than are read at once. */
   readonly more: boolean
-  /** Whether one of them is stored as it was cut in another time zone. */
+  /** Whether one of them is stored with the bounds of another time zone. */
   readonly recut: boolean
 }
 
-/** Days before the open ones that are read at once: after a pause of a year, no night reads them all. */
+/** Days before the open ones that are read at once, so that no night reads all days after a year without runs. */
 export const CATCH_UP_DAYS_MAX = 31
 
 /**
- * The days to read at `now`, of a whole survey or of one of its sources, in order: of a live survey all up to today that
- * are not final, from the first that is stored, else the open ones. Nobody answers a survey that is not live any more:
- * its days go on until its last modification, and end.
+ * The days to read at `now`, of a whole survey or of one of its sources, in order. For an active survey these are the days up to today
+ * that are not final, from the first stored day; without stored days the open ones. Nobody answers an inactive survey: its days
+ * end with its last modification.
  */
 export const dueDays = (
   rule: DailyWindows,
@@ -81,7 +78,7 @@ export const dueDays = (
   const final = new Set(stored.filter((row) => isSettled(row, rule)).map(({ day }) => day))
   const older: string[] = []
   const days: string[] = []
-  // An open day that is marked final was marked by a clock that was ahead: the mark is not believed.
+  // An open day that is marked as final was marked by a clock that was ahead: the mark does not count.
   for (let day = from; last !== null && day <= last; day = addDays(day, 1)) {
     if (day >= open) days.push(day)
     else if (!final.has(day)) older.push(day)
@@ -100,11 +97,11 @@ export const dueDays = (
   }
 }
 
-/** Whether a stored day will never be read again. One that was cut in another time zone is another day. */
+/** Whether a stored day is never read again. A day of another time zone is another day. */
 export const isSettled = ({ isFinal, timeZone }: StoredDay, rule: DailyWindows): boolean =>
   isFinal && timeZone === rule.timeZone
 
-/** Of a survey that is not live. Null where it has no days. */
+/** The last day of an inactive survey; null without days. */
 const lastDay = (
   latest: string | undefined,
   modified: string,
@@ -121,11 +118,11 @@ const lastDay = (
 export interface DaysToRead {
   readonly timeZone: string
   readonly days: readonly SeriesDay[]
-  /** How many that would be due are known to be unchanged. */
+  /** Number of due days that are known to be unchanged. */
   readonly unchanged: number
-  /** How many of the due days of the whole survey are in `days`. */
+  /** Which of the due days of the whole survey are in `days`. */
   readonly ofSurvey: ReadExtent
-  /** The same for its sources; `some` where the settings leave them out. */
+  /** The same for its sources; `some` if the settings exclude them. */
   readonly ofSources: ReadExtent
 }
 
@@ -135,7 +132,7 @@ export interface SeriesDay {
   readonly day: DueDay
 }
 
-/** Of `RefreshRules`. */
+/** The part of `RefreshRules` that skips requests. */
 interface SkipRules {
   readonly skipUnchanged: boolean
   readonly recheckUnchangedAfterMs: number
@@ -151,8 +148,8 @@ export interface DaysQuestion {
 }
 
 /**
- * Days are read after the survey's whole progress, so that whatever is in the whole can be in them. Only the series that are
- * read now decide: the whole survey, and the sources that it has if the settings ask for these.
+ * Days are read after the survey's whole progress, so that they contain everything that the whole contains. Only the series of this
+ * reading count: the whole survey, and its sources if the settings include them.
  */
 export const daysToRead = (rules: SkipRules, rule: DailyWindows, question: DaysQuestion): DaysToRead => {
   const { stored, progress, sourceIds } = question
@@ -166,7 +163,7 @@ export const daysToRead = (rules: SkipRules, rule: DailyWindows, question: DaysQ
     return { days, unchanged: 0, extent: due.some(({ more }) => more) ? 'some' : 'all' }
   }
   const ofSurvey = of([null], stored.readAt)
-  const ofSources = rule.sources ? of(sourceIds, stored.sourcesReadAt) : NOT_ASKED
+  const ofSources = rule.sources ? of(sourceIds, stored.sourcesReadAt) : NOT_READ
   return {
     timeZone: rule.timeZone,
     days: [...ofSurvey.days, ...ofSources.days],
@@ -182,14 +179,13 @@ interface Due {
   readonly extent: ReadExtent
 }
 
-/** Days that are not asked for are behind what is stored beside them from now on. */
-const NOT_ASKED: Due = Object.freeze({ days: [], unchanged: 0, extent: 'some' })
+/** Days that are not read are older than the rest of the survey from now on. */
+const NOT_READ: Due = Object.freeze({ days: [], unchanged: 0, extent: 'some' })
 
 /**
- * Whether no day of these series has to be read: nothing differs from what the days were read with at `readAt`, not too long
- * ago, and none of them was cut in another time zone. Counts that are equal as a whole could hide two changes that cancel
- * out (an interview that is ignored from now on, another that was added with the same status): as with sources,
- * `recheck_unchanged_after` bounds how long.
+ * Whether no day of these series has to be read: the survey equals what it was at `readAt`, that is not too long ago, and no day has
+ * the bounds of another time zone. Equal totals could hide two changes that cancel out, such as an interview that is now ignored and
+ * a new one with the same status. `recheck_unchanged_after` limits how long that can last, as for sources.
  */
 const canSkip = (
   { skipUnchanged, recheckUnchangedAfterMs }: SkipRules,
@@ -203,7 +199,7 @@ const canSkip = (
   !due.some(({ recut }) => recut)
 
 /**
- * Requests for the days of one bundle, estimated. A live survey takes its open days and the one that becomes final; any other
+ * Estimated requests for the days of one bundle. An active survey takes its open days and the one that becomes final; any other
  * takes its stored days that are not final (`daysOpen`).
  */
 export const dayRequests = (

@@ -1,10 +1,10 @@
-/** What differs from the API document is called the same wherever people read of it. */
+/** Names of differences from the API document, the same in every output. */
 import { toUSVString } from 'node:util'
 import type { MetDrift } from './run.js'
 
 /**
- * `survey.priority`, `survey.status "archived"`, `survey.title (characters replaced by U+FFFD)`: on one line, whatever the
- * API has sent.
+ * `survey.priority`, `survey.status "archived"`, `survey.title (characters replaced by U+FFFD)` on one line, whatever the
+ * API sent.
  */
 export const driftName = ({
   resource,

@@ -17,7 +17,7 @@ import {
 
 const extra = nullable(
   json(
-    'Fields of the API answer that this version does not know, as JSON with sorted keys; null when there are none',
+    'Fields of the API answer that this version does not know, as JSON with sorted keys; null without any',
   ),
 )
 
@@ -43,7 +43,7 @@ export const SURVEY_FIELDS = {
   id: bigint('ID of the survey'),
   title: varchar('Title of the survey'),
   created_at: timestamptz('When the survey was created'),
-  updated_at: timestamptz('When the survey was last modified; new interviews do not move it'),
+  updated_at: timestamptz('When the survey was last modified; new interviews do not change it'),
   hashid: varchar('Identifier of the survey used in URLs'),
   project_id: nullable(varchar('Customizable identifier set by the user')),
   status: varcharOf(SURVEY_STATUSES, 'Status of the survey'),

@@ -1,4 +1,4 @@
-/** How much of the past is kept: a pure rule over two clocks. */
+/** How much history is kept: a pure rule over two clocks. */
 import type { Instant } from './instant.js'
 import { instantFromMs, minusMs } from './instant.js'
 import type { HistoryRules } from './run.js'
@@ -6,8 +6,8 @@ import type { HistoryRules } from './run.js'
 const DAY_MICROS = 86_400_000_000n
 
 /**
- * Up to when progress history may be compacted: a midnight of UTC, for a day is compacted as a whole or not at all; null
- * where everything is kept. Of the server's clock and ours the slower one is believed: what goes does not come back.
+ * Up to when progress history may be compacted; null to keep everything. It is a midnight of UTC, because a day is compacted as a
+ * whole. It uses the slower of the server's clock and ours, because removed rows do not come back.
  */
 export const compactBefore = (serverTime: Instant, nowMs: number, rules: HistoryRules): Instant | null => {
   if (rules.progressKeepAllForMs === null) return null

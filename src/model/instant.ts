@@ -1,6 +1,6 @@
 /**
- * A moment, as whole microseconds since 1970-01-01T00:00:00Z: what a TIMESTAMPTZ column holds. A bigint, because
- * a JavaScript `Date` drops the microseconds and a number stops being exact in the year 2255.
+ * A moment in whole microseconds since 1970-01-01T00:00:00Z, as in a TIMESTAMPTZ column. It is a bigint, because a
+ * JavaScript `Date` drops the microseconds and a number is not exact after the year 2255.
  */
 export type Instant = bigint
 
@@ -53,7 +53,7 @@ export const parseInstant = (text: string): Instant | null => {
   return (localSeconds - offsetSeconds) * 1_000_000n + micros
 }
 
-/** ISO 8601 in UTC, with as many digits of the second as are needed: `2026-03-01T00:00:00Z`, `…00.123456Z`. */
+/** ISO 8601 in UTC, with as many digits of the second as needed: `2026-03-01T00:00:00Z`, `…00.123456Z`. */
 export const formatInstant = (instant: Instant): string => {
   const seconds = floorDivide(instant, 1_000_000n)
   const micros = instant - seconds * 1_000_000n

@@ -1,18 +1,18 @@
-/** What the queue and a plan go by: the surveys that are stored, and the runs before. */
+/** The input of the queue and of a plan: the stored surveys and the earlier runs. */
 import type { Instant } from './instant.js'
 import type { SurveyFacts } from './refresh-rules.js'
 import type { TaskReason } from './run.js'
 
-/** A survey with all that its requests depend on. */
+/** A survey with everything that its requests depend on. */
 export interface PlannedSurvey extends SurveyFacts {
   readonly createdAt: Instant
-  /** That are not missing. */
+  /** Number of sources that are not missing. */
   readonly sources: number
   readonly sourcesReadAt: Instant | null
   readonly sourceProgressReadAt: Instant | null
-  /** Whether its last refresh found its progress changed; null where there was only one. */
+  /** Whether its last refresh found its progress changed; null after only one refresh. */
   readonly moved: boolean | null
-  /** Its days that are stored and will be read again. */
+  /** Its stored days that will be read again. */
   readonly daysOpen: number
   /** Its place in the queue; null when it is not queued. */
   readonly task: {
@@ -22,7 +22,7 @@ export interface PlannedSurvey extends SurveyFacts {
     readonly runId: string
     readonly requestsNeeded: number | null
     readonly refusals: number
-    /** Server time; null where the API refused nothing. */
+    /** Server time; null without a refusal. */
     readonly refusedAt: Instant | null
   } | null
 }
@@ -33,18 +33,18 @@ export interface Cursor {
   readonly cursor: Instant | null
   /** End of the last full listing, our clock. */
   readonly fullListedAt: Instant | null
-  /** Whether a survey answered 404 at its own address since then: the next listing is a full one. */
+  /** Whether a survey returned 404 at its own address since then: the next listing is then a full one. */
   readonly fullListingDue: boolean
 }
 
-/** What is known of the runs before. */
+/** Facts from earlier runs. */
 export interface PastRuns extends Cursor {
   /** The server's time when the last run listed; null before the first. */
   readonly listedAt: Instant | null
-  /** The same by our clock. */
+  /** The same time by our clock. */
   readonly listedAtOurs: Instant | null
-  /** Rows of a full page; null where no listing had more than one page. */
+  /** Rows of a full page; null if no listing had more than one page. */
   readonly pageRows: number | null
-  /** How far apart the last runs were, server time, milliseconds; null with fewer than two. */
+  /** Time between the last runs, server time, milliseconds; null with fewer than two. */
   readonly everyMs: number | null
 }

@@ -1,5 +1,4 @@
-/** What of a plan fits into the budget of a run, what waits for the next, and since when the oldest of that is known. */
-
+/** The part of a plan that fits into the budget of a run, and the rest that waits for the next run. */
 import type { Rate } from '../base/network.js'
 import { requestsIn } from './bundle-estimate.js'
 import { requestsWithin } from './cap-time.js'
@@ -12,26 +11,26 @@ export interface PlanFit {
   readonly requests: number
   /** Surveys that are left over. */
   readonly waiting: number
-  /** When the one of these that was read longest ago was read, or queued where it never was; null when none waits. */
+  /** The earliest last reading of these, or queue time if never read; null if none waits. */
   readonly oldestSince: Instant | null
 }
 
 export interface AccountPlan {
   readonly account: string
   readonly rate: Rate
-  /** Null before the first listing was complete: nothing is known then. */
+  /** Null before the first complete listing. */
   readonly plan: Plan | null
   readonly fit: PlanFit | null
 }
 
-/** Surveys are taken in the order of the queue, up to the first whose reserve does not fit. The first always goes. */
+/** Takes surveys in the order of the queue, up to the first whose reserve does not fit. The first survey always fits. */
 export const fitPlan = (plan: Plan, { requestsMax, durationMsMax }: Budget, rate: Rate): PlanFit => {
   const room = Math.min(
     requestsMax ?? Number.POSITIVE_INFINITY,
     durationMsMax === null ? Number.POSITIVE_INFINITY : requestsWithin(durationMsMax, rate),
   )
   const known = plan.tasks.reduce((total, { requests }) => total + requestsIn(requests), 0)
-  // The listing, and what it is expected to bring.
+  // The listing and the surveys that it is expected to bring.
   let spent = plan.requests - known
   let surveys = 0
   for (const { requests, reserve } of plan.tasks) {

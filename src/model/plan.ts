@@ -1,6 +1,6 @@
 /**
- * What the next run will ask for, estimated from what is stored: which surveys are due and why, how many requests each of
- * them takes, and what will be listed. Pure; nobody is asked anything.
+ * Estimates the requests of the next run from the stored rows: which surveys are due and why, how many requests each of them takes,
+ * and what the listing takes. Pure; makes no request.
  */
 import { requestsIn, sourcesOfEach, sum } from './bundle-estimate.js'
 import { listingKind } from './cursor.js'
@@ -19,14 +19,14 @@ export interface PlanRules {
 
 export interface PlanEntry {
   readonly reason: RequestReason
-  /** These surveys are not known to be due: the listing is expected to bring them. */
+  /** The listing is expected to bring these surveys; they are not known to be due. */
   readonly isExpected: boolean
   readonly surveys: number
   readonly requests: RequestsByKind
 }
 
 export interface Plan {
-  /** The server's time for which it holds. */
+  /** The server's time for which the plan holds. */
   readonly at: Instant
   readonly listing: ListingKind
   readonly entries: readonly PlanEntry[]
@@ -37,13 +37,13 @@ export interface Plan {
 }
 
 const DAY_MS = 86_400_000
-/** Runs that nobody has seen twice are taken to be nightly. */
+/** Before the second run, runs are assumed to be nightly. */
 const RUN_EVERY_MS = DAY_MS
-/** Changes are taken to come as often as in the last week. */
+/** Changes are assumed to be as frequent as in the last week. */
 const CHANGES_SEEN_MS = 7 * DAY_MS
 const PAGE_ROWS = 50
 
-/** When the next run is expected, server time: as long after the last one as usual, or now (`nowMs`, our clock) where that has gone by. */
+/** When the next run is expected, server time: the usual time after the last run, or now (`nowMs`, our clock) if that has passed. */
 export const expectedAt = ({ listedAt, listedAtOurs, everyMs }: PastRuns, nowMs: number): Instant => {
   const now = instantFromMs(nowMs)
   if (listedAt === null) return now
@@ -59,11 +59,11 @@ export const planRun = (
   rules: PlanRules,
 ): Plan => {
   const { tasks } = queueOf(surveys, at, rules, null)
-  const there = surveys.filter(({ missing }) => !missing)
+  const present = surveys.filter(({ missing }) => !missing)
   const listing = listingKind(past, nowMs, rules.discover, rules.full)
   const due = new Set(tasks.map(({ surveyId }) => surveyId))
-  const changes = expectedChanges(there, due, past, at)
-  const listed = listing === 'full' ? there.length + changes.created : changes.listed
+  const changes = expectedChanges(present, due, past, at)
+  const listed = listing === 'full' ? present.length + changes.created : changes.listed
   const entries: readonly PlanEntry[] = [
     {
       reason: 'listing',
@@ -84,8 +84,8 @@ export const planRun = (
 }
 
 /**
- * New surveys, and changes of the others, as often as in the week before the last run. A change of a survey that is due
- * anyway adds only a list of its sources.
+ * New and changed surveys, as frequent as in the week before the last run. A change of a survey that is due anyway adds only a list
+ * of its sources.
  */
 const expectedChanges = (
   surveys: readonly PlannedSurvey[],
@@ -113,7 +113,7 @@ const expectedChanges = (
   return { listed: times * changed.length, created, entries: requestsIn(requests) === 0 ? [] : [entry] }
 }
 
-/** One entry a reason, in the order of their names. */
+/** One entry per reason, in the order of `REQUEST_REASONS`. */
 const entriesOf = (tasks: readonly Task[]): readonly PlanEntry[] =>
   REQUEST_REASONS.flatMap((reason): readonly PlanEntry[] => {
     const requests = tasks.filter((task) => requestReasonOf(task) === reason).map((task) => task.requests)

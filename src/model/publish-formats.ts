@@ -1,4 +1,4 @@
-/** What a run can publish, and what readers open of it. The settings take these names; `publish/formats` has an entry for each. */
+/** The formats that a run can publish, and the paths that readers open. The settings take these names; `publish/formats` has an entry for each. */
 import { join } from 'node:path'
 
 export const PUBLISH_FORMATS = ['duckdb', 'parquet'] as const

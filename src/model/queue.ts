@@ -1,6 +1,6 @@
 /**
- * The queue of a run, made from what is stored: which surveys are due, in which order, and what each takes. `sync` works
- * through it and `plan` shows it, so both agree. Pure.
+ * The queue of a run, computed from the stored rows: which surveys are due, in which order, and how many requests each takes. `sync`
+ * works through it and `plan` shows it, so both agree. Pure.
  */
 import { believed } from './believed.js'
 import { bundleRequests, type EstimateRules, requestsIn, sourcesOfEach } from './bundle-estimate.js'
@@ -10,7 +10,7 @@ import { refreshReason, refreshWeight, restsAfterRefusal, urgency } from './refr
 import type { RequestReason, RequestsByKind } from './request-usage.js'
 import type { RefreshRules, TaskReason } from './run.js'
 
-/** A survey that is due. */
+/** A due survey. */
 export interface Task {
   readonly surveyId: number
   readonly reason: TaskReason
@@ -18,13 +18,13 @@ export interface Task {
   readonly isQueued: boolean
   /** Whether an earlier run queued it. */
   readonly isLeftOver: boolean
-  /** How often in a row the API refused what was asked of the survey. */
+  /** Consecutive refusals of the survey by the API. */
   readonly refusals: number
   /** Requests that its bundle is expected to take. */
   readonly requests: RequestsByKind
-  /** Requests that the budget reserves for it: what it takes if nothing of it can be skipped. */
+  /** Requests that the budget reserves for it: all of its requests, with nothing skipped. */
   readonly reserve: number
-  /** When the survey was last read, or else queued. */
+  /** When the survey was last read, or queued if never read. */
   readonly since: Instant
   readonly urgency: number
 }
@@ -40,11 +40,11 @@ export interface Queue {
   readonly tasks: readonly Task[]
   /** Queued surveys that rest because the API refused them in several runs. */
   readonly refused: number
-  /** What it would take to read each survey that is not due, with every source. */
+  /** The requests that reading every other survey with all its sources would take. */
   readonly notDue: RequestsByKind
 }
 
-/** `runId`: the run that asks. What another run has queued is left over. */
+/** `runId` is the current run. Tasks of another run are left over. */
 export const queueOf = (
   surveys: readonly PlannedSurvey[],
   at: Instant,
@@ -95,7 +95,7 @@ const taskOf = (
   }
 }
 
-/** A survey without a time that is believed has waited since the beginning of time. */
+/** A survey without a believed time has waited since the epoch. */
 const waitsSince = ({ refreshedAt, task }: PlannedSurvey, at: Instant): Instant =>
   believed(refreshedAt, at) ?? (task === null ? at : (believed(task.enqueuedAt, at) ?? 0n))
 
@@ -109,7 +109,7 @@ const byUrgency = (one: Due, other: Due): number =>
   Number(other.survey.createdAt - one.survey.createdAt) ||
   other.survey.id - one.survey.id
 
-/** Why the requests of a task are made, in the account of a run's requests. */
+/** The reason under which the requests of a task are counted. */
 export const requestReasonOf = ({
   reason,
   isLeftOver,

@@ -1,6 +1,6 @@
 /**
- * Quarantined rows that are decoded again: a version that knows the field or value types them, and they go the way of rows
- * that were read just now, as of when they were read.
+ * Quarantined rows that are decoded again. A version that knows the field or value can type them. They are then treated like newly read
+ * rows, dated with the time at which they were read.
  */
 import type { Survey } from './fields.js'
 import type { Instant } from './instant.js'
@@ -17,7 +17,7 @@ export interface QuarantinedRow {
   readonly raw: string
 }
 
-/** What a row is to this version; `survey` null for sources and progress, which are read again rather than merged. */
+/** A row as this version types it. `survey` is null for sources and progress, which are read again instead of merged. */
 export interface Retyped {
   readonly survey: Survey | null
   readonly drift: readonly Drift[]
@@ -29,11 +29,11 @@ export type DecodeAgain = (row: Pick<QuarantinedRow, 'endpoint' | 'raw'>) => Ret
 export type RetypedRow = QuarantinedRow & Retyped
 
 export interface ReplayedBatch extends Readonly<Record<ReplayResult, number>> {
-  /** Of `surveys`. */
+  /** Rows of the table `surveys`. */
   readonly rows: RowCounts
 }
 
-/** Rows that still cannot be typed, and why they could not when they were read. */
+/** Rows that still cannot be typed, with the reasons from when they were read. */
 export interface WaitingRows {
   readonly waiting: number
   readonly rejections: readonly RejectionReason[]

@@ -1,6 +1,6 @@
-/** Where a run's requests went, and which it could do without: by what was asked for and why. */
+/** The requests of a run by kind and reason: those it sent, and those it saved. */
 
-/** What is asked for: endpoints of the API document, the third of them told apart by what it is asked about. */
+/** The kinds of requests: the endpoints of the API document, with the third one divided by its subject. */
 export const REQUEST_KINDS = [
   'surveys',
   'sample_sources',
@@ -13,7 +13,7 @@ export type RequestKind = (typeof REQUEST_KINDS)[number]
 /** Why a survey is queued. */
 export const TASK_REASONS = ['changed', 'active', 'settling', 'old', 'missing'] as const
 
-/** Why: the listing, the reason of a survey's task, or (`resting`) a survey that was not due. */
+/** The listing, the reason of a survey's task, or `resting` for a survey that was not due. */
 export const REQUEST_REASONS = ['listing', 'left_over', ...TASK_REASONS, 'resting'] as const
 export type RequestReason = (typeof REQUEST_REASONS)[number]
 
@@ -22,9 +22,9 @@ export interface RequestUsage {
   readonly reason: RequestReason
   /** Requests sent, retries included. */
   readonly requests: number
-  /** Requests that were not made because their answer was known, or was not due. */
+  /** Requests that were not sent, because their answer was known or not due. */
   readonly saved: number
 }
 
-/** Of each kind. */
+/** Number of requests of each kind. */
 export type RequestsByKind = Readonly<Partial<Record<RequestKind, number>>>

@@ -1,6 +1,6 @@
 /**
  * The record of a run, declared once. These fields give the columns of `_sync.runs` and their documentation, the type
- * of the report, its names in `--json`, the counters of a run, and the lines of the summary that say a single number.
+ * of the report, its names in `--json`, the counters of a run, and the summary lines with a single number.
  * A new counter is a line here and the line of code that counts.
  */
 import { counted } from '../base/human.js'
@@ -31,7 +31,7 @@ interface RunField<Type extends ColumnType = ColumnType, Nullable extends boolea
 
 interface SummaryLine {
   readonly label: string
-  /** Null where the summary leaves the line out. */
+  /** Null to leave the line out. */
   readonly text: (count: number) => string | null
 }
 
@@ -41,31 +41,31 @@ interface Counter extends RunField<'BIGINT', false> {
 
 const counter = (comment: string): Counter => ({ ...bigint(comment), isCounter: true })
 
-/** Gives a number a line of its own in the summary. */
+/** Adds a summary line for a number. */
 const shown = <Of extends Field<'BIGINT', false>>(
   of: Of,
   label: string,
   text: SummaryLine['text'],
 ): Of & { readonly line: SummaryLine } => ({ ...of, line: { label, text } })
 
-/** In the order of the columns. A field is null where the report of a run that has ended may have null. */
+/** In the order of the columns. A field is nullable if the report of an ended run may have null. */
 export const RUN_FIELDS = {
   runId: varchar('The run, see runs.run_id'),
   account: varchar('Name of the account in the settings'),
   version: varchar('Version of fieldwork-sync'),
-  command: nullable(varcharOf(RUN_COMMANDS, 'Which command it was')),
+  command: nullable(varcharOf(RUN_COMMANDS, 'The command')),
   startedAt: timestamptz('Start, clock of the machine that ran it'),
   endedAt: timestamptz('End; null while it runs, or when it was killed'),
   status: varcharOf(
     ['running', 'complete', 'partial', 'failed', 'killed'],
-    'How it stands or ended, killed without a word',
+    'Current status; killed: the run left no record of its end',
   ),
   exitCode: bigint('Exit code of this account; the command exits with the worst of its accounts'),
   reason: nullable(varchar('Why it is not complete, one line')),
   listing: nullable(varcharOf(LISTING_KINDS, 'Kind of listing')),
   cursorBefore: nullable(timestamptz('updated_since of the listing; null for a full one')),
-  cursorAfter: nullable(timestamptz('The cursor the next run starts from')),
-  requestsEstimated: nullable(bigint('Requests that the plan expected before the first; null for a replay')),
+  cursorAfter: nullable(timestamptz('The cursor from which the next run starts')),
+  requestsEstimated: nullable(bigint('Requests that the plan expected at the start; null for a replay')),
   requests: bigint('Requests sent, retries included'),
   retries: bigint('Requests that repeated an earlier one'),
   refusals: bigint('429 answers'),
@@ -78,20 +78,18 @@ export const RUN_FIELDS = {
   rejectedRows: shown(bigint('Rows that went to quarantine'), 'rejected', (rows) =>
     rows === 0 ? 'none' : `${counted(rows, 'row')}, kept in _sync.rejected_rows`,
   ),
-  driftEvents: shown(
-    bigint('Differences from the API document met, see drift_events'),
-    'drift',
-    (differences) => (differences === 0 ? 'none' : `${countedDrift(differences)}, see _sync.drift_events`),
+  driftEvents: shown(bigint('Differences from the API document, see drift_events'), 'drift', (differences) =>
+    differences === 0 ? 'none' : `${countedDrift(differences)}, see _sync.drift_events`,
   ),
   historyRowsCompacted: shown(
-    counter('Old observations of progress that went from history: the last of each day stays'),
+    counter('Old observations of progress that were removed from history; the last of each day stays'),
     'compacted',
     (rows) =>
       rows === 0
         ? null
-        : `${counted(rows, 'old observation')} of progress left out, the last of each day stays`,
+        : `${counted(rows, 'old observation')} of progress removed, the last of each day stays`,
   ),
-  rowsReplayed: nullable(bigint('Rows of the quarantine that a replay could type; null for a sync')),
+  rowsReplayed: nullable(bigint('Quarantined rows that a replay could type; null for a sync')),
   rowsByTable: json('{"table": {"added", "changed", "unchanged"}}'),
 }
 
@@ -102,10 +100,10 @@ export const countedDrift = (differences: number): string =>
 /** A row of `_sync.runs` of a run that has ended. */
 export type RunRecord = RowOf<typeof RUN_FIELDS>
 
-/** The fields that a report has with the same type; it has an object in the place of the last two. */
+/** The fields of a report with the same type. The report has objects instead of the last two. */
 export type ReportedFields = Omit<RunRecord, 'version' | 'rowsReplayed' | 'rowsByTable'>
 
-/** Stored when the run starts. All other columns are null until it has ended. */
+/** Stored when the run starts. All other columns are null until it ends. */
 const KNOWN_AT_START = new Set(['runId', 'account', 'version', 'command', 'startedAt', 'status'])
 
 const FIELDS: readonly (readonly [string, RunField])[] = Object.entries(RUN_FIELDS)
@@ -119,7 +117,7 @@ export const RUN_COLUMNS: readonly Column[] = columnsOf(
   ),
 )
 
-/** What the steps of a run count. */
+/** The numbers that the steps of a run add to. */
 export type RunCounters = {
   [Name in keyof typeof RUN_FIELDS as (typeof RUN_FIELDS)[Name] extends Counter ? Name : never]: number
 }
@@ -135,7 +133,7 @@ export const zeroCounters = (): RunCounters => {
 const hasEveryCounter = (counts: Readonly<Record<string, number>>): counts is RunCounters =>
   COUNTERS.every((name) => name in counts)
 
-/** The lines of the summary that say one number of the report, each with the name of its field. */
+/** The summary lines with one number of the report, each with the name of its field. */
 export const summaryLines = (report: ReportedFields) => {
   const values = new Map(Object.entries(report))
   return FIELDS.flatMap(([field, { line }]) => {

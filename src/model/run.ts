@@ -1,6 +1,6 @@
 /**
- * A run as it is reported: its rules, what it did, how it ended. `sync` fills the report, `warehouse` stores its record in
- * `_sync.runs` (`run-record`), `commands` print it for people and for machines.
+ * The report of a run: its rules, what it did, how it ended. `sync` fills the report, `warehouse` stores its record in
+ * `_sync.runs` (`run-record`), and `commands` print it for people and for programs.
  */
 import type { ExitCode } from '../base/errors.js'
 import type { DailyWindows } from './daily-windows.js'
@@ -9,32 +9,32 @@ import type { RequestUsage, TASK_REASONS } from './request-usage.js'
 import type { LISTING_KINDS, ReportedFields, RUN_COMMANDS, RunRecord } from './run-record.js'
 import type { DriftKind } from './survey-source.js'
 
-/** What the discovery of changes goes by (design §4; settings `discover`). */
+/** The rules for finding changes (settings `discover`). */
 export interface DiscoverRules {
-  /** How far behind the server's clock the next cursor is set. */
+  /** By how much the next cursor is behind the server's clock. */
   readonly overlapMs: number
-  /** A full listing runs when the last one is older than this. */
+  /** A full listing runs if the last one is older. */
   readonly fullListingEveryMs: number
 }
 
-/** What decides whether a survey's sources and progress are read again, and in which order (settings `refresh`). */
+/** The rules for reading a survey's sources and progress again, and in which order (settings `refresh`). */
 export interface RefreshRules {
-  /** A complete survey is refreshed in every run for this long after its last change; after that it rests longer and longer. */
+  /** For so long after its last change a complete survey is refreshed in every run. Later it rests longer and longer. */
   readonly settleForMs: number
-  /** The longest that it rests. */
+  /** Its longest rest. */
   readonly maxAgeMs: number
   readonly weights: RefreshWeights
-  /** The list of a survey's sources is read again when it was last read longer ago than this, or something says that it changed. */
+  /** The list of a survey's sources is read again if its last reading is older, or if something shows that it changed. */
   readonly listSourcesEveryMs: number
   /** Skip the requests per source when the sources and the survey's progress equal what is stored. */
   readonly skipUnchanged: boolean
-  /** Read the progress of every source again when that was last done longer ago than this. */
+  /** Read the progress of every source again if the last such reading is older. */
   readonly recheckUnchangedAfterMs: number
   /** Read the interviews of single days as well; null = no. */
   readonly dailyWindows: DailyWindows | null
 }
 
-/** What the time since the last refresh is multiplied by, by the survey's status (settings `refresh.weights`). */
+/** The factor for the time since the last refresh, by the survey's status (settings `refresh.weights`). */
 export interface RefreshWeights {
   readonly fieldwork: number
   /** Any other active status, also an unknown one. */
@@ -42,13 +42,13 @@ export interface RefreshWeights {
   readonly other: number
 }
 
-/** How much of the past is kept (settings `history`). */
+/** How much history is kept (settings `history`). */
 export interface HistoryRules {
-  /** Of progress observed longer ago than this, one observation a day stays; null = every observation stays. */
+  /** Of older progress one observation per day stays; null = every observation stays. */
   readonly progressKeepAllForMs: number | null
 }
 
-/** When a run has to stop before its work is done; null = no limit. */
+/** The limits at which a run stops before its work is done; null = no limit. */
 export interface Budget {
   readonly requestsMax: number | null
   readonly durationMsMax: number | null
@@ -72,22 +72,22 @@ export const addCounts = (a: RowCounts, b: RowCounts): RowCounts => ({
   unchanged: a.unchanged + b.unchanged,
 })
 
-/** By the name of the table: the four of the API's resources, and the table of days only where days are read. */
+/** By table: the four tables of the API's resources, and the table of days if days are read. */
 export type RowCountsByTable = Readonly<Record<string, RowCounts>>
 
 /** complete = 0, partial = 3, failed = any other exit code. */
 export type RunStatus = 'complete' | 'partial' | 'failed'
 
-/** Where an answer that a run met differs from the API document. */
+/** A difference from the API document in an answer of this run. */
 export interface MetDrift {
   readonly resource: string
   readonly kind: DriftKind
   readonly path: string
   readonly value: string | null
-  /** How often it was met so far, and since when (server time), in this run and those before. */
+  /** Number of occurrences, and the first one (server time), in this run and earlier ones. */
   readonly occurrences: number
   readonly firstSeenAt: Instant
-  /** Whether no run before has met it. */
+  /** Whether it is new in this run. */
   readonly isNew: boolean
 }
 
@@ -101,62 +101,62 @@ export interface RejectionReason {
 /** Surveys that are queued because they could not be read. */
 export interface FailingSurveys {
   readonly failing: number
-  /** The first of them, those that failed most often first. */
+  /** Some of them, most failures first. */
   readonly failingSurveys: readonly FailingSurvey[]
 }
 
 export interface FailingSurvey {
   readonly surveyId: number
-  /** Null where no listing has shown it yet. */
+  /** Null before a listing has shown it. */
   readonly title: string | null
-  /** How often it was tried and failed, one run after the other. */
+  /** Consecutive runs in which it failed. */
   readonly attempts: number
   /** Why it failed last, one line. */
   readonly error: string
 }
 
-/** What did not fit in a run: the numbers, and the first of what they count. */
+/** Rejected rows and drift of a run: the numbers, and the first of each. */
 export type DataProblems = Pick<RunReport, 'rejectedRows' | 'driftEvents' | 'drift' | 'rejections'>
 
 export type RunCommand = (typeof RUN_COMMANDS)[number]
 
-/** What a replay makes of a quarantined row. `outdated`: not written, for the survey was read again since, or has gone. */
+/** The result of a replay for a quarantined row. `outdated`: not written, because the survey was read again since or is gone. */
 export const REPLAY_RESULTS = ['merged', 'queued', 'outdated'] as const
 export type ReplayResult = (typeof REPLAY_RESULTS)[number]
 
-/** What a replay did: rows of the quarantine by what became of them. */
+/** The quarantined rows of a replay by result. */
 export interface ReplayCounts extends Readonly<Record<ReplayResult, number>> {
   /** Still cannot be typed. */
   readonly waiting: number
 }
 
-/** What a run did for one account: its record (`model/run-record`), some fields of it narrower, and what explains them. */
+/** The report of a run for one account: its record (`model/run-record`), with some fields narrowed, and the details. */
 export interface RunReport extends ReportedFields, FailingSurveys {
   readonly command: RunCommand
   readonly status: RunStatus
   readonly exitCode: ExitCode
   readonly listing: ListingKind | null
-  /** Distance of requests at the end, milliseconds, where the API has refused bursts; null where they went in bursts. */
+  /** Distance between requests at the end, milliseconds, if the API refused bursts; null if they went in bursts. */
   readonly paceIntervalMs: number | null
-  /** Where the requests went, and which were saved. */
+  /** Requests by kind and reason, sent and saved. */
   readonly requestUsage: readonly RequestUsage[]
-  /** The first of the drift events, so that nobody has to look them up. */
+  /** The first drift events. */
   readonly drift: readonly MetDrift[]
-  /** Why rows were rejected, the most frequent reasons first; not all of them where there are many. */
+  /** The most frequent reasons of rejected rows. */
   readonly rejections: readonly RejectionReason[]
   readonly rowsByTable: RowCountsByTable
   /** Null for a sync. */
   readonly replayed: ReplayCounts | null
 }
 
-/** What is recorded when a run starts. */
+/** The record of a run at its start. */
 export type RunStart = Pick<RunReport, 'runId' | 'command' | 'startedAt'> & Pick<RunRecord, 'version'>
 
-/** What a publisher did. */
+/** The result of a publisher. */
 export interface PublishReport {
   /** One of `PUBLISH_FORMATS`. */
   readonly format: string
-  /** Path of what readers open. */
+  /** The path that readers open. */
   readonly path: string
   readonly bytes: number
 }
@@ -167,17 +167,17 @@ export interface SyncReport {
   readonly status: RunStatus
   readonly accounts: readonly RunReport[]
   readonly published: readonly PublishReport[]
-  /** Why nothing, or not everything, was published; null when it was. */
+  /** Why nothing, or not everything, was published; null if everything was. */
   readonly publishError: string | null
 }
 
-/** Watches a run as it goes; the progress bar is one. Every number is a total so far. */
+/** Observes a run, as the progress bar does. Every number is a total so far. */
 export interface RunObserver {
   /** A listing page was committed. `pages` is the API's total_pages. */
   listed(event: { account: string; page: number; pages: number; surveys: number }): void
   /** Surveys refreshed (or failed) so far, and surveys still to do. */
   refreshed(event: { account: string; done: number; left: number; requestsLeft: number }): void
-  /** The run of this account is over; those of others may go on. */
+  /** The run of this account has ended; runs of other accounts may continue. */
   ended(event: { account: string; status: RunStatus }): void
   publishing(event: { format: string }): void
 }

@@ -1,6 +1,6 @@
 /**
- * The port to the API: what the run needs to know of it. `survey-api` implements it over HTTP; nothing above
- * this line knows a URL or a status code.
+ * The port to the API: everything that a run needs of it. `survey-api` implements it over HTTP; `sync` uses no URL
+ * and no status code.
  */
 import type { Allowance } from '../base/allowance.js'
 import { UpstreamError } from '../base/errors.js'
@@ -44,11 +44,11 @@ export interface SurveyListQuery {
   readonly page: number
 }
 
-/** What one answer told beside its rows. */
+/** The parts of an answer beside its rows. */
 export interface Answer {
-  /** When the answer was made: the server's `Date`, or our clock where that header is missing. */
+  /** When the answer was made: the server's `Date`, or our clock if that header is missing. */
   readonly readAt: Instant
-  /** The server's `Date` header; null where it is missing or unreadable. */
+  /** The server's `Date` header; null if it is missing or unreadable. */
   readonly serverDate: Instant | null
   readonly rejections: readonly Rejection[]
   readonly drift: readonly Drift[]
@@ -60,11 +60,11 @@ export interface Page<Row> extends Answer {
 }
 
 export interface Reading<Row> extends Answer {
-  /** Null when it could not be typed and went to `rejections`. */
+  /** Null if it could not be typed; it is in `rejections` then. */
   readonly row: Row | null
 }
 
-/** How much was read: `none` where it is known to be unchanged. After `some` nothing may be skipped until all has been read. */
+/** How much was read; `none` if it is known to be unchanged. After `some`, nothing may be skipped until all was read. */
 export type ReadExtent = 'all' | 'some' | 'none'
 
 /** API document, "Pagination object". */
@@ -79,14 +79,14 @@ export interface Pagination {
 export const ENDPOINTS = ['surveys', 'sample_sources', 'fieldwork_progress'] as const
 export type Endpoint = (typeof ENDPOINTS)[number]
 
-/** A row that could not be typed. It is stored as it came, counted and shown; the rest of its page goes on. */
+/** A row that could not be typed. It is stored unchanged, counted and shown. The other rows of its page are merged. */
 export interface Rejection {
   readonly endpoint: Endpoint
   readonly surveyId: number | null
   readonly sampleSourceId: number | null
-  /** `id` of the rejected row itself, where that much could be read. */
+  /** `id` of the rejected row itself; null if it could not be read. */
   readonly rowId: number | null
-  /** The day whose interviews were asked for; left out where it was all of them. */
+  /** The requested day; left out for all interviews. */
   readonly day?: string
   /** Field and reason, one line. */
   readonly problem: string
@@ -98,8 +98,8 @@ export const DRIFT_KINDS = ['unknown_field', 'unknown_value', 'replaced_text'] a
 export type DriftKind = (typeof DRIFT_KINDS)[number]
 
 /**
- * An unknown field, an unknown value of an enumeration, or a field in which U+FFFD stands for what no text can hold.
- * `value` is null but for an unknown value.
+ * An unknown field, an unknown value of an enumeration, or a field in which U+FFFD replaces invalid characters.
+ * `value` is null except for an unknown value.
  */
 export interface Drift {
   readonly resource: 'survey' | 'sample_source' | 'fieldwork_progress'
@@ -118,15 +118,15 @@ export interface SourceUsage {
   /** Slots of the rate window in use now: requests that the server may still be counting. */
   readonly slotsInUse: number
   readonly rate: Rate
-  /** Until when all traffic is paused after a 429, wall-clock milliseconds; null when it is not. */
+  /** Until when all requests are paused after a 429, wall-clock milliseconds; null without a pause. */
   readonly pausedUntilMs: number | null
-  /** Distance of requests, milliseconds, where the API has refused bursts; null while they go in bursts. */
+  /** Distance between requests, milliseconds, after the API refused bursts; null while they go in bursts. */
   readonly paceIntervalMs: number | null
 }
 
 /**
- * The API refused one address of a survey with a status that means no. The refusal says nothing about any other
- * address, so it ends neither the run nor the task: that endpoint was not read.
+ * The API refused one address of a survey with a status that means no. A refusal concerns only that address, so it ends neither the
+ * run nor the task: that endpoint was not read.
  */
 export class RefusedReadingError extends UpstreamError {
   readonly code = 'reading_refused'

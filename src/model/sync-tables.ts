@@ -32,66 +32,61 @@ const sync = (name: string, comment: string, key: readonly string[], fields: Fie
 export const runs: TableDeclaration = {
   schema: '_sync',
   name: 'runs',
-  comment: 'One row a run and account',
+  comment: 'One row per run and account',
   key: ['run_id', 'account'],
   columns: RUN_COLUMNS,
 }
 
 export const requests = sync(
   'requests',
-  'Where the requests of a run went and which it could do without, one row a run, account, reason and kind',
+  'Requests of a run by reason and kind, sent and saved; one row per run, account, reason and kind',
   ['run_id', 'account', 'reason', 'kind'],
   {
     run_id: runId,
     account,
     reason: varcharOf(
       REQUEST_REASONS,
-      'Why: the listing, what a survey was queued for, left over from an earlier run, or resting: not due',
+      'The listing, the reason why the survey was queued, left over from an earlier run, or resting (not due)',
     ),
-    kind: varcharOf(REQUEST_KINDS, 'What was asked for'),
+    kind: varcharOf(REQUEST_KINDS, 'Kind of request'),
     made: bigint('Requests sent, retries included'),
-    saved: bigint('Requests that were not made because their answer was known or not due'),
+    saved: bigint('Requests that were not sent, because their answer was known or not due'),
   },
 )
 
-export const cursors = sync('cursors', 'Where the next listing starts, one row an account', ['account'], {
+export const cursors = sync('cursors', 'Where the next listing starts; one row per account', ['account'], {
   account,
   updated_since: timestamptz('The cursor: changes up to here are in a table, the queue or quarantine'),
   full_listed_at: timestamptz('When the last full listing ended, clock of the machine that ran it'),
   moved_at: timestamptz('When the cursor was last moved, clock of the machine that ran it'),
   full_listing_due: nullable(
-    boolean('Whether the next listing is a full one, because a survey answered 404 at its own address'),
+    boolean('Whether the next listing is a full one, because a survey returned 404 at its own address'),
   ),
-  page_rows: nullable(
-    bigint('Rows of a full page of the last listing that had more than one: plans go by it'),
-  ),
+  page_rows: nullable(bigint('Rows of a full page of the last listing with several pages; plans use it')),
 })
 
-export const listings = sync(
-  'listings',
-  'The listing that an interruption left half done, at most one an account',
-  ['account'],
-  {
-    account,
-    kind: varcharOf(LISTING_KINDS, 'Kind of listing'),
-    updated_since: nullable(timestamptz('updated_since of the listing; null for a full one')),
-    ceiling: timestamptz('What the cursor becomes when the listing is complete: fixed before its first page'),
-    next_page: bigint('Number of the page to be read next'),
-    total_count: bigint('total_count of the last page read'),
-    first_total_count: nullable(
-      bigint('total_count of the first page read: when no row has slipped by, so many surveys are seen'),
+export const listings = sync('listings', 'An interrupted listing; at most one per account', ['account'], {
+  account,
+  kind: varcharOf(LISTING_KINDS, 'Kind of listing'),
+  updated_since: nullable(timestamptz('updated_since of the listing; null for a full one')),
+  ceiling: timestamptz('The cursor after the complete listing; fixed before its first page'),
+  next_page: bigint('Number of the page to be read next'),
+  total_count: bigint('total_count of the last page read'),
+  first_total_count: nullable(
+    bigint('total_count of the first page read: the number of surveys that a listing without drift shows'),
+  ),
+  unidentified_rows: bigint('Rejected rows without a readable id; they count as seen surveys'),
+  last_page_unidentified_rows: nullable(
+    bigint(
+      'How many of these were on the last page read; that page is read again when the listing is resumed',
     ),
-    unidentified_rows: bigint('Rejected rows whose id could not be read: they count as surveys seen'),
-    last_page_unidentified_rows: nullable(
-      bigint('How many of these were on the last page read, which is read again when the listing is resumed'),
-    ),
-    started_at: timestamptz('When it began, clock of the machine that ran it'),
-  },
-)
+  ),
+  started_at: timestamptz('When it started, clock of the machine that ran it'),
+})
 
 export const listedIds = sync(
   'listed_ids',
-  'Surveys seen so far by the listing that is under way, a row each time',
+  'Surveys that the current listing has seen so far, one row each time',
   [],
   {
     account,
@@ -101,7 +96,7 @@ export const listedIds = sync(
 
 export const tasks = sync(
   'tasks',
-  'Surveys whose sources and progress are to be read, one row a survey',
+  'Surveys whose sources and progress are to be read; one row per survey',
   ['account', 'survey_id'],
   {
     account,
@@ -109,14 +104,12 @@ export const tasks = sync(
     reason: varcharOf(TASK_REASONS, 'Why it was queued'),
     enqueued_at: timestamptz('When it was queued, server time'),
     enqueued_run_id: runId,
-    attempts: bigint('How often it was tried and failed'),
-    last_error: nullable(varchar('Why it failed last')),
-    last_run_id: nullable(varchar('The run that tried it last')),
-    requests_needed: nullable(bigint('Requests that it was found to need, where a budget stopped it')),
-    refusals: nullable(
-      bigint('How often in a row the API refused what was asked of it (404, 403); null where it did not'),
-    ),
-    refused_at: nullable(timestamptz('When the API refused it last, server time')),
+    attempts: bigint('Number of failed attempts'),
+    last_error: nullable(varchar('Why the last attempt failed')),
+    last_run_id: nullable(varchar('The run of the last attempt')),
+    requests_needed: nullable(bigint('Requests that it needs, if a budget stopped it')),
+    refusals: nullable(bigint('Consecutive refusals by the API (404, 403); null without any')),
+    refused_at: nullable(timestamptz('Last refusal by the API, server time')),
   },
 )
 
@@ -125,33 +118,31 @@ export const pendingSurveys: TableDeclaration = {
   schema: '_sync',
   name: 'pending_surveys',
   comment:
-    'Changed survey rows that wait for their task: they enter surveys together with the sources and progress read after them',
+    'Changed survey rows that wait for their task. They enter surveys together with the sources and progress that are read for them',
 }
 
 export const rejectedRows = sync(
   'rejected_rows',
-  'Quarantine: rows of answers that could not be typed, as they came',
+  'Quarantine: rows of answers that could not be typed, unchanged',
   [],
   {
     account,
     run_id: runId,
     rejected_at: timestamptz('When the answer was read, server time'),
-    endpoint: varcharOf(ENDPOINTS, 'What was asked for'),
+    endpoint: varcharOf(ENDPOINTS, 'Requested endpoint'),
     survey_id: nullable(surveyId),
-    sample_source_id: nullable(bigint('ID of the sample source, where the row belongs to one')),
-    day: nullable(date('Day whose interviews were asked for; null where it was all of them')),
-    problem: varchar('What could not be typed: field and reason'),
-    raw: json('The row exactly as it came'),
+    sample_source_id: nullable(bigint('ID of the sample source, if the row belongs to one')),
+    day: nullable(date('Requested day; null for all interviews')),
+    problem: varchar('Field that could not be typed, and reason'),
+    raw: json('The row exactly as received'),
     replayed_at: nullable(
-      timestamptz(
-        'When a replay could type it, clock of the machine that ran it; null while it cannot be typed',
-      ),
+      timestamptz('When a replay typed it, clock of the machine that ran it; null while it cannot be typed'),
     ),
-    replayed_run_id: nullable(varchar('The replay that could, see runs.run_id')),
+    replayed_run_id: nullable(varchar('The replay that typed it, see runs.run_id')),
     replay_result: nullable(
       varcharOf(
         REPLAY_RESULTS,
-        'What became of it; outdated where the survey was read again since or has gone',
+        'Result of the replay; outdated: the survey was read again since, or is gone',
       ),
     ),
   },
@@ -159,37 +150,37 @@ export const rejectedRows = sync(
 
 export const driftEvents = sync(
   'drift_events',
-  'Where the answers differ from the API document: unknown fields, unknown enum values and replaced text, one row each',
+  'Differences from the API document: unknown fields, unknown enum values and replaced text; one row each',
   ['account', 'resource', 'path', 'value', 'kind'],
   {
     account,
-    resource: varcharOf(['survey', 'sample_source', 'fieldwork_progress'], 'Whose field it is'),
+    resource: varcharOf(['survey', 'sample_source', 'fieldwork_progress'], 'Resource of the field'),
     path: varchar('The field'),
     value: nullable(varchar('The unknown enum value; null for the other kinds')),
     kind: varcharOf(
       DRIFT_KINDS,
       'Kind of difference; replaced_text: bytes that are not UTF-8, or half of a surrogate pair, are kept as U+FFFD',
     ),
-    occurrences: bigint('How often it was met'),
-    first_seen_at: timestamptz('When it was first met, server time'),
+    occurrences: bigint('Number of occurrences'),
+    first_seen_at: timestamptz('First occurrence, server time'),
     first_run_id: runId,
-    last_seen_at: timestamptz('When it was last met, server time'),
+    last_seen_at: timestamptz('Last occurrence, server time'),
     last_run_id: runId,
   },
 )
 
 export const compactions = sync(
   'compactions',
-  'Up to when old progress history has one observation a day, one row an account where any was compacted',
+  'How far old progress history was compacted to one observation per day; one row per account',
   ['account'],
   {
     account,
     compacted_before: timestamptz(
-      'Of the days before this moment only the last observation of each is kept, server time',
+      'Before this moment only the last observation of each day is kept, server time',
     ),
-    rows_removed: bigint('Observations that went so far, of surveys and sources'),
-    last_run_id: varchar('The run that compacted last'),
-    last_compacted_at: timestamptz('When it did, server time'),
+    rows_removed: bigint('Observations that were removed so far, of surveys and sources'),
+    last_run_id: varchar('Run of the last compaction'),
+    last_compacted_at: timestamptz('Time of the last compaction, server time'),
   },
 )
 
@@ -203,10 +194,10 @@ export const schemaVersion = sync(
   {
     version: bigint('Number of the schema version'),
     applied_at: timestamptz('When it was applied, clock of the machine that ran it'),
-    description: varchar('What the migration did'),
+    description: varchar('Change of the migration'),
     descriptions_digest: nullable(
       varchar(
-        'Digest of the comments and views as they are in this database: they are made anew when it differs',
+        'Digest of the comments and views in this database; if it differs from this version, they are created again',
       ),
     ),
   },

@@ -1,6 +1,6 @@
 /**
- * One declaration per table. DDL, merge SQL, comments, staging, the data dictionary and everything else that
- * needs to know a table are derived from these (docs/decisions/0026-one-declaration-per-table.md). What analysts read is here;
+ * One declaration per table. DDL, merge SQL, comments, staging, the data dictionary and everything else about
+ * a table are derived from these (docs/decisions/0026-one-declaration-per-table.md). Tables for analysts are here;
  * the bookkeeping of the job is in `sync-tables.ts`.
  */
 import {
@@ -18,7 +18,7 @@ import {
 import { PROGRESS_FIELDS, SAMPLE_SOURCE_FIELDS, SURVEY_FIELDS } from './fields.js'
 
 const account = varchar(
-  'Name of the account (organization) in the settings; default where only the environment is set',
+  'Name of the account (organization) in the settings; default if only the environment is set',
 )
 const surveyId = bigint('ID of the survey')
 const sampleSourceId = bigint('ID of the sample source')
@@ -26,20 +26,20 @@ const sampleSourceId = bigint('ID of the sample source')
 const firstSeenAt = timestamptz('When the row was first read, server time')
 const missingSince = nullable(
   timestamptz(
-    'Since when the API no longer shows it, server time; null while it does. Rows are never deleted',
+    'Since when the API no longer shows the row, server time; null while it does. Rows are never deleted',
   ),
 )
 const synced = {
   _first_seen_at: firstSeenAt,
   _synced_at: timestamptz(
-    'When this version of the row was read, server time; an equal row read again does not move it',
+    'When this version of the row was first read, server time; reading an equal row does not change it',
   ),
   _missing_since: missingSince,
 }
 const observed = {
   _first_seen_at: firstSeenAt,
   _observed_at: timestamptz(
-    'When these indicators were read, server time; equal indicators read again do not move it',
+    'When these indicators were first read, server time; reading equal indicators does not change it',
   ),
   _missing_since: missingSince,
 }
@@ -81,14 +81,14 @@ export const ofSource = (id: string): readonly Reference[] => [
   },
 ]
 
-export const surveys = main('surveys', 'Surveys as they are now, one row a survey', ['id'], {
+export const surveys = main('surveys', 'Current surveys; one row per survey', ['id'], {
   ...SURVEY_FIELDS,
   ...synced,
 })
 
 export const sampleSources = main(
   'sample_sources',
-  'Sample sources as they are now, one row a source',
+  'Current sample sources; one row per source',
   ['survey_id', 'id'],
   { survey_id: surveyId, ...SAMPLE_SOURCE_FIELDS, ...synced },
   ofSurvey,
@@ -96,7 +96,7 @@ export const sampleSources = main(
 
 export const surveyProgress = main(
   'survey_progress',
-  'Fieldwork progress of whole surveys as it is now, one row a survey',
+  'Current fieldwork progress of whole surveys; one row per survey',
   ['survey_id'],
   { survey_id: surveyId, ...PROGRESS_FIELDS, ...observed },
   ofSurvey,
@@ -104,7 +104,7 @@ export const surveyProgress = main(
 
 export const sampleSourceProgress = main(
   'sample_source_progress',
-  'Fieldwork progress of sample sources as it is now, one row a source',
+  'Current fieldwork progress of sample sources; one row per source',
   ['survey_id', 'sample_source_id'],
   { survey_id: surveyId, sample_source_id: sampleSourceId, ...PROGRESS_FIELDS, ...observed },
   ofSource('sample_source_id'),
@@ -128,7 +128,7 @@ export const sampleSourcesHistory = main(
 
 export const surveyProgressHistory = main(
   'survey_progress_history',
-  'Fieldwork progress of whole surveys, a row each time the indicators changed, and one more when a survey comes back after it was missing',
+  'Fieldwork progress of whole surveys; one row for each change of the indicators, and one when a missing survey comes back',
   ['survey_id', 'observed_at'],
   { survey_id: surveyId, ...PROGRESS_FIELDS, ...observation },
   ofSurvey,
@@ -136,7 +136,7 @@ export const surveyProgressHistory = main(
 
 export const sampleSourceProgressHistory = main(
   'sample_source_progress_history',
-  'Fieldwork progress of sample sources, a row each time the indicators changed, and one more when a source comes back after it was missing',
+  'Fieldwork progress of sample sources; one row for each change of the indicators, and one when a missing source comes back',
   ['survey_id', 'sample_source_id', 'observed_at'],
   { survey_id: surveyId, sample_source_id: sampleSourceId, ...PROGRESS_FIELDS, ...observation },
   ofSource('sample_source_id'),
@@ -144,18 +144,18 @@ export const sampleSourceProgressHistory = main(
 
 export const surveyProgressByDay = main(
   'survey_progress_by_day',
-  'Indicators of the interviews that started on one day, one row a survey or source and day; only where the settings ask for days. Rows that are no longer read stay as they were: freshness says of each survey whether they may be behind',
+  'Indicators of the interviews that started on one day; one row per survey or source and day, only if the settings have days. Rows that are no longer read stay unchanged; freshness says for each survey whether they may be out of date',
   ['survey_id', 'sample_source_id', 'day'],
   {
     survey_id: surveyId,
     sample_source_id: nullable(bigint('ID of the sample source; null = the whole survey')),
     day: date(
-      'The day on which the interviews started, in the time zone of the row. It lasts until the next begins, also where clocks go back past midnight',
+      'The day on which the interviews started, in the time zone of the row. It lasts until the next day begins, also when clocks go back past midnight',
     ),
-    time_zone: varchar('Whose days these are, as in the settings when the row was read'),
-    started_after: timestamptz('Begin of the day: the first instant that belongs to it'),
-    started_before: timestamptz('End of the day: the last instant that belongs to it'),
-    is_final: boolean('Whether this reading was the last: the day was over for long enough'),
+    time_zone: varchar('Time zone of the day, from the settings when the row was read'),
+    started_after: timestamptz('First instant of the day'),
+    started_before: timestamptz('Last instant of the day'),
+    is_final: boolean('Whether this reading is the last, because the day ended long enough ago'),
     ...PROGRESS_FIELDS,
     ...observed,
   },
@@ -164,43 +164,43 @@ export const surveyProgressByDay = main(
 
 export const freshness = main(
   'freshness',
-  'As of when each survey is known, one row a survey',
+  'As of when each survey is known; one row per survey',
   ['survey_id'],
   {
     survey_id: surveyId,
     listed_at: nullable(timestamptz('When the survey was last seen in a listing, server time')),
     refreshed_at: nullable(
       timestamptz(
-        'When its progress was last read, server time; null = never yet. Its sample sources were read then or known to be unchanged, unless last_error says otherwise',
+        'When its progress was last read, server time; null = never. Its sample sources were read at that time or known to be unchanged, unless last_error says otherwise',
       ),
     ),
     sources_read_at: nullable(
       timestamptz(
-        'When the list of its sample sources was last read rather than known to be unchanged, server time; null = never, or one of them could not be typed since',
+        'When the list of its sample sources was last read rather than known to be unchanged, server time; null = never, or one of them could not be typed since then',
       ),
     ),
     sources_listed_at: nullable(
       timestamptz(
-        'When the list of its sample sources was last read, also where one of them could not be typed, server time; null = never',
+        'When the list of its sample sources was last read, even if one of them could not be typed, server time; null = never',
       ),
     ),
     source_progress_read_at: nullable(
       timestamptz(
-        'When the progress of every source was last read rather than known to be unchanged, server time; null = never, or one of them could not be typed since',
+        'When the progress of every source was last read rather than known to be unchanged, server time; null = never, or one of them could not be typed since then',
       ),
     ),
     days_read_at: nullable(
       timestamptz(
-        'When the days of the whole survey in survey_progress_by_day were last read rather than known to be unchanged, server time; null = never, or they may be behind',
+        'When the days of the whole survey in survey_progress_by_day were last read rather than known to be unchanged, server time; null = never, or they may be out of date',
       ),
     ),
     source_days_read_at: nullable(
       timestamptz(
-        'When the days of its sample sources in survey_progress_by_day were last read rather than known to be unchanged, server time; null = never, or they may be behind: the settings do not ask for them any more, or not all could be read',
+        'When the days of its sample sources in survey_progress_by_day were last read rather than known to be unchanged, server time; null = never, or they may be out of date: the settings exclude them now, or not all could be read',
       ),
     ),
     last_error: nullable(
-      varchar('Why the last attempt to read sources and progress failed; null when it did not'),
+      varchar('Why the last attempt to read sources and progress failed; null if it did not'),
     ),
   },
 )

@@ -1,6 +1,6 @@
 /**
- * The port to the work database, as the run sees it: one account's tables, cursor and queue. Every method that
- * writes is one transaction, so that a kill between any two calls leaves a state from which a run can go on.
+ * The port to the work database: the tables, cursor and queue of one account. Every method that writes is one transaction, so that a
+ * run can continue after a kill between any two calls.
  */
 import type { Cell } from './columns.js'
 import type { DailyWindows, DueDay, StoredDays } from './daily-windows.js'
@@ -23,71 +23,71 @@ import type { Drift, ReadExtent, Rejection } from './survey-source.js'
 
 export interface AccountWarehouse {
   readonly account: string
-  /** Marks a run as begun, and runs that ended without a word as killed. */
+  /** Records the start of a run, and marks earlier runs that never recorded their end as killed. */
   startRun(run: RunStart): Promise<void>
   finishRun(report: RunReport): Promise<void>
 
   position(): Promise<Position>
-  /** Begins a listing and forgets one that was under way. */
+  /** Starts a listing and drops an unfinished one. */
   startListing(start: ListingStart): Promise<void>
-  /** How many distinct surveys the listing has seen, counting this page. */
+  /** Number of distinct surveys in the listing so far, including this page. */
   countListed(page: ListedRows): Promise<number>
   commitListingPage(page: ListingPage): Promise<ListingPageResult>
-  /** Forgets the listing that is under way, so that the next run begins afresh. */
+  /** Drops the current listing, so that the next run starts a new one. */
   dropListing(): Promise<void>
 
-  /** Every survey with what the queue and a plan depend on. `dailyWindows`: the days that the settings ask for. */
+  /** Every survey with the input of the queue and of a plan. `dailyWindows`: the days of the settings. */
   plannedSurveys(dailyWindows: DailyWindows | null): Promise<readonly PlannedSurvey[]>
   pastRuns(overlapMs: number): Promise<PastRuns>
   enqueue(tasks: readonly NewTask[], at: Stamp): Promise<void>
   hasTasks(): Promise<boolean>
   countTasks(): Promise<number>
-  /** Queued surveys whose last attempt failed: how many, and the first of them. */
+  /** Queued surveys whose last attempt failed: their number, and the first of them. */
   failingSurveys(): Promise<FailingSurveys>
   storedBundle(surveyId: number): Promise<StoredBundle>
-  /** What is stored of a survey's days. */
+  /** The stored days of a survey. */
   storedDays(surveyId: number): Promise<StoredDays>
-  /** Leaves one observation a UTC day, its last, of the progress observed before `before`; tells how many rows went. */
+  /** Keeps only the last observation of each UTC day before `before`. Returns the number of removed rows. */
   compactProgress(before: Instant, at: Stamp): Promise<number>
-  /** Rows in quarantine, and unknown fields and values met, by this run. */
+  /** The rejected rows and the drift of a run. */
   dataProblems(runId: string): Promise<DataProblems>
-  /** Rows in quarantine that were not replayed, by the time at which they were read, in batches. */
+  /** Quarantined rows that were not replayed, in the order in which they were read, in batches. */
   quarantined(): AsyncIterable<readonly QuarantinedRow[]>
-  /** Marks the rows as replayed at `at`, our clock, and merges or queues what they tell, unless newer is known. */
+  /** Marks the rows as replayed at `at`, our clock, and merges or queues them unless newer rows are stored. */
   commitReplay(rows: readonly RetypedRow[], replay: Stamp): Promise<ReplayedBatch>
   waitingRows(): Promise<WaitingRows>
   commitBundles(outcomes: readonly BundleOutcome[], runId: string): Promise<RowCountsByTable>
 }
 
-/** Something that turns the committed state into what readers open. */
+/** Publishes the committed state for readers. */
 export interface Publisher {
   /** One of `PUBLISH_FORMATS`. */
   readonly format: string
   /**
-   * Rejects with the signal's reason as soon as it aborts and what readers have is not replaced yet: that is then
-   * untouched, and nothing is left behind. After that the signal changes nothing.
+   * Rejects with the signal's reason if it aborts before the published state is replaced. That state is then unchanged, and nothing
+   * is left behind. A later abort changes nothing.
    */
   publish(signal: AbortSignal): Promise<PublishReport>
 }
 
 export type CellRow = Readonly<Record<string, Cell>>
 
-/** Which run does something, and the server's time at which it does. */
+/** The run that makes a change, and the server's time of the change. */
 export interface Stamp {
   readonly runId: string
   readonly at: Instant
 }
 
-/** Where the account's discovery stands. */
+/** The state of an account's listings. */
 export interface Position extends Cursor {
-  /** A listing that an interruption left half done. */
+  /** An interrupted listing; null without one. */
   readonly listing: ListingState | null
 }
 
 export interface ListingStart {
   readonly kind: ListingKind
   readonly updatedSince: Instant | null
-  /** What the cursor becomes when the listing is complete. */
+  /** The cursor after the complete listing. */
   readonly ceiling: Instant
   /** Our clock. */
   readonly startedAt: Instant
@@ -95,15 +95,15 @@ export interface ListingStart {
 
 export interface ListingState extends ListingStart {
   readonly nextPage: number
-  /** Of the last page read. */
+  /** `total_count` of the last page read. */
   readonly totalCount: number
-  /** Of the first page read; null where an older version began the listing. */
+  /** `total_count` of the first page read; null if an older version started the listing. */
   readonly firstTotalCount: number | null
 }
 
-/** What a page of a listing showed. */
+/** The rows of a page of a listing. */
 export interface ListedRows {
-  /** Number of the page: one that is read again counts once. */
+  /** Number of the page. A page that is read again counts once. */
   readonly page: number
   readonly surveys: readonly Survey[]
   readonly rejections: readonly Rejection[]
@@ -112,7 +112,7 @@ export interface ListedRows {
 export interface ListingPage extends Stamp, ListedRows {
   readonly drift: readonly Drift[]
   readonly totalCount: number
-  /** The page to be read next; null completes the listing: the cursor moves to its ceiling. */
+  /** The page to be read next; null completes the listing, and the cursor moves to its ceiling. */
   readonly nextPage: number | null
   /** Our clock; when the listing completes, it dates the cursor. */
   readonly committedAt: Instant
@@ -120,9 +120,9 @@ export interface ListingPage extends Stamp, ListedRows {
 
 export interface ListingPageResult {
   readonly rows: RowCounts
-  /** Surveys that were queued because they are new or differ from what is stored. */
+  /** Surveys that were queued because they are new or differ from the stored ones. */
   readonly queued: number
-  /** Surveys that a complete full listing did not show: queued, to be asked for by their own address. */
+  /** Surveys that a complete full listing did not show. They are queued, to be requested at their own address. */
   readonly notListed: number
 }
 
@@ -131,16 +131,16 @@ export interface NewTask {
   readonly reason: TaskReason
 }
 
-/** What is stored of a survey: to tell whether the requests per source can be skipped. */
+/** The stored rows of a survey, which decide whether the requests per source can be skipped. */
 export interface StoredBundle {
   /** Sources that are not missing. */
   readonly sources: readonly CellRow[]
   readonly progress: CellRow | null
   /** Sources whose progress is stored. */
   readonly sourcesWithProgress: readonly number[]
-  /** Interviews of any status in their progress, all together. */
+  /** Sum of the interviews of all statuses in their progress. */
   readonly sourceInterviews: number
-  /** When the list of sources was last read, each of them typed; null = never. */
+  /** When the list of sources was last read with every row typed; null = never. */
   readonly sourcesReadAt: Instant | null
   readonly sourceProgressReadAt: Instant | null
 }
@@ -156,14 +156,14 @@ interface OutcomeOfSurvey {
 /** Sources and progress of one survey, read together. */
 export interface RefreshedBundle extends OutcomeOfSurvey {
   readonly kind: 'refreshed'
-  /** What the API refused of it; null when it refused nothing. After a refusal the task stays queued. */
+  /** The refused part; null without a refusal. After a refusal the task stays queued. */
   readonly refused: PartlyRefused | null
-  /** `none`: they are known to be the stored ones, and `sources` is empty; `some` when one of them could not be typed. */
+  /** `none`: the stored sources are known to be current, and `sources` is empty. `some`: one of them could not be typed. */
   readonly sourcesRead: ReadExtent
   readonly sources: readonly SampleSource[]
-  /** Every source that was listed, also where its row was rejected; null when that cannot be known. */
+  /** Every listed source, including rejected rows; null if that is unknown. */
   readonly listedSourceIds: readonly number[] | null
-  /** Null when it was rejected. */
+  /** Null if it was rejected. */
   readonly progress: Progress | null
   readonly sourceProgress: readonly {
     readonly sampleSourceId: number
@@ -171,56 +171,56 @@ export interface RefreshedBundle extends OutcomeOfSurvey {
     readonly at: Instant
   }[]
   /**
-   * Of which sources the progress was read: `none` when the requests were skipped because nothing had changed, `some` when
-   * a progress could not be typed. After `some` nothing may be skipped until all have been read.
+   * The sources whose progress was read. `none`: the requests were skipped, because nothing had changed. `some`: a progress could not
+   * be typed; then nothing may be skipped until all were read.
    */
   readonly sourceProgressRead: ReadExtent
-  /** Left out where the settings do not ask for days. */
+  /** Left out if the settings have no days. */
   readonly days?: ReadDays
   readonly rejections: readonly Rejection[]
   readonly drift: readonly Drift[]
 }
 
 export interface PartlyRefused {
-  /** Each refusal, one line in all. */
+  /** All refusals, on one line. */
   readonly error: string
-  /** The survey's own progress was refused. What is stored of it stays, and a row that waits for it goes on waiting. */
+  /** The survey's own progress was refused. The stored progress stays, and a pending row of the survey goes on waiting. */
   readonly isProgressRefused: boolean
 }
 
 export interface ReadDays {
-  /** Of the whole survey. */
+  /** Days of the whole survey. */
   readonly read: ReadExtent
-  /** Of its sources; `some` where the settings do not ask for their days. */
+  /** Days of its sources; `some` if the settings exclude them. */
   readonly sourcesRead: ReadExtent
   readonly timeZone: string
   readonly rows: readonly DayRow[]
 }
 
 export interface DayRow {
-  /** Null: of the whole survey. */
+  /** Null for the whole survey. */
   readonly sampleSourceId: number | null
   readonly day: DueDay
   readonly progress: Progress
   readonly at: Instant
 }
 
-/** A complete listing of all surveys did not show the survey, and both its own addresses answered 404. */
+/** A complete listing of all surveys did not show the survey, and both its own addresses returned 404. */
 export interface GoneSurvey extends OutcomeOfSurvey {
   readonly kind: 'gone'
 }
 
-/** Nothing of it was read; it stays queued. */
+/** Nothing was read; the survey stays queued. */
 export interface FailedTask extends OutcomeOfSurvey {
   readonly kind: 'failed'
   readonly error: string
-  /** The API refused all that was asked of it: 404, 401, 403 or another status that means no. */
+  /** The API refused every request: 404, 401, 403 or another status that means no. */
   readonly isRefused: boolean
-  /** It may have gone: the next listing is a full one, to find out. */
+  /** It may be gone: the next listing is a full one, to find out. */
   readonly mayBeGone: boolean
 }
 
-/** A budget stopped it; it stays queued, with what it was found to need. */
+/** A budget stopped it. It stays queued with the number of requests that it needs. */
 export interface OversizedTask extends OutcomeOfSurvey {
   readonly kind: 'oversized'
   readonly requestsNeeded: number

@@ -11,6 +11,8 @@ export class UnusableAnswerError extends UpstreamError {
 
   /** `where` names endpoint and page, `problem` says what is wrong with the answer. */
   constructor(where: string, problem: string) {
-    super(`the answer to ${where} cannot be used: ${problem}; if base_url is right, report this to the owner of the API`)
+    super(
+      `the answer to ${where} cannot be used: ${problem}; if base_url is right, report this to the owner of the API`,
+    )
   }
 }

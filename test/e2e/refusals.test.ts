@@ -267,7 +267,7 @@ describe('a 401 or 403', () => {
           {
             survey_id: 12,
             error: expect.stringMatching(
-              /^survey 12 cannot be read: GET \/surveys\/12\/sample_sources was answered 403/,
+              /^survey 12 cannot be read: GET \/surveys\/12\/sample_sources returned 403/,
             ),
           },
         ],

@@ -142,7 +142,10 @@ const retryAfterMs = fc.option(
 const events: fc.Arbitrary<readonly Event[]> = fc.array(
   fc.oneof(
     { weight: 4, arbitrary: fc.constant({ kind: 'send' } as const) },
-    { weight: 3, arbitrary: fc.record({ kind: fc.constant('refused' as const), nth: fc.nat(7), retryAfterMs }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({ kind: fc.constant('refused' as const), nth: fc.nat(7), retryAfterMs }),
+    },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('good' as const), nth: fc.nat(7), retryAfterMs }) },
   ),
   { maxLength: 40, size: 'max' },
@@ -165,11 +168,13 @@ class Count {
 
   refused(sentAfter: number, retryAfterMs: number | null): ReturnType<Refusals['refused']> {
     if (sentAfter < this.pauses) return { kind: 'join' }
-    if (retryAfterMs !== null && retryAfterMs > RETRY_AFTER_MS_MAX) return { kind: 'retry_after_too_long', retryAfterMs }
+    if (retryAfterMs !== null && retryAfterMs > RETRY_AFTER_MS_MAX)
+      return { kind: 'retry_after_too_long', retryAfterMs }
     this.pauses += 1
     const inARow = this.pauses - this.#goodAfter
     if (inARow >= 5) return { kind: 'end', pauses: inARow }
-    const durationMs = retryAfterMs === null ? this.#windowMs * 2 ** (inARow - 1) : Math.max(1_000, retryAfterMs)
+    const durationMs =
+      retryAfterMs === null ? this.#windowMs * 2 ** (inARow - 1) : Math.max(1_000, retryAfterMs)
     return { kind: 'pause', durationMs }
   }
 }

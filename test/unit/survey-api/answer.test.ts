@@ -99,7 +99,7 @@ describe('a list answer', () => {
       endsRun: false,
       exitCode: 4,
       message:
-        "the answer to GET /surveys (page 2) cannot be used: expected an object, got []; if base_url is right, report this to the owner of the API",
+        'the answer to GET /surveys (page 2) cannot be used: expected an object, got []; if base_url is right, report this to the owner of the API',
     })
   })
 })

@@ -168,7 +168,7 @@ describe('failures', () => {
       'forbidden',
       'survey 12 cannot be read: GET /surveys/12/sample_sources returned 401 for this id and token',
     ],
-    [403, 'forbidden', 'survey 12 cannot be read: GET /surveys/12/sample_sources was answered 403'],
+    [403, 'forbidden', 'survey 12 cannot be read: GET /surveys/12/sample_sources returned 403'],
     [422, 'rejected', 'survey 12 cannot be read: the API rejected GET'],
     [302, 'rejected', 'survey 12 cannot be read: the API redirects (302)'],
   ])('%i at an address of a survey refuses that reading only', async (status, kind, message) => {

@@ -81,7 +81,9 @@ export const connectRedis = (url: Secret, name: string): RedisConnection => {
       const client = await connecting
       if (!isReady(client)) throw new RedisTrouble(redact(lastProblem))
       if (refusal !== null)
-        throw new RedisRefusal(`it refuses the login or the database in its address${database} (${redact(refusal)})`)
+        throw new RedisRefusal(
+          `it refuses the login or the database in its address${database} (${redact(refusal)})`,
+        )
       try {
         return replySchema.parse(await client.eval(SCRIPT, keys.length, ...keys, ...operation))
       } catch (error) {

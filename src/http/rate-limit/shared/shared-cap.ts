@@ -158,7 +158,10 @@ class RedisCap implements SharedCap {
     const { account, redis, log } = this.#options
     const fields = { account, redis: redis.address, waitMs }
     if (said === 'unknown') {
-      log.warn(fields, 'Redis has no record of recent requests: all processes pause until those no longer count')
+      log.warn(
+        fields,
+        'Redis has no record of recent requests: all processes pause until those no longer count',
+      )
     } else if (said === 'paused' && !this.#knowsOfPause) {
       log.warn(fields, 'all processes that share the cap are paused')
     }
