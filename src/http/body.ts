@@ -36,7 +36,7 @@ export const readText = async (
   const coding = encoding?.trim().toLowerCase() ?? ''
   if (!['', 'identity', 'gzip', 'x-gzip'].includes(coding)) {
     discard(body)
-    return { kind: 'invalid', problem: 'its content encoding was not requested' }
+    return { kind: 'invalid', problem: 'it has a content encoding that was not requested' }
   }
   const chunks: Uint8Array[] = []
   let bytes = 0

@@ -106,7 +106,7 @@ const REFUSALS: readonly Refusal[] = [
   {
     when: '429 at every attempt, five pauses long',
     hook: status(429),
-    says: /refused account 'default' for its rate \(429\) 5 times in a row/,
+    says: /answered 429 \(too many requests\) for account 'default' 5 times in a row/,
     arrivals: 5,
     env: { FIELDWORK_SYNC_RATE_LIMIT: '60/100ms' },
   },

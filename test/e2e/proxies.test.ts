@@ -206,7 +206,7 @@ test.concurrent.for([403, 405])(
     const ended = await trial.runWarm(sync, { ...env, HTTPS_PROXY: withUser(proxy) })
     expect(ended.code).toBe(4)
     expect(ended.stdout).toContain(
-      `the proxy http://${proxy.host} (HTTPS_PROXY) refused to connect to ${HOST}:443 (${status}): see whether HTTPS_PROXY names an HTTP proxy that may reach it`,
+      `the proxy http://${proxy.host} (HTTPS_PROXY) refused to connect to ${HOST}:443 (${status}): check that HTTPS_PROXY names an HTTP proxy that may connect to this host`,
     )
     expect(ended.stdout).not.toContain('the API refused')
     expect(proxy.requests).toHaveLength(1)

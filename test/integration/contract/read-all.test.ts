@@ -132,7 +132,7 @@ describe('the source', () => {
     const id = Number(survey?.id)
     await expect(source.listSampleSources(missing, 1, context)).rejects.toThrow(RefusedReadingError)
     await expect(source.readSurveyProgress(missing, context)).rejects.toThrow(
-      `survey ${missing} cannot be read: the API knows nothing at GET /api/v1/surveys/${missing}/fieldwork_progress (404)`,
+      `survey ${missing} cannot be read: the API has no resource at GET /api/v1/surveys/${missing}/fieldwork_progress (404)`,
     )
     await expect(source.readSampleSourceProgress(id, missing, context)).rejects.toThrow(
       `sample source ${missing} of survey ${id} cannot be read`,

@@ -73,7 +73,9 @@ test('the first 429 ends the run at once if pausesMax is 1', async () => {
   await using client = startClient(server.baseUrl, { limits: { pausesMax: 1 } })
   await expect(client.get()).rejects.toMatchObject({
     code: 'rate_refused',
-    message: expect.stringContaining("account 'default' for its rate (429) at GET /api/v1/surveys: see"),
+    message: expect.stringContaining(
+      "answered 429 (too many requests) for account 'default' at GET /api/v1/surveys: check",
+    ),
   })
   expect(server.arrivals).toHaveLength(1)
 })

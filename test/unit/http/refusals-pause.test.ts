@@ -111,8 +111,8 @@ describe.concurrent('a 429', () => {
       expect(failure).toMatchObject({ code: 'rate_refused', endsRun: true, exitCode: 4 })
     }
     expect(failures[0]?.message).toBe(
-      "the API refused account 'default' for its rate (429) 5 times in a row, last at GET /api/v1/surveys: " +
-        'see who else uses the account, or whether its cap is lower than 1 per 0.03 s (rate_limit)',
+      "the API answered 429 (too many requests) for account 'default' 5 times in a row, last at GET /api/v1/surveys: " +
+        'check whether others use this account or its cap is below 1 per 0.03 s (rate_limit)',
     )
     expect(await failureOf(client.get())).toBe(failures[0])
     expect(server.arrivals).toHaveLength(5)
@@ -126,6 +126,6 @@ describe.concurrent('a 429', () => {
     const failure = await failureOf(client.get())
     expect(failure).toBeInstanceOf(RetryAfterTooLongError)
     expect(failure).toMatchObject({ endsRun: true, exitCode: 4 })
-    expect(failure.message).toContain('asked for a wait of 7200 s, longer than the 3600 s')
+    expect(failure.message).toContain('requested a wait of 7200 s, longer than the 3600 s')
   })
 })

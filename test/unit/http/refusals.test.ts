@@ -28,5 +28,8 @@ test('a success between two pauses starts the count again, even one that arrives
 
 test('a Retry-After of more than an hour ends the run, one of an hour does not', () => {
   expect(createRefusals(100).refused(0, 3_600_000)).toMatchObject({ kind: 'pause' })
-  expect(createRefusals(100).refused(0, 3_601_000)).toEqual({ kind: 'end_asked', retryAfterMs: 3_601_000 })
+  expect(createRefusals(100).refused(0, 3_601_000)).toEqual({
+    kind: 'retry_after_too_long',
+    retryAfterMs: 3_601_000,
+  })
 })

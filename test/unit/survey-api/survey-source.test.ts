@@ -162,7 +162,7 @@ describe('failures', () => {
   const notFound = { status: 404, text: '{"error":"not found"}' }
 
   it.each([
-    [404, 'not_found', 'survey 12 cannot be read: the API knows nothing at GET'],
+    [404, 'not_found', 'survey 12 cannot be read: the API has no resource at GET'],
     [
       401,
       'forbidden',

@@ -40,7 +40,7 @@ test.skipIf(!HAS_REDIS)(
       })
     await using one = start()
     const first = one.get()
-    await until(() => one.lines.some(({ message }) => message.includes('Redis does not know')))
+    await until(() => one.lines.some(({ message }) => message.includes('Redis has no record')))
     expect(server.arrivals).toHaveLength(0)
     await endQuiet(redis.call)
     await first
@@ -72,7 +72,7 @@ test.skipIf(!HAS_REDIS)(
     await using one = start()
     await using two = start()
     const first = one.get()
-    await until(() => one.lines.some(({ message }) => message.includes('Redis does not know')))
+    await until(() => one.lines.some(({ message }) => message.includes('Redis has no record')))
     await endQuiet(redis.call)
     await first
     const refused = one.get()
@@ -204,7 +204,7 @@ test('an unreachable Redis ends the run at once with its address, and nothing is
   expect(failure).toMatchObject({ exitCode: 4, endsRun: true })
   expect(failure?.message).toBe(
     "the Redis that shares the cap of account 'default', redis://127.0.0.1:1, cannot be used: connection refused; nothing is sent " +
-      'without it: see whether it runs and rate_limit.shared is right, or set rate_limit.shared_fallback to what this process may use without it',
+      'without it: check that Redis runs and that rate_limit.shared is correct, or set rate_limit.shared_fallback to the number of requests per window that this process may send without Redis',
   )
   expect(server.arrivals).toHaveLength(0)
 })
@@ -235,7 +235,7 @@ test.skipIf(!HAS_REDIS).each([null, 5])(
     const failure = await failureOf(client.get())
     expect(failure).toBeInstanceOf(SharedCapError)
     expect(failure.message).toContain(
-      `${redis.url}, cannot be used: it refuses what its address asks for, database 99 (ERR DB index is out of range)`,
+      `${redis.url}, cannot be used: it refuses the login or the database in its address, database 99 (ERR DB index is out of range)`,
     )
     expect(await redis.call('dbsize')).toBe(0)
     expect(client.lines).toEqual([])
