@@ -1,4 +1,4 @@
-/** `fieldwork-sync check`: would a sync work? Settings, warehouse, and one request to each account's API. */
+/** `fieldwork-sync check` tests whether a sync would work: settings, warehouse, and one request for each account. */
 import type { CommandModule } from 'yargs'
 import { loadSettings } from '../../settings/load-settings.js'
 import type { CliContext } from '../context.js'
@@ -11,7 +11,8 @@ import { renderChecks } from './text.js'
 
 export const checkCommand = (context: CliContext): CommandModule<unknown, FlagsOf<typeof checkOptions>> => ({
   command: 'check',
-  describe: 'Check settings, credentials, reachability and the warehouse, with one request an account',
+  describe:
+    'Check the settings, the warehouse, and the address, id and token of each account with one request',
   builder: checkOptions,
   handler: async (flags) => {
     const settings = loadSettings({ env: context.env, flags })
