@@ -4,7 +4,7 @@ import { loadSettings } from '../../settings/load-settings.js'
 import type { CliContext } from '../context.js'
 import { checkOptions, type FlagsOf } from '../options.js'
 import { jsonOf } from '../text/json.js'
-import { sayProxies } from '../wiring/log-proxies.js'
+import { logProxies } from '../wiring/log-proxies.js'
 import { openTelemetry } from '../wiring/logging.js'
 import { requireShardLayout } from '../wiring/shard-layout.js'
 import { renderChecks } from './text.js'
@@ -18,7 +18,7 @@ export const checkCommand = (context: CliContext): CommandModule<unknown, FlagsO
     const settings = loadSettings({ env: context.env, flags })
     await requireShardLayout(settings)
     const { log } = openTelemetry(settings, context)
-    sayProxies(settings.accounts, log)
+    logProxies(settings.accounts, log)
     const { checkAll } = await import('./run.js')
     const { checks, exitCode } = await checkAll({ settings, log, signal: context.signal })
     context.stdout.write(settings.json ? `${jsonOf({ exitCode, checks })}\n` : renderChecks(checks))

@@ -8,7 +8,7 @@ import { loadSettings } from '../../settings/load-settings.js'
 import { secretsOf } from '../../settings/settings.js'
 import type { CliContext } from '../context.js'
 import { conformanceOptions, type FlagsOf } from '../options.js'
-import { sayProxies } from '../wiring/log-proxies.js'
+import { logProxies } from '../wiring/log-proxies.js'
 import { openTelemetry } from '../wiring/logging.js'
 import { conformanceToJson, renderConformance } from './text.js'
 
@@ -29,7 +29,7 @@ export const conformanceCommand = (
     const { log, colour } = openTelemetry(settings, context)
     const [account] = settings.accounts
     if (account === undefined) throw new TypeError('settings without an account')
-    sayProxies([account], log)
+    logProxies([account], log)
     const requestsMax = settings.budget.requestsMax ?? REQUESTS_MAX
     const { requests, perMs } = account.rate
     log.info(

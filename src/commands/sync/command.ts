@@ -8,7 +8,7 @@ import { secretsOf } from '../../settings/settings.js'
 import type { CliContext } from '../context.js'
 import { type FlagsOf, syncOptions } from '../options.js'
 import { jsonOf } from '../text/json.js'
-import { sayProxies } from '../wiring/log-proxies.js'
+import { logProxies } from '../wiring/log-proxies.js'
 import { openTelemetry } from '../wiring/logging.js'
 import { requireShardLayout } from '../wiring/shard-layout.js'
 import { renderSummary } from './text.js'
@@ -22,7 +22,7 @@ export const syncCommand = (context: CliContext): CommandModule<unknown, FlagsOf
     const settings = loadSettings({ env: context.env, flags })
     await requireShardLayout(settings)
     const telemetry = openTelemetry(settings, context)
-    sayProxies(settings.accounts, telemetry.log)
+    logProxies(settings.accounts, telemetry.log)
     const sources = new Map<string, () => SourceUsage>()
     using observer = telemetry.progress((account) => sources.get(account)?.())
     // DuckDB and the HTTP client are loaded only now, so help and wrong settings are reported at once.
