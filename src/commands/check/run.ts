@@ -1,4 +1,4 @@
-/** The wiring of `check`: tests each part that a sync needs, and reports every failure. Without the warehouse it makes no request. */
+/** The wiring of `check`: tests each part that a sync needs, and reports every failure. No request without the warehouse. */
 import { systemClock } from '../../base/clock.js'
 import { EXIT_CODES, type ExitCode, ExpectedError, StoppedError } from '../../base/errors.js'
 import { counted } from '../../base/human.js'

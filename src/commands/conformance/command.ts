@@ -12,7 +12,7 @@ import { logProxies } from '../wiring/log-proxies.js'
 import { openTelemetry } from '../wiring/logging.js'
 import { conformanceToJson, renderConformance } from './text.js'
 
-/** The rules need slightly fewer for an account with a few pages of surveys. */
+/** Slightly more than the rules need for an account with a few pages of surveys. */
 const REQUESTS_MAX = 90
 /** Enough for every answer that a rule needs; all answers are kept until the report. */
 const RESPONSE_BYTES_MAX = 4 * 1024 * 1024
@@ -21,8 +21,7 @@ export const conformanceCommand = (
   context: CliContext,
 ): CommandModule<unknown, FlagsOf<typeof conformanceOptions>> => ({
   command: 'conformance',
-  describe:
-    'Check a service against the rules of the API document and print a table; sends GET requests only',
+  describe: 'Check whether a service follows the rules of the API document; sends GET requests only',
   builder: conformanceOptions,
   handler: async (flags) => {
     const settings = loadSettings({ env: context.env, flags, oneAccount: true })
@@ -34,7 +33,7 @@ export const conformanceCommand = (
     const { requests, perMs } = account.rate
     log.info(
       { requests_max: requestsMax },
-      `at most ${requestsMax} requests, ${requests} per ${humanWindow(perMs)}: this takes up to ${humanDuration(perMs * Math.ceil(requestsMax / requests))}`,
+      `at most ${requestsMax} requests at ${requests} per ${humanWindow(perMs)}: this takes up to ${humanDuration(perMs * Math.ceil(requestsMax / requests))}`,
     )
     const startedMs = systemClock.monotonicMs()
     const { runConformance } = await import('../../conformance/run.js')
@@ -65,7 +64,7 @@ export const conformanceCommand = (
   },
 })
 
-/** A service that refuses further requests comes before a broken rule, and a broken rule before a signal. */
+/** The exit code of a failed request takes precedence over a broken rule, and a broken rule over a signal. */
 const exitCodeOf = (isBroken: boolean, endedBy: ExpectedError | null): ExitCode => {
   if (endedBy !== null && !isStop(endedBy)) return endedBy.exitCode
   if (isBroken) return EXIT_CODES.data

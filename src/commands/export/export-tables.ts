@@ -35,7 +35,7 @@ export interface Export {
   readonly signal: AbortSignal
 }
 
-/** Throws `ExportRequestError` for a wrong request, and `ExportFailedError` or `WarehouseUnusableError` if reading or writing fails. */
+/** Throws `ExportRequestError` for a wrong request, `ExportFailedError` or `WarehouseUnusableError` if it cannot read or write. */
 export const exportTables = async (options: Export): Promise<ExportManifest> => {
   const tables = requestedTables(options.tables)
   return await replaceDirectory(options.out, (directory) => exportInto(directory, options, tables)).catch(

@@ -15,7 +15,8 @@ import { renderSummary } from './text.js'
 
 export const syncCommand = (context: CliContext): CommandModule<unknown, FlagsOf<typeof syncOptions>> => ({
   command: 'sync',
-  describe: 'Read the changes of all accounts from the API, store them in the warehouse, and publish it',
+  describe:
+    'Read the changes of all accounts from the API, store them in the warehouse, and publish the tables',
   builder: syncOptions,
   handler: async (flags) => {
     const startedMs = systemClock.monotonicMs()
