@@ -33,7 +33,7 @@ export const conformanceCommand = (
     const { requests, perMs } = account.rate
     log.info(
       { requests_max: requestsMax },
-      `at most ${requestsMax} requests at ${requests} per ${humanWindow(perMs)}: this takes up to ${humanDuration(perMs * Math.ceil(requestsMax / requests))}`,
+      `at most ${requestsMax} requests, ${requests} per ${humanWindow(perMs)}: this takes up to ${humanDuration(perMs * Math.ceil(requestsMax / requests))}`,
     )
     const startedMs = systemClock.monotonicMs()
     const { runConformance } = await import('../../conformance/run.js')
