@@ -1,9 +1,10 @@
 #!/usr/bin/env node
-import { StoppedError } from './base/errors.js'
 /**
- * The entry: argv to command to exit code. The first SIGTERM or SIGINT asks the command to stop, a second one ends the
- * process at once, the only place where it is ended rather than left to end.
+ * The entry point: runs the command of argv and sets the exit code. The first SIGTERM or SIGINT stops the command in
+ * order; a second one ends the process at once. Nothing else calls `process.exit`.
  */
+
+import { StoppedError } from './base/errors.js'
 import { runCommandLine } from './commands/command-line.js'
 import { processEnvironment } from './settings/environment.js'
 
@@ -17,7 +18,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     stop.abort(new StoppedError(`stopped by ${signal}`))
   })
 }
-// A reader that goes away (`| head`) is no failure of the job.
+// A reader that closes the pipe early (`| head`) is not a failure of the command.
 process.stdout.on('error', () => undefined)
 
 process.exitCode = await runCommandLine(process.argv.slice(2), {

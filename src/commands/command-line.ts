@@ -1,4 +1,4 @@
-/** The command line: which commands there are, and what happens to what they throw. */
+/** The command line: the list of commands, and the one place that reports their errors. */
 import yargs, { type Argv } from 'yargs'
 import { EXIT_CODES, EXITS, type ExitCode } from '../base/errors.js'
 import { createRedactor, Secret } from '../base/secret.js'
@@ -16,13 +16,13 @@ import { statusCommand } from './status/command.js'
 import { syncCommand } from './sync/command.js'
 import { refuseUnknown, tokenIn, UsageError, wantsJson, YARGS_STRINGS } from './usage.js'
 
-/** Runs one command line (without `node` and the script) and resolves to the exit code. Never rejects. */
+/** Runs the command in `argv` (without `node` and the script). Resolves to the exit code and never rejects. */
 export const runCommandLine = async (
   argv: readonly string[],
   surroundings: Surroundings,
 ): Promise<number> => {
   let exitCode: ExitCode = EXIT_CODES.complete
-  // What comes before the settings are read is hidden as well: a token may stand where no token belongs.
+  // An error may quote a token before the settings are read, so we redact the tokens of argv and environment from the start.
   const secrets = [surroundings.env.FIELDWORK_SYNC_API_TOKEN, tokenIn(argv)].map(
     (token) => new Secret(token ?? ''),
   )
@@ -69,7 +69,7 @@ const commandLine = (argv: readonly string[], context: CliContext): Argv => {
   return yargs([...argv])
     .scriptName('fieldwork-sync')
     .usage(
-      "$0 <command>\n\nBrings surveys, sample sources and fieldwork progress into DuckDB and Parquet, within the API's request cap.",
+      '$0 <command>\n\nSyncs surveys, sample sources and fieldwork progress from the API into DuckDB and Parquet, within its request cap.',
     )
     .command(sync)
     .command(plan)
@@ -82,7 +82,7 @@ const commandLine = (argv: readonly string[], context: CliContext): Argv => {
     .command(referenceServer)
     .updateStrings(YARGS_STRINGS)
     .parserConfiguration({ 'duplicate-arguments-array': false, 'boolean-negation': false })
-    .demandCommand(1, 1, 'say which command to run', 'one command at a time')
+    .demandCommand(1, 1, 'say which command to run', 'give only one command')
     .strict()
     .version(packageVersion())
     .help()
@@ -91,7 +91,7 @@ const commandLine = (argv: readonly string[], context: CliContext): Argv => {
     .epilogue(EXIT_CODES_HELP)
     .exitProcess(false)
     .fail((message, error) => {
-      // yargs has an error class of its own for a value that is missing.
+      // yargs reports a missing value with its own error class.
       throw error === null || error === undefined || error.name === 'YError' ? new UsageError(message) : error
     })
 }

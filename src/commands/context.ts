@@ -1,4 +1,4 @@
-/** What every command is handed: where to print, when to stop, what to hide, how to say how it ended. */
+/** The context of every command: its output streams, its stop signal, the secrets to redact, and its exit code. */
 import type { ExitCode } from '../base/errors.js'
 import type { Log } from '../base/log.js'
 import type { Secret } from '../base/secret.js'
@@ -14,11 +14,11 @@ export interface Surroundings {
 
 export interface CliContext extends Surroundings {
   exit(code: ExitCode): void
-  /** From now on these appear in nothing that is printed, errors included. */
+  /** Registers secrets to redact in the report of an error. */
   protect(secrets: readonly Secret[]): void
 }
 
-/** What the work of a command is handed. */
+/** The input of a command after its settings are read. */
 export interface Work {
   readonly settings: Settings
   readonly log: Log

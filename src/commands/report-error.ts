@@ -1,9 +1,9 @@
-/** An error as the person at the terminal, or the program behind `--json`, gets it. */
+/** Turns an error into the text on stderr and the document of `--json`. */
 import { EXIT_CODES, type ExitCode, ExpectedError } from '../base/errors.js'
 
 export interface ReportedError {
   readonly exitCode: ExitCode
-  /** For stderr: one line for what can be expected, the whole stack for a bug. */
+  /** For stderr: the message of an expected error, the whole stack of a bug. */
   readonly text: string
   readonly json: {
     readonly error: { readonly code: string; readonly message: string; readonly exit_code: ExitCode }

@@ -1,12 +1,12 @@
 /**
- * What is wrong with a command line, in words that say what to do next. yargs finds most of it; what it does not know
- * is which flag was meant, and that `--full=yes` is not what it seems (yargs takes it for false).
+ * Checks a command line before yargs does. yargs finds most mistakes, but it suggests no similar flag, and it reads
+ * `--full=yes` as false.
  */
 import type { Options } from 'yargs'
 import { ConfigError } from '../base/errors.js'
 import { nearest } from '../base/suggest.js'
 
-/** The command line itself cannot be understood. Exit 2. */
+/** The command line is wrong. Exit 2. */
 export class UsageError extends ConfigError {
   readonly code = 'usage'
 
@@ -15,19 +15,19 @@ export class UsageError extends ConfigError {
   }
 }
 
-/** What usage is checked against: the parts of a yargs command. */
+/** The parts of a yargs command that a command line is checked against. */
 export interface KnownCommand {
   readonly command?: string | readonly string[] | undefined
-  /** Its flags; where it is a function only yargs knows them. */
+  /** The flags of the command. If it is a function, only yargs can read them. */
   readonly builder?: object | undefined
 }
 
-/** Throws a `UsageError` for a command or flags that do not exist, all of them in one. */
+/** Throws one `UsageError` that lists an unknown command or all wrong flags. */
 export const refuseUnknown = (argv: readonly string[], commands: readonly KnownCommand[]): void => {
   const words = argv.filter((word) => !word.startsWith('-'))
   const command = words.flatMap((word) => commands.find((known) => known.command === word) ?? [])[0]
   if (command === undefined) {
-    // `help` is yargs' own.
+    // yargs handles `help`.
     if (words[0] === undefined || words[0] === 'help') return
     const name = nearest(words[0], commands.map(nameOf))
     throw new UsageError(`there is no command ${words[0]}${name === null ? '' : `: did you mean ${name}?`}`)
@@ -38,7 +38,7 @@ export const refuseUnknown = (argv: readonly string[], commands: readonly KnownC
   if (problems.length > 0) throw new UsageError(problems.join('; '))
 }
 
-/** The choice that was written as `text`; a `UsageError` where it is none, with the one that was probably meant. */
+/** Returns `text` as one of `choices`. Throws a `UsageError` with the most similar choice if it is none of them. */
 export const choiceOf = <Choice extends string>(
   text: string | undefined,
   choices: readonly Choice[],
@@ -50,27 +50,25 @@ export const choiceOf = <Choice extends string>(
   throw new UsageError(`${problem}${meant === null ? '' : `: did you mean ${meant}?`}`)
 }
 
-/** Whether what is printed is for machines: also an error that comes before anything is parsed. */
+/** Whether `--json` is given. It reads argv, because an error may come before the flags are parsed. */
 export const wantsJson = (argv: readonly string[]): boolean =>
   argv.includes('--json') || argv.includes('--json=true')
 
-/** What was given as `--token`, which no complaint about the command line may repeat. */
+/** The value of `--token`, which must be redacted in errors about the command line. */
 export const tokenIn = (argv: readonly string[]): string | undefined =>
   argv.find((word) => word.startsWith('--token='))?.slice('--token='.length) ??
   (argv.includes('--token') ? argv[argv.indexOf('--token') + 1] : undefined)
 
-/** Sentences of yargs that a person meets, reworded. */
+/** Clearer texts for messages of yargs. */
 export const YARGS_STRINGS = { 'Not enough arguments following: %s': '--%s needs a value' }
 
 const nameOf = ({ command }: KnownCommand): string => String(command)
 
-/** Null where a command tells yargs only. */
+/** The flags of a command by name; null if only yargs can read them. */
 const flagsOf = ({ builder }: KnownCommand): ReadonlyMap<string, Options> | null =>
-  typeof builder === 'object'
-    ? new Map([...Object.entries<Options>({ ...builder }), ...OF_EVERY_COMMAND])
-    : null
+  typeof builder === 'object' ? new Map([...Object.entries<Options>({ ...builder }), ...COMMON_FLAGS]) : null
 
-const OF_EVERY_COMMAND: readonly (readonly [string, Options])[] = ['help', 'version'].map((name) => [
+const COMMON_FLAGS: readonly (readonly [string, Options])[] = ['help', 'version'].map((name) => [
   name,
   { type: 'boolean' },
 ])

@@ -40,7 +40,7 @@ describe('check', () => {
     const check = () => trial.runWarm(['check'], { FIELDWORK_SYNC_RATE_LIMIT: '1/10s' })
     expect((await check()).stdout).toMatch(/ answers in \d+ ms and shows 1 survey\n/)
     const second = await check()
-    const [, took, waited] = / answers in (\d+) ms and shows 1 survey; waited (\d+) s for room in the cap\n/
+    const [, took, waited] = / answers in (\d+) ms and shows 1 survey; waited (\d+) s for a free slot\n/
       .exec(second.stdout)
       ?.map(Number) ?? [0, Number.POSITIVE_INFINITY, 0]
     expect(took, second.stdout).toBeLessThan(Number(waited) * 1_000)

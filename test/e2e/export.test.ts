@@ -203,7 +203,7 @@ test.concurrent('an export that is refused prints one line and changes nothing',
   await expectRefusal('syntax error at or near "="', '--where', 'id = = 3')
   const stolen = join(root, 'stolen.csv')
   for (const [condition, says] of [
-    ['nope = 1', 'no table that is exported has all the columns'],
+    ['nope = 1', 'no exported table has all columns of the condition'],
     ['title::INT = 1', 'Conversion Error: Could not convert string'],
     ['sum(id) > 1', 'cannot contain aggregates'],
     ['true) UNION ALL SELECT * FROM surveys WHERE (true', 'must be one condition'],
@@ -225,7 +225,7 @@ test.concurrent('an export that is refused prints one line and changes nothing',
 
   await mkdir(out)
   await writeFile(join(out, 'mine.txt'), 'mine')
-  await expectRefusal(`--out ${out} holds mine.txt, which no export has written`)
+  await expectRefusal(`--out ${out} holds mine.txt, which is not part of an export`)
   expect(await readdir(out)).toEqual(['mine.txt'])
   const file = join(root, 'a-file')
   await writeFile(file, '')

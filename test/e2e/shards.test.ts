@@ -80,7 +80,7 @@ test.runIf(SLOW)(
     expect(status.stdout).toContain('acme')
     const withoutShard = await command('status').ended
     expect(withoutShard.stderr).toMatch(
-      /It is divided into 4 shards: give one of them, such as --shard \d\/4/,
+      /The warehouse is divided into 4 shards: choose one, such as --shard \d\/4/,
     )
     const out = join(root, 'out')
     await command('export', '--shard', '3/4', '--format', 'csv', '--out', out, '--tables', 'surveys').ended

@@ -1,4 +1,4 @@
-/** The wiring of `check`: what a sync needs, tried one after the other; what fails is told and the rest still tried. */
+/** The wiring of `check`: tests each part that a sync needs, and reports every failure. No request without the warehouse. */
 import { systemClock } from '../../base/clock.js'
 import { EXIT_CODES, type ExitCode, ExpectedError, StoppedError } from '../../base/errors.js'
 import { counted } from '../../base/human.js'
@@ -13,7 +13,7 @@ export interface CheckResult {
   readonly exitCode: ExitCode
 }
 
-/** Rejects only for a bug. The exit code is that of the first check that failed. */
+/** Rejects only for a bug. The first failed check decides the exit code. */
 export const checkAll = async (options: Work): Promise<CheckResult> => {
   const { settings } = options
   const checks: Check[] = [
@@ -27,11 +27,11 @@ export const checkAll = async (options: Work): Promise<CheckResult> => {
   }
   const { warehouseDirectory: directory } = settings
   try {
-    // Held while the API is asked: a sync beside us and we would together exceed its cap.
+    // Held during the requests: together with a sync at the same time, we would exceed the cap.
     await using _held = await holdWarehouse(directory, 'check', options.log)
     checks.push({ what: 'warehouse', ok: true, detail: `${directory} is writable` })
     for (const account of settings.accounts) {
-      await ask(options, account).then(
+      await requestSurveys(options, account).then(
         (detail) => checks.push({ what: `API of ${account.name}`, ok: true, detail }),
         (error: unknown) => fail(`API of ${account.name}`, error),
       )
@@ -42,8 +42,8 @@ export const checkAll = async (options: Work): Promise<CheckResult> => {
   return { checks, exitCode }
 }
 
-/** One request, never repeated: the first refusal or failure is the answer to the question. */
-const ask = async ({ settings, log, signal }: Work, account: AccountSettings): Promise<string> => {
+/** Makes one request without retries: a refusal or failure is the result of the check. */
+const requestSurveys = async ({ settings, log, signal }: Work, account: AccountSettings): Promise<string> => {
   const limits = { ...settings.limits, attemptsMax: 1, pausesMax: 1 }
   const ledgerDirectory = settings.warehouseDirectory
   await using opened = openSource({ account, limits, ledgerDirectory, clock: systemClock, log })
@@ -59,15 +59,15 @@ const ask = async ({ settings, log, signal }: Work, account: AccountSettings): P
   const waitedMs = (sentMs ?? startedMs) - startedMs
   const tookMs = Math.round(systemClock.monotonicMs() - startedMs - waitedMs)
   const waited =
-    waitedMs < TOLD_WAIT_MS_MIN ? '' : `; waited ${Math.round(waitedMs / 1_000)} s for room in the cap`
+    waitedMs < REPORTED_WAIT_MS_MIN ? '' : `; waited ${Math.round(waitedMs / 1_000)} s for a free slot`
   const rejected =
     page.rejections.length === 0
       ? ''
-      : `; of its first page ${counted(page.rejections.length, 'row')} cannot be typed`
+      : `; ${counted(page.rejections.length, 'row')} of its first page cannot be typed`
   const via =
     account.proxy === null ? '' : ` through the proxy ${account.proxy.address} (${account.proxy.variable})`
   return `${account.baseUrl} answers${via} in ${tookMs} ms and shows ${counted(page.pagination.total_count, 'survey')}${rejected}${waited}`
 }
 
 /** A shorter wait needs no explanation. */
-const TOLD_WAIT_MS_MIN = 1_000
+const REPORTED_WAIT_MS_MIN = 1_000

@@ -1,4 +1,4 @@
-/** What `check` says, for people: a line a check. */
+/** The output of `check` for people: one line per check. */
 
 export interface Check {
   readonly what: string

@@ -8,11 +8,11 @@ import { loadSettings } from '../../settings/load-settings.js'
 import { secretsOf } from '../../settings/settings.js'
 import type { CliContext } from '../context.js'
 import { conformanceOptions, type FlagsOf } from '../options.js'
-import { sayProxies } from '../wiring/log-proxies.js'
+import { logProxies } from '../wiring/log-proxies.js'
 import { openTelemetry } from '../wiring/logging.js'
 import { conformanceToJson, renderConformance } from './text.js'
 
-/** The rules need slightly fewer for an account with a few pages of surveys. */
+/** Slightly more than the rules need for an account with a few pages of surveys. */
 const REQUESTS_MAX = 90
 /** Enough for every answer that a rule needs; all answers are kept until the report. */
 const RESPONSE_BYTES_MAX = 4 * 1024 * 1024
@@ -21,15 +21,14 @@ export const conformanceCommand = (
   context: CliContext,
 ): CommandModule<unknown, FlagsOf<typeof conformanceOptions>> => ({
   command: 'conformance',
-  describe:
-    'Check a service against the rules of the API document and print a table; sends GET requests only',
+  describe: 'Check whether a service follows the rules of the API document; sends GET requests only',
   builder: conformanceOptions,
   handler: async (flags) => {
     const settings = loadSettings({ env: context.env, flags, oneAccount: true })
     const { log, colour } = openTelemetry(settings, context)
     const [account] = settings.accounts
     if (account === undefined) throw new TypeError('settings without an account')
-    sayProxies([account], log)
+    logProxies([account], log)
     const requestsMax = settings.budget.requestsMax ?? REQUESTS_MAX
     const { requests, perMs } = account.rate
     log.info(
@@ -65,7 +64,7 @@ export const conformanceCommand = (
   },
 })
 
-/** A service that refuses further requests comes before a broken rule, and a broken rule before a signal. */
+/** The exit code of a failed request takes precedence over a broken rule, and a broken rule over a signal. */
 const exitCodeOf = (isBroken: boolean, endedBy: ExpectedError | null): ExitCode => {
   if (endedBy !== null && !isStop(endedBy)) return endedBy.exitCode
   if (isBroken) return EXIT_CODES.data

@@ -1,4 +1,4 @@
-/** The output of `conformance`: a table of rules and the observations for people, all results for machines. */
+/** The output of `conformance`: for people a table of rules and the observations, for machines all results. */
 import { counted, humanDuration } from '../../base/human.js'
 import type { ConformanceReport, RuleResult } from '../../conformance/run.js'
 import type { Verdict } from '../../conformance/verdict.js'
@@ -9,11 +9,11 @@ type Word = Verdict['verdict']
 export interface ConformanceStyle {
   readonly elapsedMs: number
   readonly exitCode: number
-  /** Colours of a terminal. */
+  /** Whether verdicts get terminal colours. */
   readonly colour: boolean
 }
 
-/** With a newline at its end. */
+/** The report, with a newline at its end. */
 export const renderConformance = (report: ConformanceReport, style: ConformanceStyle): string =>
   [
     `${report.baseUrl}, checked against the API document`,
@@ -36,7 +36,7 @@ const WORDS: Readonly<Record<Word, string>> = {
 const COLOURS: Readonly<Record<Word, string>> = { pass: '32', fail: '31', not_observable: '33' }
 const DETAIL_INDENT = ' '.repeat(WORDS.not_observable.length + 4)
 
-/** The rules by the section of the document that contains them; sections in the order of their first rule. */
+/** The rules under their sections of the API document. Sections follow the order of their first rule. */
 const ruleTable = (rules: readonly RuleResult[], colour: boolean): string => {
   const sections = [...new Set(rules.map(({ section }) => section))]
   const sorted = sections.flatMap((section) => rules.filter((rule) => rule.section === section))

@@ -1,4 +1,4 @@
-/** `fieldwork-sync export`: published tables as files of a directory. Makes no request. */
+/** `fieldwork-sync export` writes published tables as files into a directory. It makes no request. */
 import { resolve } from 'node:path'
 import type { CommandModule } from 'yargs'
 import { loadSettings } from '../../settings/load-settings.js'
@@ -12,7 +12,8 @@ export const exportCommand = (
   context: CliContext,
 ): CommandModule<unknown, FlagsOf<typeof exportOptions>> => ({
   command: 'export',
-  describe: 'Write published tables as Parquet or CSV files, all of one state; also while a sync runs',
+  describe:
+    'Write published tables as Parquet or CSV files, all of one published state; also works while a sync runs',
   builder: exportOptions,
   handler: async (flags) => {
     const problem = `export needs --format ${EXPORT_FORMATS.join(' or --format ')}`

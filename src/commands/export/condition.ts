@@ -1,7 +1,7 @@
 /**
- * The condition of `--where`: one expression, and nothing else. DuckDB's own parser says what it is, so that nothing
- * behind a bracket that closes early, or behind a semicolon, is ever run. What the expression reads is bounded by the
- * connection (`export.ts`): no file but the export's own can be opened on it.
+ * The condition of `--where` is one expression. DuckDB's own parser checks that, so SQL behind an early closing bracket
+ * or a semicolon never runs. The connection limits the files that the expression can read (`confine` in
+ * `export-tables.ts`). See docs/decisions/0048-export-condition-is-bounded-twice.md.
  */
 import { z } from 'zod'
 import type { Sql } from '../../warehouse/connection/database.js'
@@ -9,7 +9,7 @@ import { literal } from '../../warehouse/connection/ddl.js'
 import { firstLine, isStatementFault, isUnknownName } from '../../warehouse/connection/duckdb-error.js'
 import { ExportRequestError } from './errors.js'
 
-/** The line ends keep a comment in the condition from hiding what follows. */
+/** The line ends keep a comment in the condition from hiding the rest of the statement. */
 export const where = (condition: string | null): string =>
   condition === null ? '' : `WHERE (\n${condition}\n)`
 
@@ -39,7 +39,7 @@ export const requireExpression = async (sql: Sql, condition: string): Promise<vo
     `SELECT json_serialize_sql(${literal(`SELECT 1 ${where(condition)}`)})::VARCHAR AS parsed`,
   )
   const { error_type, error_message, statements = [] } = parsedSchema.parse(JSON.parse(row?.parsed ?? '{}'))
-  // Of another type: it is no SELECT, or more than one statement.
+  // Any other error type means that the text is no SELECT, or has several statements.
   if (error_type === 'parser') throw bad(condition, error_message ?? 'it cannot be parsed')
   const [statement, ...others] = statements
   const node = statement?.node
@@ -49,10 +49,10 @@ export const requireExpression = async (sql: Sql, condition: string): Promise<vo
     node.modifiers.length === 0 &&
     (node.group_expressions ?? []).length === 0 &&
     [node.having, node.qualify, node.sample].every((part) => part === null || part === undefined)
-  if (!isOne) throw bad(condition, 'it must be one condition, such as a WHERE clause has, and nothing else')
+  if (!isOne) throw bad(condition, 'it must be one condition as in a WHERE clause, and nothing else')
 }
 
-/** Whether the condition can be asked of a relation; false where that has not all of its columns. */
+/** Whether the relation has all columns of the condition. Throws if the condition is wrong in another way. */
 export const appliesTo = async (sql: Sql, relation: string, condition: string): Promise<boolean> => {
   try {
     await sql.run(`EXPLAIN SELECT 1 FROM ${relation} ${where(condition)}`)
@@ -63,7 +63,7 @@ export const appliesTo = async (sql: Sql, relation: string, condition: string): 
   }
 }
 
-/** `error` as the fault of the condition, where it is one. */
+/** An `ExportRequestError` if the condition caused `error`, else `error` itself. */
 export const conditionError = (error: unknown, condition: string | null): unknown =>
   condition !== null && isStatementFault(error) ? bad(condition, firstLine(error)) : error
 

@@ -1,4 +1,4 @@
-/** What can be wrong with an export: what was asked for (exit 2), or the place it is to be written to (exit 7). */
+/** Errors of an export: a wrong request (exit 2), or a failure to write the files (exit 7). */
 import { ConfigError, WarehouseError } from '../../base/errors.js'
 
 export class ExportRequestError extends ConfigError {

@@ -1,7 +1,4 @@
-/**
- * Exports tables of one published state as files: Parquet or CSV. It reads what readers read, so a sync may be at work
- * beside it.
- */
+/** Exports tables of one published state as Parquet or CSV files. It reads only published files, so it works while a sync runs. */
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -19,29 +16,29 @@ import { literal } from '../../warehouse/connection/ddl.js'
 import { firstLine, unreadable } from '../../warehouse/connection/duckdb-error.js'
 import { appliesTo, bad, conditionError, requireExpression } from './condition.js'
 import { ExportFailedError, ExportRequestError } from './errors.js'
-import { copyTable, type ExportFormat, relation } from './sql.js'
+import { type CopyTable, copyTable, type ExportFormat, relation } from './sql.js'
 import { type ExportManifest, replaceDirectory } from './target.js'
 
 export interface Export {
-  /** What was published, and how to open it read-only. */
+  /** Path of the published state; `open` opens it read-only. */
   readonly source: string
   readonly open: (options: OpenOptions) => Promise<Database>
-  /** Directories that the source is read from after it was opened. */
+  /** Directories from which the opened source reads more files. */
   readonly sourceDirectories: readonly string[]
   /** Absolute path. */
   readonly out: string
   readonly format: ExportFormat
-  /** `surveys`, `_sync.runs`; null for all that analysts read. */
+  /** Such as `surveys` or `_sync.runs`; null for all tables outside `_sync`. */
   readonly tables: readonly string[] | null
   readonly condition: string | null
   readonly clock: Clock
   readonly signal: AbortSignal
 }
 
-/** Throws `ExportRequestError` for what cannot be asked, `ExportFailedError` or `WarehouseUnusableError` for what cannot be done. */
+/** Throws `ExportRequestError` for a wrong request, `ExportFailedError` or `WarehouseUnusableError` if it cannot read or write. */
 export const exportTables = async (options: Export): Promise<ExportManifest> => {
-  const wanted = wantedTables(options.tables)
-  return await replaceDirectory(options.out, (directory) => readInto(directory, options, wanted)).catch(
+  const tables = requestedTables(options.tables)
+  return await replaceDirectory(options.out, (directory) => exportInto(directory, options, tables)).catch(
     (error: unknown) => {
       if (isStop(error)) throw error
       throwIfAborted(options.signal)
@@ -51,25 +48,27 @@ export const exportTables = async (options: Export): Promise<ExportManifest> => 
 }
 
 /**
- * A table is sorted by key, however large it is: what does not fit into so much memory is spilled. With one thread the sorted
- * rows are written as they come; several threads would keep what is not its turn yet.
+ * DuckDB sorts each table by key and spills the rows that do not fit into this memory. One thread writes sorted rows at
+ * once; several would keep rows in memory until their turn. See docs/decisions/0050-export-sorts-on-disk.md.
  */
-const FRUGAL = { memoryLimit: '112MB', threads: 1 } satisfies OpenOptions
+const SMALL_MEMORY = { memoryLimit: '112MB', threads: 1 } satisfies OpenOptions
 const SPILL = 'spill'
 
-/** It spills where it may write anyway. The database is closed before the directory is put in its place. */
-const readInto = async (
+/** Spills into the directory of the export, which is writable. Closes the database before the directory is renamed. */
+const exportInto = async (
   directory: string,
   options: Export,
-  wanted: readonly TableDeclaration[],
+  requested: readonly TableDeclaration[],
 ): Promise<ExportManifest> => {
   const temporaryDirectory = join(directory, SPILL)
   try {
-    await using database = await options.open({ ...FRUGAL, temporaryDirectory }).catch((error: unknown) => {
-      throw unreadable(options.source, error)
-    })
+    await using database = await options
+      .open({ ...SMALL_MEMORY, temporaryDirectory })
+      .catch((error: unknown) => {
+        throw unreadable(options.source, error)
+      })
     return await database.transaction((sql) =>
-      database.interruptibly(options.signal, () => write(options, sql, directory, wanted)),
+      database.interruptibly(options.signal, () => write(options, sql, directory, requested)),
     )
   } finally {
     await rm(temporaryDirectory, { recursive: true, force: true })
@@ -79,7 +78,7 @@ const readInto = async (
 const nameOf = ({ schema, name }: TableDeclaration): string =>
   schema === 'main' ? name : `${schema}.${name}`
 
-const wantedTables = (names: readonly string[] | null): readonly TableDeclaration[] => {
+const requestedTables = (names: readonly string[] | null): readonly TableDeclaration[] => {
   if (names === null) return ALL_TABLES.filter(({ schema }) => schema === 'main')
   const known = ALL_TABLES.map(nameOf)
   const problems = names
@@ -99,15 +98,15 @@ const write = async (
   options: Export,
   sql: Sql,
   directory: string,
-  wanted: readonly TableDeclaration[],
+  requested: readonly TableDeclaration[],
 ): Promise<ExportManifest> => {
   const { sourceDirectories } = options
-  // A source is named as a pattern, and DuckDB holds both the pattern and what it stands for against the list.
+  // A source path is a pattern. DuckDB checks both the pattern and the path that matches it against the list.
   await confine(sql, [directory, ...sourceDirectories, ...sourceDirectories.map(withoutPattern)])
-  const there = await withColumns(sql, wanted, options)
-  const filtered = await filteredTables(sql, there, options.condition)
+  const found = await findTables(sql, requested, options)
+  const filtered = await filteredTables(sql, found, options.condition)
   const tables: ExportManifest['tables'] = []
-  for (const { table, columns } of there) {
+  for (const { table, columns } of found) {
     throwIfAborted(options.signal)
     const file = `${nameOf(table)}.${options.format}`
     const condition = filtered.has(table) ? options.condition : null
@@ -139,7 +138,7 @@ const write = async (
   }
 }
 
-/** From here on the connection opens no file elsewhere, whatever a condition asks for, and nothing can change that. */
+/** After this, the connection opens no file outside these directories, and no condition can change that. */
 const confine = async (sql: Sql, directories: readonly string[]): Promise<void> => {
   await sql.run(`SET allowed_directories = [${directories.map(literal).join(', ')}]`)
   await sql.run('SET enable_external_access = false')
@@ -151,31 +150,31 @@ interface FoundTable {
   readonly columns: readonly Column[]
 }
 
-/** What an older version has published has not all tables and columns. */
-const withColumns = async (
+/** The published tables with their published columns. A state of an older version lacks newer tables and columns. */
+const findTables = async (
   sql: Sql,
-  wanted: readonly TableDeclaration[],
+  requested: readonly TableDeclaration[],
   { tables, source }: Export,
 ): Promise<readonly FoundTable[]> => {
-  const found = await sql.rows(
+  const rows = await sql.rows(
     z.object({ path: varcharCell }),
     `SELECT concat_ws('.', schema_name, table_name, column_name) AS path FROM duckdb_columns()
       WHERE database_name = current_database() AND NOT internal`,
   )
-  const paths = new Set(found.map(({ path }) => path))
-  const there = wanted.map((table) => ({
+  const paths = new Set(rows.map(({ path }) => path))
+  const found = requested.map((table) => ({
     table,
     columns: table.columns.filter(({ name }) => paths.has(`${table.schema}.${table.name}.${name}`)),
   }))
-  const absent = there.find(({ columns }) => columns.length === 0)
+  const absent = found.find(({ columns }) => columns.length === 0)
   if (tables !== null && absent !== undefined)
     throw new ExportRequestError(
-      `--tables: ${nameOf(absent.table)} is not in ${source}, which an older version has published. Run fieldwork-sync sync first`,
+      `--tables: ${nameOf(absent.table)} is not in ${source}, which an older fieldwork-sync published. Run fieldwork-sync sync first`,
     )
-  return there.filter(({ columns }) => columns.length > 0)
+  return found.filter(({ columns }) => columns.length > 0)
 }
 
-/** The tables that the condition can be asked of: at least one. */
+/** The tables that have all columns of the condition. Throws `ExportRequestError` if there are none. */
 const filteredTables = async (
   sql: Sql,
   tables: readonly FoundTable[],
@@ -185,18 +184,18 @@ const filteredTables = async (
   await requireExpression(sql, condition)
   const filtered = new Set<TableDeclaration>()
   for (const { table } of tables) if (await appliesTo(sql, relation(table), condition)) filtered.add(table)
-  if (filtered.size === 0) throw bad(condition, 'no table that is exported has all the columns it names')
+  if (filtered.size === 0) throw bad(condition, 'no exported table has all columns of the condition')
   return filtered
 }
 
-const copy = async (sql: Sql, what: Parameters<typeof copyTable>[0], out: string): Promise<number> => {
+const copy = async (sql: Sql, request: CopyTable, out: string): Promise<number> => {
   try {
-    const [copied] = await sql.rows(z.object({ Count: bigintCell }), copyTable(what))
+    const [copied] = await sql.rows(z.object({ Count: bigintCell }), copyTable(request))
     return copied?.Count ?? 0
   } catch (error) {
-    const told = conditionError(error, what.condition)
-    if (told !== error) throw told
-    throw new ExportFailedError(`cannot export ${nameOf(what.table)} to ${out}: ${firstLine(error)}`, {
+    const fault = conditionError(error, request.condition)
+    if (fault !== error) throw fault
+    throw new ExportFailedError(`cannot export ${nameOf(request.table)} to ${out}: ${firstLine(error)}`, {
       cause: error,
     })
   }

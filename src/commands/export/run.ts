@@ -1,4 +1,4 @@
-/** The wiring of `export`: finds what is published, and opens it as one state. */
+/** The wiring of `export`: finds the published state and exports it. */
 import { realpath } from 'node:fs/promises'
 import { systemClock } from '../../base/clock.js'
 import type { Settings } from '../../settings/settings.js'
@@ -9,10 +9,10 @@ export interface ExportRequest extends Pick<Export, 'out' | 'format' | 'tables' 
   readonly settings: Settings
 }
 
-/** Throws where nothing is published, and what `exportTables` throws. */
+/** Throws `NothingPublishedError`, and the errors of `exportTables`. */
 export const exportPublished = async ({ settings, ...request }: ExportRequest) => {
   const { path, open, isDirectory } = await requirePublished(settings)
-  // The link is followed once: the version that it leads to now is the one that is read.
+  // We follow the link once, so all tables are read from the same version.
   const source = await realpath(path)
   return exportTables({
     ...request,

@@ -1,6 +1,7 @@
 /**
- * The directory of an export. It is written under another name beside its place, and put there by renames: readers see
- * the export before or this one, for an instant none, never half of one. Only what an export has written is replaced.
+ * The directory of an export. We write it beside its place under another name, and then rename it into its place. So
+ * readers see the previous export or the new one, or none for an instant, but never a part of one. Only an export is
+ * replaced. See docs/decisions/0049-export-replaces-a-directory.md.
  */
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -14,11 +15,11 @@ import { ExportFailedError, ExportRequestError } from './errors.js'
 const FILE = 'export.json'
 
 const manifestSchema = z.object({
-  /** Tells ours from any other file of this name. */
+  /** Distinguishes the manifest of an export from other files named `export.json`. */
   fieldwork_sync_export: z.literal(1),
   program: z.string(),
   exported_at: z.string(),
-  /** What was read, and the last run in it. */
+  /** Path of the exported state; `run_id` is its last run. */
   source: z.string(),
   run_id: z.string().nullable(),
   format: z.string(),
@@ -31,28 +32,28 @@ const manifestSchema = z.object({
       rows: z.number(),
       bytes: z.number(),
       sha256: z.string(),
-      /** Whether the condition was asked of it; false where it has not all of its columns. */
+      /** Whether the condition was applied; false if the table lacks one of its columns. */
       filtered: z.boolean(),
     }),
   ),
 })
 export type ExportManifest = z.output<typeof manifestSchema>
 
-/** Throws `ExportRequestError` for a place that holds anything but an export. */
-const requireOurs = async (out: string): Promise<void> => {
+/** Throws `ExportRequestError` if the place holds anything but an export. */
+const requireReplaceable = async (out: string): Promise<void> => {
   const found = await lstat(out).catch(() => null)
   if (found === null) return
   if (!found.isDirectory()) throw new ExportRequestError(`--out ${out} is not a directory. Name another one`)
   const names = await readdir(out).catch(failed(out))
   const manifest = names.includes(FILE) ? await readManifest(out) : null
-  const ours = new Set([
+  const exported = new Set([
     ...(manifest === null ? [] : [FILE]),
     ...(manifest?.tables ?? []).map(({ file }) => file),
   ])
-  const foreign = names.filter((name) => !ours.has(name)).toSorted()[0]
+  const foreign = names.filter((name) => !exported.has(name)).toSorted()[0]
   if (foreign !== undefined)
     throw new ExportRequestError(
-      `--out ${out} holds ${foreign}, which no export has written. Name an empty or a new directory`,
+      `--out ${out} holds ${foreign}, which is not part of an export. Name an empty or a new directory`,
     )
 }
 
@@ -65,14 +66,14 @@ const readManifest = async (out: string): Promise<ExportManifest | null> => {
   }
 }
 
-/** Runs `write` in an empty directory and puts that in the place of `out`; what `write` leaves behind when it fails goes. */
+/** Runs `write` in an empty directory and replaces `out` by that directory. If `write` fails, its files are removed. */
 export const replaceDirectory = async (
   out: string,
   write: (directory: string) => Promise<ExportManifest>,
 ): Promise<ExportManifest> => {
-  await requireOurs(out)
+  await requireReplaceable(out)
   await makeDirectory(dirname(out)).catch(failed(out))
-  await sweep(out)
+  await removeLeftovers(out)
   const unfinished = beside(out, UNFINISHED)
   try {
     await mkdir(unfinished).catch(failed(out))
@@ -88,10 +89,10 @@ export const replaceDirectory = async (
 }
 
 const swap = async (unfinished: string, out: string): Promise<void> => {
-  // Looked at again: the export took its time.
-  await requireOurs(out)
-  const before = beside(out, REPLACED)
-  const hadOne = await rename(out, before).then(
+  // Files may have appeared during the export.
+  await requireReplaceable(out)
+  const previous = beside(out, REPLACED)
+  const hasPrevious = await rename(out, previous).then(
     () => true,
     (error: unknown) => {
       if (hasCode(error, 'ENOENT')) return false
@@ -100,17 +101,17 @@ const swap = async (unfinished: string, out: string): Promise<void> => {
   )
   await rename(unfinished, out)
   await syncToDisk(dirname(out))
-  if (hadOne) await rm(before, { recursive: true, force: true })
+  if (hasPrevious) await rm(previous, { recursive: true, force: true })
 }
 
 const UNFINISHED = 'exporting'
 const REPLACED = 'replaced'
 
-const beside = (out: string, what: string): string =>
-  join(dirname(out), `.${basename(out)}.${process.pid}.${what}`)
+const beside = (out: string, suffix: string): string =>
+  join(dirname(out), `.${basename(out)}.${process.pid}.${suffix}`)
 
-/** What exports that were killed have left; those that are at work are left alone. */
-const sweep = async (out: string): Promise<void> => {
+/** Removes the directories of killed exports, but not those of running ones. */
+const removeLeftovers = async (out: string): Promise<void> => {
   for (const name of await readdir(dirname(out)).catch(failed(out))) {
     const rest = name.startsWith(`.${basename(out)}.`) ? name.slice(basename(out).length + 2) : ''
     const [, pid] = /^(\d+)\.(?:exporting|replaced)$/.exec(rest) ?? []

@@ -1,12 +1,12 @@
-/** What `export` says at its end, for people. */
+/** The output of `export` for people. */
 import { counted, humanBytes, humanCount } from '../../base/human.js'
 import { textTable } from '../text/text-table.js'
 import type { ExportManifest } from './target.js'
 
 export const renderExport = (out: string, { where, rows, tables }: ExportManifest): string => {
-  const lines = tables.map(({ table, rows: of, bytes, filtered }) => [
+  const lines = tables.map(({ table, rows: tableRows, bytes, filtered }) => [
     table,
-    humanCount(of),
+    humanCount(tableRows),
     humanBytes(bytes),
     ...(where === null ? [] : [filtered ? 'filtered' : 'whole']),
   ])

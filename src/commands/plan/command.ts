@@ -1,4 +1,4 @@
-/** `fieldwork-sync plan`: what the next sync would request, by reason, and how long that takes at the cap. Makes no request. */
+/** `fieldwork-sync plan` shows what the next sync would request, by reason, and how long that takes. It makes no request. */
 import type { CommandModule } from 'yargs'
 import { loadSettings } from '../../settings/load-settings.js'
 import type { CliContext } from '../context.js'
@@ -8,7 +8,7 @@ import { renderPlans } from './text.js'
 
 export const planCommand = (context: CliContext): CommandModule<unknown, FlagsOf<typeof planOptions>> => ({
   command: 'plan',
-  describe: 'Show what the next sync would request, why, and how long it takes at the cap; makes no request',
+  describe: 'Show what the next sync would request, why, and how long that takes; makes no request',
   builder: planOptions,
   handler: async (flags) => {
     const settings = loadSettings({ env: context.env, flags })

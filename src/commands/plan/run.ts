@@ -1,4 +1,4 @@
-/** The wiring of `plan`: reads what was published, so that a sync at work is in nobody's way. Makes no request. */
+/** The wiring of `plan`: reads the published state, so it works while a sync runs. It makes no request. */
 import { systemClock } from '../../base/clock.js'
 import type { Plan } from '../../model/plan.js'
 import { type AccountPlan, fitPlan } from '../../model/plan-fit.js'
@@ -14,7 +14,7 @@ import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { schemaVersion } from '../../warehouse/lifecycle/migrations.js'
 import { readPublished } from '../../warehouse/status.js'
 
-/** Throws `WarehouseUnusableError` when what is published cannot be read. */
+/** Throws `WarehouseUnusableError` if the published state cannot be read. */
 export const planAll = async ({
   accounts,
   warehouseDirectory,
@@ -35,16 +35,16 @@ export const planAll = async ({
   })
 }
 
-/** A plan reads columns that an older version did not publish. */
+/** A plan reads columns that older versions did not publish. */
 const requireCurrentSchema = async (database: Database, path: string): Promise<void> => {
   const version = await database.transaction(schemaVersion)
   if (version < SCHEMA_VERSION)
     throw new WarehouseUnusableError(
-      `${path} was published by an older fieldwork-sync (schema version ${version}, this one needs ${SCHEMA_VERSION}). Run fieldwork-sync sync once, then plan`,
+      `${path} was published by an older fieldwork-sync (schema version ${version}; this one needs ${SCHEMA_VERSION}). Run fieldwork-sync sync once, then fieldwork-sync plan`,
     )
 }
 
-/** What fits of each account's plan. A limit of requests is divided by the weights of the accounts. */
+/** The part of each account's plan that fits into the budget. A request limit is divided by the weights of the accounts. */
 const fitted = (
   planned: readonly { readonly account: AccountSettings; readonly plan: Plan | null }[],
   budget: Budget,

@@ -1,4 +1,4 @@
-/** What `plan` says, for people. */
+/** The output of `plan` for people. */
 import { counted, humanCount, humanDuration, humanWindow } from '../../base/human.js'
 import { requestsIn, sum } from '../../model/bundle-estimate.js'
 import { timeAtCapMs } from '../../model/cap-time.js'
@@ -16,7 +16,7 @@ export const renderPlans = (plans: readonly AccountPlan[], budget: Budget): stri
 const renderPlan = (one: AccountPlan, budget: Budget): string => {
   const { account, plan } = one
   if (plan === null)
-    return `${account}: nothing was listed yet. The first run lists all surveys and reads each of them, the newest first; what does not fit into a budget goes on in the next run`
+    return `${account}: no survey is listed yet. The first run lists all surveys and reads each of them, the newest first. If a budget ends it, the next run continues`
   return [
     `${account}: the next run, expected at ${formatInstant(plan.at)} by the server's clock`,
     textTable(tableOf(plan), '  '),
@@ -57,7 +57,7 @@ const closing = (
     ...(requestsMax === null ? [] : [`--max-requests ${requestsMax}`]),
     ...(durationMsMax === null ? [] : [`--max-duration ${humanDuration(durationMsMax)}`]),
   ].join(' and ')
-  if (fit.waiting === 0) return [time, `  all of it fits into ${limits}`]
+  if (fit.waiting === 0) return [time, `  all requests fit into ${limits}`]
   const since = fit.oldestSince === null ? '' : `, the oldest since ${formatInstant(fit.oldestSince)}`
   const expected = sum(plan.entries.map(({ isExpected, surveys }) => (isExpected ? surveys : 0)))
   const first =

@@ -1,4 +1,4 @@
-/** `fieldwork-sync reference-server`: runs the local API until a signal comes. */
+/** `fieldwork-sync reference-server` runs the local API until a signal stops it. */
 import { once } from 'node:events'
 import type { CommandModule } from 'yargs'
 import { EXIT_CODES } from '../../base/errors.js'
@@ -13,7 +13,7 @@ interface ReferenceServerContext extends Pick<CliContext, 'signal' | 'exit'> {
 /** Prints one JSON line, `{"base_url", "accounts": [{"name", "id", "token"}]}`, and listens until the signal aborts. */
 export const referenceServerCommand = (context: ReferenceServerContext): CommandModule => ({
   command: 'reference-server',
-  describe: 'Run a local server with the same API, on a made-up world',
+  describe: 'Run a local server that has the same API and generates its surveys',
   builder: Object.fromEntries(
     Object.entries(OPTIONS).map(([name, { describe, default: text }]) => [
       flagOf(name),

@@ -1,4 +1,4 @@
-/** `fieldwork-sync replay`: decodes quarantined rows again, after an upgrade. Makes no request. */
+/** `fieldwork-sync replay` decodes quarantined rows again, after an upgrade. It makes no request. */
 import type { CommandModule } from 'yargs'
 import { loadSettings } from '../../settings/load-settings.js'
 import type { CliContext } from '../context.js'
@@ -11,7 +11,8 @@ export const replayCommand = (
   context: CliContext,
 ): CommandModule<unknown, FlagsOf<typeof settingsOptions>> => ({
   command: 'replay',
-  describe: 'Decode quarantined rows again, after an upgrade; commit and publish those that can be typed',
+  describe:
+    'After an upgrade, decode rejected rows again, and publish those that this version can type; makes no request',
   builder: settingsOptions,
   handler: async (flags) => {
     const settings = loadSettings({ env: context.env, flags, requireAccounts: false })

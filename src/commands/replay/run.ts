@@ -1,4 +1,4 @@
-/** The wiring of `replay`: opens the warehouse as a sync does, replays account by account, and publishes. */
+/** The wiring of `replay`: opens the warehouse, replays the rows of each account in turn, and publishes. */
 import { systemClock } from '../../base/clock.js'
 import { ConfigError } from '../../base/errors.js'
 import { packageVersion } from '../../base/version.js'
@@ -12,19 +12,19 @@ import type { Work } from '../context.js'
 import { holdsWarehouse } from '../wiring/shard-layout.js'
 import { runAndPublish } from '../wiring/warehouse-run.js'
 
-/** No sync has ever run in the directory that the settings name. */
+/** The configured directory holds no warehouse: no sync has run there. Exit 2. */
 export class NoWarehouseError extends ConfigError {
   readonly code = 'no_warehouse'
 }
 
 /**
- * Publishes also where nothing was in quarantine: a replay that was killed may have committed what is not published yet.
- * Throws a `WarehouseError`, `NoWarehouseError`, or a bug; everything else is in the report.
+ * Publishes even if quarantine is empty: a killed replay may have committed rows that are not published yet.
+ * Throws a `WarehouseError`, a `NoWarehouseError` or a bug; every other failure is in the report.
  */
 export const replayAll = async ({ settings, log, signal }: Work): Promise<SyncReport> => {
   const clock = systemClock
   const { warehouseDirectory } = settings
-  // Opening it would make one, and a slip in a path is no warehouse.
+  // Opening would create a warehouse, even for a mistyped path.
   if (!(await holdsWarehouse(warehouseDirectory)))
     throw new NoWarehouseError(
       `there is no warehouse in ${warehouseDirectory}: nothing to replay. Check --warehouse, or run fieldwork-sync sync first`,

@@ -1,4 +1,4 @@
-/** What `replay` says at its end, for people. */
+/** The output of `replay` for people. */
 
 import { counted, humanCount } from '../../base/human.js'
 import type { RunReport, SyncReport } from '../../model/run.js'
@@ -6,7 +6,7 @@ import { countedDrift } from '../../model/run-record.js'
 import { driftLines, rejectionLines } from '../text/data-problem-lines.js'
 import { publishSection } from '../text/publish-section.js'
 
-/** With a newline at its end. */
+/** The summary, with a newline at its end. */
 export const renderReplay = (report: SyncReport): string =>
   [...report.accounts.map(accountSection), publishSection(report), lastLine(report)]
     .map((section) => `${section}\n`)
@@ -19,7 +19,7 @@ const accountSection = (run: RunReport): string => {
     `account ${run.account}: ${run.status}`,
     `merged    ${counted(merged, 'survey row')}`,
     `queued    ${counted(queued, 'row')}, whose surveys the next sync reads again`,
-    `outdated  ${counted(outdated, 'row')}, whose surveys were read again since or have gone`,
+    `outdated  ${counted(outdated, 'row')}, whose surveys were read again since then, or no longer exist`,
     `waiting   ${counted(waiting, 'row')}${waiting === 0 ? '' : ', kept in _sync.rejected_rows'}`,
     ...rejectionLines(names).map(below),
     ...(run.driftEvents === 0 ? [] : [`drift     ${countedDrift(run.driftEvents)}`]),
@@ -36,8 +36,8 @@ const lastLine = (report: SyncReport): string => {
   const rows = `${counted(typed, 'row')} replayed, ${waiting === 0 ? 'none is' : humanCount(waiting)} waiting.`
   if (report.status === 'complete') return `complete: ${rows}`
   const reasons = [...report.accounts.map(({ reason }) => reason), report.publishError]
-  const told = new Set(reasons.flatMap((reason) => reason?.replace(/\.$/, '') ?? []))
-  return `${report.status} (exit ${report.exitCode}): ${[...told].join('; ').replaceAll(/\s*\n\s*/g, ' ')}; ${rows}`
+  const distinct = new Set(reasons.flatMap((reason) => reason?.replace(/\.$/, '') ?? []))
+  return `${report.status} (exit ${report.exitCode}): ${[...distinct].join('; ').replaceAll(/\s*\n\s*/g, ' ')}; ${rows}`
 }
 
 const countsOf = ({ replayed }: RunReport) => replayed ?? { merged: 0, queued: 0, outdated: 0, waiting: 0 }

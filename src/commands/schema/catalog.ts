@@ -1,4 +1,4 @@
-/** Everything that can be selected from, tables and views alike, as it is declared. */
+/** All tables and views with their declared columns and comments. */
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import { ALL_TABLES } from '../../model/sync-tables.js'
 import { ALL_VIEWS } from '../../warehouse/views/all.js'
@@ -12,7 +12,7 @@ export interface Relation
 const TABLES = ALL_TABLES.map((table): Relation => ({ kind: 'table', references: [], ...table }))
 const VIEWS = ALL_VIEWS.map(({ sql: _, ...view }): Relation => ({ kind: 'view', references: [], ...view }))
 
-/** What analysts read first: the tables, the views, then the bookkeeping of the job. */
+/** The tables, the views, then the bookkeeping of the job: what analysts need most comes first. */
 export const CATALOG: readonly Relation[] = [
   ...TABLES.filter(({ schema }) => schema === 'main'),
   ...VIEWS,

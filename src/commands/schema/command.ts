@@ -1,4 +1,4 @@
-/** `fieldwork-sync schema`: the tables and views as they are declared. Reads no settings and no warehouse. */
+/** `fieldwork-sync schema` prints the declared tables and views. It reads no settings and no warehouse. */
 import type { CommandModule } from 'yargs'
 import type { CliContext } from '../context.js'
 import { type FlagsOf, SCHEMA_FORMATS, schemaOptions } from '../options.js'
@@ -8,7 +8,8 @@ export const schemaCommand = (
   context: CliContext,
 ): CommandModule<unknown, FlagsOf<typeof schemaOptions>> => ({
   command: 'schema',
-  describe: 'Print the tables and views: SQL, a data dictionary, JSON, or dbt sources with tests',
+  describe:
+    'Describe the tables and views of every warehouse as SQL, a data dictionary, JSON, or dbt sources with tests',
   builder: schemaOptions,
   handler: async (flags) => {
     const format = formatOf(flags)
@@ -19,7 +20,7 @@ export const schemaCommand = (
 
 type Format = (typeof SCHEMA_FORMATS)[number]
 
-/** Loaded only now: help and wrong usage are told at once. */
+/** Each writer is loaded only when it is needed, so help and wrong usage are reported at once. */
 const WRITERS: Readonly<Record<Format, () => Promise<() => string>>> = {
   sql: async () => (await import('./sql.js')).schemaAsSql,
   markdown: async () => (await import('./markdown.js')).schemaAsMarkdown,
@@ -28,8 +29,8 @@ const WRITERS: Readonly<Record<Format, () => Promise<() => string>>> = {
 }
 
 const formatOf = ({ format: text, json }: FlagsOf<typeof schemaOptions>): Format => {
-  const wanted = text ?? (json === true ? 'json' : 'markdown')
-  const format = choiceOf(wanted, SCHEMA_FORMATS, `--format must be one of ${SCHEMA_FORMATS.join(', ')}`)
+  const name = text ?? (json === true ? 'json' : 'markdown')
+  const format = choiceOf(name, SCHEMA_FORMATS, `--format must be one of ${SCHEMA_FORMATS.join(', ')}`)
   if (json === true && format !== 'json')
     throw new UsageError(`--json and --format ${format} exclude each other`)
   return format

@@ -1,6 +1,6 @@
 /**
- * dbt sources with descriptions and tests. Plain dbt-core 1.11 or newer with dbt-duckdb reads them, without packages:
- * dbt's own `unique` and `relationships` test one column, and take an expression for it, here of the whole key.
+ * dbt sources with descriptions and tests. They need dbt-core 1.11 or newer and dbt-duckdb, and no dbt packages. dbt's own
+ * `unique` and `relationships` test one column; they accept an expression, so we pass one over all columns of the key.
  */
 import { Document } from 'yaml'
 import type { Column, Reference } from '../../model/columns.js'
@@ -13,21 +13,21 @@ export const schemaAsDbt = (): string => {
 }
 
 const HEAD = ` dbt sources of a fieldwork-sync warehouse: fieldwork-sync schema --format dbt
- The published file is attached read-only, in profiles.yml, under the alias fieldwork. Without read_only: true dbt locks out
+ Attach the published file in profiles.yml, read-only and under the alias fieldwork. Without read_only: true, dbt locks out
  all other readers:
    type: duckdb
    path: analytics.duckdb
    attach: [{path: /data/fieldwork/fieldwork.duckdb, alias: fieldwork, read_only: true}]
- Needs dbt-core 1.11 or newer and dbt-duckdb, and no packages; from dbt-core 1.10.5 on with the flag
+ Needs dbt-core 1.11 or newer and dbt-duckdb, and no dbt packages. dbt-core from 1.10.5 on works with the flag
  require_generic_test_arguments_property: true in dbt_project.yml. Freshness assumes a run every night.`
 
 const SOURCES = [
   {
     name: 'fieldwork',
     schema: 'main',
-    description: 'Surveys, sample sources and fieldwork progress, now and then',
+    description: 'Surveys, sample sources and fieldwork progress: current rows and their history',
   },
-  { name: 'fieldwork_sync', schema: '_sync', description: 'How the job that reads them is doing' },
+  { name: 'fieldwork_sync', schema: '_sync', description: 'State and history of the sync job' },
 ] as const
 
 const source = ({ name, schema, description }: (typeof SOURCES)[number]) => ({
@@ -53,7 +53,7 @@ const sourceTable = (relation: Relation) => ({
 
 const tests = (list: readonly unknown[]) => (list.length === 0 ? {} : { data_tests: list })
 
-/** The end of runs tells whether the job is alive; in an organization where nothing happens, nothing is refreshed. */
+/** The end of the last run shows whether the job works. An old `refreshed_at` only warns: quiet surveys are not read. */
 const freshnessOf = ({ schema, name }: Relation) => {
   const hours = (count: number) => ({ count, period: 'hour' })
   if (schema === 'main' && name === 'freshness')
@@ -99,17 +99,17 @@ const acceptedValues = ({ values }: Column) =>
 
 const referenced = ({ table }: Reference): Relation => {
   const relation = CATALOG.find(({ schema, name }) => schema === 'main' && name === table)
-  if (relation === undefined) throw new TypeError(`there is no table ${table} to belong to`)
+  if (relation === undefined) throw new TypeError(`there is no table ${table} to reference`)
   return relation
 }
 
-/** Several columns as one text, or the only one by its name. A moment is written in microseconds: the same in any time zone. */
-const expression = ({ name, columns }: Relation, of: readonly string[]): string => {
-  const parts = of.map((wanted) => {
-    const column = columns.find((declared) => declared.name === wanted)
-    if (column === undefined) throw new TypeError(`${name} has no column ${wanted}`)
+/** One column by its name, or several as one text. Instants become epoch microseconds, which are equal in every time zone. */
+const expression = ({ name, columns }: Relation, key: readonly string[]): string => {
+  const parts = key.map((part) => {
+    const column = columns.find((declared) => declared.name === part)
+    if (column === undefined) throw new TypeError(`${name} has no column ${part}`)
     const value = column.type === 'TIMESTAMPTZ' ? `epoch_us(${column.name})` : column.name
     return column.nullable ? `coalesce(cast(${value} as varchar), '')` : value
   })
-  return parts.length === 1 ? of.join('') : `concat_ws('|', ${parts.join(', ')})`
+  return parts.length === 1 ? key.join('') : `concat_ws('|', ${parts.join(', ')})`
 }

@@ -1,4 +1,4 @@
-/** The tables and views for programs: names in snake_case, nothing left out but the SQL of views. */
+/** The tables and views for programs: all declared facts except the SQL of views, with names in snake_case. */
 import { SCHEMA_VERSION } from '../../model/sync-tables.js'
 import { CATALOG, type Relation } from './catalog.js'
 

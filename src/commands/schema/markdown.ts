@@ -1,4 +1,4 @@
-/** The data dictionary, a table of columns for each table and view. */
+/** The data dictionary: a table of columns for each table and view. */
 import { markdownTable } from '../../base/human.js'
 import { CATALOG, type Relation } from './catalog.js'
 
@@ -7,30 +7,34 @@ export const schemaAsMarkdown = (): string =>
     HEAD,
     ...section(
       'Tables',
-      'What the API shows, as it is now and as it was.',
-      (of) => of.schema === 'main' && of.kind === 'table',
+      'The data of the API: current rows and their history.',
+      ({ schema, kind }) => schema === 'main' && kind === 'table',
     ),
-    ...section('Views', 'The same, as people ask for it.', ({ kind }) => kind === 'view'),
+    ...section(
+      'Views',
+      'The same data in forms that answer common questions.',
+      ({ kind }) => kind === 'view',
+    ),
     ...section(
       'Bookkeeping',
-      'How the job itself is doing: schema `_sync`.',
+      'State and history of the sync job: schema `_sync`.',
       ({ schema }) => schema === '_sync',
     ),
   ].join('\n')
 
 const HEAD = `# Data dictionary
 
-Every table and view of the warehouse, generated from their declarations (\`fieldwork-sync schema\`). The comments are in the database too:
-\`SELECT table_name, column_name, comment FROM duckdb_columns()\`. Times are UTC instants to the microsecond. A key identifies a row; it is
-kept unique by the sync and is not a constraint.
+Every table and view of the warehouse, generated from their declarations (\`fieldwork-sync schema\`). The database has the same comments:
+\`SELECT table_name, column_name, comment FROM duckdb_columns()\`. Times are UTC instants to the microsecond. A key identifies a row. The
+sync keeps it unique; it is not a constraint of the database.
 `
 
 const section = (
   title: string,
   about: string,
-  belongs: (relation: Relation) => boolean,
+  isMember: (relation: Relation) => boolean,
 ): readonly string[] => {
-  const relations = CATALOG.filter(belongs)
+  const relations = CATALOG.filter(isMember)
   const links = relations.map(
     (relation) => `- [\`${fullName(relation)}\`](#${anchor(relation)}): ${relation.comment}\n`,
   )

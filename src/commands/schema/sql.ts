@@ -1,4 +1,4 @@
-/** The statements that make an empty warehouse: the same ones that the work database is made with. */
+/** The statements that create an empty warehouse. The work database is created with the same ones. */
 import { ALL_TABLES } from '../../model/sync-tables.js'
 import { commentsOn, createTable } from '../../warehouse/connection/ddl.js'
 import { ALL_VIEWS } from '../../warehouse/views/all.js'

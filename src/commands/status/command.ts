@@ -1,4 +1,4 @@
-/** `fieldwork-sync status`: what the published state tells, and whether a sync is at work. Makes no request. */
+/** `fieldwork-sync status` shows the published state, and whether a sync is running. It makes no request. */
 import type { CommandModule } from 'yargs'
 import { loadSettings } from '../../settings/load-settings.js'
 import type { Settings } from '../../settings/settings.js'
@@ -12,7 +12,8 @@ export const statusCommand = (
   context: CliContext,
 ): CommandModule<unknown, FlagsOf<typeof statusOptions>> => ({
   command: 'status',
-  describe: 'Show the last runs, the cursor, the queue, freshness, rows, drift and rejections',
+  describe:
+    'Show the last runs, the cursor, the queue, freshness, row counts, drift and rejected rows; makes no request',
   builder: statusOptions,
   handler: async (flags) => {
     const settings = loadSettings({ env: context.env, flags, requireAccounts: false })

@@ -1,4 +1,4 @@
-/** Where the requests of runs went, for people: what was asked for by why, and what was saved. */
+/** The output of `status --requests` for people: the requests of each run by reason and kind, and the saved ones. */
 
 import { counted, humanCount } from '../../base/human.js'
 import { formatInstant } from '../../model/instant.js'

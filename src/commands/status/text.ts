@@ -1,4 +1,4 @@
-/** What `status` says, for people. */
+/** The output of `status` for people. */
 
 import { counted, humanCount } from '../../base/human.js'
 import { onOneLine } from '../../model/data-problem-names.js'
@@ -59,7 +59,7 @@ export const renderStatus = (head: StatusHead, status: WarehouseStatus): string 
     ),
     section(
       'drift',
-      ['account', 'field', 'value', 'met', 'first', 'last'],
+      ['account', 'field', 'value', 'seen', 'first', 'last'],
       status.drift.map(driftRow),
       'none: every field and value is known',
     ),
@@ -88,7 +88,7 @@ const rejectionRow = (row: WarehouseStatus['rejections'][number]): readonly stri
   ...[row.rows, row.replayed, row.first_at, row.last_at].map(cell),
 ]
 
-/** Without rows it says `nothing`; where that is null, the section is left out. */
+/** A section without rows prints `nothing`. If that is null too, the section is left out. */
 const section = (
   title: string,
   columns: readonly string[],
@@ -99,7 +99,7 @@ const section = (
   return nothing === null ? null : `${title}\n  ${nothing}`
 }
 
-/** Bigints are moments. */
+/** Bigints are instants. */
 const cell = (value: number | Instant | null): string => {
   if (value === null) return '-'
   return typeof value === 'bigint' ? formatInstant(value) : humanCount(value)

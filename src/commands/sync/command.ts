@@ -1,4 +1,4 @@
-/** `fieldwork-sync sync`: the job. */
+/** `fieldwork-sync sync` runs the job and prints its summary. */
 import type { CommandModule } from 'yargs'
 import { systemClock } from '../../base/clock.js'
 import { createRedactor } from '../../base/secret.js'
@@ -8,24 +8,25 @@ import { secretsOf } from '../../settings/settings.js'
 import type { CliContext } from '../context.js'
 import { type FlagsOf, syncOptions } from '../options.js'
 import { jsonOf } from '../text/json.js'
-import { sayProxies } from '../wiring/log-proxies.js'
+import { logProxies } from '../wiring/log-proxies.js'
 import { openTelemetry } from '../wiring/logging.js'
 import { requireShardLayout } from '../wiring/shard-layout.js'
 import { renderSummary } from './text.js'
 
 export const syncCommand = (context: CliContext): CommandModule<unknown, FlagsOf<typeof syncOptions>> => ({
   command: 'sync',
-  describe: 'Read what has changed, commit it, publish it',
+  describe:
+    'Read the changes of all accounts from the API, store them in the warehouse, and publish the tables',
   builder: syncOptions,
   handler: async (flags) => {
     const startedMs = systemClock.monotonicMs()
     const settings = loadSettings({ env: context.env, flags })
     await requireShardLayout(settings)
     const telemetry = openTelemetry(settings, context)
-    sayProxies(settings.accounts, telemetry.log)
+    logProxies(settings.accounts, telemetry.log)
     const sources = new Map<string, () => SourceUsage>()
     using observer = telemetry.progress((account) => sources.get(account)?.())
-    // DuckDB and the HTTP client are loaded only now: help and wrong settings are told at once.
+    // DuckDB and the HTTP client are loaded only now, so help and wrong settings are reported at once.
     const { syncAccounts } = await import('./run.js')
     const report = await syncAccounts({
       settings,
@@ -41,7 +42,7 @@ export const syncCommand = (context: CliContext): CommandModule<unknown, FlagsOf
           elapsedMs: systemClock.monotonicMs() - startedMs,
           colour: telemetry.colour,
         })
-    // It quotes values that the API has sent, whatever they are.
+    // The summary quotes values from the API, and any of them may contain a token.
     context.stdout.write(createRedactor(secretsOf(settings.accounts))(text))
     context.exit(report.exitCode)
   },

@@ -1,13 +1,11 @@
-/**
- * The wiring of `sync`: opens the warehouse, runs all accounts side by side, and publishes what was committed.
- */
+/** The wiring of `sync`: opens the warehouse, runs all accounts side by side, and publishes the committed rows. */
 import type { SyncReport } from '../../model/run.js'
 import { createRequestBudget } from '../../sync/budget/request-budget.js'
 import { sideBySide } from '../../sync/side-by-side.js'
 import { runAndPublish } from '../wiring/warehouse-run.js'
 import { type SyncAccounts, syncAccount } from './sync-account.js'
 
-/** Throws a `WarehouseError`, or a bug; everything else is in the report. */
+/** Throws a `WarehouseError` or a bug; every other failure is in the report. */
 export const syncAccounts = (options: SyncAccounts): Promise<SyncReport> => {
   const { settings, log, signal } = options
   const allocations = createRequestBudget(

@@ -1,4 +1,4 @@
-/** The wiring of one account's run: its HTTP client, its view of the warehouse, its share of the budget. */
+/** The wiring of one account's run: its HTTP client, its view of the warehouse, its allocation of the budget. */
 import { systemClock } from '../../base/clock.js'
 import { logWith } from '../../base/log.js'
 import { createRedactor } from '../../base/secret.js'
@@ -17,24 +17,24 @@ import { openSource } from '../wiring/open-source.js'
 
 export interface SyncAccounts extends Work {
   readonly observer: RunObserver
-  /** Told how to ask for an account's usage, as soon as there is any. */
+  /** Called once per account, as soon as its request usage can be read with `usage`. */
   readonly onSource: (account: string, usage: () => SourceUsage) => void
-  /** The network; the real one unless given: a simulation brings its own. */
+  /** The network, by default the real one; the simulation passes its own. */
   readonly createTransport?: CreateTransport | undefined
 }
 
 export interface SyncAccount extends SyncAccounts {
   readonly account: AccountSettings
   readonly database: Database
-  /** Of `--max-requests`; given back when the run has ended. */
+  /** The account's part of `--max-requests`; returned to the budget when the run has ended. */
   readonly requests: Allocation
   readonly runId: string
 }
 
-/** Throws what ends more than this account's run. */
+/** Throws errors that end the runs of all accounts. */
 export const syncAccount = async (options: SyncAccount): Promise<RunReport> => {
   const { account, observer } = options
-  // Several write into one log: every line says which.
+  // Several accounts write into one log, so every line names its account.
   const log = logWith(options.log, { account: account.name })
   let status: RunStatus = 'failed'
   try {
@@ -73,7 +73,7 @@ const run = async (options: SyncAccount): Promise<RunReport> => {
   })
 }
 
-/** What a bug says is recorded as why the run failed, and nobody knows beforehand what it says. */
+/** The message of a bug is recorded as the reason of a failed run, and it may contain a token. */
 const recordingWithout = (
   accounts: readonly AccountSettings[],
   warehouse: AccountWarehouse,

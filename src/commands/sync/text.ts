@@ -1,6 +1,6 @@
 /**
- * What `sync` says at its end: a section an account, what was published, and a last line from which alone anybody
- * can tell whether the run was complete, partial or failed.
+ * The summary of `sync`: one section per account, the published files, and a last line. The last line alone says
+ * whether the run was complete, partial or failed.
  */
 import { EXIT_CODES } from '../../base/errors.js'
 import { counted, humanCount, humanDuration } from '../../base/human.js'
@@ -11,9 +11,9 @@ import { publishSection } from '../text/publish-section.js'
 import { textTable } from '../text/text-table.js'
 
 export interface SummaryOptions {
-  /** From the start of the command to now, milliseconds; left out, only the time of each account is told. */
+  /** Milliseconds since the command started. Without it, the summary has only the time of each account. */
   readonly elapsedMs?: number
-  /** Colours of a terminal on the last line. */
+  /** Whether the last line gets terminal colours. */
   readonly colour?: boolean
 }
 
@@ -72,7 +72,7 @@ const factsOf = (run: RunReport): string =>
     .map(([label = '', text = '']) => `${label.padEnd(LABEL_COLUMNS)}  ${text}`)
     .join('\n')
 
-/** The lines below a field's own. */
+/** Detail lines below the line of a field. */
 const EXPLANATIONS: Readonly<Record<string, (run: RunReport) => readonly string[]>> = {
   leftOver: failingLines,
   rejectedRows: rejectionLines,
@@ -101,7 +101,7 @@ const lastLine = (report: SyncReport): string => {
   return `${report.status} (exit ${report.exitCode}): ${oneLine(reasonOf(report))}; ${queue}`
 }
 
-/** The reasons of the accounts that decided the exit code, named where there are several. */
+/** The reasons of the accounts that decided the exit code. With several accounts, each reason names its account. */
 const reasonOf = (report: SyncReport): string => {
   const deciding = report.accounts.filter(
     ({ exitCode, reason }) => exitCode === report.exitCode && reason !== null,

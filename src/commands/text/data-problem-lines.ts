@@ -1,4 +1,4 @@
-/** What did not fit, a line each: which field and value, why a row could not be typed. A number alone helps nobody. */
+/** One line for each data problem: the unknown field or value, why a row is rejected, why a survey could not be read. */
 
 import { counted, humanCount } from '../../base/human.js'
 import { driftName, onOneLine } from '../../model/data-problem-names.js'
@@ -10,9 +10,9 @@ export const driftLines = ({
   driftEvents,
 }: Pick<DataProblems, 'drift' | 'driftEvents'>): readonly string[] =>
   withRest(
-    drift.map((met) => {
-      const since = met.isNew ? 'new' : `since ${formatInstant(met.firstSeenAt)}`
-      return `${driftName(met)}: ${since}, met ${counted(met.occurrences, 'time')}`
+    drift.map((event) => {
+      const since = event.isNew ? 'new' : `since ${formatInstant(event.firstSeenAt)}`
+      return `${driftName(event)}: ${since}, seen ${counted(event.occurrences, 'time')}`
     }),
     driftEvents - drift.length,
   )

@@ -1,8 +1,8 @@
-/** A document for machines: names in snake_case, moments in ISO 8601, on one line, nothing left out. */
+/** The documents of `--json`: all fields on one line, with names in snake_case and instants in ISO 8601. */
 import { snakeCase } from '../../base/snake-case.js'
 import { formatInstant } from '../../model/instant.js'
 
-/** Bigints are moments wherever we print them. */
+/** Every bigint of a document is an instant. */
 export const jsonOf = (document: object): string =>
   JSON.stringify(document, (_key, value: unknown) => {
     if (typeof value === 'bigint') return formatInstant(value)
@@ -14,5 +14,5 @@ export const jsonOf = (document: object): string =>
     )
   })
 
-/** Names that fields had before: until version 0.2 they stand beside the new ones. */
+/** Former names of fields, printed beside the new ones until version 0.2. */
 const FORMER_NAMES: ReadonlyMap<string, string> = new Map([['requestUsage', 'spending']])

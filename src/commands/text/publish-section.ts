@@ -1,7 +1,7 @@
 import { humanBytes, humanDuration } from '../../base/human.js'
 import type { PublishReport, SyncReport } from '../../model/run.js'
 
-/** Which files a run has published, or why it has published none. */
+/** The lines about publishing: the published files of a run, or why there are none. */
 export const publishSection = ({ published, publishError }: SyncReport, elapsedMs?: number): string => {
   const files = published.map(
     ({ format, path, bytes }: PublishReport) => `published ${format}: ${path} (${humanBytes(bytes)})`,

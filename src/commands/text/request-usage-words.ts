@@ -1,4 +1,4 @@
-/** What requests are spent on, in words for people. */
+/** The kinds and reasons of requests, in words for people. */
 import type { RequestKind, RequestReason } from '../../model/request-usage.js'
 
 export const REQUEST_USAGE_WORDS: Readonly<Record<RequestKind | RequestReason, string>> = {

@@ -1,6 +1,4 @@
-/** A table of text whose columns stay aligned whatever is in them: the first ones to the left, the rest to the right. */
-
-/** `leftColumns` of them hold words, the others numbers. */
+/** A text table with aligned columns. The first `leftColumns` columns (words) align left, the others (numbers) right. */
 export const textTable = (rows: readonly (readonly string[])[], indent = '', leftColumns = 1): string => {
   const columns = Math.max(0, ...rows.map((row) => row.length))
   const widths = Array.from({ length: columns }, (_, column) =>

@@ -1,13 +1,14 @@
-/** One line in the log for each proxy: that somebody else carries the requests must be seen at the start. */
+/** Logs each proxy and its accounts when a command starts, so that people see which path the requests take. */
 import type { Log } from '../../base/log.js'
 import type { AccountSettings } from '../../settings/settings.js'
 
-export const sayProxies = (accounts: readonly AccountSettings[], log: Log): void => {
+export const logProxies = (accounts: readonly AccountSettings[], log: Log): void => {
   const byProxy = new Map<string, string[]>()
   for (const { name, proxy } of accounts) {
     if (proxy === null) continue
-    const what = `${proxy.address} (${proxy.variable})`
-    byProxy.set(what, [...(byProxy.get(what) ?? []), name])
+    const label = `${proxy.address} (${proxy.variable})`
+    byProxy.set(label, [...(byProxy.get(label) ?? []), name])
   }
-  for (const [what, names] of byProxy) log.info({ accounts: names }, `requests go through the proxy ${what}`)
+  for (const [label, names] of byProxy)
+    log.info({ accounts: names }, `requests go through the proxy ${label}`)
 }

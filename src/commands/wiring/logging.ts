@@ -1,4 +1,4 @@
-/** The log and the progress of a command, on the terminal that it was started from. */
+/** The log and the progress of a command, on stderr. */
 import { systemClock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import { createRedactor } from '../../base/secret.js'
@@ -12,13 +12,13 @@ import type { CliContext } from '../context.js'
 
 export interface CommandTelemetry {
   readonly log: Log
-  /** Watches a run: a bar on a terminal, lines in the log elsewhere. */
+  /** Shows the progress of a run: a bar on a terminal, log lines elsewhere. */
   progress(usage: UsageOf): Progress
-  /** Whether what is printed may be coloured. */
+  /** Whether stdout may be coloured. */
   readonly colour: boolean
 }
 
-/** From here on no token of the settings appears in anything that is printed. */
+/** After this call, tokens of the settings are redacted in the log and in reported errors. */
 export const openTelemetry = (settings: Settings, context: CliContext): CommandTelemetry => {
   const secrets = secretsOf(settings.accounts)
   context.protect(secrets)

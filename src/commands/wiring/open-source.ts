@@ -1,4 +1,4 @@
-/** The API of one account, ready to be asked. */
+/** Opens the API of one account: an HTTP client with its credentials, and the survey source on top. */
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import { createHttpClient, type HttpLimits } from '../../http/client.js'
@@ -14,15 +14,15 @@ export interface OpenSource extends AsyncDisposable {
 export interface SourceOptions {
   readonly account: AccountSettings
   readonly limits: HttpLimits
-  /** Where the request ledger is kept: only the holder of the warehouse may open it. */
+  /** Directory of the request ledger. Only the holder of the warehouse may open it. */
   readonly ledgerDirectory: string
   readonly clock: Clock
   readonly log: Log
-  /** The network; the real one unless given. */
+  /** The network, by default the real one. */
   readonly createTransport?: CreateTransport | undefined
 }
 
-/** Dispose of it to end its connections and timers. */
+/** Dispose of the source to end its connections and timers. */
 export const openSource = ({ account, ...options }: SourceOptions): OpenSource => {
   const { clock, limits } = options
   const http = createHttpClient({

@@ -1,4 +1,4 @@
-/** A run that writes to the warehouse: opens it, does the work, and publishes what was committed. */
+/** A run that writes to the warehouse: opens it, does the work, and publishes the committed rows. */
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
@@ -11,7 +11,7 @@ import type { Database } from '../../warehouse/connection/database.js'
 import { openWarehouse } from '../../warehouse/lifecycle/open.js'
 import type { Work } from '../context.js'
 
-/** Throws a `WarehouseError`. Dispose of the database to let go of the lock. */
+/** Opens the warehouse and locks it. Throws a `WarehouseError`. Dispose of the database to release the lock. */
 export const holdWarehouse = (directory: string, command: string, log: Log): Promise<Database> =>
   openWarehouse({
     directory,
@@ -26,7 +26,7 @@ export interface WarehouseRun extends Work {
   readonly observer: RunObserver
 }
 
-/** Throws a `WarehouseError`, or a bug; everything else is in the report. */
+/** Throws a `WarehouseError` or a bug; every other failure is in the report. */
 export const runAndPublish = async (
   { settings, command, log, observer, signal }: WarehouseRun,
   work: (database: Database, runId: string) => Promise<readonly RunReport[]>,
@@ -47,6 +47,6 @@ export const runAndPublish = async (
   })
 }
 
-/** Sorts by time, and is unique where two runs begin in the same second. */
+/** Ids sort by time, and are unique even if two runs start in the same second. */
 const newRunId = (nowMs: number): string =>
   `${new Date(nowMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z-${randomBytes(3).toString('hex')}`

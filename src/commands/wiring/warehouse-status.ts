@@ -1,4 +1,4 @@
-/** The status of a warehouse directory: what is published there, and who holds it. */
+/** The status of a warehouse directory: its published state, and the process that holds the warehouse. */
 import { ConfigError } from '../../base/errors.js'
 import { type Instant, instantFromMs } from '../../model/instant.js'
 import { PUBLISH_FORMATS, publishedPath } from '../../model/publish-formats.js'
@@ -9,22 +9,22 @@ import { describeHolder, isAlive, readHolder } from '../../warehouse/lifecycle/h
 import { readPublished, readStatus, type WarehouseStatus } from '../../warehouse/status.js'
 import { shardsIn } from './shard-layout.js'
 
-/** Nothing is published in the directory that the settings name. */
+/** The configured directory holds no published state. Exit 2. */
 class NothingPublishedError extends ConfigError {
   readonly code = 'nothing_published'
 }
 
 export interface StatusHead {
-  /** Path of what is published. */
+  /** Path of the published state. */
   readonly published: string
   readonly publishedAt: Instant
-  /** Who holds the warehouse; null when nobody does. */
+  /** Description of the process that holds the warehouse; null if there is none. */
   readonly holder: string | null
 }
 
 type Place = Pick<Settings, 'warehouseDirectory' | 'publish'>
 
-/** Throws `NothingPublishedError`, or `WarehouseUnusableError` when what is published cannot be read. */
+/** Throws `NothingPublishedError`, or `WarehouseUnusableError` if the published state cannot be read. */
 export const readWarehouseStatus = async (
   settings: Place,
 ): Promise<{ readonly head: StatusHead; readonly status: WarehouseStatus }> => {
@@ -37,11 +37,11 @@ export const readWarehouseStatus = async (
   }
 }
 
-/** Where the requests of the last run of each account went. Throws the same. */
+/** The request usage of the last run of each account. Throws like `readWarehouseStatus`. */
 export const readLastRequestUsage = async (settings: Place) =>
   readPublished(await requirePublished(settings), (database) => database.transaction(lastRequestUsage))
 
-/** What the settings publish comes first. Throws `NothingPublishedError`. */
+/** Finds a published state, in the configured formats first. Throws `NothingPublishedError`. */
 export const requirePublished = async (
   { warehouseDirectory, publish }: Place,
   holder: string | null = null,
@@ -54,7 +54,7 @@ export const requirePublished = async (
       ? `The warehouse is held by ${holder}: wait for it to end`
       : shard === undefined
         ? 'Run fieldwork-sync sync, or check --warehouse'
-        : `It is divided into ${shard.count} shards: give one of them, such as --shard ${shard.index}/${shard.count}`
+        : `The warehouse is divided into ${shard.count} shards: choose one, such as --shard ${shard.index}/${shard.count}`
   const paths = PUBLISH_FORMATS.map((format) => publishedPath(warehouseDirectory, format))
   throw new NothingPublishedError(
     `there is no ${paths.join(' and no ')}: nothing has been published there yet. ${advice}`,

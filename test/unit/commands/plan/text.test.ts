@@ -59,7 +59,7 @@ test('the text omits expected surveys when there are none, and waiting surveys w
     '7 requests fit into --max-requests 8: the listing, and 2 of the 3 surveys that are known to be due',
     '1 survey waits for the run after it, the oldest since 2026-03-01T00:00:00Z',
   ])
-  expect(linesOf(withoutExpected, 11).at(-1)).toBe('all of it fits into --max-requests 11')
+  expect(linesOf(withoutExpected, 11).at(-1)).toBe('all requests fit into --max-requests 11')
   expect(linesOf(withExpected, null).at(-1)).toBe('0 ms at the cap of 60 per min')
 })
 

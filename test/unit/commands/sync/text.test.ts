@@ -83,8 +83,8 @@ rejected   5 rows, kept in _sync.rejected_rows
              surveys: title: expected a string, got 7 (4 rows)
              and 1 more
 drift      14 differences from the API document, see _sync.drift_events
-             survey.mood: new, met 1 time
-             survey.status "on\\n\\u001b[31mhold": since 2026-02-01T00:00:00Z, met 1,200 times
+             survey.mood: new, seen 1 time
+             survey.status "on\\n\\u001b[31mhold": since 2026-02-01T00:00:00Z, seen 1,200 times
              and 12 more
 `)
 })

@@ -43,19 +43,19 @@ test.each<[string, readonly string[], Shard | null, string]>([
     'a shard beside shards of another count',
     ['shard=0-of-4/fieldwork.duckdb', 'shard=3-of-4/parquet/manifest', 'shard=0-of-5/work.duckdb'],
     { index: 0, count: 5 },
-    'ROOT holds shard=0-of-4, shard=3-of-4, and this would be one of shard=0-of-5 to shard=4-of-5: the same accounts',
+    'ROOT holds shard=0-of-4, shard=3-of-4, but this run would write one of shard=0-of-5 to shard=4-of-5, which would store the same accounts twice.',
   ],
   [
     'a shard beside a warehouse without shards',
     ['fieldwork.duckdb'],
     { index: 0, count: 2 },
-    'ROOT holds a warehouse without shards, and this would be one of shard=0-of-2 to shard=1-of-2: the same accounts',
+    'ROOT holds a warehouse without shards, but this run would write one of shard=0-of-2 to shard=1-of-2, which would store the same accounts twice.',
   ],
   [
     'a warehouse without shards beside shards',
     ['shard=0-of-2/work.duckdb'],
     null,
-    'ROOT holds shard=0-of-2, and this would be a warehouse without shards: the same accounts',
+    'ROOT holds shard=0-of-2, but this run would write a warehouse without shards, which would store the same accounts twice.',
   ],
 ])('%s is refused', async (_, files, shard, message) => {
   expect(await layout(files, shard)).toContain(message)
@@ -63,6 +63,6 @@ test.each<[string, readonly string[], Shard | null, string]>([
 
 test('a sync without --shard refuses the directory of a shard', async () => {
   expect(await layout([], null, 'shard=1-of-2')).toMatch(
-    /^ROOT is the warehouse of shard 1 of 2: all accounts would be read into it\. Give --warehouse \S+ --shard 1\/2$/,
+    /^ROOT is the warehouse of shard 1 of 2, but this run would store all accounts in it\. Give --warehouse \S+ --shard 1\/2$/,
   )
 })
