@@ -1,6 +1,6 @@
 /**
- * The owner of a cap: an address and an identifier, regardless of the account's name in the settings. Ledger files, slots in Redis and
- * the check for two names of one account use this key, so a renamed account keeps its cap.
+ * The owner of a cap: an address and an identifier, regardless of the account's name in the settings. Ledger files, slots in
+ * Redis and the check for two names of one account use this key, so a renamed account keeps its cap.
  */
 import { createHash } from 'node:crypto'
 
@@ -15,8 +15,8 @@ export interface CapOwner {
 export const capKey = ({ baseUrl, id }: CapOwner): string => `${normalizedAddress(baseUrl)} ${id}`
 
 /**
- * The normal form of a base address: scheme and host in lower case, no dot at the end of the host, no default port, single slashes, no
- * slash at the end, percent-encoding only where it is needed. Throws if `baseUrl` is not a URL.
+ * The normal form of a base address: scheme and host in lower case, no dot at the end of the host, no default port, single
+ * slashes, no slash at the end, percent-encoding only where it is needed. Throws if `baseUrl` is not a URL.
  */
 const normalizedAddress = (baseUrl: string): string => {
   const { protocol, hostname, port, pathname } = new URL(baseUrl)
