@@ -1,9 +1,10 @@
 /**
- * Leave to send requests. The budget of a run hands one to every piece of work, and the HTTP client asks it
- * before each send, retries included: a budget is kept to the request, not to the estimate.
+ * Permission to send requests. The budget of a run gives one to each listing and each bundle. The HTTP client takes from
+ * it before each send, retries included. So a budget limits the requests that are sent, not an estimate of them
+ * (docs/decisions/0053-budgets-are-kept-to-the-request.md).
  */
 export interface Allowance {
-  /** Takes leave for one request. Throws a `StoppedError` when there is none left. */
+  /** Takes one request from the allowance. Throws a `StoppedError` when no request is left. */
   take(): void
 }
 

@@ -1,6 +1,6 @@
 /**
- * Whose cap a request spends: the account behind an address and an identifier, whatever the settings call it. What is kept about a cap
- * (the requests sent, the slots in Redis, the check for two names) goes by this key, so a renamed account stays the same account.
+ * The owner of a cap: an address and an identifier, regardless of the account's name in the settings. Ledger files, slots in
+ * Redis and the check for two names of one account use this key, so a renamed account keeps its cap.
  */
 import { createHash } from 'node:crypto'
 
@@ -11,17 +11,17 @@ export interface CapOwner {
   readonly id: number
 }
 
-/** The same text for the same cap, and another one for any other. */
+/** A key that is equal for equal caps, and different for different caps. */
 export const capKey = ({ baseUrl, id }: CapOwner): string => `${normalizedAddress(baseUrl)} ${id}`
 
 /**
- * One way to write a base address: scheme and host in lower case without the dot of a full name, no default port, single slashes and none
- * at the end, percent-encoding only where it is needed. Throws where `baseUrl` is no URL.
+ * The normal form of a base address: scheme and host in lower case, no dot at the end of the host, no default port, single
+ * slashes, no slash at the end, percent-encoding only where it is needed. Throws if `baseUrl` is not a URL.
  */
 const normalizedAddress = (baseUrl: string): string => {
   const { protocol, hostname, port, pathname } = new URL(baseUrl)
   const path = pathname
-    .replaceAll(/%[0-9a-f]{2}/gi, plainest)
+    .replaceAll(/%[0-9a-f]{2}/gi, normalizedEscape)
     .replaceAll(/\/+/g, '/')
     .replace(/\/$/, '')
   return `${protocol}//${withoutDot(hostname)}${port === '' ? '' : `:${port}`}${path}`
@@ -29,16 +29,16 @@ const normalizedAddress = (baseUrl: string): string => {
 
 const withoutDot = (hostname: string): string => hostname.replace(/\.+$/, '')
 
-const plainest = (encoded: string): string => {
+const normalizedEscape = (encoded: string): string => {
   const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16))
   return /[\w.~-]/.test(character) ? character : encoded.toUpperCase()
 }
 
 const HOST_LENGTH_MAX = 60
-/** Hexadecimal digits: no two caps of a directory meet. */
+/** Hexadecimal digits, enough that no two caps in a directory get the same name. */
 const DIGEST_LENGTH = 16
 
-/** `prefix-host-id.digest.ending`: readable, without the path, in lower case, and different where the caps are. */
+/** `prefix-host-id.digest.ending`: readable, in lower case, without the path. Different caps get different names. */
 export const capFileName = (prefix: string, owner: CapOwner, ending: string): string => {
   const { hostname, port } = new URL(owner.baseUrl)
   const host = [withoutDot(hostname), port].filter((part) => part !== '').join('_')

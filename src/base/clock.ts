@@ -1,7 +1,6 @@
 /**
- * Time as a dependency: everything that waits or asks what time it is gets a `Clock`, so that a whole night
- * can be simulated and no test sleeps. The wall clock may jump (NTP, suspend); durations are measured on
- * `monotonicMs`, which does not.
+ * Time as a dependency: everything that waits or reads the time gets a `Clock`, so that a test can simulate a whole
+ * night without sleeping. The wall clock may jump (NTP, suspend). `monotonicMs` does not, so durations are measured on it.
  */
 import { StoppedError } from './errors.js'
 
@@ -11,13 +10,13 @@ export interface Clock {
   /** A clock that never goes back, milliseconds since an arbitrary start. */
   monotonicMs(): number
   /**
-   * Resolves after `durationMs`. When `signal` aborts it rejects at once with the signal's `reason` if that
-   * is an `Error`, otherwise with a `StoppedError`, and leaves no timer behind.
+   * Resolves after `durationMs`. When `signal` aborts, it clears its timer and rejects at once: with the signal's
+   * `reason` if that is an `Error`, otherwise with a `StoppedError`.
    */
   sleep(durationMs: number, signal?: AbortSignal): Promise<void>
 }
 
-/** The longest wait that a Node timer takes; a longer one would fire at once. */
+/** The longest wait that a Node timer supports; a timer with a longer wait would fire at once. */
 const TIMER_MS_MAX = 2_147_483_647
 
 export const systemClock: Clock = Object.freeze({
@@ -41,7 +40,7 @@ export const systemClock: Clock = Object.freeze({
     }),
 })
 
-/** Why `signal` aborted, always an `Error`. */
+/** The reason why `signal` aborted, always an `Error`. */
 export const abortReason = (signal: AbortSignal): Error =>
   signal.reason instanceof Error ? signal.reason : new StoppedError('stopped')
 

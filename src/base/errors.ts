@@ -1,8 +1,8 @@
 /**
- * The errors a user can meet, grouped by what to do next. Each class carries a stable `code` and the exit
- * code it leads to; the message says what happened, where, and what to do now. Nothing is matched by text.
+ * The errors that a user can meet, grouped by what to do next. Each class has a stable `code` and its exit code. The
+ * message says what happened, where, and what to do now. No code compares the text of a message.
  *
- * Rooms add their own small classes by extending one of the groups below.
+ * Each folder of `src` adds its own small classes, which extend one of the groups below.
  */
 
 /** The exit codes of the command. `EXITS` says what each means. */
@@ -19,7 +19,7 @@ export const EXIT_CODES = {
 
 export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES]
 
-/** `--help` and the README print the meanings. Where several accounts end differently, the highest rank is the command's exit code. */
+/** `--help` and the README print the meanings. If accounts end differently, the command exits with the code of highest rank. */
 export const EXITS: Readonly<Record<ExitCode, { readonly rank: number; readonly meaning: string }>> = {
   [EXIT_CODES.complete]: {
     rank: 0,
@@ -46,7 +46,7 @@ export const EXITS: Readonly<Record<ExitCode, { readonly rank: number; readonly 
   },
 }
 
-/** Base of every error that is not a bug. `code` is stable and meant for machines. */
+/** Base of every error that is not a bug. `code` is stable, for programs. */
 export abstract class ExpectedError extends Error {
   abstract readonly code: string
   abstract readonly exitCode: ExitCode
@@ -57,14 +57,17 @@ export abstract class ExpectedError extends Error {
   }
 }
 
-/** Wrong usage or settings: the person who called has to change something. Exit 2. */
+/** Wrong usage or settings: the user has to change something. Exit 2. */
 export abstract class ConfigError extends ExpectedError {
   readonly exitCode = EXIT_CODES.usage
 }
 
 /**
  * The API refused, or stayed unreachable or unusable. Exit 4 when it ends the run.
- * `endsRun` tells whether asking for something else makes sense: a 401 ends the run, a 400 only the task.
+ *
+ * `endsRun` is true if the account's other requests would fail as well, as after a 429 that outlasts its pauses. Otherwise
+ * the error affects only the survey that was being read: a 401 or 403 does so, like a 400 or 404. In a listing, any of these
+ * errors ends the run. `src/sync/failure-watch.ts` ends it when too many surveys fail.
  */
 export abstract class UpstreamError extends ExpectedError {
   readonly exitCode = EXIT_CODES.upstream
@@ -76,16 +79,16 @@ export abstract class WarehouseError extends ExpectedError {
   readonly exitCode: ExitCode = EXIT_CODES.warehouse
 }
 
-/** The run was told to stop: a signal, or a budget that is used up. Not a failure; exit 3. */
+/** A signal or a used-up budget stops the run. Not a failure; exit 3. */
 export class StoppedError extends ExpectedError {
   readonly code = 'stopped'
   readonly exitCode = EXIT_CODES.partial
 }
 
-/** Whether `error` is the plain consequence of an abort of ours, not of anything that went wrong. */
+/** Whether `error` only means that we stopped the work, not that something failed. */
 export const isStop = (error: unknown): error is StoppedError => error instanceof StoppedError
 
-/** Whether the system gave one of these codes, such as `ENOENT`, for a failure of Node's file functions. */
+/** Whether `error` has one of these system codes, such as `ENOENT`. */
 export const hasCode = (error: unknown, ...codes: readonly string[]): boolean =>
   error instanceof Error && 'code' in error && codes.some((code) => code === error.code)
 

@@ -1,11 +1,11 @@
-/** Durations, counts and sizes as people say them. */
+/** Durations, counts, sizes and tables as text for people. */
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** `850 ms`, `42 s`, `2 min 05 s`, `1 h 05 min`, `3 d 4 h`: two units at most, rounded to the smaller one. */
+/** `850 ms`, `42 s`, `2 min 05 s`, `1 h 05 min`, `3 d 4 h`: at most two units, rounded to the smaller unit. */
 export const humanDuration = (durationMs: number): string => {
   const ms = Math.max(0, Math.round(durationMs))
   if (ms < SECOND_MS) return `${ms} ms`
@@ -38,7 +38,7 @@ export const humanBytes = (bytes: number): string => {
   return unit === 'B' ? `${bytes} B` : `${value.toFixed(1)} ${unit}`
 }
 
-/** Of a rate window: `min` for a minute, else its length. */
+/** The length of a rate window: `min`, `h` or `d` for one of these units, otherwise a duration. */
 export const humanWindow = (perMs: number): string =>
   perMs === MINUTE_MS ? 'min' : perMs === HOUR_MS ? 'h' : perMs === DAY_MS ? 'd' : humanDuration(perMs)
 

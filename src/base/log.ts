@@ -1,4 +1,4 @@
-/** The log as every room sees it: a message and fields. `telemetry` writes it, redacted, to stderr. */
+/** The interface of the log for all other code: fields and a message. `src/logging` writes them, redacted, to stderr. */
 export interface Log {
   debug(fields: LogFields, message: string): void
   info(fields: LogFields, message: string): void
@@ -8,7 +8,7 @@ export interface Log {
 
 export type LogFields = Readonly<Record<string, unknown>>
 
-/** The same log, every line with these fields before its own. */
+/** A log that puts the fields of `common` before the fields of every line. */
 export const logWith = (log: Log, common: LogFields): Log => ({
   debug: (fields, message) => log.debug({ ...common, ...fields }, message),
   info: (fields, message) => log.info({ ...common, ...fields }, message),

@@ -1,4 +1,4 @@
-/** What the settings say about the network of an account, and `http` goes by. */
+/** The network settings of an account, which `settings` reads and `http` applies. */
 import type { Secret } from './secret.js'
 
 /** A cap on requests: at most `requests` in any `perMs` milliseconds (API document, "Limits"). */
@@ -11,17 +11,17 @@ export interface Rate {
 export interface SharedRate {
   /** `redis://` or `rediss://`; may hold a password. */
   readonly url: Secret
-  /** Requests of this process in a window while Redis is away; null: then the run ends. */
+  /** Requests per window that this process may send while Redis is away; null: the run ends instead. */
   readonly fallback: number | null
 }
 
 export interface HttpProxy {
   /** Scheme, host and port; no credentials. */
   readonly address: string
-  /** The environment variable that names it, as it is written there. */
+  /** The environment variable that names the proxy, in its own upper or lower case. */
   readonly variable: string
-  /** Value of the header Proxy-Authorization; null where the address has no user. */
+  /** Value of the header Proxy-Authorization; null if the address has no user. */
   readonly authorization: Secret | null
-  /** Whatever of its address must never be seen. */
+  /** The parts of its address that must never be visible. */
   readonly secrets: readonly Secret[]
 }

@@ -1,6 +1,6 @@
 /**
- * A value that must never be seen. It prints as `[redacted]` wherever it is logged, inspected or serialized;
- * `reveal()` is the only way to the text and is called in one place, where the request headers are written.
+ * A value that must never be visible. It prints as `[redacted]` wherever it is logged, inspected or serialized.
+ * Only `reveal()` returns the text: to send a credential, to redact texts, and to take an address apart.
  */
 import { inspect } from 'node:util'
 
@@ -28,12 +28,12 @@ export class Secret {
   }
 }
 
-/** Shorter passwords are words like any other, and taking them out would leave holes in sentences. */
+/** A shorter password may be an ordinary word. Redacting it would leave holes in messages. */
 const PASSWORD_LENGTH_MIN = 8
 
 /**
- * The credentials in a URL: `user:password@` as it stands there, and the password as it is sent too. Of a URL without a
- * password nothing is secret: its address may be told.
+ * The credentials in a URL: `user:password@` as written, and the password as written and as sent. A URL without a
+ * password holds no secret and may be shown.
  */
 export const secretsInUrl = (url: Secret): readonly Secret[] => {
   const text = url.reveal()
@@ -44,7 +44,7 @@ export const secretsInUrl = (url: Secret): readonly Secret[] => {
   return [written, `${username}:${password}@`, ...passwords].map((one) => new Secret(one))
 }
 
-/** The text behind percent-encoding; as it is where that is broken. */
+/** `text` without percent-encoding; unchanged if the encoding is broken. */
 export const unescaped = (text: string): string => {
   try {
     return decodeURIComponent(text)
@@ -56,8 +56,8 @@ export const unescaped = (text: string): string => {
 export const REDACTED = '[redacted]'
 
 /**
- * Replaces every occurrence of the secrets in a text, also in their JSON- and URL-escaped forms (some servers escape
- * the slash in JSON, most do not): a server may echo a header in an error body, and a driver may put it into an exception.
+ * Replaces every occurrence of the secrets in a text, in their JSON- and URL-escaped forms too. (Some servers escape the
+ * slash in JSON, most do not.) A server may echo a header in an error body, and a driver may put it into an exception.
  */
 export const createRedactor = (secrets: readonly Secret[]): ((text: string) => string) => {
   const needles = [

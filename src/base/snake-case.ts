@@ -1,5 +1,5 @@
-/** Names of TypeScript as columns and JSON write them. */
+/** Turns names of TypeScript into names of columns and JSON keys. */
 
-/** `surveysListed` becomes `surveys_listed`. A name that is in snake_case already stays as it is. */
+/** `surveysListed` becomes `surveys_listed`. A name in snake_case stays the same. */
 export const snakeCase = (name: string): string =>
   name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

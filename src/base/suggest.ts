@@ -1,8 +1,8 @@
-/** "Did you mean": the known key that is nearest to an unknown one. */
+/** "Did you mean": finds the known key that is nearest to an unknown key. */
 
 const DISTANCE_MAX = 3
 
-/** The candidate with the fewest edits from `word`; null when none is near enough to be a slip. */
+/** The candidate with the fewest edits from `word`; null if no candidate is near enough to be a typing error. */
 export const nearest = (word: string, candidates: readonly string[]): string | null => {
   const limit = Math.min(DISTANCE_MAX, Math.ceil(word.length / 3))
   const [best] = candidates
@@ -12,7 +12,7 @@ export const nearest = (word: string, candidates: readonly string[]): string | n
   return best?.candidate ?? null
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
+/** The number of insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
 export const editDistance = (a: string, b: string): number => {
   let before: number[] = []
   let above = Array.from({ length: b.length + 1 }, (_, column) => column)

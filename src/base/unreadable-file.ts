@@ -1,7 +1,7 @@
-/** Why a file that somebody named cannot be read, to be put behind its name. */
+/** The reason why a named file cannot be read. Messages put it after the file's name. */
 import { messageOf } from './errors.js'
 
-/** `error` is what Node's file functions throw, or a `TextDecoder`. */
+/** `error` comes from one of Node's file functions or from a `TextDecoder`. */
 export const whyUnreadable = (error: unknown): string => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : messageOf(error)
   return REASONS[code] ?? `cannot be read (${code})`

@@ -1,4 +1,4 @@
-/** The version of this package, read from the one place that states it. */
+/** The version of this package, read from package.json. */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 

@@ -1,13 +1,13 @@
 /**
- * What a run looks like from outside, account by account: fed by the events of `RunObserver`, read by the bar of a
- * terminal and by the sparse lines of a log. Accounts run side by side, each in a phase of its own.
+ * The progress of a run, account by account. The events of `RunObserver` update it. The progress bar and the progress lines
+ * of the log read it. Accounts run side by side, each in its own phase.
  */
 import type { Rate } from '../base/network.js'
 import type { RunObserver } from '../model/run.js'
 import type { SourceUsage } from '../model/survey-source.js'
 
 export interface BarState {
-  /** What is being published; null before. */
+  /** The format that is being published; null before the first. */
   readonly format: string | null
   /** Every account of the run, in the order in which they first appeared. */
   readonly accounts: readonly AccountState[]
@@ -16,23 +16,23 @@ export interface BarState {
 export interface AccountState {
   readonly account: string
   readonly phase: 'starting' | 'listing' | 'refreshing' | 'ended' | 'failed'
-  /** Listing pages committed, and the pages there are; 0 = not known yet. */
+  /** Committed pages of the listing, and all its pages; 0 = not known yet. */
   readonly page: number
   readonly pages: number
   readonly surveysListed: number
-  /** Surveys refreshed or failed so far, and surveys still to do. */
+  /** Surveys refreshed or failed so far, and surveys still to be read. */
   readonly done: number
   readonly left: number
   readonly requestsLeft: number
   readonly slotsInUse: number
   readonly rate: Rate | null
-  /** How long its requests wait because the API asked to; null when they do not, milliseconds. */
+  /** How long a 429 still pauses its requests, milliseconds; null without a pause. */
   readonly pausedForMs: number | null
 }
 
 export interface BarStateSource extends RunObserver {
   state(nowMs: number): BarState
-  /** Of one account; null before any event has named it. */
+  /** The state of one account; null before its first event. */
   of(account: string, nowMs: number): AccountState | null
 }
 
@@ -48,15 +48,15 @@ const NOTHING_YET: AccountProgress = {
   requestsLeft: 0,
 }
 
-/** `usage` is asked for every account; `names` are those that are known before anything has happened. */
+/** `usage` returns the slots in use, rate and pause of an account. `names` are the accounts known before the first event. */
 export const createBarState = (
   usage: (account: string) => SourceUsage | undefined,
   names: readonly string[] = [],
 ): BarStateSource => {
   const accounts = new Map<string, AccountProgress>(names.map((name) => [name, NOTHING_YET]))
   let format: string | null = null
-  const update = (account: string, news: Partial<AccountProgress>): void => {
-    accounts.set(account, { ...(accounts.get(account) ?? NOTHING_YET), ...news })
+  const update = (account: string, change: Partial<AccountProgress>): void => {
+    accounts.set(account, { ...(accounts.get(account) ?? NOTHING_YET), ...change })
   }
   const of = (account: string, nowMs: number): AccountState | null => {
     const progress = accounts.get(account)

@@ -1,6 +1,6 @@
 /**
- * What is logged as plain data: errors with their code and causes, bigints as text, and every string past the
- * redactor before JSON escapes it a second time (an error body may hold a token inside JSON inside JSON).
+ * Turns log fields into plain data: errors with their code and causes, bigints as text. Every string passes the redactor
+ * before JSON escapes it a second time, because an error body may hold a token inside JSON inside JSON.
  */
 import { ExpectedError } from '../base/errors.js'
 
@@ -44,12 +44,12 @@ export const plainFields = (
   return entries(fields, 0)
 }
 
-/** Keys that a log line has of its own. */
+/** Keys that every log line uses itself. */
 const RESERVED: ReadonlySet<string> = new Set(['level', 'time', 'msg'])
 
 const CAUSES_MAX = 5
 
-/** `code: message; because code: message`; of an error that nobody expected, also where it was thrown. */
+/** `code: message; because code: message`. An unexpected error also gets the stack of where it was thrown. */
 const describeError = (error: Error): string => {
   const chain: string[] = []
   let current: unknown = error

@@ -1,6 +1,6 @@
 /**
- * The log: one line an event to stderr, JSON for machines, pretty on a terminal. Each line passes the redactor
- * as text just before it is written, and is written at once: a process that ends has lost nothing.
+ * The log on stderr: one line per event, as JSON for programs or pretty for people. Each line passes the redactor as text
+ * just before it is written. Writes are synchronous, so that a process that ends loses no line.
  */
 import { pino } from 'pino'
 import { prettyFactory } from 'pino-pretty'
@@ -12,12 +12,12 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 export interface LogOptions {
   readonly level: LogLevel
-  /** `createStderr()`, or a status line on it. */
+  /** `createStderr()`, or a status line that writes to it. */
   readonly stream: TextStream
   /** Lines for people instead of JSON. */
   readonly pretty: boolean
   readonly colour?: boolean
-  /** Takes secrets out of a text (`createRedactor`). */
+  /** Replaces the secrets in a text (`createRedactor`). */
   readonly redact: (text: string) => string
 }
 

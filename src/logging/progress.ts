@@ -1,6 +1,6 @@
 /**
- * A run as it goes, for whoever watches: a bar that redraws itself on a terminal, now and then a line in the log
- * elsewhere. Neither may keep the process alive or outlive its run.
+ * Shows the progress of a run: a bar on a terminal, otherwise a line in the log from time to time. Neither may keep the
+ * process alive or outlive its run.
  */
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
@@ -10,33 +10,33 @@ import { createBarState } from './bar-state.js'
 import { etaMs, renderBar } from './render-bar.js'
 import type { StatusLine } from './status-line.js'
 
-/** An observer with something to put away at the end: `close()` or `using`. */
+/** An observer that has to be closed at the end of the run, by `close()` or `using`. */
 export interface Progress extends RunObserver, Disposable {
   close(): void
 }
 
-/** What the limiter of an account has used; undefined while the account has none. */
+/** The slots in use, rate and pause of an account; undefined while it has no limiter. */
 export type UsageOf = (account: string) => SourceUsage | undefined
 
 export interface ProgressBarOptions {
   readonly line: StatusLine
   readonly clock: Clock
   readonly usage: UsageOf
-  /** The accounts of the run, so that those which say nothing are counted; only those that do unless given. */
+  /** All accounts of the run. Without it, an account counts from its first event. */
   readonly accounts?: readonly string[]
-  /** Width of the terminal, asked for at each redraw: it may be resized. */
+  /** Width of the terminal, read at each redraw because it may change. */
   readonly columns: () => number | undefined
-  /** Calls `tick` again and again until the returned function is called; a timer that is unref'ed unless said. */
+  /** Calls `tick` at an interval until the returned function is called. Default: a timer that does not keep the process alive. */
   readonly every?: (intervalMs: number, tick: () => void) => () => void
 }
 
-/** Countdowns and the rate window move without events. */
+/** The bar is redrawn without events too, because countdowns and the rate window change with time. */
 const TICK_MS = 500
-/** Events closer together than this are drawn together. */
+/** Events within this time are drawn together. */
 const REDRAW_MS_MIN = 100
 const COLUMNS_DEFAULT = 80
 
-/** A bar on a terminal, from now until it is closed. */
+/** Draws a bar on a terminal until it is closed. */
 export const createProgressBar = (options: ProgressBarOptions): Progress => {
   const { line, clock, usage, accounts, columns, every = everyUnreferenced } = options
   const bar = createBarState(usage, accounts)
@@ -45,7 +45,7 @@ export const createProgressBar = (options: ProgressBarOptions): Progress => {
   const draw = (): void => {
     if (closed) return
     drawnAtMs = clock.monotonicMs()
-    // The last column stays free: some terminals wrap as soon as it is written to.
+    // The last column stays free, because some terminals wrap as soon as it is filled.
     line.draw(renderBar(bar.state(clock.nowMs()), (columns() ?? COLUMNS_DEFAULT) - 1))
   }
   const thenDraw =
@@ -88,18 +88,18 @@ export interface ProgressLogOptions {
 const LINE_MS_MIN = 30_000
 const LINE_MS_MAX = 300_000
 
-/** Where there is no terminal: a line an account each 10 % of its surveys, but not within 30 s, and after 5 min anyway. */
+/** Without a terminal, logs one line per account for each 10 % of its surveys: at most every 30 s, at least every 5 min. */
 export const createProgressLog = ({ log, clock, usage }: ProgressLogOptions): Progress => {
   const bar = createBarState(usage)
   const startedMs = clock.monotonicMs()
-  const said = new Map<string, { readonly atMs: number; readonly tenths: number }>()
+  const lastLines = new Map<string, { readonly atMs: number; readonly tenths: number }>()
   const isDue = (account: string, fraction: number, isNewPhase: boolean): boolean => {
-    const last = said.get(account) ?? { atMs: startedMs, tenths: 0 }
+    const last = lastLines.get(account) ?? { atMs: startedMs, tenths: 0 }
     const sinceMs = clock.monotonicMs() - last.atMs
     const tenths = Math.floor(fraction * 10)
-    const saidTenths = isNewPhase ? 0 : last.tenths
-    const due = sinceMs >= LINE_MS_MIN && (sinceMs >= LINE_MS_MAX || tenths > saidTenths)
-    said.set(account, due ? { atMs: last.atMs + sinceMs, tenths } : { ...last, tenths: saidTenths })
+    const lastTenths = isNewPhase ? 0 : last.tenths
+    const due = sinceMs >= LINE_MS_MIN && (sinceMs >= LINE_MS_MAX || tenths > lastTenths)
+    lastLines.set(account, due ? { atMs: last.atMs + sinceMs, tenths } : { ...last, tenths: lastTenths })
     return due
   }
   return {

@@ -1,14 +1,13 @@
 /**
- * The progress bar as a pure function: a state and a width in, one line out, never wider than that. Several accounts
- * are added up; which of them waits, or has failed, is named.
+ * The progress bar as a pure function: from a state and a width to one line of at most that width. Several accounts are
+ * added up, and the accounts that wait or have failed are named.
  */
-
 import { counted, humanCount, humanDuration, humanWindow } from '../base/human.js'
 import type { AccountState, BarState } from './bar-state.js'
 
 const BAR_COLUMNS = 24
 
-/** One line of at most `columns` characters. What matters least is left out first. */
+/** One line of at most `columns` characters. The least important parts are omitted first. */
 export const renderBar = (state: BarState, columns: number): string => {
   if (state.format !== null) return fitted([`publishing ${state.format}`], columns)
   const [only, ...more] = state.accounts
@@ -16,7 +15,7 @@ export const renderBar = (state: BarState, columns: number): string => {
   return more.length === 0 ? renderOne(only, columns) : renderSeveral(state.accounts, columns)
 }
 
-/** How long `requestsLeft` requests take at the cap: what fits into free slots now, then a window at a time. */
+/** How long `requestsLeft` requests take at the cap: the free slots are used at once, the rest goes at the rate of the cap. */
 export const etaMs = ({ requestsLeft, slotsInUse, rate, pausedForMs }: AccountState): number => {
   if (rate === null) return 0
   const waiting = Math.max(0, requestsLeft - Math.max(0, rate.requests - slotsInUse))
@@ -46,11 +45,11 @@ const renderOne = (account: AccountState, columns: number): string => {
 const phaseText = ({ phase, page, pages, surveysListed, done, left }: AccountState): string => {
   if (phase === 'starting') return 'starting'
   if (phase !== 'listing') return refreshingText(done, left)
-  const of = pages > 0 ? ` of ${humanCount(Math.max(page, pages))}` : ''
-  return `listing page ${humanCount(page)}${of}, ${counted(surveysListed, 'survey')}`
+  const ofPages = pages > 0 ? ` of ${humanCount(Math.max(page, pages))}` : ''
+  return `listing page ${humanCount(page)}${ofPages}, ${counted(surveysListed, 'survey')}`
 }
 
-/** What any of them fails at or waits for comes right behind the sum; how many there are, and where, after the time. */
+/** Failed and waiting accounts come directly after the sum; the accounts that are done come after the remaining time. */
 const renderSeveral = (accounts: readonly AccountState[], columns: number): string => {
   const inPhase = (...phases: readonly AccountState['phase'][]) =>
     accounts.filter(({ phase }) => phases.includes(phase))
@@ -100,7 +99,7 @@ const waitingText = (accounts: readonly AccountState[]): string | null => {
 
 const isAtWork = (phase: AccountState['phase']): boolean => phase !== 'ended' && phase !== 'failed'
 
-/** Caps add up where they are counted over the same time. */
+/** Adds up the caps if all of them use the same window; otherwise null. */
 const requestsOf = (accounts: readonly AccountState[]): string | null => {
   const rates = accounts.flatMap(({ rate }) => rate ?? [])
   const windows = new Set(rates.map(({ perMs }) => perMs))
@@ -121,13 +120,13 @@ const barText = (done: number, left: number): string => {
   return `[${'#'.repeat(filled)}${'-'.repeat(BAR_COLUMNS - filled)}]`
 }
 
-/** Rounded down: 100 % is said when nothing is left, not before. */
+/** Rounded down, so that 100 % appears only when nothing is left. */
 const percent = (done: number, left: number): number =>
   done + left === 0 ? 100 : Math.floor((done / (done + left)) * 100)
 
 const wholeSeconds = (durationMs: number): number => Math.ceil(durationMs / 1_000) * 1_000
 
-/** The parts that fit, from the first; the first one cut where not even that does. */
+/** The first parts that fit together. If even the first is too long, it is cut. */
 const fitted = (parts: readonly (string | null)[], columns: number): string => {
   const kept = parts.filter((part) => part !== null)
   while (kept.length > 1 && kept.join(' | ').length > columns) kept.pop()

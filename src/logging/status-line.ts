@@ -1,20 +1,19 @@
 /**
- * The last line of a terminal, drawn over and over, with log lines appearing above it. The log writes to this
- * instead of to the terminal, so that the two cannot write into each other. The cursor is never hidden: there is
- * nothing to restore when the process is killed.
+ * The last line of a terminal, redrawn in place, with log lines above it. The log writes to this stream instead of the
+ * terminal, so that its lines and the status do not mix. The cursor stays visible, so a killed process leaves nothing to restore.
  */
 import type { TextStream } from './stderr.js'
 
 export interface StatusLine extends TextStream {
-  /** Whole lines, each with its newline: they go above the status. */
+  /** Writes whole lines, each with its newline, above the status. */
   write(text: string): void
-  /** Replaces the status. One line, not wider than the terminal. */
+  /** Replaces the status with one line that is not wider than the terminal. */
   draw(text: string): void
-  /** Erases it. It comes back with the next `draw`. */
+  /** Erases the status until the next `draw`. */
   erase(): void
 }
 
-/** To the first column, then clear to the end of the line. */
+/** Moves to the first column, then clears to the end of the line. */
 const CLEAR = '\r\u001b[K'
 
 export const createStatusLine = (terminal: TextStream): StatusLine => {

@@ -1,6 +1,6 @@
 /**
- * The accounts of a run: those of the merged settings that were chosen. Here tokens are read from their files, and what no single
- * value shows is refused.
+ * Resolves the accounts that were chosen for a run. Reads tokens from their files, and refuses mistakes that only several
+ * values together show.
  */
 import { resolve } from 'node:path'
 import { type CapOwner, capKey } from '../base/cap-owner.js'
@@ -26,7 +26,7 @@ export interface AccountsRequest {
   readonly layers: Layers
   readonly file: SettingsFile
   readonly chosen: Chosen
-  /** Whether the command has the flags of an account. */
+  /** Whether the command has flags that describe an account. */
   readonly oneAccount: boolean
   readonly shard: Shard | null
   readonly proxies: Proxies
@@ -72,7 +72,7 @@ export const resolveAccounts = (request: AccountsRequest): Accounts => {
 }
 
 const noAccount = ({ oneAccount }: AccountsRequest): string =>
-  `there is none: ${oneAccount ? 'give --base-url, --id and --token-file, ' : ''}set FIELDWORK_SYNC_BASE_URL, FIELDWORK_SYNC_API_ID, FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE, or name a settings file that has one with --config`
+  `no account is configured; ${oneAccount ? 'give --base-url, --id and --token-file, or ' : ''}set FIELDWORK_SYNC_BASE_URL, FIELDWORK_SYNC_API_ID and FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE, or give a settings file that has one by --config`
 
 const refuseNamesTwice = ({ layers, file }: AccountsRequest, at: At): void => {
   const names = file.values.accounts.map(({ name }) => name)
@@ -80,11 +80,11 @@ const refuseNamesTwice = ({ layers, file }: AccountsRequest, at: At): void => {
     const first = names.indexOf(name)
     const path = ['accounts', index, 'name']
     if (first !== index && !layers.isBroken(path) && !layers.isBroken(['accounts', first, 'name']))
-      at(path, `is "${name}", as is accounts[${first}].name; names must differ`)
+      at(path, `is "${name}", the same as accounts[${first}].name; give it another name`)
   }
 }
 
-/** Two names for one account would each take its whole cap, at the same time; so would two shards that have one name each. */
+/** Two names for one account would each use its whole cap at the same time, even in different shards. */
 const refuseCapsTwice = (read: readonly OneAccount[], add: (problem: Problem) => void): void => {
   const firstOf = new Map<string, string>()
   for (const { name, baseUrl, id } of read.map(({ account }) => account)) {
@@ -95,7 +95,7 @@ const refuseCapsTwice = (read: readonly OneAccount[], add: (problem: Problem) =>
     if (first !== name)
       add({
         where: 'accounts',
-        text: `${first} and ${name} have the same base_url and id: read side by side, they would exceed its cap together. Remove one, or choose with --accounts`,
+        text: `${first} and ${name} have the same base_url and id; together they would exceed the cap of that account. Remove one, or choose one with --accounts`,
       })
   }
 }
@@ -113,7 +113,7 @@ const resolveAccount = (one: OneAccount): readonly AccountSettings[] => {
   return [{ name, baseUrl, id, token, rate: { requests, perMs }, shared, proxy, weight }]
 }
 
-/** The token must not cross a network in plain text, on its way to the API or to the proxy before it. */
+/** The token must not cross a network in plain text on its way to the API or to a proxy. */
 const refusePlain = (one: OneAccount, baseUrl: string, proxy: HttpProxy | null): void => {
   const toProxy = proxy !== null && new URL(baseUrl).protocol === 'http:' && !isLoopback(proxy.address)
   if (one.layers.values.allowInsecureHttp || !(isPlainRemote(baseUrl) || toProxy)) return
@@ -131,13 +131,15 @@ const resolveShared = (one: OneAccount, cap: number): AccountSettings['shared'] 
   const fallback = fallbackOf(sharedFallback, cap)
   const refuse = (problem: string) => one.at(pathTo(one, 'rate_limit', 'shared_fallback'), problem)
   if (url === undefined) {
-    // Whoever says what happens while it is away believes that there is one.
+    // A fallback without a shared cap is a mistake: its author expects a Redis.
     if (fallback !== null && !one.layers.isBroken(pathTo(one, 'rate_limit', 'shared')))
-      refuse('is for a cap that is shared, and rate_limit.shared names no Redis; name it, or leave this out')
+      refuse(
+        'needs a shared cap, but rate_limit.shared is not set; set it to a Redis, or remove shared_fallback',
+      )
     return null
   }
   if (fallback !== null && fallback < 1)
-    refuse(`is less than one request of the cap of ${cap}; give more, or stop`)
+    refuse(`is less than one request of the cap of ${cap}; give a higher percentage, or stop`)
   if (fallback !== null && fallback > cap)
     refuse(`is more than the cap of ${cap} requests; give at most ${cap}`)
   return { url, fallback }
@@ -146,7 +148,7 @@ const resolveShared = (one: OneAccount, cap: number): AccountSettings['shared'] 
 const resolveToken = (one: OneAccount): Secret | undefined => {
   const { account, layers, file } = one
   const path = pathTo(one, 'token_file')
-  // Environment and flags replace both of the file, which is wrong all the same.
+  // A file with both is wrong even if environment or flags replace them.
   if (hasBoth(file.values.accounts[one.index])) return refuseBoth(one, file.originOf)
   if (hasBoth(account)) return refuseBoth(one, layers.originOf)
   const { token, tokenFile } = account
@@ -159,7 +161,7 @@ const resolveToken = (one: OneAccount): Secret | undefined => {
   const text = readText(one.readFile, tokenPath)
   const read = text.ok ? readToken(text.value.replace(/[\r\n]+$/, '')) : text
   if (read.ok) return read.value
-  // Who puts the token itself where its file belongs must not read it in a log: what cannot be read is not named.
+  // The path of an unreadable file is not shown: somebody may have put the token itself there.
   const which = text.ok ? tokenPath : 'that it names'
   one.add({ where, text: `the token file ${which} ${read.problem}` })
   return undefined
@@ -170,13 +172,13 @@ const hasBoth = (account: AccountValues | undefined): boolean =>
 
 const refuseBoth = (one: OneAccount, originOf: OriginOf): undefined => {
   const { where, name } = originOf(pathTo(one, 'token'))
-  const problem = `is set beside ${name === '' ? where : name}; remove one of them`
+  const problem = `cannot be set together with ${name === '' ? where : name}; remove one of them`
   one.add(problemAt(originOf, pathTo(one, 'token_file'), problem))
 }
 
 const pathTo = ({ index }: OneAccount, ...keys: readonly string[]): Path => ['accounts', index, ...keys]
 
-/** Reports that the account has none of `keys`, unless one is there and wrong, which was reported already. */
+/** Reports that the account has none of `keys`, unless a wrong value for one of them was reported already. */
 const addMissing = (one: OneAccount, keys: readonly string[]): void => {
   if (keys.some((key) => one.layers.isBroken(pathTo(one, key)))) return
   if (one.file.values.accounts.length > 0) {
@@ -186,5 +188,5 @@ const addMissing = (one: OneAccount, keys: readonly string[]): void => {
   const names = SETTING_NAMES.filter(({ ofAccount, path }) => ofAccount && keys.includes(String(path[0])))
   const flags = one.oneAccount ? names.map(({ flag }) => flagText(flag)) : []
   const where = [...flags, ...names.flatMap(({ variable }) => variable ?? [])].join(' or ')
-  one.add({ where, text: 'is not set; it is needed where no settings file has it' })
+  one.add({ where, text: 'is not set; set it, or give it in a settings file' })
 }

@@ -1,31 +1,31 @@
 /**
- * What environment and command line give, the higher last: a flag stands above its variable. The flags of an account take the place
- * of its variables, which are then not read; either of the two for the token takes the place of both.
+ * The values of environment and command line. A flag comes after its variable and overrides it. The variable of an account's
+ * setting is not read if its flag is given. A flag for the token or its file replaces the variables of both.
  */
 import type { Environment } from './environment.js'
 import { type FlagName, flagText, SETTING_NAMES, type SettingName } from './names.js'
 import type { Path, Tree } from './tree.js'
 
-/** The flags as the command line gave them; left out or undefined = not given. */
+/** The flags of the command line; absent or undefined = not given. */
 export type Flags = Readonly<Partial<Record<FlagName, Tree>>> & {
-  /** One of several accounts of the settings file. */
+  /** The name of one account of the settings file. */
   readonly account?: string | undefined
-  /** Some of them: `acme,globex`. */
+  /** The names of several accounts: `acme,globex`. */
   readonly accounts?: string | undefined
 }
 
 export interface Given {
-  /** In the settings; of an account's setting, in the account. */
+  /** Path in the settings; for a setting of an account, path in the account. */
   readonly path: Path
   readonly value: Tree
-  /** The flag or variable. */
+  /** The name of the flag or variable. */
   readonly where: string
   readonly ofAccount: boolean
-  /** Set in the environment and empty, which is no value: a template or a shell often leaves a variable so. */
+  /** Whether the variable is set but empty, which is not a value: templates and shells often leave a variable empty. */
   readonly isEmpty: boolean
 }
 
-/** The settings that are the token of an account: a source that gives one replaces both of the sources below it. */
+/** The settings that give the token of an account. A source with one of them replaces both in the sources that it overrides. */
 export const TOKEN_KEYS: readonly string[] = ['token', 'token_file']
 
 export const readGiven = (env: Environment, flags: Flags): readonly Given[] => {

@@ -1,17 +1,17 @@
 /**
- * How a setting is declared: a reader, and for the reference what may be written and what it means. A setting that has no
- * meaning of its own here cannot stand in the settings file: only the environment or a flag gives it.
+ * Functions that declare a setting: a reader, and for the reference its type and meaning. A setting without a meaning is not in
+ * the settings file; only the environment or a flag can give it.
  */
 import { z } from 'zod'
 import { durationFrom, type Reader, readBoolean, wholeNumberFrom } from './readers.js'
 
 /**
- * A setting of the file, for the reference with what may be written; `describe` adds its meaning, `prefault` a default as it
- * would be written.
+ * A setting of the file. `valueType` is its type in the reference; `describe` adds its meaning, and `prefault` a default as the
+ * file would write it.
  */
 export const setting = <T>(valueType: string, read: Reader<T>) => notInFile(read).meta({ valueType })
 
-/** A setting that only environment and flags give. */
+/** A setting that only environment and flags can give. */
 export const notInFile = <T>(read: Reader<T>) =>
   z.unknown().transform((value, context): T => {
     const outcome = read(value)
@@ -28,10 +28,10 @@ export const wholeNumber = (byDefault: number, min: number, max: number) =>
 
 export const yesOrNo = (byDefault: boolean) => setting('true or false', readBoolean).prefault(byDefault)
 
-/** Keys that belong together; all of them have their defaults where the whole is left out, by `prefault({})`. */
+/** Keys that belong together. With `prefault({})`, an absent section gets the defaults of all its keys. */
 export const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
-  z.object(shape, { error: 'must hold keys of its own, each on a line of its own' })
+  z.object(shape, { error: 'must be a section with its own keys, one per line' })
 
-/** What is null where it is left out. */
+/** A setting that is null if it is absent. */
 export const orNull = <Schema extends z.ZodType>(schema: Schema) =>
   schema.optional().transform((value) => value ?? null)

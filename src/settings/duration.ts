@@ -1,13 +1,13 @@
 /**
- * Durations as people write them in settings and flags. A unit is demanded: `timeout: 30` has been read as
- * seconds, milliseconds and minutes by somebody, somewhere.
+ * Reads the durations of settings and flags. A unit is required, because readers take `timeout: 30` for seconds, milliseconds
+ * or minutes.
  */
 import type { Rate } from '../base/network.js'
 
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 const FORM = /^(\d{1,15})(ms|s|m|h|d)$/
 
-/** What a duration has to look like, to be put behind "must be". */
+/** The form of a duration, for messages: "must be …". */
 export const DURATION_FORM = 'a duration: a whole number and a unit (ms, s, m, h or d), such as 30s'
 
 /** `250ms`, `30s`, `5m`, `2h` or `7d` in milliseconds; null for anything else, a bare number included. */
@@ -21,7 +21,7 @@ export const parseDuration = (text: string): number | null => {
   return Number.isSafeInteger(durationMs) ? durationMs : null
 }
 
-/** `60/60s` as a rate; null for anything else. Says nothing about bounds. */
+/** `60/60s` as a rate; null for anything else. Does not check bounds. */
 export const parseRate = (text: string): Rate | null => {
   const [requests = '', per = '', ...rest] = text.split('/')
   const perMs = parseDuration(per)

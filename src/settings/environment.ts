@@ -1,17 +1,16 @@
 /**
- * The environment of the process. Nothing else in the project reads `process.env`. Which variables are settings is in `names`;
- * other FIELDWORK_SYNC_… names are left alone: clusters inject some of their own.
+ * The environment of the process. No other code reads `process.env`. `names` lists the variables that are settings. Other
+ * FIELDWORK_SYNC_… variables are ignored, because clusters inject some.
  */
 
-/** Environment variables by name; `undefined` is the same as not there. */
+/** Environment variables by name; `undefined` means not set. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** A copy of the environment of this process. */
 export const processEnvironment = (): Environment => ({ ...process.env })
 
 /**
- * Whether a terminal may get colours, and a line that redraws itself: it is one, it can do it, and NO_COLOR
- * is not set (colours only).
+ * Whether `stream` is a terminal that can redraw a line, and whether it may get colours too. NO_COLOR disables only the colours.
  */
 export const terminalFeatures = (
   env: Environment,

@@ -1,4 +1,4 @@
-/** Keys of the settings file that have a new name. The old names are read until version 0.2. */
+/** Renamed keys of the settings file. The old names are read until version 0.2. */
 import type { Path } from './tree.js'
 
 /** `*` stands for any item of a list. */
@@ -8,7 +8,7 @@ const FORMER_KEYS: ReadonlyMap<string, string> = new Map([
   ['refresh.weights.live', 'active'],
 ])
 
-/** The name that the key `written` in the section at `path` has now. */
+/** The current name of the key `written` in the section at `path`. */
 export const currentKey = (path: Path, written: string): string =>
   FORMER_KEYS.get([...path.map((step) => (typeof step === 'number' ? '*' : step)), written].join('.')) ??
   written

@@ -1,6 +1,6 @@
 /**
- * `${NAME}` in a value of the settings file is the environment variable NAME; `$${` is a plain `${`. It works on
- * values that YAML has already taken apart, so nothing in a variable can change the structure of the file.
+ * Replaces `${NAME}` in a value of the settings file by the environment variable NAME, and `$${` by a plain `${`. YAML is
+ * parsed before, so no variable can change the structure of the file.
  */
 import type { Environment } from './environment.js'
 import { bad, good, type Read } from './readers.js'
@@ -8,7 +8,7 @@ import { bad, good, type Read } from './readers.js'
 const PLACE = /\$\$\{|\$\{([^}]*)(\})?/g
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-/** Whether `text` takes anything from the environment. */
+/** Whether `text` contains a variable of the environment. */
 export const isInterpolated = (text: string): boolean => text.replaceAll(`$\${`, '').includes(`\${`)
 
 export const interpolate = (text: string, env: Environment): Read<string> => {

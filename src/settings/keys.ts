@@ -1,38 +1,38 @@
 /**
- * The keys of the settings file, derived from the schema. A property of the schema is what the code calls a setting; its key is
- * the same in snake_case, without the unit of a duration, which stands in the value there: `settleForMs` is `settle_for: 1d`.
+ * Derives the keys of the settings file from the properties of the schema. A key is the property in snake_case, without the unit
+ * of a duration, because the value in the file has the unit: `settleForMs` is `settle_for: 1d`.
  */
 import { z } from 'zod'
 import { settingsSchema } from './schema.js'
 import { isList, isSection, type Path, type Tree } from './tree.js'
 
 export interface SettingKey {
-  /** `refresh.settle_for`; keys of a list's items as `accounts[].name`. */
+  /** `refresh.settle_for`, or `accounts[].name` for a key of the items of a list. */
   readonly path: string
   readonly valueType: string
-  /** As it would be written in the file; null when there is none. */
+  /** The default as the file would write it; null without a default. */
   readonly defaultText: string | null
   readonly meaning: string
 }
 
-/** Words of the file that do not follow from ours. */
+/** Keys that do not follow from their property. */
 const EXCEPTIONS: Readonly<Record<string, string>> = { attemptsMax: 'attempts' }
 
 const keyOf = (property: string): string =>
   EXCEPTIONS[property] ??
   property.replace(/Ms$/, '').replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** The path in the file of a path in the schema. */
+/** Turns a path of the schema into a path of the file. */
 export const filePath = (path: readonly PropertyKey[]): Path =>
   path.map((step) => (typeof step === 'number' ? step : keyOf(String(step))))
 
-/** A place in the settings: a section, a list of sections, or a setting. */
+/** A node of the settings: a section, a list of sections, or a setting. */
 export interface KeyNode {
   readonly property: string
-  /** Its keys, or those of the items of a list. */
+  /** Its keys, or the keys of the items of a list. */
   readonly children: ReadonlyMap<string, KeyNode>
   readonly isList: boolean
-  /** Every setting of the file at or below it; none where only environment and flags give it. */
+  /** Every setting of the file at or below this node; empty if only environment and flags can give it. */
   readonly settings: readonly SettingKey[]
 }
 
@@ -75,7 +75,7 @@ const SETTINGS: KeyNode = nodeOf(
 /** Every key of the settings file, in the order of the schema. */
 export const settingKeys = (): readonly SettingKey[] => SETTINGS.settings
 
-/** The tree with each key of a section as `rename` calls it; left out where that is null. `node` is what the key stands for, if anything. */
+/** The tree with every key replaced by `rename`, or removed if that returns null. `node` is undefined for an unknown key. */
 export const renameKeys = (
   tree: Tree,
   rename: (key: string, node: KeyNode | undefined, section: KeyNode, path: Path) => string | null,
@@ -95,5 +95,5 @@ export const renameKeys = (
   return walk(tree, SETTINGS, [])
 }
 
-/** The tree under the properties of the schema, without what is no setting. */
+/** The tree with properties of the schema as keys, without unknown keys. */
 export const inProperties = (tree: Tree): Tree => renameKeys(tree, (_, node) => node?.property ?? null)

@@ -1,7 +1,6 @@
 /**
- * The one merge: what environment and command line give, laid over the settings file, and the one parse of the result. Each value
- * keeps its origin. What is wrong in the file was reported before and is not there any more; a variable is checked also where a
- * flag stands above it.
+ * Merges the values of environment and command line into the settings file, and parses the result. Each value keeps its origin.
+ * Wrong values of the file were reported and removed before. A variable is checked even if a flag overrides it.
  */
 import { type Given, TOKEN_KEYS } from './command-source.js'
 import type { Problem } from './problems.js'
@@ -14,11 +13,11 @@ export interface Layers {
   readonly values: SettingsValues
   readonly problems: readonly Problem[]
   readonly originOf: OriginOf
-  /** Whether the value at `path` is there but wrong or misspelt, so that it must not be reported as missing. */
+  /** Whether the value at `path` was given, but wrong or misspelt, so that it must not be reported as missing. */
   isBroken(path: Path): boolean
 }
 
-/** `account` is the place of the account that the account's settings of `given` describe; null: of none. */
+/** `account` is the index of the account that the account settings in `given` describe; null if they describe none. */
 export const layered = (
   file: SettingsFile,
   given: readonly Given[],

@@ -1,6 +1,6 @@
 /**
- * The settings of a command, from file, environment and flags; later wins. Whatever is wrong in any of them is
- * reported together, before anything is requested or written.
+ * Loads the settings of a command. The environment overrides the file, and flags override both. All problems are reported
+ * together, before anything is requested or written.
  */
 import { resolve } from 'node:path'
 import { createRedactor, Secret } from '../base/secret.js'
@@ -22,12 +22,12 @@ import { warehouseProblem } from './warehouse-directory.js'
 export interface SettingsRequest {
   readonly env: Environment
   readonly flags: Flags
-  /** False for commands that need the warehouse only: accounts and their tokens are not even looked at. */
+  /** False for commands that need only the warehouse: accounts and their tokens are not read. */
   readonly requireAccounts?: boolean
-  /** True for commands that work on one account: they have its flags, and `--account` for one of several. */
+  /** True for commands that work on one account: they have its flags, and `--account` to choose it. */
   readonly oneAccount?: boolean
   readonly readFile?: ReadFile
-  /** What relative paths of flags and environment start from; the process's own unless said. */
+  /** The directory that relative paths of flags and environment start from. Default: the working directory of the process. */
   readonly workingDirectory?: string
 }
 
@@ -49,16 +49,16 @@ export const loadSettings = (request: SettingsRequest): Settings => {
   const layers = layered(file, given, choice.place, workingDirectory)
   const { accounts: _, allowInsecureHttp: __, config: ___, warehouse, ...values } = layers.values
   const { shard } = values
-  const { problems: ofProxies, ...proxies } = readProxies(withAccounts ? env : {})
+  const { problems: proxyProblems, ...proxies } = readProxies(withAccounts ? env : {})
   const { chosen } = choice
   const resolved = resolveAccounts({ layers, file, chosen, oneAccount, shard, proxies, readFile })
   const { accounts } = resolved
 
-  const below = shard === null ? [] : [shardDirectory(shard)]
-  const warehouseDirectory = resolve(workingDirectory, warehouse.directory, ...below)
+  const shardPath = shard === null ? [] : [shardDirectory(shard)]
+  const warehouseDirectory = resolve(workingDirectory, warehouse.directory, ...shardPath)
   const problems = [
     ...layers.problems,
-    ...ofProxies,
+    ...proxyProblems,
     ...choice.problems,
     ...resolved.problems,
     // Commands that work on one account have no warehouse.
@@ -89,10 +89,10 @@ const backoffOrder = ({ values, originOf, isBroken }: Layers): readonly Problem[
   return [problemAt(originOf, max, 'must not be less than limits.backoff_base')]
 }
 
-/** Shorter ones are no tokens, and taking them out would leave holes in the sentences. */
+/** Shorter texts are not tokens. Redacting them would leave holes in messages. */
 const REDACTED_LENGTH_MIN = 8
 
-/** No reader quotes a credential; this is for one that stands where no credential belongs. */
+/** No reader quotes a credential. This redacts a credential that was put into another setting. */
 const withoutSecrets = (
   problems: readonly Problem[],
   tokens: readonly string[],

@@ -1,18 +1,18 @@
 /**
- * What environment and flags give, one entry a setting: its place in the settings, its flag as the code calls it (`maxRequests` is
- * `--max-requests`), and its variable with what the reference says. The schema reads the values, as it reads those of the file.
+ * The settings that environment and flags can give. Each entry has the path of the setting, the flag in camel case (`maxRequests`
+ * is `--max-requests`), and the variable with its meaning for the reference. The schema reads their values like those of the file.
  */
 import { LOG_LEVELS } from './schema.js'
 import { type Path, pathText } from './tree.js'
 
 export interface SettingName<Flag extends string = string> {
   readonly flag: Flag
-  /** In the settings; of an account's setting, in the account. */
+  /** Path in the settings; for a setting of an account, path in the account. */
   readonly path: Path
-  /** Whether it describes an account: the environment and the flags can describe one. */
+  /** Whether it is a setting of an account: environment and flags can describe one account. */
   readonly ofAccount?: true
   readonly variable?: string
-  /** What the variable sets, where that is no key of the file, and its meaning. */
+  /** What the variable sets, if that is not a key of the file. */
   readonly sets?: string
   readonly meaning?: string
 }
@@ -23,7 +23,7 @@ const NAMES = [
     path: ['config'],
     variable: 'FIELDWORK_SYNC_CONFIG',
     sets: '`--config`',
-    meaning: 'Path of the settings file; without it there is none',
+    meaning: 'Path of the settings file; without this, no settings file is read',
   },
   {
     flag: 'baseUrl',
@@ -51,7 +51,7 @@ const NAMES = [
     path: ['token_file'],
     ofAccount: true,
     variable: 'FIELDWORK_SYNC_API_TOKEN_FILE',
-    meaning: 'File that holds the token instead; relative to the directory the command is started in',
+    meaning: 'File that holds the token; its path is relative to the directory in which the command starts',
   },
   {
     flag: 'rateLimit',

@@ -1,5 +1,5 @@
 /**
- * Wrong settings, all at once: whoever corrects a file wants the whole list, not one line a run.
+ * Problems in the settings. All are reported at once, so that one correction of the file is enough.
  */
 import { ConfigError } from '../base/errors.js'
 import type { Path } from './tree.js'
@@ -9,11 +9,11 @@ export interface Problem {
   readonly where: string
   /** What is wrong and what to do, one line, without secret values. */
   readonly text: string
-  /** The setting that is wrong. Further checks of it would report the same mistake again. */
+  /** The wrong setting. Further checks skip it, so that no mistake is reported twice. */
   readonly path?: Path | undefined
 }
 
-/** Settings that cannot be used; its message has a line for every problem. Exit 2. */
+/** The settings cannot be used; the message has a line for every problem. Exit 2. */
 export class SettingsError extends ConfigError {
   readonly code = 'settings_invalid'
   readonly problems: readonly Problem[]
@@ -29,7 +29,7 @@ export class SettingsError extends ConfigError {
 
 const QUOTED_CHARACTERS_MAX = 40
 
-/** A wrong value, short enough for a line; for values that cannot be secret. */
+/** A wrong value, shortened for a message. Only for values that cannot be secret. */
 export const quoted = (value: unknown): string => {
   const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value))
   return text.length > QUOTED_CHARACTERS_MAX ? `${text.slice(0, QUOTED_CHARACTERS_MAX)}…` : text

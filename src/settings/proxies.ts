@@ -1,6 +1,7 @@
 /**
- * The proxies of the environment, by the variables that curl, Go and Python read as well. A proxy is chosen here, once for each account, so that
- * it can be shown before anything is requested. Nothing that is said of a variable quotes its value: it may hold a password.
+ * Reads the proxies from the variables that curl, Go and Python also read. Each account's proxy is chosen once, so that it can be
+ * shown before the first request (docs/decisions/0024-proxy-is-chosen-per-account.md). No problem quotes a value, because it may
+ * hold a password.
  */
 import { BlockList, isIP } from 'node:net'
 import type { HttpProxy } from '../base/network.js'
@@ -9,7 +10,7 @@ import type { Environment } from './environment.js'
 import type { Problem } from './problems.js'
 import { bad, good, type Read } from './readers.js'
 
-/** The variables, each also in lower case, which comes first. For the reference. */
+/** The variables, for the reference. Each is also read in lower case, which overrides upper case. */
 export const PROXY_VARIABLES = [
   {
     name: 'HTTPS_PROXY',
@@ -19,13 +20,13 @@ export const PROXY_VARIABLES = [
   {
     name: 'HTTP_PROXY',
     sets: 'the proxy of `http://` addresses',
-    meaning: 'The same; it gets the requests themselves, token included',
+    meaning: 'Address of an HTTP proxy; it gets the requests themselves, including the token',
   },
   {
     name: 'NO_PROXY',
-    sets: 'what is requested directly',
+    sets: 'the hosts that are requested directly',
     meaning:
-      'Hosts with commas between them: names with all below them, addresses, networks such as `10.0.0.0/8`, each with a port if need be; or `*`',
+      'Hosts, separated by commas: names, which include their subdomains, addresses, or networks such as `10.0.0.0/8`, each with an optional port; `*` means all hosts',
   },
 ] as const
 
@@ -39,7 +40,7 @@ export const readProxies = (env: Environment): Proxies & { readonly problems: re
   const problems: Problem[] = []
   const read = (name: string): HttpProxy | null => {
     const { variable, value } = given(env, name)
-    // Set and empty is how a shell unsets it for one command.
+    // A shell unsets a variable for one command by an empty value.
     if (value === '') return null
     const outcome = readProxy(variable, value)
     if (outcome.ok) return outcome.value
@@ -50,7 +51,7 @@ export const readProxies = (env: Environment): Proxies & { readonly problems: re
   return { http, https, noProxy: given(env, 'NO_PROXY').value, problems }
 }
 
-/** The proxy for an address; null: it is requested directly. */
+/** The proxy for an address; null for direct requests. */
 export const proxyFor = (baseUrl: string, { http, https, noProxy }: Proxies): HttpProxy | null => {
   const url = new URL(baseUrl)
   return isExcepted(url, noProxy) ? null : url.protocol === 'https:' ? https : http
@@ -82,7 +83,7 @@ const readProxy = (variable: string, value: string): Read<HttpProxy> => {
 
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
 
-/** Whether NO_PROXY names the host: as curl and Go read it, networks included. */
+/** Whether NO_PROXY names the host. It is read as by curl and Go, including networks. */
 const isExcepted = ({ protocol, hostname, port }: URL, noProxy: string): boolean => {
   const host = bare(hostname)
   const ownPort = port === '' ? DEFAULT_PORTS[protocol] : port
@@ -96,7 +97,7 @@ const isExcepted = ({ protocol, hostname, port }: URL, noProxy: string): boolean
     })
 }
 
-/** Without the brackets of an IPv6 address and the dot of a full name. */
+/** The host without the brackets of an IPv6 address and without a dot at its end. */
 const bare = (host: string): string => host.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
 
 const names = (entry: string, host: string): boolean =>

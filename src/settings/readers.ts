@@ -1,12 +1,12 @@
 /**
- * One reader a kind of value. File, environment and flags hand over text or what YAML made of it; a reader says
- * what it is or why it cannot be. The same reader serves all three, so a bound or a sentence exists once.
+ * One reader for each kind of value. A reader makes a typed value or a problem from text or a value from YAML. File,
+ * environment and flags use the same readers, so each bound and each message exists once.
  */
 import type { Rate } from '../base/network.js'
 import { createCalendar } from '../model/calendar.js'
 import { DURATION_FORM, parseDuration, parseRate } from './duration.js'
 
-/** `problem` is put behind the name of the setting: "must be …". It never quotes the value. */
+/** Messages put `problem` after the name of the setting: "must be …". It never quotes the value. */
 export type Read<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: string }
@@ -16,7 +16,7 @@ export type Reader<T> = (value: unknown) => Read<T>
 export const good = <T>(value: T): Read<T> => ({ ok: true, value })
 export const bad = (problem: string): Read<never> => ({ ok: false, problem })
 
-/** A duration in milliseconds, `min` and `max` inclusive and written as durations. */
+/** A duration in milliseconds. `min` and `max` are inclusive, and written as durations. */
 export const durationFrom = (min: string, max: string): Reader<number> => {
   const [minMs, maxMs] = [parseDuration(min), parseDuration(max)]
   if (minMs === null || maxMs === null) throw new TypeError(`${min} or ${max} is not a duration`)
@@ -27,7 +27,7 @@ export const durationFrom = (min: string, max: string): Reader<number> => {
   }
 }
 
-/** The same, or `forever`, which is null. */
+/** A duration in milliseconds; null for `forever`. */
 export const durationOrForever = (min: string, max: string): Reader<number | null> => {
   const readDuration = durationFrom(min, max)
   return (value) => {
@@ -37,7 +37,7 @@ export const durationOrForever = (min: string, max: string): Reader<number | nul
   }
 }
 
-/** A whole number, bounds inclusive. Text is taken too: the environment has nothing else. */
+/** A whole number, bounds inclusive. Text is read too, because the environment has only text. */
 export const wholeNumberFrom =
   (min: number, max: number): Reader<number> =>
   (value) => {
@@ -60,7 +60,7 @@ export const oneOf =
     return choice === undefined ? bad(`must be one of ${choices.join(', ')}`) : good(choice)
   }
 
-/** A list of different choices, at least one: a YAML list, or text with commas. */
+/** A list of one or more different choices: a YAML list, or text with commas. */
 export const listOf = <T extends string>(...choices: readonly T[]): Reader<readonly T[]> => {
   const readOne = oneOf(...choices)
   return (value) => {
@@ -78,7 +78,7 @@ export const listOf = <T extends string>(...choices: readonly T[]): Reader<reado
   }
 }
 
-/** The name of a time zone that this machine knows. */
+/** The name of a time zone that Node supports. */
 export const readTimeZone: Reader<string> = (value) => {
   const problem = 'must be the name of a time zone, such as Europe/Paris or UTC'
   if (typeof value !== 'string' || !/^[A-Za-z]/.test(value)) return bad(problem)
@@ -90,13 +90,13 @@ export const readTimeZone: Reader<string> = (value) => {
   }
 }
 
-/** A path of a file or directory, as it was written. */
+/** A path of a file or directory, unchanged. */
 export const readPath: Reader<string> = (value) =>
   typeof value === 'string' && value.trim() !== '' && !value.includes('\0')
     ? good(value)
     : bad('must be a path, as text')
 
-/** Bounds of a rate, in one place for the file's `rate_limit` and the environment's `60/60s`. */
+/** Bounds of a rate, for `rate_limit` in the file and `60/60s` in the environment. */
 export const readRateRequests = wholeNumberFrom(1, 10_000)
 export const readRatePer = durationFrom('100ms', '1h')
 

@@ -1,13 +1,13 @@
 /**
- * What can be set, as documentation: derived from the schema and the list of environment variables,
- * so that the README cannot promise a key or a default that does not exist.
+ * The settings reference for the README, derived from the schema and the list of environment variables. So the README
+ * cannot promise a key or a default that does not exist.
  */
 import { markdownTable } from '../base/human.js'
 import { settingKeys } from './keys.js'
 import { ENVIRONMENT_VARIABLES } from './names.js'
 import { PROXY_VARIABLES } from './proxies.js'
 
-/** The settings reference in Markdown: a table of the keys of the file, a table of environment variables. */
+/** The settings reference in Markdown: a table of the file's keys and a table of environment variables. */
 export const settingsReference = (): string =>
   [
     markdownTable(

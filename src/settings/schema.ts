@@ -1,7 +1,7 @@
 /**
- * Every setting with its reader, default, bounds and meaning, declared once. Its property is what the code calls it; `keys` derives
- * the key of the settings file from that. Types, the reference in the README, suggestions for unknown keys and the test of the
- * example file all follow from this schema.
+ * Declares every setting once: its reader, default, bounds and meaning. `keys` derives the keys of the settings file from the
+ * properties. Types, the reference in the README, suggestions for unknown keys and the test of the example file follow from
+ * this schema.
  */
 import { z } from 'zod'
 import { PUBLISH_FORMATS, PUBLISHED_AS } from '../model/publish-formats.js'
@@ -26,12 +26,12 @@ import { readFallback, readRedisUrl } from './shared-rate.js'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
-/** Whether drift of the API's answers is only reported (evolve) or ends in exit 5 (freeze). */
+/** `evolve` only reports drift of the API's answers; `contract: freeze` also leads to exit 5. */
 const CONTRACTS = ['evolve', 'freeze'] as const
 
-const weight = (byDefault: number, whose: string) =>
+const weight = (byDefault: number, surveys: string) =>
   wholeNumber(byDefault, 1, 100).describe(
-    `${whose}: what the time since the last refresh counts in the order of the queue`,
+    `Weight of ${surveys} in the order of the queue: it multiplies the time since their last refresh`,
   )
 
 const MIB = 1_048_576
@@ -41,9 +41,9 @@ const account = section({
   name: setting('1 to 64 of A-Z a-z 0-9 _ -', readAccountName)
     .prefault('default')
     .describe(
-      'Stands in the column `account` of every table; unique. Keep it: rows of another name are rows of another account',
+      'Name of the account in the column `account` of every table; unique. Do not change it later: a new name is a new account',
     ),
-  baseUrl: setting('URL', readBaseUrl).optional().describe('Address of the API, ends with `/api/v1`'),
+  baseUrl: setting('URL', readBaseUrl).optional().describe('Address of the API; ends with `/api/v1`'),
   id: setting('whole number', readId)
     .optional()
     .describe('Identifier of the account, sent as `Authorization-ID`'),
@@ -54,27 +54,29 @@ const account = section({
     ),
   tokenFile: setting('path', readPath)
     .optional()
-    .describe("File that holds the token instead; relative to the settings file's directory"),
+    .describe(
+      'File that holds the token, as an alternative to `token`; its path is relative to the directory of the settings file',
+    ),
   rateLimit: section({
     requests: setting('whole number, 1 to 10000', readRateRequests)
       .prefault(60)
-      .describe('Requests allowed in any window of `per`; support can raise it'),
+      .describe("Requests allowed in any window of `per`; the API's support can raise this cap"),
     perMs: setting('duration, 100ms to 1h', readRatePer).prefault('60s').describe('Length of that window'),
     shared: setting('URL of a Redis', readRedisUrl)
       .optional()
       .describe(
-        'Where several processes use the same account at the same time: the Redis through which they share this cap, `redis://` or `rediss://`. Without it each warehouse takes the whole cap for itself',
+        'Redis through which several processes share the cap of an account that they use at the same time, `redis://` or `rediss://`. Without it each warehouse uses the whole cap',
       ),
     sharedFallback: setting('stop, a percentage such as 50%, or whole number, 1 to 10000', readFallback)
       .prefault('stop')
       .describe(
-        'What happens while that Redis is away: `stop` ends the run with exit 4. A percentage of the cap, or a number of requests per window, lets this process go on with so much. The fallbacks of all processes together must not exceed the cap',
+        'What happens while that Redis is away: `stop` ends the run with exit 4. With a percentage of the cap, or a number of requests per window, this process goes on with that many requests. The fallbacks of all processes together must not exceed the cap',
       ),
   }).prefault({}),
   weight: wholeNumber(1, 1, 1_000).describe(
-    'Weight of the account where `--max-requests` is divided among several; what one does not use goes to the others',
+    'Weight of the account when `--max-requests` is divided among several; unused requests of one account go to the others',
   ),
-  /** `rateLimit` as one text, which stands above it. */
+  /** `rateLimit` as one text; it overrides `rateLimit`. */
   rate: notInFile(readRate).optional(),
 })
 
@@ -83,20 +85,18 @@ export const settingsSchema = section({
     .array(account, { error: 'must be a list of accounts, each beginning with "- "' })
     .max(ACCOUNTS_MAX, `must hold at most ${ACCOUNTS_MAX} accounts`)
     .prefault([]),
-  allowInsecureHttp: yesOrNo(false).describe(
-    'Allow a token to be sent over plain http to another host than this one',
-  ),
+  allowInsecureHttp: yesOrNo(false).describe('Allow tokens to be sent over plain http to other hosts'),
   warehouse: section({
     directory: setting('path', readPath)
       .prefault('warehouse')
       .describe(
-        'Directory of the warehouse on this machine, without a `?` in its path; relative to the directory the command is started in',
+        'Directory of the warehouse on this machine, without a `?` in its path; relative to the directory in which the command starts',
       ),
   }).prefault({}),
   publish: setting(`list of ${PUBLISH_FORMATS.join(', ')}`, listOf(...PUBLISH_FORMATS))
     .prefault(['duckdb'])
     .describe(
-      `What is published for readers at the end of a run, one or several of ${PUBLISH_FORMATS.map((format) => `${format} (\`${PUBLISHED_AS[format]}\`)`).join(', ')}`,
+      `Formats that are published for readers at the end of a run, one or several of ${PUBLISH_FORMATS.map((format) => `${format} (\`${PUBLISHED_AS[format]}\`)`).join(', ')}`,
     ),
   contract: setting(CONTRACTS.join(' or '), oneOf(...CONTRACTS))
     .prefault('evolve')
@@ -105,41 +105,41 @@ export const settingsSchema = section({
     ),
   discover: section({
     overlapMs: duration('5m', '0s', '1d').describe(
-      "How far behind the server's clock the next listing starts; the surveys in between are read twice",
+      "Overlap of listings: the next listing starts this long before the server's time at the start of the last one. Surveys modified in the overlap are listed twice",
     ),
     fullListingEveryMs: duration('7d', '0s', '365d').describe(
-      'All surveys are listed when the last full listing is older than this, which finds the ones that are gone',
+      'All surveys are listed when the last full listing is older than this. Only a full listing finds surveys that are gone',
     ),
   }).prefault({}),
   refresh: section({
     settleForMs: duration('1d', '0s', '365d').describe(
-      'A complete survey is refreshed in every run for this long after its last change, then after 1, 2, 4, 8 … days, for as long as nothing moves',
+      'A complete survey is refreshed in every run for this long after its last change. After that it is refreshed after 1, 2, 4, 8 … days, as long as it does not change',
     ),
     maxAgeMs: duration('30d', '0s', '3650d').describe(
-      'Every survey but drafts and demos is refreshed at least this often',
+      'Every survey except drafts and demos is refreshed at least this often',
     ),
     weights: section({
-      fieldwork: weight(DEFAULT_WEIGHTS.fieldwork, 'Surveys in field'),
-      active: weight(DEFAULT_WEIGHTS.active, 'Surveys of any other active status'),
-      other: weight(DEFAULT_WEIGHTS.other, 'All others'),
+      fieldwork: weight(DEFAULT_WEIGHTS.fieldwork, 'surveys in fieldwork'),
+      active: weight(DEFAULT_WEIGHTS.active, 'surveys with any other active status'),
+      other: weight(DEFAULT_WEIGHTS.other, 'all other surveys'),
     }).prefault({}),
     listSourcesEveryMs: duration('7d', '0s', '365d').describe(
-      "Read the list of a survey's sample sources when that was last done longer ago than this, or when the survey, its target or interviews of no known source say that it changed. Of a survey that is over 12 times as long",
+      "The list of a survey's sample sources is read again after this time, or earlier if the survey, its target or interviews of an unknown source show that it changed. Closed surveys use 12 times this interval",
     ),
     skipUnchanged: yesOrNo(true).describe(
-      "Skip the requests per sample source when the sources and the survey's progress equal what is stored",
+      "Skip the requests per sample source when the sources and the survey's progress equal the stored rows",
     ),
     recheckUnchangedAfterMs: duration('7d', '0s', '365d').describe(
-      'Read the progress of every source all the same when that was last done longer ago than this. Of a survey that is over 12 times as long',
+      'The progress of every source is read again after this time, even if nothing changed. Closed surveys use 12 times this interval',
     ),
     dailyWindows: orNull(
       section({
         days: wholeNumber(7, 1, 60).describe(
-          'Also read the interviews that started on single days, for `survey_progress_by_day`: so many days up to today are read again and again, an older one once more. Off without this section',
+          'Also read the interviews by the day on which they started, for `survey_progress_by_day`. This many days up to today are read repeatedly, an older day once more. Off without this section',
         ),
         timeZone: setting('name of a time zone', readTimeZone)
           .prefault('UTC')
-          .describe('Whose days these are'),
+          .describe('Time zone of these days'),
         sources: yesOrNo(false).describe('Read the days of each sample source as well'),
       }),
     ),
@@ -148,29 +148,29 @@ export const settingsSchema = section({
     progressKeepAllForMs: setting('duration, 0s to 36500d, or forever', durationOrForever('0s', '36500d'))
       .prefault('forever')
       .describe(
-        'Every observation of progress is kept for this long; of older days only the last one. What is left out does not come back',
+        'Every observation of progress is kept for this long. For older days, only the last observation of each day is kept; the others are deleted for good',
       ),
   }).prefault({}),
   limits: section({
-    requestTimeoutMs: duration('30s', '100ms', '10m').describe('How long one request may take'),
+    requestTimeoutMs: duration('30s', '100ms', '10m').describe('Longest time that one request may take'),
     attemptsMax: wholeNumber(6, 1, 20).describe(
-      'Attempts a request before it counts as failed; answers 429 are not counted',
+      'Attempts per request before it counts as failed; answers 429 do not count',
     ),
     backoffBaseMs: duration('500ms', '1ms', '1m').describe(
-      'Longest wait before the first retry; it doubles with each',
+      'Longest wait before the first retry; it doubles with each further retry',
     ),
     backoffMaxMs: duration('60s', '1ms', '1h').describe(
       'Longest wait before any retry; at least `backoff_base`',
     ),
-    responseBytesMax: wholeNumber(32 * MIB, 1_024, 256 * MIB).describe('Largest answer that is read, bytes'),
+    responseBytesMax: wholeNumber(32 * MIB, 1_024, 256 * MIB).describe('Size limit of an answer, bytes'),
     rejectedRowsMax: wholeNumber(0, 0, 1_000_000_000).describe(
-      'More rejected rows than this in a run end it with exit 5; all good rows are kept',
+      'More rejected rows than this end a run with exit 5; all good rows are kept',
     ),
     consecutiveFailuresMax: wholeNumber(5, 1, 1_000).describe(
-      'A run stops when this many surveys in a row failed',
+      'A run stops when this many surveys in a row have failed',
     ),
   }).prefault({}),
-  // What follows is of one run, and so not in the file.
+  // The settings below belong to one run, so the file cannot give them.
   config: orNull(notInFile(readPath)),
   logLevel: notInFile(oneOf(...LOG_LEVELS)).prefault('info'),
   budget: section({

@@ -1,4 +1,4 @@
-/** The settings file, from its text to a tree of what is right in it, and a problem for whatever is not. */
+/** Reads the settings file into a tree of its valid values, and a problem for every other value. */
 import { dirname } from 'node:path'
 import type { Environment } from './environment.js'
 import type { Problem } from './problems.js'
@@ -13,17 +13,17 @@ export interface SettingsFile extends Checked {
 }
 
 export interface SettingsFileRequest {
-  /** As problems should call it. */
+  /** The name of the file in problems. */
   readonly name: string
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string
   readonly env: Environment
-  /** When not, accounts are neither checked nor returned. */
+  /** If false, accounts are neither checked nor returned. */
   readonly withAccounts: boolean
   readonly readFile: ReadFile
 }
 
-/** What a command runs on that was given no settings file. Its defaults are called by their keys. */
+/** The settings of a command without a settings file. Problems name its defaults by their keys. */
 export const absentSettingsFile = (workingDirectory: string): SettingsFile => {
   const originOf = (path: Path): Origin => ({
     where: pathText(path),
@@ -50,7 +50,7 @@ export const openSettingsFile = (request: SettingsFileRequest): SettingsFile => 
     directory: dirname(path),
   })
   const known = withoutUnknownKeys(yaml.tree ?? {}, where)
-  const checked = checkTree(withoutWhatIsOff(known.tree, withAccounts), originOf)
+  const checked = checkTree(withoutUnused(known.tree, withAccounts), originOf)
   const notYaml = yaml.problems.map((problem) => ({ ...problem, where: `${name}:${problem.line}` }))
   const problems: readonly Problem[] = [...notYaml, ...known.problems, ...checked.problems]
   return {
@@ -62,10 +62,10 @@ export const openSettingsFile = (request: SettingsFileRequest): SettingsFile => 
   }
 }
 
-/** A section that is off when it is left out may say so: `daily_windows: false`. */
+/** Without this section the feature is off; `daily_windows: false` means the same. */
 const MAY_BE_FALSE: Path = ['refresh', 'daily_windows']
 
-const withoutWhatIsOff = (tree: Tree, withAccounts: boolean): Tree => {
+const withoutUnused = (tree: Tree, withAccounts: boolean): Tree => {
   const rest = valueAt(tree, MAY_BE_FALSE) === false ? cut(tree, MAY_BE_FALSE) : tree
   return withAccounts || !isSection(rest) ? rest : cut(rest, ['accounts'])
 }

@@ -1,24 +1,24 @@
-/** What the command runs on, once file, environment and flags have been read: plain, typed, immutable. The schema makes most of it. */
+/** The settings of a command, from file, environment and flags: plain, typed, immutable. Most of them come from the schema. */
 import type { HttpProxy, Rate, SharedRate } from '../base/network.js'
 import { type Secret, secretsInUrl } from '../base/secret.js'
 import type { SettingsValues } from './schema.js'
 
 export interface AccountSettings {
   readonly name: string
-  /** Ends with `/api/v1`, no slash behind it. */
+  /** Ends with `/api/v1`, without a slash. */
   readonly baseUrl: string
   readonly id: number
   readonly token: Secret
   readonly rate: Rate
-  /** Where other processes spend of the same cap; null: nowhere. */
+  /** The Redis through which other processes share the cap; null if the cap is not shared. */
   readonly shared: SharedRate | null
-  /** Through which its API is requested; null: directly. */
+  /** The proxy for requests to its API; null for direct requests. */
   readonly proxy: HttpProxy | null
-  /** Its allocation of `--max-requests` is this over the sum of all accounts' weights. */
+  /** The account's part of `--max-requests` is this, divided by the sum of all weights. */
   readonly weight: number
 }
 
-/** Whatever of these accounts must never be seen. */
+/** The secrets of these accounts, which must never be visible. */
 export const secretsOf = (accounts: readonly AccountSettings[]): readonly Secret[] =>
   accounts.flatMap(({ token, shared, proxy }) => [
     token,
@@ -27,13 +27,13 @@ export const secretsOf = (accounts: readonly AccountSettings[]): readonly Secret
   ])
 
 export interface Settings extends Omit<SettingsValues, 'accounts' | RawValue> {
-  /** At least one, unless the command said that it needs none, or no account belongs to the shard. */
+  /** At least one, unless the command needs no accounts, or no account belongs to the shard. */
   readonly accounts: readonly AccountSettings[]
-  /** Absolute path; that of the shard where there are shards. */
+  /** Absolute path; with `--shard`, the directory of the shard. */
   readonly warehouseDirectory: string
-  /** Absolute path of the settings file that was read; null when there was none. */
+  /** Absolute path of the settings file; null without one. */
   readonly settingsFile: string | null
 }
 
-/** What is not used as it was written. */
+/** Values of the schema that commands do not get. */
 type RawValue = 'allowInsecureHttp' | 'config' | 'warehouse'

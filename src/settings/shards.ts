@@ -1,7 +1,7 @@
 /**
- * `--shard i/n`: the accounts of one settings file divided among n jobs, each with a warehouse of its own. Which account
- * is whose follows from its name alone (rendezvous hashing), so that no account moves when others come and go: its cursor
- * and its history are in the warehouse of its shard.
+ * `--shard i/n` divides the accounts of one settings file among n jobs, each with its own warehouse. The shard of an account
+ * follows from its name alone, by rendezvous hashing. So no account moves when others are added or removed, and its cursor and
+ * history stay in one warehouse (docs/decisions/0052-shard-follows-from-the-account-name.md).
  */
 import { createHash } from 'node:crypto'
 import { bad, good, type Reader } from './readers.js'
@@ -12,7 +12,7 @@ export interface Shard {
   readonly count: number
 }
 
-/** As many as there may be accounts. */
+/** As many as the settings file may have accounts. */
 const SHARDS_MAX = 100
 
 export const readShard: Reader<Shard> = (value) => {
@@ -23,20 +23,20 @@ export const readShard: Reader<Shard> = (value) => {
     : bad(`must be i/n, such as 0/4: n from 1 to ${SHARDS_MAX}, i from 0 to n-1`)
 }
 
-/** The shard of an account: the one whose hash with the name is the largest. */
+/** The shard of an account: its index, hashed with the name, gives the largest value. */
 export const shardOf = (account: string, count: number): number => {
   const scores = Array.from({ length: count }, (_, index) => scoreOf(account, index))
   return scores.reduce((best, score, index) => (score > (scores[best] ?? '') ? index : best), 0)
 }
 
-/** Of equal length, so that they compare as text. */
+/** All scores have the same length, so that they compare as text. */
 const scoreOf = (account: string, index: number): string =>
   createHash('sha256').update(`${index}:${account}`).digest('hex')
 
-/** The directory of a shard's warehouse, below that of the warehouse. Readers get the shard as a column from it. */
+/** The directory of a shard's warehouse, below the directory of the settings. Its name gives readers the shard as a column. */
 export const shardDirectory = ({ index, count }: Shard): string => `shard=${index}-of-${count}`
 
-/** The shard that a directory of this name belongs to; null where it is no shard's. */
+/** The shard of a directory with this name; null if it is not the directory of a shard. */
 export const shardOfDirectory = (name: string): Shard | null => {
   const [, index, count] = /^shard=(\d{1,3})-of-(\d{1,3})$/.exec(name) ?? []
   return index === undefined ? null : { index: Number(index), count: Number(count) }

@@ -1,20 +1,20 @@
-/** A cap that several processes share: where, and what happens while that place is away. */
+/** Reads the settings of a shared cap: the Redis that holds it, and the fallback while that Redis is away. */
 import { Secret } from '../base/secret.js'
 import { bad, good, type Reader } from './readers.js'
 
-/** Address of the Redis. Never quoted: it may hold a password. */
+/** Address of the Redis. No problem quotes it, because it may hold a password. */
 export const readRedisUrl: Reader<Secret> = (value) => {
   const problem =
     'must be the URL of a Redis, such as redis://redis:6379 or rediss://user:password@host:6380/0'
   if (typeof value !== 'string' || !URL.canParse(value)) return bad(problem)
   const { protocol, hostname, pathname, search, hash } = new URL(value)
   const isRedis = protocol === 'redis:' || protocol === 'rediss:'
-  // The client would take options from a query, a password and another database among them.
+  // The client would read options from a query, such as a password and another database.
   const isPlain = search === '' && hash === '' && /^\/?\d{0,3}$/.test(pathname)
   return isRedis && hostname !== '' && isPlain ? good(new Secret(value)) : bad(problem)
 }
 
-/** `stop`, or how much of the cap this process may use alone. */
+/** `stop`, or how many requests this process may send without Redis. */
 export type Fallback =
   | { readonly kind: 'stop' }
   | { readonly kind: 'percentage'; readonly percent: number }
@@ -30,7 +30,7 @@ export const readFallback: Reader<Fallback> = (value) => {
     : bad('must be stop, a percentage of the cap such as 50%, or a number of requests such as 20')
 }
 
-/** Requests of this process in a window while Redis is away: null to stop instead, 0 where the percentage gives less than one. */
+/** Requests per window of this process while Redis is away; null to stop instead, 0 if the percentage gives less than one. */
 export const fallbackOf = (setting: Fallback, cap: number): number | null => {
   if (setting.kind === 'stop') return null
   return setting.kind === 'count' ? setting.requests : Math.floor((cap * setting.percent) / 100)

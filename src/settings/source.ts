@@ -1,6 +1,6 @@
 /**
- * Where a value of the settings comes from, and what is wrong with the values of a tree. The schema judges them; what it refuses is
- * reported with its origin and cut out, so that one wrong value does not hide the next.
+ * Checks the values of a tree against the schema. Each refused value is reported with its origin and removed, so that one wrong
+ * value does not hide the next.
  */
 import type { z } from 'zod'
 import { filePath, inProperties } from './keys.js'
@@ -11,11 +11,11 @@ import { cut, type Path, type Tree, valueAt } from './tree.js'
 export interface Origin {
   /** `file:line`, the name of an environment variable, or a flag. */
   readonly where: string
-  /** What `where` does not say: which setting of the file it is. Empty for a variable or flag. */
+  /** The setting in the file, such as `limits.attempts`. Empty for a variable or flag. */
   readonly name: string
   /** Whether a problem may show the value. */
   readonly isQuotable: boolean
-  /** What a relative path starts from. */
+  /** The directory that relative paths start from. */
   readonly directory: string
 }
 
@@ -23,7 +23,7 @@ export type OriginOf = (path: Path) => Origin
 
 export interface Checked {
   readonly values: SettingsValues
-  /** What was right. */
+  /** The tree without the refused values. */
   readonly tree: Tree
   readonly problems: readonly Problem[]
 }
@@ -32,7 +32,7 @@ export const checkTree = (tree: Tree, originOf: OriginOf): Checked => {
   const parsed = settingsSchema.safeParse(inProperties(tree))
   if (parsed.success) return { values: parsed.data, tree, problems: [] }
   const { issues } = parsed.error
-  const rest = issues.reduce((left, issue) => cut(left, filePath(issue.path)), tree)
+  const rest = issues.reduce((valid, issue) => cut(valid, filePath(issue.path)), tree)
   return {
     values: settingsSchema.parse(inProperties(rest)),
     tree: rest,

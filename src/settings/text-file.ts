@@ -1,4 +1,4 @@
-/** Reading the settings file and token files: small text files, whose absence is a problem of the settings. */
+/** Reads the settings file and token files: small text files. A missing file is a problem of the settings. */
 import { readFileSync } from 'node:fs'
 import { whyUnreadable } from '../base/unreadable-file.js'
 import { bad, good, type Read } from './readers.js'
@@ -11,7 +11,7 @@ export const readFileAsText: ReadFile = (path) =>
 
 const CHARACTERS_MAX = 1_048_576
 
-/** The text of `path`, or why it cannot be had, put behind the name of the file. */
+/** The text of the file, or why it cannot be read. Messages put the reason after the name of the file. */
 export const readText = (readFile: ReadFile, path: string): Read<string> => {
   try {
     const text = readFile(path)

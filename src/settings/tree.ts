@@ -1,6 +1,6 @@
 /**
- * Settings before they are typed: plain values, in sections and lists, under the keys of the settings file. File, environment and
- * flags all become such trees, each holding what it gives and nothing else.
+ * Settings before they are typed: plain values in sections and lists, under the keys of the settings file. The values of
+ * environment and flags are put into the tree of the file.
  */
 export type Tree = string | number | boolean | undefined | readonly Tree[] | { readonly [key: string]: Tree }
 export type Path = readonly (string | number)[]
@@ -22,7 +22,7 @@ export const valueAt = (tree: Tree, path: Path): Tree =>
     return isSection(node) && typeof step === 'string' ? node[step] : undefined
   }, tree)
 
-/** The tree with `value` at `path`; `undefined` counts as left out. */
+/** The tree with `value` at `path`; `undefined` counts as absent. */
 export const put = (tree: Tree, path: Path, value: Tree): Tree => {
   const [step, ...rest] = path
   if (step === undefined) return value
@@ -37,6 +37,6 @@ export const put = (tree: Tree, path: Path, value: Tree): Tree => {
   )
 }
 
-/** The tree without the value at `path`. In a list an empty section takes its place, so that the others keep theirs. */
+/** The tree without the value at `path`. In a list, an empty section replaces it, so that the other items keep their index. */
 export const cut = (tree: Tree, path: Path): Tree =>
   put(tree, path, typeof path.at(-1) === 'string' ? undefined : {})

@@ -1,10 +1,10 @@
-/** Keys of the settings file that are no settings, each with the one that was probably meant. */
+/** Finds keys of the settings file that are not settings, and suggests the key that was probably meant. */
 import { nearest } from '../base/suggest.js'
 import { type KeyNode, renameKeys, settingKeys } from './keys.js'
 import type { Problem } from './problems.js'
 import { type Path, pathText, type Tree } from './tree.js'
 
-/** The tree without unknown keys, and a problem for each. `where` is `file:line` of a path. */
+/** The tree without unknown keys, and a problem for each of them. `where` returns `file:line` of a path. */
 export const withoutUnknownKeys = (
   tree: Tree,
   where: (path: Path) => string,
@@ -18,14 +18,14 @@ export const withoutUnknownKeys = (
   return { tree: known, problems }
 }
 
-/** `{token:abc}` is a key in YAML, and what is printed of a key must not be a token. */
+/** `{token:abc}` is a key in YAML. A printed key must not be a token. */
 const PRINTABLE_KEY = /^[A-Za-z_-]{1,40}$/
 
-/** Suggests the nearest key beside it, else a key of that very name elsewhere. */
+/** Suggests the nearest key of the same section, otherwise a key of the same name in another section. */
 const describe = (key: string, { children }: KeyNode, parent: Path): Pick<Problem, 'text' | 'path'> => {
   if (!PRINTABLE_KEY.test(key)) {
     const section = parent.length === 0 ? 'the file' : pathText(parent)
-    return { text: `${section} has a key here that is not a setting; is there a blank behind its colon?` }
+    return { text: `${section} has a key here that is not a setting; check that a space follows its colon` }
   }
   const siblings = [...children].flatMap(([name, { settings }]) => (settings.length > 0 ? [name] : []))
   const sibling = nearest(key, siblings)

@@ -1,6 +1,6 @@
 /**
- * A settings file as a tree of plain values that knows on which line each of them stands, so that every problem
- * can be pointed at. A key without a value (all its children commented out, say) counts as left out.
+ * Reads a settings file into a tree of plain values with the line of each, so that every problem can name its line. A key
+ * without a value counts as absent, for instance when all its children are commented out.
  */
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLError } from 'yaml'
 import type { Environment } from './environment.js'
@@ -12,14 +12,14 @@ export interface YamlTree {
   readonly tree: Tree
   /** Line of the key (or list item) at `path` or of its nearest parent, from 1. */
   lineOf(path: Path): number
-  /** Whether the value came, in part, from the environment, and so must not be quoted. */
+  /** Whether a part of the value comes from the environment, so that no problem may quote it. */
   isFromEnvironment(path: Path): boolean
   readonly problems: readonly YamlProblem[]
 }
 
 export interface YamlProblem {
   readonly line: number
-  /** Empty when the file as a whole cannot be read. */
+  /** Empty if the whole file cannot be read. */
   readonly path: Path
   readonly text: string
 }
@@ -56,8 +56,8 @@ export const readYaml = (text: string, env: Environment): YamlTree => {
     if (nodes > NODES_MAX || path.length > DEPTH_MAX) throw new TooLarge()
     if (isAlias(node)) return walk(node.resolve(document), path)
     if (isScalar(node)) return scalar(node.value, path)
-    const note = (at: Path, of: Node | null) => {
-      const offset = of?.range?.[0]
+    const note = (at: Path, source: Node | null) => {
+      const offset = source?.range?.[0]
       if (offset !== undefined) lines.set(pathText(at), lineCounter.linePos(offset).line)
       return at
     }
@@ -74,7 +74,7 @@ export const readYaml = (text: string, env: Environment): YamlTree => {
           problems.push({
             line: lineOf(at),
             path: at,
-            text: `${pathText(at)} has another value under its old name, ${written}; remove that`,
+            text: `${pathText(at)} is also set under its old name, ${written}; remove ${written}`,
           })
         return [name, walk(value, at)]
       }),
@@ -85,7 +85,7 @@ export const readYaml = (text: string, env: Environment): YamlTree => {
   return { tree, lineOf, isFromEnvironment: (path) => fromEnvironment.has(pathText(path)), problems }
 }
 
-/** An alias may stand for its own parent, and a small file for a million values. */
+/** Bounds the walk: an alias may refer to its own parent, and a small file may expand to a million values. */
 const boundedly = (walk: () => Tree, problems: YamlProblem[]): Tree => {
   try {
     return walk()
@@ -98,8 +98,8 @@ const boundedly = (walk: () => Tree, problems: YamlProblem[]): Tree => {
 
 class TooLarge extends Error {}
 
-const TOO_LARGE = `has more than ${NODES_MAX} values or ${DEPTH_MAX} levels, aliases counted; that is not a settings file`
+const TOO_LARGE = `has more than ${NODES_MAX} values or ${DEPTH_MAX} levels, including aliases; a settings file is smaller`
 
-/** YAML's complaint without the piece of the file it quotes: that may be a token. */
+/** The message of the YAML parser without the part of the file that it quotes, which may be a token. */
 const withoutContent = (error: YAMLError): string =>
   (/^[^:"\\]*/.exec(error.message)?.[0] ?? error.code).trim()

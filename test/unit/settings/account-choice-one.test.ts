@@ -47,19 +47,19 @@ test.each([
   [{ yaml: BOTH }, '--account: is needed: the settings file has 2 accounts; give one of acme, beta'],
   [
     { yaml: BOTH, flags: { account: 'gamma' } },
-    '--account: names no account of the settings file; give one of acme, beta',
+    '--account: does not name an account in the settings file; give one of acme, beta',
   ],
   [
     { env: ACCOUNT_ENV, flags: { account: 'acme' } },
-    '--account: names no account of the settings file; there is no settings file with accounts',
+    '--account: does not name an account in the settings file; give a settings file with accounts',
   ],
   [
     {},
-    'accounts: there is none: give --base-url, --id and --token-file, set FIELDWORK_SYNC_BASE_URL, FIELDWORK_SYNC_API_ID, FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE, or name a settings file that has one with --config',
+    'accounts: no account is configured; give --base-url, --id and --token-file, or set FIELDWORK_SYNC_BASE_URL, FIELDWORK_SYNC_API_ID and FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE, or give a settings file that has one by --config',
   ],
   [
     { env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_API_ID: undefined } },
-    '--id or FIELDWORK_SYNC_API_ID: is not set; it is needed where no settings file has it',
+    '--id or FIELDWORK_SYNC_API_ID: is not set; set it, or give it in a settings file',
   ],
   [
     { env: ACCOUNT_ENV, flags: { id: 'x' } },
@@ -79,7 +79,7 @@ test.each([
   ],
   [
     { env: ACCOUNT_ENV, flags: { token: 'tok-of-the-flag', tokenFile: 't' } },
-    '--token-file: is set beside --token; remove one of them',
+    '--token-file: cannot be set together with --token; remove one of them',
   ],
   [
     { env: ACCOUNT_ENV, flags: { tokenFile: TOKEN } },

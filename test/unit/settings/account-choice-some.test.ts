@@ -27,14 +27,14 @@ test('the token of an account that was not chosen is not read', () => {
 })
 
 test.each([
-  ['acne', '--accounts: "acne" is no account of the settings; did you mean acme?'],
-  ['initech', '--accounts: "initech" is no account of the settings; did you mean Initech?'],
+  ['acne', '--accounts: "acne" is not an account in the settings; did you mean acme?'],
+  ['initech', '--accounts: "initech" is not an account in the settings; did you mean Initech?'],
   [
     'acme,umbrella',
-    '--accounts: "umbrella" is no account of the settings; give some of acme, globex, Initech',
+    '--accounts: "umbrella" is not an account in the settings; give some of acme, globex, Initech',
   ],
-  ['acme,acme', '--accounts: names an account twice: acme,acme; give each once'],
-  ['acme,', '--accounts: has a comma too many; give some of acme, globex, Initech'],
+  ['acme,acme', '--accounts: names an account twice: acme,acme; give each account once'],
+  ['acme,', '--accounts: has an empty name between commas; give some of acme, globex, Initech'],
   ['', '--accounts: is empty; give some of acme, globex, Initech'],
 ])('--accounts %j is refused with its reason', (accounts, problem) => {
   expect(problemsOf({ yaml: THREE, flags: { accounts } })).toEqual([problem])
@@ -43,14 +43,14 @@ test.each([
 test('the environment cannot describe an account that --accounts chose from several', () => {
   const env = { FIELDWORK_SYNC_API_ID: '9' }
   expect(problemsOf({ yaml: THREE, env, flags: { accounts: 'acme' } })).toEqual([
-    'FIELDWORK_SYNC_API_ID: cannot be used with the 3 accounts of the settings file; set it there, per account',
+    'FIELDWORK_SYNC_API_ID: cannot be used with the 3 accounts of the settings file; set it for each account in the file',
   ])
 })
 
 test('two names for one account are refused unless --accounts chooses one of them', () => {
   const yaml = `${ACCOUNT}${more('globex', 17)}`
   expect(problemsOf({ yaml })).toEqual([
-    'accounts: acme and globex have the same base_url and id: read side by side, they would exceed its cap together. Remove one, or choose with --accounts',
+    'accounts: acme and globex have the same base_url and id; together they would exceed the cap of that account. Remove one, or choose one with --accounts',
   ])
   expect(load({ yaml, flags: { accounts: 'globex' } }).accounts).toHaveLength(1)
 })
@@ -58,7 +58,7 @@ test('two names for one account are refused unless --accounts chooses one of the
 test('two names for one account are refused for any spelling of the address, also in different shards', () => {
   const twin = more('globex', 17).replace(/base_url: .*/, 'base_url: HTTPS://fieldwork.example.:443/api/v1/')
   const problem =
-    'accounts: acme and globex have the same base_url and id: read side by side, they would exceed its cap together. Remove one, or choose with --accounts'
+    'accounts: acme and globex have the same base_url and id; together they would exceed the cap of that account. Remove one, or choose one with --accounts'
   const yaml = `${ACCOUNT}${twin}`
   expect(problemsOf({ yaml })).toEqual([problem])
   // The shard count decides whether one shard has both names.

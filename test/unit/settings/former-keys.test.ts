@@ -25,7 +25,7 @@ test('a wrong value under an old name is reported with its line', () => {
 
 test('an old name beside the new one is refused', () => {
   expect(problemsOf({ yaml: `${ACCOUNT}    weight: 2\n    share: 3\n` })).toEqual([
-    'settings.yaml:7: accounts[0].weight has another value under its old name, share; remove that',
+    'settings.yaml:7: accounts[0].weight is also set under its old name, share; remove share',
   ])
 })
 

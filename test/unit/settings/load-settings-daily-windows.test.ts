@@ -31,7 +31,7 @@ test.each([
     '{timezone: UTC}',
     'refresh.daily_windows.timezone is not a setting; did you mean refresh.daily_windows.time_zone?',
   ],
-  ['true', 'refresh.daily_windows must hold keys of its own, each on a line of its own'],
+  ['true', 'refresh.daily_windows must be a section with its own keys, one per line'],
 ])('%s is reported with its line', (value, problem) => {
   expect(problemsOf({ yaml: `refresh:\n  daily_windows: ${value}\n`, env: ACCOUNT_ENV })).toEqual([
     expect.stringContaining(`:2: ${problem}`),

@@ -36,8 +36,8 @@ describe('the settings file', () => {
     ['settle_for: 7d', '1: settle_for is not a setting; did you mean refresh.settle_for?'],
     ['colour: red', '1: colour is not a setting; remove it'],
     ['warehouse:\n  dir: x', '2: warehouse.dir is not a setting; remove it'],
-    ['refresh: 7d', '1: refresh must hold keys of its own, each on a line of its own'],
-    ['- a', '1: the file must hold keys of its own, each on a line of its own'],
+    ['refresh: 7d', '1: refresh must be a section with its own keys, one per line'],
+    ['- a', '1: the file must be a section with its own keys, one per line'],
     ['contract: evolve\ncontract: freeze', '2: is not valid YAML here: Map keys must be unique'],
     ['discover:\n  overlap: 2d', '2: discover.overlap must be from 0s to 1d, not "2d"'],
     ['publish: []', '1: publish must be a list of duckdb, parquet: at least one, none twice, not []'],
@@ -81,7 +81,7 @@ describe('the settings file', () => {
     ],
   ])('that %s is refused', (_, yaml) => {
     expect(problemsOf({ yaml, env: ACCOUNT_ENV })).toEqual([
-      'settings.yaml:1: has more than 2000 values or 16 levels, aliases counted; that is not a settings file',
+      'settings.yaml:1: has more than 2000 values or 16 levels, including aliases; a settings file is smaller',
     ])
   })
 })
@@ -98,7 +98,7 @@ describe('an account', () => {
     ['base_url: https://x.example/v1', '3: accounts[0].base_url must end with /api/v1'],
     [
       'base_url: https://u:pw@x.example/api/v1',
-      '3: accounts[0].base_url must not contain a user or password; the credentials have settings of their own',
+      '3: accounts[0].base_url must not contain a user or password; put the credentials into id and token',
     ],
     [
       'base_url: https://x.example/api/v1?a=b',
@@ -148,14 +148,14 @@ describe('an account', () => {
 
   test('that is missing is reported with the three variables it needs', () => {
     expect(problemsOf({})).toEqual([
-      'accounts: there is none: set FIELDWORK_SYNC_BASE_URL, FIELDWORK_SYNC_API_ID, FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE, or name a settings file that has one with --config',
+      'accounts: no account is configured; set FIELDWORK_SYNC_BASE_URL, FIELDWORK_SYNC_API_ID and FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE, or give a settings file that has one by --config',
     ])
   })
 
   test('that is incomplete is reported with its missing parts', () => {
     expect(problemsOf({ env: { FIELDWORK_SYNC_API_ID: '7' } })).toEqual([
-      'FIELDWORK_SYNC_BASE_URL: is not set; it is needed where no settings file has it',
-      'FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE: is not set; it is needed where no settings file has it',
+      'FIELDWORK_SYNC_BASE_URL: is not set; set it, or give it in a settings file',
+      'FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE: is not set; set it, or give it in a settings file',
     ])
     expect(problemsOf({ yaml: 'accounts:\n  - name: a\n    id: 4\n' })).toEqual([
       'settings.yaml:2: accounts[0] has no base_url; add it',
@@ -176,17 +176,17 @@ describe('an account', () => {
   test('has either a token or a token file', () => {
     const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_API_TOKEN_FILE: 't' }
     expect(problemsOf({ env, files: { '/work/t': TOKEN } })).toEqual([
-      'FIELDWORK_SYNC_API_TOKEN_FILE: is set beside FIELDWORK_SYNC_API_TOKEN; remove one of them',
+      'FIELDWORK_SYNC_API_TOKEN_FILE: cannot be set together with FIELDWORK_SYNC_API_TOKEN; remove one of them',
     ])
     expect(problemsOf({ yaml: `${ACCOUNT}    token_file: t\n` })).toEqual([
-      'settings.yaml:6: accounts[0].token_file is set beside accounts[0].token; remove one of them',
+      'settings.yaml:6: accounts[0].token_file cannot be set together with accounts[0].token; remove one of them',
     ])
   })
 
   test('has either a token or a token file in the settings file, even if the environment replaces the token', () => {
     const env = { FIELDWORK_SYNC_API_TOKEN: 'tok-of-the-environment' }
     expect(problemsOf({ yaml: `${ACCOUNT}    token_file: t\n`, env })).toEqual([
-      'settings.yaml:6: accounts[0].token_file is set beside accounts[0].token; remove one of them',
+      'settings.yaml:6: accounts[0].token_file cannot be set together with accounts[0].token; remove one of them',
     ])
   })
 })
@@ -195,14 +195,14 @@ test('the environment cannot describe one of several accounts', () => {
   const yaml = `${ACCOUNT}${ACCOUNT.replace('accounts:\n', '').replace('acme', 'beta').replace('id: 17', 'id: 18')}`
   expect(load({ yaml }).accounts.map(({ name }) => name)).toEqual(['acme', 'beta'])
   expect(problemsOf({ yaml, env: { FIELDWORK_SYNC_API_ID: '5' } })).toEqual([
-    'FIELDWORK_SYNC_API_ID: cannot be used with the 2 accounts of the settings file; set it there, per account',
+    'FIELDWORK_SYNC_API_ID: cannot be used with the 2 accounts of the settings file; set it for each account in the file',
   ])
 })
 
 test('two accounts of one name are refused', () => {
   const yaml = `${ACCOUNT}${ACCOUNT.replace('accounts:\n', '')}`
   expect(problemsOf({ yaml })).toEqual([
-    'settings.yaml:6: accounts[1].name is "acme", as is accounts[0].name; names must differ',
+    'settings.yaml:6: accounts[1].name is "acme", the same as accounts[0].name; give it another name',
   ])
 })
 

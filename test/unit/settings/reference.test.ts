@@ -29,7 +29,7 @@ test('the reference is two Markdown tables with a row for each key and variable'
   const lines = settingsReference().split('\n')
   expect(lines.slice(0, 2)).toEqual(['| Key | Type | Default | Meaning |', '| --- | --- | --- | --- |'])
   expect(lines).toContain(
-    '| `refresh.settle_for` | duration, 0s to 365d | `1d` | A complete survey is refreshed in every run for this long after its last change, then after 1, 2, 4, 8 … days, for as long as nothing moves |',
+    '| `refresh.settle_for` | duration, 0s to 365d | `1d` | A complete survey is refreshed in every run for this long after its last change. After that it is refreshed after 1, 2, 4, 8 … days, as long as it does not change |',
   )
   expect(lines.filter((line) => line.startsWith('| `'))).toHaveLength(
     settingKeys().length + ENVIRONMENT_VARIABLES.length + PROXY_VARIABLES.length,

@@ -71,11 +71,11 @@ describe('a wrong value is refused without a quote of it', () => {
     ],
     [
       'shared: redis://redis\n      requests: 10\n      shared_fallback: 9%',
-      'shared_fallback is less than one request of the cap of 10; give more, or stop',
+      'shared_fallback is less than one request of the cap of 10; give a higher percentage, or stop',
     ],
     [
       'shared_fallback: 20',
-      'shared_fallback is for a cap that is shared, and rate_limit.shared names no Redis; name it, or leave this out',
+      'shared_fallback needs a shared cap, but rate_limit.shared is not set; set it to a Redis, or remove shared_fallback',
     ],
   ])('%s', (lines, problem) => {
     const [reported, ...more] = problemsOf({ yaml: withRate(`      ${lines}\n`) })

@@ -27,7 +27,7 @@ test.each(['s3://bucket/x', 'S3://bucket', 'file:///data', 'https://example.org/
 )
 
 const QUESTION_MARK =
-  'must not have a "?" in its path, which is "/work/a?b": DuckDB cannot open a file there. Name another directory'
+  'must not have a "?" in its path, which is "/work/a?b": DuckDB cannot open a file there. Give another directory'
 
 test('a question mark in the path is refused from a flag and from the file', () => {
   expect(problemsOf({ env: ACCOUNT_ENV, flags: { warehouse: 'a?b' } })).toEqual([
