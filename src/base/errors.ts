@@ -29,7 +29,8 @@ export const EXITS: Readonly<Record<ExitCode, { readonly rank: number; readonly 
   [EXIT_CODES.usage]: { rank: 2, meaning: 'wrong usage or settings; nothing was requested' },
   [EXIT_CODES.partial]: {
     rank: 1,
-    meaning: 'partial: budget or signal; what was read is committed, the rest goes on in the next run',
+    meaning:
+      'partial: budget or signal; what was read is committed, and the next run continues with the rest',
   },
   [EXIT_CODES.upstream]: {
     rank: 4,

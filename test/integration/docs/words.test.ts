@@ -12,7 +12,7 @@ const BANNED: readonly (readonly [word: RegExp, instead: string])[] = [
   [/errand/i, 'pending request'],
   [/misfit/i, 'data problem'],
   [/\btall(y|ies)\b|Tally/, 'run state, run counters'],
-  [/spending/i, 'request usage'],
+  [/\bspending/i, 'request usage'],
   [/\bgrace\b|Grace\b/, 'shutdown deadline'],
   [/\bwires?\b|Wire\b|Wire[A-Z]/, 'transport, response'],
   [/\bpots?\b|Pot\b/, 'request budget'],
