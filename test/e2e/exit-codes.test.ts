@@ -162,7 +162,7 @@ describe('4: the API refuses or stays unreachable', () => {
     const ended = await trial.runWarm(['sync', '--json'])
     expect(ended.code).toBe(4)
     expect(json(ended)).toMatchObject({ status: 'failed', exit_code: 4 })
-    expect(ended.stdout).toMatch(/the API redirects \(302\) .* not followed/)
+    expect(ended.stdout).toMatch(/the API redirects \(302\) .*, but credentials are sent only to base_url/)
     expect([trial.api.arrivals.length, redirected]).toEqual([2, 0])
   })
 

@@ -158,7 +158,7 @@ test.each([
     const args = await withSettings({ limits: { attempts: 1 } })
     const { code, run, stdout, stderr } = await syncWarm({ warehouse, env: api.env, args })
     expect(code).toBe(4)
-    expect(run.reason).toContain('is no valid JSON')
+    expect(run.reason).toContain('is not valid JSON')
     expect(run.reason).toContain(problem)
     expect(`${stdout}${stderr}`.replaceAll(' ', '')).not.toContain(TOKEN.slice(0, 8))
   },

@@ -168,7 +168,7 @@ const REFUSALS = [
     status: 407,
     when: 'requires a password',
     user: null,
-    message: /the proxy \S+ \(\w+\) asks for a user and password \(407\): put them into HTTPS?_PROXY, as in /,
+    message: /the proxy \S+ \(\w+\) requires a user and password \(407\): put them into HTTPS?_PROXY, as in /,
   },
   {
     status: 407,

@@ -62,7 +62,7 @@ test.concurrent('two names that are read one after the other with --accounts sha
     server.baseUrl.replace('//127.0.0.1', '//127.1'),
   ])
   const both = await trial.runWarm([...ONE_BURST, ...file], UNSET)
-  expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining('or choose with --accounts') })
+  expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining('or choose one with --accounts') })
   for (const name of ['name-0', 'name-1']) {
     expect(await trial.runWarm([...ONE_BURST, '--accounts', name, ...file], UNSET)).toMatchObject({ code: 3 })
   }

@@ -34,7 +34,7 @@ complete: 212 surveys refreshed, nothing left over.
 test('the summary has a line about compaction only if rows were left out', () => {
   expect(render(syncReport())).not.toContain('compacted')
   expect(render(syncReport({ accounts: [runReport({ historyRowsCompacted: 12_345 })] }))).toContain(
-    'compacted  12,345 old observations of progress left out, the last of each day stays\n',
+    'compacted  12,345 old observations of progress removed, the last of each day stays\n',
   )
 })
 

@@ -117,7 +117,7 @@ describe('a published version', () => {
     )
     const texts = new Map(metadata.map(({ name, text }) => [name, String(text)]))
     expect(texts.get('fieldwork_sync.table')).toBe('main.sample_source_progress')
-    expect(texts.get('fieldwork_sync.comment')).toMatch(/^Fieldwork progress of sample sources/)
+    expect(texts.get('fieldwork_sync.comment')).toMatch(/^Current fieldwork progress of sample sources/)
     const comments: Record<string, string> = JSON.parse(texts.get('fieldwork_sync.column_comments') ?? '{}')
     expect(comments).toMatchObject({
       account: expect.stringMatching(/account/),
