@@ -30,12 +30,13 @@ export class ProxyRefusedError extends UpstreamError {
 }
 
 const refusalOf = ({ variable, authorization }: HttpProxy, host: string, status: number): string => {
-  if (status !== 407) {
+  // Some proxies, tinyproxy among them, answer 401 to wrong credentials.
+  if (status !== 407 && status !== 401) {
     return `refused to connect to ${host} (${status}): check that ${variable} names an HTTP proxy that may connect to this host, or add the host to NO_PROXY`
   }
   return authorization === null
-    ? `requires a user and password (407): put them into ${variable}, as in http://user:password@host:port`
-    : `refused the user and password of ${variable} (407): check them`
+    ? `requires a user and password (${status}): put them into ${variable}, as in http://user:password@host:port`
+    : `refused the user and password of ${variable} (${status}): check them`
 }
 
 /** There is no tunnel for now: the proxy cannot be reached, or cannot reach the API. Nothing of the request was sent. */

@@ -11,7 +11,7 @@ import {
   sendJson,
   startScriptedApi,
 } from '../support/api/scripted-api.js'
-import { publishedFile, syncWarm } from '../support/command/sync.js'
+import { publishedFile, syncWarm, withSettings } from '../support/command/sync.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { SLOW } from '../support/suite/slow.js'
@@ -85,7 +85,9 @@ test.skipIf(!SLOW)(
     const api = await startScriptedApi(drafts(8))
     api.pageSize = 2
     api.hook = beforePage2((time) => remove(api, 9 - time))
-    const drifted = await syncWarm({ warehouse, env: api.env })
+    // Three surveys vanish, and both addresses of each answer 404: fewer than this limit.
+    const args = await withSettings({ limits: { consecutive_failures_max: 10 } })
+    const drifted = await syncWarm({ warehouse, env: api.env, args })
     expect(drifted).toMatchObject({
       code: 3,
       run: { status: 'partial', cursor_before: null, cursor_after: null },
@@ -131,12 +133,15 @@ test.skipIf(!SLOW)(
       api.now = new Date('2026-03-02T01:00:01Z')
       change(1, 'Changed 1', '2026-03-02T01:00:01Z')
     })
+    // Survey 6 was on the first page and answers 404 now: only a full listing can say that it is gone.
     expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({
-      code: 0,
-      run: { listing: 'incremental', cursor_after: '2026-03-02T00:55:01Z' },
+      code: 3,
+      run: { listing: 'incremental', cursor_after: '2026-03-02T00:55:01Z', left_over: 1 },
     })
     expect(requestedPages(api)).toEqual(['1', '2', '3', '1', '2', '3'])
     expect(await shown(warehouse)).toMatchObject({ 1: 'Changed 1', 4: 'Changed 4', 5: 'Changed 5' })
+    expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({ code: 0, run: { listing: 'full' } })
+    expect(await shown(warehouse)).toMatchObject({ 1: 'Changed 1', 5: 'Changed 5', 6: 'missing' })
   },
 )
 

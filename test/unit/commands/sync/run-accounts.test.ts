@@ -225,9 +225,9 @@ describe('--max-requests', () => {
         sendJson(trial.api('c'), response, 401, {})
         return true
       }
-      const report = await trial.sync({ flags: { maxRequests: 42 } })
+      const report = await trial.sync({ flags: { maxRequests: 43 } })
       expect(report.accounts.map(({ status }) => status)).toEqual(['complete', 'complete', 'failed'])
-      expect(total(trial, 'a', 'b', 'c')).toBe(37 + 4 + 1)
+      expect(total(trial, 'a', 'b', 'c')).toBe(37 + 4 + 2)
     },
   )
 
@@ -242,7 +242,7 @@ describe('--max-requests', () => {
       ])
       expect(
         trial.lines
-          .filter(({ message }) => message.includes('more than the budget leaves'))
+          .filter(({ message }) => message.includes('more requests than the budget has left'))
           .map(({ fields }) => fields.account)
           .sort(),
       ).toEqual(['a', 'b'])

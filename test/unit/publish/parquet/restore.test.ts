@@ -157,7 +157,6 @@ describe('when fieldwork.duckdb is published too', () => {
 
   test.skipIf(!SLOW)('the readable one is used when the other cannot be read', async () => {
     const warehouse = await publishedOnce()
-    await rm(join(warehouse.directory, 'fieldwork.duckdb'))
     await writeFile(join(warehouse.directory, 'fieldwork.duckdb'), 'garbage')
     const rebuilt = await lose(warehouse)
     expect(await titles(rebuilt)).toEqual(['Survey 2'])
