@@ -48,7 +48,10 @@ describe('check', () => {
 
   const answer = (status: number, headers: Record<string, string> = {}) => ({ status, headers })
   test.concurrent.for([
-    { ...answer(429, { 'retry-after': '600' }), says: /FAILED {2}API of default .*answered 429 \(too many requests\) for account 'default' at GET/ },
+    {
+      ...answer(429, { 'retry-after': '600' }),
+      says: /FAILED {2}API of default .*answered 429 \(too many requests\) for account 'default' at GET/,
+    },
     { ...answer(500), says: /FAILED {2}API of default .*after 1 attempt: the API answered 500/ },
     { ...answer(403), says: /FAILED {2}API of default .*refused the credentials \(403\)/ },
   ])(

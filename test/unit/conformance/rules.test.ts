@@ -214,7 +214,11 @@ const PAGE = { current_page: 1, next_page: null, prev_page: null, total_pages: 0
 
 test.each([
   [401, {}, /refused the credentials \(401\).*\{"echo":"\[redacted\]"\}/],
-  [302, { location: 'http://elsewhere.example/' }, /redirects \(302\).*, but credentials are sent only to base_url/],
+  [
+    302,
+    { location: 'http://elsewhere.example/' },
+    /redirects \(302\).*, but credentials are sent only to base_url/,
+  ],
   [404, {}, /GET \/api\/v1\/surveys with the unexpected status 404/],
 ])('a first answer %d ends the run with one line', async (status, headers, message) => {
   let requests = 0
