@@ -1,7 +1,8 @@
 /**
  * JSON as text. `JSON.parse` rounds integers past 2^53. So a quarantined row or an unknown field is cut out of the text of the
- * answer instead of being printed again. Every function here takes text that `JSON.parse` accepts. None recurses into the text,
- * because a hostile answer may nest a million deep. `lossless-json` recurses, and wraps every number of every row in an object.
+ * answer instead of being printed again. Every function here takes text that `JSON.parse` accepts. A hostile answer may nest a
+ * million deep, so none recurses into it but `canonicalJson`, which gets only rows of at most `ROW_DEPTH_MAX` levels.
+ * `lossless-json` recurses, and wraps every number of every row in an object.
  */
 import { toUSVString } from 'node:util'
 import { endOfString } from '../http/redact-json.js'
