@@ -24,7 +24,7 @@ export interface Interviews {
   readonly statuses: Uint8Array
 }
 
-/** "A further status, Ignored, exists and is omitted" (API document, "Interview status"). */
+/** The status Ignored shows in no answer (API document, "Interview status"). */
 export const IGNORED = INTERVIEW_STATUSES.length
 const codeOf = (status: InterviewStatus): number => INTERVIEW_STATUSES.indexOf(status)
 export const INCOMPLETE = codeOf('incomplete')
