@@ -104,7 +104,7 @@ test('the installed command prints its version and its schema', () => {
   expect(run(['--version'])).toMatchObject({ status: 0, stdout: `${project.version}\n`, stderr: '' })
   expect(run(['schema'])).toMatchObject({
     status: 0,
-    stdout: readFileSync(join(projectDirectory, 'docs/data-dictionary.md'), 'utf8'),
+    stdout: readFileSync(join(projectDirectory, 'docs/reference/tables.md'), 'utf8'),
   })
 })
 

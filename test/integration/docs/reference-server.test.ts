@@ -4,25 +4,13 @@ import { once } from 'node:events'
 import { readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { CHOICES } from '../../../src/reference-server/docs/choices.js'
 import { ACTION_KEYS, FAULT_KEYS, MATCH_KEYS } from '../../../src/reference-server/faults/declaration.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 
 const root = new URL('../../../', import.meta.url).pathname
-const page = readFileSync(`${root}src/reference-server/README.md`, 'utf8')
+const page = readFileSync(`${root}docs/reference/reference-server.md`, 'utf8')
 
 const between = (start: string, end: string): string => page.split(start)[1]?.split(end)[0] ?? ''
-
-test('the page lists every choice that the code declares, in the same words', () => {
-  const generated = Object.entries(CHOICES)
-    .map(([topic, choices]) => `**${topic}**\n\n${choices.map((choice) => `- ${choice}\n`).join('')}`)
-    .join('\n')
-  const listed = between(
-    '<!-- choices: generated, and held to the code by a test -->',
-    '<!-- end of choices -->',
-  )
-  expect(listed.trim()).toBe(generated.trim())
-})
 
 test('the page names every key and action of a fault', () => {
   const faults = between('## Faults', '## The cap')

@@ -57,8 +57,8 @@ test('the JSON holds every table and view with its columns', () => {
   expect(relations.toSorted(byName)).toEqual(declared.toSorted(byName))
 })
 
-test('docs/data-dictionary.md is up to date with `npm run dictionary`', async () => {
-  const page = await readFile(new URL('../../../../docs/data-dictionary.md', import.meta.url), 'utf8')
+test('docs/reference/tables.md is up to date with `npm run dictionary`', async () => {
+  const page = await readFile(new URL('../../../../docs/reference/tables.md', import.meta.url), 'utf8')
   expect(page).toBe(schemaAsMarkdown())
   for (const relation of RELATIONS)
     for (const { name, comment } of relation.columns) {

@@ -1,0 +1,237 @@
+/**
+ * The JSON documents that commands print. `npm run reference` makes JSON Schemas and tables of fields of them.
+ */
+import { z } from 'zod'
+import { EXPORT_FORMATS } from '../../../src/commands/options.js'
+import { REQUEST_USAGE_WORDS } from '../../../src/commands/text/request-usage-words.js'
+import { REQUEST_KINDS, REQUEST_REASONS } from '../../../src/model/request-usage.js'
+import {
+  account,
+  count,
+  EXIT_CODE,
+  exitCode,
+  flag,
+  type JsonSchema,
+  list,
+  moment,
+  number,
+  orNull,
+  text,
+  withoutDialect,
+} from './json-fields.js'
+import { runDocument } from './json-run-document.js'
+import { status, statusRequests } from './json-status-documents.js'
+
+export interface JsonDocument {
+  readonly name: string
+  readonly title: string
+  readonly schema: z.ZodType
+}
+
+const requestsByKind = z.strictObject(
+  Object.fromEntries(
+    REQUEST_KINDS.map((kind) => [kind, count(`Requests: ${REQUEST_USAGE_WORDS[kind]}`).optional()]),
+  ),
+)
+
+const plan = z.strictObject({
+  max_requests: orNull(count('--max-requests; null where it is not given')),
+  max_duration_seconds: orNull(number('--max-duration; null where it is not given')),
+  accounts: list(
+    z.strictObject({
+      account,
+      rate: z
+        .strictObject({
+          requests: count('Requests in any window'),
+          per_seconds: number('Length of the window'),
+        })
+        .describe('The cap'),
+      expected_at: orNull(
+        moment(
+          "When the next run is expected, by the server's clock; null before the first complete listing",
+        ),
+      ),
+      listing: z.enum(['full', 'incremental']).describe('Kind of its listing'),
+      requests: orNull(count('Requests estimated in all; null before the first complete listing')),
+      seconds_at_cap: orNull(
+        number('How long these take at the cap; null before the first complete listing'),
+      ),
+      entries: list(
+        z.strictObject({
+          reason: z.enum(REQUEST_REASONS).describe('Why the surveys are read'),
+          expected: flag(
+            'Whether these surveys are not known to be due, but the listing is expected to bring them',
+          ),
+          surveys: count('Surveys; of the listing, rows that it is expected to show'),
+          requests: requestsByKind.describe('Requests by kind; kinds without requests are left out'),
+        }),
+        'Requests by reason',
+      ),
+      fits: orNull(
+        z
+          .strictObject({
+            surveys: count('Surveys known to be due that fit'),
+            requests: count('Requests that these and the listing take'),
+            waiting: count('Surveys that wait for the run after it'),
+            oldest_since: orNull(moment('Since when the oldest of these waits; null where none waits')),
+          })
+          .describe('What fits into the limits of the command; null before the first complete listing'),
+      ),
+    }),
+    'The plan of each account',
+  ),
+})
+
+const check = z.strictObject({
+  exit_code: exitCode(`${EXIT_CODE}: that of the first check that failed`),
+  checks: list(
+    z.strictObject({
+      what: text('What was checked: settings, warehouse, or the API of an account'),
+      ok: flag('Whether a sync would work, as far as this goes'),
+      detail: text('What was found, or what is wrong and what to do'),
+    }),
+    'The checks, in the order in which they were made',
+  ),
+})
+
+const exported = z.strictObject({
+  out: text('Absolute path of the directory'),
+  fieldwork_sync_export: z.literal(1).describe('Version of this description'),
+  program: text('Version of fieldwork-sync'),
+  exported_at: moment('When it was written, clock of the machine that ran it'),
+  source: text('Path of the published state that was read'),
+  run_id: orNull(text('The last run in it')),
+  format: z.enum(EXPORT_FORMATS).describe('Format of the files'),
+  where: orNull(text('The condition of --where')),
+  rows: count('Rows of all files'),
+  tables: list(
+    z.strictObject({
+      table: text('Name of the table'),
+      file: text('Name of the file'),
+      rows: count('Its rows'),
+      bytes: count('Its size, bytes'),
+      sha256: text('SHA-256 of the file, hexadecimal'),
+      filtered: flag('Whether the condition was applied; false where the table has not all of its columns'),
+    }),
+    'The files, one a table',
+  ),
+})
+
+const relation = z.strictObject({
+  schema: z
+    .enum(['main', '_sync'])
+    .describe('`main` is what analysts read, `_sync` the bookkeeping of the job'),
+  name: text('Name of the table or view'),
+  kind: z.enum(['table', 'view']).describe('Which of both'),
+  comment: text('What a row is'),
+  key: list(z.string(), 'Columns that identify a row'),
+  references: list(
+    z.strictObject({
+      columns: list(z.string(), 'Columns of this relation'),
+      table: text('The other table'),
+      to: list(z.string(), 'Its columns, in the same order'),
+    }),
+    'Rows of other tables that each row belongs to',
+  ),
+  columns: list(
+    z.strictObject({
+      name: text('Name of the column'),
+      type: text('Its type in DuckDB'),
+      nullable: flag('Whether it may be null'),
+      comment: text('What it means'),
+      values: orNull(
+        list(z.string(), 'Values that are expected; others are stored as well. Null: any value'),
+      ),
+    }),
+    'The columns, in order',
+  ),
+})
+
+const schema = z.strictObject({
+  schema_version: count('Version of the tables'),
+  relations: list(relation, 'Tables and views'),
+})
+
+const rule = {
+  id: text('Stable name of the rule'),
+  section: text('Section of the API document'),
+  text: text('The rule in one line'),
+}
+
+const conformance = z.strictObject({
+  exit_code: exitCode(EXIT_CODE),
+  base_url: text('Address of the service'),
+  totals: z
+    .strictObject({
+      pass: count('Rules that the service keeps'),
+      fail: count('Rules that it breaks'),
+      not_observable: count('Rules that could not be observed'),
+    })
+    .describe('Rules by verdict'),
+  rules: list(
+    z.union([
+      z.strictObject({
+        ...rule,
+        verdict: z.literal('pass').describe('What was found'),
+        note: text('With pass, perhaps: what was observed beside it').optional(),
+      }),
+      z.strictObject({
+        ...rule,
+        verdict: z.literal('fail').describe('What was found'),
+        asked: text('With fail: the request'),
+        expected: text('With fail: what the rule demands'),
+        got: text('With fail: the answer'),
+      }),
+      z.strictObject({
+        ...rule,
+        verdict: z.literal('not_observable').describe('What was found'),
+        reason: text('With not_observable: why'),
+      }),
+    ]),
+    'The rules, in the order of the report',
+  ),
+  observations: list(
+    z.strictObject({
+      topic: text('What was observed'),
+      section: text('Section of the API document that is silent about it'),
+      told: text('What the service does'),
+    }),
+    'What the service does where the API document is silent',
+  ),
+  requests: count('Requests sent'),
+  refusals: count('Answers 429 below the cap'),
+  elapsed_ms: count('How long it took, milliseconds'),
+  ended_early: orNull(text('Why the run ended early; null when it did not')),
+})
+
+const failure = z.strictObject({
+  error: z
+    .strictObject({
+      code: z
+        .string()
+        .regex(/^[a-z][a-z_]+$/)
+        .describe('Stable name of the error'),
+      message: text('What happened, where, and what to do now; may have several lines'),
+      exit_code: exitCode(EXIT_CODE),
+    })
+    .describe('Why the command has no result'),
+})
+
+export const JSON_DOCUMENTS: readonly JsonDocument[] = [
+  { name: 'sync', title: 'sync --json', schema: runDocument('sync') },
+  { name: 'replay', title: 'replay --json', schema: runDocument('replay') },
+  { name: 'plan', title: 'plan --json', schema: plan },
+  { name: 'check', title: 'check --json', schema: check },
+  { name: 'status', title: 'status --json', schema: status },
+  { name: 'status-requests', title: 'status --requests --json', schema: statusRequests },
+  { name: 'export', title: 'export --json, and export.json but for out', schema: exported },
+  { name: 'schema', title: 'schema --json', schema },
+  { name: 'conformance', title: 'conformance --json', schema: conformance },
+  { name: 'error', title: 'Any command with --json that fails', schema: failure },
+]
+
+export const jsonSchemaOf = ({ title, schema: of }: JsonDocument): JsonSchema => ({
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: `fieldwork-sync: ${title}`,
+  ...withoutDialect(of),
+})

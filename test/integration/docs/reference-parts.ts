@@ -1,0 +1,141 @@
+/**
+ * The generated parts of `docs/reference`, by the name in their markers: `<!-- generated: exit codes -->`. They follow from what the
+ * code declares: flags, settings, exit codes, rules, and the JSON that commands print.
+ */
+import type { CommandModule, Options } from 'yargs'
+import { EXITS } from '../../../src/base/errors.js'
+import { markdownTable } from '../../../src/base/human.js'
+import { checkCommand } from '../../../src/commands/check/command.js'
+import { conformanceCommand } from '../../../src/commands/conformance/command.js'
+import type { CliContext } from '../../../src/commands/context.js'
+import { exportCommand } from '../../../src/commands/export/command.js'
+import { planCommand } from '../../../src/commands/plan/command.js'
+import { referenceServerCommand } from '../../../src/commands/reference-server/command.js'
+import { replayCommand } from '../../../src/commands/replay/command.js'
+import { schemaCommand } from '../../../src/commands/schema/command.js'
+import { statusCommand } from '../../../src/commands/status/command.js'
+import { syncCommand } from '../../../src/commands/sync/command.js'
+import { OBSERVATIONS } from '../../../src/conformance/observe/all.js'
+import { RULES } from '../../../src/conformance/rules/all.js'
+import { CHOICES } from '../../../src/reference-server/docs/choices.js'
+import { settingsReference } from '../../../src/settings/reference.js'
+import { JSON_DOCUMENTS, jsonSchemaOf } from './json-documents.js'
+import type { JsonSchema } from './json-fields.js'
+
+const context: CliContext = {
+  signal: new AbortController().signal,
+  env: {},
+  stdout: process.stdout,
+  stderr: process.stderr,
+  exit: () => undefined,
+  protect: () => undefined,
+}
+
+/** As they are registered with yargs. */
+export const COMMANDS: readonly Pick<CommandModule, 'command' | 'describe' | 'builder'>[] = [
+  syncCommand(context),
+  planCommand(context),
+  checkCommand(context),
+  statusCommand(context),
+  exportCommand(context),
+  replayCommand(context),
+  schemaCommand(context),
+  conformanceCommand(context),
+  referenceServerCommand(context),
+]
+
+export const generatedParts = (): ReadonlyMap<string, string> => {
+  return new Map([
+    ...COMMANDS.map((command) => [`command ${command.command}`, commandPart(command)] as const),
+    ['settings', settingsReference()],
+    ['exit codes', exitCodes()],
+    ['conformance rules', rules()],
+    ['conformance observations', observations()],
+    ['choices', choices()],
+    ...JSON_DOCUMENTS.map((document) => [`json ${document.name}`, fieldsOf(jsonSchemaOf(document))] as const),
+  ])
+}
+
+const commandPart = ({ command, describe, builder }: (typeof COMMANDS)[number]): string => {
+  const flags = Object.entries<Options>({ ...builder })
+  return [
+    `${describe}.\n`,
+    markdownTable(
+      ['Flag', 'Value', 'Default', 'Meaning'],
+      flags.map(([name, { type, default: value, describe: meaning = '' }]) => [
+        `\`--${name}\``,
+        type === 'string' ? 'text' : 'none',
+        value === undefined ? '' : `\`${value}\``,
+        meaning,
+      ]),
+    ),
+    `\`${command} --help\` shows the same.\n`,
+  ].join('\n')
+}
+
+const exitCodes = (): string =>
+  markdownTable(
+    ['Exit', 'Means'],
+    Object.entries(EXITS).map(([code, { meaning }]) => [code, meaning]),
+  )
+
+const rules = (): string => {
+  const sections = [...new Set(RULES.map(({ section }) => section))]
+  return sections
+    .map((section) => {
+      const rows = RULES.filter((rule) => rule.section === section).map(({ id, text }) => [`\`${id}\``, text])
+      return `### ${section}\n\n${markdownTable(['Rule', 'What it demands'], rows)}`
+    })
+    .join('\n')
+}
+
+const observations = (): string =>
+  markdownTable(
+    ['Observation', 'Section of the API document'],
+    OBSERVATIONS.map(({ topic, section }) => [topic, section]),
+  )
+
+const choices = (): string =>
+  Object.entries(CHOICES)
+    .map(([topic, list]) => `**${topic}**\n\n${list.map((choice) => `- ${choice}\n`).join('')}`)
+    .join('\n')
+
+const fieldsOf = (schema: JsonSchema): string =>
+  markdownTable(
+    ['Field', 'Type', 'Meaning'],
+    fieldRows([schema], '').map(([path, type, meaning]) => [`\`${path}\``, type, meaning]),
+  )
+
+/** The fields of an object with those of the objects in it. A rule of conformance is an object of one of three forms. */
+const fieldRows = (
+  forms: readonly JsonSchema[],
+  prefix: string,
+): readonly (readonly [path: string, type: string, meaning: string])[] => {
+  const names = new Set(forms.flatMap(({ properties = {} }) => Object.keys(properties)))
+  return [...names].flatMap((name) => {
+    const parts = forms.flatMap(({ properties }): readonly JsonSchema[] => {
+      const part = properties?.[name]
+      return part === undefined ? [] : [part]
+    })
+    const types = new Set(parts.map(typeOf))
+    const description = parts[0]?.description ?? ''
+    const inner = parts.flatMap(formsOf)
+    const isList = inner.some(({ items }) => items !== undefined)
+    const items = isList ? inner.flatMap(({ items }) => formsOf(items ?? {})) : inner
+    const path = `${prefix}${name}`
+    return [
+      [path, [...types].join(', '), description] as const,
+      ...fieldRows(items, `${path}${isList ? '[]' : ''}.`),
+    ]
+  })
+}
+
+const formsOf = (part: JsonSchema): readonly JsonSchema[] => part.anyOf ?? [part]
+
+const typeOf = (part: JsonSchema): string => {
+  if (part.items !== undefined) return `list of ${typeOf(part.items)}`
+  if (part.anyOf !== undefined) return [...new Set(part.anyOf.map(typeOf))].join(' or ')
+  if (part.enum !== undefined) return part.enum.map((value) => `\`${value}\``).join(', ')
+  if (part.const !== undefined) return `\`${part.const}\``
+  return part.format ?? part.type ?? 'any'
+}

@@ -1,0 +1,70 @@
+/** The generated pages of `docs/reference` and the generated parts of others. `npm run reference` writes them. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { schemaAsMarkdown } from '../../../src/commands/schema/markdown.js'
+import { runWarm } from '../../support/command/warm.js'
+import { JSON_DOCUMENTS, jsonSchemaOf } from './json-documents.js'
+import { COMMANDS, generatedParts } from './reference-parts.js'
+
+const FOLDER = new URL('../../../docs/reference/', import.meta.url).pathname
+const parts = generatedParts()
+
+const GENERATED = /<!-- generated: (.+?) -->\n[\s\S]*?<!-- end of \1 -->/g
+const PAGES = readdirSync(FOLDER).filter((name) => name.endsWith('.md'))
+const read = (page: string): string => readFileSync(`${FOLDER}${page}`, 'utf8')
+const partsOf = (page: string): readonly string[] =>
+  [...read(page).matchAll(GENERATED)].map(([, name = '']) => name)
+const WITH_PARTS = PAGES.filter((page) => partsOf(page).length > 0)
+
+test('every generated part is on a page, and every marker names a part', () => {
+  const used = new Set(PAGES.flatMap(partsOf))
+  expect([...used].sort()).toEqual([...parts.keys()].sort())
+  const markers = PAGES.flatMap((page) => read(page).match(/<!-- (generated: |end of )/g) ?? [])
+  expect(markers).toHaveLength(2 * PAGES.flatMap(partsOf).length)
+})
+
+test.each(WITH_PARTS)('docs/reference/%s is what `npm run reference` writes', async (page) => {
+  const written = read(page).replace(
+    GENERATED,
+    (_, name: string) => `<!-- generated: ${name} -->\n\n${parts.get(name) ?? ''}\n<!-- end of ${name} -->`,
+  )
+  await expect(written).toMatchFileSnapshot(`${FOLDER}${page}`)
+})
+
+test('docs/reference/tables.md is what `npm run reference` writes', async () => {
+  await expect(schemaAsMarkdown()).toMatchFileSnapshot(`${FOLDER}tables.md`)
+})
+
+for (const document of JSON_DOCUMENTS) {
+  const file = `json/${document.name}.schema.json`
+  test(`docs/reference/${file} is what \`npm run reference\` writes`, async () => {
+    const schema = `${JSON.stringify(jsonSchemaOf(document), null, 2)}\n`
+    await expect(schema).toMatchFileSnapshot(`${FOLDER}${file}`)
+  })
+}
+
+test('the pages describe the commands and flags that --help shows', async () => {
+  const { stdout } = await runWarm(['--help'])
+  const shown = [...stdout.matchAll(/^ {2}fieldwork-sync ([a-z-]+) /gm)].map(([, name]) => name)
+  expect(COMMANDS.map(({ command }) => command)).toEqual(shown)
+  for (const { command } of COMMANDS) {
+    const help = await runWarm([String(command), '--help'])
+    const flags = [...help.stdout.matchAll(/^\s+(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag = '']) => flag)
+    expect(flags.length).toBeGreaterThan(3)
+    const unnamed = flags.filter((flag) => !parts.get(`command ${command}`)?.includes(`\`${flag}\``))
+    expect(unnamed.sort()).toEqual(['--help', '--version'])
+  }
+})
+
+test('the page of exit codes lists every error code that src declares', () => {
+  const src = new URL('../../../src/', import.meta.url).pathname
+  const declared = readdirSync(src, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .flatMap((file) => [
+      ...readFileSync(`${src}${file}`, 'utf8').matchAll(/readonly code(?:: string)? = '([a-z_]+)'/g),
+    ])
+    .map(([, code]) => code)
+  const listed = [...read('exit-codes.md').matchAll(/^\| `([a-z_]+)` \| \d \|/gm)].map(([, code]) => code)
+  expect(declared.length).toBeGreaterThan(30)
+  expect(listed.toSorted()).toEqual(['bug', ...declared].toSorted())
+})
