@@ -1,0 +1,288 @@
+/**
+ * What the built command prints with `--json`, and every example of docs/reference/json.md, is valid by the published JSON Schemas. They allow
+ * no field that they do not name, so a new field fails here until it is documented.
+ */
+import { readFileSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { describe, expect, test } from 'vitest'
+import { startReferenceServer } from '../../../src/reference-server/server.js'
+import { scriptedSurvey, sendJson } from '../../support/api/scripted-api.js'
+import type { Ended, Env } from '../../support/command/command.js'
+import { buildMutant } from '../../support/command/mutant.js'
+import { openTrial, type Trial } from '../../support/command/trial.js'
+import { runWarm } from '../../support/command/warm.js'
+import { temporaryDirectory } from '../../support/files/temporary.js'
+import { JSON_DOCUMENTS } from './json-documents.js'
+import type { JsonSchema } from './json-fields.js'
+
+const FOLDER = new URL('../../../docs/reference/', import.meta.url).pathname
+const ajv = new Ajv2020({ strict: true, allErrors: true })
+addFormats.default(ajv)
+
+const schemaOf = (name: string): JsonSchema =>
+  JSON.parse(readFileSync(`${FOLDER}json/${name}.schema.json`, 'utf8'))
+
+const VALIDATORS = new Map(JSON_DOCUMENTS.map(({ name }) => [name, ajv.compile(schemaOf(name))]))
+
+/** Every problem of a document, a line each. */
+const problemsOf = (name: string, json: unknown): readonly string[] => {
+  const validate = VALIDATORS.get(name)
+  if (validate === undefined) throw new Error(`there is no schema ${name}`)
+  return validate(json)
+    ? []
+    : (validate.errors ?? []).map(
+        ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
+      )
+}
+
+const objectsIn = (part: unknown, path: string): readonly string[] => {
+  if (typeof part !== 'object' || part === null) return []
+  const below = Object.entries(part).flatMap(([key, value]) => objectsIn(value, `${path}/${key}`))
+  const isOpen =
+    'properties' in part &&
+    'type' in part &&
+    !('additionalProperties' in part && part.additionalProperties === false)
+  return isOpen ? [path, ...below] : below
+}
+
+describe.each(JSON_DOCUMENTS)('docs/reference/json.md', ({ name }) => {
+  test(`the schema ${name} closes every object`, () => {
+    expect(objectsIn(schemaOf(name), '')).toEqual([])
+    expect(problemsOf(name, { surprise: 1 })).toContainEqual(expect.stringContaining('additional properties'))
+  })
+
+  test(`${name} has an example that is valid`, () => {
+    const [, section = ''] = readFileSync(`${FOLDER}json.md`, 'utf8').split(`(json/${name}.schema.json)`)
+    const [, example = ''] = /```json\n([\s\S]*?)```/.exec(section) ?? []
+    expect(problemsOf(name, JSON.parse(example))).toEqual([])
+  })
+})
+
+/** Runs a command with `--json`, and returns the document after the schema has accepted it. */
+const runJson = async (
+  trial: Trial,
+  name: string,
+  args: readonly string[],
+  env: Env = {},
+): Promise<{ readonly ended: Ended; readonly json: unknown }> => {
+  const ended = await trial.runWarm([...args, '--json', '--log-level', 'silent'], env)
+  const json: unknown = JSON.parse(ended.stdout)
+  expect(problemsOf(name, json)).toEqual([])
+  return { ended, json }
+}
+
+describe.concurrent('what the built command prints is valid', () => {
+  test('before the first sync: no plan yet, and nothing published', async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const { json } = await runJson(trial, 'plan', ['plan'])
+    expect(json).toMatchObject({ accounts: [{ requests: null, expected_at: null }] })
+    for (const args of [
+      ['status'],
+      ['status', '--requests'],
+      ['export', '--format', 'csv', '--out', await trial.temporary()],
+      ['replay'],
+    ]) {
+      const { ended, json: error } = await runJson(trial, 'error', args)
+      expect(error).toMatchObject({ error: { exit_code: ended.code } })
+      expect(ended.code).toBe(2)
+    }
+  })
+
+  test('a complete run with days, and the commands that read it', async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
+    const settings = await trial.settings({
+      publish: ['duckdb', 'parquet'],
+      refresh: { daily_windows: { days: 2 } },
+    })
+    const { json } = await runJson(trial, 'sync', ['sync', ...settings])
+    expect(json).toMatchObject({
+      status: 'complete',
+      accounts: [{ rows_by_table: { survey_progress_by_day: {} } }],
+      published: [{ format: 'duckdb' }, { format: 'parquet' }],
+    })
+    await runJson(trial, 'check', ['check', ...settings])
+    await runJson(trial, 'status', ['status', ...settings])
+    const { json: usage } = await runJson(trial, 'status-requests', ['status', '--requests'])
+    expect(usage).toMatchObject({ runs: [{ request_usage: expect.arrayContaining([]) }] })
+    const { json: plan } = await runJson(trial, 'plan', [
+      'plan',
+      '--max-requests',
+      '4',
+      '--max-duration',
+      '5m',
+    ])
+    expect(plan).toMatchObject({ max_requests: 4, accounts: [{ fits: {} }] })
+    const { json: files } = await runJson(trial, 'export', [
+      'export',
+      '--format',
+      'parquet',
+      '--out',
+      `${await trial.temporary()}/out`,
+      '--tables',
+      'surveys,_sync.runs',
+      '--where',
+      'id = 1',
+    ])
+    expect(files).toMatchObject({ tables: [{ filtered: true }, { filtered: false }] })
+  })
+
+  test('a partial run, and a plan in which surveys wait', async (context) => {
+    const trial = await openTrial(
+      context,
+      [1, 2, 3, 4].map((id) => scriptedSurvey(id)),
+    )
+    const { ended, json } = await runJson(trial, 'sync', ['sync', '--max-requests', '6'])
+    expect(ended.code).toBe(3)
+    expect(json).toMatchObject({ status: 'partial', accounts: [{ reason: expect.any(String) }] })
+    await runJson(trial, 'status', ['status'])
+    const { json: plan } = await runJson(trial, 'plan', ['plan', '--max-requests', '5'])
+    expect(plan).toMatchObject({ accounts: [{ fits: { oldest_since: expect.any(String) } }] })
+  })
+
+  test('failed runs: refused credentials, a refused survey, a 429 within the cap', async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
+    trial.api.hook = ({ path }, response) => {
+      if (!path.startsWith('/surveys/2/')) return false
+      sendJson(trial.api, response, 422, { error: 'no' })
+      return true
+    }
+    const { json: partial } = await runJson(trial, 'sync', ['sync'])
+    expect(partial).toMatchObject({
+      exit_code: 3,
+      accounts: [{ failing: 1, failing_surveys: [{ survey_id: 2 }] }],
+    })
+    const { json: status } = await runJson(trial, 'status', ['status'])
+    expect(status).toMatchObject({ failing: [{ survey_id: 2 }] })
+    let refusals = 0
+    trial.api.hook = (_, response) => {
+      refusals += 1
+      if (refusals > 1) return false
+      sendJson(trial.api, response, 429, { error: 'slow down' })
+      return true
+    }
+    const { json: paced } = await runJson(trial, 'sync', ['sync', '--full'])
+    expect(paced).toMatchObject({ accounts: [{ refusals: 1, pace_interval_ms: expect.any(Number) }] })
+    trial.api.hook = (_, response) => {
+      sendJson(trial.api, response, 401, { error: 'no' })
+      return true
+    }
+    const { json: failed } = await runJson(trial, 'sync', ['sync'])
+    expect(failed).toMatchObject({ status: 'failed', exit_code: 4 })
+    const { json: check } = await runJson(trial, 'check', ['check'])
+    expect(check).toMatchObject({
+      exit_code: 4,
+      checks: expect.arrayContaining([expect.objectContaining({ ok: false })]),
+    })
+    const { json: error } = await runJson(trial, 'error', ['conformance'])
+    expect(error).toMatchObject({ error: { code: 'credentials_refused', exit_code: 4 } })
+  })
+
+  test('two accounts with rejected rows and drift under contract: freeze', async (context) => {
+    const [odd, unreadable, unread] = [scriptedSurvey(1), scriptedSurvey(2), scriptedSurvey(3)]
+    Object.assign(odd.survey, { status: 'archived', mood: 'fine' })
+    Object.assign(unreadable.survey, { title: 7 })
+    Object.assign(unread.progress, { sample_size: 'many' })
+    const trial = await openTrial(context, [odd, unreadable, unread])
+    const accounts = ['acme', 'globex'].map((name, place) => ({
+      name,
+      base_url: trial.api.baseUrl,
+      id: place + 1,
+      token: 'a-token',
+      rate_limit: { requests: 1000, per: '1s' },
+    }))
+    const settings = await trial.settings({ accounts, contract: 'freeze' })
+    const env = Object.fromEntries(Object.keys(trial.api.env).map((name) => [name, undefined]))
+    const { ended, json } = await runJson(trial, 'sync', ['sync', ...settings], env)
+    expect(ended.code).toBe(5)
+    const [something] = [expect.anything()]
+    const account = { drift: [something, something], rejections: [something, something] }
+    expect(json).toMatchObject({ accounts: [account, account] })
+    const { json: status } = await runJson(trial, 'status', ['status', ...settings], env)
+    expect(status).toMatchObject({
+      runs: [something, something],
+      drift: { length: 4 },
+      rejections: { length: 4 },
+    })
+  })
+
+  test('a run that cannot publish all, and command lines that are wrong', async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    await mkdir(join(trial.warehouse, 'parquet/current'), { recursive: true })
+    await writeFile(join(trial.warehouse, 'parquet/current/mine'), 'mine')
+    const { ended, json } = await runJson(trial, 'sync', ['sync', '--publish', 'duckdb,parquet'])
+    expect(ended.code).toBe(7)
+    expect(json).toMatchObject({ exit_code: 7, published: [{}], publish_error: expect.any(String) })
+    const { json: invalid } = await runJson(trial, 'error', ['sync', '--max-requests', 'some'])
+    expect(invalid).toMatchObject({ error: { code: 'settings_invalid' } })
+    const { json: usage } = await runJson(trial, 'error', ['sync', '--max-request', '3'])
+    expect(usage).toMatchObject({ error: { code: 'usage', exit_code: 2 } })
+  })
+
+  test('schema', async (context) => {
+    const trial = await openTrial(context)
+    const { stdout } = await trial.runWarm(['schema', '--json'])
+    expect(problemsOf('schema', JSON.parse(stdout))).toEqual([])
+  })
+
+  test('conformance, with rules that are kept, broken and not observable', async (context) => {
+    const server = await startReferenceServer({
+      port: 0,
+      seed: 12,
+      surveys: 40,
+      pageSize: 12,
+      rateWindow: 'none',
+      clock: 'frozen',
+    })
+    context.onTestFinished(() => server.close())
+    const [account] = server.accounts
+    const ended = await runWarm(
+      [
+        'conformance',
+        '--json',
+        '--log-level',
+        'silent',
+        '--rate-limit',
+        '60/100ms',
+        '--base-url',
+        server.baseUrl,
+        '--id',
+        String(account?.id),
+      ],
+      {
+        FIELDWORK_SYNC_API_TOKEN: account?.token,
+        FIELDWORK_SYNC_WAREHOUSE: await temporaryDirectory(context.onTestFinished),
+      },
+    )
+    expect(ended.code).toBe(0)
+    const kept: unknown = JSON.parse(ended.stdout)
+    expect(problemsOf('conformance', kept)).toEqual([])
+    // The scripted API answers without credentials and ignores most parameters.
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const { json } = await runJson(trial, 'conformance', ['conformance', '--max-requests', '20'])
+    const verdicts = (json as { rules: readonly { verdict: string }[] }).rules.map(({ verdict }) => verdict)
+    expect(new Set(verdicts)).toEqual(new Set(['pass', 'fail', 'not_observable']))
+  })
+})
+
+test('a replay that cannot type the rows, and one after an upgrade', async (context) => {
+  const [unreadable, unread] = [scriptedSurvey(1), scriptedSurvey(2)]
+  Object.assign(unreadable.survey, { respondent_questions_count: '12' })
+  Object.assign(unread.progress, { sample_size: '300' })
+  const trial = await openTrial(context, [unreadable, unread])
+  await runJson(trial, 'sync', ['sync'])
+  const { ended, json } = await runJson(trial, 'replay', ['replay'])
+  expect(ended.code).toBe(5)
+  expect(json).toMatchObject({ accounts: [{ replayed: { merged: 0, queued: 0, waiting: 4 } }] })
+  const upgraded = await buildMutant({
+    file: 'survey-api/response-schemas.js',
+    from: "export const integer = z.int('expected an integer of at most 2^53 - 1').overwrite((value) => value + 0);",
+    to: 'export const integer = z.union([z.int(), z.string().regex(/^[0-9]{1,15}$/).transform(Number)]);',
+  })
+  const { stdout } = await trial.run(['replay', '--json', '--log-level', 'silent'], {}, upgraded)
+  const replayed: unknown = JSON.parse(stdout)
+  expect(problemsOf('replay', replayed)).toEqual([])
+  expect(replayed).toMatchObject({ exit_code: 0, accounts: [{ replayed: { waiting: 0 } }] })
+})
