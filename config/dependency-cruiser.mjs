@@ -1,6 +1,6 @@
-// The import arrows of ARCHITECTURE.md ("The rooms"): they point down only, siblings on one line never meet.
+// The import rules of ARCHITECTURE.md ("The rooms"): imports point down only, and rooms on one level do not import each other.
 const page = 'See ARCHITECTURE.md, "The rooms".'
-/** What each room may import of ours, besides itself. */
+/** The other rooms that each room may import. */
 const rooms = {
   sync: ['model', 'base'],
   'survey-api': ['http', 'model', 'base'],
@@ -26,28 +26,28 @@ export default {
     })),
     {
       name: 'commands-stand-alone',
-      comment: `A command never imports another command; what they share is in commands/wiring and commands/text. ${page}`,
+      comment: `A command never imports another command; shared code is in commands/wiring and commands/text. ${page}`,
       severity: 'error',
       from: { path: '^src/commands/([^/]+)/' },
       to: { path: '^src/commands/[^/]+/', pathNot: '^src/commands/($1|wiring|text)/' },
     },
     {
       name: 'shared-by-commands-is-no-command',
-      comment: `Wiring and text are for commands: they import none. ${page}`,
+      comment: `Commands import wiring and text, never the other way round. ${page}`,
       severity: 'error',
       from: { path: '^src/commands/(wiring|text)/' },
       to: { path: '^src/commands/(?!wiring/|text/)[^/]+/' },
     },
     {
       name: 'reference-server-is-for-commands',
-      comment: `Client and server must not share code, or a misreading would cancel out. ${page}`,
+      comment: `Client and server must not share code: a shared misreading of the API document would stay unnoticed. ${page}`,
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/(commands|reference-server)/' },
       to: { path: '^src/reference-server/' },
     },
     {
       name: 'conformance-is-for-commands',
-      comment: `A third reading of the API document: what leaned on it would no longer be held to it. ${page}`,
+      comment: `Conformance is an independent reading of the API document: it cannot check code that uses it. ${page}`,
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/(commands|conformance)/' },
       to: { path: '^src/conformance/' },
