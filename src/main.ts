@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The entry point: runs the command of argv and sets the exit code. The first SIGTERM or SIGINT stops the command in
- * order; a second one ends the process at once. Nothing else calls `process.exit`.
+ * The entry point: runs the command of argv and sets the exit code. The first SIGTERM or SIGINT makes the command stop, and
+ * the process ends by itself. A second one ends the process at once. Nothing else calls `process.exit`.
  */
 
 import { StoppedError } from './base/errors.js'

@@ -14,7 +14,7 @@ export const nearest = (word: string, candidates: readonly string[]): string | n
 
 /** The number of insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
 export const editDistance = (a: string, b: string): number => {
-  let before: number[] = []
+  let twoAbove: number[] = []
   let above = Array.from({ length: b.length + 1 }, (_, column) => column)
   for (let row = 1; row <= a.length; row += 1) {
     const current = [row]
@@ -25,10 +25,10 @@ export const editDistance = (a: string, b: string): number => {
         at(above, column) + 1,
         at(current, column - 1) + 1,
         at(above, column - 1) + (same ? 0 : 1),
-        swapped ? at(before, column - 2) + 1 : Number.POSITIVE_INFINITY,
+        swapped ? at(twoAbove, column - 2) + 1 : Number.POSITIVE_INFINITY,
       )
     }
-    before = above
+    twoAbove = above
     above = current
   }
   return at(above, b.length)

@@ -10,15 +10,15 @@ const text = (describe: string) => ({ type: 'string', requiresArg: true, describ
 
 export const settingsOptions = {
   config: text('Settings file (YAML); optional if the environment has all settings'),
-  warehouse: text('Directory of the warehouse (default: ./warehouse)'),
-  shard: text('Use only the accounts of shard i of n, such as 0/4, in their own warehouse below --warehouse'),
+  warehouse: text('Directory of the warehouse; overrides the settings (default: ./warehouse)'),
+  shard: text('Only the accounts of shard i of n, such as 0/4, in their own warehouse below --warehouse'),
   'log-level': text('Log level on stderr: debug, info, warn, error or silent (default: info)'),
   json: { type: 'boolean', describe: 'Print one JSON document to stdout instead of text' },
 } as const
 
 /** For commands that process the accounts of the settings. */
 export const accountsOption = {
-  accounts: text('Use only these accounts of the settings file, such as acme,globex (default: all)'),
+  accounts: text('Only these accounts of the settings file, such as acme,globex (default: all)'),
 } as const
 
 export const checkOptions = { ...settingsOptions, ...accountsOption } as const
@@ -76,7 +76,7 @@ export const conformanceOptions = {
   id: text('Identifier of the account'),
   token: text('Secret token; other users of this machine can see it, so prefer --token-file'),
   'token-file': text('File that holds the secret token'),
-  'rate-limit': text('Requests that the service allows in a time, such as 60/60s'),
+  'rate-limit': text('Requests per window that the service allows, such as 60/60s'),
   config: text('Settings file (YAML) with the account, instead of these flags'),
   account: text('Name of the account, if the settings file has several'),
   'max-requests': text(

@@ -33,7 +33,7 @@ export interface AccountState {
 export interface BarStateSource extends RunObserver {
   state(nowMs: number): BarState
   /** The state of one account; null before its first event. */
-  of(account: string, nowMs: number): AccountState | null
+  stateOf(account: string, nowMs: number): AccountState | null
 }
 
 type AccountProgress = Omit<AccountState, 'account' | 'slotsInUse' | 'rate' | 'pausedForMs'>
@@ -58,7 +58,7 @@ export const createBarState = (
   const update = (account: string, change: Partial<AccountProgress>): void => {
     accounts.set(account, { ...(accounts.get(account) ?? NOTHING_YET), ...change })
   }
-  const of = (account: string, nowMs: number): AccountState | null => {
+  const stateOf = (account: string, nowMs: number): AccountState | null => {
     const progress = accounts.get(account)
     return progress === undefined ? null : { account, ...progress, ...usageOf(usage(account), nowMs) }
   }
@@ -71,8 +71,11 @@ export const createBarState = (
     publishing: (event) => {
       format = event.format
     },
-    of,
-    state: (nowMs) => ({ format, accounts: [...accounts.keys()].flatMap((name) => of(name, nowMs) ?? []) }),
+    stateOf,
+    state: (nowMs) => ({
+      format,
+      accounts: [...accounts.keys()].flatMap((name) => stateOf(name, nowMs) ?? []),
+    }),
   }
 }
 

@@ -110,9 +110,9 @@ export const createProgressLog = ({ log, clock, usage }: ProgressLogOptions): Pr
     },
     refreshed: (event) => {
       const { account, done, left, requestsLeft } = event
-      const wasListing = bar.of(account, clock.nowMs())?.phase === 'listing'
+      const wasListing = bar.stateOf(account, clock.nowMs())?.phase === 'listing'
       bar.refreshed(event)
-      const state = bar.of(account, clock.nowMs())
+      const state = bar.stateOf(account, clock.nowMs())
       if (state === null || !isDue(account, done / Math.max(1, done + left), wasListing)) return
       const eta_s = Math.ceil(etaMs(state) / 1_000)
       log.info({ account, done, left, requests_left: requestsLeft, eta_s }, 'refreshing surveys')
