@@ -11,7 +11,7 @@ const text = (describe: string) => ({ type: 'string', requiresArg: true, describ
 export const settingsOptions = {
   config: text('Settings file (YAML); optional if the environment has all settings'),
   warehouse: text('Directory of the warehouse; overrides the settings (default: ./warehouse)'),
-  shard: text('Only the accounts of shard i of n, such as 0/4, in their own warehouse below --warehouse'),
+  shard: text('Only the accounts of shard i/n, such as 0/4, in their own warehouse below --warehouse'),
   'log-level': text('Log level on stderr: debug, info, warn, error or silent (default: info)'),
   json: { type: 'boolean', describe: 'Print one JSON document to stdout instead of text' },
 } as const
@@ -21,10 +21,9 @@ export const accountsOption = {
   accounts: text('Only these accounts of the settings file, such as acme,globex (default: all)'),
 } as const
 
-export const checkOptions = { ...settingsOptions, ...accountsOption } as const
+export const checkOptions = { ...accountsOption, ...settingsOptions } as const
 
 export const syncOptions = {
-  ...settingsOptions,
   ...accountsOption,
   full: { type: 'boolean', describe: 'List all surveys, not only those modified since the last run' },
   'max-requests': text('Make at most this many requests; the next run reads the remaining surveys'),
@@ -32,22 +31,23 @@ export const syncOptions = {
   publish: text(
     `Formats to publish: ${PUBLISH_FORMATS.join(' or ')}, or several, such as ${PUBLISH_FORMATS.join(',')}`,
   ),
+  ...settingsOptions,
 } as const
 
 export const statusOptions = {
-  ...settingsOptions,
   requests: {
     type: 'boolean',
     describe: 'Show only the requests of the last run of each account, by reason and kind',
   },
+  ...settingsOptions,
 } as const
 
 export const planOptions = {
-  ...settingsOptions,
   ...accountsOption,
   full: syncOptions.full,
   'max-requests': text('Show how many surveys fit into a run of this many requests'),
   'max-duration': text('Show how many surveys fit into a run of this length, such as 55m'),
+  ...settingsOptions,
 } as const
 
 export const EXPORT_FORMATS = ['parquet', 'csv'] as const
