@@ -14,7 +14,7 @@ const ANSWER = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-len
 test.each([
   ['102 Processing', 'HTTP/1.1 102 Processing\r\n\r\n', { code: 0, run: { requests: 1 } }],
   ['103 Early Hints', 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n', { code: 0, run: { requests: 1 } }],
-  // undici breaks the connection, a limit that README documents.
+  // undici breaks the connection, a limit that docs/how-to/proxy.md documents.
   ['100 Continue', 'HTTP/1.1 100 Continue\r\n\r\n', { code: 4, run: { requests: 2, retries: 1 } }],
 ])('a sync handles an unsolicited %s', async (_, before, expected) => {
   const { env } = await startScriptedApi()
