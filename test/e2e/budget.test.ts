@@ -102,14 +102,14 @@ test.runIf(SLOW).each([1, 2, 3, 5, 10])(
   },
 )
 
-test('the first survey exceeds --max-requests 1 by as much as README says', async () => {
+test('the first survey exceeds --max-requests 1 by as much as the how-to page says', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startScriptedApi([scriptedSurvey(1, {}, 4), scriptedSurvey(2, {}, 4)])
   const { code, run } = await syncWarm({ warehouse, env: api.env, args: ['--max-requests', '1'] })
   expect(code).toBe(3)
   expect(run).toMatchObject({ surveys_refreshed: 1, left_over: 1 })
-  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
-  const [, documented] = /With four sources,\s+`--max-requests 1` comes to (\d+) requests/.exec(readme) ?? []
+  const page = await readFile(new URL('../../docs/how-to/limit-a-run.md', import.meta.url), 'utf8')
+  const [, documented] = /With four sources,\s+`--max-requests 1` comes to (\d+) requests/.exec(page) ?? []
   expect([run.requests, api.arrivals.length]).toEqual([Number(documented), Number(documented)])
 })
 

@@ -22,7 +22,7 @@ import { unsoundness } from '../support/oracle/soundness.js'
 import { SLOW } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
-/** README promises that a run ends within ten seconds of a signal. */
+/** docs/how-to/limit-a-run.md promises that a run ends within ten seconds of a signal. */
 const GUARD_MS = 10_000
 
 const surveys = () => [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1))

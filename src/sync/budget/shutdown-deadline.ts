@@ -5,7 +5,7 @@
 import type { Clock } from '../../base/clock.js'
 import { StoppedError } from '../../base/errors.js'
 
-/** README promises ten seconds. The rest of them is for recording how the run ended, and for closing the files. */
+/** A run ends within ten seconds (docs/how-to/limit-a-run.md). The rest of them is for recording how the run ended, and for closing the files. */
 export const PUBLISH_AFTER_SIGNAL_MS_MAX = 8_000
 
 export interface ShutdownDeadline extends Disposable {
