@@ -1,4 +1,4 @@
-/** Runs the Python of docs/readers.md unchanged, on published accounts that look like numbers, dates and booleans. */
+/** Runs the Python of the how-to pages for readers unchanged, on published accounts that look like numbers, dates and booleans. */
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createDuckdbPublisher } from '../../../src/publish/duckdb.js'
@@ -11,8 +11,11 @@ import { testWarehouse } from '../../support/warehouse/warehouse.js'
 import { environmentProblem, runPython } from './python.js'
 
 const SCRIPT = new URL('page_block.py', import.meta.url).pathname
-const page = readFileSync(new URL('../../../docs/readers.md', import.meta.url), 'utf8')
-const BLOCKS = [...page.matchAll(/```python\n([\s\S]*?)```/g)].map(([, code = '']) => ({
+const PAGES = ['parquet', 'read-with-duckdb-and-python']
+const text = PAGES.map((page) =>
+  readFileSync(new URL(`../../../docs/how-to/${page}.md`, import.meta.url), 'utf8'),
+).join('\n')
+const BLOCKS = [...text.matchAll(/```python\n([\s\S]*?)```/g)].map(([, code = '']) => ({
   code,
   library: /^(?:from|import) (\w+)/m.exec(code)?.[1] ?? '',
 }))
@@ -26,7 +29,7 @@ const ENVIRONMENT_OF: Readonly<Record<string, string>> = {
 
 const ACCOUNTS = ['007', '1e3', '2026-03-01', 'true']
 
-test('the page has Python for each library', () => {
+test('the pages have Python for each library', () => {
   expect(BLOCKS.map(({ library }) => library)).toEqual([
     'polars',
     'pyarrow',
@@ -36,7 +39,7 @@ test('the page has Python for each library', () => {
   ])
 })
 
-describe('the Python of the page', () => {
+describe('the Python of the pages', () => {
   let directory = ''
   const finished: (() => Promise<void> | void)[] = []
   beforeAll(async () => {

@@ -1,4 +1,4 @@
-"""Runs a block of docs/readers.md that creates `surveys`, and prints the values of some of its columns as JSON.
+"""Runs a block of a how-to page that creates `surveys`, and prints the values of some of its columns as JSON.
 
 Stdin: {"code", "columns"}.
 """
