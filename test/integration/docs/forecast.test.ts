@@ -1,4 +1,4 @@
-/** Runs the forecast of docs/queries.md on rows whose results were computed by hand. */
+/** Runs the forecast of docs/how-to/queries.md on rows whose results were computed by hand. */
 import { expect, test } from 'vitest'
 import { openReader } from '../../support/warehouse/duckdb.js'
 import { asText } from './queries.js'
