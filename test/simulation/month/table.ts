@@ -1,4 +1,4 @@
-/** The month as a Markdown table, which the README shows, and remarks. */
+/** The month as a Markdown table, which docs/reference/performance.md shows, and remarks. */
 import type { Night } from './month.js'
 
 export const monthTable = (nights: readonly Night[]): string => {
