@@ -19,30 +19,34 @@ const COMMANDS = [
   'reference-server',
 ]
 
-test('the README contains the generated settings reference', () => {
-  expect(read('README.md')).toContain(settingsReference().trim())
+test('the page of settings contains the generated reference', () => {
+  expect(read('docs/reference/settings.md')).toContain(settingsReference().trim())
 })
 
-test.each(COMMANDS)('the README names %s and every flag that its --help shows', async (command) => {
-  const readme = read('README.md')
-  const { code, stdout } = await runWarm([command, '--help'])
-  expect(code).toBe(0)
-  expect(readme).toContain(`| \`${command}\` |`)
-  const flags = [...stdout.matchAll(/^\s+(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag = '']) => flag)
-  expect(flags.length).toBeGreaterThan(3)
-  const unnamed = flags.filter((flag) => !['--help', '--version'].includes(flag) && !readme.includes(flag))
-  expect(unnamed).toEqual([])
-})
+test.each(COMMANDS)(
+  'README and the page of commands name %s, and the page every flag of its --help',
+  async (command) => {
+    const page = read('docs/reference/commands.md')
+    const { code, stdout } = await runWarm([command, '--help'])
+    expect(code).toBe(0)
+    expect(read('README.md')).toContain(`| \`${command}\` |`)
+    expect(page).toContain(`## ${command}\n`)
+    const flags = [...stdout.matchAll(/^\s+(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag = '']) => flag)
+    expect(flags.length).toBeGreaterThan(3)
+    const unnamed = flags.filter((flag) => !['--help', '--version'].includes(flag) && !page.includes(flag))
+    expect(unnamed).toEqual([])
+  },
+)
 
-test('the README and --help list every exit code, in the same words', async () => {
-  const readme = read('README.md')
+test('the page of exit codes and --help list every exit code, in the same words', async () => {
+  const page = read('docs/reference/exit-codes.md')
   const { stdout } = await runWarm(['--help'])
   const listed = [...stdout.matchAll(/^ {2}(\d) {2}(.+)$/gm)].map(([, code, meaning]) => ({
     code: Number(code),
     meaning,
   }))
   expect(listed.map(({ code }) => code)).toEqual(Object.values(EXIT_CODES).sort())
-  for (const { code, meaning } of listed) expect(readme).toContain(`| ${code} | ${meaning} |`)
+  for (const { code, meaning } of listed) expect(page).toContain(`| ${code} | ${meaning} |`)
 })
 
 const DOCS = readdirSync(`${root}docs`, { encoding: 'utf8', recursive: true })
@@ -107,8 +111,8 @@ test('ARCHITECTURE.md lists every room of src, and the dependency check has its 
   expect(rooms.length).toBeGreaterThan(8)
 })
 
-test('the README describes the way of a row through the rooms in their order', () => {
-  const [, way = ''] = /## A row's way through the code\n([\s\S]*?)(?:\n#|$)/.exec(read('README.md')) ?? []
+test('ARCHITECTURE.md describes the way of a row through the rooms in their order', () => {
+  const [, way = ''] = /## A survey row's way\n([\s\S]*?)(?:\n#|$)/.exec(read('ARCHITECTURE.md')) ?? []
   const files = [...way.matchAll(/\((src\/[^)]+)\)/g)].map(([, path = '']) => path)
   expect(files.map((path) => path.split('/')[1])).toEqual([
     'commands',
