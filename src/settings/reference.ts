@@ -1,6 +1,6 @@
 /**
- * The settings reference for the README, derived from the schema and the list of environment variables. So the README
- * cannot promise a key or a default that does not exist.
+ * The settings reference, docs/reference/settings.md, derived from the schema and the list of environment variables. So the
+ * page cannot promise a key or a default that does not exist.
  */
 import { markdownTable } from '../base/human.js'
 import { settingKeys } from './keys.js'

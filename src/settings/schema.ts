@@ -1,6 +1,6 @@
 /**
  * Declares every setting once: its reader, default, bounds and meaning. `keys` derives the keys of the settings file from the
- * properties. Types, the reference in the README, suggestions for unknown keys and the test of the example file follow from
+ * properties. Types, docs/reference/settings.md, suggestions for unknown keys and the test of the example file follow from
  * this schema.
  */
 import { z } from 'zod'
