@@ -11,6 +11,7 @@ const FIRST = [
   'e2e/restart',
   'e2e/signals',
   'e2e/budget',
+  'docs/tutorial',
   'rate-limit/shared/shared-cap',
   'rate-limit/rate-limiter-cap',
   'reference-server/rate-window',

@@ -1,0 +1,111 @@
+/**
+ * Runs every console block of docs/tutorial.md in a terminal, in order, and compares its output with the page. `vitest -u` writes
+ * the new output into the page. A command whose program is missing here is not run: a note names it.
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { temporaryDirectory } from '../../support/files/temporary.js'
+import { hasTerminal, openTerminal, textOf } from '../../support/process/terminal.mjs'
+import { SLOW } from '../../support/suite/slow.js'
+import { boxRows, type Command, isShown, partsOf, sourceOf } from './console-page.js'
+
+const root = new URL('../../../', import.meta.url).pathname
+const PAGE = `${root}docs/tutorial.md`
+const parts = partsOf(readFileSync(PAGE, 'utf8'))
+
+const SHOWN_DIRECTORY = '/home/you/fieldwork-sync'
+const SHOWN_PORT = '8080'
+
+/** DuckDB's command line of the version whose tables the page shows. `npm run readers` installs it. */
+const COMMAND_LINE = `${root}.readers/command-line`
+const PYTHON = process.env.FIELDWORK_SYNC_TEST_PYTHON ?? 'python3'
+const PYTHON_READERS = `${root}.readers/duckdb-1.5.6`
+const hasDuckdb = SLOW && existsSync(COMMAND_LINE)
+const pythonPath = SLOW && existsSync(PYTHON_READERS) ? PYTHON_READERS : ''
+const hasPython =
+  spawnSync(PYTHON, ['-c', 'import duckdb'], { env: { ...process.env, PYTHONPATH: pythonPath } }).status === 0
+
+const READ_WITH_DUCKDB = /^duckdb -readonly (\S+) -f (\S+)$/
+const SMALL_DISK = 'warehouse/small'
+
+/** Programs that the page names, as small scripts: it does not matter where they are, and what colours a terminal has. */
+const programs = {
+  duckdb: `PYTHONPATH=${COMMAND_LINE} exec ${COMMAND_LINE}/bin/duckdb "$@" < /dev/null | cat`,
+  python3: `PATH=${process.env.PATH} PYTHONPATH=${pythonPath} exec ${PYTHON} "$@"`,
+  // Without a password prompt. Without the right to mount, the command fails, and the test skips the step.
+  sudo: 'exec "$@"',
+}
+
+test.skipIf(!hasTerminal)(
+  `every command of the tutorial prints what the page shows${hasTerminal ? '' : ' (skipped: no script of util-linux here)'}`,
+  async ({ annotate, onTestFinished }) => {
+    const directory = await temporaryDirectory(onTestFinished)
+    onTestFinished(() => void spawnSync('umount', ['-l', join(directory, SMALL_DISK)]))
+    for (const name of ['dist', 'node_modules']) await symlink(join(root, name), join(directory, name))
+    await mkdir(join(directory, 'bin'))
+    for (const [name, script] of Object.entries(programs))
+      await writeFile(join(directory, 'bin', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    const env = { PATH: `${join(directory, 'bin')}:${process.env.PATH}`, HOME: process.env.HOME, TZ: 'UTC' }
+    await using first = await openTerminal({ cwd: directory, env })
+    await using second = await openTerminal({ cwd: directory, env })
+    let port = SHOWN_PORT
+    let canMount = true
+
+    const asShown = (output: string): readonly string[] =>
+      textOf(output.replaceAll(`:${port}`, `:${SHOWN_PORT}`).replaceAll(directory, SHOWN_DIRECTORY))
+
+    /** Returns what the command printed, or null where it cannot run here. */
+    const run = async ({ line, shown, instruction }: Command): Promise<readonly string[] | null> => {
+      const onOurPort = line.replaceAll(`:${SHOWN_PORT}`, `:${port}`)
+      if (instruction === 'first terminal') {
+        first.type(line.replace(`--port ${SHOWN_PORT}`, '--port 0'))
+        const greeting = await first.waitFor('\n')
+        port = /"base_url":"http:\/\/127\.0\.0\.1:(\d+)\//.exec(greeting)?.[1] ?? ''
+        return asShown(greeting)
+      }
+      if (instruction !== null) {
+        second.type(onOurPort)
+        await second.waitFor(/^Ctrl-C at: (.+)$/.exec(instruction)?.[1] ?? '')
+        second.pressCtrlC()
+        return asShown(await second.finish())
+      }
+      const [, file = '', sql = ''] = READ_WITH_DUCKDB.exec(line) ?? []
+      if (sql !== '' && !hasDuckdb) {
+        await annotate(
+          'the version of DuckDB’s command line that the page shows is not installed: npm run readers',
+        )
+        const [, ...rows] = asShown(await second.run(`node warehouse/query.mjs ${file} ${sql}`))
+        expect(boxRows(shown)).toEqual(rows.map((row) => row.split(' | ')))
+        return null
+      }
+      if (line.startsWith('python3 ') && !hasPython) {
+        await annotate('Python has no duckdb here: FIELDWORK_SYNC_TEST_PYTHON names another interpreter')
+        return null
+      }
+      if (line.includes(SMALL_DISK) && !canMount) return null
+      const output = asShown(await second.run(onOurPort))
+      if (line.includes('mount -t') && asShown(await second.run('echo $?'))[0] !== '0') {
+        await annotate('mounting is not allowed here')
+        canMount = false
+        return null
+      }
+      return output
+    }
+
+    let page = ''
+    for (const part of parts) {
+      if (part.kind === 'file') {
+        await mkdir(dirname(join(directory, part.name)), { recursive: true })
+        await writeFile(join(directory, part.name), part.text)
+      }
+      const output = part.kind === 'command' ? await run(part) : null
+      const isNew = part.kind === 'command' && output !== null && !isShown(part.shown, output)
+      page += isNew ? sourceOf(part.line, output) : part.source
+    }
+    await expect(page).toMatchFileSnapshot(PAGE)
+  },
+  180_000,
+)
