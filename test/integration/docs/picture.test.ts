@@ -1,0 +1,32 @@
+/** docs/images/run.svg shows the run of the tutorial's second sync. `npm run picture` draws it anew. */
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { isShown, partsOf } from './console-page.js'
+
+const docs = new URL('../../../docs/', import.meta.url).pathname
+const picture = readFileSync(`${docs}images/run.svg`, 'utf8')
+const commands = partsOf(readFileSync(`${docs}tutorial.md`, 'utf8')).filter((part) => part.kind === 'command')
+const BYTES_MAX = 40_000
+
+/** The texts of the picture, from the top. */
+const lines = [...picture.matchAll(/<text [^>]*>(.*)<\/text>/g)].map(([, text = '']) =>
+  text
+    .replace(/<[^>]+>/g, '')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&amp;', '&'),
+)
+
+test('the picture shows what the tutorial shows', () => {
+  const second = commands.filter(({ line }) => line === 'node dist/main.js sync')[1]
+  const shown = (second?.shown ?? []).filter((line) => line !== '')
+  expect(shown.length).toBeGreaterThan(10)
+  expect(lines[0]).toBe('$ fieldwork-sync sync')
+  expect(isShown(shown, lines.slice(1)), lines.join('\n')).toBe(true)
+})
+
+test('the picture is small, has colours for light and dark, and loads nothing', () => {
+  expect(Buffer.byteLength(picture)).toBeLessThan(BYTES_MAX)
+  expect(picture).toContain('prefers-color-scheme: dark')
+  expect(picture).not.toMatch(/href|url\(|@import|<script/)
+})
