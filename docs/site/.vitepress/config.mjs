@@ -1,0 +1,66 @@
+/** The site has the Markdown files of the repository as they are, in the order of docs/README.md. */
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { repositoryLinks } from './links.mjs'
+
+const root = join(import.meta.dirname ?? dirname(new URL(import.meta.url).pathname), '../..')
+
+/** A README is the first page of its directory. */
+const siteName = (page) => page.replace(/(^|\/)README\.md$/, '$1index.md')
+
+/** The sections and links of docs/README.md. */
+const sidebar = () => {
+  const index = readFileSync(join(root, 'docs/README.md'), 'utf8')
+  return index
+    .split(/^## /m)
+    .slice(1)
+    .map((section) => ({
+      text: section.split('\n')[0],
+      collapsed: false,
+      items: [...section.matchAll(/\[([^\]]+)\]\(([^)#]+\.md)\)/g)].map(([, text, path]) => ({
+        text,
+        link: `/${siteName(join('docs', path))}`.replace(/(index)?\.md$/, ''),
+      })),
+    }))
+}
+
+/** The anchors are those that GitHub gives to headings. */
+const slugify = (heading) =>
+  heading
+    .trim()
+    .toLowerCase()
+    .replace(/[^\p{Letter}\p{Mark}\p{Number}\p{Connector_Punctuation} -]/gu, '')
+    .replaceAll(' ', '-')
+
+export default {
+  title: 'fieldwork-sync',
+  description: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).description,
+  lang: 'en',
+  srcDir: '..',
+  srcExclude: ['warehouse/**', 'coverage/**', 'docs/site/**'],
+  outDir: './dist',
+  cacheDir: './cache',
+  rewrites: siteName,
+  markdown: {
+    anchor: { slugify },
+    config: (md) => {
+      md.use(repositoryLinks, { root, siteName })
+      const { fence } = md.renderer.rules
+      md.renderer.rules.fence = (tokens, place, ...rest) =>
+        tokens[place].info.trim() === 'mermaid'
+          ? `<Mermaid code="${encodeURIComponent(tokens[place].content)}" />`
+          : fence(tokens, place, ...rest)
+    },
+  },
+  themeConfig: {
+    search: { provider: 'local' },
+    outline: [2, 3],
+    sidebar: sidebar(),
+    nav: [
+      { text: 'Tutorial', link: '/docs/tutorial' },
+      { text: 'All pages', link: '/docs/' },
+      { text: 'Changelog', link: '/CHANGELOG' },
+    ].filter(({ link }) => existsSync(join(root, `${link.replace(/\/$/, '/README')}.md`))),
+    docFooter: { prev: false, next: false },
+  },
+}
