@@ -3,12 +3,13 @@
  * neither `npm ci` nor the packed package contains it. `npm run docs -- --preview` then serves the site on this machine.
  */
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { deadAnchors } from './anchors.mjs'
 
 const source = new URL('.', import.meta.url).pathname
-const site = join(source, '../../.site')
+const root = join(source, '../..')
+const site = join(root, '.site')
 const LOCK = 'package-lock.json'
 const fail = (message) => {
   console.error(message)
@@ -33,6 +34,20 @@ const install = () => {
   fail(`The generator of the site is not installed, and npm cannot install it now: ${reason}`)
 }
 
+/** Copies the pages. Their own directories would not find the packages of the generator. */
+const copyPages = () => {
+  const pages = [
+    ...readdirSync(root).filter((name) => name.endsWith('.md')),
+    ...['docs', 'test/README.md', 'src/reference-server/README.md'],
+  ]
+  for (const page of pages) {
+    cpSync(join(root, page), join(site, 'pages', page), {
+      recursive: true,
+      filter: (path) => join(path, '/') !== source,
+    })
+  }
+}
+
 const vitepress = (...args) =>
   spawnSync(process.execPath, [join(site, 'node_modules/vitepress/bin/vitepress.js'), ...args], {
     cwd: site,
@@ -40,8 +55,9 @@ const vitepress = (...args) =>
   }).status
 
 if (!isInstalled()) install()
-rmSync(join(site, '.vitepress'), { recursive: true, force: true })
+for (const name of ['.vitepress', 'pages']) rmSync(join(site, name), { recursive: true, force: true })
 cpSync(join(source, '.vitepress'), join(site, '.vitepress'), { recursive: true })
+copyPages()
 if (vitepress('build', site) !== 0) fail('The site was not built.')
 const dead = deadAnchors(join(site, 'dist'))
 if (dead.length > 0) fail(`No heading has these anchors:\n${dead.join('\n')}`)

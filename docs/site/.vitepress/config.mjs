@@ -1,9 +1,10 @@
 /** The site has the Markdown files of the repository as they are, in the order of docs/README.md. */
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { repositoryLinks } from './links.mjs'
 
-const root = join(import.meta.dirname ?? dirname(new URL(import.meta.url).pathname), '../..')
+const site = new URL('..', import.meta.url).pathname
+const root = join(site, '..')
 
 /** A README is the first page of its directory. */
 const siteName = (page) => page.replace(/(^|\/)README\.md$/, '$1index.md')
@@ -36,15 +37,14 @@ export default {
   title: 'fieldwork-sync',
   description: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).description,
   lang: 'en',
-  srcDir: '..',
-  srcExclude: ['warehouse/**', 'coverage/**', 'docs/site/**'],
+  srcDir: './pages',
   outDir: './dist',
   cacheDir: './cache',
   rewrites: siteName,
   markdown: {
     anchor: { slugify },
     config: (md) => {
-      md.use(repositoryLinks, { root, siteName })
+      md.use(repositoryLinks, { root, pages: join(site, 'pages'), siteName })
       const { fence } = md.renderer.rules
       md.renderer.rules.fence = (tokens, place, ...rest) =>
         tokens[place].info.trim() === 'mermaid'

@@ -5,9 +5,9 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 
-export const repositoryLinks = (md, { root, siteName }) => {
+export const repositoryLinks = (md, { root, pages, siteName }) => {
   md.core.ruler.push('repository-links', ({ tokens, env }) => {
-    const page = relative(root, env.realPath ?? env.path)
+    const page = relative(pages, env.realPath ?? env.path)
     for (const { children } of tokens) {
       for (const [place, token] of (children ?? []).entries()) {
         if (token.type === 'link_open') follow(children, place, page)
@@ -23,7 +23,7 @@ export const repositoryLinks = (md, { root, siteName }) => {
     const readme = join(target, 'README.md')
     const linked = existsSync(join(root, readme)) ? readme : target
     if (!existsSync(join(root, linked))) throw new Error(`${page} links to ${path}, which does not exist`)
-    if (linked.endsWith('.md')) {
+    if (existsSync(join(pages, linked)) && linked.endsWith('.md')) {
       const href = relative(dirname(page), siteName(linked))
       open.attrSet('href', `${href.startsWith('.') ? href : `./${href}`}${anchor === undefined ? '' : `#${anchor}`}`)
       return
