@@ -37,6 +37,8 @@ export default {
   title: 'fieldwork-sync',
   description: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).description,
   lang: 'en',
+  // No icon: without this line browsers request one.
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
   srcDir: './pages',
   outDir: './dist',
   cacheDir: './cache',
@@ -44,6 +46,11 @@ export default {
   markdown: {
     anchor: { slugify },
     config: (md) => {
+      // Indented code looks like fenced code.
+      md.core.ruler.push('indented-code', ({ tokens }) => {
+        for (const token of tokens)
+          if (token.type === 'code_block') Object.assign(token, { type: 'fence', tag: 'code', info: 'text' })
+      })
       md.use(repositoryLinks, { root, pages: join(site, 'pages'), siteName })
       const { fence } = md.renderer.rules
       md.renderer.rules.fence = (tokens, place, ...rest) =>

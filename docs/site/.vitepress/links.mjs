@@ -25,11 +25,21 @@ export const repositoryLinks = (md, { root, pages, siteName }) => {
     if (!existsSync(join(root, linked))) throw new Error(`${page} links to ${path}, which does not exist`)
     if (existsSync(join(pages, linked)) && linked.endsWith('.md')) {
       const href = relative(dirname(page), siteName(linked))
-      open.attrSet('href', `${href.startsWith('.') ? href : `./${href}`}${anchor === undefined ? '' : `#${anchor}`}`)
+      open.attrSet(
+        'href',
+        `${href.startsWith('.') ? href : `./${href}`}${anchor === undefined ? '' : `#${anchor}`}`,
+      )
       return
     }
     const close = children.findIndex(({ type }, after) => after > place && type === 'link_close')
-    Object.assign(open, { type: 'file_open', tag: 'span', attrs: [['class', 'file'], ['title', target]] })
+    Object.assign(open, {
+      type: 'file_open',
+      tag: 'span',
+      attrs: [
+        ['class', 'file'],
+        ['title', target],
+      ],
+    })
     Object.assign(children[close], { type: 'file_close', tag: 'span' })
   }
 }

@@ -12,13 +12,20 @@ export const Mermaid = defineComponent({
     const source = decodeURIComponent(props.code)
     const draw = async () => {
       const { default: mermaid } = await import('mermaid')
-      mermaid.initialize({ startOnLoad: false, securityLevel: 'strict', theme: isDark.value ? 'dark' : 'neutral', fontFamily: 'inherit' })
+      mermaid.initialize({
+        startOnLoad: false,
+        securityLevel: 'strict',
+        theme: isDark.value ? 'dark' : 'neutral',
+        fontFamily: 'inherit',
+      })
       drawn += 1
       svg.value = (await mermaid.render(`diagram-${drawn}`, source)).svg
     }
     onMounted(draw)
     watch(isDark, draw)
     return () =>
-      svg.value === '' ? h('pre', { class: 'diagram' }, source) : h('div', { class: 'diagram', innerHTML: svg.value })
+      svg.value === ''
+        ? h('pre', { class: 'diagram' }, source)
+        : h('div', { class: 'diagram', innerHTML: svg.value })
   },
 })
