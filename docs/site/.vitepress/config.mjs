@@ -19,7 +19,7 @@ const sidebar = () => {
       text: section.split('\n')[0],
       collapsed: false,
       items: [...section.matchAll(/\[([^\]]+)\]\(([^)#]+\.md)\)/g)].map(([, text, path]) => ({
-        text,
+        text: `${text.charAt(0).toUpperCase()}${text.slice(1)}`,
         link: `/${siteName(join('docs', path))}`.replace(/(index)?\.md$/, ''),
       })),
     }))
