@@ -1,4 +1,4 @@
-/** Runs the query of the last runs in docs/how-to/queries.md on rows whose results were computed by hand. */
+/** Runs the query of the last runs in docs/reference/queries.md on rows whose results were computed by hand. */
 import { expect, test } from 'vitest'
 import { openReader } from '../../support/warehouse/duckdb.js'
 import { sqlOf } from './queries.js'

@@ -1,5 +1,5 @@
 /**
- * Runs the queries of docs/how-to/queries.md unchanged, on a world that was read on four nights. The expected results come from the
+ * Runs the queries of docs/reference/queries.md unchanged, on a world that was read on four nights. The expected results come from the
  * truth of the reference server on each night, or were computed by hand.
  */
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
-/** Reads the queries of docs/how-to/queries.md, by their headings. */
+/** Reads the queries of docs/reference/queries.md, by their headings. */
 import { readFileSync } from 'node:fs'
 
-export const page = readFileSync(new URL('../../../docs/how-to/queries.md', import.meta.url), 'utf8')
+export const page = readFileSync(new URL('../../../docs/reference/queries.md', import.meta.url), 'utf8')
 
 export const QUERIES: ReadonlyMap<string, string> = new Map(
   [...page.matchAll(/^## (.+)\n(?:(?!## )[\s\S])*?```sql\n([\s\S]*?);\n```/gm)].map(
@@ -11,7 +11,7 @@ export const QUERIES: ReadonlyMap<string, string> = new Map(
 
 export const sqlOf = (title: string): string => {
   const sql = QUERIES.get(title)
-  if (sql === undefined) throw new Error(`docs/how-to/queries.md has no query ${title}`)
+  if (sql === undefined) throw new Error(`docs/reference/queries.md has no query ${title}`)
   return sql
 }
 

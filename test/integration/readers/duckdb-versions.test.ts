@@ -1,5 +1,5 @@
 /**
- * Every query of docs/how-to/queries.md and every view gives the same result in every supported version of DuckDB as in our own.
+ * Every query of docs/reference/queries.md and every view gives the same result in every supported version of DuckDB as in our own.
  * They run on a file that the real command has published.
  */
 import { describe, expect, test } from 'vitest'

@@ -1,0 +1,81 @@
+/** Every command line and every settings file on a page is one that the command accepts. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { loadSettings } from '../../../src/settings/load-settings.js'
+import { runWarm } from '../../support/command/warm.js'
+
+const root = new URL('../../../', import.meta.url).pathname
+const PAGES = [
+  ...readdirSync(root).filter((name) => name.endsWith('.md') && name !== 'CHANGELOG.md'),
+  ...readdirSync(join(root, 'docs'), { encoding: 'utf8', recursive: true })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name)),
+].sort()
+
+interface CommandLine {
+  readonly page: string
+  readonly command: string
+  readonly flags: readonly string[]
+}
+
+/** Lines of code blocks and code in sentences: `fieldwork-sync COMMAND …`, up to a comment, pipe or redirection. */
+const LINE =
+  /(?:^ {4}(?:\$ )?|^\$ |^|`)(?:fieldwork-sync|node dist\/main\.js) ([a-z][a-z-]*)((?: (?!#|\||>|&)[^`\n]*?)?)(?=\s+(?:#|\||>|&)|`|$)/gm
+const commandLinesOf = (page: string): readonly CommandLine[] =>
+  [...readFileSync(join(root, page), 'utf8').matchAll(LINE)].map(([, command = '', rest = '']) => ({
+    page,
+    command,
+    flags: rest.match(/(?<=\s)--[a-z-]+/g) ?? [],
+  }))
+
+const COMMAND_LINES = PAGES.flatMap(commandLinesOf)
+
+test('commands and flags of the pages are in --help', async () => {
+  const known = new Map<string, string>()
+  for (const command of new Set(COMMAND_LINES.map(({ command }) => command)))
+    known.set(command, (await runWarm([command, '--help'])).stdout)
+  const wrong = COMMAND_LINES.flatMap(({ page, command, flags }) => {
+    const help = known.get(command) ?? ''
+    if (!help.startsWith(`fieldwork-sync ${command}`)) return [`${page}: ${command}`]
+    return flags
+      .filter((flag) => !help.match(new RegExp(`${flag}\\b`)))
+      .map((flag) => `${page}: ${command} ${flag}`)
+  })
+  expect(wrong).toEqual([])
+  expect(COMMAND_LINES.length).toBeGreaterThan(50)
+})
+
+/** The settings files of the how-to pages: their YAML, but for the profile of dbt. */
+const settingsOf = (page: string): readonly (readonly [string, string])[] =>
+  [...readFileSync(join(root, page), 'utf8').matchAll(/^```yaml\n([\s\S]*?)^```$/gm)]
+    .map(([, text = '']) => text)
+    .filter((text) => !text.startsWith('fieldwork_models:'))
+    .map((text) => [page, text])
+
+const SETTINGS = PAGES.filter((page) => page.startsWith('docs/how-to/')).flatMap(settingsOf)
+
+test.each(SETTINGS)('the settings on %s are accepted', (_, text) => {
+  expect(Object.keys(parse(text) as object).length).toBeGreaterThan(0)
+  const settings = loadSettings({
+    env: {
+      FIELDWORK_SYNC_CONFIG: '/settings.yaml',
+      REDIS_URL: 'redis://127.0.0.1:6379',
+      ...(text.includes('base_url')
+        ? {}
+        : {
+            FIELDWORK_SYNC_BASE_URL: 'https://fieldwork.example.com/api/v1',
+            FIELDWORK_SYNC_API_ID: '1',
+            FIELDWORK_SYNC_API_TOKEN: 'a-token',
+          }),
+    },
+    flags: {},
+    readFile: (path) => (path === '/settings.yaml' ? text : 'a-token'),
+  })
+  expect(settings.accounts.length).toBeGreaterThan(0)
+})
+
+test('pages have settings to copy', () => {
+  expect(SETTINGS.length).toBeGreaterThan(3)
+})
