@@ -24,20 +24,14 @@ export const schemaAsMarkdown = (): string =>
 
 const HEAD = `# Tables and views
 
-<<<<<<< HEAD
 Every table and view of the warehouse, generated from their declarations (\`fieldwork-sync schema\`). The database has the same comments:
-\`SELECT table_name, column_name, comment FROM duckdb_columns()\`. Times are UTC instants to the microsecond. A key identifies a row. The
-sync keeps it unique; it is not a constraint of the database.
-=======
-The data dictionary: every table and view of the warehouse, generated from their declarations (\`fieldwork-sync schema\`). The comments are in the database too:
 \`SELECT table_name, column_name, comment FROM duckdb_columns()\`.
 
-- Names of the API are kept. Every table of data begins with \`account\`. A key identifies a row; the sync keeps it unique, without a constraint.
+- Names of the API are kept. Every table of data begins with \`account\`. A key identifies a row: the sync keeps it unique, without a constraint.
 - Times are UTC instants to the microsecond. Rates and percentages are doubles.
-- Rows are never deleted: a survey or source that the API no longer shows has \`_missing_since\`. Fields that this version does not know are in
-  \`_extra\`, as JSON.
-- Times of observation are the server's. Where its clock did not move between two versions, the second is a microsecond later.
->>>>>>> d8dcbe4 (WIP reference pages)
+- Rows are never deleted: a survey or source that the API no longer shows has \`_missing_since\`. \`_extra\` has the fields that this version
+  does not know, as JSON.
+- Times of observation are those of the server. If its clock did not move between two versions, the second is a microsecond later.
 `
 
 const section = (
