@@ -24,12 +24,9 @@ const OFFSET_MS_MAX = DAY_MS
 const CHANGES_APART_MS = DAY_MS / 4
 
 /**
- * A day begins with the first instant of its date, or of a later date if the time zone skips that day. It ends where the next
- * day begins. So every instant is in exactly one day, also when clocks go back past midnight: in St. John's they went from 00:01
- * back to 23:01 until 2011. The new day then includes the repeated hour.
- *
- * Both bounds of the API are inclusive (API document, "View the fieldwork progress of a survey"). So a day ends a microsecond, the
- * smallest step of an `Instant`, before the next begins. An interview that starts at midnight belongs to the new day.
+ * A day begins with the first instant of its date, or of a later date if the time zone skips that day. It ends a microsecond, the
+ * smallest step of an `Instant`, before the next day begins. So every instant is in exactly one day, also when clocks go back past
+ * midnight (docs/decisions/0008-day-ends-a-microsecond-before-the-next.md).
  * Throws a `RangeError` for an unknown time zone.
  */
 export const createCalendar = (timeZone: string): Calendar => {

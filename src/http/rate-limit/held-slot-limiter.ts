@@ -1,7 +1,6 @@
 /**
  * The held slot: there are as many slots as the cap allows requests. A request holds its slot from before the send until one window
- * after the response headers (`slot-timing.ts` has the proof). Bursts go at once, and nearly all of the cap is used.
- * Bottleneck's reservoir refresh, pacing and retries are not used: in measurements they let up to twice the cap through.
+ * after the response headers (docs/decisions/0018-held-slots-and-a-ledger.md; `slot-timing.ts` has the proof).
  *
  * Give it a bounded number of requests: Bottleneck takes about a millisecond to queue one.
  */

@@ -1,12 +1,10 @@
 /**
- * Spaces requests evenly after a 429 within the cap. The held slots keep the cap in every window, so such a 429 means that the server
- * counts more strictly, or that others use the same account. The pacer treats both in the same way:
- * requests are evenly spaced for the rest of the run. Each further refusal lowers the rate by a quarter (multiplicative decrease). Each
- * window after it gives a part of the cap back (additive increase), up to the first even rate.
- * The pace is kept in memory only: the next run finds it again, after a few refusals.
+ * Spaces requests evenly for the rest of the run after a 429 within the cap
+ * (docs/decisions/0020-pacer-after-a-429.md). Each further refusal lowers the rate by a quarter (multiplicative decrease). Each window
+ * after it gives a part of the cap back (additive increase), up to the first even rate. The pace is kept in memory only.
  *
  * A sliding-window counter accepts every request at that first distance, (window + jitter) / (requests - 1), wherever its spans begin.
- * `test/unit/http/rate-limit/pacer-even-spacing` has the proof, and holds the distance to the counter of the reference server.
+ * `test/unit/http/rate-limit/pacer-even-spacing` has the proof.
  */
 import type { Rate } from '../../base/network.js'
 

@@ -1,11 +1,9 @@
 /**
  * A cap that several processes share through Redis. Each send takes a slot there first; `script` says how long it is held. This file
  * decides what happens without a slot. It waits if others hold all slots or all processes are paused. It waits longer if Redis has
- * no record of recent requests. If Redis itself is away, it ends the run or goes on with the fallback.
- *
- * **Never over the cap meanwhile.** While Redis is away nothing is sent. The fallback is used only when no slot that may have been taken
- * before still counts. When Redis is back, all processes pause for as long again, because Redis does not know what the fallbacks sent. This
- * holds as long as Redis is away for all: the fallbacks of all processes together must not be more than the cap.
+ * no record of recent requests (docs/decisions/0022-new-redis-pauses-everyone.md). If Redis itself is away, nothing is sent until no
+ * slot that was taken before can count. Then the run ends, or goes on with the fallback
+ * (docs/decisions/0023-fallback-while-redis-is-away.md).
  */
 import { randomUUID } from 'node:crypto'
 import { type Clock, throwIfAborted } from '../../../base/clock.js'
