@@ -105,8 +105,13 @@ const partial = (text: string): Reason => ({ exitCode: EXIT_CODES.partial, text 
 /** The reason of a run without problems: surveys that are still queued make it partial. */
 const leftOver = ({ leftOver: queued, failing }: RunFacts): readonly Reason[] => {
   if (queued === 0) return []
-  const why = failing === 0 ? '' : `, ${failing} of them could not be read (freshness.last_error)`
-  return [partial(`${counted(queued, 'survey')} left in the queue${why}`)]
+  return [
+    partial(
+      failing === 0
+        ? 'not all queued surveys were read'
+        : `${counted(failing, 'survey')} could not be read (freshness.last_error)`,
+    ),
+  ]
 }
 
 const unfinished = (facts: RunFacts): readonly Reason[] => {

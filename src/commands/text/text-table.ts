@@ -1,8 +1,11 @@
-/** A text table with aligned columns. The first `leftColumns` columns (words) align left, the others (numbers) right. */
+/**
+ * A text table with aligned columns. The first `leftColumns` columns (words) align left, the others (numbers) right. A row of one
+ * cell is a remark, and may be wider than its column.
+ */
 export const textTable = (rows: readonly (readonly string[])[], indent = '', leftColumns = 1): string => {
   const columns = Math.max(0, ...rows.map((row) => row.length))
   const widths = Array.from({ length: columns }, (_, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+    Math.max(...rows.map((row) => (row.length === 1 && columns > 1 ? 0 : (row[column]?.length ?? 0)))),
   )
   return rows
     .map((row) => {

@@ -104,4 +104,6 @@ const whyUnreadable = (error: unknown): string => {
 export const duckdbCause = (error: unknown): unknown =>
   error instanceof WarehouseUnusableError ? (error.cause ?? error) : error
 
-export const firstLine = (error: unknown): string => messageOf(error).split('\n', 1)[0]?.trim() ?? ''
+/** The first line of a message, without its full stop, to be quoted in a sentence. */
+export const firstLine = (error: unknown): string =>
+  messageOf(error).split('\n', 1)[0]?.trim().replace(/[.!]$/, '') ?? ''

@@ -58,7 +58,7 @@ export const rebuild = async (
     return
   }
   if (problems.length === 0) return
-  const reasons = problems.map(({ path, error }) => `${path}: ${firstLine(error).replace(/\.$/, '')}.`)
+  const reasons = problems.map(({ path, error }) => `${path}: ${firstLine(error)}.`)
   throw new WarehouseUnusableError(
     `the work database is lost and cannot be rebuilt. ${reasons.join(' ')} Restore the published state from a backup, or move it away to start anew`,
     { cause: problems[0]?.error },
@@ -72,7 +72,7 @@ const throwUnreadable =
     const holder = lockHolder(cause)
     const [why, advice] =
       holder === null
-        ? [firstLine(cause).replace(/\.$/, ''), 'Check the permissions, the disk, and who has it open']
+        ? [firstLine(cause), 'Check the permissions, the disk, and who has it open']
         : [`${holder} has it open for writing`, 'Close it there, or open it read-only']
     throw new WarehouseUnusableError(
       `the work database is lost and cannot be rebuilt from ${path} now: ${why}. Nothing was replaced. ${advice}, then run again`,

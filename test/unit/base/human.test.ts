@@ -38,12 +38,18 @@ test('counts and windows print with their units', () => {
 })
 
 describe('a table', () => {
-  test('stays aligned when a row is wide, short or empty', () => {
-    expect(textTable([['a', 'n'], ['long name', '1,234,567'], ['b'], []], '  ').split('\n')).toEqual([
+  test('stays aligned when a row is wide, short, empty or a remark', () => {
+    expect(
+      textTable(
+        [['a', 'n'], ['long name', '1,234,567'], ['b'], [], ['a remark that is wider than the columns']],
+        '  ',
+      ).split('\n'),
+    ).toEqual([
       '  a                  n',
       '  long name  1,234,567',
       '  b',
       '',
+      '  a remark that is wider than the columns',
     ])
   })
 })

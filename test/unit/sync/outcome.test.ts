@@ -34,14 +34,8 @@ test.each<[number, string, string | null, Partial<RunFacts>, Partial<OutcomeRule
   [3, 'partial', 'stopped by SIGTERM', { stopped: 'stopped by SIGTERM', leftOver: 9 }, {}],
   [3, 'partial', '1 survey failed (freshness.last_error)', { surveysFailed: 1, leftOver: 1 }, {}],
   [3, 'partial', '2 surveys failed (freshness.last_error)', { surveysFailed: 2, leftOver: 2 }, {}],
-  [3, 'partial', '1 survey left in the queue', { leftOver: 1 }, {}],
-  [
-    3,
-    'partial',
-    '3 surveys left in the queue, 2 of them could not be read (freshness.last_error)',
-    { leftOver: 3, failing: 2 },
-    {},
-  ],
+  [3, 'partial', 'not all queued surveys were read', { leftOver: 1 }, {}],
+  [3, 'partial', '2 surveys could not be read (freshness.last_error)', { leftOver: 3, failing: 2 }, {}],
   [
     3,
     'partial',
