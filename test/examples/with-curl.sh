@@ -1,5 +1,5 @@
 node dist/main.js reference-server --port 0 --surveys 200 --clock frozen > server.json &
-trap 'kill $!' EXIT
+trap 'kill $!; rm server.json' EXIT
 until [ -s server.json ]; do sleep 0.1; done
 field() { node -p "JSON.parse(fs.readFileSync('server.json')).$1"; }
 API=$(field base_url) ORIGIN=${API%/api/v1}
