@@ -5,8 +5,6 @@
 
 /** By default the run ends instead of a fifth pause in a row without a success. */
 const PAUSES_IN_A_ROW_MAX = 5
-/** The longest pause without a `Retry-After`, in rate windows. */
-const PAUSE_WINDOWS_MAX = 10
 /** A `Retry-After` of 0, or of a date just past, still means "not now". */
 const PAUSE_MS_MIN = 1_000
 /** A longer `Retry-After` ends the run: the next one is scheduled anyway. */
@@ -20,12 +18,11 @@ type RefusalVerdict =
   | { readonly kind: 'retry_after_too_long'; readonly retryAfterMs: number }
 
 /**
- * The length of the nth pause in a row (from 1), milliseconds: the `Retry-After`, else one window, doubled with each pause
- * up to ten windows.
+ * The length of the nth pause in a row (from 1), milliseconds: the `Retry-After`, else one window, doubled with each pause.
  */
 export const pauseMs = (nth: number, retryAfterMs: number | null, perMs: number): number =>
   retryAfterMs === null
-    ? perMs * Math.min(PAUSE_WINDOWS_MAX, 2 ** (nth - 1))
+    ? perMs * 2 ** (nth - 1)
     : Math.max(PAUSE_MS_MIN, retryAfterMs)
 
 export interface Refusals {

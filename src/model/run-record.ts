@@ -50,7 +50,7 @@ const shown = <Of extends Field<'BIGINT', false>>(
 
 /** In the order of the columns. A field is nullable if the report of an ended run may have null. */
 export const RUN_FIELDS = {
-  runId: varchar('The run, see runs.run_id'),
+  runId: varchar('Identifier of the run; other tables refer to it'),
   account: varchar('Name of the account in the settings'),
   version: varchar('Version of fieldwork-sync'),
   command: nullable(varcharOf(RUN_COMMANDS, 'The command')),

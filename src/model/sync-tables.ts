@@ -134,7 +134,7 @@ export const rejectedRows = sync(
     sample_source_id: nullable(bigint('ID of the sample source, if the row belongs to one')),
     day: nullable(date('Requested day; null for all interviews')),
     problem: varchar('Field that could not be typed, and reason'),
-    raw: json('The row exactly as received'),
+    raw: json('The row as received; U+FFFD replaces invalid UTF-8 and lone surrogates'),
     replayed_at: nullable(
       timestamptz('When a replay typed it, clock of the machine that ran it; null while it cannot be typed'),
     ),

@@ -1,5 +1,5 @@
 /**
- * dbt sources with descriptions and tests. They need dbt-core 1.11 or newer and dbt-duckdb, and no dbt packages. dbt's own
+ * dbt sources with descriptions and tests. They need dbt-core 1.10.8 or newer and dbt-duckdb, and no dbt packages. dbt's own
  * `unique` and `relationships` test one column; they accept an expression, so we pass one over all columns of the key.
  */
 import { Document } from 'yaml'
@@ -18,8 +18,8 @@ const HEAD = ` dbt sources of a fieldwork-sync warehouse: fieldwork-sync schema 
    type: duckdb
    path: analytics.duckdb
    attach: [{path: /data/fieldwork/fieldwork.duckdb, alias: fieldwork, read_only: true}]
- Needs dbt-core 1.11 or newer and dbt-duckdb, and no dbt packages. dbt-core from 1.10.5 on works with the flag
- require_generic_test_arguments_property: true in dbt_project.yml. Freshness assumes a run every night.`
+ Needs dbt-core 1.10.8 or newer and dbt-duckdb, and no dbt packages. With 1.10.5 to 1.10.7, set
+ require_generic_test_arguments_property: true below flags: in dbt_project.yml. Freshness assumes a run every night.`
 
 const SOURCES = [
   {
