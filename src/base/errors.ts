@@ -43,8 +43,7 @@ export const EXITS: Readonly<Record<ExitCode, { readonly rank: number; readonly 
   [EXIT_CODES.held]: { rank: 5, meaning: 'another process holds this warehouse' },
   [EXIT_CODES.warehouse]: {
     rank: 6,
-    meaning:
-      'the warehouse cannot be read or written, or a newer version wrote it; what was published stays',
+    meaning: 'the warehouse cannot be read or written, or a newer version wrote it; what was published stays',
   },
 }
 
