@@ -30,7 +30,7 @@ export const EXITS: Readonly<Record<ExitCode, { readonly rank: number; readonly 
   [EXIT_CODES.partial]: {
     rank: 1,
     meaning:
-      'partial: budget or signal; what was read is committed, and the next run continues with the rest',
+      'partial: budget, signal or failed surveys; what was read is committed, and the next run reads the rest',
   },
   [EXIT_CODES.upstream]: {
     rank: 4,
@@ -40,10 +40,10 @@ export const EXITS: Readonly<Record<ExitCode, { readonly rank: number; readonly 
     rank: 3,
     meaning: 'data problems: rejected rows or, with contract: freeze, drift; conformance: a rule is broken',
   },
-  [EXIT_CODES.held]: { rank: 5, meaning: 'another sync holds this warehouse' },
+  [EXIT_CODES.held]: { rank: 5, meaning: 'another process holds this warehouse' },
   [EXIT_CODES.warehouse]: {
     rank: 6,
-    meaning: 'the warehouse cannot be written; the published state is untouched',
+    meaning: 'the warehouse cannot be read or written, or a newer version wrote it; what was published stays',
   },
 }
 

@@ -122,7 +122,7 @@ const relation = z.strictObject({
     .enum(['main', '_sync'])
     .describe('`main` is what analysts read, `_sync` the bookkeeping of the job'),
   name: text('Name of the table or view'),
-  kind: z.enum(['table', 'view']).describe('Which of both'),
+  kind: z.enum(['table', 'view']).describe('Whether it is a table or a view'),
   comment: text('What a row is'),
   key: list(z.string(), 'Columns that identify a row'),
   references: list(
@@ -173,7 +173,7 @@ const conformance = z.strictObject({
       z.strictObject({
         ...rule,
         verdict: z.literal('pass').describe('What was found'),
-        note: text('With pass, perhaps: what was observed beside it').optional(),
+        note: text('With pass, in some rules: what else was observed').optional(),
       }),
       z.strictObject({
         ...rule,
@@ -201,7 +201,7 @@ const conformance = z.strictObject({
   requests: count('Requests sent'),
   refusals: count('Answers 429 below the cap'),
   elapsed_ms: count('How long it took, milliseconds'),
-  ended_early: orNull(text('Why the run ended early; null when it did not')),
+  ended_early: orNull(text('Why the run ended early; null if it did not')),
 })
 
 const failure = z.strictObject({

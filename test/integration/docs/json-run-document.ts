@@ -105,7 +105,7 @@ const accountReport = (command: RunCommand) =>
       ...recordShape(command),
       pace_interval_ms: orNull(
         number(
-          'Distance of requests at the end, milliseconds, after the API refused bursts; null where they went in bursts',
+          'Time between requests at the end, milliseconds, after the API refused bursts; null if requests went in bursts',
         ),
       ),
       request_usage: requestUsage,
