@@ -1,5 +1,5 @@
 /**
- * `npm run bench:export`: measures each command that reads or publishes a whole warehouse of 50,000 surveys with 4.5 million
+ * `npm run bench:export`: measures each command that reads or publishes a whole warehouse of 50,000 surveys with 4.6 million
  * observations of progress. It prints peak memory, time and CPU of the process. The arguments are other numbers of surveys and of
  * observations. It fails when an export takes more memory than `EXPORT_MIB_MAX`.
  */

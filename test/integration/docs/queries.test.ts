@@ -13,7 +13,7 @@ import type { SurveyRows } from '../../support/oracle/truth.js'
 import { openReader, type Reader, type Row } from '../../support/warehouse/duckdb.js'
 import { dateOf, fourNights, NIGHTS, nightAt } from '../../support/warehouse/four-nights.js'
 import { readTable } from '../../support/warehouse/parquet.js'
-import { asText, page, QUERIES, sqlOf } from './queries.js'
+import { asText, page, QUERIES, queriesOfOtherPages, sqlOf } from './queries.js'
 
 const world = fourNights()
 
@@ -304,4 +304,13 @@ test('every query gives the same rows over Parquet with our views', async () => 
     expect(rows.length, title).toBeGreaterThan(0)
     expect(await runQuery(title, parquet), title).toEqual(rows)
   }
+})
+
+test('the queries of the other pages run on a published file', async () => {
+  const queries = queriesOfOtherPages()
+  for (const [name, sql] of queries)
+    await world()
+      .reader.query(sql)
+      .catch((error: unknown) => expect.fail(`${name}: ${sql}\n${String(error)}`))
+  expect(new Set(queries.map(([name]) => name)).size).toBeGreaterThan(8)
 })

@@ -1,5 +1,5 @@
-/** Reads the queries of docs/reference/queries.md, by their headings. */
-import { readFileSync } from 'node:fs'
+/** Reads the queries of docs/reference/queries.md, by their headings, and those of the other pages. */
+import { readdirSync, readFileSync } from 'node:fs'
 
 export const page = readFileSync(new URL('../../../docs/reference/queries.md', import.meta.url), 'utf8')
 
@@ -18,3 +18,21 @@ export const sqlOf = (title: string): string => {
 /** The query with some columns as text, such as `2026-03-01` for a date. */
 export const asText = (title: string, columns: readonly string[]): string =>
   `SELECT * REPLACE (${columns.map((name) => `${name}::VARCHAR AS ${name}`).join(', ')}) FROM (${sqlOf(title)})`
+
+/** Blocks of SQL, and the SQL of `duckdb -readonly` lines. */
+const SQL = /^```sql\n([\s\S]*?)^```$|duckdb -readonly[^"\n]* "([^"]+)"/gm
+
+/** The queries of the other pages that read tables of the warehouse: page and SQL. */
+export const queriesOfOtherPages = (): readonly (readonly [string, string])[] => {
+  const root = new URL('../../../', import.meta.url)
+  const pages = readdirSync(new URL('docs', root), { encoding: 'utf8', recursive: true })
+    .filter((name) => /^(how-to|explanation)\/.*\.md$/.test(name))
+    .map((name) => `docs/${name}`)
+  return ['README.md', ...pages.sort()].flatMap((name) =>
+    [...readFileSync(new URL(name, root), 'utf8').matchAll(SQL)]
+      .map(([, block, line]) => (block ?? line ?? '').replaceAll(/^--.*\n/gm, '').trim())
+      // Files have other tests, see test/integration/readers. `{{` is dbt's.
+      .filter((sql) => /^(SELECT|FROM|WITH) /.test(sql) && !/'\/data\/|\{\{/.test(sql))
+      .map((sql) => [name, sql] as const),
+  )
+}
