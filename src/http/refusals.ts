@@ -21,9 +21,7 @@ type RefusalVerdict =
  * The length of the nth pause in a row (from 1), milliseconds: the `Retry-After`, else one window, doubled with each pause.
  */
 export const pauseMs = (nth: number, retryAfterMs: number | null, perMs: number): number =>
-  retryAfterMs === null
-    ? perMs * 2 ** (nth - 1)
-    : Math.max(PAUSE_MS_MIN, retryAfterMs)
+  retryAfterMs === null ? perMs * 2 ** (nth - 1) : Math.max(PAUSE_MS_MIN, retryAfterMs)
 
 export interface Refusals {
   /** The number of pauses that have begun. A send remembers it. */
