@@ -44,7 +44,8 @@ export interface AccountWarehouse {
   countTasks(): Promise<number>
   /** Queued surveys whose last attempt failed: their number, and the first of them. */
   failingSurveys(): Promise<FailingSurveys>
-  storedBundle(surveyId: number): Promise<StoredBundle>
+  /** What is stored of each of these surveys. */
+  storedBundles(surveyIds: readonly number[]): Promise<ReadonlyMap<number, StoredBundle>>
   /** The stored days of a survey. */
   storedDays(surveyId: number): Promise<StoredDays>
   /** Keeps only the last observation of each UTC day before `before`. Returns the number of removed rows. */

@@ -1,4 +1,4 @@
-/** The work database of one account's run. Every method is one transaction, or one statement, which is a transaction by itself. */
+/** The work database of one account's run. Every method that writes is one transaction. Nothing else runs meanwhile. */
 import type { AccountWarehouse } from '../model/warehouse.js'
 import type { Database } from './connection/database.js'
 import { compactProgress } from './history/compaction.js'
@@ -7,7 +7,7 @@ import { commitReplay, quarantinedRows } from './history/replay.js'
 import { finishRun, startRun } from './history/runs.js'
 import { commitBundles } from './merge/bundles.js'
 import { commitListingPage } from './merge/listing-page.js'
-import { readStoredBundle } from './merge/stored-bundle.js'
+import { readStoredBundles } from './merge/stored-bundle.js'
 import { countListed, dropListing, readPosition, startListing } from './queue/listing.js'
 import { pastRuns, plannedSurveys } from './queue/plan.js'
 import { countTasks, enqueue, failingSurveys, hasTasks } from './queue/queue.js'
@@ -28,8 +28,8 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
   hasTasks: () => database.exclusively((sql) => hasTasks(sql, account)),
   countTasks: () => database.exclusively((sql) => countTasks(sql, account)),
   failingSurveys: () => database.exclusively((sql) => failingSurveys(sql, account)),
-  storedBundle: (surveyId) => database.transaction((sql) => readStoredBundle(sql, account, surveyId)),
-  storedDays: (surveyId) => database.transaction((sql) => readStoredDays(sql, account, surveyId)),
+  storedBundles: (surveyIds) => database.exclusively((sql) => readStoredBundles(sql, account, surveyIds)),
+  storedDays: (surveyId) => database.exclusively((sql) => readStoredDays(sql, account, surveyId)),
   compactProgress: (before, at) => database.transaction((sql) => compactProgress(sql, account, before, at)),
   dataProblems: (runId) => database.exclusively((sql) => readDataProblems(sql, account, runId)),
   quarantined: () => quarantinedRows(database, account),

@@ -152,7 +152,7 @@ const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a 403 of one survey ends the run of its account',
-    file: 'sync/refresh.js',
+    file: 'sync/worker.js',
     from: '!error.endsRun && !signal.aborted',
     to: `!error.endsRun && !/ 403/.test(error.message) && !signal.aborted`,
   },

@@ -33,6 +33,7 @@ import { knownSources, readSources, type SourceList } from './sources.js'
 export interface BundleRequest {
   /** `reason` says why the survey is read. */
   readonly task: Pick<Task, 'surveyId' | 'reason' | 'refusals'>
+  readonly stored: StoredBundle
   /** The latest server time before this bundle. */
   readonly now: Instant
   readonly allowance: BundleAllowance
@@ -109,12 +110,11 @@ interface OwnReadings {
 }
 
 const readOwn = async (
-  { source, warehouse, rules }: RunDependencies,
-  { task: { surveyId, reason }, now, signal, allowance, book }: BundleRequest,
+  { source, rules }: RunDependencies,
+  { task: { surveyId, reason }, stored, now, signal, allowance, book }: BundleRequest,
   { mayReuseList, refusals }: Attempt,
 ): Promise<OwnReadings> => {
   const contextOf = (kind: RequestKind) => ({ signal, allowance: book.counting(allowance, kind) })
-  const stored = await warehouse.storedBundle(surveyId)
   const reusesList = mayReuseList && canReuseList(stored, reason, now, rulesFor(reason, rules.refresh))
   // The list is read first. A bundle is dated with its progress, so the rows of its sources must not be read later.
   const listed = reusesList

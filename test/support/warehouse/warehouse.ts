@@ -4,7 +4,7 @@ import { DuckDBTimestampTZValue } from '@duckdb/node-api'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { formatInstant } from '../../../src/model/instant.js'
-import type { AccountWarehouse } from '../../../src/model/warehouse.js'
+import type { AccountWarehouse, StoredBundle } from '../../../src/model/warehouse.js'
 import { publishedPlaces } from '../../../src/publish/formats.js'
 import { accountWarehouse } from '../../../src/warehouse/account-warehouse.js'
 import { timestamptzCell } from '../../../src/warehouse/connection/cells.js'
@@ -72,4 +72,14 @@ export const rowsOf = (database: Database, sql: string): Promise<readonly Row[]>
 const plain = (value: unknown): unknown => {
   if (value instanceof DuckDBTimestampTZValue) return formatInstant(timestamptzCell.parse(value))
   return typeof value === 'bigint' ? Number(value) : value
+}
+
+/** What is stored of one survey. */
+export const storedBundle = async (
+  account: Pick<AccountWarehouse, 'storedBundles'>,
+  surveyId: number,
+): Promise<StoredBundle> => {
+  const stored = (await account.storedBundles([surveyId])).get(surveyId)
+  if (stored === undefined) throw new Error(`survey ${surveyId} was not read`)
+  return stored
 }

@@ -3,6 +3,8 @@ import { expect, test } from 'vitest'
 import type { RowCountsByTable } from '../../../src/model/run.js'
 import type { BundleOutcome } from '../../../src/model/warehouse.js'
 import { createCommitQueue } from '../../../src/sync/commit-queue.js'
+import { testClock } from '../../support/time/test-clock.js'
+import { bundle, progress, source } from '../../support/warehouse/rows.js'
 
 const NO_ROWS = { added: 0, changed: 0, unchanged: 0 }
 const rowsOf = (added: number): RowCountsByTable => ({
@@ -13,8 +15,9 @@ const rowsOf = (added: number): RowCountsByTable => ({
 })
 const gone = (surveyId: number): BundleOutcome => ({ kind: 'gone', surveyId, at: 0n })
 
-/** Commits that end when the test says so. */
+/** Commits that end when the test says so, by a clock that stands still until the test moves it. */
 const scripted = () => {
+  const clock = testClock()
   const groups: { ids: number[]; end(): void; fail(): void }[] = []
   const added: number[] = []
   const queue = createCommitQueue(
@@ -27,8 +30,9 @@ const scripted = () => {
         })
       }),
     (rows) => added.push(rows.surveys?.added ?? -1),
+    clock,
   )
-  return { queue, groups, added }
+  return { queue, groups, added, clock }
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
@@ -63,4 +67,66 @@ test('a failed commit rejects every outcome of its group, and the next group is 
   await next
   expect(groups.map(({ ids }) => ids)).toEqual([[1, 2], [3]])
   expect(added).toEqual([1])
+})
+
+/** A queue whose first commit took 50 ms, and in which another outcome waits. */
+const afterSlowCommit = async () => {
+  const all = scripted()
+  const first = all.queue.commit(gone(1))
+  await settled()
+  all.clock.advance(50)
+  all.groups[0]?.end()
+  await first
+  const second = all.queue.commit(gone(2))
+  await settled()
+  return { ...all, second }
+}
+
+test('after a commit the next one pauses nine times as long as it took, and takes what arrives meanwhile', async () => {
+  const { queue, groups, clock } = await afterSlowCommit()
+  clock.advance(449)
+  await settled()
+  expect(groups).toHaveLength(1)
+  void queue.commit(gone(3))
+  clock.advance(1)
+  await settled()
+  expect(groups.map(({ ids }) => ids)).toEqual([[1], [2, 3]])
+})
+
+test('an outcome that arrives after that pause is committed at once', async () => {
+  const { queue, groups, clock, second } = await afterSlowCommit()
+  clock.advance(450)
+  await settled()
+  groups[1]?.end()
+  await second
+  clock.advance(1)
+  void queue.commit(gone(3))
+  await settled()
+  expect(groups.map(({ ids }) => ids)).toEqual([[1], [2], [3]])
+})
+
+test('a flush ends the pause', async () => {
+  const { queue, groups } = await afterSlowCommit()
+  expect(groups).toHaveLength(1)
+  queue.flush()
+  await settled()
+  expect(groups.map(({ ids }) => ids)).toEqual([[1], [2]])
+})
+
+test('64 waiting outcomes fill the queue, and are committed without a pause', async () => {
+  const { queue, groups } = await afterSlowCommit()
+  for (let id = 3; id <= 64; id += 1) void queue.commit(gone(id))
+  expect(queue.isFull()).toBe(false)
+  void queue.commit(gone(65))
+  expect(queue.isFull()).toBe(true)
+  await settled()
+  expect(groups.map(({ ids }) => ids.length)).toEqual([1, 64])
+  expect(queue.isFull()).toBe(false)
+})
+
+test('outcomes with many rows fill the queue earlier', () => {
+  const { queue } = scripted()
+  const sources = Array.from({ length: 1_000 }, (_, id) => source(id))
+  void queue.commit(bundle(1, 0n, sources, progress(1), {}))
+  expect(queue.isFull()).toBe(true)
 })

@@ -21,7 +21,7 @@ import { minute } from '../../../support/time/instants.js'
 import { testClock } from '../../../support/time/test-clock.js'
 import { progress, RUN, source } from '../../../support/warehouse/rows.js'
 import { runDependencies } from '../../../support/warehouse/run-dependencies.js'
-import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { storedBundle, type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const REFRESH = {
   settleForMs: 0,
@@ -136,6 +136,7 @@ const bundleOf = async (
   const signal = dependencies.signal
   const { outcome } = await readBundle(dependencies, {
     task: { surveyId: 1, reason, refusals },
+    stored: await storedBundle(warehouse.account, 1),
     now: api.now,
     allowance,
     signal,

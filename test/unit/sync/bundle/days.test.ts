@@ -10,7 +10,7 @@ import { minute } from '../../../support/time/instants.js'
 import { testClock } from '../../../support/time/test-clock.js'
 import { list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
 import { queuedTasks, runDependencies } from '../../../support/warehouse/run-dependencies.js'
-import { testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { storedBundle, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const RULE: DailyWindows = { days: 2, timeZone: 'UTC', sources: true }
 const DAY = 24 * 60
@@ -39,6 +39,7 @@ const world = async (rule: DailyWindows | null = RULE) => {
         { ...given, rules: { ...given.rules, refresh } },
         {
           task: { surveyId: 1, reason, refusals: 0 },
+          stored: await storedBundle(warehouse.account, 1),
           now: api.now,
           allowance,
           signal: given.signal,

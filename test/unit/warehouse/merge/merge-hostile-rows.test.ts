@@ -18,7 +18,7 @@ import { type JsonNode, print } from '../../../support/hostile/json-node.js'
 import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
 import { minute } from '../../../support/time/instants.js'
 import { bundle, listingPage, RUN, source } from '../../../support/warehouse/rows.js'
-import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { storedBundle, type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 /** The stored rows of an account, with times as microseconds. */
 const stored = async ({ database }: TestWarehouse, table: string, account: string) => {
@@ -189,7 +189,7 @@ test('texts that begin with a byte order mark keep it', async () => {
   const { account } = await testWarehouse()
   const marked = source(1, { name: '\ufeffname', description: '\ufeff', _extra: '{"a":"\ufeff"}' })
   await account.commitBundles([bundle(7, minute(1), [marked], null)], RUN)
-  expect((await account.storedBundle(7)).sources).toEqual([marked])
+  expect((await storedBundle(account, 7)).sources).toEqual([marked])
 })
 
 test('every view over hostile rows can be read to the last row', async () => {

@@ -7,7 +7,7 @@ import { SLOW } from '../../../support/suite/slow.js'
 import { instantOf, minute } from '../../../support/time/instants.js'
 import { bundle, list, listingPage, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
 import { queuedTasks } from '../../../support/warehouse/run-dependencies.js'
-import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { storedBundle, type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const DATA = ['surveys', 'sample_sources', 'survey_progress', 'sample_source_progress']
 const TOUCHED_ONLY_BY_CHANGES = [...DATA, ...DATA.map((name) => `${name}_history`)]
@@ -231,7 +231,7 @@ describe('records that the API no longer shows', () => {
       { what: 'source', id: 12, _missing_since: '2026-03-01T00:10:00Z' },
       { what: 'source progress', id: 12, _missing_since: '2026-03-01T00:10:00Z' },
     ])
-    const stored = await warehouse.account.storedBundle(1)
+    const stored = await storedBundle(warehouse.account, 1)
     expect(stored.sources.map(({ id }) => id)).toEqual([11])
     expect(stored.sourcesWithProgress).toEqual([11])
 
@@ -305,7 +305,7 @@ describe('the tables keep', () => {
     const read = values.map((value) => progress(1, { completion_rate: value, complete_percentage: value }))
     await commit(warehouse, ...read.map((one, index) => bundle(index, minute(0), [], one)))
     for (const [index, one] of read.entries()) {
-      const { progress: stored } = await warehouse.account.storedBundle(index)
+      const { progress: stored } = await storedBundle(warehouse.account, index)
       expect(stored).toStrictEqual(one)
     }
   })
@@ -324,7 +324,7 @@ describe('the tables keep', () => {
       _extra: '{"😀":"\\u0000","n":12345678901234567890}',
     })
     await commit(warehouse, bundle(id, minute(0), [odd], progress(1)))
-    expect((await warehouse.account.storedBundle(id)).sources).toEqual([odd])
+    expect((await storedBundle(warehouse.account, id)).sources).toEqual([odd])
     const counts = await commit(warehouse, bundle(id, minute(1), [odd], progress(1)))
     expect(counts.sample_sources).toEqual({ added: 0, changed: 0, unchanged: 1 })
   })
@@ -345,7 +345,7 @@ test('two accounts with the same surveys do not affect each other', async () => 
     { account: 'acme', title: 'Survey 1', interviews_count: 5, _missing_since: null },
     { account: 'other', title: 'Theirs', interviews_count: null, _missing_since: '2026-03-01T00:02:00Z' },
   ])
-  expect(await other.storedBundle(1)).toEqual({
+  expect(await storedBundle(other, 1)).toEqual({
     sources: [],
     progress: null,
     sourceInterviews: 0,
