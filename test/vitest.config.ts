@@ -2,18 +2,25 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * Files that mostly wait for rate windows run first, so that the other workers have work meanwhile. The one file that takes
- * a minute of CPU also runs early: at the end it would leave the other core idle.
+ * Files that mostly wait for rate windows run early, so that the other workers have work meanwhile, and alternate with files that
+ * take CPU. The one file that takes most of a minute of CPU also runs early: at the end it would leave the other core idle.
  */
 const FIRST = [
   'e2e/cap',
   'simulation/simulation',
+  'e2e/refusals',
+  'e2e/check-and-status',
   'e2e/restart',
+  'publish/parquet/versions',
+  'e2e/long-history',
   'e2e/signals',
-  'e2e/budget',
-  'docs/tutorial',
+  'publish/parquet/publisher',
   'rate-limit/shared/shared-cap',
+  'e2e/paths',
+  'e2e/budget',
   'rate-limit/rate-limiter-cap',
+  'e2e/exit-codes',
+  'docs/tutorial',
   'reference-server/rate-window',
 ]
 

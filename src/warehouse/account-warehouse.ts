@@ -17,12 +17,14 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
   account,
   startRun: (run) => database.transaction((sql) => startRun(sql, account, run)),
   finishRun: (report) => database.transaction((sql) => finishRun(sql, report)),
-  position: () => database.transaction((sql) => readPosition(sql, account)),
+  position: () => database.exclusively((sql) => readPosition(sql, account)),
   startListing: (start) => database.transaction((sql) => startListing(sql, account, start)),
   countListed: (page) => database.exclusively((sql) => countListed(sql, account, page)),
   commitListingPage: (page) => database.transaction((sql) => commitListingPage(sql, account, page)),
   dropListing: () => database.transaction((sql) => dropListing(sql, account)),
-  enqueue: (tasks, at) => database.transaction((sql) => enqueue(sql, account, tasks, at)),
+  enqueue: async (tasks, at) => {
+    if (tasks.length > 0) await database.transaction((sql) => enqueue(sql, account, tasks, at))
+  },
   plannedSurveys: (dailyWindows) => database.exclusively((sql) => plannedSurveys(sql, account, dailyWindows)),
   pastRuns: (overlapMs) => database.exclusively((sql) => pastRuns(sql, account, overlapMs)),
   hasTasks: () => database.exclusively((sql) => hasTasks(sql, account)),

@@ -53,7 +53,7 @@ interface Schema {
 
 /** Tests pass another `schema`. */
 export const migrate = async (database: Database, clock: Clock, schema = SCHEMA): Promise<void> => {
-  const version = await database.transaction(schemaVersion)
+  const version = await database.exclusively(schemaVersion)
   if (version > schema.version) {
     throw new NewerWarehouseError(
       `${database.file} has schema version ${version}, but this version of fieldwork-sync supports only up to ${schema.version}. Use the fieldwork-sync that wrote it, or a newer one`,
@@ -65,12 +65,13 @@ export const migrate = async (database: Database, clock: Clock, schema = SCHEMA)
       await record(sql, migration.version, migration.description, clock)
     })
   }
+  const missing = await database.exclusively(missingParts)
+  if (version > 0 && missing.length === 0 && (await database.exclusively(isDescribed))) return
   await database.transaction(async (sql) => {
     await sql.run('CREATE SCHEMA IF NOT EXISTS _sync')
-    const missing = await missingParts(sql)
     for (const statement of missing) await sql.run(statement)
     if (version === 0) await record(sql, schema.version, 'Built from the declarations', clock)
-    if (missing.length > 0 || !(await isDescribed(sql))) await describe(sql)
+    await describe(sql)
   })
 }
 

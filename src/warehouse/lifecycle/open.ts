@@ -38,7 +38,7 @@ export const openWarehouse = async (options: OpenWarehouse): Promise<Database> =
   const release = releaseOf(options, database)
   try {
     await writeHolder(directory, command, clock.nowMs()).catch(cannotWrite(directory))
-    if ((await database.transaction(schemaVersion)) === 0) await rebuild(database, published, log)
+    if ((await database.exclusively(schemaVersion)) === 0) await rebuild(database, published, log)
     await migrate(database, clock)
   } catch (error) {
     await release(error instanceof WarehouseDamagedError ? error : null)

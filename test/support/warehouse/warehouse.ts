@@ -41,7 +41,13 @@ export const testWarehouse = async (
     command: 'a test',
     published: publishedPlaces(inDirectory),
   })
-  finished(() => database.close())
+  finished(async () => {
+    // A checkpoint would take longer than most tests, and the directory is removed next. The test may have closed the database.
+    await database
+      .exclusively((sql) => sql.run('PRAGMA disable_checkpoint_on_shutdown'))
+      .catch(() => undefined)
+    await database.close()
+  })
   return {
     directory: inDirectory,
     database,

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createRedactor, Secret } from '../../../src/base/secret.js'
 import { redactJson } from '../../../src/http/redact-json.js'
+import { anyText } from '../../support/hostile/any-text.js'
 import { json, startClient, startServer, TOKEN } from './server-and-client.js'
 
 const redactorOf = (token: string) => createRedactor([new Secret(token)])
@@ -41,7 +42,7 @@ test('redacting a token that contains JSON syntax keeps the JSON valid', () => {
 
 test('no string of an answer has the token after redaction, and an answer without the token stays the same', () => {
   const token = 'abc"/\\12345'
-  const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constant(token), fc.constant(`<${token}>`))
+  const text = fc.oneof(anyText(), fc.constant(token), fc.constant(`<${token}>`))
   const { value } = fc.letrec((tie) => ({
     value: fc.oneof({ maxDepth: 4 }, text, fc.double(), fc.boolean(), tie('list'), tie('object')),
     list: fc.array(tie('value')),

@@ -15,12 +15,13 @@ import {
 } from '../../../src/model/instant.js'
 import { DEFAULT_WEIGHTS, refreshReason, refreshWeight } from '../../../src/model/refresh-rules.js'
 import type { ListingState, Position } from '../../../src/model/warehouse.js'
+import { anyText } from '../../support/hostile/any-text.js'
 import { anyTime, slowInstant } from '../../support/hostile/odd-times.js'
 import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
 
 const text = fc.oneof(
   { weight: 9, arbitrary: anyTime },
-  fc.string({ unit: 'binary', maxLength: 40 }),
+  anyText({ maxLength: 40 }),
   anyTime.chain((time) =>
     fc.nat({ max: time.length }).map((cut) => `${time.slice(0, cut)}${time.slice(cut + 1)}`),
   ),

@@ -11,6 +11,7 @@ import type { Clock } from '../../../../src/base/clock.js'
 import { LedgerError } from '../../../../src/http/errors.js'
 import { type Ledger, ledgerFileName, openLedger } from '../../../../src/http/rate-limit/ledger.js'
 import { ledgerLine } from '../../../../src/http/rate-limit/ledger-arithmetic.js'
+import { anyText } from '../../../support/hostile/any-text.js'
 import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
 
 const timing = { perMs: 60_000, requestTimeoutMs: 30_000 }
@@ -270,7 +271,7 @@ test('clock changes below a second, during and between runs, free no slot early'
 
 const anyBytes = fc.oneof(
   fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
-  fc.string({ unit: 'binary', maxLength: 60 }).map((text) => Buffer.from(text)),
+  anyText({ maxLength: 60 }).map((text) => Buffer.from(text)),
   // Characters of three bytes each, so that the text is shorter than the file.
   fc.integer({ min: 1, max: 60 }).map((length) => Buffer.from('€'.repeat(length))),
 )
