@@ -17,6 +17,8 @@ export const Mermaid = defineComponent({
         securityLevel: 'strict',
         theme: isDark.value ? 'dark' : 'neutral',
         fontFamily: 'inherit',
+        // Otherwise a chart is as narrow as the window, and its labels overlap.
+        gantt: { useWidth: 720 },
       })
       drawn += 1
       svg.value = (await mermaid.render(`diagram-${drawn}`, source)).svg
