@@ -79,7 +79,7 @@ test.runIf(SLOW).each([1, 2, 3, 5, 10])(
       // One bundle may exceed the budget, and the log says so.
       expect(ended.run.surveys_refreshed).toBe(1)
       expect(arrivals).toBeLessThanOrEqual(PAGES + CHANGES_SINCE + REQUESTS_A_SURVEY)
-      expect(ended.stderr).toContain('more than the budget leaves')
+      expect(ended.stderr).toContain('more requests than the budget has left')
     }
     expect(runs.map(({ ended }) => ended.code)).toEqual([...runs.slice(1).map(() => 3), 0])
     // One run sets the cursor: a full listing that fits into one run, or else the listing of changes that follows it.

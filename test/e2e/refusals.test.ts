@@ -146,7 +146,7 @@ describe('a 404 of a listed survey', () => {
     expect(await query(trial.published, 'SELECT title FROM surveys WHERE id = 2')).toEqual([
       { title: 'Renamed' },
     ])
-  })
+  }, 180_000)
 
   test.concurrent('marks the survey as missing when the next full listing does not show it', async (context) => {
     const trial = await openTrial(context, ids(3))
