@@ -3,6 +3,9 @@
  * outcomes costs hardly more than one of a few. So after a commit the next one waits for as long as that took, several times over,
  * and commits take a small part of the time however fast the API is. At the cap of the API, a commit has long ended when the next
  * outcome arrives, and that is committed at once (docs/decisions/0036-commits-are-grouped.md).
+ *
+ * A killed run loses what it has not committed. So no more is under way than the run has committed, and the first commits have no
+ * pause: however early runs are killed, each brings the warehouse forward.
  */
 import type { Clock } from '../base/clock.js'
 import type { RowCountsByTable } from '../model/run.js'
@@ -23,6 +26,8 @@ export interface CommitQueue {
   flush(): void
   /** Whether so many outcomes wait that no further survey should be read. */
   isFull(): boolean
+  /** How many surveys may be under way, from the first request to the end of the commit: as many as were committed. */
+  underWayMax(): number
 }
 
 export const createCommitQueue = (
@@ -36,6 +41,7 @@ export const createCommitQueue = (
   let next: Promise<void> | null = null
   let pauseEndsMs = 0
   let isUrgent = false
+  let committedOutcomes = 0
   let endPause = () => {}
 
   const isFull = () => waiting.length >= OUTCOMES_MAX || waitingRows >= ROWS_MAX
@@ -59,9 +65,11 @@ export const createCommitQueue = (
     const startedMs = clock.monotonicMs()
     try {
       committed(await commitAll(group))
+      committedOutcomes += group.length
     } finally {
       const endedMs = clock.monotonicMs()
-      pauseEndsMs = endedMs + Math.min(PAUSE_MS_MAX, PAUSE_FACTOR * (endedMs - startedMs))
+      const pauseMs = committedOutcomes < OUTCOMES_MAX ? 0 : PAUSE_FACTOR * (endedMs - startedMs)
+      pauseEndsMs = endedMs + Math.min(PAUSE_MS_MAX, pauseMs)
     }
   }
 
@@ -82,6 +90,7 @@ export const createCommitQueue = (
     },
     flush,
     isFull,
+    underWayMax: () => committedOutcomes,
   }
 }
 

@@ -85,7 +85,7 @@ const createUnderWay = (work: Worker, again: (task: Task) => void) => {
     /** Resolves when another bundle may be read. */
     hasRoom: async (): Promise<void> => {
       while (reading.size >= READ_AT_ONCE) await Promise.race(reading)
-      while (work.isFull()) await Promise.race(uncommitted)
+      while (work.isFull() || uncommitted.size >= Math.max(READ_AT_ONCE, work.underWayMax())) await oneEnds()
     },
     /** Resolves when a reading has ended, or a commit if nothing is read. */
     oneEnds,

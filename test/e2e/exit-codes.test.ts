@@ -117,7 +117,7 @@ const REFUSALS: readonly Refusal[] = [
       response.writeHead(200, { 'content-type': 'text/html' }).end('<html>sign in</html>')
       return true
     },
-    says: /no valid JSON: it begins with <html>/,
+    says: /not valid JSON: it begins with <html>/,
     arrivals: 2,
     limits: FAST,
   },

@@ -69,9 +69,14 @@ test('a failed commit rejects every outcome of its group, and the next group is 
   expect(added).toEqual([1])
 })
 
-/** A queue whose first commit took 50 ms, and in which another outcome waits. */
+/** A queue that has committed 64 outcomes, the last of them in 50 ms, and in which another outcome waits. */
 const afterSlowCommit = async () => {
   const all = scripted()
+  const before = Array.from({ length: 63 }, (_, id) => all.queue.commit(gone(1_000 + id)))
+  await settled()
+  all.groups[0]?.end()
+  await Promise.all(before)
+  all.groups.length = 0
   const first = all.queue.commit(gone(1))
   await settled()
   all.clock.advance(50)
@@ -129,4 +134,18 @@ test('outcomes with many rows fill the queue earlier', () => {
   const sources = Array.from({ length: 1_000 }, (_, id) => source(id))
   void queue.commit(bundle(1, 0n, sources, progress(1), {}))
   expect(queue.isFull()).toBe(true)
+})
+
+test('no more is under way than was committed, and the first 64 outcomes are committed without a pause', async () => {
+  const { queue, groups, clock } = scripted()
+  expect(queue.underWayMax()).toBe(0)
+  const first = queue.commit(gone(1))
+  await settled()
+  clock.advance(500)
+  groups[0]?.end()
+  await first
+  expect(queue.underWayMax()).toBe(1)
+  void queue.commit(gone(2))
+  await settled()
+  expect(groups.map(({ ids }) => ids)).toEqual([[1], [2]])
 })
