@@ -19,7 +19,10 @@ export const EXIT_CODES = {
 
 export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES]
 
-/** `--help` and docs/reference/exit-codes.md print the meanings. If accounts end differently, the command exits with the code of highest rank. */
+/**
+ * `--help` and docs/reference/exit-codes.md print the meanings. If accounts end differently, the command exits with the code of
+ * highest rank.
+ */
 export const EXITS: Readonly<Record<ExitCode, { readonly rank: number; readonly meaning: string }>> = {
   [EXIT_CODES.complete]: {
     rank: 0,

@@ -52,8 +52,9 @@ export const runCommandLine = async (
   }
 }
 
-const commandLine = (argv: readonly string[], context: CliContext): Argv => {
-  const commands = [
+/** Every command, in the order of `--help`. */
+export const commandsIn = (context: CliContext) =>
+  [
     syncCommand(context),
     planCommand(context),
     checkCommand(context),
@@ -64,6 +65,9 @@ const commandLine = (argv: readonly string[], context: CliContext): Argv => {
     conformanceCommand(context),
     referenceServerCommand(context),
   ] as const
+
+const commandLine = (argv: readonly string[], context: CliContext): Argv => {
+  const commands = commandsIn(context)
   refuseUnknown(argv, commands)
   const [sync, plan, check, status, exportTables, replay, schema, conformance, referenceServer] = commands
   return yargs([...argv])

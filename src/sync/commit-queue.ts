@@ -1,11 +1,7 @@
 /**
- * Commits outcomes in groups, while reading goes on: outcomes that arrive during a commit go into the next one. A commit of many
- * outcomes costs hardly more than one of a few. So after a commit the next one waits for as long as that took, several times over,
- * and commits take a small part of the time however fast the API is. At the cap of the API, a commit has long ended when the next
- * outcome arrives, and that is committed at once (docs/decisions/0036-commits-are-grouped.md).
- *
- * A killed run loses what it has not committed. So no more is under way than the run has committed, and the first commits have no
- * pause: however early runs are killed, each brings the warehouse forward.
+ * Commits outcomes in groups while reading goes on, because a commit of many costs hardly more than a commit of a few. At the cap
+ * of the API each outcome is committed at once. A killed run loses what it has not committed, so that is bounded by what it has
+ * committed (docs/decisions/0036-commits-are-grouped.md).
  */
 import type { Clock } from '../base/clock.js'
 import type { RowCountsByTable } from '../model/run.js'
@@ -24,10 +20,8 @@ export interface CommitQueue {
   commit(outcome: BundleOutcome): Promise<void>
   /** Commits what waits without a pause. */
   flush(): void
-  /** Whether so many outcomes wait that no further survey should be read. */
-  isFull(): boolean
-  /** How many surveys may be under way, from the first request to the end of the commit: as many as were committed. */
-  underWayMax(): number
+  /** Whether too much waits, or too little is committed, to have more than these surveys under way. */
+  isFull(underWay: number): boolean
 }
 
 export const createCommitQueue = (
@@ -44,7 +38,7 @@ export const createCommitQueue = (
   let committedOutcomes = 0
   let endPause = () => {}
 
-  const isFull = () => waiting.length >= OUTCOMES_MAX || waitingRows >= ROWS_MAX
+  const isLarge = () => waiting.length >= OUTCOMES_MAX || waitingRows >= ROWS_MAX
 
   const pause = async (): Promise<void> => {
     const pauseMs = pauseEndsMs - clock.monotonicMs()
@@ -85,12 +79,11 @@ export const createCommitQueue = (
       // A failed commit rejects the promises of its own group only. The next group is committed all the same.
       next ??= last.then(commitWaiting, commitWaiting)
       last = next
-      if (isFull()) flush()
+      if (isLarge()) flush()
       return next
     },
     flush,
-    isFull,
-    underWayMax: () => committedOutcomes,
+    isFull: (underWay) => isLarge() || underWay >= committedOutcomes,
   }
 }
 

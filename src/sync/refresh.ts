@@ -10,7 +10,10 @@ import type { RunDependencies } from './dependencies.js'
 import type { RunState } from './run-state.js'
 import { createWorker, endIf, type Worker } from './worker.js'
 
-/** Enough to keep the client's eight connections busy while some bundles have only one request left. */
+/**
+ * Enough to keep the client's eight connections busy while some bundles have only one request left. So many surveys may always be
+ * under way.
+ */
 const READ_AT_ONCE = 8
 
 /** Throws the `UpstreamError` that ends the run, a `StoppedError`, or an error of the warehouse. */
@@ -59,15 +62,15 @@ const createUnderWay = (work: Worker, again: (task: Task) => void) => {
   const reading = new Set<Promise<void>>()
   const uncommitted = new Set<Promise<void>>()
 
-  const track = (set: Set<Promise<void>>, work: Promise<void>) => {
-    const ended = work.then(() => void set.delete(ended))
+  const track = (set: Set<Promise<void>>, promise: Promise<void>) => {
+    const ended = promise.then(() => void set.delete(ended))
     set.add(ended)
   }
 
   const oneEnds = async (): Promise<void> => {
     // Nothing more arrives for the next commit.
     if (reading.size === 0) work.flush()
-    await Promise.race(reading.size === 0 ? uncommitted : reading)
+    await Promise.race([...reading, ...uncommitted])
   }
 
   return {
@@ -85,9 +88,9 @@ const createUnderWay = (work: Worker, again: (task: Task) => void) => {
     /** Resolves when another bundle may be read. */
     hasRoom: async (): Promise<void> => {
       while (reading.size >= READ_AT_ONCE) await Promise.race(reading)
-      while (work.isFull() || uncommitted.size >= Math.max(READ_AT_ONCE, work.underWayMax())) await oneEnds()
+      while (uncommitted.size >= READ_AT_ONCE && work.isFull(uncommitted.size)) await oneEnds()
     },
-    /** Resolves when a reading has ended, or a commit if nothing is read. */
+    /** Resolves when a reading or a commit has ended. */
     oneEnds,
     allEnd: async (): Promise<void> => {
       while (uncommitted.size > 0) await oneEnds()

@@ -122,9 +122,7 @@ export const createWorker = (options: WorkerOptions) => {
     stopped: () => stopped,
     verdict: () => watch.lastVerdict(),
     flush: commits.flush,
-    /** Whether so much waits for its commit that nothing more should be read. */
     isFull: commits.isFull,
-    underWayMax: commits.underWayMax,
     /** Neither promise rejects. `committed` resolves to the task if it is to be tried again. */
     on: (task: Task, allowance: BundleAllowance): Work => {
       const bundle = read(task, allowance).finally(() => allowance.release())

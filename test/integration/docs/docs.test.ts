@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { EXIT_CODES } from '../../../src/base/errors.js'
 import { settingsReference } from '../../../src/settings/reference.js'
@@ -54,13 +54,6 @@ const DOCS = readdirSync(`${root}docs`, { encoding: 'utf8', recursive: true })
   .map((name) => join('docs', name))
   .sort()
 const DECISIONS = DOCS.filter((page) => /^docs\/decisions\/\d{4}-[a-z0-9-]+\.md$/.test(page))
-
-test.each(['README.md', 'ARCHITECTURE.md', ...DOCS])('every file that %s links to exists', (page) => {
-  const links = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)].map(
-    ([, path = '']) => path,
-  )
-  expect(links.filter((path) => !existsSync(join(root, dirname(page), path)))).toEqual([])
-})
 
 test.each(['ARCHITECTURE.md', ...DOCS])('every file that %s names exists', (page) => {
   const named = [...read(page).matchAll(/`((?:src|test|config|docs)\/[\w./-]+)`/g)].map(

@@ -5,16 +5,8 @@
 import type { CommandModule, Options } from 'yargs'
 import { EXITS } from '../../../src/base/errors.js'
 import { markdownTable } from '../../../src/base/human.js'
-import { checkCommand } from '../../../src/commands/check/command.js'
-import { conformanceCommand } from '../../../src/commands/conformance/command.js'
+import { commandsIn } from '../../../src/commands/command-line.js'
 import type { CliContext } from '../../../src/commands/context.js'
-import { exportCommand } from '../../../src/commands/export/command.js'
-import { planCommand } from '../../../src/commands/plan/command.js'
-import { referenceServerCommand } from '../../../src/commands/reference-server/command.js'
-import { replayCommand } from '../../../src/commands/replay/command.js'
-import { schemaCommand } from '../../../src/commands/schema/command.js'
-import { statusCommand } from '../../../src/commands/status/command.js'
-import { syncCommand } from '../../../src/commands/sync/command.js'
 import { OBSERVATIONS } from '../../../src/conformance/observe/all.js'
 import { RULES } from '../../../src/conformance/rules/all.js'
 import { CHOICES } from '../../../src/reference-server/docs/choices.js'
@@ -32,17 +24,8 @@ const context: CliContext = {
 }
 
 /** As they are registered with yargs. */
-export const COMMANDS: readonly Pick<CommandModule, 'command' | 'describe' | 'builder'>[] = [
-  syncCommand(context),
-  planCommand(context),
-  checkCommand(context),
-  statusCommand(context),
-  exportCommand(context),
-  replayCommand(context),
-  schemaCommand(context),
-  conformanceCommand(context),
-  referenceServerCommand(context),
-]
+export const COMMANDS: readonly Pick<CommandModule, 'command' | 'describe' | 'builder'>[] =
+  commandsIn(context)
 
 export const generatedParts = (): ReadonlyMap<string, string> => {
   return new Map([

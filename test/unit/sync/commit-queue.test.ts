@@ -121,30 +121,33 @@ test('a flush ends the pause', async () => {
 test('64 waiting outcomes fill the queue, and are committed without a pause', async () => {
   const { queue, groups } = await afterSlowCommit()
   for (let id = 3; id <= 64; id += 1) void queue.commit(gone(id))
-  expect(queue.isFull()).toBe(false)
+  expect(queue.isFull(63)).toBe(false)
   void queue.commit(gone(65))
-  expect(queue.isFull()).toBe(true)
+  expect(queue.isFull(0)).toBe(true)
   await settled()
   expect(groups.map(({ ids }) => ids.length)).toEqual([1, 64])
-  expect(queue.isFull()).toBe(false)
+  expect(queue.isFull(63)).toBe(false)
 })
 
-test('outcomes with many rows fill the queue earlier', () => {
-  const { queue } = scripted()
-  const sources = Array.from({ length: 1_000 }, (_, id) => source(id))
-  void queue.commit(bundle(1, 0n, sources, progress(1), {}))
-  expect(queue.isFull()).toBe(true)
+test.each([
+  [999, false],
+  [1_000, true],
+])('an outcome with %d sources and their progress fills the queue: %s', async (count, isFull) => {
+  const { queue } = await afterSlowCommit()
+  const sources = Array.from({ length: count }, (_, id) => source(id))
+  void queue.commit(bundle(3, 0n, sources, progress(1)))
+  expect(queue.isFull(0)).toBe(isFull)
 })
 
 test('no more is under way than was committed, and the first 64 outcomes are committed without a pause', async () => {
   const { queue, groups, clock } = scripted()
-  expect(queue.underWayMax()).toBe(0)
+  expect(queue.isFull(0)).toBe(true)
   const first = queue.commit(gone(1))
   await settled()
   clock.advance(500)
   groups[0]?.end()
   await first
-  expect(queue.underWayMax()).toBe(1)
+  expect([queue.isFull(0), queue.isFull(1)]).toEqual([false, true])
   void queue.commit(gone(2))
   await settled()
   expect(groups.map(({ ids }) => ids)).toEqual([[1], [2]])
