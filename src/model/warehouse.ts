@@ -32,7 +32,8 @@ export interface AccountWarehouse {
   startListing(start: ListingStart): Promise<void>
   /** Number of distinct surveys in the listing so far, including this page. */
   countListed(page: ListedRows): Promise<number>
-  commitListingPage(page: ListingPage): Promise<ListingPageResult>
+  /** Commits pages of the listing that were read one after another. */
+  commitListingPages(pages: readonly ListingPage[]): Promise<ListingPagesResult>
   /** Drops the current listing, so that the next run starts a new one. */
   dropListing(): Promise<void>
 
@@ -119,7 +120,7 @@ export interface ListingPage extends Stamp, ListedRows {
   readonly committedAt: Instant
 }
 
-export interface ListingPageResult {
+export interface ListingPagesResult {
   readonly rows: RowCounts
   /** Surveys that were queued because they are new or differ from the stored ones. */
   readonly queued: number
@@ -137,10 +138,8 @@ export interface StoredBundle {
   /** Sources that are not missing. */
   readonly sources: readonly CellRow[]
   readonly progress: CellRow | null
-  /** Sources whose progress is stored. */
-  readonly sourcesWithProgress: readonly number[]
-  /** Sum of the interviews of all statuses in their progress. */
-  readonly sourceInterviews: number
+  /** The progress of its sources that are not missing. */
+  readonly sourceProgress: readonly CellRow[]
   /** When the list of sources was last read with every row typed; null = never. */
   readonly sourcesReadAt: Instant | null
   readonly sourceProgressReadAt: Instant | null

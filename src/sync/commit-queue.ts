@@ -1,44 +1,50 @@
 /**
- * Commits outcomes in groups while reading goes on, because a commit of many costs hardly more than a commit of a few. At the cap
- * of the API each outcome is committed at once. A killed run loses what it has not committed, so that is bounded by what it has
- * committed (docs/decisions/0036-commits-are-grouped.md).
+ * Commits pages of a listing, or outcomes of surveys, in groups while reading goes on, because a commit of many costs hardly more
+ * than a commit of a few. At the cap of the API each is committed at once. A killed run loses what it has not committed, so that
+ * is bounded by what it has committed (docs/decisions/0036-commits-are-grouped.md).
  */
 import type { Clock } from '../base/clock.js'
-import type { RowCountsByTable } from '../model/run.js'
-import type { BundleOutcome } from '../model/warehouse.js'
 
-/** Outcomes that wait for a commit. They bound the memory, and what the run after a killed one reads again. */
-const OUTCOMES_MAX = 64
-/** Rows of outcomes that wait for a commit: a survey may have thousands of sources. */
-const ROWS_MAX = 2_000
+/** Items that wait for a commit, and their rows. They bound the memory, and what the run after a killed one reads again. */
+const ITEMS_MAX = 256
+const ROWS_MAX = 5_000
+/** Pauses begin when so many items are committed, so that a run that is killed early has brought the warehouse forward. */
+const ITEMS_WITHOUT_PAUSE = 64
 /** The pause after a commit, as a multiple of its duration. */
 const PAUSE_FACTOR = 9
 const PAUSE_MS_MAX = 1_000
 
-export interface CommitQueue {
-  /** Resolves when the outcome is committed; rejects when its commit failed. */
-  commit(outcome: BundleOutcome): Promise<void>
+export interface CommitQueue<Item> {
+  /** Resolves when the item is committed; rejects when its commit failed. */
+  commit(item: Item): Promise<void>
   /** Commits what waits without a pause. */
   flush(): void
-  /** Whether too much waits, or too little is committed, to have more than these surveys under way. */
+  /** Whether too much waits, or too little is committed, to have more than these items under way. */
   isFull(underWay: number): boolean
 }
 
-export const createCommitQueue = (
-  commitAll: (outcomes: readonly BundleOutcome[]) => Promise<RowCountsByTable>,
-  committed: (rows: RowCountsByTable) => void,
-  clock: Clock,
-): CommitQueue => {
-  let waiting: BundleOutcome[] = []
+interface CommitQueueOptions<Item> {
+  /** One transaction. A failed one does not stop the queue. */
+  commitAll(items: readonly Item[]): Promise<void>
+  rowsIn(item: Item): number
+  readonly clock: Clock
+}
+
+export const createCommitQueue = <Item>({
+  commitAll,
+  rowsIn,
+  clock,
+}: CommitQueueOptions<Item>): CommitQueue<Item> => {
+  let waiting: Item[] = []
   let waitingRows = 0
   let last: Promise<void> = Promise.resolve()
   let next: Promise<void> | null = null
   let pauseEndsMs = 0
   let isUrgent = false
-  let committedOutcomes = 0
+  let committedItems = 0
   let endPause = () => {}
 
-  const isLarge = () => waiting.length >= OUTCOMES_MAX || waitingRows >= ROWS_MAX
+  const isLarge = () => waiting.length >= ITEMS_MAX || waitingRows >= ROWS_MAX
 
   const pause = async (): Promise<void> => {
     const pauseMs = pauseEndsMs - clock.monotonicMs()
@@ -58,11 +64,11 @@ export const createCommitQueue = (
     isUrgent = false
     const startedMs = clock.monotonicMs()
     try {
-      committed(await commitAll(group))
-      committedOutcomes += group.length
+      await commitAll(group)
+      committedItems += group.length
     } finally {
       const endedMs = clock.monotonicMs()
-      const pauseMs = committedOutcomes < OUTCOMES_MAX ? 0 : PAUSE_FACTOR * (endedMs - startedMs)
+      const pauseMs = committedItems < ITEMS_WITHOUT_PAUSE ? 0 : PAUSE_FACTOR * (endedMs - startedMs)
       pauseEndsMs = endedMs + Math.min(PAUSE_MS_MAX, pauseMs)
     }
   }
@@ -73,9 +79,9 @@ export const createCommitQueue = (
   }
 
   return {
-    commit: (outcome) => {
-      waiting.push(outcome)
-      waitingRows += rowsIn(outcome)
+    commit: (item) => {
+      waiting.push(item)
+      waitingRows += rowsIn(item)
       // A failed commit rejects the promises of its own group only. The next group is committed all the same.
       next ??= last.then(commitWaiting, commitWaiting)
       last = next
@@ -83,11 +89,6 @@ export const createCommitQueue = (
       return next
     },
     flush,
-    isFull: (underWay) => isLarge() || underWay >= committedOutcomes,
+    isFull: (underWay) => isLarge() || underWay >= committedItems,
   }
 }
-
-const rowsIn = (outcome: BundleOutcome): number =>
-  outcome.kind === 'refreshed'
-    ? outcome.sources.length + outcome.sourceProgress.length + (outcome.days?.rows.length ?? 0)
-    : 0

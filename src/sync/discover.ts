@@ -9,12 +9,13 @@ import type { Survey } from '../model/fields.js'
 import { formatInstant, type Instant, instantFromMs } from '../model/instant.js'
 import type { ListingKind } from '../model/run.js'
 import type { Page } from '../model/survey-source.js'
-import type { ListedRows, ListingState, Position } from '../model/warehouse.js'
+import type { AccountWarehouse, ListingPage, ListingState, Position } from '../model/warehouse.js'
 import type { ListingAllowance, RunBudget } from './budget/budget.js'
 import type { RunDependencies } from './dependencies.js'
 import { DriftCheck } from './listing/drift-check.js'
 import { EndlessListError, pagesMaxOf } from './listing/endless-list.js'
-import { addRows, type Discovery, type RunState, sawServerTime } from './run-state.js'
+import { createPageCommits, type PageCommits } from './listing/page-commits.js'
+import { type Discovery, type RunState, sawServerTime } from './run-state.js'
 
 /** A listing that drifts is repeated twice. Then the run goes on with the surveys that it has, and ends partial. */
 const LISTINGS_MAX = 3
@@ -114,19 +115,28 @@ interface Listing {
 }
 
 /** `clock_behind`: the clock is behind the requested cursor or the ceiling of the listing. */
-const list = async (listing: Listing): Promise<Discovery | 'clock_behind'> => {
+type ListingEnd = Discovery | 'clock_behind'
+
+/** Reads the pages of a listing. However it ends, the pages that were read are committed. */
+const list = async (listing: Listing): Promise<ListingEnd> => {
+  const commits = createPageCommits(listing.dependencies, listing.state)
+  try {
+    return await readPages(listing, commits)
+  } finally {
+    await commits.allEnd()
+  }
+}
+
+const readPages = async (listing: Listing, commits: PageCommits): Promise<ListingEnd> => {
   const { dependencies, allowance, state, resumed, updatedSince } = listing
-  const { source, warehouse, signal, observer } = dependencies
+  const { source, warehouse, signal } = dependencies
   let previousTotal = resumed?.totalCount ?? 0
   let firstTotal = resumed?.firstTotalCount ?? null
   let next: number | null = firstPage(resumed)
   let isFirst = true
   while (next !== null) {
-    if (firstTotal !== null && next > pagesMaxOf(firstTotal)) {
-      await warehouse.dropListing()
-      throw new EndlessListError('the list of surveys', pagesMaxOf(firstTotal), firstTotal)
-    }
-    if (!(await allowance.mayReadPageSoon(await warehouse.hasTasks(), signal))) return 'interrupted'
+    await endEndless(warehouse, commits, { next, firstTotal })
+    if (!(await allowance.mayReadPage(commits.hasTasks, signal))) return 'interrupted'
     const pageNumber: number = next
     const counted = state.requestUsage.counting(allowance, 'surveys', 'listing')
     const page: Page<Survey> = await source.listSurveys(
@@ -143,20 +153,28 @@ const list = async (listing: Listing): Promise<Discovery | 'clock_behind'> => {
     isFirst = false
     firstTotal ??= page.pagination.total_count
     listing.driftCheck?.add(page)
-    const rows = { page: pageNumber, surveys: page.rows, rejections: page.rejections }
-    const drifted = await hasDrifted(listing, page, { rows, previousTotal, firstTotal })
+    // The surveys of all pages are counted after the last one.
+    if (page.pagination.next_page === null) await commits.allEnd()
+    const read = listingPageOf(dependencies, pageNumber, page)
+    const drifted = await hasDrifted(listing, page, { read, previousTotal, firstTotal })
     next = drifted ? 1 : page.pagination.next_page
     previousTotal = page.pagination.total_count
-    await commit(listing, page, { rows, nextPage: next })
+    await commits.add({ ...read, nextPage: next }, page.pagination)
     if (drifted) return 'drifted'
-    observer.listed({
-      account: warehouse.account,
-      page: page.pagination.current_page,
-      pages: page.pagination.total_pages,
-      surveys: state.counts.surveysListed,
-    })
   }
   return 'complete'
+}
+
+/** Gives up a listing that should have ended. */
+const endEndless = async (
+  warehouse: AccountWarehouse,
+  commits: PageCommits,
+  { next, firstTotal }: { readonly next: number; readonly firstTotal: number | null },
+): Promise<void> => {
+  if (firstTotal === null || next <= pagesMaxOf(firstTotal)) return
+  await commits.allEnd()
+  await warehouse.dropListing()
+  throw new EndlessListError('the list of surveys', pagesMaxOf(firstTotal), firstTotal)
 }
 
 /**
@@ -188,32 +206,30 @@ const hasDrifted = async (
   { dependencies: { warehouse }, driftCheck }: Listing,
   page: Page<Survey>,
   {
-    rows,
+    read,
     previousTotal,
     firstTotal,
-  }: { readonly rows: ListedRows; readonly previousTotal: number; readonly firstTotal: number },
+  }: { readonly read: ListingPage; readonly previousTotal: number; readonly firstTotal: number },
 ): Promise<boolean> => {
   const { total_count, next_page } = page.pagination
   if (total_count < previousTotal) return true
   if (next_page !== null) return false
-  if ((await warehouse.countListed(rows)) < firstTotal) return true
+  if ((await warehouse.countListed(read)) < firstTotal) return true
   return driftCheck?.isShortOf(firstTotal, page.pagination) ?? false
 }
 
-const commit = async (
-  { dependencies: { warehouse, clock, runId }, state }: Listing,
-  page: Page<Survey>,
-  { rows, nextPage }: { readonly rows: ListedRows; readonly nextPage: number | null },
-): Promise<void> => {
-  const committed = await warehouse.commitListingPage({
-    runId,
-    at: page.readAt,
-    ...rows,
-    drift: page.drift,
-    totalCount: page.pagination.total_count,
-    nextPage,
-    committedAt: instantFromMs(clock.nowMs()),
-  })
-  state.counts.surveysListed += page.rows.length
-  addRows(state, { surveys: committed.rows })
-}
+const listingPageOf = (
+  { clock, runId }: RunDependencies,
+  page: number,
+  { readAt, rows, rejections, drift, pagination }: Page<Survey>,
+): ListingPage => ({
+  runId,
+  at: readAt,
+  page,
+  surveys: rows,
+  rejections,
+  drift,
+  totalCount: pagination.total_count,
+  nextPage: pagination.next_page,
+  committedAt: instantFromMs(clock.nowMs()),
+})

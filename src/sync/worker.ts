@@ -2,6 +2,7 @@
 import { isStop, StoppedError, UpstreamError } from '../base/errors.js'
 import { requestsIn, sum } from '../model/bundle-estimate.js'
 import { requestReasonOf, type Task } from '../model/queue.js'
+import type { BundleOutcome } from '../model/warehouse.js'
 import type { BundleAllowance, RunBudget } from './budget/budget.js'
 import { bookFor } from './budget/request-usage.js'
 import { type BundleReading, readBundle } from './bundle/bundle.js'
@@ -43,11 +44,11 @@ export const createWorker = (options: WorkerOptions) => {
   const watch = createFailureWatch(rules.limits.consecutiveFailuresMax)
   const read = createReader(options)
   const report = createReporter(options)
-  const commits = createCommitQueue(
-    (outcomes) => warehouse.commitBundles(outcomes, runId),
-    (rows) => addRows(state, rows),
-    dependencies.clock,
-  )
+  const commits = createCommitQueue({
+    commitAll: async (outcomes) => addRows(state, await warehouse.commitBundles(outcomes, runId)),
+    rowsIn: rowsInOutcome,
+    clock: dependencies.clock,
+  })
 
   const stop = (reason: StoppedError) => {
     stopped ??= reason
@@ -131,6 +132,12 @@ export const createWorker = (options: WorkerOptions) => {
     },
   }
 }
+
+/** Rows that a commit of the outcome may write. */
+export const rowsInOutcome = (outcome: BundleOutcome): number =>
+  outcome.kind === 'refreshed'
+    ? outcome.sources.length + outcome.sourceProgress.length + (outcome.days?.rows.length ?? 0)
+    : 0
 
 const createReader = ({ dependencies, state, signal, tasks }: WorkerOptions) => {
   const stored = readStoredAhead(dependencies.warehouse, tasks)

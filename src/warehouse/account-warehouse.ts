@@ -6,37 +6,48 @@ import { readDataProblems, readWaiting } from './history/data-problems.js'
 import { commitReplay, quarantinedRows } from './history/replay.js'
 import { finishRun, startRun } from './history/runs.js'
 import { commitBundles } from './merge/bundles.js'
-import { commitListingPage } from './merge/listing-page.js'
-import { readStoredBundles } from './merge/stored-bundle.js'
+import { commitListingPages } from './merge/listing-pages.js'
+import { createKeptRows } from './merge/stored-surveys.js'
 import { countListed, dropListing, readPosition, startListing } from './queue/listing.js'
 import { pastRuns, plannedSurveys } from './queue/plan.js'
 import { countTasks, enqueue, failingSurveys, hasTasks } from './queue/queue.js'
 import { readStoredDays } from './queue/stored-days.js'
 
-export const accountWarehouse = (database: Database, account: string): AccountWarehouse => ({
-  account,
-  startRun: (run) => database.transaction((sql) => startRun(sql, account, run)),
-  finishRun: (report) => database.transaction((sql) => finishRun(sql, report)),
-  position: () => database.exclusively((sql) => readPosition(sql, account)),
-  startListing: (start) => database.transaction((sql) => startListing(sql, account, start)),
-  countListed: (page) => database.exclusively((sql) => countListed(sql, account, page)),
-  commitListingPage: (page) => database.transaction((sql) => commitListingPage(sql, account, page)),
-  dropListing: () => database.transaction((sql) => dropListing(sql, account)),
-  enqueue: async (tasks, at) => {
-    if (tasks.length > 0) await database.transaction((sql) => enqueue(sql, account, tasks, at))
-  },
-  plannedSurveys: (dailyWindows) => database.exclusively((sql) => plannedSurveys(sql, account, dailyWindows)),
-  pastRuns: (overlapMs) => database.exclusively((sql) => pastRuns(sql, account, overlapMs)),
-  hasTasks: () => database.exclusively((sql) => hasTasks(sql, account)),
-  countTasks: () => database.exclusively((sql) => countTasks(sql, account)),
-  failingSurveys: () => database.exclusively((sql) => failingSurveys(sql, account)),
-  storedBundles: (surveyIds) => database.exclusively((sql) => readStoredBundles(sql, account, surveyIds)),
-  storedDays: (surveyId) => database.exclusively((sql) => readStoredDays(sql, account, surveyId)),
-  compactProgress: (before, at) => database.transaction((sql) => compactProgress(sql, account, before, at)),
-  dataProblems: (runId) => database.exclusively((sql) => readDataProblems(sql, account, runId)),
-  quarantined: () => quarantinedRows(database, account),
-  commitReplay: (rows, replay) => database.transaction((sql) => commitReplay(sql, account, rows, replay)),
-  waitingRows: () => database.exclusively((sql) => readWaiting(sql, account)),
-  commitBundles: (outcomes, runId) =>
-    database.transaction((sql) => commitBundles(sql, account, outcomes, runId)),
-})
+export const accountWarehouse = (database: Database, account: string): AccountWarehouse => {
+  const kept = createKeptRows(account)
+  return {
+    account,
+    startRun: (run) => database.transaction((sql) => startRun(sql, account, run)),
+    finishRun: (report) => database.transaction((sql) => finishRun(sql, report)),
+    position: () => database.exclusively((sql) => readPosition(sql, account)),
+    startListing: (start) => database.transaction((sql) => startListing(sql, account, start)),
+    countListed: (page) => database.exclusively((sql) => countListed(sql, account, page)),
+    commitListingPages: (pages) => {
+      kept.forget()
+      return database.transaction((sql) => commitListingPages(sql, account, pages))
+    },
+    dropListing: () => database.transaction((sql) => dropListing(sql, account)),
+    enqueue: async (tasks, { runId, at }) => {
+      const surveys = tasks.map((task) => ({ ...task, at }))
+      if (tasks.length > 0) await database.transaction((sql) => enqueue(sql, account, surveys, runId))
+    },
+    plannedSurveys: (dailyWindows) =>
+      database.exclusively((sql) => plannedSurveys(sql, account, dailyWindows)),
+    pastRuns: (overlapMs) => database.exclusively((sql) => pastRuns(sql, account, overlapMs)),
+    hasTasks: () => database.exclusively((sql) => hasTasks(sql, account)),
+    countTasks: () => database.exclusively((sql) => countTasks(sql, account)),
+    failingSurveys: () => database.exclusively((sql) => failingSurveys(sql, account)),
+    storedBundles: (surveyIds) => database.exclusively((sql) => kept.read(sql, surveyIds)),
+    storedDays: (surveyId) => database.exclusively((sql) => readStoredDays(sql, account, surveyId)),
+    compactProgress: (before, at) => database.transaction((sql) => compactProgress(sql, account, before, at)),
+    dataProblems: (runId) => database.exclusively((sql) => readDataProblems(sql, account, runId)),
+    quarantined: () => quarantinedRows(database, account),
+    commitReplay: (rows, replay) => {
+      kept.forget()
+      return database.transaction((sql) => commitReplay(sql, account, rows, replay))
+    },
+    waitingRows: () => database.exclusively((sql) => readWaiting(sql, account)),
+    commitBundles: (outcomes, runId) =>
+      database.transaction((sql) => commitBundles(sql, account, { outcomes, runId, kept })),
+  }
+}

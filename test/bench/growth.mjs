@@ -63,17 +63,19 @@ async function read(ids, kind, isChanged = true) {
   await account.startListing(listing)
   for (let from = 0; from < ids.length; from += AT_ONCE) {
     const page = ids.slice(from, from + AT_ONCE)
-    await account.commitListingPage({
-      runId: 'run',
-      at,
-      page: from / AT_ONCE + 1,
-      surveys: page.map(survey),
-      rejections: [],
-      drift: [],
-      totalCount: ids.length,
-      nextPage: from + AT_ONCE < ids.length ? from / AT_ONCE + 2 : null,
-      committedAt: at,
-    })
+    await account.commitListingPages([
+      {
+        runId: 'run',
+        at,
+        page: from / AT_ONCE + 1,
+        surveys: page.map(survey),
+        rejections: [],
+        drift: [],
+        totalCount: ids.length,
+        nextPage: from + AT_ONCE < ids.length ? from / AT_ONCE + 2 : null,
+        committedAt: at,
+      },
+    ])
     await account.commitBundles(
       page.map((id) => bundle(id, at)),
       'run',

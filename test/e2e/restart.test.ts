@@ -71,6 +71,40 @@ slowly(
   },
 )
 
+slowly(
+  'a sync that is killed repeatedly during the listing goes on behind the committed pages, and lists all',
+  async (context) => {
+    const surveys = Array.from({ length: 120 }, (_, index) => scriptedSurvey(index + 1))
+    const trial = await openTrial(context, surveys)
+    trial.api.pageSize = 2
+    const firstPages: number[] = []
+    for (let runs = 1; ; runs += 1) {
+      expect(runs).toBeLessThanOrEqual(20)
+      const from = trial.api.arrivals.length
+      const running = trial.start(['sync'])
+      // Each run is killed at its 20th request, if it is still listing then.
+      trial.api
+        .arrived(({ number, path }) => number === from + 20 && path === '/surveys')
+        .then(
+          () => running.child.kill('SIGKILL'),
+          () => undefined,
+        )
+      const ended = await running.ended
+      firstPages.push(Number(trial.api.arrivals[from]?.query.get('page') ?? 1))
+      if (ended.code === 0) break
+      expect(ended.signal).toBe('SIGKILL')
+    }
+    expect(firstPages.length).toBeGreaterThanOrEqual(4)
+    // A run asks again for the last committed page, and for those that were read and not committed.
+    for (const [place, page] of firstPages.entries())
+      if (place > 0) expect(page).toBeGreaterThan(firstPages[place - 1] ?? 0)
+    expect(await query(trial.published, 'SELECT id FROM surveys ORDER BY id')).toEqual(
+      surveys.map(({ survey: { id } }) => ({ id })),
+    )
+    expect(await query(trial.published, 'SELECT count(*) AS n FROM surveys_history')).toEqual([{ n: 120 }])
+  },
+)
+
 const CAP = 60
 const WINDOW_MS = 6_000
 

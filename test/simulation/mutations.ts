@@ -46,7 +46,7 @@ const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a changed row is merged before its sources and progress are read',
-    file: 'warehouse/merge/listing-page.js',
+    file: 'warehouse/merge/listing-pages.js',
     from: 'waits: one.replaces && refreshed.has(one.survey.id)',
     to: 'waits: false',
   },
@@ -106,25 +106,25 @@ const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the cursor is saved before the rows of the last page',
-    file: 'warehouse/merge/listing-page.js',
-    from: `    const merged = await mergeListedSurveys(sql, account, page);
-    await rememberListed(sql, account, page);
-    const notListed = page.nextPage === null ? await completeListing(sql, account, page) : 0;`,
-    to: `    await rememberListed(sql, account, page);
-    const notListed = page.nextPage === null ? await completeListing(sql, account, page) : 0;
+    file: 'warehouse/merge/listing-pages.js',
+    from: `    const merged = await mergeReadSurveys(sql, account, readSurveysOn(pages), lastOf(pages).runId);
+    await rememberListed(sql, account, pages);
+    const notListed = await completeListing(sql, account, pages);`,
+    to: `    await rememberListed(sql, account, pages);
+    const notListed = await completeListing(sql, account, pages);
     await sql.run('COMMIT');
     await sql.run('BEGIN TRANSACTION');
-    const merged = await mergeListedSurveys(sql, account, page);`,
+    const merged = await mergeReadSurveys(sql, account, readSurveysOn(pages), lastOf(pages).runId);`,
   },
   {
     name: 'a task is ended before its rows are committed',
     file: 'warehouse/merge/bundles.js',
-    from: '    const counts = {\n        surveys: await mergePending(sql, account, outcomes),',
+    from: '    const counts = {\n        surveys: await mergePending(sql, account, outcomes, stored),',
     to: `    await endTasks(sql, account, outcomes);
     await sql.run('COMMIT');
     await sql.run('BEGIN TRANSACTION');
     const counts = {
-        surveys: await mergePending(sql, account, outcomes),`,
+        surveys: await mergePending(sql, account, outcomes, stored),`,
   },
   {
     name: 'a survey that has gone is not marked',

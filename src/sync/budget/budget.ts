@@ -31,10 +31,11 @@ export interface RunBudget {
 }
 
 export interface ListingAllowance extends Allowance {
-  /** Whether another page may be read. The listing may use the whole budget, or half of it while tasks wait. */
-  mayReadPage(tasksWait: boolean): boolean
-  /** The same, but without waiting tasks it waits for unused requests of other accounts, until `signal` aborts. */
-  mayReadPageSoon(tasksWait: boolean, signal: AbortSignal): Promise<boolean>
+  /**
+   * Whether another page may be read. The listing may use half of the budget; without waiting tasks it may use all of it, and waits
+   * for unused requests of other accounts, until `signal` aborts.
+   */
+  mayReadPage(tasksWait: () => Promise<boolean>, signal: AbortSignal): Promise<boolean>
 }
 
 export interface BundleAllowance extends Allowance {
@@ -150,19 +151,15 @@ const createMeter = ({ requestsMax, durationMsMax }: Budget, clock: Clock, alloc
 
 const listingOf = (meter: Meter, allocation: Allocation, pagesMin: number): ListingAllowance => {
   let pages = 0
-  const fits = (tasksWait: boolean): boolean => {
-    const part = tasksWait ? 0.5 : 1
-    return pages <= pagesMin || (meter.fitsRequests(1, part) && meter.fitsDuration(0, part))
-  }
+  const fits = (part: number): boolean =>
+    pages <= pagesMin || (meter.fitsRequests(1, part) && meter.fitsDuration(0, part))
   return {
-    mayReadPage: (tasksWait) => {
+    mayReadPage: async (tasksWait, signal) => {
       pages += 1
-      return fits(tasksWait)
-    },
-    mayReadPageSoon: async (tasksWait, signal) => {
-      pages += 1
-      while (!fits(tasksWait)) {
-        if (tasksWait || !meter.fitsDuration(0) || !(await allocation.room(1, signal))) return false
+      if (fits(0.5)) return true
+      if (await tasksWait()) return false
+      while (!fits(1)) {
+        if (!meter.fitsDuration(0) || !(await allocation.room(1, signal))) return false
       }
       return true
     },

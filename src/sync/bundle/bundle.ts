@@ -250,8 +250,9 @@ export const canSkipSources = (
   if (ageMs(stored.sourceProgressReadAt, progress.readAt) >= rules.recheckUnchangedAfterMs) return false
   if (!sameRow(progress.row, stored.progress) || sources.ids.length !== stored.sources.length) return false
   const storedById = new Map(stored.sources.map((row) => [row.id, row]))
+  const withProgress = new Set(stored.sourceProgress.map((row) => row.sample_source_id))
   return (
-    sources.ids.every((id) => stored.sourcesWithProgress.includes(id)) &&
+    sources.ids.every((id) => withProgress.has(id)) &&
     sources.rows.every((row) => sameRow(row, storedById.get(row.id) ?? {}))
   )
 }

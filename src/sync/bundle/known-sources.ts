@@ -30,8 +30,10 @@ export const hasUnknownSource = (
   progress: CellRow | null,
   sourceProgress: readonly CellRow[],
 ): boolean => {
-  const before = interviewsIn(stored.progress) - stored.sourceInterviews
-  const now = interviewsIn(progress) - sourceProgress.reduce((sum, row) => sum + interviewsIn(row), 0)
+  const unexplained = (ofSurvey: CellRow | null, ofSources: readonly CellRow[]) =>
+    interviewsIn(ofSurvey) - ofSources.reduce((sum, row) => sum + interviewsIn(row), 0)
+  const before = unexplained(stored.progress, stored.sourceProgress)
+  const now = unexplained(progress, sourceProgress)
   return now > Math.max(0, before)
 }
 

@@ -6,8 +6,8 @@ import type { Task } from '../../model/queue.js'
 import type { AccountWarehouse, StoredBundle } from '../../model/warehouse.js'
 
 /** Surveys, and rows of their sources, that are read ahead. They bound the memory. */
-const SURVEYS_MAX = 64
-const ROWS_MAX = 1_000
+const SURVEYS_MAX = 128
+const ROWS_MAX = 2_000
 
 export interface StoredAhead {
   of(task: Task): Promise<StoredBundle>

@@ -7,14 +7,14 @@ import { z } from 'zod'
 import { believed } from '../../model/believed.js'
 import type { Instant } from '../../model/instant.js'
 import type { QuarantinedRow, ReplayedBatch, RetypedRow } from '../../model/replay.js'
-import { addCounts, NO_ROWS, type ReplayResult } from '../../model/run.js'
+import type { ReplayResult } from '../../model/run.js'
 import { ENDPOINTS } from '../../model/survey-source.js'
 import { rejectedRows } from '../../model/sync-tables.js'
 import type { Stamp } from '../../model/warehouse.js'
 import { bigintCell, instant, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Database, Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
-import { mergeListedSurveys } from '../merge/listing-page.js'
+import { mergeReadSurveys } from '../merge/listing-pages.js'
 import { storeDrift } from '../merge/quarantine.js'
 import { noteListed, requireFullListing } from '../queue/listing.js'
 import { enqueue } from '../queue/queue.js'
@@ -172,26 +172,19 @@ const isLastReading = ({ rejectedAt }: RetypedRow, known: Known | undefined): bo
 const isBefore = (at: Instant | null | undefined, other: Instant | null | undefined): boolean =>
   other !== null && other !== undefined && (at === null || at === undefined || at < other)
 
-/** Rows that were read at the same time are merged together, the oldest first. */
 const mergeSurveys = async (sql: Sql, account: string, rows: readonly RetypedRow[], runId: string) => {
-  let counts = NO_ROWS
+  const surveys = rows.flatMap(({ survey, rejectedAt }) =>
+    survey === null ? [] : [{ survey, at: rejectedAt }],
+  )
+  const { rows: counts } = await mergeReadSurveys(sql, account, surveys, runId)
+  await noteListed(
+    sql,
+    account,
+    surveys.map(({ survey, at }) => ({ surveyId: survey.id, at })),
+  )
   for (const at of new Set(rows.map(({ rejectedAt }) => rejectedAt))) {
-    const sameReading = rows.filter(({ rejectedAt }) => rejectedAt === at)
-    const surveys = sameReading.flatMap(({ survey }) => survey ?? [])
-    const stamp = { runId, at }
-    counts = addCounts(counts, (await mergeListedSurveys(sql, account, { surveys, ...stamp })).rows)
-    await noteListed(
-      sql,
-      account,
-      surveys.map(({ id }) => id),
-      at,
-    )
-    await storeDrift(
-      sql,
-      account,
-      sameReading.flatMap(({ drift }) => drift),
-      stamp,
-    )
+    const drift = rows.flatMap((row) => (row.rejectedAt === at ? row.drift : []))
+    await storeDrift(sql, account, drift, { runId, at })
   }
   return counts
 }
@@ -204,9 +197,8 @@ const queueSurveys = async (
 ): Promise<void> => {
   // A survey that was never refreshed gets its place in the queue from its last reading.
   const readings = new Map(rows.map(({ surveyId, rejectedAt }) => [surveyId ?? -1, rejectedAt]))
-  for (const [surveyId, at] of readings) {
-    await enqueue(sql, account, [{ surveyId, reason: 'changed' }], { runId, at })
-  }
+  const surveys = [...readings].map(([surveyId, at]) => ({ surveyId, reason: 'changed' as const, at }))
+  await enqueue(sql, account, surveys, runId)
 }
 
 const STAGE = 'stage_replayed_rows'

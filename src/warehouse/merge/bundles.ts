@@ -23,16 +23,23 @@ import {
   mergedSurveyProgressByDay,
   mergedSurveys,
 } from './merged-tables.js'
-import { dropPending, readPending } from './pending-surveys.js'
+import { dropPending } from './pending-surveys.js'
 import { storeDrift, storeRejections } from './quarantine.js'
-import { readStored } from './stored-rows.js'
+import { readStored, type StoredRows } from './stored-rows.js'
+import type { KeptRows, StoredSurveys } from './stored-surveys.js'
+
+interface BundleCommit {
+  readonly outcomes: readonly BundleOutcome[]
+  readonly runId: string
+  readonly kept: KeptRows
+}
 
 export const commitBundles = async (
   sql: Sql,
   account: string,
-  outcomes: readonly BundleOutcome[],
-  runId: string,
+  { outcomes, runId, kept }: BundleCommit,
 ): Promise<RowCountsByTable> => {
+  const stored = await kept.take(sql, idsOf(outcomes))
   const refreshed = outcomes.filter((outcome) => outcome.kind === 'refreshed')
   for (const bundle of refreshed) {
     const stamp = { runId, at: bundle.at }
@@ -40,20 +47,28 @@ export const commitBundles = async (
     await storeDrift(sql, account, bundle.drift, stamp)
   }
   const counts = {
-    surveys: await mergePending(sql, account, outcomes),
-    sample_sources: await mergeListed(sql, mergedSampleSources, account, refreshed, 'id', sourceRows),
-    survey_progress: await mergeProgress(sql, account, refreshed),
-    sample_source_progress: await mergeListed(
+    surveys: await mergePending(sql, account, outcomes, stored),
+    sample_sources: await mergeListed(sql, account, refreshed, {
+      table: mergedSampleSources,
+      stored: stored.sources,
+      rows: sourceRows(account, refreshed),
+      sourceIdColumn: 'id',
+    }),
+    survey_progress: await upsert(
       sql,
-      mergedSampleSourceProgress,
-      account,
-      refreshed,
-      'sample_source_id',
-      sourceProgressRows,
+      mergedSurveyProgress,
+      stored.progress,
+      progressRows(account, refreshed),
     ),
+    sample_source_progress: await mergeListed(sql, account, refreshed, {
+      table: mergedSampleSourceProgress,
+      stored: stored.sourceProgress,
+      rows: sourceProgressRows(account, refreshed),
+      sourceIdColumn: 'sample_source_id',
+    }),
   }
-  const days = await mergeDays(sql, account, refreshed)
-  const gone = await markGoneSurveys(sql, account, outcomes)
+  const days = await mergeDays(sql, account, refreshed, stored)
+  const gone = await markGoneSurveys(sql, account, outcomes, stored)
   await updateFreshness(sql, account, outcomes)
   await endTasks(sql, account, outcomes)
   await keepTasks(sql, account, outcomes, runId)
@@ -83,42 +98,32 @@ const mergePending = async (
   sql: Sql,
   account: string,
   outcomes: readonly BundleOutcome[],
+  { pending }: StoredSurveys,
 ): Promise<RowCounts> => {
-  const settled = outcomes.filter((outcome) => outcome.kind === 'gone' || hasProgress(outcome))
-  const pending = [...(await readPending(sql, account, idsOf(settled))).values()]
-  if (pending.length === 0) return NO_ROWS
-  const ids = pending.map(({ id }) => id)
+  const settled = idsOf(outcomes.filter((outcome) => outcome.kind === 'gone' || hasProgress(outcome)))
+  const waited = settled.flatMap((id) => pending.get(id) ?? [])
+  if (waited.length === 0) return NO_ROWS
+  const ids = waited.map(({ id }) => id)
   await dropPending(sql, account, ids)
   const stored = await readStored(sql, mergedSurveys, account, ids)
-  const rows = pending.map(({ cells, readAt }) => ({ cells: { account, ...cells }, readAt }))
+  const rows = waited.map(({ cells, readAt }) => ({ cells: { account, ...cells }, readAt }))
   return upsert(sql, mergedSurveys, stored, rows)
 }
 
-const mergeProgress = async (
-  sql: Sql,
-  account: string,
-  bundles: readonly RefreshedBundle[],
-): Promise<RowCounts> => {
-  const read = bundles.filter(({ progress }) => progress !== null)
-  const stored = await readStored(sql, mergedSurveyProgress, account, idsOf(read))
-  const rows = read.map(({ surveyId, at, progress }) => ({
-    cells: { account, survey_id: surveyId, ...progress },
-    readAt: at,
-  }))
-  return upsert(sql, mergedSurveyProgress, stored, rows)
+interface ListedMerge {
+  readonly table: MergedTable
+  readonly stored: StoredRows
+  readonly rows: readonly FreshRow[]
+  readonly sourceIdColumn: string
 }
 
 /** Merges a table of which a bundle has all rows of its survey. Stored rows that are no longer listed become missing. */
 const mergeListed = async (
   sql: Sql,
-  table: MergedTable,
   account: string,
   bundles: readonly RefreshedBundle[],
-  sourceIdColumn: string,
-  rowsOf: (account: string, bundles: readonly RefreshedBundle[]) => readonly FreshRow[],
+  { table, stored, rows, sourceIdColumn }: ListedMerge,
 ): Promise<RowCounts> => {
-  const rows = rowsOf(account, bundles)
-  const stored = await readStored(sql, table, account, idsOf(bundles), { keysOnly: rows.length === 0 })
   const counts = await upsert(sql, table, stored, rows)
   const listed = new Map(bundles.map((bundle) => [bundle.surveyId, bundle]))
   await markMissing(sql, table, account, stored, (row) => {
@@ -128,6 +133,11 @@ const mergeListed = async (
   })
   return counts
 }
+
+const progressRows = (account: string, bundles: readonly RefreshedBundle[]): readonly FreshRow[] =>
+  bundles.flatMap(({ surveyId, at, progress }) =>
+    progress === null ? [] : [{ cells: { account, survey_id: surveyId, ...progress }, readAt: at }],
+  )
 
 const sourceRows = (account: string, bundles: readonly RefreshedBundle[]): readonly FreshRow[] =>
   bundles.flatMap(({ surveyId, at, sources }) =>
@@ -147,26 +157,20 @@ const markGoneSurveys = async (
   sql: Sql,
   account: string,
   outcomes: readonly BundleOutcome[],
+  { sources, progress, sourceProgress }: StoredSurveys,
 ): Promise<number> => {
   const gone = outcomes.filter(({ kind }) => kind === 'gone')
+  if (gone.length === 0) return 0
   const readAt = new Map<number, Instant>(gone.map(({ surveyId, at }) => [surveyId, at]))
-  const mark = async (table: MergedTable, idColumn: string) =>
-    markMissing(
-      sql,
-      table,
-      account,
-      await readStored(sql, table, account, [...readAt.keys()], { keysOnly: true }),
-      (row) => readAt.get(Number(row[idColumn])) ?? null,
-    )
-  for (const table of [
-    mergedSampleSources,
-    mergedSurveyProgress,
-    mergedSampleSourceProgress,
-    mergedSurveyProgressByDay,
-  ]) {
-    await mark(table, 'survey_id')
-  }
-  return mark(mergedSurveys, 'id')
+  const stored = (table: MergedTable) =>
+    readStored(sql, table, account, [...readAt.keys()], { keysOnly: true })
+  const mark = (table: MergedTable, rows: StoredRows, idColumn = 'survey_id') =>
+    markMissing(sql, table, account, rows, (row) => readAt.get(Number(row[idColumn])) ?? null)
+  await mark(mergedSampleSources, sources)
+  await mark(mergedSurveyProgress, progress)
+  await mark(mergedSampleSourceProgress, sourceProgress)
+  await mark(mergedSurveyProgressByDay, await stored(mergedSurveyProgressByDay))
+  return mark(mergedSurveys, await stored(mergedSurveys), 'id')
 }
 
 const FRESHNESS_STAGE = 'stage_freshness'
@@ -203,24 +207,7 @@ const updateFreshness = async (
       source_days: hasProgress(outcome) ? (outcome.days?.sourcesRead ?? 'some') : null,
     })),
   )
-  await sql.run(
-    `INSERT INTO ${qualified(freshness)} (account, survey_id) SELECT $1, o.survey_id FROM temp.${FRESHNESS_STAGE} o
-      WHERE NOT EXISTS (SELECT 1 FROM ${qualified(freshness)} f WHERE f.account = $1 AND f.survey_id = o.survey_id)`,
-    [account],
-  )
-  await sql.run(
-    `UPDATE ${qualified(freshness)} f SET last_error = o.error,
-        refreshed_at = CASE WHEN o.failed THEN f.refreshed_at ELSE o.read_at END,
-        sources_listed_at = CASE WHEN o.sources IN ('all', 'some') THEN o.read_at ELSE f.sources_listed_at END,
-        ${Object.entries(READ_AT)
-          .map(
-            ([column, extent]) =>
-              `${column} = CASE o.${extent} WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL ELSE f.${column} END`,
-          )
-          .join(', ')}
-      FROM temp.${FRESHNESS_STAGE} o WHERE f.account = $1 AND f.survey_id = o.survey_id`,
-    [account],
-  )
+  await sql.run(MERGE_FRESHNESS, [account])
 }
 
 /** Columns with the time of the last complete reading, by the extent that decides them. */
@@ -230,6 +217,33 @@ const READ_AT = {
   days_read_at: 'days',
   source_days_read_at: 'source_days',
 }
+
+/** The value of each column, by its value before. */
+const freshnessAfter = (before: (column: string) => string): ReadonlyMap<string, string> =>
+  new Map([
+    ['last_error', 'o.error'],
+    ['refreshed_at', `CASE WHEN o.failed THEN ${before('refreshed_at')} ELSE o.read_at END`],
+    [
+      'sources_listed_at',
+      `CASE WHEN o.sources IN ('all', 'some') THEN o.read_at ELSE ${before('sources_listed_at')} END`,
+    ],
+    ...Object.entries(READ_AT).map(
+      ([column, extent]) =>
+        [
+          column,
+          `CASE o.${extent} WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL ELSE ${before(column)} END`,
+        ] as const,
+    ),
+  ])
+
+const updated = freshnessAfter((column) => `f.${column}`)
+const inserted = freshnessAfter(() => 'NULL')
+
+const MERGE_FRESHNESS = `MERGE INTO ${qualified(freshness)} f USING temp.${FRESHNESS_STAGE} o
+  ON f.account = $1 AND f.survey_id = o.survey_id
+  WHEN MATCHED THEN UPDATE SET ${[...updated].map(([column, value]) => `${column} = ${value}`).join(', ')}
+  WHEN NOT MATCHED THEN INSERT (account, survey_id, ${[...inserted.keys()].join(', ')})
+    VALUES ($1, o.survey_id, ${[...inserted.values()].join(', ')})`
 
 /** Why the task stays queued; null if it does not. */
 const errorOf = (outcome: BundleOutcome): string | null => {

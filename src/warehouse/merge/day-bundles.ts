@@ -1,8 +1,10 @@
 /** Commits the days of bundles into `survey_progress_by_day`, which has no history. */
+import { z } from 'zod'
 import type { Instant } from '../../model/instant.js'
 import type { RowCounts } from '../../model/run.js'
 import type { ReadDays, RefreshedBundle } from '../../model/warehouse.js'
 import type { Sql } from '../connection/database.js'
+import { qualified } from '../connection/ddl.js'
 import { type FreshRow, markMissing, upsert } from './merge.js'
 import { mergedSurveyProgressByDay } from './merged-tables.js'
 import { readStored } from './stored-rows.js'
@@ -12,14 +14,25 @@ export const mergeDays = async (
   sql: Sql,
   account: string,
   bundles: readonly RefreshedBundle[],
+  stored: { readonly hasDays: boolean },
 ): Promise<RowCounts | null> => {
   const dayBundles = bundles.flatMap((bundle) =>
     bundle.days === undefined ? [] : [{ bundle, days: bundle.days }],
   )
   const counts = dayBundles.length === 0 ? null : await upsertDays(sql, account, dayBundles)
-  await markGoneSources(sql, account, bundles)
+  if (stored.hasDays) await markGoneSources(sql, account, bundles)
   return counts
 }
+
+/** Whether any survey of the account has days. Most accounts have none, because the settings do not ask for them. */
+export const hasDays = async (sql: Sql, account: string): Promise<boolean> =>
+  (
+    await sql.rows(
+      z.unknown(),
+      `SELECT survey_id FROM ${qualified(mergedSurveyProgressByDay.current)} WHERE account = $1 LIMIT 1`,
+      [account],
+    )
+  ).length > 0
 
 const upsertDays = async (
   sql: Sql,

@@ -58,11 +58,11 @@ const storedRow = (columns: readonly Column[]): z.ZodType<StoredRow> =>
       _dated_at: timestamptzCell,
       _missing_since: timestamptzCell.nullable(),
     })
-    .transform((row) => ({
-      cells: row,
-      firstSeenAt: row._first_seen_at,
-      datedAt: row._dated_at,
-      missingSince: row._missing_since,
+    .transform(({ _first_seen_at, _dated_at, _missing_since, ...cells }) => ({
+      cells,
+      firstSeenAt: _first_seen_at,
+      datedAt: _dated_at,
+      missingSince: _missing_since,
     }))
 
 const merged = (current: TableDeclaration, history: MergedTable['history']): MergedTable => {

@@ -1,4 +1,4 @@
-/** `_sync.pending_surveys` holds changed survey rows that wait for their task, see `listing-page.ts`. */
+/** `_sync.pending_surveys` holds changed survey rows that wait for their task, see `listing-pages.ts`. */
 import { z } from 'zod'
 import type { Survey } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
@@ -44,12 +44,11 @@ export const readPending = async (
 export const addPending = (
   sql: Sql,
   account: string,
-  surveys: readonly Survey[],
-  readAt: Instant,
+  surveys: readonly { readonly survey: Survey; readonly at: Instant }[],
 ): Promise<void> =>
   sql.insert(
     pendingSurveys,
-    surveys.map((survey) => ({ account, ...survey, _first_seen_at: readAt, _synced_at: readAt })),
+    surveys.map(({ survey, at }) => ({ account, ...survey, _first_seen_at: at, _synced_at: at })),
   )
 
 export const dropPending = async (sql: Sql, account: string, surveyIds: readonly number[]): Promise<void> => {

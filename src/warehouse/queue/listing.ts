@@ -3,6 +3,7 @@
  * page of a listing moves the cursor to the ceiling, which was fixed at the first page.
  */
 import { z } from 'zod'
+import { bigint, columnsOf, timestamptz } from '../../model/columns.js'
 import type { Instant } from '../../model/instant.js'
 import { LISTING_KINDS } from '../../model/run-record.js'
 import { listings } from '../../model/sync-tables.js'
@@ -93,46 +94,108 @@ const listedIds = ({ surveys, rejections }: ListedRows): readonly number[] => [
 const unidentified = ({ rejections }: ListedRows): number =>
   rejections.filter(({ rowId }) => rowId === null).length
 
-/** Stores the surveys that the page showed, and the next page. */
-export const rememberListed = async (sql: Sql, account: string, page: ListingPage): Promise<void> => {
-  const ids = listedIds(page)
+const LISTED_STAGE = 'stage_listed'
+const LISTED_COLUMNS = columnsOf({ survey_id: bigint(''), at: timestamptz('') })
+
+/** A survey that a listing showed, and the server time. */
+export interface ListedSurvey {
+  readonly surveyId: number
+  readonly at: Instant
+}
+
+/** Stores the surveys that the pages showed, and the next page. */
+export const rememberListed = async (
+  sql: Sql,
+  account: string,
+  pages: readonly ListingPage[],
+): Promise<void> => {
+  const listed = pages.flatMap((page) => listedIds(page).map((surveyId) => ({ surveyId, at: page.at })))
+  await noteListed(sql, account, listed)
+  if (listed.length > 0) {
+    await sql.run(
+      `INSERT INTO _sync.listed_ids (account, survey_id) SELECT $1, survey_id FROM temp.${LISTED_STAGE}`,
+      [account],
+    )
+    await clearMissing(sql, account)
+  }
+  const { page, totalCount: firstTotal } = firstOf(pages)
+  const { nextPage, totalCount } = lastOf(pages)
   await sql.run(
-    'INSERT INTO _sync.listed_ids (account, survey_id) SELECT $1, unnest(CAST($2::JSON AS BIGINT[]))',
-    [account, JSON.stringify(ids)],
-  )
-  await noteListed(sql, account, ids, page.at)
-  await clearMissing(sql, account, ids)
-  await sql.run(
-    `UPDATE _sync.listings SET next_page = $2, total_count = $4, first_total_count = coalesce(first_total_count, $4),
-      unidentified_rows = ${UNIDENTIFIED_BEFORE} + $5, last_page_unidentified_rows = $5 WHERE account = $1`,
-    [account, page.nextPage ?? 0, page.page, page.totalCount, unidentified(page)],
+    `UPDATE _sync.listings SET next_page = $2, total_count = $4, first_total_count = coalesce(first_total_count, $5),
+      unidentified_rows = ${UNIDENTIFIED_BEFORE} + $6, last_page_unidentified_rows = $7 WHERE account = $1`,
+    [
+      account,
+      nextPage ?? 0,
+      page,
+      totalCount,
+      firstTotal,
+      unidentifiedOn(pages),
+      unidentified(lastOf(pages)),
+    ],
   )
 }
 
-/** Stores when surveys were seen in a listing. */
-export const noteListed = (sql: Sql, account: string, ids: readonly number[], at: Instant): Promise<void> =>
-  sql.run(
-    `MERGE INTO main.freshness f USING (SELECT DISTINCT unnest(CAST($2::JSON AS BIGINT[])) AS survey_id) s
-      ON f.account = $1 AND f.survey_id = s.survey_id
-      WHEN MATCHED THEN UPDATE SET listed_at = $3
-      WHEN NOT MATCHED THEN INSERT (account, survey_id, listed_at) VALUES ($1, s.survey_id, $3)`,
-    [account, JSON.stringify(ids), instant(at)],
+/** Rows without a readable id on these pages. A page that is read again at once counts once. */
+const unidentifiedOn = (pages: readonly ListingPage[]): number =>
+  pages.reduce((sum, page, place) => {
+    const next = pages[place + 1]
+    const isReadAgain = next !== undefined && next.page < (page.nextPage ?? 0)
+    return isReadAgain ? sum : sum + unidentified(page)
+  }, 0)
+
+const firstOf = (pages: readonly ListingPage[]): ListingPage => {
+  const [page] = pages
+  if (page === undefined) throw new TypeError('a commit of a listing without a page')
+  return page
+}
+
+export const lastOf = (pages: readonly ListingPage[]): ListingPage => pages.at(-1) ?? firstOf(pages)
+
+/** Stores when surveys were seen in a listing. Of a survey that is listed twice, the later time counts. */
+export const noteListed = async (
+  sql: Sql,
+  account: string,
+  listed: readonly ListedSurvey[],
+): Promise<void> => {
+  if (listed.length === 0) return
+  await sql.stage(
+    LISTED_STAGE,
+    LISTED_COLUMNS,
+    listed.map(({ surveyId, at }) => ({ survey_id: surveyId, at })),
   )
+  await sql.run(
+    `MERGE INTO main.freshness f
+      USING (SELECT survey_id, max("at") AS listed_at FROM temp.${LISTED_STAGE} GROUP BY survey_id) s
+      ON f.account = $1 AND f.survey_id = s.survey_id
+      WHEN MATCHED THEN UPDATE SET listed_at = s.listed_at
+      WHEN NOT MATCHED THEN INSERT (account, survey_id, listed_at) VALUES ($1, s.survey_id, s.listed_at)`,
+    [account],
+  )
+}
 
 /** A survey that an earlier listing did not show has not gone if this one shows it. So its task no longer says `missing`. */
-const clearMissing = (sql: Sql, account: string, ids: readonly number[]): Promise<void> =>
+const clearMissing = (sql: Sql, account: string): Promise<void> =>
   sql.run(
     `UPDATE _sync.tasks SET reason = 'changed' WHERE account = $1 AND reason = 'missing'
-      AND list_contains(CAST($2::JSON AS BIGINT[]), survey_id)`,
-    [account, JSON.stringify(ids)],
+      AND survey_id IN (SELECT survey_id FROM temp.${LISTED_STAGE})`,
+    [account],
   )
 
 /** Makes the next listing a full one. */
 export const requireFullListing = (sql: Sql, account: string): Promise<void> =>
   sql.run('UPDATE _sync.cursors SET full_listing_due = true WHERE account = $1', [account])
 
-/** Moves the cursor to the listing's ceiling. After a full listing it queues the surveys that were not listed. */
-export const completeListing = async (sql: Sql, account: string, page: ListingPage): Promise<number> => {
+/**
+ * Ends the listing if its last page is among these: moves the cursor to the listing's ceiling, and after a full listing queues the
+ * surveys that were not listed. Returns their number.
+ */
+export const completeListing = async (
+  sql: Sql,
+  account: string,
+  pages: readonly ListingPage[],
+): Promise<number> => {
+  const page = lastOf(pages)
+  if (page.nextPage !== null) return 0
   const listing = await readListing(sql, account)
   if (listing === null) throw new Error('cannot end a listing that was never started')
   await sql.run(
@@ -153,18 +216,14 @@ export const completeListing = async (sql: Sql, account: string, page: ListingPa
 const pageRowsOf = ({ page, totalCount, surveys, rejections }: ListingPage): number | null =>
   page < 2 ? null : Math.max(1, Math.round((totalCount - surveys.length - rejections.length) / (page - 1)))
 
-const queueNotListed = async (sql: Sql, account: string, stamp: Stamp): Promise<number> => {
+const queueNotListed = async (sql: Sql, account: string, { runId, at }: Stamp): Promise<number> => {
   const rows = await sql.rows(
     z.object({ id: bigintCell }),
     `SELECT s.id FROM main.surveys s WHERE s.account = $1 AND s._missing_since IS NULL
       AND NOT EXISTS (SELECT 1 FROM _sync.listed_ids l WHERE l.account = s.account AND l.survey_id = s.id)`,
     [account],
   )
-  await enqueue(
-    sql,
-    account,
-    rows.map(({ id }) => ({ surveyId: id, reason: 'missing' })),
-    stamp,
-  )
+  const surveys = rows.map(({ id }) => ({ surveyId: id, reason: 'missing' as const, at }))
+  await enqueue(sql, account, surveys, runId)
   return rows.length
 }

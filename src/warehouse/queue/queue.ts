@@ -1,34 +1,41 @@
 /** The task queue, `_sync.tasks`: the surveys to read, and why. `model/queue` orders them. */
 import { z } from 'zod'
+import type { Instant } from '../../model/instant.js'
 import type { FailingSurveys } from '../../model/run.js'
 import { tasks } from '../../model/sync-tables.js'
-import type { NewTask, Stamp } from '../../model/warehouse.js'
-import { bigintCell, instant, varcharCell } from '../connection/cells.js'
+import type { NewTask } from '../../model/warehouse.js'
+import { bigintCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 
+/** A survey to queue, and the server time of the reason. */
+export interface QueuedSurvey extends NewTask {
+  readonly at: Instant
+}
+
 /**
- * Queues surveys, each once. A survey that is already queued keeps its time and gets the new reason. Its earlier refusals no
- * longer delay it.
+ * Queues surveys, each at most once in `surveys`. A survey that is already queued keeps its time and gets the new reason. Its
+ * earlier refusals no longer delay it.
  */
 export const enqueue = async (
   sql: Sql,
   account: string,
-  newTasks: readonly NewTask[],
-  { runId, at }: Stamp,
+  surveys: readonly QueuedSurvey[],
+  runId: string,
 ): Promise<void> => {
-  if (newTasks.length === 0) return
+  if (surveys.length === 0) return
   await sql.run(
     `MERGE INTO ${qualified(tasks)} t
-      USING (SELECT unnest(from_json($1::JSON, '[{"survey_id":"BIGINT","reason":"VARCHAR"}]'), recursive := true)) s
+      USING (SELECT unnest(from_json($1::JSON, '[{"survey_id":"BIGINT","reason":"VARCHAR","at":"BIGINT"}]'), recursive := true)) s
       ON t.account = $2 AND t.survey_id = s.survey_id
       WHEN MATCHED THEN UPDATE SET reason = s.reason, refusals = NULL, refused_at = NULL
       WHEN NOT MATCHED THEN INSERT (account, survey_id, reason, enqueued_at, enqueued_run_id, attempts)
-        VALUES ($2, s.survey_id, s.reason, $3, $4, 0)`,
+        VALUES ($2, s.survey_id, s.reason, make_timestamptz(s."at"), $3, 0)`,
     [
-      JSON.stringify(newTasks.map(({ surveyId, reason }) => ({ survey_id: surveyId, reason }))),
+      JSON.stringify(
+        surveys.map(({ surveyId, reason, at }) => ({ survey_id: surveyId, reason, at: Number(at) })),
+      ),
       account,
-      instant(at),
       runId,
     ],
   )

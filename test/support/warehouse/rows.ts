@@ -7,7 +7,7 @@ import { zeroCounters } from '../../../src/model/run-record.js'
 import type {
   AccountWarehouse,
   ListingPage,
-  ListingPageResult,
+  ListingPagesResult,
   ReadDays,
   RefreshedBundle,
 } from '../../../src/model/warehouse.js'
@@ -150,14 +150,14 @@ export const list = async (
   surveys: readonly Survey[],
   at: Instant,
   kind: 'full' | 'incremental' = 'incremental',
-): Promise<ListingPageResult> => {
+): Promise<ListingPagesResult> => {
   await warehouse.startListing({
     kind,
     updatedSince: kind === 'full' ? null : (await warehouse.position()).cursor,
     ceiling: at - 5n * MINUTE,
     startedAt: at,
   })
-  return warehouse.commitListingPage(listingPage(surveys, at))
+  return warehouse.commitListingPages([listingPage(surveys, at)])
 }
 
 const NO_ROWS = { added: 0, changed: 0, unchanged: 0 }

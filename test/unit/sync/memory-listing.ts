@@ -55,9 +55,10 @@ export const memoryListing = (): MemoryListing => {
       const rows = [...withPage.values()].reduce((sum, count) => sum + count, 0)
       return Promise.resolve(new Set([...seen, ...idsOf(page)]).size + rows)
     },
-    commitListingPage: (page) => {
-      commit(page)
-      const rows = { added: page.surveys.length, changed: 0, unchanged: 0 }
+    commitListingPages: (pages) => {
+      for (const page of pages) commit(page)
+      const added = pages.reduce((sum, page) => sum + page.surveys.length, 0)
+      const rows = { added, changed: 0, unchanged: 0 }
       return Promise.resolve({ rows, queued: 0, notListed: 0 })
     },
     dropListing: () => {

@@ -45,7 +45,7 @@ const rejectedSource = (surveyId: number, id: number): Rejection => ({
 /** Commits a listing page with these rejected rows, read at `at`. */
 const reject = async (account: AccountWarehouse, at: Instant, rejections: readonly Rejection[]) => {
   await account.startListing({ kind: 'incremental', updatedSince: null, ceiling: at, startedAt: at })
-  await account.commitListingPage(listingPage([], at, { runId: `run-${at}`, rejections }))
+  await account.commitListingPages([listingPage([], at, { runId: `run-${at}`, rejections })])
 }
 
 const replay = (account: AccountWarehouse, change: Partial<ReplayDependencies> = {}): Promise<RunReport> =>

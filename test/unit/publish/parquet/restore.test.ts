@@ -33,9 +33,9 @@ const publishedOnce = publishedCopies(async ({ account }) => {
     problem: 'id: is missing',
   } as const
   const rejections = ['{"lone":"\\ud800"}', '{"fine":1}'].map((raw) => ({ ...rejection, raw }))
-  await account.commitListingPage(
+  await account.commitListingPages([
     listingPage([survey(1, { title: 'waits' })], minute(2), { rejections, nextPage: 2, totalCount: 9 }),
-  )
+  ])
 })
 
 /** Removes the work database, and opens the warehouse again. */

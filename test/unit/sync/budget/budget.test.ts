@@ -2,7 +2,12 @@
 import { describe, expect, test } from 'vitest'
 import type { Allowance } from '../../../../src/base/allowance.js'
 import { StoppedError } from '../../../../src/base/errors.js'
-import { type BundleAllowance, createBudget, type RunBudget } from '../../../../src/sync/budget/budget.js'
+import {
+  type BundleAllowance,
+  createBudget,
+  type ListingAllowance,
+  type RunBudget,
+} from '../../../../src/sync/budget/budget.js'
 import { testClock } from '../../../support/time/test-clock.js'
 
 const requests = (requestsMax: number) => createBudget({ requestsMax, durationMsMax: null }, testClock())
@@ -11,17 +16,20 @@ const take = (allowance: Allowance, times: number): void => {
   for (let taken = 0; taken < times; taken += 1) allowance.take()
 }
 
+const mayReadPage = (listing: ListingAllowance, tasksWait: boolean): Promise<boolean> =>
+  listing.mayReadPage(() => Promise.resolve(tasksWait), new AbortController().signal)
+
 const admitted = (budget: RunBudget, expected: number): BundleAllowance => {
   const allowance = budget.admitBundle(expected)
   if (allowance === null) throw new Error(`a bundle of ${expected} requests was not admitted`)
   return allowance
 }
 
-test('without limits everything is admitted', () => {
+test('without limits everything is admitted', async () => {
   const budget = createBudget({ requestsMax: null, durationMsMax: null }, testClock())
   const listing = budget.listing(1)
   for (let page = 0; page < 1000; page += 1) {
-    expect(listing.mayReadPage(true)).toBe(true)
+    expect(await mayReadPage(listing, true)).toBe(true)
     listing.take()
   }
   expect(admitted(budget, 1_000_000).runsOver).toBe(false)
@@ -32,11 +40,11 @@ describe('a listing', () => {
   test.each([
     [false, 10],
     [true, 5],
-  ])('with a budget of ten and tasks waiting (%s) reads %d pages', (tasksWait, pages) => {
+  ])('with a budget of ten and tasks waiting (%s) reads %d pages', async (tasksWait, pages) => {
     const budget = requests(10)
     const listing = budget.listing(1)
     let read = 0
-    while (listing.mayReadPage(tasksWait)) {
+    while (await mayReadPage(listing, tasksWait)) {
       listing.take()
       read += 1
     }
@@ -44,40 +52,40 @@ describe('a listing', () => {
     expect(budget.reason()).toBe('stopped by --max-requests 10')
   })
 
-  test('reads the pages that it needs to make progress, whatever the budget', () => {
+  test('reads the pages that it needs to make progress, whatever the budget', async () => {
     const budget = requests(1)
     const listing = budget.listing(2)
     for (let page = 1; page <= 2; page += 1) {
-      expect(listing.mayReadPage(true)).toBe(true)
+      expect(await mayReadPage(listing, true)).toBe(true)
       take(listing, 3)
     }
-    expect(listing.mayReadPage(false)).toBe(false)
+    expect(await mayReadPage(listing, false)).toBe(false)
     expect(() => listing.take()).toThrow(StoppedError)
     expect(budget.spent()).toBe(6)
   })
 
-  test('counts the retries of a page, so that the budget holds to the last request', () => {
+  test('counts the retries of a page, so that the budget holds to the last request', async () => {
     const budget = requests(4)
     const listing = budget.listing(1)
-    expect(listing.mayReadPage(false)).toBe(true)
+    expect(await mayReadPage(listing, false)).toBe(true)
     take(listing, 3)
-    expect(listing.mayReadPage(false)).toBe(true)
+    expect(await mayReadPage(listing, false)).toBe(true)
     listing.take()
     expect(() => listing.take()).toThrow('stopped by --max-requests 4')
   })
 
-  test('may use half of the time while tasks wait, and all of it otherwise', () => {
+  test('may use half of the time while tasks wait, and all of it otherwise', async () => {
     const clock = testClock()
     const budget = createBudget({ requestsMax: null, durationMsMax: 60_000 }, clock)
     const listing = budget.listing(1)
-    expect(listing.mayReadPage(true)).toBe(true)
+    expect(await mayReadPage(listing, true)).toBe(true)
     clock.advance(30_000)
-    expect(listing.mayReadPage(true)).toBe(true)
+    expect(await mayReadPage(listing, true)).toBe(true)
     clock.advance(1)
-    expect(listing.mayReadPage(true)).toBe(false)
-    expect(listing.mayReadPage(false)).toBe(true)
+    expect(await mayReadPage(listing, true)).toBe(false)
+    expect(await mayReadPage(listing, false)).toBe(true)
     clock.advance(30_000)
-    expect(listing.mayReadPage(false)).toBe(false)
+    expect(await mayReadPage(listing, false)).toBe(false)
     expect(budget.reason()).toBe('stopped by --max-duration 60s')
   })
 })
@@ -134,10 +142,10 @@ describe('a bundle', () => {
     expect(budget.spent()).toBe(300)
   })
 
-  test('exceeds the budget as the first bundle also when the listing has left nothing', () => {
+  test('exceeds the budget as the first bundle also when the listing has left nothing', async () => {
     const budget = requests(2)
     const listing = budget.listing(1)
-    expect(listing.mayReadPage(false)).toBe(true)
+    expect(await mayReadPage(listing, false)).toBe(true)
     take(listing, 2)
     expect(admitted(budget, 3).runsOver).toBe(true)
   })

@@ -45,8 +45,7 @@ describe('whether the requests per source can be skipped', () => {
   const stored: StoredBundle = {
     sources: [source(12, { _extra: '{"a":1}' }), source(11)],
     progress: progress(5),
-    sourcesWithProgress: [12, 11],
-    sourceInterviews: 0,
+    sourceProgress: [{ sample_source_id: 12 }, { sample_source_id: 11 }],
     sourcesReadAt: minute(0),
     sourceProgressReadAt: minute(0),
   }
@@ -101,7 +100,11 @@ describe('whether the requests per source can be skipped', () => {
     [false, 'when a source has gone', { sources: listed([source(11)]) }],
     [false, 'when one source has gone and another is new', { sources: listed([source(11), source(13)]) }],
     [false, 'when a source could not be typed', { sources: listed(sources.rows, 'some') }],
-    [false, 'when the progress of a source is not stored', { stored: { sourcesWithProgress: [11] } }],
+    [
+      false,
+      'when the progress of a source is not stored',
+      { stored: { sourceProgress: [{ sample_source_id: 11 }] } },
+    ],
     [
       false,
       'when the progress of all sources was never read completely',

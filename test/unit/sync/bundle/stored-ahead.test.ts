@@ -35,17 +35,17 @@ const counting = async (tasks: readonly Task[]) => {
   return { ahead, readAtOnce }
 }
 
-test('64 surveys are read at once, then the next 64, each with its own rows', async () => {
-  const tasks = Array.from({ length: 100 }, (_, index) => task(index + 1))
+test('128 surveys are read at once, then the next 128, each with its own rows', async () => {
+  const tasks = Array.from({ length: 200 }, (_, index) => task(index + 1))
   const { ahead, readAtOnce } = await counting(tasks)
   const stored = await Promise.all(tasks.map((one) => ahead.of(one)))
-  expect(readAtOnce).toEqual([64, 36])
-  expect(stored[0]?.sourcesWithProgress).toEqual([11])
+  expect(readAtOnce).toEqual([128, 72])
+  expect(stored[0]?.sourceProgress.map((row) => row.sample_source_id)).toEqual([11])
   expect(stored.slice(1).every(({ progress: none }) => none === null)).toBe(true)
 })
 
 test('surveys with many sources are read at once in smaller numbers, and at least one', async () => {
-  const tasks = [task(1, 600), task(2, 300), task(3, 200), task(4, 5_000), task(5)]
+  const tasks = [task(1, 1_200), task(2, 600), task(3, 400), task(4, 5_000), task(5)]
   const { ahead, readAtOnce } = await counting(tasks)
   for (const one of tasks) await ahead.of(one)
   expect(readAtOnce).toEqual([2, 1, 1, 1])

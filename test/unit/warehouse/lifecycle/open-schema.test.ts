@@ -113,7 +113,7 @@ test('a column that an older file lacks is added to every table with its comment
     ceiling: minute(8),
     startedAt: minute(9),
   })
-  await migrated.account.commitListingPage(
+  await migrated.account.commitListingPages([
     listingPage([survey(1, { project_id: 'p1' })], minute(9), {
       rejections: [
         {
@@ -126,7 +126,7 @@ test('a column that an older file lacks is added to every table with its comment
         },
       ],
     }),
-  )
+  ])
   expect(await migrated.rows('SELECT id, project_id FROM surveys')).toEqual([{ id: 1, project_id: 'p1' }])
   expect(
     await migrated.rows(

@@ -113,7 +113,7 @@ test('hostile surveys are stored exactly, and are equal when they are read again
           ceiling: minute(0),
           startedAt: minute(0),
         })
-        return port.commitListingPage(listingPage(rows, minute(1), { rejections, drift }))
+        return port.commitListingPages([listingPage(rows, minute(1), { rejections, drift })])
       }
       expect((await list()).rows).toEqual({ added: rows.length, changed: 0, unchanged: 0 })
       expect(byId(pick(await stored(warehouse, 'surveys', account), rows[0]))).toEqual(byId(rows.map(asRead)))
@@ -189,7 +189,7 @@ test('texts that begin with a byte order mark keep it', async () => {
   const { account } = await testWarehouse()
   const marked = source(1, { name: '\ufeffname', description: '\ufeff', _extra: '{"a":"\ufeff"}' })
   await account.commitBundles([bundle(7, minute(1), [marked], null)], RUN)
-  expect((await storedBundle(account, 7)).sources).toEqual([marked])
+  expect((await storedBundle(account, 7)).sources).toEqual([{ survey_id: 7, ...marked }])
 })
 
 test('every view over hostile rows can be read to the last row', async () => {
@@ -202,7 +202,7 @@ test('every view over hostile rows can be read to the last row', async () => {
     ceiling: minute(0),
     startedAt: minute(0),
   })
-  await warehouse.account.commitListingPage(listingPage(rows, minute(1), { rejections, drift }))
+  await warehouse.account.commitListingPages([listingPage(rows, minute(1), { rejections, drift })])
   const progresses = fc.sample(hostileProgress, { numRuns: 30, seed: 2 }).flatMap((node) => {
     const decoded = decodeProgress(print(node))
     return decoded.ok ? [decoded.row] : []

@@ -233,7 +233,7 @@ describe('records that the API no longer shows', () => {
     ])
     const stored = await storedBundle(warehouse.account, 1)
     expect(stored.sources.map(({ id }) => id)).toEqual([11])
-    expect(stored.sourcesWithProgress).toEqual([11])
+    expect(stored.sourceProgress.map((row) => row.sample_source_id)).toEqual([11])
 
     await commit(warehouse, bundle(1, minute(15), [source(11)], progress(5)))
     const counts = await commit(warehouse, bundle(1, minute(20), [source(11), source(12)], progress(5)))
@@ -306,7 +306,7 @@ describe('the tables keep', () => {
     await commit(warehouse, ...read.map((one, index) => bundle(index, minute(0), [], one)))
     for (const [index, one] of read.entries()) {
       const { progress: stored } = await storedBundle(warehouse.account, index)
-      expect(stored).toStrictEqual(one)
+      expect(stored).toStrictEqual({ survey_id: index, ...one })
     }
   })
 
@@ -324,7 +324,7 @@ describe('the tables keep', () => {
       _extra: '{"😀":"\\u0000","n":12345678901234567890}',
     })
     await commit(warehouse, bundle(id, minute(0), [odd], progress(1)))
-    expect((await storedBundle(warehouse.account, id)).sources).toEqual([odd])
+    expect((await storedBundle(warehouse.account, id)).sources).toEqual([{ survey_id: id, ...odd }])
     const counts = await commit(warehouse, bundle(id, minute(1), [odd], progress(1)))
     expect(counts.sample_sources).toEqual({ added: 0, changed: 0, unchanged: 1 })
   })
@@ -348,9 +348,8 @@ test('two accounts with the same surveys do not affect each other', async () => 
   expect(await storedBundle(other, 1)).toEqual({
     sources: [],
     progress: null,
-    sourceInterviews: 0,
     sourcesReadAt: null,
-    sourcesWithProgress: [],
+    sourceProgress: [],
     sourceProgressReadAt: null,
   })
 })
@@ -383,10 +382,10 @@ test('a page of thousands of surveys is merged, and is equal when it is read aga
     startedAt: minute(0),
   })
   const page = listingPage(surveys, minute(0))
-  expect(await warehouse.account.commitListingPage({ ...page, nextPage: 2 })).toMatchObject({
+  expect(await warehouse.account.commitListingPages([{ ...page, nextPage: 2 }])).toMatchObject({
     queued: MANY,
   })
-  expect(await warehouse.account.commitListingPage(page)).toMatchObject({
+  expect(await warehouse.account.commitListingPages([page])).toMatchObject({
     rows: { unchanged: MANY },
     queued: 0,
     notListed: 0,

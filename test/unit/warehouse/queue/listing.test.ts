@@ -21,15 +21,15 @@ describe('a listing', () => {
   test('leaves the cursor until its last page, which moves it to the ceiling from the start', async () => {
     const { account } = await testWarehouse()
     await account.startListing(full)
-    await account.commitListingPage(listingPage([survey(2)], minute(0), { totalCount: 2, nextPage: 2 }))
+    await account.commitListingPages([listingPage([survey(2)], minute(0), { totalCount: 2, nextPage: 2 })])
     expect(await account.position()).toMatchObject({
       cursor: null,
       fullListedAt: null,
       listing: { ...full, nextPage: 2, totalCount: 2 },
     })
-    await account.commitListingPage(
+    await account.commitListingPages([
       listingPage([survey(1)], minute(9), { totalCount: 2, committedAt: minute(11) }),
-    )
+    ])
     expect(await account.position()).toEqual({
       cursor: minute(-5),
       fullListedAt: minute(11),
@@ -53,9 +53,9 @@ describe('a listing', () => {
   test('that starts replaces an interrupted one, whose surveys no longer count', async () => {
     const { account } = await testWarehouse()
     await account.startListing(full)
-    await account.commitListingPage(
+    await account.commitListingPages([
       listingPage([survey(1)], minute(0), { nextPage: 2, rejections: [rejected(null)] }),
-    )
+    ])
     const incremental: ListingStart = { ...full, kind: 'incremental', updatedSince: minute(-60) }
     await account.startListing(incremental)
     expect((await account.position()).listing).toMatchObject({ ...incremental, nextPage: 1, totalCount: 0 })
@@ -65,7 +65,7 @@ describe('a listing', () => {
   test('that is dropped leaves its rows and tasks, but no cursor', async () => {
     const { account } = await testWarehouse()
     await account.startListing(full)
-    await account.commitListingPage(listingPage([survey(1)], minute(0), { nextPage: 2 }))
+    await account.commitListingPages([listingPage([survey(1)], minute(0), { nextPage: 2 })])
     await account.dropListing()
     expect(await account.position()).toEqual({
       cursor: null,
@@ -78,7 +78,7 @@ describe('a listing', () => {
 
   test('that was never started cannot end, and its page leaves nothing', async () => {
     const { account, rows } = await testWarehouse()
-    await expect(account.commitListingPage(listingPage([survey(1)], minute(0)))).rejects.toThrow(
+    await expect(account.commitListingPages([listingPage([survey(1)], minute(0))])).rejects.toThrow(
       'cannot end a listing that was never started',
     )
     expect(await rows('SELECT * FROM surveys')).toEqual([])
@@ -90,12 +90,12 @@ test('every survey counts once, a rejected row by its id, and each row without a
   const { account } = await testWarehouse()
   await account.startListing(full)
   expect(await account.countListed({ page: 1, surveys: [survey(1)], rejections: [rejected(null)] })).toBe(2)
-  await account.commitListingPage(
+  await account.commitListingPages([
     listingPage([survey(1), survey(2)], minute(0), {
       nextPage: 2,
       rejections: [rejected(3), rejected(null, '{"a":1}'), rejected(null, '{"a":2}')],
     }),
-  )
+  ])
   const second = {
     page: 2,
     surveys: [survey(2), survey(4)],
@@ -118,12 +118,12 @@ test('a page that a resumed listing reads again counts once, with its new rows',
         rejections: Array.from({ length: unidentified }, () => rejected(null, 'null')),
       },
     )
-  await account.commitListingPage(page(1, [1], 1, 2))
-  await account.commitListingPage(page(2, [2], 2, 3))
+  await account.commitListingPages([page(1, [1], 1, 2)])
+  await account.commitListingPages([page(2, [2], 2, 3)])
   expect(await account.countListed(page(2, [2], 2, 3))).toBe(2 + 3)
   // One of its two unreadable rows has gone meanwhile. Then the listing is interrupted and resumed once more.
-  await account.commitListingPage(page(2, [2], 1, 3))
-  await account.commitListingPage(page(2, [2], 1, 3))
+  await account.commitListingPages([page(2, [2], 1, 3)])
+  await account.commitListingPages([page(2, [2], 1, 3)])
   expect(await account.countListed(page(3, [3], 1, null))).toBe(3 + 3)
 })
 
@@ -137,9 +137,9 @@ describe('a complete full listing', () => {
     )
     await account.commitBundles([{ kind: 'gone', surveyId: 4, at: minute(2) }], RUN)
     await account.startListing(full)
-    const result = await account.commitListingPage(
+    const result = await account.commitListingPages([
       listingPage([survey(1)], minute(10), { rejections: [rejected(3)] }),
-    )
+    ])
     expect(result).toMatchObject({ queued: 0, notListed: 1 })
     expect(await rows('SELECT survey_id, reason, enqueued_at FROM _sync.tasks')).toEqual([
       { survey_id: 2, reason: 'missing', enqueued_at: '2026-03-01T00:10:00Z' },
@@ -151,8 +151,8 @@ describe('a complete full listing', () => {
     const { account } = await testWarehouse()
     await list(account, [survey(1), survey(2)], minute(0), 'full')
     await account.startListing(full)
-    await account.commitListingPage(listingPage([survey(1)], minute(10), { nextPage: 2 }))
-    expect(await account.commitListingPage(listingPage([survey(2)], minute(20)))).toMatchObject({
+    await account.commitListingPages([listingPage([survey(1)], minute(10), { nextPage: 2 })])
+    expect(await account.commitListingPages([listingPage([survey(2)], minute(20))])).toMatchObject({
       notListed: 0,
     })
   })
@@ -169,13 +169,13 @@ test('a rejected row is stored as received, once per run, however often it is re
   const raw = '{"id":12345678901234567890,  "title":"\\u0000 \\"x\\""}'
   await account.startListing(full)
   for (const runId of ['run-1', 'run-1', 'run-2'])
-    await account.commitListingPage(
+    await account.commitListingPages([
       listingPage([], minute(0), {
         runId,
         nextPage: 2,
         rejections: [rejected(null, raw), rejected(null, raw)],
       }),
-    )
+    ])
   expect(await rows('SELECT run_id, raw FROM _sync.rejected_rows ORDER BY 1')).toEqual([
     { run_id: 'run-1', raw },
     { run_id: 'run-2', raw },
@@ -194,12 +194,12 @@ test('drift is one event per field, value and kind, with a count and its first a
   const text: Drift = { ...field, kind: 'replaced_text' }
   const value: Drift = { resource: 'survey', kind: 'unknown_value', path: 'status', value: 'archived' }
   await account.startListing(full)
-  await account.commitListingPage(
+  await account.commitListingPages([
     listingPage([], minute(0), { runId: 'run-1', nextPage: 2, drift: [field, field, text, value] }),
-  )
-  await account.commitListingPage(
+  ])
+  await account.commitListingPages([
     listingPage([], minute(60), { runId: 'run-2', nextPage: 3, drift: [field] }),
-  )
+  ])
   expect(
     await rows(`SELECT path, value, kind, occurrences, first_seen_at, first_run_id, last_seen_at, last_run_id
       FROM _sync.drift_events ORDER BY path, kind DESC`),
@@ -253,9 +253,9 @@ test('drift is one event per field, value and kind, with a count and its first a
   })
 
   // An older answer, or a clock that went back, does not move last_seen_at back.
-  await account.commitListingPage(
+  await account.commitListingPages([
     listingPage([], minute(30), { runId: 'run-3', nextPage: 3, drift: [field] }),
-  )
+  ])
   expect(
     await rows(
       "SELECT last_seen_at FROM _sync.drift_events WHERE path = 'colour' AND kind = 'unknown_field'",

@@ -268,9 +268,9 @@ test('a survey row is confirmed until its last listing, or until the first readi
     ceiling: at(2, 9),
     startedAt: at(2, 9),
   })
-  await account.commitListingPage(
+  await account.commitListingPages([
     listingPage([survey(1), survey(2, { title: 'Renamed' })], at(2, 9), { rejections: [rejected] }),
-  )
+  ])
   await list(account, [survey(1), survey(2, { title: 'Renamed' })], at(3, 9))
   const known = `SELECT id, title, strftime(timezone('UTC', confirmed_until), '%d %H:%M') AS known FROM survey_periods
     ORDER BY id, valid_from`
