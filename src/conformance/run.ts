@@ -116,7 +116,7 @@ const printable = (verdict: Verdict, print: (text: string) => string): Verdict =
 const sendFirst = async (sender: Sender, { baseUrl, account }: ConformanceOptions): Promise<void> => {
   const { status, excerpt, header } = await sender.get('/surveys', [])
   if (status === 200) return
-  const where = { request: addressOf(baseUrl, '/surveys', []).label, account }
+  const where = { request: addressOf(new URL(baseUrl), '/surveys', []).label, account }
   if (statusAction(status) === 'refuse_credentials') throw new CredentialsRefusedError(status, where, excerpt)
   if (statusAction(status) === 'refuse_redirect') {
     throw new RedirectRefusedError(status, where, header('location') === null ? null : 'another address')

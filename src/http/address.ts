@@ -11,11 +11,10 @@ export interface Address {
 
 /** `path` is below the base address, with or without a slash in front. */
 export const addressOf = (
-  baseUrl: string,
+  base: URL,
   path: string,
   query: readonly (readonly [string, string])[],
 ): Address => {
-  const base = new URL(baseUrl)
   const pathname = `${base.pathname.replace(/\/+$/, '')}/${path.replace(/^\/+/, '')}`
   const parameters = new URLSearchParams()
   for (const [name, value] of query) parameters.append(name, value)

@@ -3,9 +3,9 @@
  * decompression: otherwise a few kilobytes of gzip could fill the memory.
  */
 import { isUtf8 as isValidUtf8 } from 'node:buffer'
-import { pipeline, type Readable } from 'node:stream'
-import { toUSVString } from 'node:util'
-import { createGunzip } from 'node:zlib'
+import { promisify, toUSVString } from 'node:util'
+import { gunzip, gunzipSync } from 'node:zlib'
+import { hasCode } from '../base/errors.js'
 
 /** The part of an error body that is read, bytes. */
 const EXCERPT_BODY_BYTES_MAX = 16_384
@@ -26,36 +26,57 @@ export type BodyText =
 
 /**
  * Reads a body of UTF-8 text to its end. A byte order mark is dropped. Bytes that are not UTF-8 become lone surrogates
- * (`isUtf8`). Rejects with the stream's error: a broken connection, or the abort of its request.
+ * (`isUtf8`). Rejects with the body's error: a broken connection, or the abort of its request.
  */
 export const readText = async (
-  body: Readable,
+  body: AsyncIterable<unknown>,
   encoding: string | null,
   bytesMax: number,
 ): Promise<BodyText> => {
   const coding = encoding?.trim().toLowerCase() ?? ''
-  if (!['', 'identity', 'gzip', 'x-gzip'].includes(coding)) {
-    discard(body)
+  if (!CODINGS.includes(coding)) {
     return { kind: 'invalid', problem: 'it has a content encoding that was not requested' }
   }
-  const chunks: Uint8Array[] = []
-  let bytes = 0
+  const isCompressed = coding.endsWith('gzip')
+  const bytes = await readBytes(body, isCompressed ? compressedMax(bytesMax) : bytesMax)
+  if (bytes === null) return { kind: 'too_large' }
   try {
-    for await (const chunk of coding.endsWith('gzip') ? gunzip(body) : body) {
-      if (!(chunk instanceof Uint8Array)) continue
-      bytes += chunk.byteLength
-      if (bytes > bytesMax) return { kind: 'too_large' }
-      chunks.push(chunk)
-    }
-    return { kind: 'text', text: textOf(Buffer.concat(chunks)) }
+    return { kind: 'text', text: textOf(isCompressed ? await unpack(bytes, bytesMax) : bytes) }
   } catch (error) {
+    if (hasCode(error, 'ERR_BUFFER_TOO_LARGE')) return { kind: 'too_large' }
     const problem = contentProblem(error)
     if (problem === null) throw error
     return { kind: 'invalid', problem }
-  } finally {
-    discard(body)
   }
 }
+
+const CODINGS = ['', 'identity', 'gzip', 'x-gzip']
+
+/** Null if there are more than `bytesMax`. */
+const readBytes = async (body: AsyncIterable<unknown>, bytesMax: number): Promise<Buffer | null> => {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body) {
+    if (!(chunk instanceof Uint8Array)) continue
+    bytes += chunk.byteLength
+    if (bytes > bytesMax) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** Compression makes no content longer than by this. */
+const compressedMax = (bytesMax: number): number => Math.ceil(bytesMax * 1.01) + 1_024
+
+/** A body up to this size is decompressed at once. For a larger one it is worth waking another thread. */
+const UNPACKED_AT_ONCE_BYTES_MAX = 65_536
+
+const unpack = (bytes: Buffer, bytesMax: number): Buffer | Promise<Buffer> => {
+  const limit = { maxOutputLength: bytesMax }
+  return bytes.length > UNPACKED_AT_ONCE_BYTES_MAX ? gunzipLater(bytes, limit) : gunzipSync(bytes, limit)
+}
+
+const gunzipLater = promisify(gunzip)
 
 /** Whether all bytes of a body were UTF-8. `text` is the result of `readText`. */
 export const isUtf8 = (text: string): boolean => !text.includes(NOT_UTF8)
@@ -82,7 +103,7 @@ const markedTextOf = (bytes: Buffer): string => {
 
 /** The beginning of an error body, on one line; empty if the body cannot be read. */
 export const readExcerpt = async (
-  body: Readable,
+  body: AsyncIterable<unknown>,
   encoding: string | null,
   redact: (text: string) => string,
 ): Promise<string> => {
@@ -104,20 +125,6 @@ export const excerptOf = (
     .trim()
   // The cut may split a surrogate pair, and invalid bytes have become lone surrogates.
   return toUSVString(line.length > lengthMax ? `${line.slice(0, lengthMax)}…` : line)
-}
-
-const gunzip = (body: Readable): Readable => {
-  const unpacked = createGunzip()
-  // The reader of `unpacked` gets the error.
-  pipeline(body, unpacked, () => undefined)
-  return unpacked
-}
-
-/** Ends a body that was not read to its end, and breaks its connection. */
-const discard = (body: Readable): void => {
-  if (body.destroyed) return
-  body.on('error', () => undefined)
-  body.destroy()
 }
 
 /** The problem of the content itself; null if the transport failed. */

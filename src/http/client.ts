@@ -101,6 +101,7 @@ interface PendingRequest {
 
 class AccountClient implements HttpClient {
   readonly #options: HttpClientOptions
+  readonly #baseUrl: URL
   readonly #redact: (text: string) => string
   readonly #redactAnswer: (text: string) => string
   readonly #transport: Transport
@@ -115,6 +116,7 @@ class AccountClient implements HttpClient {
   constructor(options: HttpClientOptions) {
     const { account, headers, limits, baseUrl, id } = options
     this.#options = options
+    this.#baseUrl = new URL(baseUrl)
     const proxy = options.proxy ?? null
     const secrets = Object.values(headers).filter((value) => value instanceof Secret)
     this.#redact = createRedactor([...secrets, ...(proxy?.secrets ?? [])])
@@ -136,12 +138,10 @@ class AccountClient implements HttpClient {
     query: readonly (readonly [string, string])[],
     context: GetContext,
   ): Promise<JsonAnswer> {
-    const address = addressOf(this.#options.baseUrl, path, query)
+    const address = addressOf(this.#baseUrl, path, query)
     const where = { request: address.label, account: this.#options.account }
-    const pending = { address, where, context, sends: 0 }
-    using waiting = joinSignals(context.signal, this.#ended.signal)
     try {
-      return await this.#persist(pending, waiting.signal)
+      return await this.#persist({ address, where, context, sends: 0 })
     } catch (error) {
       if (error instanceof UpstreamError && error.endsRun) this.#ended.abort(error)
       throw error
@@ -170,11 +170,12 @@ class AccountClient implements HttpClient {
   }
 
   /** Repeats attempts until there is an answer, an error that retries cannot help, or no attempt left. */
-  async #persist(pending: PendingRequest, waitSignal: AbortSignal): Promise<JsonAnswer> {
-    const { limits, random, clock, log, account } = this.#options
+  async #persist(pending: PendingRequest): Promise<JsonAnswer> {
+    const { limits, random, log, account } = this.#options
+    const waitSignals = [pending.context.signal, this.#ended.signal]
     const backoff = { baseMs: limits.backoffBaseMs, maxMs: limits.backoffMaxMs }
     for (let attempts = 0; ; ) {
-      const outcome = await this.#limiter.run((slot) => this.#send(slot, pending), waitSignal)
+      const outcome = await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals)
       if (outcome.kind === 'answer') return outcome.answer
       if (outcome.kind === 'refused') continue
       attempts += 1
@@ -190,8 +191,13 @@ class AccountClient implements HttpClient {
         problem: outcome.error.message,
       }
       log.warn(fields, 'request failed and will be sent again')
-      await clock.sleep(waitMs, waitSignal)
+      await this.#backOff(waitMs, waitSignals)
     }
+  }
+
+  async #backOff(waitMs: number, waitSignals: readonly AbortSignal[]): Promise<void> {
+    using joined = joinSignals(waitSignals)
+    await this.#options.clock.sleep(waitMs, joined.signal)
   }
 
   /** Sends once. No `await` may come before the send, because the limiter's conditions hold only at this moment. */
@@ -205,7 +211,6 @@ class AccountClient implements HttpClient {
     const epoch = this.#limiter.epoch()
     const startedMs = clock.monotonicMs()
     let status: number | null = null
-    using signal = joinSignals(pending.context.signal, this.#closing.signal)
     try {
       const outcome = await attempt({
         transport: this.#transport,
@@ -217,7 +222,7 @@ class AccountClient implements HttpClient {
         clock,
         redact: this.#redact,
         redactAnswer: this.#redactAnswer,
-        signal: signal.signal,
+        signals: [pending.context.signal, this.#closing.signal],
         onHeaders: (arrived) => {
           status = arrived
           slot.answered()

@@ -13,6 +13,7 @@ import type { HttpProxy } from '../base/network.js'
 import type { Address } from './address.js'
 import { connectionFailure } from './connection-failure.js'
 import { ProxyRefusedError, ProxyTroubleError } from './proxy.js'
+import { type Received, receive } from './received.js'
 
 interface DispatchOptions {
   /** The most connections to one host. */
@@ -26,7 +27,7 @@ type Headers = Readonly<Record<string, string>>
 
 interface Route {
   /** Rejects with a `ProxyRefusedError`, a `ProxyTroubleError`, or undici's error. */
-  get(address: Address, headers: Headers, signal: AbortSignal): Promise<Dispatcher.ResponseData>
+  get(address: Address, headers: Headers, signal: AbortSignal): Promise<Received>
   /** Breaks all connections. */
   destroy(): Promise<void>
 }
@@ -35,7 +36,7 @@ export const createDirectRoute = (options: DispatchOptions): Route => {
   const agent = createAgent(options)
   return {
     get: ({ origin, target }, headers, signal) =>
-      agent.request({ origin, path: target, method: 'GET', headers, signal }),
+      receive(agent, { origin, path: target, method: 'GET', headers }, signal),
     destroy: () => agent.destroy(),
   }
 }
@@ -48,17 +49,16 @@ export const createProxyRoute = (options: DispatchOptions, proxy: HttpProxy): Ro
   return {
     get: async ({ origin, target, host }, headers, signal) => {
       if (origin.startsWith('https:')) {
-        return await tunnels.request({ origin, path: target, method: 'GET', headers, signal })
+        return await receive(tunnels, { origin, path: target, method: 'GET', headers }, signal)
       }
-      const answer = await plain.request({
+      const request = {
         origin: proxy.address,
         path: `${origin}${target}`,
         method: 'GET',
         headers: { ...headers, host, ...credentials },
-        signal,
-      })
-      if (answer.statusCode !== 407) return answer
-      await answer.body.dump()
+      } as const
+      const answer = await receive(plain, request, signal)
+      if (answer.status !== 407) return answer
       throw new ProxyRefusedError(proxy, host, 407, false)
     },
     destroy: async () => {

@@ -1,15 +1,9 @@
 /**
- * Joins several abort signals into one. `AbortSignal.any` would do the same, but on Node 20 a long-lived source keeps every
- * joined signal reachable. A run of a night makes a hundred thousand of them.
+ * Abort signals of several sources. `AbortSignal.any` would join them, but on Node 20 a long-lived source keeps every joined signal
+ * reachable. A run of a night makes a hundred thousand of them.
  */
 import { setMaxListeners } from 'node:events'
-import { abortReason } from '../base/clock.js'
-
-export interface JoinedSignal extends Disposable {
-  readonly signal: AbortSignal
-  /** Aborts the joined signal, not its sources. */
-  abort(reason: Error): void
-}
+import { abortReason, throwIfAborted } from '../base/clock.js'
 
 /** A controller whose signal takes any number of listeners. Node 20 reports more than ten as a leak. */
 export const createSharedController = (): AbortController => {
@@ -18,30 +12,35 @@ export const createSharedController = (): AbortController => {
   return controller
 }
 
-/** Aborts with the reason of the first source that aborts. Dispose it after use. */
-export const joinSignals = (...sources: readonly AbortSignal[]): JoinedSignal => {
-  const controller = new AbortController()
-  const listeners = sources.map((source) => {
-    const onAbort = () => controller.abort(abortReason(source))
+/** Calls `listener` with the reason when one of the sources aborts, or at once if one has aborted. Dispose it after use. */
+export const onAbort = (sources: readonly AbortSignal[], listener: (reason: Error) => void): Disposable => {
+  const onEvent = ({ target }: Event) => {
+    if (target instanceof AbortSignal) listener(abortReason(target))
+  }
+  for (const source of sources) {
     setMaxListeners(0, source)
-    if (source.aborted) onAbort()
-    else source.addEventListener('abort', onAbort, { once: true })
-    return { source, onAbort }
-  })
+    if (source.aborted) listener(abortReason(source))
+    else source.addEventListener('abort', onEvent, { once: true })
+  }
   return {
-    signal: controller.signal,
-    abort: (reason) => controller.abort(reason),
     [Symbol.dispose]: () => {
-      for (const { source, onAbort } of listeners) source.removeEventListener('abort', onAbort)
+      for (const source of sources) source.removeEventListener('abort', onEvent)
     },
   }
 }
 
-/** Settles as `promise` does, unless the signal aborts first: then it rejects with the signal's reason. */
-export const orAbort = <Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> =>
-  new Promise((resolve, reject) => {
-    const onAbort = () => reject(abortReason(signal))
-    if (signal.aborted) onAbort()
-    else signal.addEventListener('abort', onAbort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
-  })
+export interface JoinedSignal extends Disposable {
+  readonly signal: AbortSignal
+}
+
+/** Aborts with the reason of the first source that aborts. Dispose it after use. */
+export const joinSignals = (sources: readonly AbortSignal[]): JoinedSignal => {
+  const controller = new AbortController()
+  const listening = onAbort(sources, (reason) => controller.abort(reason))
+  return { signal: controller.signal, [Symbol.dispose]: () => listening[Symbol.dispose]() }
+}
+
+/** Throws the reason of the first of the signals that has aborted. */
+export const throwIfAnyAborted = (signals: readonly AbortSignal[]): void => {
+  for (const signal of signals) throwIfAborted(signal)
+}

@@ -2,7 +2,6 @@
  * Sends requests with their headers and returns the answers. The only file that reveals the API's token. `dispatch` has the
  * connections.
  */
-import type { Dispatcher } from 'undici'
 import { canBeHeader } from '../base/header-text.js'
 import type { HttpProxy } from '../base/network.js'
 import { Secret } from '../base/secret.js'
@@ -30,11 +29,11 @@ export interface TransportAnswer {
   header(name: string): string | null
   /** The names of all response headers, in lower case. */
   readonly headerNames: readonly string[]
-  readonly body: Dispatcher.ResponseData['body']
+  readonly body: AsyncIterable<Uint8Array>
 }
 
 export interface Transport {
-  /** Sends a GET; resolves when the response headers arrive. A failing proxy is a `ProxyRefusedError` or `ProxyTroubleError`. */
+  /** Sends a GET; resolves when the response headers arrive. Its signal also ends the body, if it was not read to the end. A failing proxy is a `ProxyRefusedError` or `ProxyTroubleError`. */
   get(address: Address, signal: AbortSignal): Promise<TransportAnswer>
   /** Breaks all connections. */
   destroy(): Promise<void>
@@ -49,18 +48,17 @@ export const createTransport: CreateTransport = (options) => {
   const { connections, requestTimeoutMs, proxy = null } = options
   const routeOptions = { connections, connectMsMax: requestTimeoutMs, onConnect: options.onConnect ?? ignore }
   const route = proxy === null ? createDirectRoute(routeOptions) : createProxyRoute(routeOptions, proxy)
-  const userAgent = `fieldwork-sync/${packageVersion()}`
+  const sent = {
+    ...revealed(options.headers),
+    accept: 'application/json',
+    'accept-encoding': 'gzip',
+    'user-agent': `fieldwork-sync/${packageVersion()}`,
+  }
   return {
     get: async (address, signal) => {
-      const sent = {
-        ...revealed(options.headers),
-        accept: 'application/json',
-        'accept-encoding': 'gzip',
-        'user-agent': userAgent,
-      }
-      const { statusCode, headers, body } = await route.get(address, sent, signal)
+      const { status, headers, body } = await route.get(address, sent, signal)
       return {
-        status: statusCode,
+        status,
         header: (name) => firstOf(headers[name]),
         headerNames: Object.keys(headers),
         body,

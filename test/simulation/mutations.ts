@@ -71,8 +71,8 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a retry bypasses the limiter',
     file: 'http/client.js',
-    from: 'const outcome = await this.#limiter.run((slot) => this.#send(slot, pending), waitSignal);',
-    to: 'const outcome = attempts === 0 ? await this.#limiter.run((slot) => this.#send(slot, pending), waitSignal) : await this.#send({ sending() {}, answered() {}, neverSent() {} }, pending);',
+    from: 'const outcome = await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals);',
+    to: 'const outcome = attempts === 0 ? await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals) : await this.#send({ sending() {}, answered() {}, neverSent() {} }, pending);',
   },
   {
     name: 'a task is ended although its refresh failed',

@@ -80,6 +80,7 @@ const WRONG_TOKEN = new Secret('conformance-check-with-a-wrong-token')
 
 export class Sender implements AsyncDisposable {
   readonly #options: SenderOptions
+  readonly #baseUrl: URL
   readonly #limiter: HeldSlotLimiter
   readonly #transports: Readonly<Record<Credentials, Transport>>
   /** Takes the token and the credentials of a proxy out of a text. */
@@ -89,6 +90,7 @@ export class Sender implements AsyncDisposable {
   constructor(options: SenderOptions) {
     const { account, rate, requestTimeoutMs, clock, token, proxy } = options
     this.#options = options
+    this.#baseUrl = new URL(options.baseUrl)
     this.redact = createRedactor([token, ...(proxy?.secrets ?? [])])
     this.#limiter = createHeldSlotLimiter({
       cap: rate.requests,
@@ -169,12 +171,15 @@ export class Sender implements AsyncDisposable {
 
   #sendOnce(path: string, query: Query, credentials: Credentials): Promise<Answer | TransientError> {
     const { signal, requestsMax } = this.#options
-    return this.#limiter.run(async (slot) => {
-      if (this.#usage.requests >= requestsMax)
-        throw new Unseen(`the limit of ${requestsMax} requests is reached`)
-      slot.sending()
-      return await this.#receive(path, query, credentials, () => slot.answered())
-    }, signal)
+    return this.#limiter.run(
+      async (slot) => {
+        if (this.#usage.requests >= requestsMax)
+          throw new Unseen(`the limit of ${requestsMax} requests is reached`)
+        slot.sending()
+        return await this.#receive(path, query, credentials, () => slot.answered())
+      },
+      [signal],
+    )
   }
 
   async #receive(
@@ -185,10 +190,11 @@ export class Sender implements AsyncDisposable {
   ): Promise<Answer | TransientError> {
     this.#usage.requests += 1
     if (credentials === 'both') this.#usage.requestsWithCredentials += 1
-    const address = addressOf(this.#options.baseUrl, path, query)
+    const address = addressOf(this.#baseUrl, path, query)
     const { log } = this.#options
     const answer = await receive({
       ...this.#options,
+      signals: [this.#options.signal],
       transport: this.#transports[credentials],
       address,
       redact: this.redact,
@@ -214,7 +220,7 @@ export class Sender implements AsyncDisposable {
 
   #where(path: string, query: Query): Where {
     return {
-      request: this.redact(addressOf(this.#options.baseUrl, path, query).label),
+      request: this.redact(addressOf(this.#baseUrl, path, query).label),
       account: this.#options.account,
     }
   }

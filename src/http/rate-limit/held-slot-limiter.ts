@@ -6,8 +6,7 @@
  */
 import Bottleneck from 'bottleneck'
 import pLimit from 'p-limit'
-import { abortReason } from '../../base/clock.js'
-import { createSharedController } from '../signals.js'
+import { createSharedController, joinSignals, onAbort, throwIfAnyAborted } from '../signals.js'
 import { HeldSlot, type HeldSlotOptions, type Slot } from './held-slot.js'
 import type { SharedCap } from './shared/shared-cap.js'
 
@@ -32,10 +31,10 @@ export interface HeldSlotLimiter {
   /**
    * Runs `work`, which sends at most one request. It first waits for a slot, for room among the requests in flight, for the end of a
    * pause, and for the pacer. Nothing else happens between that moment and the first line of `work`. The promise settles with `work`;
-   * the slot is held in the background. If `waitSignal` aborts before `work` has started, `work` never starts and the promise
+   * the slot is held in the background. If one of `waitSignals` aborts before `work` has started, `work` never starts and the promise
    * rejects at once. Later aborts concern only `work` itself.
    */
-  run<Value>(work: (slot: Slot) => Promise<Value>, waitSignal: AbortSignal): Promise<Value>
+  run<Value>(work: (slot: Slot) => Promise<Value>, waitSignals: readonly AbortSignal[]): Promise<Value>
   /** Starts no work for so long. A second pause does not lengthen the first. */
   pause(durationMs: number): void
   /** Wall clock; null when not paused. */
@@ -83,24 +82,19 @@ class BottleneckLimiter implements HeldSlotLimiter {
     }
   }
 
-  run<Value>(work: (slot: Slot) => Promise<Value>, waitSignal: AbortSignal): Promise<Value> {
+  run<Value>(work: (slot: Slot) => Promise<Value>, waitSignals: readonly AbortSignal[]): Promise<Value> {
     return new Promise<Value>((resolve, reject) => {
-      if (waitSignal.aborted) return reject(abortReason(waitSignal))
+      throwIfAnyAborted(waitSignals)
       const waiting = { dropped: false }
-      const drop = () => {
+      const drop = (error: unknown) => {
         waiting.dropped = true
-        reject(abortReason(waitSignal))
+        reject(error)
       }
-      waitSignal.addEventListener('abort', drop, { once: true })
+      const listening = onAbort(waitSignals, drop)
       const begin = async (slot: HeldSlot): Promise<void> => {
         // Nothing may happen between the last check and the send: a request that need not wait has no `await` here.
-        while (!waiting.dropped && !this.#mayGo(slot)) {
-          await this.#wait(slot, waitSignal).catch((error: unknown) => {
-            waiting.dropped = true
-            reject(error)
-          })
-        }
-        waitSignal.removeEventListener('abort', drop)
+        while (!waiting.dropped && !this.#mayGo(slot)) await this.#wait(slot, waitSignals).catch(drop)
+        listening[Symbol.dispose]()
         if (waiting.dropped) return slot.giveBack()
         await work(slot)
           .finally(() => slot.settle())
@@ -172,13 +166,14 @@ class BottleneckLimiter implements HeldSlotLimiter {
   }
 
   /** Waits for the next of these. Rejects with a `SharedCapError`, or when the signal aborts. */
-  async #wait(slot: HeldSlot, waitSignal: AbortSignal): Promise<void> {
+  async #wait(slot: HeldSlot, waitSignals: readonly AbortSignal[]): Promise<void> {
     const { clock, shared } = this.#options
+    using joined = joinSignals(waitSignals)
     // A request that has to wait gives its slot of the shared cap back.
     slot.giveBack()
     const leftMs = this.#leftMs()
-    if (leftMs > 0) await clock.sleep(leftMs, waitSignal)
-    else if (shared !== undefined) slot.take(await shared.claim(waitSignal))
+    if (leftMs > 0) await clock.sleep(leftMs, joined.signal)
+    else if (shared !== undefined) slot.take(await shared.claim(joined.signal))
   }
 
   /** Until the pause has ended and the pacer is ready, milliseconds. */

@@ -75,7 +75,7 @@ export const openRateLimiter = (options: RateLimiterOptions): RateLimiter => {
   return {
     epoch: refusals.epoch,
     succeeded: refusals.succeeded,
-    run: (work, waitSignal) => limiter.run(work, waitSignal),
+    run: (work, waitSignals) => limiter.run(work, waitSignals),
     refused: (sentIn, retryAfterMs, where) => {
       const verdict = refusals.refused(sentIn, retryAfterMs)
       if (verdict.kind === 'end') return new RateRefusedError(where, verdict.pauses, rate)

@@ -36,7 +36,7 @@ test.each([-HOUR_MS, HOUR_MS])(
       sent += 1
       return Promise.resolve()
     }
-    for (let jobs = 0; jobs < 3; jobs += 1) void limiter.run(work, signal)
+    for (let jobs = 0; jobs < 3; jobs += 1) void limiter.run(work, [signal])
     await until(() => sent === 3)
     await limiter.close()
     await until(() => timers() <= timersBefore && limiter.slotsInUse() === 0)
