@@ -1,6 +1,6 @@
 /**
- * Receives one answer from undici. This takes the events of undici's dispatcher as they come: its `request` would make a Node stream of
- * each body, which costs more than everything else about a small answer.
+ * Receives one answer from undici, by the events of its dispatcher. Its `request` would make a Node stream of each body, which nobody
+ * needs for an answer that is read as a whole.
  */
 import type { Dispatcher } from 'undici'
 import { abortReason } from '../base/clock.js'

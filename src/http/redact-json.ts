@@ -5,10 +5,11 @@
 
 /** `text` is valid JSON, and so is the result. `redact` gets each string unescaped. */
 export const redactJson = (text: string, redact: (text: string) => string): string => {
-  if (!text.includes('\\') && redact(text) === text) return text
+  // If the text as it stands has no secret, only a string with escapes can hold one.
+  const openAfter = redact(text) === text ? openOfEscaped : openOfAny
   const parts: string[] = []
   let copied = 0
-  for (let open = text.indexOf('"'); open !== -1; ) {
+  for (let open = openAfter(text, 0); open !== -1; ) {
     const end = endOfString(text, open)
     const literal = text.slice(open, end)
     const safe = redactString(literal, redact)
@@ -16,9 +17,18 @@ export const redactJson = (text: string, redact: (text: string) => string): stri
       parts.push(text.slice(copied, open), safe)
       copied = end
     }
-    open = text.indexOf('"', end)
+    open = openAfter(text, end)
   }
   return parts.length === 0 ? text : `${parts.join('')}${text.slice(copied)}`
+}
+
+/** Where the next string opens, from `at` on, which is outside of strings; -1 without one. */
+const openOfAny = (text: string, at: number): number => text.indexOf('"', at)
+
+/** The same for the next string with a backslash. Before the first backslash every quote opens or closes a string. */
+const openOfEscaped = (text: string, at: number): number => {
+  const backslash = text.indexOf('\\', at)
+  return backslash === -1 ? -1 : text.lastIndexOf('"', backslash)
 }
 
 /** `literal` includes its quotes. Only with a backslash its value differs from its text. */
@@ -30,7 +40,14 @@ const redactString = (literal: string, redact: (text: string) => string): string
 
 /** The index after the string that opens at `start`. */
 export const endOfString = (text: string, start: number): number => {
-  let at = start + 1
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1
-  return at + 1
+  let quote = text.indexOf('"', start + 1)
+  while (quote !== -1 && isEscaped(text, quote)) quote = text.indexOf('"', quote + 1)
+  return (quote === -1 ? text.length : quote) + 1
+}
+
+/** An odd number of backslashes is in front. */
+const isEscaped = (text: string, at: number): boolean => {
+  let before = at - 1
+  while (text[before] === '\\') before--
+  return (at - before) % 2 === 0
 }

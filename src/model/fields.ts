@@ -91,23 +91,26 @@ type ByStatus<Individuals, Percentage> = {
   readonly [Name in `${InterviewStatus}_individuals`]: Individuals
 } & { readonly [Name in `${InterviewStatus}_percentage`]: Percentage }
 
+const STATUS_COLUMNS = INTERVIEW_STATUSES.map(
+  (status) => [status, `${status}_individuals`, `${status}_percentage`] as const,
+)
+
 /** The two columns of every interview status, each with what belongs there. */
 export const byStatus = <Individuals, Percentage>(
   individuals: (status: InterviewStatus) => Individuals,
   percentage: (status: InterviewStatus) => Percentage,
 ): ByStatus<Individuals, Percentage> => {
-  const all: Readonly<Record<string, Individuals | Percentage>> = Object.fromEntries(
-    INTERVIEW_STATUSES.flatMap((status) => [
-      [`${status}_individuals`, individuals(status)],
-      [`${status}_percentage`, percentage(status)],
-    ]),
-  )
+  const all: Record<string, Individuals | Percentage> = {}
+  for (const [status, individualsName, percentageName] of STATUS_COLUMNS) {
+    all[individualsName] = individuals(status)
+    all[percentageName] = percentage(status)
+  }
   if (!hasEveryStatus<Individuals, Percentage>(all)) throw new TypeError('an interview status has no columns')
   return all
 }
 
 const hasEveryStatus = <Individuals, Percentage>(all: object): all is ByStatus<Individuals, Percentage> =>
-  INTERVIEW_STATUSES.every((status) => `${status}_individuals` in all && `${status}_percentage` in all)
+  STATUS_COLUMNS.every(([, individuals, percentage]) => individuals in all && percentage in all)
 
 /** API document, "Fieldwork progress". An indicator that the API leaves out, or gives as null, is null. */
 export const PROGRESS_FIELDS = {

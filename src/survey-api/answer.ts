@@ -3,14 +3,14 @@
  * lost in silence otherwise: a list whose `next_page` is missing would end there and look complete.
  */
 import { toUSVString } from 'node:util'
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Clock } from '../base/clock.js'
 import type { JsonAnswer } from '../http/client.js'
 import { instantFromMs } from '../model/instant.js'
 import type { Answer, Drift, Pagination } from '../model/survey-source.js'
-import { unknownFieldDrift } from './decode.js'
+import { type AnswerRow, unknownFieldDrift } from './decode.js'
 import { UnusableAnswerError } from './errors.js'
-import { elementTexts, memberTexts } from './json-text.js'
+import { elementTexts, memberTexts, wellFormedJson } from './json-text.js'
 import { problemOf } from './problem.js'
 import { array, count, integer, object, orNull } from './response-schemas.js'
 
@@ -26,15 +26,26 @@ const pagination = object(paginationShape)
 
 /** The list answers by the name of their array. */
 const LISTS = {
-  surveys: { schema: object({ surveys: array, pagination }), resource: 'survey' },
-  sample_sources: { schema: object({ sample_sources: array, pagination }), resource: 'sample_source' },
+  surveys: {
+    resource: 'survey',
+    schema: object({ surveys: array, pagination }).transform(({ surveys: rows, ...rest }) => ({
+      rows,
+      ...rest,
+    })),
+  },
+  sample_sources: {
+    resource: 'sample_source',
+    schema: object({ sample_sources: array, pagination }).transform(({ sample_sources: rows, ...rest }) => ({
+      rows,
+      ...rest,
+    })),
+  },
 } as const
 
-const progressSchema = object({})
+const progressSchema = object({ fieldwork_progress: z.unknown() })
 
 export interface ListEnvelope {
-  /** The JSON texts of the rows, in order. */
-  readonly rows: readonly string[]
+  readonly rows: readonly AnswerRow[]
   readonly pagination: Pagination
   readonly drift: readonly Drift[]
 }
@@ -51,40 +62,46 @@ export const openList = (
   const { schema, resource } = LISTS[list.name]
   const parsed = schema.safeParse(answer.body)
   if (!parsed.success) throw refuse(problemOf(parsed.error, answer.text))
-  const members = memberTexts(answer.text)
-  const rows = elementTexts(members.get(list.name) ?? '[]')
-  const contradiction = contradictionIn(parsed.data.pagination, { page: list.page, rows: rows.length })
+  const { rows, pagination } = parsed.data
+  const contradiction = contradictionIn(pagination, { page: list.page, rows: rows.length })
   if (contradiction !== null) throw refuse(contradiction)
+  let texts: readonly string[] | null = null
+  const textAt = (place: number): string => {
+    texts ??= elementTexts(memberTexts(answer.text).get(list.name) ?? '[]')
+    return texts[place] ?? 'null'
+  }
+  const isWellFormed = wellFormedJson(answer.text) === answer.text
   return {
-    rows,
-    pagination: parsed.data.pagination,
+    rows: rows.map((value, place) => ({
+      value: isWellFormed ? value : undefined,
+      text: () => textAt(place),
+    })),
+    pagination,
     drift: unknownFieldDrift(resource, [
-      ...unknownMembers(members, [list.name, 'pagination'], 'answer.'),
-      ...unknownMembers(
-        memberTexts(members.get('pagination') ?? '{}'),
-        Object.keys(paginationShape),
-        'answer.pagination.',
-      ),
+      ...unknownNames(answer.body, [list.name, 'pagination'], 'answer.'),
+      ...unknownNames(membersOf(answer.body).pagination, Object.keys(paginationShape), 'answer.pagination.'),
     ]),
   }
 }
 
-/** Opens a progress answer (endpoint 3): the JSON text of `fieldwork_progress`. Throws `UnusableAnswerError`. */
+/** Opens a progress answer (endpoint 3): `fieldwork_progress`. Throws `UnusableAnswerError`. */
 export const openProgress = (
   answer: JsonAnswer,
   where: string,
-): { readonly row: string; readonly drift: readonly Drift[] } => {
+): { readonly row: AnswerRow; readonly drift: readonly Drift[] } => {
   const refuse = refusal(`GET ${where}`)
   const parsed = progressSchema.safeParse(answer.body)
   if (!parsed.success) throw refuse(problemOf(parsed.error, answer.text))
-  const members = memberTexts(answer.text)
-  const row = members.get('fieldwork_progress')
-  if (row === undefined) throw refuse('fieldwork_progress: is missing')
+  const value = parsed.data.fieldwork_progress
+  if (value === undefined) throw refuse('fieldwork_progress: is missing')
   return {
-    row,
+    row: {
+      value: wellFormedJson(answer.text) === answer.text ? value : undefined,
+      text: () => memberTexts(answer.text).get('fieldwork_progress') ?? 'null',
+    },
     drift: unknownFieldDrift(
       'fieldwork_progress',
-      unknownMembers(members, ['fieldwork_progress'], 'answer.'),
+      unknownNames(answer.body, ['fieldwork_progress'], 'answer.'),
     ),
   }
 }
@@ -117,13 +134,14 @@ const contradictionIn = (
 }
 
 /** Paths of the members that the API document does not list, as well-formed text. Two names may become one in it. */
-const unknownMembers = (
-  members: ReadonlyMap<string, string>,
-  known: readonly string[],
-  prefix: string,
-): ReadonlySet<string> =>
+const unknownNames = (value: unknown, known: readonly string[], prefix: string): ReadonlySet<string> =>
   new Set(
-    [...members.keys()]
+    Object.keys(membersOf(value))
       .filter((name) => !known.includes(name))
       .map((name) => `${prefix}${toUSVString(name)}`),
   )
+
+const membersOf = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {})
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null

@@ -1,6 +1,7 @@
 /**
- * Decodes the JSON text of one row to a typed row, or to the reason why that fails. It is pure and needs only the text. So an upgrade
- * can decode a quarantined row again exactly as it was decoded the first time.
+ * Decodes one row to a typed row, or to the reason why that fails. It is pure and needs only the text of the row. So an upgrade can
+ * decode a quarantined row again exactly as it was decoded the first time. A row as the API document describes it needs no text: its
+ * parsed value is decoded, which costs a tenth.
  */
 import { toUSVString } from 'node:util'
 import { z } from 'zod'
@@ -28,6 +29,27 @@ export interface Undecodable {
   /** The fields with replaced text. */
   readonly drift: readonly Drift[]
 }
+
+/** One row of an answer. */
+export interface AnswerRow {
+  /** Parsed; undefined if text of the answer has to be replaced first (`wellFormedJson`). */
+  readonly value: unknown
+  /** Cuts the JSON text of the row out of the answer. */
+  text(): string
+}
+
+export interface RowDecoder<Row> {
+  /** Decodes the JSON text of a row. Never throws on text that is JSON. */
+  fromText(raw: string): Decoded<Row>
+  /** Decodes a row without unknown members and with the right types; null for any other. */
+  fromValue(value: unknown): DecodedRow<Row> | null
+}
+
+/** Decodes the value of a row if that is enough, else its text. */
+export const decodeAnswerRow = <Row>(
+  { fromValue, fromText }: RowDecoder<Row>,
+  row: AnswerRow,
+): Decoded<Row> => fromValue(row.value) ?? fromText(row.text())
 
 /** A deeper row is quarantined, so that no later reader overflows its stack. */
 export const ROW_DEPTH_MAX = 64
@@ -58,32 +80,35 @@ export const decodeRow = <Fields, Row>(
 
 /**
  * A decoder of rows whose members are their columns. `enumerations` are the values that the API document lists for a member;
- * others are kept, and reported as drift. It never throws on text that is JSON.
+ * others are kept, and reported as drift. `exact` is `schema` without unknown members.
  */
-export const flatDecoder =
-  <Fields extends Readonly<Record<string, unknown>>>(
-    resource: Drift['resource'],
-    schema: z.ZodObject & z.ZodType<Fields>,
-    enumerations: Readonly<Record<string, readonly string[]>>,
-  ) =>
-  (raw: string): Decoded<Fields & { readonly _extra: string | null }> =>
-    decodeRow(resource, raw, schema, (fields, json) => {
-      const unknown = unknownMembers(json, schema.shape)
-      return {
-        row: { ...fields, _extra: extraOf(unknown) },
-        drift: [
-          ...unknownFieldDrift(resource, unknown.keys()),
-          ...Object.entries(enumerations)
-            .filter(([path, known]) => !known.includes(String(fields[path])))
-            .map(([path]) => ({
-              resource,
-              kind: 'unknown_value' as const,
-              path,
-              value: String(fields[path]),
-            })),
-        ],
-      }
-    })
+export const flatDecoder = <Fields extends Readonly<Record<string, unknown>>>(
+  resource: Drift['resource'],
+  { schema, exact }: { readonly schema: z.ZodObject & z.ZodType<Fields>; readonly exact: z.ZodType<Fields> },
+  enumerations: Readonly<Record<string, readonly string[]>>,
+): RowDecoder<Fields & { readonly _extra: string | null }> => {
+  const listed = Object.entries(enumerations)
+  const unknownValues = (fields: Fields): readonly Drift[] =>
+    listed
+      .filter(([path, known]) => !known.includes(String(fields[path])))
+      .map(([path]) => ({ resource, kind: 'unknown_value', path, value: String(fields[path]) }))
+  return {
+    fromText: (raw) =>
+      decodeRow(resource, raw, schema, (fields, json) => {
+        const unknown = unknownMembers(json, schema.shape)
+        return {
+          row: { ...fields, _extra: extraOf(unknown) },
+          drift: [...unknownFieldDrift(resource, unknown.keys()), ...unknownValues(fields)],
+        }
+      }),
+    fromValue: (value) => {
+      const { data } = exact.safeParse(value)
+      return data === undefined
+        ? null
+        : { ok: true, row: { ...data, _extra: null }, drift: unknownValues(data) }
+    },
+  }
+}
 
 /** A drift event for each member of a row whose text is not well-formed (`wellFormedJson`). */
 const replacedTextDrift = (resource: Drift['resource'], raw: string): readonly Drift[] => {

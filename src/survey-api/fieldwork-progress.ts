@@ -3,17 +3,20 @@
  * entries of `interview_count_by_status` become two columns each. An indicator that is null or left out is null,
  * because a rate over zero interviews has no value and the API will remove `incidence_rate`.
  */
+import type { z } from 'zod'
 import { byStatus, INTERVIEW_STATUSES, type InterviewStatus, type Progress } from '../model/fields.js'
-import { type Decoded, decodeRow, extraOf, unknownFieldDrift, unknownMembers } from './decode.js'
+import { decodeRow, extraOf, type RowDecoder, unknownFieldDrift, unknownMembers } from './decode.js'
 import { isObjectText, memberTexts, objectText } from './json-text.js'
-import { float, integer, object, orNull, type ResponseShape } from './response-schemas.js'
+import { exactObject, float, integer, object, orNull, type ResponseShape } from './response-schemas.js'
 
 const BY_STATUS = 'interview_count_by_status'
 
 const entryShape = { individuals: orNull(integer), percentage: orNull(float) }
 const entry = orNull(object(entryShape))
+const exactEntry = orNull(exactObject(entryShape))
 
 const byStatusShape = Object.fromEntries(INTERVIEW_STATUSES.map((status) => [status, entry]))
+const exactByStatusShape = Object.fromEntries(INTERVIEW_STATUSES.map((status) => [status, exactEntry]))
 
 /** The columns of `Progress` that come from `interview_count_by_status`. */
 type StatusCell = `${InterviewStatus}_${'individuals' | 'percentage'}`
@@ -31,24 +34,36 @@ const indicatorShape = {
 
 const shape = { ...indicatorShape, [BY_STATUS]: orNull(object(byStatusShape)) }
 const schema = object(shape)
+const exact = exactObject({ ...indicatorShape, [BY_STATUS]: orNull(exactObject(exactByStatusShape)) })
 
-/** Decodes the JSON text of one progress object. Never throws on text that is JSON. */
-export const decodeProgress = (raw: string): Decoded<Progress> =>
-  decodeRow('fieldwork_progress', raw, schema, ({ [BY_STATUS]: counts, ...indicators }, json) => {
-    const unknown = unknownMembers(json, shape)
-    const { paths, extra } = unknownCounts(memberTexts(json).get(BY_STATUS) ?? 'null')
-    return {
-      row: {
-        ...indicators,
-        ...byStatus(
-          (status) => counts?.[status]?.individuals ?? null,
-          (status) => counts?.[status]?.percentage ?? null,
-        ),
-        _extra: extraOf(extra === null ? unknown : new Map([...unknown, [BY_STATUS, extra]])),
-      },
-      drift: unknownFieldDrift('fieldwork_progress', [...unknown.keys(), ...paths]),
-    }
-  })
+/** The columns of `fields`. */
+const columnsOf = ({ [BY_STATUS]: counts, ...indicators }: z.output<typeof schema>) => ({
+  ...indicators,
+  ...byStatus(
+    (status) => counts?.[status]?.individuals ?? null,
+    (status) => counts?.[status]?.percentage ?? null,
+  ),
+})
+
+export const progressDecoder: RowDecoder<Progress> = {
+  fromText: (raw) =>
+    decodeRow('fieldwork_progress', raw, schema, (fields, json) => {
+      const unknown = unknownMembers(json, shape)
+      const { paths, extra } = unknownCounts(memberTexts(json).get(BY_STATUS) ?? 'null')
+      const all = extra === null ? unknown : new Map([...unknown, [BY_STATUS, extra]])
+      return {
+        row: { ...columnsOf(fields), _extra: extraOf(all) },
+        drift: unknownFieldDrift('fieldwork_progress', [...unknown.keys(), ...paths]),
+      }
+    }),
+  fromValue: (value) => {
+    const { data } = exact.safeParse(value)
+    return data === undefined ? null : { ok: true, row: { ...columnsOf(data), _extra: null }, drift: [] }
+  },
+}
+
+/** Decodes the JSON text of one progress object. */
+export const decodeProgress = progressDecoder.fromText
 
 /** What `interview_count_by_status` holds beyond the API document: unknown statuses, unknown fields of an entry. */
 const unknownCounts = (json: string): { paths: readonly string[]; extra: string | null } => {

@@ -70,8 +70,14 @@ export const canonicalJson = (text: string): string => {
  * refuses them in a JSON column and replaces them in a VARCHAR one, where a row would then differ from itself
  * each time it is read again. Everything else, `\u0000` included, stays as it is.
  */
-export const wellFormedJson = (text: string): string =>
-  toUSVString(text).replace(ESCAPE, (found) => (LONE_SURROGATE.test(found) ? '\\ufffd' : found))
+export const wellFormedJson = (text: string): string => {
+  const wellFormed = toUSVString(text)
+  if (!SURROGATE.test(wellFormed)) return wellFormed
+  return wellFormed.replace(ESCAPE, (found) => (LONE_SURROGATE.test(found) ? '\\ufffd' : found))
+}
+
+/** Possibly the escape of a surrogate. */
+const SURROGATE = /\\u[dD][89a-fA-F]/
 
 const ESCAPE = /\\(?:u[dD][89abAB][\dA-Fa-f]{2}\\u[dD][c-fC-F][\dA-Fa-f]{2}|u[\dA-Fa-f]{4}|.)/g
 const LONE_SURROGATE = /^\\u[dD][89a-fA-F][\dA-Fa-f]{2}$/

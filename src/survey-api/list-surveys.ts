@@ -6,7 +6,7 @@ import { formatInstant } from '../model/instant.js'
 import type { Page, RequestContext, SurveyListQuery } from '../model/survey-source.js'
 import type { Connection, Query } from './endpoint.js'
 import { pageOf } from './page.js'
-import { decodeSurvey } from './survey.js'
+import { surveyDecoder } from './survey.js'
 
 /**
  * One page of the surveys, most recently created first. Never filtered by status: a survey that leaves the
@@ -27,5 +27,5 @@ export const listSurveys = async (
     throw error
   })
   const list = { name: 'surveys', path, page } as const
-  return pageOf(answer, clock, list, decodeSurvey, (id) => ({ surveyId: id, sampleSourceId: null }))
+  return pageOf(answer, clock, list, surveyDecoder, (id) => ({ surveyId: id, sampleSourceId: null }))
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.js'
 import type { JsonAnswer } from '../http/client.js'
 import type { Drift, Page, Rejection } from '../model/survey-source.js'
 import { answerTimes, openList } from './answer.js'
-import type { Decoded, Undecodable } from './decode.js'
+import { type AnswerRow, type Decoded, decodeAnswerRow, type RowDecoder, type Undecodable } from './decode.js'
 
 export interface DecodedPage<Row> {
   readonly rows: readonly Row[]
@@ -15,12 +15,12 @@ export interface DecodedPage<Row> {
  * Decodes every row of a page by itself, so that a bad row costs only itself. Of two rows with one id the last wins and keeps its
  * place: a page never holds two rows with one key.
  */
-export const decodePage = <Row extends { readonly id: number }>(
-  texts: readonly string[],
-  decode: (text: string) => Decoded<Row>,
+export const decodePage = <Row extends { readonly id: number }, Given>(
+  given: readonly Given[],
+  decode: (row: Given) => Decoded<Row>,
   reject: (row: Undecodable) => Rejection,
 ): DecodedPage<Row> => {
-  const decoded = texts.map(decode)
+  const decoded = given.map((row) => decode(row))
   const good = decoded.filter((one) => one.ok)
   const rows = new Map<number, Row>()
   for (const { row } of good) {
@@ -39,10 +39,11 @@ export const pageOf = <Row extends { readonly id: number }>(
   answer: JsonAnswer,
   clock: Clock,
   list: Parameters<typeof openList>[1],
-  decode: (text: string) => Decoded<Row>,
+  decoder: RowDecoder<Row>,
   ids: (id: number | null) => Pick<Rejection, 'surveyId' | 'sampleSourceId'>,
 ): Page<Row> => {
   const opened = openList(answer, list)
+  const decode = (row: AnswerRow) => decodeAnswerRow(decoder, row)
   const { drift, ...decoded } = decodePage(opened.rows, decode, ({ id, problem, raw }) => ({
     endpoint: list.name,
     ...ids(id),

@@ -4,8 +4,9 @@ import type { Progress } from '../model/fields.js'
 import { formatInstant } from '../model/instant.js'
 import type { Reading, RequestContext } from '../model/survey-source.js'
 import { answerTimes, openProgress } from './answer.js'
+import { decodeAnswerRow } from './decode.js'
 import { type Connection, getOfSurvey, type Query } from './endpoint.js'
-import { decodeProgress } from './fieldwork-progress.js'
+import { progressDecoder } from './fieldwork-progress.js'
 
 /**
  * The current indicators of all interviews, or of those that started in `window`. The bounds of a window are sent to the
@@ -37,7 +38,7 @@ export const readProgress = async (
     ...(window === null ? [] : [`interviews started on ${window.day}`]),
   ].join(', ')
   const opened = openProgress(answer, part === '' ? path : `${path} (${part})`)
-  const decoded = decodeProgress(opened.row)
+  const decoded = decodeAnswerRow(progressDecoder, opened.row)
   const beside = {
     ...answerTimes(answer, connection.clock),
     drift: [...opened.drift, ...decoded.drift],

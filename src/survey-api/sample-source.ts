@@ -1,7 +1,15 @@
 /** A sample source as the API sends it (API document, "Sample source"): one line per field, which the compiler checks against the row type. */
 import { PROVIDERS, type SampleSource } from '../model/fields.js'
-import { type Decoded, flatDecoder } from './decode.js'
-import { flag, integer, object, type ResponseShape, text, timestamp } from './response-schemas.js'
+import { flatDecoder, type RowDecoder } from './decode.js'
+import {
+  exactObject,
+  flag,
+  integer,
+  object,
+  type ResponseShape,
+  text,
+  timestamp,
+} from './response-schemas.js'
 
 const shape = {
   id: integer,
@@ -16,9 +24,11 @@ const shape = {
   updated_at: timestamp,
 } satisfies ResponseShape<SampleSource>
 
-/** Decodes the JSON text of one sample source. */
-export const decodeSampleSource: (raw: string) => Decoded<SampleSource> = flatDecoder(
+export const sampleSourceDecoder: RowDecoder<SampleSource> = flatDecoder(
   'sample_source',
-  object(shape),
+  { schema: object(shape), exact: exactObject(shape) },
   { provider: PROVIDERS },
 )
+
+/** Decodes the JSON text of one sample source. */
+export const decodeSampleSource = sampleSourceDecoder.fromText

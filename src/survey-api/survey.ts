@@ -1,7 +1,15 @@
 /** A survey as the API sends it (API document, "Survey"): one line per field, which the compiler checks against the row type. */
 import { SURVEY_STATUSES, type Survey, TRANSITION_STYLES } from '../model/fields.js'
-import { type Decoded, flatDecoder } from './decode.js'
-import { integer, object, orNull, type ResponseShape, text, timestamp } from './response-schemas.js'
+import { flatDecoder, type RowDecoder } from './decode.js'
+import {
+  exactObject,
+  integer,
+  object,
+  orNull,
+  type ResponseShape,
+  text,
+  timestamp,
+} from './response-schemas.js'
 
 const shape = {
   id: integer,
@@ -17,8 +25,11 @@ const shape = {
   respondent_iterations_count: integer,
 } satisfies ResponseShape<Survey>
 
+export const surveyDecoder: RowDecoder<Survey> = flatDecoder(
+  'survey',
+  { schema: object(shape), exact: exactObject(shape) },
+  { status: SURVEY_STATUSES, transition_style: TRANSITION_STYLES },
+)
+
 /** Decodes the JSON text of one survey. */
-export const decodeSurvey: (raw: string) => Decoded<Survey> = flatDecoder('survey', object(shape), {
-  status: SURVEY_STATUSES,
-  transition_style: TRANSITION_STYLES,
-})
+export const decodeSurvey = surveyDecoder.fromText

@@ -13,11 +13,22 @@ const pagination = { current_page: 2, next_page: 3, prev_page: 1, total_pages: 4
 describe('a list answer', () => {
   it('gives the exact text of its rows, and its pagination', () => {
     const text = `{"surveys":[ {"id": 9007199254740993} ,null],"pagination":${JSON.stringify(pagination)}}`
-    expect(openList(answerOf(text), { name: 'surveys', path: '/surveys', page: 2 })).toEqual({
+    const opened = openList(answerOf(text), { name: 'surveys', path: '/surveys', page: 2 })
+    expect({ ...opened, rows: opened.rows.map((row) => row.text()) }).toEqual({
       rows: ['{"id": 9007199254740993}', 'null'],
       pagination,
       drift: [],
     })
+  })
+
+  it('gives the parsed values of its rows, but not where text has to be replaced first', () => {
+    const valuesIn = (rows: string) => {
+      const text = `{"surveys":${rows},"pagination":${JSON.stringify(pagination)}}`
+      const opened = openList(answerOf(text), { name: 'surveys', path: '/surveys', page: 2 })
+      return opened.rows.map(({ value }) => value)
+    }
+    expect(valuesIn('[{"id":7},{"title":"\\ud83d\\ude80"}]')).toEqual([{ id: 7 }, { title: '🚀' }])
+    expect(valuesIn('[{"id":7},{"title":"\\ud83d"}]')).toEqual([undefined, undefined])
   })
 
   it('may be the last page, empty, or past the end', () => {
@@ -109,7 +120,8 @@ describe('a progress answer', () => {
     ['an object', '{"fieldwork_progress": {"sample_size": 1.0} }', '{"sample_size": 1.0}'],
     ['any other value, which decoding then quarantines', '{"fieldwork_progress":null}', 'null'],
   ])('gives the text of %s', (_, text, row) => {
-    expect(openProgress(answerOf(text), '/surveys/7/fieldwork_progress')).toEqual({ row, drift: [] })
+    const opened = openProgress(answerOf(text), '/surveys/7/fieldwork_progress')
+    expect({ ...opened, row: opened.row.text() }).toEqual({ row, drift: [] })
   })
 
   it('is refused without the key', () => {

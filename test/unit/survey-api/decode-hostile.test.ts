@@ -5,10 +5,11 @@ import { toUSVString } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Drift } from '../../../src/model/survey-source.js'
-import type { Decoded } from '../../../src/survey-api/decode.js'
-import { decodeProgress } from '../../../src/survey-api/fieldwork-progress.js'
-import { decodeSampleSource } from '../../../src/survey-api/sample-source.js'
-import { decodeSurvey } from '../../../src/survey-api/survey.js'
+import { type Decoded, decodeAnswerRow, type RowDecoder } from '../../../src/survey-api/decode.js'
+import { progressDecoder } from '../../../src/survey-api/fieldwork-progress.js'
+import { wellFormedJson } from '../../../src/survey-api/json-text.js'
+import { sampleSourceDecoder } from '../../../src/survey-api/sample-source.js'
+import { surveyDecoder } from '../../../src/survey-api/survey.js'
 import {
   type Expected,
   event,
@@ -48,20 +49,25 @@ const holds = (decoded: Decoded<object>, expected: Expected): void => {
 const resources: readonly (readonly [
   name: string,
   rows: fc.Arbitrary<JsonNode>,
-  decode: (text: string) => Decoded<object>,
+  decoder: RowDecoder<object>,
   expected: (node: JsonNode) => Expected,
 ])[] = [
-  ['survey', hostileSurvey, decodeSurvey, expectedSurvey],
-  ['sample source', hostileSampleSource, decodeSampleSource, expectedSampleSource],
-  ['fieldwork progress', hostileProgress, decodeProgress, expectedProgress],
+  ['survey', hostileSurvey, surveyDecoder, expectedSurvey],
+  ['sample source', hostileSampleSource, sampleSourceDecoder, expectedSampleSource],
+  ['fieldwork progress', hostileProgress, progressDecoder, expectedProgress],
 ]
 
-describe.each(resources)('a hostile %s', (_, rows, decode, expected) => {
+describe.each(resources)('a hostile %s', (_, rows, decoder, expected) => {
   test('becomes a row with the values of the JSON, or the JSON in quarantine', {
     timeout: CASES_TIMEOUT_MS,
   }, () => {
     fc.assert(
-      fc.property(rows, (node) => holds(decode(print(node)), expected(node))),
+      fc.property(rows, (node) => {
+        const text = print(node)
+        holds(decoder.fromText(text), expected(node))
+        const value = wellFormedJson(text) === text ? JSON.parse(text) : undefined
+        holds(decodeAnswerRow(decoder, { value, text: () => text }), expected(node))
+      }),
       cases(100),
     )
   })
