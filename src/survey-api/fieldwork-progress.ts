@@ -36,14 +36,19 @@ const shape = { ...indicatorShape, [BY_STATUS]: orNull(object(byStatusShape)) }
 const schema = object(shape)
 const exact = exactObject({ ...indicatorShape, [BY_STATUS]: orNull(exactObject(exactByStatusShape)) })
 
-/** The columns of `fields`. */
-const columnsOf = ({ [BY_STATUS]: counts, ...indicators }: z.output<typeof schema>) => ({
-  ...indicators,
-  ...byStatus(
-    (status) => counts?.[status]?.individuals ?? null,
-    (status) => counts?.[status]?.percentage ?? null,
-  ),
-})
+/** `Object.assign` and not two spreads: V8 needs 30 µs for those, with so many columns. */
+const rowOf = (
+  { [BY_STATUS]: counts, ...indicators }: z.output<typeof schema>,
+  _extra: string | null,
+): Progress =>
+  Object.assign(
+    byStatus(
+      (status) => counts?.[status]?.individuals ?? null,
+      (status) => counts?.[status]?.percentage ?? null,
+    ),
+    indicators,
+    { _extra },
+  )
 
 export const progressDecoder: RowDecoder<Progress> = {
   fromText: (raw) =>
@@ -52,13 +57,13 @@ export const progressDecoder: RowDecoder<Progress> = {
       const { paths, extra } = unknownCounts(memberTexts(json).get(BY_STATUS) ?? 'null')
       const all = extra === null ? unknown : new Map([...unknown, [BY_STATUS, extra]])
       return {
-        row: { ...columnsOf(fields), _extra: extraOf(all) },
+        row: rowOf(fields, extraOf(all)),
         drift: unknownFieldDrift('fieldwork_progress', [...unknown.keys(), ...paths]),
       }
     }),
   fromValue: (value) => {
     const { data } = exact.safeParse(value)
-    return data === undefined ? null : { ok: true, row: { ...columnsOf(data), _extra: null }, drift: [] }
+    return data === undefined ? null : { ok: true, row: rowOf(data, null), drift: [] }
   },
 }
 
