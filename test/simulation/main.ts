@@ -1,4 +1,4 @@
-/** `npm run simulate -- --seeds 1000 [--first 1] [--seed N] [--jobs 2]`: see docs/explanation/simulation.md. */
+/** `npm run simulate -- --seeds 1000 [--first 1] [--seed N] [--only 2,4] [--jobs 2]`: see docs/explanation/simulation.md. */
 import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -13,6 +13,8 @@ const { values } = parseArgs({
     first: { type: 'string', default: '1' },
     /** Runs one seed and prints its whole story. */
     seed: { type: 'string' },
+    /** Plays these seeds, such as `3,14,15`. */
+    only: { type: 'string' },
     jobs: { type: 'string', default: String(availableParallelism()) },
     /** Stops at the first failure and does not shrink it. */
     quick: { type: 'boolean', default: false },
@@ -71,6 +73,8 @@ const first = Number(values.first)
 const count = Number(values.seeds)
 const jobs = Number(values.jobs)
 if (values.seed !== undefined) process.exitCode = (await runSeeds([Number(values.seed)], true)) > 0 ? 1 : 0
+else if (values.only !== undefined)
+  process.exitCode = (await runSeeds(values.only.split(',').map(Number), false)) > 0 ? 1 : 0
 else if (jobs > 1) {
   const codes = await Promise.all(
     Array.from({ length: jobs }, (_, job) => {

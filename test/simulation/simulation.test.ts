@@ -1,4 +1,4 @@
-/** A few seeds of the simulation, in a process of its own, because it replaces clocks, timers and files for good. */
+/** Some seeds of the simulation, in a process of its own, because it replaces clocks, timers and files for good. */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -10,7 +10,12 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const node = (args: readonly string[]) => run(process.execPath, args, { cwd: root })
 const simulate = (...args: readonly string[]) => node(['.simulation/test/simulation/main.js', ...args])
 
-const SEEDS = SLOW ? 300 : 35
+/**
+ * Half of the CPU of the first 35 seeds, and the same code: together these seeds execute every block of `src` that the first 35
+ * execute, by V8's coverage (`NODE_V8_COVERAGE=<directory> npm run simulate -- --only 2,4`).
+ */
+const SEEDS_QUICK = [2, 4, 5, 8, 9, 12, 22, 25, 27, 28, 32, 33, 34, 37, 41, 53, 55]
+const SEEDS = SLOW ? Array.from({ length: 300 }, (_, place) => place + 1) : SEEDS_QUICK
 
 describe('the simulation', () => {
   beforeAll(async () => {
@@ -24,13 +29,13 @@ describe('the simulation', () => {
   }, 300_000)
 
   test('breaks no promise in any seed, and repeats the same seed to the last step', async () => {
-    const digestsOf = async (seeds: number) => {
-      const { stdout } = await simulate('--seeds', String(seeds), '--jobs', '1', '--digests')
+    const digestsOf = async (seeds: readonly number[]) => {
+      const { stdout } = await simulate('--only', seeds.join(), '--digests')
       return stdout.match(/^seed \d+ [0-9a-f]{16}$/gm) ?? []
     }
     const all = await digestsOf(SEEDS)
-    expect(all).toHaveLength(SEEDS)
-    expect(await digestsOf(2)).toEqual(all.slice(0, 2))
+    expect(all.map((line) => Number(line.split(' ')[1]))).toEqual(SEEDS)
+    expect(await digestsOf(SEEDS.slice(0, 2))).toEqual(all.slice(0, 2))
   }, 1_200_000)
 
   test.runIf(SLOW)(
