@@ -58,19 +58,29 @@ export const testWarehouse = async (
   }
 }
 
-/** A directory with an empty warehouse. It is built once and copied, because creating eighteen tables takes time. */
+/** A directory with an empty warehouse. */
 export const newDirectory = async (finished: Finished = onTestFinished): Promise<string> => {
   const directory = await temporaryDirectory(finished)
-  emptyFile ??= openWarehouse({ directory, clock: testClock(), log: testLog(), command: 'a test' }).then(
-    async (database) => {
-      await database.close()
-      return readFile(workFile(directory))
-    },
-  )
-  await writeFile(workFile(directory), await emptyFile)
+  await putEmptyWarehouse(directory)
   return directory
 }
+
+/** Puts an empty warehouse into a directory. It is built once and copied, because creating eighteen tables takes time. */
+export const putEmptyWarehouse = async (directory: string): Promise<void> => {
+  emptyFile ??= buildEmptyFile()
+  await writeFile(workFile(directory), await emptyFile)
+}
 let emptyFile: Promise<Buffer> | null = null
+
+const buildEmptyFile = async (): Promise<Buffer> => {
+  const finished: (() => Promise<void> | void)[] = []
+  const directory = await temporaryDirectory((work) => void finished.push(work))
+  const database = await openWarehouse({ directory, clock: testClock(), log: testLog(), command: 'a test' })
+  await database.close()
+  const file = await readFile(workFile(directory))
+  for (const work of finished) await work()
+  return file
+}
 
 export const rowsOf = (database: Database, sql: string): Promise<readonly Row[]> =>
   database.exclusively((on) => on.rows(z.record(z.string(), z.unknown().transform(plain)), sql))
