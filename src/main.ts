@@ -5,7 +5,6 @@
  */
 
 import { StoppedError } from './base/errors.js'
-import { runCommandLine } from './commands/command-line.js'
 import { processEnvironment } from './settings/environment.js'
 
 const SIGNAL_EXITS = { SIGINT: 130, SIGTERM: 143 } as const
@@ -21,6 +20,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 // A reader that closes the pipe early (`| head`) is not a failure of the command.
 process.stdout.on('error', () => undefined)
 
+const { runCommandLine } = await import('./commands/command-line.js')
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   signal: stop.signal,
   env: processEnvironment(),

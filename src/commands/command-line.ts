@@ -1,12 +1,14 @@
 /** The command line: the list of commands, and the one place that reports their errors. */
-import yargs, { type Argv } from 'yargs'
-import { EXIT_CODES, EXITS, type ExitCode } from '../base/errors.js'
+import { EXIT_CODES, type ExitCode } from '../base/errors.js'
 import { createRedactor, Secret } from '../base/secret.js'
+import { nearest } from '../base/suggest.js'
 import { packageVersion } from '../base/version.js'
 import { checkCommand } from './check/command.js'
 import { conformanceCommand } from './conformance/command.js'
-import type { CliContext, Surroundings } from './context.js'
+import type { CliContext, Command, Surroundings } from './context.js'
 import { exportCommand } from './export/command.js'
+import { COMMON_FLAGS, readFlags } from './flags.js'
+import { helpOf, helpOfAll } from './help.js'
 import { planCommand } from './plan/command.js'
 import { referenceServerCommand } from './reference-server/command.js'
 import { replayCommand } from './replay/command.js'
@@ -14,7 +16,20 @@ import { reportError } from './report-error.js'
 import { schemaCommand } from './schema/command.js'
 import { statusCommand } from './status/command.js'
 import { syncCommand } from './sync/command.js'
-import { refuseUnknown, tokenIn, UsageError, wantsJson, YARGS_STRINGS } from './usage.js'
+import { tokenIn, UsageError, wantsJson } from './usage.js'
+
+/** Every command, in the order of `--help`. */
+export const COMMANDS: readonly Command[] = [
+  syncCommand,
+  planCommand,
+  checkCommand,
+  statusCommand,
+  exportCommand,
+  replayCommand,
+  schemaCommand,
+  conformanceCommand,
+  referenceServerCommand,
+]
 
 /** Runs the command in `argv` (without `node` and the script). Resolves to the exit code and never rejects. */
 export const runCommandLine = async (
@@ -36,12 +51,11 @@ export const runCommandLine = async (
     },
   }
   try {
-    const parser = commandLine(argv, context)
     if (argv.length === 0) {
-      surroundings.stderr.write(`${await parser.getHelp()}\n`)
+      surroundings.stderr.write(helpOfAll(COMMANDS, surroundings.stdout.columns))
       return EXIT_CODES.usage
     }
-    await parser.parseAsync()
+    await run(argv[0] === 'help' ? ['--help', ...argv.slice(1)] : argv, context)
     return exitCode
   } catch (error) {
     const redact = createRedactor(secrets)
@@ -52,55 +66,39 @@ export const runCommandLine = async (
   }
 }
 
-/** Every command, in the order of `--help`. */
-export const commandsIn = (context: CliContext) =>
-  [
-    syncCommand(context),
-    planCommand(context),
-    checkCommand(context),
-    statusCommand(context),
-    exportCommand(context),
-    replayCommand(context),
-    schemaCommand(context),
-    conformanceCommand(context),
-    referenceServerCommand(context),
-  ] as const
-
-const commandLine = (argv: readonly string[], context: CliContext): Argv => {
-  const commands = commandsIn(context)
-  refuseUnknown(argv, commands)
-  const [sync, plan, check, status, exportTables, replay, schema, conformance, referenceServer] = commands
-  return yargs([...argv])
-    .scriptName('fieldwork-sync')
-    .usage(
-      '$0 <command>\n\nSyncs surveys, sample sources and fieldwork progress from the API into DuckDB and Parquet, within its request cap.',
-    )
-    .command(sync)
-    .command(plan)
-    .command(check)
-    .command(status)
-    .command(exportTables)
-    .command(replay)
-    .command(schema)
-    .command(conformance)
-    .command(referenceServer)
-    .updateStrings(YARGS_STRINGS)
-    .parserConfiguration({ 'duplicate-arguments-array': false, 'boolean-negation': false })
-    .demandCommand(1, 1, 'say which command to run', 'give only one command')
-    .strict()
-    .version(packageVersion())
-    .help()
-    .alias('help', 'h')
-    .wrap(Math.min(110, context.stdout.columns ?? 110))
-    .epilogue(EXIT_CODES_HELP)
-    .exitProcess(false)
-    .fail((message, error) => {
-      // yargs reports a missing value with its own error class.
-      throw error === null || error === undefined || error.name === 'YError' ? new UsageError(message) : error
+const run = async (argv: readonly string[], context: CliContext): Promise<void> => {
+  const { stdout } = context
+  const place = argv.findIndex((word) => commandNamed(word) !== undefined)
+  const command = commandNamed(argv[place])
+  if (command === undefined) {
+    const { help, version } = readFlags(withoutCommand(argv), 'fieldwork-sync', {
+      ...COMMON_FLAGS,
+      json: { type: 'boolean', describe: '' },
     })
+    if (version === true) stdout.write(`${packageVersion()}\n`)
+    else if (help === true) stdout.write(helpOfAll(COMMANDS, stdout.columns))
+    else throw new UsageError('say which command to run')
+    return
+  }
+  const { help, version, ...flags } = readFlags(argv.toSpliced(place, 1), command.name, {
+    ...command.flags,
+    ...COMMON_FLAGS,
+  })
+  if (version === true) stdout.write(`${packageVersion()}\n`)
+  else if (help === true) stdout.write(helpOf(command, stdout.columns))
+  else await command.run(context, flags)
 }
 
-const EXIT_CODES_HELP = [
-  'Exit codes:',
-  ...Object.entries(EXITS).map(([code, { meaning }]) => `  ${code}  ${meaning}`),
-].join('\n')
+const commandNamed = (word: string | undefined): Command | undefined =>
+  COMMANDS.find(({ name }) => name === word)
+
+/** The words of a command line that names no command. Throws a `UsageError` if it names an unknown one. */
+const withoutCommand = (argv: readonly string[]): readonly string[] => {
+  const [word] = argv.filter((one) => !one.startsWith('-'))
+  if (word === undefined) return argv
+  const meant = nearest(
+    word,
+    COMMANDS.map(({ name }) => name),
+  )
+  throw new UsageError(`there is no command ${word}${meant === null ? '' : `: did you mean ${meant}?`}`)
+}

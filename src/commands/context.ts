@@ -1,8 +1,20 @@
-/** The context of every command: its output streams, its stop signal, the secrets to redact, and its exit code. */
+/** The parts of every command, and its context: output streams, stop signal, the secrets to redact, and the exit code. */
 import type { ExitCode } from '../base/errors.js'
 import type { Log } from '../base/log.js'
 import type { Secret } from '../base/secret.js'
 import type { Settings } from '../settings/settings.js'
+import type { Flags, FlagsOf } from './flags.js'
+
+/**
+ * A command as the command line lists it. This declaration loads no other part of the program, so `--help` and wrong usage are
+ * answered at once; `run` loads what the command needs.
+ */
+export interface Command<Of extends Flags = Flags> {
+  readonly name: string
+  readonly describe: string
+  readonly flags: Of
+  run(context: CliContext, flags: FlagsOf<Of>): Promise<void>
+}
 
 export interface Surroundings {
   /** Aborts with a `StoppedError` at the first SIGTERM or SIGINT. */

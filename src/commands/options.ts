@@ -1,12 +1,7 @@
 /** The flags of the commands. Most values are text here; `src/settings` parses them and reports wrong ones. */
-
-import type { InferredOptionTypes, Options } from 'yargs'
 import { PUBLISH_FORMATS } from '../model/publish-formats.js'
 
-/** The parsed flags of a set of options. */
-export type FlagsOf<Of extends Record<string, Options>> = InferredOptionTypes<Of>
-
-const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const
+const text = (describe: string) => ({ type: 'string', describe }) as const
 
 export const settingsOptions = {
   config: text('Settings file (YAML); optional if the environment has all settings'),

@@ -1,12 +1,9 @@
 /** Reads the value of each option, either as the text of a flag or as the typed value of a call. */
 import { z } from 'zod'
+import { CLOCK_FACTOR_MAX, RATE_REQUESTS_MAX, START_YEAR_MAX, START_YEAR_MIN } from './option-texts.js'
 import { parseIsoTime } from './time/iso-time.js'
 
-export const RATE_REQUESTS_MAX = 1_000_000
 const RATE_MS_MAX = 24 * 3_600_000
-export const CLOCK_FACTOR_MAX = 1_000_000
-export const START_YEAR_MIN = 2000
-export const START_YEAR_MAX = 2100
 
 const digits = z
   .string()

@@ -1,6 +1,6 @@
 /**
- * The settings that environment and flags can give. Each entry has the path of the setting, the flag in camel case (`maxRequests`
- * is `--max-requests`), and the variable with its meaning for the reference. The schema reads their values like those of the file.
+ * The settings that environment and flags can give. Each entry has the path of the setting, the flag, and the variable with its
+ * meaning for the reference. The schema reads their values like those of the file.
  */
 import { LOG_LEVELS } from './schema.js'
 import { type Path, pathText } from './tree.js'
@@ -26,7 +26,7 @@ const NAMES = [
     meaning: 'Path of the settings file; without this, no settings file is read',
   },
   {
-    flag: 'baseUrl',
+    flag: 'base-url',
     path: ['base_url'],
     ofAccount: true,
     variable: 'FIELDWORK_SYNC_BASE_URL',
@@ -47,14 +47,14 @@ const NAMES = [
     meaning: 'Secret token',
   },
   {
-    flag: 'tokenFile',
+    flag: 'token-file',
     path: ['token_file'],
     ofAccount: true,
     variable: 'FIELDWORK_SYNC_API_TOKEN_FILE',
     meaning: 'File that holds the token; its path is relative to the directory in which the command starts',
   },
   {
-    flag: 'rateLimit',
+    flag: 'rate-limit',
     path: ['rate'],
     ofAccount: true,
     variable: 'FIELDWORK_SYNC_RATE_LIMIT',
@@ -68,14 +68,14 @@ const NAMES = [
     meaning: 'Directory of the warehouse',
   },
   {
-    flag: 'logLevel',
+    flag: 'log-level',
     path: ['log_level'],
     variable: 'FIELDWORK_SYNC_LOG_LEVEL',
     sets: '`--log-level`',
     meaning: `${LOG_LEVELS.join(', ')}; the default is info`,
   },
-  { flag: 'maxRequests', path: ['budget', 'requests_max'] },
-  { flag: 'maxDuration', path: ['budget', 'duration_ms_max'] },
+  { flag: 'max-requests', path: ['budget', 'requests_max'] },
+  { flag: 'max-duration', path: ['budget', 'duration_ms_max'] },
   { flag: 'publish', path: ['publish'] },
   { flag: 'shard', path: ['shard'] },
   { flag: 'full', path: ['full'] },
@@ -86,8 +86,7 @@ export type FlagName = (typeof NAMES)[number]['flag']
 export const SETTING_NAMES: readonly SettingName<FlagName>[] = NAMES
 
 /** `--max-requests` */
-export const flagText = (flag: string): string =>
-  `--${flag.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+export const flagText = (flag: string): string => `--${flag}`
 
 /** For the reference. */
 export const ENVIRONMENT_VARIABLES = SETTING_NAMES.flatMap(

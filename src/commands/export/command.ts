@@ -1,41 +1,11 @@
 /** `fieldwork-sync export` writes published tables as files into a directory. It makes no request. */
-import { resolve } from 'node:path'
-import type { CommandModule } from 'yargs'
-import { loadSettings } from '../../settings/load-settings.js'
-import type { CliContext } from '../context.js'
-import { EXPORT_FORMATS, exportOptions, type FlagsOf } from '../options.js'
-import { jsonOf } from '../text/json.js'
-import { choiceOf, UsageError } from '../usage.js'
-import { renderExport } from './text.js'
+import type { Command } from '../context.js'
+import { exportOptions } from '../options.js'
 
-export const exportCommand = (
-  context: CliContext,
-): CommandModule<unknown, FlagsOf<typeof exportOptions>> => ({
-  command: 'export',
+export const exportCommand: Command<typeof exportOptions> = {
+  name: 'export',
   describe:
     'Write published tables as Parquet or CSV files, all of one published state; also works while a sync runs',
-  builder: exportOptions,
-  handler: async (flags) => {
-    const problem = `export needs --format ${EXPORT_FORMATS.join(' or --format ')}`
-    const format = choiceOf(flags.format, EXPORT_FORMATS, problem)
-    if (flags.out === undefined || flags.out === '') throw new UsageError('export needs --out DIR')
-    const out = resolve(flags.out)
-    const settings = loadSettings({ env: context.env, flags, requireAccounts: false })
-    const { exportPublished } = await import('./run.js')
-    const manifest = await exportPublished({
-      settings,
-      out,
-      format,
-      tables: flags.tables === undefined ? null : namesIn(flags.tables),
-      condition: flags.where ?? null,
-      signal: context.signal,
-    })
-    context.stdout.write(settings.json ? `${jsonOf({ out, ...manifest })}\n` : renderExport(out, manifest))
-  },
-})
-
-const namesIn = (text: string): readonly string[] =>
-  text
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
+  flags: exportOptions,
+  run: async (context, flags) => (await import('./handler.js')).handleExport(context, flags),
+}

@@ -1,26 +1,24 @@
 /** `fieldwork-sync schema` prints the declared tables and views. It reads no settings and no warehouse. */
-import type { CommandModule } from 'yargs'
-import type { CliContext } from '../context.js'
-import { type FlagsOf, SCHEMA_FORMATS, schemaOptions } from '../options.js'
+import type { Command } from '../context.js'
+import type { FlagsOf } from '../flags.js'
+import { SCHEMA_FORMATS, schemaOptions } from '../options.js'
 import { choiceOf, UsageError } from '../usage.js'
 
-export const schemaCommand = (
-  context: CliContext,
-): CommandModule<unknown, FlagsOf<typeof schemaOptions>> => ({
-  command: 'schema',
+export const schemaCommand: Command<typeof schemaOptions> = {
+  name: 'schema',
   describe:
     'Describe the tables and views of every warehouse as SQL, a data dictionary, JSON, or dbt sources with tests',
-  builder: schemaOptions,
-  handler: async (flags) => {
+  flags: schemaOptions,
+  run: async (context, flags) => {
     const format = formatOf(flags)
     const write = await WRITERS[format]()
     context.stdout.write(write())
   },
-})
+}
 
 type Format = (typeof SCHEMA_FORMATS)[number]
 
-/** Each writer is loaded only when it is needed, so help and wrong usage are reported at once. */
+/** Each writer is loaded only when it is needed, so wrong usage is reported at once. */
 const WRITERS: Readonly<Record<Format, () => Promise<() => string>>> = {
   sql: async () => (await import('./sql.js')).schemaAsSql,
   markdown: async () => (await import('./markdown.js')).schemaAsMarkdown,

@@ -5,7 +5,7 @@
 import { packageVersion } from '../../base/version.js'
 import { ENDPOINTS } from '../api/endpoints.js'
 import { CONTROL_OPERATIONS } from '../control/operations.js'
-import { flagOf, OPTIONS } from '../options.js'
+import { flagOf, OPTIONS } from '../option-texts.js'
 import { CHOICES } from './choices.js'
 import { operationOf, valuesOf } from './operations.js'
 import { documentSchemas } from './schemas.js'

@@ -4,7 +4,8 @@
  */
 import type { Endpoint } from '../api/endpoint.js'
 import { API_PREFIX } from '../api/routes.js'
-import { flagOf, type ReferenceServerSettings } from '../options.js'
+import { flagOf } from '../option-texts.js'
+import type { ReferenceServerSettings } from '../options.js'
 import { formatUtc, type Micros } from '../time/iso-time.js'
 import type { Organization } from '../world/organization.js'
 

@@ -194,7 +194,7 @@ describe('the pod', () => {
     }
     const settings = loadSettings({
       env: pairsOf(textsOf(readDockerfile().at(-1), 'ENV')[0] ?? ''),
-      flags: { config, maxDuration: '5h' },
+      flags: { config, 'max-duration': '5h' },
       workingDirectory: '/app',
       readFile: (path) => {
         const text = files[path]

@@ -2,11 +2,10 @@
  * The generated parts of `docs/reference`, by the name in their markers: `<!-- generated: exit codes -->`. They follow from what the
  * code declares: flags, settings, exit codes, rules, and the JSON that commands print.
  */
-import type { CommandModule, Options } from 'yargs'
 import { EXITS } from '../../../src/base/errors.js'
 import { markdownTable } from '../../../src/base/human.js'
-import { commandsIn } from '../../../src/commands/command-line.js'
-import type { CliContext } from '../../../src/commands/context.js'
+import { COMMANDS } from '../../../src/commands/command-line.js'
+import type { Command } from '../../../src/commands/context.js'
 import { OBSERVATIONS } from '../../../src/conformance/observe/all.js'
 import { RULES } from '../../../src/conformance/rules/all.js'
 import { CHOICES } from '../../../src/reference-server/docs/choices.js'
@@ -14,22 +13,9 @@ import { settingsReference } from '../../../src/settings/reference.js'
 import { JSON_DOCUMENTS, jsonSchemaOf } from './json-documents.js'
 import type { JsonSchema } from './json-fields.js'
 
-const context: CliContext = {
-  signal: new AbortController().signal,
-  env: {},
-  stdout: process.stdout,
-  stderr: process.stderr,
-  exit: () => undefined,
-  protect: () => undefined,
-}
-
-/** As they are registered with yargs. */
-export const COMMANDS: readonly Pick<CommandModule, 'command' | 'describe' | 'builder'>[] =
-  commandsIn(context)
-
 export const generatedParts = (): ReadonlyMap<string, string> => {
   return new Map([
-    ...COMMANDS.map((command) => [`command ${command.command}`, commandPart(command)] as const),
+    ...COMMANDS.map((command) => [`command ${command.name}`, commandPart(command)] as const),
     ['settings', settingsReference()],
     ['exit codes', exitCodes()],
     ['conformance rules', rules()],
@@ -39,13 +25,13 @@ export const generatedParts = (): ReadonlyMap<string, string> => {
   ])
 }
 
-const commandPart = ({ command, describe, builder }: (typeof COMMANDS)[number]): string => {
-  const flags = Object.entries<Options>({ ...builder })
+const commandPart = ({ name: command, describe, flags: declared }: Command): string => {
+  const flags = Object.entries(declared)
   return [
     `${describe}.\n`,
     markdownTable(
       ['Flag', 'Value', 'Default', 'Meaning'],
-      flags.map(([name, { type, default: value, describe: meaning = '' }]) => [
+      flags.map(([name, { type, default: value, describe: meaning }]) => [
         `\`--${name}\``,
         type === 'string' ? 'text' : 'none',
         value === undefined ? '' : `\`${value}\``,

@@ -1,10 +1,11 @@
 /** The generated pages of `docs/reference` and the generated parts of others. `npm run reference` writes them. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { COMMANDS } from '../../../src/commands/command-line.js'
 import { schemaAsMarkdown } from '../../../src/commands/schema/markdown.js'
 import { runWarm } from '../../support/command/warm.js'
 import { JSON_DOCUMENTS, jsonSchemaOf } from './json-documents.js'
-import { COMMANDS, generatedParts } from './reference-parts.js'
+import { generatedParts } from './reference-parts.js'
 
 const FOLDER = new URL('../../../docs/reference/', import.meta.url).pathname
 const parts = generatedParts()
@@ -46,9 +47,9 @@ for (const document of JSON_DOCUMENTS) {
 test('the pages describe the commands and flags that --help shows', async () => {
   const { stdout } = await runWarm(['--help'])
   const shown = [...stdout.matchAll(/^ {2}fieldwork-sync ([a-z-]+) /gm)].map(([, name]) => name)
-  expect(COMMANDS.map(({ command }) => command)).toEqual(shown)
-  for (const { command } of COMMANDS) {
-    const help = await runWarm([String(command), '--help'])
+  expect(COMMANDS.map(({ name }) => name)).toEqual(shown)
+  for (const { name: command } of COMMANDS) {
+    const help = await runWarm([command, '--help'])
     const flags = [...help.stdout.matchAll(/^\s+(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag = '']) => flag)
     expect(flags.length).toBeGreaterThan(3)
     const unnamed = flags.filter((flag) => !parts.get(`command ${command}`)?.includes(`\`${flag}\``))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CHOICES } from '../../../src/reference-server/docs/choices.js'
-import { flagOf, OPTIONS } from '../../../src/reference-server/options.js'
+import { flagOf, OPTIONS } from '../../../src/reference-server/option-texts.js'
 import {
   FIELDWORK_PROGRESS,
   INTERVIEW_STATUSES,

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest'
 import { ACCOUNT, ACCOUNT_ENV, load, problemsOf, TOKEN } from '../../support/settings/settings-from-yaml.js'
 
 const FLAGS = {
-  baseUrl: 'https://other.example/api/v1',
+  'base-url': 'https://other.example/api/v1',
   id: '5',
   token: 'tok-of-the-flag',
-  rateLimit: '9/1s',
+  'rate-limit': '9/1s',
 }
 const BOTH = `${ACCOUNT}${ACCOUNT.replace('accounts:\n', '').replace('acme', 'beta')}`
 const one = { oneAccount: true } as const
@@ -19,7 +19,7 @@ test('flags alone describe an account, and replace environment and file', () => 
     { yaml: ACCOUNT, env: ACCOUNT_ENV },
   ]) {
     const [account] = load({ ...one, ...situation, flags: FLAGS }).accounts
-    expect(account).toMatchObject({ baseUrl: FLAGS.baseUrl, id: 5, rate: { requests: 9, perMs: 1_000 } })
+    expect(account).toMatchObject({ baseUrl: FLAGS['base-url'], id: 5, rate: { requests: 9, perMs: 1_000 } })
     expect(account?.token.reveal()).toBe(FLAGS.token)
   }
   const [account] = load({ ...one, env: ACCOUNT_ENV, flags: { id: '5' } }).accounts
@@ -30,7 +30,7 @@ test('a token or token file of the command line replaces either in the environme
   const files = { '/work/t': 'tok-of-the-file\n' }
   const token = (env: Record<string, string | undefined>, flags: object) =>
     load({ ...one, env: { ...ACCOUNT_ENV, ...env }, flags, files }).accounts[0]?.token.reveal()
-  expect(token({}, { tokenFile: 't' })).toBe('tok-of-the-file')
+  expect(token({}, { 'token-file': 't' })).toBe('tok-of-the-file')
   const fileOnly = { FIELDWORK_SYNC_API_TOKEN: undefined, FIELDWORK_SYNC_API_TOKEN_FILE: 't' }
   expect(token(fileOnly, { token: 'tok-of-the-flag' })).toBe('tok-of-the-flag')
 })
@@ -66,23 +66,23 @@ test.each([
     '--id: must be the identifier of the account: a whole number from 1',
   ],
   [
-    { env: ACCOUNT_ENV, flags: { baseUrl: '' } },
+    { env: ACCOUNT_ENV, flags: { 'base-url': '' } },
     '--base-url: is empty; it must be a URL such as https://host.example/api/v1',
   ],
   [
-    { env: ACCOUNT_ENV, flags: { baseUrl: 'http://x.example/api/v1' } },
+    { env: ACCOUNT_ENV, flags: { 'base-url': 'http://x.example/api/v1' } },
     '--base-url: would send the token over plain http to another host; use https, or set allow_insecure_http: true in the settings file',
   ],
   [
-    { env: ACCOUNT_ENV, flags: { rateLimit: '60' } },
+    { env: ACCOUNT_ENV, flags: { 'rate-limit': '60' } },
     '--rate-limit: must be requests per duration, such as 60/60s',
   ],
   [
-    { env: ACCOUNT_ENV, flags: { token: 'tok-of-the-flag', tokenFile: 't' } },
+    { env: ACCOUNT_ENV, flags: { token: 'tok-of-the-flag', 'token-file': 't' } },
     '--token-file: cannot be set together with --token; remove one of them',
   ],
   [
-    { env: ACCOUNT_ENV, flags: { tokenFile: TOKEN } },
+    { env: ACCOUNT_ENV, flags: { 'token-file': TOKEN } },
     '--token-file: the token file that it names does not exist',
   ],
 ])('%j is refused with its reason', (situation, problem) => {

@@ -112,9 +112,9 @@ describe('the layers', () => {
       env: { FIELDWORK_SYNC_WAREHOUSE: 'from-env', FIELDWORK_SYNC_LOG_LEVEL: 'debug' },
       flags: {
         warehouse: 'from-flag',
-        logLevel: 'error',
-        maxRequests: '100',
-        maxDuration: '55m',
+        'log-level': 'error',
+        'max-requests': '100',
+        'max-duration': '55m',
         publish: 'duckdb, parquet',
         full: true,
         json: true,
@@ -240,7 +240,7 @@ describe('a value that another source replaces', () => {
 
   test('is still checked in a variable', () => {
     const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_LOG_LEVEL: 'loud', FIELDWORK_SYNC_WAREHOUSE: '' }
-    expect(problemsOf({ env, flags: { logLevel: 'error', warehouse: 'w' } })).toEqual([
+    expect(problemsOf({ env, flags: { 'log-level': 'error', warehouse: 'w' } })).toEqual([
       'FIELDWORK_SYNC_WAREHOUSE: is set but empty; give it a value or unset it',
       'FIELDWORK_SYNC_LOG_LEVEL: must be one of debug, info, warn, error, silent, not "loud"',
     ])
@@ -248,7 +248,7 @@ describe('a value that another source replaces', () => {
 
   test('is not read from a variable of the account that a flag replaces', () => {
     const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_API_ID: '', FIELDWORK_SYNC_API_TOKEN: '' }
-    const flags = { id: '5', tokenFile: 't' }
+    const flags = { id: '5', 'token-file': 't' }
     const [account] = load({ env, flags, oneAccount: true, files: { '/work/t': TOKEN } }).accounts
     expect(account?.id).toBe(5)
     expect(account?.token.reveal()).toBe(TOKEN)

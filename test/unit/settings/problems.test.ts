@@ -8,7 +8,7 @@ test('every problem of file, environment and flags is in one error of exit code 
   const situation = {
     yaml: `${ACCOUNT}refresh:\n  settel_for: 7d\n  max_age: 30\nlimits:\n  attempts: 0\n`,
     env: { FIELDWORK_SYNC_LOG_LEVEL: 'loud' },
-    flags: { maxDuration: '55', maxRequests: Number.NaN },
+    flags: { 'max-duration': '55', 'max-requests': Number.NaN },
   }
   expect(problemsOf(situation)).toEqual([
     'settings.yaml:7: refresh.settel_for is not a setting; did you mean refresh.settle_for?',

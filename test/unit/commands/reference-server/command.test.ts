@@ -1,24 +1,16 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import yargs from 'yargs'
 import type { ExitCode } from '../../../../src/base/errors.js'
+import { readFlags } from '../../../../src/commands/flags.js'
 import { referenceServerCommand } from '../../../../src/commands/reference-server/command.js'
 
 const start = (...flags: string[]) => {
   const controller = new AbortController()
   const stdout = new PassThrough({ encoding: 'utf8' })
   const exitCodes: ExitCode[] = []
-  const command = referenceServerCommand({
-    signal: controller.signal,
-    stdout,
-    exit: (code) => exitCodes.push(code),
-  })
-  const ended = yargs(['reference-server', ...flags])
-    .command(command)
-    .strict()
-    .exitProcess(false)
-    .fail(false)
-    .parseAsync()
+  const context = { signal: controller.signal, stdout, exit: (code: ExitCode) => exitCodes.push(code) }
+  const { name, flags: declared } = referenceServerCommand
+  const ended = referenceServerCommand.run(context, readFlags(flags, name, declared))
   return { controller, stdout, exitCodes, ended }
 }
 

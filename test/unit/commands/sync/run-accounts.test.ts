@@ -127,7 +127,7 @@ test('three failing accounts leave the fourth complete, and the run reports the 
 
 test('--accounts reads the named accounts only; the others keep cursor, queue and rows and stay published', async (context) => {
   const trial = await openAccounts(context, { a: surveys(2), b: surveys(2), c: surveys(1) })
-  await trial.sync({ flags: { maxRequests: 12 } })
+  await trial.sync({ flags: { 'max-requests': 12 } })
   const stateOfB = () =>
     trial.query(
       `SELECT (SELECT to_json(list(c ORDER BY account)) FROM _sync.cursors c WHERE account = 'b') AS cursors,
@@ -209,7 +209,7 @@ describe('--max-requests', () => {
   test('limits the requests of the whole run, divides them by weight, and uses nearly all of them', async (context) => {
     const trial = await openAccounts(context, { a: surveys(12), b: surveys(12) })
     // A page of the listing and three requests a survey: 37 an account.
-    const report = await trial.sync({ flags: { maxRequests: 40 }, accounts: { a: { weight: 3 } } })
+    const report = await trial.sync({ flags: { 'max-requests': 40 }, accounts: { a: { weight: 3 } } })
     expect(total(trial, 'a', 'b')).toBeLessThanOrEqual(40)
     expect(total(trial, 'a', 'b')).toBeGreaterThan(40 - 3)
     expect(trial.api('a').arrivals.length).toBeGreaterThan(30 - 3)
@@ -225,7 +225,7 @@ describe('--max-requests', () => {
         sendJson(trial.api('c'), response, 401, {})
         return true
       }
-      const report = await trial.sync({ flags: { maxRequests: 43 } })
+      const report = await trial.sync({ flags: { 'max-requests': 43 } })
       expect(report.accounts.map(({ status }) => status)).toEqual(['complete', 'complete', 'failed'])
       expect(total(trial, 'a', 'b', 'c')).toBe(37 + 4 + 2)
     },
@@ -235,7 +235,7 @@ describe('--max-requests', () => {
     'lets each account read its first bundle even if its allocation is smaller, and logs this',
     async (context) => {
       const trial = await openAccounts(context, { a: surveys(2), b: surveys(2) })
-      const report = await trial.sync({ flags: { maxRequests: 2 } })
+      const report = await trial.sync({ flags: { 'max-requests': 2 } })
       expect(report.accounts.map(({ status, surveysRefreshed }) => [status, surveysRefreshed])).toEqual([
         ['partial', 1],
         ['partial', 1],
@@ -256,7 +256,7 @@ describe('--max-requests', () => {
       const stop = new AbortController()
       trial.api('b').hook = () => gate<boolean>().opened
       const report = await trial.sync({
-        flags: { maxRequests: 20 },
+        flags: { 'max-requests': 20 },
         given: {
           signal: stop.signal,
           observer: {

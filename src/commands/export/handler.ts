@@ -1,0 +1,36 @@
+/** Reads the flags and settings of `export`, writes the files, and prints what was written. */
+import { resolve } from 'node:path'
+import { loadSettings } from '../../settings/load-settings.js'
+import type { CliContext } from '../context.js'
+import type { FlagsOf } from '../flags.js'
+import { EXPORT_FORMATS, type exportOptions } from '../options.js'
+import { jsonOf } from '../text/json.js'
+import { choiceOf, UsageError } from '../usage.js'
+import { renderExport } from './text.js'
+
+export const handleExport = async (
+  context: CliContext,
+  flags: FlagsOf<typeof exportOptions>,
+): Promise<void> => {
+  const problem = `export needs --format ${EXPORT_FORMATS.join(' or --format ')}`
+  const format = choiceOf(flags.format, EXPORT_FORMATS, problem)
+  if (flags.out === undefined || flags.out === '') throw new UsageError('export needs --out DIR')
+  const out = resolve(flags.out)
+  const settings = loadSettings({ env: context.env, flags, requireAccounts: false })
+  const { exportPublished } = await import('./run.js')
+  const manifest = await exportPublished({
+    settings,
+    out,
+    format,
+    tables: flags.tables === undefined ? null : namesIn(flags.tables),
+    condition: flags.where ?? null,
+    signal: context.signal,
+  })
+  context.stdout.write(settings.json ? `${jsonOf({ out, ...manifest })}\n` : renderExport(out, manifest))
+}
+
+const namesIn = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')

@@ -1,0 +1,43 @@
+/** Reads the settings of `sync`, opens log and progress, runs the job, and prints the summary. */
+import { systemClock } from '../../base/clock.js'
+import { createRedactor } from '../../base/secret.js'
+import type { SourceUsage } from '../../model/survey-source.js'
+import { loadSettings } from '../../settings/load-settings.js'
+import { secretsOf } from '../../settings/settings.js'
+import type { CliContext } from '../context.js'
+import type { FlagsOf } from '../flags.js'
+import type { syncOptions } from '../options.js'
+import { jsonOf } from '../text/json.js'
+import { logProxies } from '../wiring/log-proxies.js'
+import { openTelemetry } from '../wiring/logging.js'
+import { requireShardLayout } from '../wiring/shard-layout.js'
+import { renderSummary } from './text.js'
+
+export const handleSync = async (context: CliContext, flags: FlagsOf<typeof syncOptions>): Promise<void> => {
+  const startedMs = systemClock.monotonicMs()
+  const settings = loadSettings({ env: context.env, flags })
+  await requireShardLayout(settings)
+  const telemetry = openTelemetry(settings, context)
+  logProxies(settings.accounts, telemetry.log)
+  const sources = new Map<string, () => SourceUsage>()
+  using observer = telemetry.progress((account) => sources.get(account)?.())
+  // DuckDB and the HTTP client are loaded only now, so wrong settings are reported at once.
+  const { syncAccounts } = await import('./run.js')
+  const report = await syncAccounts({
+    settings,
+    log: telemetry.log,
+    observer,
+    signal: context.signal,
+    onSource: (account, usage) => sources.set(account, usage),
+  })
+  observer.close()
+  const text = settings.json
+    ? `${jsonOf(report)}\n`
+    : renderSummary(report, {
+        elapsedMs: systemClock.monotonicMs() - startedMs,
+        colour: telemetry.colour,
+      })
+  // The summary quotes values from the API, and any of them may contain a token.
+  context.stdout.write(createRedactor(secretsOf(settings.accounts))(text))
+  context.exit(report.exitCode)
+}
