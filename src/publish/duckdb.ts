@@ -16,6 +16,7 @@ import { literal, quote } from '../warehouse/connection/ddl.js'
 import { duckdbCause } from '../warehouse/connection/duckdb-error.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from '../warehouse/connection/errors.js'
 import { STORAGE_VERSION, storageVersionOf } from '../warehouse/connection/storage-version.js'
+import { haveBlocksChecksums } from './block-checksums.js'
 import {
   protectFromWriting,
   replaceFile,
@@ -104,19 +105,35 @@ const copyCompacted = async (
 }
 
 /**
- * Opens the copy as a reader does, and reads all of it. Otherwise a damaged block that the run did not read would replace the
- * intact published file, from which the work database is rebuilt. Damage in the copy is reported as damage of the work database.
- * Reading leaves no `.wal`, because the copy was checkpointed.
+ * Opens the copy as a reader does, and checks every block of it. Otherwise a damaged block that the run did not read would replace
+ * the intact published file, from which the work database is rebuilt. Damage in the copy is reported as damage of the work
+ * database. Reading leaves no `.wal`, because the copy was checkpointed.
  */
 const proveReadable = (database: Database, file: string, signal: AbortSignal): Promise<void> =>
   database.exclusively(async () => {
     try {
+      const hasChecksums = await haveBlocksChecksums(file, signal)
+      const { size } = await stat(file)
       await using copy = await openDatabase(file, { readOnly: true })
-      await copy.exclusively((sql) => copy.interruptibly(signal, () => readEverything(sql, signal)))
+      await copy.exclusively(async (sql) => {
+        await sql.run('SELECT * FROM main.survey_overview LIMIT 0')
+        // Without a checksum a block is damaged or free. DuckDB reads all but the free blocks.
+        if (!hasChecksums || size < (await bytesOf(sql)))
+          await copy.interruptibly(signal, () => readEverything(sql, signal))
+      })
     } catch (error) {
       throw duckdbCause(error)
     }
   })
+
+/** The size that the header of a file gives it. */
+const bytesOf = async (sql: Sql): Promise<number> => {
+  const [size] = await sql.rows(
+    z.object({ bytes: bigintCell }),
+    `SELECT total_blocks * block_size AS bytes FROM pragma_database_size() WHERE database_name = current_database()`,
+  )
+  return size?.bytes ?? Number.POSITIVE_INFINITY
+}
 
 const readEverything = async (sql: Sql, signal: AbortSignal): Promise<void> => {
   await sql.rows(z.object({ surveys: bigintCell }), 'SELECT count(*) AS surveys FROM main.survey_overview')

@@ -10,6 +10,7 @@ const cwd = fileURLToPath(new URL('../..', import.meta.url))
 test.runIf(SLOW).each([
   ['growth', /^all read again, none changed .*\d$/m],
   ['export', /^export, CSV from Parquet .*\d$/m],
+  ['nights', /^ +300 +300 changed .*\d$/m],
   ['size', /^ +300 +6 +[\d.]+/m],
   ['server', /^fieldwork_progress, first time +300 /m],
 ])('bench:%s runs and prints its table', { timeout: 600_000 }, async (name, prints) => {

@@ -1,5 +1,15 @@
 /** Publishing `fieldwork.duckdb`: what readers see while it is replaced, and afterwards. */
-import { chmod, link, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import {
+  appendFile,
+  chmod,
+  link,
+  mkdir,
+  readdir,
+  readFile,
+  stat,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { describe, expect, test } from 'vitest'
@@ -242,6 +252,55 @@ test.each([
   expect(await storageVersion(path)).toBe(64n)
 })
 
+/** The blocks of a DuckDB file follow its headers. */
+const HEADERS_BYTES = 12_288
+const BLOCK_BYTES = 262_144
+
+describe('a copy that differs from the work database', () => {
+  const publishTorn = async (harm: (copy: string) => Promise<void>) => {
+    const warehouse = await filled()
+    await publish(warehouse)
+    const before = await readFile(published(warehouse))
+    const { database } = warehouse
+    const copyTo: Database['copyTo'] = async (target, signal) => {
+      await database.copyTo(target, signal)
+      await harm(target)
+    }
+    await expect(publish({ ...warehouse, database: { ...database, copyTo } })).rejects.toMatchObject({
+      exitCode: 7,
+    })
+    expect((await readFile(published(warehouse))).equals(before)).toBe(true)
+    expect((await readdir(warehouse.directory)).filter((name) => name.startsWith('.'))).toEqual([])
+    await publish(warehouse)
+    expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }])
+  }
+  /** Writes into every block, because some blocks are free. */
+  const write = async (file: string, bytes: Buffer) => {
+    const content = await readFile(file)
+    for (let block = HEADERS_BYTES; block < content.length; block += BLOCK_BYTES) bytes.copy(content, block)
+    await writeFile(file, content)
+  }
+  const lastBlock = async (file: string) => (await stat(file)).size - BLOCK_BYTES
+
+  test.each<[string, (copy: string) => Promise<void>]>([
+    ['by a byte of each block', (copy) => write(copy, Buffer.from([7]))],
+    ['by blocks of zeros', (copy) => write(copy, Buffer.alloc(BLOCK_BYTES))],
+    ['because its last block is missing', async (copy) => truncate(copy, await lastBlock(copy))],
+    ['because it ends within a block', async (copy) => truncate(copy, (await lastBlock(copy)) + 1_000)],
+  ])('%s is not published, and the next publish is intact', async (_, harm) => publishTorn(harm))
+})
+
+test('a block without a checksum that DuckDB does not use is no damage', async () => {
+  const warehouse = await filled()
+  const { database } = warehouse
+  const copyTo: Database['copyTo'] = async (target, signal) => {
+    await database.copyTo(target, signal)
+    await appendFile(target, Buffer.alloc(BLOCK_BYTES))
+  }
+  await publish({ ...warehouse, database: { ...database, copyTo } })
+  expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }])
+})
+
 describe('a publish that a signal stops', () => {
   const stopped = new StoppedError('stopped by SIGTERM')
 
@@ -251,13 +310,6 @@ describe('a publish that a signal stops', () => {
     readonly overview?: string
     /** Either steps of the database that stop the publish, or a promise that stops it at the right moment. */
     readonly at: (warehouse: TestWarehouse, stop: () => void) => Partial<Database> | Promise<void>
-  }
-
-  const copyIsWhole = async ({ directory }: TestWarehouse): Promise<void> => {
-    const size = async (name: string) => (await stat(join(directory, name)).catch(() => null))?.size
-    const copy = `.fieldwork.duckdb.${process.pid}.publishing`
-    while ((await size(copy)) === undefined || (await size(copy)) !== (await size('work.duckdb')))
-      await new Promise((resolve) => setImmediate(resolve))
   }
 
   const STOPS: readonly Stop[] = [
@@ -276,12 +328,25 @@ describe('a publish that a signal stops', () => {
       }),
     },
     {
+      when: 'before the check of the copy',
+      at: ({ database }, stop) => ({
+        copyTo: async (target, signal) => {
+          await database.copyTo(target, signal)
+          stop()
+        },
+      }),
+    },
+    {
       when: 'during an endless query of the proof',
       overview: 'SELECT count(*) AS id FROM range(1_000_000_000_000) t(i) WHERE hash(i) = 7',
-      at: async (warehouse, stop) => {
-        await copyIsWhole(warehouse)
-        stop()
-      },
+      // Only a block without a checksum makes the proof read the rows.
+      at: ({ database }, stop) => ({
+        copyTo: async (target, signal) => {
+          await database.copyTo(target, signal)
+          await appendFile(target, Buffer.alloc(BLOCK_BYTES))
+          setTimeout(stop, 100)
+        },
+      }),
     },
   ]
 
