@@ -5,7 +5,7 @@
 import { ageMs } from './believed.js'
 import { dayRequests } from './daily-windows.js'
 import type { Instant } from './instant.js'
-import type { PlannedSurvey } from './plan-facts.js'
+import type { PlannedSurvey, SurveyTotals } from './plan-facts.js'
 import { listsSources, rulesFor } from './refresh-rules.js'
 import type { RequestsByKind } from './request-usage.js'
 import type { RefreshRules, TaskReason } from './run.js'
@@ -53,10 +53,8 @@ export const bundleRequests = (
 const isExpectedToMove = ({ moved, status }: PlannedSurvey): boolean => moved ?? isActive(status)
 
 /** The average over all surveys with sources; 1 without any. */
-export const sourcesOfEach = (surveys: readonly PlannedSurvey[]): number => {
-  const counts = surveys.map(({ sources }) => sources).filter((sources) => sources > 0)
-  return counts.length === 0 ? 1 : sum(counts) / counts.length
-}
+export const sourcesOfEach = ({ sources, withSources }: SurveyTotals): number =>
+  withSources === 0 ? 1 : sources / withSources
 
 export const requestsIn = (requests: RequestsByKind): number => sum(Object.values(requests))
 

@@ -1,7 +1,7 @@
 /** The input of the queue and of a plan: the stored surveys and the earlier runs. */
 import type { Instant } from './instant.js'
 import type { SurveyFacts } from './refresh-rules.js'
-import type { TaskReason } from './run.js'
+import type { RefreshRules, TaskReason } from './run.js'
 
 /** A survey with everything that its requests depend on. */
 export interface PlannedSurvey extends SurveyFacts {
@@ -25,6 +25,29 @@ export interface PlannedSurvey extends SurveyFacts {
     /** Server time; null without a refusal. */
     readonly refusedAt: Instant | null
   } | null
+}
+
+/** The surveys that a queue or a plan needs, and totals over all surveys of the account. */
+export interface PlannedSurveys {
+  readonly surveys: readonly PlannedSurvey[]
+  readonly totals: SurveyTotals
+}
+
+export interface SurveyTotals {
+  /** Surveys that are not missing. */
+  readonly present: number
+  /** Their sources that are not missing. */
+  readonly sources: number
+  readonly withSources: number
+}
+
+/** Selects the surveys for a queue: the queued ones, and all that may be due by these rules. */
+export interface SurveySelection {
+  readonly rules: RefreshRules
+  /** The time of the queue, server time; null for queued surveys only. */
+  readonly at: Instant | null
+  /** Also selects surveys that changed at or after this time; null without. */
+  readonly changedSince: Instant | null
 }
 
 /** Where the next listing starts. */

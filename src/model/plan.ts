@@ -5,7 +5,7 @@
 import { requestsIn, sourcesOfEach, sum } from './bundle-estimate.js'
 import { listingKind } from './cursor.js'
 import { type Instant, instantFromMs, minusMs, msBetween } from './instant.js'
-import type { PastRuns, PlannedSurvey } from './plan-facts.js'
+import type { PastRuns, PlannedSurveys } from './plan-facts.js'
 import { queueOf, requestReasonOf, type Task } from './queue.js'
 import { REQUEST_KINDS, REQUEST_REASONS, type RequestReason, type RequestsByKind } from './request-usage.js'
 import type { DiscoverRules, ListingKind, RefreshRules } from './run.js'
@@ -51,19 +51,21 @@ export const expectedAt = ({ listedAt, listedAtOurs, everyMs }: PastRuns, nowMs:
   return minusMs(listedAt, -Math.max(sinceMs, everyMs ?? RUN_EVERY_MS))
 }
 
+/** Changes since then, server time, say how many the next listing is expected to bring. */
+export const changesSeenSince = (listedAt: Instant): Instant => minusMs(listedAt, CHANGES_SEEN_MS)
+
 /** `nowMs` is our clock: it dates the last full listing. */
 export const planRun = (
-  surveys: readonly PlannedSurvey[],
+  planned: PlannedSurveys,
   past: PastRuns,
   { at, nowMs }: { readonly at: Instant; readonly nowMs: number },
   rules: PlanRules,
 ): Plan => {
-  const { tasks } = queueOf(surveys, at, rules, null)
-  const present = surveys.filter(({ missing }) => !missing)
+  const { tasks } = queueOf(planned, at, rules, null)
   const listing = listingKind(past, nowMs, rules.discover, rules.full)
   const due = new Set(tasks.map(({ surveyId }) => surveyId))
-  const changes = expectedChanges(present, due, past, at)
-  const listed = listing === 'full' ? present.length + changes.created : changes.listed
+  const changes = expectedChanges(planned, due, past, at)
+  const listed = listing === 'full' ? planned.totals.present + changes.created : changes.listed
   const entries: readonly PlanEntry[] = [
     {
       reason: 'listing',
@@ -88,16 +90,17 @@ export const planRun = (
  * of its sources.
  */
 const expectedChanges = (
-  surveys: readonly PlannedSurvey[],
+  { surveys, totals }: PlannedSurveys,
   due: ReadonlySet<number>,
   { listedAt }: PastRuns,
   at: Instant,
 ) => {
-  if (listedAt === null) return { listed: surveys.length, created: 0, entries: [] }
-  const from = minusMs(listedAt, CHANGES_SEEN_MS)
+  if (listedAt === null) return { listed: totals.present, created: 0, entries: [] }
+  const from = changesSeenSince(listedAt)
+  const present = surveys.filter(({ missing }) => !missing)
   const times = Math.max(0, msBetween(listedAt, at)) / CHANGES_SEEN_MS
-  const changed = surveys.filter(({ updatedAt }) => updatedAt >= from)
-  const created = times * surveys.filter(({ createdAt }) => createdAt >= from).length
+  const changed = present.filter(({ updatedAt }) => updatedAt >= from)
+  const created = times * present.filter(({ createdAt }) => createdAt >= from).length
   const known = changed.filter(({ createdAt }) => createdAt < from)
   const rested = times * known.filter(({ id }) => !due.has(id)).length
   const relisted = Math.round(times * known.filter(({ id }) => due.has(id)).length)
@@ -106,7 +109,7 @@ const expectedChanges = (
     {
       sample_sources: newcomers + relisted,
       survey_progress: newcomers,
-      sample_source_progress: Math.round(created * sourcesOfEach(surveys)),
+      sample_source_progress: Math.round(created * sourcesOfEach(totals)),
     },
   ])
   const entry = { reason: 'changed' as const, isExpected: true, surveys: newcomers, requests }

@@ -5,7 +5,7 @@
 import { believed } from './believed.js'
 import { bundleRequests, type EstimateRules, requestsIn, sourcesOfEach } from './bundle-estimate.js'
 import { type Instant, msBetween } from './instant.js'
-import type { PlannedSurvey } from './plan-facts.js'
+import type { PlannedSurvey, PlannedSurveys } from './plan-facts.js'
 import { refreshReason, refreshWeight, restsAfterRefusal, urgency } from './refresh-rules.js'
 import type { RequestReason, RequestsByKind } from './request-usage.js'
 import type { RefreshRules, TaskReason } from './run.js'
@@ -46,29 +46,32 @@ export interface Queue {
 
 /** `runId` is the current run. Tasks of another run are left over. */
 export const queueOf = (
-  surveys: readonly PlannedSurvey[],
+  { surveys, totals }: PlannedSurveys,
   at: Instant,
   { refresh, full }: QueueRules,
   runId: string | null,
 ): Queue => {
-  const estimate = { rules: refresh, sourcesEach: sourcesOfEach(surveys) }
+  const estimate = { rules: refresh, sourcesEach: sourcesOfEach(totals) }
   const due: Due[] = []
-  const notDue: PlannedSurvey[] = []
+  let { present: resting, sources: restingSources } = totals
   let refused = 0
   for (const survey of surveys) {
     const reason = survey.task?.reason ?? refreshReason(survey, at, refresh)
-    if (reason === null) notDue.push(survey)
-    else if (!full && survey.task !== null && restsAfterRefusal(survey.task, at, refresh)) refused += 1
+    if (reason === null) continue
+    if (!survey.missing) {
+      resting -= 1
+      restingSources -= survey.sources
+    }
+    if (!full && survey.task !== null && restsAfterRefusal(survey.task, at, refresh)) refused += 1
     else due.push({ survey, task: taskOf(survey, reason, at, estimate, runId) })
   }
-  const resting = notDue.filter(({ missing }) => !missing)
   return {
     tasks: due.toSorted(byUrgency).map(({ task }) => task),
     refused,
     notDue: {
-      sample_sources: resting.length,
-      survey_progress: resting.length,
-      sample_source_progress: resting.reduce((total, { sources }) => total + sources, 0),
+      sample_sources: resting,
+      survey_progress: resting,
+      sample_source_progress: restingSources,
     },
   }
 }

@@ -46,7 +46,7 @@ export const restBetweenRefreshesMs = (
   { settleForMs, maxAgeMs }: Pick<RefreshRules, 'settleForMs' | 'maxAgeMs'>,
 ): number => Math.min(maxAgeMs, Math.max(REST_MS_MIN, quietMs - settleForMs))
 
-const REST_MS_MIN = 86_400_000
+export const REST_MS_MIN = 86_400_000
 
 /**
  * A nightly run may read a survey late, and the next night checks early whether the survey has rested for a day. Without this
@@ -54,7 +54,7 @@ const REST_MS_MIN = 86_400_000
  */
 const earlyMs = (restMs: number): number => Math.min(EARLY_MS_MAX, restMs / 4)
 
-const EARLY_MS_MAX = 6 * 3_600_000
+export const EARLY_MS_MAX = 6 * 3_600_000
 
 /**
  * The rules for a survey with this reason. Readings without a sign of a change are less frequent for closed surveys. When they

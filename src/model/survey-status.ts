@@ -1,7 +1,7 @@
 /** What the status of a survey says about its interviews. */
 
 /** Nobody answers these surveys. They are refreshed only when they change. */
-const IDLE_STATUSES: readonly string[] = ['draft', 'user_demo']
+export const IDLE_STATUSES: readonly string[] = ['draft', 'user_demo']
 export const isIdle = (status: string): boolean => IDLE_STATUSES.includes(status)
 
 /** The only statuses that are known to be inactive. */

@@ -3,10 +3,10 @@
  * run can continue after a kill between any two calls.
  */
 import type { Cell } from './columns.js'
-import type { DailyWindows, DueDay, StoredDays } from './daily-windows.js'
+import type { DueDay, StoredDays } from './daily-windows.js'
 import type { Progress, SampleSource, Survey } from './fields.js'
 import type { Instant } from './instant.js'
-import type { Cursor, PastRuns, PlannedSurvey } from './plan-facts.js'
+import type { Cursor, PastRuns, PlannedSurveys, SurveySelection } from './plan-facts.js'
 import type { QuarantinedRow, ReplayedBatch, RetypedRow, WaitingRows } from './replay.js'
 import type {
   DataProblems,
@@ -37,8 +37,8 @@ export interface AccountWarehouse {
   /** Drops the current listing, so that the next run starts a new one. */
   dropListing(): Promise<void>
 
-  /** Every survey with the input of the queue and of a plan. `dailyWindows`: the days of the settings. */
-  plannedSurveys(dailyWindows: DailyWindows | null): Promise<readonly PlannedSurvey[]>
+  /** The input of the queue and of a plan. Its cost follows the selected surveys, not the stored ones. */
+  plannedSurveys(selection: SurveySelection): Promise<PlannedSurveys>
   pastRuns(overlapMs: number): Promise<PastRuns>
   enqueue(tasks: readonly NewTask[], at: Stamp): Promise<void>
   hasTasks(): Promise<boolean>

@@ -31,8 +31,7 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
       const surveys = tasks.map((task) => ({ ...task, at }))
       if (tasks.length > 0) await database.transaction((sql) => enqueue(sql, account, surveys, runId))
     },
-    plannedSurveys: (dailyWindows) =>
-      database.exclusively((sql) => plannedSurveys(sql, account, dailyWindows)),
+    plannedSurveys: (selection) => database.exclusively((sql) => plannedSurveys(sql, account, selection)),
     pastRuns: (overlapMs) => database.exclusively((sql) => pastRuns(sql, account, overlapMs)),
     hasTasks: () => database.exclusively((sql) => hasTasks(sql, account)),
     countTasks: () => database.exclusively((sql) => countTasks(sql, account)),

@@ -7,7 +7,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -91,11 +91,15 @@ async function measureSize(surveys, format) {
     FIELDWORK_SYNC_API_TOKEN: 'token',
     FIELDWORK_SYNC_RATE_LIMIT: '10000/100ms',
     FIELDWORK_SYNC_WAREHOUSE: warehouse,
-    FIELDWORK_SYNC_CONFIG: join(root, `${format}.yaml`),
     FIELDWORK_SYNC_LOG_LEVEL: 'error',
   }
-  await writeFile(environment.FIELDWORK_SYNC_CONFIG, `publish: [${format}]\n`)
-  const measure = async (command, what) => print(format, name, what, await run(command, environment))
+  const measure = async (command, what) =>
+    print(
+      format,
+      name,
+      what,
+      await run(command, environment, command === 'sync' ? ['--publish', format] : []),
+    )
   changed = []
   await measure('sync', 'first publish')
   await measure('sync', 'nothing changed')
@@ -114,7 +118,7 @@ function changedOf(surveys, count) {
 }
 
 /** Runs a command, and reports the resources of its process, all threads included. */
-async function run(command, env) {
+async function run(command, env, flags) {
   measured = { pid: 0, first: null, reading: null, last: null }
   const report = `data:text/javascript,${encodeURIComponent(
     `import { writeSync, readFileSync } from 'node:fs'
@@ -130,6 +134,7 @@ async function run(command, env) {
       main,
       command,
       '--json',
+      ...flags,
     ],
     {
       env,

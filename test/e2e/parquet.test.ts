@@ -31,7 +31,7 @@ test('a sync publishes every format that --publish names, with the same rows in 
   ])
 })
 
-test('with publish: [parquet] alone, status works, a run rebuilds a lost work database, and a failed publish exits 7', async () => {
+test('with publish: [parquet] alone, status and plan work, a run rebuilds a lost work database, and a failed publish exits 7', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startScriptedApi([scriptedSurvey(1)])
   const args = await withSettings({ publish: ['parquet'] })
@@ -47,6 +47,9 @@ test('with publish: [parquet] alone, status works, a run rebuilds a lost work da
     runs: [{ status: 'complete' }],
     tables: expect.arrayContaining([{ table: 'surveys', rows: 1 }]),
   })
+
+  const plan = await runWarm(['plan', '--json'], { ...api.env, FIELDWORK_SYNC_WAREHOUSE: warehouse })
+  expect(plan).toMatchObject({ code: 0, stderr: '' })
 
   await rm(currentOf(warehouse))
   await writeFile(currentOf(warehouse), 'precious')

@@ -1,5 +1,5 @@
 /** Plans a run from stored data, before it sends a request. */
-import { expectedAt, type Plan, type PlanRules, planRun } from '../../model/plan.js'
+import { changesSeenSince, expectedAt, type Plan, type PlanRules, planRun } from '../../model/plan.js'
 import type { AccountWarehouse } from '../../model/warehouse.js'
 
 /** Null before the first complete listing. `nowMs` is our clock. */
@@ -11,5 +11,7 @@ export const planOf = async (
   const past = await warehouse.pastRuns(rules.discover.overlapMs)
   if (past.listedAt === null) return null
   const at = expectedAt(past, nowMs)
-  return planRun(await warehouse.plannedSurveys(rules.refresh.dailyWindows), past, { at, nowMs }, rules)
+  const changedSince = changesSeenSince(past.listedAt)
+  const planned = await warehouse.plannedSurveys({ rules: rules.refresh, at, changedSince })
+  return planRun(planned, past, { at, nowMs }, rules)
 }

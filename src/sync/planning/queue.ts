@@ -14,13 +14,13 @@ export const queueDue = async (
   state: RunState,
 ): Promise<readonly Task[]> => {
   const { account } = warehouse
-  const surveys = await warehouse.plannedSurveys(rules.refresh.dailyWindows)
   const now = state.serverTime
-  if (now === null) return queueOf(surveys, 0n, rules, runId).tasks.filter(({ isQueued }) => isQueued)
-  const { tasks, refused, notDue } = queueOf(surveys, now, rules, runId)
+  const planned = await warehouse.plannedSurveys({ rules: rules.refresh, at: now, changedSince: null })
+  if (now === null) return queueOf(planned, 0n, rules, runId).tasks
+  const { tasks, refused, notDue } = queueOf(planned, now, rules, runId)
   const due = tasks.filter(({ isQueued }) => !isQueued)
   await warehouse.enqueue(due, { runId, at: now })
-  const datedAhead = surveys.filter(
+  const datedAhead = planned.surveys.filter(
     ({ task, refreshedAt }) => task === null && refreshedAt !== null && believed(refreshedAt, now) === null,
   )
   if (datedAhead.length > 0)

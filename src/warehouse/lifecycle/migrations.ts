@@ -93,11 +93,11 @@ const describe = async (sql: Sql): Promise<void> => {
   await sql.run('UPDATE _sync.schema_version SET descriptions_digest = $1', [DESCRIPTIONS_DIGEST])
 }
 
-/** 0 for a database without our tables. */
+/** 0 for a database without our tables. In a published Parquet version they are views. */
 export const schemaVersion = async (sql: Sql): Promise<number> => {
   const [table] = await sql.rows(
     z.object({ tables: bigintCell }),
-    `SELECT count(*) AS tables FROM duckdb_tables()
+    `SELECT count(*) AS tables FROM duckdb_columns()
       WHERE database_name = current_database() AND schema_name = '_sync' AND table_name = 'schema_version'`,
   )
   if (table === undefined || table.tables === 0) return 0

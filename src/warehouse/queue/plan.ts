@@ -1,12 +1,12 @@
-/** Reads the input of the queue and of a plan: every survey with the facts that decide its requests, and the past runs. */
+/** Reads the input of the queue and of a plan: the selected surveys with the facts that decide their requests, and the past runs. */
 import { z } from 'zod'
-import type { DailyWindows } from '../../model/daily-windows.js'
 import { type Instant, msBetween } from '../../model/instant.js'
-import type { PastRuns, PlannedSurvey } from '../../model/plan-facts.js'
+import type { PastRuns, PlannedSurvey, PlannedSurveys, SurveySelection } from '../../model/plan-facts.js'
 import { TASK_REASONS } from '../../model/request-usage.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { readPosition } from './listing.js'
+import { selectedIds } from './may-be-due.js'
 import { isReadAgain } from './stored-days.js'
 
 const surveyRow = z
@@ -40,34 +40,46 @@ const surveyRow = z
     }),
   )
 
-/** Every survey, also missing ones. A survey with a pending row has that row's status and time. */
-export const plannedSurveys = (
+/** A survey with a pending row has that row's status and time. Queued surveys may be missing. */
+export const plannedSurveys = async (
   sql: Sql,
   account: string,
-  windows: DailyWindows | null,
-): Promise<readonly PlannedSurvey[]> =>
-  sql.rows(
-    surveyRow,
-    `SELECT s.id, coalesce(w.status, s.status) AS status, s.created_at AS "createdAt",
-        coalesce(w.updated_at, s.updated_at) AS "updatedAt", f.refreshed_at AS "refreshedAt",
-        CASE WHEN p._observed_at > p._first_seen_at THEN p._observed_at END AS "progressChangedAt",
-        s._missing_since IS NOT NULL AS missing, coalesce(c.sources, 0) AS sources, f.sources_read_at AS "sourcesReadAt",
-        f.source_progress_read_at AS "sourceProgressReadAt",
-        CASE WHEN f.refreshed_at > p._first_seen_at THEN p._observed_at = f.refreshed_at END AS moved,
-        coalesce(d.days, 0) AS "daysOpen", t.reason, t.enqueued_at AS "enqueuedAt", t.enqueued_run_id AS "runId",
-        t.requests_needed AS "requestsNeeded", coalesce(t.refusals, 0) AS refusals, t.refused_at AS "refusedAt"
-      FROM main.surveys s
-      LEFT JOIN _sync.pending_surveys w ON w.account = s.account AND w.id = s.id
-      LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
-      LEFT JOIN main.survey_progress p ON p.account = s.account AND p.survey_id = s.id
-      LEFT JOIN _sync.tasks t ON t.account = s.account AND t.survey_id = s.id
-      LEFT JOIN (SELECT survey_id, count(*) AS sources FROM main.sample_sources
-        WHERE account = $1 AND _missing_since IS NULL GROUP BY ALL) c ON c.survey_id = s.id
-      LEFT JOIN (SELECT survey_id, count(*) AS days FROM main.survey_progress_by_day
-        WHERE account = $1 AND ${windows === null ? 'false' : isReadAgain(windows)} GROUP BY ALL) d ON d.survey_id = s.id
-      WHERE s.account = $1`,
-    [account],
-  )
+  selection: SurveySelection,
+): Promise<PlannedSurveys> => {
+  const surveys = await sql.rows(surveyRow, selectPlanned(selection), [account])
+  const [totals] = await sql.rows(totalsRow, SELECT_TOTALS, [account])
+  return { surveys, totals: { present: 0, sources: 0, withSources: 0, ...totals } }
+}
+
+const selectPlanned = (selection: SurveySelection): string => {
+  const windows = selection.rules.dailyWindows
+  const OF_SELECTED = 'account = $1 AND survey_id IN (FROM selected)'
+  return `WITH selected AS MATERIALIZED (${selectedIds(selection)})
+    SELECT s.id, coalesce(w.status, s.status) AS status, s.created_at AS "createdAt",
+      coalesce(w.updated_at, s.updated_at) AS "updatedAt", f.refreshed_at AS "refreshedAt",
+      CASE WHEN p._observed_at > p._first_seen_at THEN p._observed_at END AS "progressChangedAt",
+      s._missing_since IS NOT NULL AS missing, coalesce(c.sources, 0) AS sources, f.sources_read_at AS "sourcesReadAt",
+      f.source_progress_read_at AS "sourceProgressReadAt",
+      CASE WHEN f.refreshed_at > p._first_seen_at THEN p._observed_at = f.refreshed_at END AS moved,
+      coalesce(d.days, 0) AS "daysOpen", t.reason, t.enqueued_at AS "enqueuedAt", t.enqueued_run_id AS "runId",
+      t.requests_needed AS "requestsNeeded", coalesce(t.refusals, 0) AS refusals, t.refused_at AS "refusedAt"
+    FROM (FROM main.surveys WHERE account = $1 AND id IN (FROM selected)) s
+    LEFT JOIN (FROM _sync.pending_surveys WHERE account = $1) w ON w.id = s.id
+    LEFT JOIN (FROM main.freshness WHERE ${OF_SELECTED}) f ON f.survey_id = s.id
+    LEFT JOIN (FROM main.survey_progress WHERE ${OF_SELECTED}) p ON p.survey_id = s.id
+    LEFT JOIN (FROM _sync.tasks WHERE account = $1) t ON t.survey_id = s.id
+    LEFT JOIN (SELECT survey_id, count(*) AS sources FROM main.sample_sources
+      WHERE ${OF_SELECTED} AND _missing_since IS NULL GROUP BY ALL) c ON c.survey_id = s.id
+    LEFT JOIN (SELECT survey_id, count(*) AS days FROM main.survey_progress_by_day
+      WHERE ${windows === null ? 'false' : `${OF_SELECTED} AND ${isReadAgain(windows)}`} GROUP BY ALL) d ON d.survey_id = s.id`
+}
+
+const totalsRow = z.object({ present: bigintCell, sources: bigintCell, withSources: bigintCell })
+
+const SELECT_TOTALS = `SELECT
+  (SELECT count(*) FROM main.surveys WHERE account = $1 AND _missing_since IS NULL) AS present,
+  count(*) AS sources, count(DISTINCT survey_id) AS "withSources"
+  FROM main.sample_sources WHERE account = $1 AND _missing_since IS NULL`
 
 /** The interval between runs is computed from so many of the last runs. */
 const PAST_RUNS_MAX = 8

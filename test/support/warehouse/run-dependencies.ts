@@ -1,11 +1,13 @@
 /** The dependencies of a run, with default rules. A test passes only the rules that it changes. */
 import type { Instant } from '../../../src/model/instant.js'
+import type { PlannedSurvey, PlannedSurveys } from '../../../src/model/plan-facts.js'
 import { queueOf, type Task } from '../../../src/model/queue.js'
 import { DEFAULT_WEIGHTS } from '../../../src/model/refresh-rules.js'
 import type { RefreshRules } from '../../../src/model/run.js'
 import type { SurveySource } from '../../../src/model/survey-source.js'
 import type { AccountWarehouse } from '../../../src/model/warehouse.js'
 import type { RunDependencies, RunRules } from '../../../src/sync/dependencies.js'
+import { minute } from '../time/instants.js'
 import { testClock } from '../time/test-clock.js'
 import { RUN } from './rows.js'
 import type { TestWarehouse } from './warehouse.js'
@@ -22,6 +24,23 @@ export const REFRESH_RULES: RefreshRules = {
   dailyWindows: null,
 }
 
+/** Every survey that is queued or active, or whose progress was never read. */
+export const plannedSurveys = async (account: AccountWarehouse): Promise<readonly PlannedSurvey[]> =>
+  (await account.plannedSurveys({ rules: REFRESH_RULES, at: minute(0), changedSince: null })).surveys
+
+/** These surveys as the only ones of their account. */
+export const onlySurveys = (surveys: readonly PlannedSurvey[]): PlannedSurveys => {
+  const present = surveys.filter(({ missing }) => !missing)
+  return {
+    surveys,
+    totals: {
+      present: present.length,
+      sources: present.reduce((sum, { sources }) => sum + sources, 0),
+      withSources: present.filter(({ sources }) => sources > 0).length,
+    },
+  }
+}
+
 /** The tasks in the queue at the time `at`, most urgent first. */
 export const queuedTasks = async (
   account: AccountWarehouse,
@@ -29,8 +48,8 @@ export const queuedTasks = async (
   { runId = RUN, ...rules }: Partial<RefreshRules> & { runId?: string } = {},
 ): Promise<readonly Task[]> => {
   const refresh = { ...REFRESH_RULES, ...rules }
-  const surveys = await account.plannedSurveys(refresh.dailyWindows)
-  return queueOf(surveys, at, { refresh, full: false }, runId).tasks.filter(({ isQueued }) => isQueued)
+  const planned = await account.plannedSurveys({ rules: refresh, at, changedSince: null })
+  return queueOf(planned, at, { refresh, full: false }, runId).tasks.filter(({ isQueued }) => isQueued)
 }
 
 export const runDependencies = (

@@ -9,6 +9,7 @@ import { fitPlan } from '../../../src/model/plan-fit.js'
 import { DEFAULT_WEIGHTS } from '../../../src/model/refresh-rules.js'
 import type { RefreshRules, TaskReason } from '../../../src/model/run.js'
 import { instantOf } from '../../support/time/instants.js'
+import { onlySurveys } from '../../support/warehouse/run-dependencies.js'
 
 const DAY_MS = 86_400_000
 const AT = instantOf('2026-03-31T00:00:00Z')
@@ -63,7 +64,7 @@ const plan = (
   change: { past?: Partial<PastRuns>; full?: boolean } = {},
 ): Plan =>
   planRun(
-    surveys,
+    onlySurveys(surveys),
     past(change.past),
     { at: AT, nowMs: msOf(AT) },
     { discover, refresh: rules, full: change.full ?? false },

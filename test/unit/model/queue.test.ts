@@ -6,7 +6,7 @@ import { queueOf } from '../../../src/model/queue.js'
 import { urgency } from '../../../src/model/refresh-rules.js'
 import { cases } from '../../support/suite/cases.js'
 import { minute } from '../../support/time/instants.js'
-import { REFRESH_RULES } from '../../support/warehouse/run-dependencies.js'
+import { onlySurveys, REFRESH_RULES } from '../../support/warehouse/run-dependencies.js'
 
 const STATUSES = ['fieldwork', 'pending', 'complete'] as const
 const KINDS = { fieldwork: 'fieldwork', pending: 'active', complete: 'other' } as const
@@ -55,7 +55,7 @@ test('the queue is ordered by urgency, then newest survey first, for any ages an
             : queued({ id, status, createdAt: minute(-age) }, since)
         })
         const rules = { refresh: { ...REFRESH_RULES, weights }, full: false }
-        const { tasks } = queueOf(surveys, minute(500), rules, 'run-1')
+        const { tasks } = queueOf(onlySurveys(surveys), minute(500), rules, 'run-1')
         const expected = drawn
           .map(({ waited, age, status }, id) => ({
             surveyId: id,
@@ -82,10 +82,17 @@ test('a queued survey is due even while it is missing, and a repeatedly refused 
     queued({ id: 4, refreshedAt: minute(1), task: null, missing: true }, minute(0)),
   ]
   const idsOf = (full: boolean) =>
-    queueOf(surveys, minute(10), { refresh: REFRESH_RULES, full }, null).tasks.map(({ surveyId }) => surveyId)
+    queueOf(onlySurveys(surveys), minute(10), { refresh: REFRESH_RULES, full }, null).tasks.map(
+      ({ surveyId }) => surveyId,
+    )
   expect(idsOf(false)).toEqual([1])
   expect(idsOf(true)).toEqual([2, 1])
-  const { refused, notDue } = queueOf(surveys, minute(10), { refresh: REFRESH_RULES, full: false }, null)
+  const { refused, notDue } = queueOf(
+    onlySurveys(surveys),
+    minute(10),
+    { refresh: REFRESH_RULES, full: false },
+    null,
+  )
   expect(refused).toBe(1)
   expect(notDue).toEqual({ sample_sources: 1, survey_progress: 1, sample_source_progress: 4 })
 })
@@ -93,7 +100,7 @@ test('a queued survey is due even while it is missing, and a repeatedly refused 
 test('the budget reserves all requests of a survey, even if no change is expected', () => {
   const read = { refreshedAt: minute(1), sourcesReadAt: minute(1), sourceProgressReadAt: minute(1) }
   const [task] = queueOf(
-    [queued({ ...read, moved: false, task: null }, minute(0))],
+    onlySurveys([queued({ ...read, moved: false, task: null }, minute(0))]),
     minute(10),
     { refresh: REFRESH_RULES, full: false },
     null,

@@ -15,6 +15,7 @@ import {
   tablesThatDiffer,
 } from '../../../support/warehouse/parquet.js'
 import { bundle, list, listingPage, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
+import { plannedSurveys } from '../../../support/warehouse/run-dependencies.js'
 import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 /** One survey that was read, one that is queued, an interrupted listing, and quarantined rows, one of invalid JSON. */
@@ -67,7 +68,7 @@ describe('a work database rebuilt from the newest version', () => {
   test('has every row, the queue, the position of the listing, comments, constraints and views', async () => {
     const before = await publishedOnce()
     const columns = await before.rows(described)
-    const [position, queue] = [await before.account.position(), await before.account.plannedSurveys(null)]
+    const [position, queue] = [await before.account.position(), await plannedSurveys(before.account)]
     expect(position.listing).not.toBe(null)
     expect(queue.filter(({ task }) => task !== null)).not.toEqual([])
     const rebuilt = await lose(before)
@@ -84,7 +85,7 @@ describe('a work database rebuilt from the newest version', () => {
     expect(await rebuilt.rows('SELECT title FROM _sync.pending_surveys')).toEqual([{ title: 'waits' }])
     expect(await rebuilt.rows(described)).toEqual(columns)
     expect(await rebuilt.account.position()).toEqual(position)
-    expect(await rebuilt.account.plannedSurveys(null)).toEqual(queue)
+    expect(await plannedSurveys(rebuilt.account)).toEqual(queue)
     expect(await rebuilt.rows('SELECT id, interviews_count FROM survey_overview ORDER BY id')).toEqual([
       { id: 1, interviews_count: 5 },
       { id: 2, interviews_count: null },

@@ -4,7 +4,7 @@ import type { AccountWarehouse } from '../../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
 import { minute } from '../../../support/time/instants.js'
 import { bundle, list, progress, RUN, runReport, source, survey } from '../../../support/warehouse/rows.js'
-import { queuedTasks } from '../../../support/warehouse/run-dependencies.js'
+import { plannedSurveys, queuedTasks } from '../../../support/warehouse/run-dependencies.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const next = async (account: AccountWarehouse, at: number) =>
@@ -177,12 +177,13 @@ describe('a task', () => {
   })
 })
 
-test('plannedSurveys returns the stored facts of every survey, whether it is missing, and its task', async () => {
+test('plannedSurveys returns the stored facts of surveys, whether they are missing, and their tasks', async () => {
   const { account } = await testWarehouse()
   await list(account, [survey(1), survey(2), survey(3)], minute(0), 'full')
   await account.commitBundles([refreshed(2, 1, 2), refreshed(3, 1)], RUN)
   await account.commitBundles([{ kind: 'gone', surveyId: 3, at: minute(2) }], RUN)
-  const facts = (await account.plannedSurveys(null)).toSorted((one, other) => one.id - other.id)
+  await account.enqueue([{ surveyId: 3, reason: 'missing' }], { runId: RUN, at: minute(3) })
+  const facts = (await plannedSurveys(account)).toSorted((one, other) => one.id - other.id)
   const stored = (id: number) => ({
     id,
     status: 'fieldwork',
@@ -226,7 +227,14 @@ test('plannedSurveys returns the stored facts of every survey, whether it is mis
       sources: 0,
       sourcesReadAt: minute(1),
       sourceProgressReadAt: minute(1),
-      task: null,
+      task: {
+        reason: 'missing',
+        enqueuedAt: minute(3),
+        runId: RUN,
+        requestsNeeded: null,
+        refusals: 0,
+        refusedAt: null,
+      },
     },
   ])
 })
@@ -237,7 +245,7 @@ test('plannedSurveys returns when progress was found to have changed, not when i
   await account.commitBundles([refreshed(1, 1), refreshed(2, 1)], RUN)
   await account.commitBundles([bundle(1, minute(5), [], progress(2)), refreshed(2, 5)], RUN)
   await account.commitBundles([bundle(1, minute(9), [], progress(2))], RUN)
-  const facts = await account.plannedSurveys(null)
+  const facts = await plannedSurveys(account)
   expect(
     facts
       .map(({ id, progressChangedAt }) => ({ id, progressChangedAt }))

@@ -1,0 +1,121 @@
+/** The selection in SQL agrees with the rules: for any stored times, it selects the surveys that are due, and no others. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Instant } from '../../../../src/model/instant.js'
+import { refreshReason } from '../../../../src/model/refresh-rules.js'
+import { pendingSurveys } from '../../../../src/model/sync-tables.js'
+import { freshness, surveyProgress, surveys } from '../../../../src/model/tables.js'
+import { cases } from '../../../support/suite/cases.js'
+import { minute } from '../../../support/time/instants.js'
+import { survey } from '../../../support/warehouse/rows.js'
+import { REFRESH_RULES } from '../../../support/warehouse/run-dependencies.js'
+import { testWarehouse } from '../../../support/warehouse/warehouse.js'
+
+const DAY = 1_440
+const NOW = 100 * DAY
+
+/** Days before now, or soon after it: a clock was wrong. They are often at the bounds of the rules. */
+const time = fc.oneof(
+  fc.integer({ min: -1, max: 100 * DAY }),
+  fc.integer({ min: 0, max: 400 }).map((quarters) => (quarters * DAY) / 4),
+)
+const maybe = (of: fc.Arbitrary<number>) => fc.option(of, { nil: null })
+const stored = fc.record({
+  status: fc.constantFrom('draft', 'user_demo', 'complete', 'fieldwork', 'pending', 'unheard_of'),
+  changed: time,
+  refreshed: maybe(time),
+  firstRead: time,
+  moved: time,
+  missing: fc.boolean(),
+  pending: maybe(time),
+  queued: fc.boolean(),
+})
+const days = (min: number) => fc.integer({ min, max: 60 }).map((count) => count * DAY * 60_000)
+
+test('a survey is selected if it is queued, due, or changed lately, and otherwise not', async () => {
+  const { account, database, run } = await testWarehouse()
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(stored, { minLength: 1, maxLength: 40 }),
+      fc.record({ settleForMs: days(0), maxAgeMs: days(0) }),
+      maybe(time),
+      async (drawn, durations, since) => {
+        for (const table of ['main.surveys', 'main.freshness', 'main.survey_progress'])
+          await run(`DELETE FROM ${table}`)
+        for (const table of ['_sync.pending_surveys', '_sync.tasks']) await run(`DELETE FROM ${table}`)
+        const before = (minutes: number): Instant => minute(NOW - minutes)
+        const rows = drawn.map((one, at) => ({
+          ...one,
+          row: {
+            account: 'acme',
+            ...survey(at, {
+              status: one.status,
+              created_at: before(101 * DAY),
+              updated_at: before(one.changed),
+            }),
+            _first_seen_at: minute(0),
+            _synced_at: minute(0),
+            _missing_since: one.missing ? minute(1) : null,
+          },
+        }))
+        await database.transaction(async (sql) => {
+          await sql.insert(
+            surveys,
+            rows.map(({ row }) => row),
+          )
+          await sql.insert(
+            pendingSurveys,
+            rows.flatMap(({ row, pending }) =>
+              pending === null ? [] : [{ ...row, status: 'complete', updated_at: before(pending) }],
+            ),
+          )
+          await sql.insert(
+            freshness,
+            rows.map(({ row, refreshed }) => ({
+              account: 'acme',
+              survey_id: row.id,
+              refreshed_at: refreshed === null ? null : before(refreshed),
+            })),
+          )
+          await sql.insert(
+            surveyProgress,
+            rows.map(({ row, firstRead, moved }) => ({
+              account: 'acme',
+              survey_id: row.id,
+              _first_seen_at: before(firstRead),
+              _observed_at: before(moved),
+            })),
+          )
+        })
+        const queuedIds = rows.flatMap(({ row, queued }) => (queued ? [row.id] : []))
+        await account.enqueue(
+          queuedIds.map((surveyId) => ({ surveyId, reason: 'changed' as const })),
+          { runId: 'run', at: minute(0) },
+        )
+        const rules = { ...REFRESH_RULES, ...durations }
+        const expected = rows.flatMap(
+          ({ row, status, refreshed, firstRead, moved, missing, pending, queued, changed }) => {
+            const updated = pending ?? changed
+            const facts = {
+              id: row.id,
+              status: pending === null ? status : 'complete',
+              updatedAt: before(updated),
+              refreshedAt: refreshed === null ? null : before(refreshed),
+              progressChangedAt: moved < firstRead ? before(moved) : null,
+              missing,
+            }
+            const isRecent = since !== null && !missing && updated <= since
+            return queued || isRecent || refreshReason(facts, minute(NOW), rules) !== null ? [row.id] : []
+          },
+        )
+        const changedSince = since === null ? null : before(since)
+        const selected = await account.plannedSurveys({ rules, at: minute(NOW), changedSince })
+        expect(selected.surveys.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual(expected)
+        expect(selected.totals.present).toBe(rows.filter(({ missing }) => !missing).length)
+        const onlyQueued = await account.plannedSurveys({ rules, at: null, changedSince: null })
+        expect(onlyQueued.surveys.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual(queuedIds)
+      },
+    ),
+    cases(30, 500),
+  )
+})
