@@ -1,5 +1,6 @@
 /** Turns an error into the text on stderr and the document of `--json`. */
 import { EXIT_CODES, type ExitCode, ExpectedError } from '../base/errors.js'
+import { readableStack } from '../base/stack.js'
 
 export interface ReportedError {
   readonly exitCode: ExitCode
@@ -13,7 +14,7 @@ export interface ReportedError {
 export const reportError = (error: unknown): ReportedError => {
   if (error instanceof ExpectedError)
     return reported(error.code, error.message, error.exitCode, error.message)
-  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  const stack = error instanceof Error ? readableStack(error.stack ?? error.message) : String(error)
   const message = error instanceof Error ? error.message : String(error)
   return reported(
     'bug',

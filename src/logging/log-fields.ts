@@ -3,6 +3,7 @@
  * before JSON escapes it a second time, because an error body may hold a token inside JSON inside JSON.
  */
 import { ExpectedError } from '../base/errors.js'
+import { readableStack } from '../base/stack.js'
 
 type Plain = string | number | boolean | null | readonly Plain[] | { readonly [key: string]: Plain }
 
@@ -60,7 +61,7 @@ const describeError = (error: Error): string => {
   const text = chain.join('; because ')
   return error instanceof ExpectedError || error.stack === undefined
     ? text
-    : `${text}\n${stackFrames(error.stack)}`
+    : `${text}\n${readableStack(stackFrames(error.stack))}`
 }
 
 const describeOne = (error: unknown): string => {

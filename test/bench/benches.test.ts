@@ -13,7 +13,8 @@ test.runIf(SLOW).each([
   ['nights', /^ +300 +300 changed .*\d$/m],
   ['size', /^ +300 +6 +[\d.]+/m],
   ['server', /^fieldwork_progress, first time +300 /m],
-])('bench:%s runs and prints its table', { timeout: 600_000 }, async (name, prints) => {
-  const { stdout } = await promisify(execFile)(process.execPath, [`test/bench/${name}.mjs`, '300'], { cwd })
+  ['start', /^sync +\d+ +\d+ +[\d.]+ x +[\d.]+ x$/m, '1'],
+])('bench:%s runs and prints its table', { timeout: 600_000 }, async (name, prints, size = '300') => {
+  const { stdout } = await promisify(execFile)(process.execPath, [`test/bench/${name}.mjs`, size], { cwd })
   expect(stdout).toMatch(prints)
 })

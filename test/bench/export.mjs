@@ -8,10 +8,10 @@ import { once } from 'node:events'
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../../dist/base/clock.js'
-import { DATA_TABLES, freshness, HISTORY_TABLES } from '../../dist/model/tables.js'
-import { qualified, quote } from '../../dist/warehouse/connection/ddl.js'
-import { openWarehouse } from '../../dist/warehouse/lifecycle/open.js'
+import { systemClock } from '../../build/base/clock.js'
+import { DATA_TABLES, freshness, HISTORY_TABLES } from '../../build/model/tables.js'
+import { qualified, quote } from '../../build/warehouse/connection/ddl.js'
+import { openWarehouse } from '../../build/warehouse/lifecycle/open.js'
 
 const SURVEYS = Number(process.argv[2] ?? 50_000)
 const OBSERVATIONS = Number(process.argv[3] ?? 90 * SURVEYS)

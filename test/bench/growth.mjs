@@ -6,12 +6,12 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../../dist/base/clock.js'
-import { INTERVIEW_STATUSES } from '../../dist/model/fields.js'
-import { readManifest } from '../../dist/publish/parquet/manifest.js'
-import { createParquetPublisher } from '../../dist/publish/parquet/publisher.js'
-import { accountWarehouse } from '../../dist/warehouse/account-warehouse.js'
-import { openWarehouse } from '../../dist/warehouse/lifecycle/open.js'
+import { systemClock } from '../../build/base/clock.js'
+import { INTERVIEW_STATUSES } from '../../build/model/fields.js'
+import { readManifest } from '../../build/publish/parquet/manifest.js'
+import { createParquetPublisher } from '../../build/publish/parquet/publisher.js'
+import { accountWarehouse } from '../../build/warehouse/account-warehouse.js'
+import { openWarehouse } from '../../build/warehouse/lifecycle/open.js'
 
 const SURVEYS = Number(process.argv[2] ?? 100_000)
 const AT_ONCE = 2_000

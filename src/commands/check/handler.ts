@@ -15,7 +15,7 @@ export const handleCheck = async (
 ): Promise<void> => {
   const settings = loadSettings({ env: context.env, flags })
   await requireShardLayout(settings)
-  const { log } = openTelemetry(settings, context)
+  const { log } = await openTelemetry(settings, context)
   logProxies(settings.accounts, log)
   const { checkAll } = await import('./run.js')
   const { checks, exitCode } = await checkAll({ settings, log, signal: context.signal })

@@ -22,7 +22,7 @@ export const handleConformance = async (
   flags: FlagsOf<typeof conformanceOptions>,
 ): Promise<void> => {
   const settings = loadSettings({ env: context.env, flags, oneAccount: true })
-  const { log, colour } = openTelemetry(settings, context)
+  const { log, colour } = await openTelemetry(settings, context)
   const [account] = settings.accounts
   if (account === undefined) throw new TypeError('settings without an account')
   logProxies([account], log)

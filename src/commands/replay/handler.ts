@@ -12,7 +12,7 @@ export const handleReplay = async (
   flags: FlagsOf<typeof settingsOptions>,
 ): Promise<void> => {
   const settings = loadSettings({ env: context.env, flags, requireAccounts: false })
-  const { log } = openTelemetry(settings, context)
+  const { log } = await openTelemetry(settings, context)
   const { replayAll } = await import('./run.js')
   const report = await replayAll({ settings, log, signal: context.signal })
   context.stdout.write(settings.json ? `${jsonOf(report)}\n` : renderReplay(report))

@@ -17,7 +17,7 @@ export const handleSync = async (context: CliContext, flags: FlagsOf<typeof sync
   const startedMs = systemClock.monotonicMs()
   const settings = loadSettings({ env: context.env, flags })
   await requireShardLayout(settings)
-  const telemetry = openTelemetry(settings, context)
+  const telemetry = await openTelemetry(settings, context)
   logProxies(settings.accounts, telemetry.log)
   const sources = new Map<string, () => SourceUsage>()
   using observer = telemetry.progress((account) => sources.get(account)?.())

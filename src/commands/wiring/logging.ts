@@ -19,7 +19,7 @@ export interface CommandTelemetry {
 }
 
 /** After this call, tokens of the settings are redacted in the log and in reported errors. */
-export const openTelemetry = (settings: Settings, context: CliContext): CommandTelemetry => {
+export const openTelemetry = async (settings: Settings, context: CliContext): Promise<CommandTelemetry> => {
   const secrets = secretsOf(settings.accounts)
   context.protect(secrets)
   const { redraw, colour } = terminalFeatures(context.env, context.stderr)
@@ -27,8 +27,7 @@ export const openTelemetry = (settings: Settings, context: CliContext): CommandT
   const log = createLog({
     level: settings.logLevel,
     stream: line,
-    pretty: context.stderr.isTTY,
-    colour,
+    pretty: context.stderr.isTTY ? (await import('../../logging/pretty.js')).prettyLines(colour) : null,
     redact: createRedactor(secrets),
   })
   return {

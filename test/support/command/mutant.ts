@@ -1,11 +1,11 @@
-/** Copies the built command and changes lines in the copy: a fault that a test must find, or a line that a newcomer would add. */
+/** Copies the compiled modules of the command and changes lines in the copy: a fault that a test must find, or a line that a newcomer would add. */
 import { cp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { temporaryDirectory } from '../files/temporary.js'
 import { MAIN } from './command.js'
 
 export interface Mutation {
-  /** Path of a built file, relative to `dist`. */
+  /** Path of a compiled module, relative to `build`. */
   readonly file: string
   /** Occurs exactly once in the file. */
   readonly from: string
@@ -16,15 +16,15 @@ export interface Mutation {
 export const buildMutant = async (...mutations: readonly Mutation[]): Promise<string> => {
   const root = dirname(dirname(MAIN))
   const copy = await temporaryDirectory()
-  await cp(join(root, 'dist'), join(copy, 'dist'), { recursive: true })
+  await cp(join(root, 'build'), join(copy, 'build'), { recursive: true })
   await cp(join(root, 'package.json'), join(copy, 'package.json'))
   await symlink(join(root, 'node_modules'), join(copy, 'node_modules'))
   for (const { file, from, to } of mutations) {
-    const target = join(copy, 'dist', file)
+    const target = join(copy, 'build', file)
     const pieces = (await readFile(target, 'utf8')).split(from)
     if (pieces.length !== 2)
       throw new Error(`${pieces.length - 1} places in ${file} read ${JSON.stringify(from)}, not 1`)
     await writeFile(target, pieces.join(to))
   }
-  return join(copy, 'dist', 'main.js')
+  return join(copy, 'build', 'main.js')
 }

@@ -101,18 +101,18 @@ export const stopWith = async (
 export const lastLine = ({ stdout }: Pick<Ended, 'stdout'>): string =>
   stdout.trimEnd().split('\n').at(-1) ?? ''
 
-/** Copies the built command with one module replaced. Returns the copy's entry file. */
+/** Copies the compiled modules of the command with one module replaced. Returns the copy's entry file. */
 export const otherBuild = async (trial: Trial, module: string, source: string): Promise<string> => {
   const root = await trial.temporary()
   const project = join(MAIN, '..', '..')
-  await mkdir(join(root, 'dist'))
-  await cp(join(project, 'dist'), join(root, 'dist'), { recursive: true })
+  await mkdir(join(root, 'build'))
+  await cp(join(project, 'build'), join(root, 'build'), { recursive: true })
   await cp(join(project, 'package.json'), join(root, 'package.json'))
   await symlink(join(project, 'node_modules'), join(root, 'node_modules'))
-  const file = join(root, 'dist', module)
+  const file = join(root, 'build', module)
   if (!existsSync(file)) throw new Error(`there is no module ${module} to replace`)
   await writeFile(file, source)
-  return join(root, 'dist', 'main.js')
+  return join(root, 'build', 'main.js')
 }
 
 export interface Gate<Value> {

@@ -60,7 +60,7 @@ export const observationOf = ({ observations }: ConformanceReport, topic: string
   observations.find((one) => one.topic === topic)?.told ?? 'there is no such observation'
 
 export interface Fault {
-  /** A built file below `dist/reference-server`. */
+  /** A built file below `build/reference-server`. */
   readonly file: string
   /** Occurs in the file exactly once. */
   readonly from: string
@@ -72,19 +72,19 @@ export const startFaulty = async (fault: Fault, finished: Finished): Promise<Ser
   const project = dirname(dirname(MAIN))
   // Vitest imports files in node_modules as they are, and transforms all others.
   const copy = join(await temporaryDirectory(finished), 'node_modules', 'faulty-server')
-  await mkdir(join(copy, 'dist'), { recursive: true })
+  await mkdir(join(copy, 'build'), { recursive: true })
   for (const room of ['base', 'reference-server']) {
-    await cp(join(project, 'dist', room), join(copy, 'dist', room), { recursive: true })
+    await cp(join(project, 'build', room), join(copy, 'build', room), { recursive: true })
   }
   await cp(join(project, 'package.json'), join(copy, 'package.json'))
   await symlink(join(project, 'node_modules'), join(copy, 'node_modules'))
-  const target = join(copy, 'dist', 'reference-server', fault.file)
+  const target = join(copy, 'build', 'reference-server', fault.file)
   const pieces = (await readFile(target, 'utf8')).split(fault.from)
   if (pieces.length !== 2) {
     throw new Error(`${pieces.length - 1} places in ${fault.file} read ${JSON.stringify(fault.from)}, not 1`)
   }
   await writeFile(target, pieces.join(fault.to))
-  const server = pathToFileURL(join(copy, 'dist', 'reference-server', 'server.js')).href
+  const server = pathToFileURL(join(copy, 'build', 'reference-server', 'server.js')).href
   const { startReferenceServer } = await import(/* @vite-ignore */ server)
   const running = await startReferenceServer(WORLD)
   finished(() => running.close())

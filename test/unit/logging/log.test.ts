@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { ConfigError, UpstreamError } from '../../../src/base/errors.js'
 import { createRedactor, Secret } from '../../../src/base/secret.js'
 import { createLog, type LogLevel } from '../../../src/logging/log.js'
+import { prettyLines } from '../../../src/logging/pretty.js'
 
 const TOKEN = 'to"k\\en/ü-tail77'
 
@@ -18,7 +19,7 @@ const open = ({ level = 'debug', pretty = false }: { level?: LogLevel; pretty?: 
   const lines: string[] = []
   const log = createLog({
     level,
-    pretty,
+    pretty: pretty ? prettyLines(false) : null,
     stream: { write: (line) => lines.push(line) },
     redact: createRedactor([new Secret(TOKEN)]),
   })

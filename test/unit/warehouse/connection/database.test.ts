@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { SLOW } from '../../../support/suite/slow.js'
 
-const DATABASE = new URL('../../../../dist/warehouse/connection/database.js', import.meta.url).href
+const DATABASE = new URL('../../../../build/warehouse/connection/database.js', import.meta.url).href
 
 /** The first statement fails while the second one runs; then the database is closed. Whether the second has begun is chance. */
 const SCRIPT = `

@@ -1,0 +1,118 @@
+// Bundles the compiled modules of build/ into dist/: dist/main.js is the command, and it loads the chunks that it needs.
+// A process opens 20 files instead of 900. The packages of "dependencies" stay outside; all others are part of the bundle.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'rolldown'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
+/**
+ * The modules that are always loaded together. Every other module goes where its importers are. `start` is all that `--help`
+ * and `--version` load; it must not grow by a room that only some commands need.
+ */
+const CHUNKS = {
+  start: [
+    'build/base/',
+    'build/commands/[^/]+.js',
+    'build/commands/[^/]+/command.js',
+    'build/model/publish-formats.js',
+    'build/reference-server/(option-texts|api/rate-window|api/retry-after|time/iso-time|world/empty-rates).js',
+    'build/settings/environment.js',
+  ],
+  libraries: ['node_modules/(zod|p-limit|yocto-queue)/'],
+  model: ['build/model/'],
+  settings: [
+    'build/(settings|commands/text)/',
+    'build/logging/(?!pretty)',
+    'build/warehouse/lifecycle/files.js',
+    'node_modules/yaml/',
+  ],
+  warehouse: ['build/(warehouse|publish)/', 'node_modules/@duckdb/node-api/'],
+  source: ['build/(http|survey-api)/', 'config/undici.mjs', 'node_modules/(undici|bottleneck)/'],
+}
+
+await build({
+  input: { main: 'build/main.js', 'command-line': 'build/commands/command-line.js' },
+  platform: 'node',
+  external: [/^node:/, ...Object.keys(manifest.dependencies)],
+  resolve: { alias: { undici: join(root, 'config/undici.mjs') } },
+  preserveEntrySignatures: 'allow-extension',
+  // Bottleneck hides its optional Redis clients from bundlers with eval. We use neither.
+  checks: { eval: false },
+  plugins: [sourceMapsOfTypeScript(), acyclicChunks(), thirdPartyLicences()],
+  output: {
+    dir: 'dist',
+    cleanDir: true,
+    format: 'esm',
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+    chunkFileNames: ({ name, facadeModuleId }) =>
+      `chunks/${facadeModuleId?.includes('/build/commands/') ? nameOfCommandModule(facadeModuleId) : name}.js`,
+    codeSplitting: {
+      includeDependenciesRecursively: false,
+      groups: Object.entries(CHUNKS).map(([name, modules]) => ({
+        name,
+        test: new RegExp(
+          `^(?:${root}|.*/(?=node_modules/))(${modules.join('|').replaceAll(/\.(m?js)/g, '\\.$1$')})`,
+        ),
+      })),
+    },
+  },
+})
+
+/** `build/commands/sync/run.js` becomes `sync-run`. */
+function nameOfCommandModule(path) {
+  return relative(join(root, 'build/commands'), path).replace(/\.js$/, '').replaceAll(sep, '-')
+}
+
+/** Stacks then name the lines of `src` (`src/base/stack.ts`). */
+function sourceMapsOfTypeScript() {
+  return {
+    name: 'source-maps-of-typescript',
+    load: (id) =>
+      id.startsWith(join(root, 'build/'))
+        ? { code: readFileSync(id, 'utf8'), map: readFileSync(`${id}.map`, 'utf8') }
+        : null,
+  }
+}
+
+/** Chunks that import each other would run code before what it needs. Then `CHUNKS` separates modules that belong together. */
+function acyclicChunks() {
+  return {
+    name: 'acyclic-chunks',
+    generateBundle(_, bundle) {
+      const visit = (file, path) => {
+        if (path.includes(file)) this.error(`chunks import each other: ${[...path, file].join(' -> ')}`)
+        for (const next of bundle[file]?.imports ?? []) visit(next, [...path, file])
+      }
+      for (const file of Object.keys(bundle)) visit(file, [])
+    },
+  }
+}
+
+/** Writes the licences of the packages in the bundle, because their own files are not installed with it. */
+function thirdPartyLicences() {
+  return {
+    name: 'third-party-licences',
+    generateBundle(_, bundle) {
+      const modules = Object.values(bundle).flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
+      const packages = new Set(
+        modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? []),
+      )
+      const source = [...packages]
+        .sort()
+        .map(licenceOf)
+        .join(`\n${'-'.repeat(80)}\n\n`)
+      this.emitFile({ type: 'asset', fileName: 'third-party-licences.txt', source })
+    },
+  }
+}
+
+function licenceOf(directory) {
+  const { name, version, license } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'))
+  const file = readdirSync(directory).find((one) => /^licen[cs]e/i.test(one))
+  if (file === undefined) throw new Error(`${name} has no licence file, so it cannot be part of the bundle`)
+  return `${name} ${version} (${license})\n\n${readFileSync(join(directory, file), 'utf8').trim()}\n`
+}

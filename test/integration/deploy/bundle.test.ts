@@ -1,0 +1,129 @@
+/** What is in the bundle of the command, which of its files a start loads, and the licences of its packages. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { readableStack } from '../../../src/base/stack.js'
+import { projectDirectory } from './dockerfile.js'
+
+const dist = join(projectDirectory, 'dist')
+const textOf = (path: string): string => readFileSync(join(dist, path), 'utf8')
+
+const manifest = z
+  .object({
+    dependencies: z.record(z.string(), z.string()),
+    devDependencies: z.record(z.string(), z.string()),
+  })
+  .parse(JSON.parse(readFileSync(join(projectDirectory, 'package.json'), 'utf8')))
+
+/** The files of the bundle. */
+const files = readdirSync(dist, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.js') && !path.startsWith('compile-cache'))
+  .sort()
+
+/** The modules that a file of the bundle imports when it is loaded. */
+const importsOf = (path: string): readonly string[] =>
+  [...textOf(path).matchAll(/^(?:import|export) (?:[^'"]*? from )?["']([^"']+)["'];$/gm)].map(
+    ([, from = '']) => (from.startsWith('.') ? join(dirname(path), from) : from),
+  )
+
+/** The files and packages that are loaded with a file of the bundle. */
+const loadedWith = (path: string, seen = new Set<string>()): ReadonlySet<string> => {
+  if (seen.has(path)) return seen
+  seen.add(path)
+  if (files.includes(path)) for (const next of importsOf(path)) loadedWith(next, seen)
+  return seen
+}
+
+const withoutNode = (loaded: ReadonlySet<string>): readonly string[] =>
+  [...loaded].filter((path) => !path.startsWith('node:')).sort()
+
+/** The packages in the bundle, from its source maps. */
+const bundled = [
+  ...new Set(
+    files
+      .filter((path) => readdirSync(join(dist, dirname(path))).includes(`${path.split('/').at(-1)}.map`))
+      .flatMap(
+        (path) => z.object({ sources: z.array(z.string()) }).parse(JSON.parse(textOf(`${path}.map`))).sources,
+      )
+      .flatMap((source) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1] ?? []),
+  ),
+].sort()
+
+describe('a start loads', () => {
+  test('one chunk without packages for --version, --help and wrong usage', () => {
+    expect(withoutNode(loadedWith('main.js'))).toEqual(['chunks/start.js', 'main.js'])
+  })
+
+  test.each(['check', 'conformance', 'export', 'plan', 'replay', 'status', 'sync'])(
+    'neither DuckDB nor the HTTP client before the settings of %s are read',
+    (command) => {
+      const loaded = withoutNode(loadedWith(`chunks/${command}-handler.js`))
+      expect(loaded).toContain('chunks/settings.js')
+      expect(loaded).not.toContain('chunks/warehouse.js')
+      expect(loaded).not.toContain('chunks/source.js')
+      expect(loaded.filter((path) => !path.startsWith('chunks/'))).toEqual([])
+    },
+  )
+
+  test.each([['plan-run'], ['export-run'], ['wiring-warehouse-status']])(
+    'no HTTP client for a command without requests: %s',
+    (run) => {
+      const loaded = withoutNode(loadedWith(`chunks/${run}.js`))
+      expect(loaded).toContain('chunks/warehouse.js')
+      expect(loaded).not.toContain('chunks/source.js')
+    },
+  )
+})
+
+describe('the bundle', () => {
+  test('contains these packages and no dependency of package.json', () => {
+    expect(bundled).toEqual([
+      '@duckdb/node-api',
+      'bottleneck',
+      'p-limit',
+      'undici',
+      'yaml',
+      'yocto-queue',
+      'zod',
+    ])
+    expect(bundled.filter((name) => name in manifest.dependencies)).toEqual([])
+  })
+
+  test('imports only dependencies of package.json', () => {
+    const imported = files
+      .flatMap(importsOf)
+      .filter((from) => !from.startsWith('node:') && !files.includes(from))
+    expect(imported).toContain('fastify')
+    expect(imported.filter((name) => !(name in manifest.dependencies))).toEqual([])
+  })
+
+  test('comes with the licence of each package', () => {
+    const licences = textOf('third-party-licences.txt')
+    for (const name of bundled)
+      expect(licences).toMatch(new RegExp(`^${name} \\d+\\.\\S+ \\((MIT|ISC)\\)$`, 'm'))
+    expect(licences.match(/Permission (is hereby granted|to use, copy)/g)).toHaveLength(bundled.length)
+  })
+})
+
+describe('a stack', () => {
+  const start = textOf('chunks/start.js').split('\n')
+  const line = start.findIndex((text) => text.includes('say which command to run')) + 1
+  const url = new URL('../../../dist/chunks/start.js', import.meta.url).href
+
+  test('names the lines of src', () => {
+    const stack = `UsageError: wrong\n    at run (${url}:${line}:10)\n    at node:internal/modules/run_main:117:5`
+    const [message, frame, other] = readableStack(stack).split('\n')
+    expect(message).toBe('UsageError: wrong')
+    expect(other).toBe('    at node:internal/modules/run_main:117:5')
+    const [, place = ''] =
+      /^ {4}at run \(src\/commands\/command-line\.ts:(\d+):\d+\)$/.exec(frame ?? '') ?? []
+    const source = readFileSync(join(projectDirectory, 'src/commands/command-line.ts'), 'utf8').split('\n')
+    expect(source[Number(place) - 1]).toContain('say which command to run')
+  })
+
+  test('stays as it is where there is no source map', () => {
+    const stack = `Error: x\n    at a (${url.replace('start', 'absent')}:1:1)\n    at b (file:///nowhere/b.js:2:3)`
+    expect(readableStack(stack)).toBe(stack)
+  })
+})
