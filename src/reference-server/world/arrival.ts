@@ -1,16 +1,10 @@
 /**
  * The pace at which people begin interviews: hardly any at night, most in the evening, later and more evenly at weekends,
- * by the clock of the source's country. The pace is constant within each local hour, so the open hours of a source are a
- * short list, and every start finds its place in it without a search.
+ * by the clock of the source's country. The pace is constant within each local hour, so the starts of a source are found in one
+ * walk through its open hours.
  */
 import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_SECOND, type Micros } from '../time/iso-time.js'
 import type { FieldWindow } from './open-windows.js'
-
-/** A stretch of open time, at most an hour, in which interviews begin at one pace. It begins on a whole second. */
-export interface OpenHour extends FieldWindow {
-  /** How many interviews begin in a given time, relative to the average of a weekday; above 0. */
-  readonly pace: number
-}
 
 /** By local hour, from midnight on. */
 const WEEKDAY_PACE = [
@@ -24,24 +18,47 @@ const WEEKEND_PACE = [
 /** 1970-01-01 was a Thursday: days since then, plus so many, are 0 on a Saturday modulo 7. */
 const DAYS_SINCE_SATURDAY = 5
 
-/** The open hours of `windows`, in the order of time, at `utcOffsetMinutes` east of UTC. */
-export const openHours = (windows: readonly FieldWindow[], utcOffsetMinutes: number): OpenHour[] => {
-  const offset = utcOffsetMinutes * 60 * MICROS_PER_SECOND
-  const hours: OpenHour[] = []
-  for (const window of windows) {
-    for (let from = window.from; from < window.to; ) {
-      const nextHour = (Math.floor((from + offset) / MICROS_PER_HOUR) + 1) * MICROS_PER_HOUR - offset
-      const to = Math.min(nextHour, window.to)
-      hours.push({ from, to, settledAt: window.settledAt, pace: paceAt(from + offset) })
-      from = to
-    }
-  }
-  return hours
-}
+/**
+ * Stretches of open time, each within one local hour, in which interviews begin at one pace. It stands at one of them after each
+ * `next`. An array of them would have hundreds of objects for each source.
+ */
+class OpenHours {
+  readonly #windows: readonly FieldWindow[]
+  readonly #offset: Micros
+  #window = -1
+  from: Micros = 0
+  /** Not included. */
+  to: Micros = Number.POSITIVE_INFINITY
+  settledAt: Micros = 0
+  /** How many interviews begin in a given time, relative to the average of a weekday; above 0. */
+  pace = 1
 
-/** The total time of `hours`, each weighed by its pace. */
-export const weightOf = (hours: readonly OpenHour[]): number =>
-  hours.reduce((sum, { from, to, pace }) => sum + (to - from) * pace, 0)
+  constructor(windows: readonly FieldWindow[], utcOffsetMinutes: number) {
+    this.#windows = windows
+    this.#offset = utcOffsetMinutes * 60 * MICROS_PER_SECOND
+  }
+
+  /** Moves to the next stretch. Returns false and moves nowhere after the last one. */
+  next(): boolean {
+    const isAtEnd = this.to >= (this.#windows[this.#window]?.to ?? 0)
+    const place = isAtEnd ? this.#window + 1 : this.#window
+    const window = this.#windows[place]
+    if (window === undefined) return false
+    this.#window = place
+    this.from = isAtEnd ? window.from : this.to
+    const nextHour =
+      (Math.floor((this.from + this.#offset) / MICROS_PER_HOUR) + 1) * MICROS_PER_HOUR - this.#offset
+    this.to = Math.min(nextHour, window.to)
+    this.settledAt = window.settledAt
+    this.pace = paceAt(this.from + this.#offset)
+    return true
+  }
+
+  /** The time of the stretch, weighed by its pace. */
+  get weight(): number {
+    return (this.to - this.from) * this.pace
+  }
+}
 
 const paceAt = (local: Micros): number => {
   const day = Math.floor(local / MICROS_PER_DAY)
@@ -50,34 +67,34 @@ const paceAt = (local: Micros): number => {
   return (isWeekend ? WEEKEND_PACE : WEEKDAY_PACE)[hour] ?? 1
 }
 
-/** Finds the moments of ascending places in open hours. */
+/** Finds the moments of ascending places in open time. */
 export class ArrivalWalk {
-  readonly #hours: readonly OpenHour[]
-  #place = 0
+  /** All open time, weighed by its pace. */
+  readonly weight: number
+  readonly #hours: OpenHours
   #before = 0
 
-  constructor(hours: readonly OpenHour[]) {
-    this.#hours = hours
+  /** `windows` are in the order of time, at `utcOffsetMinutes` east of UTC, and begin on whole seconds. None is empty. */
+  constructor(windows: readonly FieldWindow[], utcOffsetMinutes: number) {
+    let weight = 0
+    for (const hours = new OpenHours(windows, utcOffsetMinutes); hours.next(); ) weight += hours.weight
+    this.weight = weight
+    this.#hours = new OpenHours(windows, utcOffsetMinutes)
+    this.#hours.next()
   }
 
   /** The moment, on a whole second, before which `along` of the weight lies; `along` never gets smaller. */
   at(along: number): Micros {
-    for (;;) {
-      const hour = this.#hours[this.#place]
-      if (hour === undefined) return 0
-      const weight = (hour.to - hour.from) * hour.pace
-      const isLast = this.#place === this.#hours.length - 1
-      if (along - this.#before < weight || isLast) {
-        const moment = Math.min(hour.from + (along - this.#before) / hour.pace, hour.to - 1)
-        return Math.floor(moment / MICROS_PER_SECOND) * MICROS_PER_SECOND
-      }
+    const hours = this.#hours
+    for (let weight = hours.weight; along - this.#before >= weight && hours.next(); weight = hours.weight) {
       this.#before += weight
-      this.#place += 1
     }
+    const moment = Math.min(hours.from + (along - this.#before) / hours.pace, hours.to - 1)
+    return Math.floor(moment / MICROS_PER_SECOND) * MICROS_PER_SECOND
   }
 
   /** When the interview that begins at the last moment found is settled. */
   get settledAt(): Micros {
-    return this.#hours[this.#place]?.settledAt ?? 0
+    return this.#hours.settledAt
   }
 }

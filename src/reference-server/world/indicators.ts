@@ -28,7 +28,7 @@ export const progressOf = (
   const empty = EMPTY_RATE_VALUES[emptyRates]
   const rate = (part: number, whole: number) => (whole === 0 ? empty : part / whole)
   const counts = new Uint32Array(INTERVIEW_STATUSES.length)
-  const completeSeconds: number[] = []
+  const completeSeconds = new Uint16Array(sources.reduce((sum, { starts }) => sum + starts.length, 0))
   for (const interviews of sources) countInto(counts, completeSeconds, interviews, at, bounds)
   const individuals = (status: InterviewStatus): number => counts[INTERVIEW_STATUSES.indexOf(status)] ?? 0
   const total = counts.reduce((sum, count) => sum + count, 0)
@@ -64,14 +64,14 @@ export const progressOf = (
     target_incidence_rate: targetIncidenceRate,
     incidence_rate: targetIncidenceRate,
     drop_out_rate: rate(incomplete, total),
-    length_of_interview: median(completeSeconds) ?? empty,
+    length_of_interview: median(completeSeconds.subarray(0, complete)) ?? empty,
   }
 }
 
 /** An interview counts from its start on; an ignored one never counts. */
 const countInto = (
   counts: Uint32Array,
-  completeSeconds: number[],
+  completeSeconds: Uint16Array,
   interviews: Interviews,
   at: Micros,
   { startedAfter, startedBefore }: StartBounds,
@@ -85,15 +85,16 @@ const countInto = (
     if (start < from) continue
     const shown = statusAt(interviews, place, at)
     if (shown === IGNORED) continue
-    counts[shown] = (counts[shown] ?? 0) + 1
-    if (shown === COMPLETE) completeSeconds.push(durations[place] ?? 0)
+    const before = counts[shown] ?? 0
+    counts[shown] = before + 1
+    if (shown === COMPLETE) completeSeconds[before] = durations[place] ?? 0
   }
 }
 
 /** For an even count the mean of the middle two, rounded half up, because the API document's field is an integer. */
-const median = (values: readonly number[]): number | null => {
+const median = (values: Uint16Array): number | null => {
   if (values.length === 0) return null
-  const sorted = Float64Array.from(values).sort()
+  const sorted = values.sort()
   const upper = sorted[sorted.length >> 1] ?? 0
   const lower = sorted[(sorted.length - 1) >> 1] ?? 0
   return Math.round((lower + upper) / 2)

@@ -4,7 +4,7 @@
  */
 import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources/fieldwork-progress.js'
 import { MICROS_PER_DAY, MICROS_PER_SECOND, type Micros } from '../time/iso-time.js'
-import { ArrivalWalk, openHours, weightOf } from './arrival.js'
+import { ArrivalWalk } from './arrival.js'
 import type { WorldPlan } from './creation.js'
 import type { InterviewHabits } from './habits.js'
 import type { FieldWindow } from './open-windows.js'
@@ -49,8 +49,8 @@ export const deriveInterviews = (
   habits: InterviewHabits,
 ): Interviews => {
   const random = new Random(plan, index, PURPOSES.interviews, slot)
-  const hours = openHours(windows, utcOffsetMinutes)
-  const weight = weightOf(hours)
+  const walk = new ArrivalWalk(windows, utcOffsetMinutes)
+  const { weight } = walk
   const target = Math.max(0, ...versions.map(({ sampleSize }) => sampleSize))
   const wanted = Math.round((target * random.between(0.75, 1.45)) / habits.completeProbability)
   const count = weight === 0 ? 0 : Math.min(INTERVIEWS_MAX, wanted)
@@ -58,7 +58,6 @@ export const deriveInterviews = (
   const durations = new Uint16Array(count)
   const analysisMinutes = new Uint16Array(count)
   const statuses = new Uint8Array(count)
-  const walk = new ArrivalWalk(hours)
   const quota = new Quota(versions, count, (place, hasRoom) => {
     statuses[place] = hasRoom ? COMPLETE : ABOVE_TARGET
   })
