@@ -52,6 +52,8 @@ const baseOptions = {
   allocator_background_threads: 'true',
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',
+  // Counts the log, and an estimate of the changed row groups that exceeds it by far. A checkpoint rewrites those.
+  checkpoint_threshold: '128MB',
   memory_limit: '1GB',
   storage_compatibility_version: STORAGE_COMPATIBILITY,
   threads: '2',

@@ -44,13 +44,12 @@ export const conditionOnSurveys = (account: string, surveyIds: readonly number[]
 /** A list of twenty thousand constants takes seconds. */
 const CONSTANTS_MAX = 100
 
-/** Updates the stored rows with the values of the changed rows. */
-export const updateChanged = (table: MergedTable): string => {
-  const updated = [...table.values.map(({ name }) => name), table.readAtColumn]
-  return `UPDATE ${qualified(table.current)} t
-    SET ${updated.map((name) => `${quote(name)} = c.${quote(name)}`).join(', ')}, "_missing_since" = NULL
-    FROM temp.${quote(table.changed)} c WHERE ${sameKey(table.key, 't', 'c')}`
-}
+/**
+ * Deletes the stored rows that changed; their new versions are appended. An update in place would write all columns of each row
+ * group anew that holds a changed row, which are all row groups of a large table.
+ */
+export const deleteChanged = (table: MergedTable): string =>
+  `DELETE FROM ${qualified(table.current)} t USING temp.${quote(table.changed)} c WHERE ${sameKey(table.key, 't', 'c')}`
 
 export const markGone = (table: MergedTable): string =>
   `UPDATE ${qualified(table.current)} t SET "_missing_since" = g."_missing_since"

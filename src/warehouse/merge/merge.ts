@@ -9,7 +9,7 @@ import type { Instant } from '../../model/instant.js'
 import type { RowCounts } from '../../model/run.js'
 import type { CellRow } from '../../model/warehouse.js'
 import type { Sql } from '../connection/database.js'
-import { endVersions, markGone, updateChanged } from './merge-sql.js'
+import { deleteChanged, endVersions, markGone } from './merge-sql.js'
 import type { MergedTable, StoredRow } from './merged-tables.js'
 import { differs, rowKey, type StoredRows } from './stored-rows.js'
 
@@ -41,8 +41,8 @@ export const upsert = async (
     else changed.push(row)
     stored.set(rowKey(table, cells), { cells, firstSeenAt, datedAt, missingSince: null })
   }
-  await replace(sql, table, changed)
-  await sql.insert(table.current, added)
+  await removeChanged(sql, table, changed)
+  await sql.insert(table.current, [...changed, ...added])
   if (table.history !== null) {
     const { kind, table: history } = table.history
     const beginsAt = kind === 'versions' ? 'valid_from' : 'observed_at'
@@ -62,10 +62,10 @@ export const upsert = async (
 export const isCurrent = (table: MergedTable, stored: StoredRow, fresh: CellRow): boolean =>
   stored.missingSince === null && !differs(table.values, fresh, stored.cells)
 
-const replace = async (sql: Sql, table: MergedTable, changed: readonly CellRow[]): Promise<void> => {
+const removeChanged = async (sql: Sql, table: MergedTable, changed: readonly CellRow[]): Promise<void> => {
   if (changed.length === 0) return
   await sql.stage(table.changed, table.changedColumns, changed)
-  await sql.run(updateChanged(table))
+  await sql.run(deleteChanged(table))
   await endVersionsOf(sql, table, table.changed, table.readAtColumn)
 }
 

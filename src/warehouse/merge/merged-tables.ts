@@ -81,7 +81,7 @@ const merged = (current: TableDeclaration, history: MergedTable['history']): Mer
     values,
     readAtColumn,
     changed: `changed_${name}`,
-    changedColumns: [...key, ...values, ...columnNamed(readAtColumn)],
+    changedColumns: [...key, ...columnNamed(readAtColumn)],
     gone: `gone_${name}`,
     goneColumns: [...key, ...columnNamed('_missing_since')],
     storedRow: storedRow([...ids, ...values]),
