@@ -71,7 +71,10 @@ const exportTo = (out: string): readonly string[] => [
 
 const TITLES = 'SELECT account, id, title FROM surveys ORDER BY id'
 
-test.for(SLOW ? NAMES : NAMES.slice(0, 2))(
+/** Both at once: a directory like a partition in one like a pattern. */
+const NAMES_QUICK = ['a*b/account=foo']
+
+test.for(SLOW ? NAMES : NAMES_QUICK)(
   'a sync publishes to a directory named %j, which can be rebuilt from each format, read and exported',
   { timeout: 120_000 },
   async (name, context) => {

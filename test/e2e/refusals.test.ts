@@ -40,8 +40,12 @@ const togetherOnce = (requests: number, hook: Hook): Hook => {
   }
 }
 
-/** Consecutive nights on which one survey is refused. */
-const DAYS_REFUSED = SLOW ? 16 : 8
+/**
+ * Nights on which one survey is refused. The quick suite leaves out the fifth and sixth: a night without a request shows that
+ * there was no reason for one before.
+ */
+const DAYS_REFUSED = SLOW ? Array.from({ length: 16 }, (_, index) => index + 1) : [1, 2, 3, 4, 7, 8]
+const LAST_REFUSED = Math.max(...DAYS_REFUSED)
 
 /** Runs a sync on the night `days` after the first, with `hook`. */
 const night = async (trial: Trial, days: number, hook: Hook = () => false, args: readonly string[] = []) => {
@@ -127,12 +131,12 @@ describe('a 404 of a listed survey', () => {
     await night(trial, 0)
     const hook = refuse(trial.api, /^\/surveys\/2\//, 404)
     const daysRequested: number[] = []
-    for (let day = 1; day <= DAYS_REFUSED; day += 1) {
+    for (const day of DAYS_REFUSED) {
       const { code, run } = await night(trial, day, hook)
       expect([code, run.left_over, run.failing]).toEqual([3, 1, 1])
       if (trial.api.arrivals.some(({ path }) => path.startsWith('/surveys/2/'))) daysRequested.push(day)
     }
-    expect(daysRequested).toEqual([1, 2, 4, 8, 16].filter((day) => day <= DAYS_REFUSED))
+    expect(daysRequested).toEqual([1, 2, 4, 8, 16].filter((day) => day <= LAST_REFUSED))
     expect(await missingIds(trial)).toEqual([])
     expect(await query(trial.published, 'SELECT count(*) AS n FROM surveys_history WHERE id = 2')).toEqual([
       { n: 1 },
@@ -141,8 +145,8 @@ describe('a 404 of a listed survey', () => {
     const two = trial.api.surveys[1]
     if (two === undefined) throw new Error('there is a second survey')
     two.survey.title = 'Renamed'
-    two.survey.updated_at = new Date(Date.UTC(2026, 2, 1 + DAYS_REFUSED, 12)).toISOString()
-    expect(await night(trial, DAYS_REFUSED + 1)).toMatchObject({ code: 0, run: { left_over: 0 } })
+    two.survey.updated_at = new Date(Date.UTC(2026, 2, 1 + LAST_REFUSED, 12)).toISOString()
+    expect(await night(trial, LAST_REFUSED + 1)).toMatchObject({ code: 0, run: { left_over: 0 } })
     expect(await query(trial.published, 'SELECT title FROM surveys WHERE id = 2')).toEqual([
       { title: 'Renamed' },
     ])

@@ -12,7 +12,7 @@ import { query } from '../../support/warehouse/duckdb.js'
 
 const COMMENT = 'Pages of the listing that were committed'
 const FIELD = "historyRowsCompacted: shown(counter('Old observations"
-const COUNTING = 'state.counts.surveysListed += page.rows.length;'
+const COUNTING = 'state.counts.surveysListed += page.surveys.length;'
 
 test('a counter that is added to the run record appears in its table, both reports and the data dictionary', async () => {
   const main = await buildMutant(
@@ -21,7 +21,11 @@ test('a counter that is added to the run record appears in its table, both repor
       from: FIELD,
       to: `pagesListed: shown(counter('${COMMENT}'), 'pages', (pages) => counted(pages, 'page')), ${FIELD}`,
     },
-    { file: 'sync/discover.js', from: COUNTING, to: `${COUNTING} state.counts.pagesListed += 1;` },
+    {
+      file: 'sync/listing/page-commits.js',
+      from: COUNTING,
+      to: `${COUNTING} state.counts.pagesListed += 1;`,
+    },
   )
   const dictionary = await start(['schema', '--format', 'markdown'], {}, main).ended
   expect(dictionary.stdout).toContain(`| \`pages_listed\` | BIGINT | yes | ${COMMENT} |`)
