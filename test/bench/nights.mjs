@@ -109,9 +109,9 @@ async function measureSize(surveys, format) {
   await measure('sync', `${changed.length.toLocaleString('en')} changed`)
 }
 
-/** Nine of ten are the newest surveys, the others are of any age. */
+/** Ninety-nine of a hundred are the newest surveys, the others are of any age. */
 function changedOf(surveys, count) {
-  const newest = Math.floor(count * 0.9)
+  const newest = Math.floor(count * 0.99)
   const older = count - newest
   const ages = Array.from({ length: older }, (_, at) => 1 + Math.floor(((surveys - newest) * at) / older))
   return [...Array.from({ length: newest }, (_, at) => surveys - at), ...ages.toReversed()]

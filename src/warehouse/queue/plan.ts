@@ -46,15 +46,19 @@ export const plannedSurveys = async (
   account: string,
   selection: SurveySelection,
 ): Promise<PlannedSurveys> => {
-  const surveys = await sql.rows(surveyRow, selectPlanned(selection), [account])
+  const selected = await sql.rows(z.object({ id: bigintCell }), selectedIds(selection), [account])
+  const ids = selected.map(({ id }) => id)
+  const surveys =
+    ids.length === 0
+      ? []
+      : await sql.rows(surveyRow, selectPlanned(selection), [account, JSON.stringify(ids)])
   const [totals] = await sql.rows(totalsRow, SELECT_TOTALS, [account])
   return { surveys, totals: { present: 0, sources: 0, withSources: 0, ...totals } }
 }
 
-const selectPlanned = (selection: SurveySelection): string => {
-  const windows = selection.rules.dailyWindows
+const selectPlanned = ({ rules: { dailyWindows: windows } }: SurveySelection): string => {
   const OF_SELECTED = 'account = $1 AND survey_id IN (FROM selected)'
-  return `WITH selected AS MATERIALIZED (${selectedIds(selection)})
+  return `WITH selected AS MATERIALIZED (SELECT unnest(CAST($2::JSON AS BIGINT[])) AS id)
     SELECT s.id, coalesce(w.status, s.status) AS status, s.created_at AS "createdAt",
       coalesce(w.updated_at, s.updated_at) AS "updatedAt", f.refreshed_at AS "refreshedAt",
       CASE WHEN p._observed_at > p._first_seen_at THEN p._observed_at END AS "progressChangedAt",
