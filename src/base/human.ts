@@ -20,8 +20,8 @@ export const humanDuration = (durationMs: number): string => {
 
 const twoDigits = (count: number): string => String(count).padStart(2, '0')
 
-/** `1,234,567` */
-export const humanCount = (count: number): string => count.toLocaleString('en-US')
+/** `1,234,567` of a whole number. `toLocaleString` would load the tables of all languages, 12 ms of CPU. */
+export const humanCount = (count: number): string => String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',')
 
 /** `1 survey`, `1,234 surveys` */
 export const counted = (count: number, one: string, many = `${one}s`): string =>

@@ -1,6 +1,6 @@
 /** Durations, sizes and tables are printed for people. */
 import { describe, expect, test } from 'vitest'
-import { counted, humanBytes, humanDuration, humanWindow } from '../../../src/base/human.js'
+import { counted, humanBytes, humanCount, humanDuration, humanWindow } from '../../../src/base/human.js'
 import { textTable } from '../../../src/commands/text/text-table.js'
 
 test.each([
@@ -18,6 +18,13 @@ test.each([
 ])('%d ms prints as %s', (durationMs, text) => {
   expect(humanDuration(durationMs)).toBe(text)
 })
+
+test.each([0, 7, 999, 1_000, 12_345, 999_999, 1_234_567, 4_600_000_000])(
+  '%d prints as in English',
+  (count) => {
+    expect(humanCount(count)).toBe(count.toLocaleString('en-US'))
+  },
+)
 
 test.each([
   [0, '0 B'],
