@@ -1,0 +1,165 @@
+/** What `npm run bench` measures, in groups. A figure is better when it is lower. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { main, startWorld, timed } from './processes.mjs'
+
+const NO_CAP = '10000/100ms'
+const PAGE_SIZE = 50
+
+export const GROUPS = {
+  start: {
+    figures: {
+      '--version, wall time of node -e 0': { budget: 2, unit: 'x' },
+      '--version, CPU of node -e 0': { budget: 2, unit: 'x' },
+    },
+    measure: async () => {
+      const lowest = async (args) => {
+        const runs = []
+        for (let run = 0; run < 10; run += 1) runs.push(await timed(args, { PATH: process.env.PATH }))
+        return {
+          wall: Math.min(...runs.map(({ wall }) => wall)),
+          cpu: Math.min(...runs.map(({ cpu }) => cpu)),
+        }
+      }
+      const node = await lowest(['-e', '0'])
+      const version = await lowest([main, '--version'])
+      return {
+        '--version, wall time of node -e 0': version.wall / node.wall,
+        '--version, CPU of node -e 0': version.cpu / node.cpu,
+      }
+    },
+  },
+  'fan-out': {
+    figures: {
+      'first load of 500 surveys, wall time': { budget: 8, unit: 's' },
+      'first load of 500 surveys, CPU': { budget: 4, unit: 's' },
+      'a request beyond the start, CPU': { budget: 1, unit: 'ms' },
+      'first load of 500 surveys, peak memory': { budget: 160, unit: 'MB' },
+      'a night with nothing to do, CPU': { budget: 0.6, unit: 's' },
+    },
+    measure: (divide) =>
+      inWorld({ surveys: 500 / divide }, async ({ sync }) => {
+        const start = await startOnly()
+        const first = await sync()
+        // The second run finds nothing new, as the clock of the world stands still.
+        const second = await sync()
+        return {
+          'first load of 500 surveys, wall time': first.wall,
+          'first load of 500 surveys, CPU': first.cpu,
+          'a request beyond the start, CPU': (1000 * (first.cpu - start.cpu)) / first.requests,
+          'first load of 500 surveys, peak memory': first.peak,
+          'a night with nothing to do, CPU': second.cpu,
+        }
+      }),
+  },
+  list: {
+    figures: {
+      'listing of 25,000 surveys, wall time': { budget: 4, unit: 's' },
+      'listing of 25,000 surveys, CPU': { budget: 4, unit: 's' },
+      'a page of 50 surveys, CPU': { budget: 3, unit: 'ms' },
+    },
+    measure: async (divide) => {
+      const start = await startOnly()
+      const listed = await listing(25_000 / divide)
+      return {
+        'listing of 25,000 surveys, wall time': listed.wall,
+        'listing of 25,000 surveys, CPU': listed.cpu,
+        'a page of 50 surveys, CPU': (1000 * (listed.cpu - start.cpu)) / listed.pages,
+      }
+    },
+  },
+  'long-list': {
+    figures: { 'listing of 100,000 surveys, peak memory': { budget: 160, unit: 'MB' } },
+    isLong: true,
+    measure: async (divide) => ({
+      'listing of 100,000 surveys, peak memory': (await listing(100_000 / divide)).peak,
+    }),
+  },
+  accounts: {
+    figures: {
+      '80 accounts at 60 requests a minute, cores': { budget: 0.25, unit: '' },
+      '80 accounts, unused part of the cap': { budget: 0.03, unit: '' },
+      '80 accounts, refused requests': { budget: 0, unit: '' },
+    },
+    isLong: true,
+    measure: (divide) => manyAccounts(80 / divide),
+  },
+}
+
+/** The cost of a sync of an organization without surveys. */
+const startOnly = () => inWorld({ surveys: 0 }, ({ sync }) => sync())
+
+/** A sync that lists all surveys and refreshes none: the server refuses every request below a survey, which ends the run. */
+const listing = (surveys) =>
+  inWorld({ surveys }, async ({ sync, world }) => {
+    await world.control('PUT', 'faults', [
+      { match: { path: '/surveys/*/**' }, times: 'always', action: { status: 422 } },
+    ])
+    return { ...(await sync({ mayFail: true })), pages: surveys / PAGE_SIZE }
+  })
+
+/** Calls `measure` with a new world and a `sync` of its first account into a new directory. */
+async function inWorld({ surveys }, measure) {
+  const world = await startWorld(['--surveys', String(surveys), '--rate-window', 'none', '--clock', 'frozen'])
+  const directory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-bench-'))
+  const [account] = world.accounts
+  const env = {
+    PATH: process.env.PATH,
+    FIELDWORK_SYNC_BASE_URL: world.baseUrl,
+    FIELDWORK_SYNC_API_ID: String(account.id),
+    FIELDWORK_SYNC_API_TOKEN: account.token,
+    FIELDWORK_SYNC_RATE_LIMIT: NO_CAP,
+    FIELDWORK_SYNC_WAREHOUSE: directory,
+    FIELDWORK_SYNC_LOG_LEVEL: 'error',
+  }
+  const sync = async ({ mayFail = false } = {}) => {
+    const ended = await timed([main, 'sync', '--json'], env, mayFail)
+    return { ...ended, requests: JSON.parse(ended.output).accounts[0].requests }
+  }
+  try {
+    return await measure({ world, sync })
+  } finally {
+    await world.close()
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+const CAP = 60
+const WINDOW_MS = 60_000
+
+/** The accounts of one process at the real cap, for three windows. */
+async function manyAccounts(count) {
+  const world = await startWorld(['--accounts', String(count), '--surveys', '45', '--clock', 'frozen'])
+  const directory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-bench-'))
+  try {
+    const settings = join(directory, 'settings.yaml')
+    const accounts = world.accounts.map(({ id, token }, place) => ({
+      name: `account-${place + 1}`,
+      base_url: world.baseUrl,
+      api_id: id,
+      api_token: token,
+    }))
+    await writeFile(settings, JSON.stringify({ warehouse: join(directory, 'warehouse'), accounts }))
+    const ended = await timed([main, 'sync', '--json', '--config', settings], { PATH: process.env.PATH })
+    const { requests } = await world.control('GET', 'requests')
+    return {
+      '80 accounts at 60 requests a minute, cores': ended.cpu / ended.wall,
+      '80 accounts, unused part of the cap': Math.max(
+        ...world.accounts.map(({ id }) => 1 - usedOf(requests.filter(({ account }) => account === id))),
+      ),
+      '80 accounts, refused requests': requests.filter(({ status }) => status === 429).length,
+    }
+  } finally {
+    await world.close()
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+/** The requests of an account as a part of its cap, from its first request to the first of its last full window. */
+function usedOf(requests) {
+  const times = requests.map(({ at_ms }) => at_ms)
+  const windows = Math.floor((times.length - 1) / CAP)
+  if (windows === 0) throw new Error(`an account sent ${times.length} requests, which is no full window`)
+  return (windows * WINDOW_MS) / (times[windows * CAP] - times[0])
+}
