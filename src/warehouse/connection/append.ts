@@ -1,9 +1,9 @@
 /** Writes rows with DuckDB's appender, which fills the columns in the order of the table. */
-import type { DuckDBConnection } from '@duckdb/node-api'
+import { type DuckDBAppender, type DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api'
 import { z } from 'zod'
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import type { CellRow } from '../../model/warehouse.js'
-import { appendCell } from './cells.js'
+import { appendCell, chunkType, chunkValue } from './cells.js'
 
 interface Target {
   readonly catalog?: string
@@ -20,13 +20,35 @@ export const appendTo = async (
 ): Promise<void> => {
   const appender = await connection.createAppender(name, schema, catalog)
   try {
-    for (const row of rows) {
-      for (const column of columns) appendCell(appender, column, row[column.name])
-      appender.endRow()
-    }
+    if (rows.length < CHUNK_ROWS_MIN) appendRows(appender, columns, rows)
+    else
+      for (let from = 0; from < rows.length; from += CHUNK_ROWS_MAX)
+        appendChunk(appender, columns, rows.slice(from, from + CHUNK_ROWS_MAX))
   } finally {
     appender.closeSync()
   }
+}
+
+/** Making a chunk takes half a millisecond. From here on it takes less time than single cells: half for 2,000 rows. */
+const CHUNK_ROWS_MIN = 256
+/** DuckDB's limit. */
+const CHUNK_ROWS_MAX = 2_048
+
+const appendRows = (appender: DuckDBAppender, columns: readonly Column[], rows: readonly CellRow[]): void => {
+  for (const row of rows) {
+    for (const column of columns) appendCell(appender, column, row[column.name])
+    appender.endRow()
+  }
+}
+
+const appendChunk = (
+  appender: DuckDBAppender,
+  columns: readonly Column[],
+  rows: readonly CellRow[],
+): void => {
+  const chunk = DuckDBDataChunk.create(columns.map(chunkType), rows.length)
+  chunk.setColumns(columns.map((column) => rows.map((row) => chunkValue(column, row[column.name]))))
+  appender.appendDataChunk(chunk)
 }
 
 /**

@@ -3,10 +3,17 @@
  * because a literal loses the last digit of a double.
  */
 import {
+  BIGINT,
+  BOOLEAN,
+  DATE,
+  DOUBLE,
   type DuckDBAppender,
   DuckDBDateValue,
   DuckDBTimestampTZValue,
+  type DuckDBType,
   type DuckDBValue,
+  TIMESTAMPTZ,
+  VARCHAR,
 } from '@duckdb/node-api'
 import { z } from 'zod'
 import type { Cell, Column } from '../../model/columns.js'
@@ -37,8 +44,29 @@ export const appendCell = (appender: DuckDBAppender, column: Column, cell: Cell 
     appender.appendTimestampTZ(new DuckDBTimestampTZValue(cell))
   else if (type === 'DATE' && typeof cell === 'string') appender.appendDate(dateValue(cell))
   else if ((type === 'VARCHAR' || type === 'JSON') && typeof cell === 'string') appender.appendVarchar(cell)
-  else throw new TypeError(`column ${column.name} is ${type} and cannot hold a ${typeof cell}`)
+  else throw unfit(column, cell)
 }
+
+/** The type of a column in a chunk of rows. */
+export const chunkType = ({ type }: Column): DuckDBType => CHUNK_TYPES[type]
+
+const CHUNK_TYPES = { BIGINT, BOOLEAN, DATE, DOUBLE, JSON: VARCHAR, TIMESTAMPTZ, VARCHAR } as const
+
+/** A cell of a chunk of rows. A cell whose type does not fit its column is a bug and throws. */
+export const chunkValue = (column: Column, cell: Cell | undefined): DuckDBValue => {
+  const { type } = column
+  if (cell === undefined || cell === null) return null
+  if (type === 'BIGINT' && typeof cell === 'number') return BigInt(cell)
+  if (type === 'DOUBLE' && typeof cell === 'number') return cell
+  if (type === 'BOOLEAN' && typeof cell === 'boolean') return cell
+  if (type === 'TIMESTAMPTZ' && typeof cell === 'bigint') return new DuckDBTimestampTZValue(cell)
+  if (type === 'DATE' && typeof cell === 'string') return dateValue(cell)
+  if ((type === 'VARCHAR' || type === 'JSON') && typeof cell === 'string') return cell
+  throw unfit(column, cell)
+}
+
+const unfit = ({ name, type }: Column, cell: Cell): TypeError =>
+  new TypeError(`column ${name} is ${type} and cannot hold a ${typeof cell}`)
 
 const dateValue = (day: string): DuckDBDateValue =>
   new DuckDBDateValue(Date.parse(`${day}T00:00:00Z`) / 86_400_000)

@@ -23,8 +23,15 @@ export interface Sql {
   rows<Row>(schema: z.ZodType<Row>, sql: string, parameters?: readonly Parameter[]): Promise<readonly Row[]>
   /** Puts rows into a new temporary table with `columns`, and replaces an old one. */
   stage(temporaryTable: string, columns: readonly Column[], rows: readonly CellRow[]): Promise<void>
-  /** Adds rows to a table, by the names of its columns. A cell that is missing in a row becomes null. */
-  insert(table: TableDeclaration, rows: readonly CellRow[]): Promise<void>
+  /**
+   * Adds rows to a table, by the names of its columns. A cell that is missing in a row becomes null. `filledBy` names the cell that
+   * fills a column of another name.
+   */
+  insert(
+    table: TableDeclaration,
+    rows: readonly CellRow[],
+    filledBy?: Readonly<Record<string, string>>,
+  ): Promise<void>
 }
 
 export interface Database extends AsyncDisposable {
@@ -182,9 +189,12 @@ const sqlOn = (connection: DuckDBConnection, statement: LimitFunction): Sql => {
         await connection.run(createTemporary(temporaryTable, columns))
         await appendTo(connection, { catalog: 'temp', schema: 'main', name: temporaryTable }, columns, rows)
       }),
-    insert: (table, rows) =>
+    insert: (table, rows, filledBy = {}) =>
       statement(async () => {
-        if (rows.length > 0) await appendTo(connection, table, await storedColumns(table), rows)
+        if (rows.length === 0) return
+        const columns = await storedColumns(table)
+        const cells = columns.map((column) => ({ ...column, name: filledBy[column.name] ?? column.name }))
+        await appendTo(connection, table, cells, rows)
       }),
   }
 }

@@ -51,19 +51,17 @@ export const commitBundles = async (
     sample_sources: await mergeListed(sql, account, refreshed, {
       table: mergedSampleSources,
       stored: stored.sources,
-      rows: sourceRows(account, refreshed),
+      rows: sourceRows(refreshed),
       sourceIdColumn: 'id',
     }),
-    survey_progress: await upsert(
-      sql,
-      mergedSurveyProgress,
-      stored.progress,
-      progressRows(account, refreshed),
-    ),
+    survey_progress: await upsert(sql, mergedSurveyProgress, account, {
+      stored: stored.progress,
+      rows: progressRows(refreshed),
+    }),
     sample_source_progress: await mergeListed(sql, account, refreshed, {
       table: mergedSampleSourceProgress,
       stored: stored.sourceProgress,
-      rows: sourceProgressRows(account, refreshed),
+      rows: sourceProgressRows(refreshed),
       sourceIdColumn: 'sample_source_id',
     }),
   }
@@ -106,8 +104,7 @@ const mergePending = async (
   const ids = waited.map(({ id }) => id)
   await dropPending(sql, account, ids)
   const stored = await readStored(sql, mergedSurveys, account, ids)
-  const rows = waited.map(({ cells, readAt }) => ({ cells: { account, ...cells }, readAt }))
-  return upsert(sql, mergedSurveys, stored, rows)
+  return upsert(sql, mergedSurveys, account, { stored, rows: waited })
 }
 
 interface ListedMerge {
@@ -124,7 +121,7 @@ const mergeListed = async (
   bundles: readonly RefreshedBundle[],
   { table, stored, rows, sourceIdColumn }: ListedMerge,
 ): Promise<RowCounts> => {
-  const counts = await upsert(sql, table, stored, rows)
+  const counts = await upsert(sql, table, account, { stored, rows })
   const listed = new Map(bundles.map((bundle) => [bundle.surveyId, bundle]))
   await markMissing(sql, table, account, stored, (row) => {
     const bundle = listed.get(Number(row.survey_id))
@@ -134,20 +131,20 @@ const mergeListed = async (
   return counts
 }
 
-const progressRows = (account: string, bundles: readonly RefreshedBundle[]): readonly FreshRow[] =>
+const progressRows = (bundles: readonly RefreshedBundle[]): readonly FreshRow[] =>
   bundles.flatMap(({ surveyId, at, progress }) =>
-    progress === null ? [] : [{ cells: { account, survey_id: surveyId, ...progress }, readAt: at }],
+    progress === null ? [] : [{ cells: { survey_id: surveyId, ...progress }, readAt: at }],
   )
 
-const sourceRows = (account: string, bundles: readonly RefreshedBundle[]): readonly FreshRow[] =>
+const sourceRows = (bundles: readonly RefreshedBundle[]): readonly FreshRow[] =>
   bundles.flatMap(({ surveyId, at, sources }) =>
-    sources.map((source) => ({ cells: { account, survey_id: surveyId, ...source }, readAt: at })),
+    sources.map((source) => ({ cells: { survey_id: surveyId, ...source }, readAt: at })),
   )
 
-const sourceProgressRows = (account: string, bundles: readonly RefreshedBundle[]): readonly FreshRow[] =>
+const sourceProgressRows = (bundles: readonly RefreshedBundle[]): readonly FreshRow[] =>
   bundles.flatMap(({ surveyId, sourceProgress }) =>
     sourceProgress.map(({ sampleSourceId, progress, at }) => ({
-      cells: { account, survey_id: surveyId, sample_source_id: sampleSourceId, ...progress },
+      cells: { survey_id: surveyId, sample_source_id: sampleSourceId, ...progress },
       readAt: at,
     })),
   )

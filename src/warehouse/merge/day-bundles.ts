@@ -39,20 +39,19 @@ const upsertDays = async (
   account: string,
   dayBundles: readonly { readonly bundle: RefreshedBundle; readonly days: ReadDays }[],
 ): Promise<RowCounts> => {
-  const rows = dayBundles.flatMap(({ bundle, days }) => rowsOf(account, bundle.surveyId, days))
+  const rows = dayBundles.flatMap(({ bundle, days }) => rowsOf(bundle.surveyId, days))
   const [earliest = null] = dayBundles.flatMap(({ days }) => days.rows.map(({ day }) => day.day)).toSorted()
   const ids = dayBundles.map(({ bundle }) => bundle.surveyId)
   // A survey may have days of several years, but a night reads only a few.
   const stored = await readStored(sql, mergedSurveyProgressByDay, account, rows.length === 0 ? [] : ids, {
     notBefore: earliest,
   })
-  return upsert(sql, mergedSurveyProgressByDay, stored, rows)
+  return upsert(sql, mergedSurveyProgressByDay, account, { stored, rows })
 }
 
-const rowsOf = (account: string, surveyId: number, { rows, timeZone }: ReadDays): readonly FreshRow[] =>
+const rowsOf = (surveyId: number, { rows, timeZone }: ReadDays): readonly FreshRow[] =>
   rows.map(({ sampleSourceId, day, progress, at }) => ({
     cells: {
-      account,
       survey_id: surveyId,
       sample_source_id: sampleSourceId,
       day: day.day,

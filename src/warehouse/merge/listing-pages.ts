@@ -172,6 +172,6 @@ const mergeNotable = async (
   const waiting = new Set(idsOf(notable.filter(({ waits }) => waits)))
   const rows = surveys
     .filter(({ survey }) => !waiting.has(survey.id))
-    .map(({ survey, at }) => ({ cells: { account, ...survey }, readAt: at }))
-  return upsert(sql, mergedSurveys, stored, rows)
+    .map(({ survey, at }) => ({ cells: survey, readAt: at }))
+  return upsert(sql, mergedSurveys, account, { stored, rows })
 }

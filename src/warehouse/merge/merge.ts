@@ -13,7 +13,7 @@ import { deleteChanged, endVersions, markGone } from './merge-sql.js'
 import type { MergedTable, StoredRow } from './merged-tables.js'
 import { differs, rowKey, type StoredRows } from './stored-rows.js'
 
-/** A row that was read: key and values. */
+/** A row that was read: key without the account, and values. */
 export interface FreshRow {
   readonly cells: CellRow
   readonly readAt: Instant
@@ -26,8 +26,8 @@ export interface FreshRow {
 export const upsert = async (
   sql: Sql,
   table: MergedTable,
-  stored: StoredRows,
-  rows: readonly FreshRow[],
+  account: string,
+  { stored, rows }: { readonly stored: StoredRows; readonly rows: readonly FreshRow[] },
 ): Promise<RowCounts> => {
   const added: CellRow[] = []
   const changed: CellRow[] = []
@@ -36,20 +36,16 @@ export const upsert = async (
     if (before !== undefined && isCurrent(table, before, cells)) continue
     const datedAt = before === undefined ? readAt : after(readAt, latest(before))
     const firstSeenAt = before?.firstSeenAt ?? readAt
-    const row = { ...cells, _first_seen_at: firstSeenAt, [table.readAtColumn]: datedAt, _missing_since: null }
+    const row = { ...cells, account, _first_seen_at: firstSeenAt, [table.readAtColumn]: datedAt }
     if (before === undefined) added.push(row)
     else changed.push(row)
-    stored.set(rowKey(table, cells), { cells, firstSeenAt, datedAt, missingSince: null })
   }
   await removeChanged(sql, table, changed)
   await sql.insert(table.current, [...changed, ...added])
   if (table.history !== null) {
     const { kind, table: history } = table.history
     const beginsAt = kind === 'versions' ? 'valid_from' : 'observed_at'
-    await sql.insert(
-      history,
-      [...changed, ...added].map((row) => ({ ...row, [beginsAt]: row[table.readAtColumn] ?? null })),
-    )
+    await sql.insert(history, [...changed, ...added], { [beginsAt]: table.readAtColumn })
   }
   return {
     added: added.length,

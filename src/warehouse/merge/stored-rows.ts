@@ -8,7 +8,7 @@ import type { Sql } from '../connection/database.js'
 import { conditionOnSurveys, idColumns, selectStored } from './merge-sql.js'
 import type { MergedTable, StoredRow } from './merged-tables.js'
 
-/** Rows by `rowKey`. A merge updates the map. */
+/** Rows by `rowKey`. */
 export type StoredRows = Map<string, StoredRow>
 
 /**
