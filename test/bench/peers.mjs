@@ -1,0 +1,163 @@
+/**
+ * `npm run bench:peers`: reads the same three nights with fieldwork-sync and with other tools, and compares requests, time, CPU,
+ * memory, refused requests, and rows that differ from the truth.
+ *
+ * - nights: three nights, a day apart, without a cap. After each night, the tables are compared with the truth.
+ * - fan-out: a first load without a cap.
+ * - list: the list of surveys alone, without a cap.
+ * - cap: a first load at 60 requests in a shortened window.
+ *
+ * A tool that cannot be installed is named, and left out. `--write` puts the tables into the page of the documentation.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { ENVIRONMENTS, install } from './peers/environments.mjs'
+import { measure } from './peers/measure.mjs'
+import { leftOutTable, notesOf, tableOf, versionsTable, writePage } from './peers/report.mjs'
+import { TOOLS } from './peers/tools.mjs'
+import { differences, rowsOfFile, rowsOfTruth, TABLES } from './peers/truth.mjs'
+import { openWorld } from './peers/world.mjs'
+
+const NIGHTS = 3
+const RUN_MINUTES_MAX = 15
+const CAP = '60/10s'
+const EXAMPLES_MAX = 10
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string', default: TOOLS.map(({ name }) => name).join(',') },
+    modes: { type: 'string', default: 'nights,fan-out,list,cap' },
+    /** Surveys of each mode. `--surveys` sets all of them. */
+    surveys: { type: 'string' },
+    /** Runs of each mode but `nights`. The lowest figures count, because other work on the machine can only raise them. */
+    repeat: { type: 'string', default: '1' },
+    /** Directory of the virtual environments. */
+    environments: { type: 'string', default: ENVIRONMENTS },
+    write: { type: 'boolean', default: false },
+    examples: { type: 'boolean', default: false },
+  },
+})
+const repeat = Number(options.repeat)
+const MODES = {
+  // In these nights surveys are created, renamed and change their status; sources are added and removed.
+  nights: { surveys: 200, seed: 1, cap: null, nights: NIGHTS },
+  'fan-out': { surveys: 500, seed: 42, cap: null, nights: 1 },
+  list: { surveys: 25_000, seed: 42, cap: null, nights: 1, isList: true },
+  cap: { surveys: 50, seed: 42, cap: CAP, nights: 1 },
+}
+
+const tools = await installAll()
+console.log(`${versionsTable(tools)}\n\n${leftOutTable(tools)}`)
+const results = []
+for (const mode of options.modes.split(',')) {
+  const settings = {
+    ...MODES[mode],
+    ...(options.surveys === undefined ? {} : { surveys: Number(options.surveys) }),
+  }
+  for (const tool of tools) {
+    for (const way of mode === 'nights' ? Object.keys(tool.ways) : ['all'])
+      results.push({
+        mode,
+        tool,
+        way,
+        ...(await lowestOf(mode === 'nights' ? 1 : repeat, settings, tool, way)),
+      })
+  }
+  const measured = results.filter((result) => result.mode === mode)
+  console.log(`\n${mode}: ${settings.surveys} surveys\n\n${tableOf(mode, measured)}\n`)
+  for (const note of notesOf(mode, measured)) console.log(`- ${note}`)
+}
+if (options.write) await writePage(tools, results)
+
+async function installAll() {
+  const names = options.only.split(',')
+  const installed = []
+  for (const tool of TOOLS.filter(({ name }) => names.includes(name))) {
+    try {
+      const bin = {}
+      for (const [name, list] of Object.entries(tool.environments))
+        bin[name] = await install(list, options.environments)
+      installed.push({ ...tool, bin })
+    } catch (error) {
+      console.log(
+        `${tool.name} is left out, it cannot be installed: ${lastLine(error.stderr ?? error.message)}`,
+      )
+    }
+  }
+  return installed
+}
+
+async function lowestOf(runs, settings, tool, way) {
+  const read = []
+  for (let run = 0; run < runs; run += 1) read.push(await readNights(settings, tool, way))
+  const lowest = (field) => Math.min(...read.map((one) => one[field]))
+  const [first] = read
+  return { ...first, wallMs: lowest('wallMs'), cpuMs: lowest('cpuMs'), peakMiB: lowest('peakMiB') }
+}
+
+/** Reads the nights of one tool in one way, in a new world and a new directory. */
+async function readNights({ surveys, seed, cap, nights, isList = false }, tool, way) {
+  const world = await openWorld({ surveys, seed, cap })
+  const directory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-peers-'))
+  try {
+    // Our command has no flag for the list alone. It stops after the first refused surveys.
+    if (isList) await world.refuseSurveys()
+    const read = []
+    for (let night = 1; night <= nights; night += 1) {
+      if (night > 1) await world.nextDay()
+      const { command, args, env } = tool.command({
+        bin: tool.bin,
+        world,
+        directory,
+        cap,
+        way: isList ? 'surveys' : way,
+      })
+      const run = await measure({ command, args, env, cwd: directory, limitMs: RUN_MINUTES_MAX * 60_000 })
+      const requests = await world.requests()
+      const problem = problemOf(run, isList && tool.name === 'fieldwork-sync')
+      if (problem !== null) return { problem }
+      const stored = await rowsOfFile(join(directory, tool.file), tool.queries, isList ? ['surveys'] : TABLES)
+      const found = differences(rowsOfTruth(await world.truth({ isList })), stored)
+      if (options.examples)
+        console.log(`${tool.name}, ${way}, night ${night}:`, {
+          ...found,
+          examples: found.examples.slice(0, EXAMPLES_MAX),
+        })
+      read.push({
+        ...run,
+        found,
+        requests: requests.length,
+        refused: requests.filter(({ status }) => status === 429).length,
+      })
+    }
+    return summed(read)
+  } finally {
+    await world.close()
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+function problemOf({ code, isTimedOut, output }, isRefused) {
+  if (isTimedOut) return `ended after ${RUN_MINUTES_MAX} minutes`
+  return code === 0 || isRefused ? null : `exit ${code}: ${lastLine(output)}`
+}
+
+function summed(nights) {
+  const sum = (field) => nights.reduce((total, night) => total + night[field], 0)
+  return {
+    problem: null,
+    requests: nights.map(({ requests }) => requests),
+    rows: nights.map(({ found }) => found.rows),
+    last: nights.at(-1).found,
+    refused: sum('refused'),
+    wallMs: sum('wallMs'),
+    cpuMs: sum('cpuMs'),
+    peakMiB: Math.max(...nights.map(({ peakMiB }) => peakMiB)),
+  }
+}
+
+function lastLine(text) {
+  return text.trim().split('\n').at(-1)
+}

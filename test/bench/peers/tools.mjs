@@ -1,0 +1,126 @@
+/**
+ * The tools: how each is started, where its tables are, and what it leaves out. A tool reads the same as we do: surveys, the sample
+ * sources of each, the progress of each survey and of each source. Every setting that differs from a tool's default says why,
+ * in its own folder.
+ */
+import { TABLES } from './truth.mjs'
+
+const main = new URL('../../../dist/main.js', import.meta.url).pathname
+const script = (name) => new URL(name, import.meta.url).pathname
+
+const STATUSES = [
+  'complete',
+  'incomplete',
+  'quota_full',
+  'screen_out',
+  'above_target',
+  'manual_action',
+  'pending_analysis',
+  'speeder',
+  'straightliner',
+  'failed_quality_check',
+  'inappropriate_language',
+]
+
+/** Selects the counts from columns whose names `nameOf` makes. */
+const counts = (nameOf) =>
+  STATUSES.flatMap((status) =>
+    ['individuals', 'percentage'].map(
+      (field) => `"${nameOf(status, field)}" AS "interview_count_by_status.${status}.${field}"`,
+    ),
+  ).join(', ')
+
+/** A SELECT for each table. `keys` has the expression of the key, `from` the name of the table, and `where` its condition. */
+const queriesOf = ({ keys, from, columns = () => '*', where = '' }) =>
+  Object.fromEntries(
+    TABLES.map((table) => [
+      table,
+      `SELECT ${keys[table]} AS key, ${columns(table)} FROM ${from[table]} ${where}`,
+    ]),
+  )
+
+const withCounts = (nameOf) => (table) => (table.endsWith('_progress') ? `*, ${counts(nameOf)}` : '*')
+
+const peerEnv = ({ world, directory, cap }) => ({
+  PATH: process.env.PATH,
+  HOME: directory,
+  BASE_URL: world.baseUrl,
+  API_ID: String(world.account.id),
+  API_TOKEN: world.account.token,
+  ...(cap === null ? {} : { CAP: cap }),
+})
+
+const ours = {
+  name: 'fieldwork-sync',
+  environments: {},
+  versions: () => [],
+  ways: { all: 'defaults' },
+  command: ({ world, directory, cap }) => ({
+    command: process.execPath,
+    args: [main, 'sync', '--json', '--log-level', 'error'],
+    env: {
+      PATH: process.env.PATH,
+      FIELDWORK_SYNC_BASE_URL: world.baseUrl,
+      FIELDWORK_SYNC_API_ID: String(world.account.id),
+      FIELDWORK_SYNC_API_TOKEN: world.account.token,
+      // The highest cap that the settings allow.
+      FIELDWORK_SYNC_RATE_LIMIT: cap ?? '10000/100ms',
+      FIELDWORK_SYNC_WAREHOUSE: directory,
+    },
+  }),
+  file: 'fieldwork.duckdb',
+  queries: queriesOf({
+    keys: {
+      surveys: 'id',
+      sample_sources: "survey_id || '/' || id",
+      survey_progress: 'survey_id',
+      source_progress: "survey_id || '/' || sample_source_id",
+    },
+    from: {
+      surveys: 'main.surveys',
+      sample_sources: 'main.sample_sources',
+      survey_progress: 'main.survey_progress',
+      source_progress: 'main.sample_source_progress',
+    },
+    columns: withCounts((status, field) => `${status}_${field}`),
+    where: 'WHERE _missing_since IS NULL',
+  }),
+  leavesOut: {
+    history: 'kept',
+    deletions: 'marked as missing',
+    notFound: 'that survey waits for the next run',
+    killed: 'goes on after the last commit',
+    cap: 'kept',
+  },
+}
+
+const dlt = {
+  name: 'dlt',
+  environments: { dlt: 'dlt/requirements.txt' },
+  ways: { all: 'everything each night', changed: 'children of changed surveys' },
+  command: ({ bin, way, ...run }) => ({
+    command: `${bin.dlt}/python`,
+    args: [script('dlt/run.py'), run.directory, way],
+    env: peerEnv(run),
+  }),
+  file: 'peer.duckdb',
+  queries: queriesOf({
+    keys: {
+      surveys: 'id',
+      sample_sources: "_surveys_id || '/' || id",
+      survey_progress: '_surveys_id',
+      source_progress: "_sample_sources__surveys_id || '/' || _sample_sources_id",
+    },
+    from: Object.fromEntries(TABLES.map((table) => [table, `fieldwork.${table}`])),
+    columns: withCounts((status, field) => `interview_count_by_status__${status}__${field}`),
+  }),
+  leavesOut: {
+    history: 'none with `merge`; `scd2` keeps it, but needs every row in every run',
+    deletions: 'the rows stay with `merge`',
+    notFound: 'an error, unless `response_actions` ignores it, as here',
+    killed: 'reads everything again; complete packages are loaded',
+    cap: 'waits after a 429, five attempts for a request',
+  },
+}
+
+export const TOOLS = [ours, dlt]
