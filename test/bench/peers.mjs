@@ -82,7 +82,7 @@ async function installAll() {
       installed.push({ ...tool, bin })
     } catch (error) {
       console.log(
-        `${tool.name} is left out, it cannot be installed: ${lastLine(error.stderr ?? error.message)}`,
+        `${tool.name} is left out, it cannot be installed: ${lastLine(error.stderr || error.message)}`,
       )
     }
   }

@@ -41,6 +41,8 @@ const queriesOf = ({ keys, from, columns = () => '*', where = '' }) =>
 
 const withCounts = (nameOf) => (table) => (table.endsWith('_progress') ? `*, ${counts(nameOf)}` : '*')
 
+const inFieldwork = Object.fromEntries(TABLES.map((table) => [table, `fieldwork.${table}`]))
+
 const peerEnv = ({ world, directory, cap }) => ({
   PATH: process.env.PATH,
   HOME: directory,
@@ -111,7 +113,7 @@ const dlt = {
       survey_progress: '_surveys_id',
       source_progress: "_sample_sources__surveys_id || '/' || _sample_sources_id",
     },
-    from: Object.fromEntries(TABLES.map((table) => [table, `fieldwork.${table}`])),
+    from: inFieldwork,
     columns: withCounts((status, field) => `interview_count_by_status__${status}__${field}`),
   }),
   leavesOut: {
@@ -123,4 +125,52 @@ const dlt = {
   },
 }
 
-export const TOOLS = [ours, dlt]
+const singer = {
+  name: 'Singer',
+  environments: { tap: 'singer/requirements-tap.txt', target: 'singer/requirements-target.txt' },
+  ways: { all: 'everything each night', changed: 'children of changed surveys' },
+  command: ({ bin, way, ...run }) => ({
+    command: `${bin.tap}/python`,
+    args: [script('singer/run.py'), `${bin.target}/target-duckdb`, run.directory, way],
+    env: peerEnv(run),
+  }),
+  file: 'peer.duckdb',
+  queries: queriesOf({
+    keys: {
+      surveys: 'id',
+      sample_sources: "survey_id || '/' || id",
+      survey_progress: 'survey_id',
+      source_progress: "survey_id || '/' || source_id",
+    },
+    from: inFieldwork,
+  }),
+  leavesOut: {
+    history: 'none',
+    deletions: 'the rows stay',
+    notFound: 'an error that ends the run, unless the tap handles it',
+    killed: 'starts from the last written state',
+    cap: 'waits after a 429, five attempts for a request',
+  },
+}
+
+const airbyte = {
+  name: 'Airbyte',
+  environments: { airbyte: 'airbyte/requirements.txt' },
+  ways: { all: 'everything each night' },
+  command: ({ bin, way, ...run }) => ({
+    command: `${bin.airbyte}/python`,
+    args: [script('airbyte/run.py'), run.directory, way],
+    env: peerEnv(run),
+  }),
+  file: 'peer.duckdb',
+  queries: singer.queries,
+  leavesOut: {
+    history: 'none with `merge`; `append` keeps every row that was read',
+    deletions: 'the rows stay with `merge`',
+    notFound: 'an error, unless the error handler ignores it, as here',
+    killed: 'streams that were complete are kept with their state',
+    cap: 'kept by an API budget within a run; a new run starts a new window',
+  },
+}
+
+export const TOOLS = [ours, dlt, singer, airbyte]

@@ -2,7 +2,12 @@
  * Counts the rows of a warehouse that differ from the truth of the reference server. Every field that the API shows is compared,
  * for every tool in the same way. Nothing here is derived from the code that is measured.
  */
-import { DuckDBInstance, DuckDBTimestampTZValue, DuckDBTimestampValue } from '@duckdb/node-api'
+import {
+  DuckDBDecimalValue,
+  DuckDBInstance,
+  DuckDBTimestampTZValue,
+  DuckDBTimestampValue,
+} from '@duckdb/node-api'
 import { parseIsoTime } from '../../../dist/reference-server/time/iso-time.js'
 
 export const TABLES = ['surveys', 'sample_sources', 'survey_progress', 'source_progress']
@@ -75,14 +80,14 @@ const emptyTables = () => Object.fromEntries(TABLES.map((table) => [table, new M
 const differingFields = (expected, actual) =>
   Object.keys(expected).filter((field) => !isEqual(expected[field], actual[field] ?? null))
 
-/** Some tools store rates as decimals or through a text, which changes the last digit. That does not count. */
+/** Some tools store rates as decimals with nine digits, or through a text that changes the last digit. That does not count. */
 const isEqual = (expected, actual) =>
   expected === actual ||
   (typeof expected === 'number' &&
     typeof actual === 'number' &&
     !Number.isInteger(expected) &&
-    Math.abs(expected - actual) <= ROUNDING * Math.abs(expected))
-const ROUNDING = 1e-12
+    Math.abs(expected - actual) < RATE_DIFFERENCE_MIN)
+const RATE_DIFFERENCE_MIN = 1e-9
 
 /** One level: times as microseconds since 1970, integers as numbers. */
 const flat = (row, prefix = '') => {
@@ -92,10 +97,14 @@ const flat = (row, prefix = '') => {
     const parsed =
       typeof value === 'string' && value.startsWith('{') && isCounts(path) ? JSON.parse(value) : value
     if (isPlainObject(parsed)) Object.assign(fields, flat(parsed, `${path}.`))
-    else
-      fields[path] = TIMES.has(name) ? microsOf(parsed) : typeof parsed === 'bigint' ? Number(parsed) : parsed
+    else fields[path] = TIMES.has(name) ? microsOf(parsed) : numberOf(parsed)
   }
   return fields
+}
+
+const numberOf = (value) => {
+  if (typeof value === 'bigint') return Number(value)
+  return value instanceof DuckDBDecimalValue ? value.toDouble() : value
 }
 
 const isCounts = (path) => path === 'interview_count_by_status'
