@@ -6,6 +6,7 @@
  * - fan-out: a first load without a cap.
  * - list: the list of surveys alone, without a cap.
  * - cap: a first load at 60 requests in a shortened window.
+ * - kill: a first load that is killed, and runs again.
  *
  * A tool that cannot be installed is named, and left out. `--write` puts the tables into the page of the documentation.
  */
@@ -28,7 +29,7 @@ const EXAMPLES_MAX = 10
 const { values: options } = parseArgs({
   options: {
     only: { type: 'string', default: TOOLS.map(({ name }) => name).join(',') },
-    modes: { type: 'string', default: 'nights,fan-out,list,cap' },
+    modes: { type: 'string', default: 'nights,fan-out,list,cap,kill' },
     /** Surveys of each mode. `--surveys` sets all of them. */
     surveys: { type: 'string' },
     /** Runs of each mode but `nights`. The lowest figures count, because other work on the machine can only raise them. */
@@ -46,12 +47,22 @@ const MODES = {
   'fan-out': { surveys: 500, seed: 42, cap: null, nights: 1 },
   list: { surveys: 25_000, seed: 42, cap: null, nights: 1, isList: true },
   cap: { surveys: 50, seed: 42, cap: CAP, nights: 1 },
+  kill: { surveys: 100, seed: 42, cap: null, nights: 1, killedAfter: 250 },
 }
+
+const modes = chosen('--modes', options.modes, Object.keys(MODES))
+const names = chosen(
+  '--only',
+  options.only,
+  TOOLS.map(({ name }) => name),
+)
+// Processes that were started end with this one.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 
 const tools = await installAll()
 console.log(`${versionsTable(tools)}\n\n${leftOutTable(tools)}`)
 const results = []
-for (const mode of options.modes.split(',')) {
+for (const mode of modes) {
   const settings = {
     ...MODES[mode],
     ...(options.surveys === undefined ? {} : { surveys: Number(options.surveys) }),
@@ -71,8 +82,14 @@ for (const mode of options.modes.split(',')) {
 }
 if (options.write) await writePage(tools, results)
 
+function chosen(flag, text, known) {
+  const unknown = text.split(',').filter((name) => !known.includes(name))
+  if (unknown.length === 0) return text.split(',')
+  console.error(`${flag} has ${unknown.join(', ')}: choose among ${known.join(', ')}`)
+  process.exit(2)
+}
+
 async function installAll() {
-  const names = options.only.split(',')
   const installed = []
   for (const tool of TOOLS.filter(({ name }) => names.includes(name))) {
     try {
@@ -93,50 +110,51 @@ async function lowestOf(runs, settings, tool, way) {
   const read = []
   for (let run = 0; run < runs; run += 1) read.push(await readNights(settings, tool, way))
   const lowest = (field) => Math.min(...read.map((one) => one[field]))
-  const [first] = read
+  const first = read.find(({ problem }) => problem !== null) ?? read[0]
   return { ...first, wallMs: lowest('wallMs'), cpuMs: lowest('cpuMs'), peakMiB: lowest('peakMiB') }
 }
 
 /** Reads the nights of one tool in one way, in a new world and a new directory. */
-async function readNights({ surveys, seed, cap, nights, isList = false }, tool, way) {
+async function readNights({ surveys, seed, cap, nights, isList = false, killedAfter = null }, tool, way) {
   const world = await openWorld({ surveys, seed, cap })
   const directory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-peers-'))
   try {
     // Our command has no flag for the list alone. It stops after the first refused surveys.
     if (isList) await world.refuseSurveys()
+    const run = () => {
+      const started = tool.command({ bin: tool.bin, world, directory, cap, way: isList ? 'surveys' : way })
+      return { ...started, cwd: directory, limitMs: RUN_MINUTES_MAX * 60_000 }
+    }
+    const killed = []
+    if (killedAfter !== null) {
+      await measure({ ...run(), isToBeKilled: async () => (await world.countRequests()) >= killedAfter })
+      killed.push((await world.requests()).length)
+    }
     const read = []
     for (let night = 1; night <= nights; night += 1) {
       if (night > 1) await world.nextDay()
-      const { command, args, env } = tool.command({
-        bin: tool.bin,
-        world,
-        directory,
-        cap,
-        way: isList ? 'surveys' : way,
-      })
-      const run = await measure({ command, args, env, cwd: directory, limitMs: RUN_MINUTES_MAX * 60_000 })
-      const requests = await world.requests()
-      const problem = problemOf(run, isList && tool.name === 'fieldwork-sync')
+      const ended = await measure(run())
+      const problem = problemOf(ended, isList && tool.name === 'fieldwork-sync')
       if (problem !== null) return { problem }
-      const stored = await rowsOfFile(join(directory, tool.file), tool.queries, isList ? ['surveys'] : TABLES)
-      const found = differences(rowsOfTruth(await world.truth({ isList })), stored)
+      const requests = await world.requests()
+      const found = await differencesNow(world, directory, tool, isList)
       if (options.examples)
-        console.log(`${tool.name}, ${way}, night ${night}:`, {
-          ...found,
-          examples: found.examples.slice(0, EXAMPLES_MAX),
-        })
-      read.push({
-        ...run,
-        found,
-        requests: requests.length,
-        refused: requests.filter(({ status }) => status === 429).length,
-      })
+        console.log(
+          `${tool.name}, ${way}, night ${night}: ${found.examples.slice(0, EXAMPLES_MAX).join('; ')}`,
+        )
+      const refused = requests.filter(({ status }) => status === 429).length
+      read.push({ ...ended, found, refused, requests: requests.length })
     }
-    return summed(read)
+    return { ...summed(read), killed }
   } finally {
     await world.close()
     await rm(directory, { recursive: true, force: true })
   }
+}
+
+async function differencesNow(world, directory, tool, isList) {
+  const stored = await rowsOfFile(join(directory, tool.file), tool.queries, isList ? ['surveys'] : TABLES)
+  return differences(rowsOfTruth(await world.truth({ isList })), stored)
 }
 
 function problemOf({ code, isTimedOut, output }, isRefused) {

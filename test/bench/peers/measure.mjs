@@ -11,10 +11,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 const TICK_MS = 10
 const SAMPLE_MS = 200
 const LIST_MS = 1_000
+const KILL_CHECK_MS = 30
 const OUTPUT_CHARACTERS_MAX = 20_000
 
-/** Ends the whole process group after `limitMs`. */
-export const measure = async ({ command, args, env, cwd, limitMs }) => {
+/** Kills the whole process group after `limitMs`, or when `isToBeKilled` is true. */
+export const measure = async ({ command, args, env, cwd, limitMs, isToBeKilled = null }) => {
   const cpuBefore = childrenCpuMs()
   const startedMs = performance.now()
   const child = spawn(command, args, { env, cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -30,6 +31,9 @@ export const measure = async ({ command, args, env, cwd, limitMs }) => {
     isTimedOut = true
     end()
   }, limitMs)
+  const killer = setInterval(async () => {
+    if (await isToBeKilled?.()) end()
+  }, KILL_CHECK_MS)
   let peakKiB = 0
   const memoryNow = memorySampler(child.pid)
   const sampler = setInterval(() => {
@@ -41,6 +45,7 @@ export const measure = async ({ command, args, env, cwd, limitMs }) => {
   }).finally(() => {
     clearTimeout(timer)
     clearInterval(sampler)
+    clearInterval(killer)
     process.removeListener('exit', end)
   })
   return {

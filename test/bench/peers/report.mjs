@@ -1,6 +1,6 @@
 /** The tables that the comparison prints, and the page of the documentation that has the same tables. */
 import { readFile, writeFile } from 'node:fs/promises'
-import { availableParallelism, cpus } from 'node:os'
+import { availableParallelism, loadavg } from 'node:os'
 import { versionsOf } from './environments.mjs'
 
 const page = new URL('../../../docs/reference/peers.md', import.meta.url)
@@ -10,9 +10,12 @@ const MODE_COLUMNS = {
   'fan-out': ['Requests', 'Wall, s', 'CPU, s', 'Peak memory, MiB', 'Rows that differ'],
   list: ['Requests', 'Wall, s', 'CPU, s', 'Peak memory, MiB', 'Surveys that differ'],
   cap: ['Requests', 'Wall, s', 'CPU, s', 'Refused (429)', 'Rows that differ'],
+  kill: ['Requests of the killed run', 'Requests of the next run', 'Rows that differ'],
 }
 const VALUES = {
   Requests: ({ requests }) => requests.map(thousands).join(', '),
+  'Requests of the killed run': ({ killed }) => killed.map(thousands).join(', '),
+  'Requests of the next run': ({ requests }) => requests.map(thousands).join(', '),
   'Wall, s': ({ wallMs }) => seconds(wallMs),
   'CPU, s': ({ cpuMs }) => seconds(cpuMs),
   'Peak memory, MiB': ({ peakMiB }) => thousands(Math.round(peakMiB)),
@@ -55,7 +58,7 @@ export const notesOf = (mode, results) => {
       [missing, 'missing'],
     ].flatMap(([count, kind]) => (count === 0 ? [] : [`${thousands(count)} ${kind}`]))
     return [
-      ...(ours === undefined || result === ours
+      ...(ours === undefined || result === ours || mode === 'kill'
         ? []
         : [
             `${name} takes ${factor(result, ours, 'wallMs')} times our wall time and ${factor(result, ours, 'cpuMs')} times our CPU time.`,
@@ -76,10 +79,10 @@ export const leftOutTable = (tools) =>
 export const versionsTable = (tools) =>
   markdown(
     ['Tool', 'Versions'],
-    tools.map(({ name, environments, version }) => [
+    tools.map(({ name, environments, versions = [] }) => [
       name,
       [
-        ...(version === undefined ? [] : [version]),
+        ...versions,
         ...Object.values(environments).flatMap((list) =>
           versionsOf(list).map((one) => `${one.name} ${one.version}`),
         ),
@@ -106,11 +109,19 @@ export const writePage = async (tools, results) => {
   await writeFile(page, text)
 }
 
-const machine = () =>
-  `Measured on ${new Date().toISOString().slice(0, 10)} with Node ${process.versions.node}, ${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? 'unknown'}).`
+/** Other work on the machine makes times longer, so the page has the load before the first run. */
+const [loadAtStart] = loadavg()
 
+const machine = () =>
+  `Measured on ${new Date().toISOString().slice(0, 10)} with Node ${process.versions.node} and ${availableParallelism()} cores. Their load before the first run was ${loadAtStart.toFixed(1)}.`
+
+/** Columns of numbers are aligned to the right. */
 const markdown = (head, rows) =>
-  [head, head.map((_, place) => (place === 0 ? '---' : '---:')), ...rows]
+  [
+    head,
+    head.map((_, place) => (rows.every((row) => /^[\d.,: ]*$/.test(row[place])) ? '---:' : '---')),
+    ...rows,
+  ]
     .map((cells) => `| ${cells.join(' | ')} |`)
     .join('\n')
 

@@ -3,9 +3,11 @@
  * sources of each, the progress of each survey and of each source. Every setting that differs from a tool's default says why,
  * in its own folder.
  */
+import { readFileSync } from 'node:fs'
 import { TABLES } from './truth.mjs'
 
 const main = new URL('../../../dist/main.js', import.meta.url).pathname
+const project = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
 const script = (name) => new URL(name, import.meta.url).pathname
 
 const STATUSES = [
@@ -55,7 +57,10 @@ const peerEnv = ({ world, directory, cap }) => ({
 const ours = {
   name: 'fieldwork-sync',
   environments: {},
-  versions: () => [],
+  versions: [
+    `fieldwork-sync ${project.version}`,
+    `@duckdb/node-api ${project.dependencies['@duckdb/node-api']}`,
+  ],
   ways: { all: 'defaults' },
   command: ({ world, directory, cap }) => ({
     command: process.execPath,
@@ -90,7 +95,7 @@ const ours = {
   leavesOut: {
     history: 'kept',
     deletions: 'marked as missing',
-    notFound: 'that survey waits for the next run',
+    notFound: 'later runs try that survey again',
     killed: 'goes on after the last commit',
     cap: 'kept',
   },
@@ -120,7 +125,7 @@ const dlt = {
     history: 'none with `merge`; `scd2` keeps it, but needs every row in every run',
     deletions: 'the rows stay with `merge`',
     notFound: 'an error, unless `response_actions` ignores it, as here',
-    killed: 'reads everything again; complete packages are loaded',
+    killed: 'reads everything again; packages that were read completely are loaded',
     cap: 'waits after a 429, five attempts for a request',
   },
 }
@@ -147,8 +152,8 @@ const singer = {
   leavesOut: {
     history: 'none',
     deletions: 'the rows stay',
-    notFound: 'an error that ends the run, unless the tap handles it',
-    killed: 'starts from the last written state',
+    notFound: 'an error, unless the tap ignores it, as here',
+    killed: 'reads everything again',
     cap: 'waits after a 429, five attempts for a request',
   },
 }
@@ -168,8 +173,8 @@ const airbyte = {
     history: 'none with `merge`; `append` keeps every row that was read',
     deletions: 'the rows stay with `merge`',
     notFound: 'an error, unless the error handler ignores it, as here',
-    killed: 'streams that were complete are kept with their state',
-    cap: 'kept by an API budget within a run; a new run starts a new window',
+    killed: 'reads everything again',
+    cap: 'kept by an API budget of one run; requests that arrive early are refused and repeated',
   },
 }
 

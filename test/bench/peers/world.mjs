@@ -18,6 +18,8 @@ export const openWorld = async ({ surveys, seed, cap }) => {
     },
   )
   const ended = once(server, 'exit')
+  const end = () => server.kill('SIGTERM')
+  process.once('exit', end)
   const started = await Promise.race([
     once(createInterface({ input: server.stdout }), 'line'),
     ended.then(() => Promise.reject(new Error('the reference server did not start'))),
@@ -36,6 +38,7 @@ export const openWorld = async ({ surveys, seed, cap }) => {
     account: accounts[0],
     nextDay: () => control('POST', 'time', { advance: 'P1D' }),
     truth: ({ isList }) => control('GET', isList ? 'truth?only=surveys' : 'truth'),
+    countRequests: async () => (await control('GET', 'requests')).requests.length,
     /** The requests since the last call. */
     requests: async () => {
       const { requests } = await control('GET', 'requests')
@@ -48,7 +51,8 @@ export const openWorld = async ({ surveys, seed, cap }) => {
         { match: { path: '/surveys/*/**' }, times: 'always', action: { status: 422 } },
       ]),
     close: async () => {
-      server.kill('SIGTERM')
+      process.removeListener('exit', end)
+      end()
       await ended
     },
   }

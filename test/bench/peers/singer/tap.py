@@ -67,6 +67,11 @@ class FieldworkStream(RESTStream):
             "Authorization-Token": self.config["api_token"],
         }
 
+    # "Custom response validation": a survey that is gone has neither sources nor progress.
+    def validate_response(self, response):
+        if response.status_code != 404:
+            super().validate_response(response)
+
     def get_new_paginator(self):
         return JSONPathPaginator("$.pagination.next_page")
 
