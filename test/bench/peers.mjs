@@ -10,7 +10,8 @@
  *
  * A tool that cannot be installed is named, and left out. `--write` puts the tables into the page of the documentation.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -56,7 +57,7 @@ const names = chosen(
   options.only,
   TOOLS.map(({ name }) => name),
 )
-// Processes that were started end with this one.
+// Started processes and their files are gone when this process ends.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 
 const tools = await installAll()
@@ -118,6 +119,8 @@ async function lowestOf(runs, settings, tool, way) {
 async function readNights({ surveys, seed, cap, nights, isList = false, killedAfter = null }, tool, way) {
   const world = await openWorld({ surveys, seed, cap })
   const directory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-peers-'))
+  const remove = () => rmSync(directory, { recursive: true, force: true, maxRetries: 3 })
+  process.once('exit', remove)
   try {
     // Our command has no flag for the list alone. It stops after the first refused surveys.
     if (isList) await world.refuseSurveys()
@@ -148,7 +151,8 @@ async function readNights({ surveys, seed, cap, nights, isList = false, killedAf
     return { ...summed(read), killed }
   } finally {
     await world.close()
-    await rm(directory, { recursive: true, force: true })
+    process.removeListener('exit', remove)
+    remove()
   }
 }
 

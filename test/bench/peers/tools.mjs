@@ -59,7 +59,7 @@ const ours = {
   environments: {},
   versions: [
     `fieldwork-sync ${project.version}`,
-    `@duckdb/node-api ${project.dependencies['@duckdb/node-api']}`,
+    `@duckdb/node-api ${project.devDependencies['@duckdb/node-api']}`,
   ],
   ways: { all: 'defaults' },
   command: ({ world, directory, cap }) => ({
