@@ -15,7 +15,7 @@ const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const CHUNKS = {
   start: [
     'build/base/(errors|secret|stack|suggest|version).js',
-    'build/commands/[^/]+.js',
+    'build/commands/(?!yargs)[^/]+.js',
     'build/commands/[^/]+/command.js',
     'build/model/publish-formats.js',
     'build/reference-server/(option-texts|api/rate-window|api/retry-after|time/iso-time|world/empty-rates).js',
@@ -25,12 +25,24 @@ const CHUNKS = {
   model: ['build/(base|model)/'],
   settings: [
     'build/(settings|commands/text)/',
-    'build/logging/(?!pretty)',
+    'build/logging/(?!pretty|log.js)',
     'build/warehouse/lifecycle/files.js',
     'node_modules/yaml/',
   ],
   warehouse: ['build/(warehouse|publish)/', 'node_modules/@duckdb/node-api/'],
   source: ['build/(http|survey-api)/', 'config/undici.mjs', 'node_modules/(undici|bottleneck)/'],
+}
+
+/** Modules of yargs and pino that the command does not need, and what takes their place. */
+const REPLACED = {
+  // Help is ASCII. The tables of emoji and of East Asian scripts took 25 ms of CPU at every start.
+  'string-width': 'export default (text) => text.length',
+  // Finds a package.json with a version. The command has its own.
+  'escalade/sync': 'export default () => undefined',
+  // Finds the file that lists a directory of commands. Ours are listed in src/commands/command-line.ts.
+  'get-caller-file': 'export default () => import.meta.url',
+  // The worker of pino's transports is a file of its own. We write lines in this process.
+  'thread-stream': 'export default undefined',
 }
 
 await build({
@@ -41,7 +53,7 @@ await build({
   preserveEntrySignatures: 'allow-extension',
   // Bottleneck hides its optional Redis clients from bundlers with eval. We use neither.
   checks: { eval: false },
-  plugins: [sourceMapsOfTypeScript(), acyclicChunks(), thirdPartyLicences()],
+  plugins: [replacements(), sourceMapsOfTypeScript(), acyclicChunks(), thirdPartyLicences()],
   output: {
     dir: 'dist',
     cleanDir: true,
@@ -65,6 +77,14 @@ await build({
 /** `build/commands/sync/run.js` becomes `sync-run`. */
 function nameOfCommandModule(path) {
   return relative(join(root, 'build/commands'), path).replace(/\.js$/, '').replaceAll(sep, '-')
+}
+
+function replacements() {
+  return {
+    name: 'replacements',
+    resolveId: (id) => (Object.hasOwn(REPLACED, id) ? `\0${id}` : null),
+    load: (id) => REPLACED[id.slice(1)] ?? null,
+  }
 }
 
 /** Stacks then name the lines of `src` (`src/base/stack.ts`). */

@@ -1,14 +1,11 @@
 /** The command line: the list of commands, and the one place that reports their errors. */
 import { EXIT_CODES, type ExitCode } from '../base/errors.js'
 import { createRedactor, Secret } from '../base/secret.js'
-import { nearest } from '../base/suggest.js'
 import { packageVersion } from '../base/version.js'
 import { checkCommand } from './check/command.js'
 import { conformanceCommand } from './conformance/command.js'
 import type { CliContext, Command, Surroundings } from './context.js'
 import { exportCommand } from './export/command.js'
-import { COMMON_FLAGS, readFlags } from './flags.js'
-import { helpOf, helpOfAll } from './help.js'
 import { planCommand } from './plan/command.js'
 import { referenceServerCommand } from './reference-server/command.js'
 import { replayCommand } from './replay/command.js'
@@ -16,7 +13,7 @@ import { reportError } from './report-error.js'
 import { schemaCommand } from './schema/command.js'
 import { statusCommand } from './status/command.js'
 import { syncCommand } from './sync/command.js'
-import { tokenIn, UsageError, wantsJson } from './usage.js'
+import { tokenIn, wantsJson } from './usage.js'
 
 /** Every command, in the order of `--help`. */
 export const COMMANDS: readonly Command[] = [
@@ -52,10 +49,10 @@ export const runCommandLine = async (
   }
   try {
     if (argv.length === 0) {
-      surroundings.stderr.write(helpOfAll(COMMANDS, surroundings.stdout.columns))
+      await run(['--help'], { ...context, stdout: context.stderr })
       return EXIT_CODES.usage
     }
-    await run(argv[0] === 'help' ? ['--help', ...argv.slice(1)] : argv, context)
+    await run(argv, context)
     return exitCode
   } catch (error) {
     const redact = createRedactor(secrets)
@@ -67,38 +64,13 @@ export const runCommandLine = async (
 }
 
 const run = async (argv: readonly string[], context: CliContext): Promise<void> => {
-  const { stdout } = context
-  const place = argv.findIndex((word) => commandNamed(word) !== undefined)
-  const command = commandNamed(argv[place])
-  if (command === undefined) {
-    const { help, version } = readFlags(withoutCommand(argv), 'fieldwork-sync', {
-      ...COMMON_FLAGS,
-      json: { type: 'boolean', describe: '' },
-    })
-    if (version === true) stdout.write(`${packageVersion()}\n`)
-    else if (help === true) stdout.write(helpOfAll(COMMANDS, stdout.columns))
-    else throw new UsageError('say which command to run')
+  // yargs takes 15 ms of CPU to load and parse. The version alone needs none of it.
+  if (argv.length === 1 && argv[0] === '--version') {
+    context.stdout.write(`${packageVersion()}\n`)
     return
   }
-  const { help, version, ...flags } = readFlags(argv.toSpliced(place, 1), command.name, {
-    ...command.flags,
-    ...COMMON_FLAGS,
-  })
-  if (version === true) stdout.write(`${packageVersion()}\n`)
-  else if (help === true) stdout.write(helpOf(command, stdout.columns))
-  else await command.run(context, flags)
-}
-
-const commandNamed = (word: string | undefined): Command | undefined =>
-  COMMANDS.find(({ name }) => name === word)
-
-/** The words of a command line that names no command. Throws a `UsageError` if it names an unknown one. */
-const withoutCommand = (argv: readonly string[]): readonly string[] => {
-  const [word] = argv.filter((one) => !one.startsWith('-'))
-  if (word === undefined) return argv
-  const meant = nearest(
-    word,
-    COMMANDS.map(({ name }) => name),
-  )
-  throw new UsageError(`there is no command ${word}${meant === null ? '' : `: did you mean ${meant}?`}`)
+  const { readCommandLine } = await import('./yargs.js')
+  const { command, flags, output } = readCommandLine(argv, COMMANDS, context.stdout.columns)
+  if (output !== '') context.stdout.write(`${output}\n`)
+  else await command?.run(context, flags)
 }

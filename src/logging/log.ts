@@ -2,12 +2,12 @@
  * The log on stderr: one line per event, as JSON for programs or pretty for people. Each line passes the redactor as text
  * just before it is written. Writes are synchronous, so that a process that ends loses no line.
  */
+import { pino } from 'pino'
 import type { Log, LogFields } from '../base/log.js'
 import { plainFields } from './log-fields.js'
 import type { TextStream } from './stderr.js'
 
-const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
-export type LogLevel = (typeof LEVELS)[number]
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 export interface LogOptions {
   readonly level: LogLevel
@@ -20,14 +20,25 @@ export interface LogOptions {
 }
 
 export const createLog = ({ level, stream, pretty, redact }: LogOptions): Log => {
-  const at = (name: Exclude<LogLevel, 'silent'>) => {
-    const isEnabled = LEVELS.indexOf(name) >= LEVELS.indexOf(level)
-    return (fields: LogFields, message: string): void => {
-      if (!isEnabled) return
-      const event = { level: name, time: new Date().toISOString(), ...plainFields(fields, redact) }
-      const line = redact(`${JSON.stringify({ ...event, msg: redact(message) })}\n`)
-      stream.write(pretty === null ? line : redact(pretty(line)))
-    }
+  const destination = {
+    write: (line: string): void => {
+      const safe = redact(line)
+      stream.write(pretty === null ? safe : redact(pretty(safe)))
+    },
   }
+  const logger = pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    destination,
+  )
+  const at =
+    (name: Exclude<LogLevel, 'silent'>) =>
+    (fields: LogFields, message: string): void => {
+      if (logger.isLevelEnabled(name)) logger[name](plainFields(fields, redact), redact(message))
+    }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

@@ -58,6 +58,7 @@ describe('help', () => {
     for (const command of Object.keys(FLAGS))
       expect(stdout).toMatch(new RegExp(`fieldwork-sync ${command} +[A-Z]`))
     for (const exit of [0, 1, 2, 3, 4, 5, 6, 7]) expect(stdout).toMatch(new RegExp(`^  ${exit}  [a-z]`, 'm'))
+    expect(stdout).toMatch(/^[\n -~]*$/)
   })
 
   test.concurrent.for(Object.entries(FLAGS))('of %s describes every flag', async ([command, flags]) => {
@@ -65,6 +66,7 @@ describe('help', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const described = [...stdout.matchAll(/^ +(?:-\w, )?--([\w-]+) +([A-Z]\w*)/gm)].map(([, name]) => name)
     expect(described).toEqual(expect.arrayContaining(['version', 'help', ...flags]))
+    expect(stdout, 'columns count as ASCII: REPLACED in config/bundle.mjs').toMatch(/^[\n -~]*$/)
   })
 
   test.concurrent('--version prints only the version', async () => {
@@ -86,6 +88,7 @@ const WRONG: readonly { args: string[]; says: string }[] = [
       'sync has no flag --frobnicate; --json takes no value: leave out =yes. See fieldwork-sync --help',
   },
   { args: ['check', '--full'], says: 'check has no flag --full. See fieldwork-sync --help' },
+  { args: ['sync', '-x', '--'], says: 'sync has no flag -x; sync has no flag --. See fieldwork-sync --help' },
   { args: ['sync', 'yesterday'], says: 'Unknown argument: yesterday. See fieldwork-sync --help' },
 ]
 

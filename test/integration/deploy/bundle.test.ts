@@ -1,5 +1,6 @@
 /** What is in the bundle of the command, which of its files a start loads, and the licences of its packages. */
 import { readdirSync, readFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -36,7 +37,7 @@ const loadedWith = (path: string, seen = new Set<string>()): ReadonlySet<string>
 }
 
 const withoutNode = (loaded: ReadonlySet<string>): readonly string[] =>
-  [...loaded].filter((path) => !path.startsWith('node:')).sort()
+  [...loaded].filter((path) => !isBuiltin(path)).sort()
 
 /** The packages in the bundle, from its source maps. */
 const bundled = [
@@ -46,13 +47,17 @@ const bundled = [
       .flatMap(
         (path) => z.object({ sources: z.array(z.string()) }).parse(JSON.parse(textOf(`${path}.map`))).sources,
       )
-      .flatMap((source) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1] ?? []),
+      .flatMap((source) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1] ?? []),
   ),
 ].sort()
 
 describe('a start loads', () => {
-  test('one chunk without packages for --version, --help and wrong usage', () => {
+  test('one chunk without packages before it reads the command line', () => {
     expect(withoutNode(loadedWith('main.js'))).toEqual(['chunks/start.js', 'main.js'])
+  })
+
+  test('only yargs in addition for --version, --help and wrong usage', () => {
+    expect(withoutNode(loadedWith('chunks/yargs.js'))).toEqual(['chunks/start.js', 'chunks/yargs.js'])
   })
 
   test.each(['check', 'conformance', 'export', 'plan', 'replay', 'status', 'sync'])(
@@ -80,10 +85,26 @@ describe('the bundle', () => {
   test('contains these packages and no dependency of package.json', () => {
     expect(bundled).toEqual([
       '@duckdb/node-api',
+      '@pinojs/redact',
+      'ansi-regex',
+      'ansi-styles',
+      'atomic-sleep',
       'bottleneck',
+      'cliui',
+      'on-exit-leak-free',
       'p-limit',
+      'pino',
+      'pino-std-serializers',
+      'quick-format-unescaped',
+      'safe-stable-stringify',
+      'sonic-boom',
+      'strip-ansi',
       'undici',
+      'wrap-ansi',
+      'y18n',
       'yaml',
+      'yargs',
+      'yargs-parser',
       'yocto-queue',
       'zod',
     ])
@@ -91,9 +112,7 @@ describe('the bundle', () => {
   })
 
   test('imports only dependencies of package.json', () => {
-    const imported = files
-      .flatMap(importsOf)
-      .filter((from) => !from.startsWith('node:') && !files.includes(from))
+    const imported = files.flatMap(importsOf).filter((from) => !isBuiltin(from) && !files.includes(from))
     expect(imported).toContain('fastify')
     expect(imported.filter((name) => !(name in manifest.dependencies))).toEqual([])
   })
@@ -107,23 +126,22 @@ describe('the bundle', () => {
 })
 
 describe('a stack', () => {
-  const start = textOf('chunks/start.js').split('\n')
-  const line = start.findIndex((text) => text.includes('say which command to run')) + 1
-  const url = new URL('../../../dist/chunks/start.js', import.meta.url).href
+  const chunk = textOf('chunks/yargs.js').split('\n')
+  const line = chunk.findIndex((text) => text.includes('problems.join(')) + 1
+  const url = new URL('../../../dist/chunks/yargs.js', import.meta.url).href
 
   test('names the lines of src', () => {
     const stack = `UsageError: wrong\n    at run (${url}:${line}:10)\n    at node:internal/modules/run_main:117:5`
     const [message, frame, other] = readableStack(stack).split('\n')
     expect(message).toBe('UsageError: wrong')
     expect(other).toBe('    at node:internal/modules/run_main:117:5')
-    const [, place = ''] =
-      /^ {4}at run \(src\/commands\/command-line\.ts:(\d+):\d+\)$/.exec(frame ?? '') ?? []
-    const source = readFileSync(join(projectDirectory, 'src/commands/command-line.ts'), 'utf8').split('\n')
-    expect(source[Number(place) - 1]).toContain('say which command to run')
+    const [, place = ''] = /^ {4}at run \(src\/commands\/yargs\.ts:(\d+):\d+\)$/.exec(frame ?? '') ?? []
+    const source = readFileSync(join(projectDirectory, 'src/commands/yargs.ts'), 'utf8').split('\n')
+    expect(source[Number(place) - 1]).toContain('problems.join(')
   })
 
   test('stays as it is where there is no source map', () => {
-    const stack = `Error: x\n    at a (${url.replace('start', 'absent')}:1:1)\n    at b (file:///nowhere/b.js:2:3)`
+    const stack = `Error: x\n    at a (${url.replace('yargs.js', 'absent.js')}:1:1)\n    at b (file:///nowhere/b.js:2:3)`
     expect(readableStack(stack)).toBe(stack)
   })
 })

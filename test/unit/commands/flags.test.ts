@@ -1,14 +1,19 @@
 /** How the words of a command line become the values of flags. `e2e/usage` shows what wrong ones print. */
 import { expect, test } from 'vitest'
-import { type Flags, readFlags } from '../../../src/commands/flags.js'
+import type { Command } from '../../../src/commands/context.js'
+import { readCommandLine } from '../../../src/commands/yargs.js'
 
-const FLAGS: Flags = {
-  out: { type: 'string', describe: 'A directory' },
-  where: { type: 'string', describe: 'A condition' },
-  full: { type: 'boolean', describe: 'All of it' },
-  help: { type: 'boolean', describe: 'Help' },
+const COMMAND: Command = {
+  name: 'export',
+  describe: 'Write files',
+  flags: {
+    out: { type: 'string', describe: 'A directory' },
+    where: { type: 'string', describe: 'A condition' },
+    full: { type: 'boolean', describe: 'All of it' },
+  },
+  run: async () => undefined,
 }
-const read = (...words: readonly string[]) => readFlags(words, 'export', FLAGS)
+const read = (...words: readonly string[]) => readCommandLine(['export', ...words], [COMMAND])
 
 test.each([
   [[], {}],
@@ -24,15 +29,14 @@ test.each([
   [['--full', 'false'], { full: false }],
   [['--full=false'], { full: false }],
   [['--full', '--out', 'a', '--out', 'b'], { full: true, out: 'b' }],
-  [['-h'], { help: true }],
 ])('%j is read as %j', (words, values) => {
-  expect(read(...words)).toEqual(values)
+  expect(read(...words)).toEqual({ command: COMMAND, flags: values, output: '' })
 })
 
 test.each([
   [['--out'], '--out needs a value'],
   [['--out', '--full'], '--out needs a value'],
-  [['--out', '-x'], '--out needs a value; export has no flag -x'],
+  [['--out', '-x'], 'export has no flag -x'],
   [['--full=yes'], '--full takes no value: leave out =yes'],
   [['--wheer=secret', 'b'], 'export has no flag --wheer: did you mean --where?'],
   [['--constructor'], 'export has no flag --constructor'],
@@ -40,4 +44,10 @@ test.each([
   [['--full', 'a', 'b'], 'Unknown arguments: a, b'],
 ])('%j is refused', (words, problem) => {
   expect(() => read(...words)).toThrow(new RegExp(`^${problem.replace('?', '\\?')}\\.? See`))
+})
+
+test.each([['-h'], ['--help'], ['help']])('%s prints the help of the command', (word) => {
+  expect(read(word).output).toMatch(
+    /^fieldwork-sync export\n\nWrite files\n\nOptions:\n.* {2}--where {3,}A condition/s,
+  )
 })

@@ -1,16 +1,16 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import type { ExitCode } from '../../../../src/base/errors.js'
-import { readFlags } from '../../../../src/commands/flags.js'
 import { referenceServerCommand } from '../../../../src/commands/reference-server/command.js'
+import { readCommandLine } from '../../../../src/commands/yargs.js'
 
 const start = (...flags: string[]) => {
   const controller = new AbortController()
   const stdout = new PassThrough({ encoding: 'utf8' })
   const exitCodes: ExitCode[] = []
   const context = { signal: controller.signal, stdout, exit: (code: ExitCode) => exitCodes.push(code) }
-  const { name, flags: declared } = referenceServerCommand
-  const ended = referenceServerCommand.run(context, readFlags(flags, name, declared))
+  const command = referenceServerCommand
+  const ended = command.run(context, readCommandLine([command.name, ...flags], [command]).flags)
   return { controller, stdout, exitCodes, ended }
 }
 
