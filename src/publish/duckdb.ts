@@ -110,23 +110,25 @@ const copyCompacted = async (
  * database. Reading leaves no `.wal`, because the copy was checkpointed.
  */
 const proveReadable = (database: Database, file: string, signal: AbortSignal): Promise<void> =>
-  database.exclusively(async () => {
+  database.exclusively(async (sql) => {
     try {
-      const hasChecksums = await haveBlocksChecksums(file, signal)
       const { size } = await stat(file)
+      const isProved = size >= (await bytesOf(sql)) && (await haveBlocksChecksums(file, signal))
       await using copy = await openDatabase(file, { readOnly: true })
-      await copy.exclusively(async (sql) => {
-        await sql.run('SELECT * FROM main.survey_overview LIMIT 0')
-        // Without a checksum a block is damaged or free. DuckDB reads all but the free blocks.
-        if (!hasChecksums || size < (await bytesOf(sql)))
-          await copy.interruptibly(signal, () => readEverything(sql, signal))
+      await copy.exclusively(async (reader) => {
+        await reader.run('SELECT * FROM main.survey_overview LIMIT 0')
+        // A block without its checksum is damaged or free. A compacted copy is smaller. DuckDB reads every block that it uses.
+        if (!isProved) await copy.interruptibly(signal, () => readEverything(reader, signal))
       })
     } catch (error) {
       throw duckdbCause(error)
     }
   })
 
-/** The size that the header of a file gives it. */
+/**
+ * The bytes of all blocks of the work database. The header of the file may count more, because DuckDB writes it before it cuts off
+ * the free blocks at the end.
+ */
 const bytesOf = async (sql: Sql): Promise<number> => {
   const [size] = await sql.rows(
     z.object({ bytes: bigintCell }),
