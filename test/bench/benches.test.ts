@@ -13,8 +13,13 @@ test.runIf(SLOW).each([
   ['nights', /^ +300 +300 changed .*\d$/m],
   ['size', /^ +300 +6 +[\d.]+/m],
   ['server', /^fieldwork_progress, first time +300 /m],
-  ['start', /^sync +\d+ +\d+ +[\d.]+ x +[\d.]+ x$/m, '1'],
-])('bench:%s runs and prints its table', { timeout: 600_000 }, async (name, prints, size = '300') => {
-  const { stdout } = await promisify(execFile)(process.execPath, [`test/bench/${name}.mjs`, size], { cwd })
+  ['start', /^sync +\d+ +\d+ +[\d.]+ x +[\d.]+ x$/m, ['1']],
+  [
+    'budgets',
+    /^a night with nothing to do, CPU +[\d.]+ s +0.6 s/m,
+    ['--only', 'fan-out', '--divide', '50', '--repeat', '1'],
+  ],
+])('bench:%s runs and prints its table', { timeout: 600_000 }, async (name, prints, args = ['300']) => {
+  const { stdout } = await promisify(execFile)(process.execPath, [`test/bench/${name}.mjs`, ...args], { cwd })
   expect(stdout).toMatch(prints)
 })

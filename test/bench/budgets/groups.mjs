@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { main, startWorld, timed } from './processes.mjs'
+import { main, startWorld, timed } from '../processes.mjs'
 
 const NO_CAP = '10000/100ms'
 const PAGE_SIZE = 50
@@ -146,7 +146,7 @@ async function manyAccounts(count) {
     return {
       '80 accounts at 60 requests a minute, cores': ended.cpu / ended.wall,
       '80 accounts, unused part of the cap': Math.max(
-        ...world.accounts.map(({ id }) => 1 - usedOf(requests.filter(({ account }) => account === id))),
+        ...world.accounts.map(({ name }) => 1 - usedOf(requests.filter(({ account }) => account === name))),
       ),
       '80 accounts, refused requests': requests.filter(({ status }) => status === 429).length,
     }

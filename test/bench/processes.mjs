@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 
-export const main = new URL('../../../dist/main.js', import.meta.url).pathname
+export const main = new URL('../../dist/main.js', import.meta.url).pathname
 
 /** A process prints its own resources as it ends, because only it sees its peak of memory. */
 const REPORT = `data:text/javascript,${encodeURIComponent(
@@ -38,13 +38,9 @@ const textOf = async (stream) => {
 
 /** Starts the reference server on a free port. */
 export const startWorld = async (flags) => {
-  const server = spawn(
-    process.execPath,
-    [main, 'reference-server', '--port', '0', '--seed', '42', ...flags],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  )
+  const server = spawn(process.execPath, [main, 'reference-server', '--port', '0', ...flags], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const ended = once(server, 'exit')
   const end = () => server.kill('SIGTERM')
   process.once('exit', end)
