@@ -10,6 +10,7 @@ import {
 } from '../support/api/scripted-api.js'
 import { buildMutant } from '../support/command/mutant.js'
 import { publishedFile, startSync, sync, syncWarm, withSettings } from '../support/command/sync.js'
+import { stderrShows } from '../support/command/trial.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { SLOW } from '../support/suite/slow.js'
@@ -150,16 +151,10 @@ test('after a kill between two pages, the next run resumes one page earlier and 
   const api = await startSixDrafts()
   const options = { warehouse, env: api.env, args: await withoutOverlap() }
 
-  // The API never answers the third page. When its request arrives, the second page is committed.
-  const thirdPage = new Promise<void>((arrived) => {
-    api.hook = (arrival) => {
-      if (!isPage(arrival, 3)) return false
-      arrived()
-      return new Promise(() => undefined)
-    }
-  })
-  const killed = startSync(options)
-  await thirdPage
+  // The API never answers the third page.
+  api.hook = (arrival) => (isPage(arrival, 3) ? new Promise(() => undefined) : false)
+  const killed = startSync({ ...options, args: [...options.args, '--log-level', 'debug'] })
+  await stderrShows(killed, /"page":2,"msg":"committed a page of the listing"/)
   killed.child.kill('SIGKILL')
   expect(await killed.ended).toMatchObject({ signal: 'SIGKILL' })
   const work = join(warehouse, 'work.duckdb')

@@ -21,7 +21,7 @@ export interface PageCommits {
 }
 
 export const createPageCommits = (
-  { warehouse, clock, observer }: RunDependencies,
+  { warehouse, clock, observer, log }: RunDependencies,
   state: RunState,
 ): PageCommits => {
   const uncommitted = new Set<Promise<void>>()
@@ -45,6 +45,7 @@ export const createPageCommits = (
   const commit = async (page: ListingPage, pagination: Page<unknown>['pagination']): Promise<void> => {
     await commits.commit(page)
     state.counts.surveysListed += page.surveys.length
+    log.debug({ account: warehouse.account, page: page.page }, 'committed a page of the listing')
     observer.listed({
       account: warehouse.account,
       page: pagination.current_page,

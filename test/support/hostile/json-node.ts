@@ -90,6 +90,15 @@ export const membersOf = (node: JsonNode): Map<string, JsonNode> =>
       : [],
   )
 
+/** The same value without the values that a later one of the same name overwrites. */
+export const withoutOverwritten = (node: JsonNode): JsonNode => {
+  if (node.kind === 'array') return { ...node, items: node.items.map(withoutOverwritten) }
+  if (node.kind !== 'object') return node
+  return object(
+    Object.fromEntries([...membersOf(node)].map(([name, value]) => [name, withoutOverwritten(value)])),
+  )
+}
+
 /** One text for one value: names sorted, no white space, one way to escape. Lone surrogates are replaced. */
 export const canonical = (node: JsonNode): string => {
   if (node.kind === 'string') return JSON.stringify(toUSVString(node.value))
