@@ -1,14 +1,12 @@
 /**
  * The held slot: there are as many slots as the cap allows requests. A request holds its slot from before the send until one window
- * after the response headers (docs/decisions/0018-held-slots-and-a-ledger.md; `slot-timing.ts` has the proof).
- *
- * Give it a bounded number of requests: Bottleneck takes about a millisecond to queue one.
+ * after the response headers (docs/decisions/0018-held-slots-and-a-ledger.md; `slot-timing.ts` has the proof). `slot-blocks.ts` keeps
+ * the slots.
  */
-import Bottleneck from 'bottleneck'
-import pLimit from 'p-limit'
 import { createSharedController, joinSignals, onAbort, throwIfAnyAborted } from '../signals.js'
 import { HeldSlot, type HeldSlotOptions, type Slot } from './held-slot.js'
 import type { SharedCap } from './shared/shared-cap.js'
+import { type FreeSlot, SlotBlocks } from './slot-blocks.js'
 
 /** Requests of one account in flight at the same time. */
 export const IN_FLIGHT_MAX = 8
@@ -46,63 +44,65 @@ export interface HeldSlotLimiter {
 }
 
 export const createHeldSlotLimiter = (options: HeldSlotLimiterOptions): HeldSlotLimiter =>
-  new BottleneckLimiter(options)
+  new SlotQueue(options)
 
-/**
- * Bottleneck schedules the next job no earlier than the last one plus `minTime`, by the wall clock, even for a `minTime` of 0:
- * after the clock was put back by an hour, all jobs waited an hour. With this value the next job is always due.
- */
-const NEVER_WAITS = Number.NEGATIVE_INFINITY
+/** Work that has not begun yet. */
+interface Waiting {
+  readonly signals: readonly AbortSignal[]
+  isDropped: boolean
+  /** Ends the wait: its promise rejects. */
+  drop(error: unknown): void
+  /** Resolves when the work has ended, whatever its outcome. */
+  begin(slot: HeldSlot): Promise<void>
+}
 
-class BottleneckLimiter implements HeldSlotLimiter {
+class SlotQueue implements HeldSlotLimiter {
   readonly #options: HeldSlotLimiterOptions
-  readonly #slots: Bottleneck
-  readonly #inFlight = pLimit(IN_FLIGHT_MAX)
-  readonly #closing = createSharedController()
+  readonly #slots: SlotBlocks
+  /** Holds of earlier runs that have no slot here yet. They get one before anything is sent. */
+  readonly #earlierHolds: Set<{ readonly until: number }>
+  /** First come, first served. */
+  readonly #queue = new Set<Waiting>()
+  /** Work that has a slot and has not ended. */
   readonly #works = new Set<Promise<void>>()
-  #slotsInUse = 0
+  readonly #closing = createSharedController()
+  #inFlight = 0
+  #slotsInUse: number
   /** Uses of slots since the start. */
   #slotsUsed: number
-  #hasBegun = false
   /** Monotonic clock. */
   #pausedUntil = 0
+  /** A timer runs at whose end the queue moves on. */
+  #isTimed = false
 
   constructor(options: HeldSlotLimiterOptions) {
+    const { cap, ledger, clock } = options
+    const nowMs = clock.monotonicMs()
     this.#options = options
-    this.#slotsUsed = options.ledger.occupiedMs(options.cap).length
-    this.#slots = new Bottleneck({ maxConcurrent: options.cap, minTime: NEVER_WAITS })
-    // Before its first job Bottleneck uses the wall clock of its construction: this empty job absorbs that. It takes no slot,
-    // because it waits for an hour if the clock was put back by one; `close` drops it then.
-    this.#slots.schedule({ priority: 0, weight: 0 }, this.#begin).catch(endsTheWait)
-    for (const leftMs of options.ledger.occupiedMs(options.cap)) {
-      const until = options.clock.monotonicMs() + leftMs
-      // Queued first and with the highest priority: they hold their slots before anything is sent.
-      const stay = () => this.#occupy(() => this.#waitUntil(until))
-      this.#slots.schedule({ priority: 0 }, stay).catch(endsTheWait)
-    }
+    this.#earlierHolds = new Set(ledger.occupiedMs(cap).map((leftMs) => ({ until: nowMs + leftMs })))
+    this.#slotsInUse = this.#earlierHolds.size
+    this.#slotsUsed = this.#earlierHolds.size
+    this.#slots = new SlotBlocks(cap, () => this.#advance())
+    this.#advance()
   }
 
   run<Value>(work: (slot: Slot) => Promise<Value>, waitSignals: readonly AbortSignal[]): Promise<Value> {
     return new Promise<Value>((resolve, reject) => {
       throwIfAnyAborted(waitSignals)
-      const waiting = { dropped: false }
       const drop = (error: unknown) => {
-        waiting.dropped = true
+        listening[Symbol.dispose]()
+        waiting.isDropped = true
+        this.#queue.delete(waiting)
         reject(error)
       }
       const listening = onAbort(waitSignals, drop)
-      const begin = async (slot: HeldSlot): Promise<void> => {
-        // Nothing may happen between the last check and the send: a request that need not wait has no `await` here.
-        while (!waiting.dropped && !this.#mayGo(slot)) await this.#wait(slot, waitSignals).catch(drop)
+      const begin = (slot: HeldSlot) => {
         listening[Symbol.dispose]()
-        if (waiting.dropped) return slot.giveBack()
-        await work(slot)
-          .finally(() => slot.settle())
-          .then(resolve, reject)
+        return runAndSettle(work, slot).then(resolve, reject)
       }
-      // Bottleneck cannot remove a queued job: a dropped one does nothing when its turn comes.
-      const job = () => (waiting.dropped ? Promise.resolve() : this.#occupy(() => this.#useSlot(begin)))
-      this.#slots.schedule(job).catch(reject)
+      const waiting: Waiting = { signals: waitSignals, isDropped: false, drop, begin }
+      this.#queue.add(waiting)
+      this.#advance()
     })
   }
 
@@ -110,7 +110,6 @@ class BottleneckLimiter implements HeldSlotLimiter {
     if (this.#pauseLeftMs() > 0) return
     this.#pausedUntil = this.#options.clock.monotonicMs() + durationMs
     this.#options.shared?.pause(durationMs)
-    void this.#keepQueued().catch(endsTheWait)
   }
 
   pausedUntilMs(): number | null {
@@ -125,55 +124,89 @@ class BottleneckLimiter implements HeldSlotLimiter {
   async close(): Promise<void> {
     await Promise.all(this.#works)
     this.#closing.abort()
-    if (!this.#hasBegun) this.#slots.stop({ dropWaitingJobs: true }).catch(endsTheWait)
+    this.#slots.close()
     await this.#options.shared?.close()
   }
 
-  readonly #begin = (): Promise<void> => {
-    this.#hasBegun = true
-    return Promise.resolve()
-  }
-
-  async #occupy(stay: () => Promise<void>): Promise<void> {
-    this.#slotsInUse += 1
-    try {
-      await stay()
-    } finally {
-      this.#slotsInUse -= 1
+  /** Begins work in the order of the queue, as far as slots, room in flight, pause and pacer allow. */
+  #advance(): void {
+    this.#slots.request(this.#earlierHolds.size + this.#queue.size)
+    this.#occupyEarlier()
+    for (const waiting of this.#queue) {
+      if (this.#earlierHolds.size > 0 || this.#inFlight >= this.#inFlightMax()) return
+      if (this.#leftMs() > 0) {
+        this.#advanceLater()
+        return
+      }
+      const free = this.#slots.take()
+      if (free === null) return
+      this.#queue.delete(waiting)
+      void this.#useSlot(waiting, free)
     }
   }
 
-  async #useSlot(begin: (slot: HeldSlot) => Promise<void>): Promise<void> {
-    const slot = new HeldSlot(this.#options)
-    this.#slotsUsed += 1
+  #occupyEarlier(): void {
+    for (const hold of this.#earlierHolds) {
+      const free = this.#slots.take()
+      if (free === null) return
+      this.#earlierHolds.delete(hold)
+      void this.#hold(hold.until, free)
+    }
+  }
+
+  #advanceLater(): void {
+    if (this.#isTimed) return
+    this.#isTimed = true
+    const advance = () => {
+      this.#isTimed = false
+      this.#advance()
+    }
+    this.#options.clock.sleep(this.#leftMs(), this.#closing.signal).then(advance, endsTheWait)
+  }
+
+  #inFlightMax(): number {
     const { cap } = this.#options
-    const isLearning = this.#slotsUsed > cap && this.#slotsUsed <= (1 + LEARNING_ROUNDS) * cap
-    this.#inFlight.concurrency = isLearning ? IN_FLIGHT_WHILE_LEARNING_MAX : IN_FLIGHT_MAX
-    const work = this.#inFlight(() => begin(slot))
+    const isLearning = this.#slotsUsed >= cap && this.#slotsUsed < (1 + LEARNING_ROUNDS) * cap
+    return isLearning ? IN_FLIGHT_WHILE_LEARNING_MAX : IN_FLIGHT_MAX
+  }
+
+  async #useSlot(waiting: Waiting, free: FreeSlot): Promise<void> {
+    const { shared } = this.#options
+    const slot = new HeldSlot(this.#options)
+    this.#slotsInUse += 1
+    this.#slotsUsed += 1
+    this.#inFlight += 1
+    // Without a shared cap nothing happens between the conditions of `#advance` and the send.
+    const work = shared === undefined ? waiting.begin(slot) : this.#claimAndBegin(shared, waiting, slot)
     this.#works.add(work)
     await work
     this.#works.delete(work)
-    await this.#waitUntil(slot.heldUntil)
+    this.#inFlight -= 1
+    this.#advance()
+    await this.#hold(slot.heldUntil, free)
+  }
+
+  /** Begins the work at a moment when there is no pause, the pacer is ready and the shared cap has given a slot. */
+  async #claimAndBegin(shared: SharedCap, waiting: Waiting, slot: HeldSlot): Promise<void> {
+    using joined = joinSignals(waiting.signals)
+    while (!waiting.isDropped && (this.#leftMs() > 0 || !slot.hasFreshClaim())) {
+      // A request that has to wait gives its slot of the shared cap back.
+      slot.giveBack()
+      await this.#wait(shared, slot, joined.signal).catch(waiting.drop)
+    }
+    if (waiting.isDropped) slot.giveBack()
+    else await waiting.begin(slot)
+  }
+
+  /** Waits for the next condition. Rejects with a `SharedCapError`, or when the signal aborts. */
+  async #wait(shared: SharedCap, slot: HeldSlot, signal: AbortSignal): Promise<void> {
+    const leftMs = this.#leftMs()
+    if (leftMs > 0) await this.#options.clock.sleep(leftMs, signal)
+    else slot.take(await shared.claim(signal))
   }
 
   #pauseLeftMs(): number {
     return this.#pausedUntil - this.#options.clock.monotonicMs()
-  }
-
-  /** There is no pause, the pacer is ready, and the shared cap has a slot. */
-  #mayGo(slot: HeldSlot): boolean {
-    return this.#leftMs() <= 0 && (this.#options.shared === undefined || slot.hasFreshClaim())
-  }
-
-  /** Waits for the next of these. Rejects with a `SharedCapError`, or when the signal aborts. */
-  async #wait(slot: HeldSlot, waitSignals: readonly AbortSignal[]): Promise<void> {
-    const { clock, shared } = this.#options
-    using joined = joinSignals(waitSignals)
-    // A request that has to wait gives its slot of the shared cap back.
-    slot.giveBack()
-    const leftMs = this.#leftMs()
-    if (leftMs > 0) await clock.sleep(leftMs, joined.signal)
-    else if (shared !== undefined) slot.take(await shared.claim(joined.signal))
   }
 
   /** Until the pause has ended and the pacer is ready, milliseconds. */
@@ -181,22 +214,24 @@ class BottleneckLimiter implements HeldSlotLimiter {
     return Math.max(this.#pauseLeftMs(), this.#options.pacer.leftMs(this.#options.clock.monotonicMs()))
   }
 
-  /** Keeps queued jobs out of free slots during a pause. Jobs that have a slot already wait in `begin`. */
-  async #keepQueued(): Promise<void> {
-    await this.#slots.updateSettings({ reservoir: 0 })
-    for (let leftMs = this.#pauseLeftMs(); leftMs > 0; leftMs = this.#pauseLeftMs()) {
-      await this.#options.clock.sleep(leftMs, this.#closing.signal)
-    }
-    await this.#slots.updateSettings({ reservoir: null })
-  }
-
   /** Holds a slot until a time of the monotonic clock, or until the limiter is closed. */
-  async #waitUntil(monotonicMs: number): Promise<void> {
+  async #hold(heldUntil: number, free: FreeSlot): Promise<void> {
     const { clock } = this.#options
-    const leftMs = monotonicMs - clock.monotonicMs()
+    const leftMs = heldUntil - clock.monotonicMs()
     if (leftMs > 0) await clock.sleep(leftMs, this.#closing.signal).catch(endsTheWait)
+    this.#slotsInUse -= 1
+    free()
+    this.#advance()
   }
 }
 
-/** A wait ends early when the limiter closes or its request is dropped. The caller of that knows already. */
+const runAndSettle = async <Value>(work: (slot: Slot) => Promise<Value>, slot: HeldSlot): Promise<Value> => {
+  try {
+    return await work(slot)
+  } finally {
+    slot.settle()
+  }
+}
+
+/** A wait ends early when the limiter closes. */
 const endsTheWait = (): undefined => undefined
