@@ -1,5 +1,4 @@
 /** The network between the client and the reference server: latency and faults, drawn for each request. */
-import { Readable } from 'node:stream'
 import { Secret } from '../../src/base/secret.js'
 import type { CreateTransport } from '../../src/http/transport.js'
 import type { Generation } from './generation.js'
@@ -160,22 +159,19 @@ const wait = (durationMs: number, signal: AbortSignal): Promise<void> =>
 
 const failure = (code: string): Error => Object.assign(new Error(`simulated: ${code}`), { code })
 
-type Body = Awaited<ReturnType<ReturnType<CreateTransport>['get']>>['body']
-
-const bodyOf = (answer: Answer, isCut: boolean, draw: number, signal: AbortSignal): Body => {
+async function* bodyOf(
+  answer: Answer,
+  isCut: boolean,
+  draw: number,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
   const whole = isCut ? answer.body.subarray(0, Math.floor(draw * answer.body.length)) : answer.body
-  const body = new Readable({
-    read() {
-      if (whole.length > 0) this.push(whole)
-      if (isCut) this.destroy(failure('UND_ERR_SOCKET'))
-      else this.push(null)
-    },
-  })
-  signal.addEventListener('abort', () => {
-    if (!body.readableEnded) body.destroy(signal.reason)
-  })
-  // undici's body is a Readable with a few methods of its own, which the client does not use.
-  return body as unknown as Body
+  // A body arrives after its headers.
+  await Promise.resolve()
+  signal.throwIfAborted()
+  if (whole.length > 0) yield whole
+  signal.throwIfAborted()
+  if (isCut) throw failure('UND_ERR_SOCKET')
 }
 
 const spoil = (answer: Answer, fault: NetworkFault, draw: number, log: NetworkLog): Answer => {

@@ -2,10 +2,10 @@
  * A large warehouse, made by SQL in the real schema: surveys of two years, closed long ago, each with two sources, their history,
  * and eight observations of progress. None of them is due. And the answers of an API in which some of them have changed.
  */
-import { systemClock } from '../../../dist/base/clock.js'
-import { INTERVIEW_STATUSES } from '../../../dist/model/fields.js'
-import { ALL_TABLES } from '../../../dist/model/sync-tables.js'
-import { openWarehouse } from '../../../dist/warehouse/lifecycle/open.js'
+import { systemClock } from '../../../build/base/clock.js'
+import { INTERVIEW_STATUSES } from '../../../build/model/fields.js'
+import { ALL_TABLES } from '../../../build/model/sync-tables.js'
+import { openWarehouse } from '../../../build/warehouse/lifecycle/open.js'
 
 export const ACCOUNT = 'default'
 const SOURCES = 2
