@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
+import { keepHeapSmall } from '../../base/small-heap.js'
 import type { RunCommand, RunObserver, RunReport, SyncReport } from '../../model/run.js'
 import { publishedPlaces, publishersOf } from '../../publish/formats.js'
 import { shutdownDeadlineAfter } from '../../sync/budget/shutdown-deadline.js'
@@ -31,6 +32,7 @@ export const runAndPublish = async (
   { settings, command, log, observer, signal }: WarehouseRun,
   work: (database: Database, runId: string) => Promise<readonly RunReport[]>,
 ): Promise<SyncReport> => {
+  keepHeapSmall()
   const clock = systemClock
   const { warehouseDirectory: directory, publish } = settings
   using shutdown = shutdownDeadlineAfter(signal, clock)
