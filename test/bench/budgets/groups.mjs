@@ -134,14 +134,16 @@ async function manyAccounts(count) {
   const directory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-bench-'))
   try {
     const settings = join(directory, 'settings.yaml')
-    const accounts = world.accounts.map(({ id, token }, place) => ({
-      name: `account-${place + 1}`,
+    const accounts = world.accounts.map(({ name, id, token }) => ({
+      name,
       base_url: world.baseUrl,
-      api_id: id,
-      api_token: token,
+      id,
+      token,
     }))
-    await writeFile(settings, JSON.stringify({ warehouse: join(directory, 'warehouse'), accounts }))
-    const ended = await timed([main, 'sync', '--json', '--config', settings], { PATH: process.env.PATH })
+    await writeFile(settings, JSON.stringify({ warehouse: { directory }, accounts }))
+    const ended = await timed([main, 'sync', '--json', '--log-level', 'error', '--config', settings], {
+      PATH: process.env.PATH,
+    })
     const { requests } = await world.control('GET', 'requests')
     return {
       '80 accounts at 60 requests a minute, cores': ended.cpu / ended.wall,
