@@ -30,7 +30,7 @@ export const readCommandLine = (
   columns = COLUMNS_MAX,
 ): CommandLine => {
   const names = commands.map(({ name }) => name)
-  const place = argv.findIndex((word) => names.includes(word))
+  const place = argv.findIndex((word, at) => names.includes(word) && !takesNext(argv[at - 1], commands))
   const command = commands.find(({ name }) => name === argv[place])
   const words = command === undefined ? argv : argv.toSpliced(place, 1)
   const problems =
@@ -45,6 +45,10 @@ export const readCommandLine = (
   })
   return { command, flags: Object.fromEntries(Object.entries(values).filter(isFlag)), output }
 }
+
+/** Whether the word after this one is its value. In front of the command, the flags of every command count. */
+const takesNext = (word: string | undefined, commands: readonly Command[]): boolean =>
+  word?.startsWith('--') === true && commands.some(({ flags }) => flags[word.slice(2)]?.type === 'string')
 
 const isFlag = (entry: [string, unknown]): entry is [string, string | boolean] =>
   entry[0] !== '$0' && ['string', 'boolean'].includes(typeof entry[1])

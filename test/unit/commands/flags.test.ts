@@ -46,6 +46,16 @@ test.each([
   expect(() => read(...words)).toThrow(new RegExp(`^${problem.replace('?', '\\?')}\\.? See`))
 })
 
+test.each([
+  [['--out', 'sync', 'export'], 'export', { out: 'sync' }],
+  [['--out=sync', 'export'], 'export', { out: 'sync' }],
+  [['--full', 'sync'], 'sync', { full: true }],
+  [['sync', '--out', 'export'], 'sync', { out: 'export' }],
+])('the command in %j is %s, also if a value has the name of a command', (words, name, flags) => {
+  const read = readCommandLine(words, [COMMAND, { ...COMMAND, name: 'sync' }])
+  expect({ name: read.command?.name, flags: read.flags }).toEqual({ name, flags })
+})
+
 test.each([['-h'], ['--help'], ['help']])('%s prints the help of the command', (word) => {
   expect(read(word).output).toMatch(
     /^fieldwork-sync export\n\nWrite files\n\nOptions:\n.* {2}--where {3,}A condition/s,
