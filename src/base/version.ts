@@ -1,4 +1,4 @@
-/** The version of this package, read from package.json. */
+/** The version of this package, read from package.json. Not by a schema: `--version` would load zod for it. */
 import { readFileSync } from 'node:fs'
 
 export const packageVersion = (): string => {

@@ -87,7 +87,7 @@ const withoutRepetitions = (surveys: readonly ReadSurvey[]): readonly (readonly 
 
 const idsOf = (surveys: readonly ReadSurvey[]): readonly number[] => surveys.map(({ survey }) => survey.id)
 
-interface ListedSurvey extends ReadSurvey {
+interface ComparedSurvey extends ReadSurvey {
   /** Whether an older version is pending. */
   readonly pending: boolean
   /** Whether it differs from the newest version, stored or pending. */
@@ -102,7 +102,7 @@ const notableSurveys = async (
   account: string,
   surveys: readonly ReadSurvey[],
   stored: StoredRows,
-): Promise<readonly ListedSurvey[]> => {
+): Promise<readonly ComparedSurvey[]> => {
   const pendingRows = await readPending(sql, account, idsOf(surveys))
   const compared = surveys.map(({ survey, at }) => {
     const before = stored.get(rowKey(mergedSurveys, survey))
@@ -142,7 +142,7 @@ const refreshedOf = async (
 
 interface NotableMerge {
   readonly surveys: readonly ReadSurvey[]
-  readonly notable: readonly ListedSurvey[]
+  readonly notable: readonly ComparedSurvey[]
   readonly stored: StoredRows
   readonly runId: string
 }

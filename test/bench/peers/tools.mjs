@@ -4,29 +4,16 @@
  * in its own folder.
  */
 import { readFileSync } from 'node:fs'
+import { INTERVIEW_STATUSES } from '../../../build/reference-server/resources/fieldwork-progress.js'
 import { TABLES } from './truth.mjs'
 
 const main = new URL('../../../dist/main.js', import.meta.url).pathname
 const project = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
 const script = (name) => new URL(name, import.meta.url).pathname
 
-const STATUSES = [
-  'complete',
-  'incomplete',
-  'quota_full',
-  'screen_out',
-  'above_target',
-  'manual_action',
-  'pending_analysis',
-  'speeder',
-  'straightliner',
-  'failed_quality_check',
-  'inappropriate_language',
-]
-
 /** Selects the counts from columns whose names `nameOf` makes. */
 const counts = (nameOf) =>
-  STATUSES.flatMap((status) =>
+  INTERVIEW_STATUSES.flatMap((status) =>
     ['individuals', 'percentage'].map(
       (field) => `"${nameOf(status, field)}" AS "interview_count_by_status.${status}.${field}"`,
     ),
