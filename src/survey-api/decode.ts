@@ -6,7 +6,7 @@
 import { toUSVString } from 'node:util'
 import { z } from 'zod'
 import type { Drift } from '../model/survey-source.js'
-import { canonicalJson, depthOf, isObjectText, memberTexts, objectText, wellFormedJson } from './json-text.js'
+import { canonicalJson, isObjectText, memberTexts, objectText, wellFormedJson } from './json-text.js'
 import { problemOf } from './problem.js'
 import { integer } from './response-schemas.js'
 
@@ -71,12 +71,22 @@ export const decodeRow = <Fields, Row>(
     raw: text,
     drift: replaced,
   })
-  if (depthOf(text) > ROW_DEPTH_MAX) return refuse(`nested deeper than ${ROW_DEPTH_MAX} levels`)
+  if (isDeeper(value, ROW_DEPTH_MAX)) return refuse(`nested deeper than ${ROW_DEPTH_MAX} levels`)
   const parsed = schema.safeParse(value)
   if (!parsed.success) return refuse(problemOf(parsed.error, text))
   const { row, drift } = build(parsed.data, text)
   return { ok: true, row, drift: [...drift, ...replaced] }
 }
+
+/** Whether objects and arrays nest deeper than that. A value that a later one of its name overwrote does not count. */
+const isDeeper = (value: unknown, levels: number): boolean => {
+  let nested = [value].filter(isNest)
+  for (let level = 0; level < levels && nested.length > 0; level++)
+    nested = nested.flatMap((nest) => Object.values(nest).filter(isNest))
+  return nested.length > 0
+}
+
+const isNest = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 /**
  * A decoder of rows whose members are their columns. `enumerations` are the values that the API document lists for a member;

@@ -33,19 +33,6 @@ export const elementTexts = (text: string): readonly string[] => {
   return elements
 }
 
-/** How deep objects and arrays are nested: 0 for a scalar, 1 for `{}`. */
-export const depthOf = (text: string): number => {
-  let depth = 0
-  let deepest = 0
-  for (let at = 0; at < text.length; at++) {
-    const char = text[at]
-    if (char === '"') at = endOfString(text, at) - 1
-    else if (char === '{' || char === '[') deepest = Math.max(deepest, ++depth)
-    else if (char === '}' || char === ']') depth--
-  }
-  return deepest
-}
-
 export const isObjectText = (text: string): boolean => text[skipFiller(text, 0)] === '{'
 
 /** Joins members into the text of one JSON object, in their order. */
@@ -54,7 +41,7 @@ export const objectText = (members: Iterable<readonly [string, string]>): string
 
 /**
  * The same JSON with the names of every object sorted (by UTF-16 code unit), no white space and one way to
- * escape: equal values give equal text. Numbers keep their digits. Recurses: bound `depthOf` first.
+ * escape: equal values give equal text. Numbers keep their digits. Recurses: bound the levels first.
  */
 export const canonicalJson = (text: string): string => {
   const first = text[skipFiller(text, 0)]

@@ -29,6 +29,7 @@ import {
   oddName,
   print,
   string,
+  withoutOverwritten,
 } from './json-node.js'
 import { anyTime, slowInstant } from './odd-times.js'
 
@@ -73,6 +74,9 @@ const idOf = (node: JsonNode): number | null => {
 
 const LEVELS_MAX = 64
 
+/** How deep a row nests, without the values that a later one of their name overwrites. */
+const levelsOf = (node: JsonNode): number => depthOf(withoutOverwritten(node))
+
 const flatRow =
   (resource: string, fields: DocumentedFields) =>
   (node: JsonNode): Expected => {
@@ -82,7 +86,7 @@ const flatRow =
     const cells = Object.entries(fields).map(
       ([name, field]) => [name, cellOf(field, members.get(name))] as const,
     )
-    if (node.kind !== 'object' || depthOf(node) > LEVELS_MAX || cells.some(([, cell]) => cell === null))
+    if (node.kind !== 'object' || levelsOf(node) > LEVELS_MAX || cells.some(([, cell]) => cell === null))
       return rejected
     const unknown = [...members].filter(([name]) => !Object.keys(fields).includes(name))
     const row = Object.fromEntries(cells.map(([name, cell]) => [name, cell?.value]))
@@ -134,7 +138,7 @@ export const expectedProgress = (node: JsonNode): Expected => {
     for (const [name, field] of Object.entries(STATUS_ENTRY))
       cells.push([`${status}_${name}`, cellOf(indicator(field), entry && membersOf(entry).get(name))])
   }
-  if (node.kind !== 'object' || depthOf(node) > LEVELS_MAX || cells.some(([, cell]) => cell === null))
+  if (node.kind !== 'object' || levelsOf(node) > LEVELS_MAX || cells.some(([, cell]) => cell === null))
     return rejected
   const undocumented = unknownCounts(counts)
   const unknown = [...members].filter(([name]) => !Object.keys(FIELDWORK_PROGRESS).includes(name))

@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   canonicalJson,
-  depthOf,
   elementTexts,
   memberTexts,
   objectText,
@@ -70,7 +69,6 @@ describe('cutting JSON text', () => {
   it('handles text with a million levels of nesting', () => {
     const deep = '['.repeat(1_000_000) + ']'.repeat(1_000_000)
     expect(elementTexts(`[${deep},1]`)[1]).toBe('1')
-    expect(depthOf(deep)).toBe(1_000_000)
   })
 
   it('terminates on truncated text', () => {
@@ -78,13 +76,8 @@ describe('cutting JSON text', () => {
       fc.property(jsonText(anyValue), fc.nat(), (text, cut) => {
         const truncated = text.slice(0, cut % (text.length + 1))
         expect(elementTexts(truncated).length).toBeLessThanOrEqual(truncated.length)
-        expect(depthOf(truncated)).toBeLessThanOrEqual(truncated.length)
       }),
     )
-  })
-
-  it('measures the depth of nesting without brackets in strings', () => {
-    expect(['1', '"[["', '{}', '[{"a":[]}]', '[[],[]]'].map(depthOf)).toEqual([0, 0, 1, 3, 2])
   })
 })
 
