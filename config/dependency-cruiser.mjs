@@ -56,10 +56,20 @@ export default {
     {
       name: 'no-undeclared-packages',
       severity: 'error',
-      comment:
-        'Every package that src imports is in package.json. Those of devDependencies become part of the bundle.',
+      comment: 'Every package that src imports is in package.json.',
       from: { path: '^src/' },
       to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'unknown'] },
+    },
+    {
+      name: 'packages-of-the-bundle',
+      severity: 'error',
+      comment:
+        'Of devDependencies src imports only those that become part of the bundle. See docs/decisions/0068.',
+      from: { path: '^src/' },
+      to: {
+        dependencyTypes: ['npm-dev'],
+        pathNot: '^node_modules/(@duckdb/node-api|bottleneck|p-limit|pino|undici|yargs|yaml|zod|@types)/',
+      },
     },
   ],
   options: {

@@ -45,7 +45,7 @@ for (const name of names) {
     measured[figure] = Number(now.toPrecision(3))
     if (now > budget) isOver = true
     const last = kept[figure]
-    const factor = last === undefined ? null : now / last
+    const factor = last === undefined || last === 0 ? null : now / last
     const mark = now > budget ? '  over its budget' : factor > MARKED_FROM ? '  higher than the last' : ''
     console.log(
       line([

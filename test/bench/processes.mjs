@@ -1,5 +1,5 @@
 /** Processes of the benchmarks: the reference server, and commands whose resources are measured. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 
@@ -11,12 +11,12 @@ const REPORT = `data:text/javascript,${encodeURIComponent(
   process.on('exit', () => writeSync(3, JSON.stringify(process.resourceUsage())))`,
 )}`
 
-/** Runs Node with these arguments. Wall time and CPU are in seconds, the peak of its memory in MB. */
+/** Runs Node with these arguments. Wall time and CPU are in seconds, the peak of its memory in MB. The errors of a run that may fail are not printed. */
 export const timed = async (args, env, mayFail = false) => {
   const began = performance.now()
   const child = spawn(process.execPath, ['--import', REPORT, ...args], {
     env,
-    stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
+    stdio: ['ignore', 'pipe', mayFail ? 'ignore' : 'inherit', 'pipe'],
   })
   const [output, usage] = await Promise.all([textOf(child.stdout), textOf(child.stdio[3])])
   const [code] = child.exitCode === null ? await once(child, 'exit') : [child.exitCode]
@@ -28,6 +28,21 @@ export const timed = async (args, env, mayFail = false) => {
     cpu: (userCPUTime + systemCPUTime) / 1e6,
     peak: (maxRSS * 1_024) / 1e6,
   }
+}
+
+/** Prints wall time and CPU of the process in seconds, without those of the shell. */
+const TIMED = 'TIMEFORMAT="%R %U %S"; time "$@" >/dev/null'
+
+/** The lowest wall time and CPU of Node with these arguments, seconds. Nothing is added to the process, so it may be a short one. */
+export const lowestOf = (runs, args, env) => {
+  const times = Array.from({ length: runs }, () => {
+    const words = ['-c', TIMED, 'bash', process.execPath, ...args]
+    const { status, stderr } = spawnSync('bash', words, { env, encoding: 'utf8' })
+    if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}: ${stderr}`)
+    const [wall, user, system] = stderr.trim().split('\n').at(-1).split(' ').map(Number)
+    return { wall, cpu: user + system }
+  })
+  return { wall: Math.min(...times.map(({ wall }) => wall)), cpu: Math.min(...times.map(({ cpu }) => cpu)) }
 }
 
 const textOf = async (stream) => {

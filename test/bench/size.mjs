@@ -7,9 +7,8 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { main, startWorld } from './processes.mjs'
 
-const main = new URL('../../dist/main.js', import.meta.url).pathname
 const PAGE_SIZE = 50
 const SIZES = process.argv.slice(2).map(Number)
 
@@ -18,27 +17,24 @@ for (const surveys of SIZES.length > 0 ? SIZES : [25_000, 50_000, 100_000])
   console.log(await measure(surveys))
 
 async function measure(surveys) {
-  const flags = `--port 0 --surveys ${surveys} --rate-window none --clock frozen --page-size ${PAGE_SIZE}`
-  const server = spawn(process.execPath, [main, 'reference-server', ...flags.split(' ')], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const flags = ['--surveys', String(surveys), '--page-size', String(PAGE_SIZE)]
+  const world = await startWorld([...flags, '--rate-window', 'none', '--clock', 'frozen'])
   const warehouse = await mkdtemp(join(tmpdir(), 'fieldwork-sync-size-'))
   try {
-    const [line] = await once(createInterface({ input: server.stdout }), 'line')
-    return await list(JSON.parse(line), warehouse, surveys)
+    return await list(world, warehouse, surveys)
   } finally {
-    server.kill('SIGTERM')
+    await world.close()
     await rm(warehouse, { recursive: true, force: true })
   }
 }
 
 /** A listing may use half of the budget while tasks wait, so the budget is twice its pages. */
-async function list({ base_url, accounts }, warehouse, surveys) {
+async function list({ baseUrl, accounts, control }, warehouse, surveys) {
   const pages = Math.ceil(surveys / PAGE_SIZE)
   const sync = spawn(process.execPath, [main, 'sync', '--json', '--max-requests', String(2 * pages + 2)], {
     env: {
       PATH: process.env.PATH,
-      FIELDWORK_SYNC_BASE_URL: base_url,
+      FIELDWORK_SYNC_BASE_URL: baseUrl,
       FIELDWORK_SYNC_API_ID: String(accounts[0].id),
       FIELDWORK_SYNC_API_TOKEN: accounts[0].token,
       FIELDWORK_SYNC_RATE_LIMIT: '10000/100ms',
@@ -54,8 +50,7 @@ async function list({ base_url, accounts }, warehouse, surveys) {
   let peak = 0
   let cpuMs = 0
   const timer = setInterval(async () => {
-    const arrived = await arrivals(base_url)
-    if (arrived.length >= pages) return
+    if ((await arrivals(control)).length >= pages) return
     cpuMs = await cpuOf(sync.pid)
     peak = Math.max(peak, await peakOf(sync.pid))
   }, 500)
@@ -63,7 +58,7 @@ async function list({ base_url, accounts }, warehouse, surveys) {
   clearInterval(timer)
   const [account] = JSON.parse(report).accounts
   if (code !== 3 || account.cursor_after === null) throw new Error(`the listing is not complete: ${report}`)
-  const listing = (await arrivals(base_url)).filter(({ path }) => path.endsWith('/surveys'))
+  const listing = (await arrivals(control)).filter(({ path }) => path.endsWith('/surveys'))
   const seconds = (listing.at(-1).at_ms - listing[0].at_ms) / 1000
   return [
     String(surveys).padStart(7),
@@ -75,8 +70,8 @@ async function list({ base_url, accounts }, warehouse, surveys) {
   ].join('  ')
 }
 
-async function arrivals(baseUrl) {
-  return (await (await fetch(new URL('/_reference/requests', baseUrl))).json()).requests
+async function arrivals(control) {
+  return (await control('GET', 'requests')).requests
 }
 
 /** High-water mark of a process's memory, MiB. */

@@ -2,10 +2,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { main, startWorld, timed } from '../processes.mjs'
+import { lowestOf, main, startWorld, timed } from '../processes.mjs'
 
 const NO_CAP = '10000/100ms'
 const PAGE_SIZE = 50
+const START_RUNS = 10
 
 export const GROUPS = {
   start: {
@@ -13,17 +14,10 @@ export const GROUPS = {
       '--version, wall time of node -e 0': { budget: 2, unit: 'x' },
       '--version, CPU of node -e 0': { budget: 2, unit: 'x' },
     },
-    measure: async () => {
-      const lowest = async (args) => {
-        const runs = []
-        for (let run = 0; run < 10; run += 1) runs.push(await timed(args, { PATH: process.env.PATH }))
-        return {
-          wall: Math.min(...runs.map(({ wall }) => wall)),
-          cpu: Math.min(...runs.map(({ cpu }) => cpu)),
-        }
-      }
-      const node = await lowest(['-e', '0'])
-      const version = await lowest([main, '--version'])
+    measure: () => {
+      const env = { PATH: process.env.PATH }
+      const node = lowestOf(START_RUNS, ['-e', '0'], env)
+      const version = lowestOf(START_RUNS, [main, '--version'], env)
       return {
         '--version, wall time of node -e 0': version.wall / node.wall,
         '--version, CPU of node -e 0': version.cpu / node.cpu,
