@@ -70,25 +70,32 @@ export const notesOf = (mode, results) => {
 
 const factor = (one, other, field) => (one[field] / other[field]).toFixed(2)
 
-export const leftOutTable = (tools) =>
-  markdown(
-    ['', ...tools.map(({ name }) => name)],
-    Object.entries(LEFT_OUT).map(([key, title]) => [title, ...tools.map(({ leavesOut }) => leavesOut[key])]),
+export const leftOutTable = (tools) => {
+  const shown = tools.filter(isNoVariant)
+  return markdown(
+    ['', ...shown.map(({ name }) => name)],
+    Object.entries(LEFT_OUT).map(([key, title]) => [title, ...shown.map(({ leavesOut }) => leavesOut[key])]),
   )
+}
 
 export const versionsTable = (tools) =>
   markdown(
     ['Tool', 'Versions'],
-    tools.map(({ name, environments, versions = [] }) => [
-      name,
-      [
-        ...versions,
-        ...Object.values(environments).flatMap((list) =>
-          versionsOf(list).map((one) => `${one.name} ${one.version}`),
-        ),
-      ].join(', '),
-    ]),
+    tools
+      .filter(isNoVariant)
+      .map(({ name, environments, versions = [] }) => [
+        name,
+        [
+          ...versions,
+          ...Object.values(environments).flatMap((list) =>
+            versionsOf(list).map((one) => `${one.name} ${one.version}`),
+          ),
+        ].join(', '),
+      ]),
   )
+
+/** Another setup of a tool has its versions, and leaves out the same. */
+const isNoVariant = ({ variantOf }) => variantOf === undefined
 
 /** Replaces the parts of the page that this run has measured. Each is between two comments. */
 export const writePage = async (tools, results) => {

@@ -94,7 +94,7 @@ const dlt = {
   ways: { all: 'everything each night', changed: 'children of changed surveys' },
   command: ({ bin, way, ...run }) => ({
     command: `${bin.dlt}/python`,
-    args: [script('dlt/run.py'), run.directory, way],
+    args: [script('dlt/run.py'), run.directory, way, 'parquet'],
     env: peerEnv(run),
   }),
   file: 'peer.duckdb',
@@ -115,6 +115,19 @@ const dlt = {
     killed: 'reads everything again; packages that were read completely are loaded',
     cap: 'waits after a 429, five attempts for a request',
   },
+}
+
+/** The same with the load files that dlt chooses without a setting. */
+const dltByInsert = {
+  ...dlt,
+  name: 'dlt with its default load files',
+  variantOf: dlt.name,
+  ways: { all: 'everything each night' },
+  command: ({ bin, way, ...run }) => ({
+    command: `${bin.dlt}/python`,
+    args: [script('dlt/run.py'), run.directory, way],
+    env: peerEnv(run),
+  }),
 }
 
 const singer = {
@@ -165,4 +178,4 @@ const airbyte = {
   },
 }
 
-export const TOOLS = [ours, dlt, singer, airbyte]
+export const TOOLS = [ours, dlt, dltByInsert, singer, airbyte]

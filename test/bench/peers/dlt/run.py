@@ -1,17 +1,19 @@
 """
 dlt: its REST API source, into its DuckDB destination (https://dlthub.com/docs/dlt-ecosystem/verified-sources/rest_api/basic).
 
-Usage: run.py DIRECTORY all|changed|surveys
+Usage: run.py DIRECTORY all|changed|surveys [parquet]
 - all: each night reads every survey with its children. Progress changes without `updated_at` of its survey.
 - changed: the list of surveys is incremental, and the children follow it.
 - surveys: the list of surveys alone.
+- parquet: rows are loaded from Parquet files, as the page of the DuckDB destination suggests, because they load faster. They also keep
+  the last digit of a rate. Without it, rows are loaded by INSERT statements, as dlt does by default.
 """
 
 import os
 import sys
 from datetime import datetime, timezone
 
-directory, mode = sys.argv[1:]
+directory, mode, *files = sys.argv[1:]
 
 # "Optimizing dlt": parallelized resources are read by a pool of threads. 5 is the default; 20 and 50 took as long on two cores.
 os.environ["EXTRACT__WORKERS"] = "5"
@@ -118,8 +120,7 @@ pipeline = dlt.pipeline(
     destination=dlt.destinations.duckdb(os.path.join(directory, "peer.duckdb")),
     dataset_name="fieldwork",
 )
-# The page of the DuckDB destination suggests Parquet files, because they load faster. They also keep the last digit of a rate.
 pipeline.run(
     source.with_resources("surveys") if mode == "surveys" else source,
-    loader_file_format="parquet",
+    loader_file_format="parquet" if files == ["parquet"] else None,
 )
