@@ -3,6 +3,7 @@
  * of them a night in which nothing changed, `plan`, `status`, and a night in which 1,000 surveys changed. Each command is a process
  * of its own, from its start to its end. A cost that follows what changed is the same in every row. Arguments: sizes, and
  * `--publish duckdb` or `--publish parquet` for one format only. `--keep DIRECTORY` keeps the warehouses, and uses those it finds.
+ * `--json` prints the figures of each night as one line of JSON.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,6 +22,7 @@ const { values: options, positionals } = parseArgs({
     publish: { type: 'string' },
     keep: { type: 'string' },
     changes: { type: 'string', default: '1000' },
+    json: { type: 'boolean', default: false },
   },
 })
 const SIZES = positionals.length > 0 ? positionals.map(Number) : [10_000, 100_000, 1_000_000]
@@ -36,6 +38,7 @@ const COLUMNS = [
   ['end', 6],
 ]
 const silent = () => undefined
+const show = options.json ? silent : console.log
 const log = { debug: silent, info: silent, warn: console.warn, error: console.error }
 
 /** The ids that the API lists as changed: most of them the newest. */
@@ -63,7 +66,7 @@ await mkdir(root, { recursive: true })
 const baseline = new Map()
 try {
   for (const format of FORMATS) {
-    console.log(
+    show(
       `${`${format}: surveys, night`.padEnd(42)}${COLUMNS.map(([name, width]) => name.padStart(width)).join('')}`,
     )
     for (const surveys of SIZES) await measureSize(surveys, format)
@@ -83,7 +86,7 @@ async function measureSize(surveys, format) {
   await cp(join(built, 'work.duckdb'), join(warehouse, 'work.duckdb'))
   const { size } = await stat(join(warehouse, 'work.duckdb'))
   const name = surveys.toLocaleString('en')
-  console.log(`${name} surveys, work database ${mib(size)} MiB`)
+  show(`${name} surveys, work database ${mib(size)} MiB`)
   const environment = {
     PATH: process.env.PATH,
     FIELDWORK_SYNC_BASE_URL: `http://127.0.0.1:${server.address().port}/api/v1`,
@@ -165,6 +168,7 @@ async function run(command, env, flags) {
 
 /** With the ratio of its CPU to that of the smallest warehouse. */
 function print(format, surveys, what, { cpu, wall, peak, written, phases }) {
+  if (options.json) console.log(JSON.stringify({ format, surveys, what, cpu, wall, peak, written }))
   const key = `${format} ${what}`
   if (!baseline.has(key)) baseline.set(key, cpu)
   const cells = [
@@ -175,7 +179,7 @@ function print(format, surveys, what, { cpu, wall, peak, written, phases }) {
     ...phases.map((s) => s.toFixed(2)),
   ]
   const ratio = `${(cpu / baseline.get(key)).toFixed(1)} x`
-  console.log(
+  show(
     `${surveys.padStart(9)}  ${what.padEnd(20)}${ratio.padStart(9)}  ${cells.map((cell, at) => cell.padStart(COLUMNS[at][1])).join('')}`,
   )
 }

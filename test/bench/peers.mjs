@@ -9,6 +9,7 @@
  * - kill: a first load that is killed, and runs again.
  *
  * A tool that cannot be installed is named, and left out. `--write` puts the tables into the page of the documentation.
+ * `--json` prints the figures of each tool as one line of JSON.
  */
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
@@ -38,10 +39,12 @@ const { values: options } = parseArgs({
     /** Directory of the virtual environments. */
     environments: { type: 'string', default: ENVIRONMENTS },
     write: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
     examples: { type: 'boolean', default: false },
   },
 })
 const repeat = Number(options.repeat)
+const show = options.json ? () => undefined : console.log
 const MODES = {
   // In these nights surveys are created, renamed and change their status; sources are added and removed.
   nights: { surveys: 200, seed: 1, cap: null, nights: NIGHTS },
@@ -61,7 +64,7 @@ const names = chosen(
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 
 const tools = await installAll()
-console.log(`${versionsTable(tools)}\n\n${leftOutTable(tools)}`)
+show(`${versionsTable(tools)}\n\n${leftOutTable(tools)}`)
 const results = []
 for (const mode of modes) {
   const settings = {
@@ -78,8 +81,11 @@ for (const mode of modes) {
       })
   }
   const measured = results.filter((result) => result.mode === mode)
-  console.log(`\n${mode}: ${settings.surveys} surveys\n\n${tableOf(mode, measured)}\n`)
-  for (const note of notesOf(mode, measured)) console.log(`- ${note}`)
+  show(`\n${mode}: ${settings.surveys} surveys\n\n${tableOf(mode, measured)}\n`)
+  for (const note of notesOf(mode, measured)) show(`- ${note}`)
+  if (options.json)
+    for (const { tool, wallMs, cpuMs, problem } of measured)
+      console.log(JSON.stringify({ mode, tool: tool.name, wallMs, cpuMs, problem }))
 }
 if (options.write) await writePage(tools, results)
 
@@ -99,7 +105,7 @@ async function installAll() {
         bin[name] = await install(list, options.environments)
       installed.push({ ...tool, bin })
     } catch (error) {
-      console.log(
+      console.error(
         `${tool.name} is left out, it cannot be installed: ${lastLine(error.stderr || error.message)}`,
       )
     }

@@ -128,12 +128,12 @@ test.runIf(SLOW)(
       '--modes',
       'nights',
     ]
-    const { stdout } = await promisify(execFile)(
+    const { stdout, stderr } = await promisify(execFile)(
       process.execPath,
       [...args, '--environments', await temporaryDirectory()],
       { cwd, env: { PATH: process.env.PATH, FIELDWORK_SYNC_TEST_PYTHON: '/nonexistent/python3' } },
     )
-    expect(stdout.match(/^dlt is left out.*$/gm)).toEqual([expect.stringContaining('/nonexistent/python3')])
+    expect(stderr.match(/^dlt is left out.*$/gm)).toEqual([expect.stringContaining('/nonexistent/python3')])
     expect(stdout).toMatch(/^\| fieldwork-sync, defaults \|.* 0, 0, 0 \|$/m)
   },
   300_000,

@@ -1,12 +1,15 @@
 /** What `npm run bench` measures, in groups. A figure is better when it is lower. */
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { lowestOf, main, startWorld, timed } from '../processes.mjs'
 
 const NO_CAP = '10000/100ms'
 const PAGE_SIZE = 50
 const START_RUNS = 10
+const OUTPUT_MAX_BYTES = 10_000_000
 
 export const GROUPS = {
   start: {
@@ -79,6 +82,75 @@ export const GROUPS = {
     isLong: true,
     measure: (divide) => manyAccounts(80 / divide),
   },
+  nights: {
+    figures: Object.fromEntries(
+      ['duckdb', 'parquet'].flatMap((format) => [
+        [`1,000 changes in 1,000,000 surveys, ${format}, CPU of 10,000`, { budget: 2, unit: 'x' }],
+        [`1,000 changes in 1,000,000 surveys, ${format}, peak memory`, { budget: 250, unit: 'MB' }],
+      ]),
+    ),
+    isLong: true,
+    measure: async (divide) => {
+      const sizes = [10_000, 1_000_000].map((size) => String(size / divide))
+      const nights = await linesOf('nights', ['--json', '--changes', String(1_000 / divide), ...sizes])
+      return Object.fromEntries(
+        ['duckdb', 'parquet'].flatMap((format) => {
+          const [small, large] = nights.filter(
+            (night) => night.format === format && night.what.endsWith(' changed'),
+          )
+          return [
+            [`1,000 changes in 1,000,000 surveys, ${format}, CPU of 10,000`, large.cpu / small.cpu],
+            [`1,000 changes in 1,000,000 surveys, ${format}, peak memory`, (large.peak * 1024 ** 2) / 1e6],
+          ]
+        }),
+      )
+    },
+  },
+  // Needs Python. The first run installs dlt.
+  dlt: {
+    figures: {
+      'first load of 500 surveys, wall time of dlt': { budget: 0.2, unit: 'x' },
+      'first load of 500 surveys, CPU of dlt': { budget: 0.2, unit: 'x' },
+      'listing of 25,000 surveys, wall time of dlt': { budget: 0.1, unit: 'x' },
+      'listing of 25,000 surveys, CPU of dlt': { budget: 0.1, unit: 'x' },
+    },
+    isLong: true,
+    measure: async (divide) => {
+      const ratios = async (mode, surveys, what) => {
+        const args = ['--json', '--repeat', '3', '--only', 'fieldwork-sync,dlt', '--modes', mode]
+        const [ours, dlt] = await linesOf('peers', [...args, '--surveys', String(surveys / divide)])
+        return dlt === undefined || dlt.problem !== null
+          ? {}
+          : {
+              [`${what}, wall time of dlt`]: ours.wallMs / dlt.wallMs,
+              [`${what}, CPU of dlt`]: ours.cpuMs / dlt.cpuMs,
+            }
+      }
+      return {
+        ...(await ratios('fan-out', 500, 'first load of 500 surveys')),
+        ...(await ratios('list', 25_000, 'listing of 25,000 surveys')),
+      }
+    },
+  },
+  tests: {
+    figures: { 'npm test, wall time': { budget: 90, unit: 's' } },
+    isLong: true,
+    measure: async () => {
+      const began = performance.now()
+      await promisify(execFile)('npm', ['test'], { maxBuffer: OUTPUT_MAX_BYTES })
+      return { 'npm test, wall time': (performance.now() - began) / 1_000 }
+    },
+  },
+}
+
+/** The lines of JSON that a benchmark prints. */
+async function linesOf(bench, args) {
+  const script = new URL(`../${bench}.mjs`, import.meta.url).pathname
+  const { stdout } = await promisify(execFile)(process.execPath, [script, ...args])
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
 }
 
 /** The cost of a sync of an organization without surveys. */
