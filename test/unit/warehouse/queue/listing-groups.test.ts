@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { ListingPage } from '../../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
-import { cases } from '../../../support/suite/cases.js'
+import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
 import { minute } from '../../../support/time/instants.js'
 import { bundle, listingPage, progress, source, survey } from '../../../support/warehouse/rows.js'
 import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
@@ -105,7 +105,9 @@ const grouped = <Page>(pages: readonly Page[], sizes: readonly number[]): readon
   return groups
 }
 
-test('any pages in any groups leave the same rows, history, queue and position as single pages', async () => {
+test('any pages in any groups leave the same rows, history, queue and position as single pages', {
+  timeout: CASES_TIMEOUT_MS,
+}, async () => {
   const warehouse = await testWarehouse()
   let accounts = 0
   const after = (listings: Parameters<typeof accountAfter>[2]) => {

@@ -5,7 +5,7 @@ import type { Instant } from '../../../../src/model/instant.js'
 import { refreshReason } from '../../../../src/model/refresh-rules.js'
 import { pendingSurveys } from '../../../../src/model/sync-tables.js'
 import { freshness, surveyProgress, surveys } from '../../../../src/model/tables.js'
-import { cases } from '../../../support/suite/cases.js'
+import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
 import { minute } from '../../../support/time/instants.js'
 import { survey } from '../../../support/warehouse/rows.js'
 import { REFRESH_RULES } from '../../../support/warehouse/run-dependencies.js'
@@ -32,7 +32,9 @@ const stored = fc.record({
 })
 const days = (min: number) => fc.integer({ min, max: 60 }).map((count) => count * DAY * 60_000)
 
-test('a survey is selected if it is queued, due, or changed lately, and otherwise not', async () => {
+test('a survey is selected if it is queued, due, or changed lately, and otherwise not', {
+  timeout: CASES_TIMEOUT_MS,
+}, async () => {
   const { account, database, run } = await testWarehouse()
   await fc.assert(
     fc.asyncProperty(
