@@ -48,10 +48,9 @@ export const exportTables = async (options: Export): Promise<ExportManifest> => 
 }
 
 /**
- * DuckDB sorts each table by key and spills the rows that do not fit into this memory. One thread writes sorted rows at
- * once; several would keep rows in memory until their turn. See docs/decisions/0050-export-sorts-on-disk.md.
+ * DuckDB sorts each table by key and spills the rows that do not fit into this memory. See docs/decisions/0050-export-sorts-on-disk.md.
  */
-const SMALL_MEMORY = { memoryLimit: '112MB', threads: 1 } satisfies OpenOptions
+const SMALL_MEMORY = { memoryLimit: '112MB' } satisfies OpenOptions
 const SPILL = 'spill'
 
 /** Spills into the directory of the export, which is writable. Closes the database before the directory is renamed. */

@@ -1,13 +1,11 @@
 /** A real warehouse in a directory of the test. */
 import { readFile, writeFile } from 'node:fs/promises'
-import { DuckDBTimestampTZValue } from '@duckdb/node-api'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { formatInstant } from '../../../src/model/instant.js'
 import type { AccountWarehouse, StoredBundle } from '../../../src/model/warehouse.js'
 import { publishedPlaces } from '../../../src/publish/formats.js'
 import { accountWarehouse } from '../../../src/warehouse/account-warehouse.js'
-import { timestamptzCell } from '../../../src/warehouse/connection/cells.js'
 import type { Database } from '../../../src/warehouse/connection/database.js'
 import { workFile } from '../../../src/warehouse/lifecycle/files.js'
 import { openWarehouse } from '../../../src/warehouse/lifecycle/open.js'
@@ -85,10 +83,7 @@ const buildEmptyFile = async (): Promise<Buffer> => {
 export const rowsOf = (database: Database, sql: string): Promise<readonly Row[]> =>
   database.exclusively((on) => on.rows(z.record(z.string(), z.unknown().transform(plain)), sql))
 
-const plain = (value: unknown): unknown => {
-  if (value instanceof DuckDBTimestampTZValue) return formatInstant(timestamptzCell.parse(value))
-  return typeof value === 'bigint' ? Number(value) : value
-}
+const plain = (cell: unknown): unknown => (typeof cell === 'bigint' ? formatInstant(cell) : cell)
 
 /** What is stored of one survey. */
 export const storedBundle = async (
