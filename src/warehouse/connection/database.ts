@@ -181,7 +181,10 @@ const sqlOn = (connection: DuckDBConnection, statement: LimitFunction): Sql => {
     },
     rows: async (schema, sql, parameters = []) => {
       const result = await statement(() => connection.runAndReadAll(sql, bound(parameters)))
-      return result.convertRowObjects(fromDuckDB).map((row) => schema.parse(row))
+      const found = result.convertRowObjects(fromDuckDB)
+      // zod compiles a schema at its first use, which takes longer than a few rows.
+      const jitless = found.length < COMPILED_FROM_ROWS
+      return found.map((row) => schema.parse(row, { jitless }))
     },
     stage: (temporaryTable, columns, rows) =>
       statement(async () => {
@@ -197,6 +200,8 @@ const sqlOn = (connection: DuckDBConnection, statement: LimitFunction): Sql => {
       }),
   }
 }
+
+const COMPILED_FROM_ROWS = 50
 
 /** Without parameters DuckDB runs a statement in one step; with them it parses, prepares and runs it. */
 const bound = (parameters: readonly Parameter[]): DuckDBValue[] | undefined =>

@@ -6,11 +6,13 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Clock } from '../../base/clock.js'
+import { sum } from '../../model/bundle-estimate.js'
 import { instantFromMs } from '../../model/instant.js'
 import { ALL_TABLES, SCHEMA_VERSION } from '../../model/sync-tables.js'
 import { bigintCell, instant } from '../connection/cells.js'
 import type { Database, Sql } from '../connection/database.js'
 import { addColumn, commentsOn, createTable, qualified } from '../connection/ddl.js'
+import { isStatementFault } from '../connection/duckdb-error.js'
 import { NewerWarehouseError } from '../connection/errors.js'
 import { ALL_VIEWS } from '../views/all.js'
 import { createView } from '../views/view-declaration.js'
@@ -66,7 +68,6 @@ export const migrate = async (database: Database, clock: Clock, schema = SCHEMA)
     })
   }
   const missing = await database.exclusively(missingParts)
-  if (version > 0 && missing.length === 0 && (await database.exclusively(isDescribed))) return
   await database.transaction(async (sql) => {
     await sql.run('CREATE SCHEMA IF NOT EXISTS _sync')
     for (const statement of missing) await sql.run(statement)
@@ -79,12 +80,24 @@ export const migrate = async (database: Database, clock: Clock, schema = SCHEMA)
 const DESCRIPTIONS = [...ALL_TABLES.flatMap(commentsOn), ...ALL_VIEWS.flatMap(createView)]
 const DESCRIPTIONS_DIGEST = createHash('sha256').update(DESCRIPTIONS.join(';')).digest('hex')
 
-const isDescribed = async (sql: Sql): Promise<boolean> => {
-  const [row] = await sql.rows(
-    z.object({ digest: z.string().nullable() }),
-    'SELECT max(descriptions_digest) AS digest FROM _sync.schema_version',
-  )
-  return row?.digest === DESCRIPTIONS_DIGEST
+const COLUMNS = sum(ALL_TABLES.map(({ columns }) => columns.length))
+
+/**
+ * Whether the database has the schema of this version, by one statement instead of five. Every declared column has a comment, so an
+ * older file has another digest; the number shows a column that was lost. False if the statement fails, as it does in a new file.
+ */
+export const hasCurrentSchema = async (sql: Sql): Promise<boolean> => {
+  try {
+    const [row] = await sql.rows(
+      z.object({ version: bigintCell.nullable(), digest: z.string().nullable(), columns: bigintCell }),
+      `SELECT max(version) AS version, max(descriptions_digest) AS digest, (SELECT sum(column_count)::BIGINT
+        FROM duckdb_tables() WHERE database_name = current_database()) AS columns FROM _sync.schema_version`,
+    )
+    return row?.version === SCHEMA.version && row.digest === DESCRIPTIONS_DIGEST && row.columns >= COLUMNS
+  } catch (error) {
+    if (isStatementFault(error)) return false
+    throw error
+  }
 }
 
 const describe = async (sql: Sql): Promise<void> => {

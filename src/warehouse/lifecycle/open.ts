@@ -14,7 +14,7 @@ import { duckdbError, firstLine, isDamage, isLockConflict, lockHolder } from '..
 import { WarehouseDamagedError, WarehouseHeldError, WarehouseUnusableError } from '../connection/errors.js'
 import { spillDirectory, workFile } from './files.js'
 import { describeHolder, isAlive, readHolder, removeHolder, writeHolder } from './holder.js'
-import { migrate, schemaVersion } from './migrations.js'
+import { hasCurrentSchema, migrate, schemaVersion } from './migrations.js'
 import { type PublishedPlace, rebuild } from './rebuild.js'
 
 export interface OpenWarehouse {
@@ -38,8 +38,10 @@ export const openWarehouse = async (options: OpenWarehouse): Promise<Database> =
   const release = releaseOf(options, database)
   try {
     await writeHolder(directory, command, clock.nowMs()).catch(cannotWrite(directory))
-    if ((await database.exclusively(schemaVersion)) === 0) await rebuild(database, published, log)
-    await migrate(database, clock)
+    if (!(await database.exclusively(hasCurrentSchema))) {
+      if ((await database.exclusively(schemaVersion)) === 0) await rebuild(database, published, log)
+      await migrate(database, clock)
+    }
   } catch (error) {
     await release(error instanceof WarehouseDamagedError ? error : null)
     throw error
