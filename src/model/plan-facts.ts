@@ -27,12 +27,7 @@ export interface PlannedSurvey extends SurveyFacts {
   } | null
 }
 
-/** The surveys that a queue or a plan needs, and totals over all surveys of the account. */
-export interface PlannedSurveys {
-  readonly surveys: readonly PlannedSurvey[]
-  readonly totals: SurveyTotals
-}
-
+/** Totals over all surveys of the account. */
 export interface SurveyTotals {
   /** Surveys that are not missing. */
   readonly present: number

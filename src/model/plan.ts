@@ -5,8 +5,8 @@
 import { requestsIn, sourcesOfEach, sum } from './bundle-estimate.js'
 import { listingKind } from './cursor.js'
 import { type Instant, instantFromMs, minusMs, msBetween } from './instant.js'
-import type { PastRuns, PlannedSurveys } from './plan-facts.js'
-import { queueOf, requestReasonOf, type Task } from './queue.js'
+import type { PastRuns, PlannedSurvey, SurveyTotals } from './plan-facts.js'
+import { createQueue, requestReasonOf, type Task } from './queue.js'
 import { REQUEST_KINDS, REQUEST_REASONS, type RequestReason, type RequestsByKind } from './request-usage.js'
 import type { DiscoverRules, ListingKind, RefreshRules } from './run.js'
 
@@ -54,18 +54,40 @@ export const expectedAt = ({ listedAt, listedAtOurs, everyMs }: PastRuns, nowMs:
 /** Changes since then, server time, say how many the next listing is expected to bring. */
 export const changesSeenSince = (listedAt: Instant): Instant => minusMs(listedAt, CHANGES_SEEN_MS)
 
+/** Surveys are added one by one, so that of a survey only its task stays in memory. */
+export interface PlanBuilder {
+  add(survey: PlannedSurvey): void
+  /** The plan for the surveys that were added. */
+  plan(): Plan
+}
+
 /** `nowMs` is our clock: it dates the last full listing. */
-export const planRun = (
-  planned: PlannedSurveys,
+export const createPlan = (
+  totals: SurveyTotals,
   past: PastRuns,
   { at, nowMs }: { readonly at: Instant; readonly nowMs: number },
   rules: PlanRules,
-): Plan => {
-  const { tasks } = queueOf(planned, at, rules, null)
+): PlanBuilder => {
+  const queue = createQueue(totals, at, rules, null)
+  const changes = createChanges(totals, past, at)
   const listing = listingKind(past, nowMs, rules.discover, rules.full)
-  const due = new Set(tasks.map(({ surveyId }) => surveyId))
-  const changes = expectedChanges(planned, due, past, at)
-  const listed = listing === 'full' ? planned.totals.present + changes.created : changes.listed
+  return {
+    add: (survey) => changes.add(survey, queue.add(survey)),
+    plan: () => planFor({ at, listing, totals, past }, queue.sorted().tasks, changes.expected()),
+  }
+}
+
+const planFor = (
+  {
+    at,
+    listing,
+    totals,
+    past,
+  }: Pick<Plan, 'at' | 'listing'> & { readonly totals: SurveyTotals; readonly past: PastRuns },
+  tasks: readonly Task[],
+  changes: ExpectedChanges,
+): Plan => {
+  const listed = listing === 'full' ? totals.present + changes.created : changes.listed
   const entries: readonly PlanEntry[] = [
     {
       reason: 'listing',
@@ -89,22 +111,39 @@ export const planRun = (
  * New and changed surveys, as frequent as in the week before the last run. A change of a survey that is due anyway adds only a list
  * of its sources.
  */
+const createChanges = (totals: SurveyTotals, { listedAt }: PastRuns, at: Instant) => {
+  const from = listedAt === null ? null : changesSeenSince(listedAt)
+  const seen = { changed: 0, created: 0, rested: 0, relisted: 0 }
+  return {
+    add: ({ missing, updatedAt, createdAt }: PlannedSurvey, isDue: boolean): void => {
+      if (from === null || missing) return
+      if (createdAt >= from) seen.created += 1
+      if (updatedAt < from) return
+      seen.changed += 1
+      if (createdAt < from) seen[isDue ? 'relisted' : 'rested'] += 1
+    },
+    expected: (): ExpectedChanges =>
+      listedAt === null
+        ? { listed: totals.present, created: 0, entries: [] }
+        : expectedChanges(totals, seen, Math.max(0, msBetween(listedAt, at)) / CHANGES_SEEN_MS),
+  }
+}
+
+interface ExpectedChanges {
+  readonly listed: number
+  readonly created: number
+  readonly entries: readonly PlanEntry[]
+}
+
+/** `seen` are the surveys that changed in a week, and `times` the weeks until the run. */
 const expectedChanges = (
-  { surveys, totals }: PlannedSurveys,
-  due: ReadonlySet<number>,
-  { listedAt }: PastRuns,
-  at: Instant,
-) => {
-  if (listedAt === null) return { listed: totals.present, created: 0, entries: [] }
-  const from = changesSeenSince(listedAt)
-  const present = surveys.filter(({ missing }) => !missing)
-  const times = Math.max(0, msBetween(listedAt, at)) / CHANGES_SEEN_MS
-  const changed = present.filter(({ updatedAt }) => updatedAt >= from)
-  const created = times * present.filter(({ createdAt }) => createdAt >= from).length
-  const known = changed.filter(({ createdAt }) => createdAt < from)
-  const rested = times * known.filter(({ id }) => !due.has(id)).length
-  const relisted = Math.round(times * known.filter(({ id }) => due.has(id)).length)
-  const newcomers = Math.round(created + rested)
+  totals: SurveyTotals,
+  seen: Readonly<Record<'changed' | 'created' | 'rested' | 'relisted', number>>,
+  times: number,
+): ExpectedChanges => {
+  const created = times * seen.created
+  const relisted = Math.round(times * seen.relisted)
+  const newcomers = Math.round(created + times * seen.rested)
   const requests = added([
     {
       sample_sources: newcomers + relisted,
@@ -113,7 +152,7 @@ const expectedChanges = (
     },
   ])
   const entry = { reason: 'changed' as const, isExpected: true, surveys: newcomers, requests }
-  return { listed: times * changed.length, created, entries: requestsIn(requests) === 0 ? [] : [entry] }
+  return { listed: times * seen.changed, created, entries: requestsIn(requests) === 0 ? [] : [entry] }
 }
 
 /** One entry per reason, in the order of `REQUEST_REASONS`. */

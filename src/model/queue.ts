@@ -5,7 +5,7 @@
 import { believed } from './believed.js'
 import { bundleRequests, type EstimateRules, requestsIn, sourcesOfEach } from './bundle-estimate.js'
 import { type Instant, msBetween } from './instant.js'
-import type { PlannedSurvey, PlannedSurveys } from './plan-facts.js'
+import type { PlannedSurvey, SurveyTotals } from './plan-facts.js'
 import { refreshReason, refreshWeight, restsAfterRefusal, urgency } from './refresh-rules.js'
 import type { RequestReason, RequestsByKind } from './request-usage.js'
 import type { RefreshRules, TaskReason } from './run.js'
@@ -44,35 +44,45 @@ export interface Queue {
   readonly notDue: RequestsByKind
 }
 
+/** Surveys are added one by one, so that of a survey only its task stays in memory. */
+export interface QueueBuilder {
+  /** Returns whether the survey is due and does not rest. */
+  add(survey: PlannedSurvey): boolean
+  /** The queue of the surveys that were added. */
+  sorted(): Queue
+}
+
 /** `runId` is the current run. Tasks of another run are left over. */
-export const queueOf = (
-  { surveys, totals }: PlannedSurveys,
+export const createQueue = (
+  totals: SurveyTotals,
   at: Instant,
   { refresh, full }: QueueRules,
   runId: string | null,
-): Queue => {
+): QueueBuilder => {
   const estimate = { rules: refresh, sourcesEach: sourcesOfEach(totals) }
   const due: Due[] = []
   let { present: resting, sources: restingSources } = totals
   let refused = 0
-  for (const survey of surveys) {
-    const reason = survey.task?.reason ?? refreshReason(survey, at, refresh)
-    if (reason === null) continue
-    if (!survey.missing) {
-      resting -= 1
-      restingSources -= survey.sources
-    }
-    if (!full && survey.task !== null && restsAfterRefusal(survey.task, at, refresh)) refused += 1
-    else due.push({ survey, task: taskOf(survey, reason, at, estimate, runId) })
-  }
   return {
-    tasks: due.toSorted(byUrgency).map(({ task }) => task),
-    refused,
-    notDue: {
-      sample_sources: resting,
-      survey_progress: resting,
-      sample_source_progress: restingSources,
+    add: (survey) => {
+      const reason = survey.task?.reason ?? refreshReason(survey, at, refresh)
+      if (reason === null) return false
+      if (!survey.missing) {
+        resting -= 1
+        restingSources -= survey.sources
+      }
+      if (!full && survey.task !== null && restsAfterRefusal(survey.task, at, refresh)) {
+        refused += 1
+        return false
+      }
+      due.push({ createdAt: survey.createdAt, task: taskOf(survey, reason, at, estimate, runId) })
+      return true
     },
+    sorted: () => ({
+      tasks: due.toSorted(byUrgency).map(({ task }) => task),
+      refused,
+      notDue: { sample_sources: resting, survey_progress: resting, sample_source_progress: restingSources },
+    }),
   }
 }
 
@@ -103,14 +113,14 @@ const waitsSince = ({ refreshedAt, task }: PlannedSurvey, at: Instant): Instant 
   believed(refreshedAt, at) ?? (task === null ? at : (believed(task.enqueuedAt, at) ?? 0n))
 
 interface Due {
-  readonly survey: PlannedSurvey
+  readonly createdAt: Instant
   readonly task: Task
 }
 
 const byUrgency = (one: Due, other: Due): number =>
   other.task.urgency - one.task.urgency ||
-  Number(other.survey.createdAt - one.survey.createdAt) ||
-  other.survey.id - one.survey.id
+  Number(other.createdAt - one.createdAt) ||
+  other.task.surveyId - one.task.surveyId
 
 /** The reason under which the requests of a task are counted. */
 export const requestReasonOf = ({

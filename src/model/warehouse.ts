@@ -6,7 +6,7 @@ import type { Cell } from './columns.js'
 import type { DueDay, StoredDays } from './daily-windows.js'
 import type { Progress, SampleSource, Survey } from './fields.js'
 import type { Instant } from './instant.js'
-import type { Cursor, PastRuns, PlannedSurveys, SurveySelection } from './plan-facts.js'
+import type { Cursor, PastRuns, PlannedSurvey, SurveySelection, SurveyTotals } from './plan-facts.js'
 import type { QuarantinedRow, ReplayedBatch, RetypedRow, WaitingRows } from './replay.js'
 import type {
   DataProblems,
@@ -37,8 +37,12 @@ export interface AccountWarehouse {
   /** Drops the current listing, so that the next run starts a new one. */
   dropListing(): Promise<void>
 
-  /** The input of the queue and of a plan. Its cost follows the selected surveys, not the stored ones. */
-  plannedSurveys(selection: SurveySelection): Promise<PlannedSurveys>
+  surveyTotals(): Promise<SurveyTotals>
+  /**
+   * Passes the selected surveys to `use` one by one: all surveys may be selected, and they take more memory than a queue of them.
+   * The cost follows the selected surveys, not the stored ones.
+   */
+  eachPlannedSurvey(selection: SurveySelection, use: (survey: PlannedSurvey) => void): Promise<void>
   pastRuns(overlapMs: number): Promise<PastRuns>
   enqueue(tasks: readonly NewTask[], at: Stamp): Promise<void>
   hasTasks(): Promise<boolean>

@@ -26,11 +26,13 @@ export const refresh = async (
   const failure = new AbortController()
   const signal = AbortSignal.any([dependencies.signal, failure.signal])
   const work = createWorker({ dependencies, budget, state, failure, signal, tasks })
-  const waiting = [...tasks]
-  const underWay = createUnderWay(work, (again) => waiting.push(again))
+  const again: Task[] = []
+  const underWay = createUnderWay(work, (task) => again.push(task))
+  let taken = 0
 
   while (!signal.aborted && work.stopped() === null) {
-    const task = waiting.shift()
+    const task = tasks[taken] ?? again.shift()
+    taken += 1
     if (task === undefined) {
       if (underWay.isEmpty()) break
       await underWay.oneEnds()

@@ -9,7 +9,7 @@ import { commitBundles } from './merge/bundles.js'
 import { commitListingPages } from './merge/listing-pages.js'
 import { createKeptRows } from './merge/stored-surveys.js'
 import { countListed, dropListing, readPosition, startListing } from './queue/listing.js'
-import { pastRuns, plannedSurveys } from './queue/plan.js'
+import { eachPlannedSurvey, pastRuns, surveyTotals } from './queue/plan.js'
 import { countTasks, enqueue, failingSurveys, hasTasks } from './queue/queue.js'
 import { readStoredDays } from './queue/stored-days.js'
 
@@ -28,10 +28,12 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
     },
     dropListing: () => database.transaction((sql) => dropListing(sql, account)),
     enqueue: async (tasks, { runId, at }) => {
-      const surveys = tasks.map((task) => ({ ...task, at }))
+      const surveys = tasks.map(({ surveyId, reason }) => ({ surveyId, reason, at }))
       if (tasks.length > 0) await database.transaction((sql) => enqueue(sql, account, surveys, runId))
     },
-    plannedSurveys: (selection) => database.exclusively((sql) => plannedSurveys(sql, account, selection)),
+    surveyTotals: () => database.exclusively((sql) => surveyTotals(sql, account)),
+    eachPlannedSurvey: (selection, use) =>
+      database.exclusively((sql) => eachPlannedSurvey(sql, account, selection, use)),
     pastRuns: (overlapMs) => database.exclusively((sql) => pastRuns(sql, account, overlapMs)),
     hasTasks: () => database.exclusively((sql) => hasTasks(sql, account)),
     countTasks: () => database.exclusively((sql) => countTasks(sql, account)),

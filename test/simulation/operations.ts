@@ -219,7 +219,7 @@ const wrapDuckDB = (time: VirtualTime, databases: Databases): void => {
     return opened as DuckDBInstance
   }
   const connections = DuckDBConnection.prototype as unknown as Holder
-  for (const name of ['run', 'runAndReadAll', 'createAppender']) {
+  for (const name of ['run', 'runAndReadAll', 'stream', 'createAppender']) {
     const original = connections[name] as Call
     connections[name] = function (this: unknown, ...given: unknown[]) {
       const generation = generations.getStore()
@@ -236,12 +236,19 @@ const wrapDuckDB = (time: VirtualTime, databases: Databases): void => {
         return result
       }
       return take(time, generation, kind, detailOf(given), run).then(async (value) => {
+        if (name === 'stream') wrapResult(value as { fetchChunk: () => Promise<unknown> }, time)
         if (kind === 'COMMIT' && generation.commitMs > 0)
           await new Promise((resolve) => setTimeout(resolve, generation.commitMs))
         return value
       })
     }
   }
+}
+
+/** Reading a part of a streamed result is no step of its own, but the time stands still meanwhile. */
+const wrapResult = (result: { fetchChunk: () => Promise<unknown> }, time: VirtualTime): void => {
+  const fetchChunk = result.fetchChunk.bind(result)
+  result.fetchChunk = () => time.underWay(fetchChunk)
 }
 
 /** DuckDB's message about a file that another process has open for writing. */

@@ -1,10 +1,10 @@
 /** Plans a run from stored data, before it sends a request. */
-import { changesSeenSince, expectedAt, type Plan, type PlanRules, planRun } from '../../model/plan.js'
+import { changesSeenSince, createPlan, expectedAt, type Plan, type PlanRules } from '../../model/plan.js'
 import type { AccountWarehouse } from '../../model/warehouse.js'
 
 /** Null before the first complete listing. `nowMs` is our clock. */
 export const planOf = async (
-  warehouse: Pick<AccountWarehouse, 'plannedSurveys' | 'pastRuns'>,
+  warehouse: Pick<AccountWarehouse, 'surveyTotals' | 'eachPlannedSurvey' | 'pastRuns'>,
   rules: PlanRules,
   nowMs: number,
 ): Promise<Plan | null> => {
@@ -12,6 +12,7 @@ export const planOf = async (
   if (past.listedAt === null) return null
   const at = expectedAt(past, nowMs)
   const changedSince = changesSeenSince(past.listedAt)
-  const planned = await warehouse.plannedSurveys({ rules: rules.refresh, at, changedSince })
-  return planRun(planned, past, { at, nowMs }, rules)
+  const plan = createPlan(await warehouse.surveyTotals(), past, { at, nowMs }, rules)
+  await warehouse.eachPlannedSurvey({ rules: rules.refresh, at, changedSince }, plan.add)
+  return plan.plan()
 }

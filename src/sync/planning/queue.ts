@@ -3,7 +3,9 @@
  * queue of the run.
  */
 import { believed } from '../../model/believed.js'
-import { queueOf, type Task } from '../../model/queue.js'
+import type { Instant } from '../../model/instant.js'
+import type { PlannedSurvey } from '../../model/plan-facts.js'
+import { createQueue, type Task } from '../../model/queue.js'
 import type { TaskReason } from '../../model/run.js'
 import type { RunDependencies } from '../dependencies.js'
 import type { RunState } from '../run-state.js'
@@ -15,17 +17,19 @@ export const queueDue = async (
 ): Promise<readonly Task[]> => {
   const { account } = warehouse
   const now = state.serverTime
-  const planned = await warehouse.plannedSurveys({ rules: rules.refresh, at: now, changedSince: null })
-  if (now === null) return queueOf(planned, 0n, rules, runId).tasks
-  const { tasks, refused, notDue } = queueOf(planned, now, rules, runId)
+  const queue = createQueue(await warehouse.surveyTotals(), now ?? 0n, rules, runId)
+  let datedAhead = 0
+  await warehouse.eachPlannedSurvey({ rules: rules.refresh, at: now, changedSince: null }, (survey) => {
+    queue.add(survey)
+    if (survey.task === null && now !== null && isDatedAhead(survey, now)) datedAhead += 1
+  })
+  const { tasks, refused, notDue } = queue.sorted()
+  if (now === null) return tasks
   const due = tasks.filter(({ isQueued }) => !isQueued)
   await warehouse.enqueue(due, { runId, at: now })
-  const datedAhead = planned.surveys.filter(
-    ({ task, refreshedAt }) => task === null && refreshedAt !== null && believed(refreshedAt, now) === null,
-  )
-  if (datedAhead.length > 0)
+  if (datedAhead > 0)
     log.warn(
-      { account, surveys: datedAhead.length },
+      { account, surveys: datedAhead },
       "surveys have a reading time ahead of the server's clock and are read again",
     )
   if (refused > 0)
@@ -34,6 +38,9 @@ export const queueDue = async (
   log.info({ account, ...countByReason(due) }, 'queued the surveys that are due')
   return tasks
 }
+
+const isDatedAhead = ({ refreshedAt }: PlannedSurvey, now: Instant): boolean =>
+  refreshedAt !== null && believed(refreshedAt, now) === null
 
 const countByReason = (due: readonly Task[]): Partial<Record<TaskReason, number>> => {
   const counts: Partial<Record<TaskReason, number>> = {}

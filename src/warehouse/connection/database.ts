@@ -21,6 +21,13 @@ export interface Sql {
   run(sql: string, parameters?: readonly Parameter[]): Promise<void>
   /** The rows of the result, each parsed by `schema`. */
   rows<Row>(schema: z.ZodType<Row>, sql: string, parameters?: readonly Parameter[]): Promise<readonly Row[]>
+  /** Passes the rows of the result to `use` one by one. A long result is never in memory as a whole. */
+  each<Row>(
+    schema: z.ZodType<Row>,
+    sql: string,
+    parameters: readonly Parameter[],
+    use: (row: Row) => void,
+  ): Promise<void>
   /** Puts rows into a new temporary table with `columns`, and replaces an old one. */
   stage(temporaryTable: string, columns: readonly Column[], rows: readonly CellRow[]): Promise<void>
   /**
@@ -186,6 +193,12 @@ const sqlOn = (connection: DuckDBConnection, statement: LimitFunction): Sql => {
       const jitless = found.length < COMPILED_FROM_ROWS
       return found.map((row) => schema.parse(row, { jitless }))
     },
+    each: (schema, sql, parameters, use) =>
+      statement(async () => {
+        const result = await connection.stream(sql, bound(parameters))
+        for await (const rows of result.yieldConvertedRowObjects(fromDuckDB))
+          for (const row of rows) use(schema.parse(row))
+      }),
     stage: (temporaryTable, columns, rows) =>
       statement(async () => {
         await connection.run(createTemporary(temporaryTable, columns))

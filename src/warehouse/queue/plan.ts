@@ -1,7 +1,7 @@
 /** Reads the input of the queue and of a plan: the selected surveys with the facts that decide their requests, and the past runs. */
 import { z } from 'zod'
 import { type Instant, msBetween } from '../../model/instant.js'
-import type { PastRuns, PlannedSurvey, PlannedSurveys, SurveySelection } from '../../model/plan-facts.js'
+import type { PastRuns, PlannedSurvey, SurveySelection, SurveyTotals } from '../../model/plan-facts.js'
 import { TASK_REASONS } from '../../model/request-usage.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
@@ -41,19 +41,21 @@ const surveyRow = z
   )
 
 /** A survey with a pending row has that row's status and time. Queued surveys may be missing. */
-export const plannedSurveys = async (
+export const eachPlannedSurvey = async (
   sql: Sql,
   account: string,
   selection: SurveySelection,
-): Promise<PlannedSurveys> => {
+  use: (survey: PlannedSurvey) => void,
+): Promise<void> => {
   const selected = await sql.rows(z.object({ id: bigintCell }), selectedIds(selection), [account])
-  const ids = selected.map(({ id }) => id)
-  const surveys =
-    ids.length === 0
-      ? []
-      : await sql.rows(surveyRow, selectPlanned(selection), [account, JSON.stringify(ids)])
+  if (selected.length === 0) return
+  const ids = JSON.stringify(selected.map(({ id }) => id))
+  await sql.each(surveyRow, selectPlanned(selection), [account, ids], use)
+}
+
+export const surveyTotals = async (sql: Sql, account: string): Promise<SurveyTotals> => {
   const [totals] = await sql.rows(totalsRow, SELECT_TOTALS, [account])
-  return { surveys, totals: { present: 0, sources: 0, withSources: 0, ...totals } }
+  return { present: 0, sources: 0, withSources: 0, ...totals }
 }
 
 const selectPlanned = ({ rules: { dailyWindows: windows } }: SurveySelection): string => {

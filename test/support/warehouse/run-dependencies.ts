@@ -1,7 +1,7 @@
 /** The dependencies of a run, with default rules. A test passes only the rules that it changes. */
 import type { Instant } from '../../../src/model/instant.js'
-import type { PlannedSurvey, PlannedSurveys } from '../../../src/model/plan-facts.js'
-import { queueOf, type Task } from '../../../src/model/queue.js'
+import type { PlannedSurvey, SurveySelection, SurveyTotals } from '../../../src/model/plan-facts.js'
+import { createQueue, type Queue, type QueueRules, type Task } from '../../../src/model/queue.js'
 import { DEFAULT_WEIGHTS } from '../../../src/model/refresh-rules.js'
 import type { RefreshRules } from '../../../src/model/run.js'
 import type { SurveySource } from '../../../src/model/survey-source.js'
@@ -25,8 +25,34 @@ export const REFRESH_RULES: RefreshRules = {
 }
 
 /** Every survey that is queued or active, or whose progress was never read. */
-export const plannedSurveys = async (account: AccountWarehouse): Promise<readonly PlannedSurvey[]> =>
-  (await account.plannedSurveys({ rules: REFRESH_RULES, at: minute(0), changedSince: null })).surveys
+export const plannedSurveys = (account: AccountWarehouse): Promise<readonly PlannedSurvey[]> =>
+  selectedSurveys(account, { rules: REFRESH_RULES, at: minute(0), changedSince: null })
+
+export const selectedSurveys = async (
+  account: AccountWarehouse,
+  selection: SurveySelection,
+): Promise<readonly PlannedSurvey[]> => {
+  const surveys: PlannedSurvey[] = []
+  await account.eachPlannedSurvey(selection, (survey) => surveys.push(survey))
+  return surveys
+}
+
+/** The surveys of an account, and totals over all its surveys. */
+export interface PlannedSurveys {
+  readonly surveys: readonly PlannedSurvey[]
+  readonly totals: SurveyTotals
+}
+
+export const queueOf = (
+  { surveys, totals }: PlannedSurveys,
+  at: Instant,
+  rules: QueueRules,
+  runId: string | null,
+): Queue => {
+  const queue = createQueue(totals, at, rules, runId)
+  for (const survey of surveys) queue.add(survey)
+  return queue.sorted()
+}
 
 /** These surveys as the only ones of their account. */
 export const onlySurveys = (surveys: readonly PlannedSurvey[]): PlannedSurveys => {
@@ -48,8 +74,13 @@ export const queuedTasks = async (
   { runId = RUN, ...rules }: Partial<RefreshRules> & { runId?: string } = {},
 ): Promise<readonly Task[]> => {
   const refresh = { ...REFRESH_RULES, ...rules }
-  const planned = await account.plannedSurveys({ rules: refresh, at, changedSince: null })
-  return queueOf(planned, at, { refresh, full: false }, runId).tasks.filter(({ isQueued }) => isQueued)
+  const surveys = await selectedSurveys(account, { rules: refresh, at, changedSince: null })
+  return queueOf(
+    { surveys, totals: await account.surveyTotals() },
+    at,
+    { refresh, full: false },
+    runId,
+  ).tasks.filter(({ isQueued }) => isQueued)
 }
 
 export const runDependencies = (

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { bundleRequests } from '../../../src/model/bundle-estimate.js'
 import { requestsWithin, timeAtCapMs } from '../../../src/model/cap-time.js'
 import { minusMs } from '../../../src/model/instant.js'
-import { expectedAt, type Plan, planRun } from '../../../src/model/plan.js'
+import { createPlan, expectedAt, type Plan } from '../../../src/model/plan.js'
 import type { PastRuns, PlannedSurvey } from '../../../src/model/plan-facts.js'
 import { fitPlan } from '../../../src/model/plan-fit.js'
 import { DEFAULT_WEIGHTS } from '../../../src/model/refresh-rules.js'
@@ -62,13 +62,16 @@ const past = (change: Partial<PastRuns> = {}): PastRuns => ({
 const plan = (
   surveys: readonly PlannedSurvey[],
   change: { past?: Partial<PastRuns>; full?: boolean } = {},
-): Plan =>
-  planRun(
-    onlySurveys(surveys),
+): Plan => {
+  const planned = createPlan(
+    onlySurveys(surveys).totals,
     past(change.past),
     { at: AT, nowMs: msOf(AT) },
     { discover, refresh: rules, full: change.full ?? false },
   )
+  for (const one of surveys) planned.add(one)
+  return planned.plan()
+}
 
 const reasonsOf = ({ entries }: Plan) =>
   Object.fromEntries(entries.map(({ reason, surveys }) => [reason, surveys]))

@@ -2,11 +2,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { PlannedSurvey } from '../../../src/model/plan-facts.js'
-import { queueOf } from '../../../src/model/queue.js'
 import { urgency } from '../../../src/model/refresh-rules.js'
 import { cases } from '../../support/suite/cases.js'
 import { minute } from '../../support/time/instants.js'
-import { onlySurveys, REFRESH_RULES } from '../../support/warehouse/run-dependencies.js'
+import { onlySurveys, queueOf, REFRESH_RULES } from '../../support/warehouse/run-dependencies.js'
 
 const STATUSES = ['fieldwork', 'pending', 'complete'] as const
 const KINDS = { fieldwork: 'fieldwork', pending: 'active', complete: 'other' } as const

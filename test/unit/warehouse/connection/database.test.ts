@@ -1,7 +1,10 @@
-/** No statement runs any more when a database is closed, so its process can end. */
+/** A database is closed after its last statement, so its process can end. Long results are read in parts. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { bigintCell } from '../../../../src/warehouse/connection/cells.js'
+import { openDatabase } from '../../../../src/warehouse/connection/database.js'
 import { SLOW } from '../../../support/suite/slow.js'
 
 const DATABASE = new URL('../../../../build/warehouse/connection/database.js', import.meta.url).href
@@ -43,3 +46,20 @@ test.runIf(SLOW)(
     })
   },
 )
+
+test('each row of a result without end is passed on, until `use` throws; the database stays usable', async () => {
+  await using database = await openDatabase(':memory:')
+  const row = z.object({ number: bigintCell })
+  const numbers: number[] = []
+  const reading = database.exclusively((sql) =>
+    sql.each(row, 'SELECT range AS number FROM range($1::BIGINT)', [1_000_000_000_000], ({ number }) => {
+      if (number === 5_000) throw new Error('enough')
+      numbers.push(number)
+    }),
+  )
+  await expect(reading).rejects.toThrow('enough')
+  expect(numbers).toEqual(Array.from({ length: 5_000 }, (_, index) => index))
+  expect(await database.transaction((sql) => sql.rows(row, 'SELECT 7::BIGINT AS number'))).toEqual([
+    { number: 7 },
+  ])
+})

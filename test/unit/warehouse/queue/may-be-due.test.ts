@@ -8,7 +8,7 @@ import { freshness, surveyProgress, surveys } from '../../../../src/model/tables
 import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
 import { minute } from '../../../support/time/instants.js'
 import { survey } from '../../../support/warehouse/rows.js'
-import { REFRESH_RULES } from '../../../support/warehouse/run-dependencies.js'
+import { REFRESH_RULES, selectedSurveys } from '../../../support/warehouse/run-dependencies.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const DAY = 1_440
@@ -111,11 +111,11 @@ test('a survey is selected if it is queued, due, or changed lately, and otherwis
           },
         )
         const changedSince = since === null ? null : before(since)
-        const selected = await account.plannedSurveys({ rules, at: minute(NOW), changedSince })
-        expect(selected.surveys.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual(expected)
-        expect(selected.totals.present).toBe(rows.filter(({ missing }) => !missing).length)
-        const onlyQueued = await account.plannedSurveys({ rules, at: null, changedSince: null })
-        expect(onlyQueued.surveys.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual(queuedIds)
+        const selected = await selectedSurveys(account, { rules, at: minute(NOW), changedSince })
+        expect(selected.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual(expected)
+        expect((await account.surveyTotals()).present).toBe(rows.filter(({ missing }) => !missing).length)
+        const onlyQueued = await selectedSurveys(account, { rules, at: null, changedSince: null })
+        expect(onlyQueued.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual(queuedIds)
       },
     ),
     cases(30, 500),
