@@ -12,6 +12,7 @@ test.runIf(SLOW).each([
   ['export', /^export, CSV from Parquet .*\d$/m],
   ['nights', /^ +300 +300 changed .*\d$/m],
   ['size', /^ +300 +6 +[\d.]+/m],
+  ['blocks', /^500 read: surveys +[\d.]+ +[\d.]+ +\d+ +[\d.]+$/m],
   ['server', /^fieldwork_progress, first time +300 /m],
   ['start', /^sync +\d+ +\d+ +[\d.]+ x +[\d.]+ x$/m, ['1']],
   [

@@ -1,4 +1,5 @@
 /** Writes rows with DuckDB's appender, which fills the columns in the order of the table. */
+import { setImmediate as eventsHandled } from 'node:timers/promises'
 import { type DuckDBAppender, type DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api'
 import { z } from 'zod'
 import type { Column, TableDeclaration } from '../../model/columns.js'
@@ -22,8 +23,11 @@ export const appendTo = async (
   try {
     if (rows.length < CHUNK_ROWS_MIN) appendRows(appender, columns, rows)
     else
-      for (let from = 0; from < rows.length; from += CHUNK_ROWS_MAX)
+      for (let from = 0; from < rows.length; from += CHUNK_ROWS_MAX) {
         appendChunk(appender, columns, rows.slice(from, from + CHUNK_ROWS_MAX))
+        // A chunk of wide rows takes 10 ms, and the appender has no asynchronous calls.
+        await eventsHandled()
+      }
   } finally {
     appender.closeSync()
   }
