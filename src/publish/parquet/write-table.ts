@@ -19,8 +19,9 @@ import {
   digestPartitions,
   STAGED_TABLE,
   stageChanged,
+  stageSurveys,
 } from './sql.js'
-import { emptyPartition, fileOf, type Partition, type PublishedTable } from './tables.js'
+import { emptyPartition, fileOf, type Partition, type PublishedTable, UNKNOWN_MONTH } from './tables.js'
 import type { KnownVersion } from './versions.js'
 
 export interface TableWriting {
@@ -133,6 +134,13 @@ const write = async (
     CHANGED_COLUMNS,
     changed.map(({ account, created_month }, place) => ({ account, created_month, place })),
   )
+  if (table.surveyId !== null)
+    await sql.run(
+      stageSurveys(
+        table,
+        changed.some(({ created_month }) => created_month === UNKNOWN_MONTH),
+      ),
+    )
   await sql.run(stageChanged(table))
   try {
     for (const [place, { path }] of changed.entries()) {
