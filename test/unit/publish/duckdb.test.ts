@@ -33,13 +33,29 @@ const published = ({ directory }: TestWarehouse): string => join(directory, 'fie
 
 const titles = (file: string) => query(file, 'SELECT title FROM surveys ORDER BY id')
 
+/** Opens a copy of a work database that is made once. */
+const copies = (make: () => Promise<Buffer>) => {
+  let file: Promise<Buffer> | null = null
+  return async (): Promise<TestWarehouse> => {
+    const directory = await temporaryDirectory()
+    file ??= make()
+    await writeFile(join(directory, 'work.duckdb'), await file)
+    return testWarehouse(directory)
+  }
+}
+
+const closedFile = async ({ database, directory }: TestWarehouse): Promise<Buffer> => {
+  await database.close()
+  return readFile(join(directory, 'work.duckdb'))
+}
+
 /** A warehouse with one survey and its bundle. */
-const filled = async (): Promise<TestWarehouse> => {
+const filled = copies(async () => {
   const warehouse = await testWarehouse()
   await list(warehouse.account, [survey(1)], minute(0), 'full')
   await warehouse.account.commitBundles([bundle(1, minute(1), [source(11)], progress(5))], 'run-1')
-  return warehouse
-}
+  return closedFile(warehouse)
+})
 
 const comments = `SELECT 'table' AS kind, schema_name, table_name AS name, '' AS column_name, comment FROM duckdb_tables()
     WHERE database_name = current_database()
@@ -154,17 +170,9 @@ test('the next publish removes the files that a killed one left behind', async (
 
 /**
  * Thousands of rejected rows of 1 kB that compress badly, deleted again. A later row stands behind the free room, because
- * DuckDB itself gives back free blocks at the very end. The file is made once; every test opens a copy.
+ * DuckDB itself gives back free blocks at the very end.
  */
-const shrunken = async (): Promise<TestWarehouse> => {
-  const directory = await temporaryDirectory()
-  shrunkenFile ??= shrink()
-  await writeFile(join(directory, 'work.duckdb'), await shrunkenFile)
-  return testWarehouse(directory)
-}
-let shrunkenFile: Promise<Buffer> | null = null
-
-const shrink = async (): Promise<Buffer> => {
+const shrunken = copies(async () => {
   const warehouse = await filled()
   await warehouse.run(`INSERT INTO _sync.rejected_rows (account, run_id, rejected_at, endpoint, problem, raw)
     SELECT 'acme', 'run-1', now(), 'surveys',
@@ -175,9 +183,8 @@ const shrink = async (): Promise<Buffer> => {
   await warehouse.run('CHECKPOINT')
   await warehouse.run('DELETE FROM _sync.rejected_rows')
   await warehouse.run('CHECKPOINT')
-  await warehouse.database.close()
-  return readFile(join(warehouse.directory, 'work.duckdb'))
-}
+  return closedFile(warehouse)
+})
 
 describe('a work database that has lost most of its rows', () => {
   test('is published as a compacted copy with every row, view and comment', async () => {
