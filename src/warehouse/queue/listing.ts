@@ -7,48 +7,46 @@ import { bigint, columnsOf, timestamptz } from '../../model/columns.js'
 import type { Instant } from '../../model/instant.js'
 import { LISTING_KINDS } from '../../model/run-record.js'
 import { listings } from '../../model/sync-tables.js'
-import type {
-  ListedRows,
-  ListingPage,
-  ListingStart,
-  ListingState,
-  Position,
-  Stamp,
-} from '../../model/warehouse.js'
+import type { ListedRows, ListingPage, ListingStart, Position, Stamp } from '../../model/warehouse.js'
 import { bigintCell, booleanCell, instant, instantOrNull, timestamptzCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 import { enqueue } from './queue.js'
 
+const positionRow = z
+  .object({
+    cursor: timestamptzCell.nullable(),
+    fullListedAt: timestamptzCell.nullable(),
+    fullListingDue: booleanCell,
+  })
+  .and(
+    z.union([
+      z.object({
+        kind: z.enum(LISTING_KINDS),
+        updatedSince: timestamptzCell.nullable(),
+        ceiling: timestamptzCell,
+        nextPage: bigintCell,
+        totalCount: bigintCell,
+        firstTotalCount: bigintCell.nullable(),
+        startedAt: timestamptzCell,
+      }),
+      z.object({ kind: z.null() }),
+    ]),
+  )
+
 export const readPosition = async (sql: Sql, account: string): Promise<Position> => {
-  const [cursor] = await sql.rows(
-    z.object({ cursor: timestamptzCell, fullListedAt: timestamptzCell, fullListingDue: booleanCell }),
-    `SELECT updated_since AS "cursor", full_listed_at AS "fullListedAt",
-      coalesce(full_listing_due, false) AS "fullListingDue" FROM _sync.cursors WHERE account = $1`,
-    [account],
-  )
-  const listing = await readListing(sql, account)
-  return { cursor: null, fullListedAt: null, fullListingDue: false, ...cursor, listing }
-}
-
-const listingRow = z.object({
-  kind: z.enum(LISTING_KINDS),
-  updatedSince: timestamptzCell.nullable(),
-  ceiling: timestamptzCell,
-  nextPage: bigintCell,
-  totalCount: bigintCell,
-  firstTotalCount: bigintCell.nullable(),
-  startedAt: timestamptzCell,
-})
-
-const readListing = async (sql: Sql, account: string): Promise<ListingState | null> => {
   const [row] = await sql.rows(
-    listingRow,
-    `SELECT kind, updated_since AS "updatedSince", ceiling, next_page AS "nextPage", total_count AS "totalCount",
-      first_total_count AS "firstTotalCount", started_at AS "startedAt" FROM _sync.listings WHERE account = $1`,
+    positionRow,
+    `SELECT c.updated_since AS "cursor", c.full_listed_at AS "fullListedAt",
+        coalesce(c.full_listing_due, false) AS "fullListingDue", l.kind, l.updated_since AS "updatedSince", l.ceiling,
+        l.next_page AS "nextPage", l.total_count AS "totalCount", l.first_total_count AS "firstTotalCount",
+        l.started_at AS "startedAt"
+      FROM (SELECT $1 AS account) a LEFT JOIN _sync.cursors c USING (account) LEFT JOIN _sync.listings l USING (account)`,
     [account],
   )
-  return row ?? null
+  if (row === undefined) throw new TypeError('a join that keeps its left row returned none')
+  const { cursor, fullListedAt, fullListingDue, ...listing } = row
+  return { cursor, fullListedAt, fullListingDue, listing: listing.kind === null ? null : listing }
 }
 
 export const startListing = async (sql: Sql, account: string, start: ListingStart): Promise<void> => {
@@ -196,7 +194,7 @@ export const completeListing = async (
 ): Promise<number> => {
   const page = lastOf(pages)
   if (page.nextPage !== null) return 0
-  const listing = await readListing(sql, account)
+  const { listing } = await readPosition(sql, account)
   if (listing === null) throw new Error('cannot end a listing that was never started')
   await sql.run(
     `MERGE INTO _sync.cursors c USING (SELECT $1 AS account) s ON c.account = s.account
