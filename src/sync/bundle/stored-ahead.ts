@@ -6,7 +6,7 @@ import type { Task } from '../../model/queue.js'
 import type { AccountWarehouse, StoredBundle } from '../../model/warehouse.js'
 
 /** Surveys, and rows of their sources, that are read ahead. They bound the memory. */
-const SURVEYS_MAX = 128
+const SURVEYS_MAX = 256
 const ROWS_MAX = 2_000
 
 export interface StoredAhead {

@@ -71,7 +71,7 @@ const baseOptions = {
   // Pages stay in memory up to this limit. More does not help: a night on 1,000,000 surveys then takes the same CPU time.
   memory_limit: '256MB',
   storage_compatibility_version: STORAGE_COMPATIBILITY,
-  // A second thread costs 5 to 15 % of CPU, because a thread that waits for another one keeps its core busy.
+  // A second thread costs 3 to 17 % more CPU, because a thread that waits for another one keeps its core busy.
   threads: '1',
 }
 

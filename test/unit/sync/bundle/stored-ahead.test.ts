@@ -35,11 +35,11 @@ const counting = async (tasks: readonly Task[]) => {
   return { ahead, readAtOnce }
 }
 
-test('128 surveys are read at once, then the next 128, each with its own rows', async () => {
-  const tasks = Array.from({ length: 200 }, (_, index) => task(index + 1))
+test('256 surveys are read at once, then the next 256, each with its own rows', async () => {
+  const tasks = Array.from({ length: 300 }, (_, index) => task(index + 1))
   const { ahead, readAtOnce } = await counting(tasks)
   const stored = await Promise.all(tasks.map((one) => ahead.of(one)))
-  expect(readAtOnce).toEqual([128, 72])
+  expect(readAtOnce).toEqual([256, 44])
   expect(stored[0]?.sourceProgress.map((row) => row.sample_source_id)).toEqual([11])
   expect(stored.slice(1).every(({ progress: none }) => none === null)).toBe(true)
 })
