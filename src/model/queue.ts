@@ -75,7 +75,7 @@ export const createQueue = (
         refused += 1
         return false
       }
-      due.push({ createdAt: survey.createdAt, task: taskOf(survey, reason, at, estimate, runId) })
+      due.push({ createdAt: Number(survey.createdAt), task: taskOf(survey, reason, at, estimate, runId) })
       return true
     },
     sorted: () => ({
@@ -113,13 +113,14 @@ const waitsSince = ({ refreshedAt, task }: PlannedSurvey, at: Instant): Instant 
   believed(refreshedAt, at) ?? (task === null ? at : (believed(task.enqueuedAt, at) ?? 0n))
 
 interface Due {
-  readonly createdAt: Instant
+  /** As a number, which is exact until 2255: most surveys of a first load have the same urgency. */
+  readonly createdAt: number
   readonly task: Task
 }
 
 const byUrgency = (one: Due, other: Due): number =>
   other.task.urgency - one.task.urgency ||
-  Number(other.createdAt - one.createdAt) ||
+  other.createdAt - one.createdAt ||
   other.task.surveyId - one.task.surveyId
 
 /** The reason under which the requests of a task are counted. */

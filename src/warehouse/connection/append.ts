@@ -24,8 +24,9 @@ export const appendTo = async (
     if (rows.length < CHUNK_ROWS_MIN) appendRows(appender, columns, rows)
     else
       for (let from = 0; from < rows.length; from += CHUNK_ROWS_MAX) {
+        // A chunk of wide rows takes 10 ms, as does closing. The appender has no asynchronous calls.
+        await eventsHandled()
         appendChunk(appender, columns, rows.slice(from, from + CHUNK_ROWS_MAX))
-        // A chunk of wide rows takes 10 ms, and the appender has no asynchronous calls.
         await eventsHandled()
       }
   } finally {

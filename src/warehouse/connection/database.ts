@@ -3,6 +3,7 @@
  * between our own transactions would have to be retried.
  */
 import { type FileHandle, open } from 'node:fs/promises'
+import { setImmediate as eventsHandled } from 'node:timers/promises'
 import { type DuckDBConnection, DuckDBInstance, type DuckDBValue } from '@duckdb/node-api'
 import pLimit, { type LimitFunction } from 'p-limit'
 import type { z } from 'zod'
@@ -196,8 +197,11 @@ const sqlOn = (connection: DuckDBConnection, statement: LimitFunction): Sql => {
     each: (schema, sql, parameters, use) =>
       statement(async () => {
         const result = await connection.stream(sql, bound(parameters))
-        for await (const rows of result.yieldConvertedRowObjects(fromDuckDB))
+        for await (const rows of result.yieldConvertedRowObjects(fromDuckDB)) {
+          // To convert 2,048 rows takes as long as to use them.
+          await eventsHandled()
           for (const row of rows) use(schema.parse(row))
+        }
       }),
     stage: (temporaryTable, columns, rows) =>
       statement(async () => {

@@ -47,10 +47,10 @@ export const eachPlannedSurvey = async (
   selection: SurveySelection,
   use: (survey: PlannedSurvey) => void,
 ): Promise<void> => {
-  const selected = await sql.rows(z.object({ id: bigintCell }), selectedIds(selection), [account])
-  if (selected.length === 0) return
-  const ids = JSON.stringify(selected.map(({ id }) => id))
-  await sql.each(surveyRow, selectPlanned(selection), [account, ids], use)
+  const ids: number[] = []
+  await sql.each(z.object({ id: bigintCell }), selectedIds(selection), [account], ({ id }) => ids.push(id))
+  if (ids.length === 0) return
+  await sql.each(surveyRow, selectPlanned(selection), [account, JSON.stringify(ids)], use)
 }
 
 export const surveyTotals = async (sql: Sql, account: string): Promise<SurveyTotals> => {

@@ -1,5 +1,6 @@
 /** The task queue, `_sync.tasks`: the surveys to read, and why. `model/queue` orders them. */
 import { z } from 'zod'
+import { bigint, columnsOf, timestamptz, varchar } from '../../model/columns.js'
 import type { Instant } from '../../model/instant.js'
 import type { FailingSurveys } from '../../model/run.js'
 import { tasks } from '../../model/sync-tables.js'
@@ -24,22 +25,22 @@ export const enqueue = async (
   runId: string,
 ): Promise<void> => {
   if (surveys.length === 0) return
+  await sql.stage(
+    QUEUED_STAGE,
+    QUEUED_COLUMNS,
+    surveys.map(({ surveyId, reason, at }) => ({ survey_id: surveyId, reason, at })),
+  )
   await sql.run(
-    `MERGE INTO ${qualified(tasks)} t
-      USING (SELECT unnest(from_json($1::JSON, '[{"survey_id":"BIGINT","reason":"VARCHAR","at":"BIGINT"}]'), recursive := true)) s
-      ON t.account = $2 AND t.survey_id = s.survey_id
+    `MERGE INTO ${qualified(tasks)} t USING temp.${QUEUED_STAGE} s ON t.account = $1 AND t.survey_id = s.survey_id
       WHEN MATCHED THEN UPDATE SET reason = s.reason, refusals = NULL, refused_at = NULL
       WHEN NOT MATCHED THEN INSERT (account, survey_id, reason, enqueued_at, enqueued_run_id, attempts)
-        VALUES ($2, s.survey_id, s.reason, make_timestamptz(s."at"), $3, 0)`,
-    [
-      JSON.stringify(
-        surveys.map(({ surveyId, reason, at }) => ({ survey_id: surveyId, reason, at: Number(at) })),
-      ),
-      account,
-      runId,
-    ],
+        VALUES ($1, s.survey_id, s.reason, s."at", $2, 0)`,
+    [account, runId],
   )
 }
+
+const QUEUED_STAGE = 'stage_queued'
+const QUEUED_COLUMNS = columnsOf({ survey_id: bigint(''), reason: varchar(''), at: timestamptz('') })
 
 /** How many failing surveys are named. */
 const FAILING_NAMED_MAX = 10
