@@ -84,14 +84,15 @@ const COLUMNS = sum(ALL_TABLES.map(({ columns }) => columns.length))
 
 /**
  * Whether the database has the schema of this version, by one statement instead of five. Every declared column has a comment, so an
- * older file has another digest; the number shows a column that was lost. False if the statement fails, as it does in a new file.
+ * older file has another digest. The number of columns in our tables, which all have comments, shows a lost one. False if the
+ * statement fails, as it does in a new file.
  */
 export const hasCurrentSchema = async (sql: Sql): Promise<boolean> => {
   try {
     const [row] = await sql.rows(
       z.object({ version: bigintCell.nullable(), digest: z.string().nullable(), columns: bigintCell }),
       `SELECT max(version) AS version, max(descriptions_digest) AS digest, (SELECT sum(column_count)::BIGINT
-        FROM duckdb_tables() WHERE database_name = current_database()) AS columns FROM _sync.schema_version`,
+        FROM duckdb_tables() WHERE database_name = current_database() AND comment IS NOT NULL) AS columns FROM _sync.schema_version`,
     )
     return row?.version === SCHEMA.version && row.digest === DESCRIPTIONS_DIGEST && row.columns >= COLUMNS
   } catch (error) {
