@@ -132,7 +132,7 @@ test.runIf(SLOW)(
         await reader.query(
           `SELECT value::VARCHAR AS comment FROM parquet_kv_metadata('${join(out, 'surveys.parquet')}') WHERE key::VARCHAR = 'fieldwork_sync.comment'`,
         ),
-      ).toEqual([{ comment: 'Surveys as they are now, one row a survey' }])
+      ).toEqual([{ comment: 'Current surveys; one row per survey' }])
       expect(
         await reader.query(
           `SELECT DISTINCT compression FROM parquet_metadata('${join(out, 'surveys.parquet')}')`,
