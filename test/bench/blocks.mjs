@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { main, startWorld } from './processes.mjs'
+import { envOf, main, startWorld } from './processes.mjs'
 
 const OBSERVE = new URL('blocks/observe.mjs', import.meta.url).href
 const [listed = 25_000, read = 500] = process.argv.slice(2).map(Number)
@@ -40,17 +40,10 @@ async function measure(what, surveys, faults) {
   }
 }
 
-async function phasesOf({ baseUrl, accounts }, warehouse) {
+/** The log goes nowhere: the errors of refused surveys are wanted. */
+async function phasesOf(world, warehouse) {
   const sync = spawn(process.execPath, ['--import', OBSERVE, main, 'sync', '--json'], {
-    env: {
-      PATH: process.env.PATH,
-      FIELDWORK_SYNC_BASE_URL: baseUrl,
-      FIELDWORK_SYNC_API_ID: String(accounts[0].id),
-      FIELDWORK_SYNC_API_TOKEN: accounts[0].token,
-      FIELDWORK_SYNC_RATE_LIMIT: '10000/100ms',
-      FIELDWORK_SYNC_WAREHOUSE: warehouse,
-      FIELDWORK_SYNC_LOG_LEVEL: 'silent',
-    },
+    env: envOf(world, warehouse),
     stdio: ['ignore', 'ignore', 'ignore', 'ignore', 'pipe'],
   })
   let text = ''

@@ -5,13 +5,28 @@ import { createInterface } from 'node:readline'
 
 export const main = new URL('../../dist/main.js', import.meta.url).pathname
 
+/** The environment of a command that reads the first account of a world without a cap. */
+export const envOf = ({ baseUrl, accounts }, warehouse) => ({
+  PATH: process.env.PATH,
+  FIELDWORK_SYNC_BASE_URL: baseUrl,
+  FIELDWORK_SYNC_API_ID: String(accounts[0].id),
+  FIELDWORK_SYNC_API_TOKEN: accounts[0].token,
+  // The highest cap that the settings allow.
+  FIELDWORK_SYNC_RATE_LIMIT: '10000/100ms',
+  FIELDWORK_SYNC_WAREHOUSE: warehouse,
+  FIELDWORK_SYNC_LOG_LEVEL: 'error',
+})
+
 /** A process prints its own resources as it ends, because only it sees its peak of memory. */
 const REPORT = `data:text/javascript,${encodeURIComponent(
   `import { writeSync } from 'node:fs'
   process.on('exit', () => writeSync(3, JSON.stringify(process.resourceUsage())))`,
 )}`
 
-/** Runs Node with these arguments. Wall time and CPU are in seconds, the peak of its memory in MB. The errors of a run that may fail are not printed. */
+/**
+ * Runs Node with these arguments. Wall time and CPU are in seconds, the peak of its memory in MB. The errors of a run that may fail
+ * are not printed.
+ */
 export const timed = async (args, env, mayFail = false) => {
   const began = performance.now()
   const child = spawn(process.execPath, ['--import', REPORT, ...args], {

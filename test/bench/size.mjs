@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { main, startWorld } from './processes.mjs'
+import { envOf, main, startWorld } from './processes.mjs'
 
 const PAGE_SIZE = 50
 const SIZES = process.argv.slice(2).map(Number)
@@ -29,18 +29,10 @@ async function measure(surveys) {
 }
 
 /** A listing may use half of the budget while tasks wait, so the budget is twice its pages. */
-async function list({ baseUrl, accounts, control }, warehouse, surveys) {
+async function list(world, warehouse, surveys) {
   const pages = Math.ceil(surveys / PAGE_SIZE)
   const sync = spawn(process.execPath, [main, 'sync', '--json', '--max-requests', String(2 * pages + 2)], {
-    env: {
-      PATH: process.env.PATH,
-      FIELDWORK_SYNC_BASE_URL: baseUrl,
-      FIELDWORK_SYNC_API_ID: String(accounts[0].id),
-      FIELDWORK_SYNC_API_TOKEN: accounts[0].token,
-      FIELDWORK_SYNC_RATE_LIMIT: '10000/100ms',
-      FIELDWORK_SYNC_WAREHOUSE: warehouse,
-      FIELDWORK_SYNC_LOG_LEVEL: 'error',
-    },
+    env: envOf(world, warehouse),
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let report = ''
@@ -50,7 +42,7 @@ async function list({ baseUrl, accounts, control }, warehouse, surveys) {
   let peak = 0
   let cpuMs = 0
   const timer = setInterval(async () => {
-    if ((await arrivals(control)).length >= pages) return
+    if ((await arrivals(world)).length >= pages) return
     cpuMs = await cpuOf(sync.pid)
     peak = Math.max(peak, await peakOf(sync.pid))
   }, 500)
@@ -58,7 +50,7 @@ async function list({ baseUrl, accounts, control }, warehouse, surveys) {
   clearInterval(timer)
   const [account] = JSON.parse(report).accounts
   if (code !== 3 || account.cursor_after === null) throw new Error(`the listing is not complete: ${report}`)
-  const listing = (await arrivals(control)).filter(({ path }) => path.endsWith('/surveys'))
+  const listing = (await arrivals(world)).filter(({ path }) => path.endsWith('/surveys'))
   const seconds = (listing.at(-1).at_ms - listing[0].at_ms) / 1000
   return [
     String(surveys).padStart(7),
@@ -70,7 +62,7 @@ async function list({ baseUrl, accounts, control }, warehouse, surveys) {
   ].join('  ')
 }
 
-async function arrivals(control) {
+async function arrivals({ control }) {
   return (await control('GET', 'requests')).requests
 }
 

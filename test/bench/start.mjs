@@ -6,22 +6,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { lowestOf, main, startWorld } from './processes.mjs'
+import { envOf, lowestOf, main, startWorld } from './processes.mjs'
 
 const RUNS = Number(process.argv[2] ?? 15)
 
 const world = await startWorld(['--surveys', '3', '--rate-window', 'none', '--clock', 'frozen'])
 const warehouse = await mkdtemp(join(tmpdir(), 'fieldwork-sync-start-'))
 try {
-  measureAll({
-    PATH: process.env.PATH,
-    FIELDWORK_SYNC_BASE_URL: world.baseUrl,
-    FIELDWORK_SYNC_API_ID: String(world.accounts[0].id),
-    FIELDWORK_SYNC_API_TOKEN: world.accounts[0].token,
-    FIELDWORK_SYNC_RATE_LIMIT: '10000/100ms',
-    FIELDWORK_SYNC_WAREHOUSE: warehouse,
-    FIELDWORK_SYNC_LOG_LEVEL: 'error',
-  })
+  measureAll(envOf(world, warehouse))
 } finally {
   await world.close()
   await rm(warehouse, { recursive: true, force: true })

@@ -1,7 +1,7 @@
 /**
  * Loaded before a command: measures the gaps in its event loop, and writes the longest ones of each phase to file descriptor 4. A gap
- * is the time between two ticks of a timer of 1 ms. monitorEventLoopDelay has no times of its values and no CPU: it cannot tell a start from
- * a commit, nor a gap that blocks from one that waits for a busy core.
+ * is the time between two ticks of a timer of 1 ms. `monitorEventLoopDelay` does not serve here. Its values have no time, so they do
+ * not show the phase; and no CPU, so they do not show whether a gap blocked or waited for a busy core.
  */
 import { subscribe } from 'node:diagnostics_channel'
 import { readFileSync, writeSync } from 'node:fs'

@@ -4,9 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { lowestOf, main, startWorld, timed } from '../processes.mjs'
+import { envOf, lowestOf, main, startWorld, timed } from '../processes.mjs'
 
-const NO_CAP = '10000/100ms'
 const PAGE_SIZE = 50
 const START_RUNS = 10
 const OUTPUT_MAX_BYTES = 10_000_000
@@ -97,7 +96,8 @@ export const GROUPS = {
       return Object.fromEntries(
         ['duckdb', 'parquet'].flatMap((format) => {
           const [small, large] = nights.filter(
-            (night) => night.format === format && night.what.endsWith(' changed'),
+            (night) =>
+              night.format === format && night.what === `${(1_000 / divide).toLocaleString('en')} changed`,
           )
           return [
             [`1,000 changes in 1,000,000 surveys, ${format}, CPU of 10,000`, large.cpu / small.cpu],
@@ -170,16 +170,7 @@ const listing = (surveys) =>
 async function inWorld({ surveys }, measure) {
   const world = await startWorld(['--surveys', String(surveys), '--rate-window', 'none', '--clock', 'frozen'])
   const directory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-bench-'))
-  const [account] = world.accounts
-  const env = {
-    PATH: process.env.PATH,
-    FIELDWORK_SYNC_BASE_URL: world.baseUrl,
-    FIELDWORK_SYNC_API_ID: String(account.id),
-    FIELDWORK_SYNC_API_TOKEN: account.token,
-    FIELDWORK_SYNC_RATE_LIMIT: NO_CAP,
-    FIELDWORK_SYNC_WAREHOUSE: directory,
-    FIELDWORK_SYNC_LOG_LEVEL: 'error',
-  }
+  const env = envOf(world, directory)
   const sync = async ({ mayFail = false } = {}) => {
     const ended = await timed([main, 'sync', '--json'], env, mayFail)
     return { ...ended, requests: JSON.parse(ended.output).accounts[0].requests }
