@@ -80,13 +80,13 @@ export const decodeRow = <Fields, Row>(
 
 /** Whether objects and arrays nest deeper than that. A value that a later one of its name overwrote does not count. */
 const isDeeper = (value: unknown, levels: number): boolean => {
-  let nested = [value].filter(isNest)
-  for (let level = 0; level < levels && nested.length > 0; level++)
-    nested = nested.flatMap((nest) => Object.values(nest).filter(isNest))
-  return nested.length > 0
+  let containers = [value].filter(isContainer)
+  for (let level = 0; level < levels && containers.length > 0; level++)
+    containers = containers.flatMap((container) => Object.values(container).filter(isContainer))
+  return containers.length > 0
 }
 
-const isNest = (value: unknown): value is object => typeof value === 'object' && value !== null
+const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 /**
  * A decoder of rows whose members are their columns. `enumerations` are the values that the API document lists for a member;

@@ -108,6 +108,16 @@ describe('a row in quarantine', () => {
     expect(decodeSurvey(nested(ROW_DEPTH_MAX - 1)).ok).toBe(true)
     expect(problemOf(decodeSurvey(nested(ROW_DEPTH_MAX)))).toBe(`nested deeper than ${ROW_DEPTH_MAX} levels`)
     expect(decodeSurvey(nested(1_000_000)).ok).toBe(false)
+    const objects = (levels: number) => surveyWith('more', '{"a":'.repeat(levels) + '1' + '}'.repeat(levels))
+    expect(decodeSurvey(objects(ROW_DEPTH_MAX - 1)).ok).toBe(true)
+    expect(decodeSurvey(objects(ROW_DEPTH_MAX)).ok).toBe(false)
+    expect(decodeSurvey(surveyWith('more', JSON.stringify('['.repeat(1_000)))).ok).toBe(true)
+  })
+
+  it('has no levels of a value that a later one of its name overwrites', () => {
+    const overwritten = `{"title":${'['.repeat(ROW_DEPTH_MAX)}${']'.repeat(ROW_DEPTH_MAX)},`
+    for (const row of [JSON.stringify(survey), surveyWith('more', '1')])
+      expect(decodeSurvey(row.replace('{', overwritten)).ok).toBe(true)
   })
 
   it('can be decoded from its raw text by a later version', () => {
