@@ -121,7 +121,10 @@ test('the error of a 401 names the account and what to check, and other requests
   expect(server.arrivals).toHaveLength(2)
 })
 
-/** The request timeout for servers that stop sending: longer than a busy machine takes to accept a connection. No other test here needs one. */
+/**
+ * The request timeout for servers that stop sending: longer than a busy machine takes to accept a connection. No other test here
+ * needs one.
+ */
 const SILENCE_MS = 600
 
 const troubles: readonly (readonly [
