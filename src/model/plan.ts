@@ -73,37 +73,28 @@ export const createPlan = (
   const listing = listingKind(past, nowMs, rules.discover, rules.full)
   return {
     add: (survey) => changes.add(survey, queue.add(survey)),
-    plan: () => planFor({ at, listing, totals, past }, queue.sorted().tasks, changes.expected()),
-  }
-}
-
-const planFor = (
-  {
-    at,
-    listing,
-    totals,
-    past,
-  }: Pick<Plan, 'at' | 'listing'> & { readonly totals: SurveyTotals; readonly past: PastRuns },
-  tasks: readonly Task[],
-  changes: ExpectedChanges,
-): Plan => {
-  const listed = listing === 'full' ? totals.present + changes.created : changes.listed
-  const entries: readonly PlanEntry[] = [
-    {
-      reason: 'listing',
-      isExpected: false,
-      surveys: Math.round(listed),
-      requests: { surveys: Math.max(1, Math.ceil(listed / (past.pageRows ?? PAGE_ROWS))) },
+    plan: () => {
+      const { tasks } = queue.sorted()
+      const expected = changes.expected()
+      const listed = listing === 'full' ? totals.present + expected.created : expected.listed
+      const entries: readonly PlanEntry[] = [
+        {
+          reason: 'listing',
+          isExpected: false,
+          surveys: Math.round(listed),
+          requests: { surveys: Math.max(1, Math.ceil(listed / (past.pageRows ?? PAGE_ROWS))) },
+        },
+        ...entriesOf(tasks),
+        ...expected.entries,
+      ]
+      return {
+        at,
+        listing,
+        entries,
+        requests: sum(entries.map(({ requests }) => requestsIn(requests))),
+        tasks,
+      }
     },
-    ...entriesOf(tasks),
-    ...changes.entries,
-  ]
-  return {
-    at,
-    listing,
-    entries,
-    requests: sum(entries.map(({ requests }) => requestsIn(requests))),
-    tasks,
   }
 }
 

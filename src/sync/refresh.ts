@@ -26,13 +26,12 @@ export const refresh = async (
   const failure = new AbortController()
   const signal = AbortSignal.any([dependencies.signal, failure.signal])
   const work = createWorker({ dependencies, budget, state, failure, signal, tasks })
+  const waiting = tasks.values()
   const again: Task[] = []
   const underWay = createUnderWay(work, (task) => again.push(task))
-  let taken = 0
 
   while (!signal.aborted && work.stopped() === null) {
-    const task = tasks[taken] ?? again.shift()
-    taken += 1
+    const task = waiting.next().value ?? again.shift()
     if (task === undefined) {
       if (underWay.isEmpty()) break
       await underWay.oneEnds()

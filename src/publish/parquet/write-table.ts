@@ -138,6 +138,7 @@ const write = async (
     await sql.run(
       stageSurveys(
         table,
+        table.surveyId,
         changed.some(({ created_month }) => created_month === UNKNOWN_MONTH),
       ),
     )
