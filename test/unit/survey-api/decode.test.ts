@@ -108,7 +108,7 @@ describe('a row in quarantine', () => {
     expect(decodeSurvey(nested(ROW_DEPTH_MAX - 1)).ok).toBe(true)
     expect(problemOf(decodeSurvey(nested(ROW_DEPTH_MAX)))).toBe(`nested deeper than ${ROW_DEPTH_MAX} levels`)
     expect(decodeSurvey(nested(1_000_000)).ok).toBe(false)
-    const objects = (levels: number) => surveyWith('more', '{"a":'.repeat(levels) + '1' + '}'.repeat(levels))
+    const objects = (levels: number) => surveyWith('more', `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`)
     expect(decodeSurvey(objects(ROW_DEPTH_MAX - 1)).ok).toBe(true)
     expect(decodeSurvey(objects(ROW_DEPTH_MAX)).ok).toBe(false)
     expect(decodeSurvey(surveyWith('more', JSON.stringify('['.repeat(1_000)))).ok).toBe(true)
