@@ -29,6 +29,7 @@ const CHUNKS = {
     'build/warehouse/lifecycle/files.js',
     'node_modules/yaml/',
   ],
+  bucket: ['build/(object-store|publish/(bucket|delta)|commands/wiring/bucket-[^/]+)/'],
   warehouse: ['build/(warehouse|publish)/', 'node_modules/@duckdb/node-api/'],
   source: ['build/(http|survey-api)/', 'config/undici.mjs', 'node_modules/(undici|bottleneck)/'],
 }

@@ -35,6 +35,8 @@ export interface HttpClientOptions extends Omit<RateLimiterOptions, 'owner' | 'l
   readonly proxy?: HttpProxy | null
   /** From 0 to 1, for the jitter. */
   readonly random: () => number
+  /** Called right before each send. It throws if this process may no longer send anything. */
+  readonly requireAdmission?: (() => void) | undefined
   /** The real network by default. */
   readonly createTransport?: CreateTransport | undefined
 }
@@ -62,7 +64,7 @@ interface GetContext {
 export interface HttpClient extends AsyncDisposable {
   /**
    * GETs a JSON document; `path` is below the base URL. Waits as long as the cap requires. Rejects with a
-   * `StatusError` or another `UpstreamError`, a `LedgerError`, what `allowance` throws, or the signal's reason.
+   * `StatusError` or another `UpstreamError`, a `LedgerError`, what `allowance` or `requireAdmission` throws, or the signal's reason.
    * After an error that ends the run, every request that has not been sent yet rejects with the same error.
    */
   getJson(
@@ -203,6 +205,7 @@ class AccountClient implements HttpClient {
   /** Sends once. No `await` may come before the send, because the limiter's conditions hold only at this moment. */
   async #send(slot: Slot, pending: PendingRequest): Promise<Outcome> {
     const { clock, limits, account, log } = this.#options
+    this.#options.requireAdmission?.()
     pending.context.allowance.take()
     slot.sending()
     if (pending.sends > 0) this.#counts.retries += 1

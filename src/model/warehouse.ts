@@ -67,13 +67,13 @@ export interface AccountWarehouse {
 
 /** Publishes the committed state for readers. */
 export interface Publisher {
-  /** One of `PUBLISH_FORMATS`. */
+  /** For the progress: one of `PUBLISH_FORMATS`, or the address of a bucket, which gets all formats at once. */
   readonly format: string
   /**
    * Rejects with the signal's reason if it aborts before the published state is replaced. That state is then unchanged, and nothing
    * is left behind. A later abort changes nothing.
    */
-  publish(signal: AbortSignal): Promise<PublishReport>
+  publish(signal: AbortSignal): Promise<readonly PublishReport[]>
 }
 
 export type CellRow = Readonly<Record<string, Cell>>

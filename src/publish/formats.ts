@@ -1,11 +1,17 @@
 /**
- * Every publish format, declared once: how it publishes, and how its published state is found, opened and restored. A new format
+ * Every publish format of a warehouse directory, declared once: how it publishes, and how its published state is found, opened and restored. A new format
  * is a name in `model/publish-formats` and an entry here.
  */
 import { stat } from 'node:fs/promises'
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
-import { PUBLISH_FORMATS, type PublishFormat, publishedPath } from '../model/publish-formats.js'
+import {
+  isLocalFormat,
+  LOCAL_FORMATS,
+  type LocalFormat,
+  type PublishFormat,
+  publishedPath,
+} from '../model/publish-formats.js'
 import type { Publisher } from '../model/warehouse.js'
 import { type Database, type OpenOptions, openDatabase } from '../warehouse/connection/database.js'
 import type { FindPublished, PublishedPlace } from '../warehouse/lifecycle/rebuild.js'
@@ -36,7 +42,7 @@ interface Format {
   readonly find: (directory: string) => FindPublished
 }
 
-const FORMATS: Readonly<Record<PublishFormat, Format>> = {
+const FORMATS: Readonly<Record<LocalFormat, Format>> = {
   duckdb: {
     createPublisher: ({ database, directory, log }) => createDuckdbPublisher(database, directory, log),
     dated: (path) => path,
@@ -56,18 +62,22 @@ const FORMATS: Readonly<Record<PublishFormat, Format>> = {
 export const publishersOf = (
   formats: readonly PublishFormat[],
   publishing: Publishing,
-): readonly Publisher[] => formats.map((format) => FORMATS[format].createPublisher(publishing))
+): readonly Publisher[] =>
+  formats.filter(isLocalFormat).map((format) => FORMATS[format].createPublisher(publishing))
 
 /** All places of published states, for `openWarehouse`. */
 export const publishedPlaces = (directory: string): readonly PublishedPlace[] =>
-  PUBLISH_FORMATS.map((format) => ({
+  LOCAL_FORMATS.map((format) => ({
     path: publishedPath(directory, format),
     find: FORMATS[format].find(directory),
   }))
 
 /** A published state and its time. */
 export interface Published extends Pick<Format, 'open' | 'isDirectory'> {
+  /** For people: its path, or its address in a bucket. */
   readonly path: string
+  /** The local path that `open` opens. */
+  readonly file: string
   readonly atMs: number
 }
 
@@ -76,11 +86,11 @@ export const findPublished = async (
   directory: string,
   preferred: readonly PublishFormat[],
 ): Promise<Published | null> => {
-  for (const format of [...preferred, ...PUBLISH_FORMATS]) {
+  for (const format of [...preferred.filter(isLocalFormat), ...LOCAL_FORMATS]) {
     const { dated, open, isDirectory } = FORMATS[format]
     const path = publishedPath(directory, format)
     const found = await stat(dated(path)).catch(() => null)
-    if (found !== null) return { path, open, isDirectory, atMs: found.mtimeMs }
+    if (found !== null) return { path, file: path, open, isDirectory, atMs: found.mtimeMs }
   }
   return null
 }

@@ -186,7 +186,7 @@ const addMissing = (one: OneAccount, keys: readonly string[]): void => {
     return
   }
   const names = SETTING_NAMES.filter(({ ofAccount, path }) => ofAccount && keys.includes(String(path[0])))
-  const flags = one.oneAccount ? names.map(({ flag }) => flagText(flag)) : []
+  const flags = one.oneAccount ? names.flatMap(({ flag }) => (flag === null ? [] : [flagText(flag)])) : []
   const where = [...flags, ...names.flatMap(({ variable }) => variable ?? [])].join(' or ')
   one.add({ where, text: 'is not set; set it, or give it in a settings file' })
 }

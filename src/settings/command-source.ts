@@ -29,19 +29,22 @@ export interface Given {
 export const TOKEN_KEYS: readonly string[] = ['token', 'token_file']
 
 export const readGiven = (env: Environment, flags: Flags): readonly Given[] => {
-  const isTokenFlag = SETTING_NAMES.some((name) => isToken(name) && flags[name.flag] !== undefined)
+  const isTokenFlag = SETTING_NAMES.some((name) => isToken(name) && givenBy(name, flags) !== undefined)
   return SETTING_NAMES.flatMap((name): readonly Given[] => {
     const { path, flag, variable = '', ofAccount = false } = name
-    const [byFlag, text] = [flags[flag], env[variable]]
+    const [byFlag, text] = [givenBy(name, flags), env[variable]]
     const isReplaced = ofAccount && (byFlag !== undefined || (isTokenFlag && isToken(name)))
     const given = (value: Tree, where: string, isEmpty: boolean): readonly Given[] =>
       value === undefined ? [] : [{ path, value, where, ofAccount, isEmpty }]
     return [
       ...given(isReplaced ? undefined : text, variable, text === ''),
-      ...given(byFlag, flagText(flag), false),
+      ...given(byFlag, flagText(flag ?? ''), false),
     ]
   })
 }
+
+const givenBy = ({ flag }: SettingName<FlagName>, flags: Flags): Tree =>
+  flag === null ? undefined : flags[flag]
 
 const isToken = ({ path, ofAccount }: SettingName): boolean =>
   ofAccount === true && TOKEN_KEYS.includes(String(path[0]))

@@ -16,6 +16,7 @@ import { type Settings, secretsOf } from './settings.js'
 import { absentSettingsFile, openSettingsFile } from './settings-file.js'
 import { shardDirectory } from './shards.js'
 import { problemAt } from './source.js'
+import { resolveStorage } from './storage.js'
 import { type ReadFile, readFileAsText } from './text-file.js'
 import { warehouseProblem } from './warehouse-directory.js'
 
@@ -47,12 +48,22 @@ export const loadSettings = (request: SettingsRequest): Settings => {
   const names = file.values.accounts.map(({ name }) => name)
   const choice = withAccounts ? chooseAccounts(flags, given, oneAccount, names) : NO_CHOICE
   const layers = layered(file, given, choice.place, workingDirectory)
-  const { accounts: _, allowInsecureHttp: __, config: ___, warehouse, ...values } = layers.values
+  const {
+    accounts: _,
+    allowInsecureHttp: __,
+    config: ___,
+    storage: ____,
+    warehouse,
+    ...values
+  } = layers.values
   const { shard } = values
   const { problems: proxyProblems, ...proxies } = readProxies(withAccounts ? env : {})
   const { chosen } = choice
   const resolved = resolveAccounts({ layers, file, chosen, oneAccount, shard, proxies, readFile })
   const { accounts } = resolved
+  // Commands that work on one account have no warehouse.
+  const bucket = oneAccount ? NO_STORAGE : resolveStorage(layers, env, shard)
+  const { storage } = bucket
 
   const shardPath = shard === null ? [] : [shardDirectory(shard)]
   const warehouseDirectory = resolve(workingDirectory, warehouse.directory, ...shardPath)
@@ -61,17 +72,18 @@ export const loadSettings = (request: SettingsRequest): Settings => {
     ...proxyProblems,
     ...choice.problems,
     ...resolved.problems,
-    // Commands that work on one account have no warehouse.
+    ...bucket.problems,
     ...(oneAccount ? [] : warehouseProblems(layers, warehouseDirectory)),
     ...backoffOrder(layers),
   ]
   if (problems.length > 0) {
     const texts = [env.FIELDWORK_SYNC_API_TOKEN ?? '', String(flags.token ?? '')]
-    throw new SettingsError(withoutSecrets(problems, texts, accounts))
+    throw new SettingsError(withoutSecrets(problems, texts, { accounts, storage }))
   }
-  return immutable({ ...values, accounts, warehouseDirectory, settingsFile })
+  return immutable({ ...values, accounts, warehouseDirectory, storage, settingsFile })
 }
 
+const NO_STORAGE = { storage: null, problems: [] } as const
 const NO_CHOICE = { chosen: 'none', place: null, problems: [] } as const
 
 const warehouseProblems = ({ values, originOf }: Layers, directory: string): readonly Problem[] => {
@@ -96,9 +108,9 @@ const REDACTED_LENGTH_MIN = 8
 const withoutSecrets = (
   problems: readonly Problem[],
   tokens: readonly string[],
-  accounts: Settings['accounts'],
+  settings: Pick<Settings, 'accounts' | 'storage'>,
 ): readonly Problem[] => {
-  const secrets = [...tokens.map((token) => new Secret(token)), ...secretsOf(accounts)]
+  const secrets = [...tokens.map((token) => new Secret(token)), ...secretsOf(settings)]
   const redact = createRedactor(secrets.filter((secret) => secret.reveal().length >= REDACTED_LENGTH_MIN))
   return problems.map(({ where, text }) => ({ where: redact(where), text: redact(text) }))
 }

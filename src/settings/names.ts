@@ -6,7 +6,8 @@ import { LOG_LEVELS } from './schema.js'
 import { type Path, pathText } from './tree.js'
 
 export interface SettingName<Flag extends string = string> {
-  readonly flag: Flag
+  /** Null if only the variable can give it. */
+  readonly flag: Flag | null
   /** Path in the settings; for a setting of an account, path in the account. */
   readonly path: Path
   /** Whether it is a setting of an account: environment and flags can describe one account. */
@@ -68,6 +69,12 @@ const NAMES = [
     meaning: 'Directory of the warehouse',
   },
   {
+    flag: null,
+    path: ['storage', 'url'],
+    variable: 'FIELDWORK_SYNC_STORAGE_URL',
+    meaning: 'Bucket that holds the warehouse',
+  },
+  {
     flag: 'log-level',
     path: ['log_level'],
     variable: 'FIELDWORK_SYNC_LOG_LEVEL',
@@ -82,7 +89,7 @@ const NAMES = [
   { flag: 'json', path: ['json'] },
 ] as const satisfies readonly SettingName[]
 
-export type FlagName = (typeof NAMES)[number]['flag']
+export type FlagName = NonNullable<(typeof NAMES)[number]['flag']>
 export const SETTING_NAMES: readonly SettingName<FlagName>[] = NAMES
 
 /** `--max-requests` */

@@ -6,6 +6,7 @@ import { markdownTable } from '../base/human.js'
 import { settingKeys } from './keys.js'
 import { ENVIRONMENT_VARIABLES } from './names.js'
 import { PROXY_VARIABLES } from './proxies.js'
+import { STORAGE_VARIABLES } from './storage.js'
 
 /** The settings reference in Markdown: a table of the file's keys and a table of environment variables. */
 export const settingsReference = (): string =>
@@ -21,7 +22,7 @@ export const settingsReference = (): string =>
     ),
     markdownTable(
       ['Environment variable', 'Sets', 'Meaning'],
-      [...ENVIRONMENT_VARIABLES, ...PROXY_VARIABLES].map(({ name, sets, meaning }) => [
+      [...ENVIRONMENT_VARIABLES, ...STORAGE_VARIABLES, ...PROXY_VARIABLES].map(({ name, sets, meaning }) => [
         `\`${name}\``,
         sets,
         meaning,

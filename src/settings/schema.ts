@@ -4,7 +4,7 @@
  * this schema.
  */
 import { z } from 'zod'
-import { PUBLISH_FORMATS, PUBLISHED_AS } from '../model/publish-formats.js'
+import { LOCAL_FORMATS, PUBLISH_FORMATS, PUBLISHED_AS } from '../model/publish-formats.js'
 import { DEFAULT_WEIGHTS } from '../model/refresh-rules.js'
 import { readAccountName, readBaseUrl, readId, readToken } from './credentials.js'
 import { duration, notInFile, orNull, section, setting, wholeNumber, yesOrNo } from './declare.js'
@@ -23,6 +23,7 @@ import {
 } from './readers.js'
 import { readShard } from './shards.js'
 import { readFallback, readRedisUrl } from './shared-rate.js'
+import { readEndpoint, readRegion, readStorageUrl } from './storage-readers.js'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
@@ -93,10 +94,30 @@ export const settingsSchema = section({
         'Directory of the warehouse on this machine, without a `?` in its path; relative to the directory in which the command starts',
       ),
   }).prefault({}),
+  storage: section({
+    url: setting('s3://bucket/prefix', readStorageUrl)
+      .optional()
+      .describe(
+        'Bucket that holds the warehouse, and what its keys begin with. The directory of the warehouse is then a cache, which may be empty at the start of each run. Without it, that directory holds the warehouse',
+      ),
+    endpoint: setting('URL', readEndpoint)
+      .optional()
+      .describe(
+        'Address of the server, if it is not AWS; without path, such as `https://minio.internal:9000`',
+      ),
+    region: setting('text', readRegion)
+      .optional()
+      .describe('Region of the bucket. Without it the region that the SDK finds, as in `AWS_REGION`'),
+    pathStyle: setting('true or false', readBoolean)
+      .optional()
+      .describe(
+        'Whether the bucket is in the path of the address instead of its host. Without it true if there is an endpoint',
+      ),
+  }).prefault({}),
   publish: setting(`list of ${PUBLISH_FORMATS.join(', ')}`, listOf(...PUBLISH_FORMATS))
     .prefault(['duckdb'])
     .describe(
-      `Formats that are published for readers at the end of a run, one or several of ${PUBLISH_FORMATS.map((format) => `${format} (\`${PUBLISHED_AS[format]}\`)`).join(', ')}`,
+      `Formats that are published for readers at the end of a run, one or several of ${LOCAL_FORMATS.map((format) => `${format} (\`${PUBLISHED_AS[format]}\`)`).join(', ')}, delta (only in a bucket, beside parquet)`,
     ),
   contract: setting(CONTRACTS.join(' or '), oneOf(...CONTRACTS))
     .prefault('evolve')

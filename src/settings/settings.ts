@@ -2,6 +2,7 @@
 import type { HttpProxy, Rate, SharedRate } from '../base/network.js'
 import { type Secret, secretsInUrl } from '../base/secret.js'
 import type { SettingsValues } from './schema.js'
+import type { StorageSettings } from './storage.js'
 
 export interface AccountSettings {
   readonly name: string
@@ -18,22 +19,29 @@ export interface AccountSettings {
   readonly weight: number
 }
 
-/** The secrets of these accounts, which must never be visible. */
-export const secretsOf = (accounts: readonly AccountSettings[]): readonly Secret[] =>
-  accounts.flatMap(({ token, shared, proxy }) => [
+/** The secrets of the accounts and of the bucket, which must never be visible. */
+export const secretsOf = ({
+  accounts,
+  storage,
+}: Pick<Settings, 'accounts' | 'storage'>): readonly Secret[] => [
+  ...accounts.flatMap(({ token, shared, proxy }) => [
     token,
     ...(shared === null ? [] : secretsInUrl(shared.url)),
     ...(proxy?.secrets ?? []),
-  ])
+  ]),
+  ...(storage?.secrets ?? []),
+]
 
 export interface Settings extends Omit<SettingsValues, 'accounts' | RawValue> {
   /** At least one, unless the command needs no accounts, or no account belongs to the shard. */
   readonly accounts: readonly AccountSettings[]
   /** Absolute path; with `--shard`, the directory of the shard. */
   readonly warehouseDirectory: string
+  /** The bucket that holds the warehouse; null if the directory holds it. */
+  readonly storage: StorageSettings | null
   /** Absolute path of the settings file; null without one. */
   readonly settingsFile: string | null
 }
 
 /** Values of the schema that commands do not get. */
-type RawValue = 'allowInsecureHttp' | 'config' | 'warehouse'
+type RawValue = 'allowInsecureHttp' | 'config' | 'storage' | 'warehouse'

@@ -51,6 +51,7 @@ const describe = (issue: z.core.$ZodIssue, tree: Tree, originOf: OriginOf): Prob
   const value = valueAt(tree, path)
   const { message } = issue
   if (value === '' && message.startsWith('must')) return problemAt(originOf, path, `is empty; it ${message}`)
-  const mayQuote = path[0] !== 'accounts' && originOf(path).isQuotable && issue.code === 'custom'
+  const mayQuote =
+    path[0] !== 'accounts' && path[0] !== 'storage' && originOf(path).isQuotable && issue.code === 'custom'
   return problemAt(originOf, path, mayQuote ? `${message}, not ${quoted(value)}` : message)
 }

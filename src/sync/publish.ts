@@ -27,7 +27,7 @@ export const publishAll = async (options: PublishAll): Promise<SyncReport> => {
   try {
     for (const publisher of publishers) {
       observer.publishing({ format: publisher.format })
-      published.push(await publisher.publish(signal))
+      published.push(...(await publisher.publish(signal)))
     }
     return { ...worstOf(reports), accounts: reports, published, publishError: null }
   } catch (error) {
@@ -70,7 +70,7 @@ const recordUnpublished = async (
   const accounts = options.reports.map(
     (report): RunReport => ({
       ...report,
-      exitCode: EXIT_CODES.warehouse,
+      exitCode: error.exitCode,
       status: 'failed',
       reason: reasonsOf(`not published: ${error.message}`, report.reason),
     }),

@@ -76,13 +76,19 @@ const rejectionRow = z.object({
   last_at: timestamptzCell,
 })
 
-/** Throws `WarehouseUnusableError` if the published state at `path` cannot be read. */
+interface PublishedState {
+  readonly path: string
+  readonly file: string
+  readonly open: (file: string) => Promise<Database>
+}
+
+/** Opens the local `file` of a published state. Throws `WarehouseUnusableError`, which names `path`, if it cannot be read. */
 export const readPublished = async <Result>(
-  { path, open }: { readonly path: string; readonly open: (path: string) => Promise<Database> },
+  { path, file, open }: PublishedState,
   read: (database: Database) => Promise<Result>,
 ): Promise<Result> => {
   try {
-    await using database = await open(path)
+    await using database = await open(file)
     return await read(database)
   } catch (error) {
     throw unreadable(path, error)

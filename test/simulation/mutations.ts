@@ -8,8 +8,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { BUCKET_MUTATIONS } from './bucket/mutations.js'
 
-interface Mutation {
+export interface Mutation {
   readonly name: string
   /** A compiled file, below `src`. */
   readonly file: string
@@ -176,6 +177,16 @@ const { values } = parseArgs({
   },
 })
 
+const ALL = [
+  ...MUTATIONS.map((mutation) => ({ ...mutation, main: 'main.js', seeds: Number(values.seeds) })),
+  ...BUCKET_MUTATIONS.map((mutation) => ({
+    ...mutation,
+    main: join('bucket', 'main.js'),
+    // A seed takes a fraction of the time.
+    seeds: 5 * Number(values.seeds),
+  })),
+]
+
 const built = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 
 /** The text of the mutated file; throws unless the text to replace occurs exactly once. */
@@ -189,7 +200,7 @@ const mutated = (root: string, { name, file, from, to }: Mutation): string => {
 }
 
 /** The first seed that fails, with its first violation; null when none fails. */
-const caughtAt = (mutation: Mutation): { readonly seed: string; readonly how: string } | null => {
+const caughtAt = (mutation: (typeof ALL)[number]): { readonly seed: string; readonly how: string } | null => {
   const project = mkdtempSync(join(tmpdir(), 'fieldwork-mutant-'))
   try {
     const root = join(project, '.simulation')
@@ -197,8 +208,8 @@ const caughtAt = (mutation: Mutation): { readonly seed: string; readonly how: st
     cpSync(join(built, '..', 'package.json'), join(project, 'package.json'))
     symlinkSync(join(built, '..', 'node_modules'), join(project, 'node_modules'))
     writeFileSync(join(root, 'src', mutation.file), mutated(root, mutation))
-    const main = join(root, 'test', 'simulation', 'main.js')
-    const given = ['--seeds', values.seeds, '--jobs', '1', '--quick']
+    const main = join(root, 'test', 'simulation', mutation.main)
+    const given = ['--seeds', String(mutation.seeds), '--jobs', '1', '--quick']
     const { stdout } = spawnSync(process.execPath, [main, ...given], { encoding: 'utf8' })
     const [, seed] = /--seed (\d+)/.exec(stdout) ?? []
     return seed === undefined ? null : { seed, how: stdout.split('\n')[1]?.trim() ?? '' }
@@ -208,7 +219,7 @@ const caughtAt = (mutation: Mutation): { readonly seed: string; readonly how: st
 }
 
 let missed = 0
-const selected = MUTATIONS.filter(
+const selected = ALL.filter(
   ({ name }, place) =>
     name.includes(values.only ?? '') && place % Number(values.shards) === Number(values.shard),
 )

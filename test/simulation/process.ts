@@ -194,6 +194,7 @@ const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOp
       },
     ],
     warehouseDirectory: directory,
+    storage: null,
     shard: null,
     publish: plan.publish,
     contract: settings.contract,

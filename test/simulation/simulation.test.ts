@@ -39,6 +39,13 @@ describe('the simulation', () => {
     expect(await digestsOf(SEEDS.slice(0, 2))).toEqual(all.slice(0, 2))
   }, 1_200_000)
 
+  test('breaks no promise of the bucket in any seed', async () => {
+    const seeds = SLOW ? 5_000 : 60
+    const main = '.simulation/test/simulation/bucket/main.js'
+    const { stdout } = await node([main, '--seeds', String(seeds), '--quick'])
+    expect(stdout).toMatch(new RegExp(`^${seeds} seeds in .* 0 failed$`, 'm'))
+  }, 1_800_000)
+
   test.runIf(SLOW)(
     'runs the first two nights of the month of bench:requests',
     async () => {

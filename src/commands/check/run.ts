@@ -4,8 +4,10 @@ import { EXIT_CODES, type ExitCode, ExpectedError, StoppedError } from '../../ba
 import { counted } from '../../base/human.js'
 import type { AccountSettings } from '../../settings/settings.js'
 import type { Work } from '../context.js'
+import { holdPlace } from '../wiring/hold-place.js'
 import { openSource } from '../wiring/open-source.js'
-import { holdWarehouse } from '../wiring/warehouse-run.js'
+import type { Place } from '../wiring/place.js'
+import { newRunId } from '../wiring/run-id.js'
 import type { Check } from './text.js'
 
 export interface CheckResult {
@@ -25,28 +27,43 @@ export const checkAll = async (options: Work): Promise<CheckResult> => {
     checks.push({ what, ok: false, detail: error.message })
     if (exitCode === EXIT_CODES.complete) exitCode = error.exitCode
   }
-  const { warehouseDirectory: directory } = settings
   try {
     // Held during the requests: together with a sync at the same time, we would exceed the cap.
-    await using _held = await holdWarehouse(directory, 'check', options.log)
-    checks.push({ what: 'warehouse', ok: true, detail: `${directory} is writable` })
+    await using place = await holdPlace({
+      ...options,
+      command: 'check',
+      runId: newRunId(systemClock.nowMs()),
+    })
+    await using trial = await place.tryOut()
+    checks.push(...trial.found.map(({ what, detail }) => ({ what, ok: true, detail })))
     for (const account of settings.accounts) {
-      await requestSurveys(options, account).then(
+      await requestSurveys(options, account, place).then(
         (detail) => checks.push({ what: `API of ${account.name}`, ok: true, detail }),
         (error: unknown) => fail(`API of ${account.name}`, error),
       )
     }
   } catch (error) {
-    fail('warehouse', error)
+    fail(settings.storage === null ? 'warehouse' : 'storage', error)
   }
   return { checks, exitCode }
 }
 
 /** Makes one request without retries: a refusal or failure is the result of the check. */
-const requestSurveys = async ({ settings, log, signal }: Work, account: AccountSettings): Promise<string> => {
+const requestSurveys = async (
+  { settings, log }: Work,
+  account: AccountSettings,
+  { signal, requireHeld: requireAdmission }: Place,
+): Promise<string> => {
   const limits = { ...settings.limits, attemptsMax: 1, pausesMax: 1 }
   const ledgerDirectory = settings.warehouseDirectory
-  await using opened = openSource({ account, limits, ledgerDirectory, clock: systemClock, log })
+  await using opened = openSource({
+    account,
+    limits,
+    ledgerDirectory,
+    requireAdmission,
+    clock: systemClock,
+    log,
+  })
   const startedMs = systemClock.monotonicMs()
   let sentMs: number | null = null
   const allowance = {

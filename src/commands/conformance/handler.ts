@@ -56,7 +56,7 @@ export const handleConformance = async (
     ? `${JSON.stringify(conformanceToJson(report, style))}\n`
     : renderConformance(report, style)
   // Answers are redacted where they are read; this covers any other way for a token to get into the report.
-  context.stdout.write(createRedactor(secretsOf([account]))(text))
+  context.stdout.write(createRedactor(secretsOf({ ...settings, accounts: [account] }))(text))
   context.exit(exitCode)
 }
 

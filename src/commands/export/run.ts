@@ -2,6 +2,7 @@
 import { realpath } from 'node:fs/promises'
 import { systemClock } from '../../base/clock.js'
 import type { Settings } from '../../settings/settings.js'
+import { findState } from '../wiring/published.js'
 import { requirePublished } from '../wiring/warehouse-status.js'
 import { type Export, exportTables } from './export-tables.js'
 
@@ -11,9 +12,12 @@ export interface ExportRequest extends Pick<Export, 'out' | 'format' | 'tables' 
 
 /** Throws `NothingPublishedError`, and the errors of `exportTables`. */
 export const exportPublished = async ({ settings, ...request }: ExportRequest) => {
-  const { path, open, isDirectory } = await requirePublished(settings)
+  const { file, open, isDirectory } = await requirePublished(
+    settings,
+    await findState(settings, request.signal),
+  )
   // We follow the link once, so all tables are read from the same version.
-  const source = await realpath(path)
+  const source = await realpath(file)
   return exportTables({
     ...request,
     source,

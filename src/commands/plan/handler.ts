@@ -9,7 +9,7 @@ import { renderPlans } from './text.js'
 export const handlePlan = async (context: CliContext, flags: FlagsOf<typeof planOptions>): Promise<void> => {
   const settings = loadSettings({ env: context.env, flags })
   const { planAll } = await import('./run.js')
-  const plans = await planAll(settings)
+  const plans = await planAll(settings, context.signal)
   context.stdout.write(
     settings.json
       ? `${JSON.stringify(planToJson(plans, settings.budget))}\n`

@@ -4,7 +4,6 @@ import type { Plan } from '../../model/plan.js'
 import { type AccountPlan, fitPlan } from '../../model/plan-fit.js'
 import type { Budget } from '../../model/run.js'
 import { SCHEMA_VERSION } from '../../model/sync-tables.js'
-import { findPublished } from '../../publish/formats.js'
 import type { AccountSettings, Settings } from '../../settings/settings.js'
 import { expectedAllocations } from '../../sync/budget/allocation.js'
 import { planOf } from '../../sync/planning/plan.js'
@@ -13,15 +12,14 @@ import type { Database } from '../../warehouse/connection/database.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { schemaVersion } from '../../warehouse/lifecycle/migrations.js'
 import { readPublished } from '../../warehouse/status.js'
+import { findState } from '../wiring/published.js'
 
 /** Throws `WarehouseUnusableError` if the published state cannot be read. */
-export const planAll = async ({
-  accounts,
-  warehouseDirectory,
-  publish,
-  ...rules
-}: Settings): Promise<readonly AccountPlan[]> => {
-  const found = await findPublished(warehouseDirectory, publish)
+export const planAll = async (
+  { accounts, warehouseDirectory, publish, storage, ...rules }: Settings,
+  signal: AbortSignal,
+): Promise<readonly AccountPlan[]> => {
+  const { published: found } = await findState({ warehouseDirectory, publish, storage }, signal)
   if (found === null)
     return accounts.map(({ name, rate }) => ({ account: name, rate, plan: null, fit: null }))
   return await readPublished(found, async (database) => {

@@ -4,12 +4,13 @@ import { ConfigError } from '../../base/errors.js'
 import { packageVersion } from '../../base/version.js'
 import { createProgressLog } from '../../logging/progress.js'
 import type { RunReport, SyncReport } from '../../model/run.js'
+import { storageAddress } from '../../settings/storage.js'
 import { decodeAgain } from '../../survey-api/decode-again.js'
 import { replayAccount } from '../../sync/replay.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
 import { accountsInQuarantine } from '../../warehouse/history/replay.js'
 import type { Work } from '../context.js'
-import { holdsWarehouse } from '../wiring/shard-layout.js'
+import { hasWarehouse } from '../wiring/published.js'
 import { runAndPublish } from '../wiring/warehouse-run.js'
 
 /** The configured directory holds no warehouse: no sync has run there. Exit 2. */
@@ -23,28 +24,31 @@ export class NoWarehouseError extends ConfigError {
  */
 export const replayAll = async ({ settings, log, signal }: Work): Promise<SyncReport> => {
   const clock = systemClock
-  const { warehouseDirectory } = settings
+  const { warehouseDirectory, storage } = settings
   // Opening would create a warehouse, even for a mistyped path.
-  if (!(await holdsWarehouse(warehouseDirectory)))
+  if (!(await hasWarehouse(settings, signal)))
     throw new NoWarehouseError(
-      `there is no warehouse in ${warehouseDirectory}: nothing to replay. Check --warehouse, or run fieldwork-sync sync first`,
+      `there is no warehouse in ${storage === null ? warehouseDirectory : storageAddress(storage)}: nothing to replay. Check ${storage === null ? '--warehouse' : 'storage.url'}, or run fieldwork-sync sync first`,
     )
   const observer = createProgressLog({ log, clock, usage: () => undefined })
-  return runAndPublish({ settings, command: 'replay', log, observer, signal }, async (database, runId) => {
-    const reports: RunReport[] = []
-    for (const account of await database.exclusively(accountsInQuarantine)) {
-      reports.push(
-        await replayAccount({
-          warehouse: accountWarehouse(database, account),
-          decodeAgain,
-          clock,
-          signal,
-          rules: settings,
-          runId,
-          version: packageVersion(),
-        }),
-      )
-    }
-    return reports
-  })
+  return runAndPublish(
+    { settings, command: 'replay', log, observer, signal },
+    async ({ database, runId, place }) => {
+      const reports: RunReport[] = []
+      for (const account of await database.exclusively(accountsInQuarantine)) {
+        reports.push(
+          await replayAccount({
+            warehouse: accountWarehouse(database, account),
+            decodeAgain,
+            clock,
+            signal: place.signal,
+            rules: settings,
+            runId,
+            version: packageVersion(),
+          }),
+        )
+      }
+      return reports
+    },
+  )
 }

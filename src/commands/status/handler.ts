@@ -15,7 +15,7 @@ export const handleStatus = async (
   const settings = loadSettings({ env: context.env, flags, requireAccounts: false })
   if (flags.requests === true) return await showRequests(context, settings)
   const { readWarehouseStatus } = await import('../wiring/warehouse-status.js')
-  const { head, status } = await readWarehouseStatus(settings)
+  const { head, status } = await readWarehouseStatus(settings, context.signal)
   context.stdout.write(
     settings.json ? `${jsonOf({ ...head, ...status })}\n` : `${renderStatus(head, status)}\n`,
   )
@@ -23,6 +23,6 @@ export const handleStatus = async (
 
 const showRequests = async (context: CliContext, settings: Settings): Promise<void> => {
   const { readLastRequestUsage } = await import('../wiring/warehouse-status.js')
-  const runs = await readLastRequestUsage(settings)
+  const runs = await readLastRequestUsage(settings, context.signal)
   context.stdout.write(settings.json ? `${jsonOf({ runs })}\n` : `${renderRequestUsage(runs)}\n`)
 }

@@ -38,6 +38,6 @@ export const handleSync = async (context: CliContext, flags: FlagsOf<typeof sync
         colour: telemetry.colour,
       })
   // The summary quotes values from the API, and any of them may contain a token.
-  context.stdout.write(createRedactor(secretsOf(settings.accounts))(text))
+  context.stdout.write(createRedactor(secretsOf(settings))(text))
   context.exit(report.exitCode)
 }

@@ -7,21 +7,29 @@ import { type SyncAccounts, syncAccount } from './sync-account.js'
 
 /** Throws a `WarehouseError` or a bug; every other failure is in the report. */
 export const syncAccounts = (options: SyncAccounts): Promise<SyncReport> => {
-  const { settings, log, signal } = options
+  const { settings, log } = options
   const allocations = createRequestBudget(
     settings.budget.requestsMax,
     settings.accounts.map(({ weight }) => weight),
   )
-  return runAndPublish({ ...options, command: 'sync' }, (database, runId) =>
+  return runAndPublish({ ...options, command: 'sync' }, ({ database, runId, place }) =>
     sideBySide({
       accounts: settings.accounts.flatMap((account, place) => {
         const requests = allocations[place]
         return requests === undefined ? [] : [{ name: account.name, account, requests }]
       }),
-      signal,
+      signal: place.signal,
       log,
       run: ({ account, requests }, stop) =>
-        syncAccount({ ...options, account, requests, database, runId, signal: stop }),
+        syncAccount({
+          ...options,
+          account,
+          requests,
+          database,
+          runId,
+          signal: stop,
+          requireAdmission: place.requireHeld,
+        }),
     }),
   )
 }

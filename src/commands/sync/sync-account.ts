@@ -7,7 +7,7 @@ import type { CreateTransport } from '../../http/transport.js'
 import type { RunObserver, RunReport, RunStatus } from '../../model/run.js'
 import type { SourceUsage } from '../../model/survey-source.js'
 import type { AccountWarehouse } from '../../model/warehouse.js'
-import { type AccountSettings, secretsOf } from '../../settings/settings.js'
+import { type AccountSettings, type Settings, secretsOf } from '../../settings/settings.js'
 import type { Allocation } from '../../sync/budget/request-budget.js'
 import { runAccount } from '../../sync/run.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
@@ -29,6 +29,8 @@ export interface SyncAccount extends SyncAccounts {
   /** The account's part of `--max-requests`; returned to the budget when the run has ended. */
   readonly requests: Allocation
   readonly runId: string
+  /** Throws if this process may no longer send requests. */
+  readonly requireAdmission: () => void
 }
 
 /** Throws errors that end the runs of all accounts. */
@@ -54,6 +56,7 @@ const run = async (options: SyncAccount): Promise<RunReport> => {
     account,
     limits: settings.limits,
     ledgerDirectory: settings.warehouseDirectory,
+    requireAdmission: options.requireAdmission,
     clock: systemClock,
     log,
     createTransport,
@@ -61,7 +64,7 @@ const run = async (options: SyncAccount): Promise<RunReport> => {
   options.onSource(account.name, () => opened.source.usage())
   return await runAccount({
     source: opened.source,
-    warehouse: recordingWithout(settings.accounts, accountWarehouse(database, account.name)),
+    warehouse: recordingWithout(settings, accountWarehouse(database, account.name)),
     clock: systemClock,
     log,
     observer: options.observer,
@@ -75,10 +78,10 @@ const run = async (options: SyncAccount): Promise<RunReport> => {
 
 /** The message of a bug is recorded as the reason of a failed run, and it may contain a token. */
 const recordingWithout = (
-  accounts: readonly AccountSettings[],
+  settings: Pick<Settings, 'accounts' | 'storage'>,
   warehouse: AccountWarehouse,
 ): AccountWarehouse => {
-  const redact = createRedactor(secretsOf(accounts))
+  const redact = createRedactor(secretsOf(settings))
   return {
     ...warehouse,
     finishRun: (report) =>

@@ -20,7 +20,7 @@ export interface CommandTelemetry {
 
 /** After this call, tokens of the settings are redacted in the log and in reported errors. */
 export const openTelemetry = async (settings: Settings, context: CliContext): Promise<CommandTelemetry> => {
-  const secrets = secretsOf(settings.accounts)
+  const secrets = secretsOf(settings)
   context.protect(secrets)
   const { redraw, colour } = terminalFeatures(context.env, context.stderr)
   const line = createStatusLine(createStderr())

@@ -16,6 +16,8 @@ export interface SourceOptions {
   readonly limits: HttpLimits
   /** Directory of the request ledger. Only the holder of the warehouse may open it. */
   readonly ledgerDirectory: string
+  /** Throws if this process may no longer send requests: another one may have taken over the warehouse. */
+  readonly requireAdmission: () => void
   readonly clock: Clock
   readonly log: Log
   /** The network, by default the real one. */

@@ -1,12 +1,13 @@
 /** The status of a warehouse directory: its published state, and the process that holds the warehouse. */
 import { ConfigError } from '../../base/errors.js'
 import { type Instant, instantFromMs } from '../../model/instant.js'
-import { PUBLISH_FORMATS, publishedPath } from '../../model/publish-formats.js'
-import { findPublished, type Published } from '../../publish/formats.js'
-import type { Settings } from '../../settings/settings.js'
+import { LOCAL_FORMATS, publishedPath } from '../../model/publish-formats.js'
+import type { Published } from '../../publish/formats.js'
+import { storageAddress } from '../../settings/storage.js'
 import { lastRequestUsage } from '../../warehouse/history/request-usage.js'
-import { describeHolder, isAlive, readHolder } from '../../warehouse/lifecycle/holder.js'
 import { readPublished, readStatus, type WarehouseStatus } from '../../warehouse/status.js'
+import type { FoundState } from './place.js'
+import { findState, type PublishedPlace } from './published.js'
 import { shardsIn } from './shard-layout.js'
 
 /** The configured directory holds no published state. Exit 2. */
@@ -22,15 +23,14 @@ export interface StatusHead {
   readonly holder: string | null
 }
 
-type Place = Pick<Settings, 'warehouseDirectory' | 'publish'>
-
 /** Throws `NothingPublishedError`, or `WarehouseUnusableError` if the published state cannot be read. */
 export const readWarehouseStatus = async (
-  settings: Place,
+  settings: PublishedPlace,
+  signal: AbortSignal,
 ): Promise<{ readonly head: StatusHead; readonly status: WarehouseStatus }> => {
-  const note = await readHolder(settings.warehouseDirectory)
-  const holder = note !== null && isAlive(note) ? describeHolder(note) : null
-  const found = await requirePublished(settings, holder)
+  const state = await findState(settings, signal)
+  const { holder } = state
+  const found = await requirePublished(settings, state)
   return {
     head: { published: found.path, publishedAt: instantFromMs(found.atMs), holder },
     status: await readPublished(found, (database) => database.transaction(readStatus)),
@@ -38,16 +38,21 @@ export const readWarehouseStatus = async (
 }
 
 /** The request usage of the last run of each account. Throws like `readWarehouseStatus`. */
-export const readLastRequestUsage = async (settings: Place) =>
-  readPublished(await requirePublished(settings), (database) => database.transaction(lastRequestUsage))
+export const readLastRequestUsage = async (settings: PublishedPlace, signal: AbortSignal) =>
+  readPublished(await requirePublished(settings, await findState(settings, signal)), (database) =>
+    database.transaction(lastRequestUsage),
+  )
 
-/** Finds a published state, in the configured formats first. Throws `NothingPublishedError`. */
+/** Throws `NothingPublishedError` if nothing is published. */
 export const requirePublished = async (
-  { warehouseDirectory, publish }: Place,
-  holder: string | null = null,
+  { warehouseDirectory, storage }: PublishedPlace,
+  { published, holder }: FoundState,
 ): Promise<Published> => {
-  const found = await findPublished(warehouseDirectory, publish)
-  if (found !== null) return found
+  if (published !== null) return published
+  if (storage !== null)
+    throw new NothingPublishedError(
+      `nothing has been published in ${storageAddress(storage)} yet. ${holder === null ? 'Run fieldwork-sync sync, or check storage.url' : `It is in use by ${holder}: wait for it to end`}`,
+    )
   const [shard] = await shardsIn(warehouseDirectory)
   const advice =
     holder !== null
@@ -55,7 +60,7 @@ export const requirePublished = async (
       : shard === undefined
         ? 'Run fieldwork-sync sync, or check --warehouse'
         : `The warehouse is divided into ${shard.count} shards: choose one, such as --shard ${shard.index}/${shard.count}`
-  const paths = PUBLISH_FORMATS.map((format) => publishedPath(warehouseDirectory, format))
+  const paths = LOCAL_FORMATS.map((format) => publishedPath(warehouseDirectory, format))
   throw new NothingPublishedError(
     `there is no ${paths.join(' and no ')}: nothing has been published there yet. ${advice}`,
   )

@@ -93,7 +93,7 @@ export const nextIdAfter = (records: Iterable<LedgerRecord>): number => {
 
 type LedgerEntry = z.infer<typeof lineSchema>
 
-const parseLine = (line: string): LedgerEntry | null => {
+export const parseLine = (line: string): LedgerEntry | null => {
   try {
     return lineSchema.safeParse(JSON.parse(line)).data ?? null
   } catch {

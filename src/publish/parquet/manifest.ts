@@ -42,7 +42,7 @@ const tableSchema = z.object({
 })
 export type ManifestTable = z.output<typeof tableSchema>
 
-const manifestSchema = z.object({
+export const manifestSchema = z.object({
   format: z.literal(1),
   version: z.number(),
   published_at: z.string(),

@@ -4,28 +4,24 @@
  * shows it to readers (docs/decisions/0043-parquet-is-published-in-versions.md).
  */
 import { mkdir, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
-import { z } from 'zod'
+import { dirname, join } from 'node:path'
 import { type Clock, throwIfAborted } from '../../base/clock.js'
 import { isStop, messageOf, WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { makeDirectory } from '../../base/make-directory.js'
-import { packageVersion } from '../../base/version.js'
 import { sum } from '../../model/bundle-estimate.js'
-import { SCHEMA_VERSION } from '../../model/sync-tables.js'
 import type { Publisher } from '../../model/warehouse.js'
-import { bigintCell, varcharCell } from '../../warehouse/connection/cells.js'
-import type { Database, Sql } from '../../warehouse/connection/database.js'
+import type { Database } from '../../warehouse/connection/database.js'
 import { duckdbCause, firstLine } from '../../warehouse/connection/duckdb-error.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { syncToDisk } from '../replace-file.js'
 import { createLinks, type LinkOperations, type Links, systemLinks } from './links.js'
-import { type Manifest, type ManifestTable, manifestFile, writeManifest } from './manifest.js'
-import { PUBLISHED_TABLES } from './tables.js'
+import { isIntact, type Manifest, manifestFile, writeManifest } from './manifest.js'
 import {
   currentPath,
   findCurrent,
   KEPT_VERSIONS,
+  type KnownVersion,
   knownVersions,
   listVersions,
   makeCurrent,
@@ -37,7 +33,8 @@ import {
   type Version,
   versionsPath,
 } from './versions.js'
-import { type TableWriting, writeTable } from './write-table.js'
+import type { BaseVersion } from './write-table.js'
+import { writeVersion } from './write-version.js'
 
 export interface ParquetPublishing {
   readonly database: Database
@@ -64,7 +61,7 @@ export const createParquetPublisher = (options: ParquetPublishing): Publisher =>
       await makeCurrent(parquet, built.manifest.version, built.unfinished, built.links)
       built.links.logMissing(parquet)
       await removeOld(options.log, parquet, built.manifest)
-      return { format: 'parquet', path: target, bytes: built.manifest.bytes }
+      return [{ format: 'parquet', path: target, bytes: built.manifest.bytes }]
     } catch (error) {
       if (isStop(error) || (error instanceof WarehouseError && !(error instanceof WarehouseUnusableError)))
         throw error
@@ -99,13 +96,14 @@ const build = async (
   const links = createLinks(operations, log)
   try {
     await mkdir(unfinished)
-    // No transaction: in one, DuckDB keeps the space of every staged table until its end. We hold the only connection.
-    const manifest = await database.exclusively((sql) =>
-      database.interruptibly(signal, async () => {
-        const tables = await writeTables({ sql, links, base, directory: unfinished, number, signal })
-        return manifestOf(sql, tables, number, clock)
-      }),
-    )
+    const manifest = await writeVersion({
+      database,
+      base: linkedBase(base, unfinished, links),
+      directory: unfinished,
+      number,
+      clock,
+      signal,
+    })
     await writeManifest(unfinished, manifest)
     await syncToDisk(manifestFile(unfinished))
     await syncDirectories(unfinished)
@@ -115,8 +113,6 @@ const build = async (
     await removeAll(unfinished).catch((second: unknown) => {
       log.debug({ problem: messageOf(second) }, 'a half-built Parquet version stays until the next publish')
     })
-    // After a signal, the errors of interrupted statements do not count. Damage does: the file must be set aside.
-    if (!(error instanceof WarehouseDamagedError)) throwIfAborted(signal)
     throw error
   }
 }
@@ -138,60 +134,23 @@ const removeOld = async (log: Log, parquet: string, { version, bytes, tables }: 
   })
 }
 
-const writeTables = async (writing: TableWriting): Promise<readonly ManifestTable[]> => {
-  const isNullable = await nullability(writing.sql)
-  const tables: ManifestTable[] = []
-  for (const table of PUBLISHED_TABLES) {
-    const files = await writeTable(writing, table)
-    const { schema, name, comment, columns } = table.declaration
-    tables.push({
-      schema,
-      name,
-      comment,
-      columns: columns.map((column) => ({ ...column, nullable: isNullable(schema, name, column.name) })),
-      layout: table.layout,
-      rows: sum(files.map(({ rows }) => rows)),
-      bytes: sum(files.map(({ bytes }) => bytes)),
-      files: [...files],
-    })
-  }
-  return tables
-}
-
-/** Nullable columns of this database. A column that was added to a table with rows always is, despite its declaration. */
-const nullability = async (sql: Sql) => {
-  const required = await sql.rows(
-    z.object({ path: varcharCell }),
-    `SELECT concat_ws('.', schema_name, table_name, column_name) AS path FROM duckdb_columns()
-      WHERE database_name = current_database() AND NOT internal AND NOT is_nullable`,
-  )
-  const paths = new Set(required.map(({ path }) => path))
-  return (...path: readonly string[]): boolean => !paths.has(path.join('.'))
-}
-
-const manifestOf = async (
-  sql: Sql,
-  tables: readonly ManifestTable[],
-  version: number,
-  clock: Clock,
-): Promise<Manifest> => {
-  const [runs] = await sql.rows(
-    z.object({ runs: bigintCell, run_id: varcharCell.nullable() }),
-    'SELECT count(*) AS runs, max_by(run_id, started_at) AS run_id FROM _sync.runs',
-  )
-  return {
-    format: 1,
-    version,
-    published_at: new Date(clock.nowMs()).toISOString(),
-    program: packageVersion(),
-    schema_version: SCHEMA_VERSION,
-    run_id: runs?.run_id ?? null,
-    runs: runs?.runs ?? 0,
-    rows: sum(tables.map(({ rows }) => rows)),
-    bytes: sum(tables.map(({ bytes }) => bytes)),
-    tables: [...tables],
-  }
-}
+/**
+ * Links to the files of the previous version. A file that is damaged or cannot be read is written anew. Null for the first version.
+ */
+const linkedBase = (base: KnownVersion | null, directory: string, links: Links): BaseVersion | null =>
+  base === null
+    ? null
+    : {
+        manifest: base.manifest,
+        keep: async (file) => {
+          if (!(await isIntact(base.directory, file).catch(() => false))) return false
+          const path = join(directory, file.path)
+          await makeDirectory(dirname(path))
+          if ((await links.linkOrCopy(join(base.directory, file.path), path)) === 'copied')
+            await syncToDisk(path)
+          return true
+        },
+      }
 
 /** A file is durable only if the entries of its parent directories are too. */
 const syncDirectories = async (directory: string): Promise<void> => {

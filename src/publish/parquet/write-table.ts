@@ -1,4 +1,4 @@
-/** Writes one table of a version: files of the changed partitions, and links to the files of unchanged ones. */
+/** Writes one table of a version: the files of the changed partitions. The files of unchanged ones are kept. */
 import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
@@ -9,8 +9,7 @@ import type { Sql } from '../../warehouse/connection/database.js'
 import { firstLine } from '../../warehouse/connection/duckdb-error.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { syncToDisk } from '../replace-file.js'
-import type { Links } from './links.js'
-import { checksum, isIntact, type PublishedFile } from './manifest.js'
+import { checksum, type Manifest, type PublishedFile } from './manifest.js'
 import {
   CHANGED_COLUMNS,
   CHANGED_TABLE,
@@ -22,14 +21,19 @@ import {
   stageSurveys,
 } from './sql.js'
 import { emptyPartition, fileOf, type Partition, type PublishedTable, UNKNOWN_MONTH } from './tables.js'
-import type { KnownVersion } from './versions.js'
+
+/** The version whose unchanged files are kept. */
+export interface BaseVersion {
+  readonly manifest: Manifest
+  /** Makes an unchanged file a part of the new version. False if that is impossible: then the file is written anew. */
+  readonly keep: (file: PublishedFile) => Promise<boolean>
+}
 
 export interface TableWriting {
   readonly sql: Sql
-  readonly links: Links
-  /** The version whose unchanged files are linked; null for the first version. */
-  readonly base: KnownVersion | null
-  /** The directory in which the version is built. */
+  /** Null for the first version. */
+  readonly base: BaseVersion | null
+  /** The directory below which files are written. */
   readonly directory: string
   /** The number of the version. */
   readonly number: number
@@ -50,18 +54,22 @@ export const writeTable = async (
 ): Promise<readonly PublishedFile[]> => {
   const partitions = await partitionsOf(writing.sql, table)
   const stored = storedFiles(writing.base, table)
-  const linked: PublishedFile[] = []
+  const files = new Map<string, PublishedFile>()
   const changed: StoredPartition[] = []
   for (const partition of partitions) {
     throwIfAborted(writing.signal)
-    const file = stored.get(partition.path)
-    if (file !== undefined && holds(file, partition) && (await linkFile(writing, file))) linked.push(file)
+    const file = stored.get(nameOf(partition))
+    if (file !== undefined && holds(file, partition) && (await writing.base?.keep(file)) === true)
+      files.set(nameOf(file), file)
     else changed.push(partition)
   }
-  const files = linked
-  for (const batch of batchesOf(changed)) files.push(...(await write(writing, table, batch)))
-  return partitions.flatMap(({ path }) => files.filter((file) => file.path === path))
+  for (const batch of batchesOf(changed))
+    for (const file of await write(writing, table, batch)) files.set(nameOf(file), file)
+  return partitions.flatMap((partition) => files.get(nameOf(partition)) ?? [])
 }
+
+/** Identifies a partition of a table. The path does not: in a bucket each version of a file has a key of its own. */
+const nameOf = ({ account, created_month }: Partition): string => JSON.stringify([account, created_month])
 
 const partitionRow = z.object({
   account: varcharCell.nullable(),
@@ -80,26 +88,17 @@ const partitionsOf = async (sql: Sql, table: PublishedTable): Promise<readonly S
 }
 
 const storedFiles = (
-  base: KnownVersion | null,
+  base: BaseVersion | null,
   { declaration, layout }: PublishedTable,
 ): ReadonlyMap<string, PublishedFile> => {
   const table = base?.manifest.tables.find(
     ({ schema, name }) => schema === declaration.schema && name === declaration.name,
   )
-  return new Map(table?.layout === layout ? table.files.map((file) => [file.path, file]) : [])
+  return new Map(table?.layout === layout ? table.files.map((file) => [nameOf(file), file]) : [])
 }
 
 const holds = (file: PublishedFile, { rows, digest }: StoredPartition): boolean =>
   file.rows === rows && file.digest === digest
-
-/** Links to the file of the previous version. False if that is damaged or cannot be read: then the file is written anew. */
-const linkFile = async ({ base, directory, links }: TableWriting, file: PublishedFile): Promise<boolean> => {
-  if (base === null || !(await isIntact(base.directory, file).catch(() => false))) return false
-  const path = join(directory, file.path)
-  await makeDirectory(dirname(path))
-  if ((await links.linkOrCopy(join(base.directory, file.path), path)) === 'copied') await syncToDisk(path)
-  return true
-}
 
 /**
  * Each scan of a table stages so many rows. They fit into a pod of 1 GiB, and the first publish of 100,000 surveys scans no table

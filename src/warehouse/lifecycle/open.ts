@@ -33,7 +33,7 @@ export interface OpenWarehouse {
  */
 export const openWarehouse = async (options: OpenWarehouse): Promise<Database> => {
   const { directory, clock, log, command, published = [] } = options
-  await probeWritable(directory)
+  await requireWritable(directory)
   const database = await openWorkFile(directory, clock, log)
   const release = releaseOf(options, database)
   try {
@@ -97,8 +97,11 @@ const withDamageTracked = (
   }
 }
 
-/** Creates the directory and writes a file into it, as a run does, to find problems before the run. */
-const probeWritable = async (directory: string): Promise<void> => {
+/**
+ * Creates the directory and writes a file into it, as a run does, to find problems before the run. Throws a
+ * `WarehouseUnusableError`.
+ */
+export const requireWritable = async (directory: string): Promise<void> => {
   const probe = join(directory, `.write-probe-${process.pid}`)
   try {
     await makeDirectory(directory)
@@ -135,6 +138,19 @@ const openWorkFile = async (directory: string, clock: Clock, log: Log): Promise<
     } catch (second) {
       throw duckdbError(second, 'open', file)
     }
+  }
+}
+
+/**
+ * Throws a `WarehouseHeldError` if another process of this machine has the work database open. A file that cannot be opened for another
+ * reason is held by nobody.
+ */
+export const requireNotHeld = async (directory: string): Promise<void> => {
+  if ((await inode(workFile(directory))) === null) return
+  try {
+    await using _database = await openUnlessHeld(directory)
+  } catch (error) {
+    if (error instanceof WarehouseHeldError) throw error
   }
 }
 

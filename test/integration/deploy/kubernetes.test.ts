@@ -2,23 +2,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { parseAllDocuments, stringify } from 'yaml'
 import { z } from 'zod'
 import { EXIT_CODES } from '../../../src/base/errors.js'
 import { parseDuration } from '../../../src/settings/duration.js'
-import { loadSettings } from '../../../src/settings/load-settings.js'
 import { readShard } from '../../../src/settings/shards.js'
 import { pairsOf, projectDirectory, readDockerfile, textsOf } from './dockerfile.js'
-
-const directory = join(projectDirectory, 'config/kubernetes')
-
-const read = (file: string): unknown => {
-  const [document, ...more] = parseAllDocuments(readFileSync(join(directory, file), 'utf8'))
-  expect(more).toEqual([])
-  expect(document?.errors).toEqual([])
-  expect(document?.warnings).toEqual([])
-  return document?.toJS()
-}
+import { directory, linesOf, parsedPod, read, settingsOf, VARIANTS } from './kubernetes.js'
 
 const mount = z.object({ name: z.string(), mountPath: z.string(), readOnly: z.boolean().optional() })
 const cronJob = z
@@ -71,15 +60,36 @@ const kustomization = z
   .parse(read('kustomization.yaml'))
 
 describe('the base', () => {
-  test('names every file in its folder except the example of the Secret and the other CronJob', () => {
+  test('names every file in its folder, and the example of the Secret is not applied', () => {
     const named = [
-      ...kustomization.resources,
+      ...new Set(VARIANTS.flat()),
       ...kustomization.configMapGenerator[0].files,
       'kustomization.yaml',
     ]
-    expect([...named, 'secret.example.yaml', 'cronjob-sharded.yaml'].sort()).toEqual(
-      readdirSync(directory).sort(),
+    expect([...named, 'secret.example.yaml'].sort()).toEqual(readdirSync(directory).sort())
+  })
+
+  test('is one of the variants that it names', () => {
+    expect(VARIANTS).toContainEqual(kustomization.resources)
+    expect(VARIANTS.map(([cronJobFile]) => cronJobFile).sort()).toEqual(
+      readdirSync(directory)
+        .filter((name) => name.startsWith('cronjob'))
+        .sort(),
     )
+  })
+
+  test.each(VARIANTS)('creates what %s mounts and uses, and nothing else', (cronJobFile, other) => {
+    const used = parsedPod(cronJobFile)
+    const claims = used.volumes.flatMap(({ persistentVolumeClaim: claim }) => claim?.claimName ?? [])
+    const created = z
+      .object({ kind: z.string(), metadata: z.object({ name: z.string() }) })
+      .parse(read(other))
+    expect([
+      ...claims.map((name) => ({ kind: 'PersistentVolumeClaim', metadata: { name } })),
+      ...[used.serviceAccountName ?? []]
+        .flat()
+        .map((name) => ({ kind: 'ServiceAccount', metadata: { name } })),
+    ]).toEqual([created])
   })
 
   test('gives the image the version of this package', () => {
@@ -184,26 +194,10 @@ describe('the pod', () => {
   })
 
   test('has settings that load, with the token from the mounted Secret', () => {
-    const config = container.args.find((arg) => arg.startsWith('--config='))?.slice('--config='.length) ?? ''
-    const files: Readonly<Record<string, string>> = {
-      [`${pathOf('settings')}/fieldwork-sync.yaml`]: readFileSync(
-        join(directory, 'fieldwork-sync.yaml'),
-        'utf8',
-      ),
-      [`${pathOf('secrets')}/token`]: 'the-token\n',
-    }
-    const settings = loadSettings({
-      env: pairsOf(textsOf(readDockerfile().at(-1), 'ENV')[0] ?? ''),
-      flags: { config, 'max-duration': '5h' },
-      workingDirectory: '/app',
-      readFile: (path) => {
-        const text = files[path]
-        if (text === undefined) throw new Error(`${path} is not mounted`)
-        return text
-      },
-    })
+    const settings = settingsOf(parsedPod('cronjob.yaml').containers[0])
     expect(settings.accounts[0]?.token.reveal()).toBe('the-token')
     expect(settings.warehouseDirectory).toBe('/warehouse')
+    expect(settings.storage).toBeNull()
     expect(container.args[0]).toBe('sync')
   })
 
@@ -214,11 +208,6 @@ describe('the pod', () => {
 })
 
 describe('the sharded CronJob', () => {
-  const linesOf = (file: string) =>
-    stringify(read(file))
-      .trimEnd()
-      .split('\n')
-      .map((line) => line.trim())
   const [base, sharded] = [linesOf('cronjob.yaml'), linesOf('cronjob-sharded.yaml')]
 
   test('differs from the other one only in having a pod per shard, whose failure does not stop the others', () => {

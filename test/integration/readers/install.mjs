@@ -1,18 +1,22 @@
 /**
- * `npm run readers` installs the readers of environments.json from PyPI, each environment in its own folder below `.readers`.
- * The slow suite reads published files with them. Installed environments stay. Arguments: the names of some environments.
+ * `npm run readers` installs the readers of environments.json from PyPI, each environment in its own folder below `.readers`. An entry
+ * `maven:…` is a Java archive that Maven copies into the folder `jars` there. An entry `go:…` is a program that Go builds into the folder.
+ * The slow suite uses them. Installed environments stay. Arguments: the names of some environments.
  * Exits 1 when an installation fails; the tests that need it are then skipped, and say so.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 
 const root = new URL('../../../.readers/', import.meta.url).pathname
 const python = process.env.FIELDWORK_SYNC_TEST_PYTHON ?? 'python3'
 const environments = JSON.parse(readFileSync(new URL('environments.json', import.meta.url), 'utf8'))
 
 /** Building one of these takes an hour and a compiler, so an environment without a wheel for this Python is not installed. */
-const BINARY = 'duckdb,numpy,pandas,polars,pyarrow'
-const INSTALL_MS_MAX = 900_000
+const BINARY =
+  'deltalake,duckdb,duckdb-extension-aws,duckdb-extension-delta,duckdb-extension-httpfs,numpy,pandas,polars,pyarrow,rpds-py'
+const INSTALL_MS_MAX = 1_800_000
+const MAVEN = 'maven:'
+const GO = 'go:'
 
 const installed = (name) => {
   const list = `${root}${name}/environment.json`
@@ -23,13 +27,28 @@ const installed = (name) => {
 const install = (name) => {
   const [target, unfinished] = [`${root}${name}`, `${root}.${name}`]
   rmSync(unfinished, { recursive: true, force: true })
+  mkdirSync(unfinished, { recursive: true })
+  const named = (prefix) => environments[name].filter((entry) => entry.startsWith(prefix))
+  const packages = environments[name].filter((entry) => !entry.startsWith(MAVEN) && !entry.startsWith(GO))
   const options = ['--quiet', '--disable-pip-version-check', '--only-binary', BINARY, '--target', unfinished]
-  const { status, error, stderr } = spawnSync(
-    python,
-    ['-m', 'pip', 'install', ...options, ...environments[name]],
-    { encoding: 'utf8', timeout: INSTALL_MS_MAX },
-  )
-  if (status !== 0) return error?.message ?? stderr.trim().split('\n').at(-1)
+  const commands = [
+    ...(packages.length === 0 ? [] : [[python, '-m', 'pip', 'install', ...options, ...packages]]),
+    ...named(MAVEN).map((jar) => [
+      'mvn',
+      ...['--quiet', '--batch-mode', 'dependency:copy', '-Dmdep.useBaseVersion=true'],
+      `-Dartifact=${jar.slice(MAVEN.length)}`,
+      `-DoutputDirectory=${unfinished}/jars`,
+    ]),
+    ...named(GO).map((program) => ['go', 'install', program.slice(GO.length)]),
+  ]
+  for (const [program, ...args] of commands) {
+    const { status, error, stdout, stderr } = spawnSync(program, args, {
+      encoding: 'utf8',
+      env: { ...process.env, GOBIN: unfinished },
+      timeout: INSTALL_MS_MAX,
+    })
+    if (status !== 0) return error?.message ?? (stderr || stdout).trim().split('\n').at(-1)
+  }
   writeFileSync(`${unfinished}/environment.json`, JSON.stringify(environments[name]))
   rmSync(target, { recursive: true, force: true })
   renameSync(unfinished, target)

@@ -15,12 +15,12 @@ export const ENVIRONMENTS: readonly string[] = Object.keys(
   JSON.parse(readFileSync(`${root}test/integration/readers/environments.json`, 'utf8')),
 )
 
-const directoryOf = (environment: string): string => `${root}.readers/${environment}`
+export const environmentDirectory = (environment: string): string => `${root}.readers/${environment}`
 
 /** The reason why an environment cannot be used, or null. */
 export const environmentProblem = (environment: string): string | null => {
   if (!SLOW) return 'only in the slow suite'
-  if (!existsSync(`${directoryOf(environment)}/environment.json`))
+  if (!existsSync(`${environmentDirectory(environment)}/environment.json`))
     return `not installed: npm run readers ${environment}`
   if (environment === 'spark' && spawnSync('java', ['-version']).status !== 0)
     return 'Spark needs Java 17 or newer on the PATH'
@@ -30,7 +30,7 @@ export const environmentProblem = (environment: string): string | null => {
 /** Runs a script with its input as JSON on stdin. Returns the JSON of its last line, or rejects with its stderr when it fails. */
 export const runPython = async (environment: string, script: string, input: unknown): Promise<unknown> => {
   const child = spawn(PYTHON, [script], {
-    env: { ...process.env, PYTHONPATH: directoryOf(environment), TZ: 'America/St_Johns' },
+    env: { ...process.env, PYTHONPATH: environmentDirectory(environment), TZ: 'America/St_Johns' },
     stdio: 'pipe',
   })
   let [stdout, stderr] = ['', '']

@@ -6,6 +6,8 @@ import { runCommandLine } from '../../../dist/command-line.js'
 
 process.on('message', async ({ args, env, mark }) => {
   const { signal } = new AbortController()
+  // Libraries read their own variables there.
+  process.env = env
   const code = await runCommandLine(args, { signal, env, stdout: process.stdout, stderr: process.stderr })
   process.stdout.write(mark)
   process.stderr.write(mark)

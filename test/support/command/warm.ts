@@ -74,7 +74,14 @@ const answerOf = (child: ChildProcess): Promise<number> =>
  */
 const prepareFirstSync = async (args: readonly string[], env: Env): Promise<void> => {
   const directory = env.FIELDWORK_SYNC_WAREHOUSE
-  if (args[0] !== 'sync' || !directory || !existsSync(dirname(directory))) return
+  // A bucket restores its own warehouse into an empty directory.
+  if (
+    args[0] !== 'sync' ||
+    env.FIELDWORK_SYNC_STORAGE_URL !== undefined ||
+    !directory ||
+    !existsSync(dirname(directory))
+  )
+    return
   if (!existsSync(directory)) await mkdir(directory)
   else if ((await readdir(directory).catch(() => ['not a directory'])).length > 0) return
   await putEmptyWarehouse(directory)

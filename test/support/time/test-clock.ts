@@ -11,12 +11,17 @@ export const testClock = (startsAt = '2026-03-01T00:00:00Z'): Clock & { advance(
     monotonicMs: () => passedMs,
     sleep: (durationMs, signal) =>
       new Promise((resolve, reject) => {
-        const sleeper = { untilMs: passedMs + durationMs, wake: resolve }
-        sleepers.add(sleeper)
-        signal?.addEventListener('abort', () => {
+        const onAbort = () => {
           sleepers.delete(sleeper)
-          reject(abortReason(signal))
-        })
+          if (signal !== undefined) reject(abortReason(signal))
+        }
+        const wake = () => {
+          signal?.removeEventListener('abort', onAbort)
+          resolve()
+        }
+        const sleeper = { untilMs: passedMs + durationMs, wake }
+        sleepers.add(sleeper)
+        signal?.addEventListener('abort', onAbort, { once: true })
       }),
     advance: (ms) => {
       passedMs += ms

@@ -161,6 +161,22 @@ describe.concurrent('an allowance', () => {
   })
 })
 
+test.concurrent('a client that may send nothing any more rejects, sends nothing and counts nothing', async () => {
+  await using server = await startServer()
+  const lost = new StoppedError('another process took over')
+  let isAdmitted = true
+  await using client = startClient(server.baseUrl, {
+    requireAdmission: () => {
+      if (!isAdmitted) throw lost
+    },
+  })
+  await client.get()
+  isAdmitted = false
+  await expect(client.get()).rejects.toBe(lost)
+  expect(client.usage()).toMatchObject({ requests: 1, retries: 0 })
+  expect(server.arrivals).toHaveLength(1)
+})
+
 describe.concurrent('closing', () => {
   test('ends waiting requests and those in flight, and refuses later ones', async () => {
     await using server = await startServer(silent)

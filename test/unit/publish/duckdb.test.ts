@@ -24,10 +24,14 @@ import { query } from '../../support/warehouse/duckdb.js'
 import { bundle, list, progress, source, survey } from '../../support/warehouse/rows.js'
 import { type TestWarehouse, testWarehouse } from '../../support/warehouse/warehouse.js'
 
-const publish = (
+const publish = async (
   { database, directory, log }: TestWarehouse,
   signal = new AbortController().signal,
-): Promise<PublishReport> => createDuckdbPublisher(database, directory, log).publish(signal)
+): Promise<PublishReport> => {
+  const [report, ...others] = await createDuckdbPublisher(database, directory, log).publish(signal)
+  if (report === undefined || others.length > 0) throw new Error('one format makes one report')
+  return report
+}
 
 const published = ({ directory }: TestWarehouse): string => join(directory, 'fieldwork.duckdb')
 

@@ -29,6 +29,7 @@ test('the example has every key; token_file, which excludes token, and the keys 
   const withTokenFile = example
     .replace(/# (token_file: )/, '$1')
     .replace(/# (shared: )/, '$1')
+    .replaceAll(/^# ((?:storage:| {2}(?:url|endpoint|region|path_style):).*)$/gm, '$1')
     .replaceAll(/^( {2})# ( *(?:daily_windows:|days:|time_zone:|sources:))/gm, '$1$2')
   expect(withTokenFile).not.toBe(example)
   expect([...pathsOf(parse(withTokenFile))].sort()).toEqual(

@@ -20,6 +20,7 @@ describe('the environment alone', () => {
     expect({ ...settings, accounts: [] }).toEqual({
       accounts: [],
       warehouseDirectory: '/work/warehouse',
+      storage: null,
       shard: null,
       publish: ['duckdb'],
       contract: 'evolve',
@@ -234,7 +235,7 @@ test('settings are immutable at every depth', () => {
 describe('a value that another source replaces', () => {
   test('is still checked in the file, because it counts once the other is removed', () => {
     expect(problemsOf({ yaml: `${ACCOUNT}publish: [csv]\n`, flags: { publish: 'duckdb' } })).toEqual([
-      'settings.yaml:6: publish must be a list of duckdb, parquet: at least one, none twice, not ["csv"]',
+      'settings.yaml:6: publish must be a list of duckdb, parquet, delta: at least one, none twice, not ["csv"]',
     ])
   })
 

@@ -40,10 +40,14 @@ describe('the settings file', () => {
     ['- a', '1: the file must be a section with its own keys, one per line'],
     ['contract: evolve\ncontract: freeze', '2: is not valid YAML here: Map keys must be unique'],
     ['discover:\n  overlap: 2d', '2: discover.overlap must be from 0s to 1d, not "2d"'],
-    ['publish: []', '1: publish must be a list of duckdb, parquet: at least one, none twice, not []'],
+    [
+      'publish: [duckdb, delta]',
+      '1: publish can have delta only in a bucket; set storage.url, or remove delta',
+    ],
+    ['publish: []', '1: publish must be a list of duckdb, parquet, delta: at least one, none twice, not []'],
     [
       'publish: [duckdb, duckdb]',
-      '1: publish must be a list of duckdb, parquet: at least one, none twice, not ["duckdb","duckdb"]',
+      '1: publish must be a list of duckdb, parquet, delta: at least one, none twice, not ["duckdb","duckdb"]',
     ],
     ['allow_insecure_http: yes', '1: allow_insecure_http must be true or false, not "yes"'],
     ['warehouse:\n  directory: 7', '2: warehouse.directory must be a path, as text, not 7'],

@@ -4,8 +4,9 @@ import { settingKeys } from '../../../src/settings/keys.js'
 import { ENVIRONMENT_VARIABLES } from '../../../src/settings/names.js'
 import { PROXY_VARIABLES } from '../../../src/settings/proxies.js'
 import { settingsReference } from '../../../src/settings/reference.js'
+import { STORAGE_VARIABLES } from '../../../src/settings/storage.js'
 
-test('every key has a type and a meaning, and only credentials and the shared cap have no default', () => {
+test('every key has a type and a meaning, and only credentials, the shared cap and the bucket have no default', () => {
   const keys = settingKeys()
   expect(keys.filter(({ valueType, meaning }) => valueType === '' || meaning === '')).toEqual([])
   expect(keys.filter(({ defaultText }) => defaultText === null).map(({ path }) => path)).toEqual([
@@ -14,6 +15,10 @@ test('every key has a type and a meaning, and only credentials and the shared ca
     'accounts[].token',
     'accounts[].token_file',
     'accounts[].rate_limit.shared',
+    'storage.url',
+    'storage.endpoint',
+    'storage.region',
+    'storage.path_style',
   ])
 })
 
@@ -32,6 +37,6 @@ test('the reference is two Markdown tables with a row for each key and variable'
     '| `refresh.settle_for` | duration, 0s to 365d | `1d` | A complete survey is refreshed in every run for this long after its last change. After that it is refreshed after 1, 2, 4, 8 … days, as long as it does not change |',
   )
   expect(lines.filter((line) => line.startsWith('| `'))).toHaveLength(
-    settingKeys().length + ENVIRONMENT_VARIABLES.length + PROXY_VARIABLES.length,
+    settingKeys().length + ENVIRONMENT_VARIABLES.length + STORAGE_VARIABLES.length + PROXY_VARIABLES.length,
   )
 })

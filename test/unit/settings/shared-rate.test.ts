@@ -26,10 +26,10 @@ test('the address may come from the environment; only its credentials are secret
   const url = `rediss://${credentials}redis.example:6380/2`
   const settings = load({ yaml: withRate(`      shared: \${REDIS_URL}\n`), env: { REDIS_URL: url } })
   expect(JSON.stringify(settings)).not.toContain('word-of-redis')
-  expect(secretsOf(settings.accounts).map((secret) => secret.reveal())).toEqual(
+  expect(secretsOf(settings).map((secret) => secret.reveal())).toEqual(
     expect.arrayContaining([credentials, PASSWORD, encodeURIComponent(PASSWORD)]),
   )
-  const redact = createRedactor(secretsOf(settings.accounts))
+  const redact = createRedactor(secretsOf(settings))
   expect(redact(`${url}, rediss://redis.example:6380`)).toBe(
     'rediss://[redacted]redis.example:6380/2, rediss://redis.example:6380',
   )
@@ -43,7 +43,7 @@ test.each([
   ['redis://us:p ss@redis', 'redis://[redacted]redis'],
 ])('the address %s prints as %s', (url, printed) => {
   const settings = load({ yaml: withRate(`      shared: "${url}"\n`) })
-  const redact = createRedactor(secretsOf(settings.accounts))
+  const redact = createRedactor(secretsOf(settings))
   expect(redact(url)).toBe(printed)
   expect(redact('the tab of a cap')).toBe('the tab of a cap')
 })

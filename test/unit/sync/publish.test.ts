@@ -31,7 +31,7 @@ const failed = runReport({
 
 const done = (format: string): Publisher => ({
   format,
-  publish: async () => ({ format, path: `/${format}`, bytes: 1 }),
+  publish: async () => [{ format, path: `/${format}`, bytes: 1 }],
 })
 const stopping = (format: string): Publisher => ({
   format,

@@ -57,7 +57,7 @@ describe('a published version', () => {
     const report = await publishParquet(warehouse)
     expect(await tablesThatDiffer(warehouse)).toEqual([])
     const manifest = await manifestOf(currentOf(warehouse))
-    expect(report).toEqual({ format: 'parquet', path: currentOf(warehouse), bytes: manifest.bytes })
+    expect(report).toEqual([{ format: 'parquet', path: currentOf(warehouse), bytes: manifest.bytes }])
     expect(manifest).toMatchObject({ version: 2, schema_version: SCHEMA_VERSION, run_id: 'run-1', runs: 1 })
   })
 

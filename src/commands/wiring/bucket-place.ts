@@ -1,0 +1,219 @@
+/**
+ * A warehouse that lasts in a bucket (settings `storage`). The lease holds it, and the local directory is only a cache: a run restores
+ * the work database from the bucket unless the local one is derived from the same state.
+ */
+import { hostname } from 'node:os'
+import { systemClock } from '../../base/clock.js'
+import { messageOf } from '../../base/errors.js'
+import { type JoinedSignal, joinSignals } from '../../http/signals.js'
+import type { Publisher } from '../../model/warehouse.js'
+import { ObjectStoreError } from '../../object-store/errors.js'
+import type { ObjectStore } from '../../object-store/object-store.js'
+import { probeConditionalWrites } from '../../object-store/probe.js'
+import { createS3Store } from '../../object-store/s3.js'
+import type { Lease } from '../../publish/bucket/held-lease.js'
+import { agreeOnLayout } from '../../publish/bucket/layout.js'
+import { acquireLease } from '../../publish/bucket/lease.js'
+import { prepareLocal } from '../../publish/bucket/local-state.js'
+import { readNote, writeNote } from '../../publish/bucket/note.js'
+import { type FencedPointer, fencePointer, readPointer } from '../../publish/bucket/pointer.js'
+import { createBucketPublisher } from '../../publish/bucket/publisher.js'
+import type { BucketPublishing } from '../../publish/bucket/publishing.js'
+import { bucketStates } from '../../publish/bucket/rebuild.js'
+import { type Snapshots, startSnapshots } from '../../publish/bucket/snapshots.js'
+import type { StorageSettings } from '../../settings/storage.js'
+import type { Database } from '../../warehouse/connection/database.js'
+import { workFile } from '../../warehouse/lifecycle/files.js'
+import { openWarehouse, requireNotHeld, requireWritable } from '../../warehouse/lifecycle/open.js'
+import { type HandingOver, handLedgersOn, takeLedgersOver } from './ledger-hand-over.js'
+import type { HoldPlace, Place, Trial } from './place.js'
+
+/** Throws a `WarehouseHeldError`, an `ObjectStoreError` or another `WarehouseError`. */
+export const bucketPlace = async (held: HoldPlace, storage: StorageSettings): Promise<Place> => {
+  const { settings, command, runId, log, signal } = held
+  await requireWritable(settings.warehouseDirectory)
+  // Connections of its own: uploads that are throttled must not delay a renewal.
+  const store = await createS3Store(storage)
+  const leaseStore = await createS3Store({ ...storage, ...LEASE_LIMITS })
+  try {
+    const lease = await acquireLease({
+      store: leaseStore,
+      holder: {
+        id: runId,
+        host: hostname(),
+        pid: process.pid,
+        command: `fieldwork-sync ${command}`,
+        since: new Date(systemClock.nowMs()).toISOString(),
+      },
+      clock: systemClock,
+      log,
+      signal,
+    })
+    return new BucketPlace({ ...held, storage, store, leaseStore, lease })
+  } catch (error) {
+    await Promise.all([store.close(), leaseStore.close()])
+    throw error
+  }
+}
+
+/** A renewal that gets no answer is soon sent again: a lease lives for a minute. */
+const LEASE_LIMITS = { attemptsMax: 2, silenceMsMax: 8_000 }
+
+interface HeldBucket extends HoldPlace {
+  readonly storage: StorageSettings
+  readonly store: ObjectStore
+  readonly leaseStore: ObjectStore
+  readonly lease: Lease
+}
+
+/** A run that a signal stopped has so long for its ledgers and its lease: it ends within ten seconds, and may publish for eight. */
+const RELEASE_AFTER_SIGNAL_MS_MAX = 1_500
+const RELEASE_MS_MAX = 60_000
+
+/** The holder of incomplete ledgers. It is no id of a run. */
+const NOBODY = ''
+
+class BucketPlace implements Place {
+  readonly #held: HeldBucket
+  readonly #ledgers: HandingOver
+  readonly #joined: JoinedSignal
+  /** Whether the local ledgers hold every request that may still count. */
+  #hasAllRequests = false
+  #pointer: FencedPointer | null = null
+  #snapshots: Snapshots | null = null
+
+  constructor(held: HeldBucket) {
+    this.#held = held
+    this.#ledgers = { ...held, clock: systemClock }
+    this.#joined = joinSignals([held.signal, held.lease.lost])
+  }
+
+  get signal(): AbortSignal {
+    return this.#joined.signal
+  }
+
+  readonly requireHeld = (): void => this.#held.lease.assertHeld()
+
+  async openWarehouse(): Promise<Database> {
+    const { settings, command, store, lease, storage, log } = this.#held
+    const { signal } = this
+    const directory = settings.warehouseDirectory
+    // The first run of a bucket: a store that ignores conditions would let two runs overwrite each other.
+    if (lease.previous === null) await requireConditionalWrites(store, signal)
+    const root = await createS3Store({ ...storage, prefix: storage.rootPrefix })
+    await agreeOnLayout(root, settings.shard?.count ?? null, signal).finally(() => root.close())
+    const pointer = await fencePointer({ store, lease, signal })
+    const { contents } = pointer
+    await requireNotHeld(directory)
+    const workDatabase = workFile(directory)
+    const { state, ledgersOf } = await prepareLocal({
+      store,
+      pointer: contents,
+      directory,
+      workDatabase,
+      log,
+      signal,
+    })
+    this.#hasAllRequests = await takeLedgersOver(this.#ledgers, ledgersOf, signal)
+    await writeNote(directory, { storage: store.address, state, holder: this.#ledgersOf })
+    const database = await openWarehouse({
+      directory,
+      clock: systemClock,
+      log,
+      command: `fieldwork-sync ${command}`,
+      published: [bucketStates({ store, pointer: contents, directory, log, signal })],
+    })
+    const snapshots = startSnapshots(this.#publishing(database, pointer))
+    this.#pointer = pointer
+    this.#snapshots = snapshots
+    const close = async (): Promise<void> => {
+      await snapshots.stop()
+      await database.close()
+    }
+    return { ...database, close, [Symbol.asyncDispose]: close }
+  }
+
+  publishers(database: Database): readonly Publisher[] {
+    const [pointer, snapshots] = [this.#pointer, this.#snapshots]
+    if (pointer === null || snapshots === null) return []
+    const publisher = createBucketPublisher(this.#publishing(database, pointer))
+    return [
+      {
+        ...publisher,
+        publish: async (signal) => {
+          await snapshots.stop()
+          return await publisher.publish(signal)
+        },
+      },
+    ]
+  }
+
+  async tryOut(): Promise<Trial> {
+    const { settings, store, log } = this.#held
+    const { signal } = this
+    const directory = settings.warehouseDirectory
+    await requireConditionalWrites(store, signal)
+    const pointer = await readPointer(store, signal)
+    const note = await readNote(directory)
+    const isOurs = note?.storage === store.address
+    this.#hasAllRequests = await takeLedgersOver(this.#ledgers, isOurs ? note.holder : null, signal)
+    if (isOurs) await writeNote(directory, { ...note, holder: this.#ledgersOf })
+    log.debug({ storage: store.address }, 'the bucket can be used')
+    const published =
+      pointer === null || pointer.manifest === null
+        ? 'nothing is published yet'
+        : `version ${pointer.version}, published ${pointer.published_at}`
+    return {
+      found: [
+        { what: 'warehouse', detail: `${directory} is writable` },
+        { what: 'storage', detail: `${store.address}: conditional writes hold; ${published}` },
+      ],
+      [Symbol.asyncDispose]: async () => undefined,
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { lease, store, leaseStore, signal: stopping, log } = this.#held
+    const signal = AbortSignal.timeout(stopping.aborted ? RELEASE_AFTER_SIGNAL_MS_MAX : RELEASE_MS_MAX)
+    if (!lease.lost.aborted) {
+      const isUploaded = await handLedgersOn(this.#ledgers, signal).then(
+        () => true,
+        (error: unknown) => {
+          log.warn(
+            { problem: messageOf(error) },
+            'the request ledgers could not be uploaded: the first requests of the next run may wait for a window',
+          )
+          return false
+        },
+      )
+      await lease.release({ ledgersUploaded: isUploaded && this.#hasAllRequests, signal })
+    }
+    this.#joined[Symbol.dispose]()
+    await Promise.all([store.close(), leaseStore.close()])
+  }
+
+  /** The holder whose requests the local ledgers hold completely. */
+  get #ledgersOf(): string {
+    return this.#hasAllRequests ? this.#held.runId : NOBODY
+  }
+
+  #publishing(database: Database, pointer: FencedPointer): BucketPublishing {
+    const { settings, signal: stopping, ...held } = this.#held
+    const { warehouseDirectory: directory, publish: formats } = settings
+    return {
+      ...held,
+      database,
+      pointer,
+      directory,
+      formats,
+      ledgersOf: this.#ledgersOf,
+      clock: systemClock,
+      stopping,
+    }
+  }
+}
+
+const requireConditionalWrites = async (store: ObjectStore, signal: AbortSignal): Promise<void> => {
+  const { problem } = await probeConditionalWrites(store, signal)
+  if (problem !== null) throw new ObjectStoreError(problem)
+}

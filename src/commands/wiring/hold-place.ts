@@ -1,0 +1,39 @@
+/** Holds the place that the settings name: the warehouse directory, or a bucket. */
+import { systemClock } from '../../base/clock.js'
+import { publishedPlaces, publishersOf } from '../../publish/formats.js'
+import { openWarehouse } from '../../warehouse/lifecycle/open.js'
+import type { HoldPlace, Place } from './place.js'
+
+/** Throws a `WarehouseError`, such as `WarehouseHeldError`. */
+export const holdPlace = async (held: HoldPlace): Promise<Place> => {
+  if (held.settings.storage === null) return directoryPlace(held)
+  const { bucketPlace } = await import('./bucket-place.js')
+  return await bucketPlace(held, held.settings.storage)
+}
+
+/** The lock of the work database holds the directory, so nothing has to be done before it is opened or after it is closed. */
+const directoryPlace = ({ settings, command, log, signal }: HoldPlace): Place => {
+  const { warehouseDirectory: directory, publish } = settings
+  const open = () =>
+    openWarehouse({
+      directory,
+      clock: systemClock,
+      log,
+      command: `fieldwork-sync ${command}`,
+      published: publishedPlaces(directory),
+    })
+  return {
+    signal,
+    requireHeld: () => undefined,
+    openWarehouse: open,
+    tryOut: async () => {
+      const database = await open()
+      return {
+        found: [{ what: 'warehouse', detail: `${directory} is writable` }],
+        [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+      }
+    },
+    publishers: (database) => publishersOf(publish, { database, directory, clock: systemClock, log }),
+    [Symbol.asyncDispose]: async () => undefined,
+  }
+}

@@ -1,0 +1,42 @@
+/** The place where a warehouse lasts between two runs: its directory, or a bucket. Both hold it for one process at a time. */
+import type { Log } from '../../base/log.js'
+import type { RunCommand } from '../../model/run.js'
+import type { Publisher } from '../../model/warehouse.js'
+import type { Published } from '../../publish/formats.js'
+import type { Settings } from '../../settings/settings.js'
+import type { Database } from '../../warehouse/connection/database.js'
+
+export interface HoldPlace {
+  readonly settings: Settings
+  readonly command: RunCommand | 'check'
+  readonly runId: string
+  readonly log: Log
+  readonly signal: AbortSignal
+}
+
+/** Dispose of it when the database is closed: it may then be held by another process. */
+export interface Place extends AsyncDisposable {
+  /** Aborts with the signal of the command, and when the place is lost to another process. */
+  readonly signal: AbortSignal
+  /** Throws if another process may hold the place by now. Called before each request and each publish. */
+  readonly requireHeld: () => void
+  /** Opens the work database as the last run left it. Throws a `WarehouseError`. Dispose of the database to close it. */
+  openWarehouse(): Promise<Database>
+  /** Where the database is published at the end of a run. */
+  publishers(database: Database): readonly Publisher[]
+  /** Tests whether a run could work here, and changes nothing that lasts. Dispose of it after the requests of `check`. */
+  tryOut(): Promise<Trial>
+}
+
+export interface Trial extends AsyncDisposable {
+  /** What works, for people. */
+  readonly found: readonly { readonly what: string; readonly detail: string }[]
+}
+
+/** What commands that only read find there. */
+export interface FoundState {
+  /** Null if nothing is published. */
+  readonly published: Published | null
+  /** Description of the process that holds the place; null if there is none. */
+  readonly holder: string | null
+}

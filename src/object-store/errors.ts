@@ -1,0 +1,7 @@
+/** The errors of an object store. Each says which object, why, and what to do. */
+import { WarehouseError } from '../base/errors.js'
+
+/** The object store refused a request, stayed unreachable, or answered something unusable. Exit 7. */
+export class ObjectStoreError extends WarehouseError {
+  readonly code: string = 'object_store'
+}

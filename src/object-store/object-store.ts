@@ -1,0 +1,49 @@
+/**
+ * The port to an object store: five verbs, which every store with conditional writes has. Whoever needs more than these builds it on
+ * top. `s3.ts` is the client of real stores.
+ */
+
+/** Every verb rejects with the signal's reason or an `ObjectStoreError`. After that a write may have happened or not. */
+export interface ObjectStore {
+  /** For messages, without a slash at its end, such as `s3://research/fieldwork`. Keys are relative to it. */
+  readonly address: string
+  /** Null if there is no such object. */
+  get(key: string, signal: AbortSignal): Promise<StoredObject | null>
+  /** Writes the object to a new file at `path`. False if there is no such object. */
+  getToFile(key: string, path: string, signal: AbortSignal): Promise<boolean>
+  /** Creates an object. Several parts of a large file are sent at once; then the condition is checked when the last part has arrived. */
+  putIfAbsent(key: string, body: ObjectBody, signal: AbortSignal): Promise<PutOutcome>
+  /** Replaces the object whose ETag is `etag`. */
+  putIfMatch(key: string, body: ObjectBody, etag: string, signal: AbortSignal): Promise<PutOutcome>
+  /** The objects whose keys begin with `prefix`, in the order of their keys, over all pages. */
+  list(prefix: string, signal: AbortSignal): AsyncIterable<ListedObject>
+  /** Deletes objects. A missing object is no error. */
+  delete(keys: readonly string[], signal: AbortSignal): Promise<void>
+  close(): Promise<void>
+}
+
+/** Bytes, or a file that nobody changes while it is sent. */
+export type ObjectBody = Uint8Array | FileBody
+
+export interface FileBody {
+  readonly file: string
+  /** Called after each part that has arrived. */
+  readonly onSent?: ((sentBytes: number, totalBytes: number) => void) | undefined
+}
+
+export interface StoredObject {
+  readonly body: Uint8Array
+  readonly etag: string
+  /** How long ago the object was written, by the store's own clock, milliseconds, at least 0; null if the store does not say. */
+  readonly ageMs: number | null
+}
+
+export interface ListedObject {
+  readonly key: string
+  readonly bytes: number
+  /** As in `StoredObject`. */
+  readonly ageMs: number | null
+}
+
+/** `lost`: the condition did not hold. After a repeated request it may have been our own first attempt that won. */
+export type PutOutcome = { readonly kind: 'written'; readonly etag: string } | { readonly kind: 'lost' }

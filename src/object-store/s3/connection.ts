@@ -1,0 +1,113 @@
+/** The SDK's client of one store, with its time limits. */
+import { createHash } from 'node:crypto'
+import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
+import { z } from 'zod'
+import { ObjectStoreError } from '../errors.js'
+import type { S3Options } from './options.js'
+
+export interface S3Connection {
+  readonly client: S3Client
+  readonly bucket: string
+  /** For messages: `s3://bucket/prefix`. */
+  readonly address: string
+  /** The prefix with its slash; empty without a prefix. */
+  readonly root: string
+  /** The store's own clock when it sent this answer, milliseconds since 1970; null if it did not say. */
+  dateOf(answer: object): number | null
+}
+
+const ATTEMPTS_MAX = 5
+const CONNECT_MS_MAX = 5_000
+const SILENCE_MS_MAX = 30_000
+/** Servers that are not AWS accept this region, unless they were given another. */
+const REGION_OF_ENDPOINTS = 'us-east-1'
+
+/** Without a logger, the SDK writes warnings to stderr. */
+const QUIET = {
+  trace: () => undefined,
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+}
+
+const withHeaders = z.object({ headers: z.object({ date: z.string() }) })
+
+export const connect = async (options: S3Options): Promise<S3Connection> => {
+  const { bucket, prefix, endpoint, pathStyle } = options
+  const { attemptsMax = ATTEMPTS_MAX, silenceMsMax = SILENCE_MS_MAX } = options
+  const address = prefix === '' ? `s3://${bucket}` : `s3://${bucket}/${prefix}`
+  const config: S3ClientConfig = {
+    region: options.region ?? (await foundRegion(address, endpoint)),
+    forcePathStyle: pathStyle,
+    maxAttempts: attemptsMax,
+    retryMode: 'adaptive',
+    logger: QUIET,
+    requestHandler: { connectionTimeout: CONNECT_MS_MAX, socketTimeout: silenceMsMax, logger: QUIET },
+  }
+  const client = new S3Client(
+    endpoint === null
+      ? config
+      : {
+          ...config,
+          endpoint,
+          // Several of these servers refuse the newer checksums. Requests are signed with the SHA-256 of their body anyway.
+          requestChecksumCalculation: 'WHEN_REQUIRED',
+          responseChecksumValidation: 'WHEN_REQUIRED',
+        },
+  )
+  if (endpoint !== null) sendMd5OfDeletions(client)
+  const dates = new WeakMap<object, number>()
+  client.middlewareStack.add(
+    (next) => async (request) => {
+      const result = await next(request)
+      const answer = withHeaders.safeParse(result.response)
+      const ms = answer.success ? Date.parse(answer.data.headers.date) : Number.NaN
+      if (result.output !== undefined && !Number.isNaN(ms)) dates.set(result.output, ms)
+      return result
+    },
+    { step: 'deserialize', priority: 'high', name: 'dateOfAnswer' },
+  )
+  const root = prefix === '' ? '' : `${prefix}/`
+  return { client, bucket, address, root, dateOf: (answer) => dates.get(answer) ?? null }
+}
+
+/**
+ * Deletions of several objects need a checksum. The SDK sends a newer one, which older servers refuse; every server knows
+ * Content-MD5. AWS's guide to the SDK describes this middleware.
+ */
+const sendMd5OfDeletions = (client: S3Client): void => {
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      async (args) => {
+        const { request } = args
+        if (commandName !== 'DeleteObjectsCommand' || !isTextRequest(request)) return await next(args)
+        for (const header of Object.keys(request.headers))
+          if (/^x-amz-(sdk-)?checksum-/i.test(header)) delete request.headers[header]
+        request.headers['content-md5'] = createHash('md5').update(request.body).digest('base64')
+        return await next(args)
+      },
+    { step: 'build', priority: 'low', name: 'md5OfDeletions' },
+  )
+}
+
+const textRequest = z.object({ headers: z.record(z.string(), z.string()), body: z.string() })
+
+/** The request itself, because it is to be changed. */
+const isTextRequest = (request: unknown): request is z.infer<typeof textRequest> =>
+  textRequest.safeParse(request).success
+
+/** The region of the environment or the profile. */
+const foundRegion = async (address: string, endpoint: string | null): Promise<string> => {
+  const probe = new S3Client({ logger: QUIET })
+  try {
+    return await probe.config.region()
+  } catch (error) {
+    if (endpoint !== null) return REGION_OF_ENDPOINTS
+    throw new ObjectStoreError(`${address}: no region is known; set storage.region or AWS_REGION`, {
+      cause: error,
+    })
+  } finally {
+    probe.destroy()
+  }
+}

@@ -1,0 +1,135 @@
+/** Reads the body of an object. The SDK does not repeat a body that breaks off, and a short body must never pass for the whole. */
+import { type FileHandle, open, rm } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { GetObjectCommand, type GetObjectCommandOutput } from '@aws-sdk/client-s3'
+import { throwIfAborted } from '../../base/clock.js'
+import { messageOf } from '../../base/errors.js'
+import { ObjectStoreError } from '../errors.js'
+import type { StoredObject } from '../object-store.js'
+import type { S3Connection } from './connection.js'
+import { nameOf } from './failure.js'
+import { failure, type Purpose, send } from './send.js'
+
+/** How often a body is requested before it has failed. */
+const BODIES_MAX = 3
+
+export const getObject = async (
+  connection: S3Connection,
+  key: string,
+  signal: AbortSignal,
+): Promise<StoredObject | null> => {
+  const chunks: Uint8Array[] = []
+  const answer = await receive(connection, key, signal, {
+    begin: async () => void chunks.splice(0),
+    write: async (chunk) => void chunks.push(chunk),
+  })
+  if (answer === null) return null
+  const { ETag: etag, LastModified } = answer
+  if (etag === undefined) throw new ObjectStoreError(`${connection.address}: ${key} has no ETag`)
+  return { body: Buffer.concat(chunks), etag, ageMs: ageMs(LastModified, connection.dateOf(answer)) }
+}
+
+/** Never negative: both times are whole seconds of one clock. */
+export const ageMs = (lastModified: Date | undefined, nowMs: number | null): number | null =>
+  lastModified === undefined || nowMs === null ? null : Math.max(0, nowMs - lastModified.getTime())
+
+export const getObjectToFile = async (
+  connection: S3Connection,
+  key: string,
+  path: string,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  let file: FileHandle | null = null
+  let isWhole = false
+  const locally = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    try {
+      return await work()
+    } catch (error) {
+      throw new ObjectStoreError(`cannot write ${path}: ${messageOf(error)}`, { cause: error })
+    }
+  }
+  try {
+    const answer = await receive(connection, key, signal, {
+      begin: () =>
+        locally(async () => {
+          file ??= await open(path, 'wx')
+          await file.truncate(0)
+        }),
+      write: (chunk, position) => locally(() => writeAll(file, chunk, position)),
+    })
+    isWhole = answer !== null
+    return isWhole
+  } finally {
+    await closeFile(file, isWhole ? null : path)
+  }
+}
+
+const writeAll = async (file: FileHandle | null, chunk: Uint8Array, position: number): Promise<void> => {
+  for (let written = 0; file !== null && written < chunk.length; ) {
+    const { bytesWritten } = await file.write(chunk, written, chunk.length - written, position + written)
+    written += bytesWritten
+  }
+}
+
+/** A file that we did not open is somebody else's: it stays. */
+const closeFile = async (file: FileHandle | null, removed: string | null): Promise<void> => {
+  if (file === null) return
+  await file.close()
+  if (removed !== null) await rm(removed, { force: true })
+}
+
+interface Sink {
+  /** Called before each body: what was written so far is void. */
+  begin(): Promise<void>
+  write(chunk: Uint8Array, position: number): Promise<void>
+}
+
+/** Null if there is no such object. */
+const receive = async (
+  connection: S3Connection,
+  key: string,
+  signal: AbortSignal,
+  sink: Sink,
+): Promise<GetObjectCommandOutput | null> => {
+  const purpose: Purpose = `read ${key}`
+  const { client, bucket, root, address } = connection
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await send(
+      connection,
+      purpose,
+      signal,
+      () =>
+        client.send(new GetObjectCommand({ Bucket: bucket, Key: `${root}${key}` }), { abortSignal: signal }),
+      // Any other 404, such as the page of a proxy, must not pass for an empty bucket.
+      (error) => (nameOf(error) === 'NoSuchKey' ? null : undefined),
+    )
+    if (answer === null) return null
+    try {
+      await drain(answer, sink)
+      return answer
+    } catch (error) {
+      throwIfAborted(signal)
+      if (error instanceof ObjectStoreError || attempt === BODIES_MAX) throw failure(address, purpose, error)
+    }
+  }
+}
+
+const drain = async (
+  { Body: body, ContentLength: length }: GetObjectCommandOutput,
+  sink: Sink,
+): Promise<void> => {
+  if (!(body instanceof Readable)) throw new TypeError('the answer has no body')
+  // Iterating destroys the stream when the sink fails.
+  let position = 0
+  const chunks: AsyncIterable<Uint8Array> = body
+  await sink.begin().catch((error: unknown) => {
+    body.destroy()
+    throw error
+  })
+  for await (const chunk of chunks) {
+    await sink.write(chunk, position)
+    position += chunk.length
+  }
+  if (length !== undefined && position !== length)
+    throw new Error(`the object broke off after ${position} of ${length} bytes`)
+}

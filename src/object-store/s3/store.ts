@@ -1,0 +1,86 @@
+/** The verbs of the port, as requests to S3. */
+import {
+  DeleteObjectsCommand,
+  type DeleteObjectsCommandOutput,
+  ListObjectsV2Command,
+} from '@aws-sdk/client-s3'
+import { ObjectStoreError } from '../errors.js'
+import type { ListedObject, ObjectStore } from '../object-store.js'
+import { connect, type S3Connection } from './connection.js'
+import { ageMs, getObject, getObjectToFile } from './download.js'
+import type { S3Options } from './options.js'
+import { send } from './send.js'
+import { putObject } from './upload.js'
+
+/** As many as one request may name. */
+const DELETED_AT_ONCE = 1_000
+
+export const openS3Store = async (options: S3Options): Promise<ObjectStore> => {
+  const connection = await connect(options)
+  return {
+    address: connection.address,
+    get: (key, signal) => getObject(connection, key, signal),
+    getToFile: (key, path, signal) => getObjectToFile(connection, key, path, signal),
+    putIfAbsent: (key, body, signal) =>
+      putObject({ connection, key, condition: { IfNoneMatch: '*' }, signal }, body),
+    putIfMatch: (key, body, etag, signal) =>
+      putObject({ connection, key, condition: { IfMatch: etag }, signal }, body),
+    list: (prefix, signal) => listObjects(connection, prefix, signal),
+    delete: async (keys, signal) => {
+      for (let from = 0; from < keys.length; from += DELETED_AT_ONCE)
+        await deleteObjects(connection, keys.slice(from, from + DELETED_AT_ONCE), signal)
+    },
+    close: async () => connection.client.destroy(),
+  }
+}
+
+/** The keys are not URL-encoded in the answer: servers differ in that, and our keys have only characters that XML can hold. */
+async function* listObjects(
+  connection: S3Connection,
+  prefix: string,
+  signal: AbortSignal,
+): AsyncIterable<ListedObject> {
+  const { client, bucket, root } = connection
+  let token: string | undefined
+  do {
+    const command = new ListObjectsV2Command({
+      Bucket: bucket,
+      Prefix: `${root}${prefix}`,
+      ...(token === undefined ? {} : { ContinuationToken: token }),
+    })
+    const page = await send(connection, `list ${prefix}`, signal, () =>
+      client.send(command, { abortSignal: signal }),
+    )
+    for (const { Key: key, Size: bytes, LastModified } of page.Contents ?? []) {
+      if (key === undefined || bytes === undefined) continue
+      yield { key: key.slice(root.length), bytes, ageMs: ageMs(LastModified, connection.dateOf(page)) }
+    }
+    if (page.IsTruncated === true && page.NextContinuationToken === undefined)
+      throw new ObjectStoreError(`${connection.address}: a listing of ${prefix} ended early`)
+    token = page.NextContinuationToken
+  } while (token !== undefined)
+}
+
+const deleteObjects = async (
+  connection: S3Connection,
+  keys: readonly string[],
+  signal: AbortSignal,
+): Promise<void> => {
+  const { client, bucket, root } = connection
+  const Objects = keys.map((key) => ({ Key: `${root}${key}` }))
+  const answer: DeleteObjectsCommandOutput = await send(
+    connection,
+    `delete ${keys.length === 1 ? keys[0] : `${keys.length} objects`}`,
+    signal,
+    () =>
+      client.send(new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects, Quiet: true } }), {
+        abortSignal: signal,
+      }),
+  )
+  const errors = (answer.Errors ?? []).filter(({ Code }) => Code !== 'NoSuchKey')
+  const [first] = errors
+  if (first === undefined) return
+  throw new ObjectStoreError(
+    `${connection.address}: cannot delete ${errors.length} of ${keys.length} objects, such as ${first.Key}: ${first.Code}`,
+  )
+}

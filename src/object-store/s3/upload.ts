@@ -1,0 +1,182 @@
+/**
+ * Writes an object under a condition: one request for a small body, a multipart upload for a large file. The parts are read one
+ * after the other into few buffers, so memory does not grow with the file. Aborting stops the parts that are being sent.
+ */
+import { type FileHandle, open } from 'node:fs/promises'
+import {
+  AbortMultipartUploadCommand,
+  type CompletedPart,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  PutObjectCommand,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3'
+import { ObjectStoreError } from '../errors.js'
+import type { FileBody, ObjectBody, PutOutcome } from '../object-store.js'
+import type { S3Connection } from './connection.js'
+import { nameOf, statusOf } from './failure.js'
+import { failure, type Purpose, send } from './send.js'
+
+const MIB = 1_048_576
+const PART_BYTES_MIN = 8 * MIB
+const PARTS_MAX = 10_000
+const PARTS_AT_ONCE = 3
+/** Parts that stay behind cost storage, so the store is requested to drop them, but this must not hold up the end of a run. */
+const ABANDON_MS_MAX = 2_000
+
+export type Condition = { readonly IfNoneMatch: '*' } | { readonly IfMatch: string }
+
+interface Put {
+  readonly connection: S3Connection
+  readonly key: string
+  readonly condition: Condition
+  readonly signal: AbortSignal
+}
+
+export const putObject = async (put: Put, body: ObjectBody): Promise<PutOutcome> => {
+  if (body instanceof Uint8Array) return await putBytes(put, body)
+  const file = await open(body.file, 'r').catch((error: unknown) => {
+    throw failure(put.connection.address, purposeOf(put), error)
+  })
+  try {
+    const { size } = await file.stat()
+    if (size > PART_BYTES_MIN) return await putParts(put, file, size, body)
+    const outcome = await putBytes(put, await readPart(file, Buffer.alloc(size), 0))
+    body.onSent?.(size, size)
+    return outcome
+  } finally {
+    await file.close()
+  }
+}
+
+const purposeOf = ({ key }: Put): Purpose => `write ${key}`
+
+const target = ({ connection: { bucket, root }, key }: Put) => ({ Bucket: bucket, Key: `${root}${key}` })
+
+const putBytes = async (put: Put, body: Uint8Array): Promise<PutOutcome> => {
+  const { connection, condition, signal } = put
+  const answer = await send(
+    connection,
+    purposeOf(put),
+    signal,
+    () =>
+      connection.client.send(new PutObjectCommand({ ...target(put), ...condition, Body: body }), {
+        abortSignal: signal,
+      }),
+    lostBy,
+  )
+  return outcomeOf(put, answer)
+}
+
+const LOST_STATUS = [409, 412]
+/** The object to replace is gone, or a repeated request finds that its upload is completed already. */
+const LOST_NAMES = ['NoSuchKey', 'NoSuchUpload']
+
+const lostBy = (error: unknown): { readonly kind: 'lost' } | undefined =>
+  LOST_STATUS.includes(statusOf(error) ?? 0) || LOST_NAMES.includes(nameOf(error))
+    ? { kind: 'lost' }
+    : undefined
+
+const outcomeOf = (
+  put: Put,
+  answer: { readonly kind: 'lost' } | { readonly ETag?: string | undefined },
+): PutOutcome => {
+  if ('kind' in answer) return answer
+  if (answer.ETag === undefined)
+    throw new ObjectStoreError(`${put.connection.address}: the store gave no ETag for ${put.key}`)
+  return { kind: 'written', etag: answer.ETag }
+}
+
+const putParts = async (put: Put, file: FileHandle, size: number, body: FileBody): Promise<PutOutcome> => {
+  const { connection, condition, signal } = put
+  const { client } = connection
+  const to = target(put)
+  const { UploadId } = await send(connection, purposeOf(put), signal, () =>
+    client.send(new CreateMultipartUploadCommand(to), { abortSignal: signal }),
+  )
+  const upload = { ...to, UploadId }
+  try {
+    const parts = await sendParts(put, file, size, upload, body)
+    const answer = await send(
+      connection,
+      purposeOf(put),
+      signal,
+      () =>
+        client.send(
+          new CompleteMultipartUploadCommand({ ...upload, ...condition, MultipartUpload: { Parts: parts } }),
+          { abortSignal: signal },
+        ),
+      lostBy,
+    )
+    if ('kind' in answer) await abandon(put, upload)
+    return outcomeOf(put, answer)
+  } catch (error) {
+    await abandon(put, upload)
+    throw error
+  }
+}
+
+interface Upload {
+  readonly Bucket: string
+  readonly Key: string
+  readonly UploadId: string | undefined
+}
+
+const sendParts = async (
+  put: Put,
+  file: FileHandle,
+  size: number,
+  upload: Upload,
+  { onSent }: FileBody,
+): Promise<CompletedPart[]> => {
+  const partBytes = Math.max(PART_BYTES_MIN, Math.ceil(size / PARTS_MAX))
+  const count = Math.ceil(size / partBytes)
+  const parts: CompletedPart[] = []
+  const failed = new AbortController()
+  const signal = AbortSignal.any([put.signal, failed.signal])
+  let [begun, sentBytes] = [0, 0]
+  const sender = async (): Promise<void> => {
+    const buffer = Buffer.allocUnsafe(partBytes)
+    while (begun < count) {
+      const position = begun * partBytes
+      begun += 1
+      const number = begun
+      const bytes = await readPart(file, buffer.subarray(0, size - position), position)
+      const { ETag } = await send(put.connection, purposeOf(put), signal, () =>
+        put.connection.client.send(new UploadPartCommand({ ...upload, PartNumber: number, Body: bytes }), {
+          abortSignal: signal,
+        }),
+      )
+      parts[number - 1] = { PartNumber: number, ETag }
+      sentBytes += bytes.length
+      onSent?.(sentBytes, size)
+    }
+  }
+  const stopping = (error: unknown): never => {
+    failed.abort(error)
+    throw error
+  }
+  const senders = Array.from({ length: Math.min(PARTS_AT_ONCE, count) }, () => sender().catch(stopping))
+  // The file stays open until no sender reads it.
+  await Promise.allSettled(senders)
+  await Promise.all(senders)
+  return parts
+}
+
+/** Fills `buffer` from the file. */
+const readPart = async (file: FileHandle, buffer: Buffer, position: number): Promise<Buffer> => {
+  for (let filled = 0; filled < buffer.length; ) {
+    const { bytesRead } = await file.read(buffer, filled, buffer.length - filled, position + filled)
+    if (bytesRead === 0) throw new ObjectStoreError('a file became shorter while it was uploaded')
+    filled += bytesRead
+  }
+  return buffer
+}
+
+const abandon = async ({ connection: { client } }: Put, upload: Upload): Promise<void> => {
+  const request = client.send(new AbortMultipartUploadCommand(upload), {
+    abortSignal: AbortSignal.timeout(ABANDON_MS_MAX),
+  })
+  // It may be gone already, and the store's life-cycle rule removes what stays.
+  await request.catch(() => undefined)
+}

@@ -1,0 +1,93 @@
+/**
+ * Reads documents, and writes them under a condition. A put whose answer is lost may have happened, and the client's own repetition of
+ * a put that won is answered with "the condition does not hold". So we read the object back and compare its token.
+ */
+import { z } from 'zod'
+import { ObjectStoreError } from '../../object-store/errors.js'
+import type { ObjectStore, PutOutcome, StoredObject } from '../../object-store/object-store.js'
+import { documentBody, parseDocument } from './documents.js'
+import { BucketDamagedError } from './errors.js'
+
+export interface ReadDocument<Document> {
+  readonly document: Document
+  readonly etag: string
+  readonly ageMs: number | null
+}
+
+/** Null if there is no such object. Throws `BucketDamagedError` if it is not such a document. */
+export const readDocument = async <Document>(
+  store: ObjectStore,
+  key: string,
+  schema: z.ZodType<Document>,
+  signal: AbortSignal,
+): Promise<ReadDocument<Document> | null> => {
+  const found = await store.get(key, signal)
+  if (found === null) return null
+  const document = parseDocument(schema, found.body)
+  if (document === null)
+    throw new BucketDamagedError(
+      `${store.address}/${key} cannot be read: it is damaged, or a newer version of fieldwork-sync wrote it. Update fieldwork-sync, or restore the object from the bucket's own versions`,
+    )
+  return { document, etag: found.etag, ageMs: found.ageMs }
+}
+
+export interface ConditionalPut {
+  readonly store: ObjectStore
+  readonly key: string
+  readonly document: { readonly token: string }
+  /** The ETag of the object to replace; null: there must be no object. */
+  readonly replaces: string | null
+  readonly signal: AbortSignal
+}
+
+/** `lost`: somebody else wrote or deleted the object. `found` is the object now. */
+export type ConditionalOutcome =
+  | { readonly kind: 'written'; readonly etag: string }
+  | { readonly kind: 'lost'; readonly found: StoredObject | null }
+
+/** Requests of a put whose outcome stays unknown or conflicts with another request. */
+const PUTS_MAX = 3
+
+/** After an error it is unknown whether the document was written, or will be: a request may still be under way. */
+export const putDocument = async (put: ConditionalPut): Promise<ConditionalOutcome> => {
+  const { store, key, document, replaces, signal } = put
+  let failure: ObjectStoreError | null = null
+  for (let puts = 0; puts < PUTS_MAX; puts += 1) {
+    const outcome = await putOnce(put)
+    if (!(outcome instanceof ObjectStoreError) && outcome.kind === 'written') return outcome
+    if (outcome instanceof ObjectStoreError) failure = outcome
+    const found = await store.get(key, signal)
+    if (found !== null && tokenOf(found) === document.token) return { kind: 'written', etag: found.etag }
+    if ((found?.etag ?? null) !== replaces) return { kind: 'lost', found }
+  }
+  throw (
+    failure ??
+    new ObjectStoreError(
+      `${store.address}/${key} could not be written: the store answered ${PUTS_MAX} times that it had changed, but it had not. Run check`,
+    )
+  )
+}
+
+const putOnce = async ({
+  store,
+  key,
+  document,
+  replaces,
+  signal,
+}: ConditionalPut): Promise<PutOutcome | ObjectStoreError> => {
+  const body = documentBody(document)
+  try {
+    return replaces === null
+      ? await store.putIfAbsent(key, body, signal)
+      : await store.putIfMatch(key, body, replaces, signal)
+  } catch (error) {
+    if (error instanceof ObjectStoreError) return error
+    throw error
+  }
+}
+
+const tokenSchema = z.object({ token: z.string() })
+
+/** The token of a document; null if it has none. */
+export const tokenOf = ({ body }: StoredObject): string | null =>
+  parseDocument(tokenSchema, body)?.token ?? null

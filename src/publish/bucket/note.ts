@@ -1,0 +1,77 @@
+/**
+ * The note `bucket.json` in the local directory. It says from which state of which bucket the local work database is derived, and so
+ * whether the next run may use it.
+ */
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { hasCode } from '../../base/errors.js'
+import { syncToDisk, temporaryBeside } from '../replace-file.js'
+import {
+  type BucketNote,
+  documentBody,
+  noteSchema,
+  type PointerContents,
+  parseDocument,
+  STATE_NOTHING,
+  stateOf,
+} from './documents.js'
+import { OtherBucketError } from './errors.js'
+
+export const noteFile = (directory: string): string => join(directory, 'bucket.json')
+
+/** Null if there is no note, or none that can be read. */
+export const readNote = async (directory: string): Promise<BucketNote | null> => {
+  try {
+    return parseDocument(noteSchema, await readFile(noteFile(directory)))
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return null
+    throw error
+  }
+}
+
+/** A kill leaves the old note or the new one. */
+export const writeNote = async (directory: string, note: Omit<BucketNote, 'format'>): Promise<void> => {
+  const target = noteFile(directory)
+  const temporary = temporaryBeside(target)
+  await writeFile(temporary, documentBody({ format: 1, ...note }))
+  await syncToDisk(temporary)
+  await rename(temporary, target)
+  await syncToDisk(dirname(target))
+}
+
+/**
+ * `keep`: the local work database is derived from the bucket's state. `adopt`: the bucket is empty, and the local work database becomes
+ * its first state. `restore`: the bucket's state replaces the local one. `start`: there is nothing in either place.
+ */
+export type LocalAction = 'keep' | 'adopt' | 'restore' | 'start'
+
+export interface LocalState {
+  readonly note: BucketNote | null
+  readonly hasWorkDatabase: boolean
+  /** Of the store. */
+  readonly address: string
+  readonly directory: string
+  readonly pointer: PointerContents
+}
+
+/** Throws an `OtherBucketError` if the local work database belongs to another bucket, or to none while the bucket has a state. */
+export const localAction = (local: LocalState): LocalAction => {
+  const { note, hasWorkDatabase, address, directory, pointer } = local
+  const state = stateOf(pointer)
+  if (!hasWorkDatabase) return state === STATE_NOTHING ? 'start' : 'restore'
+  if (note !== null && note.storage !== address)
+    throw new OtherBucketError(
+      `the work database in ${directory} belongs to ${note.storage}, not to ${address}. Use an empty directory for each bucket`,
+    )
+  if (note?.state === state) return 'keep'
+  if (state === STATE_NOTHING) return 'adopt'
+  if (note === null)
+    throw new OtherBucketError(
+      `${directory} holds a warehouse of its own, and ${address} holds another one. Use an empty directory, or an empty prefix to move the local warehouse into the bucket`,
+    )
+  return 'restore'
+}
+
+/** Whether the bucket lost the state that the note names: somebody emptied it. */
+export const wasEmptied = (note: BucketNote | null, pointer: PointerContents): boolean =>
+  note !== null && note.state !== STATE_NOTHING && stateOf(pointer) === STATE_NOTHING

@@ -1,0 +1,84 @@
+/**
+ * The published state of a bucket, for commands that only read. The database of the current version is downloaded, verified and kept in
+ * the local directory. It needs no lease.
+ */
+import { readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { hasCode, messageOf } from '../../base/errors.js'
+import { makeDirectory } from '../../base/make-directory.js'
+import type { ObjectStore } from '../../object-store/object-store.js'
+import { openDatabase } from '../../warehouse/connection/database.js'
+import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
+import type { Published } from '../formats.js'
+import { checksum } from '../parquet/manifest.js'
+import { temporaryBeside } from '../replace-file.js'
+import type { NamedObject } from './documents.js'
+import { BucketDamagedError } from './errors.js'
+import { readPointer } from './pointer.js'
+import { download, readManifest } from './restore.js'
+
+/** Null if nothing is published. Throws an `ObjectStoreError`, `BucketDamagedError` or `WarehouseUnusableError`. */
+export const publishedInBucket = async (
+  store: ObjectStore,
+  directory: string,
+  signal: AbortSignal,
+): Promise<Published | null> => {
+  const pointer = await readPointer(store, signal)
+  if (pointer === null || pointer.manifest === null) return null
+  const manifest = await readManifest(store, pointer.manifest, signal)
+  if (typeof manifest === 'string') throw damaged(store, manifest)
+  const { database, published_at } = manifest
+  return {
+    path: `${store.address}/${database.key}`,
+    file: await localCopy(store, database, directory, signal),
+    open: (path, options) => openDatabase(path, { ...options, readOnly: true }),
+    isDirectory: false,
+    atMs: Date.parse(published_at),
+  }
+}
+
+const damaged = (store: ObjectStore, problem: string): BucketDamagedError =>
+  new BucketDamagedError(
+    `${store.address} cannot be read: ${problem}. The next sync repairs it from an older version; to read now, restore the object from the bucket's own versions`,
+  )
+
+/** The directory for downloaded databases, below the warehouse directory. */
+const CACHE = 'bucket-cache'
+
+const localCopy = async (
+  store: ObjectStore,
+  database: NamedObject,
+  directory: string,
+  signal: AbortSignal,
+): Promise<string> => {
+  const cache = join(directory, CACHE)
+  const file = join(cache, basename(database.key))
+  try {
+    await makeDirectory(directory)
+    await makeDirectory(cache)
+    if (await isCopy(file, database)) return file
+    const temporary = temporaryBeside(file)
+    const problem = await download(store, database, temporary, signal)
+    if (problem !== null) throw damaged(store, problem)
+    await rename(temporary, file)
+    await removeOthers(cache, basename(file))
+    return file
+  } catch (error) {
+    if (!hasCode(error, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'ENOTDIR', 'EEXIST')) throw error
+    throw new WarehouseUnusableError(
+      `cannot keep a copy of ${store.address}/${database.key} in ${cache}: ${messageOf(error)}. Give a directory with room by --warehouse`,
+      { cause: error },
+    )
+  }
+}
+
+const isCopy = async (file: string, { bytes, sha256 }: NamedObject): Promise<boolean> => {
+  const found = await stat(file).catch(() => null)
+  return found?.size === bytes && (await checksum(file)) === sha256
+}
+
+/** Older copies. A reader that has one open keeps it. */
+const removeOthers = async (cache: string, kept: string): Promise<void> => {
+  for (const name of await readdir(cache))
+    if (name !== kept && name.endsWith('.duckdb')) await rm(join(cache, name), { force: true })
+}

@@ -1,0 +1,147 @@
+/**
+ * Publishes the committed state into the bucket: the database, the Parquet files that changed, the manifest, and then the pointer,
+ * which is the commit. A failure before that leaves the published version as it was.
+ */
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { throwIfAborted } from '../../base/clock.js'
+import { isStop, messageOf, WarehouseError } from '../../base/errors.js'
+import { makeDirectory } from '../../base/make-directory.js'
+import type { PublishFormat } from '../../model/publish-formats.js'
+import type { PublishReport } from '../../model/run.js'
+import type { Publisher } from '../../model/warehouse.js'
+import type { ObjectStore } from '../../object-store/object-store.js'
+import { duckdbCause, firstLine } from '../../warehouse/connection/duckdb-error.js'
+import { WarehouseDamagedError, WarehouseUnusableError } from '../../warehouse/connection/errors.js'
+import { manifestOf } from '../parquet/write-version.js'
+import { cleanUp } from './clean-up.js'
+import { commitVersion } from './commit-version.js'
+import { bringDeltaUpToDate } from './delta-tables.js'
+import type { BucketManifest, NamedObject } from './documents.js'
+import { DATA, databaseKey, snapshotKey } from './keys.js'
+import { writeNote } from './note.js'
+import { listData } from './present-files.js'
+import type { BucketPublishing } from './publishing.js'
+import { uploadChangedFiles, uploadDatabase } from './version-files.js'
+
+/** Throws a `WarehouseError`. Only a `LostPublishError` or `LeaseLostError` leaves open whether another run goes on. */
+export const createBucketPublisher = (publishing: BucketPublishing): Publisher => ({
+  format: publishing.store.address,
+  publish: (signal) =>
+    inStaging(publishing, signal, async (staging) => {
+      const { store, pointer, runId, formats } = publishing
+      const version = pointer.contents.version + 1
+      const database = await uploadDatabase(publishing, databaseKey(version, runId), staging, signal)
+      // If time runs out below, the next run continues from this state.
+      if (publishing.stopping.aborted) await commitSnapshot(publishing, database, signal)
+      const objects = formats.includes('parquet') ? await listData(store, signal) : []
+      const files = formats.includes('parquet')
+        ? await uploadChangedFiles(publishing, { version, objects, staging, signal })
+        : await publishing.database.exclusively((sql) => manifestOf(sql, [], version, publishing.clock))
+      const manifest: BucketManifest = { ...files, database }
+      const key = await commitVersion({ ...publishing, run: runId, manifest, signal })
+      await noteState(publishing, key)
+      const published = { ...publishing, manifest, key, objects, staging, signal }
+      if (!(await bringDeltaUpToDate(published)))
+        return reportsOf(
+          store,
+          formats.filter((format) => format !== 'delta'),
+          key,
+          manifest,
+        )
+      await sweep(publishing, signal)
+      return reportsOf(store, formats, key, manifest)
+    }),
+})
+
+/** Saves the state of the work database in the middle of a run. `number` counts the snapshots of a run from 1. */
+export const saveSnapshot = (
+  publishing: BucketPublishing,
+  number: number,
+  signal: AbortSignal,
+): Promise<void> =>
+  inStaging(publishing, signal, async (staging) => {
+    const { pointer, runId } = publishing
+    const key = snapshotKey(pointer.contents.version + 1, runId, number)
+    await commitSnapshot(publishing, await uploadDatabase(publishing, key, staging, signal), signal)
+  })
+
+/** The local directory from which files are uploaded. A killed run leaves it behind. */
+const stagingPath = (directory: string): string => join(directory, 'upload')
+
+const inStaging = async <Result>(
+  { store, lease, directory, log }: BucketPublishing,
+  signal: AbortSignal,
+  work: (staging: string) => Promise<Result>,
+): Promise<Result> => {
+  const staging = stagingPath(directory)
+  try {
+    throwIfAborted(signal)
+    lease.assertHeld()
+    await removeAll(staging)
+    await makeDirectory(staging)
+    return await work(staging)
+  } catch (error) {
+    if (isStop(error) || (error instanceof WarehouseError && !(error instanceof WarehouseUnusableError)))
+      throw error
+    // After a signal, the errors of interrupted statements do not count. Damage does: the file must be set aside.
+    if (!(error instanceof WarehouseDamagedError)) throwIfAborted(signal)
+    const why = error instanceof WarehouseDamagedError ? error.message : firstLine(duckdbCause(error))
+    throw new WarehouseUnusableError(
+      `cannot publish to ${store.address}: ${why.replace(/\.$/, '')}. The published version is unchanged; the next run publishes again`,
+      { cause: error },
+    )
+  } finally {
+    await removeAll(staging).catch((error: unknown) => {
+      log.debug({ problem: messageOf(error) }, `${staging} stays until the next publish`)
+    })
+  }
+}
+
+const removeAll = (path: string): Promise<void> => rm(path, { recursive: true, force: true })
+
+const commitSnapshot = async (
+  publishing: BucketPublishing,
+  database: NamedObject,
+  signal: AbortSignal,
+): Promise<void> => {
+  await publishing.pointer.commitSnapshot(database, signal)
+  await noteState(publishing, database.key)
+}
+
+/** The local work database is derived from this state of the bucket now. Without the note the next run restores it again. */
+const noteState = async (
+  { store, ledgersOf: holder, directory, log }: BucketPublishing,
+  state: string,
+): Promise<void> => {
+  try {
+    await writeNote(directory, { storage: store.address, state, holder })
+  } catch (error) {
+    log.warn({ problem: messageOf(error) }, 'the note of the local work database could not be written')
+  }
+}
+
+/** The version is published already, so a failure is only logged. */
+const sweep = async (publishing: BucketPublishing, signal: AbortSignal): Promise<void> => {
+  const { pointer, log } = publishing
+  try {
+    const objects = await cleanUp({ ...publishing, pointer: pointer.contents, signal })
+    log.debug({ objects }, 'objects that no version needs were removed')
+  } catch (error) {
+    log.warn(
+      { problem: messageOf(error) },
+      'objects that no version needs could not be removed; the next run tries again',
+    )
+  }
+}
+
+const reportsOf = (
+  { address }: ObjectStore,
+  formats: readonly PublishFormat[],
+  key: string,
+  { database, bytes }: BucketManifest,
+): readonly PublishReport[] =>
+  formats.map((format) => {
+    if (format === 'duckdb') return { format, path: `${address}/${database.key}`, bytes: database.bytes }
+    return { format, path: format === 'parquet' ? `${address}/${key}` : `${address}/${DATA}`, bytes }
+  })

@@ -1,0 +1,99 @@
+/**
+ * Downloads the newest work database of a bucket. Each copy is verified. Where one is missing or damaged, the one before it is used, and
+ * a warning says so. A store that cannot be reached is no damage: its error ends the restore.
+ */
+import { rm, stat } from 'node:fs/promises'
+import type { Log } from '../../base/log.js'
+import type { ObjectStore } from '../../object-store/object-store.js'
+import { checksum } from '../parquet/manifest.js'
+import { syncToDisk } from '../replace-file.js'
+import {
+  type BucketManifest,
+  manifestSchema,
+  type NamedObject,
+  type PointerContents,
+  parseDocument,
+} from './documents.js'
+import { BucketDamagedError } from './errors.js'
+
+export interface DownloadOptions {
+  readonly store: ObjectStore
+  readonly pointer: PointerContents
+  /** The file to write. An existing file is removed first. */
+  readonly file: string
+  readonly log: Log
+  readonly signal: AbortSignal
+}
+
+/**
+ * Returns the state that the file holds, as `stateOf` names it; null if the pointer names nothing. Throws a `BucketDamagedError` if no
+ * copy is usable. Then the file does not exist.
+ */
+export const downloadDatabase = async (options: DownloadOptions): Promise<string | null> => {
+  const { store, file, log, signal } = options
+  const damages: string[] = []
+  for await (const candidate of candidates(options)) {
+    const damage =
+      'damage' in candidate ? candidate.damage : await download(store, candidate.database, file, signal)
+    if (damage === null && 'state' in candidate) {
+      if (damages.length > 0)
+        log.warn(
+          { restored: candidate.state, damaged: damages },
+          'the newest state of the bucket is damaged: an older one was restored, and what is missing is read again',
+        )
+      return candidate.state
+    }
+    if (damage !== null) {
+      damages.push(damage)
+      log.warn({ storage: store.address }, damage)
+    }
+  }
+  if (damages.length === 0) return null
+  throw new BucketDamagedError(
+    `no state in ${store.address} can be restored: ${damages.join('; ')}. Restore one of these objects from the bucket's own versions`,
+  )
+}
+
+type Candidate =
+  | { readonly state: string; readonly database: NamedObject }
+  /** A version without a usable manifest. */
+  | { readonly damage: string }
+
+/** The newest state first. */
+async function* candidates({ store, pointer, signal }: DownloadOptions): AsyncIterable<Candidate> {
+  const { snapshot, manifest, earlier } = pointer
+  if (snapshot !== null) yield { state: snapshot.key, database: snapshot }
+  for (const key of [...(manifest === null ? [] : [manifest]), ...earlier]) {
+    const found = await readManifest(store, key, signal)
+    yield typeof found === 'string' ? { damage: found } : { state: key, database: found.database }
+  }
+}
+
+/** The manifest, or what is wrong with it. */
+export const readManifest = async (
+  store: ObjectStore,
+  key: string,
+  signal: AbortSignal,
+): Promise<BucketManifest | string> => {
+  const found = await store.get(key, signal)
+  if (found === null) return `${key} is missing`
+  return parseDocument(manifestSchema, found.body) ?? `${key} is damaged`
+}
+
+/** Writes a verified copy to `file`. Returns null, or what is wrong with the object; then there is no file. */
+export const download = async (
+  store: ObjectStore,
+  { key, bytes, sha256 }: NamedObject,
+  file: string,
+  signal: AbortSignal,
+): Promise<string | null> => {
+  await rm(file, { force: true })
+  if (!(await store.getToFile(key, file, signal))) return `${key} is missing`
+  const { size } = await stat(file)
+  if (size === bytes && (await checksum(file)) === sha256) {
+    await syncToDisk(file)
+    return null
+  }
+  await rm(file, { force: true })
+  return size === bytes ? `${key} has another checksum` : `${key} has ${size} bytes instead of ${bytes}`
+}

@@ -1,0 +1,79 @@
+/**
+ * The actions of a Delta log, as far as we write or read them: one JSON object a line in a commit, one row in a checkpoint. They follow
+ * the protocol with reader version 1 and writer version 2, which every reader knows.
+ */
+import { z } from 'zod'
+
+const texts = z.record(z.string(), z.string())
+const partitionValues = z.record(z.string(), z.string().nullable())
+
+const protocolSchema = z.object({ minReaderVersion: z.int(), minWriterVersion: z.int() })
+export const PROTOCOL: z.output<typeof protocolSchema> = { minReaderVersion: 1, minWriterVersion: 2 }
+
+const metaDataSchema = z.object({
+  /** Identifies the table. It never changes. */
+  id: z.string(),
+  name: z.string().nullish(),
+  description: z.string().nullish(),
+  format: z.object({ provider: z.string(), options: texts.nullish() }),
+  schemaString: z.string(),
+  partitionColumns: z.array(z.string()),
+  configuration: texts.nullish(),
+  createdTime: z.number().nullish(),
+})
+export type MetaData = z.output<typeof metaDataSchema>
+
+/** How far an application has come. We count the versions of our manifests. */
+const txnSchema = z.object({ appId: z.string(), version: z.number(), lastUpdated: z.number().nullish() })
+export type Txn = z.output<typeof txnSchema>
+
+const addSchema = z.object({
+  /** Relative to the table, URI-encoded. */
+  path: z.string(),
+  partitionValues,
+  size: z.number(),
+  modificationTime: z.number(),
+  dataChange: z.boolean(),
+  /** JSON text. */
+  stats: z.string().nullish(),
+})
+export type Add = z.output<typeof addSchema>
+
+const removeSchema = z.object({
+  path: z.string(),
+  deletionTimestamp: z.number().nullish(),
+  dataChange: z.boolean(),
+  extendedFileMetadata: z.boolean().nullish(),
+  partitionValues: partitionValues.nullish(),
+  size: z.number().nullish(),
+})
+export type Remove = z.output<typeof removeSchema>
+
+/** Others write commits too, with other contents. */
+const commitInfoSchema = z.object({
+  timestamp: z.number().optional().catch(undefined),
+  operation: z.string().optional().catch(undefined),
+  operationParameters: z.object({ mode: z.string(), manifest: z.string() }).optional().catch(undefined),
+  engineInfo: z.string().optional().catch(undefined),
+  userMetadata: z.string().optional().catch(undefined),
+})
+
+const actionSchema = z.object({
+  commitInfo: commitInfoSchema.nullish(),
+  protocol: protocolSchema.nullish(),
+  metaData: metaDataSchema.nullish(),
+  txn: txnSchema.nullish(),
+  add: addSchema.nullish(),
+  remove: removeSchema.nullish(),
+})
+export type Action = z.output<typeof actionSchema>
+
+/** Throws a `SyntaxError` or a `ZodError` if the text is no commit. */
+export const parseActions = (text: string): readonly Action[] =>
+  text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => actionSchema.parse(JSON.parse(line)))
+
+export const toLines = (actions: readonly Action[]): string =>
+  actions.map((action) => `${JSON.stringify(action)}\n`).join('')

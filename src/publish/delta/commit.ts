@@ -1,0 +1,153 @@
+/**
+ * Brings the Delta log of every table to a manifest. A log may be several versions behind, because its run died or the format was
+ * switched off for a while: then one commit catches up. Nothing here needs the lease. A commit is a put-if-absent at the number
+ * after the highest one, and a loser reads the log again.
+ */
+import { randomUUID } from 'node:crypto'
+import pLimit from 'p-limit'
+import { type Clock, throwIfAborted } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import { ObjectStoreError } from '../../object-store/errors.js'
+import type { ListedObject } from '../../object-store/object-store.js'
+import type { Manifest, ManifestTable } from '../parquet/manifest.js'
+import { type Action, toLines } from './actions.js'
+import { keepUp } from './keep-up.js'
+import {
+  changesTo,
+  commitOf,
+  type LoggedTable,
+  manifestOfCommit,
+  type Projection,
+  tableOfManifest,
+} from './log.js'
+import { commitKey, type LogFiles, logIn, nextNumber } from './log-files.js'
+import { type LogReading, listLog, readCommit, readState, unusable } from './read-log.js'
+
+export interface DeltaCommitting extends LogReading {
+  readonly manifest: Manifest
+  readonly manifestKey: string
+  /** Null if there is no such manifest any more. Called once for each manifest. */
+  readonly readManifest: (key: string, signal: AbortSignal) => Promise<Manifest | null>
+  /** What is below `data/` now. Without it each log is listed, which takes more requests than one listing of all. */
+  readonly objects?: readonly ListedObject[]
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface DeltaTable {
+  /** The key of the table's directory. */
+  readonly directory: string
+  /** The version in Delta. */
+  readonly number: number
+  /** False if the log was up to date already. */
+  readonly isCommitted: boolean
+}
+
+/** Tries every table, and then rejects with the first error. A table that was up to date is not written. */
+export const commitDelta = async (given: DeltaCommitting): Promise<readonly DeltaTable[]> => {
+  const limit = pLimit(TABLES_AT_ONCE)
+  const manifests = new Map<string, Promise<Manifest | null>>()
+  const readManifest: DeltaCommitting['readManifest'] = (key, signal) => {
+    const found = manifests.get(key) ?? given.readManifest(key, signal)
+    manifests.set(key, found)
+    return found
+  }
+  const results = await Promise.allSettled(
+    given.manifest.tables.map((table) => limit(() => commitTable({ ...given, readManifest }, table))),
+  )
+  throwIfAborted(given.signal)
+  return results.map((result) => {
+    if (result.status === 'rejected') throw result.reason
+    return result.value
+  })
+}
+
+const TABLES_AT_ONCE = 8
+
+const commitTable = async (given: DeltaCommitting, table: ManifestTable): Promise<DeltaTable> => {
+  const projection: Projection = { ...given, table, directory: directoryOf(table) }
+  const { directory } = projection
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    throwIfAborted(given.signal)
+    // A commit that lost has to look again.
+    const files =
+      attempt === 1 && given.objects !== undefined
+        ? logIn(given.objects, directory)
+        : await listLog(given, directory)
+    const changes = await missingChanges(given, projection, files)
+    const number = nextNumber(files)
+    if (changes === null) {
+      await keepUp(given, directory, files, number - 1)
+      return { directory, number: number - 1, isCommitted: false }
+    }
+    if (await putCommit(given, projection, changes, number)) {
+      await keepUp(given, directory, files, number)
+      return { directory, number, isCommitted: true }
+    }
+  }
+  throw new ObjectStoreError(
+    `${given.store.address}/${directory}: ${ATTEMPTS_MAX} Delta commits were not accepted, because others write this table. Let only one program write it; the next run tries again`,
+  )
+}
+
+/** More than all runs that could be catching up at once. */
+const ATTEMPTS_MAX = 5
+
+const directoryOf = ({ schema, name }: ManifestTable): string =>
+  schema === 'main' ? `data/${name}` : `data/${schema}/${name}`
+
+/** The changes from the log to the manifest; null if the log needs no commit. */
+const missingChanges = async (
+  given: DeltaCommitting,
+  projection: Projection,
+  files: LogFiles,
+): Promise<readonly Action[] | null> => {
+  const { directory, manifest, manifestKey } = projection
+  const created = { id: randomUUID(), nowMs: given.clock.nowMs() }
+  const highest = nextNumber(files) - 1
+  if (highest === -1) return changesTo(projection, null, created)
+  const last = await readCommit(given, directory, highest)
+  if (last === null) throw unusable(given.store, directory, `commit ${highest} is missing`)
+  const at = manifestOfCommit(last)
+  if (at?.key === manifestKey) return null
+  if (at !== null && at.version >= manifest.version)
+    throw unusable(given.store, directory, `it is at version ${at.version}, and this is ${manifest.version}`)
+  const earlier = at === null ? null : await given.readManifest(at.key, given.signal)
+  const known = earlier === null ? null : tableOfManifest(projection, earlier)
+  if (known !== null) return changesTo(projection, known, created)
+  // A commit without changes ties the log to this manifest, so that the next run need not read the whole log.
+  return changesTo(projection, await loggedTable(given, directory, files, highest), created) ?? []
+}
+
+const loggedTable = async (
+  given: DeltaCommitting,
+  directory: string,
+  files: LogFiles,
+  number: number,
+): Promise<LoggedTable> => {
+  const state = await readState(given, directory, files, number)
+  return { metaData: state.metaData, files: state.files }
+}
+
+/** False if the number is taken by a commit to another manifest. */
+const putCommit = async (
+  given: DeltaCommitting,
+  projection: Projection,
+  changes: readonly Action[],
+  number: number,
+): Promise<boolean> => {
+  const { store, clock, signal } = given
+  const actions = commitOf(projection, changes, clock.nowMs())
+  const key = commitKey(projection.directory, number)
+  let failure: ObjectStoreError | null = null
+  try {
+    if ((await store.putIfAbsent(key, Buffer.from(toLines(actions)), signal)).kind === 'written') return true
+  } catch (error) {
+    if (!(error instanceof ObjectStoreError)) throw error
+    failure = error
+  }
+  // The answer may have been lost after the put had succeeded.
+  const found = await readCommit(given, projection.directory, number)
+  if (found === null && failure !== null) throw failure
+  return found !== null && manifestOfCommit(found)?.key === projection.manifestKey
+}

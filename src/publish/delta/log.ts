@@ -1,0 +1,199 @@
+/**
+ * The Delta log of a table as a projection of the manifest: which actions lead from one state of a table to the next, and which state
+ * a log describes. Pure; `commit.ts` reads and writes the logs.
+ */
+import type { Manifest, ManifestTable, PublishedFile } from '../parquet/manifest.js'
+import { type Action, type Add, type MetaData, PROTOCOL, type Remove, type Txn } from './actions.js'
+import { partitionColumns, schemaString } from './schema.js'
+
+/** What a table of the log holds. */
+export interface LoggedTable {
+  /** Null if it is that of the new manifest. */
+  readonly metaData: MetaData | null
+  /** The active files by their paths in the log. */
+  readonly files: ReadonlyMap<string, Pick<Add, 'path' | 'partitionValues' | 'size'>>
+}
+
+export interface Projection {
+  readonly manifest: Manifest
+  readonly manifestKey: string
+  readonly table: ManifestTable
+  /** The key of the table's directory, without a slash at its end. */
+  readonly directory: string
+}
+
+/** The actions that turn `before` into the table of the manifest; null if nothing changes. `before` is null without a log. */
+export const changesTo = (
+  projection: Projection,
+  before: LoggedTable | null,
+  created: { readonly id: string; readonly nowMs: number },
+): readonly Action[] | null => {
+  const { table } = projection
+  const after = filesOf(projection)
+  const metaData = metaDataOf(table, before?.metaData ?? { id: created.id, createdTime: created.nowMs })
+  const isNewMetaData = before === null || (before.metaData !== null && !isSame(before.metaData, metaData))
+  const removed = [...(before?.files.values() ?? [])].filter(({ path }) => !after.has(path))
+  const added = [...after].filter(([path]) => before?.files.has(path) !== true)
+  if (!isNewMetaData && removed.length + added.length === 0) return null
+  return [
+    ...(before === null ? [{ protocol: PROTOCOL }] : []),
+    ...(isNewMetaData ? [{ metaData }] : []),
+    ...removed.map((file) => ({ remove: removeOf(file, created.nowMs) })),
+    ...added.map(([path, file]) => ({ add: addOf(projection, path, file) })),
+  ]
+}
+
+/** The actions of a commit. The first two tie it to the manifest, so that no run commits a manifest twice. */
+export const commitOf = (
+  { manifest, manifestKey }: Pick<Projection, 'manifest' | 'manifestKey'>,
+  changes: readonly Action[],
+  nowMs: number,
+): readonly Action[] => [
+  {
+    commitInfo: {
+      timestamp: nowMs,
+      operation: 'WRITE',
+      operationParameters: { mode: 'Overwrite', manifest: manifestKey },
+      engineInfo: `fieldwork-sync/${manifest.program}`,
+      userMetadata: `version ${manifest.version}, run ${manifest.run_id ?? 'none'}`,
+    },
+  },
+  { txn: { appId: APP_ID, version: manifest.version, lastUpdated: nowMs } },
+  ...changes,
+]
+
+const APP_ID = 'fieldwork-sync'
+
+/** The manifest to which a commit brought the table; null if somebody else wrote the commit. */
+export const manifestOfCommit = (
+  actions: readonly Action[],
+): { readonly version: number; readonly key: string } | null => {
+  const txn = actions.find((action) => action.txn?.appId === APP_ID)?.txn
+  const key = actions.find(({ commitInfo }) => commitInfo)?.commitInfo?.operationParameters?.manifest
+  return txn && key !== undefined ? { version: txn.version, key } : null
+}
+
+/** The table as an earlier manifest describes it; null if its metadata differs, because the log holds more of that. */
+export const tableOfManifest = (projection: Projection, earlier: Manifest): LoggedTable | null => {
+  const { schema, name } = projection.table
+  const table = earlier.tables.find((other) => other.schema === schema && other.name === name)
+  if (table === undefined || table.comment !== projection.table.comment) return null
+  if (schemaString(table) !== schemaString(projection.table)) return null
+  const files = [...filesOf({ ...projection, table })].map(
+    ([path, file]): [string, Pick<Add, 'path' | 'partitionValues' | 'size'>] => [
+      path,
+      { path, partitionValues: partitionValuesOf(table, file), size: file.bytes },
+    ],
+  )
+  return { metaData: null, files: new Map(files) }
+}
+
+/** The files with rows, by their paths in the log. The file of an empty table would show readers a partition that nobody has. */
+const filesOf = ({
+  table,
+  directory,
+}: Pick<Projection, 'table' | 'directory'>): ReadonlyMap<string, PublishedFile> =>
+  new Map(
+    table.files
+      .filter(({ rows }) => rows > 0)
+      .map((file) => [encodeURI(file.path.slice(directory.length + 1)), file]),
+  )
+
+const partitionValuesOf = (
+  table: ManifestTable,
+  { account, created_month }: PublishedFile,
+): Record<string, string | null> => (partitionColumns(table).length === 0 ? {} : { account, created_month })
+
+/**
+ * The only statistic is the number of rows. With bounds for some columns only, deltalake's pyarrow dataset skips files that hold the
+ * wanted rows, and bounds of texts and doubles are easily wrong. A reader still skips files by account and month.
+ */
+const addOf = ({ table, manifest }: Projection, path: string, file: PublishedFile): Add => ({
+  path,
+  partitionValues: partitionValuesOf(table, file),
+  size: file.bytes,
+  modificationTime: Date.parse(manifest.published_at),
+  dataChange: true,
+  stats: JSON.stringify({ numRecords: file.rows }),
+})
+
+const removeOf = (
+  { path, partitionValues, size }: Pick<Add, 'path' | 'partitionValues' | 'size'>,
+  deletionTimestamp: number,
+): Remove => ({
+  path,
+  deletionTimestamp,
+  dataChange: true,
+  extendedFileMetadata: true,
+  partitionValues,
+  size,
+})
+
+const metaDataOf = (
+  table: ManifestTable,
+  { id, createdTime }: Pick<MetaData, 'id' | 'createdTime'>,
+): MetaData => ({
+  id,
+  name: table.name,
+  description: table.comment,
+  format: { provider: 'parquet', options: {} },
+  schemaString: schemaString(table),
+  partitionColumns: [...partitionColumns(table)],
+  configuration: CONFIGURATION,
+  createdTime: createdTime ?? 0,
+})
+
+/** A VACUUM of somebody else then keeps the files that retained manifests name. */
+const CONFIGURATION = {
+  'delta.deletedFileRetentionDuration': 'interval 30 days',
+  'delta.logRetentionDuration': 'interval 30 days',
+}
+
+const isSame = (one: MetaData, other: MetaData): boolean =>
+  one.schemaString === other.schemaString &&
+  one.description === other.description &&
+  JSON.stringify(one.partitionColumns) === JSON.stringify(other.partitionColumns)
+
+/** The state that a log describes. */
+export interface LogState {
+  readonly protocol: typeof PROTOCOL | null
+  readonly metaData: MetaData | null
+  readonly txns: ReadonlyMap<string, Txn>
+  readonly files: ReadonlyMap<string, Add>
+  /** Removed files, so that a VACUUM knows when. */
+  readonly removed: ReadonlyMap<string, Remove>
+}
+
+/** Reads actions in their order: those of a checkpoint, if there is one, and those of the commits after it. */
+export const stateAfter = (actions: Iterable<Action>): LogState => {
+  let protocol: LogState['protocol'] = null
+  let metaData: MetaData | null = null
+  const txns = new Map<string, Txn>()
+  const files = new Map<string, Add>()
+  const removed = new Map<string, Remove>()
+  for (const action of actions) {
+    protocol = action.protocol ?? protocol
+    metaData = action.metaData ?? metaData
+    if (action.txn) txns.set(action.txn.appId, action.txn)
+    if (action.remove) {
+      files.delete(action.remove.path)
+      removed.set(action.remove.path, action.remove)
+    }
+    if (action.add) {
+      removed.delete(action.add.path)
+      files.set(action.add.path, action.add)
+    }
+  }
+  return { protocol, metaData, txns, files, removed }
+}
+
+/** The rows of a checkpoint. Files that were removed longer ago than `retentionMs` are left out. */
+export const checkpointActions = (state: LogState, nowMs: number, retentionMs: number): readonly Action[] => [
+  ...(state.protocol === null ? [] : [{ protocol: state.protocol }]),
+  ...(state.metaData === null ? [] : [{ metaData: state.metaData }]),
+  ...[...state.txns.values()].map((txn) => ({ txn })),
+  ...[...state.files.values()].map((add) => ({ add: { ...add, dataChange: false } })),
+  ...[...state.removed.values()]
+    .filter(({ deletionTimestamp }) => (deletionTimestamp ?? 0) > nowMs - retentionMs)
+    .map((remove) => ({ remove: { ...remove, dataChange: false } })),
+]

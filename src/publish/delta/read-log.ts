@@ -1,0 +1,104 @@
+/** Reads the Delta log of a table from the object store: its files, a commit, and the state that it describes. */
+import pLimit from 'p-limit'
+import { messageOf } from '../../base/errors.js'
+import { ObjectStoreError } from '../../object-store/errors.js'
+import type { ListedObject, ObjectStore } from '../../object-store/object-store.js'
+import type { Database } from '../../warehouse/connection/database.js'
+import { type Action, PROTOCOL, parseActions } from './actions.js'
+import { readCheckpoint, withTemporary } from './checkpoint.js'
+import { type LogState, stateAfter } from './log.js'
+import { checkpointKey, commitKey, type LogFiles, logFilesOf, logPrefix } from './log-files.js'
+
+export interface LogReading {
+  readonly store: ObjectStore
+  /** Reads checkpoints; its own rows are not touched. */
+  readonly database: Database
+  /** A local directory for temporary files. */
+  readonly scratch: string
+  readonly signal: AbortSignal
+}
+
+export const listLog = async (
+  { store, signal }: Pick<LogReading, 'store' | 'signal'>,
+  directory: string,
+): Promise<LogFiles> => {
+  const objects: ListedObject[] = []
+  for await (const object of store.list(logPrefix(directory), signal)) objects.push(object)
+  return logFilesOf(objects)
+}
+
+/** Null if there is no such commit. */
+export const readCommit = async (
+  { store, signal }: Pick<LogReading, 'store' | 'signal'>,
+  directory: string,
+  number: number,
+): Promise<readonly Action[] | null> => {
+  const found = await store.get(commitKey(directory, number), signal)
+  if (found === null) return null
+  try {
+    return parseActions(found.body.toString())
+  } catch (error) {
+    throw unusable(store, directory, `commit ${number} is no commit (${messageOf(error)})`, error)
+  }
+}
+
+/** The state after commit `number`: the newest checkpoint up to it, and the commits after that. */
+export const readState = async (
+  reading: LogReading,
+  directory: string,
+  { checkpoints }: LogFiles,
+  number: number,
+): Promise<LogState> => {
+  const checkpoint = checkpoints.findLast((file) => file.number <= number)?.number ?? -1
+  const start = checkpoint === -1 ? [] : await download(reading, directory, checkpoint)
+  const limit = pLimit(READS_AT_ONCE)
+  const commits = await Promise.all(
+    Array.from({ length: number - checkpoint }, (_, index) =>
+      limit(() => requireCommit(reading, directory, checkpoint + 1 + index)),
+    ),
+  )
+  const state = stateAfter([start, ...commits].flat())
+  const { minReaderVersion, minWriterVersion } = state.protocol ?? PROTOCOL
+  if (state.metaData === null) throw unusable(reading.store, directory, 'it has no metadata')
+  if (minReaderVersion > PROTOCOL.minReaderVersion || minWriterVersion > PROTOCOL.minWriterVersion)
+    throw unusable(
+      reading.store,
+      directory,
+      `another writer changed its protocol to reader ${minReaderVersion}, writer ${minWriterVersion}`,
+    )
+  return state
+}
+
+const READS_AT_ONCE = 8
+
+const requireCommit = async (
+  reading: LogReading,
+  directory: string,
+  number: number,
+): Promise<readonly Action[]> => {
+  const actions = await readCommit(reading, directory, number)
+  if (actions === null) throw unusable(reading.store, directory, `commit ${number} is missing`)
+  return actions
+}
+
+const download = ({ store, database, scratch, signal }: LogReading, directory: string, number: number) =>
+  withTemporary(scratch, async (file) => {
+    if (!(await store.getToFile(checkpointKey(directory, number), file, signal)))
+      throw unusable(store, directory, `checkpoint ${number} is missing`)
+    try {
+      return await readCheckpoint(database, file)
+    } catch (error) {
+      throw unusable(store, directory, `checkpoint ${number} cannot be read (${messageOf(error)})`, error)
+    }
+  })
+
+export const unusable = (
+  { address }: Pick<ObjectStore, 'address'>,
+  directory: string,
+  why: string,
+  cause?: unknown,
+): ObjectStoreError =>
+  new ObjectStoreError(
+    `the Delta log ${address}/${logPrefix(directory)} cannot be continued: ${why}. Delete the log, and the next run writes it anew; the data files stay`,
+    { cause },
+  )

@@ -1,0 +1,90 @@
+/** Writes the changed files of a version below a directory, and makes its manifest. The caller says which unchanged files stay. */
+import { z } from 'zod'
+import { type Clock, throwIfAborted } from '../../base/clock.js'
+import { packageVersion } from '../../base/version.js'
+import { sum } from '../../model/bundle-estimate.js'
+import { SCHEMA_VERSION } from '../../model/sync-tables.js'
+import { bigintCell, varcharCell } from '../../warehouse/connection/cells.js'
+import type { Database, Sql } from '../../warehouse/connection/database.js'
+import { WarehouseDamagedError } from '../../warehouse/connection/errors.js'
+import type { Manifest, ManifestTable } from './manifest.js'
+import { PUBLISHED_TABLES } from './tables.js'
+import { type TableWriting, writeTable } from './write-table.js'
+
+export interface VersionWriting extends Omit<TableWriting, 'sql'> {
+  readonly database: Database
+  readonly clock: Clock
+}
+
+/** Rejects with the signal's reason when it aborts, unless the work database is damaged. */
+export const writeVersion = async (writing: VersionWriting): Promise<Manifest> => {
+  const { database, clock, number, signal } = writing
+  try {
+    // No transaction: in one, DuckDB keeps the space of every staged table until its end. We hold the only connection.
+    return await database.exclusively((sql) =>
+      database.interruptibly(signal, async () =>
+        manifestOf(sql, await writeTables({ ...writing, sql }), number, clock),
+      ),
+    )
+  } catch (error) {
+    // After a signal, the errors of interrupted statements do not count. Damage does: the file must be set aside.
+    if (!(error instanceof WarehouseDamagedError)) throwIfAborted(signal)
+    throw error
+  }
+}
+
+const writeTables = async (writing: TableWriting): Promise<readonly ManifestTable[]> => {
+  const isNullable = await nullability(writing.sql)
+  const tables: ManifestTable[] = []
+  for (const table of PUBLISHED_TABLES) {
+    const files = await writeTable(writing, table)
+    const { schema, name, comment, columns } = table.declaration
+    tables.push({
+      schema,
+      name,
+      comment,
+      columns: columns.map((column) => ({ ...column, nullable: isNullable(schema, name, column.name) })),
+      layout: table.layout,
+      rows: sum(files.map(({ rows }) => rows)),
+      bytes: sum(files.map(({ bytes }) => bytes)),
+      files: [...files],
+    })
+  }
+  return tables
+}
+
+/** Nullable columns of this database. A column that was added to a table with rows always is, despite its declaration. */
+const nullability = async (sql: Sql) => {
+  const required = await sql.rows(
+    z.object({ path: varcharCell }),
+    `SELECT concat_ws('.', schema_name, table_name, column_name) AS path FROM duckdb_columns()
+      WHERE database_name = current_database() AND NOT internal AND NOT is_nullable`,
+  )
+  const paths = new Set(required.map(({ path }) => path))
+  return (...path: readonly string[]): boolean => !paths.has(path.join('.'))
+}
+
+/** The manifest of version `number` with `tables`, and the runs of this database. */
+export const manifestOf = async (
+  sql: Sql,
+  tables: readonly ManifestTable[],
+  version: number,
+  clock: Clock,
+): Promise<Manifest> => {
+  const [runs] = await sql.rows(
+    z.object({ runs: bigintCell, run_id: varcharCell.nullable() }),
+    'SELECT count(*) AS runs, max_by(run_id, started_at) AS run_id FROM _sync.runs',
+  )
+  return {
+    format: 1,
+    version,
+    published_at: new Date(clock.nowMs()).toISOString(),
+    program: packageVersion(),
+    schema_version: SCHEMA_VERSION,
+    run_id: runs?.run_id ?? null,
+    runs: runs?.runs ?? 0,
+    rows: sum(tables.map(({ rows }) => rows)),
+    bytes: sum(tables.map(({ bytes }) => bytes)),
+    tables: [...tables],
+  }
+}

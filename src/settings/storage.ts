@@ -1,0 +1,126 @@
+/** Reads the settings of the bucket that holds the warehouse. Its credentials are no settings: the SDK finds them by itself. */
+import { Secret } from '../base/secret.js'
+import { isPlainRemote } from './credentials.js'
+import type { Environment } from './environment.js'
+import type { Layers } from './layers.js'
+import type { Problem } from './problems.js'
+import { good, type Read } from './readers.js'
+import { type Shard, shardDirectory } from './shards.js'
+import { problemAt } from './source.js'
+import { EXAMPLE_OF_URL, readEndpoint } from './storage-readers.js'
+
+export interface StorageSettings {
+  readonly bucket: string
+  /** What all shards have in common, without a slash at either end; empty for the whole bucket. */
+  readonly rootPrefix: string
+  /** Begins every key of this process: `rootPrefix`, with `--shard` followed by the directory of the shard. */
+  readonly prefix: string
+  /** Origin of the server, such as `https://minio.internal:9000`; null for AWS. */
+  readonly endpoint: string | null
+  /** Null for the region that the SDK finds. */
+  readonly region: string | null
+  /** Whether the bucket is in the path of the address and not in its host. */
+  readonly pathStyle: boolean
+  /** The credentials of the environment, which must never be visible. */
+  readonly secrets: readonly Secret[]
+}
+
+/** The SDK reads them as well. The first that is set counts where the settings have no endpoint. */
+export const STORAGE_VARIABLES = [
+  {
+    name: 'AWS_ENDPOINT_URL_S3',
+    sets: '`storage.endpoint`',
+    meaning: 'Address of the server, if the settings file has none',
+  },
+  {
+    name: 'AWS_ENDPOINT_URL',
+    sets: '`storage.endpoint`',
+    meaning: 'The same, if `AWS_ENDPOINT_URL_S3` is not set',
+  },
+] as const
+
+interface Resolved {
+  readonly storage: StorageSettings | null
+  readonly problems: readonly Problem[]
+}
+
+/** Null without `storage.url`: then the warehouse is a directory. */
+export const resolveStorage = (layers: Layers, env: Environment, shard: Shard | null): Resolved => {
+  const { url, endpoint, region, pathStyle } = layers.values.storage
+  if (url === undefined) return { storage: null, problems: [...withoutUrl(layers), ...deltaProblems(layers)] }
+  const found = endpoint === undefined ? endpointIn(env) : good(endpoint)
+  const where = variableIn(env)
+  const problems: Problem[] = [...deltaProblems(layers)]
+  const report = (text: string) =>
+    void problems.push(
+      endpoint === undefined ? { where, text } : problemAt(layers.originOf, ['storage', 'endpoint'], text),
+    )
+  if (!found.ok) report(found.problem)
+  const address = found.ok ? found.value : null
+  if (address !== null && isPlainRemote(address) && !layers.values.allowInsecureHttp)
+    report(
+      'would send the data over plain http to another host; use https, or set allow_insecure_http: true in the settings file',
+    )
+  const shardPart = shard === null ? [] : [shardDirectory(shard)]
+  const storage = {
+    bucket: url.bucket,
+    rootPrefix: url.prefix,
+    prefix: [url.prefix, ...shardPart].filter((part) => part !== '').join('/'),
+    endpoint: address,
+    region: region ?? null,
+    pathStyle: pathStyle ?? address !== null,
+    secrets: secretsIn(env),
+  }
+  return { storage, problems }
+}
+
+/** Delta tables are logs beside the Parquet files of a bucket. */
+const deltaProblems = ({ values, originOf, isBroken }: Layers): readonly Problem[] => {
+  const { publish, storage } = values
+  if (!publish.includes('delta') || isBroken(['publish']) || isBroken(['storage', 'url'])) return []
+  const problem = (text: string) => [problemAt(originOf, ['publish'], text)]
+  if (storage.url === undefined)
+    return problem('can have delta only in a bucket; set storage.url, or remove delta')
+  return publish.includes('parquet')
+    ? []
+    : problem('needs parquet beside delta, whose tables are the Parquet files')
+}
+
+/** Keys of the section without its url have no effect, so they are a mistake. */
+const withoutUrl = ({ values, originOf, isBroken }: Layers): readonly Problem[] => {
+  if (isBroken(['storage', 'url'])) return []
+  const { endpoint, region, pathStyle } = values.storage
+  const given = Object.entries({ endpoint, region, path_style: pathStyle })
+  return given.flatMap(([key, value]) =>
+    value === undefined
+      ? []
+      : [
+          problemAt(
+            originOf,
+            ['storage', key],
+            `needs storage.url; set it, such as ${EXAMPLE_OF_URL}, or remove this key`,
+          ),
+        ],
+  )
+}
+
+/** The variable that is set; empty if none is. The SDK, too, ignores an empty one. */
+const variableIn = (env: Environment): string =>
+  STORAGE_VARIABLES.map(({ name }) => name).find((name) => (env[name] ?? '') !== '') ?? ''
+
+const endpointIn = (env: Environment): Read<string | null> => {
+  const variable = variableIn(env)
+  return variable === '' ? good(null) : readEndpoint(env[variable])
+}
+
+/** A shorter text is no real credential. Redacting it would leave holes in messages. */
+const SECRET_LENGTH_MIN = 8
+
+const secretsIn = (env: Environment): readonly Secret[] =>
+  [env.AWS_SECRET_ACCESS_KEY ?? '', env.AWS_SESSION_TOKEN ?? '']
+    .filter((text) => text.length >= SECRET_LENGTH_MIN)
+    .map((text) => new Secret(text))
+
+/** For messages, such as `s3://research/fieldwork`. */
+export const storageAddress = ({ bucket, prefix }: Pick<StorageSettings, 'bucket' | 'prefix'>): string =>
+  `s3://${[bucket, prefix].filter((part) => part !== '').join('/')}`

@@ -1,0 +1,88 @@
+/**
+ * The file operations of the modules under test, in memory: below `/simulated`. Each is a step of the process. A kill happens before the
+ * operation; a kill after it is a kill before the next one.
+ */
+import promises from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+import { Readable } from 'node:stream'
+import { type Machine, never } from './machine.js'
+
+export const MEMORY = '/simulated/'
+
+type Call = (...given: unknown[]) => unknown
+
+export class MemoryFiles {
+  readonly #files = new Map<string, Buffer>()
+  readonly #current: () => Machine | null
+
+  constructor(current: () => Machine | null) {
+    this.#current = current
+  }
+
+  /** Replaces the functions of `node:fs/promises` for good. */
+  install(): void {
+    this.#replace('readFile', (path, encoding) =>
+      encoding === undefined ? this.#read(path) : this.#read(path).toString('utf8'),
+    )
+    this.#replace('writeFile', (path, data) => this.write(path, data as Buffer | string))
+    this.#replace('appendFile', (path, data) =>
+      this.write(path, Buffer.concat([this.#files.get(path) ?? Buffer.alloc(0), Buffer.from(String(data))])),
+    )
+    this.#replace('rename', (path, target) => {
+      this.write(String(target), this.#read(path))
+      this.#files.delete(path)
+    })
+    this.#replace('rm', (path) => this.#files.delete(path))
+    this.#replace('stat', (path) => ({ size: this.#read(path).length }))
+    this.#replace('open', (path) => ({
+      sync: async () => undefined,
+      close: async () => undefined,
+      createReadStream: () => Readable.from([this.#read(path)]),
+    }))
+    syncBuiltinESMExports()
+  }
+
+  write(path: string, data: Buffer | string): void {
+    this.#files.set(path, Buffer.from(data))
+  }
+
+  read(path: string): Buffer | undefined {
+    return this.#files.get(path)
+  }
+
+  /** Removes everything below a directory. */
+  empty(directory: string): void {
+    for (const path of this.#files.keys()) if (path.startsWith(`${directory}/`)) this.#files.delete(path)
+  }
+
+  clear(): void {
+    this.#files.clear()
+  }
+
+  #read(path: string): Buffer {
+    const found = this.#files.get(path)
+    if (found !== undefined || this.#isDirectory(path)) return found ?? Buffer.alloc(0)
+    throw Object.assign(new Error(`ENOENT: ${path}`), { code: 'ENOENT' })
+  }
+
+  #isDirectory(path: string): boolean {
+    return [...this.#files.keys()].some((file) => file.startsWith(`${path}/`))
+  }
+
+  #replace(name: string, act: (path: string, given: unknown) => unknown): void {
+    const holder = promises as unknown as Record<string, Call>
+    const real = holder[name] as Call
+    holder[name] = async (...given: unknown[]) => {
+      const [path, more] = given
+      if (typeof path !== 'string' || !path.startsWith(MEMORY))
+        return await Reflect.apply(real, promises, given)
+      const machine = this.#current()
+      if (machine !== null) {
+        if (!machine.step(`${name} ${path.slice(MEMORY.length).replace(String(process.pid), 'pid')}`))
+          return await never()
+        await machine.settle()
+      }
+      return act(path, more)
+    }
+  }
+}

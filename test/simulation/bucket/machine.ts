@@ -1,0 +1,149 @@
+/**
+ * One process: its clocks, its local directory, and when it is killed or stands still. Each store request, file operation, API request
+ * and wake-up is a step.
+ */
+import { abortReason, type Clock } from '../../../src/base/clock.js'
+import type { Random } from '../random.js'
+import type { Schedule } from './schedule.js'
+
+/** The nth step, or the nth step whose name begins so. */
+export interface At {
+  readonly name: string
+  readonly nth: number
+}
+
+/** A pause at a step. A suspended machine stops its monotonic clock too. */
+export interface Pause {
+  readonly at: At
+  readonly ms: number
+  readonly isSuspended: boolean
+}
+
+export interface Fate {
+  readonly killAt: At | null
+  readonly pause: Pause | null
+}
+
+/** What lasts of a machine over its runs. */
+export interface Place {
+  readonly name: string
+  /** The difference of its wall clock to true time, milliseconds. */
+  readonly skewMs: number
+  /** The speed of its clocks. */
+  readonly speed: number
+  /** Prefix of its files in memory. */
+  readonly directory: string
+  /** A real directory, because a ledger writes synchronously. */
+  readonly ledgers: string
+}
+
+export const never = <Value>(): Promise<Value> => new Promise<Value>(() => undefined)
+
+export class Machine {
+  isDead = false
+  steps = 0
+  readonly run: string
+  readonly place: Place
+  readonly random: Random
+  readonly schedule: Schedule
+  readonly #fate: Fate
+  readonly #story: (line: string) => void
+  readonly #passed: string[] = []
+  #pausedUntilMs = 0
+  #suspendedFromMs = Number.POSITIVE_INFINITY
+  /** Called when the process is killed. */
+  onDeath: () => void = () => undefined
+
+  constructor(run: string, place: Place, { random, schedule, fate, story }: MachineOptions) {
+    this.run = run
+    this.place = place
+    this.random = random
+    this.schedule = schedule
+    this.#fate = fate
+    this.#story = story
+  }
+
+  say(text: string): void {
+    this.#story(`${(this.schedule.nowMs / 1_000).toFixed(1)} s  ${this.run}  ${text}`)
+  }
+
+  /** Counts a step. False: the process is dead, and nothing of it may continue. */
+  step(name: string): boolean {
+    if (this.isDead) return false
+    this.steps += 1
+    const { killAt, pause } = this.#fate
+    this.#passed.push(name)
+    if (this.#isAt(killAt)) {
+      this.say(`KILLED at step ${this.steps}, ${name}`)
+      this.isDead = true
+      this.onDeath()
+      return false
+    }
+    if (pause !== null && this.#isAt(pause.at)) {
+      this.say(`${pause.isSuspended ? 'SUSPENDED' : 'PAUSED'} for ${pause.ms / 1_000} s at ${name}`)
+      this.#pausedUntilMs = this.schedule.nowMs + pause.ms
+      if (pause.isSuspended) this.#suspendedFromMs = this.schedule.nowMs
+    }
+    return true
+  }
+
+  /** Whether the step that was just counted is the one at `at`. */
+  #isAt(at: At | null): boolean {
+    if (at === null || this.#passed.at(-1)?.startsWith(at.name) !== true) return false
+    return this.#passed.filter((name) => name.startsWith(at.name)).length === at.nth
+  }
+
+  /** Lets `happen` happen in this process: never if it is dead, later if it stands still. */
+  after(ms: number, happen: () => void): () => void {
+    return this.schedule.after(ms, () => this.#deliver(happen))
+  }
+
+  #deliver(happen: () => void): void {
+    if (this.isDead) return
+    const leftMs = this.#pausedUntilMs - this.schedule.nowMs
+    if (leftMs > 0) {
+      this.schedule.after(leftMs, () => this.#deliver(happen))
+      return
+    }
+    this.schedule.current = this
+    happen()
+  }
+
+  /** Continues later, if the process was just paused. */
+  async settle(): Promise<void> {
+    if (this.isDead) await never()
+    if (this.#pausedUntilMs > this.schedule.nowMs)
+      await new Promise<void>((resolve) => this.after(0, resolve))
+  }
+
+  readonly clock: Clock = {
+    nowMs: () => Math.floor(START_MS + this.place.skewMs + this.schedule.nowMs * this.place.speed),
+    monotonicMs: () => (this.schedule.nowMs - this.#suspendedMs()) * this.place.speed,
+    sleep: (ms, signal) =>
+      new Promise<void>((resolve, reject) => {
+        if (signal?.aborted) return reject(abortReason(signal))
+        const onAbort = () => {
+          cancel()
+          if (signal !== undefined) reject(abortReason(signal))
+        }
+        const cancel = this.after(Math.ceil(ms / this.place.speed), () => {
+          signal?.removeEventListener('abort', onAbort)
+          if (this.step('wake up')) void this.settle().then(resolve)
+        })
+        signal?.addEventListener('abort', onAbort, { once: true })
+      }),
+  }
+
+  #suspendedMs(): number {
+    return Math.max(0, Math.min(this.schedule.nowMs, this.#pausedUntilMs) - this.#suspendedFromMs)
+  }
+}
+
+interface MachineOptions {
+  readonly random: Random
+  readonly schedule: Schedule
+  readonly fate: Fate
+  readonly story: (line: string) => void
+}
+
+const START_MS = Date.UTC(2026, 2, 1)

@@ -1,0 +1,126 @@
+/** Mutations that the simulation of the bucket must catch. `npm run simulate:mutations -- --only bucket` */
+import type { Mutation } from '../mutations.js'
+
+export const BUCKET_MUTATIONS: readonly Mutation[] = [
+  {
+    // The condition counts when the request arrives, so the store of the simulation ignores it.
+    name: 'bucket: the pointer is written without If-Match',
+    file: '../test/support/storage/model-store.js',
+    from: '(found) => found?.etag === etag',
+    to: `(found) => found?.etag === etag || key === 'current.json'`,
+  },
+  {
+    name: 'bucket: a run does not fence the pointer',
+    file: 'publish/bucket/pointer.js',
+    from: 'const outcome = await putDocument({ store, key: POINTER_KEY, document, replaces, signal });',
+    to: `const outcome = found !== null ? { kind: 'written', etag: found.etag } : await putDocument({ store, key: POINTER_KEY, document, replaces, signal });`,
+  },
+  {
+    name: 'bucket: the pointer is replaced before the manifest is written',
+    file: 'publish/bucket/commit-version.js',
+    from: 'await putOnce(options, key, body, body.length);',
+    to: 'void putOnce(options, key, body, body.length).catch(() => undefined);',
+  },
+  {
+    name: 'bucket: a lost answer counts as lost',
+    file: 'publish/bucket/conditional.js',
+    from: 'if (found !== null && tokenOf(found) === document.token)',
+    to: 'if (false)',
+  },
+  {
+    name: 'bucket: a lost answer counts as written',
+    file: 'publish/bucket/conditional.js',
+    from: 'failure = outcome;',
+    to: `return { kind: 'written', etag: (await store.get(key, signal))?.etag ?? '' };`,
+  },
+  {
+    name: 'bucket: the lease is taken by the wall clock',
+    file: 'publish/bucket/lease.js',
+    from: 'const action = leaseAction(found, watched, clock.monotonicMs());',
+    to: `const action = leaseAction(found, found === null ? watched : { etag: found.etag, sinceMs: clock.monotonicMs() - clock.nowMs() + Date.parse(found.document.holder.since) }, clock.monotonicMs());`,
+  },
+  {
+    name: 'bucket: the lease is taken before its life has ended',
+    file: 'publish/bucket/lease.js',
+    from: 'watched.sinceMs + LEASE_MS - monotonicMs',
+    to: 'watched.sinceMs + 15_000 - monotonicMs',
+  },
+  {
+    name: 'bucket: a run sends requests without the lease',
+    file: 'publish/bucket/held-lease.js',
+    from: 'assertHeld() {',
+    to: 'assertHeld() { return;',
+  },
+  {
+    name: 'bucket: a suspended machine trusts its monotonic clock',
+    file: 'publish/bucket/lease-time.js',
+    from: 'Math.max(at.monotonicMs - renewedAt.monotonicMs, at.wallMs - renewedAt.wallMs)',
+    to: 'at.monotonicMs - renewedAt.monotonicMs',
+  },
+  {
+    name: 'bucket: the ledger is not handed over',
+    file: 'publish/bucket/ledger.js',
+    from: `return previous.wasReleased && previous.ledgersUploaded ? 'bucket' : 'unknown';`,
+    to: `return 'local';`,
+  },
+  {
+    name: 'bucket: a run that was killed is assumed to have sent nothing',
+    file: 'publish/bucket/ledger.js',
+    from: `: 'unknown'`,
+    to: `: 'bucket'`,
+  },
+  {
+    name: 'bucket: a ledger that was not uploaded counts as uploaded',
+    file: 'publish/bucket/ledger.js',
+    from: 'previous.wasReleased && previous.ledgersUploaded',
+    to: 'previous.wasReleased',
+  },
+  {
+    name: 'bucket: clean-up by age alone',
+    file: 'publish/bucket/clean-up.js',
+    from: '!(named.has(key) || isDeltaLog(key))',
+    to: '!isDeltaLog(key)',
+  },
+  {
+    name: 'bucket: clean-up without age',
+    file: 'publish/bucket/clean-up.js',
+    from: 'ageMs !== null && ageMs >= sweepAfterMs',
+    to: 'true',
+  },
+  {
+    name: 'bucket: clean-up keeps only the current version',
+    file: 'publish/bucket/clean-up.js',
+    from: '...older, ...young]',
+    to: ']',
+  },
+  {
+    name: 'bucket: clean-up leaves orphans',
+    file: 'publish/bucket/keys.js',
+    from: '[VERSIONS, DATA, DATABASES, SNAPSHOTS]',
+    to: '[VERSIONS, DATABASES]',
+  },
+  {
+    name: 'bucket: a work database of an older state is kept',
+    file: 'publish/bucket/note.js',
+    from: 'if (note?.state === state)',
+    to: 'if (note !== null)',
+  },
+  {
+    name: 'bucket: a kill during the restore leaves a directory that is refused',
+    file: 'publish/bucket/local-state.js',
+    from: 'await writeNote(directory, noteOf(store, note, REPLACING));',
+    to: '',
+  },
+  {
+    name: 'bucket: a copy is restored without its checksum',
+    file: 'publish/bucket/restore.js',
+    from: 'size === bytes && (await checksum(file)) === sha256',
+    to: 'true',
+  },
+  {
+    name: 'bucket: a file that was deleted is named for ever',
+    file: 'publish/bucket/present-files.js',
+    from: 'present.get(file.path) === file.bytes',
+    to: 'true',
+  },
+]

@@ -1,0 +1,305 @@
+/**
+ * One run of a process: the real modules in the order in which a sync uses them. A text file with a row a line stands for the work
+ * database, and a file a partition for Parquet.
+ */
+import { createHash } from 'node:crypto'
+import { appendFile, readFile, rm, writeFile } from 'node:fs/promises'
+import { hasCode } from '../../../src/base/errors.js'
+import type { Log } from '../../../src/base/log.js'
+import { type Ledger, ledgerFileName, openLedger } from '../../../src/http/rate-limit/ledger.js'
+import {
+  fullLedgerText,
+  movedLedgerText,
+  readLedgerText,
+  replaceLedgerText,
+} from '../../../src/http/rate-limit/ledger-hand-over.js'
+import type { ObjectStore } from '../../../src/object-store/object-store.js'
+import { cleanUp } from '../../../src/publish/bucket/clean-up.js'
+import { commitVersion } from '../../../src/publish/bucket/commit-version.js'
+import { type BucketManifest, stateOf } from '../../../src/publish/bucket/documents.js'
+import { LostPublishError } from '../../../src/publish/bucket/errors.js'
+import type { Lease } from '../../../src/publish/bucket/held-lease.js'
+import { databaseKey, dataKey, LEASE_KEY, snapshotKey } from '../../../src/publish/bucket/keys.js'
+import { agreeOnLayout } from '../../../src/publish/bucket/layout.js'
+import { acquireLease } from '../../../src/publish/bucket/lease.js'
+import { downloadLedger, ledgerSource, uploadLedger } from '../../../src/publish/bucket/ledger.js'
+import { prepareLocal } from '../../../src/publish/bucket/local-state.js'
+import { writeNote } from '../../../src/publish/bucket/note.js'
+import { type FencedPointer, fencePointer } from '../../../src/publish/bucket/pointer.js'
+import { listData, presentFiles } from '../../../src/publish/bucket/present-files.js'
+import { readManifest } from '../../../src/publish/bucket/restore.js'
+import { uploadFiles } from '../../../src/publish/bucket/upload.js'
+import { WarehouseHeldError } from '../../../src/warehouse/connection/errors.js'
+import { manifestOf, namedObject } from '../../support/storage/bucket.js'
+import type { Machine } from './machine.js'
+import { CAP, LIMITS, type Oracle, WINDOW_MS } from './oracle.js'
+
+/** What a run does. */
+export interface Work {
+  readonly requests: number
+  readonly snapshots: boolean
+  readonly cleansUp: boolean
+}
+
+export interface WriterOptions {
+  readonly machine: Machine
+  readonly store: ObjectStore
+  readonly oracle: Oracle
+  readonly work: Work
+  /** Ledgers that the world closes after a kill. */
+  readonly openLedgers: Set<Ledger>
+}
+
+const OWNER = { baseUrl: 'https://api.example', id: 1 }
+const LEDGER_NAME = 'sent-requests.ndjson'
+const TIMING = { perMs: WINDOW_MS, requestTimeoutMs: 10_000 }
+/** More than the runs without faults at the end write. */
+const PARTITIONS = 11
+/** A signal for the work before and after the lease. Nothing aborts it. */
+const unaborted = (): AbortSignal => new AbortController().signal
+
+export const writerRun = async (options: WriterOptions): Promise<void> => {
+  const { machine, store, oracle } = options
+  const { clock, place, run } = machine
+  const log = logOf(machine, oracle)
+  const holder = {
+    id: run,
+    host: place.name,
+    pid: 1,
+    command: 'sync',
+    since: new Date(clock.nowMs()).toISOString(),
+  }
+  const lease = await acquired(options, acquireLease({ store, holder, clock, log, signal: unaborted() }))
+  machine.say(`holds the lease after ${JSON.stringify(lease.previous)}`)
+  let ledgersUploaded = false
+  let ledger: Ledger | null = null
+  try {
+    const signal = lease.lost
+    await agreeOnLayout(store, null, signal)
+    const pointer = await fencePointer({ store, lease, signal })
+    const { directory } = place
+    const prepared = await prepareLocal({
+      store,
+      pointer: pointer.contents,
+      directory,
+      workDatabase: workFile(machine),
+      log,
+      signal,
+    })
+    machine.say(`${prepared.action} ${prepared.state}`)
+    await handOver(options, lease, prepared.ledgersOf, signal)
+    await writeNote(directory, { storage: store.address, state: prepared.state, holder: run })
+    ledger = openLedger({ directory: place.ledgers, owner: OWNER, timing: TIMING, clock })
+    options.openLedgers.add(ledger)
+    await sync(options, lease, pointer, ledger, signal)
+    await publish(options, lease, pointer, signal)
+    if (options.work.cleansUp) {
+      const removed = await cleanUp({ store, lease, pointer: pointer.contents, log, signal, limits: LIMITS })
+      machine.say(`removed ${removed} objects`)
+    }
+  } catch (error) {
+    checkLoss(options, lease, error)
+    throw error
+  } finally {
+    if (ledger !== null) {
+      ledger.close()
+      options.openLedgers.delete(ledger)
+      ledgersUploaded = await uploaded(options, lease)
+    }
+    await lease.release({ ledgersUploaded, signal: unaborted() })
+    machine.say(`released, ledgers ${ledgersUploaded ? '' : 'not '}uploaded`)
+  }
+}
+
+/** A run may be refused only by the lease of another one. */
+const acquired = async ({ machine, oracle }: WriterOptions, lease: Promise<Lease>): Promise<Lease> => {
+  try {
+    return await lease
+  } catch (error) {
+    const stored = oracle.model.objects.get(LEASE_KEY)?.body.toString() ?? ''
+    if (error instanceof WarehouseHeldError && stored.includes(`"${machine.run}"`))
+      oracle.fail(`${machine.run} holds the lease, but was refused`)
+    throw error
+  }
+}
+
+/** Only a run that lost its lease may lose the pointer. */
+const checkLoss = ({ machine, oracle }: WriterOptions, lease: Lease, error: unknown): void => {
+  if (!(error instanceof LostPublishError)) return
+  try {
+    lease.assertHeld()
+  } catch {
+    return
+  }
+  oracle.fail(`${machine.run} holds the lease, but could not commit`)
+}
+
+const uploaded = async ({ machine, store }: WriterOptions, lease: Lease): Promise<boolean> => {
+  try {
+    const text = readLedgerText(machine.place.ledgers, ledgerFileName(OWNER))
+    await uploadLedger({ store, lease, name: LEDGER_NAME, text, clock: machine.clock, signal: unaborted() })
+    return true
+  } catch {
+    return false
+  }
+}
+
+const handOver = async (
+  { machine, store }: WriterOptions,
+  lease: Lease,
+  ledgersOf: string | null,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { clock, place } = machine
+  const source = ledgerSource(lease.previous, ledgersOf)
+  machine.say(`ledger: ${source}`)
+  if (source === 'unknown')
+    replaceLedgerText(place.ledgers, ledgerFileName(OWNER), fullLedgerText(CAP, clock.nowMs()))
+  if (source !== 'bucket') return
+  const copy = await downloadLedger(store, LEDGER_NAME, signal)
+  if (copy === null) return
+  replaceLedgerText(
+    place.ledgers,
+    ledgerFileName(OWNER),
+    movedLedgerText(copy.text, clock.nowMs() - copy.writtenAtMs),
+  )
+}
+
+const workFile = ({ place }: Machine): string => `${place.directory}/work.duckdb`
+
+const readWork = async (machine: Machine): Promise<string> => {
+  try {
+    return await readFile(workFile(machine), 'utf8')
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return ''
+    throw error
+  }
+}
+
+/** Sends requests, each with a row as its answer. */
+const sync = async (
+  options: WriterOptions,
+  lease: Lease,
+  pointer: FencedPointer,
+  ledger: Ledger,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { machine, work } = options
+  const { clock } = machine
+  const freeAtMs = ledger.occupiedMs(CAP).map((ms) => clock.monotonicMs() + ms)
+  while (freeAtMs.length < CAP) freeAtMs.push(0)
+  for (let request = 1; request <= work.requests; request += 1) {
+    const slot = freeAtMs.indexOf(Math.min(...freeAtMs))
+    const waitMs = (freeAtMs[slot] ?? 0) - clock.monotonicMs()
+    if (waitMs > 0) await clock.sleep(waitMs, signal)
+    const holdMs = await sendOne(options, lease, ledger)
+    freeAtMs[slot] = clock.monotonicMs() + holdMs
+    await appendFile(workFile(machine), `${machine.run}.${request}\n`)
+    if (work.snapshots && request === 2) await snapshot(options, lease, pointer, signal)
+  }
+}
+
+/** Returns for how long the slot stays taken. */
+const sendOne = async ({ machine, oracle }: WriterOptions, lease: Lease, ledger: Ledger): Promise<number> => {
+  const { random, schedule, run } = machine
+  const arrivesMs = random.chance(0.1) ? random.whole(0, 9_900) : random.whole(0, 300)
+  const isLost = random.chance(0.1)
+  lease.assertHeld()
+  const id = ledger.send()
+  oracle.sent(run)
+  machine.say('sends a request')
+  schedule.after(arrivesMs, () => oracle.arrived())
+  await new Promise<void>((resolve) => {
+    machine.after(isLost ? TIMING.requestTimeoutMs : arrivesMs + 50, () => {
+      if (machine.step('answer of the API')) void machine.settle().then(resolve)
+    })
+  })
+  ledger.end(id, isLost ? 'loss' : 'answer')
+  return WINDOW_MS + 50 + (isLost ? TIMING.requestTimeoutMs : 0)
+}
+
+const snapshot = async (
+  { machine, store }: WriterOptions,
+  lease: Lease,
+  pointer: FencedPointer,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { place, run } = machine
+  const text = await readWork(machine)
+  const file = `${place.directory}/snapshot`
+  await writeFile(file, text)
+  const object = namedObject(snapshotKey(pointer.contents.version + 1, run, 1), text)
+  await uploadFiles({ store, lease, files: [{ ...object, file }], signal })
+  await pointer.commitSnapshot(object, signal)
+  machine.say(`committed ${object.key}`)
+  lease.assertHeld()
+  await writeNote(place.directory, { storage: store.address, state: object.key, holder: run })
+}
+
+const publish = async (
+  options: WriterOptions,
+  lease: Lease,
+  pointer: FencedPointer,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { machine, store, oracle } = options
+  const { place, run } = machine
+  const version = pointer.contents.version + 1
+  const text = await readWork(machine)
+  const database = namedObject(databaseKey(version, run), text)
+  const base = await baseFiles(store, pointer, signal)
+  const files = partitionsOf(text).map(([partition, rows]) => {
+    const digest = createHash('sha256').update(rows).digest('hex')
+    const known = base.find(({ sha256, path }) => sha256 === digest && path.includes(`/p=${partition}/`))
+    const key = known?.path ?? dataKey(`t/p=${partition}`, version, run, digest)
+    return { object: namedObject(key, rows), rows, isNew: known === undefined }
+  })
+  const fileOf = (key: string) => `${place.directory}/staging/${key}`
+  const staged = files.filter(({ isNew }) => isNew)
+  for (const { object, rows } of staged) await writeFile(fileOf(object.key), rows)
+  await writeFile(fileOf(database.key), text)
+  const uploads = [database, ...staged.map(({ object }) => object)]
+  await uploadFiles({
+    store,
+    lease,
+    files: uploads.map((object) => ({ ...object, file: fileOf(object.key) })),
+    signal,
+  })
+  for (const { key } of uploads) await rm(fileOf(key))
+  const manifest: BucketManifest = manifestOf(
+    version,
+    database,
+    files.map(({ object }) => object),
+  )
+  oracle.reported(await commitVersion({ store, lease, signal, pointer, run, manifest }))
+  machine.say(`committed version ${version}: ${text.split('\n').length - 1} rows`)
+  lease.assertHeld()
+  await writeNote(place.directory, { storage: store.address, state: stateOf(pointer.contents), holder: run })
+}
+
+/** The files of the version before that are still there. */
+const baseFiles = async (store: ObjectStore, pointer: FencedPointer, signal: AbortSignal) => {
+  const { manifest: key } = pointer.contents
+  const manifest = key === null ? null : await readManifest(store, key, signal)
+  if (manifest === null || typeof manifest === 'string') return []
+  const found = presentFiles(manifest, await listData(store, signal))
+  return found.manifest.tables.flatMap(({ files }) => files)
+}
+
+/** Rows by partition. Old partitions rest: a row belongs to the partition of its run's number. */
+const partitionsOf = (text: string): (readonly [number, string])[] => {
+  const partitions = new Map<number, string>()
+  for (const row of text.split('\n').filter((line) => line !== '')) {
+    const partition = Number(/\d+/.exec(row)?.[0] ?? 0) % PARTITIONS
+    partitions.set(partition, `${partitions.get(partition) ?? ''}${row}\n`)
+  }
+  return [...partitions]
+}
+
+const logOf = (machine: Machine, oracle: Oracle): Log => {
+  const line = (fields: Readonly<Record<string, unknown>>, message: string) => {
+    machine.say(`log: ${message}`)
+    if (typeof fields.restored === 'string') oracle.restoredAloud(fields.restored)
+  }
+  return { debug: line, info: line, warn: line, error: line }
+}

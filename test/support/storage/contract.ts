@@ -1,0 +1,185 @@
+/** What every object store must do, whatever is behind it. */
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { StoppedError } from '../../../src/base/errors.js'
+import type { ObjectStore, PutOutcome } from '../../../src/object-store/object-store.js'
+import { type Finished, temporaryDirectory } from '../files/temporary.js'
+
+export const NEVER = new AbortController().signal
+
+const MIB = 1_048_576
+
+export const keysOf = async (store: ObjectStore, prefix: string): Promise<readonly string[]> => {
+  const keys: string[] = []
+  for await (const { key } of store.list(prefix, NEVER)) keys.push(key)
+  return keys
+}
+
+export const textOf = async (store: ObjectStore, key: string): Promise<string | null> => {
+  const found = await store.get(key, NEVER)
+  return found === null ? null : Buffer.from(found.body).toString()
+}
+
+const etagOf = (outcome: PutOutcome): string => (outcome.kind === 'written' ? outcome.etag : 'lost')
+
+/** Bytes that differ from part to part. */
+const bytesOf = (length: number): Buffer =>
+  Buffer.concat(
+    Array.from({ length: Math.ceil(length / MIB) }, (_, index) => Buffer.alloc(MIB, index)),
+    length,
+  )
+
+export interface ContractOptions {
+  /** An empty store. */
+  readonly open: (finished: Finished) => Promise<ObjectStore>
+  readonly writersAtOnce: number
+}
+
+const ODD_KEYS = [
+  'data/surveys/account=a%20b/created_month=2026-01/v1.parquet',
+  'account=a%20b/ü%1=x',
+  'a b+c&d<e>"f\'g',
+  'emoji-😀/ｘ',
+  'tilde~(paren)!*@:,;$',
+]
+
+export const objectStoreContract = ({ open, writersAtOnce }: ContractOptions): void => {
+  test('an object that was put is got, with its ETag and its age', async ({ onTestFinished }) => {
+    const store = await open(onTestFinished)
+    const outcome = await store.putIfAbsent('a/one.json', Buffer.from('{"a":1}'), NEVER)
+    expect(outcome.kind).toBe('written')
+    const found = await store.get('a/one.json', NEVER)
+    expect(Buffer.from(found?.body ?? []).toString()).toBe('{"a":1}')
+    expect(found?.etag).toBe(etagOf(outcome))
+    expect(found?.ageMs).toBeGreaterThanOrEqual(0)
+    expect(found?.ageMs).toBeLessThan(60_000)
+  })
+
+  test('a missing object is null, in no list, and no error to delete', async ({ onTestFinished }) => {
+    const store = await open(onTestFinished)
+    const path = join(await temporaryDirectory(onTestFinished), 'file')
+    expect(await store.get('missing', NEVER)).toBeNull()
+    expect(await store.getToFile('missing', path, NEVER)).toBe(false)
+    await expect(stat(path)).rejects.toThrow('ENOENT')
+    await store.delete(['missing', 'missing/too'], NEVER)
+    expect(await keysOf(store, '')).toEqual([])
+  })
+
+  test('an empty object is an object', async ({ onTestFinished }) => {
+    const store = await open(onTestFinished)
+    const directory = await temporaryDirectory(onTestFinished)
+    await writeFile(join(directory, 'empty'), '')
+    expect((await store.putIfAbsent('empty', { file: join(directory, 'empty') }, NEVER)).kind).toBe('written')
+    expect((await store.get('empty', NEVER))?.body).toHaveLength(0)
+    expect(await store.getToFile('empty', join(directory, 'got'), NEVER)).toBe(true)
+    expect((await stat(join(directory, 'got'))).size).toBe(0)
+  })
+
+  test('conditions hold: absent once, a match with the current ETag only', async ({ onTestFinished }) => {
+    const store = await open(onTestFinished)
+    const first = await store.putIfAbsent('current.json', Buffer.from('one'), NEVER)
+    expect(await store.putIfAbsent('current.json', Buffer.from('two'), NEVER)).toEqual({ kind: 'lost' })
+    const second = await store.putIfMatch('current.json', Buffer.from('three'), etagOf(first), NEVER)
+    expect(second.kind).toBe('written')
+    expect(await store.putIfMatch('current.json', Buffer.from('four'), etagOf(first), NEVER)).toEqual({
+      kind: 'lost',
+    })
+    expect(await store.putIfMatch('missing', Buffer.from('five'), etagOf(first), NEVER)).toEqual({
+      kind: 'lost',
+    })
+    expect(await textOf(store, 'current.json')).toBe('three')
+    expect(await store.get('missing', NEVER)).toBeNull()
+  })
+
+  test('of many writers at once, one wins, whether by absence or by a match', async ({ onTestFinished }) => {
+    const store = await open(onTestFinished)
+    const race = async (write: (body: Uint8Array) => Promise<PutOutcome>) => {
+      const outcomes = await Promise.all(
+        Array.from({ length: writersAtOnce }, (_, index) => write(Buffer.from(`writer ${index}`))),
+      )
+      const winners = outcomes.flatMap(({ kind }, index) => (kind === 'written' ? [`writer ${index}`] : []))
+      expect(winners).toHaveLength(1)
+      expect(await textOf(store, 'race')).toBe(winners[0])
+      return outcomes.find(({ kind }) => kind === 'written') ?? { kind: 'lost' }
+    }
+    const first = await race((body) => store.putIfAbsent('race', body, NEVER))
+    await race((body) => store.putIfMatch('race', body, etagOf(first), NEVER))
+  })
+
+  test('odd keys survive: put, listed in the order of their bytes, got and deleted', async ({
+    onTestFinished,
+  }) => {
+    const store = await open(onTestFinished)
+    for (const key of ODD_KEYS) await store.putIfAbsent(`odd/${key}`, Buffer.from(key), NEVER)
+    const inOrder = ODD_KEYS.map((key) => `odd/${key}`).sort((a, b) =>
+      Buffer.compare(Buffer.from(a), Buffer.from(b)),
+    )
+    expect(await keysOf(store, 'odd/')).toEqual(inOrder)
+    expect(await keysOf(store, 'odd/account=a%20b/')).toEqual(['odd/account=a%20b/ü%1=x'])
+    for (const key of ODD_KEYS) expect(await textOf(store, `odd/${key}`)).toBe(key)
+    await store.delete(inOrder, NEVER)
+    expect(await keysOf(store, '')).toEqual([])
+  })
+
+  test('1,500 objects are listed over two pages and deleted in two requests', async ({ onTestFinished }) => {
+    const store = await open(onTestFinished)
+    const keys = Array.from({ length: 1_500 }, (_, index) => `many/${String(index).padStart(4, '0')}`)
+    for (let from = 0; from < keys.length; from += 50)
+      await Promise.all(
+        keys.slice(from, from + 50).map((key) => store.putIfAbsent(key, Buffer.from('x'), NEVER)),
+      )
+    await store.putIfAbsent('other', Buffer.from('stays'), NEVER)
+    expect(await keysOf(store, 'many/')).toEqual(keys)
+    expect(await keysOf(store, 'many/14')).toHaveLength(100)
+    for await (const { bytes, ageMs } of store.list('many/', NEVER)) {
+      expect(bytes).toBe(1)
+      expect(ageMs).toBeGreaterThanOrEqual(0)
+      break
+    }
+    await store.delete(keys, NEVER)
+    expect(await keysOf(store, '')).toEqual(['other'])
+  })
+
+  test('a large file arrives whole, and is got into a new file only', async ({ onTestFinished }) => {
+    const store = await open(onTestFinished)
+    const directory = await temporaryDirectory(onTestFinished)
+    const [sent, got] = [join(directory, 'sent'), join(directory, 'got')]
+    const content = bytesOf(20 * MIB + 17)
+    await writeFile(sent, content)
+    const progress: number[] = []
+    const body = { file: sent, onSent: (bytes: number) => void progress.push(bytes) }
+    expect((await store.putIfAbsent('large', body, NEVER)).kind).toBe('written')
+    expect(progress.at(-1)).toBe(content.length)
+    expect(await store.getToFile('large', got, NEVER)).toBe(true)
+    expect((await readFile(got)).equals(content)).toBe(true)
+    await writeFile(got, 'somebody else’s')
+    await expect(store.getToFile('large', got, NEVER)).rejects.toThrow('EEXIST')
+    expect(await readFile(got, 'utf8')).toBe('somebody else’s')
+    expect(await store.putIfAbsent('large', { file: sent }, NEVER)).toEqual({ kind: 'lost' })
+    const etag = (await store.get('large', NEVER))?.etag ?? ''
+    expect(await store.putIfMatch('large', { file: sent }, '"other"', NEVER)).toEqual({ kind: 'lost' })
+    expect((await store.putIfMatch('large', { file: sent }, etag, NEVER)).kind).toBe('written')
+  })
+
+  test('an aborted signal rejects every verb with its reason', async ({ onTestFinished }) => {
+    const store = await open(onTestFinished)
+    const path = join(await temporaryDirectory(onTestFinished), 'file')
+    const reason = new StoppedError('the test stops')
+    const signal = AbortSignal.abort(reason)
+    const body = Buffer.from('x')
+    const listed = async () => {
+      for await (const _ of store.list('', signal)) return
+    }
+    for (const work of [
+      store.get('a', signal),
+      store.getToFile('a', path, signal),
+      store.putIfAbsent('a', body, signal),
+      store.putIfMatch('a', body, '"1"', signal),
+      store.delete(['a'], signal),
+      listed(),
+    ])
+      await expect(work).rejects.toBe(reason)
+    expect(await keysOf(store, '')).toEqual([])
+  })
+}

@@ -1,0 +1,154 @@
+/**
+ * An object store in memory, with the faults that real ones have. Each fault is decided per request by `fault`, so a test or a
+ * simulation chooses where it acts.
+ */
+import { readFile, writeFile } from 'node:fs/promises'
+import { throwIfAborted } from '../../../src/base/clock.js'
+import { ObjectStoreError } from '../../../src/object-store/errors.js'
+import type {
+  ListedObject,
+  ObjectBody,
+  ObjectStore,
+  PutOutcome,
+} from '../../../src/object-store/object-store.js'
+
+export interface ModelRequest {
+  readonly verb: 'get' | 'getToFile' | 'putIfAbsent' | 'putIfMatch' | 'list' | 'delete'
+  readonly key: string
+}
+
+/**
+ * `refused` and `unreachable`: nothing happens. `lost_answer`: it happens, and the caller gets an error. `repeated`: it happens, the
+ * answer is lost, and the client repeats the request by itself, as SDKs do.
+ */
+export type ModelFault = 'refused' | 'unreachable' | 'lost_answer' | 'repeated'
+
+export interface ModelObject {
+  readonly body: Buffer
+  readonly etag: string
+  readonly writtenMs: number
+}
+
+export interface ModelStoreOptions {
+  /** The clock of the store. */
+  readonly nowMs?: () => number
+  /** Called before each request; may wait. */
+  readonly fault?: (request: ModelRequest) => Promise<ModelFault | null> | ModelFault | null
+}
+
+export class ModelStore {
+  readonly objects = new Map<string, ModelObject>()
+  /** Every request that was made, in order. */
+  readonly requests: ModelRequest[] = []
+  readonly #nowMs: () => number
+  #writes = 0
+
+  constructor({ nowMs = Date.now }: { readonly nowMs?: () => number } = {}) {
+    this.#nowMs = nowMs
+  }
+
+  /** One client. Several clients of one store are several processes. */
+  client({ fault = () => null }: Pick<ModelStoreOptions, 'fault'> = {}): ObjectStore {
+    const request = async <Result>(
+      asked: ModelRequest,
+      signal: AbortSignal,
+      act: () => Result | Promise<Result>,
+    ): Promise<Result> => {
+      throwIfAborted(signal)
+      const happens = await fault(asked)
+      throwIfAborted(signal)
+      this.requests.push(asked)
+      if (happens === 'refused') throw new ObjectStoreError(`${asked.verb} ${asked.key}: refused (403)`)
+      if (happens === 'unreachable') throw new ObjectStoreError(`${asked.verb} ${asked.key}: no answer`)
+      const result = await act()
+      if (happens === 'lost_answer')
+        throw new ObjectStoreError(`${asked.verb} ${asked.key}: the answer was lost`)
+      return happens === 'repeated' ? await act() : result
+    }
+    const write = async (
+      key: string,
+      body: ObjectBody,
+      holds: (found: ModelObject | undefined) => boolean,
+    ): Promise<PutOutcome> => {
+      // Read first: the check and the write are one step.
+      const bytes = 'file' in body ? await readFile(body.file) : Buffer.from(body)
+      if ('file' in body) body.onSent?.(bytes.length, bytes.length)
+      if (!holds(this.objects.get(key))) return { kind: 'lost' }
+      return { kind: 'written', etag: this.write(key, bytes) }
+    }
+    return {
+      address: 's3://model/test',
+      get: (key, signal) =>
+        request({ verb: 'get', key }, signal, () => {
+          const found = this.objects.get(key)
+          return found === undefined
+            ? null
+            : { body: found.body, etag: found.etag, ageMs: this.#ageMs(found) }
+        }),
+      getToFile: (key, path, signal) =>
+        request({ verb: 'getToFile', key }, signal, async () => {
+          const found = this.objects.get(key)
+          if (found !== undefined) await writeFile(path, found.body, { flag: 'wx' })
+          return found !== undefined
+        }),
+      putIfAbsent: (key, body, signal) =>
+        request({ verb: 'putIfAbsent', key }, signal, () => write(key, body, (found) => found === undefined)),
+      putIfMatch: (key, body, etag, signal) =>
+        request({ verb: 'putIfMatch', key }, signal, () => write(key, body, (found) => found?.etag === etag)),
+      list: (prefix, signal) =>
+        this.#list(prefix, () => request({ verb: 'list', key: prefix }, signal, () => undefined)),
+      delete: (keys, signal) =>
+        request({ verb: 'delete', key: keys.join(' ') }, signal, () => {
+          for (const key of keys) this.objects.delete(key)
+        }),
+      close: async () => undefined,
+    }
+  }
+
+  /** Objects below `prefix` after the key `after`, at most `max` of them, in the order of S3: by the bytes of the keys. */
+  page(
+    prefix: string,
+    after: string,
+    max: number,
+  ): { readonly keys: readonly string[]; readonly more: boolean } {
+    const keys = [...this.objects.keys()]
+      .filter((key) => key.startsWith(prefix) && byBytes(key, after) > 0)
+      .sort(byBytes)
+    return { keys: keys.slice(0, max), more: keys.length > max }
+  }
+
+  nowMs(): number {
+    return this.#nowMs()
+  }
+
+  /** Writes an object without any condition, as somebody else would. Returns its ETag. */
+  write(key: string, body: Buffer | string): string {
+    this.#writes += 1
+    const etag = `"${this.#writes}"`
+    this.objects.set(key, { body: Buffer.from(body), etag, writtenMs: this.#nowMs() })
+    return etag
+  }
+
+  #ageMs({ writtenMs }: ModelObject): number {
+    return Math.max(0, this.#nowMs() - writtenMs)
+  }
+
+  async *#list(prefix: string, page: () => Promise<void>): AsyncIterable<ListedObject> {
+    let after = ''
+    for (;;) {
+      await page()
+      const { keys, more } = this.page(prefix, after, PAGE)
+      for (const key of keys) {
+        const found = this.objects.get(key)
+        if (found !== undefined) yield { key, bytes: found.body.length, ageMs: this.#ageMs(found) }
+      }
+      if (!more) return
+      after = keys.at(-1) ?? ''
+    }
+  }
+}
+
+const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
+
+/** Objects per page of a listing. */
+const PAGE = 1_000

@@ -1,0 +1,98 @@
+/**
+ * Starts versitygw, a real server with the protocol of S3 that keeps buckets as directories, on a free port of loopback.
+ * `npm run readers` builds it below `.readers`.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Finished, temporaryDirectory } from '../files/temporary.js'
+import { STORAGE_CREDENTIALS } from './credentials.js'
+
+const BUILT = new URL('../../../.readers/versitygw/versitygw', import.meta.url).pathname
+
+const found = (): string | null => {
+  const candidates = [process.env.FIELDWORK_SYNC_TEST_VERSITYGW ?? BUILT, 'versitygw']
+  return (
+    candidates.find(
+      (command) =>
+        (!command.includes('/') || existsSync(command)) && spawnSync(command, ['--version']).status === 0,
+    ) ?? null
+  )
+}
+
+/** The command; null where there is none, and then the test names what is missing. */
+export const VERSITYGW = found()
+if (VERSITYGW === null)
+  console.warn(
+    'skipped: tests that need versitygw; `npm run readers versitygw` builds it, or FIELDWORK_SYNC_TEST_VERSITYGW names it',
+  )
+
+export interface Versitygw {
+  readonly endpoint: string
+  readonly bucket: string
+  /** Holds the buckets as directories. */
+  readonly directory: string
+  /** Ends the server with SIGKILL, like a crash. */
+  kill(): Promise<void>
+  /** Starts it again over the same objects, on the same port. */
+  start(): Promise<void>
+}
+
+const STARTS_MAX = 200
+
+export const startVersitygw = async (finished: Finished, bucket = 'research'): Promise<Versitygw> => {
+  const command = VERSITYGW
+  if (command === null) throw new Error('there is no versitygw')
+  const directory = await temporaryDirectory(finished)
+  await mkdir(join(directory, bucket))
+  const port = await freePort()
+  const endpoint = `http://127.0.0.1:${port}`
+  let child: ChildProcess | null = null
+  const start = async () => {
+    child = spawn(command, ['--port', `127.0.0.1:${port}`, '--quiet', 'posix', directory], {
+      stdio: 'ignore',
+      env: {
+        PATH: process.env.PATH,
+        ROOT_ACCESS_KEY: STORAGE_CREDENTIALS.AWS_ACCESS_KEY_ID,
+        ROOT_SECRET_KEY: STORAGE_CREDENTIALS.AWS_SECRET_ACCESS_KEY,
+      },
+    })
+    for (let tries = 0; tries < STARTS_MAX; tries += 1) {
+      if (await isUp(endpoint)) return
+      await delay(50)
+    }
+    throw new Error('versitygw did not start')
+  }
+  const kill = async () => {
+    if (child === null) return
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    child = null
+    await ended
+  }
+  finished(kill)
+  await start()
+  return { endpoint, bucket, directory, kill, start }
+}
+
+/** Any answer, such as 403, comes from a server that is up. */
+const isUp = async (endpoint: string): Promise<boolean> =>
+  await fetch(endpoint).then(
+    () => true,
+    () => false,
+  )
+
+const freePort = async (): Promise<number> => {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}

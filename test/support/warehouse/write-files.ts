@@ -1,0 +1,32 @@
+/** Writes the Parquet files of a version for a bucket, each version into a directory of its own. */
+import type { Manifest, PublishedFile } from '../../../src/publish/parquet/manifest.js'
+import { writeChangedFiles } from '../../../src/publish/parquet/write-changed-files.js'
+import { type Finished, temporaryDirectory } from '../files/temporary.js'
+import { testClock } from '../time/test-clock.js'
+import type { TestWarehouse } from './warehouse.js'
+
+export interface FilesToWrite {
+  readonly number: number
+  readonly base?: Manifest
+  readonly isStored?: (file: PublishedFile) => boolean
+  readonly signal?: AbortSignal
+}
+
+/** The run is named after the number. */
+export const writeFiles = async (
+  { database }: Pick<TestWarehouse, 'database'>,
+  { base, signal, ...writing }: FilesToWrite,
+  finished?: Finished,
+) => {
+  const directory = await temporaryDirectory(finished)
+  const written = await writeChangedFiles({
+    ...writing,
+    database,
+    base: base ?? null,
+    directory,
+    runId: `run-${writing.number}`,
+    clock: testClock(),
+    signal: signal ?? new AbortController().signal,
+  })
+  return { ...written, directory }
+}

@@ -1,0 +1,358 @@
+/** What the client says when a store fails: one line, what to check, no credential. And what it does about faults that pass. */
+import { once } from 'node:events'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { StoppedError } from '../../../src/base/errors.js'
+import { ObjectStoreError } from '../../../src/object-store/errors.js'
+import type { ObjectStore } from '../../../src/object-store/object-store.js'
+import type { S3Options } from '../../../src/object-store/s3/options.js'
+import { createS3Store } from '../../../src/object-store/s3.js'
+import { type Finished, temporaryDirectory } from '../../support/files/temporary.js'
+import { HAS_OPENSSL, makeCertificates } from '../../support/servers/certificates.js'
+import { startTlsFront } from '../../support/servers/tls-front.js'
+import { keysOf, NEVER, textOf } from '../../support/storage/contract.js'
+import { STORAGE_CREDENTIALS, withEnvironment } from '../../support/storage/credentials.js'
+import {
+  FORBIDDEN,
+  LOST_ANSWER,
+  type S3Fault,
+  type S3Request,
+  type S3Server,
+  SLOW_DOWN,
+  startS3Server,
+  TRUNCATED,
+} from '../../support/storage/s3-server.js'
+
+const MIB = 1_048_576
+
+interface Opened {
+  readonly store: ObjectStore
+  readonly server: S3Server
+}
+
+const open = async (
+  finished: Finished,
+  fault: (request: S3Request) => Promise<S3Fault | null> | S3Fault | null,
+  options: Partial<S3Options> = {},
+): Promise<Opened> => {
+  withEnvironment(finished, STORAGE_CREDENTIALS)
+  const server = await startS3Server(finished, { fault })
+  const store = await createS3Store({
+    bucket: server.bucket,
+    prefix: 'fieldwork',
+    endpoint: server.endpoint,
+    region: null,
+    pathStyle: true,
+    attemptsMax: 2,
+    ...options,
+  })
+  finished(() => store.close())
+  return { store, server }
+}
+
+/** The message of the error that `work` rejects with. It is one line and holds no credential. */
+const failureOf = async (work: Promise<unknown>): Promise<string> => {
+  const error = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  )
+  if (!(error instanceof ObjectStoreError)) throw error ?? new Error('did not fail')
+  expect(error.message).not.toContain('\n')
+  expect(error.message).not.toContain(STORAGE_CREDENTIALS.AWS_ACCESS_KEY_ID)
+  expect(error.message).not.toContain(STORAGE_CREDENTIALS.AWS_SECRET_ACCESS_KEY)
+  expect(inspect(error, { depth: 9 })).not.toContain(STORAGE_CREDENTIALS.AWS_ACCESS_KEY_ID)
+  expect(error.exitCode).toBe(7)
+  return error.message
+}
+
+const refused = (status: number, code: string, region?: string): S3Fault => ({
+  kind: 'refused',
+  status,
+  code,
+  ...(region === undefined ? {} : { region }),
+})
+
+const listening = async (server: Server, finished: Finished): Promise<string> => {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  finished(() => void server.close())
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return `http://127.0.0.1:${address.port}`
+}
+
+/** A fault of the first requests of a verb. */
+const first = (count: number, verb: S3Request['verb'], fault: S3Fault) => {
+  let seen = 0
+  return (request: S3Request): S3Fault | null => {
+    if (request.verb !== verb) return null
+    seen += 1
+    return seen <= count ? fault : null
+  }
+}
+
+describe('the message says', () => {
+  test.each([
+    [
+      'AccessDenied',
+      FORBIDDEN,
+      /cannot read a: refused \(403 AccessDenied\); check that the credentials may get/,
+    ],
+    ['a 401', refused(401, 'Unauthorized'), /refused \(401 Unauthorized\); check that/],
+    [
+      'a wrong signature',
+      refused(403, 'SignatureDoesNotMatch'),
+      /the credentials were refused \(403 SignatureDoesNotMatch\); check AWS_ACCESS_KEY_ID/,
+    ],
+    ['an expired token', refused(400, 'ExpiredToken'), /the credentials were refused \(400 ExpiredToken\)/],
+    [
+      'a missing bucket',
+      refused(404, 'NoSuchBucket'),
+      /there is no such bucket; create it, or correct storage.url/,
+    ],
+    [
+      'another region',
+      refused(301, 'PermanentRedirect', 'eu-west-1'),
+      /another region \(301 PermanentRedirect\); set storage.region to eu-west-1/,
+    ],
+    [
+      'a region that does not fit the signature',
+      refused(400, 'AuthorizationHeaderMalformed'),
+      /another region \(400 AuthorizationHeaderMalformed\); set storage.region$/,
+    ],
+    [
+      'a broken store',
+      refused(500, 'InternalError'),
+      /the store failed \(500 InternalError after 2 attempts\)/,
+    ],
+    [
+      'anything else',
+      refused(400, 'InvalidArgument'),
+      /400 InvalidArgument: the test server says InvalidArgument/,
+    ],
+    ['a store that never answers', LOST_ANSWER, /cannot be reached \(ECONNRESET\); check storage.endpoint/],
+  ])('%s', async (_, fault, expected) => {
+    const { store } = await open(onTestFinished, () => fault)
+    const message = await failureOf(store.get('a', NEVER))
+    expect(message).toMatch(expected)
+    expect(message).toMatch(/^s3:\/\/research\/fieldwork: cannot read a: /)
+    expect(await failureOf(store.putIfAbsent('a', Buffer.from('x'), NEVER))).toContain('cannot write a: ')
+    expect(await failureOf(keysOf(store, 'p/'))).toContain('cannot list p/: ')
+    expect(await failureOf(store.delete(['a', 'b'], NEVER))).toContain('cannot delete 2 objects: ')
+  })
+
+  test('a store that is overloaded for good', async ({ onTestFinished }) => {
+    const { store, server } = await open(onTestFinished, () => SLOW_DOWN)
+    expect(await failureOf(store.get('a', NEVER))).toMatch(
+      /cannot read a: the store is overloaded \(503 SlowDown after 2 attempts\); try again later$/,
+    )
+    expect(server.requests).toHaveLength(2)
+  })
+
+  test('a port on which nobody listens', async ({ onTestFinished }) => {
+    const { store, server } = await open(onTestFinished, () => null)
+    await server.close()
+    expect(await failureOf(store.get('a', NEVER))).toMatch(/the server cannot be reached \(ECONNREFUSED\)/)
+  })
+
+  test('a name that does not resolve', async ({ onTestFinished }) => {
+    const options = { endpoint: 'http://store.invalid' }
+    const { store } = await open(onTestFinished, () => null, options)
+    expect(await failureOf(store.get('a', NEVER))).toMatch(/cannot be reached \((ENOTFOUND|EAI_AGAIN)\)/)
+  })
+
+  test('a server that stays silent', async ({ onTestFinished }) => {
+    const endpoint = await listening(createServer(), onTestFinished)
+    const options = { endpoint, silenceMsMax: 100, attemptsMax: 1 }
+    const { store } = await open(onTestFinished, () => null, options)
+    expect(await failureOf(store.get('a', NEVER))).toMatch(/cannot be reached \(no answer in time\)/)
+  })
+
+  test('a server that falls silent in the middle of a body', async ({ onTestFinished }) => {
+    const stalling = createHttpServer((_, response) => {
+      response.writeHead(200, { etag: '"1"', 'content-length': '1000' }).write('half')
+    })
+    const endpoint = await listening(stalling, onTestFinished)
+    onTestFinished(() => stalling.closeAllConnections())
+    const { store } = await open(onTestFinished, () => null, { endpoint, silenceMsMax: 100 })
+    expect(await failureOf(store.get('a', NEVER))).toMatch(/cannot be reached \(no answer in time\)/)
+  })
+
+  test.each([
+    ['a web page', 418, '<html><p>a teapot'],
+    ['no XML', 200, 'hello'],
+    ['a page that is not found', 404, '<html><body>not found</body></html>'],
+  ])('a server that is no object store and answers with %s', async (_, status, page) => {
+    const other = createHttpServer((__, response) => response.writeHead(status).end(page))
+    const endpoint = await listening(other, onTestFinished)
+    const { store } = await open(onTestFinished, () => null, { endpoint })
+    const expected = new RegExp(
+      `the answer is not of an object store \\(${status}\\); check storage.endpoint`,
+    )
+    expect(await failureOf(keysOf(store, ''))).toMatch(expected)
+    if (status !== 200) {
+      expect(await failureOf(store.get('a', NEVER))).toMatch(expected)
+      expect(await failureOf(store.putIfAbsent('a', Buffer.from('x'), NEVER))).toMatch(expected)
+    }
+  })
+
+  test.skipIf(!HAS_OPENSSL)('a certificate of an unknown authority', async ({ onTestFinished }) => {
+    const { server } = await open(onTestFinished, () => null)
+    const certificates = makeCertificates(await temporaryDirectory(onTestFinished), ['IP:127.0.0.1'])
+    const port = await startTlsFront(server.endpoint, certificates, onTestFinished)
+    const { store } = await open(onTestFinished, () => null, { endpoint: `https://127.0.0.1:${port}` })
+    expect(await failureOf(store.get('a', NEVER))).toMatch(
+      /the certificate of the server is not trusted \([A-Z_]+\); give its authority by NODE_EXTRA_CA_CERTS/,
+    )
+  })
+
+  test('no credentials', async ({ onTestFinished }) => {
+    const { store } = await open(onTestFinished, () => null)
+    const none = { AWS_ACCESS_KEY_ID: undefined, AWS_SECRET_ACCESS_KEY: undefined }
+    withEnvironment(onTestFinished, none)
+    expect(await failureOf(store.get('a', NEVER))).toMatch(/no credentials were found; set AWS_ACCESS_KEY_ID/)
+  })
+
+  test('no region, of a store without an endpoint', async ({ onTestFinished }) => {
+    withEnvironment(onTestFinished, { ...STORAGE_CREDENTIALS, AWS_REGION: undefined })
+    const options = { bucket: 'research', prefix: '', endpoint: null, region: null, pathStyle: false }
+    expect(await failureOf(createS3Store(options))).toBe(
+      's3://research: no region is known; set storage.region or AWS_REGION',
+    )
+  })
+
+  test('which objects were not deleted', async ({ onTestFinished }) => {
+    const { store } = await open(onTestFinished, ({ verb }) =>
+      verb === 'delete' ? { kind: 'refused', status: 200, code: 'AccessDenied' } : null,
+    )
+    expect(await failureOf(store.delete(['a', 'b'], NEVER))).toMatch(/cannot delete .*AccessDenied/)
+  })
+})
+
+describe('a fault that passes', () => {
+  test('503 is repeated', async ({ onTestFinished }) => {
+    const { store, server } = await open(onTestFinished, first(1, 'put', SLOW_DOWN))
+    expect((await store.putIfAbsent('a', Buffer.from('x'), NEVER)).kind).toBe('written')
+    expect(server.requests).toHaveLength(2)
+  })
+
+  test('the page of a proxy that says 503 is repeated', async ({ onTestFinished }) => {
+    let answers = 0
+    const proxy = createHttpServer((_, response) => {
+      answers += 1
+      response.writeHead(503).end('<html><p>no server is available')
+    })
+    const endpoint = await listening(proxy, onTestFinished)
+    const { store } = await open(onTestFinished, () => null, { endpoint })
+    expect(await failureOf(store.get('a', NEVER))).toMatch(/or a proxy before it, failed \(503\); try again/)
+    expect(answers).toBe(2)
+  })
+
+  test('a put whose answer is lost is repeated, and then loses against itself', async ({
+    onTestFinished,
+  }) => {
+    const { store } = await open(onTestFinished, first(1, 'put', LOST_ANSWER))
+    expect(await store.putIfAbsent('a', Buffer.from('ours'), NEVER)).toEqual({ kind: 'lost' })
+    expect(await textOf(store, 'a')).toBe('ours')
+  })
+
+  test('a large file whose last answer is lost loses against itself too', async ({ onTestFinished }) => {
+    const { store, server } = await open(onTestFinished, first(1, 'multipart_complete', LOST_ANSWER))
+    const file = join(await temporaryDirectory(onTestFinished), 'file')
+    await writeFile(file, Buffer.alloc(9 * MIB, 7))
+    expect(await store.putIfAbsent('large', { file }, NEVER)).toEqual({ kind: 'lost' })
+    expect(server.store.objects.get('fieldwork/large')?.body).toHaveLength(9 * MIB)
+  })
+
+  test('409 is a lost condition', async ({ onTestFinished }) => {
+    const { store } = await open(onTestFinished, first(1, 'put', refused(409, 'ConditionalRequestConflict')))
+    expect(await store.putIfAbsent('a', Buffer.from('x'), NEVER)).toEqual({ kind: 'lost' })
+  })
+
+  test('a body that breaks off is read again', async ({ onTestFinished }) => {
+    const { store } = await open(onTestFinished, first(2, 'get', TRUNCATED))
+    const path = join(await temporaryDirectory(onTestFinished), 'file')
+    const content = Buffer.alloc(3 * MIB, 'abc')
+    await store.putIfAbsent('a', content, NEVER)
+    expect(await store.getToFile('a', path, NEVER)).toBe(true)
+    expect((await readFile(path)).equals(content)).toBe(true)
+  })
+})
+
+describe('a deletion of several objects', () => {
+  test('has the checksum that every server knows, and none that older servers refuse', async ({
+    onTestFinished,
+  }) => {
+    const { store, server } = await open(onTestFinished, () => null)
+    for (const key of ['a', 'b']) await store.putIfAbsent(key, Buffer.from('x'), NEVER)
+    await store.delete(['a', 'b'], NEVER)
+    expect(server.store.objects.size).toBe(0)
+    const headers = Object.keys(server.requests.at(-1)?.headers ?? {})
+    expect(headers.filter((name) => /md5|checksum/.test(name))).toEqual(['content-md5'])
+  })
+})
+
+describe('a body that always breaks off', () => {
+  test('is an error, and leaves no file', async ({ onTestFinished }) => {
+    const { store } = await open(onTestFinished, ({ verb }) => (verb === 'get' ? TRUNCATED : null))
+    const directory = await temporaryDirectory(onTestFinished)
+    await store.putIfAbsent('a', Buffer.alloc(MIB, 'abc'), NEVER)
+    expect(await failureOf(store.get('a', NEVER))).toMatch(
+      /cannot read a: the server cannot be reached \(ECONNRESET\)/,
+    )
+    await failureOf(store.getToFile('a', join(directory, 'file'), NEVER))
+    expect(await readdir(directory)).toEqual([])
+  })
+})
+
+describe('a large upload that fails', () => {
+  test('leaves no parts in the store', async ({ onTestFinished }) => {
+    const part = (request: S3Request) => request.query.get('partNumber') === '2'
+    const { store, server } = await open(onTestFinished, (request) => (part(request) ? FORBIDDEN : null))
+    const file = join(await temporaryDirectory(onTestFinished), 'file')
+    await writeFile(file, Buffer.alloc(33 * MIB))
+    expect(await failureOf(store.putIfAbsent('large', { file }, NEVER))).toMatch(
+      /cannot write large: refused/,
+    )
+    expect(server.uploads.size).toBe(0)
+    expect(server.store.objects.size).toBe(0)
+  })
+})
+
+describe('an abort', () => {
+  test('rejects with its reason while the store does not answer', async ({ onTestFinished }) => {
+    let arrive = () => {}
+    const arrived = new Promise<void>((resolve) => {
+      arrive = resolve
+    })
+    const never = new Promise<null>(() => undefined)
+    const { store } = await open(onTestFinished, () => {
+      arrive()
+      return never
+    })
+    const stop = new AbortController()
+    const reason = new StoppedError('SIGTERM')
+    const work = store.putIfAbsent('a', Buffer.from('x'), stop.signal)
+    await arrived
+    stop.abort(reason)
+    await expect(work).rejects.toBe(reason)
+  })
+
+  test('stops a large upload between its parts, and drops the parts', async ({ onTestFinished }) => {
+    const stop = new AbortController()
+    const reason = new StoppedError('SIGTERM')
+    const { store, server } = await open(onTestFinished, ({ query }) => {
+      if (query.get('partNumber') === '4') stop.abort(reason)
+      return null
+    })
+    const file = join(await temporaryDirectory(onTestFinished), 'file')
+    await writeFile(file, Buffer.alloc(70 * MIB))
+    await expect(store.putIfAbsent('large', { file }, stop.signal)).rejects.toBe(reason)
+    expect(server.uploads.size).toBe(0)
+    expect(server.requests.filter(({ verb }) => verb === 'multipart_part').length).toBeLessThan(9)
+  })
+})

@@ -1,0 +1,167 @@
+import { expect, test } from 'vitest'
+import type { ObjectStore } from '../../../../src/object-store/object-store.js'
+import { cleanUp } from '../../../../src/publish/bucket/clean-up.js'
+import {
+  documentBody,
+  NOTHING_PUBLISHED,
+  type PointerContents,
+} from '../../../../src/publish/bucket/documents.js'
+import { testLog } from '../../../support/log/test-log.js'
+import { ALWAYS_HELD, manifestOf, NEVER, namedObject } from '../../../support/storage/bucket.js'
+import { ModelStore } from '../../../support/storage/model-store.js'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+/** A bucket that published one version a day for `days` days; `data/always` is in each of them. */
+const trial = (days: number) => {
+  let nowMs = 0
+  const model = new ModelStore({ nowMs: () => nowMs })
+  const log = testLog()
+  const always = namedObject('data/always', 'always')
+  model.write(always.key, 'always')
+  const manifests: string[] = []
+  for (let version = 1; version <= days; version += 1) {
+    const daily = namedObject(`data/${version}`, 'daily')
+    const database = namedObject(`duckdb/${version}`, 'database')
+    for (const { key } of [daily, database]) model.write(key, 'text')
+    manifests.unshift(`versions/${version}`)
+    model.write(`versions/${version}`, documentBody(manifestOf(version, database, [always, daily])))
+    if (version < days) nowMs += DAY_MS
+  }
+  const pointer: PointerContents = {
+    ...NOTHING_PUBLISHED,
+    version: days,
+    manifest: manifests[0] ?? null,
+    database: `duckdb/${days}`,
+    earlier: manifests.slice(1, 3),
+  }
+  const sweep = (given = pointer, store: ObjectStore = model.client(), lease = ALWAYS_HELD) =>
+    cleanUp({ store, lease, pointer: given, log, signal: NEVER })
+  const pass = (ms: number) => {
+    nowMs += ms
+  }
+  const keys = () => [...model.objects.keys()].toSorted()
+  return { model, log, pointer, sweep, pass, keys }
+}
+
+test('versions of 30 days stay with their files, three of them with their database', async () => {
+  const { sweep, model, keys } = trial(40)
+  expect(await sweep()).toBe(10 + 10 + 37)
+  expect(keys().filter((key) => key.startsWith('versions/'))).toHaveLength(30)
+  expect(keys().filter((key) => key.startsWith('duckdb/'))).toEqual(['duckdb/38', 'duckdb/39', 'duckdb/40'])
+  expect(model.objects.has('data/always')).toBe(true)
+  expect(model.objects.has('data/11')).toBe(true)
+  expect(model.objects.has('data/10')).toBe(false)
+  expect(await sweep()).toBe(0)
+})
+
+test('after a year without a publish the newest three versions are whole', async () => {
+  const { sweep, pass, keys } = trial(10)
+  pass(365 * DAY_MS)
+  await sweep()
+  expect(keys()).toEqual(
+    [
+      'data/always',
+      ...[10, 8, 9].flatMap((day) => [`data/${day}`, `duckdb/${day}`, `versions/${day}`]),
+    ].toSorted(),
+  )
+})
+
+test('orphans stay for two days', async () => {
+  const { sweep, model, pass } = trial(3)
+  const orphans = ['versions/4-killed', 'data/4-killed', 'duckdb/4-killed', 'snapshots/4-killed']
+  for (const key of orphans.slice(1)) model.write(key, 'text')
+  model.write('versions/4-killed', documentBody(manifestOf(4, namedObject('duckdb/4-killed', 'text'))))
+  pass(48 * HOUR_MS - 1)
+  expect(await sweep()).toBe(0)
+  pass(1)
+  // The manifest that was never published is as young as a version that is kept.
+  expect(await sweep()).toBe(3)
+  pass(30 * DAY_MS)
+  await sweep()
+  expect(orphans.filter((key) => model.objects.has(key))).toEqual([])
+})
+
+test('versions that were never published do not count among the newest three', async () => {
+  const { sweep, model, pass, keys } = trial(3)
+  for (const run of ['b', 'c', 'd'])
+    model.write(`versions/3-${run}`, documentBody(manifestOf(3, namedObject(`duckdb/3-${run}`, 'text'))))
+  pass(100 * DAY_MS)
+  expect(await sweep()).toBe(3)
+  expect(keys().filter((key) => key.startsWith('duckdb/'))).toHaveLength(3)
+})
+
+test('the snapshot that the pointer names stays, however old, and other prefixes are not touched', async () => {
+  const { sweep, model, pointer, pass } = trial(1)
+  const others = [
+    'current.json',
+    'lease.json',
+    'ledger/a',
+    'data/surveys/_delta_log/00000000000000000001.json',
+    'x',
+  ]
+  for (const key of [...others, 'snapshots/1', 'snapshots/2']) model.write(key, 'text')
+  pass(365 * DAY_MS)
+  await sweep({ ...pointer, snapshot: namedObject('snapshots/2', 'text') })
+  expect(model.objects.has('snapshots/1')).toBe(false)
+  for (const key of [...others, 'snapshots/2']) expect(model.objects.has(key)).toBe(true)
+})
+
+test('an object of unknown age stays', async () => {
+  const { sweep, model, pass, pointer } = trial(1)
+  model.write('data/orphan', 'text')
+  pass(365 * DAY_MS)
+  const client = model.client()
+  const store: ObjectStore = {
+    ...client,
+    list: async function* (prefix, signal) {
+      for await (const object of client.list(prefix, signal)) yield { ...object, ageMs: null }
+    },
+  }
+  expect(await sweep(pointer, store)).toBe(0)
+  expect(await sweep()).toBe(1)
+})
+
+test.each([
+  ['the current manifest is missing', (model: ModelStore) => model.objects.delete('versions/3')],
+  ['the current manifest is damaged', (model: ModelStore) => model.write('versions/3', '{')],
+  ['a kept manifest is damaged', (model: ModelStore) => model.write('versions/1', '')],
+])('nothing is removed if %s', async (_, damage) => {
+  const { sweep, model, pass, log } = trial(3)
+  model.write('data/orphan', 'text')
+  pass(50 * HOUR_MS)
+  damage(model)
+  expect(await sweep()).toBe(0)
+  expect(model.objects.has('data/orphan')).toBe(true)
+  expect(log.lines).toMatchObject([
+    { level: 'warn', message: expect.stringMatching(/nothing was cleaned up/) },
+  ])
+})
+
+test('an earlier manifest that was deleted does not stop the clean-up', async () => {
+  const { sweep, model, pass } = trial(3)
+  model.objects.delete('versions/1')
+  pass(50 * HOUR_MS)
+  expect(await sweep()).toBe(2)
+  expect(model.objects.has('data/1')).toBe(false)
+})
+
+test('nothing is removed without the lease', async () => {
+  const { sweep, model, keys, pointer } = trial(60)
+  const before = keys()
+  const lost = {
+    assertHeld: () => {
+      throw new Error('lost')
+    },
+  }
+  await expect(sweep(pointer, model.client(), lost)).rejects.toThrow('lost')
+  expect(keys()).toEqual(before)
+})
+
+test('manifests are removed before their files', async () => {
+  const { sweep, model } = trial(60)
+  await sweep()
+  const deletes = model.requests.filter(({ verb }) => verb === 'delete')
+  expect(deletes.map(({ key }) => /versions\//.test(key))).toEqual([true, false])
+})

@@ -1,0 +1,223 @@
+/** A publish into a bucket: real rows and files, a model of the store, and what a failure at each step leaves. */
+import { existsSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { StoppedError } from '../../../../src/base/errors.js'
+import type { PublishFormat } from '../../../../src/model/publish-formats.js'
+import { pointerSchema } from '../../../../src/publish/bucket/documents.js'
+import { DeltaBehindError } from '../../../../src/publish/bucket/errors.js'
+import { acquireLease } from '../../../../src/publish/bucket/lease.js'
+import { readNote } from '../../../../src/publish/bucket/note.js'
+import { fencePointer } from '../../../../src/publish/bucket/pointer.js'
+import { createBucketPublisher } from '../../../../src/publish/bucket/publisher.js'
+import type { BucketPublishing } from '../../../../src/publish/bucket/publishing.js'
+import { bucketStates } from '../../../../src/publish/bucket/rebuild.js'
+import { SNAPSHOT_EVERY_MS, startSnapshots } from '../../../../src/publish/bucket/snapshots.js'
+import { openWarehouse } from '../../../../src/warehouse/lifecycle/open.js'
+import { temporaryDirectory } from '../../../support/files/temporary.js'
+import { testLog } from '../../../support/log/test-log.js'
+import { holderNamed, NEVER } from '../../../support/storage/bucket.js'
+import { type ModelFault, type ModelRequest, ModelStore } from '../../../support/storage/model-store.js'
+import { minute } from '../../../support/time/instants.js'
+import { testClock } from '../../../support/time/test-clock.js'
+import { list, survey } from '../../../support/warehouse/rows.js'
+import { testWarehouse } from '../../../support/warehouse/warehouse.js'
+
+type Fault = (request: ModelRequest) => ModelFault | null
+
+const ALL: readonly PublishFormat[] = ['duckdb', 'parquet', 'delta']
+
+const trial = async (formats: readonly PublishFormat[] = ALL) => {
+  const warehouse = await testWarehouse()
+  await list(warehouse.account, [survey(1), survey(2)], minute(0))
+  const model = new ModelStore()
+  const clock = testClock()
+  const log = testLog()
+  const decide: { fault: Fault } = { fault: () => null }
+  const store = model.client({ fault: (request) => decide.fault(request) })
+  const stopping = new AbortController()
+  // Its time stands still, so that it stays held.
+  const lease = await acquireLease({
+    store,
+    holder: holderNamed('RUN'),
+    clock: testClock(),
+    log,
+    signal: NEVER,
+  })
+  const pointer = await fencePointer({ store, lease, signal: NEVER })
+  const publishing: BucketPublishing = {
+    store,
+    lease,
+    pointer,
+    database: warehouse.database,
+    directory: warehouse.directory,
+    formats,
+    runId: 'RUN',
+    ledgersOf: 'RUN',
+    clock,
+    log,
+    stopping: stopping.signal,
+  }
+  const current = () =>
+    pointerSchema.parse(JSON.parse(model.objects.get('current.json')?.body.toString() ?? 'null'))
+  return {
+    ...{ warehouse, model, clock, log, decide, store, stopping, lease, pointer, publishing, current },
+    publish: (signal = NEVER, runId = 'RUN') =>
+      createBucketPublisher({ ...publishing, runId }).publish(signal),
+    release: () => lease.release({ ledgersUploaded: true, signal: NEVER }),
+  }
+}
+
+const refusing =
+  (match: RegExp): Fault =>
+  ({ verb, key }) =>
+    match.test(`${verb} ${key}`) ? 'refused' : null
+
+describe('a publish', () => {
+  test('reports each format with its address, and leaves nothing in the local directory but the note', async () => {
+    const { publish, model, current, warehouse, release } = await trial()
+    const reports = await publish()
+    expect(reports.map(({ format, path }) => ({ format, path }))).toEqual([
+      { format: 'duckdb', path: 's3://model/test/duckdb/000001-RUN.duckdb' },
+      { format: 'parquet', path: 's3://model/test/versions/000001-RUN.json' },
+      { format: 'delta', path: 's3://model/test/data/' },
+    ])
+    expect(current()).toMatchObject({ version: 1, manifest: 'versions/000001-RUN.json', snapshot: null })
+    expect(reports[0]?.bytes).toBe(model.objects.get('duckdb/000001-RUN.duckdb')?.body.length)
+    expect(await readNote(warehouse.directory)).toMatchObject({ state: 'versions/000001-RUN.json' })
+    expect(await readdir(warehouse.directory)).not.toContain('upload')
+    await release()
+  })
+
+  test('without Parquet uploads the database alone', async () => {
+    const { publish, model, release } = await trial(['duckdb'])
+    expect(await publish()).toHaveLength(1)
+    expect([...model.objects.keys()].filter((key) => key.startsWith('data/'))).toEqual([])
+    await release()
+  })
+
+  test('writes a file again that somebody deleted from the bucket, and says so', async () => {
+    const { publish, model, log, release } = await trial()
+    await publish()
+    const [lost] = [...model.objects.keys()].filter((key) => /^data\/surveys\/account.*parquet$/.test(key))
+    model.objects.delete(String(lost))
+    await publish(NEVER, 'RUN-2')
+    const files = [...model.objects.keys()].filter((key) => /^data\/surveys\/account.*parquet$/.test(key))
+    expect(files).toHaveLength(1)
+    expect(files[0]).toContain('v2-RUN-2')
+    expect(log.lines).toContainEqual(
+      expect.objectContaining({
+        level: 'warn',
+        message: 'published files are missing in the bucket and are written again',
+      }),
+    )
+    await release()
+  })
+})
+
+describe('a failure', () => {
+  test.each([
+    ['of the database', /putIfAbsent duckdb/],
+    ['of a data file', /putIfAbsent data\/surveys\/account/],
+    ['of the manifest', /putIfAbsent versions/],
+    ['of the pointer', /putIfMatch current/],
+  ])('%s leaves the published version and an empty staging directory', async (_, match) => {
+    const { publish, decide, current, warehouse, release } = await trial()
+    await publish()
+    await list(warehouse.account, [survey(1, { title: 'new' })], minute(1))
+    decide.fault = refusing(match)
+    await expect(publish(NEVER, 'RUN-2')).rejects.toThrow('refused (403)')
+    expect(current()).toMatchObject({ version: 1, manifest: 'versions/000001-RUN.json' })
+    expect(await readdir(warehouse.directory)).not.toContain('upload')
+    decide.fault = () => null
+    expect(await publish(NEVER, 'RUN-3')).toHaveLength(3)
+    expect(current()).toMatchObject({ version: 2, manifest: 'versions/000002-RUN-3.json' })
+    await release()
+  })
+
+  test('of Delta says that the version is published, and the next publish catches up', async () => {
+    const { publish, decide, current, model, release } = await trial()
+    decide.fault = refusing(/putIfAbsent .*_delta_log/)
+    await expect(publish()).rejects.toThrow(DeltaBehindError)
+    await expect(publish(NEVER, 'RUN-2')).rejects.toThrow(
+      /^version 2 is published in s3:\/\/model\/test, but its Delta tables are behind: .*\. The next run brings them up to date$/,
+    )
+    expect(current()).toMatchObject({ version: 2 })
+    decide.fault = () => null
+    expect(await publish(NEVER, 'RUN-3')).toHaveLength(3)
+    expect(
+      [...model.objects.keys()].filter((key) => key.startsWith('data/surveys/_delta_log/')),
+    ).toHaveLength(1)
+    await release()
+  })
+
+  test('of clean-up is only logged', async () => {
+    const { publish, decide, log, release } = await trial()
+    decide.fault = refusing(/list duckdb/)
+    expect(await publish()).toHaveLength(3)
+    expect(log.lines.map(({ message }) => message)).toContain(
+      'objects that no version needs could not be removed; the next run tries again',
+    )
+    await release()
+  })
+})
+
+describe('a signal', () => {
+  test('lets the next run continue from the uploaded database, even if there is no time for the rest', async () => {
+    const { publish, decide, stopping, current, warehouse, release } = await trial()
+    stopping.abort(new StoppedError('stopped by SIGTERM'))
+    const deadline = new AbortController()
+    decide.fault = ({ verb, key }) => {
+      if (verb === 'putIfAbsent' && key.startsWith('data/')) deadline.abort(new StoppedError('no time left'))
+      return null
+    }
+    await expect(publish(deadline.signal)).rejects.toThrow('no time left')
+    expect(current()).toMatchObject({ version: 0, snapshot: { key: 'duckdb/000001-RUN.duckdb' } })
+    expect(await readNote(warehouse.directory)).toMatchObject({ state: 'duckdb/000001-RUN.duckdb' })
+    await release()
+  })
+})
+
+describe('a long run', () => {
+  test('saves the work database every 15 minutes, and a failure does not end it', async () => {
+    const { publishing, decide, clock, log, current, release } = await trial(['duckdb'])
+    const snapshots = startSnapshots(publishing)
+    const saved = async (count: number) => {
+      while (log.lines.filter(({ message }) => /^saved|could not be saved/.test(message)).length < count)
+        await new Promise((resolve) => setImmediate(resolve))
+    }
+    decide.fault = refusing(/putIfAbsent snapshots/)
+    clock.advance(SNAPSHOT_EVERY_MS)
+    await saved(1)
+    expect(current().snapshot).toBeNull()
+    decide.fault = () => null
+    clock.advance(SNAPSHOT_EVERY_MS)
+    await saved(2)
+    expect(current()).toMatchObject({ version: 0, snapshot: { key: 'snapshots/000001-RUN-2.duckdb' } })
+    await snapshots.stop()
+    await release()
+  })
+})
+
+test('a damaged local work database is filled again from the bucket', async () => {
+  const { publish, store, pointer, warehouse, release } = await trial(['duckdb'])
+  await list(warehouse.account, [survey(7)], minute(1))
+  await publish()
+  const directory = await temporaryDirectory()
+  const log = testLog()
+  const places = [bucketStates({ store, pointer: pointer.contents, directory, log, signal: NEVER })]
+  await using database = await openWarehouse({
+    directory,
+    clock: testClock(),
+    log,
+    command: 'a test',
+    published: places,
+  })
+  expect(database.file).toBe(join(directory, 'work.duckdb'))
+  expect(existsSync(join(directory, '.bucket.rebuilding'))).toBe(false)
+  expect(log.lines).toContainEqual(
+    expect.objectContaining({ message: 'the work database was lost and is rebuilt from the bucket' }),
+  )
+  await release()
+})
