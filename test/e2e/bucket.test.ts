@@ -353,6 +353,8 @@ describe('moving', () => {
       'holds a warehouse of its own, and s3://research/fieldwork holds another one',
     )
     expect(trial.document('current.json')).toMatchObject({ version: 1 })
+    // The ledgers in the bucket still count, and those of the other directory never do.
+    expect(trial.document('lease.json')).toMatchObject({ state: 'free', ledgers_uploaded: true })
     expect(await trial.runs()).toHaveLength(1)
   })
 

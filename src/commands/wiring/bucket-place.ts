@@ -77,8 +77,8 @@ class BucketPlace implements Place {
   readonly #held: HeldBucket
   readonly #ledgers: HandingOver
   readonly #joined: JoinedSignal
-  /** Whether the local ledgers hold every request that may still count. */
-  #hasAllRequests = false
+  /** Whether the local ledgers hold every request that may still count; null before they were taken over. */
+  #hasAllRequests: boolean | null = null
   #pointer: FencedPointer | null = null
   #snapshots: Snapshots | null = null
 
@@ -173,28 +173,35 @@ class BucketPlace implements Place {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const { lease, store, leaseStore, signal: stopping, log } = this.#held
+    const { lease, store, leaseStore, signal: stopping } = this.#held
     const signal = AbortSignal.timeout(stopping.aborted ? RELEASE_AFTER_SIGNAL_MS_MAX : RELEASE_MS_MAX)
-    if (!lease.lost.aborted) {
-      const isUploaded = await handLedgersOn(this.#ledgers, signal).then(
-        () => true,
-        (error: unknown) => {
-          log.warn(
-            { problem: messageOf(error) },
-            'the request ledgers could not be uploaded: the first requests of the next run may wait for a window',
-          )
-          return false
-        },
-      )
-      await lease.release({ ledgersUploaded: isUploaded && this.#hasAllRequests, signal })
-    }
+    if (!lease.lost.aborted)
+      await lease.release({ ledgersUploaded: await this.#handLedgersOn(signal), signal })
     this.#joined[Symbol.dispose]()
     await Promise.all([store.close(), leaseStore.close()])
   }
 
+  /** Returns whether the bucket has every request that may still count. */
+  async #handLedgersOn(signal: AbortSignal): Promise<boolean> {
+    const { lease, log } = this.#held
+    // A run that ended earlier sent nothing, and its disk may have ledgers of long ago.
+    if (this.#hasAllRequests === null)
+      return lease.previous?.wasReleased === true && lease.previous.ledgersUploaded
+    try {
+      await handLedgersOn(this.#ledgers, signal)
+      return this.#hasAllRequests
+    } catch (error) {
+      log.warn(
+        { problem: messageOf(error) },
+        'the request ledgers could not be uploaded: the first requests of the next run may wait for a window',
+      )
+      return false
+    }
+  }
+
   /** The holder whose requests the local ledgers hold completely. */
   get #ledgersOf(): string {
-    return this.#hasAllRequests ? this.#held.runId : NOBODY
+    return this.#hasAllRequests === true ? this.#held.runId : NOBODY
   }
 
   #publishing(database: Database, pointer: FencedPointer): BucketPublishing {
