@@ -96,5 +96,9 @@ export const isStop = (error: unknown): error is StoppedError => error instanceo
 export const hasCode = (error: unknown, ...codes: readonly string[]): boolean =>
   error instanceof Error && 'code' in error && codes.some((code) => code === error.code)
 
+/** Whether the system refused a file operation or a connection. */
+export const isSystemError = (error: unknown): error is Error & { readonly code: string } =>
+  error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string'
+
 /** A thrown value of any kind as one line of text. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -7,6 +7,7 @@ import { manifestSchema } from '../../src/publish/bucket/documents.js'
 import { startReferenceServer } from '../../src/reference-server/server.js'
 import { scriptedProgress, scriptedSurvey } from '../support/api/scripted-api.js'
 import { answered, lastLine, stderrShows } from '../support/command/trial.js'
+import { openDisk } from '../support/files/disk.js'
 import { envOf, paceOf } from '../support/oracle/rate.js'
 import { keysIn, openBucketTrial } from '../support/storage/bucket-trial.js'
 import { FORBIDDEN, SLOW_DOWN } from '../support/storage/s3-server.js'
@@ -220,6 +221,31 @@ describe('a store that fails', () => {
     expect(older).toBeDefined()
     expect(trial.document('current.json')).toMatchObject({ version: 3 })
     expect(await trial.rows('SELECT count(*)::INT AS surveys FROM surveys')).toEqual([{ surveys: 3 }])
+  })
+
+  test.concurrent('a full or missing disk is one line, and the bucket stays as it is', async (context) => {
+    const trial = await openBucketTrial(context, surveys())
+    await trial.runWarm(NIGHT, await trial.pod())
+    const pod = await trial.pod()
+    const nowhere = { ...pod, FIELDWORK_SYNC_WAREHOUSE: '/proc/nowhere' }
+    for (const command of ['sync', 'status']) {
+      const ended = await trial.runWarm([command], nowhere)
+      expect(ended).toMatchObject({ code: 7, stdout: '' })
+      expect(ended.stderr.trim().split('\n')).toHaveLength(1)
+      expect(ended.stderr).toContain('/proc/nowhere')
+    }
+    const disk = await openDisk(context, 4)
+    if (disk === null) return
+    const full = { ...pod, FIELDWORK_SYNC_WAREHOUSE: disk.directory }
+    for (const command of [NIGHT, ['status']]) {
+      const ended = await trial.runWarm(command, full)
+      expect(ended).toMatchObject({ code: 7, stdout: '' })
+      expect(ended.stderr).toContain('ENOSPC')
+      expect(ended.stderr.trim().split('\n')).toHaveLength(1)
+    }
+    expect(trial.document('current.json')).toMatchObject({ version: 1 })
+    expect(trial.document('lease.json')).toMatchObject({ state: 'free' })
+    expect(await trial.runWarm(NIGHT, pod)).toMatchObject({ code: 0 })
   })
 
   test.concurrent.for([

@@ -4,7 +4,7 @@
  */
 import { hostname } from 'node:os'
 import { systemClock } from '../../base/clock.js'
-import { messageOf } from '../../base/errors.js'
+import { isSystemError, messageOf } from '../../base/errors.js'
 import { type JoinedSignal, joinSignals } from '../../http/signals.js'
 import type { Publisher } from '../../model/warehouse.js'
 import { ObjectStoreError } from '../../object-store/errors.js'
@@ -24,7 +24,12 @@ import { type Snapshots, startSnapshots } from '../../publish/bucket/snapshots.j
 import type { StorageSettings } from '../../settings/storage.js'
 import type { Database } from '../../warehouse/connection/database.js'
 import { workFile } from '../../warehouse/lifecycle/files.js'
-import { openWarehouse, requireNotHeld, requireWritable } from '../../warehouse/lifecycle/open.js'
+import {
+  cannotWrite,
+  openWarehouse,
+  requireNotHeld,
+  requireWritable,
+} from '../../warehouse/lifecycle/open.js'
 import { type HandingOver, handLedgersOn, takeLedgersOver } from './ledger-hand-over.js'
 import type { HoldPlace, Place, Trial } from './place.js'
 
@@ -105,17 +110,15 @@ class BucketPlace implements Place {
     const pointer = await fencePointer({ store, lease, signal })
     const { contents } = pointer
     await requireNotHeld(directory)
-    const workDatabase = workFile(directory)
-    const { state, ledgersOf } = await prepareLocal({
-      store,
-      pointer: contents,
-      directory,
-      workDatabase,
-      log,
-      signal,
-    })
-    this.#hasAllRequests = await takeLedgersOver(this.#ledgers, ledgersOf, signal)
-    await writeNote(directory, { storage: store.address, state, holder: this.#ledgersOf })
+    try {
+      const local = { store, pointer: contents, directory, workDatabase: workFile(directory), log, signal }
+      const { state, ledgersOf } = await prepareLocal(local)
+      this.#hasAllRequests = await takeLedgersOver(this.#ledgers, ledgersOf, signal)
+      await writeNote(directory, { storage: store.address, state, holder: this.#ledgersOf })
+    } catch (error) {
+      if (isSystemError(error)) cannotWrite(directory)(error)
+      throw error
+    }
     const database = await openWarehouse({
       directory,
       clock: systemClock,
@@ -157,7 +160,7 @@ class BucketPlace implements Place {
     const note = await readNote(directory)
     const isOurs = note?.storage === store.address
     this.#hasAllRequests = await takeLedgersOver(this.#ledgers, isOurs ? note.holder : null, signal)
-    if (isOurs) await writeNote(directory, { ...note, holder: this.#ledgersOf })
+    if (isOurs) await writeNote(directory, { ...note, holder: this.#ledgersOf }).catch(cannotWrite(directory))
     log.debug({ storage: store.address }, 'the bucket can be used')
     const published =
       pointer === null || pointer.manifest === null

@@ -1,5 +1,5 @@
 /** Makes the local work database equal to the state of the bucket, before it is opened. */
-import { stat } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { hasCode } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
@@ -48,7 +48,13 @@ export const prepareLocal = async (options: LocalOptions): Promise<PreparedLocal
 const restore = async (options: LocalOptions, note: BucketNote | null): Promise<string> => {
   const { store, pointer, directory, workDatabase, log, signal } = options
   const temporary = temporaryBeside(workDatabase)
-  const state = await downloadDatabase({ store, pointer, file: temporary, log, signal })
+  const state = await downloadDatabase({ store, pointer, file: temporary, log, signal }).catch(
+    async (error: unknown) => {
+      // A full disk must not stay full. A file that cannot be removed now is replaced by the next run.
+      await rm(temporary, { force: true }).catch(() => undefined)
+      throw error
+    },
+  )
   if (state === null) return STATE_NOTHING
   // After a kill between these steps the next run restores again.
   await writeNote(directory, noteOf(store, note, REPLACING))

@@ -4,7 +4,7 @@
  */
 import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { hasCode, messageOf } from '../../base/errors.js'
+import { isSystemError, messageOf } from '../../base/errors.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import { openDatabase } from '../../warehouse/connection/database.js'
@@ -53,18 +53,19 @@ const localCopy = async (
 ): Promise<string> => {
   const cache = join(directory, CACHE)
   const file = join(cache, basename(database.key))
+  const temporary = temporaryBeside(file)
   try {
     await makeDirectory(directory)
     await makeDirectory(cache)
     if (await isCopy(file, database)) return file
-    const temporary = temporaryBeside(file)
     const problem = await download(store, database, temporary, signal)
     if (problem !== null) throw damaged(store, problem)
     await rename(temporary, file)
     await removeOthers(cache, basename(file))
     return file
   } catch (error) {
-    if (!hasCode(error, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'ENOTDIR', 'EEXIST')) throw error
+    if (!isSystemError(error)) throw error
+    await rm(temporary, { force: true }).catch(() => undefined)
     throw new WarehouseUnusableError(
       `cannot keep a copy of ${store.address}/${database.key} in ${cache}: ${messageOf(error)}. Give a directory with room by --warehouse`,
       { cause: error },

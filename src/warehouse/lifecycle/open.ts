@@ -64,7 +64,8 @@ const releaseOf =
       await setAside(database.file, damage, clock, log).catch(warn('damaged file could not be set aside'))
   }
 
-const cannotWrite =
+/** Turns an error of a file operation in the warehouse directory into one for people. */
+export const cannotWrite =
   (directory: string) =>
   (cause: unknown): never => {
     throw new WarehouseUnusableError(
