@@ -3,7 +3,7 @@ import { rm, stat } from 'node:fs/promises'
 import { hasCode } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
-import { replaceFile, temporaryBeside } from '../replace-file.js'
+import { replaceFile, sweepTemporaries, temporaryBeside } from '../replace-file.js'
 import { type BucketNote, type PointerContents, STATE_NOTHING, stateOf } from './documents.js'
 import { type LocalAction, localAction, readNote, wasEmptied, writeNote } from './note.js'
 import { downloadDatabase } from './restore.js'
@@ -48,6 +48,8 @@ export const prepareLocal = async (options: LocalOptions): Promise<PreparedLocal
 const restore = async (options: LocalOptions, note: BucketNote | null): Promise<string> => {
   const { store, pointer, directory, workDatabase, log, signal } = options
   const temporary = temporaryBeside(workDatabase)
+  // A killed restore leaves its file behind.
+  await sweepTemporaries(workDatabase)
   const state = await downloadDatabase({ store, pointer, file: temporary, log, signal }).catch(
     async (error: unknown) => {
       // A full disk must not stay full. A file that cannot be removed now is replaced by the next run.

@@ -78,8 +78,8 @@ const isCopy = async (file: string, { bytes, sha256 }: NamedObject): Promise<boo
   return found?.size === bytes && (await checksum(file)) === sha256
 }
 
-/** Older copies. A reader that has one open keeps it. */
+/** Older copies, and what killed downloads of them left. A reader that has one open keeps it. */
 const removeOthers = async (cache: string, kept: string): Promise<void> => {
   for (const name of await readdir(cache))
-    if (name !== kept && name.endsWith('.duckdb')) await rm(join(cache, name), { force: true })
+    if (!name.includes(kept)) await rm(join(cache, name), { force: true })
 }

@@ -34,6 +34,7 @@ export class MemoryFiles {
     })
     this.#replace('rm', (path) => this.#files.delete(path))
     this.#replace('stat', (path) => ({ size: this.#read(path).length }))
+    this.#replace('readdir', (path) => this.#namesIn(path))
     this.#replace('open', (path) => ({
       sync: async () => undefined,
       close: async () => undefined,
@@ -63,6 +64,11 @@ export class MemoryFiles {
     const found = this.#files.get(path)
     if (found !== undefined || this.#isDirectory(path)) return found ?? Buffer.alloc(0)
     throw Object.assign(new Error(`ENOENT: ${path}`), { code: 'ENOENT' })
+  }
+
+  #namesIn(directory: string): readonly string[] {
+    const below = [...this.#files.keys()].filter((path) => path.startsWith(`${directory}/`))
+    return [...new Set(below.map((path) => path.slice(directory.length + 1).split('/')[0] ?? ''))]
   }
 
   #isDirectory(path: string): boolean {

@@ -59,6 +59,13 @@ test('an empty directory gets the newest version, and is kept the next time', as
   expect(log.lines).toEqual([])
 })
 
+test('a restore removes what a killed one left behind', async () => {
+  const { prepare, directory } = await trial()
+  await writeFile(join(directory, '.work.duckdb.4711.publishing'), 'half a download')
+  await prepare()
+  expect((await readdir(directory)).toSorted()).toEqual(['bucket.json', 'work.duckdb'])
+})
+
 test('a snapshot is newer than the version', async () => {
   const { prepare, local, pointer, store } = await trial()
   const snapshot = store('snapshots/4', 'snapshot')
