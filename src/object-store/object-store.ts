@@ -9,7 +9,7 @@ export interface ObjectStore {
   readonly address: string
   /** Null if there is no such object. */
   get(key: string, signal: AbortSignal): Promise<StoredObject | null>
-  /** Writes the object to a new file at `path`. False if there is no such object. */
+  /** Writes the object to a new file at `path`. False if there is no such object. Without the whole object there is no file. */
   getToFile(key: string, path: string, signal: AbortSignal): Promise<boolean>
   /** Creates an object. Several parts of a large file are sent at once; then the condition is checked when the last part has arrived. */
   putIfAbsent(key: string, body: ObjectBody, signal: AbortSignal): Promise<PutOutcome>

@@ -243,6 +243,10 @@ describe('a store that fails', () => {
       expect(ended.stderr).toContain('ENOSPC')
       expect(ended.stderr.trim().split('\n')).toHaveLength(1)
     }
+    // Nothing of a download that did not fit is left, neither beside the work database nor in the cache.
+    expect(
+      (await readdir(disk.directory, { recursive: true })).filter((name) => /duckdb/.test(name)),
+    ).toEqual([])
     expect(trial.document('current.json')).toMatchObject({ version: 1 })
     expect(trial.document('lease.json')).toMatchObject({ state: 'free' })
     expect(await trial.runWarm(NIGHT, pod)).toMatchObject({ code: 0 })

@@ -15,7 +15,7 @@ import type { Lease } from '../../publish/bucket/held-lease.js'
 import { agreeOnLayout } from '../../publish/bucket/layout.js'
 import { acquireLease } from '../../publish/bucket/lease.js'
 import { prepareLocal } from '../../publish/bucket/local-state.js'
-import { readNote, writeNote } from '../../publish/bucket/note.js'
+import { NO_HOLDER, readNote, writeNote } from '../../publish/bucket/note.js'
 import { type FencedPointer, fencePointer, readPointer } from '../../publish/bucket/pointer.js'
 import { createBucketPublisher } from '../../publish/bucket/publisher.js'
 import type { BucketPublishing } from '../../publish/bucket/publishing.js'
@@ -74,9 +74,6 @@ interface HeldBucket extends HoldPlace {
 /** A run that a signal stopped has so long for its ledgers and its lease: it ends within ten seconds, and may publish for eight. */
 const RELEASE_AFTER_SIGNAL_MS_MAX = 1_500
 const RELEASE_MS_MAX = 60_000
-
-/** The holder of incomplete ledgers. It is no id of a run. */
-const NOBODY = ''
 
 class BucketPlace implements Place {
   readonly #held: HeldBucket
@@ -204,7 +201,7 @@ class BucketPlace implements Place {
 
   /** The holder whose requests the local ledgers hold completely. */
   get #ledgersOf(): string {
-    return this.#hasAllRequests === true ? this.#held.runId : NOBODY
+    return this.#hasAllRequests === true ? this.#held.runId : NO_HOLDER
   }
 
   #publishing(database: Database, pointer: FencedPointer): BucketPublishing {

@@ -1,11 +1,11 @@
 /** Makes the local work database equal to the state of the bucket, before it is opened. */
-import { rm, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { hasCode } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import { replaceFile, sweepTemporaries, temporaryBeside } from '../replace-file.js'
 import { type BucketNote, type PointerContents, STATE_NOTHING, stateOf } from './documents.js'
-import { type LocalAction, localAction, readNote, wasEmptied, writeNote } from './note.js'
+import { type LocalAction, localAction, NO_HOLDER, readNote, wasEmptied, writeNote } from './note.js'
 import { downloadDatabase } from './restore.js'
 
 export interface LocalOptions {
@@ -50,13 +50,7 @@ const restore = async (options: LocalOptions, note: BucketNote | null): Promise<
   const temporary = temporaryBeside(workDatabase)
   // A killed restore leaves its file behind.
   await sweepTemporaries(workDatabase)
-  const state = await downloadDatabase({ store, pointer, file: temporary, log, signal }).catch(
-    async (error: unknown) => {
-      // A full disk must not stay full. A file that cannot be removed now is replaced by the next run.
-      await rm(temporary, { force: true }).catch(() => undefined)
-      throw error
-    },
-  )
+  const state = await downloadDatabase({ store, pointer, file: temporary, log, signal })
   if (state === null) return STATE_NOTHING
   // After a kill between these steps the next run restores again.
   await writeNote(directory, noteOf(store, note, REPLACING))
@@ -66,7 +60,6 @@ const restore = async (options: LocalOptions, note: BucketNote | null): Promise<
 
 /** The state while the work database is being replaced. It equals no state of a bucket. */
 const REPLACING = 'replacing'
-const NO_HOLDER = ''
 
 const noteOf = (store: ObjectStore, note: BucketNote | null, state: string): Omit<BucketNote, 'format'> => ({
   storage: store.address,

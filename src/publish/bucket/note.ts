@@ -17,6 +17,9 @@ import {
 } from './documents.js'
 import { OtherBucketError } from './errors.js'
 
+/** The holder of incomplete ledgers. It is no id of a run. */
+export const NO_HOLDER = ''
+
 export const noteFile = (directory: string): string => join(directory, 'bucket.json')
 
 /** Null if there is no note, or none that can be read. */

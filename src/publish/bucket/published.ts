@@ -15,7 +15,7 @@ import { temporaryBeside } from '../replace-file.js'
 import type { NamedObject } from './documents.js'
 import { BucketDamagedError } from './errors.js'
 import { readPointer } from './pointer.js'
-import { download, readManifest } from './restore.js'
+import { downloadVerified, readManifest } from './restore.js'
 
 /** Null if nothing is published. Throws an `ObjectStoreError`, `BucketDamagedError` or `WarehouseUnusableError`. */
 export const publishedInBucket = async (
@@ -58,14 +58,13 @@ const localCopy = async (
     await makeDirectory(directory)
     await makeDirectory(cache)
     if (await isCopy(file, database)) return file
-    const problem = await download(store, database, temporary, signal)
+    const problem = await downloadVerified(store, database, temporary, signal)
     if (problem !== null) throw damaged(store, problem)
     await rename(temporary, file)
     await removeOthers(cache, basename(file))
     return file
   } catch (error) {
     if (!isSystemError(error)) throw error
-    await rm(temporary, { force: true }).catch(() => undefined)
     throw new WarehouseUnusableError(
       `cannot keep a copy of ${store.address}/${database.key} in ${cache}: ${messageOf(error)}. Give a directory with room by --warehouse`,
       { cause: error },

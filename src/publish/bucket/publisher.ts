@@ -2,7 +2,6 @@
  * Publishes the committed state into the bucket: the database, the Parquet files that changed, the manifest, and then the pointer,
  * which is the commit. A failure before that leaves the published version as it was.
  */
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { throwIfAborted } from '../../base/clock.js'
 import { isStop, messageOf, WarehouseError } from '../../base/errors.js'
@@ -13,6 +12,7 @@ import type { Publisher } from '../../model/warehouse.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import { duckdbCause, firstLine } from '../../warehouse/connection/duckdb-error.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from '../../warehouse/connection/errors.js'
+import { removeAll } from '../parquet/versions.js'
 import { manifestOf } from '../parquet/write-version.js'
 import { cleanUp } from './clean-up.js'
 import { commitVersion } from './commit-version.js'
@@ -97,8 +97,6 @@ const inStaging = async <Result>(
     })
   }
 }
-
-const removeAll = (path: string): Promise<void> => rm(path, { recursive: true, force: true })
 
 const commitSnapshot = async (
   publishing: BucketPublishing,

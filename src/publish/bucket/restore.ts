@@ -34,7 +34,9 @@ export const downloadDatabase = async (options: DownloadOptions): Promise<string
   const damages: string[] = []
   for await (const candidate of candidates(options)) {
     const damage =
-      'damage' in candidate ? candidate.damage : await download(store, candidate.database, file, signal)
+      'damage' in candidate
+        ? candidate.damage
+        : await downloadVerified(store, candidate.database, file, signal)
     if (damage === null && 'state' in candidate) {
       if (damages.length > 0)
         log.warn(
@@ -81,7 +83,7 @@ export const readManifest = async (
 }
 
 /** Writes a verified copy to `file`. Returns null, or what is wrong with the object; then there is no file. */
-export const download = async (
+export const downloadVerified = async (
   store: ObjectStore,
   { key, bytes, sha256 }: NamedObject,
   file: string,

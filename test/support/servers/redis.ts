@@ -1,10 +1,10 @@
 /** Starts a Redis for one test, on a free port of loopback, in an empty directory. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
+import { freePort } from './free-port.js'
 
 /** Whether there is a redis-server to start. Its Debian package has the same name. */
 export const HAS_REDIS = spawnSync('redis-server', ['--version']).status === 0
@@ -25,17 +25,6 @@ interface RedisOptions {
   /** Keep an append-only file. */
   readonly aof?: boolean
   readonly password?: string
-}
-
-const freePort = async (): Promise<number> => {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }
 
 export const startRedis = async (

@@ -6,10 +6,10 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
+import { freePort } from '../servers/free-port.js'
 import { STORAGE_CREDENTIALS } from './credentials.js'
 
 const BUILT = new URL('../../../.readers/versitygw/versitygw', import.meta.url).pathname
@@ -85,14 +85,3 @@ const isUp = async (endpoint: string): Promise<boolean> =>
     () => true,
     () => false,
   )
-
-const freePort = async (): Promise<number> => {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
-}
