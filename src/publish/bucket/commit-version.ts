@@ -2,7 +2,7 @@
 import { type BucketManifest, documentBody } from './documents.js'
 import { manifestKey } from './keys.js'
 import type { FencedPointer } from './pointer.js'
-import { putOnce, type UploadOptions } from './upload.js'
+import { createObject, type UploadOptions } from './upload.js'
 
 export interface CommitOptions extends UploadOptions {
   readonly pointer: FencedPointer
@@ -16,7 +16,7 @@ export const commitVersion = async (options: CommitOptions): Promise<string> => 
   const { pointer, run, manifest, signal } = options
   const key = manifestKey(manifest.version, run)
   const body = documentBody(manifest)
-  await putOnce(options, key, body, body.length)
+  await createObject(options, key, body, body.length)
   await pointer.commitVersion(
     {
       version: manifest.version,

@@ -34,7 +34,7 @@ export const uploadFiles = async (
   const uploads = files.map((file) =>
     limit(async () => {
       try {
-        await putOnce({ ...options, signal }, file.key, file, file.bytes)
+        await createObject({ ...options, signal }, file.key, file, file.bytes)
         onUploaded?.(file)
       } catch (error) {
         // The first failure ends the others.
@@ -49,7 +49,7 @@ export const uploadFiles = async (
 }
 
 /** Creates an object. If it exists already, our own first attempt has arrived; then its size must be the same. */
-export const putOnce = async (
+export const createObject = async (
   { store, lease, signal }: UploadOptions,
   key: string,
   body: ObjectBody,

@@ -18,8 +18,8 @@ export const BUCKET_MUTATIONS: readonly Mutation[] = [
   {
     name: 'bucket: the pointer is replaced before the manifest is written',
     file: 'publish/bucket/commit-version.js',
-    from: 'await putOnce(options, key, body, body.length);',
-    to: 'void putOnce(options, key, body, body.length).catch(() => undefined);',
+    from: 'await createObject(options, key, body, body.length);',
+    to: 'void createObject(options, key, body, body.length).catch(() => undefined);',
   },
   {
     name: 'bucket: a lost answer counts as lost',
