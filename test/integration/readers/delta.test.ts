@@ -1,20 +1,21 @@
 /**
- * Programs of others read the Delta tables of a bucket: deltalake, polars, DuckDB and Spark. What they read is compared with the work
- * database of each night, and so are the Parquet files that the manifest names.
+ * Programs of others read a bucket of versitygw over its protocol: DuckDB reads the database, the Parquet files of the manifest and the
+ * Delta tables; deltalake, polars and Spark read the Delta tables. Each is compared with the work database of the night.
  */
 import { existsSync, readdirSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ManifestTable } from '../../../src/publish/parquet/manifest.js'
-import { rowsOf } from '../../../src/publish/parquet/reader.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
-import { type DeltaNight, deltaNights, ODD_ACCOUNTS } from '../../support/storage/delta-nights.js'
+import { STORAGE_CREDENTIALS } from '../../support/storage/credentials.js'
+import { commitsIn, type DeltaNight, deltaNights, ODD_ACCOUNTS } from '../../support/storage/delta-nights.js'
+import { VERSITYGW } from '../../support/storage/versitygw.js'
+import { SLOW } from '../../support/suite/slow.js'
 import { openReader, type Reader } from '../../support/warehouse/duckdb.js'
 import { environmentDirectory, environmentProblem, runPython } from './python.js'
 
-const SCRIPT = new URL('read_delta.py', import.meta.url).pathname
-const JARS = 'delta-jars'
+const SCRIPT = new URL('read_bucket.py', import.meta.url).pathname
+const JARS = 'spark-jars'
 
 /** The last and the first microsecond of months, and a year that some calendars count differently. */
 const TIMES = ['2026-01-31T23:59:59.999999', '2026-02-01T00:00:00.000001', '0999-12-31T23:59:59.999999']
@@ -27,19 +28,24 @@ const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   spark: ['spark', JARS],
 }
 
+const problemOf = (library: string): string | null =>
+  LIBRARIES[library]?.map(environmentProblem).find((problem) => problem !== null) ?? null
+const suffix = (problem: string | null): string => (problem === null ? '' : ` (skipped: ${problem})`)
+
 const finished: (() => Promise<void> | void)[] = []
 const whenFinished = (work: () => Promise<void> | void) => void finished.unshift(work)
-let nights: readonly DeltaNight[] = []
+let endpoint: string
+let nights: readonly DeltaNight[]
 let reader: Reader
-beforeAll(async () => {
-  nights = await deltaNights(whenFinished)
+const start = async () => {
+  ;({ endpoint, nights } = await deltaNights(whenFinished))
   reader = await openReader(':memory:')
   await reader.query(`SET TimeZone = 'UTC'`)
-}, 300_000)
-afterAll(async () => {
-  reader[Symbol.dispose]()
+  whenFinished(() => reader[Symbol.dispose]())
+}
+const end = async () => {
   for (const work of finished) await work()
-})
+}
 
 const directoryOf = ({ schema, name }: ManifestTable): string =>
   schema === 'main' ? name : `${schema}/${name}`
@@ -75,110 +81,189 @@ const partitionsOf = ({ files }: ManifestTable) =>
     .map(({ account, created_month, rows }) => ({ account, created_month, rows }))
     .toSorted((a, b) => (`${a.account}/${a.created_month}` < `${b.account}/${b.created_month}` ? -1 : 1))
 
-const lastBucket = (): string => nights.at(-1)?.bucket ?? ''
+const lastNight = (): DeltaNight => nightAt(-1)
+const nightAt = (index: number): DeltaNight => {
+  const night = nights.at(index)
+  if (night === undefined) throw new Error(`there is no night ${index}`)
+  return night
+}
 
-/** The first version that the log shows after its clean-up. */
-const firstVersion = (directory: string): number =>
-  Math.min(
-    ...readdirSync(join(lastBucket(), directory, '_delta_log'))
-      .map((name) => Number.parseInt(name, 10))
-      .filter(Number.isInteger),
-  )
+/** The last night before a month without runs. */
+const LAST_OF_MONTH = 12
+/** Versions whose files outlive that month, because the pointer names them. */
+const NAMED_VERSIONS = 3
+/** Its run died before Delta. */
+const DEAD_NIGHT = 10
 
-test('the nights have changes, a new column, a vanished survey, empty tables and odd accounts', () => {
-  const surveys = nights.map(({ manifest }) => manifest.tables.find(({ name }) => name === 'surveys'))
-  expect(new Set(surveys.map((table) => table?.columns.length)).size).toBe(2)
-  expect(surveys[5]?.rows).toBeLessThan(surveys[4]?.rows ?? 0)
-  const sources = nights.map(
-    ({ manifest }) => manifest.tables.find(({ name }) => name === 'sample_sources')?.rows ?? 0,
-  )
-  expect([sources[0], sources[7]]).toEqual([0, 0])
-  expect(sources[8]).toBeGreaterThan(0)
-  expect(surveys[11]?.files.map(({ account }) => account)).toEqual(expect.arrayContaining([...ODD_ACCOUNTS]))
-  const numbers = nights.map(
-    ({ tables }) => tables.find(({ directory }) => directory === 'data/_sync/runs')?.number,
-  )
-  expect(numbers).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, undefined, 9, 10, 11])
-  expect(firstVersion('data/_sync/runs')).toBe(10)
-  expect(firstVersion('data/surveys')).toBe(0)
-})
+/** The last nights that show the state of a night by its version in Delta. */
+const nightsThatKeep = ({ number }: DeltaNight): readonly DeltaNight[] => [
+  ...(number <= LAST_OF_MONTH ? [nightAt(LAST_OF_MONTH - 1)] : []),
+  ...(number > nights.length - NAMED_VERSIONS ? [lastNight()] : []),
+]
 
-test('Parquet by the manifest has the rows of every table on every night', async () => {
-  for (const night of nights)
-    for (const table of night.manifest.tables)
-      expect(await differences(night, table, rowsOf(night.bucket, table)), `night ${night.number}`).toEqual(
-        [],
-      )
-})
+interface Read {
+  /** Address of a Delta table. */
+  readonly table?: string
+  readonly version?: number
+  readonly created_at?: string
+  /** SQL of rows, for DuckDB. */
+  readonly rows?: string
+}
 
-/** Spark writes a directory. */
-const writtenBy = (library: string, output: string): string =>
-  `read_parquet('${output}${library === 'spark' ? '/*.parquet' : ''}')`
-
-describe.each(Object.entries(LIBRARIES))('%s', (library, environments) => {
-  const skipped = environments.map(environmentProblem).find((problem) => problem !== null) ?? null
-  const jars = () => {
-    const directory = `${environmentDirectory(JARS)}/jars`
-    return existsSync(directory) ? readdirSync(directory).map((name) => join(directory, name)) : []
+/** Reads with a library. Returns SQL of the rows of each read, in the same order. */
+const rowsReadBy = async (
+  library: string,
+  reads: readonly Read[],
+  databases: Readonly<Record<string, string>> = {},
+): Promise<readonly string[]> => {
+  const outputs = await temporaryDirectory()
+  const jars = `${environmentDirectory(JARS)}/jars`
+  const placed = reads.map((read, index) => ({ ...read, output: join(outputs, String(index)) }))
+  const input = {
+    library,
+    jars: existsSync(jars) ? readdirSync(jars).map((name) => join(jars, name)) : [],
+    endpoint,
+    env: STORAGE_CREDENTIALS,
+    databases,
+    reads: placed,
   }
-  test.skipIf(skipped !== null)(
-    `finds the rows of a time${skipped === null ? '' : ` (skipped: ${skipped})`}`,
-    { timeout: 300_000 },
+  expect(await runPython(LIBRARIES[library]?.[0] ?? '', SCRIPT, input)).toEqual({ reads: reads.length })
+  // Spark writes a directory.
+  return placed.map(({ output }) => `read_parquet('${output}${library === 'spark' ? '/*.parquet' : ''}')`)
+}
+
+/** JSON as text. */
+const rowsOfDatabase = ({ number }: DeltaNight, { schema, name, columns }: ManifestTable): string => {
+  const cells = columns.map((column) =>
+    column.type === 'JSON' ? `CAST(${column.name} AS VARCHAR) AS ${column.name}` : column.name,
+  )
+  return `(SELECT ${cells.join(', ')} FROM night_${number}.${schema}.${name})`
+}
+
+/** As the how-to page reads the files of a manifest. */
+const rowsOfFiles = ({ url }: DeltaNight, { schema, files }: ManifestTable): string => {
+  const paths = files.map(({ path }) => `'${url}/${path}'`).join(', ')
+  return schema === 'main'
+    ? `read_parquet([${paths}], hive_partitioning = true, hive_types = {account: VARCHAR, created_month: VARCHAR})`
+    : `read_parquet([${paths}], hive_partitioning = false)`
+}
+
+interface DeltaRead {
+  readonly night: DeltaNight
+  readonly table: ManifestTable
+  readonly read: Read
+}
+
+/** Each table after each of its commits, and later by its version. */
+const deltaReads = async (): Promise<readonly DeltaRead[]> => {
+  const reads: DeltaRead[] = []
+  for (const night of nights)
+    for (const { table: directory, number } of night.commits) {
+      const table = night.manifest.tables.find((found) => `data/${directoryOf(found)}` === directory)
+      if (table === undefined) throw new Error(`no manifest names ${directory}`)
+      reads.push({ night, table, read: { table: `${night.url}/${directory}` } })
+      for (const later of nightsThatKeep(night))
+        if (number >= Math.min(...(await commitsIn(join(later.directory, directory)))))
+          reads.push({ night, table, read: { table: `${later.url}/${directory}`, version: number } })
+    }
+  return reads
+}
+
+describe.skipIf(!SLOW || VERSITYGW === null)('a bucket after thirteen nights', () => {
+  beforeAll(start, 300_000)
+  afterAll(end)
+
+  test('the nights have changes, a new column, a vanished survey, empty tables and odd accounts', async () => {
+    const surveys = nights.map(({ manifest }) => manifest.tables.find(({ name }) => name === 'surveys'))
+    expect(new Set(surveys.map((table) => table?.columns.length)).size).toBe(2)
+    expect(surveys[5]?.rows).toBeLessThan(surveys[4]?.rows ?? 0)
+    const sources = nights.map(
+      ({ manifest }) => manifest.tables.find(({ name }) => name === 'sample_sources')?.rows ?? 0,
+    )
+    expect([sources[0], sources[7]]).toEqual([0, 0])
+    expect(sources[8]).toBeGreaterThan(0)
+    expect(surveys[11]?.files.map(({ account }) => account)).toEqual(
+      expect.arrayContaining([...ODD_ACCOUNTS]),
+    )
+    const numbers = nights.map(
+      ({ commits }) => commits.find(({ table }) => table === 'data/_sync/runs')?.number,
+    )
+    expect(numbers).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, undefined, 9, 10, 11])
+    expect(nights[DEAD_NIGHT - 1]?.commits).toEqual([])
+    expect(await commitsIn(join(lastNight().directory, 'data/_sync/runs'))).toEqual([10, 11])
+    expect(Math.min(...(await commitsIn(join(lastNight().directory, 'data/surveys'))))).toBe(0)
+  })
+
+  test.skipIf(problemOf('duckdb') !== null)(
+    `DuckDB reads the rows of every table on every night, in the database and by the manifest${suffix(problemOf('duckdb'))}`,
+    { timeout: 600_000 },
     async () => {
-      const outputs = await temporaryDirectory()
-      const reads = TIMES.map((time, index) => ({
-        table: join(lastBucket(), 'data/surveys'),
-        version: null,
-        created_at: time,
-        output: join(outputs, String(index)),
-      }))
-      await runPython(environments[0] ?? '', SCRIPT, { library, jars: jars(), reads })
-      for (const { created_at, output } of reads) {
-        const ids = (rows: string) =>
-          reader.query(
-            `SELECT account, id FROM ${rows} WHERE created_at = TIMESTAMPTZ '${created_at}Z' ORDER BY ALL`,
-          )
-        const stored = await ids(`read_parquet('${nights.at(-1)?.truth}/surveys.parquet')`)
-        expect(stored.length).toBeGreaterThan(0)
-        expect(await ids(writtenBy(library, output)), created_at).toEqual(stored)
-      }
+      const databases = Object.fromEntries(
+        nights.map(({ number, url, manifest }) => [`night_${number}`, `${url}/${manifest.database.key}`]),
+      )
+      const reads = nights.flatMap((night) =>
+        night.manifest.tables.flatMap((table) => [
+          { night, table, rows: rowsOfDatabase(night, table) },
+          { night, table, rows: rowsOfFiles(night, table) },
+        ]),
+      )
+      const read = await rowsReadBy(
+        'duckdb',
+        reads.map(({ rows }) => ({ rows })),
+        databases,
+      )
+      for (const [index, { night, table, rows }] of reads.entries())
+        expect(await differences(night, table, read[index] ?? ''), `night ${night.number}, ${rows}`).toEqual(
+          [],
+        )
     },
   )
 
-  test.skipIf(skipped !== null)(
-    `reads the rows of every table on every night, and later by version${skipped === null ? '' : ` (skipped: ${skipped})`}`,
-    { timeout: 1_800_000 },
-    async () => {
-      const outputs = await temporaryDirectory()
-      await mkdir(outputs, { recursive: true })
-      // A table without a commit on a night has the log of the night before.
-      const commits = nights.flatMap((night) =>
-        night.tables
-          .filter(({ isCommitted }) => isCommitted)
-          .flatMap(({ directory, number }) => {
-            const table = night.manifest.tables.find((found) => `data/${directoryOf(found)}` === directory)
-            return table === undefined ? [] : [{ night, table, directory, number }]
-          }),
-      )
-      const reads = commits.flatMap(({ night, table, directory, number }, index) => {
-        const output = join(outputs, String(index))
-        const latest = { table: join(night.bucket, directory), version: null, output: `${output}.latest` }
-        const version = { table: join(lastBucket(), directory), version: number, output: `${output}.version` }
-        return (number < firstVersion(directory) ? [latest] : [latest, version]).map((read) => ({
-          night,
-          table,
-          read,
-        }))
-      })
-      expect(reads.length).toBeGreaterThan(nights[0]?.manifest.tables.length ?? 0)
-      const input = { library, jars: jars(), reads: reads.map(({ read }) => read) }
-      expect(await runPython(environments[0] ?? '', SCRIPT, input)).toEqual({ reads: reads.length })
-      for (const { night, table, read } of reads) {
-        const what = `night ${night.number}, ${table.name}, version ${read.version}`
-        const rows = writtenBy(library, read.output)
-        expect(await differences(night, table, rows), what).toEqual([])
-        if (table.schema === 'main') expect(await partitions(rows), what).toEqual(partitionsOf(table))
-      }
-    },
-  )
+  describe.each(Object.keys(LIBRARIES))('%s', (library) => {
+    const problem = problemOf(library)
+    test.skipIf(problem !== null)(
+      `finds the rows of a time${suffix(problem)}`,
+      { timeout: 300_000 },
+      async () => {
+        const table = `${lastNight().url}/data/surveys`
+        const read = await rowsReadBy(
+          library,
+          TIMES.map((created_at) => ({ table, created_at })),
+        )
+        for (const [index, time] of TIMES.entries()) {
+          const ids = (rows: string) =>
+            reader.query(
+              `SELECT account, id FROM ${rows} WHERE created_at = TIMESTAMPTZ '${time}Z' ORDER BY ALL`,
+            )
+          const stored = await ids(`read_parquet('${lastNight().truth}/surveys.parquet')`)
+          expect(stored.length).toBeGreaterThan(0)
+          expect(await ids(read[index] ?? ''), time).toEqual(stored)
+        }
+      },
+    )
+
+    test.skipIf(problem !== null)(
+      `reads the rows of every table on every night, and later by version${suffix(problem)}`,
+      { timeout: 1_800_000 },
+      async () => {
+        const reads = await deltaReads()
+        for (const { number, commits } of nights.slice(0, LAST_OF_MONTH)) {
+          const byVersion = reads.filter(
+            ({ night, read }) => night.number === number && read.version !== undefined,
+          )
+          expect(byVersion.length).toBeGreaterThanOrEqual(commits.length)
+        }
+        const rows = await rowsReadBy(
+          library,
+          reads.map(({ read }) => read),
+        )
+        for (const [index, { night, table, read }] of reads.entries()) {
+          const what = `night ${night.number}, ${read.table}, version ${read.version}`
+          expect(await differences(night, table, rows[index] ?? ''), what).toEqual([])
+          if (table.schema === 'main')
+            expect(await partitions(rows[index] ?? ''), what).toEqual(partitionsOf(table))
+        }
+      },
+    )
+  })
 })

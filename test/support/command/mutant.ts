@@ -1,7 +1,8 @@
 /** Copies the compiled modules of the command and changes lines in the copy: a fault that a test must find, or a line that a newcomer would add. */
 import { cp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { temporaryDirectory } from '../files/temporary.js'
+import { onTestFinished } from 'vitest'
+import { type Finished, temporaryDirectory } from '../files/temporary.js'
 import { MAIN } from './command.js'
 
 export interface Mutation {
@@ -13,9 +14,16 @@ export interface Mutation {
 }
 
 /** Returns the `main.js` of a mutated copy. Throws when the text of a mutation does not occur exactly once. */
-export const buildMutant = async (...mutations: readonly Mutation[]): Promise<string> => {
+export const buildMutant = (...mutations: readonly Mutation[]): Promise<string> =>
+  buildMutantUntil(onTestFinished, ...mutations)
+
+/** The same, for a copy that several tests use. */
+export const buildMutantUntil = async (
+  finished: Finished,
+  ...mutations: readonly Mutation[]
+): Promise<string> => {
   const root = dirname(dirname(MAIN))
-  const copy = await temporaryDirectory()
+  const copy = await temporaryDirectory(finished)
   await cp(join(root, 'build'), join(copy, 'build'), { recursive: true })
   await cp(join(root, 'package.json'), join(copy, 'package.json'))
   await symlink(join(root, 'node_modules'), join(copy, 'node_modules'))

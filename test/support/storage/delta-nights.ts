@@ -1,40 +1,64 @@
 /**
- * A warehouse that is published into a bucket on thirteen nights, as Parquet with Delta logs. The bucket is written to a directory every
- * night, with the rows of every table as they were in the work database. The last night is a month after the others.
+ * A warehouse that is published into a bucket of versitygw on thirteen nights: database, Parquet and Delta. After each night the bucket
+ * is copied to a bucket of its own, beside the rows of every table as they were in the work database. The last night is a month after
+ * the others.
  */
-import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { mkdir, readdir, readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { commitDelta, type DeltaTable } from '../../../src/publish/delta/commit.js'
-import { checksum, type Manifest, type ManifestTable } from '../../../src/publish/parquet/manifest.js'
+import { promisify } from 'node:util'
+import type { PublishFormat } from '../../../src/model/publish-formats.js'
+import { createS3Store } from '../../../src/object-store/s3.js'
+import { type BucketManifest, manifestSchema, pointerSchema } from '../../../src/publish/bucket/documents.js'
+import { acquireLease } from '../../../src/publish/bucket/lease.js'
+import { fencePointer } from '../../../src/publish/bucket/pointer.js'
+import { createBucketPublisher } from '../../../src/publish/bucket/publisher.js'
 import { PUBLISHED_TABLES } from '../../../src/publish/parquet/tables.js'
-import type { FileToUpload } from '../../../src/publish/parquet/write-changed-files.js'
 import { accountWarehouse } from '../../../src/warehouse/account-warehouse.js'
 import { qualified } from '../../../src/warehouse/connection/ddl.js'
+import { buildMutantUntil } from '../command/mutant.js'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
 import { instantOf, minute } from '../time/instants.js'
 import { testClock } from '../time/test-clock.js'
 import { bundle, daysRead, list, progress, source, survey } from '../warehouse/rows.js'
 import { type TestWarehouse, testWarehouse } from '../warehouse/warehouse.js'
-import { writeFiles } from '../warehouse/write-files.js'
-import { manifestKeyOf } from './manifests.js'
-import { ModelStore } from './model-store.js'
+import { holderNamed, NEVER } from './bucket.js'
+import { STORAGE_CREDENTIALS, withEnvironment } from './credentials.js'
+import { startVersitygw, type Versitygw } from './versitygw.js'
 
 export interface DeltaNight {
   readonly number: number
-  readonly manifest: Manifest
-  /** Empty on the night whose run died before Delta. */
-  readonly tables: readonly DeltaTable[]
-  /** The bucket after the night. */
-  readonly bucket: string
+  readonly manifest: BucketManifest
+  /** The tables that got a Delta commit. None on the night whose run died before Delta. */
+  readonly commits: readonly DeltaCommit[]
+  /** The bucket as it was after the night, such as `s3://night-3/fieldwork`. */
+  readonly url: string
+  /** The same as a directory. */
+  readonly directory: string
   /** Holds the rows of each table as `surveys.parquet` or `_sync/runs.parquet`. JSON is text. */
   readonly truth: string
 }
 
+export interface DeltaCommit {
+  /** The key of the table's directory. */
+  readonly table: string
+  /** The version in Delta. */
+  readonly number: number
+}
+
 export const ODD_ACCOUNTS = ['0042', '2026-01-01', 'a b', 'ü%1=x'] as const
 
-/** Before this night the program did not know the column. */
-const NEW_COLUMN = { table: 'surveys', column: 'transition_style', night: 5 } as const
+/** From this night on, the program knows a new column. */
+const NEW_COLUMN_NIGHT = 5
+const NEW_COLUMN = {
+  file: 'model/fields.js',
+  from: "transition_style: varcharOf(TRANSITION_STYLES, 'Questionnaire display mode'),",
+  to: '',
+}
+const ALL: readonly PublishFormat[] = ['duckdb', 'parquet', 'delta']
 const DEAD_NIGHT = 10
+const PREFIX = 'fieldwork'
 const DAY_MS = 86_400_000
 
 const JANUARY = { created_at: instantOf('2026-01-31T23:59:59.999999Z') }
@@ -83,16 +107,32 @@ const CHANGES: readonly ((warehouse: TestWarehouse, at: (minutes: number) => big
     ({ account }, at) => list(account, [survey(8, FEBRUARY)], at(1)),
   ]
 
-export const deltaNights = async (finished: Finished): Promise<readonly DeltaNight[]> => {
+export const deltaNights = async (
+  finished: Finished,
+): Promise<{ readonly endpoint: string; readonly nights: readonly DeltaNight[] }> => {
   const root = await temporaryDirectory(finished)
   const warehouse = await testWarehouse(undefined, finished)
   const clock = testClock()
-  const model = new ModelStore({ nowMs: clock.nowMs })
-  const manifests = new Map<string, Manifest>()
+  const { log, database, directory } = warehouse
+  withEnvironment(finished, STORAGE_CREDENTIALS)
+  const server = await startVersitygw(finished)
+  const store = await createS3Store({ ...server, prefix: PREFIX, region: null, pathStyle: true })
+  finished(() => store.close())
+  // Its time stands still, so that it stays held.
+  const lease = await acquireLease({
+    store,
+    holder: holderNamed('nights'),
+    clock: testClock(),
+    log,
+    signal: NEVER,
+  })
+  const createOldPublisher = await oldPublisher(finished)
   const nights: DeltaNight[] = []
   for (const [index, change] of CHANGES.entries()) {
     const number = index + 1
-    clock.advance((number === CHANGES.length ? 31 : 1) * DAY_MS)
+    const days = number === CHANGES.length ? 31 : 1
+    clock.advance(days * DAY_MS)
+    await server.age(days * DAY_MS)
     const runId = `run-${number}`
     await warehouse.account.startRun({
       runId,
@@ -101,103 +141,77 @@ export const deltaNights = async (finished: Finished): Promise<readonly DeltaNig
       startedAt: minute(number * 1440),
     })
     await change(warehouse, (minutes) => minute(number * 1440 + minutes))
-    const [bucket, truth] = [join(root, `night-${number}`), join(root, `truth-${number}`)]
-    await writeTruth(warehouse, number, truth)
-    const { manifest, upload } = await writeNight(warehouse, number, nights.at(-1)?.manifest, finished)
-    manifests.set(manifestKeyOf(manifest), manifest)
-    const store = model.client()
-    const signal = new AbortController().signal
-    for (const { key, file } of upload) await store.putIfAbsent(key, { file }, signal)
-    const tables =
-      number === DEAD_NIGHT
-        ? []
-        : await commitDelta({
-            store,
-            database: warehouse.database,
-            scratch: root,
-            manifest,
-            manifestKey: manifestKeyOf(manifest),
-            readManifest: (key) => Promise.resolve(manifests.get(key) ?? null),
-            clock,
-            log: warehouse.log,
-            signal,
-          })
-    await writeBucket(model, bucket)
-    nights.push({ number, manifest, tables, bucket, truth })
+    const truth = join(root, `truth-${number}`)
+    await writeTruth(warehouse, truth)
+    const create = number < NEW_COLUMN_NIGHT ? createOldPublisher : createBucketPublisher
+    const publisher = create({
+      ...{ store, lease, database, directory, runId, clock, log },
+      pointer: await fencePointer({ store, lease, signal: NEVER }),
+      formats: number === DEAD_NIGHT ? ALL.filter((format) => format !== 'delta') : ALL,
+      ledgersOf: lease.holder.id,
+      stopping: NEVER,
+    })
+    await publisher.publish(NEVER)
+    nights.push({ number, truth, ...(await copyOfBucket(server, `night-${number}`, nights)) })
   }
-  return nights
+  await lease.release({ ledgersUploaded: true, signal: NEVER })
+  return { endpoint: server.endpoint, nights }
 }
 
-const writeTruth = async ({ run }: TestWarehouse, night: number, directory: string): Promise<void> => {
+/** The publisher of a program that does not know the new column. Node loads it: Vitest would look for the sources of the copy. */
+const oldPublisher = async (finished: Finished): Promise<typeof createBucketPublisher> => {
+  const build = dirname(await buildMutantUntil(finished, NEW_COLUMN))
+  return createRequire(import.meta.url)(join(build, 'publish/bucket/publisher.js')).createBucketPublisher
+}
+
+const writeTruth = async ({ run }: TestWarehouse, directory: string): Promise<void> => {
   for (const { declaration, directory: table } of PUBLISHED_TABLES) {
     const file = join(directory, `${table}.parquet`)
     await mkdir(dirname(file), { recursive: true })
-    const cells = declaration.columns
-      .filter(({ name }) => !isUnknown(declaration.name, name, night))
-      .map(({ name, type }) => (type === 'JSON' ? `CAST("${name}" AS VARCHAR) AS "${name}"` : `"${name}"`))
+    const cells = declaration.columns.map(({ name, type }) =>
+      type === 'JSON' ? `CAST("${name}" AS VARCHAR) AS "${name}"` : `"${name}"`,
+    )
     await run(
       `COPY (SELECT ${cells.join(', ')} FROM ${qualified(declaration)}) TO '${file}' (FORMAT parquet)`,
     )
   }
 }
 
-const isUnknown = (table: string, column: string, night: number): boolean =>
-  table === NEW_COLUMN.table && column === NEW_COLUMN.column && night < NEW_COLUMN.night
-
-/** Writes the files of a night. Before the new column, its table is written as the program wrote it then. */
-const writeNight = async (
-  warehouse: TestWarehouse,
-  number: number,
-  base: Manifest | undefined,
-  finished: Finished,
-): Promise<{ readonly manifest: Manifest; readonly upload: readonly FileToUpload[] }> => {
-  const isOld = number < NEW_COLUMN.night
-  const known = base === undefined ? {} : { base: isOld ? withNewLayout(base) : base }
-  const written = await writeFiles(warehouse, { number, ...known }, finished)
-  if (!isOld) return written
-  const upload = [...written.upload]
-  const tables: ManifestTable[] = []
-  for (const table of written.manifest.tables) {
-    if (table.name !== NEW_COLUMN.table) tables.push(table)
-    else tables.push(await withoutColumn(warehouse, table, upload))
-  }
-  return { manifest: { ...written.manifest, tables }, upload }
-}
-
-/** The old program takes its own layout for unchanged. */
-const withNewLayout = (manifest: Manifest): Manifest => ({
-  ...manifest,
-  tables: manifest.tables.map((table) => ({ ...table, layout: table.layout.replace(OLD, '') })),
-})
-const OLD = 'without the new column: '
-
-const withoutColumn = async (
-  { run }: TestWarehouse,
-  table: ManifestTable,
-  upload: FileToUpload[],
-): Promise<ManifestTable> => {
-  const files = []
-  for (const file of table.files) {
-    const index = upload.findIndex(({ key }) => key === file.path)
-    const found = upload[index]
-    if (found === undefined) files.push(file)
-    else {
-      const narrow = `${found.file}.narrow`
-      await run(`COPY (SELECT * EXCLUDE (${NEW_COLUMN.column}) FROM read_parquet('${found.file}', hive_partitioning = false))
-        TO '${narrow}' (FORMAT parquet)`)
-      await rm(found.file)
-      await rename(narrow, found.file)
-      files.push({ ...file, bytes: (await stat(found.file)).size, sha256: await checksum(found.file) })
-    }
-  }
-  const isKnown = ({ name }: { readonly name: string }) => name !== NEW_COLUMN.column
-  return { ...table, layout: `${OLD}${table.layout}`, columns: table.columns.filter(isKnown), files }
-}
-
-const writeBucket = async (model: ModelStore, directory: string): Promise<void> => {
-  for (const [key, { body }] of model.objects) {
-    const file = join(directory, key)
-    await mkdir(dirname(file), { recursive: true })
-    await writeFile(file, body)
+/** No object is changed in place, so links keep the state. */
+const copyOfBucket = async (
+  server: Versitygw,
+  name: string,
+  before: readonly DeltaNight[],
+): Promise<Pick<DeltaNight, 'manifest' | 'commits' | 'url' | 'directory'>> => {
+  await promisify(execFile)('cp', [
+    '-al',
+    join(server.directory, server.bucket),
+    join(server.directory, name),
+  ])
+  const directory = join(server.directory, name, PREFIX)
+  const document = async (key: string) => JSON.parse(await readFile(join(directory, key), 'utf8'))
+  const manifest = manifestSchema.parse(
+    await document(pointerSchema.parse(await document('current.json')).manifest ?? ''),
+  )
+  const known = new Set(before.flatMap(({ commits }) => commits.map(nameOf)))
+  const numbers = await Promise.all(
+    PUBLISHED_TABLES.map(async ({ directory: table }) => ({
+      table: `data/${table}`,
+      number: Math.max(...(await commitsIn(join(directory, 'data', table)))),
+    })),
+  )
+  return {
+    manifest,
+    commits: numbers.filter((commit) => !known.has(nameOf(commit))),
+    url: `s3://${name}/${PREFIX}`,
+    directory,
   }
 }
+
+const nameOf = ({ table, number }: DeltaCommit): string => `${table} ${number}`
+
+/** The numbers of the commits in the Delta log of a table. */
+export const commitsIn = async (table: string): Promise<readonly number[]> =>
+  (await readdir(join(table, '_delta_log')))
+    .filter((name) => /^\d{20}\.json$/.test(name))
+    .map((name) => Number.parseInt(name, 10))

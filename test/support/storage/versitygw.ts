@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readdir, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
@@ -40,6 +40,8 @@ export interface Versitygw {
   kill(): Promise<void>
   /** Starts it again over the same objects, on the same port. */
   start(): Promise<void>
+  /** Makes every object and every begun upload of the bucket older. The server takes their ages from the files. */
+  age(ms: number): Promise<void>
 }
 
 const STARTS_MAX = 200
@@ -76,7 +78,15 @@ export const startVersitygw = async (finished: Finished, bucket = 'research'): P
   }
   finished(kill)
   await start()
-  return { endpoint, bucket, directory, kill, start }
+  const age = async (ms: number) => {
+    const root = join(directory, bucket)
+    for (const name of await readdir(root, { recursive: true })) {
+      const file = join(root, name)
+      const { atime, mtimeMs } = await stat(file)
+      await utimes(file, atime, new Date(mtimeMs - ms))
+    }
+  }
+  return { endpoint, bucket, directory, kill, start, age }
 }
 
 /** Any answer, such as 403, comes from a server that is up. */

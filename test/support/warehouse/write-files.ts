@@ -1,7 +1,7 @@
 /** Writes the Parquet files of a version for a bucket, each version into a directory of its own. */
 import type { Manifest, PublishedFile } from '../../../src/publish/parquet/manifest.js'
 import { writeChangedFiles } from '../../../src/publish/parquet/write-changed-files.js'
-import { type Finished, temporaryDirectory } from '../files/temporary.js'
+import { temporaryDirectory } from '../files/temporary.js'
 import { testClock } from '../time/test-clock.js'
 import type { TestWarehouse } from './warehouse.js'
 
@@ -16,9 +16,8 @@ export interface FilesToWrite {
 export const writeFiles = async (
   { database }: Pick<TestWarehouse, 'database'>,
   { base, signal, ...writing }: FilesToWrite,
-  finished?: Finished,
 ) => {
-  const directory = await temporaryDirectory(finished)
+  const directory = await temporaryDirectory()
   const written = await writeChangedFiles({
     ...writing,
     database,
