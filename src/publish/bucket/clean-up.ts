@@ -3,6 +3,7 @@
  * Never without age either: a reader that has just read the pointer must find what it named.
  */
 import type { Log } from '../../base/log.js'
+import { listAll } from '../../object-store/list-all.js'
 import type { ListedObject, ObjectStore } from '../../object-store/object-store.js'
 import type { BucketManifest, PointerContents } from './documents.js'
 import type { Lease } from './held-lease.js'
@@ -35,9 +36,9 @@ const DELETED_AT_ONCE_MAX = 1_000
 /** Returns how many objects were removed. If a kept manifest is damaged, nothing is removed, and a warning says so. */
 export const cleanUp = async (options: CleanUpOptions): Promise<number> => {
   const { store, lease, pointer, log, signal, limits = CLEAN_UP_LIMITS } = options
-  const objects: ListedObject[] = []
-  for (const prefix of SWEPT_PREFIXES)
-    for await (const object of store.list(prefix, signal)) objects.push(object)
+  const listings = []
+  for (const prefix of SWEPT_PREFIXES) listings.push(await listAll(store, prefix, signal))
+  const objects = listings.flat()
   const kept = keptManifests(objects, pointer, limits)
   const named = namedByPointer(pointer)
   for (const key of kept) {

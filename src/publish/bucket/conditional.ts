@@ -3,8 +3,9 @@
  * a put that won is answered with "the condition does not hold". So we read the object back and compare its token.
  */
 import { z } from 'zod'
+import { attemptPut } from '../../object-store/attempt-put.js'
 import { ObjectStoreError } from '../../object-store/errors.js'
-import type { ObjectStore, PutOutcome, StoredObject } from '../../object-store/object-store.js'
+import type { ObjectStore, StoredObject } from '../../object-store/object-store.js'
 import { documentBody, parseDocument } from './documents.js'
 import { BucketDamagedError } from './errors.js'
 
@@ -49,11 +50,21 @@ export type ConditionalOutcome =
 const PUTS_MAX = 3
 
 /** After an error it is unknown whether the document was written, or will be: a request may still be under way. */
-export const putDocument = async (put: ConditionalPut): Promise<ConditionalOutcome> => {
-  const { store, key, document, replaces, signal } = put
+export const putDocument = async ({
+  store,
+  key,
+  document,
+  replaces,
+  signal,
+}: ConditionalPut): Promise<ConditionalOutcome> => {
+  const body = documentBody(document)
   let failure: ObjectStoreError | null = null
   for (let puts = 0; puts < PUTS_MAX; puts += 1) {
-    const outcome = await putOnce(put)
+    const outcome = await attemptPut(() =>
+      replaces === null
+        ? store.putIfAbsent(key, body, signal)
+        : store.putIfMatch(key, body, replaces, signal),
+    )
     if (!(outcome instanceof ObjectStoreError) && outcome.kind === 'written') return outcome
     if (outcome instanceof ObjectStoreError) failure = outcome
     const found = await store.get(key, signal)
@@ -66,24 +77,6 @@ export const putDocument = async (put: ConditionalPut): Promise<ConditionalOutco
       `${store.address}/${key} could not be written: the store answered ${PUTS_MAX} times that it had changed, but it had not. Run check`,
     )
   )
-}
-
-const putOnce = async ({
-  store,
-  key,
-  document,
-  replaces,
-  signal,
-}: ConditionalPut): Promise<PutOutcome | ObjectStoreError> => {
-  const body = documentBody(document)
-  try {
-    return replaces === null
-      ? await store.putIfAbsent(key, body, signal)
-      : await store.putIfMatch(key, body, replaces, signal)
-  } catch (error) {
-    if (error instanceof ObjectStoreError) return error
-    throw error
-  }
 }
 
 const tokenSchema = z.object({ token: z.string() })

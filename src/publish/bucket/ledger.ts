@@ -3,6 +3,7 @@
  * it is a text. Clocks of machines are not compared: a ledger counts as if it had been written when it is read.
  */
 import type { Clock } from '../../base/clock.js'
+import { listAll } from '../../object-store/list-all.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import { putDocument, readDocument } from './conditional.js'
 import { ledgerSchema, newToken } from './documents.js'
@@ -36,11 +37,8 @@ export interface LedgerCopy {
 }
 
 /** The names of the ledgers in the bucket. */
-export const listLedgers = async (store: ObjectStore, signal: AbortSignal): Promise<readonly string[]> => {
-  const names: string[] = []
-  for await (const { key } of store.list(LEDGERS, signal)) names.push(key.slice(LEDGERS.length))
-  return names
-}
+export const listLedgers = async (store: ObjectStore, signal: AbortSignal): Promise<readonly string[]> =>
+  (await listAll(store, LEDGERS, signal)).map(({ key }) => key.slice(LEDGERS.length))
 
 /** Null if there is none that may still count. `name` is the name of the local file. */
 export const downloadLedger = async (

@@ -2,16 +2,14 @@
  * A publish uploads only what changed and names the other files of the version before. So a file that somebody deleted would stay
  * missing for ever. One listing before each publish finds such files, and they are written again.
  */
+import { listAll } from '../../object-store/list-all.js'
 import type { ListedObject, ObjectStore } from '../../object-store/object-store.js'
 import type { BucketManifest } from './documents.js'
 import { DATA } from './keys.js'
 
 /** Everything below `data`. */
-export const listData = async (store: ObjectStore, signal: AbortSignal): Promise<readonly ListedObject[]> => {
-  const objects: ListedObject[] = []
-  for await (const object of store.list(DATA, signal)) objects.push(object)
-  return objects
-}
+export const listData = (store: ObjectStore, signal: AbortSignal): Promise<readonly ListedObject[]> =>
+  listAll(store, DATA, signal)
 
 export interface PresentFiles {
   /** Without the files that are missing or have another size. */

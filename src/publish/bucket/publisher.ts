@@ -4,16 +4,16 @@
  */
 import { join } from 'node:path'
 import { throwIfAborted } from '../../base/clock.js'
-import { isStop, messageOf, WarehouseError } from '../../base/errors.js'
+import { messageOf } from '../../base/errors.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import type { PublishFormat } from '../../model/publish-formats.js'
 import type { PublishReport } from '../../model/run.js'
 import type { Publisher } from '../../model/warehouse.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
-import { duckdbCause, firstLine } from '../../warehouse/connection/duckdb-error.js'
-import { WarehouseDamagedError, WarehouseUnusableError } from '../../warehouse/connection/errors.js'
+import { WarehouseDamagedError } from '../../warehouse/connection/errors.js'
 import { removeAll } from '../parquet/versions.js'
 import { manifestOf } from '../parquet/write-version.js'
+import { publishError } from '../publish-error.js'
 import { cleanUp } from './clean-up.js'
 import { commitVersion } from './commit-version.js'
 import { bringDeltaUpToDate } from './delta-tables.js'
@@ -82,15 +82,10 @@ const inStaging = async <Result>(
     await makeDirectory(staging)
     return await work(staging)
   } catch (error) {
-    if (isStop(error) || (error instanceof WarehouseError && !(error instanceof WarehouseUnusableError)))
-      throw error
+    const failure = publishError(error, `to ${store.address}`, 'The published version')
     // After a signal, the errors of interrupted statements do not count. Damage does: the file must be set aside.
-    if (!(error instanceof WarehouseDamagedError)) throwIfAborted(signal)
-    const why = error instanceof WarehouseDamagedError ? error.message : firstLine(duckdbCause(error))
-    throw new WarehouseUnusableError(
-      `cannot publish to ${store.address}: ${why.replace(/\.$/, '')}. The published version is unchanged; the next run publishes again`,
-      { cause: error },
-    )
+    if (failure !== error && !(error instanceof WarehouseDamagedError)) throwIfAborted(signal)
+    throw failure
   } finally {
     await removeAll(staging).catch((error: unknown) => {
       log.debug({ problem: messageOf(error) }, `${staging} stays until the next publish`)

@@ -1,7 +1,8 @@
 /** Uploads files under keys that nobody else uses. A run uses each key once. */
 import pLimit from 'p-limit'
+import { attemptPut } from '../../object-store/attempt-put.js'
 import { ObjectStoreError } from '../../object-store/errors.js'
-import type { FileBody, ObjectBody, ObjectStore, PutOutcome } from '../../object-store/object-store.js'
+import type { FileBody, ObjectBody, ObjectStore } from '../../object-store/object-store.js'
 import type { NamedObject } from './documents.js'
 import { BucketDamagedError } from './errors.js'
 import type { Lease } from './held-lease.js'
@@ -56,7 +57,7 @@ export const createObject = async (
   bytes: number,
 ): Promise<void> => {
   lease.assertHeld()
-  const outcome = await attempt(() => store.putIfAbsent(key, body, signal))
+  const outcome = await attemptPut(() => store.putIfAbsent(key, body, signal))
   if (!(outcome instanceof ObjectStoreError) && outcome.kind === 'written') return
   for await (const listed of store.list(key, signal)) {
     if (listed.key !== key) continue
@@ -68,13 +69,4 @@ export const createObject = async (
   throw outcome instanceof ObjectStoreError
     ? outcome
     : new BucketDamagedError(`${store.address}/${key} was deleted while it was being written`)
-}
-
-const attempt = async (put: () => Promise<PutOutcome>): Promise<PutOutcome | ObjectStoreError> => {
-  try {
-    return await put()
-  } catch (error) {
-    if (error instanceof ObjectStoreError) return error
-    throw error
-  }
 }

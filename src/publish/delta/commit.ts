@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto'
 import pLimit from 'p-limit'
 import { type Clock, throwIfAborted } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
+import { attemptPut } from '../../object-store/attempt-put.js'
 import { ObjectStoreError } from '../../object-store/errors.js'
 import type { ListedObject } from '../../object-store/object-store.js'
 import type { Manifest, ManifestTable } from '../parquet/manifest.js'
@@ -139,15 +140,10 @@ const putCommit = async (
   const { store, clock, signal } = given
   const actions = commitOf(projection, changes, clock.nowMs())
   const key = commitKey(projection.directory, number)
-  let failure: ObjectStoreError | null = null
-  try {
-    if ((await store.putIfAbsent(key, Buffer.from(toLines(actions)), signal)).kind === 'written') return true
-  } catch (error) {
-    if (!(error instanceof ObjectStoreError)) throw error
-    failure = error
-  }
+  const outcome = await attemptPut(() => store.putIfAbsent(key, Buffer.from(toLines(actions)), signal))
+  if (!(outcome instanceof ObjectStoreError) && outcome.kind === 'written') return true
   // The answer may have been lost after the put had succeeded.
   const found = await readCommit(given, projection.directory, number)
-  if (found === null && failure !== null) throw failure
+  if (found === null && outcome instanceof ObjectStoreError) throw outcome
   return found !== null && manifestOfCommit(found)?.key === projection.manifestKey
 }

@@ -2,7 +2,8 @@
 import pLimit from 'p-limit'
 import { messageOf } from '../../base/errors.js'
 import { ObjectStoreError } from '../../object-store/errors.js'
-import type { ListedObject, ObjectStore } from '../../object-store/object-store.js'
+import { listAll } from '../../object-store/list-all.js'
+import type { ObjectStore } from '../../object-store/object-store.js'
 import type { Database } from '../../warehouse/connection/database.js'
 import { type Action, PROTOCOL, parseActions } from './actions.js'
 import { readCheckpoint, withTemporary } from './checkpoint.js'
@@ -21,11 +22,7 @@ export interface LogReading {
 export const listLog = async (
   { store, signal }: Pick<LogReading, 'store' | 'signal'>,
   directory: string,
-): Promise<LogFiles> => {
-  const objects: ListedObject[] = []
-  for await (const object of store.list(logPrefix(directory), signal)) objects.push(object)
-  return logFilesOf(objects)
-}
+): Promise<LogFiles> => logFilesOf(await listAll(store, logPrefix(directory), signal))
 
 /** Null if there is no such commit. */
 export const readCommit = async (

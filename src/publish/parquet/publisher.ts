@@ -6,14 +6,13 @@
 import { mkdir, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Clock, throwIfAborted } from '../../base/clock.js'
-import { isStop, messageOf, WarehouseError } from '../../base/errors.js'
+import { messageOf } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { sum } from '../../model/bundle-estimate.js'
 import type { Publisher } from '../../model/warehouse.js'
 import type { Database } from '../../warehouse/connection/database.js'
-import { duckdbCause, firstLine } from '../../warehouse/connection/duckdb-error.js'
-import { WarehouseDamagedError, WarehouseUnusableError } from '../../warehouse/connection/errors.js'
+import { publishError } from '../publish-error.js'
 import { syncToDisk } from '../replace-file.js'
 import { createLinks, type LinkOperations, type Links, systemLinks } from './links.js'
 import { isIntact, type Manifest, manifestFile, writeManifest } from './manifest.js'
@@ -63,13 +62,7 @@ export const createParquetPublisher = (options: ParquetPublishing): Publisher =>
       await removeOld(options.log, parquet, built.manifest)
       return [{ format: 'parquet', path: target, bytes: built.manifest.bytes }]
     } catch (error) {
-      if (isStop(error) || (error instanceof WarehouseError && !(error instanceof WarehouseUnusableError)))
-        throw error
-      const why = error instanceof WarehouseDamagedError ? error.message : firstLine(duckdbCause(error))
-      throw new WarehouseUnusableError(
-        `cannot publish ${target}: ${why.replace(/\.$/, '')}. The published state is unchanged; the next run publishes again`,
-        { cause: error },
-      )
+      throw publishError(error, target, 'The published state')
     }
   },
 })
