@@ -81,7 +81,9 @@ const problem =
 describe.skipIf(problem !== null)(
   `the lines of the page${problem === null ? '' : ` (skipped: ${problem})`}`,
   () => {
-    test('show the last night, each row once, and an earlier night', async ({ onTestFinished }) => {
+    test('show the last night, each row once, and an earlier night', { timeout: 300_000 }, async ({
+      onTestFinished,
+    }) => {
       const server = await twoNights(onTestFinished)
       const pointer = await readFile(join(server.directory, 'research/fieldwork/current.json'), 'utf8')
       const { database } = z.object({ database: z.string() }).parse(JSON.parse(pointer))
