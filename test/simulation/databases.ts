@@ -39,7 +39,8 @@ export const createDatabases = async (): Promise<Databases> => {
       await closing
       // `COPY FROM DATABASE` uses the name that DuckDB gives the work database.
       opened += 1
-      const name = basename(file, '.duckdb') === 'work' ? 'work' : `file_${opened}`
+      const isWork = basename(file, '.duckdb') === 'work' && !isReadOnly
+      const name = isWork ? 'work' : `file_${opened}`
       const options = isReadOnly ? 'READ_ONLY' : `BLOCK_SIZE ${BLOCK_BYTES}`
       await own.run(`ATTACH '${file.replaceAll("'", "''")}' AS "${name}" (${options})`)
       const connections: DuckDBConnection[] = []

@@ -1,5 +1,7 @@
 /** The plan of a seed: a world, settings, and a few starts of the process with the faults of each. Plain data can be shrunk. */
+import type { PublishFormat } from '../../src/model/publish-formats.js'
 import type { DiskPlan, Disturbances, Moment } from './generation.js'
+import { type BucketStart, LAST_BUCKET_START, withBucket } from './plan-bucket.js'
 import { createRandom, type Random } from './random.js'
 
 /** The probability of each fault for one request. */
@@ -53,6 +55,8 @@ export interface Start extends Disturbances {
   readonly clockAhead: { readonly whose: 'ours' | 'server'; readonly byMs: number } | null
   /** Without faults, and so long after the previous start that every rule requires a new reading. */
   readonly isOrdinary: boolean
+  /** Null if the warehouse is a directory. */
+  readonly bucket: BucketStart | null
 }
 
 export interface Refuse {
@@ -88,7 +92,9 @@ export interface Plan {
   /** How far our wall clock is ahead of the true time. */
   readonly skewMs: number
   readonly freshDatabase: boolean
-  readonly publish: readonly ('duckdb' | 'parquet')[]
+  /** Whether the warehouse is in a bucket. */
+  readonly hasBucket: boolean
+  readonly publish: readonly PublishFormat[]
   readonly starts: readonly Start[]
   /** Views follow from the tables alone and are slow to query, so only some seeds check them. */
   readonly checksViews: boolean
@@ -102,7 +108,7 @@ const NAMES_SALT = 0x6e616d65
 
 export const drawPlan = (seed: number): Plan => {
   const random = createRandom(seed)
-  return withHostileNights(drawUsualPlan(seed, random))
+  return withBucket(withHostileNights(drawUsualPlan(seed, random)))
 }
 
 /** Drawn from a stream of its own, so that existing seeds keep their plans. */
@@ -160,6 +166,7 @@ const drawUsualPlan = (seed: number, random: Random): Plan => {
     },
     skewMs: chance(0.4) ? whole(-3 * HOUR_MS, 3 * HOUR_MS) : 0,
     freshDatabase: chance(0.02),
+    hasBucket: false,
     publish: chance(0.05) ? ['duckdb', 'parquet'] : ['duckdb'],
     starts: Array.from({ length: pick([1, 1, 2, 3]) }, () => ({
       ...drawStart(random, speed),
@@ -200,6 +207,7 @@ const drawStart = (random: Random, speed: number): Omit<Start, 'renamed'> => {
     clockAhead: null,
     isOrdinary: false,
     isHeld: false,
+    bucket: null,
   }
 }
 
@@ -262,7 +270,7 @@ const DISK_OPERATIONS = [
 ] as const
 
 /** A last start without faults, after every earlier request has left every rate window. */
-export const lastStart = ({ world: { speed, rate } }: Plan): Start => ({
+export const lastStart = ({ hasBucket, world: { speed, rate } }: Plan): Start => ({
   gapMs: Math.max(DAY_MS / speed, 2 * rate.perMs + MINUTE_MS),
   networkSeed: 1,
   latencyMsMax: 5,
@@ -285,4 +293,5 @@ export const lastStart = ({ world: { speed, rate } }: Plan): Start => ({
   clockAhead: null,
   isOrdinary: false,
   isHeld: false,
+  bucket: hasBucket ? LAST_BUCKET_START : null,
 })

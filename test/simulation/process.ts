@@ -7,12 +7,17 @@ import { reportError } from '../../src/commands/report-error.js'
 import { syncAccounts } from '../../src/commands/sync/run.js'
 import { DEFAULT_WEIGHTS } from '../../src/model/refresh-rules.js'
 import type { SyncReport } from '../../src/model/run.js'
+import type { OpenStore } from '../../src/object-store/s3.js'
+import type { PointerContents } from '../../src/publish/bucket/documents.js'
 import type { Settings } from '../../src/settings/settings.js'
+import type { StorageSettings } from '../../src/settings/storage.js'
+import type { Versions } from './bucket/versions.js'
 import type { Databases } from './databases.js'
 import { Generation, generations, type Moment } from './generation.js'
 import { createNetwork, type NetworkLog } from './network.js'
 import { watchLog } from './operations.js'
 import type { Plan, Start } from './plan.js'
+import { createOpenStore } from './store.js'
 import type { VirtualTime } from './virtual-time.js'
 import type { World } from './world.js'
 
@@ -30,6 +35,8 @@ export interface StartResult {
   readonly tookMs: number
   /** The directory of a copy of the warehouse that was taken while it ran. */
   readonly snapshot: string | null
+  /** The bucket's pointer at that moment. */
+  readonly snapshotPointer: PointerContents | null
   /** The directory of the warehouse now. After a kill it is a copy of the files at that moment. */
   readonly directory: string
 }
@@ -47,6 +54,8 @@ export interface StartOptions {
   readonly nextDirectory: string
   /** The directory for a copy that is taken while the process runs. */
   readonly snapshotDirectory: string
+  /** Null if the warehouse is a directory. */
+  readonly bucket: Versions | null
   /** Makes the last start read everything again. */
   readonly readAll: boolean
 }
@@ -78,7 +87,9 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
     signalledAtMs = time.nowMs
     stop.abort(new StoppedError('stopped by SIGTERM'))
   })
+  let snapshotPointer: PointerContents | null = null
   at(start.snapshot ?? undefined, () => {
+    snapshotPointer = options.bucket?.pointer ?? null
     generations.exit(() =>
       fs.cpSync(directory, snapshotDirectory, { recursive: true, verbatimSymlinks: true }),
     )
@@ -97,6 +108,7 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
       signal: stop.signal,
       onSource: () => undefined,
       createTransport: createNetwork(world, start, network, generation),
+      openStore: openStoreOf(options, network, generation),
     }),
   )
   if (start.wallJump !== null) {
@@ -136,6 +148,7 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
     warnings,
     stoppingTookMs,
     snapshot: fs.existsSync(snapshotDirectory) ? snapshotDirectory : null,
+    snapshotPointer,
     tookMs,
     directory: outcome.exitCode === null ? nextDirectory : directory,
   }
@@ -176,7 +189,32 @@ const leaveBehind = async (
   fs.rmSync(directory, { recursive: true, force: true })
 }
 
+const openStoreOf = (
+  { bucket, start, time }: StartOptions,
+  log: NetworkLog,
+  generation: Generation,
+): OpenStore | undefined =>
+  bucket === null || start.bucket === null
+    ? undefined
+    : createOpenStore({
+        store: bucket.client(),
+        start: start.bucket,
+        log,
+        generation,
+        nowMs: () => time.nowMs,
+      })
+
 const DAY_MS = 86_400_000
+
+const STORAGE: StorageSettings = {
+  bucket: 'model',
+  rootPrefix: 'test',
+  prefix: 'test',
+  endpoint: null,
+  region: null,
+  pathStyle: false,
+  secrets: [],
+}
 
 const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOptions): Settings => {
   const { settings } = plan
@@ -194,7 +232,7 @@ const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOp
       },
     ],
     warehouseDirectory: directory,
-    storage: null,
+    storage: start.bucket === null ? null : STORAGE,
     shard: null,
     publish: plan.publish,
     contract: settings.contract,

@@ -3,7 +3,9 @@ import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { PointerContents } from '../../src/publish/bucket/documents.js'
 import { openWarehouse } from '../../src/warehouse/lifecycle/open.js'
+import { BucketSide } from './bucket-side.js'
 import type { Databases } from './databases.js'
 import { overCap } from './oracle/cap.js'
 import { checkEnd } from './oracle/end.js'
@@ -84,6 +86,7 @@ const runPlan = async (
   const violations: Violation[] = []
   const home = join(root, 'seed')
   fs.rmSync(home, { recursive: true, force: true })
+  const bucket = plan.hasBucket ? new BucketSide(time, home, plan.freshDatabase ? null : empty) : null
   let directory = join(home, '0')
   fs.mkdirSync(directory, { recursive: true })
   if (!plan.freshDatabase) fs.writeFileSync(join(directory, 'work.duckdb'), empty)
@@ -93,9 +96,11 @@ const runPlan = async (
   for (const [place, start] of starts.entries()) {
     const isLast = place === starts.length - 1
     if (start.renamed) account = account === names[0] ? names[1] : names[0]
-    time.skip(start.gapMs)
-    const aheadMs = start.clockAhead?.whose === 'ours' ? start.clockAhead.byMs : 0
+    if (bucket === null) time.skip(start.gapMs)
+    else await bucket.pass(start.gapMs)
+    const aheadMs = aheadOf(start)
     time.wallMs += aheadMs
+    directory = bucket?.prepare(place, start) ?? directory
     await prepare(world, start, isLast, directory)
     const receivedBefore = world.received.length
     try {
@@ -107,15 +112,17 @@ const runPlan = async (
         time,
         databases,
         directory,
+        bucket: bucket?.versions ?? null,
         nextDirectory: join(home, String(place + 1)),
         snapshotDirectory: join(home, `${place}-snapshot`),
         readAll: isLast,
       })
       directory = ended.directory
+      bucket?.leave(start, directory)
       digest.update(ended.generation.digest())
       story.push(...storyOf(place, start, ended, isLast))
       violations.push(
-        ...(await check({ plan, start, world, account, readers, ended, receivedBefore, isLast })),
+        ...(await check({ plan, start, world, account, readers, bucket, ended, receivedBefore, isLast })),
       )
     } catch (error) {
       if (!(error instanceof StuckError)) throw error
@@ -127,6 +134,10 @@ const runPlan = async (
   await world.close()
   return { violations, story, digest: digest.digest('hex').slice(0, 16) }
 }
+
+/** How far our wall clock is ahead during this start. */
+const aheadOf = ({ clockAhead, bucket }: Start): number =>
+  (clockAhead?.whose === 'ours' ? clockAhead.byMs : 0) + (bucket?.skewMs ?? 0)
 
 const prepare = async (world: World, start: Start, isLast: boolean, directory: string): Promise<void> => {
   if (start.loseWork) {
@@ -145,6 +156,7 @@ interface Check {
   /** The name of the account in this start's settings. Rows under its other name stay unchanged. */
   readonly account: string
   readonly readers: Readers
+  readonly bucket: BucketSide | null
   readonly ended: StartResult
   readonly receivedBefore: number
   readonly isLast: boolean
@@ -160,9 +172,31 @@ const check = async (given: Check): Promise<Violation[]> => {
     ...(await checkEnd({ world, account, ended, receivedBefore }, work)),
     ...(work === null ? [] : await checkWork(world, work, account)),
     ...(work === null ? [] : await checkNight(given, work)),
-    ...(await checkReaders(given, directory, isPublished ? work : null)),
     ...(snapshot === null ? [] : await checkSnapshot(given, snapshot)),
+    ...(await checkBucket(given, given.bucket?.versions.pointer ?? null)),
+    ...(await checkReaders(given, publishedIn(given, directory), isPublished ? work : null)),
+    ...(await checkWholeBucket(given)),
   ]
+}
+
+/** The directory with what readers see now. */
+const publishedIn = ({ bucket }: Check, directory: string): string =>
+  bucket === null ? directory : bucket.publishInto(join(directory, '..', 'readers'), bucket.versions.pointer)
+
+/** P1 for the state that a new machine would restore. */
+const checkBucket = async (given: Check, pointer: PointerContents | null): Promise<Violation[]> => {
+  const { world, account, readers, bucket } = given
+  if (bucket === null || pointer === null) return []
+  await using state = await bucket.openState(readers, pointer)
+  await bucket.checkRuns(state)
+  return state === null ? [] : await checkWork(world, state, account)
+}
+
+const checkWholeBucket = async ({ bucket, ended, isLast }: Check): Promise<Violation[]> => {
+  if (bucket === null) return []
+  bucket.checkReport(ended)
+  if (isLast) await bucket.checkCleanUp()
+  return bucket.versions.violations.map((line) => `bucket: ${line}`)
 }
 
 const openWork = async (readers: Readers, directory: string): Promise<OpenFile | null> => {
@@ -175,7 +209,8 @@ const checkSnapshot = async (given: Check, directory: string): Promise<Violation
   await using work = await openWork(given.readers, directory)
   return [
     ...(work === null ? [] : await checkWork(given.world, work, given.account)),
-    ...(await checkReaders({ ...given, isLast: false }, directory, null)),
+    ...(await checkBucket(given, given.ended.snapshotPointer)),
+    ...(given.bucket === null ? await checkReaders({ ...given, isLast: false }, directory, null) : []),
   ].map((line) => `${line} (in a snapshot that was taken while it ran)`)
 }
 

@@ -4,6 +4,9 @@ import { createDatabases, type Databases } from './databases.js'
 import { installOperations } from './operations.js'
 import { VirtualTime } from './virtual-time.js'
 
+// The command loads it only with `storage`. Loading is not counted as a step, so it happens now.
+import '../../src/commands/wiring/bucket-place.js'
+
 export interface TakenOver extends Disposable {
   readonly time: VirtualTime
   readonly databases: Databases

@@ -63,6 +63,11 @@ export class VirtualTime {
         })
       },
     })
+    AbortSignal.timeout = (afterMs) => {
+      const controller = new AbortController()
+      set(() => controller.abort(new DOMException('the time is up', 'TimeoutError')), afterMs)
+      return controller.signal
+    }
     Date.now = () => Math.floor(this.wallMs + this.nowMs)
     Object.defineProperty(performance, 'now', { value: () => this.nowMs, configurable: true })
   }

@@ -7,6 +7,7 @@ import type { CreateTransport } from '../../http/transport.js'
 import type { RunObserver, RunReport, RunStatus } from '../../model/run.js'
 import type { SourceUsage } from '../../model/survey-source.js'
 import type { AccountWarehouse } from '../../model/warehouse.js'
+import type { OpenStore } from '../../object-store/s3.js'
 import { type AccountSettings, type Settings, secretsOf } from '../../settings/settings.js'
 import type { Allocation } from '../../sync/budget/request-budget.js'
 import { runAccount } from '../../sync/run.js'
@@ -21,6 +22,8 @@ export interface SyncAccounts extends Work {
   readonly onSource: (account: string, usage: () => SourceUsage) => void
   /** The network, by default the real one; the simulation passes its own. */
   readonly createTransport?: CreateTransport | undefined
+  /** The object store, by default a real one; the simulation passes its own. */
+  readonly openStore?: OpenStore | undefined
 }
 
 export interface SyncAccount extends SyncAccounts {

@@ -10,7 +10,7 @@ import type { Publisher } from '../../model/warehouse.js'
 import { ObjectStoreError } from '../../object-store/errors.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import { probeConditionalWrites } from '../../object-store/probe.js'
-import { createS3Store } from '../../object-store/s3.js'
+import { createS3Store, type OpenStore } from '../../object-store/s3.js'
 import type { Lease } from '../../publish/bucket/held-lease.js'
 import { agreeOnLayout } from '../../publish/bucket/layout.js'
 import { acquireLease } from '../../publish/bucket/lease.js'
@@ -35,11 +35,11 @@ import type { HoldPlace, Place, Trial } from './place.js'
 
 /** Throws a `WarehouseHeldError`, an `ObjectStoreError` or another `WarehouseError`. */
 export const bucketPlace = async (held: HoldPlace, storage: StorageSettings): Promise<Place> => {
-  const { settings, command, runId, log, signal } = held
+  const { settings, command, runId, log, signal, openStore = createS3Store } = held
   await requireWritable(settings.warehouseDirectory)
   // Connections of its own: uploads that are throttled must not delay a renewal.
-  const store = await createS3Store(storage)
-  const leaseStore = await createS3Store({ ...storage, ...LEASE_LIMITS })
+  const store = await openStore(storage)
+  const leaseStore = await openStore({ ...storage, ...LEASE_LIMITS })
   try {
     const lease = await acquireLease({
       store: leaseStore,
@@ -54,7 +54,7 @@ export const bucketPlace = async (held: HoldPlace, storage: StorageSettings): Pr
       log,
       signal,
     })
-    return new BucketPlace({ ...held, storage, store, leaseStore, lease })
+    return new BucketPlace({ ...held, openStore, storage, store, leaseStore, lease })
   } catch (error) {
     await Promise.all([store.close(), leaseStore.close()])
     throw error
@@ -65,6 +65,7 @@ export const bucketPlace = async (held: HoldPlace, storage: StorageSettings): Pr
 const LEASE_LIMITS = { attemptsMax: 2, silenceMsMax: 8_000 }
 
 interface HeldBucket extends HoldPlace {
+  readonly openStore: OpenStore
   readonly storage: StorageSettings
   readonly store: ObjectStore
   readonly leaseStore: ObjectStore
@@ -97,12 +98,12 @@ class BucketPlace implements Place {
   readonly requireHeld = (): void => this.#held.lease.assertHeld()
 
   async openWarehouse(): Promise<Database> {
-    const { settings, command, store, lease, storage, log } = this.#held
+    const { settings, command, openStore, store, lease, storage, log } = this.#held
     const { signal } = this
     const directory = settings.warehouseDirectory
     // The first run of a bucket: a store that ignores conditions would let two runs overwrite each other.
     if (lease.previous === null) await requireConditionalWrites(store, signal)
-    const root = await createS3Store({ ...storage, prefix: storage.rootPrefix })
+    const root = await openStore({ ...storage, prefix: storage.rootPrefix })
     await agreeOnLayout(root, settings.shard?.count ?? null, signal).finally(() => root.close())
     const pointer = await fencePointer({ store, lease, signal })
     const { contents } = pointer

@@ -2,6 +2,7 @@
 import type { Log } from '../../base/log.js'
 import type { RunCommand } from '../../model/run.js'
 import type { Publisher } from '../../model/warehouse.js'
+import type { OpenStore } from '../../object-store/s3.js'
 import type { Published } from '../../publish/formats.js'
 import type { Settings } from '../../settings/settings.js'
 import type { Database } from '../../warehouse/connection/database.js'
@@ -12,6 +13,8 @@ export interface HoldPlace {
   readonly runId: string
   readonly log: Log
   readonly signal: AbortSignal
+  /** The object store, by default a real one. */
+  readonly openStore?: OpenStore | undefined
 }
 
 /** Dispose of it when the database is closed: it may then be held by another process. */

@@ -2,6 +2,7 @@
 import { systemClock } from '../../base/clock.js'
 import { keepHeapSmall } from '../../base/small-heap.js'
 import type { RunCommand, RunObserver, RunReport, SyncReport } from '../../model/run.js'
+import type { OpenStore } from '../../object-store/s3.js'
 import { shutdownDeadlineAfter } from '../../sync/budget/shutdown-deadline.js'
 import { publishAll } from '../../sync/publish.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
@@ -14,6 +15,8 @@ import { newRunId } from './run-id.js'
 export interface WarehouseRun extends Work {
   readonly command: RunCommand
   readonly observer: RunObserver
+  /** The object store, by default a real one; the simulation passes its own. */
+  readonly openStore?: OpenStore | undefined
 }
 
 export interface OpenRun {
@@ -24,14 +27,14 @@ export interface OpenRun {
 
 /** Throws a `WarehouseError` or a bug; every other failure is in the report. */
 export const runAndPublish = async (
-  { settings, command, log, observer, signal }: WarehouseRun,
+  { settings, command, log, observer, signal, openStore }: WarehouseRun,
   work: (run: OpenRun) => Promise<readonly RunReport[]>,
 ): Promise<SyncReport> => {
   keepHeapSmall()
   const clock = systemClock
   using shutdown = shutdownDeadlineAfter(signal, clock)
   const runId = newRunId(clock.nowMs())
-  await using place = await holdPlace({ settings, command, runId, log, signal })
+  await using place = await holdPlace({ settings, command, runId, log, signal, openStore })
   await using database = await place.openWarehouse()
   const reports = await work({ database, runId, place })
   // Awaited here: the database is closed when this function returns.

@@ -1,8 +1,9 @@
 /** A reader without a lease: pointer, manifest, files, as slowly as it likes. */
 import { parseDocument, pointerSchema } from '../../../src/publish/bucket/documents.js'
 import type { Random } from '../random.js'
-import { LIMITS, type Oracle, objectsOf } from './oracle.js'
+import { LIMITS, type Oracle } from './oracle.js'
 import type { Schedule } from './schedule.js'
+import { objectsOf } from './versions.js'
 
 export interface ReaderOptions {
   readonly schedule: Schedule

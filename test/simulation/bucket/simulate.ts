@@ -258,7 +258,7 @@ class World {
       if (error instanceof BucketDamagedError && this.#oracle.damaged.size > 0) return
       if (error !== null) return this.#oracle.fail(`a run without faults ended: ${error}`)
     }
-    this.#oracle.checkEnd()
+    this.#oracle.checkNamed()
   }
 
   /** Requests that are still under way arrive meanwhile. */

@@ -1,0 +1,132 @@
+/** The bucket of a seed, which outlives its processes, and the directories of the machines on which they run. */
+import fs from 'node:fs'
+import { dirname, join } from 'node:path'
+import { CLEAN_UP_LIMITS, cleanUp } from '../../src/publish/bucket/clean-up.js'
+import {
+  type NamedObject,
+  type PointerContents,
+  STATE_NOTHING,
+  stateOf,
+} from '../../src/publish/bucket/documents.js'
+import { VERSIONS } from '../../src/publish/bucket/keys.js'
+import { ALWAYS_HELD } from '../support/storage/bucket.js'
+import { Versions } from './bucket/versions.js'
+import type { Start } from './plan.js'
+import type { StartResult } from './process.js'
+import type { OpenFile, Readers } from './readers.js'
+import type { VirtualTime } from './virtual-time.js'
+
+const HOUR_MS = 3_600_000
+
+export class BucketSide {
+  readonly versions: Versions
+  readonly #time: VirtualTime
+  readonly #home: string
+  readonly #empty: Buffer | null
+  readonly #directories = new Map<number, string>()
+  /** Runs that the bucket held at the last look. */
+  #runs: ReadonlySet<string> = new Set()
+
+  /** `empty`: the work database of a machine that starts with an empty bucket; null for none. */
+  constructor(time: VirtualTime, home: string, empty: Buffer | null) {
+    this.versions = new Versions(() => time.nowMs, CLEAN_UP_LIMITS)
+    this.#time = time
+    this.#home = home
+    this.#empty = empty
+  }
+
+  /** Lets time pass between two processes. Requests that are under way arrive meanwhile. */
+  async pass(ms: number): Promise<void> {
+    await this.#time.drive(new Promise<void>((resolve) => setTimeout(resolve, ms)))
+  }
+
+  /** The local directory of a start; null without a machine. */
+  prepare(place: number, { bucket }: Start): string | null {
+    if (bucket === null) return null
+    const { machine, isEmptied } = bucket
+    const known = this.#directories.get(machine)
+    // The kill may have come before the note, which no run with a work database of its own lacks.
+    if (known !== undefined && !isEmptied && fs.existsSync(join(known, 'bucket.json'))) return known
+    if (known !== undefined) fs.rmSync(known, { recursive: true, force: true })
+    const directory = join(this.#home, `machine-${machine}-from-${place}`)
+    fs.mkdirSync(directory, { recursive: true })
+    if (this.#empty !== null && stateOf(this.versions.pointer) === STATE_NOTHING)
+      fs.writeFileSync(join(directory, 'work.duckdb'), this.#empty)
+    return directory
+  }
+
+  /** Remembers which directory a start left on its machine. */
+  leave({ bucket }: Start, directory: string): void {
+    if (bucket !== null) this.#directories.set(bucket.machine, directory)
+  }
+
+  /** Writes what readers see into a directory, as a run publishes it there. */
+  publishInto(directory: string, pointer: PointerContents): string {
+    fs.rmSync(directory, { recursive: true, force: true })
+    fs.mkdirSync(directory, { recursive: true })
+    const { manifest } = this.versions.at(pointer)
+    if (manifest === null) return directory
+    this.#write(manifest.database, join(directory, 'fieldwork.duckdb'))
+    const files = manifest.tables.flatMap((table) => table.files)
+    if (files.length === 0) return directory
+    const current = join(directory, 'parquet', 'current')
+    fs.mkdirSync(current, { recursive: true })
+    fs.writeFileSync(join(current, 'manifest.json'), JSON.stringify(manifest))
+    for (const { path } of files) this.#write({ key: path }, join(current, path))
+    return directory
+  }
+
+  /** What a run on a new machine would restore; null if nothing was uploaded. */
+  async openState(readers: Readers, pointer: PointerContents): Promise<OpenFile | null> {
+    const { state } = this.versions.at(pointer)
+    if (state === null) return null
+    const file = join(this.#home, 'state.duckdb')
+    fs.rmSync(file, { force: true })
+    this.#write(state, file)
+    return await readers.open(file)
+  }
+
+  #write({ key }: Pick<NamedObject, 'key'>, file: string): void {
+    const body = this.versions.model.objects.get(key)?.body
+    if (body === undefined) return
+    fs.mkdirSync(dirname(file), { recursive: true })
+    fs.writeFileSync(file, body)
+  }
+
+  /** What a run reported is in the bucket. */
+  checkReport({ report }: StartResult): void {
+    const { database } = this.versions.pointer
+    for (const { format, path } of report?.published ?? [])
+      if (format === 'duckdb' && !path.endsWith(`/${database}`))
+        this.versions.fail(`${path} was reported, but the pointer names ${database}`)
+  }
+
+  /** No run that the bucket held is missing. */
+  async checkRuns(state: OpenFile | null): Promise<void> {
+    const { versions } = this
+    const rows = state === null ? [] : await state.query('SELECT run_id FROM _sync.runs')
+    const runs = new Set(rows.map(({ run_id }) => String(run_id)))
+    const lost = [...this.#runs].filter((run) => !runs.has(run))
+    if (lost.length > 0) versions.fail(`the bucket lost ${lost.length} runs, such as ${lost[0]}`)
+    this.#runs = runs
+  }
+
+  /** After the last start: clean-up leaves nothing that is not named. */
+  async checkCleanUp(): Promise<void> {
+    const { versions } = this
+    const removeOld = async () => {
+      const store = versions.client()
+      const signal = new AbortController().signal
+      const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
+      await cleanUp({ store, lease: ALWAYS_HELD, pointer: versions.pointer, log, signal })
+    }
+    this.#time.skip(49 * HOUR_MS)
+    await removeOld()
+    versions.checkNamed([...versions.model.objects.keys()].filter((key) => key.startsWith(VERSIONS)))
+    this.#time.skip(CLEAN_UP_LIMITS.keepMs)
+    await removeOld()
+    versions.checkNamed()
+  }
+}
+
+const ignore = () => undefined

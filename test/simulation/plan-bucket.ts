@@ -1,0 +1,143 @@
+/** What a seed draws for a warehouse in a bucket: the machine of each start, and the faults of the store. */
+import type { Moment } from './generation.js'
+import type { Plan, Start } from './plan.js'
+import { createRandom, type Random } from './random.js'
+
+/**
+ * `unreachable`: nothing happens, as after five answers 503. `refused`: 403. `lost_answer`: it happens, and the client gets an error.
+ * `repeated`: the client repeats a request whose answer was lost. `late`: the client gives up, and the request happens after that.
+ * `silent`: no answer until the client gives up. `slow`: the answer takes seconds.
+ */
+export const STORE_FAULTS = [
+  'unreachable',
+  'refused',
+  'lost_answer',
+  'repeated',
+  'late',
+  'silent',
+  'slow',
+] as const
+export type StoreFault = (typeof STORE_FAULTS)[number]
+
+/** A start of a run whose warehouse is a bucket. */
+export interface BucketStart {
+  /** Each machine has a local directory of its own, which lasts over its starts. */
+  readonly machine: number
+  /** The machine's directory is empty again, as that of a new pod. */
+  readonly isEmptied: boolean
+  /** How far the machine's wall clock is ahead of the clock that the plan names. */
+  readonly skewMs: number
+  readonly seed: number
+  readonly latencyMsMax: number
+  /** The probability of each fault for one request. */
+  readonly faults: Partial<Readonly<Record<StoreFault, number>>>
+  /** Every request meets this fault for a while. */
+  readonly outage: { readonly afterMs: number; readonly forMs: number; readonly fault: StoreFault } | null
+}
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+/** Separates these random numbers from the first stream. Any number would do. */
+const BUCKET_SALT = 0x6275636b
+const MACHINES = 3
+
+/** One seed in three has a bucket. */
+export const withBucket = (plan: Plan): Plan => {
+  const random = createRandom(plan.seed ^ BUCKET_SALT)
+  const { chance, whole, pick } = random
+  if (!chance(1 / 3)) return plan
+  const slow = chance(0.25) ? { requests: whole(2, 4), perMs: MINUTE_MS } : plan.world.rate
+  const skews = Array.from({ length: MACHINES }, () => (chance(0.3) ? whole(-3 * HOUR_MS, 3 * HOUR_MS) : 0))
+  // A file that another process has open exists only in a directory.
+  const drawn = plan.starts.filter(({ isHeld }) => !isHeld)
+  const more = chance(0.5) ? drawn.filter(({ isOrdinary }) => !isOrdinary).slice(0, 1) : []
+  const starts = [...more, ...drawn].map((start) => {
+    const machine = whole(0, MACHINES - 1)
+    return drawBucketStart(random, start, machine, skews[machine] ?? 0)
+  })
+  return {
+    ...plan,
+    hasBucket: true,
+    freshDatabase: chance(0.1),
+    world: { ...plan.world, rate: slow },
+    publish: pick([
+      ...Array<Plan['publish']>(6).fill(['duckdb']),
+      ['duckdb', 'parquet'],
+      ['duckdb', 'parquet', 'delta'],
+    ]),
+    starts,
+  }
+}
+
+const drawBucketStart = (random: Random, start: Start, machine: number, skewMs: number): Start => {
+  const { chance, whole, pick } = random
+  const isCalm = start.isOrdinary || chance(0.4)
+  const bucket: BucketStart = {
+    machine,
+    isEmptied: chance(0.5),
+    skewMs,
+    seed: whole(0, 1_000_000_000),
+    latencyMsMax: pick([5, 50, 300]),
+    faults: isCalm ? {} : drawStoreFaults(random),
+    outage:
+      !isCalm && chance(0.25)
+        ? {
+            afterMs: whole(0, 3 * MINUTE_MS),
+            forMs: whole(5_000, 3 * MINUTE_MS),
+            fault: pick(['unreachable', 'refused', 'silent']),
+          }
+        : null,
+  }
+  if (start.isOrdinary) return { ...start, bucket }
+  const atStore = <Value extends object>(value: Value | null, change: (at: Moment) => Value): Value | null =>
+    value !== null && chance(0.5) ? change(drawStoreMoment(random)) : value
+  return {
+    ...start,
+    bucket,
+    // Most kills between two machines come soon before the next start.
+    gapMs: chance(0.5) ? whole(0, 2 * MINUTE_MS) : start.gapMs,
+    crash: atStore(start.crash, (at) => ({ at, place: pick(['before', 'after']) })),
+    signal: atStore(start.signal, (at) => at),
+    snapshot: atStore(start.snapshot, (at) => at),
+  }
+}
+
+const drawStoreFaults = ({ chance, unit, pick, whole }: Random): BucketStart['faults'] => {
+  const kinds = Array.from({ length: whole(1, 3) }, () => pick(STORE_FAULTS))
+  const most = chance(0.3) ? 0.2 : 0.05
+  return Object.fromEntries(kinds.map((kind) => [kind, unit() * most]))
+}
+
+const drawStoreMoment = ({ pick, whole }: Random): Moment => {
+  const [operation, most] = pick(STORE_STEPS)
+  return { operation, nth: whole(1, most) }
+}
+
+/** Steps of the store with their approximate number per start. */
+const STORE_STEPS = [
+  ['store.get lease.json', 4],
+  ['store.putIfAbsent lease.json', 1],
+  ['store.putIfMatch lease.json', 6],
+  ['store.get current.json', 1],
+  ['store.putIfMatch current.json', 2],
+  ['store.putIfMatch current.json', 2],
+  ['store.putIfAbsent duckdb', 1],
+  ['store.putIfAbsent versions', 1],
+  ['store.putIfAbsent data', 8],
+  ['store.putIfAbsent snapshots', 1],
+  ['store.getToFile duckdb', 1],
+  ['store.putIfMatch ledger', 1],
+  ['store.list data', 2],
+  ['store.delete', 1],
+] as const
+
+/** A machine that was never used, without faults of the store. */
+export const LAST_BUCKET_START: BucketStart = {
+  machine: MACHINES,
+  isEmptied: true,
+  skewMs: 0,
+  seed: 1,
+  latencyMsMax: 5,
+  faults: {},
+  outage: null,
+}
