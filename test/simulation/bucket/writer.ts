@@ -6,13 +6,13 @@ import { createHash } from 'node:crypto'
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises'
 import { hasCode } from '../../../src/base/errors.js'
 import type { Log } from '../../../src/base/log.js'
-import { type Ledger, ledgerFileName, openLedger } from '../../../src/http/rate-limit/ledger.js'
+import { Secret } from '../../../src/base/secret.js'
 import {
-  fullLedgerText,
-  movedLedgerText,
-  readLedgerText,
-  replaceLedgerText,
-} from '../../../src/http/rate-limit/ledger-hand-over.js'
+  type HandingOver,
+  handLedgersOn,
+  takeLedgersOver,
+} from '../../../src/commands/wiring/ledger-hand-over.js'
+import { type Ledger, openLedger } from '../../../src/http/rate-limit/ledger.js'
 import type { ObjectStore } from '../../../src/object-store/object-store.js'
 import { cleanUp } from '../../../src/publish/bucket/clean-up.js'
 import { commitVersion } from '../../../src/publish/bucket/commit-version.js'
@@ -22,13 +22,13 @@ import type { Lease } from '../../../src/publish/bucket/held-lease.js'
 import { databaseKey, dataKey, LEASE_KEY, snapshotKey } from '../../../src/publish/bucket/keys.js'
 import { agreeOnLayout } from '../../../src/publish/bucket/layout.js'
 import { acquireLease } from '../../../src/publish/bucket/lease.js'
-import { downloadLedger, ledgerSource, uploadLedger } from '../../../src/publish/bucket/ledger.js'
 import { prepareLocal } from '../../../src/publish/bucket/local-state.js'
-import { writeNote } from '../../../src/publish/bucket/note.js'
+import { NO_HOLDER, writeNote } from '../../../src/publish/bucket/note.js'
 import { type FencedPointer, fencePointer } from '../../../src/publish/bucket/pointer.js'
 import { listData, presentFiles } from '../../../src/publish/bucket/present-files.js'
 import { readManifest } from '../../../src/publish/bucket/restore.js'
 import { uploadFiles } from '../../../src/publish/bucket/upload.js'
+import type { AccountSettings } from '../../../src/settings/settings.js'
 import { WarehouseHeldError } from '../../../src/warehouse/connection/errors.js'
 import { manifestOf, namedObject } from '../../support/storage/bucket.js'
 import type { Machine } from './machine.js'
@@ -50,8 +50,16 @@ export interface WriterOptions {
   readonly openLedgers: Set<Ledger>
 }
 
-const OWNER = { baseUrl: 'https://api.example', id: 1 }
-const LEDGER_NAME = 'sent-requests.ndjson'
+const ACCOUNT: AccountSettings = {
+  name: 'only',
+  baseUrl: 'https://api.example',
+  id: 1,
+  token: new Secret('simulated-token'),
+  rate: { requests: CAP, perMs: WINDOW_MS },
+  shared: null,
+  proxy: null,
+  weight: 1,
+}
 const TIMING = { perMs: WINDOW_MS, requestTimeoutMs: 10_000 }
 /** More than the runs without faults at the end write. */
 const PARTITIONS = 11
@@ -71,7 +79,15 @@ export const writerRun = async (options: WriterOptions): Promise<void> => {
   }
   const lease = await acquired(options, acquireLease({ store, holder, clock, log, signal: unaborted() }))
   machine.say(`holds the lease after ${JSON.stringify(lease.previous)}`)
+  const ledgers: HandingOver = {
+    store,
+    lease,
+    settings: { accounts: [ACCOUNT], warehouseDirectory: place.ledgers },
+    clock,
+    log,
+  }
   let ledgersUploaded = false
+  let hasAllRequests = false
   let ledger: Ledger | null = null
   try {
     const signal = lease.lost
@@ -87,12 +103,15 @@ export const writerRun = async (options: WriterOptions): Promise<void> => {
       signal,
     })
     machine.say(`${prepared.action} ${prepared.state}`)
-    await handOver(options, lease, prepared.ledgersOf, signal)
-    await writeNote(directory, { storage: store.address, state: prepared.state, holder: run })
-    ledger = openLedger({ directory: place.ledgers, owner: OWNER, timing: TIMING, clock })
+    hasAllRequests = await takeLedgersOver(ledgers, prepared.ledgersOf, signal)
+    machine.say(`ledger: ${hasAllRequests ? 'complete' : 'unknown'}`)
+    const ledgersOf = hasAllRequests ? run : NO_HOLDER
+    await writeNote(directory, { storage: store.address, state: prepared.state, holder: ledgersOf })
+    ledger = openLedger({ directory: place.ledgers, owner: ACCOUNT, timing: TIMING, clock })
     options.openLedgers.add(ledger)
-    await sync(options, lease, pointer, ledger, signal)
-    await publish(options, lease, pointer, signal)
+    const writing = { ...options, lease, pointer, ledgersOf, signal }
+    await sync(writing, ledger)
+    await publish(writing)
     if (options.work.cleansUp) {
       const removed = await cleanUp({ store, lease, pointer: pointer.contents, log, signal, limits: LIMITS })
       machine.say(`removed ${removed} objects`)
@@ -104,7 +123,7 @@ export const writerRun = async (options: WriterOptions): Promise<void> => {
     if (ledger !== null) {
       ledger.close()
       options.openLedgers.delete(ledger)
-      ledgersUploaded = await uploaded(options, lease)
+      ledgersUploaded = (await handedOn(ledgers)) && hasAllRequests
     }
     await lease.release({ ledgersUploaded, signal: unaborted() })
     machine.say(`released, ledgers ${ledgersUploaded ? '' : 'not '}uploaded`)
@@ -134,35 +153,22 @@ const checkLoss = ({ machine, oracle }: WriterOptions, lease: Lease, error: unkn
   oracle.fail(`${machine.run} holds the lease, but could not commit`)
 }
 
-const uploaded = async ({ machine, store }: WriterOptions, lease: Lease): Promise<boolean> => {
+const handedOn = async (ledgers: HandingOver): Promise<boolean> => {
   try {
-    const text = readLedgerText(machine.place.ledgers, ledgerFileName(OWNER))
-    await uploadLedger({ store, lease, name: LEDGER_NAME, text, clock: machine.clock, signal: unaborted() })
+    await handLedgersOn(ledgers, unaborted())
     return true
   } catch {
     return false
   }
 }
 
-const handOver = async (
-  { machine, store }: WriterOptions,
-  lease: Lease,
-  ledgersOf: string | null,
-  signal: AbortSignal,
-): Promise<void> => {
-  const { clock, place } = machine
-  const source = ledgerSource(lease.previous, ledgersOf)
-  machine.say(`ledger: ${source}`)
-  if (source === 'unknown')
-    replaceLedgerText(place.ledgers, ledgerFileName(OWNER), fullLedgerText(CAP, clock.nowMs()))
-  if (source !== 'bucket') return
-  const copy = await downloadLedger(store, LEDGER_NAME, signal)
-  if (copy === null) return
-  replaceLedgerText(
-    place.ledgers,
-    ledgerFileName(OWNER),
-    movedLedgerText(copy.text, clock.nowMs() - copy.writtenAtMs),
-  )
+/** A run that holds the bucket and has its ledgers. */
+interface Writing extends WriterOptions {
+  readonly lease: Lease
+  readonly pointer: FencedPointer
+  /** The holder whose requests the local ledgers hold completely. */
+  readonly ledgersOf: string
+  readonly signal: AbortSignal
 }
 
 const workFile = ({ place }: Machine): string => `${place.directory}/work.duckdb`
@@ -177,14 +183,8 @@ const readWork = async (machine: Machine): Promise<string> => {
 }
 
 /** Sends requests, each with a row as its answer. */
-const sync = async (
-  options: WriterOptions,
-  lease: Lease,
-  pointer: FencedPointer,
-  ledger: Ledger,
-  signal: AbortSignal,
-): Promise<void> => {
-  const { machine, work } = options
+const sync = async (writing: Writing, ledger: Ledger): Promise<void> => {
+  const { machine, work, signal } = writing
   const { clock } = machine
   const freeAtMs = ledger.occupiedMs(CAP).map((ms) => clock.monotonicMs() + ms)
   while (freeAtMs.length < CAP) freeAtMs.push(0)
@@ -192,15 +192,15 @@ const sync = async (
     const slot = freeAtMs.indexOf(Math.min(...freeAtMs))
     const waitMs = (freeAtMs[slot] ?? 0) - clock.monotonicMs()
     if (waitMs > 0) await clock.sleep(waitMs, signal)
-    const holdMs = await sendOne(options, lease, ledger)
+    const holdMs = await sendOne(writing, ledger)
     freeAtMs[slot] = clock.monotonicMs() + holdMs
     await appendFile(workFile(machine), `${machine.run}.${request}\n`)
-    if (work.snapshots && request === 2) await snapshot(options, lease, pointer, signal)
+    if (work.snapshots && request === 2) await snapshot(writing)
   }
 }
 
 /** Returns for how long the slot stays taken. */
-const sendOne = async ({ machine, oracle }: WriterOptions, lease: Lease, ledger: Ledger): Promise<number> => {
+const sendOne = async ({ machine, oracle, lease }: Writing, ledger: Ledger): Promise<number> => {
   const { random, schedule, run } = machine
   const arrivesMs = random.chance(0.1) ? random.whole(0, 9_900) : random.whole(0, 300)
   const isLost = random.chance(0.1)
@@ -218,12 +218,8 @@ const sendOne = async ({ machine, oracle }: WriterOptions, lease: Lease, ledger:
   return WINDOW_MS + 50 + (isLost ? TIMING.requestTimeoutMs : 0)
 }
 
-const snapshot = async (
-  { machine, store }: WriterOptions,
-  lease: Lease,
-  pointer: FencedPointer,
-  signal: AbortSignal,
-): Promise<void> => {
+const snapshot = async (writing: Writing): Promise<void> => {
+  const { machine, store, lease, pointer, ledgersOf, signal } = writing
   const { place, run } = machine
   const text = await readWork(machine)
   const file = `${place.directory}/snapshot`
@@ -233,16 +229,11 @@ const snapshot = async (
   await pointer.commitSnapshot(object, signal)
   machine.say(`committed ${object.key}`)
   lease.assertHeld()
-  await writeNote(place.directory, { storage: store.address, state: object.key, holder: run })
+  await writeNote(place.directory, { storage: store.address, state: object.key, holder: ledgersOf })
 }
 
-const publish = async (
-  options: WriterOptions,
-  lease: Lease,
-  pointer: FencedPointer,
-  signal: AbortSignal,
-): Promise<void> => {
-  const { machine, store, oracle } = options
+const publish = async (writing: Writing): Promise<void> => {
+  const { machine, store, oracle, lease, pointer, ledgersOf, signal } = writing
   const { place, run } = machine
   const version = pointer.contents.version + 1
   const text = await readWork(machine)
@@ -274,7 +265,11 @@ const publish = async (
   oracle.reported(await commitVersion({ store, lease, signal, pointer, run, manifest }))
   machine.say(`committed version ${version}: ${text.split('\n').length - 1} rows`)
   lease.assertHeld()
-  await writeNote(place.directory, { storage: store.address, state: stateOf(pointer.contents), holder: run })
+  await writeNote(place.directory, {
+    storage: store.address,
+    state: stateOf(pointer.contents),
+    holder: ledgersOf,
+  })
 }
 
 /** The files of the version before that are still there. */
