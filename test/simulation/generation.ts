@@ -128,5 +128,6 @@ const diskError = (code: 'ENOSPC' | 'EIO', name: string): Error => {
   if (name === 'COMMIT') return new Error(`TransactionContext Error: Failed to commit: ${words}`)
   if (name === 'CHECKPOINT') return new Error(`IO Error: Could not write file: ${words}`)
   const message = code === 'ENOSPC' ? 'no space left on device' : 'i/o error'
-  return Object.assign(new Error(`${code}: ${message}, ${name}`), { code })
+  const syscall = name.replace(/^.*\.|Sync$/g, '')
+  return Object.assign(new Error(`${code}: ${message}, ${syscall}`), { code, syscall })
 }

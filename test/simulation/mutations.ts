@@ -163,6 +163,37 @@ const MUTATIONS: readonly Mutation[] = [
     from: 'readAt: serverDate ?? instantFromMs(clock.nowMs())',
     to: 'readAt: instantFromMs(clock.nowMs() - 86_400_000)',
   },
+  // The next ones are in the wiring of the command, which the simulation of the bucket does not run.
+  {
+    name: 'the command with a bucket takes no request ledgers over',
+    file: 'commands/wiring/bucket-place.js',
+    from: 'await takeLedgersOver(this.#ledgers, ledgersOf, signal)',
+    to: 'true',
+  },
+  {
+    name: 'the command with a bucket does not upload its request ledgers',
+    file: 'commands/wiring/bucket-place.js',
+    from: 'await handLedgersOn(this.#ledgers, signal);',
+    to: '',
+  },
+  {
+    name: 'the command with a bucket uses the local work database, of whatever state it is',
+    file: 'commands/wiring/bucket-place.js',
+    from: 'const { state, ledgersOf } = await prepareLocal(local);',
+    to: `const { state, ledgersOf } = (await requireWritable(directory), { state: contents.snapshot?.key ?? contents.manifest ?? 'nothing', ledgersOf: null });`,
+  },
+  {
+    name: 'the command with a bucket takes snapshots while it publishes',
+    file: 'commands/wiring/bucket-place.js',
+    from: 'await snapshots.stop();\n                    return await publisher',
+    to: 'return await publisher',
+  },
+  {
+    name: 'the command with a bucket waits for the store after a signal',
+    file: 'commands/wiring/bucket-place.js',
+    from: '() => ending(RELEASE_AFTER_SIGNAL_MS_MAX)',
+    to: '() => undefined',
+  },
 ]
 
 const { values } = parseArgs({

@@ -32,7 +32,7 @@ export interface BucketStart {
   /** The probability of each fault for one request. */
   readonly faults: Partial<Readonly<Record<StoreFault, number>>>
   /** Every request meets this fault for a while. */
-  readonly outage: { readonly afterMs: number; readonly forMs: number; readonly fault: StoreFault } | null
+  readonly outage: { readonly from: Moment; readonly forMs: number; readonly fault: StoreFault } | null
 }
 
 const MINUTE_MS = 60_000
@@ -72,6 +72,10 @@ export const withBucket = (plan: Plan): Plan => {
 const drawBucketStart = (random: Random, start: Start, machine: number, skewMs: number): Start => {
   const { chance, whole, pick } = random
   const isCalm = start.isOrdinary || chance(0.4)
+  const atStore = <Value extends object>(value: Value | null, change: (at: Moment) => Value): Value | null =>
+    value !== null && !start.isOrdinary && chance(0.5) ? change(drawStoreMoment(random)) : value
+  const signal = atStore(start.signal, (at) => at)
+  const crash = atStore(start.crash, (at) => ({ at, place: pick(['before', 'after'] as const) }))
   const bucket: BucketStart = {
     machine,
     isEmptied: chance(0.5),
@@ -79,26 +83,27 @@ const drawBucketStart = (random: Random, start: Start, machine: number, skewMs: 
     seed: whole(0, 1_000_000_000),
     latencyMsMax: pick([5, 50, 300]),
     faults: isCalm ? {} : drawStoreFaults(random),
-    outage:
-      !isCalm && chance(0.25)
-        ? {
-            afterMs: whole(0, 3 * MINUTE_MS),
-            forMs: whole(5_000, 3 * MINUTE_MS),
-            fault: pick(['unreachable', 'refused', 'silent']),
-          }
-        : null,
+    outage: !isCalm && chance(0.25) ? drawOutage(random, signal) : null,
   }
-  if (start.isOrdinary) return { ...start, bucket }
-  const atStore = <Value extends object>(value: Value | null, change: (at: Moment) => Value): Value | null =>
-    value !== null && chance(0.5) ? change(drawStoreMoment(random)) : value
   return {
     ...start,
     bucket,
-    // Most kills between two machines come soon before the next start.
-    gapMs: chance(0.5) ? whole(0, 2 * MINUTE_MS) : start.gapMs,
-    crash: atStore(start.crash, (at) => ({ at, place: pick(['before', 'after']) })),
-    signal: atStore(start.signal, (at) => at),
+    crash,
+    signal,
     snapshot: atStore(start.snapshot, (at) => at),
+    // A pod that was killed is soon started again.
+    gapMs: !start.isOrdinary && chance(0.5) ? whole(0, 2 * MINUTE_MS) : start.gapMs,
+  }
+}
+
+/** A signal matters most when the store has just stopped answering. */
+const drawOutage = (random: Random, signal: Moment | null): BucketStart['outage'] => {
+  const { chance, whole, pick } = random
+  const moment = chance(0.5) ? drawStoreMoment(random) : { afterMs: whole(0, 3 * MINUTE_MS) }
+  return {
+    from: signal !== null && chance(0.7) ? signal : moment,
+    forMs: whole(5_000, 3 * MINUTE_MS),
+    fault: pick(['unreachable', 'refused', 'silent']),
   }
 }
 
@@ -126,6 +131,7 @@ const STORE_STEPS = [
   ['store.putIfAbsent data', 8],
   ['store.putIfAbsent snapshots', 1],
   ['store.getToFile duckdb', 1],
+  ['store.get ledger', 2],
   ['store.putIfMatch ledger', 1],
   ['store.list data', 2],
   ['store.delete', 1],

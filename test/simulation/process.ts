@@ -7,7 +7,6 @@ import { reportError } from '../../src/commands/report-error.js'
 import { syncAccounts } from '../../src/commands/sync/run.js'
 import { DEFAULT_WEIGHTS } from '../../src/model/refresh-rules.js'
 import type { SyncReport } from '../../src/model/run.js'
-import type { OpenStore } from '../../src/object-store/s3.js'
 import type { PointerContents } from '../../src/publish/bucket/documents.js'
 import type { Settings } from '../../src/settings/settings.js'
 import type { StorageSettings } from '../../src/settings/storage.js'
@@ -87,6 +86,11 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
     signalledAtMs = time.nowMs
     stop.abort(new StoppedError('stopped by SIGTERM'))
   })
+  const outage = start.bucket?.outage ?? null
+  let outUntilMs = 0
+  at(outage?.from, () => {
+    outUntilMs = time.nowMs + (outage?.forMs ?? 0)
+  })
   let snapshotPointer: PointerContents | null = null
   at(start.snapshot ?? undefined, () => {
     snapshotPointer = options.bucket?.pointer ?? null
@@ -108,7 +112,16 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
       signal: stop.signal,
       onSource: () => undefined,
       createTransport: createNetwork(world, start, network, generation),
-      openStore: openStoreOf(options, network, generation),
+      openStore:
+        options.bucket === null || start.bucket === null
+          ? undefined
+          : createOpenStore({
+              store: options.bucket.client(),
+              start: start.bucket,
+              log: network,
+              generation,
+              isOut: () => time.nowMs < outUntilMs,
+            }),
     }),
   )
   if (start.wallJump !== null) {
@@ -188,21 +201,6 @@ const leaveBehind = async (
   await databases.settled()
   fs.rmSync(directory, { recursive: true, force: true })
 }
-
-const openStoreOf = (
-  { bucket, start, time }: StartOptions,
-  log: NetworkLog,
-  generation: Generation,
-): OpenStore | undefined =>
-  bucket === null || start.bucket === null
-    ? undefined
-    : createOpenStore({
-        store: bucket.client(),
-        start: start.bucket,
-        log,
-        generation,
-        nowMs: () => time.nowMs,
-      })
 
 const DAY_MS = 86_400_000
 

@@ -60,6 +60,10 @@ function* calmerStarts(start: Start): Generator<Start> {
       faults: Object.fromEntries(Object.entries(start.faults).filter(([name]) => name !== fault)),
     }
   }
+  const { bucket } = start
+  if (bucket !== null && bucket.outage !== null) yield { ...start, bucket: { ...bucket, outage: null } }
+  if (bucket !== null && Object.keys(bucket.faults).length > 0)
+    yield { ...start, bucket: { ...bucket, faults: {} } }
   if (start.jumps.probability > 0) yield { ...start, jumps: { ...start.jumps, probability: 0 } }
   if (start.forget.length > 0) yield { ...start, forget: [] }
   if (start.vanishing > 0) yield { ...start, vanishing: 0 }

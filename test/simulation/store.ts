@@ -26,17 +26,17 @@ export interface StoreOptions {
   readonly start: BucketStart
   readonly log: NetworkLog
   readonly generation: Generation
-  readonly nowMs: () => number
+  /** Whether the store is away. */
+  readonly isOut: () => boolean
 }
 
 /** All stores of a process draw from one stream. */
 export const createOpenStore = (options: StoreOptions): OpenStore => {
   const random = createRandom(options.start.seed)
-  const startedMs = options.nowMs()
   return ({ attemptsMax = ATTEMPTS_MAX, silenceMsMax = SILENCE_MS_MAX }) => {
     const gaveUpMs = attemptsMax * silenceMsMax
     const client = clientOf(options.store, (verb, key, signal, act) =>
-      sendRequest({ ...options, random, startedMs, gaveUpMs }, `${verb} ${key}`, signal, act),
+      sendRequest({ ...options, random, gaveUpMs }, `${verb} ${key}`, signal, act),
     )
     return Promise.resolve(client)
   }
@@ -99,27 +99,23 @@ const keep = async (path: string, body: Uint8Array): Promise<void> => {
 
 interface Sending extends StoreOptions {
   readonly random: Random
-  readonly startedMs: number
   /** The client gives up a request after so long. */
   readonly gaveUpMs: number
 }
 
 const sendRequest = async <Result>(
-  { start, log, generation, nowMs, random, startedMs, gaveUpMs }: Sending,
+  { start, log, generation, isOut, random, gaveUpMs }: Sending,
   what: string,
   signal: AbortSignal,
   act: () => Promise<Result>,
 ): Promise<Result> => {
   throwIfAborted(signal)
-  const { outage } = start
   const drawn = drawFault(random, start)
   const outboundMs = random.unit() * start.latencyMsMax
   const inboundMs = random.unit() * start.latencyMsMax
   const extraMs = random.unit()
-  const passedMs = nowMs() - startedMs
-  const isOut = outage !== null && passedMs >= outage.afterMs && passedMs < outage.afterMs + outage.forMs
-  const fault = isOut ? outage.fault : drawn
   const verdict = generation.step(`store.${stepName(what)}`, what)
+  const fault = isOut() && start.outage !== null ? start.outage.fault : drawn
   if (verdict === 'dead') return await new Promise<never>(() => undefined)
   if (fault !== null) log.events.push(`store: ${what}: ${fault}`)
   if (verdict === 'crash_before') generation.die()

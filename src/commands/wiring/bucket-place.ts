@@ -4,8 +4,8 @@
  */
 import { hostname } from 'node:os'
 import { systemClock } from '../../base/clock.js'
-import { isSystemError, messageOf } from '../../base/errors.js'
-import { type JoinedSignal, joinSignals } from '../../http/signals.js'
+import { isSystemError, messageOf, StoppedError } from '../../base/errors.js'
+import { type JoinedSignal, joinSignals, onAbort } from '../../http/signals.js'
 import type { Publisher } from '../../model/warehouse.js'
 import { ObjectStoreError } from '../../object-store/errors.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
@@ -175,7 +175,8 @@ class BucketPlace implements Place {
 
   async [Symbol.asyncDispose](): Promise<void> {
     const { lease, store, leaseStore, signal: stopping } = this.#held
-    const signal = AbortSignal.timeout(stopping.aborted ? RELEASE_AFTER_SIGNAL_MS_MAX : RELEASE_MS_MAX)
+    using limit = releaseLimit(stopping)
+    const { signal } = limit
     if (!lease.lost.aborted)
       await lease.release({ ledgersUploaded: await this.#handLedgersOn(signal), signal })
     this.#joined[Symbol.dispose]()
@@ -218,6 +219,26 @@ class BucketPlace implements Place {
       clock: systemClock,
       stopping,
     }
+  }
+}
+
+/** The signal may come while the release waits for the store. */
+const releaseLimit = (stopping: AbortSignal): JoinedSignal => {
+  const [passed, released] = [new AbortController(), new AbortController()]
+  const endAfter = async (ms: number): Promise<void> => {
+    await systemClock.sleep(ms, released.signal)
+    passed.abort(new StoppedError(`the release took more than ${ms / 1_000} s`))
+  }
+  // A sleep rejects only after the release, when nothing waits for it.
+  const ending = (ms: number) => void endAfter(ms).catch(() => undefined)
+  ending(RELEASE_MS_MAX)
+  const listening = onAbort([stopping], () => ending(RELEASE_AFTER_SIGNAL_MS_MAX))
+  return {
+    signal: passed.signal,
+    [Symbol.dispose]: () => {
+      listening[Symbol.dispose]()
+      released.abort()
+    },
   }
 }
 

@@ -1,0 +1,50 @@
+/** The end of a run whose warehouse is a bucket. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { abortReason } from '../../../../src/base/clock.js'
+import { StoppedError } from '../../../../src/base/errors.js'
+import { bucketPlace } from '../../../../src/commands/wiring/bucket-place.js'
+import type { ObjectStore } from '../../../../src/object-store/object-store.js'
+import type { OpenStore } from '../../../../src/object-store/s3.js'
+import { temporaryDirectory } from '../../../support/files/temporary.js'
+import { testLog } from '../../../support/log/test-log.js'
+import { ACCOUNT_ENV, load } from '../../../support/settings/settings-from-yaml.js'
+import { ModelStore } from '../../../support/storage/model-store.js'
+
+/** A store that never answers about these keys. Like the real client, it rejects when the signal aborts. */
+const silentFor = (prefix: string, store: ObjectStore, onRequest: () => void): ObjectStore => ({
+  ...store,
+  get: (key, signal) => {
+    if (!key.startsWith(prefix)) return store.get(key, signal)
+    onRequest()
+    return new Promise((_, reject) => {
+      signal.addEventListener('abort', () => reject(abortReason(signal)), { once: true })
+    })
+  },
+})
+
+test('a signal ends a release that waits for a silent store, long before its minute has passed', async () => {
+  const warehouse = await temporaryDirectory()
+  await writeFile(join(warehouse, 'sent-requests-a.ndjson'), '')
+  const env = {
+    ...ACCOUNT_ENV,
+    FIELDWORK_SYNC_STORAGE_URL: 's3://model/test',
+    FIELDWORK_SYNC_WAREHOUSE: warehouse,
+  }
+  const settings = load({ env })
+  if (settings.storage === null) throw new Error('the settings name no bucket')
+  const stop = new AbortController()
+  const log = testLog()
+  const model = new ModelStore()
+  const stopSoon = () => void setImmediate(() => stop.abort(new StoppedError('stopped by SIGTERM')))
+  const openStore: OpenStore = () => Promise.resolve(silentFor('ledger/', model.client(), stopSoon))
+  const held = { settings, command: 'check', runId: 'run-1', log, signal: stop.signal, openStore } as const
+  const place = await bucketPlace(held, settings.storage)
+  await place.tryOut()
+  await place[Symbol.asyncDispose]()
+  expect(stop.signal.aborted).toBe(true)
+  expect(log.lines.map(({ message }) => message)).toContain(
+    'the request ledgers could not be uploaded: the first requests of the next run may wait for a window',
+  )
+}, 20_000)
