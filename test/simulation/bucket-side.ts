@@ -93,9 +93,14 @@ export class BucketSide {
     fs.writeFileSync(file, body)
   }
 
-  /** What a run reported is in the bucket. */
-  checkReport({ report }: StartResult): void {
+  /** What a run reported is in the bucket, and nothing was found damaged there. */
+  checkReport({ report, rival, exitCode, warnings }: StartResult): void {
     const { database } = this.versions.pointer
+    if (rival !== null && rival.exitCode !== 6 && (exitCode === 0 || rival.exitCode === 1))
+      this.versions.fail(`a second run at the same time ended with exit ${rival.exitCode}: ${rival.problem}`)
+    for (const warning of warnings)
+      if (/damaged|missing in the bucket|written and uploaded again/.test(warning))
+        this.versions.fail(`nothing is damaged, but a run warned: ${warning}`)
     for (const { format, path } of report?.published ?? [])
       if (format === 'duckdb' && !path.endsWith(`/${database}`))
         this.versions.fail(`${path} was reported, but the pointer names ${database}`)

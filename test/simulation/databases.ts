@@ -16,6 +16,8 @@ export interface DatabaseFile {
 }
 
 export interface Databases extends Disposable {
+  /** Whether a work database is open. Only one can be: the code under test uses its name in SQL. */
+  holdsWork(): boolean
   /** Opens a file, and creates it unless read-only; rejects where it cannot be read. */
   open(file: string, isReadOnly: boolean): Promise<DatabaseFile>
   /** Resolves when every closed file has been detached. */
@@ -27,6 +29,7 @@ export const createDatabases = async (): Promise<Databases> => {
   const own = await instance.connect()
   let closing: Promise<unknown> = Promise.resolve()
   let opened = 0
+  let works = 0
   const detach = (names: readonly string[]) => {
     for (const name of names) {
       // A failed checkpoint is ignored, as at the end of a process. The next process finds the files as they are.
@@ -35,6 +38,7 @@ export const createDatabases = async (): Promise<Databases> => {
     }
   }
   return {
+    holdsWork: () => works > 0,
     open: async (file, isReadOnly) => {
       await closing
       // `COPY FROM DATABASE` uses the name that DuckDB gives the work database.
@@ -43,10 +47,12 @@ export const createDatabases = async (): Promise<Databases> => {
       const name = isWork ? 'work' : `file_${opened}`
       const options = isReadOnly ? 'READ_ONLY' : `BLOCK_SIZE ${BLOCK_BYTES}`
       await own.run(`ATTACH '${file.replaceAll("'", "''")}' AS "${name}" (${options})`)
+      if (isWork) works += 1
       const connections: DuckDBConnection[] = []
       let isOpen = true
       const closeOnce = (names: readonly string[]) => {
         if (isOpen) detach(names)
+        if (isOpen && isWork) works -= 1
         isOpen = false
       }
       return {

@@ -198,6 +198,8 @@ const wrapDuckDB = (time: VirtualTime, databases: Databases): void => {
     const isReadOnly = options?.access_mode === 'READ_ONLY'
     const opened = await take(time, generation, 'database.open', String(path), () =>
       generations.exit(async () => {
+        // Another process has one open. Killing this one is a way to keep them apart.
+        if (!isReadOnly && databases.holdsWork()) return generation.die()
         const file = await databases.open(String(path), isReadOnly)
         generation.closers.push(file.abandon)
         return {

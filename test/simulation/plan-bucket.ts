@@ -33,6 +33,8 @@ export interface BucketStart {
   readonly faults: Partial<Readonly<Record<StoreFault, number>>>
   /** Every request meets this fault for a while. */
   readonly outage: { readonly from: Moment; readonly forMs: number; readonly fault: StoreFault } | null
+  /** When another machine starts a run of the same bucket. */
+  readonly rival: Moment | null
 }
 
 const MINUTE_MS = 60_000
@@ -46,20 +48,22 @@ export const withBucket = (plan: Plan): Plan => {
   const random = createRandom(plan.seed ^ BUCKET_SALT)
   const { chance, whole, pick } = random
   if (!chance(1 / 3)) return plan
-  const slow = chance(0.25) ? { requests: whole(2, 4), perMs: MINUTE_MS } : plan.world.rate
+  const isSlow = chance(0.25)
+  const rate = isSlow ? { requests: whole(2, 4), perMs: MINUTE_MS } : plan.world.rate
   const skews = Array.from({ length: MACHINES }, () => (chance(0.3) ? whole(-3 * HOUR_MS, 3 * HOUR_MS) : 0))
   // A file that another process has open exists only in a directory.
-  const drawn = plan.starts.filter(({ isHeld }) => !isHeld)
-  const more = chance(0.5) ? drawn.filter(({ isOrdinary }) => !isOrdinary).slice(0, 1) : []
-  const starts = [...more, ...drawn].map((start) => {
+  const usual = plan.starts.filter(({ isHeld }) => !isHeld)
+  const more = chance(0.5) ? usual.filter(({ isOrdinary }) => !isOrdinary).slice(0, 1) : []
+  const starts = [...more, ...usual].map((start) => {
     const machine = whole(0, MACHINES - 1)
-    return drawBucketStart(random, start, machine, skews[machine] ?? 0)
+    const drawn = drawBucketStart(random, start, { machine, skewMs: skews[machine] ?? 0 })
+    return isSlow && !start.isOrdinary ? withRival(random, drawn) : drawn
   })
   return {
     ...plan,
     hasBucket: true,
     freshDatabase: chance(0.1),
-    world: { ...plan.world, rate: slow },
+    world: { ...plan.world, rate },
     publish: pick([
       ...Array<Plan['publish']>(6).fill(['duckdb']),
       ['duckdb', 'parquet'],
@@ -69,7 +73,17 @@ export const withBucket = (plan: Plan): Plan => {
   }
 }
 
-const drawBucketStart = (random: Random, start: Start, machine: number, skewMs: number): Start => {
+/** A slow run is active for long enough to refuse another one. */
+const withRival = (random: Random, start: Start): Start =>
+  start.bucket === null || !random.chance(0.4)
+    ? start
+    : { ...start, bucket: { ...start.bucket, rival: drawMoment(random) } }
+
+const drawBucketStart = (
+  random: Random,
+  start: Start,
+  machine: Pick<BucketStart, 'machine' | 'skewMs'>,
+): Start => {
   const { chance, whole, pick } = random
   const isCalm = start.isOrdinary || chance(0.4)
   const atStore = <Value extends object>(value: Value | null, change: (at: Moment) => Value): Value | null =>
@@ -77,13 +91,13 @@ const drawBucketStart = (random: Random, start: Start, machine: number, skewMs: 
   const signal = atStore(start.signal, (at) => at)
   const crash = atStore(start.crash, (at) => ({ at, place: pick(['before', 'after'] as const) }))
   const bucket: BucketStart = {
-    machine,
+    ...machine,
     isEmptied: chance(0.5),
-    skewMs,
     seed: whole(0, 1_000_000_000),
     latencyMsMax: pick([5, 50, 300]),
     faults: isCalm ? {} : drawStoreFaults(random),
     outage: !isCalm && chance(0.25) ? drawOutage(random, signal) : null,
+    rival: null,
   }
   return {
     ...start,
@@ -99,7 +113,7 @@ const drawBucketStart = (random: Random, start: Start, machine: number, skewMs: 
 /** A signal matters most when the store has just stopped answering. */
 const drawOutage = (random: Random, signal: Moment | null): BucketStart['outage'] => {
   const { chance, whole, pick } = random
-  const moment = chance(0.5) ? drawStoreMoment(random) : { afterMs: whole(0, 3 * MINUTE_MS) }
+  const moment = drawMoment(random)
   return {
     from: signal !== null && chance(0.7) ? signal : moment,
     forMs: whole(5_000, 3 * MINUTE_MS),
@@ -112,6 +126,9 @@ const drawStoreFaults = ({ chance, unit, pick, whole }: Random): BucketStart['fa
   const most = chance(0.3) ? 0.2 : 0.05
   return Object.fromEntries(kinds.map((kind) => [kind, unit() * most]))
 }
+
+const drawMoment = (random: Random): Moment =>
+  random.chance(0.5) ? drawStoreMoment(random) : { afterMs: random.whole(0, 3 * MINUTE_MS) }
 
 const drawStoreMoment = ({ pick, whole }: Random): Moment => {
   const [operation, most] = pick(STORE_STEPS)
@@ -146,4 +163,5 @@ export const LAST_BUCKET_START: BucketStart = {
   latencyMsMax: 5,
   faults: {},
   outage: null,
+  rival: null,
 }

@@ -15,10 +15,13 @@ import type { Databases } from './databases.js'
 import { Generation, generations, type Moment } from './generation.js'
 import { createNetwork, type NetworkLog } from './network.js'
 import { watchLog } from './operations.js'
-import type { Plan, Start } from './plan.js'
+import { lastStart, type Plan, type Start } from './plan.js'
+import { endRival, type Rival, startRival } from './rival.js'
 import { createOpenStore } from './store.js'
 import type { VirtualTime } from './virtual-time.js'
 import type { World } from './world.js'
+
+type Command = Parameters<typeof syncAccounts>[0]
 
 export interface StartResult {
   /** Null when the process was killed. */
@@ -28,6 +31,8 @@ export interface StartResult {
   readonly problem: string | null
   readonly network: NetworkLog
   readonly generation: Generation
+  /** How a second run on another machine ended; null if it was still active when the first one had ended. */
+  readonly rival: { readonly exitCode: number; readonly problem: string } | null
   readonly warnings: readonly string[]
   /** From the signal to the end, milliseconds; null without a signal. */
   readonly stoppingTookMs: number | null
@@ -69,7 +74,6 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
   const startedMs = time.nowMs
   const later = (afterMs: number, act: () => void) =>
     generations.run(generation, () => setTimeout(act, afterMs))
-  const settings = settingsOf(options)
   const log = {
     debug: () => undefined,
     info: () => undefined,
@@ -99,31 +103,35 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
     )
   })
   if (start.crash !== null && 'afterMs' in start.crash.at) at(start.crash.at, () => generation.die())
-  const work = generations.run(generation, () =>
-    syncAccounts({
-      settings,
-      log,
-      observer: {
-        listed: () => undefined,
-        refreshed: () => undefined,
-        ended: () => undefined,
-        publishing: () => undefined,
-      },
-      signal: stop.signal,
-      onSource: () => undefined,
-      createTransport: createNetwork(world, start, network, generation),
-      openStore:
-        options.bucket === null || start.bucket === null
-          ? undefined
-          : createOpenStore({
-              store: options.bucket.client(),
-              start: start.bucket,
-              log: network,
-              generation,
-              isOut: () => time.nowMs < outUntilMs,
-            }),
-    }),
-  )
+  const compose = (of: Generation, home: string, calm: Start): Command => ({
+    settings: settingsOf({ ...options, directory: home }),
+    log,
+    observer: {
+      listed: () => undefined,
+      refreshed: () => undefined,
+      ended: () => undefined,
+      publishing: () => undefined,
+    },
+    signal: of === generation ? stop.signal : new AbortController().signal,
+    onSource: () => undefined,
+    createTransport: createNetwork(world, calm, network, of),
+    openStore:
+      options.bucket === null || calm.bucket === null
+        ? undefined
+        : createOpenStore({
+            store: options.bucket.client(),
+            start: calm.bucket,
+            log: network,
+            generation: of,
+            isOut: () => time.nowMs < outUntilMs,
+          }),
+  })
+  const work = generations.run(generation, () => syncAccounts(compose(generation, directory, start)))
+  const rivalDirectory = `${directory}-rival`
+  let rival: Rival | null = null
+  at(start.bucket?.rival ?? undefined, () => {
+    rival = startRival(rivalDirectory, (of, home) => compose(of, home, lastStart(options.plan)))
+  })
   if (start.wallJump !== null) {
     const { afterMs, byMs } = start.wallJump
     later(afterMs, () => {
@@ -147,6 +155,8 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
     await databases.settled()
     throw error
   })
+  const { exitCode: rivalExit, problem: rivalProblem } = (rival as Rival | null) ?? NO_RIVAL
+  if (rival !== null) await endRival(rival, rivalDirectory, options, closeAll)
   const tookMs = time.nowMs - startedMs
   const stoppingTookMs = signalledAtMs === null ? null : time.nowMs - signalledAtMs
   generation.note(`ended ${outcome.exitCode} after ${tookMs}`)
@@ -159,6 +169,7 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
     network,
     generation,
     warnings,
+    rival: rivalExit === null ? null : { exitCode: rivalExit, problem: rivalProblem },
     stoppingTookMs,
     snapshot: fs.existsSync(snapshotDirectory) ? snapshotDirectory : null,
     snapshotPointer,
@@ -166,6 +177,8 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
     directory: outcome.exitCode === null ? nextDirectory : directory,
   }
 }
+
+const NO_RIVAL = { exitCode: null, problem: '' }
 
 /** Functions that close the handles of killed processes. */
 const leftOpen: (() => Promise<void>)[] = []
@@ -185,6 +198,12 @@ const leaveBehind = async (
     const from = Math.min(size, generation.tornLogFrom)
     fs.truncateSync(wal, from + Math.floor((size - from) / 2))
   }
+  await closeAll(generation, databases)
+  fs.rmSync(directory, { recursive: true, force: true })
+}
+
+/** Closes what a dead process has open. */
+const closeAll = async (generation: Generation, databases: Databases): Promise<void> => {
   for (const close of generation.closers) close()
   // Not awaited, because a handle that a stream was reading never closes. Kept, or the garbage collector warns about it.
   for (const close of generation.handles) {
@@ -199,7 +218,6 @@ const leaveBehind = async (
     }
   }
   await databases.settled()
-  fs.rmSync(directory, { recursive: true, force: true })
 }
 
 const DAY_MS = 86_400_000

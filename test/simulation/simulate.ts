@@ -8,6 +8,7 @@ import { openWarehouse } from '../../src/warehouse/lifecycle/open.js'
 import { BucketSide } from './bucket-side.js'
 import type { Databases } from './databases.js'
 import { overCap } from './oracle/cap.js'
+import { checkDelta } from './oracle/delta.js'
 import { checkEnd } from './oracle/end.js'
 import { checkFinal } from './oracle/final.js'
 import { checkNight } from './oracle/night.js'
@@ -119,7 +120,7 @@ const runPlan = async (
       })
       directory = ended.directory
       bucket?.leave(start, directory)
-      digest.update(ended.generation.digest())
+      digest.update(`${ended.generation.digest()} ${ended.rival?.exitCode}`)
       story.push(...storyOf(place, start, ended, isLast))
       violations.push(
         ...(await check({ plan, start, world, account, readers, bucket, ended, receivedBefore, isLast })),
@@ -196,7 +197,13 @@ const checkWholeBucket = async ({ bucket, ended, isLast }: Check): Promise<Viola
   if (bucket === null) return []
   bucket.checkReport(ended)
   if (isLast) await bucket.checkCleanUp()
-  return bucket.versions.violations.map((line) => `bucket: ${line}`)
+  const { model, pointer, violations } = bucket.versions
+  const { manifest } = bucket.versions.at(pointer)
+  const hasDelta = ended.report?.published.some(({ format }) => format === 'delta')
+  return [
+    ...violations.map((line) => `bucket: ${line}`),
+    ...(hasDelta && manifest !== null ? checkDelta(model, manifest) : []),
+  ]
 }
 
 const openWork = async (readers: Readers, directory: string): Promise<OpenFile | null> => {
@@ -243,6 +250,7 @@ const EVENTS_PRINTED_MAX = 30
 const storyOf = (place: number, start: Start, ended: StartResult, isLast: boolean): string[] => {
   const { networkSeed: _, ...drawn } = start
   const events = ended.network.events.slice(0, EVENTS_PRINTED_MAX)
+  const rival = ended.rival === null ? [] : [`  a second run ended with exit ${ended.rival.exitCode}`]
   const reason = ended.report?.accounts[0]?.reason ?? ended.problem ?? ''
   return [
     `start ${place}${isLast ? ', the last one, without faults' : ''}: ${JSON.stringify(drawn)}`,
@@ -250,6 +258,7 @@ const storyOf = (place: number, start: Start, ended: StartResult, isLast: boolea
     ...(ended.network.events.length > events.length
       ? [`  and ${ended.network.events.length - events.length} more events`]
       : []),
+    ...rival,
     ...ended.generation.failed.map((step) => `  failed step: ${step}`),
     ended.exitCode === null
       ? `  killed at step ${ended.generation.lastStep}`
