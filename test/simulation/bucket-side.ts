@@ -99,7 +99,7 @@ export class BucketSide {
     if (rival !== null && rival.exitCode !== 6 && (exitCode === 0 || rival.exitCode === 1))
       this.versions.fail(`a second run at the same time ended with exit ${rival.exitCode}: ${rival.problem}`)
     for (const warning of warnings)
-      if (/damaged|missing in the bucket|written and uploaded again/.test(warning))
+      if (/of the bucket is damaged|missing in the bucket|uploaded again/.test(warning))
         this.versions.fail(`nothing is damaged, but a run warned: ${warning}`)
     for (const { format, path } of report?.published ?? [])
       if (format === 'duckdb' && !path.endsWith(`/${database}`))

@@ -32,7 +32,7 @@ export interface StartResult {
   readonly network: NetworkLog
   readonly generation: Generation
   /** How a second run on another machine ended; null if it was still active when the first one had ended. */
-  readonly rival: { readonly exitCode: number; readonly problem: string } | null
+  readonly rival: Rival | null
   readonly warnings: readonly string[]
   /** From the signal to the end, milliseconds; null without a signal. */
   readonly stoppingTookMs: number | null
@@ -128,9 +128,9 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
   })
   const work = generations.run(generation, () => syncAccounts(compose(generation, directory, start)))
   const rivalDirectory = `${directory}-rival`
-  let rival: Rival | null = null
+  const rivals: Rival[] = []
   at(start.bucket?.rival ?? undefined, () => {
-    rival = startRival(rivalDirectory, (of, home) => compose(of, home, lastStart(options.plan)))
+    rivals.push(startRival(rivalDirectory, (of, home) => compose(of, home, lastStart(options.plan))))
   })
   if (start.wallJump !== null) {
     const { afterMs, byMs } = start.wallJump
@@ -155,8 +155,7 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
     await databases.settled()
     throw error
   })
-  const { exitCode: rivalExit, problem: rivalProblem } = (rival as Rival | null) ?? NO_RIVAL
-  if (rival !== null) await endRival(rival, rivalDirectory, options, closeAll)
+  for (const rival of rivals) await endRival(rival, rivalDirectory, options, closeAll)
   const tookMs = time.nowMs - startedMs
   const stoppingTookMs = signalledAtMs === null ? null : time.nowMs - signalledAtMs
   generation.note(`ended ${outcome.exitCode} after ${tookMs}`)
@@ -169,7 +168,7 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
     network,
     generation,
     warnings,
-    rival: rivalExit === null ? null : { exitCode: rivalExit, problem: rivalProblem },
+    rival: rivals.find(({ exitCode }) => exitCode !== null) ?? null,
     stoppingTookMs,
     snapshot: fs.existsSync(snapshotDirectory) ? snapshotDirectory : null,
     snapshotPointer,
@@ -177,8 +176,6 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
     directory: outcome.exitCode === null ? nextDirectory : directory,
   }
 }
-
-const NO_RIVAL = { exitCode: null, problem: '' }
 
 /** Functions that close the handles of killed processes. */
 const leftOpen: (() => Promise<void>)[] = []
