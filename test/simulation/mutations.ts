@@ -183,12 +183,6 @@ const MUTATIONS: readonly Mutation[] = [
     to: `const { state, ledgersOf } = (await requireWritable(directory), { state: contents.snapshot?.key ?? contents.manifest ?? 'nothing', ledgersOf: null });`,
   },
   {
-    name: 'the command with a bucket takes snapshots while it publishes',
-    file: 'commands/wiring/bucket-place.js',
-    from: 'await snapshots.stop();\n                    return await publisher',
-    to: 'return await publisher',
-  },
-  {
     name: 'the command with a bucket waits for the store after a signal',
     file: 'commands/wiring/bucket-place.js',
     from: '() => ending(RELEASE_AFTER_SIGNAL_MS_MAX)',
