@@ -39,8 +39,9 @@ export interface BucketStart {
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
-/** Separates these random numbers from the first stream. Any number would do. */
+/** Separate these random numbers from the first stream. Any numbers would do. */
 const BUCKET_SALT = 0x6275636b
+const SILENCE_SALT = 0x73696c74
 const MACHINES = 3
 
 /** One seed in three has a bucket. */
@@ -48,6 +49,7 @@ export const withBucket = (plan: Plan): Plan => {
   const random = createRandom(plan.seed ^ BUCKET_SALT)
   const { chance, whole, pick } = random
   if (!chance(1 / 3)) return plan
+  const silences = createRandom(plan.seed ^ SILENCE_SALT)
   const isSlow = chance(0.25)
   const rate = isSlow ? { requests: whole(2, 4), perMs: MINUTE_MS } : plan.world.rate
   const skews = Array.from({ length: MACHINES }, () => (chance(0.3) ? whole(-3 * HOUR_MS, 3 * HOUR_MS) : 0))
@@ -69,8 +71,16 @@ export const withBucket = (plan: Plan): Plan => {
       ['duckdb', 'parquet'],
       ['duckdb', 'parquet', 'delta'],
     ]),
-    starts,
+    starts: starts.map((start) => (silences.chance(0.08) ? withSilence(silences, start) : start)),
   }
+}
+
+/** A signal, from which on the store does not answer: the run must end in time all the same. */
+const withSilence = (random: Random, start: Start): Start => {
+  const signal = drawStoreMoment(random)
+  if (start.bucket === null || start.isOrdinary) return start
+  const outage = { from: signal, forMs: 3 * MINUTE_MS, fault: 'silent' } as const
+  return { ...start, crash: null, signal, bucket: { ...start.bucket, outage } }
 }
 
 /** A slow run is active for long enough to refuse another one. */

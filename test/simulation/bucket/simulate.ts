@@ -1,5 +1,5 @@
 /** One seed: several writers, readers and damages for some hours, and then whether everything is there and nothing else. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ExpectedError } from '../../../src/base/errors.js'
@@ -30,7 +30,7 @@ export const createBucketSimulation = () => {
   const current: { schedule: Schedule | null } = { schedule: null }
   const files = new MemoryFiles(() => current.schedule?.current ?? null)
   files.install()
-  const root = mkdtempSync(join(tmpdir(), 'fieldwork-bucket-'))
+  const root = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'fieldwork-bucket-'))
   return {
     run: async (seed: number, keepsStory: boolean): Promise<Result> => {
       const schedule = new Schedule()
