@@ -77,7 +77,8 @@ export const withBucket = (plan: Plan): Plan => {
 
 /** A signal, from which on the store does not answer: the run must end in time all the same. */
 const withSilence = (random: Random, start: Start): Start => {
-  const signal = drawStoreMoment(random)
+  const operation = random.pick(LAST_STORE_STEPS)
+  const signal = random.chance(0.5) ? { operation, nth: random.whole(1, 2) } : drawStoreMoment(random)
   if (start.bucket === null || start.isOrdinary) return start
   const outage = { from: signal, forMs: 3 * MINUTE_MS, fault: 'silent' } as const
   return { ...start, crash: null, signal, bucket: { ...start.bucket, outage } }
@@ -163,6 +164,9 @@ const STORE_STEPS = [
   ['store.list data', 2],
   ['store.delete', 1],
 ] as const
+
+/** The requests with which a run hands its request ledgers on. */
+const LAST_STORE_STEPS = ['store.get ledger', 'store.putIfAbsent ledger', 'store.putIfMatch ledger'] as const
 
 /** A machine that was never used, without faults of the store. */
 export const LAST_BUCKET_START: BucketStart = {
