@@ -12,7 +12,6 @@ import {
   pointerSchema,
   stateOf,
 } from '../../../src/publish/bucket/documents.js'
-import { isDeltaLog, SWEPT_PREFIXES } from '../../../src/publish/bucket/keys.js'
 import { ModelStore } from '../../support/storage/model-store.js'
 
 interface Version {
@@ -101,9 +100,8 @@ export class Versions {
       const cut = [manifest.database, ...objectsOf(manifest)].filter((object) => !this.isWhole(object))
       if (cut.length > 0) this.fail(`the last version names ${cut[0]?.key}, which is missing or cut`)
     }
-    const isSwept = (key: string) => SWEPT_PREFIXES.some((prefix) => key.startsWith(prefix))
     const orphans = [...this.model.objects.keys()].filter(
-      (key) => isSwept(key) && !isDeltaLog(key) && !named.has(key),
+      (key) => WRITTEN_ONCE.test(key) && !key.includes('/_delta_log/') && !named.has(key),
     )
     if (orphans.length > 0) this.fail(`nothing names ${orphans.join(' ')}`)
   }
@@ -174,6 +172,9 @@ export class Versions {
 const NEWEST = 3
 /** Between the listing of a clean-up and its last delete. It includes a pause shorter than the lease. */
 const LISTED_MS_MAX = 5 * 60_000
+
+/** Not taken from `src`, whose faults this must find. */
+const WRITTEN_ONCE = /^(?:versions|data|duckdb|snapshots)\//
 
 /** The probe of conditional writes removes its own object. */
 const isLasting = (key: string): boolean => !key.startsWith('check/')
