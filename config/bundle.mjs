@@ -14,7 +14,7 @@ const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
  */
 const CHUNKS = {
   start: [
-    'build/base/(errors|secret|stack|suggest|version).js',
+    'build/base/(errors|log|secret|stack|suggest|version).js',
     'build/commands/(?!yargs)[^/]+.js',
     'build/commands/[^/]+/command.js',
     'build/model/publish-formats.js',

@@ -15,3 +15,5 @@ export const logWith = (log: Log, common: LogFields): Log => ({
   warn: (fields, message) => log.warn({ ...common, ...fields }, message),
   error: (fields, message) => log.error({ ...common, ...fields }, message),
 })
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const

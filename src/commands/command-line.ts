@@ -3,6 +3,7 @@ import { EXIT_CODES, type ExitCode } from '../base/errors.js'
 import { createRedactor, Secret } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
 import { checkCommand } from './check/command.js'
+import { completionCommand } from './completion/command.js'
 import { conformanceCommand } from './conformance/command.js'
 import type { CliContext, Command, Surroundings } from './context.js'
 import { exportCommand } from './export/command.js'
@@ -26,6 +27,7 @@ export const COMMANDS: readonly Command[] = [
   schemaCommand,
   conformanceCommand,
   referenceServerCommand,
+  completionCommand,
 ]
 
 /** Runs the command in `argv` (without `node` and the script). Resolves to the exit code and never rejects. */
@@ -69,7 +71,12 @@ const run = async (argv: readonly string[], context: CliContext): Promise<void> 
     context.stdout.write(`${packageVersion()}\n`)
     return
   }
-  const { readCommandLine } = await import('./yargs.js')
+  const { completionsOf, readCommandLine } = await import('./yargs.js')
+  if (argv[0] === '--get-yargs-completions') {
+    const found = await completionsOf(argv.slice(1), COMMANDS)
+    context.stdout.write(found.map((one) => `${one}\n`).join(''))
+    return
+  }
   const { command, flags, output } = readCommandLine(argv, COMMANDS, context.stdout.columns)
   if (output !== '') context.stdout.write(`${output}\n`)
   else await command?.run(context, flags)

@@ -2,11 +2,15 @@
 import { nearest } from '../base/suggest.js'
 
 export interface Flag {
-  /** `boolean` takes no value; `string` needs one. */
-  readonly type: 'string' | 'boolean'
+  /** `boolean` takes no value; `string` needs one; `argument` is a word without a flag in front. */
+  readonly type: 'string' | 'boolean' | 'argument'
   readonly describe: string
   /** For `--help`: the value that the command uses if the flag is not given. */
   readonly default?: string
+  /** The values that a shell offers. Without them it offers files. */
+  readonly values?: readonly string[] | (() => Promise<readonly string[]>)
+  /** Whether the flag takes several values, with commas. */
+  readonly isList?: boolean
 }
 
 export type Flags = Readonly<Record<string, Flag>>
@@ -29,7 +33,8 @@ export const flagProblems = (words: readonly string[], command: string, flags: F
     if (flag === '' || flag === '-h') return []
     const name = flag.slice('--'.length)
     const known = Object.hasOwn(flags, name) ? flags[name] : COMMON.get(name)
-    if (known === undefined || !flag.startsWith('--')) return unknownFlag(flag, command, flags)
+    if (known === undefined || known.type === 'argument' || !flag.startsWith('--'))
+      return unknownFlag(flag, command, flags)
     return known.type === 'boolean' && value !== undefined && !['true', 'false'].includes(value)
       ? `--${name} takes no value: leave out =${value}`
       : []
@@ -45,6 +50,9 @@ const COMMON: ReadonlyMap<string, Pick<Flag, 'type'>> = new Map([
 ])
 
 const unknownFlag = (flag: string, command: string, flags: Flags): string => {
-  const meant = nearest(flag.replace(/^-+/, ''), [...Object.keys(flags), ...COMMON.keys()])
+  const meant = nearest(flag.replace(/^-+/, ''), [...namesOf(flags), ...COMMON.keys()])
   return `${command} has no flag ${flag}${meant === null ? '' : `: did you mean --${meant}?`}`
 }
+
+const namesOf = (flags: Flags): readonly string[] =>
+  Object.keys(flags).filter((name) => flags[name]?.type !== 'argument')

@@ -1,4 +1,5 @@
 /** The flags of the commands. Most values are text here; `src/settings` parses them and reports wrong ones. */
+import { LOG_LEVELS } from '../base/log.js'
 import { PUBLISH_FORMATS } from '../model/publish-formats.js'
 
 const text = (describe: string) => ({ type: 'string', describe }) as const
@@ -7,7 +8,10 @@ export const settingsOptions = {
   config: text('Settings file (YAML); optional if the environment has all settings'),
   warehouse: text('Directory of the warehouse; overrides the settings (default: ./warehouse)'),
   shard: text('Only the accounts of shard i/n, such as 0/4, in their own warehouse below --warehouse'),
-  'log-level': text('Log level on stderr: debug, info, warn, error or silent (default: info)'),
+  'log-level': {
+    ...text('Log level on stderr: debug, info, warn, error or silent (default: info)'),
+    values: LOG_LEVELS,
+  },
   json: { type: 'boolean', describe: 'Print one JSON document to stdout instead of text' },
 } as const
 
@@ -23,9 +27,13 @@ export const syncOptions = {
   full: { type: 'boolean', describe: 'List all surveys, not only those modified since the last run' },
   'max-requests': text('Make at most this many requests; the next run reads the remaining surveys'),
   'max-duration': text('Finish within this time, such as 55m; the next run reads the remaining surveys'),
-  publish: text(
-    `Formats to publish: ${PUBLISH_FORMATS.join(' or ')}, or several, such as ${PUBLISH_FORMATS.join(',')}`,
-  ),
+  publish: {
+    ...text(
+      `Formats to publish: ${PUBLISH_FORMATS.join(' or ')}, or several, such as ${PUBLISH_FORMATS.join(',')}`,
+    ),
+    values: PUBLISH_FORMATS,
+    isList: true,
+  },
   ...settingsOptions,
 } as const
 
@@ -48,11 +56,18 @@ export const planOptions = {
 export const EXPORT_FORMATS = ['parquet', 'csv'] as const
 
 export const exportOptions = {
-  format: text('Format of the files: parquet or csv (required)'),
+  format: { ...text('Format of the files: parquet or csv (required)'), values: EXPORT_FORMATS },
   out: text(
     'Directory to write (required); an earlier export there is replaced, other files are never deleted',
   ),
-  tables: text('Tables to export, such as surveys,_sync.runs (default: all except those of _sync)'),
+  tables: {
+    ...text('Tables to export, such as surveys,_sync.runs (default: all except those of _sync)'),
+    values: async () => {
+      const { ALL_TABLES, tableName } = await import('../model/sync-tables.js')
+      return ALL_TABLES.map(tableName)
+    },
+    isList: true,
+  },
   where: text(
     'Export only matching rows, such as "account = \'acme\'"; a table without these columns is exported whole',
   ),
@@ -62,7 +77,10 @@ export const exportOptions = {
 export const SCHEMA_FORMATS = ['sql', 'markdown', 'json', 'dbt'] as const
 
 export const schemaOptions = {
-  format: text(`Output format: ${SCHEMA_FORMATS.join(', ')} (default: markdown)`),
+  format: {
+    ...text(`Output format: ${SCHEMA_FORMATS.join(', ')} (default: markdown)`),
+    values: SCHEMA_FORMATS,
+  },
   json: { type: 'boolean', describe: 'The same as --format json' },
 } as const
 
@@ -83,4 +101,10 @@ export const conformanceOptions = {
   },
   'log-level': settingsOptions['log-level'],
   json: settingsOptions.json,
+} as const
+
+export const SHELLS = ['bash', 'zsh', 'fish'] as const
+
+export const completionOptions = {
+  shell: { type: 'argument', describe: `The shell: ${SHELLS.join(', ')}`, values: SHELLS },
 } as const

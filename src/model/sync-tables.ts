@@ -225,3 +225,7 @@ export const ALL_TABLES: readonly TableDeclaration[] = [
   freshness,
   ...SYNC_TABLES,
 ]
+
+/** The name of a table as people write it: `surveys` or `_sync.runs`. */
+export const tableName = ({ schema, name }: TableDeclaration): string =>
+  schema === 'main' ? name : `${schema}.${name}`

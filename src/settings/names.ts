@@ -2,7 +2,7 @@
  * The settings that environment and flags can give. Each entry has the path of the setting, the flag, and the variable with its
  * meaning for the reference. The schema reads their values like those of the file.
  */
-import { LOG_LEVELS } from './schema.js'
+import { LOG_LEVELS } from '../base/log.js'
 import { type Path, pathText } from './tree.js'
 
 export interface SettingName<Flag extends string = string> {

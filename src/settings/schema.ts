@@ -4,6 +4,7 @@
  * this schema.
  */
 import { z } from 'zod'
+import { LOG_LEVELS } from '../base/log.js'
 import { LOCAL_FORMATS, PUBLISH_FORMATS, PUBLISHED_AS } from '../model/publish-formats.js'
 import { DEFAULT_WEIGHTS } from '../model/refresh-rules.js'
 import { readAccountName, readBaseUrl, readId, readToken } from './credentials.js'
@@ -24,8 +25,6 @@ import {
 import { readShard } from './shards.js'
 import { readFallback, readRedisUrl } from './shared-rate.js'
 import { readEndpoint, readRegion, readStorageUrl } from './storage-readers.js'
-
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
 /** `evolve` only reports drift of the API's answers; `contract: freeze` also leads to exit 5. */
 const CONTRACTS = ['evolve', 'freeze'] as const

@@ -37,6 +37,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
     'json',
   ],
   schema: ['format', 'json'],
+  completion: [],
   'reference-server': [
     'port',
     'host',

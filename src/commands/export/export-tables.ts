@@ -7,7 +7,7 @@ import { isStop } from '../../base/errors.js'
 import { nearest } from '../../base/suggest.js'
 import { packageVersion } from '../../base/version.js'
 import type { Column, TableDeclaration } from '../../model/columns.js'
-import { ALL_TABLES } from '../../model/sync-tables.js'
+import { ALL_TABLES, tableName } from '../../model/sync-tables.js'
 import { checksum } from '../../publish/parquet/manifest.js'
 import { withoutPattern } from '../../publish/parquet/sql.js'
 import { bigintCell, varcharCell } from '../../warehouse/connection/cells.js'
@@ -74,12 +74,9 @@ const exportInto = async (
   }
 }
 
-const nameOf = ({ schema, name }: TableDeclaration): string =>
-  schema === 'main' ? name : `${schema}.${name}`
-
 const requestedTables = (names: readonly string[] | null): readonly TableDeclaration[] => {
   if (names === null) return ALL_TABLES.filter(({ schema }) => schema === 'main')
-  const known = ALL_TABLES.map(nameOf)
+  const known = ALL_TABLES.map(tableName)
   const problems = names
     .filter((name) => !known.includes(name))
     .map((name) => {
@@ -90,7 +87,7 @@ const requestedTables = (names: readonly string[] | null): readonly TableDeclara
     throw new ExportRequestError(
       `--tables: ${problems.length > 0 ? problems.join('; ') : 'names no table'} (fieldwork-sync schema lists them)`,
     )
-  return ALL_TABLES.filter((table) => names.includes(nameOf(table)))
+  return ALL_TABLES.filter((table) => names.includes(tableName(table)))
 }
 
 const write = async (
@@ -107,7 +104,7 @@ const write = async (
   const tables: ExportManifest['tables'] = []
   for (const { table, columns } of found) {
     throwIfAborted(options.signal)
-    const file = `${nameOf(table)}.${options.format}`
+    const file = `${tableName(table)}.${options.format}`
     const condition = filtered.has(table) ? options.condition : null
     const path = join(directory, file)
     const rows = await copy(
@@ -116,7 +113,7 @@ const write = async (
       options.out,
     )
     tables.push({
-      table: nameOf(table),
+      table: tableName(table),
       file,
       rows,
       bytes: (await stat(path)).size,
@@ -168,7 +165,7 @@ const findTables = async (
   const absent = found.find(({ columns }) => columns.length === 0)
   if (tables !== null && absent !== undefined)
     throw new ExportRequestError(
-      `--tables: ${nameOf(absent.table)} is not in ${source}, which an older fieldwork-sync published. Run fieldwork-sync sync first`,
+      `--tables: ${tableName(absent.table)} is not in ${source}, which an older fieldwork-sync published. Run fieldwork-sync sync first`,
     )
   return found.filter(({ columns }) => columns.length > 0)
 }
@@ -194,7 +191,7 @@ const copy = async (sql: Sql, request: CopyTable, out: string): Promise<number> 
   } catch (error) {
     const fault = conditionError(error, request.condition)
     if (fault !== error) throw fault
-    throw new ExportFailedError(`cannot export ${nameOf(request.table)} to ${out}: ${firstLine(error)}`, {
+    throw new ExportFailedError(`cannot export ${tableName(request.table)} to ${out}: ${firstLine(error)}`, {
       cause: error,
     })
   }

@@ -27,13 +27,14 @@ export const generatedParts = (): ReadonlyMap<string, string> => {
 
 const commandPart = ({ name: command, describe, flags: declared }: Command): string => {
   const flags = Object.entries(declared)
+  const isArgument = flags.some(([, { type }]) => type === 'argument')
   return [
     `${describe}.\n`,
     markdownTable(
-      ['Flag', 'Value', 'Default', 'Meaning'],
+      [isArgument ? 'Argument' : 'Flag', 'Value', 'Default', 'Meaning'],
       flags.map(([name, { type, default: value, describe: meaning }]) => [
-        `\`--${name}\``,
-        type === 'string' ? 'text' : 'none',
+        type === 'argument' ? `\`${name}\`` : `\`--${name}\``,
+        type === 'boolean' ? 'none' : 'text',
         value === undefined ? '' : `\`${value}\``,
         meaning,
       ]),
