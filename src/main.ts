@@ -30,6 +30,7 @@ if ('enableCompileCache' in nodeModule && typeof nodeModule.enableCompileCache =
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   signal: stop.signal,
   env: processEnvironment(),
+  stdin: () => process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
 })

@@ -7,6 +7,7 @@ import { completionCommand } from './completion/command.js'
 import { conformanceCommand } from './conformance/command.js'
 import type { CliContext, Command, Surroundings } from './context.js'
 import { exportCommand } from './export/command.js'
+import { initCommand } from './init/command.js'
 import { planCommand } from './plan/command.js'
 import { referenceServerCommand } from './reference-server/command.js'
 import { replayCommand } from './replay/command.js'
@@ -18,6 +19,7 @@ import { tokenIn, wantsJson } from './usage.js'
 
 /** Every command, in the order of `--help`. */
 export const COMMANDS: readonly Command[] = [
+  initCommand,
   syncCommand,
   planCommand,
   checkCommand,

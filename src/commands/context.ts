@@ -19,6 +19,8 @@ export interface Command<Of extends Flags = Flags> {
 export interface Surroundings {
   /** Aborts with a `StoppedError` at the first SIGTERM or SIGINT. */
   readonly signal: AbortSignal
+  /** A function, because Node opens the stream when it is first used. */
+  stdin(): NodeJS.ReadStream
   readonly stdout: NodeJS.WriteStream
   readonly stderr: NodeJS.WriteStream
   readonly env: NodeJS.ProcessEnv

@@ -84,11 +84,28 @@ export const schemaOptions = {
   json: { type: 'boolean', describe: 'The same as --format json' },
 } as const
 
-export const conformanceOptions = {
+const accountOptions = {
   'base-url': text('Address of the service; it ends with /api/v1'),
   id: text('Identifier of the account'),
-  token: text('Secret token; other users of this machine can see it, so prefer --token-file'),
   'token-file': text('File that holds the secret token'),
+} as const
+
+/** On a terminal, the texts of the first four are also the questions. */
+export const initOptions = {
+  ...accountOptions,
+  warehouse: text('Where to put the warehouse: a directory, or a bucket such as s3://bucket/prefix'),
+  out: { ...text('Settings file to write'), default: 'fieldwork-sync.yaml' },
+  force: { type: 'boolean', describe: 'Replace the settings file if it exists' },
+  'no-check': { type: 'boolean', describe: 'Only write the file, for a machine that cannot reach the API' },
+  'log-level': settingsOptions['log-level'],
+  json: settingsOptions.json,
+} as const
+
+export const conformanceOptions = {
+  'base-url': accountOptions['base-url'],
+  id: accountOptions.id,
+  token: text('Secret token; other users of this machine can see it, so prefer --token-file'),
+  'token-file': accountOptions['token-file'],
   'rate-limit': text('Requests per window that the service allows, such as 60/60s'),
   config: text('Settings file (YAML) with the account, instead of these flags'),
   account: text('Name of the account, if the settings file has several'),

@@ -47,16 +47,17 @@ describe('the command offers', () => {
     )
   })
 
-  test.concurrent.for([[['sync', '--config', '']], [['export', '--out=']]] as const)(
-    'nothing for the path in %j, so that the shell offers files',
-    async ([words]) => {
-      expect(await runWarm(['--get-yargs-completions', ...words])).toMatchObject({
-        code: 0,
-        stdout: '',
-        stderr: '',
-      })
-    },
-  )
+  test.concurrent.for([
+    [['sync', '--config', '']],
+    [['init', '--token-file', 'x']],
+    [['export', '--out=']],
+  ] as const)('nothing for the path in %j, so that the shell offers files', async ([words]) => {
+    expect(await runWarm(['--get-yargs-completions', ...words])).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    })
+  })
 
   test.concurrent('every command, and every flag of a command except those already given', async () => {
     const commands = await runWarm(['--get-yargs-completions', ''])

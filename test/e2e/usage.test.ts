@@ -38,6 +38,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   ],
   schema: ['format', 'json'],
   completion: [],
+  init: ['base-url', 'id', 'token-file', 'warehouse', 'out', 'force', 'no-check', 'log-level', 'json'],
   'reference-server': [
     'port',
     'host',

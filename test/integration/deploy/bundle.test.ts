@@ -60,7 +60,7 @@ describe('a start loads', () => {
     expect(withoutNode(loadedWith('chunks/yargs.js'))).toEqual(['chunks/start.js', 'chunks/yargs.js'])
   })
 
-  test.each(['check', 'conformance', 'export', 'plan', 'replay', 'status', 'sync'])(
+  test.each(['check', 'conformance', 'export', 'init', 'plan', 'replay', 'status', 'sync'])(
     'neither DuckDB nor the HTTP client before the settings of %s are read',
     (command) => {
       const loaded = withoutNode(loadedWith(`chunks/${command}-handler.js`))

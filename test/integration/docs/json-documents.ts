@@ -82,16 +82,27 @@ const plan = z.strictObject({
   ),
 })
 
+const checks = list(
+  z.strictObject({
+    what: text('What was checked: settings, warehouse, or the API of an account'),
+    ok: flag('Whether a sync would work, as far as this goes'),
+    detail: text('What was found, or what is wrong and what to do'),
+  }),
+  'The checks, in the order in which they were made',
+)
+
 const check = z.strictObject({
   exit_code: exitCode(`${EXIT_CODE}: that of the first check that failed`),
-  checks: list(
-    z.strictObject({
-      what: text('What was checked: settings, warehouse, or the API of an account'),
-      ok: flag('Whether a sync would work, as far as this goes'),
-      detail: text('What was found, or what is wrong and what to do'),
-    }),
-    'The checks, in the order in which they were made',
-  ),
+  checks,
+})
+
+const init = z.strictObject({
+  exit_code: exitCode(`${EXIT_CODE}: that of the first check that failed`),
+  settings_file: text('Absolute path of the settings file'),
+  token_file: text('Absolute path of the token file'),
+  token_file_created: flag('Whether the token file was created'),
+  checks: orNull(checks.describe('The checks, as in `check --json`; null with --no-check')),
+  next: text('The command line to type next'),
 })
 
 const exported = z.strictObject({
@@ -218,6 +229,7 @@ const failure = z.strictObject({
 })
 
 export const JSON_DOCUMENTS: readonly JsonDocument[] = [
+  { name: 'init', title: 'init --json', schema: init },
   { name: 'sync', title: 'sync --json', schema: runDocument('sync') },
   { name: 'replay', title: 'replay --json', schema: runDocument('replay') },
   { name: 'plan', title: 'plan --json', schema: plan },

@@ -172,6 +172,18 @@ describe.concurrent('what the built command prints is valid', () => {
     const { json: failed } = await runJson(trial, 'sync', ['sync'])
     expect(failed).toMatchObject({ status: 'failed', exit_code: 4 })
     const { json: check } = await runJson(trial, 'check', ['check'])
+    const file = join(await trial.temporary(), 'settings.yaml')
+    await writeFile(`${file}.token`, trial.api.env.FIELDWORK_SYNC_API_TOKEN ?? '')
+    const account = [
+      '--base-url',
+      trial.api.env.FIELDWORK_SYNC_BASE_URL ?? '',
+      '--id',
+      '4711',
+      '--token-file',
+      `${file}.token`,
+    ]
+    await runJson(trial, 'init', ['init', ...account, '--out', file])
+    await runJson(trial, 'init', ['init', ...account, '--out', file, '--force', '--no-check'])
     expect(check).toMatchObject({
       exit_code: 4,
       checks: expect.arrayContaining([expect.objectContaining({ ok: false })]),

@@ -8,7 +8,13 @@ process.on('message', async ({ args, env, mark }) => {
   const { signal } = new AbortController()
   // Libraries read their own variables there.
   process.env = env
-  const code = await runCommandLine(args, { signal, env, stdout: process.stdout, stderr: process.stderr })
+  const code = await runCommandLine(args, {
+    signal,
+    env,
+    stdin: () => process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+  })
   process.stdout.write(mark)
   process.stderr.write(mark)
   process.send(code)

@@ -1,14 +1,14 @@
-/** The wiring of `check`: tests each part that a sync needs, and reports every failure. No request without the warehouse. */
+/** Tests each part that a sync needs, and reports every failure. No request without the warehouse. */
 import { systemClock } from '../../base/clock.js'
 import { EXIT_CODES, type ExitCode, ExpectedError, StoppedError } from '../../base/errors.js'
 import { counted } from '../../base/human.js'
 import type { AccountSettings } from '../../settings/settings.js'
 import type { Work } from '../context.js'
-import { holdPlace } from '../wiring/hold-place.js'
-import { openSource } from '../wiring/open-source.js'
-import type { Place } from '../wiring/place.js'
-import { newRunId } from '../wiring/run-id.js'
-import type { Check } from './text.js'
+import type { Check } from '../text/checks.js'
+import { holdPlace } from './hold-place.js'
+import { openSource } from './open-source.js'
+import type { Place } from './place.js'
+import { newRunId } from './run-id.js'
 
 export interface CheckResult {
   readonly checks: readonly Check[]

@@ -1,0 +1,116 @@
+/** Reads flags or answers, writes the settings file and a new token file, makes the checks, and prints what to type next. */
+import { rm } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { throwIfAborted } from '../../base/clock.js'
+import { EXIT_CODES } from '../../base/errors.js'
+import { Secret } from '../../base/secret.js'
+import { SETTING_NAMES } from '../../settings/names.js'
+import type { CliContext } from '../context.js'
+import type { FlagsOf } from '../flags.js'
+import { initOptions } from '../options.js'
+import { renderChecks } from '../text/checks.js'
+import { jsonOf } from '../text/json.js'
+import { UsageError } from '../usage.js'
+import { runChecks } from '../wiring/run-checks.js'
+import { type Answers, fileOf, QUESTIONS, readAnswers } from './answers.js'
+import { requirePlace, writeNewFile } from './files.js'
+import { nextCommand } from './next-command.js'
+import { openPrompt } from './prompt.js'
+import { type Asked, askMissing } from './questions.js'
+
+type InitFlags = FlagsOf<typeof initOptions>
+
+export const handleInit = async (context: CliContext, flags: InitFlags): Promise<void> => {
+  const file = flags.out ?? initOptions.out.default
+  if (file === '') throw new UsageError('--out needs the path of a file')
+  const out = resolve(file)
+  const isTerminal = context.stderr.isTTY && context.stdin().isTTY
+  const given = isTerminal ? null : required(flags)
+  await requirePlace(out, flags.force === true)
+  const asked = given === null ? await ask(context, flags, out) : { answers: given, newToken: null }
+  await write(context, asked, { out, mayReplace: flags.force === true })
+  const isJson = flags.json === true
+  const { answers, newToken } = asked
+  const print = (text: string) => void (isJson || context.stdout.write(text))
+  print(`wrote ${out}\n${newToken === null ? '' : `wrote ${newToken.path}, which only you can read\n`}`)
+  warnOfVariables(context)
+  const { 'log-level': logLevel, json } = flags
+  const result =
+    flags['no-check'] === true ? null : await runChecks(context, { config: out, 'log-level': logLevel, json })
+  const { checks = null, exitCode = EXIT_CODES.complete } = result ?? {}
+  const command = checks !== null && exitCode === EXIT_CODES.complete ? 'sync' : 'check'
+  const next = nextCommand([command, '--config', file], process.argv[1], context.env)
+  if (checks !== null) print(`\n${renderChecks(checks)}`)
+  print(`\n${exitCode === EXIT_CODES.complete ? 'next' : `correct what failed in ${file}, then`}: ${next}\n`)
+  if (isJson)
+    context.stdout.write(
+      `${jsonOf({
+        exitCode,
+        settingsFile: out,
+        tokenFile: resolve(answers['token-file']),
+        tokenFileCreated: newToken !== null,
+        checks,
+        next,
+      })}\n`,
+    )
+  context.exit(exitCode)
+}
+
+/** Without a terminal nobody answers. */
+const required = (flags: InitFlags): Answers => {
+  const { 'base-url': baseUrl, id, 'token-file': tokenFile, warehouse = 'warehouse' } = flags
+  if (baseUrl !== undefined && id !== undefined && tokenFile !== undefined)
+    return { 'base-url': baseUrl, id, 'token-file': tokenFile, warehouse }
+  const missing = (['base-url', 'id', 'token-file'] as const).flatMap((flag) =>
+    flags[flag] === undefined ? [`--${flag}`] : [],
+  )
+  throw new UsageError(`init can ask only on a terminal; without one it also needs ${missing.join(', ')}`)
+}
+
+const ask = async (context: CliContext, flags: InitFlags, out: string): Promise<Asked> => {
+  using prompt = openPrompt({ input: context.stdin(), output: context.stderr, signal: context.signal })
+  const given = Object.fromEntries(
+    QUESTIONS.flatMap((question) => (flags[question] === undefined ? [] : [[question, flags[question]]])),
+  )
+  const asked = await askMissing(prompt, given, out)
+  if (asked.newToken !== null) context.protect([new Secret(asked.newToken.text)])
+  return asked
+}
+
+/** Writes both files or none. */
+const write = async (
+  { signal }: CliContext,
+  { answers, newToken }: Asked,
+  { out, mayReplace }: { readonly out: string; readonly mayReplace: boolean },
+): Promise<void> => {
+  const text = fileOf(readAnswers(answers, newToken), answers['token-file'])
+  throwIfAborted(signal)
+  if (newToken !== null)
+    await writeNewFile({ path: newToken.path, text: `${newToken.text}\n`, mode: 0o600, mayReplace: false })
+  try {
+    await writeNewFile({ path: out, text, mode: 0o644, mayReplace })
+  } catch (error) {
+    if (newToken !== null) await rm(newToken.path, { force: true })
+    throw error
+  }
+}
+
+/** A later command would use these values instead of the answers. */
+const warnOfVariables = ({ env, stderr }: CliContext): void => {
+  const set = SETTING_NAMES.flatMap(({ variable, path }) =>
+    variable !== undefined && env[variable] !== undefined && ANSWERED.has(String(path[0])) ? [variable] : [],
+  )
+  if (set.length > 0)
+    stderr.write(
+      `${set.join(', ')} ${set.length === 1 ? 'is' : 'are'} set in the environment and override${set.length === 1 ? 's' : ''} this file\n`,
+    )
+}
+
+const ANSWERED: ReadonlySet<string> = new Set([
+  'base_url',
+  'id',
+  'token',
+  'token_file',
+  'warehouse',
+  'storage',
+])

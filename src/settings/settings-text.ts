@@ -1,0 +1,70 @@
+/**
+ * Writes a settings file: the given values, and every other key as a comment (`#overlap: 5m`) with its default. Keys, defaults and meanings come
+ * from the schema.
+ */
+import { stringify } from 'yaml'
+import { settingKeys } from './keys.js'
+
+const HEAD = `Settings of fieldwork-sync. A line such as "#overlap: 5m" shows a setting with its default: remove the # to change it. The environment overrides this file, and flags override both.
+\${NAME} is the environment variable NAME; $\${ is a plain \${. Durations have a unit: 250ms, 30s, 5m, 2h, 7d.`
+
+const COLUMNS_MAX = 110
+
+/** `given` has values by the path of their key, such as `accounts[].base_url`. It has the first key of each item of a list. */
+export const settingsText = (given: ReadonlyMap<string, string | number>): string => {
+  const lines = HEAD.split('\n').flatMap((text) => comment(text, 0))
+  let previous: readonly string[] = []
+  for (const { path, valueType, defaultText, meaning } of settingKeys()) {
+    const steps = path.split('.')
+    const sections = steps.slice(0, -1)
+    const depth = sections.findIndex((section, index) => section !== previous[index])
+    if (steps[0] !== previous[0]) lines.push('')
+    if (depth !== -1) lines.push(...headings(sections, depth))
+    const isFirstOfItem = depth !== -1 && sections.at(-1)?.endsWith('[]') === true
+    const indent = indentOf(sections)
+    const margin = isFirstOfItem ? `${blanks(indent - 2)}- ` : blanks(indent)
+    const value = given.get(path)
+    const key = steps.at(-1) ?? ''
+    lines.push(
+      ...comment(meaning, indent),
+      value === undefined
+        ? `${blanks(indent)}#${key}: ${defaultText ?? `<${valueType}>`}`
+        : `${margin}${key}: ${scalar(value)}`,
+    )
+    previous = steps
+  }
+  return `${lines.join('\n')}\n`
+}
+
+/** The lines that open the sections from `depth` on. A section without a given key counts as absent. */
+const headings = (sections: readonly string[], depth: number): readonly string[] =>
+  sections
+    .slice(depth)
+    .map(
+      (section, index) =>
+        `${blanks(indentOf(sections.slice(0, depth + index)))}${section.replace('[]', '')}:`,
+    )
+
+const blanks = (count: number): string => ' '.repeat(count)
+
+/** Keys of a section are indented by two columns, those of the items of a list by four. */
+const indentOf = (sections: readonly string[]): number =>
+  sections.reduce((indent, section) => indent + (section.endsWith('[]') ? 4 : 2), 0)
+
+const comment = (text: string, indent: number): readonly string[] => {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && `${last} ${word}`.length <= COLUMNS_MAX)
+      lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(`${blanks(indent)}# ${word}`)
+  }
+  return lines
+}
+
+/** On one line, quoted where YAML needs it. A plain `${` is not a variable of the environment. */
+const scalar = (value: string | number): string =>
+  stringify(typeof value === 'number' ? value : value.replaceAll('${', () => '$${'), {
+    lineWidth: 0,
+    blockQuote: false,
+  }).trimEnd()

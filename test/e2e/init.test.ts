@@ -1,0 +1,345 @@
+/** `init` writes a settings file from flags or from answers on a terminal, and ends as `check` does. */
+
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { chmod, chown, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { loadSettings } from '../../src/settings/load-settings.js'
+import { type ScriptedApi, scriptedSurvey, sendJson, startScriptedApi } from '../support/api/scripted-api.js'
+import { MAIN } from '../support/command/command.js'
+import { runWarm } from '../support/command/warm.js'
+import { type Finished, temporaryDirectory } from '../support/files/temporary.js'
+import { hasTerminal, openTerminal, type Terminal } from '../support/process/terminal.mjs'
+import { boundByModes, othersCanRun } from '../support/process/users.js'
+import { SLOW } from '../support/suite/slow.js'
+
+const TOKEN = 'tok-7b1e-SECRET-42'
+
+interface Place {
+  readonly api: ScriptedApi
+  readonly url: string
+  readonly id: string
+  readonly directory: string
+  readonly out: string
+  readonly tokenFile: string
+  /** The flags that are required without a terminal, and a warehouse. */
+  readonly flags: readonly string[]
+}
+
+const openPlace = async ({ onTestFinished }: { readonly onTestFinished: Finished }): Promise<Place> => {
+  const api = await startScriptedApi([scriptedSurvey(1), scriptedSurvey(2)], onTestFinished)
+  const directory = await temporaryDirectory(onTestFinished)
+  onTestFinished(() => rm(`${directory}.pid`, { force: true }))
+  const out = join(directory, 'settings.yaml')
+  const tokenFile = join(directory, 'token')
+  await writeFile(tokenFile, `${TOKEN}\n`)
+  const { FIELDWORK_SYNC_BASE_URL: url = '', FIELDWORK_SYNC_API_ID: id = '' } = api.env
+  const account = ['--base-url', url, '--id', id, '--token-file', tokenFile]
+  const flags = [...account, '--warehouse', join(directory, 'warehouse'), '--out', out]
+  return { api, url, id, directory, out, tokenFile, flags }
+}
+
+describe('with flags', () => {
+  test.concurrent('it writes the file, checks it, and says what to type next', async (context) => {
+    const { directory, flags, out, url, id } = await openPlace(context)
+    const { code, stdout, stderr } = await runWarm(['init', ...flags])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const lines = stdout.split('\n')
+    expect(lines[0]).toBe(`wrote ${out}`)
+    expect(stdout).toMatch(/\nok {6}API of default {2}\S+ answers in \d+ ms and shows 2 surveys\n/)
+    expect(lines.at(-2)).toMatch(new RegExp(`^next: .* sync --config ${out}$`))
+    expect(loadSettings({ env: {}, flags: { config: out } })).toMatchObject({
+      accounts: [{ name: 'default', baseUrl: url, id: Number(id) }],
+      warehouseDirectory: join(directory, 'warehouse'),
+      storage: null,
+    })
+    const text = await readFile(out, 'utf8')
+    expect(text).not.toContain(TOKEN)
+    expect((await stat(out)).mode & 0o777).toBe(0o644 & ~process.umask())
+    expect((await readdir(directory)).sort()).toEqual(['settings.yaml', 'token', 'warehouse'])
+  })
+
+  test.concurrent('it makes every path absolute, and a bucket the storage', async (context) => {
+    const { directory, out, url } = await openPlace(context)
+    const flags = [
+      '--base-url',
+      `${url}/`,
+      '--id',
+      '007',
+      '--token-file',
+      'token',
+      '--out',
+      'settings.yaml',
+      '--no-check',
+    ]
+    const bucket = ['--warehouse', 's3://research/fieldwork/']
+    const ended = spawnSync(process.execPath, [MAIN, 'init', ...flags, ...bucket], {
+      cwd: directory,
+      env: {},
+      encoding: 'utf8',
+    })
+    expect(ended).toMatchObject({ status: 0, stderr: '' })
+    expect(ended.stdout).toBe(`wrote ${out}\n\nnext: node ${MAIN} check --config settings.yaml\n`)
+    const { accounts, storage } = loadSettings({ env: {}, flags: { config: out } })
+    expect(accounts).toMatchObject([{ baseUrl: url, id: 7 }])
+    expect(storage).toMatchObject({ bucket: 'research', prefix: 'fieldwork' })
+    expect(await readFile(out, 'utf8')).toContain(`token_file: ${join(directory, 'token')}\n`)
+  })
+
+  test.concurrent('it prints one JSON document with --json', async (context) => {
+    const { flags, out, tokenFile } = await openPlace(context)
+    const { code, stdout } = await runWarm(['init', ...flags, '--json', '--log-level', 'silent'])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({
+      exit_code: 0,
+      settings_file: out,
+      token_file: tokenFile,
+      token_file_created: false,
+      checks: [
+        { what: 'settings', ok: true },
+        { what: 'warehouse', ok: true },
+        { what: 'API of default', ok: true },
+      ],
+      next: expect.stringContaining(`sync --config ${out}`),
+    })
+    const again = await runWarm(['init', ...flags, '--json'])
+    expect(again.code).toBe(2)
+    expect(JSON.parse(again.stdout)).toMatchObject({ error: { code: 'settings_file_exists', exit_code: 2 } })
+  })
+
+  test.concurrent('it ends as check does when the API refuses the token, and keeps the file', async (context) => {
+    const { api, flags, out } = await openPlace(context)
+    api.hook = (_, response) => {
+      sendJson(api, response, 401, {})
+      return true
+    }
+    const { code, stdout } = await runWarm(['init', ...flags, '--log-level', 'silent'])
+    expect(code).toBe(4)
+    expect(stdout).toMatch(/\nFAILED {2}API of default {2}the API refused the credentials/)
+    expect(stdout.split('\n').at(-2)).toMatch(
+      new RegExp(`^correct what failed in ${out}, then: .* check --config ${out}$`),
+    )
+    expect(existsSync(out)).toBe(true)
+  })
+
+  test.concurrent('it ends as check does when nothing listens on the address', async (context) => {
+    const { flags } = await openPlace(context)
+    const nowhere = flags.map((flag) => (flag.startsWith('http') ? 'http://127.0.0.1:9/api/v1' : flag))
+    expect(await runWarm(['init', ...nowhere, '--log-level', 'silent'])).toMatchObject({ code: 4 })
+  })
+
+  test.concurrent('it names every flag that is missing, in one line', async () => {
+    expect(await runWarm(['init', '--id', '7'])).toEqual({
+      code: 2,
+      signal: null,
+      stdout: '',
+      stderr:
+        'fieldwork-sync: init can ask only on a terminal; without one it also needs --base-url, --token-file. See fieldwork-sync --help\n',
+    })
+  })
+
+  test.concurrent('it reports every wrong flag, and writes nothing', async (context) => {
+    const { api, directory, out } = await openPlace(context)
+    const wrong = ['--base-url', 'api.example', '--id', 'x', '--token-file', join(directory, 'none')]
+    const ended = await runWarm(['init', ...wrong, '--warehouse', 'gs://research', '--out', out])
+    expect(ended).toMatchObject({ code: 2, stdout: '' })
+    const [head, ...problems] = ended.stderr.trimEnd().split('\n')
+    expect(head).toBe('fieldwork-sync: 4 problems in the settings; nothing was requested:')
+    expect(problems).toEqual([
+      '  --base-url: must be a URL such as https://host.example/api/v1',
+      '  --id: must be the identifier of the account: a whole number from 1',
+      expect.stringMatching(/^ {2}--warehouse: must begin with s3:/),
+      '  --token-file: the token file that it names does not exist',
+    ])
+    expect(await readdir(directory)).toEqual(['token'])
+    expect(api.arrivals).toEqual([])
+  })
+
+  test.concurrent('it replaces a file only with --force', async (context) => {
+    const { api, directory, flags, out } = await openPlace(context)
+    await writeFile(out, 'mine')
+    expect(await runWarm(['init', ...flags])).toEqual({
+      code: 2,
+      signal: null,
+      stdout: '',
+      stderr: `fieldwork-sync: ${out} exists; give --force to replace it, or --out for another file\n`,
+    })
+    expect(await readFile(out, 'utf8')).toBe('mine')
+    expect(api.arrivals).toEqual([])
+    expect(await runWarm(['init', ...flags, '--force', '--no-check'])).toMatchObject({ code: 0 })
+    expect(await readFile(out, 'utf8')).toContain('accounts:')
+    expect((await readdir(directory)).sort()).toEqual(['settings.yaml', 'token'])
+  })
+
+  test.concurrent('it says where it cannot write', async (context) => {
+    const { directory, flags } = await openPlace(context)
+    const none = join(directory, 'none', 'settings.yaml')
+    const places = [
+      [directory, 'it is a directory; give a file'],
+      [none, 'its directory does not exist'],
+      [join(directory, 'token', 'settings.yaml'), 'its directory does not exist'],
+    ] as const
+    for (const [out, reason] of places)
+      expect(await runWarm(['init', ...flags, '--force', '--out', out])).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: `fieldwork-sync: ${out} cannot be written: ${reason}\n`,
+      })
+  })
+
+  test.skipIf(!othersCanRun(MAIN))('it says that a directory may not be written', async (context) => {
+    const { directory, flags, tokenFile } = await openPlace(context)
+    const closed = join(directory, 'closed')
+    await mkdir(closed)
+    await chmod(directory, 0o755)
+    await chmod(tokenFile, 0o644)
+    if (boundByModes.uid !== undefined) await chown(closed, boundByModes.uid, 0)
+    await chmod(closed, 0o555)
+    const out = join(closed, 'settings.yaml')
+    const { status, stderr } = spawnSync(process.execPath, [MAIN, 'init', ...flags, '--out', out], {
+      ...boundByModes,
+      env: {},
+      encoding: 'utf8',
+    })
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: `fieldwork-sync: ${out} cannot be written: permission denied\n`,
+    })
+  })
+
+  test.concurrent('it names variables of the environment that override the file', async (context) => {
+    const { flags, id } = await openPlace(context)
+    const env = {
+      FIELDWORK_SYNC_API_ID: id,
+      FIELDWORK_SYNC_LOG_LEVEL: 'silent',
+      FIELDWORK_SYNC_API_TOKEN: 'another-token',
+    }
+    const { code, stderr } = await runWarm(['init', ...flags], env)
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr:
+        'FIELDWORK_SYNC_API_ID, FIELDWORK_SYNC_API_TOKEN are set in the environment and override this file\n',
+    })
+  })
+})
+
+describe.skipIf(!hasTerminal)('on a terminal', () => {
+  const ADDRESS = 'ends with /api/v1: '
+  const ID = 'Identifier of the account: '
+  const WAREHOUSE = 'a bucket such as s3://bucket/prefix ['
+  const TOKEN_FILE = 'File that holds the secret token ['
+  const SECRET = 'Secret token (it is not shown): '
+
+  /** The terminal echoes what is typed unless the program prevents it. */
+  const start = async (directory: string, args = ''): Promise<Terminal> => {
+    const env = { PATH: process.env.PATH, HOME: directory, PID: `${directory}.pid` }
+    const terminal = await openTerminal({ cwd: directory, env })
+    const command = `'${process.execPath}' '${MAIN}' init ${args}`
+    terminal.type(`stty echo; (echo $BASHPID >$PID; exec ${command}); echo "exit $?"; stty -a; stty -echo`)
+    return terminal
+  }
+
+  const answer = async (terminal: Terminal, question: string, text: string): Promise<string> => {
+    const shown = await terminal.waitFor(question)
+    terminal.type(text)
+    return shown
+  }
+
+  /** The terminal is as it was before. */
+  const ended = async (terminal: Terminal): Promise<string> => {
+    const shown = await terminal.finish()
+    expect(shown).toMatch(/ icanon[\s\S]* echo /)
+    return shown
+  }
+
+  test('it asks for all, explains wrong answers, creates the token file, and checks', async (context) => {
+    const { directory, url, id } = await openPlace(context)
+    const terminal = await start(directory)
+    await using _ = terminal
+    const shown = [
+      await answer(terminal, ADDRESS, 'api.example'),
+      await answer(terminal, `It must be a URL such as https://host.example/api/v1\r\n`, ` ${url} `),
+      await answer(terminal, ID, 'seven'),
+      await answer(terminal, 'a whole number from 1\r\n', id),
+      await answer(terminal, WAREHOUSE, ''),
+      await answer(terminal, TOKEN_FILE, '~/none/token'),
+      await answer(
+        terminal,
+        'none/token does not exist, and cannot be created: its directory does not exist',
+        '~',
+      ),
+      await answer(terminal, 'The token file that it names is a directory', ''),
+      await answer(terminal, SECRET, 'ab\u00e9'),
+      await answer(terminal, 'a header cannot carry that', ` ${TOKEN}x\u007f`),
+      await ended(terminal),
+    ].join('')
+    expect(shown).toContain(
+      `wrote ${directory}/fieldwork-sync.yaml\r\nwrote ${directory}/fieldwork-token, which only you can read\r\n`,
+    )
+    expect(shown).toMatch(/ok {6}API of default .* shows 2 surveys/)
+    expect(shown).toContain('sync --config fieldwork-sync.yaml\r\nexit 0\r\n')
+    expect(shown).not.toContain(TOKEN)
+    const token = join(directory, 'fieldwork-token')
+    expect(await readFile(token, 'utf8')).toBe(`${TOKEN}\n`)
+    expect((await stat(token)).mode & 0o777).toBe(0o600)
+    const settings = loadSettings({ env: {}, flags: { config: join(directory, 'fieldwork-sync.yaml') } })
+    expect(settings).toMatchObject({
+      accounts: [{ baseUrl: url, id: Number(id) }],
+      warehouseDirectory: join(directory, 'warehouse'),
+    })
+    expect(settings.accounts[0]?.token.reveal()).toBe(TOKEN)
+  })
+
+  test('it asks only for what the flags do not give', async (context) => {
+    const { directory, url, tokenFile } = await openPlace(context)
+    const terminal = await start(
+      directory,
+      `--base-url ${url} --token-file ${tokenFile} --warehouse w --no-check`,
+    )
+    await using _ = terminal
+    const shown = (await answer(terminal, ID, '7')) + (await ended(terminal))
+    expect(shown).not.toContain(ADDRESS)
+    expect(shown).not.toContain(SECRET)
+    expect(shown).toContain('check --config fieldwork-sync.yaml\r\nexit 0\r\n')
+  })
+
+  test('it refuses wrong flags before the first question', async (context) => {
+    const { directory } = await openPlace(context)
+    const terminal = await start(directory, '--id x')
+    await using _ = terminal
+    const shown = await ended(terminal)
+    expect(shown).toContain('--id: must be the identifier of the account')
+    expect(shown).toContain('exit 2\r\n')
+    expect(shown).not.toContain(ADDRESS)
+  })
+
+  const STOPS = [
+    ['Ctrl-C', 'stopped by Ctrl-C; nothing was written'],
+    ['Ctrl-D', 'the input ended before the last answer; nothing was written'],
+    ['SIGTERM', 'stopped by SIGTERM; nothing was written'],
+  ] as const
+
+  test.for(STOPS)('%s at any question leaves nothing behind', async ([stop, says], context) => {
+    const { directory, url } = await openPlace(context)
+    const dialog = [
+      [ADDRESS, url],
+      [ID, '7'],
+      [WAREHOUSE, ''],
+      [TOKEN_FILE, ''],
+      [SECRET, TOKEN],
+    ] as const
+    for (const [at, [question]] of [...dialog.entries()].slice(SLOW ? 0 : -1)) {
+      const terminal = await start(directory)
+      await using _ = terminal
+      for (const [before, text] of dialog.slice(0, at)) await answer(terminal, before, text)
+      await terminal.waitFor(question)
+      if (stop === 'Ctrl-C') terminal.pressCtrlC()
+      else if (stop === 'Ctrl-D') terminal.type('\u0004')
+      else process.kill(Number(await readFile(`${directory}.pid`, 'utf8')), 'SIGTERM')
+      const shown = await ended(terminal)
+      expect(shown).toContain(`fieldwork-sync: ${says}\r\nexit 3\r\n`)
+      expect(await readdir(directory)).toEqual(['token'])
+    }
+  })
+})

@@ -1,0 +1,83 @@
+/** A written settings file is read again as what was given, and shows every other key with its default. */
+import { resolve } from 'node:path'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { settingKeys } from '../../../src/settings/keys.js'
+import { settingsText } from '../../../src/settings/settings-text.js'
+import { anyText } from '../../support/hostile/any-text.js'
+import { ACCOUNT_ENV, load, TOKEN } from '../../support/settings/settings-from-yaml.js'
+import { cases } from '../../support/suite/cases.js'
+
+const ACCOUNT = [
+  ['accounts[].name', 'acme'],
+  ['accounts[].base_url', 'https://fieldwork.example/api/v1'],
+  ['accounts[].id', 17],
+  ['accounts[].token_file', '/secrets/token'],
+] as const
+const textWith = (...more: readonly (readonly [string, string | number])[]): string =>
+  settingsText(new Map<string, string | number>([...ACCOUNT, ...more]))
+const files = { '/secrets/token': `${TOKEN}\n` }
+
+test('only the given keys have values, and all others are defaults', () => {
+  const yaml = textWith(['warehouse.directory', '/data/fieldwork'])
+  const { accounts, settingsFile: _, warehouseDirectory, ...others } = load({ yaml, files })
+  const {
+    accounts: __,
+    settingsFile: ___,
+    warehouseDirectory: ____,
+    ...defaults
+  } = load({ env: ACCOUNT_ENV })
+  expect(accounts).toMatchObject([{ name: 'acme', baseUrl: 'https://fieldwork.example/api/v1', id: 17 }])
+  expect(accounts[0]?.token.reveal()).toBe(TOKEN)
+  expect(warehouseDirectory).toBe('/data/fieldwork')
+  expect(others).toEqual(defaults)
+})
+
+test('every key is there, after a comment with its meaning', () => {
+  const lines = textWith().split('\n')
+  const keys = lines.flatMap((line, at) => (/^ *(- |#)?([a-z_]+): \S/.test(line) ? [at] : []))
+  expect(keys).toHaveLength(settingKeys().length)
+  expect(keys.filter((at) => !/^ *# \S/.test(lines[at - 1] ?? ''))).toEqual([])
+  const words = lines.map((line) => line.trim().replace(/^# /, '')).join(' ')
+  for (const { meaning } of settingKeys()) expect(words).toContain(meaning)
+  expect(lines.filter((line) => line.length > 110)).toEqual([])
+})
+
+test('each default can be set by removing its #, alone and all together', () => {
+  const yaml = textWith()
+  const { settingsFile: _, ...asWritten } = load({ yaml, files })
+  const withDefault = yaml.split('\n').flatMap((line, at) => (/^ *#[a-z_]+: [^<]/.test(line) ? [at] : []))
+  expect(withDefault.length).toBeGreaterThan(20)
+  const set = (places: readonly number[]): string =>
+    yaml
+      .split('\n')
+      .map((line, at) => (places.includes(at) ? line.replace('#', '') : line))
+      .join('\n')
+  for (const place of withDefault) {
+    const { refresh: _, settingsFile: __, ...settings } = load({ yaml: set([place]), files })
+    const { refresh: ___, ...expected } = asWritten
+    expect(settings).toEqual(expected)
+  }
+  expect(load({ yaml: set(withDefault), files })).toEqual({
+    ...asWritten,
+    settingsFile: '/etc/fs/settings.yaml',
+    refresh: { ...asWritten.refresh, dailyWindows: { days: 7, timeZone: 'UTC', sources: false } },
+  })
+})
+
+test('any path is read again as it was given', () => {
+  const anyPath = fc
+    .oneof(
+      fc.string(),
+      anyText(),
+      fc.constantFrom(`\${HOME}`, `$\${`, '# x', 'a: b', '- ', 'a\nb', '~', 'yes'),
+    )
+    .filter((text) => !/[\0?]/.test(text))
+  fc.assert(
+    fc.property(anyPath, (path) => {
+      const yaml = textWith(['warehouse.directory', `/data/${path}`])
+      expect(load({ yaml, files }).warehouseDirectory).toBe(resolve(`/data/${path}`))
+    }),
+    cases(100),
+  )
+})
