@@ -53,20 +53,31 @@ export const planOptions = {
   ...settingsOptions,
 } as const
 
-export const EXPORT_FORMATS = ['parquet', 'csv'] as const
+export const EXPORT_FORMATS = ['parquet', 'csv', 'xlsx'] as const
 
 export const exportOptions = {
-  format: { ...text('Format of the files: parquet or csv (required)'), values: EXPORT_FORMATS },
+  format: {
+    ...text('Format of the files: parquet, csv or xlsx, for Excel and LibreOffice (required)'),
+    values: EXPORT_FORMATS,
+  },
   out: text(
     'Directory to write (required); an earlier export there is replaced, other files are never deleted',
   ),
   tables: {
-    ...text('Tables to export, such as surveys,_sync.runs (default: all except those of _sync)'),
+    ...text(
+      'Tables and views to export, such as surveys,survey_overview,_sync.runs (default: all tables except those of _sync)',
+    ),
     values: async () => {
       const { ALL_TABLES, tableName } = await import('../model/sync-tables.js')
-      return ALL_TABLES.map(tableName)
+      const { ALL_VIEWS } = await import('../warehouse/views/all.js')
+      return [...ALL_TABLES, ...ALL_VIEWS].map(tableName)
     },
     isList: true,
+  },
+  bom: {
+    type: 'boolean',
+    describe:
+      'For CSV that people open in Excel: begin with a byte order mark, and put an apostrophe before formulas',
   },
   where: text(
     'Export only matching rows, such as "account = \'acme\'"; a table without these columns is exported whole',

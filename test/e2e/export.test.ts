@@ -190,6 +190,7 @@ test.concurrent('an export that is refused prints one line and changes nothing',
         sourceDirectories: [],
         out,
         format: 'csv',
+        bom: false,
         tables: null,
         condition: null,
         clock: systemClock,
@@ -219,7 +220,11 @@ test.concurrent('an export that is refused prints one line and changes nothing',
     ],
   ] as const)
     await expectTableRefusal(says, { condition })
-  await expectRefusal('export needs --format parquet or --format csv: did you mean csv?', '--format', 'cvs')
+  await expectRefusal(
+    'export needs --format parquet or --format csv or --format xlsx: did you mean csv?',
+    '--format',
+    'cvs',
+  )
   await expectRefusal('there is no', '--warehouse', join(root, 'nowhere'))
   expect(await readdir(root)).toEqual([])
 

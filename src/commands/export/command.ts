@@ -5,7 +5,7 @@ import { exportOptions } from '../options.js'
 export const exportCommand: Command<typeof exportOptions> = {
   name: 'export',
   describe:
-    'Write published tables as Parquet or CSV files, all of one published state; also works while a sync runs',
+    'Write published tables and views as Parquet, CSV or Excel files, all of one published state; also works while a sync runs',
   flags: exportOptions,
   run: async (context, flags) => (await import('./handler.js')).handleExport(context, flags),
 }

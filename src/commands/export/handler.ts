@@ -16,12 +16,15 @@ export const handleExport = async (
   const format = choiceOf(flags.format, EXPORT_FORMATS, problem)
   if (flags.out === undefined || flags.out === '') throw new UsageError('export needs --out DIR')
   const out = resolve(flags.out)
+  const bom = flags.bom === true
+  if (bom && format !== 'csv') throw new UsageError('--bom is only for --format csv')
   const settings = loadSettings({ env: context.env, flags, requireAccounts: false })
   const { exportPublished } = await import('./run.js')
   const manifest = await exportPublished({
     settings,
     out,
     format,
+    bom,
     tables: flags.tables === undefined ? null : namesIn(flags.tables),
     condition: flags.where ?? null,
     signal: context.signal,

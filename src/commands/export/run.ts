@@ -6,7 +6,8 @@ import { findState } from '../wiring/published.js'
 import { requirePublished } from '../wiring/warehouse-status.js'
 import { type Export, exportTables } from './export-tables.js'
 
-export interface ExportRequest extends Pick<Export, 'out' | 'format' | 'tables' | 'condition' | 'signal'> {
+export interface ExportRequest
+  extends Pick<Export, 'out' | 'format' | 'bom' | 'tables' | 'condition' | 'signal'> {
   readonly settings: Settings
 }
 

@@ -23,6 +23,8 @@ const manifestSchema = z.object({
   source: z.string(),
   run_id: z.string().nullable(),
   format: z.string(),
+  /** Whether CSV files are for spreadsheet programs. */
+  bom: z.boolean().default(false),
   where: z.string().nullable(),
   rows: z.number(),
   tables: z.array(
@@ -34,6 +36,8 @@ const manifestSchema = z.object({
       sha256: z.string(),
       /** Whether the condition was applied; false if the table lacks one of its columns. */
       filtered: z.boolean(),
+      /** Texts that were cut, because a cell of a spreadsheet could not hold them. */
+      cut_texts: z.number().default(0),
     }),
   ),
 })
@@ -79,7 +83,7 @@ export const replaceDirectory = async (
     await mkdir(unfinished).catch(failed(out))
     const manifest = await write(unfinished)
     await writeFile(join(unfinished, FILE), `${JSON.stringify(manifest, null, 1)}\n`).catch(failed(out))
-    for (const path of [...manifest.tables.map(({ file }) => file), FILE, '.'])
+    for (const path of new Set([...manifest.tables.map(({ file }) => file), FILE, '.']))
       await syncToDisk(join(unfinished, path)).catch(failed(out))
     await swap(unfinished, out).catch(failed(out))
     return manifest

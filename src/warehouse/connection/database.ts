@@ -29,6 +29,8 @@ export interface Sql {
     parameters: readonly Parameter[],
     use: (row: Row) => void,
   ): Promise<void>
+  /** The rows of the result in batches, each read when the caller takes it. A caller that is slower than DuckDB keeps one batch. */
+  batches<Row>(schema: z.ZodType<Row>, sql: string): AsyncIterable<readonly Row[]>
   /** Puts rows into a new temporary table with `columns`, and replaces an old one. */
   stage(temporaryTable: string, columns: readonly Column[], rows: readonly CellRow[]): Promise<void>
   /**
@@ -203,6 +205,16 @@ const sqlOn = (connection: DuckDBConnection, statement: LimitFunction): Sql => {
           for (const row of rows) use(schema.parse(row))
         }
       }),
+    async *batches(schema, sql) {
+      const result = await statement(() => connection.stream(sql))
+      const batches = result.yieldConvertedRowObjects(fromDuckDB)
+      for (;;) {
+        // A caller may stop between two batches. Only a batch that is being read must keep other statements waiting.
+        const batch = await statement(() => batches.next())
+        if (batch.done === true) return
+        yield batch.value.map((row) => schema.parse(row))
+      }
+    },
     stage: (temporaryTable, columns, rows) =>
       statement(async () => {
         await connection.run(createTemporary(temporaryTable, columns))

@@ -1,0 +1,85 @@
+/**
+ * Converts cells of tables to typed cells of a sheet. Excel has no time zone, no 64-bit integers, no infinity, and no dates before
+ * 1900. What it cannot hold as a number or a date becomes a text, so no value changes.
+ */
+import type { CellValue } from 'hucre/xlsx'
+import { z } from 'zod'
+import type { Column } from '../../../model/columns.js'
+import { formatInstant, type Instant, instantToMs } from '../../../model/instant.js'
+import { quote } from '../../../warehouse/connection/ddl.js'
+
+/** A cell that `selectSheetCell` selects. */
+export const sheetCellSchema = z.union([
+  z.string(),
+  z.number(),
+  z.nan(),
+  z.literal([Infinity, -Infinity]),
+  z.boolean(),
+  z.bigint(),
+  z.null(),
+])
+export type SelectedCell = z.output<typeof sheetCellSchema>
+
+/** DuckDB's client reads a BIGINT as a number, and drops a byte order mark at the beginning of a text. */
+export const selectSheetCell = ({ name, type }: Column): string => {
+  const cell = `t.${quote(name)}`
+  if (type === 'BIGINT' || type === 'DATE') return `CAST(${cell} AS VARCHAR)`
+  return type === 'VARCHAR' || type === 'JSON' ? `'.' || ${cell}` : cell
+}
+
+/** `onCut` is called for a text that is too long for a cell. */
+export const sheetCell = (column: Column, cell: SelectedCell, onCut: () => void): CellValue => {
+  if (cell === null || typeof cell === 'boolean') return cell
+  if (typeof cell === 'number') return Number.isFinite(cell) ? cell : String(cell)
+  if (typeof cell === 'bigint') return instantCell(cell)
+  if (column.type === 'DATE') return dayCell(cell)
+  if (column.type === 'BIGINT') return isText(column) || !hasSafeDigits(cell) ? cell : Number(cell)
+  return textCell(cell.slice(1), onCut)
+}
+
+/** Whether the cells of the column are texts. People do not calculate with ids, and Excel would round long ones. */
+export const isText = ({ name, type }: Column): boolean =>
+  type === 'VARCHAR' || type === 'JSON' || (type === 'BIGINT' && /(^|_)id$/.test(name))
+
+/** Excel keeps 15 digits of a number. */
+const DIGITS_MAX = 15
+const hasSafeDigits = (integer: string): boolean => integer.replace('-', '').length <= DIGITS_MAX
+
+/** Days before this have another number in Excel than in other programs, because Excel has a 29 February 1900. */
+const FIRST_DAY_MS = Date.UTC(1900, 2, 1)
+const AFTER_LAST_DAY_MS = Date.UTC(10_000, 0, 1)
+const isExcelDate = (ms: number): boolean => ms >= FIRST_DAY_MS && ms < AFTER_LAST_DAY_MS
+
+/** Cut to milliseconds. */
+const instantCell = (at: Instant): CellValue => {
+  const ms = instantToMs(at)
+  return isExcelDate(ms) ? new Date(ms) : formatInstant(at)
+}
+
+const dayCell = (day: string): CellValue => {
+  const ms = Date.parse(`${day}T00:00:00Z`)
+  return isExcelDate(ms) ? new Date(ms) : day
+}
+
+/** The most characters of a cell, in UTF-16 units. A file with a longer text is damaged for Excel. */
+export const CELL_CHARACTERS_MAX = 32_767
+
+/** Line breaks become LF, as in Excel. A text that is too long ends with a note about its length. */
+const textCell = (text: string, onCut: () => void): string => {
+  const lines = text.replaceAll(/\r\n?/g, '\n')
+  if (lines.length <= CELL_CHARACTERS_MAX) return escaped(lines)
+  onCut()
+  const note = `… [cut: ${lines.length} characters]`
+  const kept = lines.slice(0, CELL_CHARACTERS_MAX - note.length).replace(/[\ud800-\udbff]$/, '')
+  return escaped(`${kept}${note}`)
+}
+
+/**
+ * In a sheet, `_x0041_` stands for a character (ECMA-376, ST_Xstring). The library writes control characters in this way. It neither
+ * escapes a text that only looks like it, nor the two other characters that XML cannot hold.
+ */
+const escaped = (text: string): string =>
+  text
+    .replaceAll(/_(?=x[0-9A-Fa-f]{4}_)/g, '_x005F_')
+    .replaceAll('\ufffe', '_xFFFE_')
+    .replaceAll('\uffff', '_xFFFF_')

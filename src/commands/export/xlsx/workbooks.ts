@@ -1,0 +1,142 @@
+/**
+ * Writes an export as Excel workbooks: one with a sheet per table, and one for each table that is too large for it.
+ * See docs/decisions/0073-spreadsheets-hold-typed-cells.md.
+ */
+import { createWriteStream } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { type CellValue, type WriteSheet, writeXlsx, writeXlsxStream } from 'hucre/xlsx'
+import { z } from 'zod'
+import { throwIfAborted } from '../../../base/clock.js'
+import { messageOf } from '../../../base/errors.js'
+import { bigintCell } from '../../../warehouse/connection/cells.js'
+import { quote } from '../../../warehouse/connection/ddl.js'
+import { ExportFailedError } from '../errors.js'
+import { nameOf, type Relation } from '../relations.js'
+import { chosenRows, selectRows } from '../sql.js'
+import { type ExportEntry, fileEntry, type Writing, writeError } from '../writing.js'
+import { isText, selectSheetCell, sheetCell, sheetCellSchema } from './cell.js'
+import { sharedTables, type TableSize } from './placement.js'
+import { columnDefinition, columnsSheet, HEADER_FROZEN, headerCells } from './sheet.js'
+
+export const SHARED_FILE = 'fieldwork.xlsx'
+
+interface Sized extends TableSize {
+  readonly relation: Relation
+}
+
+export const writeWorkbooks = async (writing: Writing): Promise<readonly ExportEntry[]> => {
+  const sized: Sized[] = []
+  for (const relation of writing.relations) sized.push(await sizeOf(writing, relation))
+  const shared = sharedTables(sized)
+  const sheets: WriteSheet[] = []
+  const written: { relation: Relation; file: string; rows: number; cutTexts: number }[] = []
+  for (const one of sized) {
+    throwIfAborted(writing.signal)
+    const { relation } = one
+    const source = sheetRows(writing, relation)
+    const file = shared.has(one) ? SHARED_FILE : `${nameOf(relation.table)}.xlsx`
+    await (shared.has(one)
+      ? sheetOf(relation, source.rows).then((sheet) => sheets.push(sheet))
+      : writeAlone(writing, relation, file, source.rows)
+    ).catch((error: unknown) => {
+      throw writeError(error, relation, writing.out)
+    })
+    written.push({ relation, file, ...source.counts() })
+  }
+  await writeShared(writing, [...sheets, columnsSheet(written)])
+  const entries: ExportEntry[] = []
+  for (const { relation, file, rows, cutTexts } of written)
+    entries.push({
+      table: nameOf(relation.table),
+      ...(await fileEntry(writing.directory, file)),
+      rows,
+      filtered: relation.condition !== null,
+      cut_texts: cutTexts,
+    })
+  return entries
+}
+
+const sizeOf = async ({ sql, out }: Writing, relation: Relation): Promise<Sized> => {
+  const texts = relation.columns.filter(isText).map(({ name }) => `strlen(t.${quote(name)}::VARCHAR)`)
+  const bytes = texts.map((length) => `coalesce(sum(${length}), 0)`).join(' + ') || '0'
+  const [size] = await sql
+    .rows(
+      z.object({ rows: bigintCell, bytes: bigintCell }),
+      `SELECT count(*) AS rows, (${bytes})::BIGINT AS bytes FROM ${chosenRows(relation.table, relation.condition)}`,
+    )
+    .catch((error: unknown) => {
+      throw writeError(error, relation, out)
+    })
+  return {
+    relation,
+    rows: size?.rows ?? 0,
+    columns: relation.columns.length,
+    textBytes: size?.bytes ?? 0,
+  }
+}
+
+/** The converted rows, and counts of those that were taken. */
+const sheetRows = ({ sql, signal }: Writing, relation: Relation) => {
+  const { columns } = relation
+  const schema = z.record(z.string(), sheetCellSchema)
+  let [rows, cutTexts] = [0, 0]
+  const onCut = () => {
+    cutTexts += 1
+  }
+  const convert = async function* (): AsyncGenerator<CellValue[]> {
+    for await (const batch of sql.batches(schema, selectRows(relation, selectSheetCell))) {
+      throwIfAborted(signal)
+      for (const row of batch) {
+        rows += 1
+        yield columns.map((column) => sheetCell(column, row[column.name] ?? null, onCut))
+      }
+    }
+  }
+  return { rows: convert(), counts: () => ({ rows, cutTexts }) }
+}
+
+const sheetOf = async (
+  { table, columns }: Relation,
+  rows: AsyncIterable<CellValue[]>,
+): Promise<WriteSheet> => {
+  const header: CellValue[][] = [columns.map(({ name }) => name)]
+  for await (const row of rows) header.push(row)
+  return {
+    name: nameOf(table),
+    freezePane: HEADER_FROZEN,
+    columns: columns.map(columnDefinition),
+    cells: headerCells(columns),
+    rows: header,
+  }
+}
+
+/** The library repeats the header on a further sheet where a sheet is full. Its streamed sheets cannot hold comments. */
+const writeAlone = async (
+  { directory, signal }: Writing,
+  { table, columns }: Relation,
+  file: string,
+  rows: AsyncIterable<CellValue[]>,
+): Promise<void> => {
+  const workbook = writeXlsxStream(rows, {
+    name: nameOf(table),
+    freezePane: HEADER_FROZEN,
+    columns: columns.map((column) => ({ ...columnDefinition(column), header: column.name })),
+  })
+  await pipeline(workbook, createWriteStream(join(directory, file)), { signal })
+}
+
+/** Equal rows give an equal file, so it holds no time of its own. */
+const WRITTEN_AT = new Date(Date.UTC(2000, 0, 1))
+
+const writeShared = async ({ directory, out }: Writing, sheets: WriteSheet[]): Promise<void> => {
+  try {
+    const workbook = await writeXlsx({ sheets, properties: { created: WRITTEN_AT, modified: WRITTEN_AT } })
+    await writeFile(join(directory, SHARED_FILE), workbook)
+  } catch (error) {
+    throw new ExportFailedError(`cannot export ${SHARED_FILE} to ${out}: ${messageOf(error)}`, {
+      cause: error,
+    })
+  }
+}
