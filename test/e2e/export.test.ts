@@ -2,10 +2,12 @@
 import { spawnSync } from 'node:child_process'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readXlsx } from 'hucre/xlsx'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { type Export, exportTables } from '../../src/commands/export/export-tables.js'
 import { openDatabase } from '../../src/warehouse/connection/database.js'
+import { ALL_VIEWS } from '../../src/warehouse/views/all.js'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
 import { gate, openTrial, type Trial } from '../support/command/trial.js'
 import { SLOW } from '../support/suite/slow.js'
@@ -171,6 +173,69 @@ test.runIf(SLOW)(
     expect(await readFile(join(out, 'surveys.parquet'))).toEqual(before)
   },
 )
+
+test.concurrent('every view is exported from either published form, with the same rows', async (context) => {
+  const trial = await openPublished(context)
+  const root = await trial.temporary()
+  const views = ALL_VIEWS.map(({ name }) => name)
+  const settings = await trial.settings({ publish: ['parquet'] })
+  const exported = async (name: string, ...more: readonly string[]) => {
+    const out = join(root, name)
+    const args = ['export', '--format', 'csv', '--out', out, '--tables', views.join(','), '--json', ...more]
+    const ended = await trial.runWarm(args)
+    expect(ended, ended.stderr).toMatchObject({ code: 0, stderr: '' })
+    return JSON.parse(ended.stdout).tables
+  }
+  const tables = await exported('duckdb')
+  expect(tables.map(({ table }: { table: string }) => table)).toEqual(views)
+  expect(tables[0]).toMatchObject({ table: 'survey_overview', rows: 3, filtered: false })
+  expect(await exported('parquet', ...settings)).toEqual(tables)
+  const [overview, ...others] = await exported(
+    'filtered',
+    '--where',
+    "title = 'none' OR interviews_count < 0",
+  )
+  expect(overview).toMatchObject({ rows: 0, filtered: true })
+  expect(others.map(({ filtered }: { filtered: boolean }) => filtered)).toContain(false)
+})
+
+test.concurrent('spreadsheet programs get typed workbooks, and CSV without formulas only if it is requested', async (context) => {
+  const trial = await openTrial(context, [
+    scriptedSurvey(1, { title: '=1+1', project_id: '00123' }),
+    scriptedSurvey(2, { title: 'x'.repeat(40_000), project_id: 'a;@b' }, 0),
+  ])
+  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+  const out = join(await trial.temporary(), 'out')
+  const exportAs = (...args: readonly string[]) =>
+    trial.runWarm(['export', '--out', out, '--tables', 'surveys', ...args])
+
+  const workbook = await exportAs('--format', 'xlsx')
+  expect(workbook).toMatchObject({ code: 0, stderr: '' })
+  expect(workbook.stdout).toMatch(/^surveys {2}fieldwork\.xlsx +2 +\S+ KiB$/m)
+  expect(workbook.stdout).toContain(
+    'texts cut at 32,767 characters, the most of a cell: surveys: 1. Parquet and CSV hold them whole\n',
+  )
+  expect((await readdir(out)).sort()).toEqual(['export.json', 'fieldwork.xlsx'])
+  const { sheets } = await readXlsx(await readFile(join(out, 'fieldwork.xlsx')))
+  const [header = [], first = []] = sheets[0]?.rows ?? []
+  const cells = Object.fromEntries(header.map((name, index) => [String(name), first[index]]))
+  expect(cells).toMatchObject({ id: '1', title: '=1+1', project_id: '00123', respondent_questions_count: 10 })
+  expect(cells.created_at).toBeInstanceOf(Date)
+  expect(sheets[0]?.freezePane).toMatchObject({ rows: 1 })
+
+  expect(await exportAs('--format', 'csv')).toMatchObject({ code: 0 })
+  expect(await readFile(join(out, 'surveys.csv'), 'utf8')).toMatch(/^account,id,title,.*\r\n[^,]*,1,=1\+1,/)
+  expect(await exportAs('--format', 'csv', '--bom')).toMatchObject({ code: 0 })
+  const guarded = await readFile(join(out, 'surveys.csv'), 'utf8')
+  expect(guarded).toMatch(/^\ufeffaccount,id,title,.*\r\n[^,]*,1,'=1\+1,/)
+  expect(guarded).toContain(",a;'@b,")
+  expect(JSON.parse(await readFile(join(out, 'export.json'), 'utf8'))).toMatchObject({ bom: true })
+  for (const format of ['parquet', 'xlsx'])
+    expect(await exportAs('--format', format, '--bom')).toMatchObject({
+      code: 2,
+      stderr: 'fieldwork-sync: --bom is only for --format csv. See fieldwork-sync --help\n',
+    })
+})
 
 test.concurrent('an export that is refused prints one line and changes nothing', async (context) => {
   const trial = await openPublished(context)

@@ -24,7 +24,7 @@ export const nameOf = ({ schema, name }: TableDeclaration): string =>
   schema === 'main' ? name : `${schema}.${name}`
 
 const VIEWS: readonly TableDeclaration[] = ALL_VIEWS
-const ALL: readonly TableDeclaration[] = [...ALL_TABLES, ...VIEWS]
+export const ALL: readonly TableDeclaration[] = [...ALL_TABLES, ...VIEWS]
 
 export const isView = (table: TableDeclaration): boolean => VIEWS.includes(table)
 

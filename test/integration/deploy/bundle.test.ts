@@ -79,6 +79,12 @@ describe('a start loads', () => {
       expect(loaded).not.toContain('chunks/source.js')
     },
   )
+
+  test('the library for workbooks only where a workbook is written', () => {
+    const loads = files.filter((path) => textOf(path).includes('/hucre/dist/'))
+    expect(loads).toEqual(['chunks/export-xlsx-workbooks.js'])
+    expect(withoutNode(loadedWith('chunks/export-run.js'))).not.toContain(loads[0])
+  })
 })
 
 describe('the bundle', () => {
@@ -91,6 +97,7 @@ describe('the bundle', () => {
       'atomic-sleep',
       'bottleneck',
       'cliui',
+      'hucre',
       'on-exit-leak-free',
       'p-limit',
       'pino',

@@ -113,18 +113,20 @@ const exported = z.strictObject({
   source: text('Path of the published state that was read'),
   run_id: orNull(text('The last run in it')),
   format: z.enum(EXPORT_FORMATS).describe('Format of the files'),
+  bom: flag('Whether CSV files are for spreadsheet programs'),
   where: orNull(text('The condition of --where')),
   rows: count('Rows of all files'),
   tables: list(
     z.strictObject({
-      table: text('Name of the table'),
-      file: text('Name of the file'),
+      table: text('Name of the table or view'),
+      file: text('Name of the file; several tables can share a workbook'),
       rows: count('Its rows'),
-      bytes: count('Its size, bytes'),
+      bytes: count('Size of the file, bytes'),
       sha256: text('SHA-256 of the file, hexadecimal'),
       filtered: flag('Whether the condition was applied; false where the table has not all of its columns'),
+      cut_texts: count('Texts that were cut, because a cell of a workbook could not hold them'),
     }),
-    'The files, one a table',
+    'The exported tables and views',
   ),
 })
 

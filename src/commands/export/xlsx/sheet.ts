@@ -4,7 +4,7 @@ import type { Column } from '../../../model/columns.js'
 import { nameOf, type Relation } from '../relations.js'
 import { isText } from './cell.js'
 
-export const HEADER_FROZEN = { rows: 1 } as const
+export const FIXED_HEADER = { rows: 1 } as const
 
 /** How the cells of a column are shown. In a cell with the format `@`, a text stays a text when a person edits it. */
 const formatOf = (column: Column): string | null => {
@@ -59,7 +59,7 @@ export const columnsSheet = (
   relations: readonly { readonly relation: Relation; readonly file: string }[],
 ): WriteSheet => ({
   name: 'Columns',
-  freezePane: HEADER_FROZEN,
+  freezePane: FIXED_HEADER,
   columns: [32, 36, 32, 14, 100].map((width) => ({ width, numFmt: '@' })),
   cells: new Map(COLUMNS_HEADER.map((_, index) => [`0,${index}`, BOLD])),
   rows: [

@@ -18,7 +18,7 @@ import { chosenRows, selectRows } from '../sql.js'
 import { type ExportEntry, fileEntry, type Writing, writeError } from '../writing.js'
 import { isText, selectSheetCell, sheetCell, sheetCellSchema } from './cell.js'
 import { sharedTables, type TableSize } from './placement.js'
-import { columnDefinition, columnsSheet, HEADER_FROZEN, headerCells } from './sheet.js'
+import { columnDefinition, columnsSheet, FIXED_HEADER, headerCells } from './sheet.js'
 
 export const SHARED_FILE = 'fieldwork.xlsx'
 
@@ -105,7 +105,7 @@ const sheetOf = async (
   for await (const row of rows) header.push(row)
   return {
     name: nameOf(table),
-    freezePane: HEADER_FROZEN,
+    freezePane: FIXED_HEADER,
     columns: columns.map(columnDefinition),
     cells: headerCells(columns),
     rows: header,
@@ -121,7 +121,7 @@ const writeAlone = async (
 ): Promise<void> => {
   const workbook = writeXlsxStream(rows, {
     name: nameOf(table),
-    freezePane: HEADER_FROZEN,
+    freezePane: FIXED_HEADER,
     columns: columns.map((column) => ({ ...columnDefinition(column), header: column.name })),
   })
   await pipeline(workbook, createWriteStream(join(directory, file)), { signal })

@@ -1,0 +1,103 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { readXlsx } from 'hucre/xlsx'
+import { beforeAll, expect, test } from 'vitest'
+import { systemClock } from '../../../../../src/base/clock.js'
+import { type Export, exportTables } from '../../../../../src/commands/export/export-tables.js'
+import { surveyProgressHistory, surveys } from '../../../../../src/model/tables.js'
+import { openDatabase } from '../../../../../src/warehouse/connection/database.js'
+import { workFile } from '../../../../../src/warehouse/lifecycle/files.js'
+import { temporaryDirectory } from '../../../../support/files/temporary.js'
+import { insertRows } from '../../../../support/warehouse/long-table.js'
+import { testWarehouse } from '../../../../support/warehouse/warehouse.js'
+
+/** With long titles, they take more room than the shared workbook has. */
+const SURVEYS = 450
+const TITLE_CHARACTERS = 40_000
+
+let source = ''
+beforeAll(async () => {
+  const finished: (() => Promise<void> | void)[] = []
+  const { directory, database, run } = await testWarehouse(undefined, (work) => void finished.unshift(work))
+  await run(insertRows(surveys, SURVEYS))
+  await run(`UPDATE surveys SET title = repeat('=', ${TITLE_CHARACTERS})`)
+  await run(insertRows(surveyProgressHistory, 3))
+  await run('CHECKPOINT')
+  await database.close()
+  source = workFile(directory)
+  return async () => {
+    for (const work of finished) await work()
+  }
+})
+
+const exportTo = (out: string, request: Partial<Export> = {}) =>
+  exportTables({
+    source,
+    open: (options) => openDatabase(source, { ...options, readOnly: true }),
+    sourceDirectories: [],
+    out,
+    format: 'xlsx',
+    bom: false,
+    tables: ['surveys', 'survey_progress_history', 'survey_progress'],
+    condition: null,
+    clock: systemClock,
+    signal: new AbortController().signal,
+    ...request,
+  })
+
+const range = (rows: number) => Array.from({ length: rows }, (_, index) => String(index + 1))
+
+const sheetsOf = async (file: string) => (await readXlsx(await readFile(file))).sheets
+
+test('a table that is too large for the shared workbook gets its own; all files are equal in a second export', async ({
+  onTestFinished,
+}) => {
+  const out = join(await temporaryDirectory(onTestFinished), 'out')
+  const manifest = await exportTo(out)
+  expect(manifest.tables.map(({ table, file, rows, cut_texts }) => [table, file, rows, cut_texts])).toEqual([
+    ['surveys', 'surveys.xlsx', SURVEYS, SURVEYS],
+    ['survey_progress', 'fieldwork.xlsx', 0, 0],
+    ['survey_progress_history', 'fieldwork.xlsx', 3, 0],
+  ])
+  const shared = await sheetsOf(join(out, 'fieldwork.xlsx'))
+  expect(shared.map(({ name, rows }) => [name, rows.length])).toEqual([
+    ['survey_progress', 1],
+    ['survey_progress_history', 4],
+    ['Columns', expect.any(Number)],
+  ])
+  expect(shared[2]?.rows).toContainEqual(['surveys', 'surveys.xlsx', 'id', 'BIGINT', 'ID of the survey'])
+  const [alone] = await sheetsOf(join(out, 'surveys.xlsx'))
+  expect(alone?.name).toBe('surveys')
+  expect(alone?.rows[0]).toEqual(surveys.columns.map(({ name }) => name))
+  expect(alone?.rows.map((row) => row[1])).toEqual(['id', ...range(SURVEYS)])
+  expect(String(alone?.rows.at(-1)?.[2])).toMatch(/^=+… \[cut: 40000 characters\]$/)
+  const again = await exportTo(out)
+  expect(again.tables).toEqual(manifest.tables)
+})
+
+test('a small part of a large table is a sheet of the shared workbook', async ({ onTestFinished }) => {
+  const out = join(await temporaryDirectory(onTestFinished), 'out')
+  await exportTo(out, { tables: ['surveys'], condition: 'id <= 5' })
+  expect((await readdir(out)).sort()).toEqual(['export.json', 'fieldwork.xlsx'])
+  const [sheet] = await sheetsOf(join(out, 'fieldwork.xlsx'))
+  expect(sheet?.rows.map((row) => row[1])).toEqual(['id', ...range(5)])
+})
+
+test('a stop while a workbook is written leaves the previous export', async ({ onTestFinished }) => {
+  const root = await temporaryDirectory(onTestFinished)
+  const out = join(root, 'out')
+  await exportTo(out, { tables: ['survey_progress'] })
+  const before = await readFile(join(out, 'export.json'), 'utf8')
+  const stop = new AbortController()
+  const running = exportTo(out, { signal: stop.signal }).catch((error: unknown) => error)
+  const unfinished = join(root, `.out.${process.pid}.exporting`, 'surveys.xlsx')
+  for (let attempt = 0; attempt < 1_000_000; attempt += 1) {
+    if ((await stat(unfinished).catch(() => null)) !== null) break
+    await turn()
+  }
+  stop.abort(new Error('stopped'))
+  expect(await running).toMatchObject({ message: 'stopped' })
+  expect(await readFile(join(out, 'export.json'), 'utf8')).toBe(before)
+  expect(await readdir(root)).toEqual(['out'])
+})
