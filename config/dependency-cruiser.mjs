@@ -69,7 +69,8 @@ export default {
       from: { path: '^src/' },
       to: {
         dependencyTypes: ['npm-dev'],
-        pathNot: '^node_modules/(@duckdb/node-api|bottleneck|p-limit|pino|undici|yargs|yaml|zod|@types)/',
+        pathNot:
+          '^node_modules/(@duckdb/node-api|bottleneck|hucre|p-limit|pino|undici|yargs|yaml|zod|@types)/',
       },
     },
   ],

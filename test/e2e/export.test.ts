@@ -230,6 +230,10 @@ test.concurrent('spreadsheet programs get typed workbooks, and CSV without formu
   expect(guarded).toMatch(/^\ufeffaccount,id,title,.*\r\n[^,]*,1,'=1\+1,/)
   expect(guarded).toContain(",a;'@b,")
   expect(JSON.parse(await readFile(join(out, 'export.json'), 'utf8'))).toMatchObject({ bom: true })
+  // An earlier version wrote an export.json without this field. Its export is replaced too.
+  const manifest = join(out, 'export.json')
+  await writeFile(manifest, (await readFile(manifest, 'utf8')).replace(' "bom": true,\n', ''))
+  expect(await exportAs('--format', 'csv')).toMatchObject({ code: 0 })
   for (const format of ['parquet', 'xlsx'])
     expect(await exportAs('--format', format, '--bom')).toMatchObject({
       code: 2,
