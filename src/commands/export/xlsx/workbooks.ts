@@ -30,24 +30,27 @@ export const writeWorkbooks = async (writing: Writing): Promise<readonly ExportE
   const sized: Sized[] = []
   for (const relation of writing.relations) sized.push(await sizeOf(writing, relation))
   const shared = sharedTables(sized)
+  // The rows of the shared workbook are in memory until it is written, so it comes last.
+  const alone = sized.filter((one) => !shared.has(one))
   const sheets: WriteSheet[] = []
-  const written: { relation: Relation; file: string; rows: number; cutTexts: number }[] = []
-  for (const one of sized) {
+  const written = new Map<Relation, Written>()
+  for (const { relation } of [...alone, ...sized.filter((one) => shared.has(one))]) {
     throwIfAborted(writing.signal)
-    const { relation } = one
     const source = sheetRows(writing, relation)
-    const file = shared.has(one) ? SHARED_FILE : `${nameOf(relation.table)}.xlsx`
-    await (shared.has(one)
-      ? sheetOf(relation, source.rows).then((sheet) => sheets.push(sheet))
-      : writeAlone(writing, relation, file, source.rows)
-    ).catch((error: unknown) => {
+    const isAlone = alone.some((one) => one.relation === relation)
+    const file = isAlone ? `${nameOf(relation.table)}.xlsx` : SHARED_FILE
+    try {
+      if (isAlone) await writeAlone(writing, relation, file, source.rows)
+      else sheets.push(await sheetOf(relation, source.rows))
+    } catch (error) {
       throw writeError(error, relation, writing.out)
-    })
-    written.push({ relation, file, ...source.counts() })
+    }
+    written.set(relation, { relation, file, ...source.counts() })
   }
-  await writeShared(writing, [...sheets, columnsSheet(written)])
+  const inOrder = writing.relations.flatMap((relation) => written.get(relation) ?? [])
+  await writeShared(writing, [...sheets, columnsSheet(inOrder)])
   const entries: ExportEntry[] = []
-  for (const { relation, file, rows, cutTexts } of written)
+  for (const { relation, file, rows, cutTexts } of inOrder)
     entries.push({
       table: nameOf(relation.table),
       ...(await fileEntry(writing.directory, file)),
@@ -56,6 +59,13 @@ export const writeWorkbooks = async (writing: Writing): Promise<readonly ExportE
       cut_texts: cutTexts,
     })
   return entries
+}
+
+interface Written {
+  readonly relation: Relation
+  readonly file: string
+  readonly rows: number
+  readonly cutTexts: number
 }
 
 const sizeOf = async ({ sql, out }: Writing, relation: Relation): Promise<Sized> => {
