@@ -10,7 +10,7 @@ export interface TableSize {
   readonly textBytes: number
 }
 
-/** 180 MiB of memory while it is written (npm run bench:export). */
+/** The library takes about 180 MiB of memory for them. */
 export const SHARED_CELLS_MAX = 300_000
 
 /** A text of this length takes as much memory as its cell. */
