@@ -87,7 +87,7 @@ test.skipIf(!has('bash'))('bash completes commands, flags, values and paths', as
     ...lines,
     // bash makes three words of --format=c.
     [['export', '--format', '=', 'c'], 'csv'],
-    [['export', '--format', '='], 'parquet csv'],
+    [['export', '--format', '='], 'parquet csv xlsx'],
     [['sync', '--config', 'set'], ''],
   ] as const
   const calls = all.map(

@@ -2,8 +2,8 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import { throwIfAborted } from '../../base/clock.js'
+import { tableName } from '../../model/sync-tables.js'
 import { bigintCell } from '../../warehouse/connection/cells.js'
-import { nameOf } from './relations.js'
 import { copyTable, type FileFormat } from './sql.js'
 import { type ExportEntry, fileEntry, type Writing, writeError } from './writing.js'
 
@@ -15,13 +15,13 @@ export const writeFiles = async (
   const entries: ExportEntry[] = []
   for (const relation of relations) {
     throwIfAborted(signal)
-    const file = `${nameOf(relation.table)}.${format}`
+    const file = `${tableName(relation.table)}.${format}`
     const copy = copyTable({ ...relation, format, bom, file: join(directory, file) })
     const [copied] = await sql.rows(z.object({ Count: bigintCell }), copy).catch((error: unknown) => {
       throw writeError(error, relation, out)
     })
     entries.push({
-      table: nameOf(relation.table),
+      table: tableName(relation.table),
       ...(await fileEntry(directory, file)),
       rows: copied?.Count ?? 0,
       filtered: relation.condition !== null,

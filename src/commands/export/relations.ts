@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { nearest } from '../../base/suggest.js'
 import type { Column, TableDeclaration } from '../../model/columns.js'
-import { ALL_TABLES } from '../../model/sync-tables.js'
+import { ALL_TABLES, tableName } from '../../model/sync-tables.js'
 import { varcharCell } from '../../warehouse/connection/cells.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { isStatementFault } from '../../warehouse/connection/duckdb-error.js'
@@ -20,9 +20,6 @@ export interface Relation {
   readonly condition: string | null
 }
 
-export const nameOf = ({ schema, name }: TableDeclaration): string =>
-  schema === 'main' ? name : `${schema}.${name}`
-
 const VIEWS: readonly TableDeclaration[] = ALL_VIEWS
 export const ALL: readonly TableDeclaration[] = [...ALL_TABLES, ...VIEWS]
 
@@ -31,7 +28,7 @@ export const isView = (table: TableDeclaration): boolean => VIEWS.includes(table
 /** The declarations of `names`; of all tables outside `_sync` for null. */
 export const requestedTables = (names: readonly string[] | null): readonly TableDeclaration[] => {
   if (names === null) return ALL_TABLES.filter(({ schema }) => schema === 'main')
-  const known = ALL.map(nameOf)
+  const known = ALL.map(tableName)
   const problems = names
     .filter((name) => !known.includes(name))
     .map((name) => {
@@ -42,7 +39,7 @@ export const requestedTables = (names: readonly string[] | null): readonly Table
     throw new ExportRequestError(
       `--tables: ${problems.length > 0 ? problems.join('; ') : 'names no table'} (fieldwork-sync schema lists them)`,
     )
-  return ALL.filter((table) => names.includes(nameOf(table)))
+  return ALL.filter((table) => names.includes(tableName(table)))
 }
 
 /**
@@ -75,7 +72,7 @@ export const findTables = async (
   const absent = found.find(({ columns }) => columns.length === 0)
   if (tables !== null && absent !== undefined)
     throw new ExportRequestError(
-      `--tables: ${nameOf(absent.table)} is not in ${source}, which an older fieldwork-sync published. Run fieldwork-sync sync first`,
+      `--tables: ${tableName(absent.table)} is not in ${source}, which an older fieldwork-sync published. Run fieldwork-sync sync first`,
     )
   return found.filter(({ columns }) => columns.length > 0)
 }

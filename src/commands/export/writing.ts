@@ -1,12 +1,13 @@
 /** What the writers of all formats share: the task, the entry of a table in `export.json`, and the errors. */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { tableName } from '../../model/sync-tables.js'
 import { checksum } from '../../publish/parquet/manifest.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { firstLine } from '../../warehouse/connection/duckdb-error.js'
 import { conditionError } from './condition.js'
 import { ExportFailedError } from './errors.js'
-import { nameOf, type Relation } from './relations.js'
+import type { Relation } from './relations.js'
 import type { ExportManifest } from './target.js'
 
 export interface Writing {
@@ -34,7 +35,7 @@ export const fileEntry = async (
 export const writeError = (error: unknown, { table, condition }: Relation, out: string): unknown => {
   const fault = conditionError(error, condition)
   if (fault !== error) return fault
-  return new ExportFailedError(`cannot export ${nameOf(table)} to ${out}: ${firstLine(error)}`, {
+  return new ExportFailedError(`cannot export ${tableName(table)} to ${out}: ${firstLine(error)}`, {
     cause: error,
   })
 }

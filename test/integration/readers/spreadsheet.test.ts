@@ -7,10 +7,11 @@ import { chmod, copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { ALL, nameOf } from '../../../src/commands/export/relations.js'
+import { ALL } from '../../../src/commands/export/relations.js'
 import { isText } from '../../../src/commands/export/xlsx/cell.js'
 import { headerComment } from '../../../src/commands/export/xlsx/sheet.js'
 import type { Column, TableDeclaration } from '../../../src/model/columns.js'
+import { tableName } from '../../../src/model/sync-tables.js'
 import { surveysHistory } from '../../../src/model/tables.js'
 import { openDatabase } from '../../../src/warehouse/connection/database.js'
 import { scriptedSurvey } from '../../support/api/scripted-api.js'
@@ -129,7 +130,7 @@ test.skipIf(PYTHON_PROBLEM !== null)(
     await database.close()
 
     const out = join(root, 'out')
-    const names = ALL.map(nameOf)
+    const names = ALL.map(tableName)
     const ended = await trial.run([
       ...['export', '--format', 'xlsx', '--out', out, '--json', '--tables', names.join(',')],
       ...['--warehouse', join(root, 'warehouse')],
@@ -157,9 +158,9 @@ test.skipIf(PYTHON_PROBLEM !== null)(
       const sheets = read.flatMap((one) => one.sheets)
       expect(sheets.map(({ name }) => name).sort()).toEqual([...names, 'Columns'].sort())
       for (const table of ALL) {
-        const sheet = sheets.find(({ name }) => name === nameOf(table))
-        const frame = read.map(({ frames }) => frames[nameOf(table)]).find((rows) => rows !== undefined)
-        const what = `${nameOf(table)}${isOriginal ? '' : ', saved by LibreOffice'}`
+        const sheet = sheets.find(({ name }) => name === tableName(table))
+        const frame = read.map(({ frames }) => frames[tableName(table)]).find((rows) => rows !== undefined)
+        const what = `${tableName(table)}${isOriginal ? '' : ', saved by LibreOffice'}`
         const header = table.columns.map(({ name }) => ({ text: name }))
         const rows = [header, ...(await expectedRows(published, table))]
         expect(differences(sheet?.rows ?? [], rows), what).toEqual([])

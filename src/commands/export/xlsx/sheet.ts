@@ -1,7 +1,8 @@
 /** Headers, comments, widths and formats of the sheets, and the sheet that describes all columns. */
 import type { Cell, ColumnDef, WriteSheet } from 'hucre/xlsx'
 import type { Column } from '../../../model/columns.js'
-import { nameOf, type Relation } from '../relations.js'
+import { tableName } from '../../../model/sync-tables.js'
+import type { Relation } from '../relations.js'
 import { isText } from './cell.js'
 
 export const FIXED_HEADER = { rows: 1 } as const
@@ -65,7 +66,7 @@ export const columnsSheet = (
   rows: [
     COLUMNS_HEADER,
     ...relations.flatMap(({ relation: { table, columns }, file }) =>
-      columns.map((column) => [nameOf(table), file, column.name, column.type, headerComment(column)]),
+      columns.map((column) => [tableName(table), file, column.name, column.type, headerComment(column)]),
     ),
   ],
 })

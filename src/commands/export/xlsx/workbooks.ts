@@ -10,10 +10,11 @@ import { type CellValue, type WriteSheet, writeXlsx, writeXlsxStream } from 'huc
 import { z } from 'zod'
 import { throwIfAborted } from '../../../base/clock.js'
 import { messageOf } from '../../../base/errors.js'
+import { tableName } from '../../../model/sync-tables.js'
 import { bigintCell } from '../../../warehouse/connection/cells.js'
 import { quote } from '../../../warehouse/connection/ddl.js'
 import { ExportFailedError } from '../errors.js'
-import { nameOf, type Relation } from '../relations.js'
+import type { Relation } from '../relations.js'
 import { chosenRows, selectRows } from '../sql.js'
 import { type ExportEntry, fileEntry, type Writing, writeError } from '../writing.js'
 import { isText, selectSheetCell, sheetCell, sheetCellSchema } from './cell.js'
@@ -38,7 +39,7 @@ export const writeWorkbooks = async (writing: Writing): Promise<readonly ExportE
     throwIfAborted(writing.signal)
     const source = sheetRows(writing, relation)
     const isAlone = alone.some((one) => one.relation === relation)
-    const file = isAlone ? `${nameOf(relation.table)}.xlsx` : SHARED_FILE
+    const file = isAlone ? `${tableName(relation.table)}.xlsx` : SHARED_FILE
     try {
       if (isAlone) await writeAlone(writing, relation, file, source.rows)
       else sheets.push(await sheetOf(relation, source.rows))
@@ -52,7 +53,7 @@ export const writeWorkbooks = async (writing: Writing): Promise<readonly ExportE
   const entries: ExportEntry[] = []
   for (const { relation, file, rows, cutTexts } of inOrder)
     entries.push({
-      table: nameOf(relation.table),
+      table: tableName(relation.table),
       ...(await fileEntry(writing.directory, file)),
       rows,
       filtered: relation.condition !== null,
@@ -114,7 +115,7 @@ const sheetOf = async (
   const header: CellValue[][] = [columns.map(({ name }) => name)]
   for await (const row of rows) header.push(row)
   return {
-    name: nameOf(table),
+    name: tableName(table),
     freezePane: FIXED_HEADER,
     columns: columns.map(columnDefinition),
     cells: headerCells(columns),
@@ -130,7 +131,7 @@ const writeAlone = async (
   rows: AsyncIterable<CellValue[]>,
 ): Promise<void> => {
   const workbook = writeXlsxStream(rows, {
-    name: nameOf(table),
+    name: tableName(table),
     freezePane: FIXED_HEADER,
     columns: columns.map((column) => ({ ...columnDefinition(column), header: column.name })),
   })

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
-import { ALL, nameOf } from '../../../../../src/commands/export/relations.js'
+import { ALL } from '../../../../../src/commands/export/relations.js'
 import { columnDefinition, headerComment } from '../../../../../src/commands/export/xlsx/sheet.js'
 import type { ColumnType } from '../../../../../src/model/columns.js'
+import { tableName } from '../../../../../src/model/sync-tables.js'
 
 /** Excel allows 31 characters, and none of `[ ] : * ? / \`. It reserves `History`. */
 test('every table and view has a name that a sheet may have, and that no other sheet has', () => {
-  const names = [...ALL.map(nameOf), 'Columns']
+  const names = [...ALL.map(tableName), 'Columns']
   expect(names.filter((name) => !/^(?!history$)[^[\]:*?/\\']{1,31}$/i.test(name))).toEqual([])
   expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length)
 })
