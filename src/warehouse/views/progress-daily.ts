@@ -6,7 +6,8 @@ import { columnsOf, date, timestamptz } from '../../model/columns.js'
 import { PROGRESS_FIELDS } from '../../model/fields.js'
 import { ofSurvey, surveyProgressHistory } from '../../model/tables.js'
 import { selected } from '../connection/ddl.js'
-import { dayStart, utcDay } from '../history/utc-day.js'
+import { dayStart } from '../history/utc-day.js'
+import { withKnownDays } from './known-days.js'
 import { columnOf, type ViewDeclaration } from './view-declaration.js'
 
 const indicators = columnsOf(PROGRESS_FIELDS)
@@ -34,13 +35,9 @@ export const progressDaily: ViewDeclaration = {
     }),
   ],
   sql: `WITH periods AS (
-      SELECT *, ${utcDay('observed_at')} AS first_day,
-        lead(${utcDay('observed_at')}) OVER (PARTITION BY account, survey_id ORDER BY observed_at) AS next_day,
-        ${utcDay('confirmed_until')} - CAST(ended_at IS NOT NULL AND epoch_us(confirmed_until) % 86400000000 = 0 AS INTEGER) AS known_day
-      FROM main.survey_progress_periods
+      ${withKnownDays('main.survey_progress_periods', ['account', 'survey_id'])}
     ), days AS (
-      SELECT *, unnest(range(0, 1 + least(greatest(known_day, first_day), next_day - 1) - first_day)) AS days_after
-      FROM periods
+      SELECT *, unnest(range(0, 1 + last_day - first_day)) AS days_after FROM periods
     )
     SELECT d.account, d.survey_id, d.first_day + CAST(d.days_after AS INTEGER) AS "day", ${selected(indicators, 'd')}, d.observed_at,
       least(d.confirmed_until, ${dayStart('d.first_day + CAST(d.days_after AS INTEGER) + 1')}) AS confirmed_until

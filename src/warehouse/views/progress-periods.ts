@@ -4,7 +4,7 @@
  * current row holds until it was last read. In compacted history a row holds until the beginning of the day of the next one,
  * because other observations of that day were removed (docs/decisions/0035-confirmed-until-is-derived.md).
  */
-import { columnsOf, nullable, type TableDeclaration, timestamptz } from '../../model/columns.js'
+import { type Column, columnsOf, nullable, type TableDeclaration, timestamptz } from '../../model/columns.js'
 import {
   ofSource,
   ofSurvey,
@@ -17,7 +17,8 @@ import { quote, selected } from '../connection/ddl.js'
 import { dayStart, utcDay } from '../history/utc-day.js'
 import type { ViewDeclaration } from './view-declaration.js'
 
-interface Observations extends Required<Pick<ViewDeclaration, 'name' | 'comment' | 'references'>> {
+/** Progress records, and how long their rows are known to have held. */
+export interface Observations extends Required<Pick<ViewDeclaration, 'name' | 'comment' | 'references'>> {
   readonly current: TableDeclaration
   readonly history: TableDeclaration
   /** The history table of the observed records. */
@@ -48,14 +49,19 @@ const progressPeriods = (observations: Observations): ViewDeclaration => ({
       ),
     }),
   ],
-  sql: periodsSql(observations),
+  sql: periodsSql(observations, observations.history.columns, `main.${observations.history.name}`),
 })
 
 /**
- * A record went missing where a version ended and no next version began at that moment. The progress history does not show this,
- * and the current row no longer shows it after the record came back.
+ * The step function of `rows`, which are history or the last rows of each record in it. A record went missing where a version ended
+ * and no next version began at that moment. The progress history does not show this, and the current row no longer shows it after
+ * the record came back.
  */
-const periodsSql = ({ current, history, versions, versionKey, readAgainAt, joins }: Observations): string => {
+export const periodsSql = (
+  { current, versions, versionKey, readAgainAt, joins }: Observations,
+  columns: readonly Pick<Column, 'name'>[],
+  rows: string,
+): string => {
   const key = current.key.map(quote)
   const same = (a: string, b: string, names: readonly string[]) =>
     key.map((name, at) => `${a}.${name} = ${b}.${names[at]}`).join(' AND ')
@@ -67,14 +73,14 @@ const periodsSql = ({ current, history, versions, versionKey, readAgainAt, joins
       WHERE valid_to IS NOT NULL AND next_from IS DISTINCT FROM valid_to
     ), observed AS (
       SELECT *, lead(observed_at) OVER (PARTITION BY ${key.join(', ')} ORDER BY observed_at) AS next_at
-      FROM main.${history.name}
+      FROM ${rows}
     ), periods AS (
       SELECT o.*, least(o.next_at, g.missing_at, CASE WHEN o.next_at IS NULL THEN t._missing_since END) AS ended_at
       FROM observed o
       ASOF LEFT JOIN gaps g ON ${same('o', 'g', versionKey)} AND o.observed_at <= g.missing_at
       LEFT JOIN main.${current.name} t ON ${same('o', 't', key)}
     )
-    SELECT ${selected(history.columns, 'o')}, o.ended_at,
+    SELECT ${selected(columns, 'o')}, o.ended_at,
       CASE WHEN o.ended_at IS NULL THEN greatest(o.observed_at, ${readAgainAt})
         WHEN o.next_at < c.compacted_before THEN greatest(o.observed_at, least(o.ended_at, ${dayStart(utcDay('o.next_at'))}))
         ELSE o.ended_at END AS confirmed_until
@@ -84,7 +90,11 @@ const periodsSql = ({ current, history, versions, versionKey, readAgainAt, joins
 }
 
 /** A refresh whose progress could not be typed confirms nothing. */
-export const surveyProgressPeriods = progressPeriods({
+const REJECTED = `LEFT JOIN (SELECT DISTINCT account, survey_id, rejected_at FROM _sync.rejected_rows
+      WHERE endpoint = 'fieldwork_progress' AND sample_source_id IS NULL AND day IS NULL) r
+      ON r.account = f.account AND r.survey_id = f.survey_id AND r.rejected_at = f.refreshed_at`
+
+export const surveyObservations: Observations = {
   name: 'survey_progress_periods',
   comment:
     'Fieldwork progress of whole surveys as a step function: survey_progress_history, and until when each row is known to have held',
@@ -94,13 +104,12 @@ export const surveyProgressPeriods = progressPeriods({
   versions: 'surveys_history',
   versionKey: ['account', 'id'],
   readAgainAt: 'CASE WHEN r.account IS NULL THEN f.refreshed_at END',
-  joins: `LEFT JOIN (SELECT DISTINCT account, survey_id, rejected_at FROM _sync.rejected_rows
-      WHERE endpoint = 'fieldwork_progress' AND sample_source_id IS NULL AND day IS NULL) r
-      ON r.account = f.account AND r.survey_id = f.survey_id AND r.rejected_at = f.refreshed_at`,
-})
+  joins: REJECTED,
+}
+export const surveyProgressPeriods = progressPeriods(surveyObservations)
 
 /** The progress of sources is not read while nothing moves, so it is known as of its last reading. */
-export const sampleSourceProgressPeriods = progressPeriods({
+const sourceObservations: Observations = {
   name: 'sample_source_progress_periods',
   comment:
     'Fieldwork progress of sample sources as a step function: sample_source_progress_history, and until when each row is known to have held',
@@ -111,4 +120,17 @@ export const sampleSourceProgressPeriods = progressPeriods({
   versionKey: ['account', 'survey_id', 'id'],
   readAgainAt: 'f.source_progress_read_at',
   joins: '',
-})
+}
+export const sampleSourceProgressPeriods = progressPeriods(sourceObservations)
+
+/**
+ * The same, but a source also counts as unchanged while its survey does: if the sources were read with the current progress of the
+ * survey, equal progress of the survey confirms theirs.
+ */
+export const inferredSourceObservations: Observations = {
+  ...sourceObservations,
+  readAgainAt: `greatest(f.source_progress_read_at,
+    CASE WHEN r.account IS NULL AND w._observed_at <= f.source_progress_read_at THEN f.refreshed_at END)`,
+  joins: `LEFT JOIN main.${surveyProgress.name} w ON w.account = f.account AND w.survey_id = f.survey_id
+    ${REJECTED}`,
+}

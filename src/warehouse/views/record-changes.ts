@@ -1,0 +1,75 @@
+/** Every observed change of a survey or a sample source, one row per changed field: what happened since yesterday. */
+import {
+  type Column,
+  columnsOf,
+  nullable,
+  type TableDeclaration,
+  timestamptz,
+  varchar,
+  varcharOf,
+} from '../../model/columns.js'
+import { ofSurvey, sampleSourcesHistory, surveysHistory } from '../../model/tables.js'
+import { literal, quote } from '../connection/ddl.js'
+import { columnOf, type ViewDeclaration } from './view-declaration.js'
+
+/** Each modification changes `updated_at` too, so it says nothing more. */
+const NOT_COMPARED = ['updated_at', 'valid_from', 'valid_to']
+
+/** Text as DuckDB shows it in UTC, for any time zone of the session. */
+const asText = ({ name, type }: Column, prefix = ''): string => {
+  const column = quote(`${prefix}${name}`)
+  return type === 'TIMESTAMPTZ'
+    ? `CAST(make_timestamp(epoch_us(${column})) AS VARCHAR) || '+00'`
+    : `CAST(${column} AS VARCHAR)`
+}
+
+const changes = (history: TableDeclaration, surveyId: string, sampleSourceId: string): string => {
+  const record = history.key.filter((name) => name !== 'valid_from').map(quote)
+  const compared = history.columns.filter(({ name }) => ![...history.key, ...NOT_COMPARED].includes(name))
+  const change = (column: Column) =>
+    `CASE WHEN ${quote(`before_${column.name}`)} IS DISTINCT FROM ${quote(column.name)} THEN {'kind': 'changed', 'field': ${literal(column.name)},
+          'from_value': ${asText(column, 'before_')}, 'to_value': ${asText(column)}} END`
+  const event = (kind: string) =>
+    `{'kind': ${literal(kind)}, 'field': CAST(NULL AS VARCHAR), 'from_value': CAST(NULL AS VARCHAR), 'to_value': CAST(NULL AS VARCHAR)}`
+  return `SELECT account, ${surveyId} AS survey_id, ${sampleSourceId} AS sample_source_id, valid_from AS observed_at,
+      unnest(CASE WHEN before_valid_from IS NULL THEN [${event('added')}]
+        ELSE [CASE WHEN before_valid_to IS DISTINCT FROM valid_from THEN ${event('returned')} END,
+        ${compared.map(change).join(',\n        ')}] END) AS change
+    FROM (SELECT *, ${['valid_from', 'valid_to', ...compared.map(({ name }) => name)]
+      .map((name) => `lag(${quote(name)}) OVER w AS ${quote(`before_${name}`)}`)
+      .join(', ')}
+      FROM main.${history.name} WINDOW w AS (PARTITION BY ${record.join(', ')} ORDER BY valid_from))
+    UNION ALL
+    SELECT account, ${surveyId}, ${sampleSourceId}, valid_to, ${event('missing')}
+    FROM (SELECT *, lead(valid_from) OVER (PARTITION BY ${record.join(', ')} ORDER BY valid_from) AS next_from FROM main.${history.name})
+    WHERE valid_to IS NOT NULL AND next_from IS DISTINCT FROM valid_to`
+}
+
+export const recordChanges: ViewDeclaration = {
+  schema: 'main',
+  name: 'record_changes',
+  comment:
+    'Every observed change of surveys and sample sources: one row for each changed field except updated_at, and one when a record is added, missing or returned',
+  key: ['account', 'survey_id', 'sample_source_id', 'observed_at', 'kind', 'field'],
+  references: ofSurvey,
+  columns: [
+    columnOf(sampleSourcesHistory, 'account'),
+    columnOf(sampleSourcesHistory, 'survey_id'),
+    columnOf(sampleSourcesHistory, 'id', {
+      name: 'sample_source_id',
+      nullable: true,
+      comment: 'ID of the sample source; null = the survey itself changed',
+    }),
+    ...columnsOf({
+      observed_at: timestamptz('When the change was first read, server time'),
+      kind: varcharOf(['added', 'changed', 'missing', 'returned'], 'Kind of change'),
+      field: nullable(varchar('The changed field; null unless the kind is changed')),
+      from_value: nullable(varchar('Its value before, as text')),
+      to_value: nullable(varchar('Its value after, as text')),
+    }),
+  ],
+  sql: `SELECT account, survey_id, sample_source_id, observed_at, change.kind, change.field, change.from_value, change.to_value
+    FROM (${changes(surveysHistory, 'id', 'CAST(NULL AS BIGINT)')}
+    UNION ALL
+    ${changes(sampleSourcesHistory, 'survey_id', 'id')}) WHERE change IS NOT NULL`,
+}

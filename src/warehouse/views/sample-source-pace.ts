@@ -1,0 +1,70 @@
+/** How fast each sample source gains complete interviews, and how far it is behind its survey. */
+import { bigint, columnsOf, date, nullable } from '../../model/columns.js'
+import {
+  freshness,
+  ofSource,
+  sampleSourceProgress,
+  sampleSources,
+  surveyProgress,
+} from '../../model/tables.js'
+import { expectedOn } from './forecast.js'
+import { PACE_FIELDS, paceSql } from './pace.js'
+import { inferredSourceObservations } from './progress-periods.js'
+import { columnOf, type ViewDeclaration } from './view-declaration.js'
+
+const goal = { target: 'a.sample_size', reached: 't.interviews_count', status: 's.status' }
+
+/** The numbers of the API may be so large that their product is no BIGINT. */
+const AS_COMPLETE =
+  '(CAST(a.sample_size AS HUGEINT) * w.interviews_count + w.sample_size - 1) // w.sample_size - t.interviews_count'
+
+export const sampleSourcePace: ViewDeclaration = {
+  schema: 'main',
+  name: 'sample_source_pace',
+  comment:
+    'Pace and forecast of each sample source that the API shows, and how far it is behind its survey; one row per source with known progress. Days are UTC. A source counts as unchanged while its survey does',
+  key: ['account', 'survey_id', 'sample_source_id'],
+  references: ofSource('sample_source_id'),
+  columns: [
+    columnOf(sampleSourceProgress, 'account'),
+    columnOf(sampleSourceProgress, 'survey_id'),
+    columnOf(sampleSourceProgress, 'sample_source_id'),
+    columnOf(sampleSources, 'name'),
+    columnOf(sampleSources, 'provider'),
+    columnOf(sampleSources, 'country_code'),
+    columnOf(sampleSources, 'sample_size'),
+    columnOf(sampleSourceProgress, 'interviews_count'),
+    columnOf(sampleSourceProgress, 'completion_rate'),
+    columnOf(surveyProgress, 'completion_rate', {
+      name: 'survey_completion_rate',
+      comment: 'The same of the whole survey',
+    }),
+    ...columnsOf({
+      behind: nullable(
+        bigint(
+          'Complete interviews that the source lacks to be as complete as its survey; 0 if it is not behind, null without targets',
+        ),
+      ),
+    }),
+    columnOf(freshness, 'source_progress_read_at'),
+    ...columnsOf({
+      ...PACE_FIELDS,
+      expected_on: nullable(
+        date(
+          'Day on which the source reaches its target if its pace goes on; null if the survey is not in fieldwork, without target or pace, or after more than ten years',
+        ),
+      ),
+    }),
+  ],
+  sql: `WITH ${paceSql(inferredSourceObservations)}
+    SELECT t.account, t.survey_id, t.sample_source_id, a.name, a.provider, a.country_code, a.sample_size, t.interviews_count,
+      t.completion_rate, w.completion_rate AS survey_completion_rate,
+      CASE WHEN a.sample_size > 0 AND w.sample_size > 0 THEN TRY_CAST(greatest(0, ${AS_COMPLETE}) AS BIGINT) END AS behind,
+      f.source_progress_read_at, p.last_gain_at, p.pace_days, p.gained, p.per_day, ${expectedOn(goal)} AS expected_on
+    FROM main.sample_source_progress t
+    JOIN main.sample_sources a ON a.account = t.account AND a.survey_id = t.survey_id AND a.id = t.sample_source_id AND a._missing_since IS NULL
+    JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id AND s._missing_since IS NULL
+    LEFT JOIN main.survey_progress w ON w.account = t.account AND w.survey_id = t.survey_id
+    LEFT JOIN pace p ON p.account = t.account AND p.survey_id = t.survey_id AND p.sample_source_id = t.sample_source_id
+    LEFT JOIN main.freshness f ON f.account = t.account AND f.survey_id = t.survey_id`,
+}

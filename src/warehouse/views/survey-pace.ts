@@ -1,0 +1,84 @@
+/** How fast each survey gains complete interviews, when it will be complete, and whether its last interviews differ from those before. */
+import { columnsOf, date, double, nullable } from '../../model/columns.js'
+import { freshness, ofSurvey, surveyProgress, surveys } from '../../model/tables.js'
+import { expectedBetween, expectedOn } from './forecast.js'
+import { PACE_FIELDS, paceSql } from './pace.js'
+import { surveyObservations } from './progress-periods.js'
+import { columnOf, type ViewDeclaration } from './view-declaration.js'
+
+const goal = { target: 't.sample_size', reached: 't.interviews_count', status: 's.status' }
+const { from, to } = expectedBetween(goal)
+
+/** part / (part + rest), or null if a count is unknown, or fell because interviews changed their status. */
+const rate = (part: string, rest: string): string =>
+  `CASE WHEN ${part} >= 0 AND ${rest} >= 0 THEN ${part} / nullif(${part} + ${rest}, 0) END`
+
+const grown = (count: string) => `(p.last_${count} - p.first_${count})`
+
+export const surveyPace: ViewDeclaration = {
+  schema: 'main',
+  name: 'survey_pace',
+  comment:
+    'Pace and forecast of each survey that the API shows, one row per survey with known progress. Days are UTC',
+  key: ['account', 'survey_id'],
+  references: ofSurvey,
+  columns: [
+    columnOf(surveyProgress, 'account'),
+    columnOf(surveyProgress, 'survey_id'),
+    columnOf(surveys, 'title'),
+    columnOf(surveys, 'project_id'),
+    columnOf(surveys, 'status'),
+    columnOf(surveyProgress, 'sample_size'),
+    columnOf(surveyProgress, 'interviews_count'),
+    columnOf(surveyProgress, 'completion_rate'),
+    columnOf(freshness, 'refreshed_at'),
+    ...columnsOf({
+      ...PACE_FIELDS,
+      expected_on: nullable(
+        date(
+          'Day on which the target is reached if the pace goes on; null if the status is not fieldwork, without target or pace, or after more than ten years',
+        ),
+      ),
+      expected_from: nullable(
+        date(
+          'First day of the 80 % interval of expected_on; null without expected_on or a week of daily gains',
+        ),
+      ),
+      expected_to: nullable(
+        date('Last day of the 80 % interval; null with expected_from set: the interval has no end'),
+      ),
+    }),
+    columnOf(surveyProgress, 'target_incidence_rate'),
+    ...columnsOf({
+      recent_incidence_rate: nullable(
+        double(
+          'complete / (complete + screen_out) of the interviews of the pace days; null if one of these counts fell',
+        ),
+      ),
+      earlier_incidence_rate: nullable(
+        double('complete / (complete + screen_out) of the interviews before the pace days'),
+      ),
+    }),
+    columnOf(surveyProgress, 'drop_out_rate'),
+    ...columnsOf({
+      recent_drop_out_rate: nullable(
+        double('incomplete / all interviews of the pace days; null if one of these counts fell'),
+      ),
+      earlier_drop_out_rate: nullable(double('incomplete / all interviews before the pace days')),
+    }),
+  ],
+  sql: `WITH ${paceSql(surveyObservations)}
+    SELECT t.account, t.survey_id, s.title, s.project_id, s.status, t.sample_size, t.interviews_count, t.completion_rate, f.refreshed_at,
+      p.last_gain_at, p.pace_days, p.gained, p.per_day,
+      ${expectedOn(goal)} AS expected_on,
+      CASE WHEN expected_on IS NOT NULL THEN ${from} END AS expected_from,
+      CASE WHEN expected_on IS NOT NULL THEN ${to} END AS expected_to,
+      t.target_incidence_rate, ${rate(grown('complete'), grown('screened'))} AS recent_incidence_rate,
+      ${rate('p.first_complete', 'p.first_screened')} AS earlier_incidence_rate,
+      t.drop_out_rate, ${rate(grown('dropped'), `(${grown('interviews')} - ${grown('dropped')})`)} AS recent_drop_out_rate,
+      ${rate('p.first_dropped', '(p.first_interviews - p.first_dropped)')} AS earlier_drop_out_rate
+    FROM main.survey_progress t
+    JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id AND s._missing_since IS NULL
+    LEFT JOIN pace p ON p.account = t.account AND p.survey_id = t.survey_id
+    LEFT JOIN main.freshness f ON f.account = t.account AND f.survey_id = t.survey_id`,
+}
