@@ -9,9 +9,9 @@ import { columnOf, type ViewDeclaration } from './view-declaration.js'
 const goal = { target: 't.sample_size', reached: 't.interviews_count', status: 's.status' }
 const { from, to } = expectedBetween(goal)
 
-/** part / (part + rest), or null if a count is unknown, or fell because interviews changed their status. */
+/** part / (part + rest), or null without a pace, or if a count is unknown, or fell because interviews changed their status. */
 const rate = (part: string, rest: string): string =>
-  `CASE WHEN ${part} >= 0 AND ${rest} >= 0 THEN ${part} / nullif(${part} + ${rest}, 0) END`
+  `CASE WHEN p.pace_days > 0 AND ${part} >= 0 AND ${rest} >= 0 THEN ${part} / nullif(${part} + ${rest}, 0) END`
 
 const grown = (count: string) => `(p.last_${count} - p.first_${count})`
 

@@ -12,6 +12,8 @@ export interface Version {
   readonly from: string
   /** The time of the next version, or the time at which the record was found missing. */
   to: string | null
+  /** The last time at which this row was read. */
+  readAt: string
 }
 
 /** The versions of each record, in order of time. A record whose last version has ended is missing. */
@@ -23,10 +25,13 @@ export class Versions {
     this.records.set(key, versions)
     const last = versions.at(-1)
     if (last?.to === null) {
-      if (JSON.stringify(last.row) === JSON.stringify(row)) return
+      if (JSON.stringify(last.row) === JSON.stringify(row)) {
+        last.readAt = at
+        return
+      }
       last.to = at
     }
-    versions.push({ row, from: at, to: null })
+    versions.push({ row, from: at, to: null, readAt: at })
   }
 
   miss(isGone: (key: string) => boolean, at: string): void {

@@ -1,0 +1,92 @@
+/** The forecast's interval: its closed form compared with a direct search, and its promise of 80 % with a simulation. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { expectedBetween, expectedOn } from '../../../../src/warehouse/views/forecast.js'
+import { chance } from '../../../support/suite/chance.js'
+import { openReader } from '../../../support/warehouse/duckdb.js'
+
+interface Pace {
+  readonly missing: number
+  readonly paceDays: number
+  readonly gained: number
+  readonly spread: number
+}
+
+const DAYS_MAX = 3650
+
+/** The days from the last known day to the expected one, and to the ends of the interval, as the views compute them. */
+const forecasts = async (paces: readonly Pace[]) => {
+  using reader = await openReader(':memory:')
+  const goal = { target: 'p.target', reached: 'p.reached', status: "'fieldwork'" }
+  const { from, to } = expectedBetween(goal)
+  const values = paces.map(({ missing, paceDays, gained, spread }, place) =>
+    [place, missing + 10, 10, paceDays, gained, `${gained}::DOUBLE / ${paceDays}`, `${spread}::DOUBLE`].join(
+      ', ',
+    ),
+  )
+  const rows =
+    await reader.query(`SELECT ${expectedOn(goal)} - as_of AS expected, ${from} - as_of AS "from", ${to} - as_of AS "to"
+    FROM (SELECT *, DATE '2026-03-01' AS as_of FROM (VALUES (${values.join('), (')}))
+      t(place, target, reached, pace_days, gained, per_day, spread)) p ORDER BY place`)
+  return rows.map((row) => Object.values(row))
+}
+
+/** The first day on which the mean and each bound of the gain reach the target, found day by day. */
+const searched = ({ missing, paceDays, gained, spread }: Pace): (number | null)[] =>
+  [0, 1, -1].map((sign) => {
+    for (let day = 1; day <= DAYS_MAX; day += 1) {
+      const bound = (gained / paceDays) * day + sign * 1.28 * spread * Math.sqrt(day + day ** 2 / paceDays)
+      if (bound >= missing - 1e-6) return day
+    }
+    return null
+  })
+
+const pace = fc.record({
+  missing: fc.integer({ min: 1, max: 5_000 }),
+  paceDays: fc.integer({ min: 1, max: 7 }),
+  gained: fc.integer({ min: 1, max: 500 }),
+  // Rounded, so that no bound reaches the target within an error of the last digit.
+  spread: fc.integer({ min: 0, max: 4_000 }).map((hundredths) => hundredths / 100),
+})
+
+test('the interval ends on the days that a search finds', async () => {
+  const paces = fc.sample(pace, { numRuns: 2_000, seed: 17 })
+  const found = await forecasts(paces)
+  for (const [place, one] of paces.entries()) expect(found[place], JSON.stringify(one)).toEqual(searched(one))
+  expect(found.filter(([, , to]) => to === null).length).toBeGreaterThan(100)
+  expect(found.filter(([, , to]) => to !== null).length).toBeGreaterThan(100)
+})
+
+const RUNS = 2_000
+const KNOWN_DAYS = 28
+
+const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
+const deviation = (values: readonly number[]) =>
+  Math.sqrt(values.reduce((sum, value) => sum + (value - mean(values)) ** 2, 0) / (values.length - 1))
+
+test.each([
+  ['a week away', 70],
+  ['a month away', 300],
+  ['a quarter away', 900],
+])('a target that is %s is reached inside of the interval in about 80 of 100 cases', async (_, missing) => {
+  const { below } = chance(17)
+  // About 10 a day: often a few, sometimes many, and none on some days.
+  const gainOfDay = () => (below(4) === 0 ? below(40) : below(15))
+  const cases = Array.from({ length: RUNS }, () => {
+    const known = Array.from({ length: KNOWN_DAYS }, gainOfDay)
+    const gained = known.slice(-7).reduce((sum, gain) => sum + gain, 0)
+    let [day, reached] = [0, 0]
+    while (reached < missing) {
+      day += 1
+      reached += gainOfDay()
+    }
+    return { pace: { missing, paceDays: 7, gained, spread: deviation(known) }, day }
+  }).filter(({ pace: { gained } }) => gained > 0)
+  const found = await forecasts(cases.map((one) => one.pace))
+  const inside = cases.filter(({ day }, place) => {
+    const [, from, to] = (found[place] ?? []).map((days) => (days === null ? null : Number(days)))
+    return Number(from) <= day && day <= (to ?? DAYS_MAX)
+  })
+  expect(inside.length / cases.length).toBeGreaterThan(0.76)
+  expect(inside.length / cases.length).toBeLessThan(0.9)
+})

@@ -1,0 +1,83 @@
+/** Every observed change of a survey or a sample source. */
+import { expect, test } from 'vitest'
+import type { Instant } from '../../../../src/model/instant.js'
+import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
+import { instantOf, minute } from '../../../support/time/instants.js'
+import { query } from '../../../support/warehouse/duckdb.js'
+import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
+import { testWarehouse } from '../../../support/warehouse/warehouse.js'
+
+const at = (day: number, hour = 2): Instant => minute((day - 1) * 1440 + hour * 60)
+
+const CHANGES = `SELECT account, survey_id, sample_source_id, strftime(timezone('UTC', observed_at), '%d %H:%M'),
+  kind, field, from_value, to_value FROM record_changes ORDER BY ALL NULLS FIRST`
+
+test('record_changes has a row for each changed field, and for each record that was added, missing or returned', async () => {
+  const { account, database, directory, rows } = await testWarehouse()
+  const created = instantOf('2026-02-01T10:00:00.25Z')
+  await list(account, [survey(1), survey(2)], at(1), 'full')
+  await account.commitBundles([bundle(1, at(1), [source(11), source(12)], progress(1))], RUN)
+  // Only updated_at: no row. Then three fields at once, one of them a time.
+  await list(account, [survey(1, { updated_at: at(2) })], at(2))
+  await account.commitBundles([bundle(1, at(2), [source(11), source(12)], progress(1))], RUN)
+  const changed = { title: "It's new", project_id: 'P', created_at: created, updated_at: at(3) }
+  await list(account, [survey(1, changed)], at(3))
+  await account.commitBundles(
+    [
+      bundle(
+        1,
+        at(3),
+        [source(11, { sample_size: 120, panelist_id_required: true, updated_at: at(3) })],
+        progress(1),
+      ),
+    ],
+    RUN,
+  )
+  // Survey 1 goes with its source, comes back with another title, and goes again. Survey 2 goes at the same time and stays away.
+  for (const surveyId of [1, 2]) await account.commitBundles([{ kind: 'gone', surveyId, at: at(4) }], RUN)
+  await list(account, [survey(1, { ...changed, title: 'Back', _extra: '{"mood":"good"}' })], at(6, 1))
+  await account.commitBundles(
+    [bundle(1, at(6), [source(11, { sample_size: 120, panelist_id_required: true })], progress(1))],
+    RUN,
+  )
+  await account.commitBundles([{ kind: 'gone', surveyId: 1, at: at(7) }], RUN)
+  // Another account has the same ids.
+  await list(accountWarehouse(database, 'bolt'), [survey(1)], at(5), 'full')
+  const found = (all: Awaited<ReturnType<typeof rows>>) => all.map((row) => Object.values(row))
+  const expected = [
+    ['acme', 1, null, '01 02:00', 'added', null, null, null],
+    [
+      'acme',
+      1,
+      null,
+      '03 02:00',
+      'changed',
+      'created_at',
+      '2025-12-21 13:21:00+00',
+      '2026-02-01 10:00:00.25+00',
+    ],
+    ['acme', 1, null, '03 02:00', 'changed', 'project_id', null, 'P'],
+    ['acme', 1, null, '03 02:00', 'changed', 'title', 'Survey 1', "It's new"],
+    ['acme', 1, null, '04 02:00', 'missing', null, null, null],
+    ['acme', 1, null, '06 01:00', 'changed', '_extra', null, '{"mood":"good"}'],
+    ['acme', 1, null, '06 01:00', 'changed', 'title', "It's new", 'Back'],
+    ['acme', 1, null, '06 01:00', 'returned', null, null, null],
+    ['acme', 1, null, '07 02:00', 'missing', null, null, null],
+    ['acme', 1, 11, '01 02:00', 'added', null, null, null],
+    ['acme', 1, 11, '03 02:00', 'changed', 'panelist_id_required', 'false', 'true'],
+    ['acme', 1, 11, '03 02:00', 'changed', 'sample_size', '100', '120'],
+    ['acme', 1, 11, '04 02:00', 'missing', null, null, null],
+    ['acme', 1, 11, '06 02:00', 'returned', null, null, null],
+    ['acme', 1, 11, '07 02:00', 'missing', null, null, null],
+    ['acme', 1, 12, '01 02:00', 'added', null, null, null],
+    ['acme', 1, 12, '03 02:00', 'missing', null, null, null],
+    ['acme', 2, null, '01 02:00', 'added', null, null, null],
+    ['acme', 2, null, '04 02:00', 'missing', null, null, null],
+    ['bolt', 1, null, '05 02:00', 'added', null, null, null],
+  ]
+  expect(found(await rows(CHANGES))).toEqual(expected)
+  // Times are text in UTC for readers in every time zone.
+  await database.close()
+  const inTokyo = await query(`${directory}/work.duckdb`, `SET TimeZone = 'Asia/Tokyo'; ${CHANGES}`)
+  expect(found(inTokyo)).toEqual(expected)
+})
