@@ -8,9 +8,9 @@ import { withKnownDays } from './known-days.js'
 import { type Observations, periodsSql } from './progress-periods.js'
 
 /** The pace covers a week, so that each weekday counts once. */
-const PACE_DAYS = 7
+export const PACE_DAYS = 7
 /** The daily gains of these days say how much the gain varies from day to day. */
-const SPREAD_DAYS = 28
+export const SPREAD_DAYS = 28
 /** With fewer daily gains, their variation is not known. */
 const SPREAD_GAINS_MIN = 7
 
@@ -33,61 +33,58 @@ export const PACE_FIELDS = {
 } satisfies Fields
 
 /** Interviews of all statuses, also of those that only `_extra` contains. */
-const INTERVIEWS = `${INTERVIEW_STATUSES.map((status) => `coalesce(${status}_individuals, 0)`).join(' + ')}
+export const INTERVIEWS = `${INTERVIEW_STATUSES.map((status) => `coalesce(${status}_individuals, 0)`).join(' + ')}
         + coalesce(list_sum([TRY_CAST(x AS BIGINT) for x in json_extract(_extra, '$.interview_count_by_status.*.individuals')]), 0)`
 
-/** Counts of which the first and the last one of the pace are wanted. */
-const COUNTS = {
-  interviews_count: 'interviews_count',
-  complete: 'complete_individuals',
-  screened: 'screen_out_individuals',
-  dropped: 'incomplete_individuals',
-  interviews: INTERVIEWS,
+interface Pace {
+  readonly observations: Observations
+  /** The days before the last known one that are read. */
+  readonly days: number
+  /** More counts of which the first and the last one of the pace are wanted, with their SQL. */
+  readonly counts: Readonly<Record<string, string>>
 }
 
 /**
  * Common table expressions that end with `pace`, one row per record: `as_of` (its last known day), `last_gain_at`, `pace_days`,
  * `gained`, `per_day`, the first and last counts of the pace, and `spread`, the standard deviation of the daily gains.
  */
-export const paceSql = (observations: Observations): string => {
+export const paceSql = ({ observations, days, counts }: Pace): string => {
   const { current, history } = observations
   const key = current.key.join(', ')
-  const counts = Object.keys(COUNTS)
+  const values = { interviews_count: 'interviews_count', ...counts }
+  const names = Object.keys(values)
+  const recentColumns = [...current.key, 'observed_at', ...names].map((name) => ({ name }))
   const inPace = `FILTER (WHERE interviews_count IS NOT NULL AND "day" >= as_of - ${PACE_DAYS})`
+  const endsOf = (name: string) =>
+    ['first', 'last'].map((end) => `${end}(${name} ORDER BY "day") ${inPace} AS ${end}_${name}`)
   return `starts AS (
-      SELECT h.* FROM (SELECT ${key}, coalesce(max(observed_at) FILTER (epoch_us(observed_at) <= before), min(observed_at)) AS start_at
-        FROM main.${history.name}
-        JOIN (SELECT ${key}, epoch_us(_observed_at) - ${SPREAD_DAYS} * 86400000000 AS before FROM main.${current.name}) USING (${key})
-        GROUP BY ALL) h
+      SELECT ${key}, coalesce(max(observed_at) FILTER (epoch_us(observed_at) <= before), min(observed_at)) AS start_at
+      FROM main.${history.name}
+      JOIN (SELECT ${key}, epoch_us(_observed_at) - ${days} * 86400000000 AS before FROM main.${current.name}) USING (${key})
+      GROUP BY ALL
     ), recent AS MATERIALIZED (
-      SELECT ${key}, observed_at, ${Object.entries(COUNTS)
+      SELECT ${key}, observed_at, ${Object.entries(values)
         .map(([name, sql]) => `${sql} AS ${name}`)
         .join(', ')}
       FROM main.${history.name} JOIN starts USING (${key}) WHERE observed_at >= start_at
     ), recent_gains AS MATERIALIZED (
       ${lastGains(key, 'recent')}
     ), last_gains AS (
-      SELECT * FROM recent_gains
+      FROM recent_gains
       UNION ALL
       ${lastGains(key, `main.${history.name} ANTI JOIN recent_gains USING (${key})`)}
     ), known AS (
-      ${withKnownDays(`(${periodsSql(observations, columnsOfRecent(current.key), 'recent')})`, current.key)}
+      ${withKnownDays(`(${periodsSql(observations, recentColumns, 'recent')})`, current.key)}
     ), ends AS (
       SELECT *, max(last_day) OVER (PARTITION BY ${key}) AS as_of FROM known
     ), days AS (
       SELECT *, first_day + CAST(days_after AS INTEGER) AS "day"
-      FROM (SELECT *, unnest(range(greatest(0, as_of - ${SPREAD_DAYS} - first_day), 1 + last_day - first_day)) AS days_after FROM ends)
+      FROM (SELECT *, unnest(range(greatest(0, as_of - ${days} - first_day), 1 + last_day - first_day)) AS days_after FROM ends)
     ), gains AS (
       SELECT *, CASE WHEN "day" - lag("day") OVER w = 1 THEN interviews_count - lag(interviews_count) OVER w END AS gain
       FROM days WINDOW w AS (PARTITION BY ${key} ORDER BY "day")
     ), paces AS (
-      SELECT ${key}, as_of, nullif(max("day") ${inPace} - min("day") ${inPace}, 0) AS pace_days,
-        ${counts
-          .map(
-            (name) =>
-              `first(${name} ORDER BY "day") ${inPace} AS first_${name}, last(${name} ORDER BY "day") ${inPace} AS last_${name}`,
-          )
-          .join(', ')},
+      SELECT ${key}, as_of, nullif(max("day") ${inPace} - min("day") ${inPace}, 0) AS pace_days, ${names.flatMap(endsOf).join(', ')},
         CASE WHEN count(gain) >= ${SPREAD_GAINS_MIN} THEN stddev_samp(gain) END AS spread
       FROM gains GROUP BY ALL
     ), pace AS (
@@ -96,9 +93,6 @@ export const paceSql = (observations: Observations): string => {
       FROM paces LEFT JOIN last_gains USING (${key})
     )`
 }
-
-const columnsOfRecent = (key: readonly string[]) =>
-  [...key, 'observed_at', ...Object.keys(COUNTS)].map((name) => ({ name }))
 
 const lastGains = (key: string, rows: string): string => `SELECT ${key}, max(observed_at) AS last_gain_at
       FROM (SELECT ${key}, observed_at, interviews_count,

@@ -8,7 +8,7 @@ import {
   surveyProgress,
 } from '../../model/tables.js'
 import { expectedOn } from './forecast.js'
-import { PACE_FIELDS, paceSql } from './pace.js'
+import { PACE_DAYS, PACE_FIELDS, paceSql } from './pace.js'
 import { inferredSourceObservations } from './progress-periods.js'
 import { columnOf, type ViewDeclaration } from './view-declaration.js'
 
@@ -56,7 +56,7 @@ export const sampleSourcePace: ViewDeclaration = {
       ),
     }),
   ],
-  sql: `WITH ${paceSql(inferredSourceObservations)}
+  sql: `WITH ${paceSql({ observations: inferredSourceObservations, days: PACE_DAYS, counts: {} })}
     SELECT t.account, t.survey_id, t.sample_source_id, a.name, a.provider, a.country_code, a.sample_size, t.interviews_count,
       t.completion_rate, w.completion_rate AS survey_completion_rate,
       CASE WHEN a.sample_size > 0 AND w.sample_size > 0 THEN TRY_CAST(greatest(0, ${AS_COMPLETE}) AS BIGINT) END AS behind,

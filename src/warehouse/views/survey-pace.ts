@@ -2,12 +2,19 @@
 import { columnsOf, date, double, nullable } from '../../model/columns.js'
 import { freshness, ofSurvey, surveyProgress, surveys } from '../../model/tables.js'
 import { expectedBetween, expectedOn } from './forecast.js'
-import { PACE_FIELDS, paceSql } from './pace.js'
+import { INTERVIEWS, PACE_FIELDS, paceSql, SPREAD_DAYS } from './pace.js'
 import { surveyObservations } from './progress-periods.js'
 import { columnOf, type ViewDeclaration } from './view-declaration.js'
 
 const goal = { target: 't.sample_size', reached: 't.interviews_count', status: 's.status' }
 const { from, to } = expectedBetween(goal)
+
+const COUNTS = {
+  complete: 'complete_individuals',
+  screened: 'screen_out_individuals',
+  dropped: 'incomplete_individuals',
+  interviews: INTERVIEWS,
+}
 
 /** part / (part + rest), or null without a pace, or if a count is unknown, or fell because interviews changed their status. */
 const rate = (part: string, rest: string): string =>
@@ -67,7 +74,7 @@ export const surveyPace: ViewDeclaration = {
       earlier_drop_out_rate: nullable(double('incomplete / all interviews before the pace days')),
     }),
   ],
-  sql: `WITH ${paceSql(surveyObservations)}
+  sql: `WITH ${paceSql({ observations: surveyObservations, days: SPREAD_DAYS, counts: COUNTS })}
     SELECT t.account, t.survey_id, s.title, s.project_id, s.status, t.sample_size, t.interviews_count, t.completion_rate, f.refreshed_at,
       p.last_gain_at, p.pace_days, p.gained, p.per_day,
       ${expectedOn(goal)} AS expected_on,
