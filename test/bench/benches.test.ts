@@ -11,6 +11,7 @@ test.runIf(SLOW).each([
   ['growth', /^all read again, none changed .*\d$/m],
   ['export', /^export, CSV from Parquet .*\d$/m],
   ['nights', /^ +300 +300 changed .*\d$/m],
+  ['views', /^record_changes +\d+ +[\d.]+ +[\d.]+$/m, ['20']],
   ['size', /^ +300 +6 +[\d.]+/m],
   ['blocks', /^500 read: surveys +[\d.]+ +[\d.]+ +\d+ +[\d.]+$/m],
   ['server', /^fieldwork_progress, first time +300 /m],

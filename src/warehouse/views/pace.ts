@@ -69,10 +69,12 @@ export const paceSql = ({ observations, days, counts }: Pace): string => {
       FROM main.${history.name} JOIN starts USING (${key}) WHERE observed_at >= start_at
     ), recent_gains AS MATERIALIZED (
       ${lastGains(key, 'recent')}
+    ), others AS (
+      SELECT ${key} FROM main.${current.name} ANTI JOIN recent_gains USING (${key})
     ), last_gains AS (
       FROM recent_gains
       UNION ALL
-      ${lastGains(key, `main.${history.name} ANTI JOIN recent_gains USING (${key})`)}
+      ${lastGains(key, `main.${history.name} JOIN others USING (${key})`)}
     ), known AS (
       ${withKnownDays(`(${periodsSql(observations, recentColumns, 'recent')})`, current.key)}
     ), ends AS (

@@ -38,6 +38,8 @@ test('the page has exactly the queries that these tests run', () => {
     'Fieldwork pace by day',
     'Sources behind target',
     'Forecast of completion',
+    'Incidence and drop-out against the past',
+    'Changes of the last day',
     'Incidence and drop-out by source',
     'Incidence and drop-out by provider',
     'Status timeline',
@@ -77,7 +79,13 @@ test('sources behind target: the query lists sources that are less complete than
           const completed = reached / target
           const whole = count(progress) / Number(progress.sample_size)
           return completed < whole
-            ? [{ survey_id: id, sample_source_id: source.id, missing: target - reached, completed }]
+            ? [
+                {
+                  survey_id: id,
+                  sample_source_id: source.id,
+                  behind: Math.ceil((target * count(progress)) / Number(progress.sample_size)) - reached,
+                },
+              ]
             : []
         })
       : [],
@@ -86,16 +94,11 @@ test('sources behind target: the query lists sources that are less complete than
     ({ survey_id }) => survey_id !== world().failing,
   )
   expect(
-    rows.map(({ survey_id, sample_source_id, missing, completed }) => ({
-      survey_id,
-      sample_source_id,
-      missing,
-      completed,
-    })),
+    rows.map(({ survey_id, sample_source_id, behind }) => ({ survey_id, sample_source_id, behind })),
   ).toEqual(
     expected.toSorted(
       (a, b) =>
-        b.missing - a.missing ||
+        b.behind - a.behind ||
         a.survey_id - b.survey_id ||
         Number(a.sample_source_id) - Number(b.sample_source_id),
     ),
@@ -104,37 +107,101 @@ test('sources behind target: the query lists sources that are less complete than
 })
 
 test('forecast: the query continues the pace of the last week, and gives no date without a pace', async () => {
-  const rows = await world().reader.query(asText('Forecast of completion', ['as_of', 'expected_on']))
+  const rows = await world().reader.query(
+    asText('Forecast of completion', ['expected_on', 'expected_from', 'expected_to']),
+  )
   for (const id of world().inField) {
     const [before, now] = [on(WEEK_AGO, id).progress, on(9, id).progress]
-    const perDay = (count(now) - count(before)) / 7
+    const gained = count(now) - count(before)
     const missing = Number(now.sample_size) - count(now)
     const days =
       now.sample_size === 0
         ? null
         : missing <= 0
           ? 0
-          : perDay > 0 && missing / perDay <= 3650
-            ? Math.ceil(missing / perDay)
+          : gained > 0 && (missing * 7) / gained <= 3650
+            ? Math.ceil((missing * 7) / gained)
             : null
-    expect(rows.find(({ survey_id }) => survey_id === id)).toEqual({
+    const row = rows.find(({ survey_id }) => survey_id === id)
+    expect(row).toMatchObject({
       account: world().server.accounts[0]?.name,
       survey_id: id,
-      as_of: '2026-03-10',
       interviews_count: count(now),
       sample_size: now.sample_size,
-      per_day: perDay,
+      pace_days: 7,
+      per_day: gained / 7,
       title: on(9, id).survey.title,
       expected_on: days === null ? null : new Date(Date.UTC(2026, 2, 10 + days)).toISOString().slice(0, 10),
     })
+    const [from, to] = [row?.expected_from ?? null, row?.expected_to ?? null]
+    expect(from === null).toBe(days === null)
+    expect(String(from) <= String(row?.expected_on)).toBe(true)
+    expect(to === null || String(to) >= String(row?.expected_on)).toBe(true)
   }
-  expect(rows.some(({ expected_on, as_of }) => expected_on !== null && expected_on !== as_of)).toBe(true)
+  expect(rows.some(({ expected_on }) => expected_on !== null && expected_on !== '2026-03-10')).toBe(true)
   expect(rows.some(({ expected_on }) => expected_on === null)).toBe(true)
+  expect(rows.some(({ expected_from, expected_on }) => String(expected_from) < String(expected_on))).toBe(
+    true,
+  )
   // The failing survey was last read on the third night, so its forecast is from that night.
   expect(rows.find(({ survey_id }) => survey_id === world().failing)).toMatchObject({
-    as_of: '2026-03-03',
+    pace_days: 2,
     per_day: (count(on(2, world().failing).progress) - count(on(0, world().failing).progress)) / 2,
   })
+})
+
+test('against the past: the query compares the interviews of the last week with those before', async () => {
+  const rows = await runQuery('Incidence and drop-out against the past')
+  const rate = (part: number, rest: number) =>
+    part < 0 || rest < 0 || part + rest === 0 ? null : part / (part + rest)
+  for (const id of world().inField) {
+    const [before, now] = [on(WEEK_AGO, id).progress, on(9, id).progress]
+    const grown = (status: string) =>
+      Number(now[`${status}_individuals`]) - Number(before[`${status}_individuals`])
+    const dropped = grown('incomplete')
+    const [recent, recentDropOut] = [
+      rate(grown('complete'), grown('screen_out')),
+      rate(dropped, interviewsIn(now) - interviewsIn(before) - dropped),
+    ]
+    const row = rows.find(({ survey_id }) => survey_id === id)
+    if (recent === null && recentDropOut === null) expect(row).toBe(undefined)
+    else
+      expect(row).toMatchObject({
+        gained: grown('complete'),
+        recent_incidence_rate: recent,
+        earlier_incidence_rate: before.target_incidence_rate,
+        recent_drop_out_rate: recentDropOut,
+        earlier_drop_out_rate: before.drop_out_rate,
+      })
+  }
+  expect(rows.length).toBeGreaterThan(2)
+})
+
+test('changes: the query lists what changed between the last two nights', async () => {
+  const rows = (await runQuery('Changes of the last day')).filter(
+    ({ sample_source_id }) => sample_source_id === null,
+  )
+  const [before, now] = world()
+    .nights.slice(-2)
+    .map(({ surveys }) => surveys)
+  const expected = [...(now ?? [])].flatMap(([id, { survey }]) => {
+    const old = before?.get(id)?.survey
+    if (id === world().failing) return []
+    if (old === undefined) return [`${id} added`]
+    return Object.keys(survey)
+      .filter((name) => name !== 'updated_at' && survey[name] !== old[name])
+      .map((name) => `${id} changed ${name} ${old[name]} -> ${survey[name]}`)
+  })
+  expect(
+    rows
+      .map(({ survey_id, kind, field, from_value, to_value }) =>
+        field === null
+          ? `${survey_id} ${kind}`
+          : `${survey_id} ${kind} ${field} ${from_value} -> ${to_value}`,
+      )
+      .toSorted(),
+  ).toEqual(expected.toSorted())
+  expect(rows.length).toBeGreaterThan(2)
 })
 
 const interviewsIn = (progress: Row) =>
@@ -289,7 +356,7 @@ test('the last runs: the query shows a partial last run and the time of the last
   ])
 })
 
-test('every query gives the same rows over Parquet with our views', async () => {
+test('every query and every view gives the same rows over Parquet with our views', async () => {
   using parquet = await openReader(':memory:')
   await parquet.query(`SET TimeZone = 'UTC'`)
   await parquet.query('CREATE SCHEMA _sync')
@@ -303,6 +370,10 @@ test('every query gives the same rows over Parquet with our views', async () => 
     const rows = await runQuery(title)
     expect(rows.length, title).toBeGreaterThan(0)
     expect(await runQuery(title, parquet), title).toEqual(rows)
+  }
+  for (const { name, key } of ALL_VIEWS) {
+    const sql = `SELECT * FROM ${name} ORDER BY ${key.join(', ')}`
+    expect(await parquet.query(sql), name).toEqual(await world().reader.query(sql))
   }
 })
 
