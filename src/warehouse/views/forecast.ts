@@ -1,8 +1,7 @@
 /**
- * The day on which a target is reached if the pace goes on, and its 80 % interval. After d days, `per_day` · d interviews are
- * expected. The daily gains vary by `spread`, and the pace itself is known from `pace_days` days only. So the gain of d days has the
- * variance spread² · (d + d² / pace_days). The interval is where the bounds of this gain reach the target
- * (docs/explanation/forecast.md).
+ * The day on which a target is reached if the pace goes on, and its 80 % interval. In d days, `per_day` · d interviews are expected.
+ * The daily gains vary by `spread`, and the pace is known from `pace_days` days only. So the gain of d days has the variance
+ * spread² · (d + d² / pace_days). The interval is where the bounds of this gain reach the target (docs/explanation/forecast.md).
  */
 
 /** A forecast further away than ten years says nothing. */
@@ -11,36 +10,24 @@ const FORECAST_DAYS_MAX = 3650
 /** 80 % of a normal distribution lie within 1.28 standard deviations. */
 const DEVIATIONS = 1.28
 
-interface Goal {
-  /** SQL for the complete interviews that are expected, and for those that there are. */
-  readonly target: string
-  readonly reached: string
-  /** SQL for the status of the survey. */
-  readonly status: string
-}
-
-const cases = ({ target, reached, status }: Goal, days: string): string =>
-  `CASE WHEN ${status} <> 'fieldwork' OR ${target} <= 0 THEN NULL
-        WHEN ${reached} >= ${target} THEN p.as_of
-        WHEN p.gained > 0 AND ${days} <= ${FORECAST_DAYS_MAX} THEN p.as_of + CAST(ceil(round(${days}, 6)) AS INTEGER) END`
-
-/** SQL for the expected day, by the row `p` of the pace. */
-export const expectedOn = (goal: Goal): string =>
-  cases(goal, `(CAST(${goal.target} - ${goal.reached} AS DOUBLE) * p.pace_days / p.gained)`)
-
 /**
- * SQL for the first and the last day of the interval. Squaring (missing - per_day · d) = ± 1.28 · deviation of d days gives a
- * quadratic equation for d, with one root for each bound. The variance may grow faster than the gain: then the lower bound never
- * reaches the target. Rounding removes errors of the last digit before a day is rounded up.
+ * Adds `expected_on`, `expected_from` and `expected_to` to rows with `status`, `target`, `reached`, and the columns of the pace.
+ *
+ * Squaring missing - per_day · d = ± 1.28 · deviation of d days gives a quadratic equation for d. Its roots are where the upper and the
+ * lower bound reach the target. If the variance grows faster than the gain, the lower bound never does. A root is taken of rows with a
+ * gain only, because DuckDB refuses that of a negative number.
  */
-export const expectedBetween = (goal: Goal): { readonly from: string; readonly to: string } => {
-  const missing = `CAST(${goal.target} - ${goal.reached} AS DOUBLE)`
-  const variance = `(${DEVIATIONS * DEVIATIONS} * p.spread * p.spread)`
-  const sum = `(2 * ${missing} * p.per_day + ${variance}
-          + sqrt(${variance} * (${variance} + 4 * ${missing} * (p.per_day + ${missing} / p.pace_days))))`
-  const growth = `(p.per_day * p.per_day - ${variance} / p.pace_days)`
-  return {
-    from: cases(goal, `(2 * ${missing} * ${missing} / ${sum})`),
-    to: cases(goal, `(CASE WHEN ${growth} > 0 THEN ${sum} / (2 * ${growth}) END)`),
-  }
-}
+export const withForecast = (rows: string): string =>
+  `SELECT *, ${dayAfter('missing * pace_days / gained')} AS expected_on,
+      CASE WHEN expected_on IS NOT NULL THEN ${dayAfter('2 * missing * missing / total')} END AS expected_from,
+      CASE WHEN expected_on IS NOT NULL THEN ${dayAfter('CASE WHEN growth > 0 THEN total / (2 * growth) END')} END AS expected_to
+    FROM (SELECT *, 2 * missing * per_day + variance + sqrt(variance * (variance + 4 * missing * (per_day + missing / pace_days))) AS total,
+        per_day * per_day - variance / pace_days AS growth
+      FROM (SELECT *, CASE WHEN reached < target THEN CAST(target - reached AS DOUBLE) END AS missing,
+          CASE WHEN gained > 0 THEN ${DEVIATIONS * DEVIATIONS} * spread * spread END AS variance
+        FROM ${rows}))`
+
+/** Rounding removes errors of the last digit before a day is rounded up. */
+const dayAfter = (days: string): string =>
+  `CASE WHEN status <> 'fieldwork' OR target <= 0 THEN NULL WHEN reached >= target THEN as_of
+        WHEN gained > 0 AND ${days} <= ${FORECAST_DAYS_MAX} THEN as_of + CAST(ceil(round(${days}, 6)) AS INTEGER) END`

@@ -7,12 +7,10 @@ import {
   sampleSources,
   surveyProgress,
 } from '../../model/tables.js'
-import { expectedOn } from './forecast.js'
+import { withForecast } from './forecast.js'
 import { PACE_DAYS, PACE_FIELDS, paceSql } from './pace.js'
 import { inferredSourceObservations } from './progress-periods.js'
 import { columnOf, type ViewDeclaration } from './view-declaration.js'
-
-const goal = { target: 'a.sample_size', reached: 't.interviews_count', status: 's.status' }
 
 /** The numbers of the API may be so large that their product is no BIGINT. */
 const AS_COMPLETE =
@@ -56,15 +54,20 @@ export const sampleSourcePace: ViewDeclaration = {
       ),
     }),
   ],
-  sql: `WITH ${paceSql({ observations: inferredSourceObservations, days: PACE_DAYS, counts: {} })}
-    SELECT t.account, t.survey_id, t.sample_source_id, a.name, a.provider, a.country_code, a.sample_size, t.interviews_count,
-      t.completion_rate, w.completion_rate AS survey_completion_rate,
-      CASE WHEN a.sample_size > 0 AND w.sample_size > 0 THEN TRY_CAST(greatest(0, ${AS_COMPLETE}) AS BIGINT) END AS behind,
-      f.source_progress_read_at, p.last_gain_at, p.pace_days, p.gained, p.per_day, ${expectedOn(goal)} AS expected_on
-    FROM main.sample_source_progress t
-    JOIN main.sample_sources a ON a.account = t.account AND a.survey_id = t.survey_id AND a.id = t.sample_source_id AND a._missing_since IS NULL
-    JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id AND s._missing_since IS NULL
-    LEFT JOIN main.survey_progress w ON w.account = t.account AND w.survey_id = t.survey_id
-    LEFT JOIN pace p ON p.account = t.account AND p.survey_id = t.survey_id AND p.sample_source_id = t.sample_source_id
-    LEFT JOIN main.freshness f ON f.account = t.account AND f.survey_id = t.survey_id`,
+  sql: `WITH ${paceSql({ observations: inferredSourceObservations, days: PACE_DAYS, counts: {} })}, goals AS (
+      SELECT p.*, s.status, a.name, a.provider, a.country_code, a.sample_size AS target, t.interviews_count AS reached, t.completion_rate,
+        w.completion_rate AS survey_completion_rate,
+        CASE WHEN a.sample_size > 0 AND w.sample_size > 0 THEN TRY_CAST(greatest(0, ${AS_COMPLETE}) AS BIGINT) END AS behind
+      FROM main.sample_source_progress t
+      JOIN main.sample_sources a
+        ON a.account = t.account AND a.survey_id = t.survey_id AND a.id = t.sample_source_id AND a._missing_since IS NULL
+      JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id AND s._missing_since IS NULL
+      JOIN pace p ON p.account = t.account AND p.survey_id = t.survey_id AND p.sample_source_id = t.sample_source_id
+      LEFT JOIN main.survey_progress w ON w.account = t.account AND w.survey_id = t.survey_id
+    )
+    SELECT p.account, p.survey_id, p.sample_source_id, p.name, p.provider, p.country_code, p.target AS sample_size,
+      p.reached AS interviews_count, p.completion_rate, p.survey_completion_rate, p.behind, f.source_progress_read_at,
+      p.last_gain_at, p.pace_days, p.gained, p.per_day, p.expected_on
+    FROM (${withForecast('goals')}) p
+    LEFT JOIN main.freshness f ON f.account = p.account AND f.survey_id = p.survey_id`,
 }

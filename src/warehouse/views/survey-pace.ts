@@ -1,13 +1,10 @@
 /** How fast each survey gains complete interviews, when it will be complete, and whether its last interviews differ from those before. */
 import { columnsOf, date, double, nullable } from '../../model/columns.js'
 import { freshness, ofSurvey, surveyProgress, surveys } from '../../model/tables.js'
-import { expectedBetween, expectedOn } from './forecast.js'
+import { withForecast } from './forecast.js'
 import { INTERVIEWS, PACE_FIELDS, paceSql, SPREAD_DAYS } from './pace.js'
 import { surveyObservations } from './progress-periods.js'
 import { columnOf, type ViewDeclaration } from './view-declaration.js'
-
-const goal = { target: 't.sample_size', reached: 't.interviews_count', status: 's.status' }
-const { from, to } = expectedBetween(goal)
 
 const COUNTS = {
   complete: 'complete_individuals',
@@ -74,18 +71,19 @@ export const surveyPace: ViewDeclaration = {
       earlier_drop_out_rate: nullable(double('incomplete / all interviews before the pace days')),
     }),
   ],
-  sql: `WITH ${paceSql({ observations: surveyObservations, days: SPREAD_DAYS, counts: COUNTS })}
-    SELECT t.account, t.survey_id, s.title, s.project_id, s.status, t.sample_size, t.interviews_count, t.completion_rate, f.refreshed_at,
-      p.last_gain_at, p.pace_days, p.gained, p.per_day,
-      ${expectedOn(goal)} AS expected_on,
-      CASE WHEN expected_on IS NOT NULL THEN ${from} END AS expected_from,
-      CASE WHEN expected_on IS NOT NULL THEN ${to} END AS expected_to,
-      t.target_incidence_rate, ${rate(grown('complete'), grown('screened'))} AS recent_incidence_rate,
+  sql: `WITH ${paceSql({ observations: surveyObservations, days: SPREAD_DAYS, counts: COUNTS })}, goals AS (
+      SELECT p.*, s.title, s.project_id, s.status, t.sample_size AS target, t.interviews_count AS reached, t.completion_rate,
+        t.target_incidence_rate, t.drop_out_rate
+      FROM main.survey_progress t
+      JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id AND s._missing_since IS NULL
+      JOIN pace p ON p.account = t.account AND p.survey_id = t.survey_id
+    )
+    SELECT p.account, p.survey_id, p.title, p.project_id, p.status, p.target AS sample_size, p.reached AS interviews_count,
+      p.completion_rate, f.refreshed_at, p.last_gain_at, p.pace_days, p.gained, p.per_day, p.expected_on, p.expected_from, p.expected_to,
+      p.target_incidence_rate, ${rate(grown('complete'), grown('screened'))} AS recent_incidence_rate,
       ${rate('p.first_complete', 'p.first_screened')} AS earlier_incidence_rate,
-      t.drop_out_rate, ${rate(grown('dropped'), `(${grown('interviews')} - ${grown('dropped')})`)} AS recent_drop_out_rate,
+      p.drop_out_rate, ${rate(grown('dropped'), `(${grown('interviews')} - ${grown('dropped')})`)} AS recent_drop_out_rate,
       ${rate('p.first_dropped', '(p.first_interviews - p.first_dropped)')} AS earlier_drop_out_rate
-    FROM main.survey_progress t
-    JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id AND s._missing_since IS NULL
-    LEFT JOIN pace p ON p.account = t.account AND p.survey_id = t.survey_id
-    LEFT JOIN main.freshness f ON f.account = t.account AND f.survey_id = t.survey_id`,
+    FROM (${withForecast('goals')}) p
+    LEFT JOIN main.freshness f ON f.account = p.account AND f.survey_id = p.survey_id`,
 }

@@ -37,6 +37,20 @@ export const viewChecks = (): { readonly what: string; readonly sql: string }[] 
       WHERE d.observed_at IS DISTINCT FROM p._observed_at`,
   },
   {
+    what: 'survey_pace expects a day outside of its interval, or has an interval without it',
+    sql: `SELECT * FROM main.survey_pace WHERE expected_from > expected_on OR expected_to < expected_on
+      OR (expected_on IS NULL AND expected_from IS NOT NULL) OR (expected_from IS NULL AND expected_to IS NOT NULL)`,
+  },
+  {
+    what: 'survey_pace has another gain than progress_daily',
+    sql: `SELECT p.account, p.survey_id FROM main.survey_pace p LEFT JOIN (
+        SELECT account, survey_id, last(interviews_count ORDER BY "day") - first(interviews_count ORDER BY "day") AS gained,
+          nullif(max("day") - min("day"), 0) AS pace_days
+        FROM (SELECT *, max("day") OVER (PARTITION BY account, survey_id) AS as_of FROM main.progress_daily)
+        WHERE interviews_count IS NOT NULL AND "day" >= as_of - 7 GROUP BY ALL) d USING (account, survey_id)
+      WHERE p.pace_days IS DISTINCT FROM d.pace_days OR (p.pace_days > 0 AND p.gained <> d.gained)`,
+  },
+  {
     what: 'progress_daily confirms days after the last reading, or before the observation',
     sql: `SELECT d.account, d.survey_id, d."day" FROM main.progress_daily d
       JOIN main.survey_progress p USING (account, survey_id) JOIN main.freshness f USING (account, survey_id)

@@ -1,7 +1,7 @@
 /** The forecast's interval: its closed form compared with a direct search, and its promise of 80 % with a simulation. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { expectedBetween, expectedOn } from '../../../../src/warehouse/views/forecast.js'
+import { withForecast } from '../../../../src/warehouse/views/forecast.js'
 import { chance } from '../../../support/suite/chance.js'
 import { openReader } from '../../../support/warehouse/duckdb.js'
 
@@ -17,29 +17,31 @@ const DAYS_MAX = 3650
 /** The days from the last known day to the expected one, and to the ends of the interval, as the views compute them. */
 const forecasts = async (paces: readonly Pace[]) => {
   using reader = await openReader(':memory:')
-  const goal = { target: 'p.target', reached: 'p.reached', status: "'fieldwork'" }
-  const { from, to } = expectedBetween(goal)
-  const values = paces.map(({ missing, paceDays, gained, spread }, place) =>
-    [place, missing + 10, 10, paceDays, gained, `${gained}::DOUBLE / ${paceDays}`, `${spread}::DOUBLE`].join(
-      ', ',
-    ),
+  const values = paces.map(
+    ({ missing, paceDays, gained, spread }, place) =>
+      `(${place}, 'fieldwork', ${missing + 10}, 10, DATE '2026-03-01', ${paceDays}, ${gained}, ${gained}::DOUBLE / ${paceDays}, ${spread}::DOUBLE)`,
   )
-  const rows =
-    await reader.query(`SELECT ${expectedOn(goal)} - as_of AS expected, ${from} - as_of AS "from", ${to} - as_of AS "to"
-    FROM (SELECT *, DATE '2026-03-01' AS as_of FROM (VALUES (${values.join('), (')}))
-      t(place, target, reached, pace_days, gained, per_day, spread)) p ORDER BY place`)
+  await reader.query(
+    `CREATE TABLE paces AS SELECT * FROM (VALUES ${values.join(', ')})
+      t(place, status, target, reached, as_of, pace_days, gained, per_day, spread)`,
+  )
+  const rows = await reader.query(
+    `SELECT expected_on - as_of, expected_from - as_of AS "from", expected_to - as_of AS "to" FROM (${withForecast('paces')}) ORDER BY place`,
+  )
   return rows.map((row) => Object.values(row))
 }
 
-/** The first day on which the mean and each bound of the gain reach the target, found day by day. */
-const searched = ({ missing, paceDays, gained, spread }: Pace): (number | null)[] =>
-  [0, 1, -1].map((sign) => {
+/** The first day on which the mean and each bound of the gain reach the target, found day by day. There is none without a mean. */
+const searched = ({ missing, paceDays, gained, spread }: Pace): (number | null)[] => {
+  const days = [0, 1, -1].map((sign) => {
     for (let day = 1; day <= DAYS_MAX; day += 1) {
       const bound = (gained / paceDays) * day + sign * 1.28 * spread * Math.sqrt(day + day ** 2 / paceDays)
       if (bound >= missing - 1e-6) return day
     }
     return null
   })
+  return days[0] === null ? [null, null, null] : days
+}
 
 const pace = fc.record({
   missing: fc.integer({ min: 1, max: 5_000 }),
@@ -47,6 +49,13 @@ const pace = fc.record({
   gained: fc.integer({ min: 1, max: 500 }),
   // Rounded, so that no bound reaches the target within an error of the last digit.
   spread: fc.integer({ min: 0, max: 4_000 }).map((hundredths) => hundredths / 100),
+})
+
+test('a pace of zero or less has no forecast, also if more was lost than is missing', async () => {
+  const lost = [0, -1, -20, -1_000].flatMap((gained) =>
+    [1, 10, 5_000].map((missing) => ({ missing, paceDays: 7, gained, spread: 3 })),
+  )
+  expect(await forecasts(lost)).toEqual(lost.map(() => [null, null, null]))
 })
 
 test('the interval ends on the days that a search finds', async () => {

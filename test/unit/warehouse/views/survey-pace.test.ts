@@ -63,6 +63,11 @@ const CASES: readonly Case[] = [
     expected: [7, -1, null, null, null, '02'],
   },
   {
+    what: 'more failed a quality check than are missing',
+    readings: nightly({ 1: 110, 10: 90 }),
+    expected: [7, -20, null, null, null, null],
+  },
+  {
     what: 'all of a gain on the last day: 45 after eight days without; the slowest pace does not reach the target',
     readings: nightly({ 1: 0, 10: 45 }),
     expected: [7, 45, '2026-03-19', '2026-03-13', null, '10'],
