@@ -58,6 +58,10 @@ test('a pace of zero or less has no forecast, also if more was lost than is miss
   expect(await forecasts(lost)).toEqual(lost.map(() => [null, null, null]))
 })
 
+test('the example of docs/explanation/forecast.md: 11 days, and between 8 and 17', async () => {
+  expect(await forecasts([{ missing: 55, paceDays: 7, gained: 35, spread: 3 }])).toEqual([[11, 8, 17]])
+})
+
 test('the interval ends on the days that a search finds', async () => {
   const paces = fc.sample(pace, { numRuns: 2_000, seed: 17 })
   const found = await forecasts(paces)
