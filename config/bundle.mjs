@@ -31,6 +31,8 @@ const CHUNKS = {
   ],
   bucket: ['build/(object-store|publish/(bucket|delta)|commands/wiring/bucket-[^/]+)/'],
   warehouse: ['build/(warehouse|publish)/', 'node_modules/@duckdb/node-api/'],
+  metrics: ['build/monitoring/metrics/', 'config/prom-client.mjs', 'node_modules/prom-client/'],
+  monitoring: ['build/monitoring/(?!metrics/)'],
   source: ['build/(http|survey-api)/', 'config/undici.mjs', 'node_modules/(undici|bottleneck)/'],
 }
 
@@ -50,7 +52,12 @@ await build({
   input: { main: 'build/main.js', 'command-line': 'build/commands/command-line.js' },
   platform: 'node',
   external: [/^node:/, ...Object.keys(manifest.dependencies)],
-  resolve: { alias: { undici: join(root, 'config/undici.mjs') } },
+  resolve: {
+    alias: {
+      undici: join(root, 'config/undici.mjs'),
+      'prom-client': join(root, 'config/prom-client.mjs'),
+    },
+  },
   preserveEntrySignatures: 'allow-extension',
   // Bottleneck hides its optional Redis clients from bundlers with eval. We use neither.
   checks: { eval: false },

@@ -8,6 +8,7 @@ const rooms = {
   publish: ['warehouse', 'object-store', 'model', 'base'],
   'reference-server': ['base'],
   conformance: ['http', 'base'],
+  monitoring: ['http', 'model', 'base'],
   http: ['base'],
   'object-store': ['base'],
   settings: ['base', 'model'],
@@ -70,7 +71,7 @@ export default {
       to: {
         dependencyTypes: ['npm-dev'],
         pathNot:
-          '^node_modules/(@duckdb/node-api|bottleneck|hucre|p-limit|pino|undici|yargs|yaml|zod|@types)/',
+          '^node_modules/(@duckdb/node-api|bottleneck|hucre|p-limit|pino|prom-client|undici|yargs|yaml|zod|@types)/',
       },
     },
   ],

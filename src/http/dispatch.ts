@@ -25,9 +25,16 @@ interface DispatchOptions {
 
 type Headers = Readonly<Record<string, string>>
 
-interface Route {
-  /** Rejects with a `ProxyRefusedError`, a `ProxyTroubleError`, or undici's error. */
-  get(address: Address, headers: Headers, signal: AbortSignal): Promise<Received>
+export interface Message {
+  readonly method: 'GET' | 'POST' | 'PUT'
+  readonly address: Address
+  readonly headers: Headers
+  readonly body?: string
+}
+
+export interface Route {
+  /** Resolves when the response headers arrive. Rejects with a `ProxyRefusedError`, a `ProxyTroubleError`, or undici's error. */
+  send(message: Message, signal: AbortSignal): Promise<Received>
   /** Breaks all connections. */
   destroy(): Promise<void>
 }
@@ -35,8 +42,8 @@ interface Route {
 export const createDirectRoute = (options: DispatchOptions): Route => {
   const agent = createAgent(options)
   return {
-    get: ({ origin, target }, headers, signal) =>
-      receive(agent, { origin, path: target, method: 'GET', headers }, signal),
+    send: ({ address: { origin, target }, ...message }, signal) =>
+      receive(agent, { origin, path: target, ...message }, signal),
     destroy: () => agent.destroy(),
   }
 }
@@ -47,16 +54,16 @@ export const createProxyRoute = (options: DispatchOptions, proxy: HttpProxy): Ro
   const credentials =
     proxy.authorization === null ? {} : { 'proxy-authorization': proxy.authorization.reveal() }
   return {
-    get: async ({ origin, target, host }, headers, signal) => {
+    send: async ({ address: { origin, target, host }, headers, ...message }, signal) => {
       if (origin.startsWith('https:')) {
-        return await receive(tunnels, { origin, path: target, method: 'GET', headers }, signal)
+        return await receive(tunnels, { origin, path: target, headers, ...message }, signal)
       }
       const request = {
         origin: proxy.address,
         path: `${origin}${target}`,
-        method: 'GET',
         headers: { ...headers, host, ...credentials },
-      } as const
+        ...message,
+      }
       const answer = await receive(plain, request, signal)
       if (answer.status !== 407) return answer
       throw new ProxyRefusedError(proxy, host, 407, false)

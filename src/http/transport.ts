@@ -59,7 +59,7 @@ export const createTransport: CreateTransport = (options) => {
   }
   return {
     get: async (address, signal) => {
-      const { status, headers, body } = await route.get(address, sent, signal)
+      const { status, headers, body } = await route.send({ method: 'GET', address, headers: sent }, signal)
       return {
         status,
         header: (name) => firstOf(headers[name]),

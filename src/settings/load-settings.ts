@@ -9,14 +9,15 @@ import { resolveAccounts } from './accounts.js'
 import { type Flags, readGiven } from './command-source.js'
 import type { Environment } from './environment.js'
 import { type Layers, layered } from './layers.js'
+import { resolveMonitoring } from './monitoring.js'
 import { type Problem, SettingsError } from './problems.js'
 import { readProxies } from './proxies.js'
 import { readPath } from './readers.js'
-import { type Settings, secretsOf } from './settings.js'
+import { type Settings, type SettingsWithSecrets, secretsOf } from './settings.js'
 import { absentSettingsFile, openSettingsFile } from './settings-file.js'
-import { shardDirectory } from './shards.js'
+import { shardDirectory, shardOf } from './shards.js'
 import { problemAt } from './source.js'
-import { resolveStorage } from './storage.js'
+import { resolveStorage, storageAddress } from './storage.js'
 import { type ReadFile, readFileAsText } from './text-file.js'
 import { warehouseProblem } from './warehouse-directory.js'
 
@@ -53,6 +54,8 @@ export const loadSettings = (request: SettingsRequest): Settings => {
     allowInsecureHttp: __,
     config: ___,
     storage: ____,
+    metrics: _____,
+    notify: ______,
     warehouse,
     ...values
   } = layers.values
@@ -65,6 +68,12 @@ export const loadSettings = (request: SettingsRequest): Settings => {
   const bucket = oneAccount ? NO_STORAGE : resolveStorage(layers, env, shard)
   const { storage } = bucket
 
+  const monitored = resolveMonitoring({ layers, proxies, shard, readFile, workingDirectory })
+  const { metrics, notify } = monitored
+  const accountNames = layers.values.accounts
+    .map(({ name }) => name)
+    .filter((name) => shard === null || shardOf(name, shard.count) === shard.index)
+
   const shardPath = shard === null ? [] : [shardDirectory(shard)]
   const warehouseDirectory = resolve(workingDirectory, warehouse.directory, ...shardPath)
   const problems = [
@@ -73,14 +82,26 @@ export const loadSettings = (request: SettingsRequest): Settings => {
     ...choice.problems,
     ...resolved.problems,
     ...bucket.problems,
+    ...monitored.problems,
     ...(oneAccount ? [] : warehouseProblems(layers, warehouseDirectory)),
     ...backoffOrder(layers),
   ]
   if (problems.length > 0) {
     const texts = [env.FIELDWORK_SYNC_API_TOKEN ?? '', String(flags.token ?? '')]
-    throw new SettingsError(withoutSecrets(problems, texts, { accounts, storage }))
+    const safe = withoutSecrets(problems, texts, { accounts, storage, metrics, notify })
+    const warehouseName = storage === null ? warehouseDirectory : storageAddress(storage)
+    throw new SettingsError(safe, { warehouse: warehouseName, metrics, notify })
   }
-  return immutable({ ...values, accounts, warehouseDirectory, storage, settingsFile })
+  return immutable({
+    ...values,
+    accounts,
+    accountNames,
+    warehouseDirectory,
+    storage,
+    metrics,
+    notify,
+    settingsFile,
+  })
 }
 
 const NO_STORAGE = { storage: null, problems: [] } as const
@@ -108,7 +129,7 @@ const REDACTED_LENGTH_MIN = 8
 const withoutSecrets = (
   problems: readonly Problem[],
   tokens: readonly string[],
-  settings: Pick<Settings, 'accounts' | 'storage'>,
+  settings: SettingsWithSecrets,
 ): readonly Problem[] => {
   const secrets = [...tokens.map((token) => new Secret(token)), ...secretsOf(settings)]
   const redact = createRedactor(secrets.filter((secret) => secret.reveal().length >= REDACTED_LENGTH_MIN))

@@ -2,6 +2,7 @@
  * Problems in the settings. All are reported at once, so that one correction of the file is enough.
  */
 import { ConfigError } from '../base/errors.js'
+import type { Monitoring } from '../model/monitoring.js'
 import type { Path } from './tree.js'
 
 export interface Problem {
@@ -17,13 +18,16 @@ export interface Problem {
 export class SettingsError extends ConfigError {
   readonly code = 'settings_invalid'
   readonly problems: readonly Problem[]
+  /** Where a failed run is reported, as far as these settings are right; null if the settings were not loaded. */
+  readonly monitoring: Monitoring | null
 
-  constructor(problems: readonly Problem[]) {
+  constructor(problems: readonly Problem[], monitoring: Monitoring | null = null) {
     const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`
     super(
       `${count} in the settings; nothing was requested:\n${problems.map(({ where, text }) => `  ${where}: ${text}`).join('\n')}`,
     )
     this.problems = problems
+    this.monitoring = monitoring
   }
 }
 

@@ -5,10 +5,12 @@
  */
 import { z } from 'zod'
 import { LOG_LEVELS } from '../base/log.js'
+import { WEBHOOK_FORMATS } from '../model/monitoring.js'
 import { LOCAL_FORMATS, PUBLISH_FORMATS, PUBLISHED_AS } from '../model/publish-formats.js'
 import { DEFAULT_WEIGHTS } from '../model/refresh-rules.js'
 import { readAccountName, readBaseUrl, readId, readToken } from './credentials.js'
 import { duration, notInFile, orNull, section, setting, wholeNumber, yesOrNo } from './declare.js'
+import { readMetricsFile, readNotifyUrl, readPushgatewayUrl } from './monitoring-readers.js'
 import {
   durationFrom,
   durationOrForever,
@@ -33,6 +35,18 @@ const weight = (byDefault: number, surveys: string) =>
   wholeNumber(byDefault, 1, 100).describe(
     `Weight of ${surveys} in the order of the queue: it multiplies the time since their last refresh`,
   )
+
+const notifyUrl = (when: string) =>
+  setting('URL', readNotifyUrl)
+    .optional()
+    .describe(`${when}. The address is a secret: take it from the environment or a file`)
+
+const fileWith = (key: string) =>
+  setting('path', readPath)
+    .optional()
+    .describe(
+      `File that holds the address, as an alternative to \`${key}\`; its path is relative to the directory of the settings file`,
+    )
 
 const MIB = 1_048_576
 const ACCOUNTS_MAX = 100
@@ -189,6 +203,34 @@ export const settingsSchema = section({
     consecutiveFailuresMax: wholeNumber(5, 1, 1_000).describe(
       'A run stops when this many surveys in a row have failed',
     ),
+  }).prefault({}),
+  metrics: section({
+    file: setting('path that ends with .prom', readMetricsFile)
+      .optional()
+      .describe(
+        'File that gets the metrics of each run, for the textfile collector of node-exporter; relative to the directory in which the command starts. With `--shard` each shard writes a file of its own beside it',
+      ),
+    pushgateway: setting('URL', readPushgatewayUrl)
+      .optional()
+      .describe(
+        'Pushgateway that gets the metrics of each run, such as `http://pushgateway:9091`; may end with `/metrics/job/NAME` and labels of the group',
+      ),
+    pushgatewayFile: fileWith('pushgateway'),
+  }).prefault({}),
+  notify: section({
+    start: notifyUrl('Requested when a run starts'),
+    startFile: fileWith('start'),
+    success: notifyUrl('Requested when a run has ended with exit 0 or 3'),
+    successFile: fileWith('success'),
+    failure: notifyUrl('Requested when a run has ended with any other exit'),
+    failureFile: fileWith('failure'),
+    webhook: notifyUrl('Gets the report of each run when it has ended'),
+    webhookFile: fileWith('webhook'),
+    webhookFormat: setting(WEBHOOK_FORMATS.join(' or '), oneOf(...WEBHOOK_FORMATS))
+      .prefault('json')
+      .describe(
+        'What the webhook gets: `json`, the report; `chat`, a message for Slack, Mattermost or Google Chat',
+      ),
   }).prefault({}),
   // The settings below belong to one run, so the file cannot give them.
   config: orNull(notInFile(readPath)),

@@ -1,6 +1,8 @@
 /** The settings of a command, from file, environment and flags: plain, typed, immutable. Most of them come from the schema. */
 import type { HttpProxy, Rate, SharedRate } from '../base/network.js'
 import { type Secret, secretsInUrl } from '../base/secret.js'
+import type { Monitoring } from '../model/monitoring.js'
+import { secretsOfMonitoring } from './monitoring.js'
 import type { SettingsValues } from './schema.js'
 import type { StorageSettings } from './storage.js'
 
@@ -19,22 +21,29 @@ export interface AccountSettings {
   readonly weight: number
 }
 
-/** The secrets of the accounts and of the bucket, which must never be visible. */
-export const secretsOf = ({
-  accounts,
-  storage,
-}: Pick<Settings, 'accounts' | 'storage'>): readonly Secret[] => [
+/** The settings that hold secrets. */
+export type SettingsWithSecrets = Pick<Settings, 'accounts' | 'storage' | 'metrics' | 'notify'>
+
+/** The secrets of the accounts, of the bucket and of the addresses that get reports, which must never be visible. */
+export const secretsOf = ({ accounts, storage, ...monitoring }: SettingsWithSecrets): readonly Secret[] => [
   ...accounts.flatMap(({ token, shared, proxy }) => [
     token,
     ...(shared === null ? [] : secretsInUrl(shared.url)),
     ...(proxy?.secrets ?? []),
   ]),
   ...(storage?.secrets ?? []),
+  ...secretsOfMonitoring(monitoring),
 ]
 
-export interface Settings extends Omit<SettingsValues, 'accounts' | RawValue> {
+export interface Settings extends Omit<SettingsValues, 'accounts' | 'metrics' | 'notify' | RawValue> {
   /** At least one, unless the command needs no accounts, or no account belongs to the shard. */
   readonly accounts: readonly AccountSettings[]
+  /** The names of all accounts of the settings and this shard, also of those that `--accounts` leaves out. */
+  readonly accountNames: readonly string[]
+  /** Where the metrics of a run go; null if nowhere. */
+  readonly metrics: Monitoring['metrics']
+  /** What is requested about a run; null if nothing. */
+  readonly notify: Monitoring['notify']
   /** Absolute path; with `--shard`, the directory of the shard. */
   readonly warehouseDirectory: string
   /** The bucket that holds the warehouse; null if the directory holds it. */

@@ -46,12 +46,15 @@ export const problemAt = (originOf: OriginOf, path: Path, text: string): Problem
   return { where, path, text: name === '' ? text : `${name} ${text}` }
 }
 
+/** A value in one of these may be a secret in the wrong place. */
+const SECRET_SECTIONS: Path = ['accounts', 'storage', 'metrics', 'notify']
+
 const describe = (issue: z.core.$ZodIssue, tree: Tree, originOf: OriginOf): Problem => {
   const path = filePath(issue.path)
   const value = valueAt(tree, path)
   const { message } = issue
   if (value === '' && message.startsWith('must')) return problemAt(originOf, path, `is empty; it ${message}`)
   const mayQuote =
-    path[0] !== 'accounts' && path[0] !== 'storage' && originOf(path).isQuotable && issue.code === 'custom'
+    !SECRET_SECTIONS.includes(path[0] ?? '') && originOf(path).isQuotable && issue.code === 'custom'
   return problemAt(originOf, path, mayQuote ? `${message}, not ${quoted(value)}` : message)
 }

@@ -11,7 +11,11 @@ import { accountWarehouse } from '../../warehouse/account-warehouse.js'
 import { accountsInQuarantine } from '../../warehouse/history/replay.js'
 import type { Work } from '../context.js'
 import { hasWarehouse } from '../wiring/published.js'
-import { runAndPublish } from '../wiring/warehouse-run.js'
+import { type RunWatch, runAndPublish } from '../wiring/warehouse-run.js'
+
+interface Replay extends Work {
+  readonly watch: RunWatch | null
+}
 
 /** The configured directory holds no warehouse: no sync has run there. Exit 2. */
 export class NoWarehouseError extends ConfigError {
@@ -22,7 +26,7 @@ export class NoWarehouseError extends ConfigError {
  * Publishes even if quarantine is empty: a killed replay may have committed rows that are not published yet.
  * Throws a `WarehouseError`, a `NoWarehouseError` or a bug; every other failure is in the report.
  */
-export const replayAll = async ({ settings, log, signal }: Work): Promise<SyncReport> => {
+export const replayAll = async ({ settings, log, signal, watch }: Replay): Promise<SyncReport> => {
   const clock = systemClock
   const { warehouseDirectory, storage } = settings
   // Opening would create a warehouse, even for a mistyped path.
@@ -32,7 +36,7 @@ export const replayAll = async ({ settings, log, signal }: Work): Promise<SyncRe
     )
   const observer = createProgressLog({ log, clock, usage: () => undefined })
   return runAndPublish(
-    { settings, command: 'replay', log, observer, signal },
+    { settings, command: 'replay', log, observer, signal, watch },
     async ({ database, runId, place }) => {
       const reports: RunReport[] = []
       for (const account of await database.exclusively(accountsInQuarantine)) {

@@ -2,7 +2,6 @@
 import { systemClock } from '../../base/clock.js'
 import { createRedactor } from '../../base/secret.js'
 import type { SourceUsage } from '../../model/survey-source.js'
-import { loadSettings } from '../../settings/load-settings.js'
 import { secretsOf } from '../../settings/settings.js'
 import type { CliContext } from '../context.js'
 import type { FlagsOf } from '../flags.js'
@@ -10,34 +9,41 @@ import type { syncOptions } from '../options.js'
 import { jsonOf } from '../text/json.js'
 import { logProxies } from '../wiring/log-proxies.js'
 import { openTelemetry } from '../wiring/logging.js'
+import { loadMonitoredSettings, monitored } from '../wiring/monitored-run.js'
 import { requireShardLayout } from '../wiring/shard-layout.js'
 import { renderSummary } from './text.js'
 
 export const handleSync = async (context: CliContext, flags: FlagsOf<typeof syncOptions>): Promise<void> => {
   const startedMs = systemClock.monotonicMs()
-  const settings = loadSettings({ env: context.env, flags })
-  await requireShardLayout(settings)
+  const settings = await loadMonitoredSettings(context, 'sync', { flags })
   const telemetry = await openTelemetry(settings, context)
-  logProxies(settings.accounts, telemetry.log)
-  const sources = new Map<string, () => SourceUsage>()
-  using observer = telemetry.progress((account) => sources.get(account)?.())
-  // DuckDB and the HTTP client are loaded only now, so wrong settings are reported at once.
-  const { syncAccounts } = await import('./run.js')
-  const report = await syncAccounts({
-    settings,
-    log: telemetry.log,
-    observer,
-    signal: context.signal,
-    onSource: (account, usage) => sources.set(account, usage),
+  const { log } = telemetry
+  const { signal } = context
+  const report = await monitored({ settings, command: 'sync', log, signal }, async (watch) => {
+    await requireShardLayout(settings)
+    logProxies(settings.accounts, log)
+    const sources = new Map<string, () => SourceUsage>()
+    using observer = telemetry.progress((account) => sources.get(account)?.())
+    // DuckDB and the HTTP client are loaded only now, so wrong settings are reported at once.
+    const { syncAccounts } = await import('./run.js')
+    const ended = await syncAccounts({
+      settings,
+      log,
+      observer,
+      signal,
+      watch,
+      onSource: (account, usage) => sources.set(account, usage),
+    })
+    observer.close()
+    const text = settings.json
+      ? `${jsonOf(ended)}\n`
+      : renderSummary(ended, {
+          elapsedMs: systemClock.monotonicMs() - startedMs,
+          colour: telemetry.colour,
+        })
+    // The summary quotes values from the API, and any of them may contain a token.
+    context.stdout.write(createRedactor(secretsOf(settings))(text))
+    return ended
   })
-  observer.close()
-  const text = settings.json
-    ? `${jsonOf(report)}\n`
-    : renderSummary(report, {
-        elapsedMs: systemClock.monotonicMs() - startedMs,
-        colour: telemetry.colour,
-      })
-  // The summary quotes values from the API, and any of them may contain a token.
-  context.stdout.write(createRedactor(secretsOf(settings))(text))
   context.exit(report.exitCode)
 }

@@ -8,18 +8,21 @@ import type { RunObserver, RunReport, RunStatus } from '../../model/run.js'
 import type { SourceUsage } from '../../model/survey-source.js'
 import type { AccountWarehouse } from '../../model/warehouse.js'
 import type { OpenStore } from '../../object-store/s3.js'
-import { type AccountSettings, type Settings, secretsOf } from '../../settings/settings.js'
+import { type AccountSettings, type SettingsWithSecrets, secretsOf } from '../../settings/settings.js'
 import type { Allocation } from '../../sync/budget/request-budget.js'
 import { runAccount } from '../../sync/run.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
 import type { Database } from '../../warehouse/connection/database.js'
 import type { Work } from '../context.js'
 import { openSource } from '../wiring/open-source.js'
+import type { RunWatch } from '../wiring/warehouse-run.js'
 
 export interface SyncAccounts extends Work {
   readonly observer: RunObserver
   /** Called once per account, as soon as its request usage can be read with `usage`. */
   readonly onSource: (account: string, usage: () => SourceUsage) => void
+  /** Watches the run for its metrics. */
+  readonly watch?: RunWatch | null | undefined
   /** The network, by default the real one; the simulation passes its own. */
   readonly createTransport?: CreateTransport | undefined
   /** The object store, by default a real one; the simulation passes its own. */
@@ -80,10 +83,7 @@ const run = async (options: SyncAccount): Promise<RunReport> => {
 }
 
 /** The message of a bug is recorded as the reason of a failed run, and it may contain a token. */
-const recordingWithout = (
-  settings: Pick<Settings, 'accounts' | 'storage'>,
-  warehouse: AccountWarehouse,
-): AccountWarehouse => {
+const recordingWithout = (settings: SettingsWithSecrets, warehouse: AccountWarehouse): AccountWarehouse => {
   const redact = createRedactor(secretsOf(settings))
   return {
     ...warehouse,

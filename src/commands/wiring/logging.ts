@@ -7,7 +7,7 @@ import { createProgressBar, createProgressLog, type Progress, type UsageOf } fro
 import { createStatusLine } from '../../logging/status-line.js'
 import { createStderr } from '../../logging/stderr.js'
 import { terminalFeatures } from '../../settings/environment.js'
-import { type Settings, secretsOf } from '../../settings/settings.js'
+import { type Settings, type SettingsWithSecrets, secretsOf } from '../../settings/settings.js'
 import type { CliContext } from '../context.js'
 
 export interface CommandTelemetry {
@@ -19,7 +19,10 @@ export interface CommandTelemetry {
 }
 
 /** After this call, tokens of the settings are redacted in the log and in reported errors. */
-export const openTelemetry = async (settings: Settings, context: CliContext): Promise<CommandTelemetry> => {
+export const openTelemetry = async (
+  settings: SettingsWithSecrets & Pick<Settings, 'logLevel' | 'json'>,
+  context: CliContext,
+): Promise<CommandTelemetry> => {
   const secrets = secretsOf(settings)
   context.protect(secrets)
   const { redraw, colour } = terminalFeatures(context.env, context.stderr)

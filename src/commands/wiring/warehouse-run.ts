@@ -15,8 +15,17 @@ import { newRunId } from './run-id.js'
 export interface WarehouseRun extends Work {
   readonly command: RunCommand
   readonly observer: RunObserver
+  /** Watches the run for its metrics; null if there are none. */
+  readonly watch?: RunWatch | null | undefined
   /** The object store, by default a real one; the simulation passes its own. */
   readonly openStore?: OpenStore | undefined
+}
+
+export interface RunWatch {
+  /** The run holds the warehouse. */
+  held(): void
+  /** The run has published. The database is still open. */
+  published(database: Database): Promise<void>
 }
 
 export interface OpenRun {
@@ -27,7 +36,7 @@ export interface OpenRun {
 
 /** Throws a `WarehouseError` or a bug; every other failure is in the report. */
 export const runAndPublish = async (
-  { settings, command, log, observer, signal, openStore }: WarehouseRun,
+  { settings, command, log, observer, signal, openStore, watch = null }: WarehouseRun,
   work: (run: OpenRun) => Promise<readonly RunReport[]>,
 ): Promise<SyncReport> => {
   keepHeapSmall()
@@ -36,9 +45,9 @@ export const runAndPublish = async (
   const runId = newRunId(clock.nowMs())
   await using place = await holdPlace({ settings, command, runId, log, signal, openStore })
   await using database = await place.openWarehouse()
+  watch?.held()
   const reports = await work({ database, runId, place })
-  // Awaited here: the database is closed when this function returns.
-  return await publishAll({
+  const report = await publishAll({
     publishers: place.publishers(database),
     reports,
     signal: shutdown.forWorkFromNow(),
@@ -46,4 +55,6 @@ export const runAndPublish = async (
     observer,
     log,
   })
+  await watch?.published(database)
+  return report
 }

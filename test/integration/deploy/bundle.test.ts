@@ -102,6 +102,7 @@ describe('the bundle', () => {
       'p-limit',
       'pino',
       'pino-std-serializers',
+      'prom-client',
       'quick-format-unescaped',
       'safe-stable-stringify',
       'sonic-boom',
@@ -127,8 +128,10 @@ describe('the bundle', () => {
   test('comes with the licence of each package', () => {
     const licences = textOf('third-party-licences.txt')
     for (const name of bundled)
-      expect(licences).toMatch(new RegExp(`^${name} \\d+\\.\\S+ \\((MIT|ISC)\\)$`, 'm'))
-    expect(licences.match(/Permission (is hereby granted|to use, copy)/g)).toHaveLength(bundled.length)
+      expect(licences).toMatch(new RegExp(`^${name} \\d+\\.\\S+ \\((MIT|ISC|Apache-2\\.0)\\)$`, 'm'))
+    expect(
+      licences.match(/Permission (is hereby granted|to use, copy)|Grant of Copyright License/g),
+    ).toHaveLength(bundled.length)
   })
 })
 

@@ -19,6 +19,9 @@ describe('the environment alone', () => {
     ])
     expect({ ...settings, accounts: [] }).toEqual({
       accounts: [],
+      accountNames: ['default'],
+      metrics: null,
+      notify: null,
       warehouseDirectory: '/work/warehouse',
       storage: null,
       shard: null,

@@ -6,7 +6,7 @@ import { PROXY_VARIABLES } from '../../../src/settings/proxies.js'
 import { settingsReference } from '../../../src/settings/reference.js'
 import { STORAGE_VARIABLES } from '../../../src/settings/storage.js'
 
-test('every key has a type and a meaning, and only credentials, the shared cap and the bucket have no default', () => {
+test('every key has a type and a meaning, and only credentials, the shared cap, the bucket and reports have no default', () => {
   const keys = settingKeys()
   expect(keys.filter(({ valueType, meaning }) => valueType === '' || meaning === '')).toEqual([])
   expect(keys.filter(({ defaultText }) => defaultText === null).map(({ path }) => path)).toEqual([
@@ -19,6 +19,17 @@ test('every key has a type and a meaning, and only credentials, the shared cap a
     'storage.endpoint',
     'storage.region',
     'storage.path_style',
+    'metrics.file',
+    'metrics.pushgateway',
+    'metrics.pushgateway_file',
+    'notify.start',
+    'notify.start_file',
+    'notify.success',
+    'notify.success_file',
+    'notify.failure',
+    'notify.failure_file',
+    'notify.webhook',
+    'notify.webhook_file',
   ])
 })
 

@@ -1,0 +1,99 @@
+/** What is reported about the end of a run to machines, and where to. */
+import type { ExitCode } from '../base/errors.js'
+import type { HttpProxy } from '../base/network.js'
+import type { Secret } from '../base/secret.js'
+import type { Instant } from './instant.js'
+import type { RequestUsage } from './request-usage.js'
+import type { RowCountsByTable, RunCommand, RunStatus, SyncReport, TaskReason } from './run.js'
+
+/** The formats of `notify.webhook`. */
+export const WEBHOOK_FORMATS = ['json', 'chat'] as const
+
+/** An address that gets requests about a run. Its path, query and password may be secret; its host is not. */
+export interface Target {
+  readonly url: Secret
+  readonly proxy: HttpProxy | null
+}
+
+/** The settings `metrics`. */
+export interface MetricsTargets {
+  /** Absolute path; of each shard its own. */
+  readonly file: string | null
+  readonly pushgateway: Target | null
+}
+
+/** The settings `notify`. */
+export interface NotifyTargets {
+  readonly start: Target | null
+  readonly success: Target | null
+  readonly failure: Target | null
+  readonly webhook: Target | null
+  readonly webhookFormat: (typeof WEBHOOK_FORMATS)[number]
+}
+
+export interface Monitoring {
+  /** Directory of the warehouse or address of its bucket: the label that distinguishes warehouses. */
+  readonly warehouse: string
+  /** Null if the settings have none, as `notify`. */
+  readonly metrics: MetricsTargets | null
+  readonly notify: NotifyTargets | null
+}
+
+/** How a command ended that syncs or replays. */
+export interface RunEnd {
+  readonly command: RunCommand
+  readonly version: string
+  readonly host: string
+  readonly startedMs: number
+  readonly endedMs: number
+  readonly durationMs: number
+  /** Time until the run held the warehouse; null if it never did. */
+  readonly waitMs: number | null
+  readonly exitCode: ExitCode
+  readonly status: RunStatus
+  /** Null if an error ended the command. */
+  readonly report: SyncReport | null
+  /** The error that ended the command, as `--json` prints it, without secrets; null if there is a report. */
+  readonly error: { readonly code: string; readonly message: string; readonly exit_code: ExitCode } | null
+  /** The accounts of the warehouse at the end of a sync; null if they could not be read. */
+  readonly accounts: readonly AccountState[] | null
+}
+
+/** An account in the warehouse, as of the end of its last sync. */
+export interface AccountState {
+  readonly account: string
+  readonly firstRunAt: Instant
+  /** Start of the last complete sync; null if there was none. */
+  readonly lastCompleteAt: Instant | null
+  readonly lastRun: LastRun
+  /** Queued surveys by reason. */
+  readonly queued: Readonly<Record<TaskReason, number>>
+  /** Queued surveys that could not be read. */
+  readonly failing: number
+  /** Rejected rows in quarantine that no replay could type. */
+  readonly waitingRows: number
+  /** Active surveys that the API shows. */
+  readonly active: number
+  readonly activeNeverRefreshed: number
+  /** The oldest time at which the progress of an active survey was read; null without one. */
+  readonly oldestActiveRefreshAt: Instant | null
+  readonly tableRows: Readonly<Record<string, number>>
+}
+
+export interface LastRun {
+  readonly startedAt: Instant
+  readonly endedAt: Instant
+  readonly exitCode: number
+  readonly requestUsage: readonly RequestUsage[]
+  readonly retries: number
+  readonly refusals: number
+  readonly surveysListed: number
+  readonly surveysRefreshed: number
+  readonly surveysFailed: number
+  readonly leftOver: number
+  readonly rejectedRows: number
+  readonly driftEvents: number
+  /** Differences from the API document that no earlier run met. */
+  readonly newDriftEvents: number
+  readonly rowsByTable: RowCountsByTable
+}

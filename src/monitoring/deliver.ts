@@ -1,0 +1,116 @@
+/**
+ * Sends one message about a run. It is sent again once after a failure that may pass. A redirect is not followed, because its target
+ * would get the content, and the address may be a secret.
+ */
+import type { Clock } from '../base/clock.js'
+import { ExpectedError } from '../base/errors.js'
+import { unescaped } from '../base/secret.js'
+import { packageVersion } from '../base/version.js'
+import { type Address, locationHost } from '../http/address.js'
+import { readExcerpt } from '../http/body.js'
+import { connectionFailure } from '../http/connection-failure.js'
+import { createDirectRoute, createProxyRoute, type Route } from '../http/dispatch.js'
+import type { Received } from '../http/received.js'
+import type { Target } from '../model/monitoring.js'
+
+export interface Delivery {
+  /** The setting, for messages. */
+  readonly setting: string
+  readonly target: Target
+  readonly method: 'POST' | 'PUT'
+  readonly contentType: string
+  readonly body: string
+}
+
+export interface DeliveryTools {
+  readonly clock: Clock
+  /** Ends the delivery. */
+  readonly signal: AbortSignal
+  readonly redact: (text: string) => string
+}
+
+const ATTEMPTS_MAX = 2
+const RETRY_AFTER_MS = 1_000
+const CONNECT_MS_MAX = 10_000
+
+/** Why the message was not delivered, in words without secrets; null if it was. */
+export const deliver = async (delivery: Delivery, tools: DeliveryTools): Promise<string | null> => {
+  const { clock, signal } = tools
+  const { proxy } = delivery.target
+  const options = { connections: 1, connectMsMax: CONNECT_MS_MAX, onConnect: () => undefined }
+  const route = proxy === null ? createDirectRoute(options) : createProxyRoute(options, proxy)
+  try {
+    for (let attempt = 1; ; attempt++) {
+      const { problem, mayPass } = await send(route, delivery, tools)
+      if (problem === null || !mayPass || attempt === ATTEMPTS_MAX) return problem
+      const isStopped = await clock.sleep(RETRY_AFTER_MS, signal).then(
+        () => false,
+        () => true,
+      )
+      if (isStopped) return problem
+    }
+  } finally {
+    await route.destroy()
+  }
+}
+
+interface Outcome {
+  readonly problem: string | null
+  /** Whether a second attempt may succeed. */
+  readonly mayPass: boolean
+}
+
+const send = async (route: Route, delivery: Delivery, tools: DeliveryTools): Promise<Outcome> => {
+  const { method, body, contentType, target } = delivery
+  const { signal, redact } = tools
+  const url = new URL(target.url.reveal())
+  const address = addressOf(url)
+  const headers = {
+    'content-type': contentType,
+    'user-agent': `fieldwork-sync/${packageVersion()}`,
+    ...basicAuthorization(url),
+  }
+  try {
+    return await outcomeOf(await route.send({ method, address, headers, body }, signal), address, redact)
+  } catch (error) {
+    if (signal.aborted) return { problem: `${url.host} did not answer in time`, mayPass: false }
+    const failure = connectionFailure(error)
+    if (failure !== null) return { problem: `${url.host}: ${failure.problem}`, mayPass: true }
+    if (error instanceof ExpectedError) return { problem: redact(error.message), mayPass: false }
+    throw error
+  }
+}
+
+/** The name of the host only: everything after it may be a secret. */
+const addressOf = ({ origin, pathname, search, host }: URL): Address => ({
+  origin,
+  target: `${pathname}${search}`,
+  label: host,
+  host,
+})
+
+const basicAuthorization = ({ username, password }: URL): Readonly<Record<string, string>> => {
+  if (username === '' && password === '') return {}
+  const credentials = Buffer.from(`${unescaped(username)}:${unescaped(password)}`)
+  return { authorization: `Basic ${credentials.toString('base64')}` }
+}
+
+const outcomeOf = async (
+  { status, headers, body }: Received,
+  address: Address,
+  redact: (text: string) => string,
+): Promise<Outcome> => {
+  if (status >= 200 && status < 300) return { problem: null, mayPass: false }
+  const { host } = address
+  if (status >= 300 && status < 400) {
+    const location = typeof headers.location === 'string' ? locationHost(headers.location, address) : null
+    const problem = `${host} redirects (${status}) to ${location ?? 'an unknown host'}, and redirects are not followed`
+    return { problem: redact(problem), mayPass: false }
+  }
+  const excerpt = await readExcerpt(body, null, redact)
+  const answer = excerpt === '' ? '' : ` (response: ${excerpt})`
+  return {
+    problem: `${host} answered ${status}${answer}`,
+    mayPass: status >= 500 || status === 408 || status === 429,
+  }
+}

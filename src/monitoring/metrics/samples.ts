@@ -1,0 +1,44 @@
+/** The samples of a run: the values of the declared metrics with all their labels. */
+import type { AccountState, RunEnd } from '../../model/monitoring.js'
+import { ACCOUNT_METRICS, type Metric, RUN_METRICS } from './metrics.js'
+
+export interface Sample {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+/** About the run itself. */
+export const runSamples = (warehouse: string, end: RunEnd): readonly Sample[] =>
+  samplesOf(RUN_METRICS, end, { warehouse, command: end.command })
+
+/** About the accounts of the warehouse. */
+export const accountSamples = (warehouse: string, accounts: readonly AccountState[]): readonly Sample[] =>
+  accounts.flatMap((state) => samplesOf(ACCOUNT_METRICS, state, { warehouse, account: state.account }))
+
+const samplesOf = <Of>(
+  metrics: readonly Metric<Of>[],
+  of: Of,
+  common: Readonly<Record<string, string>>,
+): readonly Sample[] =>
+  metrics.flatMap(({ name, values }) =>
+    values(of).map(({ labels = {}, value }) => ({ name, labels: { ...common, ...labels }, value })),
+  )
+
+const ACCOUNT_NAMES = new Set(ACCOUNT_METRICS.map(({ name }) => name))
+const RUN_NAMES = new Set(RUN_METRICS.map(({ name }) => name))
+
+/**
+ * The samples of an earlier run that are still true, such as the last complete sync when this run could not open the warehouse. `now`
+ * has the samples of this run. A Pushgateway keeps the same of what it gets.
+ */
+export const stillTrue = (earlier: readonly Sample[], now: readonly Sample[]): readonly Sample[] => {
+  const knowsAccounts = now.some(({ name }) => ACCOUNT_NAMES.has(name))
+  const [first] = now
+  return earlier.filter(({ name, labels }) => {
+    if (labels.warehouse !== first?.labels.warehouse) return false
+    if (ACCOUNT_NAMES.has(name)) return !knowsAccounts
+    const isReplaced = now.some((sample) => sample.name === name && sample.labels.command === labels.command)
+    return RUN_NAMES.has(name) && !isReplaced
+  })
+}

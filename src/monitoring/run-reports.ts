@@ -1,0 +1,94 @@
+/**
+ * Reports a run: requests `notify.start` while it runs, and at its end writes its metrics and requests the other addresses side by
+ * side. A failed report is one warning, and never changes how the run ends.
+ */
+import type { Clock } from '../base/clock.js'
+import { messageOf } from '../base/errors.js'
+import type { Log } from '../base/log.js'
+import type { Monitoring, RunEnd } from '../model/monitoring.js'
+import type { RunCommand } from '../model/run.js'
+import { reportDeadline, reportMsMax } from './deadline.js'
+import { type Delivery, deliver } from './deliver.js'
+import { startText } from './notify/message.js'
+import { endDeliveries, startDelivery } from './notify/notify.js'
+
+export interface RunReportsOptions {
+  readonly monitoring: Monitoring
+  readonly clock: Clock
+  readonly log: Log
+  /** The signal of the command. */
+  readonly signal: AbortSignal
+  /** Removes the secrets from a text. */
+  readonly redact: (text: string) => string
+}
+
+export interface RunReports {
+  started(run: { readonly command: RunCommand; readonly version: string; readonly host: string }): void
+  /** `document` is the end in JSON. Never rejects. */
+  ended(end: RunEnd, document: string): Promise<void>
+}
+
+/** A run may end before the request at its start has an answer. Its end is reported after that, but waits no longer than this. */
+const START_MS_MAX = 2_000
+
+export const createRunReports = (options: RunReportsOptions): RunReports => {
+  const { monitoring, clock, log, signal, redact } = options
+  const { metrics, notify, warehouse } = monitoring
+  let signalMs: number | null = null
+  const onSignal = () => {
+    signalMs = clock.monotonicMs()
+  }
+  if (signal.aborted) onSignal()
+  else signal.addEventListener('abort', onSignal, { once: true })
+
+  const report = async (delivery: Delivery, until: AbortSignal): Promise<void> => {
+    const { setting } = delivery
+    try {
+      const problem = await deliver(delivery, { clock, signal: until, redact })
+      if (problem === null) log.debug({ setting }, 'the run was reported')
+      else log.warn({ setting }, `${setting} was not delivered: ${problem}`)
+    } catch (error) {
+      log.warn({ setting, problem: redact(messageOf(error)) }, `${setting} was not delivered`)
+    }
+  }
+
+  const start = new AbortController()
+  let starting: Promise<void> = Promise.resolve()
+
+  return {
+    started: ({ command, version, host }) => {
+      if (notify === null || notify.start === null) return
+      const deadline = reportDeadline(clock, reportMsMax(null))
+      deadline.signal.addEventListener('abort', () => start.abort(deadline.signal.reason), { once: true })
+      const delivery = startDelivery(notify.start, startText(command, version, host))
+      starting = report(delivery, start.signal).finally(() => deadline[Symbol.dispose]())
+    },
+    ended: async (end, document) => {
+      signal.removeEventListener('abort', onSignal)
+      using deadline = reportDeadline(clock, reportMsMax(sinceSignalMs()))
+      using startDeadline = reportDeadline(clock, Math.min(START_MS_MAX, reportMsMax(sinceSignalMs()) / 2))
+      startDeadline.signal.addEventListener('abort', () => start.abort(startDeadline.signal.reason))
+      const metricsReported = metrics === null ? undefined : reportOfMetrics(deadline.signal, end)
+      await starting
+      const deliveries = notify === null ? [] : endDeliveries(notify, end, { redact, document })
+      await Promise.all([metricsReported, ...deliveries.map((each) => report(each, deadline.signal))])
+    },
+  }
+
+  function sinceSignalMs(): number | null {
+    return signalMs === null ? null : clock.monotonicMs() - signalMs
+  }
+
+  async function reportOfMetrics(until: AbortSignal, end: RunEnd): Promise<void> {
+    if (metrics === null) return
+    try {
+      // prom-client is loaded only here.
+      const { reportMetrics } = await import('./metrics/report.js')
+      const { deliveries, problem } = await reportMetrics({ targets: metrics, warehouse, end })
+      if (problem !== null) log.warn({ setting: 'metrics.file' }, `metrics.file was not written: ${problem}`)
+      await Promise.all(deliveries.map((each) => report(each, until)))
+    } catch (error) {
+      log.warn({ setting: 'metrics', problem: redact(messageOf(error)) }, 'the metrics were not reported')
+    }
+  }
+}

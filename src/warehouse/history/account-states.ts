@@ -1,0 +1,154 @@
+/** The accounts of the warehouse at the end of a sync, for its metrics: their last runs, queues and freshness. */
+import { z } from 'zod'
+import type { AccountState } from '../../model/monitoring.js'
+import type { RequestUsage } from '../../model/request-usage.js'
+import { TASK_REASONS } from '../../model/request-usage.js'
+import type { TaskReason } from '../../model/run.js'
+import { INACTIVE_STATUSES } from '../../model/survey-status.js'
+import { DATA_TABLES, HISTORY_TABLES } from '../../model/tables.js'
+import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js'
+import type { Sql } from '../connection/database.js'
+import { literal, qualified } from '../connection/ddl.js'
+import { lastRequestUsage } from './request-usage.js'
+
+const counts = z.record(
+  z.string(),
+  z.object({ added: z.number(), changed: z.number(), unchanged: z.number() }),
+)
+const runRow = z.object({
+  account: varcharCell,
+  run_id: varcharCell,
+  started_at: timestamptzCell,
+  ended_at: timestamptzCell,
+  exit_code: bigintCell,
+  retries: bigintCell,
+  refusals: bigintCell,
+  surveys_listed: bigintCell,
+  surveys_refreshed: bigintCell,
+  surveys_failed: bigintCell,
+  left_over: bigintCell,
+  rejected_rows: bigintCell,
+  drift_events: bigintCell,
+  rows_by_table: varcharCell.transform((text) => counts.parse(JSON.parse(text))),
+})
+const pastRow = z.object({
+  account: varcharCell,
+  first_at: timestamptzCell,
+  complete_at: timestamptzCell.nullable(),
+})
+const taskRow = z.object({
+  account: varcharCell,
+  reason: z.enum(TASK_REASONS),
+  tasks: bigintCell,
+  failing: bigintCell,
+})
+const countRow = z.object({ account: varcharCell, count: bigintCell })
+const driftRow = z.object({ account: varcharCell, run_id: varcharCell, count: bigintCell })
+const activeRow = z.object({
+  account: varcharCell,
+  active: bigintCell,
+  never: bigintCell,
+  oldest_at: timestamptzCell.nullable(),
+})
+const tableRow = z.object({ account: varcharCell, table: varcharCell, count: bigintCell })
+
+const BY_NEWEST = 'started_at > now(), started_at DESC, run_id DESC'
+
+/** The state of each of these accounts that has an ended sync. */
+export const readAccountStates = async (
+  sql: Sql,
+  accounts: readonly string[],
+): Promise<readonly AccountState[]> => {
+  const runs = await sql.rows(
+    runRow,
+    `SELECT ${Object.keys(runRow.shape).join(', ')} FROM _sync.runs
+      WHERE command = 'sync' AND ended_at IS NOT NULL
+      QUALIFY row_number() OVER (PARTITION BY account ORDER BY ${BY_NEWEST}) = 1 ORDER BY account`,
+  )
+  const past = await sql.rows(
+    pastRow,
+    `SELECT account, min(started_at) AS first_at, max(started_at) FILTER (status = 'complete' AND started_at <= now()) AS complete_at
+      FROM _sync.runs WHERE command = 'sync' GROUP BY account`,
+  )
+  const usage = await lastRequestUsage(sql)
+  const tasks = await sql.rows(
+    taskRow,
+    `SELECT account, reason, count(*) AS tasks, count(*) FILTER (last_error IS NOT NULL) AS failing FROM _sync.tasks GROUP BY ALL`,
+  )
+  const waiting = await sql.rows(
+    countRow,
+    'SELECT account, count(*) AS count FROM _sync.rejected_rows WHERE replayed_at IS NULL GROUP BY ALL',
+  )
+  const drift = await sql.rows(
+    driftRow,
+    'SELECT account, first_run_id AS run_id, count(*) AS count FROM _sync.drift_events GROUP BY ALL',
+  )
+  const active = await sql.rows(
+    activeRow,
+    `SELECT s.account, count(*) AS active, count(*) FILTER (f.refreshed_at IS NULL) AS never, min(f.refreshed_at) AS oldest_at
+      FROM main.surveys s LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
+      WHERE s._missing_since IS NULL AND s.status NOT IN (${INACTIVE_STATUSES.map(literal).join(', ')}) GROUP BY ALL`,
+  )
+  const tables = await sql.rows(
+    tableRow,
+    [...DATA_TABLES, ...HISTORY_TABLES]
+      .map(
+        (table) =>
+          `SELECT account, ${literal(table.name)} AS "table", count(*) AS count FROM ${qualified(table)} GROUP BY ALL`,
+      )
+      .join(' UNION ALL '),
+  )
+  return runs
+    .filter(({ account }) => accounts.includes(account))
+    .map((run): AccountState => {
+      const ofAccount = <Row extends { readonly account: string }>(rows: readonly Row[]) =>
+        rows.filter(({ account }) => account === run.account)
+      const [times] = ofAccount(past)
+      const [known] = ofAccount(active)
+      return {
+        account: run.account,
+        firstRunAt: times?.first_at ?? run.started_at,
+        lastCompleteAt: times?.complete_at ?? null,
+        lastRun: lastRunOf(run, ofAccount(usage)[0]?.requestUsage ?? [], ofAccount(drift)),
+        queued: byReason(ofAccount(tasks)),
+        failing: ofAccount(tasks).reduce((sum, { failing }) => sum + failing, 0),
+        waitingRows: ofAccount(waiting)[0]?.count ?? 0,
+        active: known?.active ?? 0,
+        activeNeverRefreshed: known?.never ?? 0,
+        oldestActiveRefreshAt: known?.oldest_at ?? null,
+        tableRows: Object.fromEntries(ofAccount(tables).map(({ table, count }) => [table, count])),
+      }
+    })
+}
+
+const lastRunOf = (
+  run: z.output<typeof runRow>,
+  requestUsage: readonly RequestUsage[],
+  drift: readonly z.output<typeof driftRow>[],
+): AccountState['lastRun'] => ({
+  startedAt: run.started_at,
+  endedAt: run.ended_at,
+  exitCode: run.exit_code,
+  requestUsage,
+  retries: run.retries,
+  refusals: run.refusals,
+  surveysListed: run.surveys_listed,
+  surveysRefreshed: run.surveys_refreshed,
+  surveysFailed: run.surveys_failed,
+  leftOver: run.left_over,
+  rejectedRows: run.rejected_rows,
+  driftEvents: run.drift_events,
+  newDriftEvents: drift.find(({ run_id }) => run_id === run.run_id)?.count ?? 0,
+  rowsByTable: run.rows_by_table,
+})
+
+const byReason = (tasks: readonly z.output<typeof taskRow>[]): Readonly<Record<TaskReason, number>> => {
+  const of = (reason: TaskReason) => tasks.find((task) => task.reason === reason)?.tasks ?? 0
+  return {
+    changed: of('changed'),
+    active: of('active'),
+    settling: of('settling'),
+    old: of('old'),
+    missing: of('missing'),
+  }
+}

@@ -1,0 +1,344 @@
+/** What a run reports to machines: its metrics in a file and to a Pushgateway, and requests at its start and end. */
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
+import type { Ended } from '../support/command/command.js'
+import { openTrial, stderrShows, stopWith, type Trial } from '../support/command/trial.js'
+import { type Receiver, startReceiver } from '../support/servers/receiver.js'
+
+/** The path is what protects such an address. */
+const PATHS = {
+  start: '/ping/8d0f2c1e-start-secret',
+  success: '/ping/8d0f2c1e-success-secret',
+  failure: '/ping/8d0f2c1e-failure-secret',
+  webhook: '/hooks/T024BE7LD/xoxb-webhook-secret',
+}
+
+const notifyOf = ({ url }: Pick<Receiver, 'url'>, more: object = {}) => ({
+  ...Object.fromEntries(Object.entries(PATHS).map(([key, path]) => [key, `${url}${path}`])),
+  ...more,
+})
+
+const SECRETS = [...Object.values(PATHS), 'xoxb-webhook-secret', '8d0f2c1e-failure-secret']
+
+const expectNoSecret = ({ stdout, stderr }: Ended): void => {
+  for (const secret of SECRETS) expect(`${stdout}${stderr}`).not.toContain(secret)
+}
+
+/** The samples of an exposition, without the label `warehouse`. */
+const samplesIn = (text: string): ReadonlyMap<string, number> =>
+  new Map(
+    text
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => {
+        const at = line.lastIndexOf(' ')
+        const name = line.slice(0, at).replace(/^fieldwork_sync_/, '')
+        return [name.replace(/warehouse="[^"]*",?/, '').replace(/,?\}$/, '}'), Number(line.slice(at + 1))]
+      }),
+  )
+
+const metricsIn = async (file: string) => samplesIn(await readFile(file, 'utf8'))
+
+const brokenFor = (trial: Trial, status: number): void => {
+  trial.api.hook = (_, response) => {
+    sendJson(trial.api, response, status, { error: 'no' })
+    return true
+  }
+}
+
+test.concurrent('a complete sync requests start and success, posts its report, and writes its metrics', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
+  const receiver = await startReceiver(context.onTestFinished)
+  const file = join(await trial.temporary(), 'fieldwork_sync.prom')
+  const settings = await trial.settings({ metrics: { file }, notify: notifyOf(receiver) })
+  const ended = await trial.runWarm(['sync', '--json', '--log-level', 'debug', ...settings])
+  expect(ended.code).toBe(0)
+  expectNoSecret(ended)
+  const [start, ...ends] = receiver.received
+  expect(start).toMatchObject({ method: 'POST', path: PATHS.start })
+  expect(start?.body).toMatch(/^fieldwork-sync sync started \(version \S+\) on \S+\n$/)
+  expect(ends.map(({ path }) => path).sort()).toEqual([PATHS.webhook, PATHS.success])
+  const success = ends.find(({ path }) => path === PATHS.success)
+  expect(success?.headers['user-agent']).toMatch(/^fieldwork-sync\/\d/)
+  const [head, account] = success?.body.split('\n') ?? []
+  expect(head).toMatch(new RegExp(`^fieldwork-sync sync on ${hostname()}: complete \\(exit 0\\) after `))
+  expect(account).toBe('default: complete; 2 surveys refreshed, 9 requests, nothing left over')
+  const webhook = ends.find(({ path }) => path === PATHS.webhook)
+  expect(webhook?.headers['content-type']).toBe('application/json')
+  const document = JSON.parse(webhook?.body ?? '')
+  expect(document).toMatchObject({
+    command: 'sync',
+    host: hostname(),
+    exit_code: 0,
+    status: 'complete',
+    error: null,
+  })
+  expect(document.report).toEqual(JSON.parse(ended.stdout))
+  const metrics = await metricsIn(file)
+  expect(metrics.get('run_exit_code{command="sync"}')).toBe(0)
+  expect(metrics.get('run_status{command="sync",status="complete"}')).toBe(1)
+  expect(metrics.get('run_status{command="sync",status="failed"}')).toBe(0)
+  expect(metrics.get('requests{account="default",kind="surveys"}')).toBe(1)
+  expect(metrics.get('rows{account="default",table="surveys",change="added"}')).toBe(2)
+  expect(metrics.get('table_rows{account="default",table="survey_progress"}')).toBe(2)
+  expect(metrics.get('left_over_surveys{account="default"}')).toBe(0)
+  expect(metrics.get('published_bytes{command="sync",format="duckdb"}')).toBeGreaterThan(0)
+  const [run] = document.report.accounts
+  expect(metrics.get('last_complete_run_timestamp_seconds{account="default"}')).toBe(
+    Date.parse(run.started_at) / 1_000,
+  )
+  expect((await stat(file)).mode & 0o777).toBe(0o644)
+  expect(await readdir(join(file, '..'))).toEqual(['fieldwork_sync.prom'])
+})
+
+test.concurrent('a failed run keeps when the last complete one was, and a replay keeps what is known of the sync', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const receiver = await startReceiver(context.onTestFinished)
+  const file = join(await trial.temporary(), 'fieldwork_sync.prom')
+  const settings = await trial.settings({ metrics: { file }, notify: notifyOf(receiver) })
+  await trial.runWarm(['sync', ...settings])
+  const before = await metricsIn(file)
+  brokenFor(trial, 401)
+  receiver.received.length = 0
+  const refused = await trial.runWarm(['sync', '--json', ...settings])
+  expect(refused.code).toBe(4)
+  expectNoSecret(refused)
+  expect([...receiver.lines()].sort()).toEqual(
+    [PATHS.webhook, PATHS.failure, PATHS.start].map((path) => `POST ${path}`),
+  )
+  const failure = receiver.received.find(({ path }) => path === PATHS.failure)
+  expect(failure?.body).toMatch(
+    /: failed \(exit 4\) after [^\n]*\ndefault: failed; .*refused the credentials \(401\)/,
+  )
+  const after = await metricsIn(file)
+  expect(after.get('run_exit_code{command="sync"}')).toBe(4)
+  expect(after.get('account_exit_code{account="default"}')).toBe(4)
+  const complete = 'last_complete_run_timestamp_seconds{account="default"}'
+  expect(after.get(complete)).toBe(before.get(complete))
+  receiver.received.length = 0
+  expect(await trial.runWarm(['replay', ...settings])).toMatchObject({ code: 0 })
+  expect(receiver.lines()).toContain(`POST ${PATHS.success}`)
+  const replayed = await metricsIn(file)
+  expect(replayed.get('run_exit_code{command="replay"}')).toBe(0)
+  expect(replayed.get('run_exit_code{command="sync"}')).toBe(4)
+  expect(replayed.get(complete)).toBe(before.get(complete))
+})
+
+test.concurrent('a run whose warehouse is held reports its failure and keeps the metrics of the accounts', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const receiver = await startReceiver(context.onTestFinished)
+  const file = join(await trial.temporary(), 'fieldwork_sync.prom')
+  const settings = await trial.settings({
+    metrics: { file },
+    notify: { failure: `${receiver.url}${PATHS.failure}` },
+  })
+  await trial.runWarm(['sync', ...settings])
+  trial.api.hook = () => true
+  const arrived = trial.api.arrived(() => true)
+  const holding = trial.start(['sync'])
+  await arrived
+  const held = await trial.runWarm(['sync', '--json', ...settings])
+  expect(held.code).toBe(6)
+  expect(receiver.lines()).toEqual([`POST ${PATHS.failure}`])
+  expect(receiver.received[0]?.body).toMatch(/: failed \(exit 6\) after .*\n.* is held by/)
+  const metrics = await metricsIn(file)
+  expect(metrics.get('run_exit_code{command="sync"}')).toBe(6)
+  expect(metrics.get('account_exit_code{account="default"}')).toBe(0)
+  await stopWith(holding, 'SIGTERM')
+})
+
+test.concurrent('a run that a signal stops reports that and ends in time, even if nobody answers', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
+  const receiver = await startReceiver(context.onTestFinished)
+  receiver.answer = () => undefined
+  const file = join(await trial.temporary(), 'fieldwork_sync.prom')
+  const pushgateway = receiver.url
+  const settings = await trial.settings({ metrics: { file, pushgateway }, notify: notifyOf(receiver) })
+  trial.api.hook = ({ path }) => path === '/surveys/2/fieldwork_progress'
+  const arrived = trial.api.arrived(({ path }) => path === '/surveys/2/fieldwork_progress')
+  const running = trial.start(['sync', ...settings])
+  await arrived
+  const { tookMs, ...ended } = await stopWith(running, 'SIGTERM')
+  expect(ended).toMatchObject({ code: 3, signal: null })
+  expect(tookMs).toBeLessThan(10_000)
+  expectNoSecret(ended)
+  expect(ended.stderr).toMatch(/notify.success was not delivered: 127\.0\.0\.1:\d+ did not answer in time/)
+  expect(ended.stderr).toMatch(/notify.webhook was not delivered/)
+  expect(ended.stderr).toMatch(/metrics.pushgateway was not delivered/)
+  expect((await metricsIn(file)).get('run_status{command="sync",status="partial"}')).toBe(1)
+})
+
+describe('wrong settings', () => {
+  test.concurrent('are reported where the settings about that are right', async (context) => {
+    const trial = await openTrial(context)
+    const receiver = await startReceiver(context.onTestFinished)
+    const file = join(await trial.temporary(), 'fieldwork_sync.prom')
+    const { failure } = notifyOf(receiver)
+    const settings = await trial.settings({
+      metrics: { file },
+      notify: { failure, success: 'nowhere' },
+      limits: { attempts: 0 },
+    })
+    const ended = await trial.runWarm(['sync', '--json', ...settings])
+    expect(ended.code).toBe(2)
+    expectNoSecret(ended)
+    expect(receiver.lines()).toEqual([`POST ${PATHS.failure}`])
+    expect(receiver.received[0]?.body).toMatch(
+      /: failed \(exit 2\).*\n2 problems in the settings; .*limits.attempts/,
+    )
+    expect((await metricsIn(file)).get('run_exit_code{command="sync"}')).toBe(2)
+  })
+
+  test.concurrent('about reports are refused without showing an address', async (context) => {
+    const trial = await openTrial(context)
+    const tokenFile = join(await trial.temporary(), 'webhook')
+    await writeFile(tokenFile, `ftp://hooks.example${PATHS.webhook}\n`)
+    const settings = await trial.settings({
+      metrics: { file: 'metrics.txt', pushgateway: `http://user:push-password@gateway.example?x` },
+      notify: {
+        start: `http://ping.example${PATHS.start}`,
+        success: `hc-ping.example${PATHS.success}`,
+        failure: [PATHS.failure],
+        webhook_file: tokenFile,
+        webhook_format: 'slack',
+      },
+    })
+    const ended = await trial.runWarm(['check', ...settings])
+    expect(ended.code).toBe(2)
+    expectNoSecret(ended)
+    expect(ended.stderr).not.toContain('push-password')
+    const problems = ended.stderr
+      .split('\n')
+      .slice(1, -1)
+      .map((line) => line.replace(/^.*?:\d+: /, ''))
+    expect(problems).toEqual([
+      'metrics.file must end with .prom, because node-exporter reads no other files',
+      'metrics.pushgateway must not contain a query (?)',
+      'notify.success must be a URL, such as https://hc-ping.com/8d0f…',
+      'notify.failure must be a URL, such as https://hc-ping.com/8d0f…',
+      'notify.webhook_format must be one of json, chat',
+      'notify.start would send a secret address over plain http to another host; use https, or set allow_insecure_http: true in the settings file',
+      'notify.webhook_file names a file whose content must begin with https:// or http://',
+    ])
+  })
+})
+
+describe('a service that fails', () => {
+  test.concurrent('with 500 gets a second request, and changes neither exit code nor output', async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const receiver = await startReceiver(context.onTestFinished)
+    receiver.answer = ({ path }, response) => {
+      response.writeHead(500).end(`no such hook ${path}`)
+    }
+    const settings = await trial.settings({ notify: { webhook: `${receiver.url}${PATHS.webhook}` } })
+    const ended = await trial.runWarm(['sync', ...settings])
+    expect(ended.code).toBe(0)
+    expectNoSecret(ended)
+    expect(receiver.received).toHaveLength(2)
+    const warnings = ended.stderr.split('\n').filter((line) => line.includes('"level":"warn"'))
+    expect(warnings).toHaveLength(1)
+    expect(warnings[0]).toContain(
+      `notify.webhook was not delivered: ${new URL(receiver.url).host} answered 500 (response: no such hook [redacted])`,
+    )
+  })
+
+  test.concurrent('with a redirect gets no second request, and its target gets none', async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const receiver = await startReceiver(context.onTestFinished)
+    const elsewhere = await startReceiver(context.onTestFinished)
+    receiver.answer = ({ path }, response) => {
+      response.writeHead(307, { location: `${elsewhere.url}${path}` }).end()
+    }
+    const settings = await trial.settings({ notify: notifyOf(receiver) })
+    const ended = await trial.runWarm(['sync', ...settings])
+    expect(ended.code).toBe(0)
+    expectNoSecret(ended)
+    expect(elsewhere.received).toEqual([])
+    expect(receiver.received).toHaveLength(3)
+    expect(ended.stderr).toContain(
+      `redirects (307) to ${new URL(elsewhere.url).host}, and redirects are not followed`,
+    )
+  })
+
+  test.concurrent('because it is not there is one warning, as is a file that cannot be written', async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const directory = join(await trial.temporary(), 'not-there')
+    const settings = await trial.settings({
+      metrics: { file: join(directory, 'a.prom'), pushgateway: 'http://127.0.0.1:1' },
+    })
+    const ended = await trial.runWarm(['sync', ...settings])
+    expect(ended.code).toBe(0)
+    expect(ended.stderr).toMatch(/metrics.file was not written: ENOENT/)
+    expect(ended.stderr).toMatch(/metrics.pushgateway was not delivered: 127.0.0.1:1: connection refused/)
+  })
+})
+
+test.concurrent('a Pushgateway gets the state of the accounts and the last run in groups of their own', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const receiver = await startReceiver(context.onTestFinished)
+  const job = 'metrics/job/nightly/instance/research'
+  const pushgateway = receiver.url.replace('//', '//pusher:push-password@')
+  const settings = await trial.settings({ metrics: { pushgateway: `${pushgateway}/${job}` } })
+  const ended = await trial.runWarm(['sync', '--log-level', 'debug', ...settings])
+  expect(ended.code).toBe(0)
+  expect(`${ended.stdout}${ended.stderr}`).not.toContain('push-password')
+  const group = `/${job}/warehouse@base64/${Buffer.from(trial.warehouse).toString('base64url')}`
+  expect([...receiver.lines()].sort()).toEqual([`POST ${group}/command/sync`, `PUT ${group}`])
+  const authorization = `Basic ${Buffer.from('pusher:push-password').toString('base64')}`
+  for (const { headers } of receiver.received) expect(headers).toMatchObject({ authorization })
+  const bodyOf = (method: string) => receiver.received.find((one) => one.method === method)?.body ?? ''
+  expect([...samplesIn(bodyOf('POST')).keys()].every((name) => name.includes('command="sync"'))).toBe(true)
+  expect([...samplesIn(bodyOf('PUT')).keys()].every((name) => name.includes('account="default"'))).toBe(true)
+})
+
+test.concurrent('a chat gets a message that mentions nobody', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const receiver = await startReceiver(context.onTestFinished)
+  trial.api.hook = (_, response) => {
+    response.writeHead(401).end('<!channel> @here')
+    return true
+  }
+  const settings = await trial.settings({ notify: { webhook: receiver.url, webhook_format: 'chat' } })
+  expect(await trial.runWarm(['sync', ...settings])).toMatchObject({ code: 4 })
+  const { text } = JSON.parse(receiver.received[0]?.body ?? '')
+  expect(text).toMatch(/^fieldwork-sync sync on .*: failed \(exit 4\)/)
+  expect(text).toContain('‹!channel› @\u200bhere')
+})
+
+test.concurrent('addresses come from files and the environment, and each shard writes a file of its own', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const receiver = await startReceiver(context.onTestFinished)
+  const directory = await trial.temporary()
+  await mkdir(join(directory, 'secrets'))
+  const successFile = join(directory, 'secrets', 'success')
+  await writeFile(successFile, `${receiver.url}${PATHS.success}\n`)
+  await chmod(successFile, 0o400)
+  const settings = await trial.settings({
+    metrics: { file: join(directory, 'fieldwork_sync.prom') },
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the settings file replaces it
+    notify: { success_file: successFile, webhook: '${WEBHOOK}' },
+  })
+  const env = { WEBHOOK: `${receiver.url}${PATHS.webhook}` }
+  const ended = await trial.run(['sync', '--shard', '0/1', ...settings], env)
+  expect(ended.code).toBe(0)
+  expect([...receiver.lines()].sort()).toEqual([`POST ${PATHS.webhook}`, `POST ${PATHS.success}`])
+  const metrics = await readFile(join(directory, 'fieldwork_sync.shard-0-of-1.prom'), 'utf8')
+  expect(metrics).toContain(`warehouse="${trial.warehouse}/shard=0-of-1"`)
+})
+
+test.concurrent('an unanswered request at the start does not delay the run', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const receiver = await startReceiver(context.onTestFinished)
+  receiver.answer = ({ path }, response) => {
+    if (path !== PATHS.start) response.end()
+  }
+  const settings = await trial.settings({ notify: notifyOf(receiver) })
+  const running = trial.start(['sync', ...settings])
+  await stderrShows(running, /notify.start was not delivered: .* did not answer in time/)
+  const ended = await running.ended
+  expect(ended.code).toBe(0)
+  expect(receiver.lines()).toContain(`POST ${PATHS.success}`)
+})

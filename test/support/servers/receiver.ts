@@ -1,0 +1,46 @@
+/** A server that gets what a run reports: pings, webhooks and pushes. The test decides its answers. */
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Finished } from '../files/temporary.js'
+
+export interface Received {
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+export interface Receiver {
+  /** `http://127.0.0.1:port` */
+  readonly url: string
+  readonly received: Received[]
+  /** Answers 200 by default. */
+  answer: (request: Received, response: ServerResponse) => void
+  /** The received requests as `POST /path`. */
+  lines(): readonly string[]
+}
+
+export const startReceiver = async (finished: Finished): Promise<Receiver> => {
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request.setEncoding('utf8')) body += chunk
+    const { method = '', url: path = '', headers } = request
+    const one = { method, path, headers, body }
+    receiver.received.push(one)
+    receiver.answer(one, response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  finished(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  const receiver: Receiver = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    received: [],
+    answer: (_, response) => {
+      response.end('OK')
+    },
+    lines: () => receiver.received.map(({ method, path }) => `${method} ${path}`),
+  }
+  return receiver
+}

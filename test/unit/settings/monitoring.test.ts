@@ -1,0 +1,89 @@
+/** The settings `metrics` and `notify`: what is refused, which proxy is used, and what counts as a secret. */
+import { expect, test } from 'vitest'
+import { createRedactor } from '../../../src/base/secret.js'
+import { secretsOf } from '../../../src/settings/settings.js'
+import { shardOf } from '../../../src/settings/shards.js'
+import { ACCOUNT, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
+
+const withSection = (section: string) => ({ yaml: `${ACCOUNT}${section}` })
+
+test('without these sections nothing is reported', () => {
+  expect(load(withSection(''))).toMatchObject({ metrics: null, notify: null })
+  expect(load(withSection('notify:\n  webhook_format: chat\n'))).toMatchObject({ notify: null })
+})
+
+test('the file is relative to the working directory, and each shard has its own', () => {
+  const given = withSection('metrics:\n  file: out/fieldwork_sync.prom\n')
+  expect(load(given).metrics).toMatchObject({ file: '/work/out/fieldwork_sync.prom', pushgateway: null })
+  const index = shardOf('acme', 4)
+  expect(load({ ...given, flags: { shard: `${index}/4` } }).metrics?.file).toBe(
+    `/work/out/fieldwork_sync.shard-${index}-of-4.prom`,
+  )
+})
+
+test('an address has the proxy of its scheme, unless NO_PROXY names its host', () => {
+  const { metrics, notify } = load({
+    ...withSection(
+      'metrics:\n  pushgateway: http://pushgateway:9091\nnotify:\n  success: https://ping.example/a\n  failure: https://ping.internal/b\n',
+    ),
+    env: { HTTPS_PROXY: 'http://proxy:3128', HTTP_PROXY: 'http://plain:3128', NO_PROXY: '.internal' },
+  })
+  expect(metrics?.pushgateway?.proxy?.address).toBe('http://plain:3128')
+  expect(notify?.success?.proxy?.address).toBe('http://proxy:3128')
+  expect(notify?.failure?.proxy).toBeNull()
+})
+
+test.each([
+  [
+    'a plain address of another host',
+    'notify:\n  success: http://ping.example/secret-a\n',
+    'notify.success would send',
+  ],
+  [
+    'a password for a plain Pushgateway of another host',
+    'metrics:\n  pushgateway: http://me:pass-word@gateway:9091\n',
+    'metrics.pushgateway would send',
+  ],
+  [
+    'a group of a Pushgateway without a value for a label',
+    'metrics:\n  pushgateway: http://gateway:9091/metrics/job/a/instance\n',
+    'metrics.pushgateway must end with the address, or with /metrics/job/NAME followed by pairs of /LABEL/VALUE',
+  ],
+  [
+    'an address and a file that holds it',
+    'notify:\n  start: https://ping.example/a\n  start_file: /a\n',
+    'notify.start_file cannot be set together with notify.start; remove one of them',
+  ],
+  ['a file that is not there', 'notify:\n  start_file: /a\n', 'notify.start_file names a file that '],
+  ['a key that is none', 'notify:\n  sucess: https://ping.example/a\n', 'did you mean notify.success?'],
+])('%s is refused', (_, section, problem) => {
+  const [found, ...more] = problemsOf(withSection(section))
+  expect(found).toContain(problem)
+  expect(more).toEqual([])
+})
+
+test('a plain address is allowed for this machine, for a Pushgateway without password, and by allow_insecure_http', () => {
+  for (const section of [
+    'notify:\n  success: http://127.0.0.1:8000/ping/a\n',
+    'metrics:\n  pushgateway: http://gateway:9091/metrics/job/a/instance/b/\n',
+    'metrics:\n  pushgateway: http://gateway:9091/prefix\n',
+    'allow_insecure_http: true\nnotify:\n  success: http://ping.example/a\n',
+  ])
+    expect(problemsOf(withSection(section))).toEqual([])
+})
+
+test('everything behind the host of an address is redacted, and the password of a Pushgateway', () => {
+  const settings = load({
+    ...withSection(
+      'metrics:\n  pushgateway: https://me:pass-word@gateway:9091/metrics/job/nightly\nnotify:\n  webhook_file: hook\n  success: https://ping.example/8d0f2c1e-76a1?key=long-enough\n',
+    ),
+    files: { '/etc/fs/hook': 'https://hooks.example/services/T024BE7LD/xoxb-1234567890\n' },
+  })
+  const redact = createRedactor(secretsOf(settings))
+  expect(redact('https://hooks.example/services/T024BE7LD/xoxb-1234567890')).toBe('[redacted]')
+  expect(redact('unknown hook xoxb-1234567890 of T024BE7LD')).toBe('unknown hook [redacted] of T024BE7LD')
+  expect(redact('POST /8d0f2c1e-76a1?key=long-enough; 8d0f2c1e-76a1')).toBe('POST [redacted]; [redacted]')
+  expect(redact('me:pass-word@gateway:9091/metrics/job/nightly')).toBe(
+    '[redacted]gateway:9091/metrics/job/nightly',
+  )
+})
