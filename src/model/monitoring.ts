@@ -63,7 +63,7 @@ export interface RunEnd {
 export interface AccountState {
   readonly account: string
   readonly firstRunAt: Instant
-  /** Start of the last complete sync; null if there was none. */
+  /** End of the last complete sync; null if there was none. */
   readonly lastCompleteAt: Instant | null
   readonly lastRun: LastRun
   /** Queued surveys by reason. */

@@ -88,7 +88,7 @@ test.concurrent('a complete sync requests start and success, posts its report, a
   expect(metrics.get('published_bytes{command="sync",format="duckdb"}')).toBeGreaterThan(0)
   const [run] = document.report.accounts
   expect(metrics.get('last_complete_run_timestamp_seconds{account="default"}')).toBe(
-    Date.parse(run.started_at) / 1_000,
+    Date.parse(run.ended_at) / 1_000,
   )
   expect((await stat(file)).mode & 0o777).toBe(0o644)
   expect(await readdir(join(file, '..'))).toEqual(['fieldwork_sync.prom'])

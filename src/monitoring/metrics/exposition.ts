@@ -16,8 +16,8 @@ export const exposition = async (samples: readonly Sample[]): Promise<string> =>
   return await registry.metrics()
 }
 
-const SAMPLE = /^([a-z_]+)\{(.*)\} (\S+)$/
-const LABEL = /([a-z_]+)="((?:[^"\\]|\\.)*)"(?:,|$)/g
+const SAMPLE = /^([a-z_]+)\{(.*)\} (\S+)$/s
+const LABEL = /([a-z_]+)="((?:[^"\\]|\\.)*)"(?:,|$)/gs
 
 /** The samples of a text that `exposition` wrote. Other lines are left out. */
 export const parseExposition = (text: string): readonly Sample[] =>
@@ -30,4 +30,4 @@ export const parseExposition = (text: string): readonly Sample[] =>
   })
 
 const unescaped = (text: string): string =>
-  text.replaceAll(/\\(.)/g, (_, character: string) => (character === 'n' ? '\n' : character))
+  text.replaceAll(/\\(.)/gs, (_, character: string) => (character === 'n' ? '\n' : character))

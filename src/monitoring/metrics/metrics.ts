@@ -99,7 +99,7 @@ const byKind = (pick: 'requests' | 'saved') => (state: AccountState) =>
 export const ACCOUNT_METRICS: readonly Metric<AccountState>[] = [
   {
     name: 'fieldwork_sync_last_complete_run_timestamp_seconds',
-    help: 'When the last complete sync started; absent before the first one',
+    help: 'When the last complete sync ended; absent before the first one',
     values: ({ lastCompleteAt }) => one(lastCompleteAt === null ? null : seconds(lastCompleteAt)),
   },
   {

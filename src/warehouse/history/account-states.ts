@@ -67,7 +67,7 @@ export const readAccountStates = async (
   )
   const past = await sql.rows(
     pastRow,
-    `SELECT account, min(started_at) AS first_at, max(started_at) FILTER (status = 'complete' AND started_at <= now()) AS complete_at
+    `SELECT account, min(started_at) AS first_at, max(ended_at) FILTER (status = 'complete' AND ended_at <= now()) AS complete_at
       FROM _sync.runs WHERE command = 'sync' GROUP BY account`,
   )
   const usage = await lastRequestUsage(sql)

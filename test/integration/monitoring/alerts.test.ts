@@ -1,0 +1,68 @@
+/** The alerting rules of config/monitoring: promtool accepts them, and every rule has nights that it fires on and nights that it does not. */
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { HAS_PROMTOOL } from '../../support/servers/prometheus.js'
+import { DIRECTORY, unknownMetrics } from './declared.js'
+
+const read = (name: string): unknown => parse(readFileSync(`${DIRECTORY}${name}`, 'utf8'))
+
+const rules = z
+  .object({
+    groups: z.array(
+      z.object({
+        rules: z.array(
+          z.object({
+            alert: z.string(),
+            expr: z.string(),
+            labels: z.object({ severity: z.enum(['critical', 'warning', 'info']) }),
+            annotations: z.object({ summary: z.string() }),
+          }),
+        ),
+      }),
+    ),
+  })
+  .parse(read('alerts.yaml'))
+  .groups.flatMap(({ rules: ofGroup }) => ofGroup)
+
+const tests = z
+  .object({
+    tests: z.array(
+      z.object({
+        alert_rule_test: z.array(z.object({ alertname: z.string(), exp_alerts: z.array(z.unknown()) })),
+      }),
+    ),
+  })
+  .parse(read('alerts.test.yaml'))
+  .tests.flatMap(({ alert_rule_test: ofTest }) => ofTest)
+
+test('every metric of a rule is one that a run reports', () => {
+  for (const { expr } of rules) expect(unknownMetrics(expr)).toEqual([])
+})
+
+test('every rule fires on a made-up night, and is silent on others', () => {
+  expect(rules.map(({ alert }) => alert)).toHaveLength(8)
+  for (const { alert } of rules) {
+    const own = tests.filter(({ alertname }) => alertname === alert)
+    expect(own.some(({ exp_alerts }) => exp_alerts.length > 0)).toBe(true)
+    expect(own.some(({ exp_alerts }) => exp_alerts.length === 0)).toBe(true)
+  }
+})
+
+test.skipIf(!HAS_PROMTOOL)('promtool accepts the rules, and its tests of them pass', () => {
+  const check = spawnSync('promtool', ['check', 'rules', '--lint=all', '--lint-fatal', 'alerts.yaml'], {
+    cwd: DIRECTORY,
+    encoding: 'utf8',
+  })
+  expect([check.stdout + check.stderr, check.status]).toEqual([
+    expect.stringContaining('SUCCESS: 8 rules'),
+    0,
+  ])
+  const run = spawnSync('promtool', ['test', 'rules', 'alerts.test.yaml'], {
+    cwd: DIRECTORY,
+    encoding: 'utf8',
+  })
+  expect([run.stdout + run.stderr, run.status]).toEqual([expect.stringContaining('SUCCESS'), 0])
+})

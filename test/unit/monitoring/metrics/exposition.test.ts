@@ -1,0 +1,73 @@
+/** The text format: what is written is read back, and promtool has no complaint about it. */
+import { spawnSync } from 'node:child_process'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { exposition, parseExposition } from '../../../../src/monitoring/metrics/exposition.js'
+import { ACCOUNT_METRICS, RUN_METRICS } from '../../../../src/monitoring/metrics/metrics.js'
+import { accountSamples, runSamples } from '../../../../src/monitoring/metrics/samples.js'
+import { accountState, runEnd } from '../../../support/monitoring/run-ends.js'
+import { HAS_PROMTOOL } from '../../../support/servers/prometheus.js'
+import { cases } from '../../../support/suite/cases.js'
+
+const samples = [
+  ...runSamples('/data/fieldwork', runEnd()),
+  ...accountSamples('/data/fieldwork', [accountState()]),
+]
+
+test('every metric has a help, a type and its declared labels', async () => {
+  const lines = (await exposition(samples)).split('\n')
+  for (const [common, metrics] of [
+    ['command', RUN_METRICS],
+    ['account', ACCOUNT_METRICS],
+  ] as const)
+    for (const { name, help, labels = [] } of metrics) {
+      expect(lines).toContain(`# HELP ${name} ${help}`)
+      expect(lines).toContain(`# TYPE ${name} gauge`)
+      const own = samples.filter((sample) => sample.name === name)
+      expect(own.length).toBeGreaterThan(0)
+      for (const sample of own) expect(Object.keys(sample.labels)).toEqual(['warehouse', common, ...labels])
+    }
+})
+
+test('a metric without samples is left out, with its help', async () => {
+  const text = await exposition(runSamples('/data', runEnd({ waitMs: null })))
+  expect(text).not.toContain('warehouse_wait')
+  expect(text).toMatch(/^# HELP fieldwork_sync_build_info /)
+})
+
+test('the samples are read back as they were written', async () => {
+  expect(parseExposition(await exposition(samples))).toEqual(samples)
+})
+
+test('labels with any text are read back', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.string({
+        unit: fc.constantFrom('a', '"', '\\', '\n', '\r', '\u2028', ',', '=', '{', '}', ' ', 'é', '😀'),
+      }),
+      fc.integer(),
+      async (text, value) => {
+        const sample = {
+          name: 'fieldwork_sync_run_exit_code',
+          labels: { warehouse: text, command: 'sync' },
+          value,
+        }
+        expect(parseExposition(await exposition([sample]))).toEqual([sample])
+      },
+    ),
+    cases(200),
+  )
+})
+
+test('a text that is none gives no samples', () => {
+  expect(parseExposition('')).toEqual([])
+  expect(parseExposition('fieldwork_sync_x{ 1\nfieldwork_sync_x{a="b"} none\n\0\n{} 1')).toEqual([])
+})
+
+test.skipIf(!HAS_PROMTOOL)('promtool finds nothing to criticize', async () => {
+  const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
+    input: await exposition(samples),
+  })
+  expect(`${stdout}${stderr}`).toBe('')
+  expect(status).toBe(0)
+})

@@ -1,0 +1,106 @@
+/** The samples of a run, and which samples of an earlier run are still true. */
+import { expect, test } from 'vitest'
+import { accountSamples, runSamples, stillTrue } from '../../../../src/monitoring/metrics/samples.js'
+import { accountState, runEnd } from '../../../support/monitoring/run-ends.js'
+
+const WAREHOUSE = '/data/fieldwork'
+
+const valuesOf = (samples: ReturnType<typeof runSamples>, name: string) =>
+  samples
+    .filter((sample) => sample.name === `fieldwork_sync_${name}`)
+    .map(({ labels, value }) => {
+      const { warehouse, account: _, command: __, ...own } = labels
+      expect(warehouse).toBe(WAREHOUSE)
+      return [...Object.values(own), value]
+    })
+
+test('a run has its outcome, times and published bytes', () => {
+  const samples = runSamples(WAREHOUSE, runEnd({ status: 'partial', exitCode: 3 }))
+  expect(valuesOf(samples, 'build_info')).toEqual([['0.1.0', 1]])
+  expect(valuesOf(samples, 'run_exit_code')).toEqual([[3]])
+  expect(valuesOf(samples, 'run_status')).toEqual([
+    ['complete', 0],
+    ['partial', 1],
+    ['failed', 0],
+  ])
+  expect(valuesOf(samples, 'run_start_timestamp_seconds')).toEqual([[1_772_330_400]])
+  expect(valuesOf(samples, 'run_end_timestamp_seconds')).toEqual([[1_772_331_182.5]])
+  expect(valuesOf(samples, 'run_duration_seconds')).toEqual([[782.5]])
+  expect(valuesOf(samples, 'run_warehouse_wait_seconds')).toEqual([[1.25]])
+  expect(valuesOf(samples, 'published_bytes')).toEqual([
+    ['duckdb', 9_437_184],
+    ['parquet', 4_194_304],
+  ])
+})
+
+test('an account has every kind and reason, also those without requests or surveys', () => {
+  const samples = accountSamples(WAREHOUSE, [accountState()])
+  expect(valuesOf(samples, 'requests')).toEqual([
+    ['surveys', 2],
+    ['sample_sources', 0],
+    ['survey_progress', 240],
+    ['sample_source_progress', 0],
+    ['daily_progress', 0],
+  ])
+  expect(valuesOf(samples, 'requests_saved')).toContainEqual(['survey_progress', 3])
+  expect(valuesOf(samples, 'queued_surveys')).toEqual([
+    ['changed', 0],
+    ['active', 2],
+    ['settling', 0],
+    ['old', 0],
+    ['missing', 0],
+  ])
+  expect(valuesOf(samples, 'rows')).toEqual([
+    ['surveys', 'added', 1],
+    ['surveys', 'changed', 39],
+    ['surveys', 'unchanged', 0],
+  ])
+})
+
+test('what is unknown has no sample', () => {
+  const account = accountState({ lastCompleteAt: null, oldestActiveRefreshAt: null })
+  const samples = accountSamples(WAREHOUSE, [account])
+  expect(valuesOf(samples, 'last_complete_run_timestamp_seconds')).toEqual([])
+  expect(valuesOf(samples, 'oldest_active_refresh_timestamp_seconds')).toEqual([])
+  const failed = runSamples(WAREHOUSE, runEnd({ waitMs: null, report: null }))
+  expect(valuesOf(failed, 'run_warehouse_wait_seconds')).toEqual([])
+  expect(valuesOf(failed, 'published_bytes')).toEqual([])
+})
+
+const whole = (given: Parameters<typeof runEnd>[0] = {}, warehouse = WAREHOUSE) => {
+  const end = runEnd(given)
+  return [...runSamples(warehouse, end), ...accountSamples(warehouse, end.accounts ?? [])]
+}
+
+const named = (samples: ReturnType<typeof runSamples>) => [...new Set(samples.map(({ name }) => name))].sort()
+
+test('nothing of an earlier complete run stays after a complete one', () => {
+  expect(stillTrue(whole(), whole())).toEqual([])
+})
+
+test('a run that never held the warehouse keeps the accounts, the published bytes and the wait of the earlier one', () => {
+  const kept = stillTrue(whole(), whole({ waitMs: null, report: null, accounts: null, exitCode: 6 }))
+  expect(named(kept)).toEqual(
+    [
+      ...named([...accountSamples(WAREHOUSE, [accountState()])]),
+      'fieldwork_sync_published_bytes',
+      'fieldwork_sync_run_warehouse_wait_seconds',
+    ].sort(),
+  )
+})
+
+test('an account that is gone from the settings is gone from the metrics', () => {
+  const two = whole({ accounts: [accountState(), accountState({ account: 'globex' })] })
+  expect(stillTrue(two, whole())).toEqual([])
+})
+
+test('a replay keeps what is known of the sync, and a sync what is known of the replay', () => {
+  const replay = whole({ command: 'replay', accounts: null })
+  expect(stillTrue(whole(), replay)).toEqual(whole())
+  expect(stillTrue(replay, whole())).toEqual(replay)
+})
+
+test('the samples of another warehouse, and of other programs, do not stay', () => {
+  const foreign = { name: 'node_load1', labels: { warehouse: WAREHOUSE }, value: 1 }
+  expect(stillTrue([...whole({}, '/old'), foreign], whole({ accounts: null }))).toEqual([])
+})

@@ -1,0 +1,72 @@
+/** The lines about a run: the outcome first, then accounts that are not complete. */
+import { expect, test } from 'vitest'
+import { endText, startText } from '../../../../src/monitoring/notify/message.js'
+import { runEnd, runReport } from '../../../support/monitoring/run-ends.js'
+
+const withAccounts = (...accounts: ReturnType<typeof runReport>[]) => {
+  const end = runEnd()
+  return end.report === null ? end : { ...end, report: { ...end.report, accounts } }
+}
+
+test('a start names command, version and host', () => {
+  expect(startText('sync', '0.1.0', 'night-1')).toBe(
+    'fieldwork-sync sync started (version 0.1.0) on night-1\n',
+  )
+})
+
+test('a complete run has a line for each account', () => {
+  expect(
+    endText(withAccounts(runReport(), runReport({ account: 'globex', surveysRefreshed: 1, requests: 1 }))),
+  ).toBe(
+    `fieldwork-sync sync on night-1: complete (exit 0) after 13 min 03 s
+acme: complete; 240 surveys refreshed, 720 requests, nothing left over
+globex: complete; 1 survey refreshed, 1 request, nothing left over
+`,
+  )
+})
+
+test('accounts that failed come first, with their reason and problems', () => {
+  const failed = runReport({
+    account: 'globex',
+    status: 'failed',
+    exitCode: 5,
+    reason: 'a reason\n of two lines',
+    leftOver: 3,
+    rejectedRows: 2,
+    refusals: 1,
+  })
+  const end = withAccounts(runReport(), failed)
+  expect(endText({ ...end, status: 'failed', exitCode: 5 }).split('\n')).toEqual([
+    'fieldwork-sync sync on night-1: failed (exit 5) after 13 min 03 s',
+    'globex: failed; 240 surveys refreshed, 720 requests, 3 surveys left over, 2 rows rejected, 1 refusal with 429; a reason; of two lines',
+    'acme: complete; 240 surveys refreshed, 720 requests, nothing left over',
+    '',
+  ])
+})
+
+test('an error that ended the command is a line, and so is a failed publish', () => {
+  const error = { code: 'warehouse_is_held', message: 'it is held\nby another', exit_code: 6 } as const
+  expect(endText(runEnd({ report: null, error, exitCode: 6, status: 'failed' })).split('\n')[1]).toBe(
+    'it is held; by another',
+  )
+  const end = runEnd()
+  const report = end.report === null ? null : { ...end.report, publishError: 'the disk is full' }
+  expect(endText({ ...end, report }).split('\n')[1]).toBe('not published: the disk is full')
+})
+
+test('a replay counts rows', () => {
+  const replayed = { merged: 2, queued: 1, outdated: 0, waiting: 4 }
+  expect(endText(withAccounts(runReport({ command: 'replay', replayed }))).split('\n')[1]).toBe(
+    'acme: complete; 3 rows replayed, 4 rows waiting',
+  )
+})
+
+test('it is short, whatever the number of accounts and the length of their reasons', () => {
+  const many = Array.from({ length: 100 }, (_, n) =>
+    runReport({ account: `a${n}`, reason: '€'.repeat(10_000) }),
+  )
+  const lines = endText(withAccounts(...many)).split('\n')
+  expect(lines).toHaveLength(23)
+  expect(lines.at(-2)).toBe('and 80 more accounts')
+  expect(Math.max(...lines.map(({ length }) => length))).toBe(401)
+})
