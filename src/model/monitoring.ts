@@ -47,7 +47,7 @@ export interface RunEnd {
   readonly startedMs: number
   readonly endedMs: number
   readonly durationMs: number
-  /** Time until the run held the warehouse; null if it never did. */
+  /** How long the run waited for the warehouse, such as for the lease of a bucket; null if it never held it. */
   readonly waitMs: number | null
   readonly exitCode: ExitCode
   readonly status: RunStatus

@@ -226,6 +226,35 @@ describe('wrong settings', () => {
   })
 })
 
+test.concurrent('check names the hosts of all addresses and requests none of them', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const receiver = await startReceiver(context.onTestFinished)
+  const directory = await trial.temporary()
+  const metrics = { file: join(directory, 'fieldwork_sync.prom'), pushgateway: receiver.url }
+  const good = await trial.runWarm([
+    'check',
+    ...(await trial.settings({ metrics, notify: notifyOf(receiver) })),
+  ])
+  expect(good.code).toBe(0)
+  expectNoSecret(good)
+  const lines = good.stdout.split('\n').map((line) => line.replaceAll(/ {2,}/g, '  '))
+  expect(lines.slice(1, 7)).toEqual([
+    `ok  metrics.file  ${metrics.file} can be written`,
+    ...['metrics.pushgateway', ...Object.keys(PATHS).map((key) => `notify.${key}`)].map(
+      (what) => `ok  ${what}  an address of ${receiver.url}; check does not request it`,
+    ),
+  ])
+  expect(receiver.received).toEqual([])
+  const lost = { file: join(directory, 'not-there', 'a.prom') }
+  const bad = await trial.runWarm(['check', '--json', ...(await trial.settings({ metrics: lost }))])
+  expect(bad.code).toBe(2)
+  expect(JSON.parse(bad.stdout).checks).toContainEqual({
+    what: 'metrics.file',
+    ok: false,
+    detail: expect.stringMatching(/a\.prom cannot be written: ENOENT/),
+  })
+})
+
 describe('a service that fails', () => {
   test.concurrent('with 500 gets a second request, and changes neither exit code nor output', async (context) => {
     const trial = await openTrial(context, [scriptedSurvey(1)])

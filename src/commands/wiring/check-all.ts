@@ -8,6 +8,7 @@ import type { Check } from '../text/checks.js'
 import { holdPlace } from './hold-place.js'
 import { openSource } from './open-source.js'
 import type { Place } from './place.js'
+import { addressChecks, checkMetricsFile } from './report-checks.js'
 import { newRunId } from './run-id.js'
 
 export interface CheckResult {
@@ -27,6 +28,13 @@ export const checkAll = async (options: Work): Promise<CheckResult> => {
     checks.push({ what, ok: false, detail: error.message })
     if (exitCode === EXIT_CODES.complete) exitCode = error.exitCode
   }
+  const file = settings.metrics?.file ?? null
+  if (file !== null)
+    await checkMetricsFile(file).then(
+      (check) => checks.push(check),
+      (error: unknown) => fail('metrics.file', error),
+    )
+  checks.push(...addressChecks(settings))
   try {
     // Held during the requests: together with a sync at the same time, we would exceed the cap.
     await using place = await holdPlace({

@@ -117,11 +117,10 @@ const failureOf = (error: unknown, redact: (text: string) => string): Omit<End, 
 
 /** Reads what the metrics need while the database is open. */
 const watchFor = ({ accountNames }: Settings, command: RunCommand, log: Log) => {
-  const startedMs = systemClock.monotonicMs()
   let seen = NOTHING_SEEN
   const watch: RunWatch = {
-    held: () => {
-      seen = { ...seen, waitMs: systemClock.monotonicMs() - startedMs }
+    held: (waitMs) => {
+      seen = { ...seen, waitMs }
     },
     published: async (database) => {
       // The settings of a replay have no accounts. The next sync reports what it changed.

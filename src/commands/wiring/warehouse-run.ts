@@ -22,8 +22,8 @@ export interface WarehouseRun extends Work {
 }
 
 export interface RunWatch {
-  /** The run holds the warehouse. */
-  held(): void
+  /** The run holds the warehouse. It has waited so long, such as for the lease of a bucket. */
+  held(waitMs: number): void
   /** The run has published. The database is still open. */
   published(database: Database): Promise<void>
 }
@@ -43,9 +43,11 @@ export const runAndPublish = async (
   const clock = systemClock
   using shutdown = shutdownDeadlineAfter(signal, clock)
   const runId = newRunId(clock.nowMs())
+  const startedMs = clock.monotonicMs()
   await using place = await holdPlace({ settings, command, runId, log, signal, openStore })
+  const waitMs = clock.monotonicMs() - startedMs
   await using database = await place.openWarehouse()
-  watch?.held()
+  watch?.held(waitMs)
   const reports = await work({ database, runId, place })
   const report = await publishAll({
     publishers: place.publishers(database),

@@ -56,7 +56,7 @@ export const RUN_METRICS: readonly Metric<RunEnd>[] = [
   },
   {
     name: 'fieldwork_sync_run_warehouse_wait_seconds',
-    help: 'How long the last run waited until it held the warehouse, such as for the lease of a bucket',
+    help: 'How long the last run waited for the warehouse, such as for the lease of a bucket',
     values: ({ waitMs }) => one(waitMs === null ? null : waitMs / 1_000),
   },
   {

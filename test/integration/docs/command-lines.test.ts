@@ -56,12 +56,15 @@ const settingsOf = (page: string): readonly (readonly [string, string])[] =>
 
 const SETTINGS = PAGES.filter((page) => page.startsWith('docs/how-to/')).flatMap(settingsOf)
 
+const ADDRESSES = ['PING_START', 'PING_SUCCESS', 'PING_FAILURE', 'CHAT_WEBHOOK']
+
 test.each(SETTINGS)('the settings on %s are accepted', (_, text) => {
   expect(Object.keys(parse(text) as object).length).toBeGreaterThan(0)
   const settings = loadSettings({
     env: {
       FIELDWORK_SYNC_CONFIG: '/settings.yaml',
       REDIS_URL: 'redis://127.0.0.1:6379',
+      ...Object.fromEntries(ADDRESSES.map((name) => [name, 'https://ping.example/a'])),
       ...(text.includes('base_url')
         ? {}
         : {
@@ -71,7 +74,8 @@ test.each(SETTINGS)('the settings on %s are accepted', (_, text) => {
           }),
     },
     flags: {},
-    readFile: (path) => (path === '/settings.yaml' ? text : 'a-token'),
+    readFile: (path) =>
+      path === '/settings.yaml' ? text : path.includes('ping') ? 'https://ping.example/a' : 'a-token',
   })
   expect(settings.accounts.length).toBeGreaterThan(0)
 })

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { EXPORT_FORMATS } from '../../../src/commands/options.js'
 import { REQUEST_USAGE_WORDS } from '../../../src/commands/text/request-usage-words.js'
 import { REQUEST_KINDS, REQUEST_REASONS } from '../../../src/model/request-usage.js'
+import { RUN_COMMANDS } from '../../../src/model/run-record.js'
 import {
   account,
   count,
@@ -230,6 +231,22 @@ const failure = z.strictObject({
     .describe('Why the command has no result'),
 })
 
+const webhook = z.strictObject({
+  command: z.enum(RUN_COMMANDS).describe('Which command it was'),
+  version: text('Version of fieldwork-sync'),
+  host: text('Name of the machine or pod that ran it'),
+  exit_code: exitCode(EXIT_CODE),
+  status: z.enum(['complete', 'partial', 'failed']).describe('How it ended'),
+  report: orNull(
+    z
+      .record(z.string(), z.unknown())
+      .describe('What `sync --json` or `replay --json` prints; null if an error ended the command'),
+  ),
+  error: orNull(failure.shape.error),
+  started_at: moment('Start, clock of the machine that ran it'),
+  ended_at: moment('End, clock of the machine that ran it'),
+})
+
 export const JSON_DOCUMENTS: readonly JsonDocument[] = [
   { name: 'init', title: 'init --json', schema: init },
   { name: 'sync', title: 'sync --json', schema: runDocument('sync') },
@@ -241,6 +258,7 @@ export const JSON_DOCUMENTS: readonly JsonDocument[] = [
   { name: 'export', title: 'export --json, and export.json but for out', schema: exported },
   { name: 'schema', title: 'schema --json', schema },
   { name: 'conformance', title: 'conformance --json', schema: conformance },
+  { name: 'webhook', title: 'what notify.webhook gets', schema: webhook },
   { name: 'error', title: 'Any command with --json that fails', schema: failure },
 ]
 

@@ -8,6 +8,7 @@ import { COMMANDS } from '../../../src/commands/command-line.js'
 import type { Command } from '../../../src/commands/context.js'
 import { OBSERVATIONS } from '../../../src/conformance/observe/all.js'
 import { RULES } from '../../../src/conformance/rules/all.js'
+import { ACCOUNT_METRICS, type Metric, RUN_METRICS } from '../../../src/monitoring/metrics/metrics.js'
 import { CHOICES } from '../../../src/reference-server/docs/choices.js'
 import { settingsReference } from '../../../src/settings/reference.js'
 import { JSON_DOCUMENTS, jsonSchemaOf } from './json-documents.js'
@@ -21,9 +22,28 @@ export const generatedParts = (): ReadonlyMap<string, string> => {
     ['conformance rules', rules()],
     ['conformance observations', observations()],
     ['choices', choices()],
+    ['metrics of runs', metricsTable(RUN_METRICS, ['warehouse', 'command'])],
+    ['metrics of accounts', metricsTable(ACCOUNT_METRICS, ['warehouse', 'account'])],
     ...JSON_DOCUMENTS.map((document) => [`json ${document.name}`, fieldsOf(jsonSchemaOf(document))] as const),
   ])
 }
+
+const metricsTable = (metrics: readonly Metric<never>[], common: readonly string[]): string =>
+  markdownTable(
+    ['Metric', 'Type', 'Unit', 'Labels', 'Meaning'],
+    metrics.map(({ name, help, labels = [] }) => [
+      `\`${name}\``,
+      'gauge',
+      unitOf(name),
+      [...common, ...labels].map((label) => `\`${label}\``).join(', '),
+      help,
+    ]),
+  )
+
+const unitOf = (name: string): string =>
+  name.endsWith('_timestamp_seconds')
+    ? 'seconds since 1970'
+    : (/_(seconds|bytes)$/.exec(name)?.[1] ?? (/_(info|status|code)$/.test(name) ? '' : 'number'))
 
 const commandPart = ({ name: command, describe, flags: declared }: Command): string => {
   const flags = Object.entries(declared)

@@ -1,0 +1,45 @@
+/** Checks the settings about reports of a run, and requests none of their addresses: a request would count as a report. */
+import { access, constants } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { ConfigError, messageOf } from '../../base/errors.js'
+import type { Target } from '../../model/monitoring.js'
+import type { Settings } from '../../settings/settings.js'
+import type { Check } from './text.js'
+
+/** The directory of `metrics.file` cannot be written. A run would still work. Exit 2. */
+export class MetricsFileError extends ConfigError {
+  readonly code = 'metrics_file_unwritable'
+}
+
+/** Throws a `MetricsFileError`. */
+export const checkMetricsFile = async (file: string): Promise<Check> => {
+  await access(dirname(file), constants.W_OK).catch((error: unknown) => {
+    throw new MetricsFileError(`${file} cannot be written: ${messageOf(error)}; runs work without it`)
+  })
+  return { what: 'metrics.file', ok: true, detail: `${file} can be written` }
+}
+
+/** A line for each address, with its host only. */
+export const addressChecks = ({
+  metrics,
+  notify,
+}: Pick<Settings, 'metrics' | 'notify'>): readonly Check[] => {
+  const { start, success, failure, webhook } = notify ?? NO_ADDRESSES
+  const addresses: readonly (readonly [string, Target | null])[] = [
+    ['metrics.pushgateway', metrics?.pushgateway ?? null],
+    ['notify.start', start],
+    ['notify.success', success],
+    ['notify.failure', failure],
+    ['notify.webhook', webhook],
+  ]
+  return addresses.flatMap(([what, target]) =>
+    target === null ? [] : [{ what, ok: true, detail: described(target) }],
+  )
+}
+
+const NO_ADDRESSES = { start: null, success: null, failure: null, webhook: null }
+
+const described = ({ url, proxy }: Target): string => {
+  const via = proxy === null ? '' : ` through the proxy ${proxy.address} (${proxy.variable})`
+  return `an address of ${new URL(url.reveal()).origin}${via}; check does not request it`
+}
