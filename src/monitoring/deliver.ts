@@ -10,7 +10,9 @@ import { type Address, locationHost } from '../http/address.js'
 import { readExcerpt } from '../http/body.js'
 import { connectionFailure } from '../http/connection-failure.js'
 import { createDirectRoute, createProxyRoute, type Route } from '../http/dispatch.js'
+import { peerOf } from '../http/proxy.js'
 import type { Received } from '../http/received.js'
+import { TransientError } from '../http/transient-errors.js'
 import type { Target } from '../model/monitoring.js'
 
 export interface Delivery {
@@ -42,7 +44,7 @@ export const deliver = async (delivery: Delivery, tools: DeliveryTools): Promise
   try {
     for (let attempt = 1; ; attempt++) {
       const { problem, mayPass } = await send(route, delivery, tools)
-      if (problem === null || !mayPass || attempt === ATTEMPTS_MAX) return problem
+      if (problem === null || !mayPass || attempt === ATTEMPTS_MAX || signal.aborted) return problem
       const isStopped = await clock.sleep(RETRY_AFTER_MS, signal).then(
         () => false,
         () => true,
@@ -73,11 +75,13 @@ const send = async (route: Route, delivery: Delivery, tools: DeliveryTools): Pro
   try {
     return await outcomeOf(await route.send({ method, address, headers, body }, signal), address, redact)
   } catch (error) {
-    if (signal.aborted) return { problem: `${url.host} did not answer in time`, mayPass: false }
+    const peer = peerOf(address, target.proxy)
+    if (signal.aborted) return { problem: `${peer} did not answer in time`, mayPass: false }
+    if (error instanceof ExpectedError)
+      return { problem: redact(error.message), mayPass: error instanceof TransientError }
     const failure = connectionFailure(error)
-    if (failure !== null) return { problem: `${url.host}: ${failure.problem}`, mayPass: true }
-    if (error instanceof ExpectedError) return { problem: redact(error.message), mayPass: false }
-    throw error
+    if (failure === null) throw error
+    return { problem: `${peer}: ${failure.problem}`, mayPass: true }
   }
 }
 

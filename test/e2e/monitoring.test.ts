@@ -1,12 +1,17 @@
-/** What a run reports to machines: its metrics in a file and to a Pushgateway, and requests at its start and end. */
-import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+/**
+ * What a run reports to machines: its metrics in a file and to a Pushgateway, and requests at its start and end. The cases of
+ * `npm run test:slow` are also in test/unit/monitoring, without the command.
+ */
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
 import type { Ended } from '../support/command/command.js'
 import { openTrial, stderrShows, stopWith, type Trial } from '../support/command/trial.js'
+import { startProxy } from '../support/servers/proxy.js'
 import { type Receiver, startReceiver } from '../support/servers/receiver.js'
+import { SLOW } from '../support/suite/slow.js'
 
 /** The path is what protects such an address. */
 const PATHS = {
@@ -125,6 +130,58 @@ test.concurrent('a failed run keeps when the last complete one was, and a replay
   expect(replayed.get('run_exit_code{command="replay"}')).toBe(0)
   expect(replayed.get('run_exit_code{command="sync"}')).toBe(4)
   expect(replayed.get(complete)).toBe(before.get(complete))
+})
+
+test.runIf(SLOW).concurrent('a service that dies during the run is a failure', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
+  const receiver = await startReceiver(context.onTestFinished)
+  trial.api.hook = ({ number }, response) => {
+    if (number < 4) return false
+    response.destroy()
+    return true
+  }
+  const limits = { attempts: 1, consecutive_failures_max: 1 }
+  const settings = await trial.settings({ limits, notify: notifyOf(receiver) })
+  const ended = await trial.runWarm(['sync', ...settings])
+  expect(ended.code).toBe(4)
+  expect(receiver.lines()).toContain(`POST ${PATHS.failure}`)
+  expect(receiver.lines()).not.toContain(`POST ${PATHS.success}`)
+})
+
+test
+  .runIf(SLOW)
+  .concurrent('a run whose publish fails reports that, and what is committed', async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const receiver = await startReceiver(context.onTestFinished)
+    const file = join(await trial.temporary(), 'fieldwork_sync.prom')
+    const settings = await trial.settings({ metrics: { file }, notify: notifyOf(receiver) })
+    await trial.run(['sync'])
+    await rm(trial.published)
+    await mkdir(join(trial.published, 'in-the-way'), { recursive: true })
+    expect(await trial.run(['sync', ...settings])).toMatchObject({ code: 7 })
+    const failure = receiver.received.find(({ path }) => path === PATHS.failure)
+    expect(failure?.body).toMatch(/: failed \(exit 7\) after .*\nnot published: /)
+    const metrics = await metricsIn(file)
+    expect(metrics.get('account_exit_code{account="default"}')).toBe(7)
+    expect(metrics.get('table_rows{account="default",table="surveys"}')).toBe(1)
+  })
+
+test.runIf(SLOW).concurrent('requests go through the proxy of the environment', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const receiver = await startReceiver(context.onTestFinished)
+  const proxy = await startProxy(context.onTestFinished)
+  proxy.credentials = `Basic ${Buffer.from('user:proxy-password').toString('base64')}`
+  const settings = await trial.settings({ notify: notifyOf(receiver) })
+  const env = { HTTP_PROXY: `http://user:proxy-password@${proxy.host}` }
+  const ended = await trial.runWarm(['sync', '--log-level', 'debug', ...settings], env)
+  expect(ended.code).toBe(0)
+  expectNoSecret(ended)
+  expect(ended.stderr).not.toContain('proxy-password')
+  const reported = proxy.requests.filter(({ method }) => method === 'POST').map(({ url }) => url)
+  expect(reported.sort()).toEqual(
+    [PATHS.webhook, PATHS.start, PATHS.success].map((path) => `${receiver.url}${path}`),
+  )
+  expect(receiver.received.find(({ path }) => path === PATHS.success)?.body).toContain(': complete (exit 0)')
 })
 
 test.concurrent('a run whose warehouse is held reports its failure and keeps the metrics of the accounts', async (context) => {
@@ -274,35 +331,42 @@ describe('a service that fails', () => {
     )
   })
 
-  test.concurrent('with a redirect gets no second request, and its target gets none', async (context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1)])
-    const receiver = await startReceiver(context.onTestFinished)
-    const elsewhere = await startReceiver(context.onTestFinished)
-    receiver.answer = ({ path }, response) => {
-      response.writeHead(307, { location: `${elsewhere.url}${path}` }).end()
-    }
-    const settings = await trial.settings({ notify: notifyOf(receiver) })
-    const ended = await trial.runWarm(['sync', ...settings])
-    expect(ended.code).toBe(0)
-    expectNoSecret(ended)
-    expect(elsewhere.received).toEqual([])
-    expect(receiver.received).toHaveLength(3)
-    expect(ended.stderr).toContain(
-      `redirects (307) to ${new URL(elsewhere.url).host}, and redirects are not followed`,
-    )
-  })
-
-  test.concurrent('because it is not there is one warning, as is a file that cannot be written', async (context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1)])
-    const directory = join(await trial.temporary(), 'not-there')
-    const settings = await trial.settings({
-      metrics: { file: join(directory, 'a.prom'), pushgateway: 'http://127.0.0.1:1' },
+  test
+    .runIf(SLOW)
+    .concurrent('with a redirect gets no second request, and its target gets none', async (context) => {
+      const trial = await openTrial(context, [scriptedSurvey(1)])
+      const receiver = await startReceiver(context.onTestFinished)
+      const elsewhere = await startReceiver(context.onTestFinished)
+      receiver.answer = ({ path }, response) => {
+        response.writeHead(307, { location: `${elsewhere.url}${path}` }).end()
+      }
+      const settings = await trial.settings({ notify: notifyOf(receiver) })
+      const ended = await trial.runWarm(['sync', ...settings])
+      expect(ended.code).toBe(0)
+      expectNoSecret(ended)
+      expect(elsewhere.received).toEqual([])
+      expect(receiver.received).toHaveLength(3)
+      expect(ended.stderr).toContain(
+        `redirects (307) to ${new URL(elsewhere.url).host}, and redirects are not followed`,
+      )
     })
-    const ended = await trial.runWarm(['sync', ...settings])
-    expect(ended.code).toBe(0)
-    expect(ended.stderr).toMatch(/metrics.file was not written: ENOENT/)
-    expect(ended.stderr).toMatch(/metrics.pushgateway was not delivered: 127.0.0.1:1: connection refused/)
-  })
+
+  test
+    .runIf(SLOW)
+    .concurrent(
+      'because it is not there is one warning, as is a file that cannot be written',
+      async (context) => {
+        const trial = await openTrial(context, [scriptedSurvey(1)])
+        const directory = join(await trial.temporary(), 'not-there')
+        const settings = await trial.settings({
+          metrics: { file: join(directory, 'a.prom'), pushgateway: 'http://127.0.0.1:1' },
+        })
+        const ended = await trial.runWarm(['sync', ...settings])
+        expect(ended.code).toBe(0)
+        expect(ended.stderr).toMatch(/metrics.file was not written: ENOENT/)
+        expect(ended.stderr).toMatch(/metrics.pushgateway was not delivered: 127.0.0.1:1: connection refused/)
+      },
+    )
 })
 
 test.concurrent('a Pushgateway gets the state of the accounts and the last run in groups of their own', async (context) => {
@@ -323,7 +387,7 @@ test.concurrent('a Pushgateway gets the state of the accounts and the last run i
   expect([...samplesIn(bodyOf('PUT')).keys()].every((name) => name.includes('account="default"'))).toBe(true)
 })
 
-test.concurrent('a chat gets a message that mentions nobody', async (context) => {
+test.runIf(SLOW).concurrent('a chat gets a message that mentions nobody', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   const receiver = await startReceiver(context.onTestFinished)
   trial.api.hook = (_, response) => {
@@ -337,28 +401,33 @@ test.concurrent('a chat gets a message that mentions nobody', async (context) =>
   expect(text).toContain('‹!channel› @\u200bhere')
 })
 
-test.concurrent('addresses come from files and the environment, and each shard writes a file of its own', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1)])
-  const receiver = await startReceiver(context.onTestFinished)
-  const directory = await trial.temporary()
-  await mkdir(join(directory, 'secrets'))
-  const successFile = join(directory, 'secrets', 'success')
-  await writeFile(successFile, `${receiver.url}${PATHS.success}\n`)
-  await chmod(successFile, 0o400)
-  const settings = await trial.settings({
-    metrics: { file: join(directory, 'fieldwork_sync.prom') },
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: the settings file replaces it
-    notify: { success_file: successFile, webhook: '${WEBHOOK}' },
-  })
-  const env = { WEBHOOK: `${receiver.url}${PATHS.webhook}` }
-  const ended = await trial.run(['sync', '--shard', '0/1', ...settings], env)
-  expect(ended.code).toBe(0)
-  expect([...receiver.lines()].sort()).toEqual([`POST ${PATHS.webhook}`, `POST ${PATHS.success}`])
-  const metrics = await readFile(join(directory, 'fieldwork_sync.shard-0-of-1.prom'), 'utf8')
-  expect(metrics).toContain(`warehouse="${trial.warehouse}/shard=0-of-1"`)
-})
+test
+  .runIf(SLOW)
+  .concurrent(
+    'addresses come from files and the environment, and each shard writes a file of its own',
+    async (context) => {
+      const trial = await openTrial(context, [scriptedSurvey(1)])
+      const receiver = await startReceiver(context.onTestFinished)
+      const directory = await trial.temporary()
+      await mkdir(join(directory, 'secrets'))
+      const successFile = join(directory, 'secrets', 'success')
+      await writeFile(successFile, `${receiver.url}${PATHS.success}\n`)
+      await chmod(successFile, 0o400)
+      const settings = await trial.settings({
+        metrics: { file: join(directory, 'fieldwork_sync.prom') },
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: the settings file replaces it
+        notify: { success_file: successFile, webhook: '${WEBHOOK}' },
+      })
+      const env = { WEBHOOK: `${receiver.url}${PATHS.webhook}` }
+      const ended = await trial.run(['sync', '--shard', '0/1', ...settings], env)
+      expect(ended.code).toBe(0)
+      expect([...receiver.lines()].sort()).toEqual([`POST ${PATHS.webhook}`, `POST ${PATHS.success}`])
+      const metrics = await readFile(join(directory, 'fieldwork_sync.shard-0-of-1.prom'), 'utf8')
+      expect(metrics).toContain(`warehouse="${trial.warehouse}/shard=0-of-1"`)
+    },
+  )
 
-test.concurrent('an unanswered request at the start does not delay the run', async (context) => {
+test.runIf(SLOW).concurrent('an unanswered request at the start does not delay the run', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   const receiver = await startReceiver(context.onTestFinished)
   receiver.answer = ({ path }, response) => {

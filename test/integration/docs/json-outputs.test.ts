@@ -15,6 +15,7 @@ import { buildMutant } from '../../support/command/mutant.js'
 import { openTrial, type Trial } from '../../support/command/trial.js'
 import { runWarm } from '../../support/command/warm.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
+import { startReceiver } from '../../support/servers/receiver.js'
 import { JSON_DOCUMENTS } from './json-documents.js'
 import type { JsonSchema } from './json-fields.js'
 
@@ -277,6 +278,21 @@ describe.concurrent('what the built command prints is valid', () => {
     const verdicts = (json as { rules: readonly { verdict: string }[] }).rules.map(({ verdict }) => verdict)
     expect(new Set(verdicts)).toEqual(new Set(['pass', 'fail', 'not_observable']))
   })
+})
+
+test('what a webhook gets, after a run with data problems and after wrong settings', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1, { respondent_questions_count: 'many' })])
+  const receiver = await startReceiver(context.onTestFinished)
+  const notify = { webhook: receiver.url }
+  const { ended } = await runJson(trial, 'sync', ['sync', ...(await trial.settings({ notify }))])
+  expect(ended.code).toBe(5)
+  await trial.runWarm(['replay', ...(await trial.settings({ notify, publish: ['none'] }))])
+  const documents = receiver.received.map(({ body }) => JSON.parse(body))
+  expect(documents).toMatchObject([
+    { command: 'sync', exit_code: 5, report: JSON.parse(ended.stdout), error: null },
+    { command: 'replay', exit_code: 2, report: null, error: { code: 'settings_invalid' } },
+  ])
+  for (const document of documents) expect(problemsOf('webhook', document)).toEqual([])
 })
 
 test('a replay that cannot type the rows, and one after an upgrade', async (context) => {

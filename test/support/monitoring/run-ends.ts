@@ -1,41 +1,7 @@
 /** Made-up ends of runs, for what is reported about them. */
 import type { AccountState, RunEnd } from '../../../src/model/monitoring.js'
-import type { RunReport } from '../../../src/model/run.js'
 import { instantOf } from '../time/instants.js'
-
-export const runReport = (given: Partial<RunReport> = {}): RunReport => ({
-  runId: '20260301T020000Z-abcdef',
-  account: 'acme',
-  command: 'sync',
-  status: 'complete',
-  exitCode: 0,
-  reason: null,
-  startedAt: instantOf('2026-03-01T02:00:00Z'),
-  endedAt: instantOf('2026-03-01T02:13:00Z'),
-  listing: 'incremental',
-  cursorBefore: null,
-  cursorAfter: null,
-  requestsEstimated: 700,
-  requests: 720,
-  retries: 1,
-  refusals: 0,
-  paceIntervalMs: null,
-  requestUsage: [],
-  surveysListed: 40,
-  surveysRefreshed: 240,
-  surveysFailed: 0,
-  leftOver: 0,
-  failing: 0,
-  failingSurveys: [],
-  rejectedRows: 0,
-  rejections: [],
-  driftEvents: 0,
-  drift: [],
-  historyRowsCompacted: 0,
-  rowsByTable: {},
-  replayed: null,
-  ...given,
-})
+import { runReport } from '../warehouse/rows.js'
 
 export const runEnd = (given: Partial<RunEnd> = {}): RunEnd => ({
   command: 'sync',

@@ -39,7 +39,7 @@ export const startProxy = async (finished: Finished): Promise<TestProxy> => {
       },
     )
     onward.on('error', () => response.writeHead(503).end('the proxy cannot reach it'))
-    onward.end()
+    request.pipe(onward)
   })
   server.on('connection', (socket) => {
     sockets.add(socket)

@@ -1,7 +1,8 @@
 /** The lines about a run: the outcome first, then accounts that are not complete. */
 import { expect, test } from 'vitest'
 import { endText, startText } from '../../../../src/monitoring/notify/message.js'
-import { runEnd, runReport } from '../../../support/monitoring/run-ends.js'
+import { runEnd } from '../../../support/monitoring/run-ends.js'
+import { runReport } from '../../../support/warehouse/rows.js'
 
 const withAccounts = (...accounts: ReturnType<typeof runReport>[]) => {
   const end = runEnd()
@@ -19,7 +20,7 @@ test('a complete run has a line for each account', () => {
     endText(withAccounts(runReport(), runReport({ account: 'globex', surveysRefreshed: 1, requests: 1 }))),
   ).toBe(
     `fieldwork-sync sync on night-1: complete (exit 0) after 13 min 03 s
-acme: complete; 240 surveys refreshed, 720 requests, nothing left over
+acme: complete; 2 surveys refreshed, 7 requests, nothing left over
 globex: complete; 1 survey refreshed, 1 request, nothing left over
 `,
   )
@@ -38,8 +39,8 @@ test('accounts that failed come first, with their reason and problems', () => {
   const end = withAccounts(runReport(), failed)
   expect(endText({ ...end, status: 'failed', exitCode: 5 }).split('\n')).toEqual([
     'fieldwork-sync sync on night-1: failed (exit 5) after 13 min 03 s',
-    'globex: failed; 240 surveys refreshed, 720 requests, 3 surveys left over, 2 rows rejected, 1 refusal with 429; a reason; of two lines',
-    'acme: complete; 240 surveys refreshed, 720 requests, nothing left over',
+    'globex: failed; 2 surveys refreshed, 7 requests, 3 surveys left over, 2 rows rejected, 1 refusal with 429; a reason; of two lines',
+    'acme: complete; 2 surveys refreshed, 7 requests, nothing left over',
     '',
   ])
 })
