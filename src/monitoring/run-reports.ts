@@ -41,14 +41,20 @@ export const createRunReports = (options: RunReportsOptions): RunReports => {
   if (signal.aborted) onSignal()
   else signal.addEventListener('abort', onSignal, { once: true })
 
-  const report = async (delivery: Delivery, until: AbortSignal): Promise<void> => {
-    const { setting } = delivery
-    try {
-      const problem = await deliver(delivery, { clock, signal: until, redact })
+  /** Sends what belongs to one setting. The same problem is logged once. */
+  const report = async (
+    setting: string,
+    deliveries: readonly Delivery[],
+    until: AbortSignal,
+  ): Promise<void> => {
+    const problems = await Promise.all(
+      deliveries.map((each) =>
+        deliver(each, { clock, signal: until, redact }).catch((error: unknown) => redact(messageOf(error))),
+      ),
+    )
+    for (const problem of new Set(problems)) {
       if (problem === null) log.debug({ setting }, 'the run was reported')
       else log.warn({ setting }, `${setting} was not delivered: ${problem}`)
-    } catch (error) {
-      log.warn({ setting, problem: redact(messageOf(error)) }, `${setting} was not delivered`)
     }
   }
 
@@ -61,7 +67,7 @@ export const createRunReports = (options: RunReportsOptions): RunReports => {
       const deadline = reportDeadline(clock, reportMsMax(null))
       deadline.signal.addEventListener('abort', () => start.abort(deadline.signal.reason), { once: true })
       const delivery = startDelivery(notify.start, startText(command, version, host))
-      starting = report(delivery, start.signal).finally(() => deadline[Symbol.dispose]())
+      starting = report(delivery.setting, [delivery], start.signal).finally(() => deadline[Symbol.dispose]())
     },
     ended: async (end, document) => {
       signal.removeEventListener('abort', onSignal)
@@ -71,7 +77,10 @@ export const createRunReports = (options: RunReportsOptions): RunReports => {
       const metricsReported = metrics === null ? undefined : reportOfMetrics(deadline.signal, end)
       await starting
       const deliveries = notify === null ? [] : endDeliveries(notify, end, { redact, document })
-      await Promise.all([metricsReported, ...deliveries.map((each) => report(each, deadline.signal))])
+      await Promise.all([
+        metricsReported,
+        ...deliveries.map((each) => report(each.setting, [each], deadline.signal)),
+      ])
     },
   }
 
@@ -86,7 +95,7 @@ export const createRunReports = (options: RunReportsOptions): RunReports => {
       const { reportMetrics } = await import('./metrics/report.js')
       const { deliveries, problem } = await reportMetrics({ targets: metrics, warehouse, end })
       if (problem !== null) log.warn({ setting: 'metrics.file' }, `metrics.file was not written: ${problem}`)
-      await Promise.all(deliveries.map((each) => report(each, until)))
+      await report('metrics.pushgateway', deliveries, until)
     } catch (error) {
       log.warn({ setting: 'metrics', problem: redact(messageOf(error)) }, 'the metrics were not reported')
     }

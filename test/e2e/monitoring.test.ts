@@ -364,7 +364,9 @@ describe('a service that fails', () => {
         const ended = await trial.runWarm(['sync', ...settings])
         expect(ended.code).toBe(0)
         expect(ended.stderr).toMatch(/metrics.file was not written: ENOENT/)
-        expect(ended.stderr).toMatch(/metrics.pushgateway was not delivered: 127.0.0.1:1: connection refused/)
+        expect(
+          ended.stderr.match(/metrics.pushgateway was not delivered: 127.0.0.1:1: connection refused/g),
+        ).toHaveLength(1)
       },
     )
 })

@@ -16,9 +16,8 @@ export const handleReplay = async (
   const { signal } = context
   const report = await monitored({ settings, command: 'replay', log, signal }, async (watch) => {
     const { replayAll } = await import('./run.js')
-    const ended = await replayAll({ settings, log, signal, watch })
-    context.stdout.write(settings.json ? `${jsonOf(ended)}\n` : renderReplay(ended))
-    return ended
+    return await replayAll({ settings, log, signal, watch })
   })
+  context.stdout.write(settings.json ? `${jsonOf(report)}\n` : renderReplay(report))
   context.exit(report.exitCode)
 }

@@ -19,6 +19,8 @@ export const handleSync = async (context: CliContext, flags: FlagsOf<typeof sync
   const telemetry = await openTelemetry(settings, context)
   const { log } = telemetry
   const { signal } = context
+  let elapsedMs = 0
+  // The summary comes last, behind warnings about reports.
   const report = await monitored({ settings, command: 'sync', log, signal }, async (watch) => {
     await requireShardLayout(settings)
     logProxies(settings.accounts, log)
@@ -34,16 +36,13 @@ export const handleSync = async (context: CliContext, flags: FlagsOf<typeof sync
       watch,
       onSource: (account, usage) => sources.set(account, usage),
     })
-    observer.close()
-    const text = settings.json
-      ? `${jsonOf(ended)}\n`
-      : renderSummary(ended, {
-          elapsedMs: systemClock.monotonicMs() - startedMs,
-          colour: telemetry.colour,
-        })
-    // The summary quotes values from the API, and any of them may contain a token.
-    context.stdout.write(createRedactor(secretsOf(settings))(text))
+    elapsedMs = systemClock.monotonicMs() - startedMs
     return ended
   })
+  const text = settings.json
+    ? `${jsonOf(report)}\n`
+    : renderSummary(report, { elapsedMs, colour: telemetry.colour })
+  // The summary quotes values from the API, and any of them may contain a token.
+  context.stdout.write(createRedactor(secretsOf(settings))(text))
   context.exit(report.exitCode)
 }
