@@ -26,6 +26,8 @@ export interface SettingsRequest {
   readonly flags: Flags
   /** False for commands that need only the warehouse: accounts and their tokens are not read. */
   readonly requireAccounts?: boolean
+  /** True for commands whose runs are reported, and `check`. Other commands need not be able to read these addresses. */
+  readonly withReports?: boolean
   /** True for commands that work on one account: they have its flags, and `--account` to choose it. */
   readonly oneAccount?: boolean
   readonly readFile?: ReadFile
@@ -36,6 +38,8 @@ export interface SettingsRequest {
 /** Throws a `SettingsError` that names every problem. */
 export const loadSettings = (request: SettingsRequest): Settings => {
   const { env, flags, requireAccounts: withAccounts = true, oneAccount = false } = request
+  const { withReports = false } = request
+  const unused = [...(withAccounts ? [] : ['accounts']), ...(withReports ? [] : ['metrics', 'notify'])]
   const { readFile = readFileAsText, workingDirectory = process.cwd() } = request
   const given = readGiven(env, flags).filter(({ ofAccount }) => withAccounts || !ofAccount)
 
@@ -43,7 +47,7 @@ export const loadSettings = (request: SettingsRequest): Settings => {
   const settingsFile = config.ok ? resolve(workingDirectory, config.value) : null
   const file =
     config.ok && settingsFile !== null
-      ? openSettingsFile({ name: config.value, path: settingsFile, env, withAccounts, readFile })
+      ? openSettingsFile({ name: config.value, path: settingsFile, env, unused, readFile })
       : absentSettingsFile(workingDirectory)
 
   const names = file.values.accounts.map(({ name }) => name)
@@ -60,7 +64,7 @@ export const loadSettings = (request: SettingsRequest): Settings => {
     ...values
   } = layers.values
   const { shard } = values
-  const { problems: proxyProblems, ...proxies } = readProxies(withAccounts ? env : {})
+  const { problems: proxyProblems, ...proxies } = readProxies(withAccounts || withReports ? env : {})
   const { chosen } = choice
   const resolved = resolveAccounts({ layers, file, chosen, oneAccount, shard, proxies, readFile })
   const { accounts } = resolved

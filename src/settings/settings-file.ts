@@ -18,8 +18,8 @@ export interface SettingsFileRequest {
   /** Absolute path. */
   readonly path: string
   readonly env: Environment
-  /** If false, accounts are neither checked nor returned. */
-  readonly withAccounts: boolean
+  /** Sections that are neither checked nor returned, such as `accounts`. */
+  readonly unused: readonly string[]
   readonly readFile: ReadFile
 }
 
@@ -35,7 +35,7 @@ export const absentSettingsFile = (workingDirectory: string): SettingsFile => {
 }
 
 export const openSettingsFile = (request: SettingsFileRequest): SettingsFile => {
-  const { name, path, env, withAccounts } = request
+  const { name, path, env, unused } = request
   const text = readText(request.readFile, path)
   if (!text.ok) {
     const problem = `the settings file ${text.problem}; see --config and FIELDWORK_SYNC_CONFIG`
@@ -50,13 +50,13 @@ export const openSettingsFile = (request: SettingsFileRequest): SettingsFile => 
     directory: dirname(path),
   })
   const known = withoutUnknownKeys(yaml.tree ?? {}, where)
-  const checked = checkTree(withoutUnused(known.tree, withAccounts), originOf)
+  const checked = checkTree(withoutUnused(known.tree, unused), originOf)
   const notYaml = yaml.problems.map((problem) => ({ ...problem, where: `${name}:${problem.line}` }))
   const problems: readonly Problem[] = [...notYaml, ...known.problems, ...checked.problems]
   return {
     ...checked,
     problems: problems
-      .filter(({ path: at }) => withAccounts || at?.[0] !== 'accounts')
+      .filter(({ path: at }) => !unused.includes(String(at?.[0])))
       .toSorted((a, b) => a.where.localeCompare(b.where, 'en', { numeric: true })),
     originOf,
   }
@@ -65,7 +65,7 @@ export const openSettingsFile = (request: SettingsFileRequest): SettingsFile => 
 /** Without this section the feature is off; `daily_windows: false` means the same. */
 const MAY_BE_FALSE: Path = ['refresh', 'daily_windows']
 
-const withoutUnused = (tree: Tree, withAccounts: boolean): Tree => {
+const withoutUnused = (tree: Tree, unused: readonly string[]): Tree => {
   const rest = valueAt(tree, MAY_BE_FALSE) === false ? cut(tree, MAY_BE_FALSE) : tree
-  return withAccounts || !isSection(rest) ? rest : cut(rest, ['accounts'])
+  return isSection(rest) ? unused.reduce<Tree>((left, section) => cut(left, [section]), rest) : rest
 }

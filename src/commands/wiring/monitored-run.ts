@@ -53,7 +53,7 @@ export const loadMonitoredSettings = async (
   request: Omit<SettingsRequest, 'env'>,
 ): Promise<Settings> => {
   try {
-    return loadSettings({ ...request, env: context.env })
+    return loadSettings({ ...request, withReports: true, env: context.env })
   } catch (error) {
     const monitoring = error instanceof SettingsError ? error.monitoring : null
     if (monitoring === null || (monitoring.metrics === null && monitoring.notify === null)) throw error

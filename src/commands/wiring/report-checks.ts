@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { ConfigError, messageOf } from '../../base/errors.js'
 import type { Target } from '../../model/monitoring.js'
 import type { Settings } from '../../settings/settings.js'
-import type { Check } from './text.js'
+import type { Check } from '../text/checks.js'
 
 /** The directory of `metrics.file` cannot be written. A run would still work. Exit 2. */
 export class MetricsFileError extends ConfigError {

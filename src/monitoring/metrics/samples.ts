@@ -36,9 +36,10 @@ export const stillTrue = (earlier: readonly Sample[], now: readonly Sample[]): r
   const knowsAccounts = now.some(({ name }) => ACCOUNT_NAMES.has(name))
   const [first] = now
   return earlier.filter(({ name, labels }) => {
-    if (labels.warehouse !== first?.labels.warehouse) return false
-    if (ACCOUNT_NAMES.has(name)) return !knowsAccounts
+    if (!ACCOUNT_NAMES.has(name) && !RUN_NAMES.has(name)) return false
+    // With wrong settings the run may not know the name of its warehouse.
+    if (ACCOUNT_NAMES.has(name) || labels.warehouse !== first?.labels.warehouse) return !knowsAccounts
     const isReplaced = now.some((sample) => sample.name === name && sample.labels.command === labels.command)
-    return RUN_NAMES.has(name) && !isReplaced
+    return !isReplaced
   })
 }

@@ -74,6 +74,7 @@ test.each(SETTINGS)('the settings on %s are accepted', (_, text) => {
           }),
     },
     flags: {},
+    withReports: true,
     readFile: (path) =>
       path === '/settings.yaml' ? text : path.includes('ping') ? 'https://ping.example/a' : 'a-token',
   })

@@ -5,7 +5,7 @@ import { secretsOf } from '../../../src/settings/settings.js'
 import { shardOf } from '../../../src/settings/shards.js'
 import { ACCOUNT, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
 
-const withSection = (section: string) => ({ yaml: `${ACCOUNT}${section}` })
+const withSection = (section: string) => ({ yaml: `${ACCOUNT}${section}`, withReports: true })
 
 test('without these sections nothing is reported', () => {
   expect(load(withSection(''))).toMatchObject({ metrics: null, notify: null })
@@ -22,15 +22,18 @@ test('the file is relative to the working directory, and each shard has its own'
 })
 
 test('an address has the proxy of its scheme, unless NO_PROXY names its host', () => {
-  const { metrics, notify } = load({
+  const given = {
     ...withSection(
       'metrics:\n  pushgateway: http://pushgateway:9091\nnotify:\n  success: https://ping.example/a\n  failure: https://ping.internal/b\n',
     ),
     env: { HTTPS_PROXY: 'http://proxy:3128', HTTP_PROXY: 'http://plain:3128', NO_PROXY: '.internal' },
-  })
+  }
+  const { metrics, notify } = load(given)
   expect(metrics?.pushgateway?.proxy?.address).toBe('http://plain:3128')
   expect(notify?.success?.proxy?.address).toBe('http://proxy:3128')
   expect(notify?.failure?.proxy).toBeNull()
+  // As in a replay.
+  expect(load({ ...given, requireAccounts: false }).notify?.success?.proxy?.address).toBe('http://proxy:3128')
 })
 
 test.each([
@@ -86,4 +89,13 @@ test('everything behind the host of an address is redacted, and the password of 
   expect(redact('me:pass-word@gateway:9091/metrics/job/nightly')).toBe(
     '[redacted]gateway:9091/metrics/job/nightly',
   )
+})
+
+test('a command that reports nothing needs neither the variables nor the files of these sections', () => {
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the settings file replaces it
+  const section = 'metrics:\n  file: a\nnotify:\n  success_file: /gone\n  start: ${NOT_SET}\n'
+  const given = { ...withSection(section), withReports: false }
+  expect(load(given)).toMatchObject({ metrics: null, notify: null })
+  expect(load({ ...given, requireAccounts: false }).notify).toBeNull()
+  expect(problemsOf(withSection(section))).toHaveLength(3)
 })

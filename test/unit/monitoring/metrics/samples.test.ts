@@ -100,7 +100,9 @@ test('a replay keeps what is known of the sync, and a sync what is known of the 
   expect(stillTrue(replay, whole())).toEqual(replay)
 })
 
-test('the samples of another warehouse, and of other programs, do not stay', () => {
+test('the samples of another warehouse stay until a run that knows its accounts, those of other programs do not', () => {
   const foreign = { name: 'node_load1', labels: { warehouse: WAREHOUSE }, value: 1 }
-  expect(stillTrue([...whole({}, '/old'), foreign], whole({ accounts: null }))).toEqual([])
+  const earlier = [...whole({}, '/old'), foreign]
+  expect(stillTrue(earlier, whole({ accounts: null, exitCode: 2 }))).toEqual(whole({}, '/old'))
+  expect(stillTrue(earlier, whole())).toEqual([])
 })
