@@ -20,13 +20,15 @@ const files = { '/secrets/token': `${TOKEN}\n` }
 
 test('only the given keys have values, and all others are defaults', () => {
   const yaml = textWith(['warehouse.directory', '/data/fieldwork'])
-  const { accounts, settingsFile: _, warehouseDirectory, ...others } = load({ yaml, files })
+  const { accounts, accountNames, settingsFile: _, warehouseDirectory, ...others } = load({ yaml, files })
   const {
     accounts: __,
-    settingsFile: ___,
-    warehouseDirectory: ____,
+    accountNames: ___,
+    settingsFile: ____,
+    warehouseDirectory: _____,
     ...defaults
   } = load({ env: ACCOUNT_ENV })
+  expect(accountNames).toEqual(['acme'])
   expect(accounts).toMatchObject([{ name: 'acme', baseUrl: 'https://fieldwork.example/api/v1', id: 17 }])
   expect(accounts[0]?.token.reveal()).toBe(TOKEN)
   expect(warehouseDirectory).toBe('/data/fieldwork')
