@@ -6,6 +6,7 @@ const rooms = {
   'survey-api': ['http', 'model', 'base'],
   warehouse: ['model', 'base'],
   publish: ['warehouse', 'object-store', 'model', 'base'],
+  verify: ['publish', 'warehouse', 'object-store', 'model', 'base'],
   'reference-server': ['base'],
   conformance: ['http', 'base'],
   monitoring: ['http', 'model', 'base'],

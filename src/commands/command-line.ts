@@ -16,6 +16,7 @@ import { schemaCommand } from './schema/command.js'
 import { statusCommand } from './status/command.js'
 import { syncCommand } from './sync/command.js'
 import { tokenIn, wantsJson } from './usage.js'
+import { verifyCommand } from './verify/command.js'
 
 /** Every command, in the order of `--help`. */
 export const COMMANDS: readonly Command[] = [
@@ -24,6 +25,7 @@ export const COMMANDS: readonly Command[] = [
   planCommand,
   checkCommand,
   statusCommand,
+  verifyCommand,
   exportCommand,
   replayCommand,
   schemaCommand,

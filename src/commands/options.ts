@@ -37,6 +37,20 @@ export const syncOptions = {
   ...settingsOptions,
 } as const
 
+export const verifyOptions = {
+  sample: text(
+    'Compare this many surveys of each account (default: 20, or as many as --max-requests allows)',
+  ),
+  seed: text('Choose the same surveys as the run that printed this seed (default: a new one)'),
+  local: {
+    type: 'boolean',
+    describe: 'Check only the published tables and files; makes no request to the API',
+  },
+  ...accountsOption,
+  'max-requests': text('Make at most this many requests'),
+  ...settingsOptions,
+} as const
+
 export const statusOptions = {
   requests: {
     type: 'boolean',

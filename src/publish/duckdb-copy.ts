@@ -91,7 +91,8 @@ const bytesOf = async (sql: Sql): Promise<number> => {
   return size?.bytes ?? Number.POSITIVE_INFINITY
 }
 
-const readEverything = async (sql: Sql, signal: AbortSignal): Promise<void> => {
+/** Reads every block that DuckDB uses. */
+export const readEverything = async (sql: Sql, signal: AbortSignal): Promise<void> => {
   await sql.rows(z.object({ surveys: bigintCell }), 'SELECT count(*) AS surveys FROM main.survey_overview')
   const tables = await sql.rows(
     z.object({ schema_name: z.string(), table_name: z.string() }),

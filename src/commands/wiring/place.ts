@@ -9,7 +9,7 @@ import type { Database } from '../../warehouse/connection/database.js'
 
 export interface HoldPlace {
   readonly settings: Settings
-  readonly command: RunCommand | 'check'
+  readonly command: RunCommand | 'check' | 'verify'
   readonly runId: string
   readonly log: Log
   readonly signal: AbortSignal
@@ -27,7 +27,7 @@ export interface Place extends AsyncDisposable {
   openWarehouse(): Promise<Database>
   /** Where the database is published at the end of a run. */
   publishers(database: Database): readonly Publisher[]
-  /** Tests whether a run could work here, and changes nothing that lasts. Dispose of it after the requests of `check`. */
+  /** Tests whether a run could work here, and changes nothing that lasts. Dispose of it after the requests. */
   tryOut(): Promise<Trial>
 }
 

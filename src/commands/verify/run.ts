@@ -1,0 +1,138 @@
+/**
+ * The wiring of `verify`. The sample holds the warehouse, like a sync: both together would exceed the cap. The local half holds nothing
+ * and makes no request to the API.
+ */
+import { systemClock } from '../../base/clock.js'
+import { StoppedError } from '../../base/errors.js'
+import { humanCount } from '../../base/human.js'
+import type { Log } from '../../base/log.js'
+import type { AccountSettings, Settings } from '../../settings/settings.js'
+import { type Allocation, createRequestBudget } from '../../sync/budget/request-budget.js'
+import { sideBySide } from '../../sync/side-by-side.js'
+import { openDatabaseFile, openParquetVersion } from '../../verify/local/open-state.js'
+import { type LocalProof, verifyDirectory } from '../../verify/local/run.js'
+import { verifySample } from '../../verify/sample/run.js'
+import type { Database } from '../../warehouse/connection/database.js'
+import { unreadable } from '../../warehouse/connection/duckdb-error.js'
+import type { Work } from '../context.js'
+import { holdPlace } from '../wiring/hold-place.js'
+import { openSource } from '../wiring/open-source.js'
+import type { Place } from '../wiring/place.js'
+import { findState } from '../wiring/published.js'
+import { newRunId } from '../wiring/run-id.js'
+import { requirePublished } from '../wiring/warehouse-status.js'
+import { type AccountSample, exitCodeOf, type VerifyReport } from './report.js'
+
+export interface VerifyWork extends Work {
+  readonly isLocal: boolean
+  /** Surveys to compare per account; null if not given. */
+  readonly sample: number | null
+  readonly seed: string
+}
+
+/** Surveys that are compared if `--sample` is not given and the budget allows it. */
+export const SAMPLE_DEFAULT = 20
+
+/** Throws `NothingPublishedError` or a `WarehouseError`. Failures of the API are in the report. */
+export const verifyAll = async (work: VerifyWork): Promise<VerifyReport> => {
+  const { settings, signal, isLocal, seed, sample } = work
+  if (settings.storage === null) await requirePublished(settings, await findState(settings, signal))
+  if (isLocal) {
+    const local = await verifyPublished(settings, signal)
+    return { exitCode: exitCodeOf(local, null), local, sample: null }
+  }
+  await using place = await holdPlace({ ...work, command: 'verify', runId: newRunId(systemClock.nowMs()) })
+  const local = await verifyPublished(settings, place.signal)
+  // A state that cannot be read has been reported.
+  const accounts = local.problems.some(({ rule }) => UNREADABLE.includes(rule))
+    ? []
+    : await sampleAll(work, place)
+  const outcome = { accounts, isSampleGiven: sample !== null, isSignalled: place.signal.aborted }
+  return { exitCode: exitCodeOf(local, outcome), local, sample: { seed, accounts } }
+}
+
+/** Rules whose break means that rows cannot be read. */
+const UNREADABLE: readonly string[] = ['state_can_be_read', 'objects_are_intact']
+
+const verifyPublished = async (
+  { storage, warehouseDirectory }: Settings,
+  signal: AbortSignal,
+): Promise<LocalProof> => {
+  if (storage === null) return await verifyDirectory(warehouseDirectory, signal)
+  const { verifyStorage } = await import('./bucket.js')
+  return await verifyStorage(storage, signal)
+}
+
+const sampleAll = async (work: VerifyWork, place: Place): Promise<readonly AccountSample[]> => {
+  const { settings, log } = work
+  await using _trial = await place.tryOut()
+  const published = await requirePublished(settings, await findState(settings, place.signal))
+  const open = published.isDirectory ? openParquetVersion : openDatabaseFile
+  await using database = await open(published.file).catch((error: unknown) => {
+    throw unreadable(published.path, error)
+  })
+  const allocations = createRequestBudget(
+    settings.budget.requestsMax,
+    settings.accounts.map(({ weight }) => weight),
+  )
+  return await sideBySide({
+    accounts: settings.accounts.flatMap((account, index) => {
+      const requests = allocations[index]
+      return requests === undefined ? [] : [{ name: account.name, account, requests }]
+    }),
+    signal: place.signal,
+    log,
+    run: ({ account, requests }, signal) =>
+      sampleAccount({ ...work, signal }, { account, requests, database, place }),
+  })
+}
+
+interface AccountWork {
+  readonly account: AccountSettings
+  readonly requests: Allocation
+  readonly database: Database
+  readonly place: Place
+}
+
+const sampleAccount = async (
+  { settings, log, signal, sample, seed }: VerifyWork,
+  { account, requests: allocation, database, place }: AccountWork,
+): Promise<AccountSample> => {
+  using requests = allocation
+  await using opened = openSource({
+    account,
+    limits: settings.limits,
+    ledgerDirectory: settings.warehouseDirectory,
+    requireAdmission: place.requireHeld,
+    clock: systemClock,
+    log,
+  })
+  const take = () => {
+    if (!requests.fits(1)) throw new StoppedError(`stopped by --max-requests ${settings.budget.requestsMax}`)
+    requests.send(false)
+  }
+  const proof = await verifySample({
+    account: account.name,
+    source: opened.source,
+    database,
+    context: { signal, allowance: { take } },
+    sample: sample ?? SAMPLE_DEFAULT,
+    seed,
+    slackMs: settings.discover.overlapMs,
+    nowMs: systemClock.nowMs(),
+    onCompared: progressLog(log, account.name),
+  })
+  return { ...proof, requests: opened.source.usage().requests }
+}
+
+/** At the cap, a sample takes minutes. */
+const PROGRESS_EVERY_MS = 10_000
+
+const progressLog = (log: Log, account: string) => {
+  let loggedMs = systemClock.monotonicMs()
+  return (done: number, of: number): void => {
+    if (systemClock.monotonicMs() - loggedMs < PROGRESS_EVERY_MS) return
+    loggedMs = systemClock.monotonicMs()
+    log.info({ account }, `compared ${humanCount(done)} of ${humanCount(of)} surveys`)
+  }
+}

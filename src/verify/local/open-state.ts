@@ -1,0 +1,45 @@
+/**
+ * Opens published states to be checked. DuckDB may spill to a temporary directory of the system, because the published one may be
+ * read-only. Views that a Parquet version does not have are created in memory.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openParquet } from '../../publish/parquet/reader.js'
+import { type Database, type OpenOptions, openDatabase } from '../../warehouse/connection/database.js'
+import { ALL_VIEWS } from '../../warehouse/views/all.js'
+import { createView } from '../../warehouse/views/view-declaration.js'
+
+export const openDatabaseFile = (file: string): Promise<Database> =>
+  withSpill((options) => openDatabase(file, { ...options, readOnly: true }))
+
+export const openParquetVersion = (directory: string): Promise<Database> =>
+  withSpill(async (options) => {
+    const database = await openParquet(directory, options)
+    try {
+      await database.transaction(async (sql) => {
+        for (const statement of ALL_VIEWS.flatMap(createView)) await sql.run(statement)
+      })
+      return database
+    } catch (error) {
+      await database.close()
+      throw error
+    }
+  })
+
+/** The directory is removed when the database is closed. */
+const withSpill = async (open: (options: OpenOptions) => Promise<Database>): Promise<Database> => {
+  const temporaryDirectory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-verify-'))
+  const remove = () => rm(temporaryDirectory, { recursive: true, force: true })
+  try {
+    const database = await open({ temporaryDirectory })
+    const close = async () => {
+      await database.close()
+      await remove()
+    }
+    return { ...database, close, [Symbol.asyncDispose]: close }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Chooses the surveys of a sample, weighted and without replacement (Efraimidis and Spirakis): a survey that was read long ago is
+ * chosen more often. The choice follows from seed and ids alone, so it can be repeated. Pure.
+ */
+import { createHash } from 'node:crypto'
+import { type Instant, msBetween } from '../../model/instant.js'
+
+export interface Candidate {
+  readonly id: number
+  /** When its progress was last read, server time. */
+  readonly refreshedAt: Instant
+}
+
+const DAY_MS = 86_400_000
+
+/** All candidates, in the order in which they are compared. Every beginning of it is a weighted sample itself. */
+export const inSampleOrder = <One extends Candidate>(
+  candidates: readonly One[],
+  { account, seed, now }: { readonly account: string; readonly seed: string; readonly now: Instant },
+): readonly One[] =>
+  candidates
+    .map((one) => ({
+      one,
+      place: -Math.log(fractionOf(`${seed}/${account}/${one.id}`)) / weightOf(one, now),
+    }))
+    .toSorted((a, b) => a.place - b.place || a.one.id - b.one.id)
+    .map(({ one }) => one)
+
+/** One more for each day since its last refresh. A time in the future is wrong, so such a survey counts as new. */
+const weightOf = ({ refreshedAt }: Candidate, now: Instant): number =>
+  1 + Math.max(0, msBetween(refreshedAt, now)) / DAY_MS
+
+const BITS = 48
+
+/** A number above 0 and up to 1 that follows from the text. */
+const fractionOf = (text: string): number =>
+  (createHash('sha256')
+    .update(text)
+    .digest()
+    .readUIntBE(0, BITS / 8) +
+    1) /
+  2 ** BITS
+
+/**
+ * The chance that a sample of `sampled` of `surveys` has at least one of `wrong` wrong surveys. It does not depend on the weights, as
+ * long as nothing links the wrong surveys to their ages.
+ */
+export const chanceToFind = (surveys: number, sampled: number, wrong: number): number => {
+  let missed = 1
+  for (let place = 0; place < sampled; place += 1)
+    missed *= Math.max(0, surveys - wrong - place) / Math.max(1, surveys - place)
+  return 1 - missed
+}
+
+/** One in a hundred, at least one. */
+export const onePercentOf = (surveys: number): number => Math.max(1, Math.round(surveys / 100))

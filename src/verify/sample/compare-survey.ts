@@ -1,0 +1,220 @@
+/** Compares everything that the warehouse has of one survey with what the service says now. The row of the survey is not among it. */
+
+import type { Progress, SampleSource } from '../../model/fields.js'
+import { type Instant, minusMs } from '../../model/instant.js'
+import {
+  type Reading,
+  RefusedReadingError,
+  type RequestContext,
+  type SurveySource,
+} from '../../model/survey-source.js'
+import { mergedSampleSources } from '../../warehouse/merge/merged-tables.js'
+import { judgeProgress, PROGRESS_COLUMNS } from './judge-progress.js'
+import { judgeVersion } from './judge-version.js'
+import type { StoredSurvey } from './stored.js'
+import { type Compared, type ComparedTable, type Judgement, judged } from './verdict.js'
+
+export interface SurveyComparison {
+  readonly source: SurveySource
+  readonly context: RequestContext
+  readonly surveyId: number
+  readonly stored: StoredSurvey
+  /** The overlap of listings: how late a change may show. */
+  readonly slackMs: number
+}
+
+/** `gone`: the API no longer shows the survey. */
+export type ComparedSurvey = readonly Compared[] | 'gone'
+
+/** Throws a `RefusedReadingError` if the API refuses the survey, and the errors of the source. */
+export const compareSurvey = async (comparison: SurveyComparison): Promise<ComparedSurvey> => {
+  const listed = await orGone(readAllSources(comparison))
+  const progress = await orGone(comparison.source.readSurveyProgress(comparison.surveyId, comparison.context))
+  if (listed === null && progress === null) return 'gone'
+  const { sources = [], rejectedIds = new Set<number>() } = listed ?? {}
+  const compared = listed === null ? [] : compareSources(comparison, sources, rejectedIds)
+  if (progress !== null) compared.push(await compareProgress(comparison, sources, progress))
+  for (const source of sources) compared.push(...(await compareSourceProgress(comparison, source)))
+  return compared
+}
+
+interface Sources {
+  readonly sources: readonly SampleSource[]
+  /** Sources that the service lists and that cannot be typed. */
+  readonly rejectedIds: ReadonlySet<number>
+}
+
+/** More pages than any list of sources has. */
+const PAGES_MAX = 500
+
+const readAllSources = async ({ source, context, surveyId }: SurveyComparison): Promise<Sources> => {
+  const sources = new Map<number, SampleSource>()
+  const rejectedIds = new Set<number>()
+  let next: number | null = 1
+  while (next !== null && next <= PAGES_MAX) {
+    const page: Awaited<ReturnType<SurveySource['listSampleSources']>> = await source.listSampleSources(
+      surveyId,
+      next,
+      context,
+    )
+    for (const row of page.rows) sources.set(row.id, row)
+    for (const { rowId } of page.rejections) if (rowId !== null) rejectedIds.add(rowId)
+    next = page.pagination.next_page
+  }
+  return { sources: [...sources.values()], rejectedIds }
+}
+
+/** Null after a 404. */
+const orGone = <Result>(reading: Promise<Result>): Promise<Result | null> =>
+  reading.catch((error: unknown) => {
+    if (error instanceof RefusedReadingError && error.kind === 'not_found') return null
+    throw error
+  })
+
+const compareSources = (
+  { surveyId, stored, slackMs }: SurveyComparison,
+  sources: readonly SampleSource[],
+  rejectedIds: ReadonlySet<number>,
+): Compared[] => {
+  const columns = mergedSampleSources.values
+  const of = (sampleSourceId: number, judgement: Judgement) =>
+    comparedAs('sample_sources', columns.length, surveyId, sampleSourceId, judgement)
+  const listed = sources.map((service) =>
+    of(
+      service.id,
+      judgeVersion({
+        columns,
+        stored: stored.sources.get(service.id) ?? null,
+        service,
+        knownUntil: sourcesKnownUntil(stored, slackMs),
+        waitsFor: quarantined(stored, `sample_sources/${service.id}`),
+      }),
+    ),
+  )
+  const ids = new Set(sources.map(({ id }) => id))
+  const gone = [...stored.sources]
+    .filter(([id, { missingSince }]) => missingSince === null && !ids.has(id))
+    .map(([id]) =>
+      of(
+        id,
+        rejectedIds.has(id)
+          ? judged('unclear', 'the API sends it in a form that cannot be typed', [])
+          : judged('moved', 'the API no longer lists it', []),
+      ),
+    )
+  return [...listed, ...gone]
+}
+
+const sourcesKnownUntil = ({ sourcesListedAt }: StoredSurvey, slackMs: number): Instant | null =>
+  sourcesListedAt === null ? null : minusMs(sourcesListedAt, slackMs)
+
+const quarantined = ({ quarantine }: StoredSurvey, part: string): string | null =>
+  quarantine.has(part) ? 'a newer row is in quarantine' : null
+
+const compareProgress = async (
+  comparison: SurveyComparison,
+  sources: readonly SampleSource[],
+  progress: Reading<Progress>,
+): Promise<Compared> => {
+  const { surveyId, stored, slackMs, source, context } = comparison
+  const of = (judgement: Judgement) =>
+    comparedAs('survey_progress', PROGRESS_COLUMNS.length, surveyId, null, judgement)
+  if (progress.row === null) return of(UNTYPABLE)
+  const { refreshedAt } = stored
+  const listedIds = new Set(sources.map(({ id }) => id))
+  const hasGone = [...stored.sources].some(
+    ([id, { missingSince }]) => missingSince === null && !listedIds.has(id),
+  )
+  return of(
+    await judgeProgress({
+      stored: presentCells(stored.progress),
+      service: progress.row,
+      serviceReadAt: progress.readAt,
+      readAt: refreshedAt,
+      isReadAtExact: true,
+      waitsFor: refreshedAt === null ? 'it was never read' : quarantined(stored, 'fieldwork_progress'),
+      slackMs,
+      mayGain: sources.some(isImported),
+      mayLose: hasGone,
+      isTargetKnown:
+        !hasGone &&
+        refreshedAt !== null &&
+        sources.reduce((sum, { sample_size }) => sum + sample_size, 0) === progress.row.sample_size &&
+        sources.every(({ updated_at }) => updated_at < minusMs(refreshedAt, slackMs)) &&
+        !changedSince(stored, minusMs(refreshedAt, slackMs)),
+      until: async (at) => (await source.readDayProgress(surveyId, null, untilMoment(at), context)).row,
+    }),
+  )
+}
+
+/** Whether the survey's own row has changed since, as far as the warehouse knows. */
+const changedSince = ({ survey, pending }: StoredSurvey, at: Instant): boolean =>
+  [survey?.cells.updated_at, pending?.updated_at].some(
+    (updatedAt) => typeof updatedAt === 'bigint' && updatedAt >= at,
+  )
+
+const UNTYPABLE: Judgement = judged('unclear', 'the API sends it in a form that cannot be typed', [])
+
+const compareSourceProgress = async (
+  { surveyId, stored, slackMs, source, context }: SurveyComparison,
+  listed: SampleSource,
+): Promise<readonly Compared[]> => {
+  const of = (judgement: Judgement) => [
+    comparedAs('sample_source_progress', PROGRESS_COLUMNS.length, surveyId, listed.id, judgement),
+  ]
+  const reading = await orGone(source.readSampleSourceProgress(surveyId, listed.id, context))
+  if (reading === null) return of(judged('moved', 'the API no longer shows it', []))
+  if (reading.row === null) return of(UNTYPABLE)
+  const row = stored.sourceProgress.get(listed.id) ?? null
+  const readAt = laterOf(stored.sourceProgressReadAt, row?.datedAt ?? null)
+  return of(
+    await judgeProgress({
+      stored: presentCells(row),
+      service: reading.row,
+      serviceReadAt: reading.readAt,
+      readAt,
+      isReadAtExact: false,
+      waitsFor: whySourceWaits(stored, listed.id),
+      slackMs,
+      mayGain: isImported(listed),
+      mayLose: false,
+      isTargetKnown: readAt !== null && listed.updated_at < minusMs(readAt, slackMs),
+      until: async (at) => (await source.readDayProgress(surveyId, listed.id, untilMoment(at), context)).row,
+    }),
+  )
+}
+
+/** The sources of a survey are known as of their last list, and the progress of each as of its last reading. */
+const whySourceWaits = (stored: StoredSurvey, sourceId: number): string | null => {
+  const source = stored.sources.get(sourceId)
+  const isStored = source !== undefined && source.missingSince === null
+  const isRead = stored.sourceProgress.get(sourceId)?.missingSince === null
+  if (!isStored) return 'its source is not stored'
+  if (!isRead && (stored.isQueued || stored.sourceProgressReadAt === null)) return 'it was not read yet'
+  return quarantined(stored, `fieldwork_progress/${sourceId}`)
+}
+
+const presentCells = (
+  row: { readonly cells: StoredSurvey['pending']; readonly missingSince: Instant | null } | null,
+) => (row === null || row.missingSince !== null ? null : row.cells)
+
+/** Interviews of imported data may have started before they were imported. */
+const isImported = ({ provider }: SampleSource): boolean => provider === 'data_import'
+
+/** All interviews that started up to a moment. */
+const untilMoment = (at: Instant) => ({
+  day: 'up to a moment',
+  startedAfter: 0n,
+  startedBefore: at < 0n ? 0n : at,
+})
+
+const laterOf = (one: Instant | null, other: Instant | null): Instant | null =>
+  one === null || (other !== null && other > one) ? other : one
+
+export const comparedAs = (
+  table: ComparedTable,
+  fields: number,
+  surveyId: number,
+  sampleSourceId: number | null,
+  judgement: Judgement,
+): Compared => ({ table, surveyId, sampleSourceId, fields, ...judgement })

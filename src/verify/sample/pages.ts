@@ -1,0 +1,77 @@
+/**
+ * Finds surveys in the listing, which is the only place that shows their rows. A survey's rank in the warehouse says on which page it
+ * lies; surveys that were created or have gone since shift it, and `created_at` on the page says in which direction. Each page is
+ * read once.
+ */
+import type { Survey } from '../../model/fields.js'
+import type { Instant } from '../../model/instant.js'
+import type { Page } from '../../model/survey-source.js'
+import type { StoredSurveyPlace } from './stored.js'
+
+export type ReadPage = (page: number) => Promise<Page<Survey>>
+
+export interface FoundPlace {
+  /** Pages that were read now, and not before. */
+  readonly read: readonly Page<Survey>[]
+  /** The row; null if its page does not show it. */
+  readonly row: Survey | null
+  /** Whether its neighbours are shown, so it would be too if it was listed. */
+  readonly isCertain: boolean
+}
+
+/** How far from its expected page a survey is looked for. */
+const STEPS_MAX = 4
+
+export class Listing {
+  readonly #read: ReadPage
+  readonly #pages = new Map<number, Page<Survey>>()
+  readonly #ranks: ReadonlyMap<number, number>
+  readonly #pageRows: number | null
+
+  /** `surveys` are in the order of the listing. */
+  constructor(read: ReadPage, surveys: readonly StoredSurveyPlace[], pageRows: number | null) {
+    this.#read = read
+    this.#ranks = new Map(surveys.map(({ id }, rank) => [id, rank]))
+    this.#pageRows = pageRows
+  }
+
+  async find({ id, createdAt }: StoredSurveyPlace): Promise<FoundPlace> {
+    const read: Page<Survey>[] = []
+    const first = await this.#page(1, read)
+    const rows =
+      first.pagination.next_page === null ? (this.#pageRows ?? first.rows.length) : first.rows.length
+    const shift = first.pagination.total_count - this.#ranks.size
+    let number = Math.floor(((this.#ranks.get(id) ?? 0) + Math.max(0, shift)) / Math.max(1, rows)) + 1
+    const seen = new Set<number>()
+    for (let step = 0; step < STEPS_MAX; step += 1) {
+      number = Math.min(Math.max(1, number), Math.max(1, first.pagination.total_pages))
+      if (seen.has(number)) return { read, row: null, isCertain: true }
+      seen.add(number)
+      const page = await this.#page(number, read)
+      const row = page.rows.find((one) => one.id === id)
+      if (row !== undefined) return { read, row, isCertain: true }
+      const direction = directionOf(page, createdAt)
+      if (direction === 0) return { read, row: null, isCertain: true }
+      number += direction
+    }
+    return { read, row: null, isCertain: false }
+  }
+
+  async #page(number: number, read: Page<Survey>[]): Promise<Page<Survey>> {
+    const known = this.#pages.get(number)
+    if (known !== undefined) return known
+    const page = await this.#read(number)
+    this.#pages.set(number, page)
+    read.push(page)
+    return page
+  }
+}
+
+/** 1: the survey is older than every row of the page, so it comes later. -1: it is newer. 0: it lies between its rows. */
+const directionOf = ({ rows }: Page<Survey>, createdAt: Instant): -1 | 0 | 1 => {
+  const [newest, oldest] = [rows.at(0)?.created_at, rows.at(-1)?.created_at]
+  if (newest === undefined || oldest === undefined) return -1
+  // Surveys that were created at the same moment may be on either page.
+  if (createdAt <= oldest) return 1
+  return createdAt >= newest ? -1 : 0
+}

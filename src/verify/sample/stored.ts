@@ -1,0 +1,143 @@
+/** Reads what a published state has of some surveys, and as of when each part of it is known. */
+import { z } from 'zod'
+import type { Instant } from '../../model/instant.js'
+import { minusMs } from '../../model/instant.js'
+import type { CellRow } from '../../model/warehouse.js'
+import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../../warehouse/connection/cells.js'
+import type { Sql } from '../../warehouse/connection/database.js'
+import { conditionOnSurveys } from '../../warehouse/merge/merge-sql.js'
+import {
+  mergedSampleSourceProgress,
+  mergedSampleSources,
+  mergedSurveyProgress,
+  mergedSurveys,
+  type StoredRow,
+} from '../../warehouse/merge/merged-tables.js'
+import { readPending } from '../../warehouse/merge/pending-surveys.js'
+import { readStored } from '../../warehouse/merge/stored-rows.js'
+
+/** The surveys of an account that a sample can choose from. */
+export interface Population {
+  /** Not missing and refreshed at least once. Newest first, as the API lists them. */
+  readonly surveys: readonly StoredSurveyPlace[]
+  /** The cursor: every change before it is known; null before the first complete listing. */
+  readonly cursor: Instant | null
+  /** Rows of a full page of the last listing; null if it had only one. */
+  readonly pageRows: number | null
+}
+
+export interface StoredSurveyPlace {
+  readonly id: number
+  readonly createdAt: Instant
+  /** Null: never refreshed, so it cannot be chosen. */
+  readonly refreshedAt: Instant | null
+}
+
+export const readPopulation = async (sql: Sql, account: string): Promise<Population> => {
+  const surveys = await sql.rows(
+    z.object({ id: bigintCell, createdAt: timestamptzCell, refreshedAt: timestamptzCell.nullable() }),
+    `SELECT s.id, s.created_at AS "createdAt", f.refreshed_at AS "refreshedAt" FROM main.surveys s
+      LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
+      WHERE s.account = $1 AND s._missing_since IS NULL ORDER BY s.created_at DESC, s.id DESC`,
+    [account],
+  )
+  const [cursor] = await sql.rows(
+    z.object({ updated_since: timestamptzCell.nullable(), page_rows: bigintCell.nullable() }),
+    'SELECT updated_since, page_rows FROM _sync.cursors WHERE account = $1',
+    [account],
+  )
+  return { surveys, cursor: cursor?.updated_since ?? null, pageRows: cursor?.page_rows ?? null }
+}
+
+/** What the warehouse has of a survey. Rows that are marked as missing are among them. */
+export interface StoredSurvey {
+  readonly survey: StoredRow | null
+  /** A changed row that waits for its task. */
+  readonly pending: CellRow | null
+  /** The server time before which its row is known; null if it was never listed. */
+  readonly listedUntil: Instant | null
+  readonly isQueued: boolean
+  readonly sources: ReadonlyMap<number, StoredRow>
+  readonly progress: StoredRow | null
+  readonly sourceProgress: ReadonlyMap<number, StoredRow>
+  readonly refreshedAt: Instant | null
+  readonly sourcesListedAt: Instant | null
+  readonly sourceProgressReadAt: Instant | null
+  /** What is in quarantine: `surveys`, `sample_sources/12`, `fieldwork_progress`, `fieldwork_progress/12`. */
+  readonly quarantine: ReadonlySet<string>
+}
+
+const knownRow = z.object({
+  id: bigintCell,
+  listedAt: timestamptzCell.nullable(),
+  refreshedAt: timestamptzCell.nullable(),
+  sourcesListedAt: timestamptzCell.nullable(),
+  sourceProgressReadAt: timestamptzCell.nullable(),
+  isQueued: booleanCell,
+})
+
+/** The map has an entry for each of these ids, also of unknown surveys. */
+export const readStoredSurveys = async (
+  sql: Sql,
+  account: string,
+  ids: readonly number[],
+  { cursor, slackMs }: { readonly cursor: Instant | null; readonly slackMs: number },
+): Promise<ReadonlyMap<number, StoredSurvey>> => {
+  const known = await sql.rows(
+    knownRow,
+    `SELECT i.id, f.listed_at AS "listedAt", f.refreshed_at AS "refreshedAt", f.sources_listed_at AS "sourcesListedAt",
+        f.source_progress_read_at AS "sourceProgressReadAt", t.survey_id IS NOT NULL AS "isQueued"
+      FROM (SELECT DISTINCT unnest(CAST($2::JSON AS BIGINT[])) AS id) i
+      LEFT JOIN main.freshness f ON f.account = $1 AND f.survey_id = i.id
+      LEFT JOIN _sync.tasks t ON t.account = $1 AND t.survey_id = i.id`,
+    [account, JSON.stringify(ids)],
+  )
+  const surveys = await readStored(sql, mergedSurveys, account, ids)
+  const sources = await readStored(sql, mergedSampleSources, account, ids)
+  const progress = await readStored(sql, mergedSurveyProgress, account, ids)
+  const sourceProgress = await readStored(sql, mergedSampleSourceProgress, account, ids)
+  const pending = await readPending(sql, account, ids)
+  const quarantine = await readQuarantine(sql, account, ids)
+  const rowsOf = (rows: ReadonlyMap<string, StoredRow>, survey: number, idColumn: string) =>
+    new Map(
+      [...rows.values()]
+        .filter(({ cells }) => cells.survey_id === survey)
+        .map((row) => [Number(row.cells[idColumn]), row]),
+    )
+  return new Map(
+    known.map(({ id, listedAt, ...times }) => [
+      id,
+      {
+        ...times,
+        survey: surveys.get(String(id)) ?? null,
+        pending: pending.get(id)?.cells ?? null,
+        listedUntil: laterOf(listedAt === null ? null : minusMs(listedAt, slackMs), cursor),
+        sources: rowsOf(sources, id, 'id'),
+        progress: progress.get(String(id)) ?? null,
+        sourceProgress: rowsOf(sourceProgress, id, 'sample_source_id'),
+        quarantine: quarantine.get(id) ?? new Set(),
+      },
+    ]),
+  )
+}
+
+const laterOf = (one: Instant | null, other: Instant | null): Instant | null =>
+  one === null || (other !== null && other > one) ? other : one
+
+const readQuarantine = async (
+  sql: Sql,
+  account: string,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, ReadonlySet<string>>> => {
+  if (ids.length === 0) return new Map()
+  const condition = conditionOnSurveys(account, ids)
+  const rows = await sql.rows(
+    z.object({ survey_id: bigintCell, part: varcharCell }),
+    `SELECT DISTINCT survey_id, concat_ws('/', endpoint, CAST(sample_source_id AS VARCHAR)) AS part
+      FROM _sync.rejected_rows WHERE replayed_at IS NULL AND day IS NULL AND ${condition.on('survey_id')}`,
+    condition.parameters,
+  )
+  const parts = new Map<number, Set<string>>()
+  for (const { survey_id, part } of rows) parts.set(survey_id, (parts.get(survey_id) ?? new Set()).add(part))
+  return parts
+}
