@@ -1,0 +1,367 @@
+/**
+ * Each planted fault is found: what contradicts itself by the local half, what does not by comparing with the service. The slow suite
+ * plants each of them alone, and prints how large a sample it took.
+ */
+import { appendFile, chmod, cp, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ReferenceServer, startReferenceServer } from '../../src/reference-server/server.js'
+import { publishedFile } from '../support/command/sync.js'
+import { runWarm } from '../support/command/warm.js'
+import { type Finished, temporaryDirectory } from '../support/files/temporary.js'
+import { envOf } from '../support/oracle/rate.js'
+import { openWorld } from '../support/oracle/truth.js'
+import { SLOW } from '../support/suite/slow.js'
+import { query } from '../support/warehouse/duckdb.js'
+
+const SURVEYS = 40
+const finished: (() => Promise<void> | void)[] = []
+let server: ReferenceServer
+/** A good warehouse after three nights; every test changes a copy. */
+let good = ''
+
+const environment = (warehouse: string) => ({
+  ...envOf(server),
+  FIELDWORK_SYNC_RATE_LIMIT: '10000/1s',
+  FIELDWORK_SYNC_WAREHOUSE: warehouse,
+})
+
+beforeAll(async () => {
+  server = await startReferenceServer({
+    port: 0,
+    seed: 8,
+    surveys: SURVEYS,
+    pageSize: 20,
+    rateWindow: 'none',
+    clock: 'frozen',
+  })
+  const world = openWorld(server)
+  good = join(await temporaryDirectory((work) => void finished.push(work)), 'warehouse')
+  for (let night = 0; night < 3; night += 1) {
+    await world.advance('P3D')
+    expect(await runWarm(['sync', '--publish', 'duckdb,parquet'], environment(good))).toMatchObject({
+      code: 0,
+    })
+  }
+  await world.advance('PT5H')
+})
+
+afterAll(async () => {
+  await server.close()
+  for (const work of finished) await work()
+})
+
+const copyOfGood = async (onTestFinished: Finished): Promise<string> => {
+  const warehouse = join(await temporaryDirectory(onTestFinished), 'warehouse')
+  await cp(good, warehouse, { recursive: true, verbatimSymlinks: true })
+  return warehouse
+}
+
+/** Runs statements on the published file, as somebody does who changes it by hand. */
+const change = async (warehouse: string, statements: readonly string[]): Promise<void> => {
+  const file = publishedFile(warehouse)
+  await chmod(file, 0o644)
+  const instance = await DuckDBInstance.create(file, { threads: '1' })
+  const connection = await instance.connect()
+  for (const statement of statements) await connection.run(statement)
+  await connection.run('CHECKPOINT')
+  connection.closeSync()
+  instance.closeSync()
+}
+
+const one = async (sql: string): Promise<number> => {
+  const [row] = await query(publishedFile(good), sql)
+  if (row === undefined) throw new Error(`the world has no survey for ${sql}`)
+  return Number(row.id)
+}
+
+interface SampledFault {
+  readonly what: string
+  /** Selects a survey that can have it. Each fault gets another one. */
+  readonly survey: string
+  /** The table in which `verify` finds it. */
+  readonly table: string
+  readonly statements: (id: number) => readonly string[]
+}
+
+const both = (table: string, set: string, where: string): readonly string[] => [
+  `UPDATE ${table} SET ${set} WHERE ${where}`,
+  `UPDATE ${table}_history SET ${set} WHERE ${where} AND ${table.endsWith('progress') ? `observed_at = (SELECT max(observed_at) FROM ${table}_history WHERE ${where})` : 'valid_to IS NULL'}`,
+]
+
+const settled = `FROM surveys s JOIN freshness f ON f.survey_id = s.id WHERE s.updated_at < f.refreshed_at - INTERVAL 1 DAY AND s._missing_since IS NULL`
+
+/** Faults that the tables alone do not show: row and history are changed alike. */
+const SAMPLED: readonly SampledFault[] = [
+  {
+    what: 'a title is changed by hand',
+    survey: `SELECT s.id ${settled} ORDER BY s.id LIMIT 1`,
+    table: 'surveys',
+    statements: (id) => both('surveys', `title = 'by hand'`, `id = ${id}`),
+  },
+  {
+    what: 'a change of a survey is lost: its row is that of an earlier night',
+    survey: `SELECT DISTINCT h.id FROM surveys_history h JOIN surveys s USING (id)
+      WHERE h.valid_to = s._synced_at AND s.updated_at < (SELECT max(refreshed_at) - INTERVAL 1 DAY FROM freshness) ORDER BY id LIMIT 1`,
+    table: 'surveys',
+    statements: (id) => [
+      `DELETE FROM surveys_history WHERE id = ${id} AND valid_to IS NULL`,
+      `UPDATE surveys_history SET valid_to = NULL WHERE id = ${id} AND valid_from = (SELECT max(valid_from) FROM surveys_history WHERE id = ${id})`,
+      `UPDATE surveys s SET status = h.status, title = h.title, project_id = h.project_id, updated_at = h.updated_at, _synced_at = h.valid_from
+        FROM surveys_history h WHERE h.id = ${id} AND s.id = ${id} AND h.valid_to IS NULL`,
+    ],
+  },
+  {
+    what: 'a survey is lost',
+    survey: `SELECT s.id ${settled} ORDER BY s.id DESC LIMIT 1`,
+    table: 'surveys',
+    statements: (id) => [
+      `DELETE FROM surveys WHERE id = ${id}`,
+      `DELETE FROM surveys_history WHERE id = ${id}`,
+      ...['sample_sources', 'survey_progress', 'sample_source_progress'].flatMap((table) => [
+        `DELETE FROM ${table} WHERE survey_id = ${id}`,
+        `DELETE FROM ${table}_history WHERE survey_id = ${id}`,
+      ]),
+      `DELETE FROM freshness WHERE survey_id = ${id}`,
+      `DELETE FROM _sync.tasks WHERE survey_id = ${id}`,
+    ],
+  },
+  {
+    what: 'a source is lost',
+    survey: `SELECT survey_id AS id FROM sample_sources WHERE _missing_since IS NULL GROUP BY survey_id HAVING count(*) > 2 ORDER BY id LIMIT 1`,
+    table: 'sample_sources',
+    statements: (id) => {
+      const lost = `(SELECT min(id) FROM sample_sources WHERE survey_id = ${id})`
+      return [
+        `DELETE FROM sample_source_progress WHERE survey_id = ${id} AND sample_source_id = ${lost}`,
+        `DELETE FROM sample_source_progress_history WHERE survey_id = ${id} AND sample_source_id = ${lost}`,
+        `DELETE FROM sample_sources_history WHERE survey_id = ${id} AND id = ${lost}`,
+        `DELETE FROM sample_sources WHERE survey_id = ${id} AND id = ${lost}`,
+      ]
+    },
+  },
+  {
+    what: 'the target of a source is changed by hand',
+    survey: `SELECT s.survey_id AS id FROM sample_sources s JOIN freshness f USING (survey_id) GROUP BY s.survey_id
+      HAVING count(*) = 1 AND max(s.updated_at) < max(f.sources_listed_at) - INTERVAL 1 DAY ORDER BY id LIMIT 1`,
+    table: 'sample_sources',
+    statements: (id) => both('sample_sources', 'sample_size = sample_size + 7', `survey_id = ${id}`),
+  },
+  {
+    what: 'progress is stale: the row is that of the first night, although it says that it was read in the last',
+    survey: `SELECT survey_id AS id FROM survey_progress_history h JOIN surveys s ON s.id = h.survey_id WHERE s.status = 'fieldwork'
+      GROUP BY survey_id HAVING max(complete_individuals) > min(complete_individuals) + 5 ORDER BY id LIMIT 1`,
+    table: 'survey_progress',
+    statements: (id) => [
+      `DELETE FROM survey_progress_history WHERE survey_id = ${id} AND observed_at > (SELECT min(observed_at) FROM survey_progress_history WHERE survey_id = ${id})`,
+      `INSERT INTO survey_progress BY NAME SELECT * EXCLUDE (observed_at), observed_at AS _first_seen_at, observed_at AS _observed_at FROM survey_progress_history WHERE survey_id = ${id}`,
+      `DELETE FROM survey_progress WHERE survey_id = ${id} AND _observed_at > (SELECT min(observed_at) FROM survey_progress_history WHERE survey_id = ${id})`,
+    ],
+  },
+  {
+    what: 'a rate is changed by hand',
+    survey: `SELECT survey_id AS id FROM survey_progress WHERE drop_out_rate BETWEEN 0.05 AND 0.5 AND complete_individuals > 20 ORDER BY id LIMIT 1`,
+    table: 'survey_progress',
+    statements: (id) => both('survey_progress', 'drop_out_rate = drop_out_rate + 0.3', `survey_id = ${id}`),
+  },
+  {
+    what: 'the number of complete interviews is changed by hand',
+    survey: `SELECT survey_id AS id FROM survey_progress WHERE complete_individuals > 20 ORDER BY id DESC LIMIT 1`,
+    table: 'survey_progress',
+    statements: (id) =>
+      both('survey_progress', 'interviews_count = interviews_count + 1', `survey_id = ${id}`),
+  },
+  {
+    what: 'the length of the interviews is changed by hand',
+    survey: `SELECT survey_id AS id FROM survey_progress p JOIN surveys s ON s.id = p.survey_id
+      WHERE length_of_interview > 0 AND status = 'complete' ORDER BY s.updated_at LIMIT 1`,
+    table: 'survey_progress',
+    statements: (id) =>
+      both('survey_progress', 'length_of_interview = length_of_interview + 1', `survey_id = ${id}`),
+  },
+  {
+    what: 'interviews of a source are lost',
+    survey: `SELECT survey_id AS id FROM sample_source_progress WHERE incomplete_individuals > 3 AND complete_individuals > 0
+      GROUP BY survey_id HAVING count(*) = 1 ORDER BY id DESC LIMIT 1`,
+    table: 'sample_source_progress',
+    statements: (id) =>
+      both(
+        'sample_source_progress',
+        `incomplete_individuals = incomplete_individuals - 3, drop_out_rate = NULL, questionnaire_incidence_rate = NULL`,
+        `survey_id = ${id}`,
+      ),
+  },
+]
+
+const plantAll = async (warehouse: string, faults: readonly SampledFault[]) => {
+  const taken: number[] = []
+  const planted: { readonly fault: SampledFault; readonly id: number }[] = []
+  for (const fault of faults) {
+    const id = await one(
+      `SELECT id FROM (${fault.survey.replace(/ LIMIT 1$/, '')}) WHERE id NOT IN (0, ${taken.join(', ') || 0}) LIMIT 1`,
+    )
+    taken.push(id)
+    planted.push({ fault, id })
+  }
+  await change(
+    warehouse,
+    planted.flatMap(({ fault, id }) => fault.statements(id)),
+  )
+  // The Parquet files are those of the good warehouse, and would show every fault.
+  await rm(join(warehouse, 'parquet'), { recursive: true })
+  return planted
+}
+
+interface Finding {
+  readonly verdict: string
+  readonly table: string
+  readonly survey_id: number
+}
+
+const verify = async (warehouse: string, ...args: readonly string[]) => {
+  const { code, stdout, stderr } = await runWarm(['verify', '--json', ...args], environment(warehouse))
+  const { local, sample } = JSON.parse(stdout)
+  const findings: readonly Finding[] = sample?.accounts[0]?.findings ?? []
+  return { code, stderr, stdout, local, wrong: findings.filter(({ verdict }) => verdict === 'wrong') }
+}
+
+test('the good warehouse has no fault', async () => {
+  const found = await verify(good, '--sample', String(SURVEYS))
+  expect(found, found.stdout).toMatchObject({ code: 0, wrong: [], local: { problems: [], notes: [] } })
+})
+
+test('faults that the tables do not show are found by comparing with the service', async ({
+  onTestFinished,
+}) => {
+  const warehouse = await copyOfGood(onTestFinished)
+  const planted = await plantAll(warehouse, SAMPLED)
+  const found = await verify(warehouse, '--sample', String(SURVEYS))
+  expect(found.code, found.stderr).toBe(5)
+  expect(found.local.problems).toEqual([])
+  const expected = planted.map(({ fault, id }) => `${id} ${fault.table}`).toSorted()
+  const wrong = [...new Set(found.wrong.map(({ survey_id, table }) => `${survey_id} ${table}`))].toSorted()
+  expect(wrong, found.stdout).toEqual(expected)
+})
+
+test.runIf(SLOW).for(SAMPLED)('alone: $what', async (fault, { onTestFinished }) => {
+  const warehouse = await copyOfGood(onTestFinished)
+  const [planted] = await plantAll(warehouse, [fault])
+  for (let sample = 1; ; sample = Math.min(SURVEYS, 2 * sample)) {
+    const found = await verify(warehouse, '--sample', String(sample), '--seed', fault.what)
+    if (found.code === 0 && sample < SURVEYS) continue
+    expect(found.wrong.map(({ survey_id }) => survey_id)).toContain(planted?.id)
+    console.info(
+      `verify: ${fault.what}: found by a sample of ${sample} of ${SURVEYS} surveys (${(100 * sample) / SURVEYS} %)`,
+    )
+    return
+  }
+})
+
+interface LocalFault {
+  readonly what: string
+  readonly rule: string
+  readonly statement: string
+}
+
+const anySurvey = '(SELECT min(survey_id) FROM sample_source_progress)'
+const LOCAL: readonly LocalFault[] = [
+  {
+    what: 'only the row is changed',
+    rule: 'current_row_equals_history',
+    statement: `UPDATE surveys SET title = 'by hand' WHERE id = ${anySurvey}`,
+  },
+  {
+    what: 'the last observation is lost',
+    rule: 'current_row_is_last_in_history',
+    statement: `DELETE FROM survey_progress_history WHERE survey_id = ${anySurvey}`,
+  },
+  {
+    what: 'two versions overlap',
+    rule: 'versions_do_not_overlap',
+    statement: `INSERT INTO surveys_history BY NAME SELECT * REPLACE (valid_from - INTERVAL 1 DAY AS valid_from, 'before' AS title) FROM surveys_history
+      WHERE id = ${anySurvey} AND valid_to IS NULL`,
+  },
+  {
+    what: 'a row is stored twice',
+    rule: 'keys_are_unique',
+    statement: `INSERT INTO survey_progress SELECT * FROM survey_progress WHERE survey_id = ${anySurvey}`,
+  },
+  {
+    what: 'a survey is lost with its history, and its sources stay',
+    rule: 'rows_have_parents',
+    statement: 'DELETE FROM surveys WHERE id = (SELECT max(survey_id) FROM sample_source_progress)',
+  },
+  {
+    what: 'a changed row waits for nothing',
+    rule: 'pending_surveys_are_queued',
+    statement: `INSERT INTO _sync.pending_surveys SELECT * FROM surveys WHERE id = ${anySurvey}`,
+  },
+  {
+    what: 'progress is lost',
+    rule: 'read_surveys_have_progress',
+    statement: `DELETE FROM survey_progress WHERE survey_id = (SELECT max(survey_id) FROM survey_progress)`,
+  },
+  {
+    what: 'a run never ended',
+    rule: 'runs_have_ended',
+    statement: `UPDATE _sync.runs SET status = 'running', ended_at = NULL, exit_code = NULL WHERE started_at = (SELECT min(started_at) FROM _sync.runs)`,
+  },
+]
+
+test('faults that the tables show are found without a request', async ({ onTestFinished }) => {
+  const warehouse = await copyOfGood(onTestFinished)
+  await change(
+    warehouse,
+    LOCAL.map(({ statement }) => statement),
+  )
+  const world = openWorld(server)
+  await world.forgetRequests()
+  const found = await verify(warehouse, '--local')
+  expect(found.code, found.stderr).toBe(5)
+  const rules = new Set(found.local.problems.map(({ rule }: { rule: string }) => rule))
+  expect([...LOCAL.map(({ rule }) => rule), 'formats_are_equal'].filter((rule) => !rules.has(rule))).toEqual(
+    [],
+  )
+  expect(await world.requests()).toEqual([])
+})
+
+const FILES = [
+  {
+    what: 'one byte of a Parquet file is changed',
+    rule: 'files_have_their_checksum',
+    damage: async (parquet: string, path: string) => {
+      const file = join(parquet, path)
+      const bytes = await readFile(file)
+      bytes.writeUInt8(bytes.readUInt8(100) ^ 1, 100)
+      await rm(file)
+      await writeFile(file, bytes)
+    },
+  },
+  {
+    what: 'a Parquet file is missing',
+    rule: 'files_exist',
+    damage: (parquet: string, path: string) => rm(join(parquet, path)),
+  },
+  {
+    what: 'a Parquet file is longer',
+    rule: 'files_have_their_size',
+    damage: (parquet: string, path: string) => appendFile(join(parquet, path), 'x'),
+  },
+  {
+    what: 'there is a file that the manifest does not name',
+    rule: 'files_are_in_manifest',
+    damage: (parquet: string, path: string) =>
+      cp(join(parquet, path), join(parquet, `${path.slice(0, -8)}-2.parquet`)),
+  },
+] as const
+
+test.for(FILES)('$what: found', async ({ rule, damage }, { onTestFinished }) => {
+  const warehouse = await copyOfGood(onTestFinished)
+  const parquet = join(warehouse, 'parquet/current')
+  const manifest = JSON.parse(await readFile(join(parquet, 'manifest.json'), 'utf8'))
+  const [file] = manifest.tables.find(({ name }: { name: string }) => name === 'surveys').files
+  await damage(parquet, file.path)
+  const found = await verify(warehouse, '--local')
+  expect(found, found.stderr).toMatchObject({ code: 5, local: { problems: [{ rule, count: 1 }] } })
+})
