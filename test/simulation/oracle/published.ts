@@ -1,5 +1,6 @@
 /** P3: the published file is one committed state at every moment, whenever the process is killed. */
 import { existsSync, readFileSync } from 'node:fs'
+import { ALL_RULES } from '../../../src/verify/local/rules/all.js'
 import { unsoundnessIn } from '../../support/oracle/soundness.js'
 import type { OpenFile, Readers } from '../readers.js'
 import type { World } from '../world.js'
@@ -52,7 +53,19 @@ export const leftLog = (file: string): Violation[] =>
 
 /** P3: a sound history. Histories only grow, so one check at the end finds every error. */
 export const checkSound = async ({ reader }: Published, withViews: boolean): Promise<Violation[]> =>
-  (await unsoundnessIn(reader, withViews)).map((line) => `P3: the published file is unsound: ${line}`)
+  [...(await unsoundnessIn(reader, withViews)), ...(withViews ? await falseAlarms(reader) : [])].map(
+    (line) => `P3: the published file is unsound: ${line}`,
+  )
+
+/** Rules of `verify` that a sound file breaks. */
+const falseAlarms = async (reader: Queryable): Promise<string[]> => {
+  const found: string[] = []
+  for (const { rule, where, sql } of ALL_RULES) {
+    const [row] = await reader.query(sql)
+    if (row !== undefined) found.push(`verify says ${rule} of ${where}: ${String(row.example)}`)
+  }
+  return found
+}
 
 const differences = async (reader: Queryable, { name: work }: OpenFile): Promise<Violation[]> => {
   const found: Violation[] = []
