@@ -41,7 +41,8 @@ export const EXITS: Readonly<Record<ExitCode, { readonly rank: number; readonly 
   },
   [EXIT_CODES.data]: {
     rank: 3,
-    meaning: 'data problems: rejected rows or, with contract: freeze, drift; conformance: a rule is broken',
+    meaning:
+      'data problems: rejected rows or, with contract: freeze, drift; conformance, verify: something is wrong',
   },
   [EXIT_CODES.held]: { rank: 5, meaning: 'another process holds this warehouse' },
   [EXIT_CODES.warehouse]: {

@@ -54,13 +54,13 @@ export const verifyAll = async (work: VerifyWork): Promise<VerifyReport> => {
 /** Rules whose break means that rows cannot be read. */
 const UNREADABLE: readonly string[] = ['state_can_be_read', 'objects_are_intact']
 
-const verifyPublished = async (
-  { storage, warehouseDirectory }: Settings,
-  signal: AbortSignal,
-): Promise<LocalProof> => {
+const verifyPublished = async (settings: Settings, signal: AbortSignal): Promise<LocalProof> => {
+  const { storage, warehouseDirectory } = settings
   if (storage === null) return await verifyDirectory(warehouseDirectory, signal)
   const { verifyStorage } = await import('./bucket.js')
-  return await verifyStorage(storage, signal)
+  const proof = await verifyStorage(storage, signal)
+  if (proof.states.length === 0) await requirePublished(settings, { published: null, holder: null })
+  return proof
 }
 
 const sampleAll = async (work: VerifyWork, place: Place): Promise<readonly AccountSample[]> => {

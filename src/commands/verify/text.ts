@@ -1,4 +1,5 @@
 /** The output of `verify` for people: what was checked and compared, what is wrong, and how much the sample can show. */
+import { EXIT_CODES, type ExitCode } from '../../base/errors.js'
 import { counted, humanCount, humanDuration } from '../../base/human.js'
 import type { Cell } from '../../model/columns.js'
 import { onOneLine } from '../../model/data-problem-names.js'
@@ -110,20 +111,27 @@ const cellText = (cell: Cell): string =>
   typeof cell === 'bigint' ? formatInstant(cell) : onOneLine(JSON.stringify(cell))
 
 const closing = ({ exitCode, local, sample }: VerifyReport, elapsedMs: number): string => {
-  const wrong = (sample?.accounts ?? []).reduce((sum, account) => sum + rowsWith(account, 'wrong').length, 0)
-  const found = [
-    ...(local.problems.length > 0
-      ? [counted(local.problems.length, 'problem of the published state', 'problems of the published state')]
-      : []),
-    ...(wrong > 0 ? [`${counted(wrong, 'row')} wrong`] : []),
-  ]
-  const failures = (sample?.accounts ?? []).flatMap(({ account, failure }) =>
+  const accounts = sample?.accounts ?? []
+  const failures = accounts.flatMap(({ account, failure }) =>
     failure === null ? [] : [`${account}: ${failure.message}`],
   )
   const seed = sample === null ? '' : `; --seed ${sample.seed} chooses the same surveys`
-  return [
-    ...failures,
-    `took ${humanDuration(elapsedMs)}${seed}`,
-    `${found.length === 0 ? 'nothing wrong' : found.join(', ')}${exitCode === 0 ? '' : ` (exit ${exitCode})`}.`,
-  ].join('\n')
+  const took = `took ${humanDuration(elapsedMs)}${seed}`
+  return [...failures, took, lastLine(exitCode, local, accounts)].join('\n')
+}
+
+const lastLine = (
+  exitCode: ExitCode,
+  { problems }: LocalProof,
+  accounts: readonly AccountSample[],
+): string => {
+  const rows = accounts.reduce((sum, account) => sum + rowsWith(account, 'wrong').length, 0)
+  const wrong = [
+    ...(problems.length > 0 ? [`${counted(problems.length, 'problem')} in the published state`] : []),
+    ...(rows > 0 ? [`${counted(rows, 'row')} of the sample`] : []),
+  ]
+  if (wrong.length > 0) return `wrong (exit ${exitCode}): ${wrong.join(' and ')}.`
+  return exitCode === EXIT_CODES.complete
+    ? 'verified: nothing wrong.'
+    : `not verified completely (exit ${exitCode}): nothing wrong so far.`
 }

@@ -12,6 +12,7 @@ const COMMANDS = [
   'plan',
   'check',
   'status',
+  'verify',
   'export',
   'replay',
   'schema',

@@ -6,6 +6,7 @@ import { EXPORT_FORMATS } from '../../../src/commands/options.js'
 import { REQUEST_USAGE_WORDS } from '../../../src/commands/text/request-usage-words.js'
 import { REQUEST_KINDS, REQUEST_REASONS } from '../../../src/model/request-usage.js'
 import { RUN_COMMANDS } from '../../../src/model/run-record.js'
+import { COMPARED_TABLES, VERDICTS } from '../../../src/verify/sample/verdict.js'
 import {
   account,
   count,
@@ -128,6 +129,110 @@ const exported = z.strictObject({
       cut_texts: count('Texts that were cut, because a cell of a workbook could not hold them'),
     }),
     'The exported tables and views',
+  ),
+})
+
+const verdicts = Object.fromEntries(
+  (
+    [
+      ['equal', 'Rows that are equal'],
+      ['moved', 'Rows that have changed since they were read'],
+      ['waiting', 'Rows that are known to be behind: pending, never read, or in quarantine'],
+      ['unclear', 'Rows about which the API does not say enough'],
+      ['wrong', 'Rows whose difference nothing explains'],
+    ] as const
+  ).map(([verdict, meaning]) => [verdict, count(meaning)]),
+)
+
+const cell = (meaning: string) =>
+  z
+    .union([
+      z.string().describe('Text, or a time'),
+      z.number().describe('A number'),
+      z.boolean().describe('A yes or no'),
+      z.null().describe('Nothing'),
+    ])
+    .describe(meaning)
+
+const verify = z.strictObject({
+  exit_code: exitCode(EXIT_CODE),
+  local: z
+    .strictObject({
+      checks: count('Rules, files and partitions that were checked'),
+      states: list(z.string(), 'Paths of the published states that were checked'),
+      problems: list(
+        z.strictObject({
+          rule: text('Stable name of the rule'),
+          state: text('Path of the published state'),
+          where: text('Table or view; files for files'),
+          says: text('What is wrong'),
+          count: count('Rows or files that break the rule'),
+          example: text('One of them'),
+          advice: text('What to do'),
+        }),
+        'What is wrong in the published state',
+      ),
+      notes: list(z.string(), 'What was left out, and why'),
+    })
+    .describe('The half without requests'),
+  sample: orNull(
+    z
+      .strictObject({
+        seed: text('With this --seed the same surveys are chosen'),
+        accounts: list(
+          z.strictObject({
+            account,
+            surveys: count(
+              'Surveys that could be chosen: the API shows them, and they were read at least once',
+            ),
+            chosen: count('Surveys that were chosen'),
+            compared: count('Surveys of these that were compared completely'),
+            chance_to_find_one_percent: number(
+              'Chance that such a sample finds a wrong survey if one in a hundred is wrong, 0 to 1',
+            ),
+            requests: count('Requests sent, retries included'),
+            stopped: orNull(text('Why it ended before the last chosen survey; null if it did not')),
+            unread: list(
+              z.strictObject({
+                survey_id: z.int().describe('ID of the survey'),
+                problem: text('Why the API refused it'),
+              }),
+              'Chosen surveys that could not be compared',
+            ),
+            tables: list(
+              z.strictObject({
+                table: z.enum(COMPARED_TABLES).describe('The table'),
+                rows: count('Rows that were compared'),
+                fields: count('Fields of these'),
+                ...verdicts,
+              }),
+              'Rows by table',
+            ),
+            findings: list(
+              z.strictObject({
+                table: z.enum(COMPARED_TABLES).describe('The table'),
+                survey_id: z.int().describe('ID of the survey'),
+                sample_source_id: orNull(
+                  z.int().describe('ID of the sample source; null for the survey itself'),
+                ),
+                verdict: z.enum(VERDICTS).describe('What the comparison has shown'),
+                why: text('Why, one sentence'),
+                differences: list(
+                  z.strictObject({
+                    field: text('The column'),
+                    stored: cell('In the warehouse; null also if there is no row'),
+                    service: cell('What the service says; with a contradiction, what the stored counts give'),
+                  }),
+                  'The fields that show it',
+                ),
+              }),
+              'Every row that is not equal',
+            ),
+          }),
+          'The sample of each account; empty if the published state cannot be read',
+        ),
+      })
+      .describe('The comparison with the API; null with --local'),
   ),
 })
 
@@ -255,6 +360,7 @@ export const JSON_DOCUMENTS: readonly JsonDocument[] = [
   { name: 'check', title: 'check --json', schema: check },
   { name: 'status', title: 'status --json', schema: status },
   { name: 'status-requests', title: 'status --requests --json', schema: statusRequests },
+  { name: 'verify', title: 'verify --json', schema: verify },
   { name: 'export', title: 'export --json, and export.json but for out', schema: exported },
   { name: 'schema', title: 'schema --json', schema },
   { name: 'conformance', title: 'conformance --json', schema: conformance },

@@ -105,6 +105,12 @@ describe.concurrent('what the built command prints is valid', () => {
       published: [{ format: 'duckdb' }, { format: 'parquet' }],
     })
     await runJson(trial, 'check', ['check', ...settings])
+    await runJson(trial, 'verify', ['verify', ...settings])
+    for (const { survey } of trial.api.surveys) survey.title = 'another'
+    const { ended: verified } = await runJson(trial, 'verify', ['verify', ...settings])
+    expect(verified.code).toBe(5)
+    for (const { survey } of trial.api.surveys) survey.title = `Survey ${survey.id}`
+    await runJson(trial, 'verify', ['verify', '--local', ...settings])
     await runJson(trial, 'status', ['status', ...settings])
     const { json: usage } = await runJson(trial, 'status-requests', ['status', '--requests'])
     expect(usage).toMatchObject({ runs: [{ request_usage: expect.arrayContaining([]) }] })

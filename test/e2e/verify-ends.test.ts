@@ -1,0 +1,228 @@
+/** How `verify` ends: with whatever it could show until then, and with an exit code for each cause. */
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { scriptedProgress, scriptedSurvey, sendJson, TOKEN } from '../support/api/scripted-api.js'
+import { lastLine, openTrial, stopWith, type Trial } from '../support/command/trial.js'
+import { mountReadOnly } from '../support/files/disk.js'
+import { keysIn, openBucketTrial } from '../support/storage/bucket-trial.js'
+
+const surveys = () => [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1))
+
+const verifyJson = async (trial: Trial, args: readonly string[] = [], env = {}) => {
+  const ended = await trial.runWarm(['verify', '--json', ...args], env)
+  return { ...ended, json: JSON.parse(ended.stdout) }
+}
+
+test('before the first sync it says that nothing is published, sends no request and creates nothing', async (context) => {
+  const trial = await openTrial(context, surveys())
+  expect(await verifyJson(trial)).toMatchObject({
+    code: 2,
+    json: { error: { code: 'nothing_published', exit_code: 2 } },
+  })
+  await expect(readdir(trial.warehouse)).rejects.toThrow()
+  expect(trial.api.arrivals).toHaveLength(0)
+})
+
+test.each([
+  { args: ['--sample', '0'], says: '--sample 0 is not a whole number from 1 to 1000000' },
+  { args: ['--sample', 'all'], says: '--sample all is not a whole number' },
+  { args: ['--local', '--sample', '3'], says: 'verify --local makes no request: leave out --sample' },
+  { args: ['--local', '--max-requests', '3'], says: 'leave out --max-requests' },
+])('$args is wrong usage', async ({ args, says }) => {
+  const trial = await openTrial({ onTestFinished: () => undefined })
+  const ended = await trial.runWarm(['verify', ...args])
+  expect(ended.code).toBe(2)
+  expect(ended.stderr).toContain(says)
+})
+
+describe('after a sync', () => {
+  test('it compares every row of a page, and counts its requests', async (context) => {
+    const trial = await openTrial(context, surveys())
+    expect(await trial.runWarm(['sync', '--publish', 'parquet'])).toMatchObject({ code: 0 })
+    const requests = trial.api.arrivals.length
+    const { code, json } = await verifyJson(trial, ['--sample', '1', '--seed', 'x'])
+    expect(code).toBe(0)
+    expect(json).toMatchObject({
+      exit_code: 0,
+      local: { states: [join(trial.warehouse, 'parquet/current')], problems: [], notes: [] },
+      sample: {
+        seed: 'x',
+        accounts: [{ account: 'default', surveys: 3, chosen: 1, compared: 1, requests: 4 }],
+      },
+    })
+    const [account] = json.sample.accounts
+    expect(account.tables).toMatchObject([
+      { table: 'surveys', rows: 3, equal: 3 },
+      { table: 'sample_sources', rows: 1, equal: 1 },
+      { table: 'survey_progress', rows: 1, equal: 1 },
+      { table: 'sample_source_progress', rows: 1, equal: 1 },
+    ])
+    expect(trial.api.arrivals.length - requests).toBe(4)
+    const text = await trial.runWarm(['verify', '--sample', '1'])
+    expect(text.stdout).toContain(
+      'default: 1 of 3 surveys compared (33.3 %). If 1 of them was wrong, a sample of this size would find it with a chance of 33.3 %',
+    )
+    expect(lastLine(text)).toBe('verified: nothing wrong.')
+  })
+
+  test('a service that is away ends it with exit 4, one that refuses the token too; the local half is printed', async (context) => {
+    const trial = await openTrial(context, surveys())
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    const limits = await trial.settings({ limits: { attempts: 1 } })
+    const away = await trial.runWarm(['verify', ...limits], {
+      FIELDWORK_SYNC_BASE_URL: 'http://127.0.0.1:1/api/v1',
+    })
+    expect(away.code, away.stderr).toBe(4)
+    expect(away.stdout).toMatch(/fieldwork\.duckdb: \d+ checks, nothing wrong\n/)
+    expect(away.stdout).toContain('ECONNREFUSED')
+    expect(lastLine(away)).toBe('not verified completely (exit 4): nothing wrong so far.')
+    trial.api.hook = (_, response) => {
+      sendJson(trial.api, response, 401, {})
+      return true
+    }
+    const refused = await trial.runWarm(['verify', ...limits])
+    expect(refused.code).toBe(4)
+    expect(refused.stdout).toContain('refused the credentials (401)')
+  })
+
+  test('a budget decides the size of the sample, unless it is given', async (context) => {
+    const trial = await openTrial(context, surveys())
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    const before = trial.api.arrivals.length
+    const few = await verifyJson(trial, ['--max-requests', '3'])
+    expect(few).toMatchObject({
+      code: 3,
+      json: { sample: { accounts: [{ compared: 0, stopped: 'stopped by --max-requests 3' }] } },
+    })
+    expect(trial.api.arrivals.length - before).toBe(3)
+    const enough = await verifyJson(trial, ['--max-requests', '8'])
+    expect(enough).toMatchObject({ code: 0, json: { sample: { accounts: [{ compared: 2, requests: 8 }] } } })
+    const given = await verifyJson(trial, ['--max-requests', '8', '--sample', '3'])
+    expect(given).toMatchObject({ code: 3, json: { sample: { accounts: [{ compared: 2, chosen: 3 }] } } })
+  })
+
+  test('a signal ends it with exit 3, and it prints what it has compared; another process waits outside meanwhile', async (context) => {
+    const trial = await openTrial(context, surveys())
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    const from = trial.api.arrivals.length
+    trial.api.hook = ({ number }) => number > from + 4
+    const running = trial.start(['verify', '--json'])
+    await trial.api.arrived(({ number }) => number > from + 4)
+    const other = await trial.runWarm(['verify', '--json'])
+    expect(other).toMatchObject({ code: 6 })
+    expect(other.stdout).toContain('warehouse_is_held')
+    expect(await trial.runWarm(['verify', '--local'])).toMatchObject({ code: 0 })
+    const ended = await stopWith(running, 'SIGINT')
+    expect(ended.code, ended.stderr).toBe(3)
+    expect(JSON.parse(ended.stdout)).toMatchObject({ exit_code: 3, sample: { accounts: [{ compared: 1 }] } })
+  })
+
+  test('a survey that the API refuses is left out and named, and the rest is compared', async (context) => {
+    const trial = await openTrial(context, surveys())
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    trial.api.hook = ({ path }, response) => {
+      if (path !== '/surveys/2/fieldwork_progress') return false
+      sendJson(trial.api, response, 403, {})
+      return true
+    }
+    const { code, json } = await verifyJson(trial)
+    expect(code).toBe(3)
+    expect(json.sample.accounts[0]).toMatchObject({ compared: 2, unread: [{ survey_id: 2 }], stopped: null })
+  })
+
+  test('a service that ignores started_before cannot be used to prove progress wrong; gone surveys have moved', async (context) => {
+    const trial = await openTrial(context, surveys())
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    for (const survey of trial.api.surveys) survey.progress = scriptedProgress(25)
+    trial.api.surveys.splice(0, 1)
+    const { code, json } = await verifyJson(trial)
+    expect(code).toBe(0)
+    const [account] = json.sample.accounts
+    expect(account.tables[0]).toMatchObject({ table: 'surveys', rows: 3, equal: 2, moved: 1 })
+    expect(account.findings).toContainEqual(
+      expect.objectContaining({ table: 'survey_progress', verdict: 'unclear' }),
+    )
+  })
+
+  test('a token in a value of the API is redacted', async (context) => {
+    const trial = await openTrial(context, surveys())
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    for (const { survey } of trial.api.surveys) survey.title = `leaked ${TOKEN}`
+    for (const args of [['verify'], ['verify', '--json']]) {
+      const ended = await trial.runWarm(args)
+      expect(ended.code).toBe(5)
+      expect(ended.stdout).toContain('leaked')
+      expect(ended.stdout + ended.stderr).not.toContain(TOKEN)
+    }
+  })
+
+  test('--local reads a directory that nobody may write', async (context) => {
+    const trial = await openTrial(context, surveys())
+    expect(await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
+    if (mountReadOnly(context, trial.warehouse) === null) return
+    const ended = await trial.runWarm(['verify', '--local'], { FIELDWORK_SYNC_API_TOKEN: undefined })
+    expect(ended, ended.stderr).toMatchObject({ code: 0, stderr: '' })
+    expect(lastLine(ended)).toBe('verified: nothing wrong.')
+  })
+})
+
+describe('a bucket', () => {
+  const change = (
+    trial: Awaited<ReturnType<typeof openBucketTrial>>,
+    key: string,
+    to: (body: Buffer) => Buffer,
+  ) => {
+    const { objects } = trial.s3.store
+    const name = `fieldwork/${key}`
+    const found = objects.get(name)
+    if (found === undefined) throw new Error(`there is no ${name}`)
+    objects.set(name, { ...found, body: to(found.body) })
+    return () => objects.set(name, found)
+  }
+
+  test('its objects, its database and a sample are verified; damage is named', async (context) => {
+    const trial = await openBucketTrial(context, surveys())
+    const pod = await trial.pod()
+    expect(await verifyJson(trial, [], pod)).toMatchObject({
+      code: 2,
+      json: { error: { code: 'nothing_published' } },
+    })
+    expect(
+      await trial.runWarm(['sync', '--publish', 'duckdb,parquet', '--log-level', 'warn'], pod),
+    ).toMatchObject({
+      code: 0,
+    })
+    const good = await verifyJson(trial, ['--log-level', 'warn'], await trial.pod())
+    expect(good, good.stderr).toMatchObject({
+      code: 0,
+      json: { local: { problems: [] }, sample: { accounts: [{ compared: 3 }] } },
+    })
+
+    const data = keysIn(trial).find((key) => key.startsWith('data/surveys/')) ?? ''
+    const undo = change(trial, data, (body) => body.subarray(0, -1))
+    const short = await verifyJson(trial, ['--local'], pod)
+    expect(short).toMatchObject({
+      code: 5,
+      json: { local: { problems: [{ rule: 'objects_are_intact', example: data }] } },
+    })
+    undo()
+
+    const database = String(trial.document('current.json').database)
+    change(trial, database, (body) => {
+      const other = Buffer.from(body)
+      other.writeUInt8(other.readUInt8(20_000) ^ 1, 20_000)
+      return other
+    })
+    const requests = trial.api.arrivals.length
+    const damaged = await verifyJson(trial, ['--log-level', 'warn'], pod)
+    expect(damaged, damaged.stderr).toMatchObject({
+      code: 5,
+      json: {
+        local: { problems: [{ rule: 'objects_are_intact', example: `${database} has another checksum` }] },
+      },
+    })
+    expect(trial.api.arrivals.length).toBe(requests)
+    await rm(String(pod.FIELDWORK_SYNC_WAREHOUSE), { recursive: true })
+  })
+})
