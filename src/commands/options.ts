@@ -41,7 +41,9 @@ export const verifyOptions = {
   sample: text(
     'Compare this many surveys of each account (default: 20, or as many as --max-requests allows)',
   ),
-  seed: text('Choose the same surveys as the run that printed this seed (default: a new one)'),
+  seed: text(
+    'Choose the same surveys as the run that printed this seed, until the next sync (default: a new one)',
+  ),
   local: {
     type: 'boolean',
     describe: 'Check only the published tables and files; makes no request to the API',

@@ -17,9 +17,9 @@ beforeAll(async () => {
   server = await startReferenceServer({
     port: 0,
     seed: 31,
-    surveys: SLOW ? 120 : 40,
-    accounts: 2,
-    pageSize: 15,
+    surveys: SLOW ? 120 : 24,
+    accounts: SLOW ? 2 : 1,
+    pageSize: SLOW ? 15 : 8,
     rateWindow: 'none',
     clock: 'frozen',
   })
@@ -50,7 +50,7 @@ test(`${RUNS} runs on a good warehouse over a moving world find nothing wrong`, 
     expect(synced.code, `${lots.replay}\n${synced.stderr}`).toBe(budget.length === 0 ? 0 : synced.code)
     await world.advance(`PT${lots.below(40)}H${lots.below(60)}M`)
     const verified = await runWarm(
-      ['verify', ...args, '--json', '--sample', SLOW ? '60' : '15', '--seed', `night ${run}`],
+      ['verify', ...args, '--json', '--sample', SLOW ? '60' : '10', '--seed', `night ${run}`],
       env,
     )
     const where = `${lots.replay}, run ${run}\n${verified.stderr}${verified.stdout.slice(0, 5_000)}`

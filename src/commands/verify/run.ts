@@ -119,7 +119,6 @@ const sampleAccount = async (
     sample: sample ?? SAMPLE_DEFAULT,
     seed,
     slackMs: settings.discover.overlapMs,
-    nowMs: systemClock.nowMs(),
     onCompared: progressLog(log, account.name),
   })
   return { ...proof, requests: opened.source.usage().requests }

@@ -43,8 +43,10 @@ const localPart = ({ checks, states, problems, notes }: LocalProof): string =>
     ...notes.map((note) => `  ${note}`),
   ].join('\n')
 
-const problemLine = ({ where, says, count, example, state }: Problem): string =>
-  `  WRONG  ${where === 'files' ? state : where}: ${says} (${humanCount(count)}, such as ${onOneLine(example)})`
+const problemLine = ({ where, says, count, example, state }: Problem): string => {
+  const first = onOneLine(example)
+  return `  WRONG  ${where === 'files' ? state : where}: ${says}: ${count === 1 ? first : `${humanCount(count)}, such as ${first}`}`
+}
 
 const samplePart = (accounts: readonly AccountSample[]): string =>
   [
@@ -115,7 +117,7 @@ const closing = ({ exitCode, local, sample }: VerifyReport, elapsedMs: number): 
   const failures = accounts.flatMap(({ account, failure }) =>
     failure === null ? [] : [`${account}: ${failure.message}`],
   )
-  const seed = sample === null ? '' : `; --seed ${sample.seed} chooses the same surveys`
+  const seed = sample === null ? '' : `; --seed ${sample.seed} chooses the same surveys until the next sync`
   const took = `took ${humanDuration(elapsedMs)}${seed}`
   return [...failures, took, lastLine(exitCode, local, accounts)].join('\n')
 }

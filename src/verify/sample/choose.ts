@@ -1,6 +1,6 @@
 /**
  * Chooses the surveys of a sample, weighted and without replacement (Efraimidis and Spirakis): a survey that was read long ago is
- * chosen more often. The choice follows from seed and ids alone, so it can be repeated. Pure.
+ * chosen more often. The choice follows from the seed and the published state, so it can be repeated. Pure.
  */
 import { createHash } from 'node:crypto'
 import { type Instant, msBetween } from '../../model/instant.js'
@@ -16,19 +16,22 @@ const DAY_MS = 86_400_000
 /** All candidates, in the order in which they are compared. Every beginning of it is a weighted sample itself. */
 export const inSampleOrder = <One extends Candidate>(
   candidates: readonly One[],
-  { account, seed, now }: { readonly account: string; readonly seed: string; readonly now: Instant },
-): readonly One[] =>
-  candidates
+  { account, seed }: { readonly account: string; readonly seed: string },
+): readonly One[] => {
+  let newest = 0n
+  for (const { refreshedAt } of candidates) if (refreshedAt > newest) newest = refreshedAt
+  return candidates
     .map((one) => ({
       one,
-      place: -Math.log(fractionOf(`${seed}/${account}/${one.id}`)) / weightOf(one, now),
+      place: -Math.log(fractionOf(`${seed}/${account}/${one.id}`)) / weightOf(one, newest),
     }))
     .toSorted((a, b) => a.place - b.place || a.one.id - b.one.id)
     .map(({ one }) => one)
+}
 
-/** One more for each day since its last refresh. A time in the future is wrong, so such a survey counts as new. */
-const weightOf = ({ refreshedAt }: Candidate, now: Instant): number =>
-  1 + Math.max(0, msBetween(refreshedAt, now)) / DAY_MS
+/** One more for each day that the newest refresh of any survey came later. So no clock of now changes the choice. */
+const weightOf = ({ refreshedAt }: Candidate, newest: Instant): number =>
+  1 + msBetween(refreshedAt, newest) / DAY_MS
 
 const BITS = 48
 

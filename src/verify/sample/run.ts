@@ -4,7 +4,7 @@
  */
 import { isStop, StoppedError, UpstreamError } from '../../base/errors.js'
 import type { Survey } from '../../model/fields.js'
-import { type Instant, instantFromMs } from '../../model/instant.js'
+import type { Instant } from '../../model/instant.js'
 import type { Page, RequestContext, SurveySource } from '../../model/survey-source.js'
 import { RefusedReadingError } from '../../model/survey-source.js'
 import type { Database } from '../../warehouse/connection/database.js'
@@ -28,13 +28,11 @@ export interface SampleOptions {
   /** The published state, open. */
   readonly database: Database
   readonly context: RequestContext
-  /** How many surveys to compare; null for as many as the budget allows. */
+  /** How many surveys to compare. */
   readonly sample: number
   readonly seed: string
   /** The overlap of listings: how late a change may show. */
   readonly slackMs: number
-  /** Our clock. */
-  readonly nowMs: number
   /** Reports each survey that was compared. */
   readonly onCompared: (done: number, of: number) => void
 }
@@ -64,12 +62,12 @@ interface UnreadSurvey {
 
 /** Rejects only for errors of the warehouse and for bugs. */
 export const verifySample = async (options: SampleOptions): Promise<SampleProof> => {
-  const { account, database, sample, seed, nowMs } = options
+  const { account, database, sample, seed } = options
   const population = await database.transaction((sql) => readPopulation(sql, account))
   const candidates = population.surveys.flatMap(({ refreshedAt, ...place }) =>
     refreshedAt === null ? [] : [{ ...place, refreshedAt }],
   )
-  const chosen = inSampleOrder(candidates, { account, seed, now: instantFromMs(nowMs) }).slice(0, sample)
+  const chosen = inSampleOrder(candidates, { account, seed }).slice(0, sample)
   const found = await new Sampling(options, population).compare(chosen)
   return {
     account,

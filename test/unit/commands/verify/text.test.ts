@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest'
+import { UpstreamError } from '../../../../src/base/errors.js'
+import { type AccountSample, exitCodeOf } from '../../../../src/commands/verify/report.js'
+import { renderVerify } from '../../../../src/commands/verify/text.js'
+import type { Problem } from '../../../../src/verify/local/problem.js'
+import type { Compared, Verdict } from '../../../../src/verify/sample/verdict.js'
+
+const row = (verdict: Verdict, surveyId = 1, sampleSourceId: number | null = null): Compared => ({
+  table: 'surveys',
+  surveyId,
+  sampleSourceId,
+  fields: 11,
+  verdict,
+  why: verdict === 'equal' ? '' : 'the reason',
+  differences: verdict === 'equal' ? [] : [{ field: 'updated_at', stored: 1_000_000n, service: null }],
+})
+
+const sample = (change: Partial<AccountSample> = {}): AccountSample => ({
+  account: 'acme',
+  surveys: 1_200,
+  chosen: 20,
+  compared: 20,
+  rows: [row('equal')],
+  chanceToFindOnePercent: 0.1837,
+  unread: [],
+  stopped: null,
+  failure: null,
+  requests: 97,
+  ...change,
+})
+
+const problem: Problem = {
+  rule: 'keys_are_unique',
+  state: '/data/fieldwork.duckdb',
+  where: 'surveys',
+  says: 'several rows have the same key',
+  count: 2,
+  example: 'account=acme id=1',
+  advice: 'Do this',
+}
+
+const local = (problems: readonly Problem[] = []) => ({
+  checks: 111,
+  states: ['/data/fieldwork.duckdb'],
+  problems,
+  notes: [],
+})
+
+class AwayError extends UpstreamError {
+  readonly code = 'away'
+  readonly endsRun = true
+}
+
+describe('the exit code', () => {
+  const outcome = (account: AccountSample, more: object = {}) => ({
+    accounts: [account],
+    isSampleGiven: false,
+    isSignalled: false,
+    ...more,
+  })
+  const away = sample({ compared: 3, failure: new AwayError('away'), stopped: 'away' })
+  test.each([
+    { what: 'all is well', code: exitCodeOf(local(), outcome(sample())) },
+    { what: 'only the local half', code: exitCodeOf(local(), null) },
+    {
+      what: 'the budget decided the size of the sample',
+      code: exitCodeOf(local(), outcome(sample({ compared: 3 }))),
+    },
+    { what: 'a problem of the published state', code: exitCodeOf(local([problem]), null), expected: 5 },
+    {
+      what: 'a wrong row',
+      code: exitCodeOf(local(), outcome(sample({ rows: [row('wrong')] }))),
+      expected: 5,
+    },
+    { what: 'an unclear row', code: exitCodeOf(local(), outcome(sample({ rows: [row('unclear')] }))) },
+    {
+      what: 'nothing was compared',
+      code: exitCodeOf(local(), outcome(sample({ compared: 0 }))),
+      expected: 3,
+    },
+    {
+      what: 'fewer than --sample',
+      code: exitCodeOf(local(), outcome(sample({ compared: 3 }), { isSampleGiven: true })),
+      expected: 3,
+    },
+    {
+      what: 'a signal',
+      code: exitCodeOf(local(), outcome(sample({ compared: 3 }), { isSignalled: true })),
+      expected: 3,
+    },
+    {
+      what: 'a refused survey',
+      code: exitCodeOf(local(), outcome(sample({ unread: [{ surveyId: 1, problem: 'no' }] }))),
+      expected: 3,
+    },
+    { what: 'a service that is away', code: exitCodeOf(local(), outcome(away)), expected: 4 },
+    {
+      what: 'a problem and a service that is away',
+      code: exitCodeOf(local([problem]), outcome(away)),
+      expected: 4,
+    },
+  ])('$what: $expected', ({ code, expected = 0 }) => {
+    expect(code).toBe(expected)
+  })
+})
+
+test('the report of a sample says what it proves', () => {
+  const report = { exitCode: 0, local: local(), sample: { seed: 'c82b', accounts: [sample()] } } as const
+  expect(renderVerify(report, 3_000)).toBe(`/data/fieldwork.duckdb: 111 checks, nothing wrong
+
+account  surveys  compared  requests  rows  fields  equal  moved  waiting  unclear  wrong
+acme       1,200        20        97     1      11      1      0        0        0      0
+acme: 20 of 1,200 surveys compared (1.67 %). If 12 of them were wrong, a sample of this size would find one with a chance of 18.4 %
+
+took 3 s; --seed c82b chooses the same surveys until the next sync
+verified: nothing wrong.
+`)
+})
+
+test('wrong and unclear rows are listed with their fields, and a long list is cut', () => {
+  const rows = [...Array.from({ length: 15 }, (_, id) => row('wrong', id, 7)), row('unclear')]
+  const text = renderVerify(
+    { exitCode: 5, local: local([problem]), sample: { seed: 's', accounts: [sample({ rows })] } },
+    0,
+  )
+  expect(text).toContain(
+    '  WRONG  surveys: several rows have the same key: 2, such as account=acme id=1\n  Do this.\n',
+  )
+  expect(text).toContain(`WRONG
+  acme survey 0 source 7, surveys: the reason
+    updated_at: 1970-01-01T00:00:01Z in the warehouse, null by the service
+`)
+  expect(text).toContain('\n  and 10 more; --json has all\n')
+  expect(text).toContain('cannot be decided\n  acme survey 1, surveys: the reason\n')
+  expect(text.endsWith('wrong (exit 5): 1 problem in the published state and 15 rows of the sample.\n')).toBe(
+    true,
+  )
+})
+
+test('a sample that ended early says why', () => {
+  const accounts = [
+    sample({ compared: 0, rows: [], stopped: 'stopped by --max-requests 3' }),
+    sample({ account: 'globex', surveys: 0, chosen: 0, compared: 0, rows: [] }),
+  ]
+  const text = renderVerify({ exitCode: 3, local: local(), sample: { seed: 's', accounts } }, 0)
+  expect(text).toContain(
+    'acme: no survey was compared (stopped by --max-requests 3)\nglobex: no survey was read yet\n',
+  )
+  expect(text.endsWith('not verified completely (exit 3): nothing wrong so far.\n')).toBe(true)
+})
