@@ -14,7 +14,7 @@ const verifyJson = async (trial: Trial, args: readonly string[] = [], env = {}) 
   return { ...ended, json: JSON.parse(ended.stdout) }
 }
 
-test.concurrent('before the first sync it says that nothing is published, sends no request and creates nothing', async (context) => {
+test('before the first sync it says that nothing is published, sends no request and creates nothing', async (context) => {
   const trial = await openTrial(context, surveys())
   expect(await verifyJson(trial)).toMatchObject({
     code: 2,
@@ -37,7 +37,7 @@ test.each([
 })
 
 describe('after a sync', () => {
-  test.concurrent('it compares every row of a page, and counts its requests', async (context) => {
+  test('it compares every row of a page, and counts its requests', async (context) => {
     const trial = await openTrial(context, surveys())
     expect(await trial.runWarm(['sync', '--publish', 'parquet'])).toMatchObject({ code: 0 })
     const requests = trial.api.arrivals.length
@@ -66,7 +66,7 @@ describe('after a sync', () => {
     expect(lastLine(text)).toBe('verified: nothing wrong.')
   })
 
-  test.concurrent('a service that is away ends it with exit 4, one that refuses the token too; the local half is printed', async (context) => {
+  test('a service that is away ends it with exit 4, one that refuses the token too; the local half is printed', async (context) => {
     const trial = await openTrial(context, surveys())
     expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
     const limits = await trial.settings({ limits: { attempts: 1 } })
@@ -86,7 +86,7 @@ describe('after a sync', () => {
     expect(refused.stdout).toContain('refused the credentials (401)')
   })
 
-  test.concurrent('a budget decides the size of the sample, unless it is given', async (context) => {
+  test('a budget decides the size of the sample, unless it is given', async (context) => {
     const trial = await openTrial(context, surveys())
     expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
     const before = trial.api.arrivals.length
@@ -102,7 +102,7 @@ describe('after a sync', () => {
     expect(given).toMatchObject({ code: 3, json: { sample: { accounts: [{ compared: 2, chosen: 3 }] } } })
   })
 
-  test.concurrent('a signal ends it with exit 3, and it prints what it has compared; another process waits outside meanwhile', async (context) => {
+  test('a signal ends it with exit 3, and it prints what it has compared; another process waits outside meanwhile', async (context) => {
     const trial = await openTrial(context, surveys())
     expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
     const from = trial.api.arrivals.length
@@ -118,7 +118,7 @@ describe('after a sync', () => {
     expect(JSON.parse(ended.stdout)).toMatchObject({ exit_code: 3, sample: { accounts: [{ compared: 1 }] } })
   })
 
-  test.concurrent('a survey that the API refuses is left out and named, and the rest is compared', async (context) => {
+  test('a survey that the API refuses is left out and named, and the rest is compared', async (context) => {
     const trial = await openTrial(context, surveys())
     expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
     trial.api.hook = ({ path }, response) => {
@@ -131,7 +131,7 @@ describe('after a sync', () => {
     expect(json.sample.accounts[0]).toMatchObject({ compared: 2, unread: [{ survey_id: 2 }], stopped: null })
   })
 
-  test.concurrent('a service that ignores started_before cannot be used to prove progress wrong; gone surveys have moved', async (context) => {
+  test('a service that ignores started_before cannot be used to prove progress wrong; gone surveys have moved', async (context) => {
     const trial = await openTrial(context, surveys())
     expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
     for (const survey of trial.api.surveys) survey.progress = scriptedProgress(25)
@@ -145,7 +145,7 @@ describe('after a sync', () => {
     )
   })
 
-  test.concurrent('a token in a value of the API is redacted', async (context) => {
+  test('a token in a value of the API is redacted', async (context) => {
     const trial = await openTrial(context, surveys())
     expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
     for (const { survey } of trial.api.surveys) survey.title = `leaked ${TOKEN}`
@@ -157,7 +157,7 @@ describe('after a sync', () => {
     }
   })
 
-  test.concurrent('--local reads a directory that nobody may write', async (context) => {
+  test('--local reads a directory that nobody may write', async (context) => {
     const trial = await openTrial(context, surveys())
     expect(await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
     if (mountReadOnly(context, trial.warehouse) === null) return
@@ -181,7 +181,7 @@ describe('a bucket', () => {
     return () => objects.set(name, found)
   }
 
-  test.concurrent('its objects, its database and a sample are verified; damage is named', async (context) => {
+  test('its objects, its database and a sample are verified; damage is named', async (context) => {
     const trial = await openBucketTrial(context, surveys())
     const pod = await trial.pod()
     expect(await verifyJson(trial, [], pod)).toMatchObject({

@@ -398,13 +398,14 @@ const FILES = [
   },
 ] as const
 
-test('a published database with a damaged block is found, and no request is sent for it', async ({
+test('a published database with damaged blocks is found, and no request is sent for it', async ({
   onTestFinished,
 }) => {
   const warehouse = await copyOfGood(onTestFinished)
   const file = publishedFile(warehouse)
   await chmod(file, 0o644)
-  await scribbleBlock(file, (await blocksOf(file)) - 4)
+  // Some blocks are free, and their damage harms nobody.
+  for (let block = 1; block < (await blocksOf(file)); block += 2) await scribbleBlock(file, block)
   const world = openWorld(server)
   await world.forgetRequests()
   const found = await verify(warehouse)
@@ -412,7 +413,7 @@ test('a published database with a damaged block is found, and no request is sent
   expect(await world.requests()).toEqual([])
 })
 
-test.for(FILES)('$what: found', async ({ rule, damage }, { onTestFinished }) => {
+test.for(SLOW ? FILES : FILES.slice(0, 1))('$what: found', async ({ rule, damage }, { onTestFinished }) => {
   const warehouse = await copyOfGood(onTestFinished)
   const parquet = join(warehouse, 'parquet/current')
   const manifest = JSON.parse(await readFile(join(parquet, 'manifest.json'), 'utf8'))

@@ -8,7 +8,7 @@ import { openWorld } from '../support/oracle/truth.js'
 import { chance } from '../support/suite/chance.js'
 import { SLOW } from '../support/suite/slow.js'
 
-const RUNS = SLOW ? 50 : 6
+const RUNS = SLOW ? 50 : 4
 const lots = chance(Number(process.env.CHAOS_SEED ?? 17))
 
 let server: ReferenceServer

@@ -36,7 +36,7 @@ export const SAMPLE_DEFAULT = 20
 /** Throws `NothingPublishedError` or a `WarehouseError`. Failures of the API are in the report. */
 export const verifyAll = async (work: VerifyWork): Promise<VerifyReport> => {
   const { settings, signal, isLocal, seed, sample } = work
-  if (settings.storage === null) await requirePublished(settings, await findState(settings, signal))
+  await requireState(settings, signal)
   if (isLocal) {
     const local = await verifyPublished(settings, signal)
     return { exitCode: exitCodeOf(local, null), local, sample: null }
@@ -49,6 +49,18 @@ export const verifyAll = async (work: VerifyWork): Promise<VerifyReport> => {
     : await sampleAll(work, place)
   const outcome = { accounts, isSampleGiven: sample !== null, isSignalled: place.signal.aborted }
   return { exitCode: exitCodeOf(local, outcome), local, sample: { seed, accounts } }
+}
+
+/** Before the place is held: if a holder of a new bucket ends early, the next run waits for a window. */
+const requireState = async (settings: Settings, signal: AbortSignal): Promise<void> => {
+  const { storage } = settings
+  if (storage === null) {
+    await requirePublished(settings, await findState(settings, signal))
+    return
+  }
+  const { holdsState } = await import('../wiring/bucket-state.js')
+  if (!(await holdsState(storage, signal)))
+    await requirePublished(settings, { published: null, holder: null })
 }
 
 /** Rules whose break means that rows cannot be read. */
