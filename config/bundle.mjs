@@ -30,6 +30,10 @@ const CHUNKS = {
     'node_modules/yaml/',
   ],
   bucket: ['build/(object-store|publish/(bucket|delta)|commands/wiring/bucket-[^/]+)/'],
+  report: [
+    'build/publish/report/(?!publisher)',
+    'node_modules/(preact|preact-render-to-string|d3-array|d3-time|internmap)/',
+  ],
   warehouse: ['build/(warehouse|publish)/', 'node_modules/@duckdb/node-api/'],
   metrics: ['build/monitoring/metrics/', 'config/prom-client.mjs', 'node_modules/prom-client/'],
   monitoring: ['build/monitoring/(?!metrics/)'],

@@ -11,6 +11,7 @@ import { initCommand } from './init/command.js'
 import { planCommand } from './plan/command.js'
 import { referenceServerCommand } from './reference-server/command.js'
 import { replayCommand } from './replay/command.js'
+import { reportCommand } from './report/command.js'
 import { reportError } from './report-error.js'
 import { schemaCommand } from './schema/command.js'
 import { statusCommand } from './status/command.js'
@@ -27,6 +28,7 @@ export const COMMANDS: readonly Command[] = [
   statusCommand,
   verifyCommand,
   exportCommand,
+  reportCommand,
   replayCommand,
   schemaCommand,
   conformanceCommand,

@@ -101,6 +101,11 @@ export const exportOptions = {
   ...settingsOptions,
 } as const
 
+export const reportOptions = {
+  out: text('File to write (required); an earlier report is replaced, any other file is not'),
+  ...settingsOptions,
+} as const
+
 export const SCHEMA_FORMATS = ['sql', 'markdown', 'json', 'dbt'] as const
 
 export const schemaOptions = {

@@ -1,16 +1,16 @@
 /**
- * Every publish format of a warehouse directory, declared once: how it publishes, and how its published state is found, opened and restored. A new format
- * is a name in `model/publish-formats` and an entry here.
+ * Every format of a published state, declared once: how it publishes, and how its published state is found, opened and restored. A new format
+ * is a name in `model/publish-formats` and an entry here. A report is no state: it is written after them.
  */
 import { stat } from 'node:fs/promises'
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import {
-  isLocalFormat,
-  LOCAL_FORMATS,
-  type LocalFormat,
+  isStateFormat,
   type PublishFormat,
   publishedPath,
+  STATE_FORMATS,
+  type StateFormat,
 } from '../model/publish-formats.js'
 import type { Publisher } from '../model/warehouse.js'
 import { type Database, type OpenOptions, openDatabase } from '../warehouse/connection/database.js'
@@ -21,6 +21,8 @@ import { manifestFile } from './parquet/manifest.js'
 import { createParquetPublisher } from './parquet/publisher.js'
 import { openParquet } from './parquet/reader.js'
 import { findPublishedParquet } from './parquet/restore.js'
+import type { ReportSettings } from './report/formats.js'
+import { createReportPublisher } from './report/publisher.js'
 
 export interface Publishing {
   readonly database: Database
@@ -28,6 +30,7 @@ export interface Publishing {
   readonly directory: string
   readonly clock: Clock
   readonly log: Log
+  readonly report: ReportSettings
 }
 
 interface Format {
@@ -42,7 +45,7 @@ interface Format {
   readonly find: (directory: string) => FindPublished
 }
 
-const FORMATS: Readonly<Record<LocalFormat, Format>> = {
+const FORMATS: Readonly<Record<StateFormat, Format>> = {
   duckdb: {
     createPublisher: ({ database, directory, log }) => createDuckdbPublisher(database, directory, log),
     dated: (path) => path,
@@ -62,12 +65,14 @@ const FORMATS: Readonly<Record<LocalFormat, Format>> = {
 export const publishersOf = (
   formats: readonly PublishFormat[],
   publishing: Publishing,
-): readonly Publisher[] =>
-  formats.filter(isLocalFormat).map((format) => FORMATS[format].createPublisher(publishing))
+): readonly Publisher[] => [
+  ...formats.filter(isStateFormat).map((format) => FORMATS[format].createPublisher(publishing)),
+  ...(formats.includes('report') ? [createReportPublisher(publishing)] : []),
+]
 
 /** All places of published states, for `openWarehouse`. */
 export const publishedPlaces = (directory: string): readonly PublishedPlace[] =>
-  LOCAL_FORMATS.map((format) => ({
+  STATE_FORMATS.map((format) => ({
     path: publishedPath(directory, format),
     find: FORMATS[format].find(directory),
   }))
@@ -86,7 +91,7 @@ export const findPublished = async (
   directory: string,
   preferred: readonly PublishFormat[],
 ): Promise<Published | null> => {
-  for (const format of [...preferred.filter(isLocalFormat), ...LOCAL_FORMATS]) {
+  for (const format of [...preferred.filter(isStateFormat), ...STATE_FORMATS]) {
     const { dated, open, isDirectory } = FORMATS[format]
     const path = publishedPath(directory, format)
     const found = await stat(dated(path)).catch(() => null)

@@ -90,6 +90,18 @@ export const readTimeZone: Reader<string> = (value) => {
   }
 }
 
+/** The tag of a locale that Node has the data of. */
+export const readLocale: Reader<string> = (value) => {
+  const problem = 'must be the tag of a language that Node supports, such as en-GB or de-DE'
+  if (typeof value !== 'string') return bad(problem)
+  try {
+    const [locale] = Intl.NumberFormat.supportedLocalesOf(value)
+    return locale === undefined ? bad(problem) : good(locale)
+  } catch {
+    return bad(problem)
+  }
+}
+
 /** A path of a file or directory, unchanged. */
 export const readPath: Reader<string> = (value) =>
   typeof value === 'string' && value.trim() !== '' && !value.includes('\0')

@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import { LOG_LEVELS } from '../base/log.js'
 import { WEBHOOK_FORMATS } from '../model/monitoring.js'
-import { LOCAL_FORMATS, PUBLISH_FORMATS, PUBLISHED_AS } from '../model/publish-formats.js'
+import { PUBLISH_FORMATS, PUBLISHED_AS, REPORT_FILE, STATE_FORMATS } from '../model/publish-formats.js'
 import { DEFAULT_WEIGHTS } from '../model/refresh-rules.js'
 import { readAccountName, readBaseUrl, readId, readToken } from './credentials.js'
 import { duration, notInFile, orNull, section, setting, wholeNumber, yesOrNo } from './declare.js'
@@ -17,6 +17,7 @@ import {
   listOf,
   oneOf,
   readBoolean,
+  readLocale,
   readPath,
   readRate,
   readRatePer,
@@ -130,7 +131,7 @@ export const settingsSchema = section({
   publish: setting(`list of ${PUBLISH_FORMATS.join(', ')}`, listOf(...PUBLISH_FORMATS))
     .prefault(['duckdb'])
     .describe(
-      `Formats that are published for readers at the end of a run, one or several of ${LOCAL_FORMATS.map((format) => `${format} (\`${PUBLISHED_AS[format]}\`)`).join(', ')}, delta (only in a bucket, beside parquet)`,
+      `Formats that are published for readers at the end of a run, one or several of ${STATE_FORMATS.map((format) => `${format} (\`${PUBLISHED_AS[format]}\`)`).join(', ')}, delta (only in a bucket, beside parquet), report (\`${REPORT_FILE}\`, a page for people)`,
     ),
   contract: setting(CONTRACTS.join(' or '), oneOf(...CONTRACTS))
     .prefault('evolve')
@@ -184,6 +185,14 @@ export const settingsSchema = section({
       .describe(
         'Every observation of progress is kept for this long. For older days, only the last observation of each day is kept; the others are deleted for good',
       ),
+  }).prefault({}),
+  report: section({
+    timeZone: setting('name of a time zone', readTimeZone)
+      .prefault('UTC')
+      .describe('Time zone in which the report shows instants'),
+    locale: setting('BCP 47 language tag', readLocale)
+      .prefault('en-GB')
+      .describe('Locale of the numbers and dates of the report, such as `de-DE`; its words are English'),
   }).prefault({}),
   limits: section({
     requestTimeoutMs: duration('30s', '100ms', '10m').describe('Longest time that one request may take'),

@@ -1,5 +1,6 @@
 /** Reads the settings of the bucket that holds the warehouse. Its credentials are no settings: the SDK finds them by itself. */
 import { Secret } from '../base/secret.js'
+import { isStateFormat } from '../model/publish-formats.js'
 import { isPlainRemote } from './credentials.js'
 import type { Environment } from './environment.js'
 import type { Layers } from './layers.js'
@@ -47,7 +48,11 @@ interface Resolved {
 /** Null without `storage.url`: then the warehouse is a directory. */
 export const resolveStorage = (layers: Layers, env: Environment, shard: Shard | null): Resolved => {
   const { url, endpoint, region, pathStyle } = layers.values.storage
-  if (url === undefined) return { storage: null, problems: [...withoutUrl(layers), ...deltaProblems(layers)] }
+  if (url === undefined)
+    return {
+      storage: null,
+      problems: [...withoutUrl(layers), ...deltaProblems(layers), ...reportProblems(layers)],
+    }
   const found = endpoint === undefined ? endpointIn(env) : good(endpoint)
   const where = variableIn(env)
   const problems: Problem[] = [...deltaProblems(layers)]
@@ -85,6 +90,12 @@ const deltaProblems = ({ values, originOf, isBroken }: Layers): readonly Problem
     ? []
     : problem('needs parquet beside delta, whose tables are the Parquet files')
 }
+
+/** A bucket holds the database in any case. A directory with nothing but a report could not be read, nor rebuilt. */
+const reportProblems = ({ values: { publish }, originOf, isBroken }: Layers): readonly Problem[] =>
+  publish.some(isStateFormat) || publish.includes('delta') || isBroken(['publish'])
+    ? []
+    : [problemAt(originOf, ['publish'], 'needs duckdb or parquet beside report, which is a page about them')]
 
 /** Keys of the section without its url have no effect, so they are a mistake. */
 const withoutUrl = ({ values, originOf, isBroken }: Layers): readonly Problem[] => {

@@ -11,6 +11,7 @@ test.runIf(SLOW).each([
   ['growth', /^all read again, none changed .*\d$/m],
   ['export', /^export, CSV from Parquet .*\d$/m],
   ['nights', /^ +300 +300 changed .*\d$/m],
+  ['report', /^ +60 +60 +[\d.]+ +[\d.]+ +\d+ +[\d.]+$/m, ['60']],
   ['views', /^record_changes +\d+ +[\d.]+ +[\d.]+$/m, ['20']],
   ['size', /^ +300 +6 +[\d.]+/m],
   ['blocks', /^500 read: surveys +[\d.]+ +[\d.]+ +\d+ +[\d.]+$/m],

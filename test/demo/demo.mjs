@@ -1,6 +1,6 @@
 /**
  * `npm run demo`: starts the reference server, syncs twice with a day of its clock in between, and shows the tables and their
- * changes. It runs the real commands, all on this machine.
+ * changes. After some more nights it writes a report, so that its curves show something. It runs the real commands, all on this machine.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,6 +13,8 @@ const main = new URL('../../dist/main.js', import.meta.url).pathname
 const root = new URL('../..', import.meta.url).pathname
 const warehouse = `${root}warehouse/demo`
 const published = `${warehouse}/fieldwork.duckdb`
+/** Nights after the second sync. A forecast needs a week. */
+const MORE_NIGHTS = 8
 
 /** The API's data after each sync, with its time. */
 const truths = []
@@ -21,7 +23,7 @@ await rm(warehouse, { recursive: true, force: true })
 say('1. A local server with the same API: 60 surveys, at most 60 requests in any 2 seconds')
 const server = spawn(
   process.execPath,
-  [main, ...'reference-server --port 0 --surveys 60 --rate-limit 60/2s --clock frozen'.split(' ')],
+  [main, ...'reference-server --port 0 --surveys 60 --seed 6 --rate-limit 60/2s --clock frozen'.split(' ')],
   { stdio: ['ignore', 'pipe', 'inherit'] },
 )
 try {
@@ -41,6 +43,16 @@ try {
   await show(published)
   console.log(
     `\nThe file stays at warehouse/demo/fieldwork.duckdb: open it with duckdb -readonly, or read_only=True in Python.`,
+  )
+
+  say(`5. ${MORE_NIGHTS} more nights, and the report of the last one`)
+  for (let night = 0; night < MORE_NIGHTS; night += 1) {
+    await post(api, '/_reference/time', { advance: 'P1D' })
+    await run(['sync'], api, 'ignore')
+  }
+  await run(['report', '--out', `${warehouse}/report.html`], api)
+  console.log(
+    `\nOpen warehouse/demo/report.html in a browser: it shows what a fieldwork manager sees in the morning.`,
   )
 } finally {
   server.kill('SIGTERM')
@@ -66,6 +78,11 @@ function withoutProxies() {
 }
 
 async function sync(api) {
+  console.log('$ fieldwork-sync sync')
+  await run(['sync'], api)
+}
+
+async function run(args, api, stdout = 'inherit') {
   const [account] = api.accounts
   const env = {
     ...withoutProxies(),
@@ -76,10 +93,9 @@ async function sync(api) {
     FIELDWORK_SYNC_WAREHOUSE: warehouse,
     FIELDWORK_SYNC_LOG_LEVEL: 'warn',
   }
-  console.log('$ fieldwork-sync sync')
-  const child = spawn(process.execPath, [main, 'sync'], { env, stdio: ['ignore', 'inherit', 'inherit'] })
+  const child = spawn(process.execPath, [main, ...args], { env, stdio: ['ignore', stdout, 'inherit'] })
   const [code] = await once(child, 'exit')
-  if (code !== 0) throw new Error(`fieldwork-sync sync ended with exit code ${code}`)
+  if (code !== 0) throw new Error(`fieldwork-sync ${args[0]} ended with exit code ${code}`)
 }
 
 async function compare(api) {

@@ -254,6 +254,7 @@ const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOp
     contract: settings.contract,
     discover: { overlapMs: settings.overlapMs, fullListingEveryMs: settings.fullListingEveryMs },
     history: { progressKeepAllForMs: null },
+    report: { timeZone: 'UTC', locale: 'en-GB' },
     refresh: {
       settleForMs: readAll ? 100_000 * DAY_MS : settings.settleForMs,
       maxAgeMs: readAll ? 0 : 30 * DAY_MS,

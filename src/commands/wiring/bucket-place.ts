@@ -208,13 +208,14 @@ class BucketPlace implements Place {
 
   #publishing(database: Database, pointer: FencedPointer): BucketPublishing {
     const { settings, signal: stopping, ...held } = this.#held
-    const { warehouseDirectory: directory, publish: formats } = settings
+    const { warehouseDirectory: directory, publish: formats, report } = settings
     return {
       ...held,
       database,
       pointer,
       directory,
       formats,
+      report,
       ledgersOf: this.#ledgersOf,
       clock: systemClock,
       stopping,

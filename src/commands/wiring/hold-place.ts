@@ -13,7 +13,7 @@ export const holdPlace = async (held: HoldPlace): Promise<Place> => {
 
 /** The lock of the work database holds the directory, so nothing has to be done before it is opened or after it is closed. */
 const directoryPlace = ({ settings, command, log, signal }: HoldPlace): Place => {
-  const { warehouseDirectory: directory, publish } = settings
+  const { warehouseDirectory: directory, publish, report } = settings
   const open = () =>
     openWarehouse({
       directory,
@@ -33,7 +33,7 @@ const directoryPlace = ({ settings, command, log, signal }: HoldPlace): Place =>
         [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
       }
     },
-    publishers: (database) => publishersOf(publish, { database, directory, clock: systemClock, log }),
+    publishers: (database) => publishersOf(publish, { database, directory, clock: systemClock, log, report }),
     [Symbol.asyncDispose]: async () => undefined,
   }
 }

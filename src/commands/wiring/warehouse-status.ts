@@ -1,7 +1,7 @@
 /** The status of a warehouse directory: its published state, and the process that holds the warehouse. */
 import { ConfigError } from '../../base/errors.js'
 import { type Instant, instantFromMs } from '../../model/instant.js'
-import { LOCAL_FORMATS, publishedPath } from '../../model/publish-formats.js'
+import { publishedPath, STATE_FORMATS } from '../../model/publish-formats.js'
 import type { Published } from '../../publish/formats.js'
 import { storageAddress } from '../../settings/storage.js'
 import { lastRequestUsage } from '../../warehouse/history/request-usage.js'
@@ -60,7 +60,7 @@ export const requirePublished = async (
       : shard === undefined
         ? 'Run fieldwork-sync sync, or check --warehouse'
         : `The warehouse is divided into ${shard.count} shards: choose one, such as --shard ${shard.index}/${shard.count}`
-  const paths = LOCAL_FORMATS.map((format) => publishedPath(warehouseDirectory, format))
+  const paths = STATE_FORMATS.map((format) => publishedPath(warehouseDirectory, format))
   throw new NothingPublishedError(
     `there is no ${paths.join(' and no ')}: nothing has been published there yet. ${advice}`,
   )

@@ -53,6 +53,9 @@ const purposeOf = ({ key }: Put): Purpose => `write ${key}`
 
 const target = ({ connection: { bucket, root }, key }: Put) => ({ Bucket: bucket, Key: `${root}${key}` })
 
+/** A browser shows a page only if its type says so. All other objects keep the type of the store. */
+const typeOf = ({ key }: Put) => (key.endsWith('.html') ? { ContentType: 'text/html; charset=utf-8' } : {})
+
 const putBytes = async (put: Put, body: Uint8Array): Promise<PutOutcome> => {
   const { connection, condition, signal } = put
   const answer = await send(
@@ -60,9 +63,12 @@ const putBytes = async (put: Put, body: Uint8Array): Promise<PutOutcome> => {
     purposeOf(put),
     signal,
     () =>
-      connection.client.send(new PutObjectCommand({ ...target(put), ...condition, Body: body }), {
-        abortSignal: signal,
-      }),
+      connection.client.send(
+        new PutObjectCommand({ ...target(put), ...typeOf(put), ...condition, Body: body }),
+        {
+          abortSignal: signal,
+        },
+      ),
     lostBy,
   )
   return outcomeOf(put, answer)
@@ -92,7 +98,7 @@ const putParts = async (put: Put, file: FileHandle, size: number, body: FileBody
   const { client } = connection
   const to = target(put)
   const { UploadId } = await send(connection, purposeOf(put), signal, () =>
-    client.send(new CreateMultipartUploadCommand(to), { abortSignal: signal }),
+    client.send(new CreateMultipartUploadCommand({ ...to, ...typeOf(put) }), { abortSignal: signal }),
   )
   const upload = { ...to, UploadId }
   try {

@@ -20,6 +20,7 @@ import { bringDeltaUpToDate } from './delta-tables.js'
 import type { BucketManifest, NamedObject } from './documents.js'
 import { DATA, databaseKey, snapshotKey } from './keys.js'
 import { writeNote } from './note.js'
+import { publishPage } from './page.js'
 import { listData } from './present-files.js'
 import type { BucketPublishing } from './publishing.js'
 import { uploadChangedFiles, uploadDatabase } from './version-files.js'
@@ -49,8 +50,9 @@ export const createBucketPublisher = (publishing: BucketPublishing): Publisher =
           key,
           manifest,
         )
+      const page = await publishPage(publishing, signal)
       await sweep(publishing, signal)
-      return reportsOf(store, formats, key, manifest)
+      return [...reportsOf(store, formats, key, manifest), ...page]
     }),
 })
 
@@ -134,7 +136,8 @@ const reportsOf = (
   key: string,
   { database, bytes }: BucketManifest,
 ): readonly PublishReport[] =>
-  formats.map((format) => {
+  formats.flatMap((format) => {
+    if (format === 'report') return []
     if (format === 'duckdb') return { format, path: `${address}/${database.key}`, bytes: database.bytes }
     return { format, path: format === 'parquet' ? `${address}/${key}` : `${address}/${DATA}`, bytes }
   })

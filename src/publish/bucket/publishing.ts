@@ -4,6 +4,7 @@ import type { Log } from '../../base/log.js'
 import type { PublishFormat } from '../../model/publish-formats.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import type { Database } from '../../warehouse/connection/database.js'
+import type { ReportSettings } from '../report/formats.js'
 import type { Lease } from './held-lease.js'
 import type { FencedPointer } from './pointer.js'
 
@@ -15,6 +16,7 @@ export interface BucketPublishing {
   /** The warehouse directory. Copies and changed files are in it until they are uploaded. */
   readonly directory: string
   readonly formats: readonly PublishFormat[]
+  readonly report: ReportSettings
   readonly runId: string
   /** The holder whose requests the local ledgers hold completely, for the note. */
   readonly ledgersOf: string

@@ -60,7 +60,7 @@ describe('a start loads', () => {
     expect(withoutNode(loadedWith('chunks/yargs.js'))).toEqual(['chunks/start.js', 'chunks/yargs.js'])
   })
 
-  test.each(['check', 'conformance', 'export', 'init', 'plan', 'replay', 'status', 'sync'])(
+  test.each(['check', 'conformance', 'export', 'init', 'plan', 'replay', 'report', 'status', 'sync'])(
     'neither DuckDB nor the HTTP client before the settings of %s are read',
     (command) => {
       const loaded = withoutNode(loadedWith(`chunks/${command}-handler.js`))
@@ -71,7 +71,7 @@ describe('a start loads', () => {
     },
   )
 
-  test.each([['plan-run'], ['export-run'], ['wiring-warehouse-status']])(
+  test.each([['plan-run'], ['export-run'], ['report-run'], ['wiring-warehouse-status']])(
     'no HTTP client for a command without requests: %s',
     (run) => {
       const loaded = withoutNode(loadedWith(`chunks/${run}.js`))
@@ -97,11 +97,15 @@ describe('the bundle', () => {
       'atomic-sleep',
       'bottleneck',
       'cliui',
+      'd3-array',
+      'd3-time',
       'hucre',
       'on-exit-leak-free',
       'p-limit',
       'pino',
       'pino-std-serializers',
+      'preact',
+      'preact-render-to-string',
       'prom-client',
       'quick-format-unescaped',
       'safe-stable-stringify',

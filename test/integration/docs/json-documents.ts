@@ -132,6 +132,14 @@ const exported = z.strictObject({
   ),
 })
 
+const report = z.strictObject({
+  out: text('Absolute path of the file'),
+  source: text('Path or address of the published state that it shows'),
+  bytes: count('Size of the file, bytes'),
+  in_field: count('Surveys in the field'),
+  sections: count('Surveys with a section of their own'),
+})
+
 const verdicts = Object.fromEntries(
   (
     [
@@ -362,6 +370,7 @@ export const JSON_DOCUMENTS: readonly JsonDocument[] = [
   { name: 'status-requests', title: 'status --requests --json', schema: statusRequests },
   { name: 'verify', title: 'verify --json', schema: verify },
   { name: 'export', title: 'export --json, and export.json but for out', schema: exported },
+  { name: 'report', title: 'report --json', schema: report },
   { name: 'schema', title: 'schema --json', schema },
   { name: 'conformance', title: 'conformance --json', schema: conformance },
   { name: 'webhook', title: 'what notify.webhook gets', schema: webhook },

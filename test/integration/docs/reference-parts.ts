@@ -9,6 +9,8 @@ import type { Command } from '../../../src/commands/context.js'
 import { OBSERVATIONS } from '../../../src/conformance/observe/all.js'
 import { RULES } from '../../../src/conformance/rules/all.js'
 import { ACCOUNT_METRICS, type Metric, RUN_METRICS } from '../../../src/monitoring/metrics/metrics.js'
+import { ALL_QUERIES } from '../../../src/publish/report/queries/all.js'
+import { sqlOf } from '../../../src/publish/report/queries/query.js'
 import { CHOICES } from '../../../src/reference-server/docs/choices.js'
 import { settingsReference } from '../../../src/settings/reference.js'
 import { JSON_DOCUMENTS, jsonSchemaOf } from './json-documents.js'
@@ -22,6 +24,7 @@ export const generatedParts = (): ReadonlyMap<string, string> => {
     ['conformance rules', rules()],
     ['conformance observations', observations()],
     ['choices', choices()],
+    ['report queries', reportQueries()],
     ['metrics of runs', metricsTable(RUN_METRICS, ['warehouse', 'command'])],
     ['metrics of accounts', metricsTable(ACCOUNT_METRICS, ['warehouse', 'account'])],
     ...JSON_DOCUMENTS.map((document) => [`json ${document.name}`, fieldsOf(jsonSchemaOf(document))] as const),
@@ -89,6 +92,9 @@ const choices = (): string =>
   Object.entries(CHOICES)
     .map(([topic, list]) => `**${topic}**\n\n${list.map((choice) => `- ${choice}\n`).join('')}`)
     .join('\n')
+
+const reportQueries = (): string =>
+  ALL_QUERIES.map((query) => `### ${query.title}\n\n\`\`\`sql\n${sqlOf(query)};\n\`\`\`\n`).join('\n')
 
 const fieldsOf = (schema: JsonSchema): string =>
   markdownTable(

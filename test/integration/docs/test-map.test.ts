@@ -12,7 +12,7 @@ const filesBelow = (folder: string): readonly string[] =>
     .filter((entry) => entry.isFile())
     .map((entry) => `${entry.parentPath}/${entry.name}`.slice(`${root}${folder}/`.length))
 
-const modules = filesBelow('src').map((file) => file.replace(/\.ts$/, ''))
+const modules = filesBelow('src').map((file) => file.replace(/\.tsx?$/, ''))
 const folders = [...new Set(modules.map((path) => dirname(path)))]
 const tests = filesBelow('test/unit').filter((file) => file.endsWith('.test.ts'))
 

@@ -51,7 +51,7 @@ const filesBelow = (path: string): readonly string[] =>
   readdirSync(join(ROOT, path), { withFileTypes: true }).flatMap((entry) => {
     const below = `${path}/${entry.name}`
     if (entry.isDirectory()) return filesBelow(below)
-    return /\.(ts|mjs|py|sh|md|json|yaml)$/.test(entry.name) ? [below] : []
+    return /\.(tsx?|mjs|py|sh|md|json|yaml)$/.test(entry.name) ? [below] : []
   })
 
 test.each(['src', 'test', 'docs', 'config', 'README.md', 'ARCHITECTURE.md'])(

@@ -3,7 +3,7 @@
  * problems: exceptions, errors on the console, and violations of its content policy.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -37,10 +37,12 @@ export const openInChromium = async (url: string) => {
   if (!(input instanceof Writable && output instanceof Readable)) throw new Error('no pipes to Chromium')
   const requests: string[] = []
   const problems: string[] = []
+  const loaded = new EventEmitter()
   const waiting = new Map<number, (answer: z.output<typeof message>) => void>()
   const receive = (text: string): void => {
     const received = message.parse(JSON.parse(text))
     if (received.id !== undefined) waiting.get(received.id)?.(received)
+    if (received.method === 'Page.loadEventFired') loaded.emit('load')
     if (received.method === 'Network.requestWillBeSent') {
       requests.push(requested.parse(received.params).request.url)
     }
@@ -101,6 +103,14 @@ export const openInChromium = async (url: string) => {
     requests,
     problems,
     waitFor,
+    /** A command of the DevTools protocol, such as `Emulation.setEmulatedMedia`. */
+    send: (method: string, params: object = {}) => send(method, params, sessionId),
+    /** Resolves when the page is loaded. It needs no script of the page. */
+    navigate: async (to: string) => {
+      const isLoaded = once(loaded, 'load')
+      await send('Page.navigate', { url: to }, sessionId)
+      await isLoaded
+    },
     [Symbol.asyncDispose]: async () => {
       await Promise.all([send('Browser.close'), ended])
       await rm(profile, { recursive: true, force: true, maxRetries: 3 })

@@ -38,6 +38,7 @@ describe('the environment alone', () => {
         dailyWindows: null,
       },
       history: { progressKeepAllForMs: null },
+      report: { timeZone: 'UTC', locale: 'en-GB' },
       limits: {
         requestTimeoutMs: 30_000,
         attemptsMax: 6,
@@ -238,7 +239,7 @@ test('settings are immutable at every depth', () => {
 describe('a value that another source replaces', () => {
   test('is still checked in the file, because it counts once the other is removed', () => {
     expect(problemsOf({ yaml: `${ACCOUNT}publish: [csv]\n`, flags: { publish: 'duckdb' } })).toEqual([
-      'settings.yaml:6: publish must be a list of duckdb, parquet, delta: at least one, none twice, not ["csv"]',
+      'settings.yaml:6: publish must be a list of duckdb, parquet, delta, report: at least one, none twice, not ["csv"]',
     ])
   })
 

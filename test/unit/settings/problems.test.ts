@@ -44,10 +44,13 @@ describe('the settings file', () => {
       'publish: [duckdb, delta]',
       '1: publish can have delta only in a bucket; set storage.url, or remove delta',
     ],
-    ['publish: []', '1: publish must be a list of duckdb, parquet, delta: at least one, none twice, not []'],
+    [
+      'publish: []',
+      '1: publish must be a list of duckdb, parquet, delta, report: at least one, none twice, not []',
+    ],
     [
       'publish: [duckdb, duckdb]',
-      '1: publish must be a list of duckdb, parquet, delta: at least one, none twice, not ["duckdb","duckdb"]',
+      '1: publish must be a list of duckdb, parquet, delta, report: at least one, none twice, not ["duckdb","duckdb"]',
     ],
     ['allow_insecure_http: yes', '1: allow_insecure_http must be true or false, not "yes"'],
     ['warehouse:\n  directory: 7', '2: warehouse.directory must be a path, as text, not 7'],

@@ -53,6 +53,7 @@ const trial = async (formats: readonly PublishFormat[] = ALL) => {
     database: warehouse.database,
     directory: warehouse.directory,
     formats,
+    report: { timeZone: 'UTC', locale: 'en-GB' },
     runId: 'RUN',
     ledgersOf: 'RUN',
     clock,
@@ -94,6 +95,40 @@ describe('a publish', () => {
     const { publish, model, release } = await trial(['duckdb'])
     expect(await publish()).toHaveLength(1)
     expect([...model.objects.keys()].filter((key) => key.startsWith('data/'))).toEqual([])
+    await release()
+  })
+
+  test('replaces the report after the version, and clean-up leaves it', async () => {
+    const { publish, model, warehouse, release } = await trial(['duckdb', 'report'])
+    const reports = await publish()
+    expect(reports.map(({ format, path }) => ({ format, path }))).toEqual([
+      { format: 'duckdb', path: 's3://model/test/duckdb/000001-RUN.duckdb' },
+      { format: 'report', path: 's3://model/test/report.html' },
+    ])
+    const first = model.objects.get('report.html')?.body.toString() ?? ''
+    expect(first).toMatch(/^<!doctype html>/)
+    expect(reports[1]?.bytes).toBe(Buffer.byteLength(first))
+    await list(warehouse.account, [survey(1, { title: 'new' })], minute(1))
+    await publish(NEVER, 'RUN-2')
+    expect(model.objects.get('report.html')?.body.toString()).toContain('new')
+    await release()
+  })
+
+  test.each([
+    ['cannot be written', /put\w+ report/],
+    ['cannot be read', /get report/],
+  ])('warns and publishes all the same if the report %s', async (_, match) => {
+    const { publish, decide, current, log, release } = await trial(['duckdb', 'report'])
+    decide.fault = refusing(match)
+    expect((await publish()).map(({ format }) => format)).toEqual(['duckdb'])
+    expect(current()).toMatchObject({ version: 1 })
+    expect(log.lines).toContainEqual(
+      expect.objectContaining({
+        level: 'warn',
+        message:
+          'the report could not be written; everything else is published, and the next run writes it again',
+      }),
+    )
     await release()
   })
 

@@ -1,0 +1,74 @@
+/** The wiring of `report`: finds the published state, reads it and writes the page. */
+import { lstat, open } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { messageOf, WarehouseError } from '../../base/errors.js'
+import { makeDirectory } from '../../base/make-directory.js'
+import { readReport } from '../../publish/report/read.js'
+import { REPORT_START, renderReport } from '../../publish/report/render.js'
+import { writeReport } from '../../publish/report/write.js'
+import type { Settings } from '../../settings/settings.js'
+import { readPublished } from '../../warehouse/status.js'
+import { UsageError } from '../usage.js'
+import { findState } from '../wiring/published.js'
+import { requirePublished } from '../wiring/warehouse-status.js'
+
+/** The report could not be written. Exit 7. */
+class ReportFailedError extends WarehouseError {
+  readonly code = 'report_failed'
+}
+
+export interface ReportRequest {
+  readonly settings: Settings
+  /** Absolute path. */
+  readonly out: string
+  readonly signal: AbortSignal
+}
+
+export interface WrittenReport {
+  /** The published state that it shows. */
+  readonly source: string
+  readonly bytes: number
+  /** Surveys in the field. */
+  readonly inField: number
+  /** Surveys with a section of their own. */
+  readonly sections: number
+}
+
+/** Throws `NothingPublishedError`, `UsageError` for a foreign file, `ReportFailedError`, or the error of a state that cannot be read. */
+export const reportPublished = async ({ settings, out, signal }: ReportRequest): Promise<WrittenReport> => {
+  await requireReplaceable(out)
+  const state = await requirePublished(settings, await findState(settings, signal))
+  const rows = await readPublished(state, (database) =>
+    database.interruptibly(signal, () => database.transaction(readReport)),
+  )
+  const report = renderReport(rows, settings.report)
+  try {
+    await makeDirectory(dirname(out))
+    await writeReport(out, report.html)
+  } catch (error) {
+    throw new ReportFailedError(
+      `cannot write ${out}: ${messageOf(error)}. Check the permissions and the free space`,
+      { cause: error },
+    )
+  }
+  return {
+    source: state.path,
+    bytes: Buffer.byteLength(report.html),
+    inField: rows.inField.length,
+    sections: report.sections,
+  }
+}
+
+/** A mistyped path must not cost a file. */
+const requireReplaceable = async (out: string): Promise<void> => {
+  const found = await lstat(out).catch(() => null)
+  if (found === null || found.size === 0) return
+  if (found.isFile() && (await beginningOf(out)) === REPORT_START) return
+  throw new UsageError(`--out ${out} exists and is no report. Name another file`)
+}
+
+const beginningOf = async (file: string): Promise<string> => {
+  await using handle = await open(file, 'r')
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(Buffer.byteLength(REPORT_START)))
+  return buffer.subarray(0, bytesRead).toString()
+}

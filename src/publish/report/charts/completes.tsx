@@ -1,0 +1,83 @@
+/** The curve of complete interviews, with the target and the forecast: a dashed line to the expected day, and the range around it. */
+import type { Formats } from '../formats.js'
+import type { DayRow, SurveyRow } from '../rows.js'
+import { ChartFrame, type Frame, left, top } from './frame.js'
+import { linePath, type Point } from './path.js'
+import { dayNumber } from './ticks.js'
+
+/** The forecast takes at most three fifths of the width, but at least two weeks. */
+const FORECAST_DAYS_MIN = 14
+
+export const CompletesChart = ({
+  survey,
+  days,
+  formats,
+}: {
+  readonly survey: SurveyRow
+  readonly days: readonly DayRow[]
+  readonly formats: Formats
+}) => {
+  const [first, last] = [days[0], days.at(-1)]
+  if (first === undefined || last === undefined) return null
+  const [from, now] = [first.day, last.day]
+  const { sample_size: target, expected_on, expected_from, expected_to } = survey
+  const reached = last.interviews_count ?? 0
+  const isForecast = expected_on !== null && target !== null && reached < target
+  const horizon = now + Math.max(FORECAST_DAYS_MIN, 1.5 * (now - from))
+  const end = isForecast ? Math.min(horizon, expected_to === null ? horizon : dayNumber(expected_to)) : now
+  const to = Math.ceil(Math.max(end, now + (now - from) / 50, from + 1))
+  const max = Math.max(1, target ?? 0, ...days.map((day) => day.interviews_count ?? 0)) * 1.12
+  const frame: Frame = { from, to, max: Math.ceil(max) }
+  const points = days.map((day): Point => [day.day - from, day.interviews_count ?? 0])
+  const x = (day: string): number => dayNumber(day) - from
+  const at: Point = [now - from, reached]
+  const lastDay = formats.day(last.day)
+  const label = `Complete interviews from ${formats.day(first.day)} to ${lastDay}: from ${formats.count(first.interviews_count)} to ${formats.count(last.interviews_count)}`
+  return (
+    <ChartFrame
+      frame={frame}
+      label={label}
+      bands={['complete interviews']}
+      formats={formats}
+      over={
+        <>
+          {target !== null && target > 0 && (
+            <text class="mark" x="100%" y={top(frame, target)}>
+              Target {formats.count(target)}
+            </text>
+          )}
+          <text
+            class={now - from > (to - from) / 2 ? 'mark now' : 'now'}
+            x={left(frame, now)}
+            y={top(frame, reached)}
+          >
+            {formats.count(last.interviews_count)}
+          </text>
+        </>
+      }
+    >
+      {target !== null && target > 0 && <path class="target" d={`M0-${target}h${to - from}`} />}
+      {isForecast && (
+        <>
+          <path
+            class="cone"
+            d={`M${at[0]}-${reached}${cone(at, target, x(expected_from ?? expected_on), expected_to === null ? null : x(expected_to), to - from)}z`}
+          />
+          <path class="forecast" d={`M${at[0]}-${reached}L${x(expected_on)}-${target}`} />
+        </>
+      )}
+      <path class="line" d={linePath(points)} />
+      <path class="dot" d={`M${at[0]}-${at[1]}h0`} />
+    </ChartFrame>
+  )
+}
+
+/** The range reaches the target between the two days. Without a last day it is open to the right. */
+const cone = (
+  [, reached]: Point,
+  target: number,
+  earliest: number,
+  latest: number | null,
+  width: number,
+): string =>
+  latest === null ? `L${earliest}-${target}H${width}V-${reached}` : `L${earliest}-${target}H${latest}`

@@ -1,0 +1,74 @@
+/** Charts that stand in a cell of a table, beside the same numbers as text. */
+import type { DayRow } from '../rows.js'
+import { barsPath, type Point } from './path.js'
+
+const SPARK_DAYS = 28
+
+/** Complete interviews gained on each of the last days. A day after unknown days gets the gain of all of them. */
+export const Sparkline = ({ days }: { readonly days: readonly DayRow[] }) => {
+  const last = days.at(-1)
+  if (last === undefined || days.length < 2) return null
+  const first = last.day - SPARK_DAYS
+  const gains = days.slice(1).flatMap((day, place): Point[] => {
+    const x = day.day - first
+    const gained = (day.interviews_count ?? 0) - (days[place]?.interviews_count ?? 0)
+    return x < 1 ? [] : [[x, Math.max(0, gained)]]
+  })
+  const max = Math.max(1, ...gains.map(([, y]) => y))
+  return (
+    <svg
+      class="spark"
+      viewBox={`0 ${-max} ${SPARK_DAYS + 1} ${max}`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
+      <path d={barsPath(gains)} />
+    </svg>
+  )
+}
+
+/** How much of a target is reached. The cell has the number as text. */
+export const Bar = ({ rate }: { readonly rate: number | null }) => (
+  <progress aria-hidden="true" value={Math.round((rate ?? 0) * 100) / 100} />
+)
+
+export interface StatusPeriod {
+  readonly status: string
+  readonly since: bigint
+  readonly until: bigint | null
+}
+
+const HOUR_MICROS = 3_600_000_000n
+
+/** The statuses of a survey in the last `days` before `now`. The height of a segment differs as well as its colour. */
+export const StatusStrip = ({
+  periods,
+  now,
+  days,
+}: {
+  readonly periods: readonly StatusPeriod[]
+  readonly now: bigint
+  readonly days: number
+}) => {
+  const hours = days * 24
+  const start = now - BigInt(hours) * HOUR_MICROS
+  const x = (at: bigint): number => Math.max(0, Math.min(hours, Number((at - start) / HOUR_MICROS)))
+  return (
+    <svg class="strip" viewBox={`0 0 ${hours} 10`} preserveAspectRatio="none" aria-hidden="true">
+      {periods.map(({ status, since, until }) => {
+        const height = STATUS_HEIGHTS.get(status) ?? 4
+        return <path class={status} d={`M${x(since)} ${10 - height}H${x(until ?? now)}V10H${x(since)}`} />
+      })}
+    </svg>
+  )
+}
+
+const STATUS_HEIGHTS: ReadonlyMap<string, number> = new Map([
+  ['draft', 2],
+  ['user_demo', 2],
+  ['pending', 5],
+  ['fieldwork', 10],
+  ['deviating_from_specs', 10],
+  ['data_processing', 5],
+  ['complete', 2],
+])

@@ -1,0 +1,58 @@
+/** Interviews by status over time, as stacked areas: each is drawn down to the axis, the highest first, so the lower ones cover it. */
+import type { Formats } from '../formats.js'
+import { spaced } from '../page/words.js'
+import type { BANDS } from '../queries/survey.js'
+import type { DayRow } from '../rows.js'
+import { ChartFrame } from './frame.js'
+import { areaPath, type Point } from './path.js'
+
+const POINTS_MAX = 24
+
+export const BAND_NAMES = [
+  'complete',
+  'undecided',
+  'rejected',
+  'not_needed',
+  'screened_out',
+  'incomplete',
+] as const satisfies readonly (keyof typeof BANDS)[]
+
+export const StatusChart = ({
+  days,
+  formats,
+}: {
+  readonly days: readonly DayRow[]
+  readonly formats: Formats
+}) => {
+  const shown = thinned(days)
+  const [first, last] = [shown[0], shown.at(-1)]
+  if (first === undefined || last === undefined) return null
+  const from = first.day
+  const to = Math.max(last.day, from + 1)
+  const upTo = (day: DayRow, bands: number): number =>
+    BAND_NAMES.slice(0, bands).reduce((sum, band) => sum + day[band], 0)
+  const total = Math.max(1, ...shown.map((day) => upTo(day, BAND_NAMES.length)))
+  const areas = BAND_NAMES.flatMap((band, place) =>
+    shown.some((day) => day[band] > 0)
+      ? [{ place, d: areaPath(shown.map((day): Point => [day.day - from, upTo(day, place + 1)])) }]
+      : [],
+  )
+  return (
+    <ChartFrame
+      frame={{ from, to, max: Math.ceil(total * 1.05) }}
+      label={`Interviews by status from ${formats.day(first.day)} to ${formats.day(last.day)}; the table has the last numbers`}
+      bands={areas.toReversed().map(({ place }) => spaced(BAND_NAMES[place] ?? ''))}
+      formats={formats}
+    >
+      {areas.toReversed().map(({ place, d }) => (
+        <path class={`s${place}`} d={d} />
+      ))}
+    </ChartFrame>
+  )
+}
+
+/** The last day is always shown. */
+const thinned = (days: readonly DayRow[]): readonly DayRow[] => {
+  const step = Math.ceil(days.length / POINTS_MAX)
+  return days.filter((_, place) => (days.length - 1 - place) % step === 0)
+}

@@ -1,0 +1,62 @@
+/** Numbers, days and instants as people read them, in the locale and the time zone of the settings. */
+import { type Instant, instantToMs } from '../../model/instant.js'
+
+export interface ReportSettings {
+  /** IANA name. */
+  readonly timeZone: string
+  /** BCP 47 tag of the numbers and dates. The words of the page are English. */
+  readonly locale: string
+}
+
+export type Formats = ReturnType<typeof createFormats>
+
+/** A day has no time zone: `2026-03-01`, or its number since 1970. */
+export type Day = string | number
+
+const msOf = (day: Day): number => (typeof day === 'number' ? day * 86_400_000 : Date.parse(day))
+
+const YEAR_IS_CLEAR_MS = 180 * 86_400_000
+
+/** A value that is not known. */
+export const UNKNOWN = '–'
+
+export const createFormats = ({ timeZone, locale }: ReportSettings) => {
+  const whole = new Intl.NumberFormat(locale)
+  const rough = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
+  const roundest = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 })
+  const rates = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 })
+  const fineRates = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
+  const signs = new Intl.NumberFormat(locale, { signDisplay: 'exceptZero' })
+  const dates = { year: 'numeric', month: 'short', day: 'numeric' } as const
+  const instants = new Intl.DateTimeFormat(locale, {
+    ...dates,
+    hour: '2-digit',
+    minute: '2-digit',
+    hour12: false,
+    timeZone,
+  })
+  const days = new Intl.DateTimeFormat(locale, { ...dates, timeZone: 'UTC' })
+  const shortDays = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric', timeZone: 'UTC' })
+
+  const orUnknown =
+    <Value>(format: (value: Value) => string) =>
+    (value: Value | null): string =>
+      value === null ? UNKNOWN : format(value)
+
+  return {
+    locale,
+    timeZone,
+    count: orUnknown((value: number) => whole.format(value)),
+    /** One digit after the point where it says something. */
+    rough: orUnknown((value: number) => (Math.abs(value) < 100 ? rough : roundest).format(value)),
+    rate: orUnknown((value: number) => rates.format(value)),
+    fineRate: orUnknown((value: number) => fineRates.format(value)),
+    signed: orUnknown((value: number) => signs.format(value)),
+    instant: orUnknown((value: Instant) => instants.format(instantToMs(value))),
+    day: orUnknown((value: Day) => days.format(msOf(value))),
+    /** Without its year if it is close to `other`. */
+    dayNear: (day: Day, other: Day): string =>
+      (Math.abs(msOf(day) - msOf(other)) < YEAR_IS_CLEAR_MS ? shortDays : days).format(msOf(day)),
+    shortDay: orUnknown((value: Day) => shortDays.format(msOf(value))),
+  }
+}

@@ -1,0 +1,195 @@
+/** What needs action, the first thing on the page: a card for each question that has an answer, and a sentence for those without. */
+import type { ComponentChildren, JSX } from 'preact'
+import type { Formats } from '../formats.js'
+import * as overview from '../queries/overview.js'
+import { type Query, sqlOf } from '../queries/query.js'
+import type { PartProps, ReportPage } from './context.js'
+import { type Column, QueryTable, SqlOf } from './table.js'
+import { SurveyLink } from './words.js'
+
+/** Rows of a card before the rest is folded. */
+const ROWS_SHOWN = 6
+
+interface Card {
+  readonly query: Query
+  readonly rule: string
+  readonly none: string
+  readonly count: number
+  readonly table: JSX.Element
+}
+
+export const Attention = ({ page }: PartProps) => {
+  const cards = cardsOf(page)
+  const { formats } = page
+  const quiet = cards.filter(({ count }) => count === 0)
+  return (
+    <section id="action" aria-labelledby="action-title">
+      <h2 id="action-title">Needs action</h2>
+      <div class="cards">
+        {cards
+          .filter(({ count }) => count > 0)
+          .map((card) => (
+            <article class="card">
+              <h3>
+                {card.query.title} <span class="badge">{formats.count(card.count)}</span>
+              </h3>
+              <p class="rule">{card.rule}</p>
+              {card.table}
+              <SqlOf query={card.query} sql={sqlOf(card.query)} />
+            </article>
+          ))}
+      </div>
+      {quiet.length > 0 && (
+        <p class="quiet">
+          <span class="ok" aria-hidden="true" /> {quiet.map(({ none }) => none).join(' ')}
+        </p>
+      )}
+    </section>
+  )
+}
+
+const cardsOf = (page: ReportPage): readonly Card[] => {
+  const { rows, formats } = page
+  return [
+    {
+      query: overview.paused,
+      rule: 'Fieldwork is paused because of deviations from the specifications.',
+      none: 'No survey is paused.',
+      count: rows.paused.length,
+      table: table(page, overview.paused, rows.paused, [
+        { head: 'Since', cell: ({ since }) => formats.instant(since) },
+        completes(formats),
+      ]),
+    },
+    {
+      query: overview.standsStill,
+      rule: 'In fieldwork, target not reached, and no complete interview for three days or more.',
+      none: 'No survey in fieldwork stands still.',
+      count: rows.standsStill.length,
+      table: table(page, overview.standsStill, rows.standsStill, [
+        {
+          head: 'Days',
+
+          cell: ({ days }) => (days === null ? 'never gained' : formats.count(days)),
+        },
+        completes(formats),
+      ]),
+    },
+    {
+      query: overview.slips,
+      rule: 'Three days or more behind the forecast of a week ago, and that day is before the range of today’s forecast.',
+      none: 'No forecast slips.',
+      count: rows.slips.length,
+      table: table(page, overview.slips, rows.slips, [
+        {
+          head: 'Later by',
+
+          cell: ({ days_later }) => (days_later === null ? 'not in sight' : `${formats.count(days_later)} d`),
+        },
+        { head: 'Now', cell: ({ expected_on }) => formats.day(expected_on) },
+      ]),
+    },
+    {
+      query: overview.sourcesBehind,
+      rule: 'Sources that miss a tenth of their target or more to be as complete as their survey.',
+      none: 'No source is behind its survey.',
+      count: rows.sourcesBehind.length,
+      table: table(page, overview.sourcesBehind, rows.sourcesBehind, [
+        {
+          head: 'Source',
+          isText: true,
+
+          cell: ({ name, country_code }) => (
+            <>
+              <bdi>{name}</bdi> <span>{country_code}</span>
+            </>
+          ),
+        },
+        { head: 'Behind', cell: ({ behind }) => formats.count(behind) },
+        { head: 'Gained', cell: ({ gained }) => formats.signed(gained) },
+      ]),
+    },
+    {
+      query: overview.ratesMoved,
+      rule: 'In the last 7 days, incidence or drop-out differed from before by ten points or more.',
+      none: 'Incidence and drop-out are as before.',
+      count: rows.ratesMoved.length,
+      table: table(page, overview.ratesMoved, rows.ratesMoved, [
+        {
+          head: 'Incidence',
+
+          cell: (row) =>
+            change(formats.rate(row.earlier_incidence_rate), formats.rate(row.recent_incidence_rate)),
+        },
+        {
+          head: 'Drop-out',
+
+          cell: (row) =>
+            change(formats.rate(row.earlier_drop_out_rate), formats.rate(row.recent_drop_out_rate)),
+        },
+      ]),
+    },
+    {
+      query: overview.stale,
+      rule: 'Active, but last read more than a day before the newest reading, or not completely.',
+      none: 'Every active survey was read in the last day.',
+      count: rows.stale.length,
+      table: table(page, overview.stale, rows.stale, [
+        {
+          head: 'Read at',
+
+          cell: ({ refreshed_at }) => (refreshed_at === null ? 'never' : formats.instant(refreshed_at)),
+        },
+        { head: 'Why', isText: true, cell: ({ last_error }) => last_error ?? 'waits for a larger budget' },
+      ]),
+    },
+  ]
+}
+
+const completes = (
+  formats: Formats,
+): Column<{ readonly interviews_count: number | null; readonly sample_size: number | null }> => ({
+  head: 'Complete',
+
+  cell: ({ interviews_count, sample_size }) => (
+    <>
+      <span>{formats.count(interviews_count)}</span> <i>of</i> <span>{formats.count(sample_size)}</span>
+    </>
+  ),
+})
+
+const change = (before: string, now: string): ComponentChildren => (
+  <>
+    <span>{before}</span> <i>to</i> <span>{now}</span>
+  </>
+)
+
+interface Titled {
+  readonly account: string
+  readonly survey_id: number
+  readonly title: string
+}
+
+const table = <Row extends Titled>(
+  page: ReportPage,
+  query: Query,
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+): JSX.Element => {
+  const withTitle: readonly Column<Row>[] = [
+    { head: 'Survey', cell: (row) => <SurveyLink survey={row} page={page} /> },
+    ...columns,
+  ]
+  const [first, rest] = [rows.slice(0, ROWS_SHOWN), rows.slice(ROWS_SHOWN)]
+  return (
+    <>
+      <QueryTable query={query} rows={first} columns={withTitle} caption={query.title} />
+      {rest.length > 0 && (
+        <details>
+          <summary>{`${rest.length} more`}</summary>
+          <QueryTable query={query} rows={rest} columns={withTitle} caption={`${query.title}, more`} />
+        </details>
+      )}
+    </>
+  )
+}

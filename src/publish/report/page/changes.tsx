@@ -1,0 +1,143 @@
+/** What changed in the last day, and the statuses of the last weeks. */
+import type { JSX } from 'preact'
+import { StatusStrip } from '../charts/small.js'
+import { CHANGES_SHOWN, changeCounts, changes, timeline } from '../queries/overview.js'
+import { sqlOf } from '../queries/query.js'
+import { keyOf, type ReportRows } from '../read.js'
+import type { PartProps, ReportPage } from './context.js'
+import { type Column, QueryTable, SqlOf } from './table.js'
+import { plural, Status, SurveyLink, spaced } from './words.js'
+
+type ChangeRow = ReportRows['changes'][number]
+type TimelineRow = ReportRows['timeline'][number]
+
+export const TIMELINE_DAYS = 60
+
+export const Changes = ({ page }: PartProps): JSX.Element => {
+  const { rows, formats } = page
+  const total = rows.changeCounts.reduce((sum, { changes: count }) => sum + count, 0)
+  return (
+    <section id="changes" aria-labelledby="changes-title">
+      <h2 id="changes-title">What changed since yesterday</h2>
+      {total === 0 ? (
+        <p class="empty">No survey and no source changed in the 24 hours before the newest reading.</p>
+      ) : (
+        <>
+          <p>{summaryOf(page)}</p>
+          <QueryTable
+            query={changes}
+            rows={rows.changes}
+            columns={changeColumns(page)}
+            caption="Changes of surveys and sources"
+            class="changes"
+          />
+          {total > CHANGES_SHOWN && (
+            <p class="rule">{`The first ${CHANGES_SHOWN} of ${formats.count(total)} changes. The view record_changes has all of them.`}</p>
+          )}
+          <SqlOf query={changes} sql={sqlOf(changes)} />
+        </>
+      )}
+      <h3>Status timeline</h3>
+      {rows.timeline.length === 0 ? (
+        <p class="empty">No status changed in the last two weeks.</p>
+      ) : (
+        <Timeline page={page} />
+      )}
+    </section>
+  )
+}
+
+const summaryOf = ({ rows: { changeCounts: counts }, formats }: ReportPage): JSX.Element => (
+  <span data-list={changeCounts.name}>
+    {counts.map(({ is_source, kind, changes: count }, place) => (
+      <>
+        {place === 0 ? '' : ', '}
+        <b>{formats.count(count)}</b> {countedKind(is_source, kind, count)}
+      </>
+    ))}
+    .
+  </span>
+)
+
+const countedKind = (isSource: boolean, kind: string, count: number): string => {
+  const what = isSource ? 'source' : 'survey'
+  return kind === 'changed' ? `${what} ${plural(count, 'field')} changed` : `${plural(count, what)} ${kind}`
+}
+
+const changeColumns = (page: ReportPage): readonly Column<ChangeRow>[] => [
+  {
+    head: 'Survey',
+
+    cell: (row) => (
+      <>
+        <SurveyLink survey={{ ...row, title: row.title ?? '' }} page={page} />
+        {row.name !== null && (
+          <small>
+            source <bdi>{row.name}</bdi>
+          </small>
+        )}
+      </>
+    ),
+  },
+  { head: 'Change', isText: true, cell: (row) => <Change change={row} /> },
+  { head: 'Seen at', cell: ({ observed_at }) => page.formats.instant(observed_at) },
+]
+
+interface FieldChange {
+  readonly kind: string
+  readonly field: string | null
+  readonly from_value: string | null
+  readonly to_value: string | null
+}
+
+export const Change = ({
+  change: { kind, field, from_value, to_value },
+}: {
+  readonly change: FieldChange
+}): JSX.Element => {
+  if (field === null) return <>{kind}</>
+  if (field === 'status')
+    return (
+      <>
+        <Status status={from_value ?? ''} /> <i>to</i> <Status status={to_value ?? ''} />
+      </>
+    )
+  return (
+    <>
+      {spaced(field)} <del>{from_value ?? 'none'}</del> <i>to</i> <ins>{to_value ?? 'none'}</ins>
+    </>
+  )
+}
+
+const Timeline = ({ page }: PartProps): JSX.Element => {
+  const { rows, formats } = page
+  const newest = new Map(rows.asOf.map(({ account, newest_at }) => [account, newest_at]))
+  const surveys = new Map<string, TimelineRow[]>()
+  for (const row of rows.timeline) surveys.set(keyOf(row), [...(surveys.get(keyOf(row)) ?? []), row])
+  const lines = [...surveys.values()].flatMap((periods) => {
+    const last = periods.at(-1)
+    return last === undefined ? [] : [{ ...last, periods, now: newest.get(last.account) ?? last.since }]
+  })
+  return (
+    <>
+      <QueryTable
+        class="timeline"
+        query={timeline}
+        rows={lines}
+        columns={[
+          { head: 'Survey', cell: (row) => <SurveyLink survey={row} page={page} /> },
+          {
+            head: `The last ${TIMELINE_DAYS} days`,
+            isText: true,
+
+            cell: ({ periods, now }) => <StatusStrip periods={periods} now={now} days={TIMELINE_DAYS} />,
+          },
+          { head: 'Status', isText: true, cell: ({ status }) => <Status status={status} /> },
+          { head: 'Since', cell: ({ since }) => formats.instant(since) },
+        ]}
+        caption="Statuses of the surveys whose status changed in the last two weeks"
+      />
+      <SqlOf query={timeline} sql={sqlOf(timeline)} />
+    </>
+  )
+}

@@ -1,0 +1,173 @@
+/** The surveys in the field, and those before and after it. */
+import type { JSX } from 'preact'
+import { Bar, Sparkline } from '../charts/small.js'
+import { type Formats, UNKNOWN } from '../formats.js'
+import { besideField, inField } from '../queries/overview.js'
+import { sqlOf } from '../queries/query.js'
+import { keyOf, type ReportRows } from '../read.js'
+import { hasAccounts, type PartProps, type ReportPage } from './context.js'
+import { type Column, QueryTable, SqlOf } from './table.js'
+import { Status, SurveyLink } from './words.js'
+
+type FieldRow = ReportRows['inField'][number]
+
+export const Field = ({ page, page: { rows } }: PartProps): JSX.Element => (
+  <section id="field" aria-labelledby="field-title">
+    <h2 id="field-title">In the field</h2>
+    {rows.inField.length === 0 ? (
+      <p class="empty">No survey is in the field. Surveys appear here when their status is fieldwork.</p>
+    ) : (
+      <>
+        <QueryTable
+          class="field"
+          query={inField}
+          rows={rows.inField}
+          columns={fieldColumns(page)}
+          caption="Surveys in the field, those without a forecast first"
+        />
+        <p class="rule">
+          Pace: complete interviews a day, over the last 7 days. Forecast: if that pace goes on, with the
+          range that holds in 8 of 10 cases. Incidence and drop-out: of the last 7 days, and before.
+        </p>
+        <SqlOf query={inField} sql={sqlOf(inField)} />
+      </>
+    )}
+    {rows.besideField.length > 0 && (
+      <>
+        <h3>Before and after the field</h3>
+        <QueryTable
+          class="beside"
+          query={besideField}
+          rows={rows.besideField}
+          columns={besideColumns(page)}
+          caption="Active surveys that are not in the field, and those completed in the last two weeks"
+        />
+        <SqlOf query={besideField} sql={sqlOf(besideField)} />
+      </>
+    )}
+  </section>
+)
+
+export const accountColumn = <Row extends { readonly account: string }>(
+  page: ReportPage,
+): readonly Column<Row>[] =>
+  hasAccounts(page)
+    ? [{ head: 'Account', isText: true, cell: ({ account }) => account, sortBy: ({ account }) => account }]
+    : []
+
+const fieldColumns = (page: ReportPage): readonly Column<FieldRow>[] => {
+  const { rows, formats } = page
+  return [
+    {
+      head: 'Survey',
+
+      cell: (row) => (
+        <>
+          <SurveyLink survey={row} page={page} />
+          {row.project_id !== null && row.project_id !== '' && (
+            <small>
+              <bdi>{row.project_id}</bdi>
+            </small>
+          )}
+          {row.status !== 'fieldwork' && <Status status={row.status} />}
+        </>
+      ),
+      sortBy: ({ title }) => title,
+    },
+    ...accountColumn<FieldRow>(page),
+    {
+      head: 'Complete',
+
+      cell: (row) => (
+        <>
+          <Bar rate={row.completion_rate} />
+          <b>{formats.rate(row.completion_rate)}</b>{' '}
+          <small>
+            {formats.count(row.interviews_count)} of {formats.count(row.sample_size)}
+          </small>
+        </>
+      ),
+      sortBy: ({ completion_rate }) => completion_rate,
+    },
+    { head: '28 days', cell: (row) => <Sparkline days={rows.curves.get(keyOf(row)) ?? []} /> },
+    {
+      head: 'Pace',
+
+      cell: ({ per_day }) => formats.rough(per_day),
+      sortBy: ({ per_day }) => per_day,
+    },
+    {
+      head: 'Forecast',
+
+      cell: (row) => <Forecast row={row} formats={formats} />,
+      sortBy: ({ expected_on }) => expected_on,
+    },
+    {
+      head: 'Incidence',
+
+      cell: (row) => recently(row.recent_incidence_rate, row.earlier_incidence_rate, formats),
+      sortBy: ({ recent_incidence_rate }) => recent_incidence_rate,
+    },
+    {
+      head: 'Drop-out',
+
+      cell: (row) => recently(row.recent_drop_out_rate, row.earlier_drop_out_rate, formats),
+      sortBy: ({ recent_drop_out_rate }) => recent_drop_out_rate,
+    },
+    {
+      head: 'Read at',
+
+      cell: ({ refreshed_at }) => formats.instant(refreshed_at),
+      sortBy: ({ refreshed_at }) => (refreshed_at === null ? null : Number(refreshed_at)),
+    },
+  ]
+}
+
+const Forecast = ({
+  row: { interviews_count, sample_size, expected_on, expected_from, expected_to },
+  formats,
+}: {
+  readonly row: FieldRow
+  readonly formats: Formats
+}) => {
+  if (interviews_count !== null && sample_size !== null && sample_size > 0 && interviews_count >= sample_size)
+    return <b>reached</b>
+  if (expected_on === null) return <>{UNKNOWN}</>
+  return (
+    <>
+      <b>{formats.day(expected_on)}</b>
+      {expected_from !== null && (
+        <small>
+          {formats.dayNear(expected_from, expected_on)} –{' '}
+          {expected_to === null ? 'open' : formats.dayNear(expected_to, expected_on)}
+        </small>
+      )}
+    </>
+  )
+}
+
+/** The last days, and before in smaller type. */
+const recently = (recent: number | null, earlier: number | null, formats: Formats): JSX.Element => (
+  <>
+    {formats.rate(recent)} <small>{formats.rate(earlier)}</small>
+  </>
+)
+
+const besideColumns = (page: ReportPage): readonly Column<ReportRows['besideField'][number]>[] => {
+  const { formats } = page
+  return [
+    { head: 'Survey', cell: (row) => <SurveyLink survey={row} page={page} /> },
+    ...accountColumn<ReportRows['besideField'][number]>(page),
+    { head: 'Status', isText: true, cell: ({ status }) => <Status status={status} /> },
+    { head: 'Since', cell: ({ since }) => formats.instant(since) },
+    {
+      head: 'Complete',
+
+      cell: ({ interviews_count, sample_size }) => (
+        <>
+          {formats.count(interviews_count)} <small>of {formats.count(sample_size)}</small>
+        </>
+      ),
+    },
+  ]
+}

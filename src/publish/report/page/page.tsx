@@ -1,0 +1,107 @@
+/** The page around the sections of surveys: header, overview, and the queries. */
+import type { JSX } from 'preact'
+import { formatInstant, msBetween } from '../../../model/instant.js'
+import { ALL_QUERIES } from '../queries/all.js'
+import { asOf, totals } from '../queries/overview.js'
+import { sqlOf } from '../queries/query.js'
+import { Attention } from './attention.js'
+import { Changes } from './changes.js'
+import type { PartProps } from './context.js'
+import { Field } from './field.js'
+import { Runs } from './run.js'
+import { SqlOf } from './table.js'
+import { plural } from './words.js'
+
+/** These are not shown beside their tables, because each section of a survey has a part of them. */
+const SQL_AT_END = [
+  'as-of',
+  'totals',
+  'change-counts',
+  'surveys',
+  'observations',
+  'interviews',
+  'sources',
+  'history',
+]
+
+export const Header = ({ page }: PartProps): JSX.Element => (
+  <header>
+    <h1>Fieldwork</h1>
+    <AsOf page={page} />
+    <nav aria-label="Parts of the report">
+      <a href="#action">Needs action</a>
+      <a href="#field">In the field</a>
+      <a href="#changes">What changed</a>
+      <a href="#run">The run</a>
+    </nav>
+  </header>
+)
+
+export const Overview = ({ page }: PartProps): JSX.Element => (
+  <div class="overview">
+    <Totals page={page} />
+    <Attention page={page} />
+    <Field page={page} />
+    <Changes page={page} />
+    <Runs page={page} />
+  </div>
+)
+
+/** `program` is the name and version of the program. */
+export const Footer = ({ page, program }: PartProps & { readonly program: string }): JSX.Element => (
+  <footer>
+    <p>
+      {`Times are in ${page.formats.timeZone}; days of charts and forecasts are UTC. Every number is a row of a query, shown below or beside its table, which runs on fieldwork.duckdb. Written by ${program}.`}
+    </p>
+    {ALL_QUERIES.filter(({ name }) => SQL_AT_END.includes(name)).map((query) => (
+      <SqlOf query={query} sql={sqlOf(query)} title={query.title} />
+    ))}
+  </footer>
+)
+
+/** The newest reading of all, and of each account that is behind it. */
+const AsOf = ({ page: { rows, formats } }: PartProps): JSX.Element => {
+  const known = rows.asOf.flatMap(({ account, newest_at }) =>
+    newest_at === null ? [] : [{ account, newest_at }],
+  )
+  const newest = known.toSorted((one, other) => msBetween(one.newest_at, other.newest_at)).at(0)?.newest_at
+  if (newest === undefined) return <p data-list={asOf.name}>Nothing has been read yet.</p>
+  const behind = known.filter(({ newest_at }) => msBetween(newest_at, newest) > BEHIND_MS)
+  return (
+    <p data-list={asOf.name}>
+      As of <time dateTime={formatInstant(newest)}>{formats.instant(newest)}</time> {`(${formats.timeZone})`}
+      {behind.map(({ account, newest_at }) => `, ${account} ${formats.instant(newest_at)}`)}
+    </p>
+  )
+}
+
+/** Accounts are read side by side, so an hour is one run. */
+const BEHIND_MS = 3_600_000
+
+const Totals = ({ page: { rows, formats } }: PartProps): JSX.Element => {
+  const [total] = rows.totals
+  const isAny = total !== undefined && total.surveys > 0
+  const figures: readonly (readonly [string, string, string])[] = !isAny
+    ? []
+    : [
+        ['In the field', formats.count(total.surveys), plural(total.surveys, 'survey')],
+        [
+          'Complete',
+          formats.count(total.interviews_count),
+          `of ${formats.count(total.sample_size)}, ${formats.rate(total.completion_rate)}`,
+        ],
+        ['Gained', formats.signed(total.gained), 'in the last 7 days'],
+      ]
+  return (
+    <dl class="figures" data-list={totals.name}>
+      {figures.map(([name, value, detail]) => (
+        <div>
+          <dt>{name}</dt>
+          <dd>
+            <b>{value}</b> <small>{detail}</small>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

@@ -1,0 +1,222 @@
+/** The section of a survey: figures, charts, sources, history, and as of when each number is known. */
+import type { JSX } from 'preact'
+import { CompletesChart } from '../charts/completes.js'
+import { Bar } from '../charts/small.js'
+import { BAND_NAMES, StatusChart } from '../charts/statuses.js'
+import { type Formats, UNKNOWN } from '../formats.js'
+import { BANDS, history, interviews, sources } from '../queries/survey.js'
+import { keyOf } from '../read.js'
+import type { HistoryRow, SourceRow, SurveyRow } from '../rows.js'
+import { Change } from './changes.js'
+import { hasAccounts, type PartProps } from './context.js'
+import { type Column, QueryTable } from './table.js'
+import { Status, spaced, titleOf } from './words.js'
+
+export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartProps): JSX.Element => {
+  const { rows, formats } = page
+  const key = keyOf(survey)
+  const curve = rows.curves.get(key) ?? []
+  const counts = rows.interviews.get(key) ?? []
+  const sourceRows = rows.sources.get(key) ?? []
+  const historyRows = rows.history.get(key) ?? []
+  return (
+    <section class="survey" id={key}>
+      <p class="back">
+        <a href="#field">All surveys</a>
+      </p>
+      <h2>
+        <bdi>{titleOf(survey)}</bdi>
+      </h2>
+      <p class="meta" data-list="surveys">
+        <Status status={survey.status} /> Survey {survey.survey_id}
+        {survey.project_id !== null && survey.project_id !== '' && (
+          <>
+            , project <bdi>{survey.project_id}</bdi>
+          </>
+        )}
+        {hasAccounts(page) && `, account ${survey.account}`}
+      </p>
+      <Figures survey={survey} formats={formats} />
+      <h3>Complete interviews</h3>
+      {curve.length < 2 ? (
+        <p class="empty">The curve begins with the second night.</p>
+      ) : (
+        <CompletesChart survey={survey} days={curve} formats={formats} />
+      )}
+      <h3>Interviews by status</h3>
+      {counts.length === 0 ? (
+        <p class="empty">No interview has begun.</p>
+      ) : (
+        <>
+          {curve.length >= 2 && <StatusChart days={curve} formats={formats} />}
+          <ul data-list={interviews.name}>
+            {counts.map(({ status, individuals }) => (
+              <li>
+                <i class={`s${bandOf(status)}`} />
+                {spaced(status)} <b>{formats.count(individuals)}</b>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <h3>Sources</h3>
+      {sourceRows.length === 0 ? (
+        <p class="empty">This survey has no sample source.</p>
+      ) : (
+        <QueryTable class="sources" query={sources} rows={sourceRows} columns={sourceColumns(formats)} />
+      )}
+      <h3>History</h3>
+      {historyRows.length === 0 ? (
+        <p class="empty">Nothing but its progress has changed since it was first read.</p>
+      ) : (
+        <QueryTable class="history" query={history} rows={historyRows} columns={historyColumns(formats)} />
+      )}
+      <Freshness survey={survey} formats={formats} />
+    </section>
+  )
+}
+
+const Figures = ({
+  survey,
+  formats,
+}: {
+  readonly survey: SurveyRow
+  readonly formats: Formats
+}): JSX.Element => {
+  const figures: readonly (readonly [string, string, string])[] = [
+    [
+      'Complete',
+      formats.fineRate(survey.completion_rate),
+      `${formats.count(survey.interviews_count)} of ${formats.count(survey.sample_size)}`,
+    ],
+    [
+      'Pace',
+      formats.rough(survey.per_day),
+      survey.pace_days === null
+        ? 'a day'
+        : `a day, ${formats.signed(survey.gained)} in ${survey.pace_days} days`,
+    ],
+    ['Forecast', formats.day(survey.expected_on), rangeOf(survey, formats)],
+    [
+      'Incidence',
+      formats.fineRate(survey.target_incidence_rate),
+      `last days ${formats.rate(survey.recent_incidence_rate)}, before ${formats.rate(survey.earlier_incidence_rate)}`,
+    ],
+    [
+      'Drop-out',
+      formats.fineRate(survey.drop_out_rate),
+      `last days ${formats.rate(survey.recent_drop_out_rate)}, before ${formats.rate(survey.earlier_drop_out_rate)}`,
+    ],
+    [
+      'Length',
+      survey.length_of_interview === null ? UNKNOWN : `${formats.rough(survey.length_of_interview / 60)} min`,
+      'median',
+    ],
+  ]
+  return (
+    <dl class="figures" data-list="surveys">
+      {figures.map(([name, value, detail]) => (
+        <div>
+          <dt>{name}</dt>
+          <dd>
+            <b>{value}</b> <small>{detail}</small>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+const rangeOf = ({ expected_on, expected_from, expected_to }: SurveyRow, formats: Formats): string =>
+  expected_on === null
+    ? 'no forecast'
+    : expected_from === null
+      ? 'at this pace'
+      : `${formats.dayNear(expected_from, expected_on)} to ${expected_to === null ? 'open' : formats.dayNear(expected_to, expected_on)}`
+
+const bandOf = (status: string): number =>
+  BAND_NAMES.findIndex((band) => BANDS[band].some((one: string) => one === status))
+
+const sourceColumns = (formats: Formats): readonly Column<SourceRow>[] => [
+  {
+    head: 'Source',
+
+    cell: ({ name, country_code, provider }) => (
+      <>
+        <bdi>{name}</bdi> <small>{`${country_code}, ${spaced(provider)}`}</small>
+      </>
+    ),
+  },
+  {
+    head: 'Complete',
+
+    cell: (row) => (
+      <>
+        <Bar rate={row.completion_rate} />
+        <b>{formats.rate(row.completion_rate)}</b>{' '}
+        <small>
+          {formats.count(row.interviews_count)} of {formats.count(row.sample_size)}
+        </small>
+      </>
+    ),
+  },
+  { head: 'Behind', cell: ({ behind }) => formats.count(behind) },
+  { head: 'Gained', cell: ({ gained }) => formats.signed(gained) },
+  { head: 'Forecast', cell: ({ expected_on }) => formats.day(expected_on) },
+  {
+    head: 'Incidence',
+
+    cell: (row) => formats.rate(row.target_incidence_rate),
+  },
+  { head: 'Drop-out', cell: (row) => formats.rate(row.drop_out_rate) },
+]
+
+const historyColumns = (formats: Formats): readonly Column<HistoryRow>[] => [
+  { head: 'Seen at', cell: ({ observed_at }) => formats.instant(observed_at) },
+  {
+    head: 'Change',
+    isText: true,
+
+    cell: (row) => (
+      <>
+        {row.sample_source_id !== null && (
+          <small>
+            source <bdi>{row.name ?? row.sample_source_id}</bdi>{' '}
+          </small>
+        )}
+        <Change change={row} />
+      </>
+    ),
+  },
+]
+
+const Freshness = ({
+  survey,
+  formats,
+}: {
+  readonly survey: SurveyRow
+  readonly formats: Formats
+}): JSX.Element => {
+  const times: readonly (readonly [string, bigint | null])[] = [
+    ['First read', survey._first_seen_at],
+    ['Survey', survey.listed_at],
+    ['Progress', survey.refreshed_at],
+    ['List of sources', survey.sources_listed_at],
+    ['Progress of sources', survey.source_progress_read_at],
+    ['Last complete interview', survey.last_gain_at],
+  ]
+  return (
+    <>
+      <h3>As of when each number is known</h3>
+      <dl class="times" data-list="surveys">
+        {times.map(([what, at]) => (
+          <div>
+            <dt>{what}</dt>
+            <dd>{at === null ? 'never' : formats.instant(at)}</dd>
+          </div>
+        ))}
+      </dl>
+      {survey.last_error !== null && <p class="error">{survey.last_error}</p>}
+    </>
+  )
+}

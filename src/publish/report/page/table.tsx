@@ -1,0 +1,86 @@
+/** A table of the page: the rows of one query, with a caption, real headers, and the SQL to copy. */
+import type { ComponentChildren, JSX } from 'preact'
+import type { Query } from '../queries/query.js'
+
+export interface Column<Row> {
+  readonly head: string
+  readonly cell: (row: Row) => ComponentChildren
+  /** Aligned to the left. All other cells hold numbers, which are aligned to the right. */
+  readonly isText?: boolean
+  /** Sorts the rows when the script of the page offers it; without it, the column cannot be sorted. */
+  readonly sortBy?: (row: Row) => number | string | null
+}
+
+export const QueryTable = <Row extends object>({
+  query,
+  rows,
+  columns,
+  caption,
+  class: className,
+}: {
+  readonly query: Query
+  readonly rows: readonly Row[]
+  readonly columns: readonly Column<Row>[]
+  /** Read out before the table, and not visible. A table right after its heading needs none. */
+  readonly caption?: string
+  readonly class?: string
+}): JSX.Element => (
+  <table class={className} data-query={query.name}>
+    {caption !== undefined && <caption>{caption}</caption>}
+    <thead>
+      <tr>
+        {columns.map(({ head, isText, sortBy }) => (
+          <th
+            class={isText === true ? 't' : undefined}
+            data-order={sortBy === undefined ? undefined : orderOf(rows, sortBy)}
+          >
+            {head}
+          </th>
+        ))}
+      </tr>
+    </thead>
+    <tbody>
+      {rows.map((row) => (
+        <tr>
+          {columns.map(({ cell, isText }, place) =>
+            place === 0 ? (
+              <th>{cell(row)}</th>
+            ) : (
+              <td class={isText === true ? 't' : undefined}>{cell(row)}</td>
+            ),
+          )}
+        </tr>
+      ))}
+    </tbody>
+  </table>
+)
+
+/** The places of the rows in ascending order, unknown values last. The script needs no rule of any language. */
+const orderOf = <Row,>(rows: readonly Row[], sortBy: (row: Row) => number | string | null): string =>
+  rows
+    .map((row, place) => ({ place, value: sortBy(row) }))
+    .toSorted((one, other) => compare(one.value, other.value) || one.place - other.place)
+    .map(({ place }) => place)
+    .join(' ')
+
+const compare = (one: number | string | null, other: number | string | null): number => {
+  if (one === null || other === null) return Number(one === null) - Number(other === null)
+  if (typeof one === 'number' && typeof other === 'number') return one - other
+  return String(one).localeCompare(String(other), 'en')
+}
+
+/** The SQL of a query, folded. */
+export const SqlOf = ({
+  query,
+  sql,
+  title = 'SQL',
+}: {
+  readonly query: Query
+  readonly sql: string
+  readonly title?: string
+}): JSX.Element => (
+  <details class="sql">
+    <summary>{title}</summary>
+    <pre id={`sql-${query.name}`}>{sql}</pre>
+  </details>
+)

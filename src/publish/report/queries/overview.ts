@@ -1,0 +1,171 @@
+/** The queries of the overview: what needs action, what is in the field, and what has changed. */
+import { utcDay } from '../../../warehouse/history/utc-day.js'
+import { CLOSED, IN_FIELD, NEWEST, type Query } from './query.js'
+
+export const asOf: Query = {
+  name: 'as-of',
+  title: 'As of when each account is known',
+  select: `SELECT account, max(greatest(listed_at, refreshed_at)) AS newest_at, count(*) AS surveys
+FROM freshness
+GROUP BY account`,
+  order: 'account',
+}
+
+export const totals: Query = {
+  name: 'totals',
+  title: 'Totals of the field',
+  select: `SELECT count(*) AS surveys, CAST(sum(interviews_count) AS BIGINT) AS interviews_count, CAST(sum(sample_size) AS BIGINT) AS sample_size,
+  sum(interviews_count) FILTER (sample_size > 0) / nullif(sum(sample_size), 0) AS completion_rate, CAST(sum(gained) AS BIGINT) AS gained
+FROM survey_pace
+WHERE status IN ${IN_FIELD}`,
+  order: 'surveys',
+}
+
+export const inField: Query = {
+  name: 'in-field',
+  title: 'Surveys in the field',
+  select: `SELECT account, survey_id, title, project_id, status, interviews_count, sample_size, completion_rate, pace_days, gained, per_day,
+  expected_on, expected_from, expected_to, target_incidence_rate, recent_incidence_rate, earlier_incidence_rate,
+  drop_out_rate, recent_drop_out_rate, earlier_drop_out_rate, refreshed_at
+FROM survey_pace
+WHERE status IN ${IN_FIELD}`,
+  order: 'expected_on NULLS FIRST, account, survey_id',
+}
+
+export const standsStill: Query = {
+  name: 'stands-still',
+  title: 'Stand still',
+  select: `SELECT account, survey_id, title, interviews_count, sample_size, last_gain_at,
+  CAST(date_diff('day', last_gain_at, refreshed_at) AS BIGINT) AS days
+FROM survey_pace
+WHERE status = 'fieldwork' AND coalesce(interviews_count < sample_size, true)
+  AND (last_gain_at < refreshed_at - INTERVAL 3 DAYS OR (last_gain_at IS NULL AND pace_days >= 3))`,
+  order: 'last_gain_at NULLS FIRST, account, survey_id',
+}
+
+export const paused: Query = {
+  name: 'paused',
+  title: 'Paused',
+  select: `SELECT p.account, p.survey_id, p.title, p.interviews_count, p.sample_size, max(c.observed_at) AS since
+FROM survey_pace p
+LEFT JOIN survey_status_changes c ON c.account = p.account AND c.survey_id = p.survey_id
+WHERE p.status = 'deviating_from_specs'
+GROUP BY ALL`,
+  order: 'since, account, survey_id',
+}
+
+export const slips: Query = {
+  name: 'slips',
+  title: 'Forecast slips',
+  select: `WITH earlier AS (
+  SELECT h.account, h.survey_id, p.refreshed_at,
+    max_by(h.sample_size, h.observed_at) FILTER (h.observed_at < p.refreshed_at - INTERVAL 156 HOURS) AS sample_size,
+    max_by(h.interviews_count, h.observed_at) FILTER (h.observed_at < p.refreshed_at - INTERVAL 156 HOURS) AS week_ago,
+    max_by(h.interviews_count, h.observed_at) FILTER (h.observed_at < p.refreshed_at - INTERVAL 324 HOURS) AS two_weeks_ago
+  FROM survey_progress_history h
+  JOIN survey_pace p ON p.account = h.account AND p.survey_id = h.survey_id
+  WHERE p.status = 'fieldwork'
+  GROUP BY ALL
+), forecasts AS (
+  SELECT account, survey_id, ${utcDay('refreshed_at')} - 7 + CAST(ceil(7 * (sample_size - week_ago) / (week_ago - two_weeks_ago)) AS INTEGER) AS expected_before
+  FROM earlier
+  WHERE week_ago > two_weeks_ago AND week_ago < sample_size AND 7 * (sample_size - week_ago) / (week_ago - two_weeks_ago) <= 3650
+)
+SELECT p.account, p.survey_id, p.title, f.expected_before, p.expected_on, CAST(p.expected_on - f.expected_before AS BIGINT) AS days_later
+FROM survey_pace p
+JOIN forecasts f ON f.account = p.account AND f.survey_id = p.survey_id
+WHERE p.interviews_count < p.sample_size
+  AND (p.expected_on IS NULL OR (p.expected_on >= f.expected_before + 3 AND p.expected_from > f.expected_before))`,
+  order: 'days_later DESC NULLS FIRST, account, survey_id',
+}
+
+export const sourcesBehind: Query = {
+  name: 'sources-behind',
+  title: 'Sources behind',
+  select: `SELECT s.account, s.survey_id, p.title, s.sample_source_id, s.name, s.country_code, s.interviews_count, s.sample_size,
+  s.behind, s.gained
+FROM sample_source_pace s
+JOIN survey_pace p ON p.account = s.account AND p.survey_id = s.survey_id
+WHERE p.status IN ${IN_FIELD} AND s.behind >= 0.1 * s.sample_size`,
+  order: 'behind DESC, account, survey_id, sample_source_id',
+}
+
+export const ratesMoved: Query = {
+  name: 'rates-moved',
+  title: 'Rates have moved',
+  select: `SELECT account, survey_id, title, earlier_incidence_rate, recent_incidence_rate, earlier_drop_out_rate, recent_drop_out_rate
+FROM survey_pace
+WHERE status = 'fieldwork' AND gained >= 20
+  AND (abs(recent_incidence_rate - earlier_incidence_rate) >= 0.1 OR abs(recent_drop_out_rate - earlier_drop_out_rate) >= 0.1)`,
+  order: 'account, survey_id',
+}
+
+export const stale: Query = {
+  name: 'stale',
+  title: 'Stale',
+  select: `SELECT o.account, o.id AS survey_id, o.title, o.refreshed_at,
+  CAST(date_diff('day', o.refreshed_at, n.newest_at) AS BIGINT) AS days, o.last_error
+FROM survey_overview o
+JOIN ${NEWEST} n ON n.account = o.account
+WHERE o.status NOT IN ${CLOSED} AND o._missing_since IS NULL
+  AND (o.refreshed_at IS NULL OR o.refreshed_at < n.newest_at - INTERVAL 1 DAY OR o.last_error IS NOT NULL)`,
+  order: 'refreshed_at NULLS FIRST, account, survey_id',
+}
+
+const LAST_DAY = `FROM record_changes c
+JOIN ${NEWEST} n ON n.account = c.account
+LEFT JOIN surveys s ON s.account = c.account AND s.id = c.survey_id
+LEFT JOIN sample_sources o ON o.account = c.account AND o.survey_id = c.survey_id AND o.id = c.sample_source_id
+WHERE c.observed_at > n.newest_at - INTERVAL 1 DAY
+  AND (c.kind <> 'added' OR c.sample_source_id IS NULL OR c.observed_at > s._first_seen_at)`
+
+export const changeCounts: Query = {
+  name: 'change-counts',
+  title: 'Number of changes in the last 24 hours',
+  select: `SELECT c.sample_source_id IS NOT NULL AS is_source, c.kind, count(*) AS changes
+${LAST_DAY}
+GROUP BY ALL`,
+  order: 'is_source, kind',
+}
+
+export const CHANGES_SHOWN = 100
+
+export const changes: Query = {
+  name: 'changes',
+  title: 'Changes in the last 24 hours',
+  select: `SELECT c.account, c.survey_id, s.title, c.sample_source_id, o.name, c.observed_at, c.kind, c.field, c.from_value, c.to_value
+${LAST_DAY}`,
+  order: `field IS DISTINCT FROM 'status', sample_source_id NULLS FIRST, account, survey_id, observed_at, kind, field`,
+  limit: CHANGES_SHOWN,
+}
+
+/** Statuses of the last 60 days of the surveys in the field, and of those whose status changed in the last 14 days. */
+export const timeline: Query = {
+  name: 'timeline',
+  title: 'Status timeline',
+  select: `WITH periods AS (
+  SELECT account, survey_id, to_status AS status, observed_at AS since,
+    lead(observed_at) OVER (PARTITION BY account, survey_id ORDER BY observed_at) AS until,
+    max(observed_at) FILTER (from_status IS NOT NULL) OVER (PARTITION BY account, survey_id) AS changed_at
+  FROM survey_status_changes
+)
+SELECT p.account, p.survey_id, s.title, p.status, p.since, p.until, p.changed_at
+FROM periods p
+JOIN ${NEWEST} n ON n.account = p.account
+JOIN surveys s ON s.account = p.account AND s.id = p.survey_id AND s._missing_since IS NULL
+WHERE p.changed_at > n.newest_at - INTERVAL 14 DAYS AND coalesce(p.until, n.newest_at) > n.newest_at - INTERVAL 60 DAYS`,
+  order: 'changed_at DESC, account, survey_id, since',
+}
+
+export const besideField: Query = {
+  name: 'beside-field',
+  title: 'Before and after the field',
+  select: `SELECT p.account, p.survey_id, p.title, p.status, max(c.observed_at) AS since, p.interviews_count, p.sample_size, p.refreshed_at
+FROM survey_pace p
+JOIN ${NEWEST} n ON n.account = p.account
+LEFT JOIN survey_status_changes c ON c.account = p.account AND c.survey_id = p.survey_id
+WHERE p.status NOT IN ('draft', 'user_demo', 'fieldwork', 'deviating_from_specs')
+GROUP BY ALL
+HAVING p.status <> 'complete' OR max(c.observed_at) FILTER (c.from_status IS NOT NULL) > any_value(n.newest_at) - INTERVAL 14 DAYS`,
+  order: 'status, since DESC, account, survey_id',
+}

@@ -1,0 +1,27 @@
+/** A query of the report, as its page and the documentation show it. Anybody can run it on the published file. */
+
+export interface Query {
+  /** Identifies it on the page and in the documentation. */
+  readonly name: string
+  readonly title: string
+  readonly select: string
+  /** Columns of the result. They put its rows into one order only. */
+  readonly order: string
+  readonly limit?: number
+}
+
+/** The statement to copy. */
+export const sqlOf = ({ select, order, limit }: Query): string =>
+  `${select}\nORDER BY ${order}${limit === undefined ? '' : `\nLIMIT ${limit}`}`
+
+/** Fieldwork is running or paused. */
+export const IN_FIELD = `('fieldwork', 'deviating_from_specs')`
+
+/** Nobody waits for interviews of these. */
+export const CLOSED = `('draft', 'user_demo', 'complete')`
+
+/**
+ * As of when each account is known. All ages and "yesterday" count from here, by the server's clock, so the report of a published state
+ * is always the same.
+ */
+export const NEWEST = `(SELECT account, max(greatest(listed_at, refreshed_at)) AS newest_at FROM freshness GROUP BY account)`

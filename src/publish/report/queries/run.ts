@@ -1,0 +1,48 @@
+/** The queries about the runs, their requests, and the data problems. */
+import type { Query } from './query.js'
+
+export const RUNS_SHOWN = 7
+
+export const runs: Query = {
+  name: 'runs',
+  title: 'The last runs',
+  select: `SELECT run_id, account, command, started_at, ended_at, CAST(date_diff('second', started_at, ended_at) AS BIGINT) AS seconds, status,
+  reason, requests, retries, refusals, surveys_refreshed, left_over, rejected_rows
+FROM _sync.runs
+QUALIFY row_number() OVER (PARTITION BY account ORDER BY started_at DESC) <= ${RUNS_SHOWN}`,
+  order: 'started_at DESC, account',
+}
+
+export const requests: Query = {
+  name: 'requests',
+  title: 'Requests of the last run',
+  select: `SELECT r.account, r.reason, CAST(sum(r.made) AS BIGINT) AS made, CAST(sum(r.saved) AS BIGINT) AS saved
+FROM _sync.requests r
+JOIN (SELECT account, max_by(run_id, started_at) AS run_id FROM _sync.runs GROUP BY account) n
+  ON n.account = r.account AND n.run_id = r.run_id
+GROUP BY ALL`,
+  order: 'account, made DESC, reason',
+}
+
+export const queue: Query = {
+  name: 'queue',
+  title: 'What waits for the next run',
+  select: `SELECT account, reason, count(*) AS surveys, count(last_error) AS failed, min(enqueued_at) AS oldest_at
+FROM _sync.tasks
+GROUP BY ALL`,
+  order: 'account, reason',
+}
+
+export const problems: Query = {
+  name: 'problems',
+  title: 'Problems with data',
+  select: `SELECT account, 'rejected' AS kind, endpoint AS resource, problem AS what, count(*) AS occurrences, max(rejected_at) AS last_seen_at
+FROM _sync.rejected_rows
+WHERE replayed_at IS NULL
+GROUP BY ALL
+UNION ALL
+SELECT account, kind, resource, path || coalesce(' = ' || value, '') AS what, occurrences, last_seen_at
+FROM _sync.drift_events`,
+  order: 'last_seen_at DESC, account, kind, resource, what',
+  limit: 50,
+}

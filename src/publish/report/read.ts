@@ -1,0 +1,116 @@
+/** Reads the rows of every query from one state. It creates only what is temporary, so the database may be read-only. */
+import type { z } from 'zod'
+import { instantToMs } from '../../model/instant.js'
+import type { Sql } from '../../warehouse/connection/database.js'
+import { quote } from '../../warehouse/connection/ddl.js'
+import { ALL_VIEWS } from '../../warehouse/views/all.js'
+import type { ViewDeclaration } from '../../warehouse/views/view-declaration.js'
+import { curveOf } from './charts/curve.js'
+import * as overview from './queries/overview.js'
+import type { Query } from './queries/query.js'
+import { sqlOf } from './queries/query.js'
+import * as runs from './queries/run.js'
+import * as survey from './queries/survey.js'
+import type { DayRow, SurveyRow } from './rows.js'
+import * as row from './rows.js'
+import { thinnedDays } from './thinned-days.js'
+
+/** Views that several queries read, so each is computed once. */
+const COMPUTED_ONCE = ['survey_pace', 'sample_source_pace', 'record_changes']
+/** Rows of the history of a survey that its section shows. */
+const HISTORY_ROWS = 12
+
+export type ReportRows = Awaited<ReturnType<typeof readReport>>
+
+/** Call it in a transaction, so that all rows are of one state. */
+export const readReport = async (sql: Sql) => {
+  const read = <Shape extends z.ZodRawShape>(query: Query, schema: z.ZodObject<Shape>) =>
+    sql.rows(schema, `SELECT ${cellsOf(schema)} FROM (\n${sqlOf(query)}\n) q ORDER BY ${query.order}`)
+  for (const view of ALL_VIEWS) await sql.run(`CREATE TEMP ${kindOf(view)} ${view.name} AS ${view.sql}`)
+  await sql.run(`CREATE TEMP TABLE ${SHOWN} AS ${survey.surveys.select}`)
+  const surveys = await read(survey.surveys, row.surveyRow)
+  /** Only the rows of surveys with a section, and of these only what `condition` keeps. */
+  const readShown = <Shape extends z.ZodRawShape>(query: Query, schema: z.ZodObject<Shape>, condition = '') =>
+    sql.rows(
+      schema,
+      `SELECT ${cellsOf(schema)} FROM (\n${query.select}\n) q SEMI JOIN temp.${SHOWN} USING (account, survey_id) ${condition} ORDER BY ${query.order}`,
+    )
+  const rows = {
+    asOf: await read(overview.asOf, row.asOfRow),
+    totals: await read(overview.totals, row.totalsRow),
+    inField: await read(overview.inField, row.inFieldRow),
+    standsStill: await read(overview.standsStill, row.standsStillRow),
+    paused: await read(overview.paused, row.pausedRow),
+    slips: await read(overview.slips, row.slipRow),
+    sourcesBehind: await read(overview.sourcesBehind, row.sourceBehindRow),
+    ratesMoved: await read(overview.ratesMoved, row.ratesMovedRow),
+    stale: await read(overview.stale, row.staleRow),
+    changeCounts: await read(overview.changeCounts, row.changeCountRow),
+    changes: await read(overview.changes, row.changeRow),
+    timeline: await read(overview.timeline, row.timelineRow),
+    besideField: await read(overview.besideField, row.besideFieldRow),
+    surveys,
+    curves: curvesOf(surveys, bySurvey(await sql.rows(row.dayRow, thinnedDays(`temp.${SHOWN}`)))),
+    interviews: bySurvey(await readShown(survey.interviews, row.interviewsRow)),
+    sources: bySurvey(await readShown(survey.sources, row.sourceRow)),
+    history: bySurvey(await readShown(survey.history, row.historyRow, NEWEST_CHANGES)),
+    runs: await read(runs.runs, row.runRow),
+    requests: await read(runs.requests, row.requestsRow),
+    queue: await read(runs.queue, row.queueRow),
+    problems: await read(runs.problems, row.problemRow),
+  }
+  await sql.run(`DROP TABLE temp.${SHOWN}`)
+  for (const view of ALL_VIEWS.toReversed()) await sql.run(`DROP ${kindOf(view)} temp.${view.name}`)
+  return rows
+}
+
+/**
+ * Temporary views come before those of the file. So they are this version's also in a file of an older version, and Parquet has views, too.
+ */
+const kindOf = ({ name }: ViewDeclaration): string => (COMPUTED_ONCE.includes(name) ? 'TABLE' : 'VIEW')
+
+const SHOWN = 'report_surveys'
+
+const OF_SURVEY = 'PARTITION BY account, survey_id'
+const NEWEST_CHANGES = `QUALIFY row_number() OVER (${OF_SURVEY} ORDER BY ${survey.history.order}) <= ${HISTORY_ROWS}`
+
+/** The columns of the rows. DuckDB's client has a type of its own for days, so they are read as text. */
+const cellsOf = (schema: z.ZodObject): string =>
+  Object.keys(schema.shape)
+    .map((name) => (isDay(name) ? `CAST(q.${quote(name)} AS VARCHAR) AS ${quote(name)}` : `q.${quote(name)}`))
+    .join(', ')
+
+const isDay = (name: string): boolean => name.startsWith('expected_')
+
+const curvesOf = (
+  surveys: readonly SurveyRow[],
+  days: ReadonlyMap<string, readonly DayRow[]>,
+): ReadonlyMap<string, readonly DayRow[]> =>
+  new Map(
+    surveys.map((one) => {
+      const rows = days.get(keyOf(one)) ?? []
+      const lastDay = one.refreshed_at === null ? 0 : Math.floor(instantToMs(one.refreshed_at) / DAY_MS)
+      return [keyOf(one), curveOf(rows, lastDay)]
+    }),
+  )
+
+const DAY_MS = 86_400_000
+
+export interface SurveyKey {
+  readonly account: string
+  readonly survey_id: number
+}
+
+/** Identifies a survey on the page: `#default/12`. Names of accounts have only letters, digits, _ and -. */
+export const keyOf = ({ account, survey_id }: SurveyKey): string => `${account}/${survey_id}`
+
+const bySurvey = <Row extends SurveyKey>(rows: readonly Row[]): ReadonlyMap<string, readonly Row[]> => {
+  const groups = new Map<string, Row[]>()
+  for (const one of rows) {
+    const key = keyOf(one)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [one])
+    else group.push(one)
+  }
+  return groups
+}

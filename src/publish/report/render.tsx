@@ -1,0 +1,80 @@
+/**
+ * The report as one HTML file. Its content security policy allows the inline style and script by their hashes, and nothing else, so no
+ * request can leave the page, whatever a title contains.
+ */
+import { createHash } from 'node:crypto'
+import { renderToString } from 'preact-render-to-string'
+import { packageVersion } from '../../base/version.js'
+import { createFormats, type ReportSettings } from './formats.js'
+import type { ReportPage } from './page/context.js'
+import { Footer, Header, Overview } from './page/page.js'
+import { SCRIPT } from './page/script.js'
+import { STYLE } from './page/style.js'
+import { Survey } from './page/survey.js'
+import { keyOf, type ReportRows } from './read.js'
+
+/** The beginning of every report, by which we know that a file may be replaced by another report. */
+export const REPORT_START =
+  '<!doctype html>\n<html lang="en">\n<head>\n<meta name="generator" content="fieldwork-sync report">'
+
+/**
+ * Sections are written until the report has this size, those of surveys that need action first. A report of a year and of 1,200 surveys in
+ * the field then stays below 3 MB.
+ */
+const SECTIONS_BYTES_MAX = 1_900_000
+
+export interface Report {
+  readonly html: string
+  /** Number of surveys with a section. */
+  readonly sections: number
+}
+
+export const renderReport = (rows: ReportRows, settings: ReportSettings): Report => {
+  const page = { rows, formats: createFormats(settings), sections: new Set<string>() }
+  const sections = sectionsOf(page)
+  const whole: ReportPage = { ...page, sections: new Set(sections.keys()) }
+  const html = `${REPORT_START}
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src ${hash(STYLE)}; script-src ${hash(SCRIPT)}; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>Fieldwork report</title>
+<style>${STYLE}</style>
+</head>
+<body data-locale="${settings.locale}">
+<a class="skip" href="#main">Skip to the report</a>
+<div class="page">
+${renderToString(<Header page={whole} />)}
+<main id="main">
+${renderToString(<Overview page={whole} />)}
+${[...sections.values()].join('\n')}
+</main>
+${renderToString(<Footer page={whole} program={`fieldwork-sync ${packageVersion()}`} />)}
+</div>
+<script>${SCRIPT}</script>
+</body>
+</html>
+`
+  return { html, sections: sections.size }
+}
+
+/** The sections by key, in the order in which surveys need attention. */
+const sectionsOf = (page: ReportPage): ReadonlyMap<string, string> => {
+  const { paused, standsStill, slips, sourcesBehind, ratesMoved, stale, inField, surveys } = page.rows
+  const byKey = new Map(surveys.map((survey) => [keyOf(survey), survey]))
+  const urgent = [paused, standsStill, slips, sourcesBehind, ratesMoved, stale, inField, surveys].flat()
+  const sections = new Map<string, string>()
+  let bytes = 0
+  for (const key of new Set(urgent.map(keyOf))) {
+    const survey = byKey.get(key)
+    if (survey === undefined) continue
+    const section = renderToString(<Survey survey={survey} page={page} />)
+    bytes += Buffer.byteLength(section)
+    if (bytes > SECTIONS_BYTES_MAX) break
+    sections.set(key, section)
+  }
+  return sections
+}
+
+const hash = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`

@@ -1,0 +1,353 @@
+/**
+ * The report shows what the published file holds, number by number, in a real browser. No request leaves it, no text of the API can act in
+ * it, and it needs no JavaScript.
+ */
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import axe from 'axe-core'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { startReferenceServer } from '../../src/reference-server/server.js'
+import { scriptedSurvey } from '../support/api/scripted-api.js'
+import { lastLine, openTrial, type Trial } from '../support/command/trial.js'
+import { envOf } from '../support/oracle/rate.js'
+import { type ChromiumPage, hasChromium, openInChromium } from '../support/process/chromium.js'
+import { compareWithQueries } from '../support/report/compare.js'
+import { HOSTILE, openReportWorld, RIGHT_TO_LEFT, SETTINGS } from '../support/report/report-world.js'
+import { openBucketTrial } from '../support/storage/bucket-trial.js'
+import { SLOW } from '../support/suite/slow.js'
+
+const openPage = async (file: string, anchor = ''): Promise<ChromiumPage> => {
+  const page = await openInChromium(`${pathToFileURL(file)}${anchor}`)
+  await page.waitFor(`document.readyState === 'complete' && document.querySelector('footer')`)
+  return page
+}
+
+describe('the page', () => {
+  let trial: Trial
+  let file: string
+  const cleanUp: (() => Promise<void> | void)[] = []
+  beforeAll(async () => {
+    trial = await openReportWorld({
+      onTestFinished: (work) => void cleanUp.push(work as () => Promise<void>),
+    })
+    file = join(trial.warehouse, 'report.html')
+    return async () => {
+      for (const work of cleanUp.toReversed()) await work()
+    }
+  })
+
+  test('it is published beside the data, and the command writes the same from each state', async () => {
+    const html = await readFile(file, 'utf8')
+    const config = await trial.settings(SETTINGS)
+    const out = join(await trial.temporary(), 'new', 'report.html')
+    const written = await trial.runWarm(['report', '--out', out, ...config])
+    expect(written).toMatchObject({ code: 0, stderr: '' })
+    expect(lastLine(written)).toBe(`written to ${out}: open it in a browser`)
+    expect(await readFile(out, 'utf8')).toBe(html)
+    // Parquet has no views, and the file of an older version lacks some of them.
+    const moved = join(await trial.temporary(), 'moved.duckdb')
+    await writeFile(moved, await readFile(trial.published))
+    await rm(trial.published)
+    try {
+      const again = await trial.runWarm(['report', '--out', out, ...config, '--json'])
+      expect(again).toMatchObject({ code: 0, stderr: '' })
+      expect(JSON.parse(again.stdout)).toMatchObject({
+        out,
+        in_field: 4,
+        sections: 5,
+        bytes: Buffer.byteLength(html),
+      })
+      expect(await readFile(out, 'utf8')).toBe(html)
+    } finally {
+      await writeFile(trial.published, await readFile(moved))
+    }
+  })
+
+  test('another file in its place is not replaced', async () => {
+    const out = join(await trial.temporary(), 'notes.html')
+    await writeFile(out, '<!doctype html>\n<html lang="en">mine')
+    expect(await trial.runWarm(['report', '--out', out])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`--out ${out} exists and is no report. Name another file`),
+    })
+    expect(await readFile(out, 'utf8')).toContain('mine')
+    expect(await trial.runWarm(['report'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('report needs --out FILE'),
+    })
+  })
+
+  test('texts of the API are only text', async () => {
+    const html = await readFile(file, 'utf8')
+    expect(html.match(/<script/g)).toHaveLength(1)
+    const escaped = HOSTILE.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
+    expect(html).toContain(escaped)
+    expect(html.replaceAll(escaped, '')).not.toMatch(/<img|<link|<iframe|style=|\son[a-z]+=|url\(|@import/)
+    expect(html).toMatch(
+      /<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; base-uri 'none'; form-action 'none'">/,
+    )
+    expect(
+      [...html.matchAll(/(?:src|href)="([^"]*)"/g)]
+        .map(([, url]) => url)
+        .filter((url) => !url?.startsWith('#')),
+    ).toEqual([])
+  })
+
+  describe.runIf(hasChromium)('in Chromium', () => {
+    test('every number equals a query, what needs action comes first, axe finds no violation, and no request leaves', async () => {
+      await using page = await openPage(file)
+      expect(await compareWithQueries(page, trial.published, SETTINGS.report.time_zone)).toBeGreaterThan(25)
+      expect(page.requests).toEqual([`${pathToFileURL(file)}`])
+      expect(page.problems).toEqual([])
+      expect(await page.waitFor('document.title')).toBe('Fieldwork report')
+      expect(await page.waitFor(`document.querySelector('a bdi').getClientRects().length`)).toBe(1)
+      expect(await violations(page)).toEqual([])
+      const heads = await page.waitFor(
+        `[...document.querySelectorAll('.card h3')].slice(0, 3).map(({ textContent }) => textContent)`,
+      )
+      expect(heads).toEqual(['Paused 1', 'Stand still 1', 'Sources behind 1'])
+      await page.waitFor(
+        `(location.hash = '#default/2', getComputedStyle(document.querySelector('.survey:target')).display === 'block')`,
+      )
+      expect(
+        await page.waitFor(
+          `[getComputedStyle(document.querySelector('.overview')).display, document.querySelector('.survey:target h2').textContent]`,
+        ),
+      ).toEqual(['none', RIGHT_TO_LEFT])
+      await page.waitFor(
+        `(location.hash = '#field', getComputedStyle(document.querySelector('.overview')).display === 'block')`,
+      )
+    })
+  })
+
+  describe.runIf(hasChromium && SLOW)('in Chromium, in every form', () => {
+    test.each([
+      ['wide', 'dark'],
+      ['phone', 'light'],
+      ['phone', 'dark'],
+    ])('axe finds no violation: %s, %s', async (width, scheme) => {
+      for (const anchor of ['', '#default/1']) {
+        await using page = await openPage(file, anchor)
+        await page.send('Emulation.setEmulatedMedia', {
+          features: [{ name: 'prefers-color-scheme', value: scheme }],
+        })
+        if (width === 'phone')
+          await page.send('Emulation.setDeviceMetricsOverride', {
+            width: 390,
+            height: 844,
+            deviceScaleFactor: 1,
+            mobile: true,
+          })
+        expect(await violations(page)).toEqual([])
+        const tooWide = `[...document.querySelectorAll('body *')].filter((one) => one.getBoundingClientRect().right > ${width === 'phone' ? 391 : 1201} && one.closest('pre, caption, .skip') === null).map(({ outerHTML }) => outerHTML.slice(0, 120))`
+        expect(await page.waitFor(tooWide)).toEqual([])
+      }
+    })
+
+    test('without JavaScript, everything is there', async () => {
+      await using page = await openInChromium('about:blank')
+      await page.send('Emulation.setScriptExecutionDisabled', { value: true })
+      await page.navigate(`${pathToFileURL(file)}#default/1`)
+      const { root } = (await page.send('DOM.getDocument', { depth: 0 })) as { root: { nodeId: number } }
+      const { nodeId } = (await page.send('DOM.querySelector', {
+        nodeId: root.nodeId,
+        selector: '.survey:target .chart',
+      })) as { nodeId: number }
+      const { model } = (await page.send('DOM.getBoxModel', { nodeId })) as {
+        model: { width: number; height: number }
+      }
+      expect(model.width).toBeGreaterThan(800)
+      expect(model.height).toBeGreaterThan(200)
+    })
+
+    test('it can be filtered, sorted and read out by keyboard, and SQL can be copied', async () => {
+      await using page = await openPage(file)
+      const key = async (name: string) => {
+        await page.send('Input.dispatchKeyEvent', {
+          type: 'keyDown',
+          key: name,
+          code: name,
+          ...(name === 'Enter' ? { text: '\r' } : {}),
+        })
+        await page.send('Input.dispatchKeyEvent', { type: 'keyUp', key: name, code: name })
+      }
+      const titles = `[...document.querySelectorAll('.field tbody tr:not([hidden]) th')].map(({ textContent }) => textContent.slice(0, 8))`
+      const all = (await page.waitFor(titles)) as string[]
+      await page.waitFor(
+        `(document.querySelector('.tools input').focus(), document.activeElement.type === 'search')`,
+      )
+      for (const char of 'survey 3') await page.send('Input.insertText', { text: char })
+      expect(await page.waitFor(titles)).toEqual(['Survey 3'])
+      expect(await page.waitFor(`document.querySelector('.tools output').textContent`)).toBe('1 of 4')
+      await page.waitFor(
+        `(document.querySelector('.tools input').value = '', document.querySelector('.tools input').dispatchEvent(new Event('input')))`,
+      )
+      const rates = `[...document.querySelectorAll('.field tbody td:nth-child(2) b')].map(({ textContent }) => parseInt(textContent))`
+      await page.waitFor(
+        `(document.querySelectorAll('.field th button')[1].focus(), document.activeElement.textContent === 'Complete')`,
+      )
+      await key('Enter')
+      const up = (await page.waitFor(rates)) as number[]
+      expect(up).toEqual(up.toSorted((one, other) => one - other))
+      await key('Enter')
+      expect(await page.waitFor(rates)).toEqual(up.toReversed())
+      expect(await page.waitFor(`document.querySelectorAll('.field th')[1].getAttribute('aria-sort')`)).toBe(
+        'descending',
+      )
+      expect(all).toHaveLength(4)
+      await page.waitFor(`(location.hash = '#default/1', document.querySelector('.survey:target'))`)
+      await page.waitFor(
+        `(document.querySelector('.survey:target .chart').focus(), document.activeElement.className.baseVal === 'chart')`,
+      )
+      await key('ArrowLeft')
+      const readOut = `document.querySelector('.survey:target .read-out').textContent`
+      expect(await page.waitFor(readOut)).toBe('6 Mar 2026: 71 complete interviews')
+      await key('ArrowLeft')
+      expect(await page.waitFor(readOut)).toBe('5 Mar 2026: 59 complete interviews')
+      await page.waitFor(
+        `(location.hash = '#action', document.querySelector('#action .sql summary').click(), document.querySelector('#action .sql').open)`,
+      )
+      await page.waitFor(
+        `(document.querySelector('#action .copy').click(), /Copied|Selected/.test(document.querySelector('#action .copy').textContent))`,
+      )
+      expect(page.problems).toEqual([])
+    })
+
+    test('links and buttons can be reached by keyboard in the order of the page', async () => {
+      await using page = await openPage(file)
+      await page.send('Emulation.setFocusEmulationEnabled', { enabled: true })
+      const stops: string[] = []
+      for (let stop = 0; stop < 9; stop += 1) {
+        await page.send('Input.dispatchKeyEvent', {
+          type: 'keyDown',
+          key: 'Tab',
+          code: 'Tab',
+          windowsVirtualKeyCode: 9,
+        })
+        await page.send('Input.dispatchKeyEvent', {
+          type: 'keyUp',
+          key: 'Tab',
+          code: 'Tab',
+          windowsVirtualKeyCode: 9,
+        })
+        stops.push(String(await page.waitFor('document.activeElement.textContent')))
+      }
+      expect(stops.slice(0, 5)).toEqual([
+        'Skip to the report',
+        'Needs action',
+        'In the field',
+        'What changed',
+        'The run',
+      ])
+      expect(stops[5]).toBe('Survey 3')
+    })
+
+    test('it prints to A4, the overview and a survey', async () => {
+      for (const anchor of ['', '#default/1']) {
+        await using page = await openPage(file, anchor)
+        const { data } = (await page.send('Page.printToPDF', { preferCSSPageSize: true })) as { data: string }
+        const pdf = Buffer.from(data, 'base64').toString('latin1')
+        expect(pdf.startsWith('%PDF-')).toBe(true)
+        expect(Number(/\/Count (\d+)/.exec(pdf)?.[1])).toBeGreaterThan(0)
+        expect(pdf).toMatch(/\/MediaBox \[0 0 59[45][.\d]* 84[12]/)
+      }
+    })
+  })
+})
+
+test.runIf(hasChromium && SLOW)(
+  'in the world of the demo, too, every number equals a query',
+  async (context) => {
+    await using server = await startReferenceServer({
+      port: 0,
+      seed: 6,
+      surveys: 60,
+      rateWindow: 'none',
+      clock: 'frozen',
+    })
+    const trial = await openTrial(context)
+    const config = await trial.settings(SETTINGS)
+    const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: '1000/1s' }
+    for (let night = 0; night < 10; night += 1) {
+      if (night > 0)
+        await fetch(`${server.origin}/_reference/time`, {
+          method: 'POST',
+          body: JSON.stringify({ advance: 'P1D' }),
+        })
+      const formats = ['--publish', 'duckdb,report']
+      expect(await trial.runWarm(['sync', ...config, ...formats, '--log-level', 'warn'], env)).toMatchObject({
+        code: 0,
+      })
+    }
+    await using page = await openPage(join(trial.warehouse, 'report.html'))
+    expect(await compareWithQueries(page, trial.published, SETTINGS.report.time_zone)).toBeGreaterThan(100)
+    expect(page.problems).toEqual([])
+    expect(await violations(page)).toEqual([])
+  },
+)
+
+test('a report that cannot be written is a warning, and the data is published', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  await mkdir(join(trial.warehouse, 'report.html', 'in-the-way'), { recursive: true })
+  const ended = await trial.runWarm(['sync', '--publish', 'duckdb,report', '--log-level', 'warn'])
+  expect(ended.code).toBe(0)
+  expect(ended.stderr).toContain('the report could not be written; everything else is published')
+  expect(existsSync(trial.published)).toBe(true)
+})
+
+test('in a bucket it is an object that a browser shows, and the command reads the state from there', async (context) => {
+  const trial = await openBucketTrial(context, [scriptedSurvey(1)])
+  const pod = await trial.pod()
+  for (let night = 0; night < 2; night += 1)
+    expect(await trial.runWarm(['sync', '--publish', 'report', '--log-level', 'warn'], pod)).toMatchObject({
+      code: 0,
+      stderr: '',
+    })
+  const puts = trial.s3.requests.filter(({ verb, key }) => verb === 'put' && key.endsWith('/report.html'))
+  expect(puts.map(({ headers }) => headers['content-type'])).toEqual(
+    Array(2).fill('text/html; charset=utf-8'),
+  )
+  const stored = trial.s3.store.objects.get('fieldwork/report.html')?.body.toString()
+  const out = join(await trial.temporary(), 'report.html')
+  expect(await trial.runWarm(['report', '--out', out], await trial.pod())).toMatchObject({
+    code: 0,
+    stderr: '',
+  })
+  expect(await readFile(out, 'utf8')).toBe(stored)
+})
+
+test('without surveys, each part says so in a sentence', async (context) => {
+  const trial = await openTrial(context)
+  expect(await trial.runWarm(['sync', '--publish', 'duckdb,report', '--log-level', 'warn'])).toMatchObject({
+    code: 0,
+  })
+  const html = await readFile(join(trial.warehouse, 'report.html'), 'utf8')
+  for (const sentence of [
+    'Nothing has been read yet.',
+    'No survey is paused. No survey in fieldwork stands still. No forecast slips.',
+    'No survey is in the field.',
+    'No survey and no source changed in the 24 hours before the newest reading.',
+    'No status changed in the last two weeks.',
+    'No survey waits for the next run.',
+    'Every row could be read, and every answer is as the API document says.',
+  ])
+    expect(html).toContain(sentence)
+})
+
+test('a report alone is no published state', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  expect(await trial.runWarm(['sync', '--publish', 'report'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('needs duckdb or parquet beside report'),
+  })
+})
+
+/** Each violation with its elements. */
+const violations = async (page: ChromiumPage): Promise<unknown> => {
+  await page.send('Runtime.evaluate', { expression: axe.source })
+  return await page.waitFor(
+    `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 4).map(({ html, any }) => html.slice(0, 160) + ' ' + (any[0]?.message ?? '')).join(' | ')))`,
+  )
+}

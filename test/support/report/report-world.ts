@@ -1,0 +1,55 @@
+/** A warehouse of some nights with a report: one survey goes on, one stands still, one is paused, one has a source behind, one is completed. */
+import { expect } from 'vitest'
+import { type ScriptedSurvey, scriptedProgress, scriptedSurvey } from '../api/scripted-api.js'
+import { openTrial, type Trial } from '../command/trial.js'
+
+export const SETTINGS = { report: { time_zone: 'Europe/Paris' } }
+/** Text that would act if it were not escaped. */
+export const HOSTILE = `</script></style><script>document.title='hit'</script><img src="https://example.org/x" onerror="document.title='hit'">`
+export const RIGHT_TO_LEFT = 'סקר שביעות רצון \u202e(v2)'
+const NIGHTS = 6
+
+export const openReportWorld = async (context: Parameters<typeof openTrial>[0]): Promise<Trial> => {
+  const trial = await openTrial(context, [
+    scriptedSurvey(1, { title: HOSTILE, project_id: '<b>&amp;' }, 1),
+    scriptedSurvey(2, { title: RIGHT_TO_LEFT }, 1),
+    scriptedSurvey(3),
+    scriptedSurvey(4, { title: '' }),
+    scriptedSurvey(5),
+    scriptedSurvey(6, { status: 'draft' }),
+  ])
+  const config = await trial.settings(SETTINGS)
+  for (let night = 0; night < NIGHTS; night += 1) {
+    trial.api.now = new Date(Date.UTC(2026, 2, 1 + night, 2))
+    for (const one of trial.api.surveys) change(one, night, trial.api.now)
+    const formats = ['--publish', night === NIGHTS - 1 ? 'duckdb,parquet,report' : 'duckdb']
+    const ended = await trial.runWarm(['sync', ...config, '--log-level', 'warn', ...formats])
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+  }
+  return trial
+}
+
+const change = (one: ScriptedSurvey, night: number, now: Date): void => {
+  const { id } = one.survey
+  const complete = id === 2 ? 40 : 10 + 12 * night + id
+  const counts = {
+    screen_out: { individuals: 3 * night, percentage: 5 },
+    incomplete: { individuals: night, percentage: 1 },
+  }
+  const { interview_count_by_status: all, ...progress } = scriptedProgress(complete)
+  one.progress = { ...progress, interview_count_by_status: { ...Object(all), ...counts } }
+  if (id === 4)
+    one.sourceProgress = {
+      401: scriptedProgress(2, { sample_size: 100 }),
+      402: scriptedProgress(complete - 2, { sample_size: 100 }),
+    }
+  const status = statusOn(night, id)
+  if (status !== null)
+    one.survey = { ...one.survey, status, updated_at: new Date(now.getTime() - 3_600_000).toISOString() }
+}
+
+/** The new status of a survey; null if it keeps its status. */
+const statusOn = (night: number, id: number): string | null => {
+  if (night === 3 && id === 3) return 'deviating_from_specs'
+  return night === 5 && id === 5 ? 'complete' : null
+}
