@@ -3,12 +3,14 @@
  * is a name in `model/publish-formats` and an entry here. A report is no state: it is written after them.
  */
 import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import {
   isStateFormat,
   type PublishFormat,
   publishedPath,
+  REPORT_FILE,
   STATE_FORMATS,
   type StateFormat,
 } from '../model/publish-formats.js'
@@ -67,8 +69,17 @@ export const publishersOf = (
   publishing: Publishing,
 ): readonly Publisher[] => [
   ...formats.filter(isStateFormat).map((format) => FORMATS[format].createPublisher(publishing)),
-  ...(formats.includes('report') ? [createReportPublisher(publishing)] : []),
+  ...(formats.includes('report') ? [reportIn(publishing)] : []),
 ]
+
+const reportIn = ({ database, directory, report }: Publishing): Publisher => {
+  const path = join(directory, REPORT_FILE)
+  const write = async (html: string): Promise<void> => {
+    const { writeReport } = await import('./report/write.js')
+    await writeReport(path, html)
+  }
+  return createReportPublisher({ database, report, path, write })
+}
 
 /** All places of published states, for `openWarehouse`. */
 export const publishedPlaces = (directory: string): readonly PublishedPlace[] =>

@@ -288,12 +288,15 @@ test.runIf(hasChromium && SLOW)(
   },
 )
 
-test('a report that cannot be written is a warning, and the data is published', async (context) => {
+test('a report that cannot be written fails the run, and the data is published', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
-  await mkdir(join(trial.warehouse, 'report.html', 'in-the-way'), { recursive: true })
+  const report = join(trial.warehouse, 'report.html')
+  await mkdir(join(report, 'in-the-way'), { recursive: true })
   const ended = await trial.runWarm(['sync', '--publish', 'duckdb,report', '--log-level', 'warn'])
-  expect(ended.code).toBe(0)
-  expect(ended.stderr).toContain('the report could not be written; everything else is published')
+  expect(ended.code).toBe(7)
+  expect(ended.stdout).toContain(`published duckdb: ${trial.published}`)
+  expect(ended.stdout).toContain(`not published: cannot publish ${report}: `)
+  expect(ended.stdout).toContain('The previous report is unchanged; the next run publishes again')
   expect(existsSync(trial.published)).toBe(true)
 })
 

@@ -16,6 +16,7 @@ import { agreeOnLayout } from '../../publish/bucket/layout.js'
 import { acquireLease } from '../../publish/bucket/lease.js'
 import { prepareLocal } from '../../publish/bucket/local-state.js'
 import { NO_HOLDER, readNote, writeNote } from '../../publish/bucket/note.js'
+import { createPagePublisher } from '../../publish/bucket/page.js'
 import { type FencedPointer, fencePointer, readPointer } from '../../publish/bucket/pointer.js'
 import { createBucketPublisher } from '../../publish/bucket/publisher.js'
 import type { BucketPublishing } from '../../publish/bucket/publishing.js'
@@ -137,7 +138,8 @@ class BucketPlace implements Place {
   publishers(database: Database): readonly Publisher[] {
     const [pointer, snapshots] = [this.#pointer, this.#snapshots]
     if (pointer === null || snapshots === null) return []
-    const publisher = createBucketPublisher(this.#publishing(database, pointer))
+    const publishing = this.#publishing(database, pointer)
+    const publisher = createBucketPublisher(publishing)
     return [
       {
         ...publisher,
@@ -146,6 +148,7 @@ class BucketPlace implements Place {
           return await publisher.publish(signal)
         },
       },
+      ...(publishing.formats.includes('report') ? [createPagePublisher(publishing)] : []),
     ]
   }
 

@@ -20,7 +20,6 @@ import { bringDeltaUpToDate } from './delta-tables.js'
 import type { BucketManifest, NamedObject } from './documents.js'
 import { DATA, databaseKey, snapshotKey } from './keys.js'
 import { writeNote } from './note.js'
-import { publishPage } from './page.js'
 import { listData } from './present-files.js'
 import type { BucketPublishing } from './publishing.js'
 import { uploadChangedFiles, uploadDatabase } from './version-files.js'
@@ -50,9 +49,8 @@ export const createBucketPublisher = (publishing: BucketPublishing): Publisher =
           key,
           manifest,
         )
-      const page = await publishPage(publishing, signal)
       await sweep(publishing, signal)
-      return [...reportsOf(store, formats, key, manifest), ...page]
+      return reportsOf(store, formats, key, manifest)
     }),
 })
 

@@ -1,55 +1,36 @@
-/**
- * Publishes the report, after the states. It is only a page about them, so a report that cannot be written is a warning: the previous one
- * stays, and the run ends as it would without a report.
- */
-import { join } from 'node:path'
-import { messageOf } from '../../base/errors.js'
-import type { Log } from '../../base/log.js'
-import { REPORT_FILE } from '../../model/publish-formats.js'
+/** Publishes the report, after the states that it shows. A report that cannot be written fails the run as a state would; the states are published. */
+import { throwIfAborted } from '../../base/clock.js'
 import type { Publisher } from '../../model/warehouse.js'
 import type { Database } from '../../warehouse/connection/database.js'
+import { publishError } from '../publish-error.js'
 import type { ReportSettings } from './formats.js'
 
 export interface ReportPublishing {
   readonly database: Database
-  readonly log: Log
   readonly report: ReportSettings
+  /** For people: a path, or an address in a bucket. */
+  readonly path: string
+  /** Replaces the previous report in one step. */
+  readonly write: (html: string, signal: AbortSignal) => Promise<void>
 }
 
-export const createReportPublisher = (
-  publishing: ReportPublishing & { readonly directory: string },
-): Publisher => ({
+/** Throws a `WarehouseError` if it cannot publish. The previous report is then unchanged. */
+export const createReportPublisher = ({ database, report, path, write }: ReportPublishing): Publisher => ({
   format: 'report',
   publish: async (signal) => {
-    const path = join(publishing.directory, REPORT_FILE)
-    const bytes = await orWarning(publishing, path, signal, async (html) => {
-      const { writeReport } = await import('./write.js')
-      await writeReport(path, html)
-    })
-    return bytes === null ? [] : [{ format: 'report', path, bytes }]
+    try {
+      throwIfAborted(signal)
+      const [{ readReport }, { renderReport }] = await Promise.all([
+        import('./read.js'),
+        import('./render.js'),
+      ])
+      const rows = await database.interruptibly(signal, () => database.transaction(readReport))
+      const { html } = renderReport(rows, report)
+      throwIfAborted(signal)
+      await write(html, signal)
+      return [{ format: 'report', path, bytes: Buffer.byteLength(html) }]
+    } catch (error) {
+      throw publishError(error, path, 'The previous report')
+    }
   },
 })
-
-/** Makes the report and passes it to `write`. Returns its size; null after a warning. `place` is for the warning. */
-export const orWarning = async (
-  { database, log, report }: ReportPublishing,
-  place: string,
-  signal: AbortSignal,
-  write: (html: string) => Promise<void>,
-): Promise<number | null> => {
-  try {
-    signal.throwIfAborted()
-    const [{ readReport }, { renderReport }] = await Promise.all([import('./read.js'), import('./render.js')])
-    const rows = await database.interruptibly(signal, () => database.transaction(readReport))
-    const { html } = renderReport(rows, report)
-    signal.throwIfAborted()
-    await write(html)
-    return Buffer.byteLength(html)
-  } catch (error) {
-    log.warn(
-      { report: place, problem: messageOf(error) },
-      'the report could not be written; everything else is published, and the next run writes it again',
-    )
-    return null
-  }
-}

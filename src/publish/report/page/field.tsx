@@ -29,6 +29,11 @@ export const Field = ({ page, page: { rows } }: PartProps): JSX.Element => (
           Pace: complete interviews a day, over the last 7 days. Forecast: if that pace goes on, with the
           range that holds in 8 of 10 cases. Incidence and drop-out: of the last 7 days, and before.
         </p>
+        {page.sections.size < rows.surveys.length && (
+          <p class="rule">
+            {`${page.formats.count(page.sections.size)} of ${page.formats.count(rows.surveys.length)} surveys have a section of their own: those that need action, and then as many as a page can hold.`}
+          </p>
+        )}
         <SqlOf query={inField} sql={sqlOf(inField)} />
       </>
     )}

@@ -5,10 +5,12 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { StoppedError } from '../../../../src/base/errors.js'
 import type { PublishFormat } from '../../../../src/model/publish-formats.js'
+import { ObjectStoreError } from '../../../../src/object-store/errors.js'
 import { pointerSchema } from '../../../../src/publish/bucket/documents.js'
 import { DeltaBehindError } from '../../../../src/publish/bucket/errors.js'
 import { acquireLease } from '../../../../src/publish/bucket/lease.js'
 import { readNote } from '../../../../src/publish/bucket/note.js'
+import { createPagePublisher } from '../../../../src/publish/bucket/page.js'
 import { fencePointer } from '../../../../src/publish/bucket/pointer.js'
 import { createBucketPublisher } from '../../../../src/publish/bucket/publisher.js'
 import type { BucketPublishing } from '../../../../src/publish/bucket/publishing.js'
@@ -66,6 +68,7 @@ const trial = async (formats: readonly PublishFormat[] = ALL) => {
     ...{ warehouse, model, clock, log, decide, store, stopping, lease, pointer, publishing, current },
     publish: (signal = NEVER, runId = 'RUN') =>
       createBucketPublisher({ ...publishing, runId }).publish(signal),
+    publishPage: () => createPagePublisher(publishing).publish(NEVER),
     release: () => lease.release({ ledgersUploaded: true, signal: NEVER }),
   }
 }
@@ -99,17 +102,19 @@ describe('a publish', () => {
   })
 
   test('replaces the report after the version, and clean-up leaves it', async () => {
-    const { publish, model, warehouse, release } = await trial(['duckdb', 'report'])
-    const reports = await publish()
-    expect(reports.map(({ format, path }) => ({ format, path }))).toEqual([
-      { format: 'duckdb', path: 's3://model/test/duckdb/000001-RUN.duckdb' },
-      { format: 'report', path: 's3://model/test/report.html' },
-    ])
+    const { publish, publishPage, model, warehouse, release } = await trial(['duckdb', 'report'])
+    expect((await publish()).map(({ format }) => format)).toEqual(['duckdb'])
+    const [report] = await publishPage()
     const first = model.objects.get('report.html')?.body.toString() ?? ''
+    expect(report).toEqual({
+      format: 'report',
+      path: 's3://model/test/report.html',
+      bytes: Buffer.byteLength(first),
+    })
     expect(first).toMatch(/^<!doctype html>/)
-    expect(reports[1]?.bytes).toBe(Buffer.byteLength(first))
     await list(warehouse.account, [survey(1, { title: 'new' })], minute(1))
     await publish(NEVER, 'RUN-2')
+    await publishPage()
     expect(model.objects.get('report.html')?.body.toString()).toContain('new')
     await release()
   })
@@ -117,18 +122,12 @@ describe('a publish', () => {
   test.each([
     ['cannot be written', /put\w+ report/],
     ['cannot be read', /get report/],
-  ])('warns and publishes all the same if the report %s', async (_, match) => {
-    const { publish, decide, current, log, release } = await trial(['duckdb', 'report'])
+  ])('is committed although the report %s, which fails the run', async (_, match) => {
+    const { publish, publishPage, decide, current, release } = await trial(['duckdb', 'report'])
     decide.fault = refusing(match)
-    expect((await publish()).map(({ format }) => format)).toEqual(['duckdb'])
+    await publish()
+    await expect(publishPage()).rejects.toThrow(ObjectStoreError)
     expect(current()).toMatchObject({ version: 1 })
-    expect(log.lines).toContainEqual(
-      expect.objectContaining({
-        level: 'warn',
-        message:
-          'the report could not be written; everything else is published, and the next run writes it again',
-      }),
-    )
     await release()
   })
 
