@@ -8,6 +8,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const FIRST = [
   'e2e/cap',
   'simulation/simulation',
+  'e2e/bucket',
+  'e2e/verify-ends',
   'e2e/refusals',
   'e2e/check-and-status',
   'e2e/restart',

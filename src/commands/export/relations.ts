@@ -7,7 +7,7 @@ import { varcharCell } from '../../warehouse/connection/cells.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { isStatementFault } from '../../warehouse/connection/duckdb-error.js'
 import { ALL_VIEWS } from '../../warehouse/views/all.js'
-import { createView } from '../../warehouse/views/view-declaration.js'
+import { defineView } from '../../warehouse/views/view-declaration.js'
 import { appliesTo, bad, requireExpression } from './condition.js'
 import { ExportRequestError } from './errors.js'
 import { relation } from './sql.js'
@@ -47,7 +47,7 @@ export const requestedTables = (names: readonly string[] | null): readonly Table
  * for is left out.
  */
 export const createViews = async (sql: Sql): Promise<void> => {
-  for (const statement of ALL_VIEWS.map((view) => createView(view)[0] ?? ''))
+  for (const statement of ALL_VIEWS.map(defineView))
     await sql.run(statement).catch((error: unknown) => {
       if (!isStatementFault(error)) throw error
     })

@@ -5,6 +5,7 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import { throwIfAborted } from '../../base/clock.js'
+import { tableName } from '../../model/sync-tables.js'
 import type { Manifest } from '../../publish/parquet/manifest.js'
 import { digestFiles, digestPartitions } from '../../publish/parquet/sql.js'
 import {
@@ -17,7 +18,6 @@ import { bigintCell, varcharCell } from '../../warehouse/connection/cells.js'
 import type { Database, Sql } from '../../warehouse/connection/database.js'
 import { PUBLISH_AGAIN } from './check-tables.js'
 import type { Problem } from './problem.js'
-import { nameOf } from './rules/rows.js'
 
 export interface ComparedFormats {
   /** Partitions that were compared; 0 if the formats are of different runs. */
@@ -70,7 +70,7 @@ export const compareFormats = async ({
       problems.push({
         rule: 'formats_are_equal',
         state,
-        where: nameOf(table.declaration),
+        where: tableName(table.declaration),
         says: 'partitions with other rows than the published database',
         count: differing.length,
         example: first.slice(directory.length + 1),

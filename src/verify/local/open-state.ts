@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { openParquet } from '../../publish/parquet/reader.js'
 import { type Database, type OpenOptions, openDatabase } from '../../warehouse/connection/database.js'
 import { ALL_VIEWS } from '../../warehouse/views/all.js'
-import { createView } from '../../warehouse/views/view-declaration.js'
+import { defineView } from '../../warehouse/views/view-declaration.js'
 
 export const openDatabaseFile = (file: string): Promise<Database> =>
   withSpill((options) => openDatabase(file, { ...options, readOnly: true }))
@@ -18,7 +18,7 @@ export const openParquetVersion = (directory: string): Promise<Database> =>
     const database = await openParquet(directory, options)
     try {
       await database.transaction(async (sql) => {
-        for (const statement of ALL_VIEWS.flatMap(createView)) await sql.run(statement)
+        for (const view of ALL_VIEWS) await sql.run(defineView(view))
       })
       return database
     } catch (error) {

@@ -9,8 +9,12 @@ export interface ViewDeclaration extends Pick<TableDeclaration, 'name' | 'commen
   readonly sql: string
 }
 
+/** The view alone, for a database in memory, where nobody reads comments. */
+export const defineView = ({ name, sql }: ViewDeclaration): string =>
+  `CREATE OR REPLACE VIEW main.${quote(name)} AS ${sql}`
+
 export const createView = (view: ViewDeclaration): readonly string[] => [
-  `CREATE OR REPLACE VIEW main.${quote(view.name)} AS ${view.sql}`,
+  defineView(view),
   `COMMENT ON VIEW main.${quote(view.name)} IS ${literal(view.comment)}`,
   ...view.columns.map(
     ({ name, comment }) => `COMMENT ON COLUMN main.${quote(view.name)}.${quote(name)} IS ${literal(comment)}`,

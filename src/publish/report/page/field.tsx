@@ -1,11 +1,12 @@
 /** The surveys in the field, and those before and after it. */
 import type { JSX } from 'preact'
-import { Bar, Sparkline } from '../charts/small.js'
+import { Sparkline } from '../charts/small.js'
 import { type Formats, UNKNOWN } from '../formats.js'
 import { besideField, inField } from '../queries/overview.js'
 import { sqlOf } from '../queries/query.js'
 import { keyOf, type ReportRows } from '../read.js'
 import { hasAccounts, type PartProps, type ReportPage } from './context.js'
+import { Completion } from './figures.js'
 import { type Column, QueryTable, SqlOf } from './table.js'
 import { Status, SurveyLink } from './words.js'
 
@@ -83,15 +84,7 @@ const fieldColumns = (page: ReportPage): readonly Column<FieldRow>[] => {
     {
       head: 'Complete',
 
-      cell: (row) => (
-        <>
-          <Bar rate={row.completion_rate} />
-          <b>{formats.rate(row.completion_rate)}</b>{' '}
-          <small>
-            {formats.count(row.interviews_count)} of {formats.count(row.sample_size)}
-          </small>
-        </>
-      ),
+      cell: (row) => <Completion of={row} formats={formats} />,
       sortBy: ({ completion_rate }) => completion_rate,
     },
     { head: '28 days', cell: (row) => <Sparkline days={rows.curves.get(keyOf(row)) ?? []} /> },

@@ -8,6 +8,7 @@ import { Attention } from './attention.js'
 import { Changes } from './changes.js'
 import type { PartProps } from './context.js'
 import { Field } from './field.js'
+import { type Figure, Figures } from './figures.js'
 import { Runs } from './run.js'
 import { SqlOf } from './table.js'
 import { plural } from './words.js'
@@ -81,7 +82,7 @@ const BEHIND_MS = 3_600_000
 const Totals = ({ page: { rows, formats } }: PartProps): JSX.Element => {
   const [total] = rows.totals
   const isAny = total !== undefined && total.surveys > 0
-  const figures: readonly (readonly [string, string, string])[] = !isAny
+  const figures: readonly Figure[] = !isAny
     ? []
     : [
         ['In the field', formats.count(total.surveys), plural(total.surveys, 'survey')],
@@ -92,16 +93,5 @@ const Totals = ({ page: { rows, formats } }: PartProps): JSX.Element => {
         ],
         ['Gained', formats.signed(total.gained), 'in the last 7 days'],
       ]
-  return (
-    <dl class="figures" data-list={totals.name}>
-      {figures.map(([name, value, detail]) => (
-        <div>
-          <dt>{name}</dt>
-          <dd>
-            <b>{value}</b> <small>{detail}</small>
-          </dd>
-        </div>
-      ))}
-    </dl>
-  )
+  return <Figures figures={figures} query={totals.name} />
 }

@@ -1,7 +1,6 @@
 /** The section of a survey: figures, charts, sources, history, and as of when each number is known. */
 import type { JSX } from 'preact'
 import { CompletesChart } from '../charts/completes.js'
-import { Bar } from '../charts/small.js'
 import { BAND_NAMES, StatusChart } from '../charts/statuses.js'
 import { type Formats, UNKNOWN } from '../formats.js'
 import { BANDS, history, interviews, sources } from '../queries/survey.js'
@@ -9,6 +8,7 @@ import { keyOf } from '../read.js'
 import type { HistoryRow, SourceRow, SurveyRow } from '../rows.js'
 import { Change } from './changes.js'
 import { hasAccounts, type PartProps } from './context.js'
+import { Completion, type Figure, Figures } from './figures.js'
 import { type Column, QueryTable } from './table.js'
 import { Status, spaced, titleOf } from './words.js'
 
@@ -36,7 +36,7 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
         )}
         {hasAccounts(page) && `, account ${survey.account}`}
       </p>
-      <Figures survey={survey} formats={formats} />
+      <Figures figures={figuresOf(survey, formats)} query="surveys" />
       <h3>Complete interviews</h3>
       {curve.length < 2 ? (
         <p class="empty">The curve begins with the second night.</p>
@@ -76,56 +76,36 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
   )
 }
 
-const Figures = ({
-  survey,
-  formats,
-}: {
-  readonly survey: SurveyRow
-  readonly formats: Formats
-}): JSX.Element => {
-  const figures: readonly (readonly [string, string, string])[] = [
-    [
-      'Complete',
-      formats.fineRate(survey.completion_rate),
-      `${formats.count(survey.interviews_count)} of ${formats.count(survey.sample_size)}`,
-    ],
-    [
-      'Pace',
-      formats.rough(survey.per_day),
-      survey.pace_days === null
-        ? 'a day'
-        : `a day, ${formats.signed(survey.gained)} in ${survey.pace_days} days`,
-    ],
-    ['Forecast', formats.day(survey.expected_on), rangeOf(survey, formats)],
-    [
-      'Incidence',
-      formats.fineRate(survey.target_incidence_rate),
-      `last days ${formats.rate(survey.recent_incidence_rate)}, before ${formats.rate(survey.earlier_incidence_rate)}`,
-    ],
-    [
-      'Drop-out',
-      formats.fineRate(survey.drop_out_rate),
-      `last days ${formats.rate(survey.recent_drop_out_rate)}, before ${formats.rate(survey.earlier_drop_out_rate)}`,
-    ],
-    [
-      'Length',
-      survey.length_of_interview === null ? UNKNOWN : `${formats.rough(survey.length_of_interview / 60)} min`,
-      'median',
-    ],
-  ]
-  return (
-    <dl class="figures" data-list="surveys">
-      {figures.map(([name, value, detail]) => (
-        <div>
-          <dt>{name}</dt>
-          <dd>
-            <b>{value}</b> <small>{detail}</small>
-          </dd>
-        </div>
-      ))}
-    </dl>
-  )
-}
+const figuresOf = (survey: SurveyRow, formats: Formats): readonly Figure[] => [
+  [
+    'Complete',
+    formats.fineRate(survey.completion_rate),
+    `${formats.count(survey.interviews_count)} of ${formats.count(survey.sample_size)}`,
+  ],
+  [
+    'Pace',
+    formats.rough(survey.per_day),
+    survey.pace_days === null
+      ? 'a day'
+      : `a day, ${formats.signed(survey.gained)} in ${survey.pace_days} days`,
+  ],
+  ['Forecast', formats.day(survey.expected_on), rangeOf(survey, formats)],
+  [
+    'Incidence',
+    formats.fineRate(survey.target_incidence_rate),
+    `last days ${formats.rate(survey.recent_incidence_rate)}, before ${formats.rate(survey.earlier_incidence_rate)}`,
+  ],
+  [
+    'Drop-out',
+    formats.fineRate(survey.drop_out_rate),
+    `last days ${formats.rate(survey.recent_drop_out_rate)}, before ${formats.rate(survey.earlier_drop_out_rate)}`,
+  ],
+  [
+    'Length',
+    survey.length_of_interview === null ? UNKNOWN : `${formats.rough(survey.length_of_interview / 60)} min`,
+    'median',
+  ],
+]
 
 const rangeOf = ({ expected_on, expected_from, expected_to }: SurveyRow, formats: Formats): string =>
   expected_on === null
@@ -150,15 +130,7 @@ const sourceColumns = (formats: Formats): readonly Column<SourceRow>[] => [
   {
     head: 'Complete',
 
-    cell: (row) => (
-      <>
-        <Bar rate={row.completion_rate} />
-        <b>{formats.rate(row.completion_rate)}</b>{' '}
-        <small>
-          {formats.count(row.interviews_count)} of {formats.count(row.sample_size)}
-        </small>
-      </>
-    ),
+    cell: (row) => <Completion of={row} formats={formats} />,
   },
   { head: 'Behind', cell: ({ behind }) => formats.count(behind) },
   { head: 'Gained', cell: ({ gained }) => formats.signed(gained) },

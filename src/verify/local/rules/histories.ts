@@ -1,5 +1,6 @@
 /** Rules of the histories: versions follow each other, and the last one is the current row. */
 import type { TableDeclaration } from '../../../model/columns.js'
+import { tableName } from '../../../model/sync-tables.js'
 import { qualified } from '../../../warehouse/connection/ddl.js'
 import {
   type MergedTable,
@@ -9,7 +10,6 @@ import {
   mergedSurveys,
 } from '../../../warehouse/merge/merged-tables.js'
 import { differ, list, named, type Rule, sameKey } from '../rule.js'
-import { nameOf } from './rows.js'
 
 const MERGED = [mergedSurveys, mergedSampleSources, mergedSurveyProgress, mergedSampleSourceProgress] as const
 
@@ -30,7 +30,7 @@ interface Histories {
 }
 
 const versionsFollow = ({ history, key, values }: Histories): readonly Rule[] => {
-  const where = nameOf(history)
+  const where = tableName(history)
   const identifying = [...key, 'valid_from']
   const inOrder = `(SELECT ${list(identifying)}, valid_to, lead(valid_from) OVER w AS next_from,
       hash(${list(values)}) = lead(hash(${list(values)})) OVER w AS equals_next
@@ -63,14 +63,14 @@ const lastIsCurrent = (
   beginsAt: 'valid_from' | 'observed_at',
 ): readonly Rule[] => {
   const current = qualified(table.current)
-  const where = nameOf(table.current)
+  const where = tableName(table.current)
   const datedAt = table.readAtColumn
   const endsWrongly = beginsAt === 'valid_from' ? 'h.valid_to IS DISTINCT FROM t._missing_since OR ' : ''
   return [
     {
       rule: 'current_row_is_last_in_history',
       where,
-      says: `the row is not dated like the last one in ${nameOf(history)}`,
+      says: `the row is not dated like the last one in ${tableName(history)}`,
       sql: `SELECT ${named(key)} FROM (SELECT ${list(key)}, ${datedAt} FROM ${current}) t
         FULL JOIN (SELECT ${list(key)}, max(${beginsAt}) AS last_at FROM ${qualified(history)} GROUP BY ${list(key)}) h USING (${list(key)})
         WHERE t.${datedAt} IS DISTINCT FROM h.last_at`,
@@ -78,7 +78,7 @@ const lastIsCurrent = (
     {
       rule: 'current_row_equals_history',
       where,
-      says: `the row differs from the last one in ${nameOf(history)}`,
+      says: `the row differs from the last one in ${tableName(history)}`,
       sql: `SELECT ${named(key, 't')} FROM ${current} t JOIN ${qualified(history)} h
         ON ${sameKey(key, 't', 'h')} AND h.${beginsAt} = t.${datedAt} WHERE ${endsWrongly}${differ(values, 't', 'h')}`,
     },
@@ -90,7 +90,7 @@ const lastIsCurrent = (
     },
     {
       rule: 'history_begins_when_first_seen',
-      where: nameOf(history),
+      where: tableName(history),
       says: 'rows begin before the record was first seen',
       sql: `SELECT ${named([...key, beginsAt], 'h')} FROM ${qualified(history)} h JOIN ${current} t
         ON ${sameKey(key, 't', 'h')} WHERE h.${beginsAt} < t._first_seen_at`,

@@ -1,14 +1,11 @@
 /** Rules of every table and view, made from the declarations: keys are unique, columns are filled, and rows have their parents. */
 import type { TableDeclaration } from '../../../model/columns.js'
-import { ALL_TABLES } from '../../../model/sync-tables.js'
+import { ALL_TABLES, tableName } from '../../../model/sync-tables.js'
 import { qualified, quote } from '../../../warehouse/connection/ddl.js'
 import { ALL_VIEWS } from '../../../warehouse/views/all.js'
 import { list, named, type Rule, sameKey } from '../rule.js'
 
 type Relation = Pick<TableDeclaration, 'schema' | 'name' | 'key' | 'columns' | 'references'>
-
-export const nameOf = ({ schema, name }: Pick<Relation, 'schema' | 'name'>): string =>
-  schema === 'main' ? name : `${schema}.${name}`
 
 const keysAreUnique = (relation: Relation): readonly Rule[] =>
   relation.key.length === 0
@@ -16,7 +13,7 @@ const keysAreUnique = (relation: Relation): readonly Rule[] =>
     : [
         {
           rule: 'keys_are_unique',
-          where: nameOf(relation),
+          where: tableName(relation),
           says: 'several rows have the same key',
           sql: `SELECT ${named(relation.key)} FROM ${qualified(relation)} GROUP BY ${list(relation.key)} HAVING count(*) > 1`,
         },
@@ -28,7 +25,7 @@ const columnsAreFilled = (relation: Relation): readonly Rule[] => {
   return [
     {
       rule: 'columns_are_filled',
-      where: nameOf(relation),
+      where: tableName(relation),
       says: 'a column is null that is declared not null',
       sql: `SELECT ${named(identifying)} FROM ${qualified(relation)}
         WHERE ${filled.map(({ name }) => `${quote(name)} IS NULL`).join(' OR ')}`,
@@ -40,7 +37,7 @@ const columnsAreFilled = (relation: Relation): readonly Rule[] => {
 const rowsHaveParents = (relation: Relation): readonly Rule[] =>
   (relation.references ?? []).map(({ columns, table, to }) => ({
     rule: 'rows_have_parents',
-    where: nameOf(relation),
+    where: tableName(relation),
     says: `rows without their row in ${table}`,
     sql: `SELECT ${named(relation.key, 'c')} FROM ${qualified(relation)} c
       ANTI JOIN (SELECT ${to.map((name, place) => `${quote(name)} AS ${quote(columns[place] ?? name)}`).join(', ')} FROM main.${quote(table)}) p
