@@ -11,6 +11,7 @@ import { openDisk } from '../support/files/disk.js'
 import { envOf, paceOf } from '../support/oracle/rate.js'
 import { keysIn, openBucketTrial } from '../support/storage/bucket-trial.js'
 import { FORBIDDEN, SLOW_DOWN } from '../support/storage/s3-server.js'
+import { SLOW } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const surveys = (count = 3) =>
@@ -193,18 +194,20 @@ describe('a store that fails', () => {
     expect((await trial.rows(RUNS)).map(({ exit_code }) => exit_code)).toEqual([0, 7, 0])
   })
 
-  test.concurrent('a store that is busy for a moment costs a retry, not a run', async (context) => {
-    const trial = await openBucketTrial(context, surveys())
-    const busy = new Set<string>()
-    trial.fault = ({ verb, key }) => {
-      const request = `${verb} ${key}`
-      if (busy.has(request) || busy.size >= 3) return null
-      busy.add(request)
-      return SLOW_DOWN
-    }
-    expect(await trial.runWarm(NIGHT, await trial.pod())).toMatchObject({ code: 0 })
-    expect(busy.size).toBe(3)
-  })
+  test
+    .runIf(SLOW)
+    .concurrent('a store that is busy for a moment costs a retry, not a run', async (context) => {
+      const trial = await openBucketTrial(context, surveys())
+      const busy = new Set<string>()
+      trial.fault = ({ verb, key }) => {
+        const request = `${verb} ${key}`
+        if (busy.has(request) || busy.size >= 3) return null
+        busy.add(request)
+        return SLOW_DOWN
+      }
+      expect(await trial.runWarm(NIGHT, await trial.pod())).toMatchObject({ code: 0 })
+      expect(busy.size).toBe(3)
+    })
 
   test.concurrent('a damaged newest database is replaced by the one before it, and that is said', async (context) => {
     const trial = await openBucketTrial(context, surveys())

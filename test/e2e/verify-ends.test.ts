@@ -6,6 +6,7 @@ import { scriptedProgress, scriptedSurvey, sendJson, TOKEN } from '../support/ap
 import { lastLine, openTrial, stopWith, type Trial } from '../support/command/trial.js'
 import { mountReadOnly } from '../support/files/disk.js'
 import { keysIn, openBucketTrial } from '../support/storage/bucket-trial.js'
+import { SLOW } from '../support/suite/slow.js'
 
 const surveys = () => [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1))
 
@@ -86,7 +87,7 @@ describe('after a sync', () => {
     expect(refused.stdout).toContain('refused the credentials (401)')
   })
 
-  test('a budget decides the size of the sample, unless it is given', async (context) => {
+  test.runIf(SLOW)('a budget decides the size of the sample, unless it is given', async (context) => {
     const trial = await openTrial(context, surveys())
     expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
     const before = trial.api.arrivals.length
@@ -131,19 +132,22 @@ describe('after a sync', () => {
     expect(json.sample.accounts[0]).toMatchObject({ compared: 2, unread: [{ survey_id: 2 }], stopped: null })
   })
 
-  test('a service that ignores started_before cannot be used to prove progress wrong; gone surveys have moved', async (context) => {
-    const trial = await openTrial(context, surveys())
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-    for (const survey of trial.api.surveys) survey.progress = scriptedProgress(25)
-    trial.api.surveys.splice(0, 1)
-    const { code, json } = await verifyJson(trial)
-    expect(code).toBe(0)
-    const [account] = json.sample.accounts
-    expect(account.tables[0]).toMatchObject({ table: 'surveys', rows: 3, equal: 2, moved: 1 })
-    expect(account.findings).toContainEqual(
-      expect.objectContaining({ table: 'survey_progress', verdict: 'unclear' }),
-    )
-  })
+  test.runIf(SLOW)(
+    'a service that ignores started_before cannot be used to prove progress wrong; gone surveys have moved',
+    async (context) => {
+      const trial = await openTrial(context, surveys())
+      expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+      for (const survey of trial.api.surveys) survey.progress = scriptedProgress(25)
+      trial.api.surveys.splice(0, 1)
+      const { code, json } = await verifyJson(trial)
+      expect(code).toBe(0)
+      const [account] = json.sample.accounts
+      expect(account.tables[0]).toMatchObject({ table: 'surveys', rows: 3, equal: 2, moved: 1 })
+      expect(account.findings).toContainEqual(
+        expect.objectContaining({ table: 'survey_progress', verdict: 'unclear' }),
+      )
+    },
+  )
 
   test('a token in a value of the API is redacted', async (context) => {
     const trial = await openTrial(context, surveys())

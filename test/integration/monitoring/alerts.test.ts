@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { HAS_PROMTOOL } from '../../support/servers/prometheus.js'
+import { SLOW } from '../../support/suite/slow.js'
 import { DIRECTORY, unknownMetrics } from './declared.js'
 
 const read = (name: string): unknown => parse(readFileSync(`${DIRECTORY}${name}`, 'utf8'))
@@ -51,7 +52,7 @@ test('every rule fires on a made-up night, and is silent on others', () => {
   }
 })
 
-test.skipIf(!HAS_PROMTOOL)('promtool accepts the rules, and its tests of them pass', () => {
+test.runIf(SLOW && HAS_PROMTOOL)('promtool accepts the rules, and its tests of them pass', () => {
   const check = spawnSync('promtool', ['check', 'rules', '--lint=all', '--lint-fatal', 'alerts.yaml'], {
     cwd: DIRECTORY,
     encoding: 'utf8',
