@@ -5,7 +5,7 @@ const QUERIES = [
   [
     'Surveys by status, with their interviews',
     `SELECT status, count(*) AS surveys, sum(interviews_count)::BIGINT AS complete_interviews,
-       sum(sample_size)::BIGINT AS target, round(100 * sum(interviews_count) / sum(sample_size), 1) AS percent
+       sum(sample_size)::BIGINT AS target, round(100 * sum(interviews_count) / nullif(sum(sample_size), 0), 1) AS percent
      FROM survey_overview GROUP BY status ORDER BY surveys DESC, status`,
   ],
   [

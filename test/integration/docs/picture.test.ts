@@ -1,5 +1,5 @@
-/** docs/images/run.svg shows the run of the tutorial's second sync. `npm run picture` draws it anew. */
-import { readFileSync } from 'node:fs'
+/** docs/images/run.svg shows the run of the tutorial's second sync, and report.png the report. `npm run picture` draws both anew. */
+import { readFileSync, statSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { isShown, partsOf } from './console-page.js'
 
@@ -7,6 +7,7 @@ const docs = new URL('../../../docs/', import.meta.url).pathname
 const picture = readFileSync(`${docs}images/run.svg`, 'utf8')
 const commands = partsOf(readFileSync(`${docs}tutorial.md`, 'utf8')).filter((part) => part.kind === 'command')
 const BYTES_MAX = 40_000
+const REPORT_BYTES_MAX = 150_000
 
 /** The texts of the picture, from the top. */
 const lines = [...picture.matchAll(/<text [^>]*>(.*)<\/text>/g)].map(([, text = '']) =>
@@ -29,4 +30,8 @@ test('the picture is small, has colours for light and dark, and loads nothing', 
   expect(Buffer.byteLength(picture)).toBeLessThan(BYTES_MAX)
   expect(picture).toContain('prefers-color-scheme: dark')
   expect(picture).not.toMatch(/href|url\(|@import|<script/)
+})
+
+test('the picture of the report is small enough for the README', () => {
+  expect(statSync(`${docs}images/report.png`).size).toBeLessThan(REPORT_BYTES_MAX)
 })
