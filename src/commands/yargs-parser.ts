@@ -42,7 +42,7 @@ export const declareAll = (parser: Argv, commands: readonly Command[]): void => 
   const exits = Object.entries(EXITS).map(([code, { meaning }]) => `  ${code}  ${meaning}`)
   parser
     .usage(
-      '$0 <command>\n\nSyncs surveys, sample sources and fieldwork progress from the API into DuckDB and Parquet, within its request cap.',
+      '$0 <command>\n\nSyncs surveys, sample sources and fieldwork progress from the API into DuckDB, Parquet and Delta tables, within its request cap.',
     )
     .demandCommand(1, 'say which command to run')
     .epilogue(['Exit codes:', ...exits].join('\n'))

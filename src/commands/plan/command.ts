@@ -4,7 +4,8 @@ import { planOptions } from '../options.js'
 
 export const planCommand: Command<typeof planOptions> = {
   name: 'plan',
-  describe: 'Show what the next sync would request, why, and how long that takes; makes no request',
+  describe:
+    'Show what the next sync would request, why, and how long that takes; makes no request to the API',
   flags: planOptions,
   run: async (context, flags) => (await import('./handler.js')).handlePlan(context, flags),
 }
