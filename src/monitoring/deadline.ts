@@ -1,4 +1,4 @@
-/** Limits the time of all reports about a run. After a signal the process has to end soon, because the sender of the signal kills it. */
+/** Limits the time of all reports about a run (metrics, pings, webhooks). After a signal the process must end before it is killed. */
 import type { Clock } from '../base/clock.js'
 import { StoppedError } from '../base/errors.js'
 
@@ -8,7 +8,7 @@ export const REPORT_MS_MAX = 10_000
 const REPORT_AFTER_SIGNAL_MS_MAX = 3_000
 /** A run ends within ten seconds of a signal (docs/how-to/limit-a-run.md). */
 const END_AFTER_SIGNAL_MS = 9_500
-/** Reports get so long even if the publish took all the time. */
+/** Reports get this long even if the publish has used up the time. */
 const REPORT_MS_MIN = 400
 
 /** `sinceSignalMs` is null without a signal. */

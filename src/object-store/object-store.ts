@@ -1,6 +1,6 @@
 /**
- * The port to an object store: five verbs, which every store with conditional writes has. Whoever needs more than these builds it on
- * top. `s3.ts` is the client of real stores.
+ * The port to an object store: five verbs (get, put if absent, put if match, list, delete), which every store with conditional writes
+ * has. More is built on top of them. `s3.ts` is the client of real stores.
  */
 
 /** Every verb rejects with the signal's reason or an `ObjectStoreError`. After that a write may have happened or not. */

@@ -65,7 +65,8 @@ export const readReport = async (sql: Sql) => {
 }
 
 /**
- * Temporary views come before those of the file. So they are this version's also in a file of an older version, and Parquet has views, too.
+ * Temporary views hide those of the file. So the report reads the views of this version, even in a file of an older one and in Parquet,
+ * which has none.
  */
 const kindOf = ({ name }: ViewDeclaration): string => (COMPUTED_ONCE.includes(name) ? 'TABLE' : 'VIEW')
 

@@ -3,7 +3,7 @@ import type { Cell } from '../../model/columns.js'
 
 /**
  * `equal`: every field. `moved`: it differs, and has changed since we read it, or may have. `waiting`: known to be behind: queued,
- * never read, or in quarantine. `unclear`: the API does not say enough to decide. `wrong`: nothing that happened since explains it.
+ * never read, or in quarantine. `unclear`: the API does not say enough to decide. `wrong`: no later change explains it.
  */
 export const VERDICTS = ['equal', 'moved', 'waiting', 'unclear', 'wrong'] as const
 export type Verdict = (typeof VERDICTS)[number]

@@ -1,14 +1,13 @@
 /** Charts that stand in a cell of a table, beside the same numbers as text. */
 import type { DayRow } from '../rows.js'
+import { LAST_DAYS } from '../thinned-days.js'
 import { barsPath, type Point } from './path.js'
-
-const SPARK_DAYS = 28
 
 /** Complete interviews gained on each of the last days. A day after unknown days gets the gain of all of them. */
 export const Sparkline = ({ days }: { readonly days: readonly DayRow[] }) => {
   const last = days.at(-1)
   if (last === undefined || days.length < 2) return null
-  const first = last.day - SPARK_DAYS
+  const first = last.day - LAST_DAYS
   const gains = days.slice(1).flatMap((day, place): Point[] => {
     const x = day.day - first
     const gained = (day.interviews_count ?? 0) - (days[place]?.interviews_count ?? 0)
@@ -18,7 +17,7 @@ export const Sparkline = ({ days }: { readonly days: readonly DayRow[] }) => {
   return (
     <svg
       class="spark"
-      viewBox={`0 ${-max} ${SPARK_DAYS + 1} ${max}`}
+      viewBox={`0 ${-max} ${LAST_DAYS + 1} ${max}`}
       preserveAspectRatio="none"
       aria-hidden="true"
     >

@@ -69,7 +69,6 @@ const cardsOf = (page: ReportPage): readonly Card[] => {
       table: table(page, overview.standsStill, rows.standsStill, [
         {
           head: 'Days',
-
           cell: ({ days }) => (days === null ? 'never gained' : formats.count(days)),
         },
         completes(formats),
@@ -77,13 +76,12 @@ const cardsOf = (page: ReportPage): readonly Card[] => {
     },
     {
       query: overview.slips,
-      rule: 'Three days or more behind the forecast of a week ago, and that day is before the range of today’s forecast.',
+      rule: 'The forecast is three days or more later than a week ago, and its range no longer includes the earlier day.',
       none: 'No forecast slips.',
       count: rows.slips.length,
       table: table(page, overview.slips, rows.slips, [
         {
           head: 'Later by',
-
           cell: ({ days_later }) => (days_later === null ? 'not in sight' : `${formats.count(days_later)} d`),
         },
         { head: 'Now', cell: ({ expected_on }) => formats.day(expected_on) },
@@ -91,14 +89,13 @@ const cardsOf = (page: ReportPage): readonly Card[] => {
     },
     {
       query: overview.sourcesBehind,
-      rule: 'Sources that miss a tenth of their target or more to be as complete as their survey.',
+      rule: 'Sources that lack a tenth of their target or more to be as complete as their survey.',
       none: 'No source is behind its survey.',
       count: rows.sourcesBehind.length,
       table: table(page, overview.sourcesBehind, rows.sourcesBehind, [
         {
           head: 'Source',
           isText: true,
-
           cell: ({ name, country_code }) => (
             <>
               <bdi>{name}</bdi> <span>{country_code}</span>
@@ -117,13 +114,11 @@ const cardsOf = (page: ReportPage): readonly Card[] => {
       table: table(page, overview.ratesMoved, rows.ratesMoved, [
         {
           head: 'Incidence',
-
           cell: (row) =>
             change(formats.rate(row.earlier_incidence_rate), formats.rate(row.recent_incidence_rate)),
         },
         {
           head: 'Drop-out',
-
           cell: (row) =>
             change(formats.rate(row.earlier_drop_out_rate), formats.rate(row.recent_drop_out_rate)),
         },
@@ -137,7 +132,6 @@ const cardsOf = (page: ReportPage): readonly Card[] => {
       table: table(page, overview.stale, rows.stale, [
         {
           head: 'Read at',
-
           cell: ({ refreshed_at }) => (refreshed_at === null ? 'never' : formats.instant(refreshed_at)),
         },
         { head: 'Why', isText: true, cell: ({ last_error }) => last_error ?? 'waits for a larger budget' },
@@ -150,7 +144,6 @@ const completes = (
   formats: Formats,
 ): Column<{ readonly interviews_count: number | null; readonly sample_size: number | null }> => ({
   head: 'Complete',
-
   cell: ({ interviews_count, sample_size }) => (
     <>
       <span>{formats.count(interviews_count)}</span> <i>of</i> <span>{formats.count(sample_size)}</span>

@@ -67,7 +67,6 @@ const countedKind = (isSource: boolean, kind: string, count: number): string => 
 const changeColumns = (page: ReportPage): readonly Column<ChangeRow>[] => [
   {
     head: 'Survey',
-
     cell: (row) => (
       <>
         <SurveyLink survey={{ ...row, title: row.title ?? '' }} page={page} />
@@ -129,7 +128,6 @@ const Timeline = ({ page }: PartProps): JSX.Element => {
           {
             head: `The last ${TIMELINE_DAYS} days`,
             isText: true,
-
             cell: ({ periods, now }) => <StatusStrip periods={periods} now={now} days={TIMELINE_DAYS} />,
           },
           { head: 'Status', isText: true, cell: ({ status }) => <Status status={status} /> },

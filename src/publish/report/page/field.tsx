@@ -66,7 +66,6 @@ const fieldColumns = (page: ReportPage): readonly Column<FieldRow>[] => {
   return [
     {
       head: 'Survey',
-
       cell: (row) => (
         <>
           <SurveyLink survey={row} page={page} />
@@ -83,38 +82,32 @@ const fieldColumns = (page: ReportPage): readonly Column<FieldRow>[] => {
     ...accountColumn<FieldRow>(page),
     {
       head: 'Complete',
-
       cell: (row) => <Completion of={row} formats={formats} />,
       sortBy: ({ completion_rate }) => completion_rate,
     },
     { head: '28 days', cell: (row) => <Sparkline days={rows.curves.get(keyOf(row)) ?? []} /> },
     {
       head: 'Pace',
-
       cell: ({ per_day }) => formats.rough(per_day),
       sortBy: ({ per_day }) => per_day,
     },
     {
       head: 'Forecast',
-
       cell: (row) => <Forecast row={row} formats={formats} />,
       sortBy: ({ expected_on }) => expected_on,
     },
     {
       head: 'Incidence',
-
       cell: (row) => recently(row.recent_incidence_rate, row.earlier_incidence_rate, formats),
       sortBy: ({ recent_incidence_rate }) => recent_incidence_rate,
     },
     {
       head: 'Drop-out',
-
       cell: (row) => recently(row.recent_drop_out_rate, row.earlier_drop_out_rate, formats),
       sortBy: ({ recent_drop_out_rate }) => recent_drop_out_rate,
     },
     {
       head: 'Read at',
-
       cell: ({ refreshed_at }) => formats.instant(refreshed_at),
       sortBy: ({ refreshed_at }) => (refreshed_at === null ? null : Number(refreshed_at)),
     },
@@ -160,7 +153,6 @@ const besideColumns = (page: ReportPage): readonly Column<ReportRows['besideFiel
     { head: 'Since', cell: ({ since }) => formats.instant(since) },
     {
       head: 'Complete',
-
       cell: ({ interviews_count, sample_size }) => (
         <>
           {formats.count(interviews_count)} <small>of {formats.count(sample_size)}</small>

@@ -78,7 +78,6 @@ const runColumns = (page: ReportPage): readonly Column<ReportRows['runs'][number
     {
       head: 'Outcome',
       isText: true,
-
       cell: ({ status, reason }) => (
         <>
           <span class={`outcome ${status}`}>{status}</span>
@@ -113,7 +112,6 @@ const queueColumns = (page: ReportPage): readonly Column<ReportRows['queue'][num
 const problemColumns = (page: ReportPage): readonly Column<ReportRows['problems'][number]>[] => [
   {
     head: 'Problem',
-
     cell: ({ what, kind, resource }) => (
       <>
         <bdi>{what}</bdi> <small>{`${spaced(kind)}, ${spaced(resource)}`}</small>

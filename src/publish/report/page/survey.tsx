@@ -120,7 +120,6 @@ const bandOf = (status: string): number =>
 const sourceColumns = (formats: Formats): readonly Column<SourceRow>[] => [
   {
     head: 'Source',
-
     cell: ({ name, country_code, provider }) => (
       <>
         <bdi>{name}</bdi> <small>{`${country_code}, ${spaced(provider)}`}</small>
@@ -129,7 +128,6 @@ const sourceColumns = (formats: Formats): readonly Column<SourceRow>[] => [
   },
   {
     head: 'Complete',
-
     cell: (row) => <Completion of={row} formats={formats} />,
   },
   { head: 'Behind', cell: ({ behind }) => formats.count(behind) },
@@ -137,7 +135,6 @@ const sourceColumns = (formats: Formats): readonly Column<SourceRow>[] => [
   { head: 'Forecast', cell: ({ expected_on }) => formats.day(expected_on) },
   {
     head: 'Incidence',
-
     cell: (row) => formats.rate(row.target_incidence_rate),
   },
   { head: 'Drop-out', cell: (row) => formats.rate(row.drop_out_rate) },
@@ -148,7 +145,6 @@ const historyColumns = (formats: Formats): readonly Column<HistoryRow>[] => [
   {
     head: 'Change',
     isText: true,
-
     cell: (row) => (
       <>
         {row.sample_source_id !== null && (
