@@ -85,7 +85,7 @@ async function read(ids, kind, isChanged = true) {
 
 async function publish(what) {
   const [began, cpu] = [performance.now(), process.cpuUsage()]
-  const { path } = await publisher.publish(new AbortController().signal)
+  const [{ path }] = await publisher.publish(new AbortController().signal)
   const seconds = (performance.now() - began) / 1_000
   const { user, system } = process.cpuUsage(cpu)
   const { version, tables, bytes } = await readManifest(path)
