@@ -21,6 +21,8 @@ const KILLS = 110
 /** At most this many kills in a row. Then one run may finish, and the world moves on. */
 const KILLS_A_ROUND_MAX = 8
 const STARTS_MAX = 6 * KILLS
+/** Lists of sources are read after every step of the world: nothing else shows that a source without target or interviews is gone. */
+const REFRESH = { max_age: '1m', skip_unchanged: true, list_sources_every: '0s' }
 const UNREAD = { sources: [], progress: {}, sourceProgress: [] }
 
 /** The phase of a run, by its log and its files. */
@@ -61,12 +63,7 @@ test.runIf(SLOW)(
     })
     const world = openWorld(server)
     const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: '10000/1s' }
-    const args = [
-      'sync',
-      '--log-level',
-      'debug',
-      ...(await trial.settings({ refresh: { max_age: '1m', skip_unchanged: true } })),
-    ]
+    const args = ['sync', '--log-level', 'debug', ...(await trial.settings({ refresh: REFRESH }))]
     const moments = [await truthRows(server)]
     const killed: Record<Phase, number> = {
       opening: 0,
