@@ -91,7 +91,7 @@ const sizeOf = async ({ sql, out }: Writing, relation: Relation): Promise<Sized>
 /** The converted rows, and counts of those that were taken. */
 const sheetRows = ({ sql, signal }: Writing, relation: Relation) => {
   const { columns } = relation
-  const schema = z.record(z.string(), sheetCellSchema)
+  const schema = z.array(sheetCellSchema)
   let [rows, cutTexts] = [0, 0]
   const onCut = () => {
     cutTexts += 1
@@ -101,7 +101,7 @@ const sheetRows = ({ sql, signal }: Writing, relation: Relation) => {
       throwIfAborted(signal)
       for (const row of batch) {
         rows += 1
-        yield columns.map((column) => sheetCell(column, row[column.name] ?? null, onCut))
+        yield columns.map((column, index) => sheetCell(column, row[index] ?? null, onCut))
       }
     }
   }
