@@ -101,6 +101,35 @@ describe('a night', () => {
     )
   })
 
+  test.runIf(SLOW)(
+    'no night with few changes takes more than 20 puts, also when Delta logs get checkpoints',
+    async (context) => {
+      const trial = await openBucketTrial(context)
+      await using server = await startReferenceServer({
+        port: 0,
+        seed: 42,
+        surveys: 60,
+        rateWindow: 'none',
+        clock: 'frozen',
+      })
+      const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: '1000/1s' }
+      await trial.runWarm(ALL, { ...(await trial.pod()), ...env })
+      const nights: { puts: number; checkpoints: number }[] = []
+      for (let night = 1; night <= 24; night += 1) {
+        const from = trial.s3.requests.length
+        expect(await trial.runWarm(ALL, { ...(await trial.pod()), ...env })).toMatchObject({ code: 0 })
+        const puts = trial.s3.requests.slice(from).filter(({ verb }) => verb === 'put')
+        const checkpoints = puts.filter(({ key }) => key.endsWith('.checkpoint.parquet'))
+        nights.push({ puts: puts.length, checkpoints: checkpoints.length })
+      }
+      const checkpoints = nights.reduce((sum, night) => sum + night.checkpoints, 0)
+      expect(checkpoints).toBeGreaterThanOrEqual(6)
+      expect(Math.max(...nights.map(({ puts }) => puts))).toBeLessThanOrEqual(20)
+      console.info(`puts each night: ${nights.map(({ puts }) => puts).join(' ')}; ${checkpoints} checkpoints`)
+    },
+    120_000,
+  )
+
   test.concurrent('a disk that is still there is used, unless another pod has published', async (context) => {
     const trial = await openBucketTrial(context, surveys())
     const [pod, other] = [await trial.pod(), await trial.pod()]

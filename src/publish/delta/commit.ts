@@ -12,7 +12,7 @@ import { ObjectStoreError } from '../../object-store/errors.js'
 import type { ListedObject } from '../../object-store/object-store.js'
 import type { Manifest, ManifestTable } from '../parquet/manifest.js'
 import { type Action, toLines } from './actions.js'
-import { keepUp } from './keep-up.js'
+import { type CheckpointAllowance, checkpointAllowance, keepUp } from './keep-up.js'
 import {
   changesTo,
   commitOf,
@@ -53,8 +53,9 @@ export const commitDelta = async (given: DeltaCommitting): Promise<readonly Delt
     manifests.set(key, found)
     return found
   }
+  const shared = { ...given, readManifest, checkpoints: checkpointAllowance() }
   const results = await Promise.allSettled(
-    given.manifest.tables.map((table) => limit(() => commitTable({ ...given, readManifest }, table))),
+    given.manifest.tables.map((table) => limit(() => commitTable(shared, table))),
   )
   throwIfAborted(given.signal)
   return results.map((result) => {
@@ -65,7 +66,12 @@ export const commitDelta = async (given: DeltaCommitting): Promise<readonly Delt
 
 const TABLES_AT_ONCE = 8
 
-const commitTable = async (given: DeltaCommitting, table: ManifestTable): Promise<DeltaTable> => {
+/** Also what all tables of a publish share. */
+interface Committing extends DeltaCommitting {
+  readonly checkpoints: CheckpointAllowance
+}
+
+const commitTable = async (given: Committing, table: ManifestTable): Promise<DeltaTable> => {
   const projection: Projection = { ...given, table, directory: directoryOf(table) }
   const { directory } = projection
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {

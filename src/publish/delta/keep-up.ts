@@ -1,6 +1,6 @@
 /**
- * Keeps a Delta log short: a checkpoint every ten commits, from which readers start, and the deletion of what no reader needs. The
- * commit stands without it. So a failure is logged, and the next run tries again.
+ * Keeps a Delta log short: a checkpoint after ten commits or a few more, from which readers start, and the deletion of what no
+ * reader needs. The commit stands without it. So a failure is logged, and the next run tries again.
  */
 
 import type { Clock } from '../../base/clock.js'
@@ -20,7 +20,19 @@ import { type LogReading, readState } from './read-log.js'
 export interface KeepingUp extends LogReading {
   readonly clock: Clock
   readonly log: Log
+  readonly checkpoints: CheckpointAllowance
 }
+
+/** How many checkpoints the tables of a publish may still get. */
+export interface CheckpointAllowance {
+  left: number
+}
+
+/** Logs that grow together need no checkpoints in the same night. Other tables get theirs in the next nights. */
+export const checkpointAllowance = (): CheckpointAllowance => ({ left: CHECKPOINTS_A_PUBLISH_MAX })
+
+/** Enough for 30 tables of which each is changed by every publish. A checkpoint takes two puts. */
+const CHECKPOINTS_A_PUBLISH_MAX = 3
 
 /** `number` is the last commit; `files` were listed before it. */
 export const keepUp = async (
@@ -30,8 +42,11 @@ export const keepUp = async (
   number: number,
 ): Promise<void> => {
   try {
-    if (number - (files.checkpoints.at(-1)?.number ?? 0) >= COMMITS_PER_CHECKPOINT)
+    const isDue = number - (files.checkpoints.at(-1)?.number ?? 0) >= COMMITS_PER_CHECKPOINT
+    if (isDue && given.checkpoints.left > 0) {
+      given.checkpoints.left -= 1
       await addCheckpoint(given, directory, files, number)
+    }
     const outdated = outdatedKeys(files)
     if (outdated.length > 0) await given.store.delete(outdated, given.signal)
   } catch (error) {

@@ -71,6 +71,21 @@ const ONE = manifestWith(1, { files: files(JANUARY, FEBRUARY) })
 /** January has changed. */
 const changed = (version: number) => manifestWith(version, { files: files(`2026-01|v${version}`, FEBRUARY) })
 
+/** The same change in every one of these tables. */
+const withTables = (manifest: Manifest, names: readonly string[]): Manifest => ({
+  ...manifest,
+  tables: manifest.tables.flatMap((table) =>
+    names.map((name) => ({
+      ...table,
+      name,
+      files: table.files.map((file) => ({
+        ...file,
+        path: file.path.replace('data/surveys/', `data/${name}/`),
+      })),
+    })),
+  ),
+})
+
 describe('a Delta log', () => {
   test('follows the manifests, a commit a version', async () => {
     const { commit, numbers, actionsOf, active } = await bucket()
@@ -320,6 +335,31 @@ describe('a checkpoint', () => {
     model.requests.length = 0
     expect(await commit(changed(15))).toMatchObject({ number: 14, isCommitted: true })
     expect(model.requests.map(({ verb }) => verb)).toContain('getToFile')
+  })
+
+  test('of tables that grow together is made in different publishes', async () => {
+    const { commit, clock, model } = await bucket()
+    const names = Array.from({ length: 18 }, (_, at) => `table_${at}`)
+    const putsEach: number[] = []
+    for (let version = 1; version <= 40; version += 1) {
+      clock.advance(DAY_MS)
+      model.requests.length = 0
+      await commit(withTables(changed(version), names))
+      putsEach.push(model.requests.filter(({ verb }) => verb.startsWith('put')).length)
+    }
+    const CHECKPOINTS_MAX = 3
+    expect(Math.max(...putsEach)).toBeLessThanOrEqual(names.length + 2 * CHECKPOINTS_MAX)
+    // A checkpoint is at most as late as all tables need that are due at once.
+    const latest = 10 + Math.ceil(names.length / CHECKPOINTS_MAX)
+    for (const name of names) {
+      const checkpoints = [...model.objects.keys()].flatMap(
+        (key) =>
+          new RegExp(`^data/${name}/_delta_log/0*(\\d+)\\.checkpoint`).exec(key)?.slice(1).map(Number) ?? [],
+      )
+      expect(checkpoints.length, name).toBeGreaterThanOrEqual(2)
+      const gaps = checkpoints.map((number, at) => number - (checkpoints[at - 1] ?? 0))
+      expect(Math.max(...gaps), name).toBeLessThanOrEqual(latest)
+    }
   })
 
   test('that fails is only a warning, and the next commit makes it', async () => {
