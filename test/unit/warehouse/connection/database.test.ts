@@ -63,3 +63,29 @@ test('each row of a result without end is passed on, until `use` throws; the dat
     { number: 7 },
   ])
 })
+
+test('a row of a batch is converted only when it is taken; its cells are in the order of the columns', async () => {
+  await using database = await openDatabase(':memory:')
+  let converted = 0
+  const row = z.array(bigintCell).refine(() => {
+    converted += 1
+    return true
+  })
+  const taken = await database.exclusively(async (sql) => {
+    for await (const batch of sql.batches(row, 'SELECT 7 + range AS b, range AS a FROM range(1000000000000)'))
+      for (const cells of batch) return cells
+    return null
+  })
+  expect({ taken, converted }).toEqual({ taken: [7, 0], converted: 1 })
+})
+
+test('the rows of all batches are the rows of the result', async () => {
+  await using database = await openDatabase(':memory:')
+  const numbers = await database.exclusively(async (sql) => {
+    const found: unknown[] = []
+    for await (const batch of sql.batches(z.tuple([bigintCell]), 'SELECT range FROM range(5000)'))
+      for (const [number] of batch) found.push(number)
+    return found
+  })
+  expect(numbers).toEqual(Array.from({ length: 5_000 }, (_, index) => index))
+})
