@@ -20,7 +20,7 @@ RUN npm ci --omit=dev
 #    system. All that is written, DuckDB's temporary files included, goes to /warehouse.
 FROM node:24-slim
 LABEL org.opencontainers.image.title="fieldwork-sync" \
-      org.opencontainers.image.description="Syncs surveys, sample sources and fieldwork progress from a survey fieldwork API into DuckDB and Parquet, within 60 requests a minute, losing nothing." \
+      org.opencontainers.image.description="Syncs surveys, sample sources and fieldwork progress from a survey fieldwork API into DuckDB, Parquet and Delta tables, within 60 requests a minute, losing nothing." \
       org.opencontainers.image.licenses="MIT"
 ENV NODE_ENV=production \
     FIELDWORK_SYNC_WAREHOUSE=/warehouse
