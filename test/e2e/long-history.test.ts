@@ -33,8 +33,8 @@ import { SLOW } from '../support/suite/slow.js'
 import { openReader, type Reader } from '../support/warehouse/duckdb.js'
 import { tablesThatDiffer } from '../support/warehouse/parquet.js'
 
-const NIGHTS = SLOW ? 200 : 6
-const CHECKED_EVERY = SLOW ? 10 : 3
+const NIGHTS = SLOW ? 200 : 4
+const CHECKED_EVERY = SLOW ? 10 : 2
 const START_MS = Date.parse('2026-09-01T02:00:00Z')
 const OPEN_DAYS = 2
 

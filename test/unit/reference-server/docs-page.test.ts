@@ -260,7 +260,7 @@ describe.skipIf(!hasChromium)(
       },
     )
 
-    test('the page shows every operation, with its parameters and statuses', async () => {
+    test.runIf(SLOW)('the page shows every operation, with its parameters and statuses', async () => {
       const operations = documentedOperations()
       await page.waitFor(click('.opblock-summary-control'))
       await page.waitFor(`document.querySelectorAll('.responses-wrapper').length === ${operations.length}`)
@@ -273,7 +273,7 @@ describe.skipIf(!hasChromium)(
       expect(operations.length).toBeGreaterThan(10)
     })
 
-    test('the page shows examples, choices, options and settings', async () => {
+    test.runIf(SLOW)('the page shows examples, choices, options and settings', async () => {
       const text = String(await page.waitFor(TEXT))
       for (const { command } of examplesOf(shown)) expect(text).toContain(command)
       for (const sentence of Object.values(CHOICES).flat())

@@ -151,22 +151,24 @@ describe('a publish', () => {
 })
 
 describe('a failure', () => {
-  test.each([
-    ['of the database', /putIfAbsent duckdb/],
-    ['of a data file', /putIfAbsent data\/surveys\/account/],
-    ['of the manifest', /putIfAbsent versions/],
-    ['of the pointer', /putIfMatch current/],
-  ])('%s leaves the published version and an empty staging directory', async (_, match) => {
+  test('at any step leaves the published version and an empty staging directory', async () => {
     const { publish, decide, current, warehouse, release } = await trial()
     await publish()
     await list(warehouse.account, [survey(1, { title: 'new' })], minute(1))
-    decide.fault = refusing(match)
-    await expect(publish(NEVER, 'RUN-2')).rejects.toThrow('refused (403)')
-    expect(current()).toMatchObject({ version: 1, manifest: 'versions/000001-RUN.json' })
-    expect(await readdir(warehouse.directory)).not.toContain('upload')
+    for (const [nth, match] of [
+      /putIfAbsent duckdb/,
+      /putIfAbsent data\/surveys\/account/,
+      /putIfAbsent versions/,
+      /putIfMatch current/,
+    ].entries()) {
+      decide.fault = refusing(match)
+      await expect(publish(NEVER, `RUN-${nth + 2}`), String(match)).rejects.toThrow('refused (403)')
+      expect(current(), String(match)).toMatchObject({ version: 1, manifest: 'versions/000001-RUN.json' })
+      expect(await readdir(warehouse.directory), String(match)).not.toContain('upload')
+    }
     decide.fault = () => null
-    expect(await publish(NEVER, 'RUN-3')).toHaveLength(3)
-    expect(current()).toMatchObject({ version: 2, manifest: 'versions/000002-RUN-3.json' })
+    expect(await publish(NEVER, 'RUN-9')).toHaveLength(3)
+    expect(current()).toMatchObject({ version: 2, manifest: 'versions/000002-RUN-9.json' })
     await release()
   })
 
