@@ -21,7 +21,7 @@ test.each(['s3://bucket/x', 'S3://bucket', 'file:///data', 'https://example.org/
   '%s is refused because it is an address',
   (path) => {
     expect(problemsOf({ env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_WAREHOUSE: path } })).toEqual([
-      `FIELDWORK_SYNC_WAREHOUSE: must be a directory of this machine, not an address such as "${path}"`,
+      `FIELDWORK_SYNC_WAREHOUSE: must be a directory of this machine, not an address such as "${path}". For a bucket, set storage.url`,
     ])
   },
 )
