@@ -131,6 +131,21 @@ describe('a publish', () => {
     await release()
   })
 
+  test.each<ModelFault>(['repeated', 'lost_answer'])(
+    'replaces the report although the answer was lost (%s)',
+    async (fault) => {
+      const { publish, publishPage, model, warehouse, decide, release } = await trial(['duckdb', 'report'])
+      decide.fault = ({ verb, key }) => (/^put/.test(verb) && key === 'report.html' ? fault : null)
+      await publish()
+      await publishPage()
+      await list(warehouse.account, [survey(1, { title: 'new' })], minute(1))
+      await publish(NEVER, 'RUN-2')
+      await publishPage()
+      expect(model.objects.get('report.html')?.body.toString()).toContain('new')
+      await release()
+    },
+  )
+
   test('writes a file again that somebody deleted from the bucket, and says so', async () => {
     const { publish, model, log, release } = await trial()
     await publish()
