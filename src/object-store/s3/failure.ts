@@ -70,6 +70,9 @@ const answered = (error: S3ServiceException, status: number): string => {
     return `refused (${answer}); check that the credentials may get, put, list and delete objects below this address: ${CREDENTIALS}`
   if (status === 429 || status === 503)
     return `the store is overloaded (${answer}${tries(error)}); try again later`
+  // Servers without conditional writes answer so to If-None-Match and If-Match.
+  if (status === 501)
+    return `the store lacks something that is needed, such as conditional writes (${answer}); use another store, or a newer version of its server`
   if (status >= 500) return `the store failed (${answer}${tries(error)}); try again later`
   if (status === 404) return notOfAStore(status)
   return `${answer}: ${oneLine(error)}`

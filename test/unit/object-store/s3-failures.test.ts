@@ -130,6 +130,11 @@ describe('the message says', () => {
       /the store failed \(500 InternalError after 2 attempts\)/,
     ],
     [
+      'a store without conditional writes',
+      refused(501, 'NotImplemented'),
+      /the store lacks something that is needed, such as conditional writes \(501 NotImplemented\); use another store/,
+    ],
+    [
       'anything else',
       refused(400, 'InvalidArgument'),
       /400 InvalidArgument: the test server says InvalidArgument/,
