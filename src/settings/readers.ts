@@ -109,14 +109,15 @@ export const readPath: Reader<string> = (value) =>
     : bad('must be a path, as text')
 
 /** Bounds of a rate, for `rate_limit` in the file and `60/60s` in the environment. */
-export const readRateRequests = wholeNumberFrom(1, 10_000)
+export const RATE_REQUESTS_MAX = 10_000
+export const readRateRequests = wholeNumberFrom(1, RATE_REQUESTS_MAX)
 export const readRatePer = durationFrom('100ms', '1h')
 
 export const readRate: Reader<Rate> = (value) => {
   const rate = typeof value === 'string' ? parseRate(value) : null
   if (rate === null) return bad('must be requests per duration, such as 60/60s')
   const requests = readRateRequests(rate.requests)
-  if (!requests.ok) return bad(`must allow from 1 to 10000 requests, such as 60/60s`)
+  if (!requests.ok) return bad(`must allow from 1 to ${RATE_REQUESTS_MAX} requests, such as 60/60s`)
   return rate.perMs < 100 || rate.perMs > 3_600_000
     ? bad('must be per a duration from 100ms to 1h, such as 60/60s')
     : good(rate)

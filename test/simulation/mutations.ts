@@ -167,8 +167,8 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the command with a bucket takes no request ledgers over',
     file: 'commands/wiring/bucket-place.js',
-    from: 'await takeLedgersOver(this.#ledgers, ledgersOf, signal)',
-    to: 'true',
+    from: 'await takeLedgersOver(this.#ledgers, ledgersOf, this.signal)',
+    to: 'undefined',
   },
   {
     name: 'the command with a bucket does not upload its request ledgers',

@@ -15,7 +15,7 @@ import type { Lease } from '../../publish/bucket/held-lease.js'
 import { agreeOnLayout } from '../../publish/bucket/layout.js'
 import { acquireLease } from '../../publish/bucket/lease.js'
 import { prepareLocal } from '../../publish/bucket/local-state.js'
-import { NO_HOLDER, readNote, writeNote } from '../../publish/bucket/note.js'
+import { readNote, writeNote } from '../../publish/bucket/note.js'
 import { createPagePublisher } from '../../publish/bucket/page.js'
 import { type FencedPointer, fencePointer, readPointer } from '../../publish/bucket/pointer.js'
 import { createBucketPublisher } from '../../publish/bucket/publisher.js'
@@ -81,8 +81,8 @@ class BucketPlace implements Place {
   readonly #held: HeldBucket
   readonly #ledgers: HandingOver
   readonly #joined: JoinedSignal
-  /** Whether the local ledgers hold every request that may still count; null before they were taken over. */
-  #hasAllRequests: boolean | null = null
+  /** Whether the local ledgers hold every request that may still count: they were taken over. */
+  #hasLedgers = false
   #pointer: FencedPointer | null = null
   #snapshots: Snapshots | null = null
 
@@ -99,7 +99,7 @@ class BucketPlace implements Place {
   readonly requireHeld = (): void => this.#held.lease.assertHeld()
 
   async openWarehouse(): Promise<Database> {
-    const { settings, command, openStore, store, lease, storage, log } = this.#held
+    const { settings, command, runId, openStore, store, lease, storage, log } = this.#held
     const { signal } = this
     const directory = settings.warehouseDirectory
     // The first run of a bucket: a store that ignores conditions would let two runs overwrite each other.
@@ -112,8 +112,8 @@ class BucketPlace implements Place {
     try {
       const local = { store, pointer: contents, directory, workDatabase: workFile(directory), log, signal }
       const { state, ledgersOf } = await prepareLocal(local)
-      this.#hasAllRequests = await takeLedgersOver(this.#ledgers, ledgersOf, signal)
-      await writeNote(directory, { storage: store.address, state, holder: this.#ledgersOf })
+      await this.#takeLedgersOver(ledgersOf)
+      await writeNote(directory, { storage: store.address, state, holder: runId })
     } catch (error) {
       if (isSystemError(error)) cannotWrite(directory)(error)
       throw error
@@ -153,15 +153,15 @@ class BucketPlace implements Place {
   }
 
   async tryOut(): Promise<Trial> {
-    const { settings, store, log } = this.#held
+    const { settings, runId, store, log } = this.#held
     const { signal } = this
     const directory = settings.warehouseDirectory
     await requireConditionalWrites(store, signal)
     const pointer = await readPointer(store, signal)
     const note = await readNote(directory)
     const isOurs = note?.storage === store.address
-    this.#hasAllRequests = await takeLedgersOver(this.#ledgers, isOurs ? note.holder : null, signal)
-    if (isOurs) await writeNote(directory, { ...note, holder: this.#ledgersOf }).catch(cannotWrite(directory))
+    await this.#takeLedgersOver(isOurs ? note.holder : null)
+    if (isOurs) await writeNote(directory, { ...note, holder: runId }).catch(cannotWrite(directory))
     log.debug({ storage: store.address }, 'the bucket can be used')
     const published =
       pointer === null || pointer.manifest === null
@@ -186,15 +186,19 @@ class BucketPlace implements Place {
     await Promise.all([store.close(), leaseStore.close()])
   }
 
+  async #takeLedgersOver(ledgersOf: string | null): Promise<void> {
+    await takeLedgersOver(this.#ledgers, ledgersOf, this.signal)
+    this.#hasLedgers = true
+  }
+
   /** Returns whether the bucket has every request that may still count. */
   async #handLedgersOn(signal: AbortSignal): Promise<boolean> {
     const { lease, log } = this.#held
     // A run that ended earlier sent nothing, and its disk may have ledgers of long ago.
-    if (this.#hasAllRequests === null)
-      return lease.previous?.wasReleased === true && lease.previous.ledgersUploaded
+    if (!this.#hasLedgers) return lease.previous?.wasReleased === true && lease.previous.ledgersUploaded
     try {
       await handLedgersOn(this.#ledgers, signal)
-      return this.#hasAllRequests
+      return true
     } catch (error) {
       log.warn(
         { problem: messageOf(error) },
@@ -202,11 +206,6 @@ class BucketPlace implements Place {
       )
       return false
     }
-  }
-
-  /** The holder whose requests the local ledgers hold completely. */
-  get #ledgersOf(): string {
-    return this.#hasAllRequests === true ? this.#held.runId : NO_HOLDER
   }
 
   #publishing(database: Database, pointer: FencedPointer): BucketPublishing {
@@ -219,7 +218,6 @@ class BucketPlace implements Place {
       directory,
       formats,
       report,
-      ledgersOf: this.#ledgersOf,
       clock: systemClock,
       stopping,
     }

@@ -16,6 +16,7 @@ import {
 import type { ObjectStore } from '../../object-store/object-store.js'
 import type { Lease } from '../../publish/bucket/held-lease.js'
 import { downloadLedger, ledgerSource, listLedgers, uploadLedger } from '../../publish/bucket/ledger.js'
+import { RATE_REQUESTS_MAX } from '../../settings/readers.js'
 import type { Settings } from '../../settings/settings.js'
 
 export interface HandingOver {
@@ -27,40 +28,46 @@ export interface HandingOver {
 }
 
 /**
- * Fills the local ledgers before the first request. `ledgersOf` is the holder whose requests they hold completely; null without one.
- * Returns whether they hold now every request that may still count.
+ * Fills the local ledgers before the first request: then they hold every request that may still count. `ledgersOf` is the holder whose
+ * requests they hold completely; null without one.
  */
 export const takeLedgersOver = async (
-  { store, lease, settings, clock, log }: HandingOver,
+  handing: HandingOver,
   ledgersOf: string | null,
   signal: AbortSignal,
-): Promise<boolean> => {
+): Promise<void> => {
+  const { store, lease, settings, clock } = handing
   const { warehouseDirectory: directory, accounts } = settings
+  const inBucket = (await listLedgers(store, signal)).filter(isLedgerName)
   const source = ledgerSource(lease.previous, ledgersOf)
-  if (source === 'local') return true
-  for (const name of ledgerNames(directory)) replaceLedgerText(directory, name, '')
-  if (source === 'bucket') {
-    for (const name of (await listLedgers(store, signal)).filter(isLedgerName)) {
+  if (source !== 'local') for (const name of ledgerNames(directory)) replaceLedgerText(directory, name, '')
+  if (source === 'bucket')
+    for (const name of inBucket) {
       const copy = await downloadLedger(store, name, signal)
       const text = copy === null ? '' : movedLedgerText(copy.text, clock.nowMs() - copy.writtenAtMs)
       replaceLedgerText(directory, name, text)
     }
-    return true
-  }
+  if (source === 'unknown') assumeFull(handing, inBucket)
+  // If this run is killed, the next one knows by this of which accounts it may have used up the cap.
+  for (const name of accounts.map(ledgerFileName).filter((own) => !inBucket.includes(own)))
+    await uploadLedger({ store, lease, name, text: '', clock, signal })
+}
+
+/** Each cap of the bucket counts as used up now, also those of accounts that other runs have. */
+const assumeFull = ({ settings, clock, log }: HandingOver, inBucket: readonly string[]): void => {
+  const { warehouseDirectory: directory, accounts } = settings
+  const own = new Map(accounts.map((account) => [ledgerFileName(account), account]))
   // The Redis of a shared cap counted what the last run sent.
-  const own = accounts.filter(({ shared }) => shared === null)
-  for (const account of own)
-    replaceLedgerText(
-      directory,
-      ledgerFileName(account),
-      fullLedgerText(account.rate.requests, clock.nowMs()),
-    )
-  if (own.length > 0)
+  const names = [...new Set([...own.keys(), ...inBucket])].filter((name) => !own.get(name)?.shared)
+  for (const name of names) {
+    const requests = own.get(name)?.rate.requests ?? RATE_REQUESTS_MAX
+    replaceLedgerText(directory, name, fullLedgerText(requests, clock.nowMs()))
+  }
+  if (names.length > 0)
     log.warn(
       {},
       'nobody knows what the last run, which was killed, sent at its end: the first requests wait until that has left the window',
     )
-  return false
 }
 
 /** Uploads the local ledgers after the last request. */

@@ -104,7 +104,7 @@ const commitSnapshot = async (
 
 /** The local work database is derived from this state of the bucket now. Without the note the next run restores it again. */
 const noteState = async (
-  { store, ledgersOf: holder, directory, log }: BucketPublishing,
+  { store, runId: holder, directory, log }: BucketPublishing,
   state: string,
 ): Promise<void> => {
   try {

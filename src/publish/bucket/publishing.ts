@@ -18,8 +18,6 @@ export interface BucketPublishing {
   readonly formats: readonly PublishFormat[]
   readonly report: ReportSettings
   readonly runId: string
-  /** The holder whose requests the local ledgers hold completely, for the note. */
-  readonly ledgersOf: string
   readonly clock: Clock
   readonly log: Log
   /** Aborted if a signal ended the run: then there are only seconds left. */

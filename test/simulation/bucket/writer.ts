@@ -23,7 +23,7 @@ import { databaseKey, dataKey, LEASE_KEY, snapshotKey } from '../../../src/publi
 import { agreeOnLayout } from '../../../src/publish/bucket/layout.js'
 import { acquireLease } from '../../../src/publish/bucket/lease.js'
 import { prepareLocal } from '../../../src/publish/bucket/local-state.js'
-import { NO_HOLDER, writeNote } from '../../../src/publish/bucket/note.js'
+import { writeNote } from '../../../src/publish/bucket/note.js'
 import { type FencedPointer, fencePointer } from '../../../src/publish/bucket/pointer.js'
 import { listData, presentFiles } from '../../../src/publish/bucket/present-files.js'
 import { readManifest } from '../../../src/publish/bucket/restore.js'
@@ -87,7 +87,6 @@ export const writerRun = async (options: WriterOptions): Promise<void> => {
     log,
   }
   let ledgersUploaded = false
-  let hasAllRequests = false
   let ledger: Ledger | null = null
   try {
     const signal = lease.lost
@@ -103,13 +102,11 @@ export const writerRun = async (options: WriterOptions): Promise<void> => {
       signal,
     })
     machine.say(`${prepared.action} ${prepared.state}`)
-    hasAllRequests = await takeLedgersOver(ledgers, prepared.ledgersOf, signal)
-    machine.say(`ledger: ${hasAllRequests ? 'complete' : 'unknown'}`)
-    const ledgersOf = hasAllRequests ? run : NO_HOLDER
-    await writeNote(directory, { storage: store.address, state: prepared.state, holder: ledgersOf })
+    await takeLedgersOver(ledgers, prepared.ledgersOf, signal)
+    await writeNote(directory, { storage: store.address, state: prepared.state, holder: run })
     ledger = openLedger({ directory: place.ledgers, owner: ACCOUNT, timing: TIMING, clock })
     options.openLedgers.add(ledger)
-    const writing = { ...options, lease, pointer, ledgersOf, signal }
+    const writing = { ...options, lease, pointer, signal }
     await sync(writing, ledger)
     await publish(writing)
     if (options.work.cleansUp) {
@@ -123,7 +120,7 @@ export const writerRun = async (options: WriterOptions): Promise<void> => {
     if (ledger !== null) {
       ledger.close()
       options.openLedgers.delete(ledger)
-      ledgersUploaded = (await handedOn(ledgers)) && hasAllRequests
+      ledgersUploaded = await handedOn(ledgers)
     }
     await lease.release({ ledgersUploaded, signal: unaborted() })
     machine.say(`released, ledgers ${ledgersUploaded ? '' : 'not '}uploaded`)
@@ -166,8 +163,6 @@ const handedOn = async (ledgers: HandingOver): Promise<boolean> => {
 interface Writing extends WriterOptions {
   readonly lease: Lease
   readonly pointer: FencedPointer
-  /** The holder whose requests the local ledgers hold completely. */
-  readonly ledgersOf: string
   readonly signal: AbortSignal
 }
 
@@ -219,7 +214,7 @@ const sendOne = async ({ machine, oracle, lease }: Writing, ledger: Ledger): Pro
 }
 
 const snapshot = async (writing: Writing): Promise<void> => {
-  const { machine, store, lease, pointer, ledgersOf, signal } = writing
+  const { machine, store, lease, pointer, signal } = writing
   const { place, run } = machine
   const text = await readWork(machine)
   const file = `${place.directory}/snapshot`
@@ -229,11 +224,11 @@ const snapshot = async (writing: Writing): Promise<void> => {
   await pointer.commitSnapshot(object, signal)
   machine.say(`committed ${object.key}`)
   lease.assertHeld()
-  await writeNote(place.directory, { storage: store.address, state: object.key, holder: ledgersOf })
+  await writeNote(place.directory, { storage: store.address, state: object.key, holder: machine.run })
 }
 
 const publish = async (writing: Writing): Promise<void> => {
-  const { machine, store, oracle, lease, pointer, ledgersOf, signal } = writing
+  const { machine, store, oracle, lease, pointer, signal } = writing
   const { place, run } = machine
   const version = pointer.contents.version + 1
   const text = await readWork(machine)
@@ -268,7 +263,7 @@ const publish = async (writing: Writing): Promise<void> => {
   await writeNote(place.directory, {
     storage: store.address,
     state: stateOf(pointer.contents),
-    holder: ledgersOf,
+    holder: machine.run,
   })
 }
 

@@ -149,7 +149,6 @@ export const deltaNights = async (
       pointer: await fencePointer({ store, lease, signal: NEVER }),
       formats: number === DEAD_NIGHT ? ALL.filter((format) => format !== 'delta') : ALL,
       report: { timeZone: 'UTC', locale: 'en-GB' },
-      ledgersOf: lease.holder.id,
       stopping: NEVER,
     })
     await publisher.publish(NEVER)

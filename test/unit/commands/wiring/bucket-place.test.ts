@@ -12,11 +12,11 @@ import { testLog } from '../../../support/log/test-log.js'
 import { ACCOUNT_ENV, load } from '../../../support/settings/settings-from-yaml.js'
 import { ModelStore } from '../../../support/storage/model-store.js'
 
-/** A store that never answers about these keys. Like the real client, it rejects when the signal aborts. */
-const silentFor = (prefix: string, store: ObjectStore, onRequest: () => void): ObjectStore => ({
+/** A store that does not answer while `isSilent`. Like the real client, it rejects when the signal aborts. */
+const silentWhile = (isSilent: () => boolean, store: ObjectStore, onRequest: () => void): ObjectStore => ({
   ...store,
   get: (key, signal) => {
-    if (!key.startsWith(prefix)) return store.get(key, signal)
+    if (!isSilent()) return store.get(key, signal)
     onRequest()
     return new Promise((_, reject) => {
       signal.addEventListener('abort', () => reject(abortReason(signal)), { once: true })
@@ -38,10 +38,12 @@ test('a signal ends a release that waits for a silent store, long before its min
   const log = testLog()
   const model = new ModelStore()
   const stopSoon = () => void setImmediate(() => stop.abort(new StoppedError('stopped by SIGTERM')))
-  const openStore: OpenStore = () => Promise.resolve(silentFor('ledger/', model.client(), stopSoon))
+  let isReleasing = false
+  const openStore: OpenStore = () => Promise.resolve(silentWhile(() => isReleasing, model.client(), stopSoon))
   const held = { settings, command: 'check', runId: 'run-1', log, signal: stop.signal, openStore } as const
   const place = await bucketPlace(held, settings.storage)
   await place.tryOut()
+  isReleasing = true
   await place[Symbol.asyncDispose]()
   expect(stop.signal.aborted).toBe(true)
   expect(log.lines.map(({ message }) => message)).toContain(

@@ -37,9 +37,8 @@ const machine = async (model: ModelStore, name: string, wall = '2026-03-01T00:00
       await pass(clock, model.objects.has('lease.json') ? LEASE_MS + 10_000 : 0)
       const lease = await acquiring
       const handing = { store, lease, settings: { accounts, warehouseDirectory }, clock, log }
-      const isComplete = await takeLedgersOver(handing, ledgersOf, NEVER)
+      await takeLedgersOver(handing, ledgersOf, NEVER)
       return {
-        isComplete,
         occupied: (of: AccountSettings) => use(of, (ledger) => ledger.occupiedMs(60).length),
         send: (of: AccountSettings, requests: number) =>
           use(of, (ledger) => {
@@ -47,7 +46,7 @@ const machine = async (model: ModelStore, name: string, wall = '2026-03-01T00:00
           }),
         end: async () => {
           await handLedgersOn(handing, NEVER)
-          await lease.release({ ledgersUploaded: isComplete, signal: NEVER })
+          await lease.release({ ledgersUploaded: true, signal: NEVER })
         },
         die: () => lease.release({ ledgersUploaded: false, signal: AbortSignal.abort(new Error('killed')) }),
       }
@@ -102,11 +101,37 @@ test('after a killed run each cap counts as used up, but not one that a Redis co
   const shared = account(2, { url: new Secret('redis://127.0.0.1:1'), fallback: null })
   const second = await machine(model, 'RUN-2')
   const next = await second.run([account(1), shared])
-  expect([next.isComplete, next.occupied(account(1)), next.occupied(shared)]).toEqual([false, 60, 0])
+  expect([next.occupied(account(1)), next.occupied(shared)]).toEqual([60, 0])
   expect(second.log.lines.map(({ message }) => message)).toContainEqual(
     expect.stringContaining('nobody knows what the last run, which was killed, sent'),
   )
   await next.end()
+})
+
+test('the run after a killed one hands its ledger on, so only one run waits for a window', async () => {
+  const model = new ModelStore()
+  await (await (await machine(model, 'RUN-1')).run([account(1)])).die()
+  const second = await machine(model, 'RUN-2')
+  const next = await second.run([account(1)])
+  await pass(second.clock, 180_000)
+  next.send(account(1), 2)
+  await next.end()
+  const third = await machine(model, 'RUN-3')
+  const last = await third.run([account(1)])
+  expect(last.occupied(account(1))).toBe(2)
+  expect(third.log.lines).toEqual([])
+  await last.end()
+})
+
+test('what a killed run sent for other accounts is not forgotten by a run in between', async () => {
+  const model = new ModelStore()
+  const run = await (await machine(model, 'RUN-1')).run([account(1), account(2)])
+  run.send(account(2), 40)
+  await run.die()
+  await (await (await machine(model, 'RUN-2')).run([account(1)])).end()
+  const last = await (await machine(model, 'RUN-3')).run([account(2)])
+  expect(last.occupied(account(2))).toBe(60)
+  await last.end()
 })
 
 test('the machine of a killed run knows what it sent', async () => {
@@ -117,7 +142,7 @@ test('the machine of a killed run knows what it sent', async () => {
   await run.die()
   const again = await first.run([account(1)], 'RUN-1')
   // The watch for the lease took longer than the window.
-  expect([again.isComplete, again.occupied(account(1))]).toEqual([true, 0])
+  expect(again.occupied(account(1))).toBe(0)
   await again.end()
 })
 
@@ -129,6 +154,6 @@ test('requests of hours ago do not count, by the clock of the store', async () =
   await run.end()
   nowMs += 3 * 3_600_000
   const next = await (await machine(model, 'RUN-2')).run([account(1)])
-  expect([next.isComplete, next.occupied(account(1))]).toEqual([true, 0])
+  expect(next.occupied(account(1))).toBe(0)
   await next.end()
 })

@@ -57,7 +57,6 @@ const trial = async (formats: readonly PublishFormat[] = ALL) => {
     formats,
     report: { timeZone: 'UTC', locale: 'en-GB' },
     runId: 'RUN',
-    ledgersOf: 'RUN',
     clock,
     log,
     stopping: stopping.signal,
