@@ -1,15 +1,16 @@
 /** With `storage`, the bucket is the warehouse: every pod begins with an empty disk, and nothing is lost, doubled or torn. */
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { manifestSchema } from '../../src/publish/bucket/documents.js'
 import { startReferenceServer } from '../../src/reference-server/server.js'
 import { scriptedProgress, scriptedSurvey } from '../support/api/scripted-api.js'
+import type { Env } from '../support/command/command.js'
 import { answered, lastLine, stderrShows } from '../support/command/trial.js'
 import { openDisk } from '../support/files/disk.js'
 import { envOf, paceOf } from '../support/oracle/rate.js'
-import { keysIn, openBucketTrial } from '../support/storage/bucket-trial.js'
+import { type BucketTrial, keysIn, openBucketTrial } from '../support/storage/bucket-trial.js'
 import { FORBIDDEN, SLOW_DOWN } from '../support/storage/s3-server.js'
 import { SLOW } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
@@ -180,6 +181,50 @@ describe('commands that read', () => {
     )
     expect(keysIn(trial).filter((key) => !key.startsWith('ledger/'))).toEqual(['lease.json'])
     expect(trial.document('lease.json')).toMatchObject({ state: 'free' })
+  })
+})
+
+describe('check refuses what sync would refuse, before any request to the API', () => {
+  const refused = async (trial: BucketTrial, env: Env, args: readonly string[] = []) => {
+    const from = trial.api.arrivals.length
+    const ended = await trial.runWarm(['check', ...args], env)
+    expect(trial.api.arrivals).toHaveLength(from)
+    return ended
+  }
+
+  test.concurrent('another division into shards', async (context) => {
+    const trial = await openBucketTrial(context, surveys())
+    await trial.runWarm(NIGHT, await trial.pod())
+    const ended = await refused(trial, await trial.pod(), ['--shard', '0/2'])
+    expect(ended.code).toBe(2)
+    expect(ended.stdout).toContain('s3://research/fieldwork is divided into no shards')
+  })
+
+  test.concurrent('a bucket whose pointer is lost; commands that read do not call it empty either', async (context) => {
+    const trial = await openBucketTrial(context, surveys())
+    await trial.runWarm(NIGHT, await trial.pod())
+    trial.s3.store.objects.delete('fieldwork/current.json')
+    const lost = expect.stringContaining('current.json is missing, but there are versions')
+    expect(await refused(trial, await trial.pod())).toMatchObject({ code: 7, stdout: lost })
+    for (const command of [['status'], ['plan'], ['verify', '--local'], ['replay']])
+      expect(await trial.runWarm(command, await trial.pod())).toMatchObject({ code: 7, stderr: lost })
+  })
+
+  test.concurrent('the directory of another warehouse, whose ledgers stay', async (context) => {
+    const trial = await openBucketTrial(context, surveys())
+    await trial.runWarm(NIGHT, await trial.pod())
+    const own = await trial.pod()
+    const directory = String(own.FIELDWORK_SYNC_WAREHOUSE)
+    await trial.runWarm(NIGHT, { FIELDWORK_SYNC_WAREHOUSE: directory })
+    const ledgers = async () => {
+      const names = (await readdir(directory)).filter((name) => name.startsWith('sent-requests-'))
+      return await Promise.all(names.map((name) => readFile(join(directory, name), 'utf8')))
+    }
+    const before = await ledgers()
+    const ended = await refused(trial, own)
+    expect(ended.code).toBe(2)
+    expect(ended.stdout).toContain(`${directory} holds a warehouse of its own`)
+    expect(await ledgers()).toEqual(before)
   })
 })
 

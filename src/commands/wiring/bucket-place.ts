@@ -11,11 +11,12 @@ import { ObjectStoreError } from '../../object-store/errors.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import { probeConditionalWrites } from '../../object-store/probe.js'
 import { createS3Store, type OpenStore } from '../../object-store/s3.js'
+import { NOTHING_PUBLISHED } from '../../publish/bucket/documents.js'
 import type { Lease } from '../../publish/bucket/held-lease.js'
-import { agreeOnLayout } from '../../publish/bucket/layout.js'
+import { agreeOnLayout, hasLayout } from '../../publish/bucket/layout.js'
 import { acquireLease } from '../../publish/bucket/lease.js'
-import { prepareLocal } from '../../publish/bucket/local-state.js'
-import { readNote, writeNote } from '../../publish/bucket/note.js'
+import { findLocal, prepareLocal } from '../../publish/bucket/local-state.js'
+import { writeNote } from '../../publish/bucket/note.js'
 import { createPagePublisher } from '../../publish/bucket/page.js'
 import { type FencedPointer, fencePointer, readPointer } from '../../publish/bucket/pointer.js'
 import { createBucketPublisher } from '../../publish/bucket/publisher.js'
@@ -99,13 +100,12 @@ class BucketPlace implements Place {
   readonly requireHeld = (): void => this.#held.lease.assertHeld()
 
   async openWarehouse(): Promise<Database> {
-    const { settings, command, runId, openStore, store, lease, storage, log } = this.#held
+    const { settings, command, runId, store, lease, log } = this.#held
     const { signal } = this
     const directory = settings.warehouseDirectory
     // The first run of a bucket: a store that ignores conditions would let two runs overwrite each other.
     if (lease.previous === null) await requireConditionalWrites(store, signal)
-    const root = await openStore({ ...storage, prefix: storage.rootPrefix })
-    await agreeOnLayout(root, settings.shard?.count ?? null, signal).finally(() => root.close())
+    await this.#withLayout(agreeOnLayout)
     const pointer = await fencePointer({ store, lease, signal })
     const { contents } = pointer
     await requireNotHeld(directory)
@@ -157,11 +157,18 @@ class BucketPlace implements Place {
     const { signal } = this
     const directory = settings.warehouseDirectory
     await requireConditionalWrites(store, signal)
+    await this.#withLayout(hasLayout)
     const pointer = await readPointer(store, signal)
-    const note = await readNote(directory)
-    const isOurs = note?.storage === store.address
-    await this.#takeLedgersOver(isOurs ? note.holder : null)
-    if (isOurs) await writeNote(directory, { ...note, holder: runId }).catch(cannotWrite(directory))
+    const local = {
+      store,
+      pointer: pointer ?? NOTHING_PUBLISHED,
+      directory,
+      workDatabase: workFile(directory),
+    }
+    const { note, ledgersOf } = await findLocal(local)
+    await this.#takeLedgersOver(ledgersOf)
+    if (note?.storage === store.address)
+      await writeNote(directory, { ...note, holder: runId }).catch(cannotWrite(directory))
     log.debug({ storage: store.address }, 'the bucket can be used')
     const published =
       pointer === null || pointer.manifest === null
@@ -184,6 +191,13 @@ class BucketPlace implements Place {
       await lease.release({ ledgersUploaded: await this.#handLedgersOn(signal), signal })
     this.#joined[Symbol.dispose]()
     await Promise.all([store.close(), leaseStore.close()])
+  }
+
+  /** The layout is at the root of all shards. */
+  async #withLayout(work: typeof agreeOnLayout | typeof hasLayout): Promise<void> {
+    const { settings, openStore, storage } = this.#held
+    const root = await openStore({ ...storage, prefix: storage.rootPrefix })
+    await work(root, settings.shard?.count ?? null, this.signal).finally(() => root.close())
   }
 
   async #takeLedgersOver(ledgersOf: string | null): Promise<void> {

@@ -11,19 +11,24 @@ export const agreeOnLayout = async (
   shards: number | null,
   signal: AbortSignal,
 ): Promise<void> => {
-  const read = async () => (await readDocument(store, LAYOUT_KEY, layoutSchema, signal))?.document
-  let found = await read()
-  if (found === undefined) {
-    await store.putIfAbsent(LAYOUT_KEY, documentBody({ format: 1, shards }), signal)
-    // Another run may have been first.
-    found = await read()
-  }
-  if (found === undefined)
+  if (await hasLayout(store, shards, signal)) return
+  await store.putIfAbsent(LAYOUT_KEY, documentBody({ format: 1, shards }), signal)
+  // Another run may have been first.
+  if (!(await hasLayout(store, shards, signal)))
     throw new BucketDamagedError(`${store.address}/${LAYOUT_KEY} was deleted while it was being written`)
-  if (found.shards !== shards)
-    throw new OtherBucketError(
-      `${store.address} is divided into ${divisionName(found.shards)}, but the settings say ${divisionName(shards)}. Use the same division, or another prefix`,
-    )
+}
+
+/** False if no run has divided the bucket yet. Throws an `OtherBucketError` if it is divided otherwise. */
+export const hasLayout = async (
+  store: ObjectStore,
+  shards: number | null,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const found = (await readDocument(store, LAYOUT_KEY, layoutSchema, signal))?.document
+  if (found === undefined || found.shards === shards) return found !== undefined
+  throw new OtherBucketError(
+    `${store.address} is divided into ${divisionName(found.shards)}, but the settings say ${divisionName(shards)}. Use the same division, or another prefix`,
+  )
 }
 
 const divisionName = (shards: number | null): string =>

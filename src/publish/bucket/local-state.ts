@@ -26,15 +26,34 @@ export interface PreparedLocal {
   readonly ledgersOf: string | null
 }
 
+export interface FoundLocal {
+  readonly note: BucketNote | null
+  readonly hasWorkDatabase: boolean
+  readonly action: LocalAction
+  /** As in `PreparedLocal`. */
+  readonly ledgersOf: string | null
+}
+
+/** Changes nothing. Throws an `OtherBucketError` if the directory cannot be used for this bucket. */
+export const findLocal = async ({
+  store: { address },
+  pointer,
+  directory,
+  workDatabase,
+}: Omit<LocalOptions, 'log' | 'signal'>): Promise<FoundLocal> => {
+  const note = await readNote(directory)
+  const hasWorkDatabase = await exists(workDatabase)
+  const action = localAction({ note, hasWorkDatabase, address, directory, pointer })
+  return { note, hasWorkDatabase, action, ledgersOf: note?.storage === address ? note.holder : null }
+}
+
 /**
  * The note keeps its old holder. Write the new holder (`writeNote`) only after the request ledgers were handed over: the note says whose
  * requests the local ledgers hold completely.
  */
 export const prepareLocal = async (options: LocalOptions): Promise<PreparedLocal> => {
-  const { store, pointer, directory, workDatabase, log } = options
-  const note = await readNote(directory)
-  const hasWorkDatabase = await exists(workDatabase)
-  const action = localAction({ note, hasWorkDatabase, address: store.address, directory, pointer })
+  const { store, pointer, directory, log } = options
+  const { note, hasWorkDatabase, action, ledgersOf } = await findLocal(options)
   if (hasWorkDatabase && wasEmptied(note, pointer))
     log.warn(
       { storage: store.address, state: note?.state },
@@ -42,7 +61,7 @@ export const prepareLocal = async (options: LocalOptions): Promise<PreparedLocal
     )
   const state = action === 'restore' ? await restore(options, note) : stateOf(pointer)
   await writeNote(directory, noteOf(store, note, state))
-  return { action, state, ledgersOf: note?.storage === store.address ? note.holder : null }
+  return { action, state, ledgersOf }
 }
 
 const restore = async (options: LocalOptions, note: BucketNote | null): Promise<string> => {

@@ -3,7 +3,7 @@
  * So a writer that was paused cannot commit any more: the ETag that it read is gone.
  */
 import type { ObjectStore } from '../../object-store/object-store.js'
-import { putDocument, readDocument } from './conditional.js'
+import { putDocument, type ReadDocument, readDocument } from './conditional.js'
 import {
   type NamedObject,
   NOTHING_PUBLISHED,
@@ -41,13 +41,22 @@ const FENCES_MAX = 5
 /** Puts of one commit, where an earlier put of ours arrived late. */
 const PUTS_MAX = 3
 
-/** For readers. Null if nothing was ever written. */
+/** For readers. Null if nothing was ever written. Throws a `BucketDamagedError` if the pointer is lost. */
 export const readPointer = async (
   store: ObjectStore,
   signal: AbortSignal,
 ): Promise<PointerContents | null> => {
-  const found = await readDocument(store, POINTER_KEY, pointerSchema, signal)
+  const found = await findPointer(store, signal)
   return found === null ? null : contentsOf(found.document)
+}
+
+const findPointer = async (
+  store: ObjectStore,
+  signal: AbortSignal,
+): Promise<ReadDocument<PointerDocument> | null> => {
+  const found = await readDocument(store, POINTER_KEY, pointerSchema, signal)
+  if (found === null) await refuseOrphans(store, signal)
+  return found
 }
 
 export interface FenceOptions {
@@ -59,8 +68,7 @@ export interface FenceOptions {
 /** Reads the pointer and makes it ours. */
 export const fencePointer = async ({ store, lease, signal }: FenceOptions): Promise<FencedPointer> => {
   for (let fences = 0; fences < FENCES_MAX; fences += 1) {
-    const found = await readDocument(store, POINTER_KEY, pointerSchema, signal)
-    if (found === null) await refuseOrphans(store, signal)
+    const found = await findPointer(store, signal)
     const contents = found === null ? NOTHING_PUBLISHED : contentsOf(found.document)
     const document = documentOf(contents)
     lease.assertHeld()

@@ -83,6 +83,7 @@ describe('the pointer', () => {
     const model = new ModelStore()
     model.write('versions/000001-a.json', '{}')
     await expect(fence(model.client())).rejects.toThrow(BucketDamagedError)
+    await expect(readPointer(model.client(), NEVER)).rejects.toThrow(BucketDamagedError)
     expect(model.objects.size).toBe(1)
   })
 
