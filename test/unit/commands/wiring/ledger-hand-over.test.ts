@@ -113,7 +113,7 @@ test('the run after a killed one hands its ledger on, so only one run waits for 
   await (await (await machine(model, 'RUN-1')).run([account(1)])).die()
   const second = await machine(model, 'RUN-2')
   const next = await second.run([account(1)])
-  await pass(second.clock, 180_000)
+  await pass(second.clock, 95_000)
   next.send(account(1), 2)
   await next.end()
   const third = await machine(model, 'RUN-3')
