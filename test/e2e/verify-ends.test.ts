@@ -1,5 +1,5 @@
 /** How `verify` ends: with whatever it could show until then, and with an exit code for each cause. */
-import { readdir, rm } from 'node:fs/promises'
+import { chmod, readdir, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { scriptedProgress, scriptedSurvey, sendJson, TOKEN } from '../support/api/scripted-api.js'
@@ -159,6 +159,26 @@ describe('after a sync', () => {
       expect(ended.stdout).toContain('leaked')
       expect(ended.stdout + ended.stderr).not.toContain(TOKEN)
     }
+  })
+
+  test('a damaged Parquet file is named, and no request is sent for a sample of it', async (context) => {
+    const trial = await openTrial(context, surveys())
+    expect(await trial.runWarm(['sync', '--publish', 'parquet'])).toMatchObject({ code: 0 })
+    const requests = trial.api.arrivals.length
+    const parquet = join(trial.warehouse, 'parquet/current')
+    const files = await readdir(join(parquet, 'surveys'), { recursive: true })
+    const damaged = join(parquet, 'surveys', String(files.find((name) => name.endsWith('.parquet'))))
+    await chmod(damaged, 0o644)
+    await truncate(damaged, 100)
+    const ended = await verifyJson(trial)
+    expect(ended, ended.stderr).toMatchObject({
+      code: 5,
+      json: {
+        local: { problems: [{ rule: 'files_have_their_size', count: 1 }] },
+        sample: { accounts: [] },
+      },
+    })
+    expect(trial.api.arrivals).toHaveLength(requests)
   })
 
   test('--local reads a directory that nobody may write', async (context) => {

@@ -64,7 +64,13 @@ const requireState = async (settings: Settings, signal: AbortSignal): Promise<vo
 }
 
 /** Rules whose break means that rows cannot be read. */
-const UNREADABLE: readonly string[] = ['state_can_be_read', 'objects_are_intact']
+const UNREADABLE: readonly string[] = [
+  'state_can_be_read',
+  'objects_are_intact',
+  'files_exist',
+  'files_have_their_size',
+  'files_have_their_checksum',
+]
 
 const verifyPublished = async (settings: Settings, signal: AbortSignal): Promise<LocalProof> => {
   const { storage, warehouseDirectory } = settings
