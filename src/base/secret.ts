@@ -32,20 +32,27 @@ export class Secret {
 const PASSWORD_LENGTH_MIN = 8
 
 /**
- * The credentials in a URL: `user:password@` as written, and the password as written and as sent. A URL without a
- * password holds no secret and may be shown.
+ * The credentials in a URL: `user:password@` as written, the password as written and as sent, and both as a header has
+ * them, because a server may echo its headers. A URL without a password holds no secret and may be shown.
  */
 export const secretsInUrl = (url: Secret): readonly Secret[] => {
   const text = url.reveal()
-  const { username, password } = new URL(text)
+  const parts = new URL(text)
+  const { username, password } = parts
   if (password === '') return []
   const written = /^[^/?#]*\/\/([^/?#]*@)/.exec(text)?.[1] ?? ''
   const passwords = [password, unescaped(password)].filter((one) => one.length >= PASSWORD_LENGTH_MIN)
-  return [written, `${username}:${password}@`, ...passwords].map((one) => new Secret(one))
+  return [written, `${username}:${password}@`, basicCredentials(parts), ...passwords].map(
+    (one) => new Secret(one),
+  )
 }
 
+/** The credentials of a URL as the header `Authorization: Basic` has them. */
+export const basicCredentials = ({ username, password }: URL): string =>
+  Buffer.from(`${unescaped(username)}:${unescaped(password)}`).toString('base64')
+
 /** `text` without percent-encoding; unchanged if the encoding is broken. */
-export const unescaped = (text: string): string => {
+const unescaped = (text: string): string => {
   try {
     return decodeURIComponent(text)
   } catch {

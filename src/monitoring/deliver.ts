@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../base/clock.js'
 import { ExpectedError } from '../base/errors.js'
-import { unescaped } from '../base/secret.js'
+import { basicCredentials } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
 import { type Address, locationHost } from '../http/address.js'
 import { readExcerpt } from '../http/body.js'
@@ -93,11 +93,8 @@ const addressOf = ({ origin, pathname, search, host }: URL): Address => ({
   host,
 })
 
-const basicAuthorization = ({ username, password }: URL): Readonly<Record<string, string>> => {
-  if (username === '' && password === '') return {}
-  const credentials = Buffer.from(`${unescaped(username)}:${unescaped(password)}`)
-  return { authorization: `Basic ${credentials.toString('base64')}` }
-}
+const basicAuthorization = (url: URL): Readonly<Record<string, string>> =>
+  url.username === '' && url.password === '' ? {} : { authorization: `Basic ${basicCredentials(url)}` }
 
 const outcomeOf = async (
   { status, headers, body }: Received,

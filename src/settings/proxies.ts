@@ -5,7 +5,7 @@
  */
 import { BlockList, isIP } from 'node:net'
 import type { HttpProxy } from '../base/network.js'
-import { Secret, secretsInUrl, unescaped } from '../base/secret.js'
+import { basicCredentials, Secret, secretsInUrl } from '../base/secret.js'
 import type { Environment } from './environment.js'
 import type { Problem } from './problems.js'
 import { bad, good, type Read } from './readers.js'
@@ -68,11 +68,11 @@ const readProxy = (variable: string, value: string): Read<HttpProxy> => {
   const problem =
     'must be the address of an HTTP proxy, such as http://proxy.example:3128 or http://user:password@proxy.example:3128'
   if (!URL.canParse(value)) return bad(problem)
-  const { protocol, host, username, password } = new URL(value)
+  const url = new URL(value)
+  const { protocol, host, username, password } = url
   if ((protocol !== 'http:' && protocol !== 'https:') || host === '') return bad(problem)
-  const credentials = `${unescaped(username)}:${unescaped(password)}`
-  const hasUser = credentials !== ':'
-  const encoded = Buffer.from(credentials).toString('base64')
+  const hasUser = username !== '' || password !== ''
+  const encoded = basicCredentials(url)
   return good({
     address: `${protocol}//${host}`,
     variable,

@@ -89,6 +89,11 @@ test('everything behind the host of an address is redacted, and the password of 
   expect(redact('me:pass-word@gateway:9091/metrics/job/nightly')).toBe(
     '[redacted]gateway:9091/metrics/job/nightly',
   )
+  // A gateway may echo the headers.
+  const sent = Buffer.from('me:pass-word').toString('base64')
+  expect(redact(`bad request: authorization: Basic ${sent}`)).toBe(
+    'bad request: authorization: Basic [redacted]',
+  )
 })
 
 test('a command that reports nothing needs neither the variables nor the files of these sections', () => {
