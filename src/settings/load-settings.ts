@@ -94,7 +94,8 @@ export const loadSettings = (request: SettingsRequest): Settings => {
     const texts = [env.FIELDWORK_SYNC_API_TOKEN ?? '', String(flags.token ?? '')]
     const safe = withoutSecrets(problems, texts, { accounts, storage, metrics, notify })
     const warehouseName = storage === null ? warehouseDirectory : storageAddress(storage)
-    throw new SettingsError(safe, { warehouse: warehouseName, metrics, notify })
+    const reported = isWarehouseKnown(layers) ? metrics : null
+    throw new SettingsError(safe, { warehouse: warehouseName, metrics: reported, notify })
   }
   return immutable({
     ...values,
@@ -107,6 +108,10 @@ export const loadSettings = (request: SettingsRequest): Settings => {
     settingsFile,
   })
 }
+
+/** Metrics under another name would stay: a later run with right settings does not replace them. */
+const isWarehouseKnown = ({ isBroken }: Layers): boolean =>
+  ![['storage', 'url'], ['warehouse', 'directory'], ['shard']].some(isBroken)
 
 const NO_STORAGE = { storage: null, problems: [] } as const
 const NO_CHOICE = { chosen: 'none', place: null, problems: [] } as const

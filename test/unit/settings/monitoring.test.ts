@@ -1,6 +1,7 @@
 /** The settings `metrics` and `notify`: what is refused, which proxy is used, and what counts as a secret. */
 import { expect, test } from 'vitest'
 import { createRedactor } from '../../../src/base/secret.js'
+import { SettingsError } from '../../../src/settings/problems.js'
 import { secretsOf } from '../../../src/settings/settings.js'
 import { shardOf } from '../../../src/settings/shards.js'
 import { ACCOUNT, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
@@ -95,6 +96,27 @@ test('everything behind the host of an address is redacted, and the password of 
     'bad request: authorization: Basic [redacted]',
   )
 })
+
+test.each([
+  ['the bucket', 'storage:\n  url: bucket/prefix\n', {}],
+  ['the directory', 'warehouse:\n  directory: 7\n', {}],
+  ['the shard', '', { shard: '4/4' }],
+])('if %s is wrong, no metrics are reported under a name that no later run replaces', (_, section, flags) => {
+  const reports = 'metrics:\n  pushgateway: http://gateway:9091\nnotify:\n  failure: https://ping.example/a\n'
+  const given = { ...withSection(`${reports}${section}`), flags }
+  expect(monitoringOf(given)).toMatchObject({ metrics: null, notify: { failure: {} } })
+  expect(monitoringOf(withSection(`${reports}contract: maybe\n`))?.metrics).not.toBeNull()
+})
+
+const monitoringOf = (given: Parameters<typeof load>[0]) => {
+  try {
+    load(given)
+  } catch (error) {
+    if (error instanceof SettingsError) return error.monitoring
+    throw error
+  }
+  throw new Error('these settings are right')
+}
 
 test('a command that reports nothing needs neither the variables nor the files of these sections', () => {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the settings file replaces it
