@@ -1,6 +1,6 @@
 /** What bash, zsh and fish offer, with the script of `completion` loaded into the real shell. */
 import { spawnSync } from 'node:child_process'
-import { chmod, writeFile } from 'node:fs/promises'
+import { chmod, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { MAIN, run } from '../support/command/command.js'
@@ -94,15 +94,22 @@ test.skipIf(!has('bash'))('bash completes commands, flags, values and paths', as
     ([words]) =>
       `COMP_WORDS=(fieldwork-sync ${words.join(' ')}); COMP_CWORD=${words.length}; COMPREPLY=(); _fieldwork_sync; echo "\${COMPREPLY[*]}"`,
   )
-  const script = ['source <(fieldwork-sync completion bash)', ...calls, 'complete -p fieldwork-sync'].join(
-    '\n',
-  )
+  const harmless =
+    "COMP_WORDS=(fieldwork-sync export --tables '$(touch ran),'); COMP_CWORD=3; _fieldwork_sync"
+  const script = [
+    'source <(fieldwork-sync completion bash)',
+    ...calls,
+    harmless,
+    'complete -p fieldwork-sync',
+  ].join('\n')
   const { stdout, stderr } = spawnSync('bash', ['--norc', '-c', script], { cwd, env, encoding: 'utf8' })
   expect(stderr).toBe('')
   expect(stdout.trimEnd().split('\n')).toEqual([
     ...all.map(([, only]) => only),
     'complete -o bashdefault -o default -F _fieldwork_sync fieldwork-sync',
   ])
+  // Nothing of the line is run before Enter.
+  expect(await readdir(cwd)).toEqual(['settings.yaml'])
 })
 
 test.skipIf(!has('fish'))('fish completes commands, flags, values and paths', async ({ onTestFinished }) => {

@@ -6,11 +6,15 @@ import type { SHELLS } from '../options.js'
 
 const BASH = `# Completion of fieldwork-sync for bash. Load it in ~/.bashrc:  source <(fieldwork-sync completion bash)
 _fieldwork_sync() {
-  local IFS=$'\\n' current=\${COMP_WORDS[COMP_CWORD]}
+  local one current=\${COMP_WORDS[COMP_CWORD]}
   local words=("\${COMP_WORDS[@]:1:COMP_CWORD}")
   # bash makes three words of --format=csv.
   [[ $current == '=' ]] && current=
-  COMPREPLY=($(compgen -W "$(SHELL=bash fieldwork-sync --get-yargs-completions "\${words[@]}" 2>/dev/null)" -- "$current"))
+  COMPREPLY=()
+  # compgen -W is not used: it runs what stands in $(...) in an unfinished line.
+  while IFS= read -r one; do
+    [[ $one == "$current"* ]] && COMPREPLY+=("$one")
+  done < <(SHELL=bash fieldwork-sync --get-yargs-completions "\${words[@]}" 2>/dev/null)
 }
 # Without any completion, bash completes paths.
 complete -o bashdefault -o default -F _fieldwork_sync fieldwork-sync
