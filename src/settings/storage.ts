@@ -93,7 +93,10 @@ const deltaProblems = ({ values, originOf, isBroken }: Layers): readonly Problem
 
 /** A bucket holds the database in any case. A directory with nothing but a report could not be read, nor rebuilt. */
 const reportProblems = ({ values: { publish }, originOf, isBroken }: Layers): readonly Problem[] =>
-  publish.some(isStateFormat) || publish.includes('delta') || isBroken(['publish'])
+  publish.some(isStateFormat) ||
+  publish.includes('delta') ||
+  isBroken(['publish']) ||
+  isBroken(['storage', 'url'])
     ? []
     : [problemAt(originOf, ['publish'], 'needs duckdb or parquet beside report, which is a page about them')]
 

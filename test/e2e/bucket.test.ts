@@ -1,6 +1,6 @@
 /** With `storage`, the bucket is the warehouse: every pod begins with an empty disk, and nothing is lost, doubled or torn. */
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { manifestSchema } from '../../src/publish/bucket/documents.js'
@@ -429,6 +429,33 @@ describe('moving', () => {
     await writeFile(join(back, 'fieldwork.duckdb'), database?.body ?? '')
     expect(await trial.runWarm(['sync'], { FIELDWORK_SYNC_WAREHOUSE: back })).toMatchObject({ code: 0 })
     expect(await query(join(back, 'fieldwork.duckdb'), RUNS)).toHaveLength(3)
+  })
+
+  test.concurrent('a warehouse that lost its work database moves too, from its published file', async (context) => {
+    const trial = await openBucketTrial(context, surveys())
+    const { FIELDWORK_SYNC_WAREHOUSE: _, ...bucket } = await trial.pod()
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    await rm(join(trial.warehouse, 'work.duckdb'))
+    const moved = await trial.runWarm(NIGHT, bucket)
+    expect(moved).toMatchObject({ code: 0 })
+    expect(moved.stderr).toContain('the work database was lost and is rebuilt from the published file')
+    expect(await trial.rows(RUNS)).toHaveLength(2)
+  })
+
+  test.concurrent('a directory of a bucket is refused without the bucket, whose next run would lose that run', async (context) => {
+    const trial = await openBucketTrial(context, surveys())
+    const pod = await trial.pod()
+    await trial.runWarm(NIGHT, pod)
+    const { FIELDWORK_SYNC_STORAGE_URL: _, ...alone } = pod
+    const requests = trial.api.arrivals.length
+    for (const command of ['sync', 'check', 'replay']) {
+      const ended = await trial.runWarm([command], alone)
+      expect(ended, command).toMatchObject({ code: 2 })
+      expect(ended.stdout + ended.stderr).toContain(
+        `the work database in ${pod.FIELDWORK_SYNC_WAREHOUSE} belongs to s3://research/fieldwork, but the settings have no storage.url. Set it, or use an empty directory`,
+      )
+    }
+    expect(trial.api.arrivals).toHaveLength(requests)
   })
 
   test.concurrent('a directory with another warehouse is refused, and both stay as they are', async (context) => {

@@ -11,7 +11,7 @@ import { ObjectStoreError } from '../../object-store/errors.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import { probeConditionalWrites } from '../../object-store/probe.js'
 import { createS3Store, type OpenStore } from '../../object-store/s3.js'
-import { NOTHING_PUBLISHED } from '../../publish/bucket/documents.js'
+import { NOTHING_PUBLISHED, STATE_NOTHING, stateOf } from '../../publish/bucket/documents.js'
 import type { Lease } from '../../publish/bucket/held-lease.js'
 import { agreeOnLayout, hasLayout } from '../../publish/bucket/layout.js'
 import { acquireLease } from '../../publish/bucket/lease.js'
@@ -23,6 +23,7 @@ import { createBucketPublisher } from '../../publish/bucket/publisher.js'
 import type { BucketPublishing } from '../../publish/bucket/publishing.js'
 import { bucketStates } from '../../publish/bucket/rebuild.js'
 import { type Snapshots, startSnapshots } from '../../publish/bucket/snapshots.js'
+import { publishedPlaces } from '../../publish/formats.js'
 import type { StorageSettings } from '../../settings/storage.js'
 import type { Database } from '../../warehouse/connection/database.js'
 import { workFile } from '../../warehouse/lifecycle/files.js'
@@ -123,7 +124,11 @@ class BucketPlace implements Place {
       clock: systemClock,
       log,
       command: `fieldwork-sync ${command}`,
-      published: [bucketStates({ store, pointer: contents, directory, log, signal })],
+      published:
+        stateOf(contents) === STATE_NOTHING
+          ? // The first run in the bucket: a warehouse that lost its work database moves there too.
+            publishedPlaces(directory)
+          : [bucketStates({ store, pointer: contents, directory, log, signal })],
     })
     const snapshots = startSnapshots(this.#publishing(database, pointer))
     this.#pointer = pointer

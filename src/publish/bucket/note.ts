@@ -3,8 +3,9 @@
  * whether the next run may use it.
  */
 import { readFile, rename, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { hasCode } from '../../base/errors.js'
+import { bucketNoteFile } from '../../warehouse/lifecycle/files.js'
 import { syncToDisk, temporaryBeside } from '../replace-file.js'
 import {
   type BucketNote,
@@ -20,21 +21,27 @@ import { OtherBucketError } from './errors.js'
 /** The holder of incomplete ledgers. It is no id of a run. */
 export const NO_HOLDER = ''
 
-export const noteFile = (directory: string): string => join(directory, 'bucket.json')
-
 /** Null if there is no note, or none that can be read. */
 export const readNote = async (directory: string): Promise<BucketNote | null> => {
   try {
-    return parseDocument(noteSchema, await readFile(noteFile(directory)))
+    return parseDocument(noteSchema, await readFile(bucketNoteFile(directory)))
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return null
     throw error
   }
 }
 
+/** Throws an `OtherBucketError` that names the bucket of the note. */
+export const refuseBucket = async (directory: string): Promise<void> => {
+  const note = await readNote(directory)
+  throw new OtherBucketError(
+    `the work database in ${directory} belongs to ${note?.storage ?? 'a bucket'}, but the settings have no storage.url. Set it, or use an empty directory`,
+  )
+}
+
 /** A kill leaves the old note or the new one. */
 export const writeNote = async (directory: string, note: Omit<BucketNote, 'format'>): Promise<void> => {
-  const target = noteFile(directory)
+  const target = bucketNoteFile(directory)
   const temporary = temporaryBeside(target)
   await writeFile(temporary, documentBody({ format: 1, ...note }))
   await syncToDisk(temporary)

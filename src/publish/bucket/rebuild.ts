@@ -8,7 +8,7 @@ import type { Log } from '../../base/log.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import type { PublishedPlace } from '../../warehouse/lifecycle/rebuild.js'
 import { stateInFile } from '../duckdb-restore.js'
-import { type PointerContents, STATE_NOTHING, stateOf } from './documents.js'
+import type { PointerContents } from './documents.js'
 import { downloadDatabase } from './restore.js'
 
 export interface BucketStates {
@@ -23,7 +23,6 @@ export interface BucketStates {
 export const bucketStates = ({ store, pointer, directory, log, signal }: BucketStates): PublishedPlace => ({
   path: store.address,
   find: (database) => {
-    if (stateOf(pointer) === STATE_NOTHING) return Promise.resolve([])
     const file = join(directory, '.bucket.rebuilding')
     const state = stateInFile(database, file)
     const downloaded = async <Result>(read: () => Promise<Result>): Promise<Result> => {

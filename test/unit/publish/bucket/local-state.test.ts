@@ -8,7 +8,8 @@ import {
 } from '../../../../src/publish/bucket/documents.js'
 import { BucketDamagedError } from '../../../../src/publish/bucket/errors.js'
 import { prepareLocal } from '../../../../src/publish/bucket/local-state.js'
-import { noteFile, readNote, writeNote } from '../../../../src/publish/bucket/note.js'
+import { readNote, writeNote } from '../../../../src/publish/bucket/note.js'
+import { bucketNoteFile } from '../../../../src/warehouse/lifecycle/files.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
 import { testLog } from '../../../support/log/test-log.js'
 import { manifestOf, NEVER, namedObject } from '../../../support/storage/bucket.js'
@@ -147,5 +148,5 @@ test('the warehouse of another bucket is left alone', async () => {
   await writeNote(directory, { storage: 's3://other', state: 'versions/3', holder: 'a' })
   await expect(prepare()).rejects.toThrow('s3://other')
   expect(await local()).toBe('mine')
-  expect(await readFile(noteFile(directory), 'utf8')).toMatch('s3://other')
+  expect(await readFile(bucketNoteFile(directory), 'utf8')).toMatch('s3://other')
 })

@@ -2,13 +2,8 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { NOTHING_PUBLISHED, type PointerContents } from '../../../../src/publish/bucket/documents.js'
 import { OtherBucketError } from '../../../../src/publish/bucket/errors.js'
-import {
-  localAction,
-  noteFile,
-  readNote,
-  wasEmptied,
-  writeNote,
-} from '../../../../src/publish/bucket/note.js'
+import { localAction, readNote, wasEmptied, writeNote } from '../../../../src/publish/bucket/note.js'
+import { bucketNoteFile } from '../../../../src/warehouse/lifecycle/files.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
 
 const storage = 's3://model/test'
@@ -29,7 +24,7 @@ test('a note is written as a whole, and read again', async () => {
   await writeNote(directory, note('b'))
   expect(await readNote(directory)).toEqual(note('b'))
   expect(await readdir(directory)).toEqual(['bucket.json'])
-  await writeFile(noteFile(directory), '{"format":1')
+  await writeFile(bucketNoteFile(directory), '{"format":1')
   expect(await readNote(directory)).toBeNull()
 })
 
