@@ -32,7 +32,7 @@ export const createFormats = ({ timeZone, locale }: ReportSettings) => {
     ...dates,
     hour: '2-digit',
     minute: '2-digit',
-    hour12: false,
+    hourCycle: 'h23',
     timeZone,
   })
   const days = new Intl.DateTimeFormat(locale, { ...dates, timeZone: 'UTC' })

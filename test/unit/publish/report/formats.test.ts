@@ -16,6 +16,11 @@ test.each([
   expect(formats.instant(at)).toBe(instant)
 })
 
+test.each(['en-GB', 'en-US', 'ko-KR', 'es-US'])('the hour after midnight is 00: %s', (locale) => {
+  const { instant } = createFormats({ locale, timeZone: 'UTC' })
+  expect(instant(instantFromMs(Date.parse('2026-03-29T00:05:00Z')))).toContain('00:05')
+})
+
 test('days have no time zone, and need no year beside another day', () => {
   const formats = createFormats({ locale: 'en-GB', timeZone: 'Pacific/Kiritimati' })
   expect(formats.day('2026-03-01')).toBe('1 Mar 2026')
