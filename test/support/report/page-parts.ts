@@ -111,7 +111,8 @@ export const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) =
   const change = (row: Row): string => {
     if (row.field === null) return spaced(row.kind)
     const status = row.field === 'status'
-    const value = (text: unknown) => (status ? spaced(text ?? '') : words(text ?? 'none'))
+    const value = (text: unknown) =>
+      status ? spaced(text ?? '') : words(text === null || text === '' ? 'none' : text)
     return words(status ? null : spaced(row.field), value(row.from_value), 'to', value(row.to_value))
   }
   const range = (row: Row, separator: string): string | null =>

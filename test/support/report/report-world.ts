@@ -14,7 +14,7 @@ export const openReportWorld = async (context: Parameters<typeof openTrial>[0]):
     scriptedSurvey(1, { title: HOSTILE, project_id: '<b>&amp;' }, 1),
     scriptedSurvey(2, { title: RIGHT_TO_LEFT }, 1),
     scriptedSurvey(3),
-    scriptedSurvey(4, { title: '' }),
+    scriptedSurvey(4, { title: '', project_id: RIGHT_TO_LEFT }),
     scriptedSurvey(5),
     scriptedSurvey(6, { status: 'draft' }),
   ])
@@ -44,8 +44,9 @@ const change = (one: ScriptedSurvey, night: number, now: Date): void => {
       402: scriptedProgress(complete - 2, { sample_size: 100 }),
     }
   const status = statusOn(night, id)
-  if (status !== null)
-    one.survey = { ...one.survey, status, updated_at: new Date(now.getTime() - 3_600_000).toISOString() }
+  const change = night === 5 && id === 4 ? { project_id: '' } : status === null ? null : { status }
+  if (change !== null)
+    one.survey = { ...one.survey, ...change, updated_at: new Date(now.getTime() - 3_600_000).toISOString() }
 }
 
 /** The new status of a survey; null if it keeps its status. */

@@ -103,10 +103,21 @@ export const Change = ({
     )
   return (
     <>
-      {spaced(field)} <del>{from_value ?? 'none'}</del> <i>to</i> <ins>{to_value ?? 'none'}</ins>
+      {spaced(field)}{' '}
+      <del>
+        <Value text={from_value} />
+      </del>{' '}
+      <i>to</i>{' '}
+      <ins>
+        <Value text={to_value} />
+      </ins>
     </>
   )
 }
+
+/** An empty text says as little as none. */
+const Value = ({ text }: { readonly text: string | null }): JSX.Element =>
+  text === null || text === '' ? <>none</> : <bdi>{text}</bdi>
 
 const Timeline = ({ page }: PartProps): JSX.Element => {
   const { rows, formats } = page
