@@ -12,9 +12,9 @@ import { PACE_DAYS, PACE_FIELDS, paceSql } from './pace.js'
 import { inferredSourceObservations } from './progress-periods.js'
 import { columnOf, type ViewDeclaration } from './view-declaration.js'
 
-/** The numbers of the API may be so large that their product is no BIGINT. */
+/** The numbers of the API may be so large that their product is no BIGINT. A survey over its target counts as complete. */
 const AS_COMPLETE =
-  '(CAST(a.sample_size AS HUGEINT) * w.interviews_count + w.sample_size - 1) // w.sample_size - t.interviews_count'
+  '(CAST(a.sample_size AS HUGEINT) * least(w.interviews_count, w.sample_size) + w.sample_size - 1) // w.sample_size - t.interviews_count'
 
 export const sampleSourcePace: ViewDeclaration = {
   schema: 'main',
@@ -40,7 +40,7 @@ export const sampleSourcePace: ViewDeclaration = {
     ...columnsOf({
       behind: nullable(
         bigint(
-          'Complete interviews that the source lacks to be as complete as its survey; 0 if it is not behind, null without targets',
+          'Complete interviews that the source lacks to be as complete as its survey, at most to reach its target; 0 if it is not behind, null without targets',
         ),
       ),
     }),
@@ -57,7 +57,7 @@ export const sampleSourcePace: ViewDeclaration = {
   sql: `WITH ${paceSql({ observations: inferredSourceObservations, days: PACE_DAYS, counts: {} })}, goals AS (
       SELECT p.*, s.status, a.name, a.provider, a.country_code, a.sample_size AS target, t.interviews_count AS reached, t.completion_rate,
         w.completion_rate AS survey_completion_rate,
-        CASE WHEN a.sample_size > 0 AND w.sample_size > 0 THEN TRY_CAST(greatest(0, ${AS_COMPLETE}) AS BIGINT) END AS behind
+        CASE WHEN a.sample_size > 0 AND w.sample_size > 0 THEN CAST(greatest(0, ${AS_COMPLETE}) AS BIGINT) END AS behind
       FROM main.sample_source_progress t
       JOIN main.sample_sources a
         ON a.account = t.account AND a.survey_id = t.survey_id AND a.id = t.sample_source_id AND a._missing_since IS NULL

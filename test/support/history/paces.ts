@@ -102,7 +102,7 @@ const sourcePaces = (expected: ExpectedHistory): Row[] =>
 
 /** The fewest interviews that make the source as complete as its survey, without those that it has. */
 const behind = (target: bigint, wholeReached: bigint, wholeTarget: bigint, reached: number): number => {
-  const product = target * wholeReached
+  const product = target * (wholeReached < wholeTarget ? wholeReached : wholeTarget)
   const wanted = product / wholeTarget + (product % wholeTarget === 0n ? 0n : 1n)
   return Math.max(0, Number(wanted) - reached)
 }

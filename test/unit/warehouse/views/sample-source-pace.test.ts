@@ -41,7 +41,7 @@ const unchanged = (surveyId: number, day: number, complete: number): RefreshedBu
   )
 
 const SAMPLE_SIZES: Readonly<Record<number, number>> = { 12: 50, 13: 0, 61: Number.MAX_SAFE_INTEGER }
-const TARGETS: Readonly<Record<number, number>> = { 5: 0, 6: 1 }
+const TARGETS: Readonly<Record<number, number>> = { 5: 0, 6: Number.MAX_SAFE_INTEGER, 9: 100 }
 
 const ROW = `sample_source_id, behind, pace_days, gained, expected_on::VARCHAR,
   strftime(timezone('UTC', last_gain_at), '%d'), strftime(timezone('UTC', source_progress_read_at), '%d')`
@@ -51,7 +51,7 @@ test('sample_source_pace gives the pace of each source, its expected day and how
   const perform = async (on: AccountWarehouse, commits: readonly RefreshedBundle[]) => {
     for (const commit of commits) await on.commitBundles([commit], RUN)
   }
-  const ids = [1, 2, 3, 4, 5, 6, 7, 8]
+  const ids = [1, 2, 3, 4, 5, 6, 7, 8, 9]
   const all = (change = {}) =>
     ids.map((id) => survey(id, id === 7 ? { status: 'complete', ...change } : change))
   await list(account, all(), at(1, 0), 'full')
@@ -83,6 +83,8 @@ test('sample_source_pace gives the pace of each source, its expected day and how
   // Survey 7 is closed, and survey 8 is gone.
   await perform(account, [night(7, 3, 4, { 71: 4 }), night(7, 10, 11, { 71: 11 }), night(8, 3, 4, { 81: 4 })])
   await account.commitBundles([{ kind: 'gone', surveyId: 8, at: at(5) }], RUN)
+  // Survey 9 is over its target, and nobody waits for more than the target of a source.
+  await perform(account, [night(9, 10, 150, { 91: 90, 92: 100 })])
 
   const expected = [
     [11, 15, 7, 14, '2026-04-14', '10', '10'],
@@ -93,8 +95,10 @@ test('sample_source_pace gives the pace of each source, its expected day and how
     [41, 0, 7, 12, '2026-04-25', '10', '10'],
     [43, 7, 6, -4, null, null, '10'],
     [51, null, null, null, null, null, '10'],
-    [61, null, null, null, null, null, '10'],
+    [61, Number.MAX_SAFE_INTEGER - 1, null, null, null, null, '10'],
     [71, 0, 7, 7, null, '10', '10'],
+    [91, 10, null, null, null, null, '10'],
+    [92, 0, null, null, '2026-03-10', null, '10'],
   ]
   const found = async () =>
     (
