@@ -138,7 +138,8 @@ export const surveyRow = z.object({
 export const dayRow = z.object({
   ...ofSurvey,
   day: count,
-  ...progress,
+  interviews_count: count,
+  sample_size: count.nullable(),
   complete: count,
   undecided: count,
   rejected: count,

@@ -21,14 +21,15 @@ export const CompletesChart = ({
   if (first === undefined || last === undefined) return null
   const [from, now] = [first.day, last.day]
   const { sample_size: target, expected_on, expected_from, expected_to } = survey
-  const reached = last.interviews_count ?? 0
+  const reached = last.interviews_count
   const isForecast = expected_on !== null && target !== null && reached < target
   const horizon = now + Math.max(FORECAST_DAYS_MIN, 1.5 * (now - from))
-  const end = isForecast ? Math.min(horizon, expected_to === null ? horizon : dayNumber(expected_to)) : now
+  const latest = expected_from === null ? expected_on : expected_to
+  const end = isForecast ? Math.min(horizon, latest === null ? horizon : dayNumber(latest)) : now
   const to = Math.ceil(Math.max(end, now + (now - from) / 50, from + 1))
-  const max = Math.max(1, target ?? 0, ...days.map((day) => day.interviews_count ?? 0)) * 1.12
+  const max = Math.max(1, target ?? 0, ...days.map((day) => day.interviews_count)) * 1.12
   const frame: Frame = { from, to, max: Math.ceil(max) }
-  const points = days.map((day): Point => [day.day - from, day.interviews_count ?? 0])
+  const points = days.map((day): Point => [day.day - from, day.interviews_count])
   const x = (day: string): number => dayNumber(day) - from
   const at: Point = [now - from, reached]
   const lastDay = formats.day(last.day)
@@ -57,15 +58,13 @@ export const CompletesChart = ({
       }
     >
       {target !== null && target > 0 && <path class="target" d={`M0-${target}h${to - from}`} />}
-      {isForecast && (
-        <>
-          <path
-            class="cone"
-            d={`M${at[0]}-${reached}${cone(at, target, x(expected_from ?? expected_on), expected_to === null ? null : x(expected_to), to - from)}z`}
-          />
-          <path class="forecast" d={`M${at[0]}-${reached}L${x(expected_on)}-${target}`} />
-        </>
+      {isForecast && expected_from !== null && (
+        <path
+          class="cone"
+          d={`M${at[0]}-${reached}${cone(at, target, x(expected_from), expected_to === null ? null : x(expected_to), to - from)}z`}
+        />
       )}
+      {isForecast && <path class="forecast" d={`M${at[0]}-${reached}L${x(expected_on)}-${target}`} />}
       <path class="line" d={linePath(points)} />
       <path class="dot" d={`M${at[0]}-${at[1]}h0`} />
     </ChartFrame>

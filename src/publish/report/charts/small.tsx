@@ -10,7 +10,7 @@ export const Sparkline = ({ days }: { readonly days: readonly DayRow[] }) => {
   const first = last.day - LAST_DAYS
   const gains = days.slice(1).flatMap((day, place): Point[] => {
     const x = day.day - first
-    const gained = (day.interviews_count ?? 0) - (days[place]?.interviews_count ?? 0)
+    const gained = day.interviews_count - (days[place]?.interviews_count ?? 0)
     return x < 1 ? [] : [[x, Math.max(0, gained)]]
   })
   const max = Math.max(1, ...gains.map(([, y]) => y))

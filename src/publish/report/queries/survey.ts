@@ -39,13 +39,14 @@ const bandColumns = Object.entries(BANDS)
   })
   .join(',\n  ')
 
-/** Points of the curves. */
+/** Points of the curves: readings that know the number of complete interviews. */
 export const observations: Query = {
   name: 'observations',
   title: 'Completes and interviews by status over time',
   select: `SELECT account, survey_id, observed_at, interviews_count, sample_size,
   ${bandColumns}
-FROM survey_progress_history`,
+FROM survey_progress_history
+WHERE interviews_count IS NOT NULL`,
   order: 'account, survey_id, observed_at',
 }
 

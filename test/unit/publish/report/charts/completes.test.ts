@@ -1,0 +1,47 @@
+/** The forecast of a chart says no more than the forecast of its survey. */
+import { h } from 'preact'
+import { renderToString } from 'preact-render-to-string'
+import { expect, test } from 'vitest'
+import { CompletesChart } from '../../../../../src/publish/report/charts/completes.js'
+import { createFormats } from '../../../../../src/publish/report/formats.js'
+import { dayRow, surveyRow } from '../../../../../src/publish/report/rows.js'
+
+const known = {
+  account: 'default',
+  survey_id: 1,
+  title: 'Survey',
+  status: 'fieldwork',
+  interviews_count: 40,
+  sample_size: 100,
+  _first_seen_at: 0n,
+}
+const row = (shape: object, values: object) => ({
+  ...Object.fromEntries(Object.keys(shape).map((name) => [name, null])),
+  ...known,
+  ...values,
+})
+const bands = { complete: 1, undecided: 0, rejected: 0, not_needed: 0, screened_out: 0, incomplete: 0 }
+
+const chart = (expected: object): string =>
+  renderToString(
+    h(CompletesChart, {
+      survey: surveyRow.parse(row(surveyRow.shape, expected)),
+      days: [33, 40].map((interviews_count, place) =>
+        dayRow.parse(row(dayRow.shape, { ...bands, interviews_count, day: 20_512 + place })),
+      ),
+      formats: createFormats({ locale: 'en-GB', timeZone: 'UTC' }),
+    }),
+  )
+const pathOf = (html: string, name: string) => new RegExp(`class="${name}" d="([^"]*)"`).exec(html)?.[1]
+
+test('the range is open to the right if it has no last day', () => {
+  const html = chart({ expected_on: '2026-03-10', expected_from: '2026-03-07', expected_to: null })
+  expect(pathOf(html, 'cone')).toBe('M1-40L7-100H15V-40z')
+  expect(pathOf(html, 'forecast')).toBe('M1-40L10-100')
+})
+
+test('a forecast whose range is not known has none', () => {
+  const html = chart({ expected_on: '2026-03-10', expected_from: null, expected_to: null })
+  expect(pathOf(html, 'cone')).toBeUndefined()
+  expect(pathOf(html, 'forecast')).toBe('M1-40L10-100')
+})
