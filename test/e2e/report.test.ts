@@ -106,6 +106,10 @@ describe('the page', () => {
       expect(await page.waitFor('document.title')).toBe('Fieldwork report')
       expect(await page.waitFor(`document.querySelector('a bdi').getClientRects().length`)).toBe(1)
       expect(await violations(page)).toEqual([])
+      // Survey 2 stands still, the three others gain 12 a night.
+      expect(await page.waitFor(`document.querySelector('.figures div:nth-child(3)').textContent`)).toMatch(
+        /^Gained since yesterday\+36 /,
+      )
       const heads = await page.waitFor(
         `[...document.querySelectorAll('.card h3')].slice(0, 3).map(({ textContent }) => textContent)`,
       )

@@ -18,7 +18,12 @@ const ofAccount = { account: text }
 const ofSurvey = { account: text, survey_id: count }
 const titled = { ...ofSurvey, title: text }
 const progress = { interviews_count: count.nullable(), sample_size: count.nullable() }
-const pace = { pace_days: count.nullable(), gained: count.nullable(), per_day: doubleCell.nullable() }
+const pace = {
+  pace_days: count.nullable(),
+  gained: count.nullable(),
+  per_day: doubleCell.nullable(),
+  gained_last_day: count.nullable(),
+}
 const forecast = { expected_on: day.nullable(), expected_from: day.nullable(), expected_to: day.nullable() }
 const incidence = {
   target_incidence_rate: doubleCell.nullable(),
@@ -44,6 +49,7 @@ export const totalsRow = z.object({
   ...progress,
   completion_rate: doubleCell.nullable(),
   gained: count.nullable(),
+  gained_last_day: count.nullable(),
 })
 export const inFieldRow = z.object({
   ...titled,

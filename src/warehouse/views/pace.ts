@@ -30,6 +30,11 @@ export const PACE_FIELDS = {
     ),
   ),
   per_day: nullable(double('gained / pace_days')),
+  gained_last_day: nullable(
+    bigint(
+      'Complete interviews gained on the last known day, and on days without a reading before it; null if the day before is not known',
+    ),
+  ),
 } satisfies Fields
 
 /** Interviews of all statuses, also of those that only `_extra` contains. */
@@ -46,7 +51,7 @@ interface Pace {
 
 /**
  * Common table expressions that end with `pace`, one row per record: `as_of` (its last known day), `last_gain_at`, `pace_days`,
- * `gained`, `per_day`, the first and last counts of the pace, and `spread`, the standard deviation of the daily gains.
+ * `gained`, `per_day`, `gained_last_day`, the first and last counts of the pace, and `spread`, the standard deviation of the daily gains.
  */
 export const paceSql = ({ observations, days, counts }: Pace): string => {
   const { current, history } = observations
@@ -87,7 +92,7 @@ export const paceSql = ({ observations, days, counts }: Pace): string => {
       FROM days WINDOW w AS (PARTITION BY ${key} ORDER BY "day")
     ), paces AS (
       SELECT ${key}, as_of, nullif(max("day") ${inPace} - min("day") ${inPace}, 0) AS pace_days, ${names.flatMap(endsOf).join(', ')},
-        CASE WHEN count(gain) >= ${SPREAD_GAINS_MIN} THEN stddev_samp(gain) END AS spread
+        max(gain) FILTER (WHERE "day" = as_of) AS gained_last_day, CASE WHEN count(gain) >= ${SPREAD_GAINS_MIN} THEN stddev_samp(gain) END AS spread
       FROM gains GROUP BY ALL
     ), pace AS (
       SELECT *, (last_interviews_count - first_interviews_count) / pace_days AS per_day,

@@ -67,7 +67,7 @@ export const sampleSourcePace: ViewDeclaration = {
     )
     SELECT p.account, p.survey_id, p.sample_source_id, p.name, p.provider, p.country_code, p.target AS sample_size,
       p.reached AS interviews_count, p.completion_rate, p.survey_completion_rate, p.behind, f.source_progress_read_at,
-      p.last_gain_at, p.pace_days, p.gained, p.per_day, p.expected_on
+      p.last_gain_at, p.pace_days, p.gained, p.per_day, p.gained_last_day, p.expected_on
     FROM (${withForecast('goals')}) p
     LEFT JOIN main.freshness f ON f.account = p.account AND f.survey_id = p.survey_id`,
 }

@@ -79,7 +79,7 @@ export const surveyPace: ViewDeclaration = {
       JOIN pace p ON p.account = t.account AND p.survey_id = t.survey_id
     )
     SELECT p.account, p.survey_id, p.title, p.project_id, p.status, p.target AS sample_size, p.reached AS interviews_count,
-      p.completion_rate, f.refreshed_at, p.last_gain_at, p.pace_days, p.gained, p.per_day, p.expected_on, p.expected_from, p.expected_to,
+      p.completion_rate, f.refreshed_at, p.last_gain_at, p.pace_days, p.gained, p.per_day, p.gained_last_day, p.expected_on, p.expected_from, p.expected_to,
       p.target_incidence_rate, ${rate(grown('complete'), grown('screened'))} AS recent_incidence_rate,
       ${rate('p.first_complete', 'p.first_screened')} AS earlier_incidence_rate,
       p.drop_out_rate, ${rate(grown('dropped'), `(${grown('interviews')} - ${grown('dropped')})`)} AS recent_drop_out_rate,

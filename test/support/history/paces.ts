@@ -160,6 +160,9 @@ const paceOf = (versions: readonly Version[], knownUntil: string) => {
     pace_days: paceDays > 0 ? paceDays : null,
     gained: paceDays > 0 ? gained : null,
     per_day: paceDays > 0 ? gained / paceDays : null,
+    gained_last_day: days.has(daysAfter(asOf, -1))
+      ? Number(days.get(asOf)?.interviews_count) - Number(days.get(daysAfter(asOf, -1))?.interviews_count)
+      : null,
   }
 }
 

@@ -74,6 +74,10 @@ export const compareWithQueries = async (
   const number = (value: unknown) => Number(value).toLocaleString('en-GB')
   expect(totals).toContain(`In the field ${number(total?.surveys)} `)
   expect(totals).toContain(`Complete ${number(total?.interviews_count)} of ${number(total?.sample_size)}, `)
+  const signed = (value: unknown) => Number(value).toLocaleString('en-GB', { signDisplay: 'exceptZero' })
+  expect(totals).toContain(
+    `Gained since yesterday ${signed(total?.gained_last_day)} ${signed(total?.gained)} in the last 7 days`,
+  )
   const changes = (await rowsOf('change-counts')).map(
     (row) => `${number(row.changes)} ${row.is_source === true ? 'source' : 'survey'}`,
   )

@@ -156,7 +156,7 @@ export const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) =
       words(title(row), row.project_id, row.status === 'fieldwork' ? null : spaced(row.status)),
       words(f.rate(row.completion_rate), complete(row)),
       '',
-      f.rough(row.per_day),
+      words(f.rough(row.per_day), f.signed(row.gained_last_day)),
       forecast(row),
       words(f.rate(row.recent_incidence_rate), f.rate(row.earlier_incidence_rate)),
       words(f.rate(row.recent_drop_out_rate), f.rate(row.earlier_drop_out_rate)),
@@ -229,7 +229,9 @@ export const surveyTexts = (timeZone: string, row: Row): readonly string[] => {
       ...[
         'Pace',
         f.rough(row.per_day),
-        row.pace_days === null ? 'a day' : `a day, ${f.signed(row.gained)} in ${row.pace_days} days`,
+        row.pace_days === null
+          ? 'a day'
+          : `a day, ${f.signed(row.gained)} in ${row.pace_days} ${row.pace_days === 1 ? 'day' : 'days'}, ${f.signed(row.gained_last_day)} on the last`,
       ],
       ...['Forecast', f.day(row.expected_on), range],
       ...[

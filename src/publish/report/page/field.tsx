@@ -27,8 +27,9 @@ export const Field = ({ page, page: { rows } }: PartProps): JSX.Element => (
           caption="Surveys in the field, those without a forecast first"
         />
         <p class="rule">
-          Pace: complete interviews a day, over the last 7 days. Forecast: if that pace goes on, with the
-          range that holds in 8 of 10 cases. Incidence and drop-out: of the last 7 days, and before.
+          Pace: complete interviews a day, over the last 7 days, and the gain of the last day. Forecast: if
+          that pace goes on, with the range that holds in 8 of 10 cases. Incidence and drop-out: of the last 7
+          days, and before.
         </p>
         {page.sections.size < rows.surveys.length && (
           <p class="rule">
@@ -88,7 +89,11 @@ const fieldColumns = (page: ReportPage): readonly Column<FieldRow>[] => {
     { head: '28 days', cell: (row) => <Sparkline days={rows.curves.get(keyOf(row)) ?? []} /> },
     {
       head: 'Pace',
-      cell: ({ per_day }) => formats.rough(per_day),
+      cell: ({ per_day, gained_last_day }) => (
+        <>
+          {formats.rough(per_day)} <small>{formats.signed(gained_last_day)}</small>
+        </>
+      ),
       sortBy: ({ per_day }) => per_day,
     },
     {

@@ -91,7 +91,11 @@ const Totals = ({ page: { rows, formats } }: PartProps): JSX.Element => {
           formats.count(total.interviews_count),
           `of ${formats.count(total.sample_size)}, ${formats.rate(total.completion_rate)}`,
         ],
-        ['Gained', formats.signed(total.gained), 'in the last 7 days'],
+        [
+          'Gained since yesterday',
+          formats.signed(total.gained_last_day),
+          `${formats.signed(total.gained)} in the last 7 days`,
+        ],
       ]
   return <Figures figures={figures} query={totals.name} />
 }

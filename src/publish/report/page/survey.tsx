@@ -10,7 +10,7 @@ import { Change } from './changes.js'
 import { hasAccounts, type PartProps } from './context.js'
 import { Completion, type Figure, Figures } from './figures.js'
 import { type Column, QueryTable } from './table.js'
-import { Status, spaced, titleOf } from './words.js'
+import { plural, Status, spaced, titleOf } from './words.js'
 
 export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartProps): JSX.Element => {
   const { rows, formats } = page
@@ -87,7 +87,7 @@ const figuresOf = (survey: SurveyRow, formats: Formats): readonly Figure[] => [
     formats.rough(survey.per_day),
     survey.pace_days === null
       ? 'a day'
-      : `a day, ${formats.signed(survey.gained)} in ${survey.pace_days} days`,
+      : `a day, ${formats.signed(survey.gained)} in ${survey.pace_days} ${plural(survey.pace_days, 'day')}, ${formats.signed(survey.gained_last_day)} on the last`,
   ],
   ['Forecast', formats.day(survey.expected_on), rangeOf(survey, formats)],
   [

@@ -14,10 +14,12 @@ GROUP BY account`,
 export const totals: Query = {
   name: 'totals',
   title: 'Totals of the field',
-  select: `SELECT count(*) AS surveys, CAST(sum(interviews_count) AS BIGINT) AS interviews_count, CAST(sum(sample_size) AS BIGINT) AS sample_size,
-  sum(interviews_count) FILTER (sample_size > 0) / nullif(sum(sample_size), 0) AS completion_rate, CAST(sum(gained) AS BIGINT) AS gained
-FROM survey_pace
-WHERE status IN ${IN_FIELD}`,
+  select: `SELECT count(*) AS surveys, CAST(sum(p.interviews_count) AS BIGINT) AS interviews_count, CAST(sum(p.sample_size) AS BIGINT) AS sample_size,
+  sum(p.interviews_count) FILTER (p.sample_size > 0) / nullif(sum(p.sample_size), 0) AS completion_rate, CAST(sum(p.gained) AS BIGINT) AS gained,
+  CAST(sum(p.gained_last_day) FILTER (p.refreshed_at >= n.newest_at - INTERVAL 1 DAY) AS BIGINT) AS gained_last_day
+FROM survey_pace p
+JOIN ${NEWEST} n ON n.account = p.account
+WHERE p.status IN ${IN_FIELD}`,
   order: 'surveys',
 }
 
@@ -25,7 +27,7 @@ export const inField: Query = {
   name: 'in-field',
   title: 'Surveys in the field',
   select: `SELECT account, survey_id, title, project_id, status, interviews_count, sample_size, completion_rate, pace_days, gained, per_day,
-  expected_on, expected_from, expected_to, target_incidence_rate, recent_incidence_rate, earlier_incidence_rate,
+  gained_last_day, expected_on, expected_from, expected_to, target_incidence_rate, recent_incidence_rate, earlier_incidence_rate,
   drop_out_rate, recent_drop_out_rate, earlier_drop_out_rate, refreshed_at
 FROM survey_pace
 WHERE status IN ${IN_FIELD}`,

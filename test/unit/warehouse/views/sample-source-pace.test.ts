@@ -138,6 +138,7 @@ test('sample_source_pace has the columns of the source and the completion of its
       pace_days: null,
       gained: null,
       per_day: null,
+      gained_last_day: null,
       expected_on: null,
     },
   ])

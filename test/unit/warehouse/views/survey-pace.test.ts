@@ -188,6 +188,36 @@ test('survey_pace gives the pace, the forecast and the last gain of each survey,
   expect(named(await found())).toEqual(expected)
 })
 
+test('survey_pace gives the gain of the last known day', async () => {
+  const { account, rows } = await testWarehouse()
+  const cases: readonly (readonly [gained: number | null, readings: readonly Reading[]])[] = [
+    [7, nightly({ 8: 3, 9: 5, 10: 12 })],
+    [0, nightly({ 9: 5, 10: 5 })],
+    [-2, nightly({ 9: 5, 10: 3 })],
+    // The last reading of each day counts.
+    [
+      9,
+      [
+        [at(9, 1), read(1)],
+        [at(9, 9), read(3)],
+        [at(10, 1), read(4)],
+        [at(10, 9), read(12)],
+      ],
+    ],
+    // Interviews of nights without a run came in since the last one.
+    [20, nightly({ 7: 5, 10: 25 })],
+    [null, nightly({ 10: 5 })],
+    [null, [...nightly({ 9: 5 }), [at(10), read(null)]]],
+  ]
+  await perform(
+    account,
+    cases.map(([, readings]) => ({ what: 'a gain', readings, expected: [] })),
+  )
+  expect(await rows('SELECT gained_last_day FROM survey_pace ORDER BY survey_id')).toEqual(
+    cases.map(([gained]) => ({ gained_last_day: gained })),
+  )
+})
+
 test('survey_pace shows surveys that the API shows, with their own columns, if their progress is known', async () => {
   const { account, rows } = await testWarehouse()
   await list(account, [survey(1, { project_id: 'P', title: 'One' }), survey(2), survey(3)], at(1), 'full')
@@ -209,6 +239,7 @@ test('survey_pace shows surveys that the API shows, with their own columns, if t
       pace_days: null,
       gained: null,
       per_day: null,
+      gained_last_day: null,
       expected_on: null,
       expected_from: null,
       expected_to: null,
