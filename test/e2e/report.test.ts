@@ -55,8 +55,8 @@ describe('the page', () => {
       expect(again).toMatchObject({ code: 0, stderr: '' })
       expect(JSON.parse(again.stdout)).toMatchObject({
         out,
-        in_field: 4,
-        sections: 5,
+        in_field: 5,
+        sections: 6,
         bytes: Buffer.byteLength(html),
       })
       expect(await readFile(out, 'utf8')).toBe(html)
@@ -106,14 +106,20 @@ describe('the page', () => {
       expect(await page.waitFor('document.title')).toBe('Fieldwork report')
       expect(await page.waitFor(`document.querySelector('a bdi').getClientRects().length`)).toBe(1)
       expect(await violations(page)).toEqual([])
-      // Survey 2 stands still, the three others gain 12 a night.
+      // Survey 2 stands still, survey 7 gains 1 a night, and the three others gain 12.
       expect(await page.waitFor(`document.querySelector('.figures div:nth-child(3)').textContent`)).toMatch(
-        /^Gained since yesterday\+36 /,
+        /^Gained since yesterday\+37 /,
       )
       const heads = await page.waitFor(
         `[...document.querySelectorAll('.card h3')].slice(0, 3).map(({ textContent }) => textContent)`,
       )
-      expect(heads).toEqual(['Paused 1', 'Stand still 1', 'Sources behind 1'])
+      expect(heads).toEqual(['Paused 1', 'Stand still 1', 'Far from target 1'])
+      // Without a forecast: the paused one, and the one that stands still. Then the furthest from its target.
+      expect(
+        await page.waitFor(
+          `[...document.querySelectorAll('.field tbody th')].map((cell) => cell.querySelector('a').hash)`,
+        ),
+      ).toEqual([2, 3, 7, 1, 4].map((id) => `#default/${id}`))
       await page.waitFor(
         `(location.hash = '#default/2', getComputedStyle(document.querySelector('.survey:target')).display === 'block')`,
       )
@@ -186,7 +192,7 @@ describe('the page', () => {
       )
       for (const char of 'survey 3') await page.send('Input.insertText', { text: char })
       expect(await page.waitFor(titles)).toEqual(['Survey 3'])
-      expect(await page.waitFor(`document.querySelector('.tools output').textContent`)).toBe('1 of 4')
+      expect(await page.waitFor(`document.querySelector('.tools output').textContent`)).toBe('1 of 5')
       await page.waitFor(
         `(document.querySelector('.tools input').value = '', document.querySelector('.tools input').dispatchEvent(new Event('input')))`,
       )
@@ -202,7 +208,7 @@ describe('the page', () => {
       expect(await page.waitFor(`document.querySelectorAll('.field th')[1].getAttribute('aria-sort')`)).toBe(
         'descending',
       )
-      expect(all).toHaveLength(4)
+      expect(all).toHaveLength(5)
       await page.waitFor(`(location.hash = '#default/1', document.querySelector('.survey:target'))`)
       await page.waitFor(
         `(document.querySelector('.survey:target .chart').focus(), document.activeElement.className.baseVal === 'chart')`,
@@ -335,7 +341,7 @@ test('without surveys, each part says so in a sentence', async (context) => {
   const html = await readFile(join(trial.warehouse, 'report.html'), 'utf8')
   for (const sentence of [
     'Nothing has been read yet.',
-    'No survey is paused. No survey in fieldwork stands still. No forecast slips.',
+    'No survey is paused. No survey in fieldwork stands still. No survey is far from its target. No forecast slips.',
     'No survey is in the field.',
     'No survey and no source changed in the 24 hours before the newest reading.',
     'No status changed in the last two weeks.',

@@ -41,6 +41,7 @@ export const readReport = async (sql: Sql) => {
     inField: await read(overview.inField, row.inFieldRow),
     standsStill: await read(overview.standsStill, row.standsStillRow),
     paused: await read(overview.paused, row.pausedRow),
+    far: await read(overview.far, row.farRow),
     slips: await read(overview.slips, row.slipRow),
     sourcesBehind: await read(overview.sourcesBehind, row.sourceBehindRow),
     ratesMoved: await read(overview.ratesMoved, row.ratesMovedRow),

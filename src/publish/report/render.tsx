@@ -21,7 +21,7 @@ export const REPORT_START =
  * Sections are written until the report has this size, those of surveys that need action first. A report of a year and of 1,200 surveys in
  * the field then stays below 3 MB.
  */
-const SECTIONS_BYTES_MAX = 1_900_000
+const SECTIONS_BYTES_MAX = 1_750_000
 
 export interface Report {
   readonly html: string
@@ -61,9 +61,9 @@ ${renderToString(<Footer page={whole} program={`fieldwork-sync ${packageVersion(
 
 /** The sections by key, in the order in which surveys need attention. */
 const sectionsOf = (page: ReportPage): ReadonlyMap<string, string> => {
-  const { paused, standsStill, slips, sourcesBehind, ratesMoved, stale, inField, surveys } = page.rows
+  const { paused, standsStill, far, slips, sourcesBehind, ratesMoved, stale, inField, surveys } = page.rows
   const byKey = new Map(surveys.map((survey) => [keyOf(survey), survey]))
-  const urgent = [paused, standsStill, slips, sourcesBehind, ratesMoved, stale, inField, surveys].flat()
+  const urgent = [paused, standsStill, far, slips, sourcesBehind, ratesMoved, stale, inField, surveys].flat()
   const sections = new Map<string, string>()
   let bytes = 0
   for (const key of new Set(urgent.map(keyOf))) {

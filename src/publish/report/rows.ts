@@ -70,6 +70,12 @@ export const standsStillRow = z.object({
   days: count.nullable(),
 })
 export const pausedRow = z.object({ ...titled, ...progress, since: at.nullable() })
+export const farRow = z.object({
+  ...titled,
+  ...progress,
+  per_day: doubleCell.nullable(),
+  expected_on: day.nullable(),
+})
 export const slipRow = z.object({
   ...titled,
   expected_before: day,

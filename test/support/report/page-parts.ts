@@ -131,6 +131,11 @@ export const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) =
       row.days === null ? 'never gained' : f.count(row.days),
       complete(row),
     ],
+    far: (row) => [
+      title(row),
+      row.expected_on === null ? 'not in sight' : f.day(row.expected_on),
+      complete(row),
+    ],
     slips: (row) => [
       title(row),
       row.days_later === null ? 'not in sight' : `${f.count(row.days_later)} d`,

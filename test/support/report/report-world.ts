@@ -1,4 +1,5 @@
-/** A warehouse of some nights with a report: one survey goes on, one stands still, one is paused, one has a source behind, one is completed. */
+/** A warehouse of some nights with a report: one survey goes on, one stands still, one is paused, one has a source behind, one is completed,
+ * one is slow. */
 import { expect } from 'vitest'
 import { type ScriptedSurvey, scriptedProgress, scriptedSurvey } from '../api/scripted-api.js'
 import { openTrial, type Trial } from '../command/trial.js'
@@ -17,6 +18,7 @@ export const openReportWorld = async (context: Parameters<typeof openTrial>[0]):
     scriptedSurvey(4, { title: '', project_id: RIGHT_TO_LEFT }),
     scriptedSurvey(5),
     scriptedSurvey(6, { status: 'draft' }),
+    scriptedSurvey(7),
   ])
   const config = await trial.settings(SETTINGS)
   for (let night = 0; night < NIGHTS; night += 1) {
@@ -31,7 +33,7 @@ export const openReportWorld = async (context: Parameters<typeof openTrial>[0]):
 
 const change = (one: ScriptedSurvey, night: number, now: Date): void => {
   const { id } = one.survey
-  const complete = id === 2 ? 40 : 10 + 12 * night + id
+  const complete = id === 2 ? 40 : id === 7 ? night : 10 + 12 * night + id
   const counts = {
     screen_out: { individuals: 3 * night, percentage: 5 },
     incomplete: { individuals: night, percentage: 1 },

@@ -75,6 +75,19 @@ const cardsOf = (page: ReportPage): readonly Card[] => {
       ]),
     },
     {
+      query: overview.far,
+      rule: `In fieldwork, but at its pace the target is more than ${overview.FAR_DAYS} days away.`,
+      none: 'No survey is far from its target.',
+      count: rows.far.length,
+      table: table(page, overview.far, rows.far, [
+        {
+          head: 'Forecast',
+          cell: ({ expected_on }) => (expected_on === null ? 'not in sight' : formats.day(expected_on)),
+        },
+        completes(formats),
+      ]),
+    },
+    {
       query: overview.slips,
       rule: 'The forecast is three days or more later than a week ago, and its range no longer includes the earlier day.',
       none: 'No forecast slips.',

@@ -24,7 +24,7 @@ export const Field = ({ page, page: { rows } }: PartProps): JSX.Element => (
           query={inField}
           rows={rows.inField}
           columns={fieldColumns(page)}
-          caption="Surveys in the field, those without a forecast first"
+          caption="Surveys in the field, those without a forecast first, then the furthest from its target"
         />
         <p class="rule">
           Pace: complete interviews a day, over the last 7 days, and the gain of the last day. Forecast: if

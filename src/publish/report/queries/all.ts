@@ -9,6 +9,7 @@ export const ALL_QUERIES: readonly Query[] = [
   overview.totals,
   overview.paused,
   overview.standsStill,
+  overview.far,
   overview.slips,
   overview.sourcesBehind,
   overview.ratesMoved,

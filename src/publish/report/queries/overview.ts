@@ -31,7 +31,7 @@ export const inField: Query = {
   drop_out_rate, recent_drop_out_rate, earlier_drop_out_rate, refreshed_at
 FROM survey_pace
 WHERE status IN ${IN_FIELD}`,
-  order: 'expected_on NULLS FIRST, account, survey_id',
+  order: 'expected_on DESC NULLS FIRST, account, survey_id',
 }
 
 export const standsStill: Query = {
@@ -54,6 +54,20 @@ LEFT JOIN survey_status_changes c ON c.account = p.account AND c.survey_id = p.s
 WHERE p.status = 'deviating_from_specs'
 GROUP BY ALL`,
   order: 'since, account, survey_id',
+}
+
+/** The API has no date on which a survey must end. Few surveys are planned for longer than a quarter. */
+export const FAR_DAYS = 90
+
+/** Those that stand still have a list of their own. A pace of one or two days says too little. */
+export const far: Query = {
+  name: 'far',
+  title: 'Far from target',
+  select: `SELECT account, survey_id, title, interviews_count, sample_size, per_day, expected_on
+FROM survey_pace
+WHERE status = 'fieldwork' AND pace_days >= 3 AND ${FAR_DAYS} * per_day < sample_size - interviews_count
+  AND last_gain_at >= refreshed_at - INTERVAL 3 DAYS`,
+  order: 'expected_on DESC NULLS FIRST, account, survey_id',
 }
 
 export const slips: Query = {
@@ -141,7 +155,7 @@ ${LAST_DAY}`,
   limit: CHANGES_SHOWN,
 }
 
-/** Statuses of the last 60 days of the surveys in the field, and of those whose status changed in the last 14 days. */
+/** Statuses of the last 60 days of the surveys whose status changed in the last 14 days. */
 export const timeline: Query = {
   name: 'timeline',
   title: 'Status timeline',
