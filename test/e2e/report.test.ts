@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url'
 import axe from 'axe-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
-import { scriptedSurvey } from '../support/api/scripted-api.js'
+import { scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
 import { lastLine, openTrial, type Trial } from '../support/command/trial.js'
 import { envOf } from '../support/oracle/rate.js'
 import { type ChromiumPage, hasChromium, openInChromium } from '../support/process/chromium.js'
@@ -128,6 +128,8 @@ describe('the page', () => {
           `[getComputedStyle(document.querySelector('.overview')).display, document.querySelector('.survey:target h2').textContent]`,
         ),
       ).toEqual(['none', RIGHT_TO_LEFT])
+      // Its target is around the survey, so it would leave the survey.
+      expect(await page.waitFor(`getComputedStyle(document.querySelector('.skip')).display`)).toBe('none')
       await page.waitFor(
         `(location.hash = '#field', getComputedStyle(document.querySelector('.overview')).display === 'block')`,
       )
@@ -332,6 +334,32 @@ test('in a bucket it is an object that a browser shows, and the command reads th
   })
   expect(await readFile(out, 'utf8')).toBe(stored)
 })
+
+test.runIf(hasChromium)(
+  'with two accounts, each row names its own, and bars stay narrow',
+  async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const account = { token: TOKEN, base_url: trial.api.baseUrl }
+    const config = await trial.settings({
+      ...SETTINGS,
+      accounts: ['north', 'south'].map((name, place) => ({ ...account, name, id: 1 + place })),
+    })
+    const env = {
+      FIELDWORK_SYNC_BASE_URL: undefined,
+      FIELDWORK_SYNC_API_ID: undefined,
+      FIELDWORK_SYNC_API_TOKEN: undefined,
+      FIELDWORK_SYNC_RATE_LIMIT: undefined,
+    }
+    const sync = ['sync', ...config, '--publish', 'duckdb,report', '--log-level', 'warn']
+    expect(await trial.runWarm(sync, env)).toMatchObject({ code: 0, stderr: '' })
+    await using page = await openPage(join(trial.warehouse, 'report.html'))
+    const cells = `[...document.querySelectorAll('.field tbody tr')].map(({ cells }) => [cells[1].textContent, Math.round(cells[2].offsetWidth)])`
+    expect(await page.waitFor(cells)).toEqual([
+      ['north', 150],
+      ['south', 150],
+    ])
+  },
+)
 
 test('without surveys, each part says so in a sentence', async (context) => {
   const trial = await openTrial(context)

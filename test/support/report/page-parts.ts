@@ -155,7 +155,7 @@ export const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) =
     stale: (row) => [
       title(row),
       row.refreshed_at === null ? 'never' : f.instant(row.refreshed_at),
-      words(row.last_error ?? 'waits for a larger budget'),
+      words(row.last_error ?? 'no run has reached it'),
     ],
     'in-field': (row) => [
       words(title(row), row.project_id, row.status === 'fieldwork' ? null : spaced(row.status)),

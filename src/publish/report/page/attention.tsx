@@ -147,7 +147,7 @@ const cardsOf = (page: ReportPage): readonly Card[] => {
           head: 'Read at',
           cell: ({ refreshed_at }) => (refreshed_at === null ? 'never' : formats.instant(refreshed_at)),
         },
-        { head: 'Why', isText: true, cell: ({ last_error }) => last_error ?? 'waits for a larger budget' },
+        { head: 'Why', isText: true, cell: ({ last_error }) => last_error ?? 'no run has reached it' },
       ]),
     },
   ]

@@ -10,11 +10,14 @@ for (const table of all('table.field')) {
   const body = table.tBodies[0]
   const rows = [...body.rows]
   const input = make('input', { type: 'search', placeholder: 'Filter surveys' })
-  input.setAttribute('aria-label', 'Filter surveys by title, project or status')
+  input.setAttribute('aria-label', 'Filter surveys by title, project or account')
   const found = make('output', {})
   input.addEventListener('input', () => {
     const words = input.value.toLowerCase().split(/\\s+/)
-    for (const row of rows) row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word))
+    for (const row of rows) {
+      const text = all('th, .t', row).map((cell) => cell.textContent.toLowerCase()).join(' ')
+      row.hidden = !words.every((word) => text.includes(word))
+    }
     found.textContent = input.value === '' ? '' : rows.filter((row) => !row.hidden).length + ' of ' + rows.length
   })
   const tools = make('div', { className: 'tools' })

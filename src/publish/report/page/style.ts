@@ -15,7 +15,7 @@ body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.45 system-ui,-ap
 a{color:var(--accent);text-decoration-color:color-mix(in srgb,currentColor 35%,transparent);text-underline-offset:2px}
 a:hover{text-decoration-color:currentColor}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px;border-radius:3px}
-.skip{position:absolute;left:-999px}.skip:focus{left:8px;top:8px;background:var(--card);padding:6px 10px}
+.skip{position:absolute;left:-999px}.skip:focus{left:8px;top:8px;background:var(--card);padding:6px 10px}body:has(.survey:target) .skip{display:none}
 header{display:flex;flex-wrap:wrap;gap:4px 24px;align-items:baseline;padding:28px 0 14px;border-bottom:1px solid var(--line)}
 h1{font-size:22px;font-weight:650;letter-spacing:-.01em;margin:0}
 header p{margin:0;color:var(--soft)}
@@ -51,7 +51,7 @@ td:not(.t){white-space:nowrap}
 .field td,.field tbody th{padding-top:8px;padding-bottom:8px;vertical-align:middle}
 .field small{display:block;line-height:1.3}
 .field thead th{padding-right:12px}
-.field td:nth-child(2){width:150px}
+.field td:has(progress){width:150px}
 b{font-weight:600}
 .status{font-size:13px;white-space:nowrap}
 .status::before{content:"";display:inline-block;width:8px;height:8px;margin-right:5px;border-radius:50%;background:var(--s4)}
@@ -86,7 +86,7 @@ li i{display:inline-block;width:11px;height:11px;border-radius:2px;margin-right:
 summary{cursor:pointer;color:var(--soft);font-size:13px;width:max-content}
 .sql pre{overflow:auto;padding:12px;background:var(--bg);border:1px solid var(--line);border-radius:6px;color:var(--ink);font:12px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 .survey{display:none}.survey:target{display:block}
-.page:has(.survey:target) .overview{display:none}.history{width:auto;max-width:100%}
+.page:has(.survey:target) .overview{display:none}.history{width:auto;max-width:100%}.history tbody th{white-space:nowrap}
 .back{margin:22px 0 0}.survey h2{margin:6px 0 2px;font-size:24px}.meta{margin:0}.meta .status{margin-right:10px}
 footer{margin-top:48px;padding-top:14px;border-top:1px solid var(--line);color:var(--soft);font-size:13px}
 button,input,select{font:inherit;color:inherit;background:var(--card);border:1px solid var(--soft);border-radius:6px;padding:4px 10px}
