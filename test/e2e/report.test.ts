@@ -88,7 +88,7 @@ describe('the page', () => {
     expect(html).toMatch(
       /<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; base-uri 'none'; form-action 'none'">/,
     )
-    // A text from right to left, or one that overrides the direction, turns no word of the page around.
+    // A text from right to left, or one that overrides the direction, does not reverse the words after it.
     expect(html).toContain(`<del><bdi>${RIGHT_TO_LEFT}</bdi></del>`)
     expect(
       [...html.matchAll(/(?:src|href)="([^"]*)"/g)]

@@ -83,7 +83,7 @@ test('sample_source_pace gives the pace of each source, its expected day and how
   // Survey 7 is closed, and survey 8 is gone.
   await perform(account, [night(7, 3, 4, { 71: 4 }), night(7, 10, 11, { 71: 11 }), night(8, 3, 4, { 81: 4 })])
   await account.commitBundles([{ kind: 'gone', surveyId: 8, at: at(5) }], RUN)
-  // Survey 9 is over its target, and nobody waits for more than the target of a source.
+  // Survey 9 has more than its target, and nobody waits for more than the target of a source.
   await perform(account, [night(9, 10, 150, { 91: 90, 92: 100 })])
 
   const expected = [
