@@ -14,7 +14,6 @@ const FIRST = [
   'e2e/check-and-status',
   'e2e/restart',
   'publish/parquet/versions',
-  'e2e/long-history',
   'e2e/signals',
   'publish/parquet/publisher',
   'rate-limit/shared/shared-cap',

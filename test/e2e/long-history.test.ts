@@ -33,8 +33,8 @@ import { SLOW } from '../support/suite/slow.js'
 import { openReader, type Reader } from '../support/warehouse/duckdb.js'
 import { tablesThatDiffer } from '../support/warehouse/parquet.js'
 
-const NIGHTS = SLOW ? 200 : 4
-const CHECKED_EVERY = SLOW ? 10 : 2
+const NIGHTS = 200
+const CHECKED_EVERY = 10
 const START_MS = Date.parse('2026-09-01T02:00:00Z')
 const OPEN_DAYS = 2
 
@@ -102,42 +102,46 @@ const recordAnswers = (
   }
 }
 
-test(`after ${NIGHTS} nights of random changes, the warehouse has every version, every observation and the truth`, {
-  timeout: 3_600_000,
-}, async () => {
-  const lots = chance()
-  const { replay } = lots
-  const organization = createOrganization(lots)
-  const expected = new ExpectedHistory()
-  const api = await startScriptedApi()
-  const warehouse = await temporaryDirectory()
-  for (let night = 0; night <= NIGHTS; night += 1) {
-    const isChecked = night % CHECKED_EVERY === 0
-    const listsAll = isChecked || lots.fraction() < 0.4
-    const nowMs = START_MS + night * DAY_MS + lots.below(180) * 60_000
-    // On the first night there is no survey.
-    if (night > 0) organization.change(nowMs, { listsAll })
-    await syncNight({ organization, expected, api, warehouse, lots, night, nowMs, isChecked, listsAll })
-    if (!isChecked) continue
-    const where = `night ${night}; ${replay}`
-    expect(await unsoundness(publishedFile(warehouse)), where).toEqual([])
-    using reader = await openReader(publishedFile(warehouse))
-    expect(await tablesThatDiffer({ rows: reader.query, directory: warehouse }), where).toEqual([])
-    const both = await bothHistories(reader, expected)
-    expect(both.stored, where).toEqual(both.expected)
-    const paces = await bothPaces(reader, expected)
-    expect(paces.stored, where).toEqual(paces.expected)
-    const changes = await bothChanges(reader, expected)
-    expect(changes.stored, where).toEqual(changes.expected)
-    expect(await warehouseRowsIn(reader), where).toEqual(truthOfAll(organization))
-    expect(await openDays(reader, organization, night, nowMs), where).toEqual([])
-  }
-  if (SLOW)
+// Quick tests show the same with fewer events: the simulation, and the tests of merge and views.
+test.runIf(SLOW)(
+  `after ${NIGHTS} nights of random changes, the warehouse has every version, every observation and the truth`,
+  {
+    timeout: 3_600_000,
+  },
+  async () => {
+    const lots = chance()
+    const { replay } = lots
+    const organization = createOrganization(lots)
+    const expected = new ExpectedHistory()
+    const api = await startScriptedApi()
+    const warehouse = await temporaryDirectory()
+    for (let night = 0; night <= NIGHTS; night += 1) {
+      const isChecked = night % CHECKED_EVERY === 0
+      const listsAll = isChecked || lots.fraction() < 0.4
+      const nowMs = START_MS + night * DAY_MS + lots.below(180) * 60_000
+      // On the first night there is no survey.
+      if (night > 0) organization.change(nowMs, { listsAll })
+      await syncNight({ organization, expected, api, warehouse, lots, night, nowMs, isChecked, listsAll })
+      if (!isChecked) continue
+      const where = `night ${night}; ${replay}`
+      expect(await unsoundness(publishedFile(warehouse)), where).toEqual([])
+      using reader = await openReader(publishedFile(warehouse))
+      expect(await tablesThatDiffer({ rows: reader.query, directory: warehouse }), where).toEqual([])
+      const both = await bothHistories(reader, expected)
+      expect(both.stored, where).toEqual(both.expected)
+      const paces = await bothPaces(reader, expected)
+      expect(paces.stored, where).toEqual(paces.expected)
+      const changes = await bothChanges(reader, expected)
+      expect(changes.stored, where).toEqual(changes.expected)
+      expect(await warehouseRowsIn(reader), where).toEqual(truthOfAll(organization))
+      expect(await openDays(reader, organization, night, nowMs), where).toEqual([])
+    }
     expect(
       [...organization.eventCounts].filter(([, times]) => times < 3),
       replay,
     ).toEqual([])
-})
+  },
+)
 
 interface NightToRead {
   readonly organization: Organization

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
 import { envOf, paceOf } from '../support/oracle/rate.js'
+import { SLOW } from '../support/suite/slow.js'
 
 const CAP = 20
 const WINDOW_MS = 3_000
@@ -69,15 +70,18 @@ test.concurrent('two names that are read one after the other with --accounts sha
   await expectCapKept(server, 2)
 })
 
-test.concurrent('a run from the environment and one from a settings file share the cap', async (context) => {
-  const trial = await openTrial(context)
-  await using server = await startServer()
-  const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: RATE }
-  expect(await trial.runWarm(ONE_BURST, env)).toMatchObject({ code: 3 })
-  const file = await settingsWithNames(trial, server, [server.baseUrl])
-  expect(await trial.runWarm([...ONE_BURST, ...file], UNSET)).toMatchObject({ code: 3 })
-  await expectCapKept(server, 2)
-})
+// test/unit/base/cap-owner shows that both have one owner of the cap.
+test
+  .runIf(SLOW)
+  .concurrent('a run from the environment and one from a settings file share the cap', async (context) => {
+    const trial = await openTrial(context)
+    await using server = await startServer()
+    const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: RATE }
+    expect(await trial.runWarm(ONE_BURST, env)).toMatchObject({ code: 3 })
+    const file = await settingsWithNames(trial, server, [server.baseUrl])
+    expect(await trial.runWarm([...ONE_BURST, ...file], UNSET)).toMatchObject({ code: 3 })
+    await expectCapKept(server, 2)
+  })
 
 test.concurrent('a ledger that an earlier version named after an account still counts', async (context) => {
   const trial = await openTrial(context)

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { bodyOf, type Hook, scriptedProgress, scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
+import { SLOW } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const DAY_MS = 86_400_000
@@ -47,24 +48,30 @@ test.concurrent('after a night with our clock 400 days ahead, the next run still
   expect(later.stderr).not.toContain('ahead')
 })
 
-test.concurrent('after a night with our clock ahead of a server without times, the cursor skips no change', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1, { status: 'draft' }, 0)])
-  const silent: Hook = (arrival, response) => {
-    const body = bodyOf(trial.api, arrival)
-    response.writeHead(body === null ? 404 : 200, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(body ?? {}))
-    return true
-  }
-  await night(trial, { days: 0, hook: silent })
-  await night(trial, { days: 1, oursAhead: true, hook: silent })
-  const [one] = trial.api.surveys
-  if (one === undefined) throw new Error('there is a survey')
-  one.survey.title = 'Changed meanwhile'
-  one.survey.updated_at = new Date(Date.now() - 60_000).toISOString()
-  const next = await night(trial, { days: 2, hook: silent })
-  expect(next).toMatchObject({ code: 0, run: { listing: 'full' } })
-  expect(await titles(trial)).toEqual(['Changed meanwhile'])
-})
+// The simulation has nights with wrong clocks, too.
+test
+  .runIf(SLOW)
+  .concurrent(
+    'after a night with our clock ahead of a server without times, the cursor skips no change',
+    async (context) => {
+      const trial = await openTrial(context, [scriptedSurvey(1, { status: 'draft' }, 0)])
+      const silent: Hook = (arrival, response) => {
+        const body = bodyOf(trial.api, arrival)
+        response.writeHead(body === null ? 404 : 200, { 'content-type': 'application/json' })
+        response.end(JSON.stringify(body ?? {}))
+        return true
+      }
+      await night(trial, { days: 0, hook: silent })
+      await night(trial, { days: 1, oursAhead: true, hook: silent })
+      const [one] = trial.api.surveys
+      if (one === undefined) throw new Error('there is a survey')
+      one.survey.title = 'Changed meanwhile'
+      one.survey.updated_at = new Date(Date.now() - 60_000).toISOString()
+      const next = await night(trial, { days: 2, hook: silent })
+      expect(next).toMatchObject({ code: 0, run: { listing: 'full' } })
+      expect(await titles(trial)).toEqual(['Changed meanwhile'])
+    },
+  )
 
 test.concurrent("after a night with the server's clock ahead, the next run reads all surveys again, also a closed one", async (context) => {
   const at = '2025-06-01T00:00:00Z'
@@ -114,19 +121,21 @@ test.concurrent("after a night with the server's clock ahead, the next run reads
   ).toEqual([{ n: 11 }])
 })
 
-test.concurrent('a run does not resume a listing that started with a wrong clock', async (context) => {
-  const surveys = [1, 2, 3].map((id) => scriptedSurvey(id, { status: 'draft' }, 0))
-  const trial = await openTrial(context, surveys)
-  trial.api.pageSize = 1
-  const ended = await trial.run(['sync', '--json', '--max-requests', '2'], OURS_AHEAD)
-  expect(ended.code).toBe(3)
-  expect(await night(trial, { days: 1 })).toMatchObject({
-    code: 0,
-    run: { listing: 'full', surveys_listed: 3 },
+test
+  .runIf(SLOW)
+  .concurrent('a run does not resume a listing that started with a wrong clock', async (context) => {
+    const surveys = [1, 2, 3].map((id) => scriptedSurvey(id, { status: 'draft' }, 0))
+    const trial = await openTrial(context, surveys)
+    trial.api.pageSize = 1
+    const ended = await trial.run(['sync', '--json', '--max-requests', '2'], OURS_AHEAD)
+    expect(ended.code).toBe(3)
+    expect(await night(trial, { days: 1 })).toMatchObject({
+      code: 0,
+      run: { listing: 'full', surveys_listed: 3 },
+    })
+    expect(
+      trial.api.arrivals
+        .filter(({ path }) => path === '/surveys')
+        .map(({ query: search }) => search.get('page')),
+    ).toEqual(['1', '2', '3'])
   })
-  expect(
-    trial.api.arrivals
-      .filter(({ path }) => path === '/surveys')
-      .map(({ query: search }) => search.get('page')),
-  ).toEqual(['1', '2', '3'])
-})

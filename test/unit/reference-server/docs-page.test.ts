@@ -198,7 +198,7 @@ describe('GET /_reference/docs', () => {
 /** Milliseconds: the viewer draws all operations in 10 s on an idle machine. */
 const DRAWN_WITHIN_MS = 300_000
 
-describe.skipIf(!hasChromium)(
+describe.skipIf(!hasChromium || !SLOW)(
   `in Chromium${hasChromium ? '' : ' (skipped: no chromium here)'}`,
   { timeout: DRAWN_WITHIN_MS },
   () => {
@@ -228,39 +228,36 @@ describe.skipIf(!hasChromium)(
     }, DRAWN_WITHIN_MS)
     afterAll(() => page[Symbol.asyncDispose]())
 
-    test.runIf(SLOW)(
-      'the page shows every field with its type, null and meaning, and every value of an enumeration',
-      async () => {
-        const names = ['Survey', 'SampleSource', 'FieldworkProgress', 'InterviewCountByStatus', 'StatusCount']
-        names.push('Pagination', 'SurveyStatus', 'TransitionStyle', 'Provider')
-        await page.waitFor(`[...document.querySelectorAll('.models [data-json-schema-level="0"]')]
+    test('the page shows every field with its type, null and meaning, and every value of an enumeration', async () => {
+      const names = ['Survey', 'SampleSource', 'FieldworkProgress', 'InterviewCountByStatus', 'StatusCount']
+      names.push('Pagination', 'SurveyStatus', 'TransitionStyle', 'Provider')
+      await page.waitFor(`[...document.querySelectorAll('.models [data-json-schema-level="0"]')]
       .filter((each) => ${JSON.stringify(names)}.includes(each.querySelector('.json-schema-2020-12__title').textContent))
       .map((each) => each.querySelector('.json-schema-2020-12-expand-deep-button').click()).length === ${names.length}`)
-        const text = String(
-          await page.waitFor(
-            `document.querySelector('.models').textContent.includes('The survey is being created') && document.querySelector('.models').textContent`,
-          ),
-        )
-        const titles = await page.waitFor(
-          `[...document.querySelectorAll('.models .json-schema-2020-12__title')].map((each) => each.textContent)`,
-        )
-        expect(titles).toEqual(expect.arrayContaining([...INTERVIEW_STATUSES]))
-        for (const documented of [SURVEY, SAMPLE_SOURCE, FIELDWORK_PROGRESS, STATUS_ENTRY, PAGINATION]) {
-          for (const [name, { values = [] }] of Object.entries(documented)) {
-            expect(titles).toEqual(expect.arrayContaining([name]))
-            for (const value of values) expect(text).toContain(`"${value}"`)
-          }
+      const text = String(
+        await page.waitFor(
+          `document.querySelector('.models').textContent.includes('The survey is being created') && document.querySelector('.models').textContent`,
+        ),
+      )
+      const titles = await page.waitFor(
+        `[...document.querySelectorAll('.models .json-schema-2020-12__title')].map((each) => each.textContent)`,
+      )
+      expect(titles).toEqual(expect.arrayContaining([...INTERVIEW_STATUSES]))
+      for (const documented of [SURVEY, SAMPLE_SOURCE, FIELDWORK_PROGRESS, STATUS_ENTRY, PAGINATION]) {
+        for (const [name, { values = [] }] of Object.entries(documented)) {
+          expect(titles).toEqual(expect.arrayContaining([name]))
+          for (const value of values) expect(text).toContain(`"${value}"`)
         }
-        expect(text).toContain('project_idCollapse allstring | nullCustomizable identifier set by the user')
-        expect(text).toContain('TransitionStyleCollapse allstringQuestionnaire display mode')
-        expect(text).toContain('draft"The survey is being created"')
-        expect(text).toContain(
-          'incidence_rateCollapse alldeprecated(number | null)complete / (complete + screen_out)',
-        )
-      },
-    )
+      }
+      expect(text).toContain('project_idCollapse allstring | nullCustomizable identifier set by the user')
+      expect(text).toContain('TransitionStyleCollapse allstringQuestionnaire display mode')
+      expect(text).toContain('draft"The survey is being created"')
+      expect(text).toContain(
+        'incidence_rateCollapse alldeprecated(number | null)complete / (complete + screen_out)',
+      )
+    })
 
-    test.runIf(SLOW)('the page shows every operation, with its parameters and statuses', async () => {
+    test('the page shows every operation, with its parameters and statuses', async () => {
       const operations = documentedOperations()
       await page.waitFor(click('.opblock-summary-control'))
       await page.waitFor(`document.querySelectorAll('.responses-wrapper').length === ${operations.length}`)
@@ -273,7 +270,7 @@ describe.skipIf(!hasChromium)(
       expect(operations.length).toBeGreaterThan(10)
     })
 
-    test.runIf(SLOW)('the page shows examples, choices, options and settings', async () => {
+    test('the page shows examples, choices, options and settings', async () => {
       const text = String(await page.waitFor(TEXT))
       for (const { command } of examplesOf(shown)) expect(text).toContain(command)
       for (const sentence of Object.values(CHOICES).flat())
@@ -290,7 +287,7 @@ describe.skipIf(!hasChromium)(
       }
     })
 
-    test.runIf(SLOW)('the page shows the objects of a body field by field', async () => {
+    test('the page shows the objects of a body field by field', async () => {
       const body = `document.querySelector('#operations-Reference_server-replaceFaults .opblock-section-request-body')`
       await page.waitFor(`${body}.querySelector('[data-name="model"]').click() ?? true`)
       const titles = await page.waitFor(
@@ -301,7 +298,7 @@ describe.skipIf(!hasChromium)(
       )
     })
 
-    test.runIf(SLOW)('a user can try a request on the page', async () => {
+    test('a user can try a request on the page', async () => {
       const operation = `document.querySelector('#operations-Reference_server-readTime')`
       await page.waitFor(`${operation}.querySelector('.try-out__btn').click() ?? true`)
       await page.waitFor(`${operation}.querySelector('.execute') !== null`)
@@ -319,7 +316,7 @@ describe.skipIf(!hasChromium)(
       expect(page.problems).toEqual([])
     })
 
-    test.runIf(SLOW)('the page shows text from outside as text, never as markup', async () => {
+    test('the page shows text from outside as text, never as markup', async () => {
       const name = 'a`"\'&amp;|*<img src=x onerror=alert(1)><script>alert(1)<!--.yaml'
       const faults = join(await temporaryDirectory(), name)
       await writeFile(faults, '[]')

@@ -126,6 +126,6 @@ test('any pages in any groups leave the same rows, history, queue and position a
         expect(await after(listings.map((pages) => grouped(pages, sizes)))).toEqual(oneByOne)
       },
     ),
-    cases(8, 200),
+    cases(4, 200),
   )
 })
