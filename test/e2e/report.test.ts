@@ -361,6 +361,18 @@ test.runIf(hasChromium)(
   },
 )
 
+test('a sync that was not complete is named above all numbers, until the next one is', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
+  const report = join(trial.warehouse, 'report.html')
+  const night = ['sync', '--publish', 'duckdb,report', '--log-level', 'warn']
+  expect(await trial.runWarm([...night, '--max-requests', '3'])).toMatchObject({ code: 3 })
+  const partial = await readFile(report, 'utf8')
+  expect(partial).toContain('<b>The last sync was partial</b>: stopped by --max-requests 3')
+  expect(partial.indexOf('The last sync was')).toBeLessThan(partial.indexOf('id="action"'))
+  expect(await trial.runWarm(night)).toMatchObject({ code: 0 })
+  expect(await readFile(report, 'utf8')).not.toContain('The last sync was')
+})
+
 test('without surveys, each part says so in a sentence', async (context) => {
   const trial = await openTrial(context)
   expect(await trial.runWarm(['sync', '--publish', 'duckdb,report', '--log-level', 'warn'])).toMatchObject({

@@ -4,6 +4,7 @@ import { formatInstant, msBetween } from '../../../model/instant.js'
 import { ALL_QUERIES } from '../queries/all.js'
 import { asOf, totals } from '../queries/overview.js'
 import { sqlOf } from '../queries/query.js'
+import { runs } from '../queries/run.js'
 import { Attention } from './attention.js'
 import { Changes } from './changes.js'
 import type { PartProps } from './context.js'
@@ -40,6 +41,7 @@ export const Header = ({ page }: PartProps): JSX.Element => (
 
 export const Overview = ({ page }: PartProps): JSX.Element => (
   <div class="overview">
+    <Unfinished page={page} />
     <Totals page={page} />
     <Attention page={page} />
     <Field page={page} />
@@ -78,6 +80,36 @@ const AsOf = ({ page: { rows, formats } }: PartProps): JSX.Element => {
 
 /** Accounts are read side by side, so an hour is one run. */
 const BEHIND_MS = 3_600_000
+
+/** Accounts whose last sync did not read everything. `rows.runs` begins with the newest. */
+const Unfinished = ({ page: { rows } }: PartProps): JSX.Element => {
+  const last = new Map(
+    rows.runs
+      .filter(({ command }) => command === 'sync')
+      .toReversed()
+      .map((run) => [run.account, run]),
+  )
+  return (
+    <>
+      {[...last.values()]
+        .filter(({ status }) => UNFINISHED.includes(status))
+        .map(({ account, status, reason }) => (
+          <p class="unfinished" data-list={runs.name}>
+            {last.size > 1 && (
+              <>
+                <bdi>{account}</bdi>:{' '}
+              </>
+            )}
+            <b>The last sync was {status}</b>
+            {reason !== null && `: ${reason}`}. Some numbers may be older than others.{' '}
+            <a href="#run">The run</a>
+          </p>
+        ))}
+    </>
+  )
+}
+
+const UNFINISHED: readonly string[] = ['partial', 'failed', 'killed']
 
 const Totals = ({ page: { rows, formats } }: PartProps): JSX.Element => {
   const [total] = rows.totals

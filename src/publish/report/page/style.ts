@@ -26,6 +26,7 @@ small,.rule,.meta,.back,caption{color:var(--soft);font-size:13px}
 i{font-style:normal;color:var(--soft)}
 .rule,.quiet,.empty{margin:8px 0;max-width:90ch}
 .empty,.quiet{color:var(--soft)}
+.unfinished{background:var(--bad-bg);border-radius:8px;padding:8px 14px;overflow-wrap:anywhere}.unfinished b{color:var(--bad)}
 .ok::before{content:"✓";color:var(--good);font-weight:700}
 .error{color:var(--bad);overflow-wrap:anywhere}
 .figures{display:flex;flex-wrap:wrap;gap:10px 40px;margin:22px 0 0}
