@@ -6,8 +6,10 @@ import { nearest } from '../base/suggest.js'
 export class UsageError extends ConfigError {
   readonly code = 'usage'
 
-  constructor(problem: string) {
-    super(`${problem}${problem.endsWith('?') ? '' : '.'} See fieldwork-sync --help`)
+  /** `command` is the one whose help lists the flags; empty if none was given. */
+  constructor(problem: string, command: string) {
+    const help = ['fieldwork-sync', ...(command === '' ? [] : [command]), '--help'].join(' ')
+    super(`${problem}${problem.endsWith('?') ? '' : '.'} See ${help}`)
   }
 }
 
@@ -15,12 +17,12 @@ export class UsageError extends ConfigError {
 export const choiceOf = <Choice extends string>(
   text: string | undefined,
   choices: readonly Choice[],
-  problem: string,
+  { command, problem }: { readonly command: string; readonly problem: string },
 ): Choice => {
   const choice = choices.find((known) => known === text)
   if (choice !== undefined) return choice
   const meant = text === undefined ? null : nearest(text, choices)
-  throw new UsageError(`${problem}${meant === null ? '' : `: did you mean ${meant}?`}`)
+  throw new UsageError(`${problem}${meant === null ? '' : `: did you mean ${meant}?`}`, command)
 }
 
 /** Whether `--json` is given. It reads argv, because an error may come before the flags are parsed. */

@@ -48,7 +48,8 @@ export const declareAll = (parser: Argv, commands: readonly Command[]): void => 
     .epilogue(['Exit codes:', ...exits].join('\n'))
 }
 
-export const newParser = (columns: number): Argv =>
+/** `command` is named in errors; empty if there is none. */
+export const newParser = (columns: number, command: string): Argv =>
   yargs()
     .scriptName('fieldwork-sync')
     .locale('en')
@@ -67,5 +68,5 @@ export const newParser = (columns: number): Argv =>
     .alias('help', 'h')
     .wrap(columns)
     .fail((message) => {
-      throw new UsageError(message)
+      throw new UsageError(message, command)
     })

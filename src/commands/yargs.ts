@@ -36,8 +36,9 @@ export const readCommandLine = (
           commands.map(({ name }) => name),
         )
       : flagProblems(words, command.name, command.flags)
-  if (problems.length > 0) throw new UsageError(problems.join('; '))
-  const parser = newParser(Math.min(COLUMNS_MAX, columns))
+  const name = command?.name ?? ''
+  if (problems.length > 0) throw new UsageError(problems.join('; '), name)
+  const parser = newParser(Math.min(COLUMNS_MAX, columns), name)
   if (command === undefined) declareAll(parser, commands)
   else declareOne(parser, command)
   let output = ''
@@ -74,7 +75,7 @@ export const completionsOf = async (
   if (flag?.type === 'string') return await valuesOf(flag, current)
   const argument = Object.values(flags).find(({ type }) => type === 'argument')
   if (argument !== undefined && !current.startsWith('-')) return await valuesOf(argument, current)
-  const parser = newParser(COLUMNS_MAX)
+  const parser = newParser(COLUMNS_MAX, command?.name ?? '')
   if (command === undefined) declareAll(parser, commands)
   else declareOne(parser, command)
   return await parser.getCompletion([...given, current])

@@ -237,7 +237,7 @@ test.concurrent('spreadsheet programs get typed workbooks, and CSV without formu
   for (const format of ['parquet', 'xlsx'])
     expect(await exportAs('--format', format, '--bom')).toMatchObject({
       code: 2,
-      stderr: 'fieldwork-sync: --bom is only for --format csv. See fieldwork-sync --help\n',
+      stderr: 'fieldwork-sync: --bom is only for --format csv. See fieldwork-sync export --help\n',
     })
 })
 

@@ -135,7 +135,7 @@ describe('with flags', () => {
       signal: null,
       stdout: '',
       stderr:
-        'fieldwork-sync: init can ask only on a terminal; without one it also needs --base-url, --token-file. See fieldwork-sync --help\n',
+        'fieldwork-sync: init can ask only on a terminal; without one it also needs --base-url, --token-file. See fieldwork-sync init --help\n',
     })
   })
 

@@ -87,11 +87,14 @@ const WRONG: readonly { args: string[]; says: string }[] = [
     args: ['sync', '--fulll', '--max-request', '3', '--frobnicate', '--json=yes'],
     says:
       'sync has no flag --fulll: did you mean --full?; sync has no flag --max-request: did you mean --max-requests?; ' +
-      'sync has no flag --frobnicate; --json takes no value: leave out =yes. See fieldwork-sync --help',
+      'sync has no flag --frobnicate; --json takes no value: leave out =yes. See fieldwork-sync sync --help',
   },
-  { args: ['check', '--full'], says: 'check has no flag --full. See fieldwork-sync --help' },
-  { args: ['sync', '-x', '--'], says: 'sync has no flag -x; sync has no flag --. See fieldwork-sync --help' },
-  { args: ['sync', 'yesterday'], says: 'Unknown argument: yesterday. See fieldwork-sync --help' },
+  { args: ['check', '--full'], says: 'check has no flag --full. See fieldwork-sync check --help' },
+  {
+    args: ['sync', '-x', '--'],
+    says: 'sync has no flag -x; sync has no flag --. See fieldwork-sync sync --help',
+  },
+  { args: ['sync', 'yesterday'], says: 'Unknown argument: yesterday. See fieldwork-sync sync --help' },
 ]
 
 test.concurrent.for(WRONG)(
@@ -109,7 +112,7 @@ test.concurrent('without arguments the command prints its help to stderr and exi
 
 test.concurrent('with --json an error is one document, even an error in the flags', async () => {
   const ended = await run(['sync', '--max-requests', '--json'])
-  const message = '--max-requests needs a value. See fieldwork-sync --help'
+  const message = '--max-requests needs a value. See fieldwork-sync sync --help'
   expect(ended).toMatchObject({ code: 2, stderr: `fieldwork-sync: ${message}\n` })
   expect(JSON.parse(ended.stdout)).toEqual({ error: { code: 'usage', message, exit_code: 2 } })
 })

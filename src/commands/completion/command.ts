@@ -8,7 +8,10 @@ export const completionCommand: Command<typeof completionOptions> = {
   describe: `Print the script with which ${SHELLS.join(', ').replace(/, (?=\w+$)/, ' or ')} completes commands, flags, values and paths`,
   flags: completionOptions,
   run: async ({ stdout }, flags) => {
-    const shell = choiceOf(flags.shell, SHELLS, `completion needs a shell, one of ${SHELLS.join(', ')}`)
+    const shell = choiceOf(flags.shell, SHELLS, {
+      command: 'completion',
+      problem: `completion needs a shell, one of ${SHELLS.join(', ')}`,
+    })
     const { SCRIPTS } = await import('./scripts.js')
     stdout.write(SCRIPTS[shell])
   },

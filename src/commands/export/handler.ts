@@ -13,11 +13,11 @@ export const handleExport = async (
   flags: FlagsOf<typeof exportOptions>,
 ): Promise<void> => {
   const problem = `export needs --format ${EXPORT_FORMATS.join(' or --format ')}`
-  const format = choiceOf(flags.format, EXPORT_FORMATS, problem)
-  if (flags.out === undefined || flags.out === '') throw new UsageError('export needs --out DIR')
+  const format = choiceOf(flags.format, EXPORT_FORMATS, { command: 'export', problem })
+  if (flags.out === undefined || flags.out === '') throw new UsageError('export needs --out DIR', 'export')
   const out = resolve(flags.out)
   const bom = flags.bom === true
-  if (bom && format !== 'csv') throw new UsageError('--bom is only for --format csv')
+  if (bom && format !== 'csv') throw new UsageError('--bom is only for --format csv', 'export')
   const settings = loadSettings({ env: context.env, flags, requireAccounts: false })
   const { exportPublished } = await import('./run.js')
   const manifest = await exportPublished({

@@ -22,7 +22,7 @@ type InitFlags = FlagsOf<typeof initOptions>
 
 export const handleInit = async (context: CliContext, flags: InitFlags): Promise<void> => {
   const file = flags.out ?? initOptions.out.default
-  if (file === '') throw new UsageError('--out needs the path of a file')
+  if (file === '') throw new UsageError('--out needs the path of a file', 'init')
   const out = resolve(file)
   const isTerminal = context.stderr.isTTY && context.stdin().isTTY
   const given = isTerminal ? null : required(flags)
@@ -64,7 +64,10 @@ const required = (flags: InitFlags): Answers => {
   const missing = (['base-url', 'id', 'token-file'] as const).flatMap((flag) =>
     flags[flag] === undefined ? [`--${flag}`] : [],
   )
-  throw new UsageError(`init can ask only on a terminal; without one it also needs ${missing.join(', ')}`)
+  throw new UsageError(
+    `init can ask only on a terminal; without one it also needs ${missing.join(', ')}`,
+    'init',
+  )
 }
 
 const ask = async (context: CliContext, flags: InitFlags, out: string): Promise<Asked> => {

@@ -12,7 +12,7 @@ export const handleReport = async (
   context: CliContext,
   flags: FlagsOf<typeof reportOptions>,
 ): Promise<void> => {
-  if (flags.out === undefined || flags.out === '') throw new UsageError('report needs --out FILE')
+  if (flags.out === undefined || flags.out === '') throw new UsageError('report needs --out FILE', 'report')
   const out = resolve(flags.out)
   const settings = loadSettings({ env: context.env, flags, requireAccounts: false })
   const { reportPublished } = await import('./run.js')

@@ -64,7 +64,7 @@ const requireReplaceable = async (out: string): Promise<void> => {
   const found = await lstat(out).catch(() => null)
   if (found === null || found.size === 0) return
   if (found.isFile() && (await beginningOf(out)) === REPORT_START) return
-  throw new UsageError(`--out ${out} exists and is no report. Name another file`)
+  throw new UsageError(`--out ${out} exists and is no report. Name another file`, 'report')
 }
 
 const beginningOf = async (file: string): Promise<string> => {

@@ -28,8 +28,11 @@ const WRITERS: Readonly<Record<Format, () => Promise<() => string>>> = {
 
 const formatOf = ({ format: text, json }: FlagsOf<typeof schemaOptions>): Format => {
   const name = text ?? (json === true ? 'json' : 'markdown')
-  const format = choiceOf(name, SCHEMA_FORMATS, `--format must be one of ${SCHEMA_FORMATS.join(', ')}`)
+  const format = choiceOf(name, SCHEMA_FORMATS, {
+    command: 'schema',
+    problem: `--format must be one of ${SCHEMA_FORMATS.join(', ')}`,
+  })
   if (json === true && format !== 'json')
-    throw new UsageError(`--json and --format ${format} exclude each other`)
+    throw new UsageError(`--json and --format ${format} exclude each other`, 'schema')
   return format
 }

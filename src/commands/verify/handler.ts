@@ -22,7 +22,7 @@ export const handleVerify = async (context: CliContext, flags: VerifyFlags): Pro
   const isLocal = flags.local === true
   const unused = SAMPLE_FLAGS.find((name) => flags[name] !== undefined)
   if (isLocal && unused !== undefined)
-    throw new UsageError(`verify --local makes no request: leave out --${unused}`)
+    throw new UsageError(`verify --local makes no request: leave out --${unused}`, 'verify')
   const sample = flags.sample === undefined ? null : sampleSizeOf(flags.sample)
   const settings = loadSettings({ env: context.env, flags, requireAccounts: !isLocal })
   await requireShardLayout(settings)
@@ -51,6 +51,6 @@ const SAMPLE_MAX = 1_000_000
 const sampleSizeOf = (text: string): number => {
   const size = /^\d+$/.test(text) ? Number(text) : 0
   if (size < 1 || size > SAMPLE_MAX)
-    throw new UsageError(`--sample ${text} is not a whole number from 1 to ${SAMPLE_MAX}`)
+    throw new UsageError(`--sample ${text} is not a whole number from 1 to ${SAMPLE_MAX}`, 'verify')
   return size
 }
