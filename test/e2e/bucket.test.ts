@@ -229,26 +229,32 @@ describe('check refuses what sync would refuse, before any request to the API', 
 })
 
 describe('a store that fails', () => {
-  test.concurrent('a refused commit leaves the published version, and the next run publishes', async (context) => {
-    const trial = await openBucketTrial(context, surveys())
-    await trial.runWarm(NIGHT, await trial.pod())
-    const pod = await trial.pod()
-    let puts = 0
-    trial.fault = ({ verb, key }) => {
-      if (verb !== 'put' || !key.endsWith('current.json')) return null
-      puts += 1
-      // The first is the fence.
-      return puts > 1 ? FORBIDDEN : null
-    }
-    const ended = await trial.runWarm(NIGHT, pod)
-    expect(ended.code).toBe(7)
-    expect(lastLine(ended)).toContain('current.json')
-    expect(trial.document('current.json')).toMatchObject({ version: 1 })
-    trial.fault = () => null
-    expect(await trial.runWarm(NIGHT, pod)).toMatchObject({ code: 0 })
-    expect(trial.document('current.json')).toMatchObject({ version: 2 })
-    expect((await trial.rows(RUNS)).map(({ exit_code }) => exit_code)).toEqual([0, 7, 0])
-  })
+  // test/unit/publish/bucket/publisher refuses each step, without a command.
+  test
+    .runIf(SLOW)
+    .concurrent(
+      'a refused commit leaves the published version, and the next run publishes',
+      async (context) => {
+        const trial = await openBucketTrial(context, surveys())
+        await trial.runWarm(NIGHT, await trial.pod())
+        const pod = await trial.pod()
+        let puts = 0
+        trial.fault = ({ verb, key }) => {
+          if (verb !== 'put' || !key.endsWith('current.json')) return null
+          puts += 1
+          // The first is the fence.
+          return puts > 1 ? FORBIDDEN : null
+        }
+        const ended = await trial.runWarm(NIGHT, pod)
+        expect(ended.code).toBe(7)
+        expect(lastLine(ended)).toContain('current.json')
+        expect(trial.document('current.json')).toMatchObject({ version: 1 })
+        trial.fault = () => null
+        expect(await trial.runWarm(NIGHT, pod)).toMatchObject({ code: 0 })
+        expect(trial.document('current.json')).toMatchObject({ version: 2 })
+        expect((await trial.rows(RUNS)).map(({ exit_code }) => exit_code)).toEqual([0, 7, 0])
+      },
+    )
 
   test
     .runIf(SLOW)
@@ -365,23 +371,29 @@ describe('who holds the bucket', () => {
     expect(trial.api.arrivals).toHaveLength(from)
   })
 
-  test.concurrent('a run that was overtaken while it stood still cannot publish: exit 6, and nothing is harmed', async (context) => {
-    const trial = await openBucketTrial(context, surveys())
-    await trial.runWarm(NIGHT, await trial.pod())
-    let overtaken = ''
-    trial.fault = ({ verb, key }) => {
-      // Another run fences while this one uploads its database.
-      if (verb === 'put' && key.includes('/duckdb/') && overtaken === '') {
-        overtaken = JSON.stringify({ ...trial.document('current.json'), token: 'of another run' })
-        trial.s3.store.write('fieldwork/current.json', overtaken)
-      }
-      return null
-    }
-    const ended = await trial.runWarm(NIGHT, await trial.pod())
-    expect(ended.code).toBe(6)
-    expect(lastLine(ended)).toContain('another run has taken s3://research/fieldwork over')
-    expect(trial.s3.store.objects.get('fieldwork/current.json')?.body.toString()).toBe(overtaken)
-  })
+  // test/unit/publish/bucket/pointer shows the fence, and the simulation overtakes runs.
+  test
+    .runIf(SLOW)
+    .concurrent(
+      'a run that was overtaken while it stood still cannot publish: exit 6, and nothing is harmed',
+      async (context) => {
+        const trial = await openBucketTrial(context, surveys())
+        await trial.runWarm(NIGHT, await trial.pod())
+        let overtaken = ''
+        trial.fault = ({ verb, key }) => {
+          // Another run fences while this one uploads its database.
+          if (verb === 'put' && key.includes('/duckdb/') && overtaken === '') {
+            overtaken = JSON.stringify({ ...trial.document('current.json'), token: 'of another run' })
+            trial.s3.store.write('fieldwork/current.json', overtaken)
+          }
+          return null
+        }
+        const ended = await trial.runWarm(NIGHT, await trial.pod())
+        expect(ended.code).toBe(6)
+        expect(lastLine(ended)).toContain('another run has taken s3://research/fieldwork over')
+        expect(trial.s3.store.objects.get('fieldwork/current.json')?.body.toString()).toBe(overtaken)
+      },
+    )
 
   test.concurrent('SIGTERM publishes what was read and frees the lease for the next pod', async (context) => {
     const trial = await openBucketTrial(context, surveys(6))
@@ -474,14 +486,17 @@ describe('moving', () => {
     expect(await trial.runs()).toHaveLength(1)
   })
 
-  test.concurrent('a bucket with shards is refused without them, and the other way round', async (context) => {
-    const trial = await openBucketTrial(context, surveys())
-    expect(await trial.runWarm(['sync', '--shard', '0/1'], await trial.pod())).toMatchObject({ code: 0 })
-    expect(keysIn(trial)).toContain('shard=0-of-1/current.json')
-    const ended = await trial.runWarm(['sync'], await trial.pod())
-    expect(ended).toMatchObject({ code: 2 })
-    expect(ended.stderr).toContain('is divided into 1 shard, but the settings say no shards')
-  })
+  // test/unit/publish/bucket/layout compares every division.
+  test
+    .runIf(SLOW)
+    .concurrent('a bucket with shards is refused without them, and the other way round', async (context) => {
+      const trial = await openBucketTrial(context, surveys())
+      expect(await trial.runWarm(['sync', '--shard', '0/1'], await trial.pod())).toMatchObject({ code: 0 })
+      expect(keysIn(trial)).toContain('shard=0-of-1/current.json')
+      const ended = await trial.runWarm(['sync'], await trial.pod())
+      expect(ended).toMatchObject({ code: 2 })
+      expect(ended.stderr).toContain('is divided into 1 shard, but the settings say no shards')
+    })
 })
 
 describe('without storage', () => {
