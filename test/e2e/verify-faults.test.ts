@@ -1,6 +1,7 @@
 /**
- * Each planted fault is found: what contradicts itself by the local half, what does not by comparing with the service. The slow suite
- * plants each of them alone, and prints how large a sample it took.
+ * Each planted fault is found: what contradicts itself by the local half, what does not by comparing with the service. Each is also planted
+ * alone, and the test prints how large a sample it took. Slow, because its world takes ten seconds: test/unit/verify judges the same
+ * differences without a service.
  */
 import { appendFile, chmod, cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -230,23 +231,24 @@ const verify = async (warehouse: string, ...args: readonly string[]) => {
   return { code, stderr, stdout, local, wrong: findings.filter(({ verdict }) => verdict === 'wrong') }
 }
 
-test('the good warehouse has no fault', async () => {
+test.runIf(SLOW)('the good warehouse has no fault', async () => {
   const found = await verify(good, '--sample', ALL)
   expect(found, found.stdout).toMatchObject({ code: 0, wrong: [], local: { problems: [], notes: [] } })
 })
 
-test('faults that the tables do not show are found by comparing with the service', async ({
-  onTestFinished,
-}) => {
-  const warehouse = await copyOfGood(onTestFinished)
-  const planted = await plantAll(warehouse, SAMPLED)
-  const found = await verify(warehouse, '--sample', ALL)
-  expect(found.code, found.stderr).toBe(5)
-  expect(found.local.problems).toEqual([])
-  const expected = planted.map(({ fault, id }) => `${id} ${fault.table}`).toSorted()
-  const wrong = [...new Set(found.wrong.map(({ survey_id, table }) => `${survey_id} ${table}`))].toSorted()
-  expect(wrong, found.stdout).toEqual(expected)
-})
+test.runIf(SLOW)(
+  'faults that the tables do not show are found by comparing with the service',
+  async ({ onTestFinished }) => {
+    const warehouse = await copyOfGood(onTestFinished)
+    const planted = await plantAll(warehouse, SAMPLED)
+    const found = await verify(warehouse, '--sample', ALL)
+    expect(found.code, found.stderr).toBe(5)
+    expect(found.local.problems).toEqual([])
+    const expected = planted.map(({ fault, id }) => `${id} ${fault.table}`).toSorted()
+    const wrong = [...new Set(found.wrong.map(({ survey_id, table }) => `${survey_id} ${table}`))].toSorted()
+    expect(wrong, found.stdout).toEqual(expected)
+  },
+)
 
 /** The candidates as `verify` reads them from the published state. */
 const placeOf = async (warehouse: string, id: number, seed: string): Promise<number> => {
@@ -357,7 +359,7 @@ const LOCAL: readonly LocalFault[] = [
   },
 ]
 
-test('faults that the tables show are found without a request', async ({ onTestFinished }) => {
+test.runIf(SLOW)('faults that the tables show are found without a request', async ({ onTestFinished }) => {
   const warehouse = await copyOfGood(onTestFinished)
   await change(
     warehouse,
@@ -404,22 +406,26 @@ const FILES = [
   },
 ] as const
 
-test('a published database with damaged blocks is found, and no request is sent for it', async ({
-  onTestFinished,
-}) => {
-  const warehouse = await copyOfGood(onTestFinished)
-  const file = publishedFile(warehouse)
-  await chmod(file, 0o644)
-  // Some blocks are free, and their damage harms nobody.
-  for (let block = 1; block < (await blocksOf(file)); block += 2) await scribbleBlock(file, block)
-  const world = openWorld(server)
-  await world.forgetRequests()
-  const found = await verify(warehouse)
-  expect(found, found.stderr).toMatchObject({ code: 5, local: { problems: [{ rule: 'state_can_be_read' }] } })
-  expect(await world.requests()).toEqual([])
-})
+test.runIf(SLOW)(
+  'a published database with damaged blocks is found, and no request is sent for it',
+  async ({ onTestFinished }) => {
+    const warehouse = await copyOfGood(onTestFinished)
+    const file = publishedFile(warehouse)
+    await chmod(file, 0o644)
+    // Some blocks are free, and their damage harms nobody.
+    for (let block = 1; block < (await blocksOf(file)); block += 2) await scribbleBlock(file, block)
+    const world = openWorld(server)
+    await world.forgetRequests()
+    const found = await verify(warehouse)
+    expect(found, found.stderr).toMatchObject({
+      code: 5,
+      local: { problems: [{ rule: 'state_can_be_read' }] },
+    })
+    expect(await world.requests()).toEqual([])
+  },
+)
 
-test.for(SLOW ? FILES : FILES.slice(0, 1))('$what: found', async ({ rule, damage }, { onTestFinished }) => {
+test.runIf(SLOW).for(FILES)('$what: found', async ({ rule, damage }, { onTestFinished }) => {
   const warehouse = await copyOfGood(onTestFinished)
   const parquet = join(warehouse, 'parquet/current')
   const manifest = JSON.parse(await readFile(join(parquet, 'manifest.json'), 'utf8'))
