@@ -56,7 +56,6 @@ export default defineConfig({
     maxWorkers: 3,
     // Test files leave no state behind, so a worker loads DuckDB and our modules once for all of them.
     isolate: false,
-    execArgv: ['--max-semi-space-size=64', '--min-semi-space-size=32'],
     sequence: { sequencer: LongestFirst },
     reporters: ['default'],
   },

@@ -57,7 +57,7 @@ export const sampleSourcePace: ViewDeclaration = {
   sql: `WITH ${paceSql({ observations: inferredSourceObservations, days: PACE_DAYS, counts: {} })}, goals AS (
       SELECT p.*, s.status, a.name, a.provider, a.country_code, a.sample_size AS target, t.interviews_count AS reached, t.completion_rate,
         w.completion_rate AS survey_completion_rate,
-        CASE WHEN a.sample_size > 0 AND w.sample_size > 0 THEN CAST(greatest(0, ${AS_COMPLETE}) AS BIGINT) END AS behind
+        CASE WHEN a.sample_size > 0 AND w.sample_size > 0 THEN TRY_CAST(greatest(0, ${AS_COMPLETE}) AS BIGINT) END AS behind
       FROM main.sample_source_progress t
       JOIN main.sample_sources a
         ON a.account = t.account AND a.survey_id = t.survey_id AND a.id = t.sample_source_id AND a._missing_since IS NULL
