@@ -56,6 +56,8 @@ export default defineConfig({
     maxWorkers: 3,
     // Test files leave no state behind, so a worker loads DuckDB and our modules once for all of them.
     isolate: false,
+    // Larger young generations: the whole suite took 175 and 177 s with them, and 188 s without.
+    execArgv: ['--max-semi-space-size=64', '--min-semi-space-size=32'],
     sequence: { sequencer: LongestFirst },
     reporters: ['default'],
   },
