@@ -14,9 +14,10 @@ const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
  */
 const CHUNKS = {
   start: [
-    'build/base/(errors|log|secret|stack|suggest|version).js',
+    'build/base/(clock|errors|log|secret|stack|suggest|version).js',
     'build/commands/(?!yargs)[^/]+.js',
     'build/commands/[^/]+/command.js',
+    'build/logging/std(err|out).js',
     'build/model/publish-formats.js',
     'build/reference-server/(option-texts|api/rate-window|api/retry-after|time/iso-time|world/empty-rates).js',
     'build/settings/environment.js',

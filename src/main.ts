@@ -10,17 +10,34 @@ import { runCommandLine } from './commands/command-line.js'
 import { processEnvironment } from './settings/environment.js'
 
 const SIGNAL_EXITS = { SIGINT: 130, SIGTERM: 143 } as const
+type Signal = keyof typeof SIGNAL_EXITS
+
+/** A stopped command has this long to end the process by itself. More means that a file system does not answer. */
+const END_MS_MAX = 1_000
 
 const stop = new AbortController()
+const received: Signal[] = []
+let isDone = false
+
+/**
+ * Ends the process by the default action of the signal. `process.exit` waits for a query that runs (measured: 31 s), and for ever
+ * for a file system that does not answer. It is for process 1 of a container, which no signal of its own ends.
+ */
+const endBy = (signal: Signal): never => {
+  process.removeAllListeners(signal)
+  process.kill(process.pid, signal)
+  process.exit(SIGNAL_EXITS[signal])
+}
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    if (stop.signal.aborted) process.exit(SIGNAL_EXITS[signal])
+    if (isDone || received.length > 0) endBy(signal)
+    received.push(signal)
     stop.abort(new StoppedError(`stopped by ${signal}`))
   })
 }
-// A reader that closes the pipe early (`| head`) is not a failure of the command.
-process.stdout.on('error', () => undefined)
+// A terminal that is gone is not a failure of the command.
+process.stderr.on('error', () => undefined)
 
 // From Node 22.8 on, the next start finds the code of the later chunks compiled. The cache is beside the code, where only those
 // who may change the code can write it. Where nobody can, there is no cache.
@@ -34,3 +51,6 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
 })
+isDone = true
+const [signal] = received
+if (signal !== undefined) setTimeout(() => endBy(signal), END_MS_MAX).unref()

@@ -47,7 +47,8 @@ export const EXITS: Readonly<Record<ExitCode, { readonly rank: number; readonly 
   [EXIT_CODES.held]: { rank: 5, meaning: 'another process holds this warehouse' },
   [EXIT_CODES.warehouse]: {
     rank: 6,
-    meaning: 'the warehouse cannot be read or written, or a newer version wrote it; what was published stays',
+    meaning:
+      'warehouse or output cannot be written or read, or a newer version wrote it; what was published stays',
   },
 }
 
@@ -79,7 +80,7 @@ export abstract class UpstreamError extends ExpectedError {
   abstract readonly endsRun: boolean
 }
 
-/** The warehouse directory cannot be read or written. Exit 7. */
+/** The warehouse, or what a command writes, cannot be read or written. Exit 7. */
 export abstract class WarehouseError extends ExpectedError {
   readonly exitCode: ExitCode = EXIT_CODES.warehouse
 }

@@ -1,7 +1,10 @@
 /** The command line: the list of commands, and the one place that reports their errors. */
-import { EXIT_CODES, type ExitCode } from '../base/errors.js'
+import { systemClock } from '../base/clock.js'
+import { EXIT_CODES, EXITS, type ExitCode } from '../base/errors.js'
 import { createRedactor, Secret } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
+import { createStderr } from '../logging/stderr.js'
+import { createStdout } from '../logging/stdout.js'
 import { checkCommand } from './check/command.js'
 import { completionCommand } from './completion/command.js'
 import { conformanceCommand } from './conformance/command.js'
@@ -41,49 +44,69 @@ export const runCommandLine = async (
   argv: readonly string[],
   surroundings: Surroundings,
 ): Promise<number> => {
-  let exitCode: ExitCode = EXIT_CODES.complete
+  let ended: ExitCode | null = null
+  const [stdout, stderr] = [createStdout(systemClock, surroundings.signal), createStderr()]
   // An error may quote a token before the settings are read, so we redact the tokens of argv and environment from the start.
   const secrets = [surroundings.env.FIELDWORK_SYNC_API_TOKEN, tokenIn(argv)].map(
     (token) => new Secret(token ?? ''),
   )
   const context: CliContext = {
     ...surroundings,
+    print: stdout.write,
     exit: (code) => {
-      exitCode = code
+      ended = code
     },
     protect: (more) => {
       secrets.push(...more)
     },
   }
+  /** An error that comes after `exit` concerns the output only, and must not hide how the command ended. */
+  const report = async (error: unknown): Promise<ExitCode> => {
+    const redact = createRedactor(secrets)
+    const { exitCode, text, json } = reportError(error)
+    const end = ended === null ? '\n' : `. Apart from its output, the command ended with exit ${ended}\n`
+    stderr.write(`${redact(text)}${end}`)
+    if (ended !== null) return worseOf(ended, exitCode)
+    ended = exitCode
+    try {
+      if (wantsJson(argv)) await stdout.write(`${redact(JSON.stringify(json))}\n`)
+      return exitCode
+    } catch (unwritten) {
+      return await report(unwritten)
+    }
+  }
   try {
     if (argv.length === 0) {
-      await run(['--help'], { ...context, stdout: context.stderr })
+      await run(['--help'], {
+        ...context,
+        stdout: context.stderr,
+        print: async (text) => void stderr.write(text),
+      })
       return EXIT_CODES.usage
     }
     await run(argv, context)
-    return exitCode
+    return ended ?? EXIT_CODES.complete
   } catch (error) {
-    const redact = createRedactor(secrets)
-    const reported = reportError(error)
-    surroundings.stderr.write(redact(reported.text))
-    if (wantsJson(argv)) surroundings.stdout.write(`${redact(JSON.stringify(reported.json))}\n`)
-    return reported.exitCode
+    return await report(error)
   }
 }
+
+const worseOf = (one: ExitCode, other: ExitCode): ExitCode =>
+  EXITS[one].rank > EXITS[other].rank ? one : other
 
 const run = async (argv: readonly string[], context: CliContext): Promise<void> => {
   // yargs takes 15 ms of CPU to load and parse. The version alone needs none of it.
   if (argv.length === 1 && argv[0] === '--version') {
-    context.stdout.write(`${packageVersion()}\n`)
+    await context.print(`${packageVersion()}\n`)
     return
   }
   const { completionsOf, readCommandLine } = await import('./yargs.js')
   if (argv[0] === '--get-yargs-completions') {
     const found = await completionsOf(argv.slice(1), COMMANDS)
-    context.stdout.write(found.map((one) => `${one}\n`).join(''))
+    await context.print(found.map((one) => `${one}\n`).join(''))
     return
   }
   const { command, flags, output } = readCommandLine(argv, COMMANDS, context.stdout.columns)
-  if (output !== '') context.stdout.write(`${output}\n`)
+  if (output !== '') await context.print(`${output}\n`)
   else await command?.run(context, flags)
 }

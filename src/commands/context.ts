@@ -26,7 +26,11 @@ export interface Surroundings {
   readonly env: NodeJS.ProcessEnv
 }
 
-export interface CliContext extends Surroundings {
+export interface CliContext extends Omit<Surroundings, 'stdout'> {
+  /** What stdout is. Only `print` writes to it. */
+  readonly stdout: Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>
+  /** Writes to stdout. Rejects if that fails, so a command says by `exit` how it has ended before it prints that. */
+  print(text: string): Promise<void>
   exit(code: ExitCode): void
   /** Registers secrets to redact in the report of an error. */
   protect(secrets: readonly Secret[]): void

@@ -4,7 +4,7 @@ import { readableStack } from '../base/stack.js'
 
 export interface ReportedError {
   readonly exitCode: ExitCode
-  /** For stderr: the message of an expected error, the whole stack of a bug. */
+  /** For stderr, without a line break at its end: the message of an expected error, the whole stack of a bug. */
   readonly text: string
   readonly json: {
     readonly error: { readonly code: string; readonly message: string; readonly exit_code: ExitCode }
@@ -26,6 +26,6 @@ export const reportError = (error: unknown): ReportedError => {
 
 const reported = (code: string, message: string, exitCode: ExitCode, text: string): ReportedError => ({
   exitCode,
-  text: `fieldwork-sync: ${text}\n`,
+  text: `fieldwork-sync: ${text}`,
   json: { error: { code, message, exit_code: exitCode } },
 })

@@ -11,6 +11,6 @@ export const handleCheck = async (
   flags: FlagsOf<typeof checkOptions>,
 ): Promise<void> => {
   const { checks, exitCode } = await runChecks(context, flags)
-  context.stdout.write(flags.json === true ? `${jsonOf({ exitCode, checks })}\n` : renderChecks(checks))
   context.exit(exitCode)
+  await context.print(flags.json === true ? `${jsonOf({ exitCode, checks })}\n` : renderChecks(checks))
 }

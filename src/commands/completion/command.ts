@@ -7,12 +7,12 @@ export const completionCommand: Command<typeof completionOptions> = {
   name: 'completion',
   describe: `Print the script with which ${SHELLS.join(', ').replace(/, (?=\w+$)/, ' or ')} completes commands, flags, values and paths`,
   flags: completionOptions,
-  run: async ({ stdout }, flags) => {
+  run: async ({ print }, flags) => {
     const shell = choiceOf(flags.shell, SHELLS, {
       command: 'completion',
       problem: `completion needs a shell, one of ${SHELLS.join(', ')}`,
     })
     const { SCRIPTS } = await import('./scripts.js')
-    stdout.write(SCRIPTS[shell])
+    await print(SCRIPTS[shell])
   },
 }

@@ -56,8 +56,8 @@ export const handleConformance = async (
     ? `${JSON.stringify(conformanceToJson(report, style))}\n`
     : renderConformance(report, style)
   // Answers are redacted where they are read; this covers any other way for a token to get into the report.
-  context.stdout.write(createRedactor(secretsOf({ ...settings, accounts: [account] }))(text))
   context.exit(exitCode)
+  await context.print(createRedactor(secretsOf({ ...settings, accounts: [account] }))(text))
 }
 
 /** The exit code of a failed request takes precedence over a broken rule, and a broken rule over a signal. */

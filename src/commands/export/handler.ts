@@ -29,7 +29,7 @@ export const handleExport = async (
     condition: flags.where ?? null,
     signal: context.signal,
   })
-  context.stdout.write(settings.json ? `${jsonOf({ out, ...manifest })}\n` : renderExport(out, manifest))
+  await context.print(settings.json ? `${jsonOf({ out, ...manifest })}\n` : renderExport(out, manifest))
 }
 
 const namesIn = (text: string): readonly string[] =>

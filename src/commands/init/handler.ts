@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { throwIfAborted } from '../../base/clock.js'
 import { EXIT_CODES } from '../../base/errors.js'
 import { Secret } from '../../base/secret.js'
+import { createStderr } from '../../logging/stderr.js'
 import { SETTING_NAMES } from '../../settings/names.js'
 import type { CliContext } from '../context.js'
 import type { FlagsOf } from '../flags.js'
@@ -31,8 +32,10 @@ export const handleInit = async (context: CliContext, flags: InitFlags): Promise
   await write(context, asked, { out, mayReplace: flags.force === true })
   const isJson = flags.json === true
   const { answers, newToken } = asked
-  const print = (text: string) => void (isJson || context.stdout.write(text))
-  print(`wrote ${out}\n${newToken === null ? '' : `wrote ${newToken.path}, which only you can read\n`}`)
+  const print = async (text: string) => {
+    if (!isJson) await context.print(text)
+  }
+  await print(`wrote ${out}\n${newToken === null ? '' : `wrote ${newToken.path}, which only you can read\n`}`)
   warnOfVariables(context)
   const { 'log-level': logLevel, json } = flags
   const result =
@@ -40,10 +43,13 @@ export const handleInit = async (context: CliContext, flags: InitFlags): Promise
   const { checks = null, exitCode = EXIT_CODES.complete } = result ?? {}
   const command = checks !== null && exitCode === EXIT_CODES.complete ? 'sync' : 'check'
   const next = nextCommand([command, '--config', file], process.argv[1], context.env)
-  if (checks !== null) print(`\n${renderChecks(checks)}`)
-  print(`\n${exitCode === EXIT_CODES.complete ? 'next' : `correct what failed in ${file}, then`}: ${next}\n`)
+  context.exit(exitCode)
+  if (checks !== null) await print(`\n${renderChecks(checks)}`)
+  await print(
+    `\n${exitCode === EXIT_CODES.complete ? 'next' : `correct what failed in ${file}, then`}: ${next}\n`,
+  )
   if (isJson)
-    context.stdout.write(
+    await context.print(
       `${jsonOf({
         exitCode,
         settingsFile: out,
@@ -53,7 +59,6 @@ export const handleInit = async (context: CliContext, flags: InitFlags): Promise
         next,
       })}\n`,
     )
-  context.exit(exitCode)
 }
 
 /** Without a terminal nobody answers. */
@@ -99,12 +104,12 @@ const write = async (
 }
 
 /** A later command would use these values instead of the answers. */
-const warnOfVariables = ({ env, stderr }: CliContext): void => {
+const warnOfVariables = ({ env }: CliContext): void => {
   const set = SETTING_NAMES.flatMap(({ variable, path }) =>
     variable !== undefined && env[variable] !== undefined && ANSWERED.has(String(path[0])) ? [variable] : [],
   )
   if (set.length > 0)
-    stderr.write(
+    createStderr().write(
       `${set.join(', ')} ${set.length === 1 ? 'is' : 'are'} set in the environment and override${set.length === 1 ? 's' : ''} this file\n`,
     )
 }

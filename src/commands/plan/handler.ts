@@ -10,7 +10,7 @@ export const handlePlan = async (context: CliContext, flags: FlagsOf<typeof plan
   const settings = loadSettings({ env: context.env, flags })
   const { planAll } = await import('./run.js')
   const plans = await planAll(settings, context.signal)
-  context.stdout.write(
+  await context.print(
     settings.json
       ? `${JSON.stringify(planToJson(plans, settings.budget))}\n`
       : `${renderPlans(plans, settings.budget)}\n`,

@@ -6,9 +6,7 @@ import type { CliContext } from '../context.js'
 import type { Flags, FlagValues } from '../flags.js'
 
 /** The part of the context that this command needs. */
-interface ReferenceServerContext extends Pick<CliContext, 'signal' | 'exit'> {
-  readonly stdout: NodeJS.WritableStream
-}
+type ReferenceServerContext = Pick<CliContext, 'signal' | 'exit' | 'print'>
 
 const flags: Flags = Object.fromEntries(
   Object.entries(OPTIONS).map(([name, { describe, default: text }]) => [
@@ -27,9 +25,12 @@ export const referenceServerCommand = {
     const server = await startReferenceServerFromFlags(
       Object.fromEntries(Object.keys(OPTIONS).map((name) => [name, given[flagOf(name)]])),
     )
-    context.stdout.write(`${JSON.stringify({ base_url: server.baseUrl, accounts: server.accounts })}\n`)
-    if (!context.signal.aborted) await once(context.signal, 'abort')
-    await server.close()
+    try {
+      await context.print(`${JSON.stringify({ base_url: server.baseUrl, accounts: server.accounts })}\n`)
+      if (!context.signal.aborted) await once(context.signal, 'abort')
+    } finally {
+      await server.close()
+    }
     context.exit(EXIT_CODES.complete)
   },
 }

@@ -18,6 +18,6 @@ export const handleReplay = async (
     const { replayAll } = await import('./run.js')
     return await replayAll({ settings, log, signal, watch })
   })
-  context.stdout.write(settings.json ? `${jsonOf(report)}\n` : renderReplay(report))
   context.exit(report.exitCode)
+  await context.print(settings.json ? `${jsonOf(report)}\n` : renderReplay(report))
 }

@@ -17,5 +17,5 @@ export const handleReport = async (
   const settings = loadSettings({ env: context.env, flags, requireAccounts: false })
   const { reportPublished } = await import('./run.js')
   const written = await reportPublished({ settings, out, signal: context.signal })
-  context.stdout.write(settings.json ? `${jsonOf({ out, ...written })}\n` : renderWritten(out, written))
+  await context.print(settings.json ? `${jsonOf({ out, ...written })}\n` : renderWritten(out, written))
 }

@@ -12,7 +12,7 @@ export const schemaCommand: Command<typeof schemaOptions> = {
   run: async (context, flags) => {
     const format = formatOf(flags)
     const write = await WRITERS[format]()
-    context.stdout.write(write())
+    await context.print(write())
   },
 }
 

@@ -16,7 +16,7 @@ export const handleStatus = async (
   if (flags.requests === true) return await showRequests(context, settings)
   const { readWarehouseStatus } = await import('../wiring/warehouse-status.js')
   const { head, status } = await readWarehouseStatus(settings, context.signal)
-  context.stdout.write(
+  await context.print(
     settings.json ? `${jsonOf({ ...head, ...status })}\n` : `${renderStatus(head, status)}\n`,
   )
 }
@@ -24,5 +24,5 @@ export const handleStatus = async (
 const showRequests = async (context: CliContext, settings: Settings): Promise<void> => {
   const { readLastRequestUsage } = await import('../wiring/warehouse-status.js')
   const runs = await readLastRequestUsage(settings, context.signal)
-  context.stdout.write(settings.json ? `${jsonOf({ runs })}\n` : `${renderRequestUsage(runs)}\n`)
+  await context.print(settings.json ? `${jsonOf({ runs })}\n` : `${renderRequestUsage(runs)}\n`)
 }

@@ -43,6 +43,6 @@ export const handleSync = async (context: CliContext, flags: FlagsOf<typeof sync
     ? `${jsonOf(report)}\n`
     : renderSummary(report, { elapsedMs, colour: telemetry.colour })
   // The summary quotes values from the API, and any of them may contain a token.
-  context.stdout.write(createRedactor(secretsOf(settings))(text))
   context.exit(report.exitCode)
+  await context.print(createRedactor(secretsOf(settings))(text))
 }

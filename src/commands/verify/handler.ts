@@ -40,8 +40,8 @@ export const handleVerify = async (context: CliContext, flags: VerifyFlags): Pro
   const elapsedMs = systemClock.monotonicMs() - startedMs
   const text = settings.json ? `${jsonOf(verifyToJson(report))}\n` : renderVerify(report, elapsedMs)
   // Values of the API are quoted, and any of them may contain a token.
-  context.stdout.write(createRedactor(secretsOf(settings))(text))
   context.exit(report.exitCode)
+  await context.print(createRedactor(secretsOf(settings))(text))
 }
 
 const SAMPLE_FLAGS = ['sample', 'seed', 'accounts', 'max-requests'] as const

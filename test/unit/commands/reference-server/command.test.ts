@@ -8,7 +8,11 @@ const start = (...flags: string[]) => {
   const controller = new AbortController()
   const stdout = new PassThrough({ encoding: 'utf8' })
   const exitCodes: ExitCode[] = []
-  const context = { signal: controller.signal, stdout, exit: (code: ExitCode) => exitCodes.push(code) }
+  const context = {
+    signal: controller.signal,
+    print: async (text: string) => void stdout.write(text),
+    exit: (code: ExitCode) => exitCodes.push(code),
+  }
   const command = referenceServerCommand
   const ended = command.run(context, readCommandLine([command.name, ...flags], [command]).flags)
   return { controller, stdout, exitCodes, ended }

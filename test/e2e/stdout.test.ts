@@ -1,0 +1,142 @@
+/** Output that cannot be written ends a command with exit 7, and one line says so. A reader that has read enough is no failure. */
+import { execFileSync, type SpawnOptions, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, constants, openSync } from 'node:fs'
+import { open, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { scriptedSurvey } from '../support/api/scripted-api.js'
+import { type Env, MAIN } from '../support/command/command.js'
+import { openTrial } from '../support/command/trial.js'
+import { openDisk } from '../support/files/disk.js'
+import { temporaryDirectory } from '../support/files/temporary.js'
+
+const INCOMPLETE = 'fieldwork-sync: the output is not complete, because stdout cannot be written: '
+
+const startWith = (args: readonly string[], stdio: SpawnOptions['stdio'], env: Env = {}) => {
+  const child = spawn(process.execPath, [MAIN, ...args], { env: { PATH: process.env.PATH, ...env }, stdio })
+  let stderr = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  return { child, ended: once(child, 'close').then(() => ({ code: child.exitCode, stderr })) }
+}
+
+const runInto = async (file: string, flags: string | number, args: readonly string[], env: Env = {}) => {
+  const stdout = openSync(file, flags)
+  try {
+    return await startWith(args, ['ignore', stdout, 'pipe'], env).ended
+  } finally {
+    closeSync(stdout)
+  }
+}
+
+/** Commands that need no warehouse, one for each way in which output is made. */
+const COMMANDS = [
+  ['--version'],
+  ['--help'],
+  ['sync', '--help'],
+  ['schema', '--format', 'dbt'],
+  ['completion', 'bash'],
+  ['--get-yargs-completions', 'fieldwork-sync', ''],
+  ['reference-server', '--port', '0', '--surveys', '1'],
+]
+
+test.concurrent.for(COMMANDS)('%j into a full disk ends with 7', async (args) => {
+  const { code, stderr } = await runInto('/dev/full', 'w', args)
+  expect(code).toBe(7)
+  expect(stderr).toMatch(new RegExp(`^${INCOMPLETE}ENOSPC: .*\\n$`))
+})
+
+test.concurrent('a part of the output is not taken for the whole', async (context) => {
+  const disk = await openDisk(context, 1)
+  if (disk === null) return
+  disk.fill(40)
+  const file = join(disk.directory, 'models.yml')
+  const { code, stderr } = await runInto(file, 'w', ['schema', '--format', 'dbt'])
+  expect(code).toBe(7)
+  expect(stderr).toContain('ENOSPC')
+  const part = await readFile(file, 'utf8')
+  await disk.clear()
+  expect(await runInto(file, 'w', ['schema', '--format', 'dbt'])).toEqual({ code: 0, stderr: '' })
+  const whole = await readFile(file, 'utf8')
+  expect(whole.startsWith(part) && part.length < whole.length).toBe(true)
+})
+
+test.concurrent.for([
+  ['a file that is open for reading only', '/dev/null'],
+  ['a directory', '/'],
+])('%s takes no output', async ([_, file = '']) => {
+  const { code, stderr } = await runInto(file, constants.O_RDONLY, ['schema'])
+  expect(code).toBe(7)
+  expect(stderr).toContain(`${INCOMPLETE}EBADF`)
+})
+
+test.concurrent('a complete sync whose summary is lost says that it was complete', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const { code, stderr } = await runInto('/dev/full', 'w', ['sync', '--json'], {
+    ...trial.api.env,
+    FIELDWORK_SYNC_WAREHOUSE: trial.warehouse,
+  })
+  expect(code).toBe(7)
+  expect(stderr.trimEnd().split('\n').at(-1)).toMatch(
+    /ENOSPC.*\. Apart from its output, the command ended with exit 0$/,
+  )
+  expect(await trial.runs()).toEqual([{ status: 'complete', exit_code: 0, reason: null }])
+})
+
+test.concurrent('an error stays on stderr if its JSON is lost', async () => {
+  const { code, stderr } = await runInto('/dev/full', 'w', ['sync', '--json'])
+  expect(code).toBe(7)
+  expect(stderr).toContain('no account is configured')
+  expect(stderr).toContain('Apart from its output, the command ended with exit 2')
+})
+
+test.concurrent('stderr that takes nothing changes no exit code', async () => {
+  const full = openSync('/dev/full', 'w')
+  const ended = startWith(['sync'], ['ignore', 'ignore', full]).ended
+  closeSync(full)
+  expect(await ended).toEqual({ code: 2, stderr: '' })
+})
+
+const PIPED = '{ { "$0" "$1" schema --format dbt; echo $? >&3; } | head -n 1; } 3>&1'
+
+test.concurrent('a reader that goes away early is no failure', async () => {
+  const { child, ended } = startWith(['schema', '--format', 'dbt'], ['ignore', 'pipe', 'pipe'])
+  child.stdout?.once('readable', () => child.stdout?.destroy())
+  expect(await ended).toEqual({ code: 0, stderr: '' })
+  const text = execFileSync('sh', ['-c', PIPED, process.execPath, MAIN], { encoding: 'utf8' })
+  expect(text.split('\n')).toEqual([expect.stringContaining('dbt'), '0', ''])
+})
+
+test.concurrent('a slow reader gets everything, and a signal ends the wait for one that reads nothing', async (context) => {
+  const fifo = join(await temporaryDirectory(context.onTestFinished), 'fifo')
+  execFileSync('mkfifo', [fifo])
+  await using both = await open(fifo, 'r+')
+  // The child makes the other description of the pipe one that does not block.
+  await using reader = await open(fifo, 'r')
+  const start = () => startWith(['schema', '--format', 'dbt'], ['ignore', both.fd, 'pipe'])
+  const stuck = start()
+  // It has begun to write, and the pipe holds less than the output.
+  const first = await reader.read(Buffer.alloc(1))
+  stuck.child.kill('SIGTERM')
+  expect(await stuck.ended).toEqual({
+    code: 3,
+    stderr: 'fieldwork-sync: stopped by SIGTERM before the output was read from stdout\n',
+  })
+  const begun = await reader.read(Buffer.alloc(1 << 20))
+  const expected = execFileSync(process.execPath, [MAIN, 'schema', '--format', 'dbt'])
+  expect(
+    expected
+      .subarray(0, 1 + begun.bytesRead)
+      .equals(Buffer.concat([first.buffer, begun.buffer.subarray(0, begun.bytesRead)])),
+  ).toBe(true)
+  const slow = start()
+  let read = Buffer.alloc(0)
+  while (read.length < expected.length) {
+    const { buffer, bytesRead } = await reader.read(Buffer.alloc(10_000))
+    read = Buffer.concat([read, buffer.subarray(0, bytesRead)])
+  }
+  expect(await slow.ended).toEqual({ code: 0, stderr: '' })
+  expect(read.equals(expected)).toBe(true)
+})
