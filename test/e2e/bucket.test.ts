@@ -229,6 +229,19 @@ describe('check refuses what sync would refuse, before any request to the API', 
 })
 
 describe('a store that fails', () => {
+  test.concurrent.for([['if-match'], ['if-none-match']])(
+    'no run ever writes a row where the store ignores %s, though others have failed before it',
+    async ([header], context) => {
+      const trial = await openBucketTrial(context, surveys(1), { ignored: [String(header)] })
+      const problem = expect.stringMatching(/no reliable conditional writes: it ignores If-(None-)?Match/)
+      for (const _ of [1, 2, 3])
+        expect(await trial.runWarm(NIGHT, await trial.pod())).toMatchObject({ code: 7, stderr: problem })
+      expect(await trial.runWarm(['check'], await trial.pod())).toMatchObject({ code: 7, stdout: problem })
+      expect(keysIn(trial)).toEqual(['lease.json'])
+      expect(trial.api.arrivals).toEqual([])
+    },
+  )
+
   // test/unit/publish/bucket/publisher refuses each step, without a command.
   test
     .runIf(SLOW)

@@ -7,9 +7,7 @@ import { systemClock } from '../../base/clock.js'
 import { isSystemError, messageOf, StoppedError } from '../../base/errors.js'
 import { type JoinedSignal, joinSignals, onAbort } from '../../http/signals.js'
 import type { Publisher } from '../../model/warehouse.js'
-import { ObjectStoreError } from '../../object-store/errors.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
-import { probeConditionalWrites } from '../../object-store/probe.js'
 import { createS3Store, type OpenStore } from '../../object-store/s3.js'
 import { NOTHING_PUBLISHED, STATE_NOTHING, stateOf } from '../../publish/bucket/documents.js'
 import type { Lease } from '../../publish/bucket/held-lease.js'
@@ -19,6 +17,7 @@ import { findLocal, prepareLocal } from '../../publish/bucket/local-state.js'
 import { writeNote } from '../../publish/bucket/note.js'
 import { createPagePublisher } from '../../publish/bucket/page.js'
 import { type FencedPointer, fencePointer, readPointer } from '../../publish/bucket/pointer.js'
+import { proveConditionalWrites, requireConditionalWrites } from '../../publish/bucket/proof.js'
 import { createBucketPublisher } from '../../publish/bucket/publisher.js'
 import type { BucketPublishing } from '../../publish/bucket/publishing.js'
 import { bucketStates } from '../../publish/bucket/rebuild.js'
@@ -101,11 +100,10 @@ class BucketPlace implements Place {
   readonly requireHeld = (): void => this.#held.lease.assertHeld()
 
   async openWarehouse(): Promise<Database> {
-    const { settings, command, runId, store, lease, log } = this.#held
+    const { settings, command, runId, storage, store, lease, log } = this.#held
     const { signal } = this
     const directory = settings.warehouseDirectory
-    // The first run of a bucket: a store that ignores conditions would let two runs overwrite each other.
-    if (lease.previous === null) await requireConditionalWrites(store, signal)
+    await proveConditionalWrites({ store, endpoint: storage.endpoint, signal })
     await this.#withLayout(agreeOnLayout)
     const pointer = await fencePointer({ store, lease, signal })
     const { contents } = pointer
@@ -261,9 +259,4 @@ const releaseLimit = (stopping: AbortSignal): JoinedSignal => {
       released.abort()
     },
   }
-}
-
-const requireConditionalWrites = async (store: ObjectStore, signal: AbortSignal): Promise<void> => {
-  const { problem } = await probeConditionalWrites(store, signal)
-  if (problem !== null) throw new ObjectStoreError(problem)
 }

@@ -15,6 +15,12 @@ export type NamedObject = z.output<typeof namedObjectSchema>
 /** `layout.json`: the division into shards. Null: the bucket is not divided. Never changed. */
 export const layoutSchema = z.object({ format, shards: z.number().nullable() })
 
+/**
+ * `conditional-writes.json`: the store was proven to keep the conditions of writes. `store` names the server and the address that were
+ * tried: in another store, a copy of the bucket proves nothing.
+ */
+export const proofSchema = z.object({ format, store: z.string() })
+
 export const holderSchema = z.object({
   /** New for each start of the program. */
   id: z.string(),

@@ -7,6 +7,7 @@
 export const LAYOUT_KEY = 'layout.json'
 export const POINTER_KEY = 'current.json'
 export const LEASE_KEY = 'lease.json'
+export const PROOF_KEY = 'conditional-writes.json'
 
 export const VERSIONS = 'versions/'
 export const DATA = 'data/'

@@ -3,7 +3,7 @@ import type { ObjectStore } from '../../object-store/object-store.js'
 import { readDocument } from './conditional.js'
 import { documentBody, layoutSchema } from './documents.js'
 import { BucketDamagedError, OtherBucketError } from './errors.js'
-import { LAYOUT_KEY } from './keys.js'
+import { LAYOUT_KEY, POINTER_KEY } from './keys.js'
 
 /** `store` is the root of the bucket's prefix. Throws an `OtherBucketError` if the bucket is divided otherwise. */
 export const agreeOnLayout = async (
@@ -24,12 +24,25 @@ export const hasLayout = async (
   shards: number | null,
   signal: AbortSignal,
 ): Promise<boolean> => {
-  const found = (await readDocument(store, LAYOUT_KEY, layoutSchema, signal))?.document
-  if (found === undefined || found.shards === shards) return found !== undefined
+  const layout = (await readDocument(store, LAYOUT_KEY, layoutSchema, signal))?.document
+  const found = layout === undefined ? await usedDivision(store, signal) : layout.shards
+  if (found === undefined || found === shards) return layout !== undefined
   throw new OtherBucketError(
-    `${store.address} is divided into ${divisionName(found.shards)}, but the settings say ${divisionName(shards)}. Use the same division, or another prefix`,
+    `${store.address} is divided into ${divisionName(found)}, but the settings say ${divisionName(shards)}. Use the same division, or another prefix`,
   )
 }
+
+/** The layout may have been deleted: then a pointer shows the division. Undefined if there is none. */
+const usedDivision = async (store: ObjectStore, signal: AbortSignal): Promise<number | null | undefined> => {
+  if ((await store.get(POINTER_KEY, signal)) !== null) return null
+  for await (const { key } of store.list('shard=', signal)) {
+    const [, count] = POINTER_OF_SHARD.exec(key) ?? []
+    if (count !== undefined) return Number(count)
+  }
+  return undefined
+}
+
+const POINTER_OF_SHARD = /^shard=\d+-of-(\d+)\/current\.json$/
 
 const divisionName = (shards: number | null): string =>
   shards === null ? 'no shards' : shards === 1 ? '1 shard' : `${shards} shards`

@@ -7,7 +7,13 @@ import { openTrial, type Trial } from '../command/trial.js'
 import type { Finished } from '../files/temporary.js'
 import { query, type Row } from '../warehouse/duckdb.js'
 import { STORAGE_CREDENTIALS } from './credentials.js'
-import { type S3Fault, type S3Request, type S3Server, startS3Server } from './s3-server.js'
+import {
+  type S3Fault,
+  type S3Request,
+  type S3Server,
+  type S3ServerOptions,
+  startS3Server,
+} from './s3-server.js'
 
 export interface BucketTrial extends Trial {
   readonly s3: S3Server
@@ -27,9 +33,13 @@ const PREFIX = 'fieldwork'
 export const openBucketTrial = async (
   context: { readonly onTestFinished: Finished },
   surveys: ScriptedSurvey[] = [],
+  { ignored = [] }: Pick<S3ServerOptions, 'ignored'> = {},
 ): Promise<BucketTrial> => {
   const decide: Pick<BucketTrial, 'fault'> = { fault: () => null }
-  const s3 = await startS3Server(context.onTestFinished, { fault: (request) => decide.fault(request) })
+  const s3 = await startS3Server(context.onTestFinished, {
+    fault: (request) => decide.fault(request),
+    ignored,
+  })
   const trial = await openTrial(context, surveys)
   const bodyOf = (key: string): Buffer => {
     const found = s3.store.objects.get(`${PREFIX}/${key}`)

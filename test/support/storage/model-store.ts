@@ -37,6 +37,8 @@ export interface ModelStoreOptions {
 }
 
 export class ModelStore {
+  /** Verbs whose condition this store does not know. */
+  readonly ignored = new Set<'putIfAbsent' | 'putIfMatch'>()
   readonly objects = new Map<string, ModelObject>()
   /** Every request that was made, in order. */
   readonly requests: ModelRequest[] = []
@@ -66,6 +68,7 @@ export class ModelStore {
       return happens === 'repeated' ? await act() : result
     }
     const write = async (
+      verb: 'putIfAbsent' | 'putIfMatch',
       key: string,
       body: ObjectBody,
       holds: (found: ModelObject | undefined) => boolean,
@@ -73,7 +76,7 @@ export class ModelStore {
       // Read first: the check and the write are one step.
       const bytes = 'file' in body ? await readFile(body.file) : Buffer.from(body)
       if ('file' in body) body.onSent?.(bytes.length, bytes.length)
-      if (!holds(this.objects.get(key))) return { kind: 'lost' }
+      if (!(this.ignored.has(verb) || holds(this.objects.get(key)))) return { kind: 'lost' }
       return { kind: 'written', etag: this.write(key, bytes) }
     }
     return {
@@ -92,9 +95,13 @@ export class ModelStore {
           return found !== undefined
         }),
       putIfAbsent: (key, body, signal) =>
-        request({ verb: 'putIfAbsent', key }, signal, () => write(key, body, (found) => found === undefined)),
+        request({ verb: 'putIfAbsent', key }, signal, () =>
+          write('putIfAbsent', key, body, (found) => found === undefined),
+        ),
       putIfMatch: (key, body, etag, signal) =>
-        request({ verb: 'putIfMatch', key }, signal, () => write(key, body, (found) => found?.etag === etag)),
+        request({ verb: 'putIfMatch', key }, signal, () =>
+          write('putIfMatch', key, body, (found) => found?.etag === etag),
+        ),
       list: (prefix, signal) =>
         this.#list(prefix, () => request({ verb: 'list', key: prefix }, signal, () => undefined)),
       delete: (keys, signal) =>

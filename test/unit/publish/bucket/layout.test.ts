@@ -31,6 +31,24 @@ test('of two first runs with another division each, one is refused', async () =>
   expect(states.toSorted()).toEqual(['fulfilled', 'rejected'])
 })
 
+test.each([
+  [null, 4, 'current.json'],
+  [4, null, 'shard=3-of-4/current.json'],
+  [4, 5, 'shard=0-of-4/current.json'],
+])(
+  'a layout that was deleted is not decided anew where a run has published: %s, then %s',
+  async (first, second, pointer) => {
+    const model = new ModelStore()
+    model.write(pointer, '{}')
+    // Of runs that ended before they divided the bucket.
+    model.write('shard=0-of-9/lease.json', '{}')
+    await expect(agreeOnLayout(model.client(), second, NEVER)).rejects.toThrow(OtherBucketError)
+    expect(model.objects.has('layout.json')).toBe(false)
+    await agreeOnLayout(model.client(), first, NEVER)
+    expect(model.objects.has('layout.json')).toBe(true)
+  },
+)
+
 test('a damaged layout is an error', async () => {
   const model = new ModelStore()
   model.write('layout.json', '{')
