@@ -7,7 +7,7 @@ import { listAll } from '../../object-store/list-all.js'
 import type { ListedObject, ObjectStore } from '../../object-store/object-store.js'
 import type { BucketManifest, PointerContents } from './documents.js'
 import type { Lease } from './held-lease.js'
-import { isDeltaLog, SWEPT_PREFIXES, VERSIONS } from './keys.js'
+import { isManifest, isWrittenOnce, SWEPT_PREFIXES } from './keys.js'
 import { readManifest } from './restore.js'
 
 export interface CleanUpOptions {
@@ -38,7 +38,7 @@ export const cleanUp = async (options: CleanUpOptions): Promise<number> => {
   const { store, lease, pointer, log, signal, limits = CLEAN_UP_LIMITS } = options
   const listings = []
   for (const prefix of SWEPT_PREFIXES) listings.push(await listAll(store, prefix, signal))
-  const objects = listings.flat()
+  const objects = listings.flat().filter(({ key }) => isWrittenOnce(key))
   const kept = keptManifests(objects, pointer, limits)
   const named = namedByPointer(pointer)
   for (const key of kept) {
@@ -63,7 +63,7 @@ export const keptManifests = (
   { manifest, earlier }: PointerContents,
   { keepMs }: CleanUpLimits,
 ): ReadonlySet<string> => {
-  const listed = objects.filter(({ key }) => key.startsWith(VERSIONS))
+  const listed = objects.filter(({ key }) => isManifest(key))
   const present = new Set(listed.map(({ key }) => key))
   const young = listed.filter(({ ageMs }) => ageMs === null || ageMs < keepMs).map(({ key }) => key)
   // An earlier manifest that was deleted protects nothing. The current one must exist.
@@ -93,17 +93,14 @@ export const sweptKeys = (
   { sweepAfterMs }: CleanUpLimits,
 ): readonly string[] => {
   const keys = objects
-    .filter(
-      ({ key, ageMs }) => !(named.has(key) || isDeltaLog(key)) && ageMs !== null && ageMs >= sweepAfterMs,
-    )
+    .filter(({ key, ageMs }) => !named.has(key) && ageMs !== null && ageMs >= sweepAfterMs)
     .map(({ key }) => key)
-  const isManifest = (key: string) => key.startsWith(VERSIONS)
   return [...keys.filter(isManifest), ...keys.filter((key) => !isManifest(key))]
 }
 
 /** One request deletes its keys in any order, so manifests have a request of their own. */
 const batches = (keys: readonly string[]): readonly (readonly string[])[] => {
-  const manifests = keys.filter((key) => key.startsWith(VERSIONS))
+  const manifests = keys.filter(isManifest)
   const others = keys.slice(manifests.length)
   return [manifests, others].flatMap((group) =>
     Array.from({ length: Math.ceil(group.length / DELETED_AT_ONCE_MAX) }, (_, place) =>

@@ -40,5 +40,18 @@ export const LEDGERS = 'ledger/'
 /** `name` is the name of the local file. */
 export const ledgerKey = (name: string): string => `${LEDGERS}${name}`
 
-/** Whether the object is part of a Delta log, which has rules of its own. */
-export const isDeltaLog = (key: string): boolean => key.startsWith(DATA) && key.includes('/_delta_log/')
+/** The id of a run, as `newRunId` makes it. */
+const RUN = String.raw`\d{8}T\d{6}Z-[0-9a-f]{6}`
+const VERSION = String.raw`\d{${VERSION_DIGITS},}`
+const MANIFEST = new RegExp(`^${VERSIONS}${VERSION}-${RUN}\\.json$`)
+const WRITTEN_ONCE: readonly RegExp[] = [
+  MANIFEST,
+  new RegExp(`^${DATABASES}${VERSION}-${RUN}\\.duckdb$`),
+  new RegExp(`^${SNAPSHOTS}${VERSION}-${RUN}-\\d+\\.duckdb$`),
+  new RegExp(`^${DATA}.+/v\\d+-${RUN}-[0-9a-f]{${SHA_LENGTH}}\\.parquet$`),
+]
+
+export const isManifest = (key: string): boolean => MANIFEST.test(key)
+
+/** Whether a run wrote the object, and no other run writes it again. The placeholder of a folder, or a person's notes, are not ours. */
+export const isWrittenOnce = (key: string): boolean => WRITTEN_ONCE.some((form) => form.test(key))

@@ -15,7 +15,7 @@ import {
 } from './documents.js'
 import { BucketDamagedError, LostPublishError } from './errors.js'
 import type { Lease } from './held-lease.js'
-import { POINTER_KEY, VERSIONS } from './keys.js'
+import { isManifest, POINTER_KEY, VERSIONS } from './keys.js'
 
 export interface VersionCommit {
   /** The pointer's version + 1. */
@@ -81,10 +81,12 @@ export const fencePointer = async ({ store, lease, signal }: FenceOptions): Prom
 
 /** Without its pointer a bucket with versions would look empty, and the next version would replace them all. */
 const refuseOrphans = async (store: ObjectStore, signal: AbortSignal): Promise<void> => {
-  for await (const { key } of store.list(VERSIONS, signal))
+  for await (const { key } of store.list(VERSIONS, signal)) {
+    if (!isManifest(key)) continue
     throw new BucketDamagedError(
       `${store.address}/${POINTER_KEY} is missing, but there are versions, such as ${key}. Restore it from the bucket's own versions, or remove everything below ${store.address} to start again`,
     )
+  }
 }
 
 class OwnPointer implements FencedPointer {

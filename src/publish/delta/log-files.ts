@@ -38,8 +38,8 @@ export const logFilesOf = (objects: readonly ListedObject[]): LogFiles => {
       })
       .toSorted((a, b) => a.number - b.number)
   return {
-    commits: matching(/\/(\d{20})\.json$/),
-    checkpoints: matching(/\/(\d{20})\.checkpoint\.parquet$/),
+    commits: matching(/\/_delta_log\/(\d{20})\.json$/),
+    checkpoints: matching(/\/_delta_log\/(\d{20})\.checkpoint\.parquet$/),
   }
 }
 

@@ -78,8 +78,8 @@ export const BUCKET_MUTATIONS: readonly Mutation[] = [
   {
     name: 'bucket: clean-up by age alone',
     file: 'publish/bucket/clean-up.js',
-    from: '!(named.has(key) || isDeltaLog(key))',
-    to: '!isDeltaLog(key)',
+    from: '!named.has(key) && ',
+    to: '',
   },
   {
     name: 'bucket: clean-up without age',

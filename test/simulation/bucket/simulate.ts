@@ -192,7 +192,7 @@ class World {
     const { schedule, files } = this.#options
     const oracle = this.#oracle
     this.#runs += 1
-    const run = `r${this.#runs}-${place.name}`
+    const run = `20260301T000000Z-${this.#runs.toString(16).padStart(6, '0')}`
     const machine = new Machine(run, place, {
       random: this.#random,
       schedule,

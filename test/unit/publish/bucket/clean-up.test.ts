@@ -6,6 +6,7 @@ import {
   NOTHING_PUBLISHED,
   type PointerContents,
 } from '../../../../src/publish/bucket/documents.js'
+import { databaseKey, dataKey, manifestKey, snapshotKey } from '../../../../src/publish/bucket/keys.js'
 import { testLog } from '../../../support/log/test-log.js'
 import { ALWAYS_HELD, manifestOf, NEVER, namedObject } from '../../../support/storage/bucket.js'
 import { ModelStore } from '../../../support/storage/model-store.js'
@@ -13,27 +14,37 @@ import { ModelStore } from '../../../support/storage/model-store.js'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-/** A bucket that published one version a day for `days` days; `data/always` is in each of them. */
+const RUN = '20260301T000000Z-0000ab'
+/** A run whose objects nothing names. */
+const KILLED = '20260301T000000Z-dead00'
+const manifest = (version: number, run = RUN) => manifestKey(version, run)
+const database = (version: number, run = RUN) => databaseKey(version, run)
+const data = (version: number, run = RUN) =>
+  dataKey('surveys/account=a/created_month=2026-03', version, run, 'f'.repeat(64))
+const ALWAYS = data(0)
+const ORPHAN = data(1, KILLED)
+
+/** A bucket that published one version a day for `days` days; the file `ALWAYS` is in each of them. */
 const trial = (days: number) => {
   let nowMs = 0
   const model = new ModelStore({ nowMs: () => nowMs })
   const log = testLog()
-  const always = namedObject('data/always', 'always')
+  const always = namedObject(ALWAYS, 'always')
   model.write(always.key, 'always')
   const manifests: string[] = []
   for (let version = 1; version <= days; version += 1) {
-    const daily = namedObject(`data/${version}`, 'daily')
-    const database = namedObject(`duckdb/${version}`, 'database')
-    for (const { key } of [daily, database]) model.write(key, 'text')
-    manifests.unshift(`versions/${version}`)
-    model.write(`versions/${version}`, documentBody(manifestOf(version, database, [always, daily])))
+    const daily = namedObject(data(version), 'daily')
+    const copy = namedObject(database(version), 'database')
+    for (const { key } of [daily, copy]) model.write(key, 'text')
+    manifests.unshift(manifest(version))
+    model.write(manifest(version), documentBody(manifestOf(version, copy, [always, daily])))
     if (version < days) nowMs += DAY_MS
   }
   const pointer: PointerContents = {
     ...NOTHING_PUBLISHED,
     version: days,
     manifest: manifests[0] ?? null,
-    database: `duckdb/${days}`,
+    database: database(days),
     earlier: manifests.slice(1, 3),
   }
   const sweep = (given = pointer, store: ObjectStore = model.client(), lease = ALWAYS_HELD) =>
@@ -49,10 +60,10 @@ test('versions of 30 days stay with their files, three of them with their databa
   const { sweep, model, keys } = trial(40)
   expect(await sweep()).toBe(10 + 10 + 37)
   expect(keys().filter((key) => key.startsWith('versions/'))).toHaveLength(30)
-  expect(keys().filter((key) => key.startsWith('duckdb/'))).toEqual(['duckdb/38', 'duckdb/39', 'duckdb/40'])
-  expect(model.objects.has('data/always')).toBe(true)
-  expect(model.objects.has('data/11')).toBe(true)
-  expect(model.objects.has('data/10')).toBe(false)
+  expect(keys().filter((key) => key.startsWith('duckdb/'))).toEqual([38, 39, 40].map((day) => database(day)))
+  expect(model.objects.has(ALWAYS)).toBe(true)
+  expect(model.objects.has(data(11))).toBe(true)
+  expect(model.objects.has(data(10))).toBe(false)
   expect(await sweep()).toBe(0)
 })
 
@@ -61,18 +72,15 @@ test('after a year without a publish the newest three versions are whole', async
   pass(365 * DAY_MS)
   await sweep()
   expect(keys()).toEqual(
-    [
-      'data/always',
-      ...[10, 8, 9].flatMap((day) => [`data/${day}`, `duckdb/${day}`, `versions/${day}`]),
-    ].toSorted(),
+    [ALWAYS, ...[10, 8, 9].flatMap((day) => [data(day), database(day), manifest(day)])].toSorted(),
   )
 })
 
 test('orphans stay for two days', async () => {
   const { sweep, model, pass } = trial(3)
-  const orphans = ['versions/4-killed', 'data/4-killed', 'duckdb/4-killed', 'snapshots/4-killed']
+  const orphans = [manifest(4, KILLED), data(4, KILLED), database(4, KILLED), snapshotKey(4, KILLED, 1)]
   for (const key of orphans.slice(1)) model.write(key, 'text')
-  model.write('versions/4-killed', documentBody(manifestOf(4, namedObject('duckdb/4-killed', 'text'))))
+  model.write(manifest(4, KILLED), documentBody(manifestOf(4, namedObject(database(4, KILLED), 'text'))))
   pass(48 * HOUR_MS - 1)
   expect(await sweep()).toBe(0)
   pass(1)
@@ -85,8 +93,8 @@ test('orphans stay for two days', async () => {
 
 test('versions that were never published do not count among the newest three', async () => {
   const { sweep, model, pass, keys } = trial(3)
-  for (const run of ['b', 'c', 'd'])
-    model.write(`versions/3-${run}`, documentBody(manifestOf(3, namedObject(`duckdb/3-${run}`, 'text'))))
+  for (const run of ['b', 'c', 'd'].map((digit) => `20260301T000000Z-${digit.repeat(6)}`))
+    model.write(manifest(3, run), documentBody(manifestOf(3, namedObject(database(3, run), 'text'))))
   pass(100 * DAY_MS)
   expect(await sweep()).toBe(3)
   expect(keys().filter((key) => key.startsWith('duckdb/'))).toHaveLength(3)
@@ -94,6 +102,7 @@ test('versions that were never published do not count among the newest three', a
 
 test('the snapshot that the pointer names stays, however old, and other prefixes are not touched', async () => {
   const { sweep, model, pointer, pass } = trial(1)
+  const [unnamed, named] = [snapshotKey(2, RUN, 1), snapshotKey(2, RUN, 2)]
   const others = [
     'current.json',
     'lease.json',
@@ -101,16 +110,40 @@ test('the snapshot that the pointer names stays, however old, and other prefixes
     'data/surveys/_delta_log/00000000000000000001.json',
     'x',
   ]
-  for (const key of [...others, 'snapshots/1', 'snapshots/2']) model.write(key, 'text')
+  for (const key of [...others, unnamed, named]) model.write(key, 'text')
   pass(365 * DAY_MS)
-  await sweep({ ...pointer, snapshot: namedObject('snapshots/2', 'text') })
-  expect(model.objects.has('snapshots/1')).toBe(false)
-  for (const key of [...others, 'snapshots/2']) expect(model.objects.has(key)).toBe(true)
+  await sweep({ ...pointer, snapshot: namedObject(named, 'text') })
+  expect(model.objects.has(unnamed)).toBe(false)
+  for (const key of [...others, named]) expect(model.objects.has(key)).toBe(true)
+})
+
+test('what no run wrote is no version, stays for ever and stops no clean-up', async () => {
+  const { sweep, model, pass, log } = trial(3)
+  const foreign = [
+    'versions/',
+    'versions/notes.txt',
+    'versions/readme.json',
+    `${manifest(1)}.bak`,
+    `versions/old/${manifest(1).slice('versions/'.length)}`,
+    'data/',
+    'data/surveys/',
+    'data/surveys/notes.parquet',
+    'duckdb/',
+    'duckdb/copy of mine.duckdb',
+    'snapshots/',
+    `${snapshotKey(1, RUN, 1)}.old`,
+  ]
+  for (const key of foreign) model.write(key, '')
+  model.write(ORPHAN, 'text')
+  pass(365 * DAY_MS)
+  expect(await sweep()).toBe(1)
+  for (const key of foreign) expect(model.objects.has(key)).toBe(true)
+  expect(log.lines).toEqual([])
 })
 
 test('an object of unknown age stays', async () => {
   const { sweep, model, pass, pointer } = trial(1)
-  model.write('data/orphan', 'text')
+  model.write(ORPHAN, 'text')
   pass(365 * DAY_MS)
   const client = model.client()
   const store: ObjectStore = {
@@ -124,16 +157,16 @@ test('an object of unknown age stays', async () => {
 })
 
 test.each([
-  ['the current manifest is missing', (model: ModelStore) => model.objects.delete('versions/3')],
-  ['the current manifest is damaged', (model: ModelStore) => model.write('versions/3', '{')],
-  ['a kept manifest is damaged', (model: ModelStore) => model.write('versions/1', '')],
+  ['the current manifest is missing', (model: ModelStore) => model.objects.delete(manifest(3))],
+  ['the current manifest is damaged', (model: ModelStore) => model.write(manifest(3), '{')],
+  ['a kept manifest is damaged', (model: ModelStore) => model.write(manifest(1), '')],
 ])('nothing is removed if %s', async (_, damage) => {
   const { sweep, model, pass, log } = trial(3)
-  model.write('data/orphan', 'text')
+  model.write(ORPHAN, 'text')
   pass(50 * HOUR_MS)
   damage(model)
   expect(await sweep()).toBe(0)
-  expect(model.objects.has('data/orphan')).toBe(true)
+  expect(model.objects.has(ORPHAN)).toBe(true)
   expect(log.lines).toMatchObject([
     { level: 'warn', message: expect.stringMatching(/nothing was cleaned up/) },
   ])
@@ -141,10 +174,10 @@ test.each([
 
 test('an earlier manifest that was deleted does not stop the clean-up', async () => {
   const { sweep, model, pass } = trial(3)
-  model.objects.delete('versions/1')
+  model.objects.delete(manifest(1))
   pass(50 * HOUR_MS)
   expect(await sweep()).toBe(2)
-  expect(model.objects.has('data/1')).toBe(false)
+  expect(model.objects.has(data(1))).toBe(false)
 })
 
 test('nothing is removed without the lease', async () => {

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import {
   databaseKey,
   dataKey,
-  isDeltaLog,
+  isManifest,
+  isWrittenOnce,
   ledgerKey,
   manifestKey,
   snapshotKey,
@@ -24,9 +25,23 @@ test('the keys of later versions sort later', () => {
   expect(keys.toSorted()).toEqual(keys)
 })
 
-test('only objects of a Delta log are in a Delta log', () => {
-  expect(isDeltaLog('data/surveys/_delta_log/00000000000000000001.json')).toBe(true)
-  expect(isDeltaLog('data/_sync/runs/_delta_log/_last_checkpoint')).toBe(true)
-  expect(isDeltaLog(dataKey('surveys/account=_delta_log/created_month=1', 1, 'RUN', 'a'))).toBe(false)
-  expect(isDeltaLog('versions/_delta_log/1')).toBe(false)
+test('only what a run writes under a key of its own is recognized', () => {
+  const run = '20260301T010203Z-0a1b2c'
+  const written = [
+    manifestKey(1, run),
+    manifestKey(1_234_567, run),
+    databaseKey(2, run),
+    snapshotKey(2, run, 13),
+    dataKey('surveys/account=a b%2F_delta_log/created_month=unknown', 1, run, 'a'.repeat(64)),
+  ]
+  expect(written.map(isWrittenOnce)).toEqual(written.map(() => true))
+  expect(written.map(isManifest)).toEqual([true, true, false, false, false])
+  const others = written.flatMap((key) => [`${key}.bak`, `copy/${key}`, key.replace(run, 'notes'), `${key}/`])
+  const logs = [
+    'data/surveys/_delta_log/00000000000000000001.json',
+    'data/_sync/runs/_delta_log/_last_checkpoint',
+  ]
+  const placeholders = ['versions/', 'data/', 'data/surveys/', 'duckdb/', 'snapshots/']
+  for (const key of [...others, ...logs, ...placeholders])
+    expect([key, isWrittenOnce(key)]).toEqual([key, false])
 })

@@ -81,10 +81,12 @@ describe('the pointer', () => {
 
   test('that is missing where there are versions is an error, never an empty bucket', async () => {
     const model = new ModelStore()
-    model.write('versions/000001-a.json', '{}')
+    for (const key of ['versions/', 'versions/notes.txt']) model.write(key, '')
+    expect(await readPointer(model.client(), NEVER)).toBeNull()
+    model.write('versions/000001-20260301T000000Z-0000ab.json', '{}')
     await expect(fence(model.client())).rejects.toThrow(BucketDamagedError)
     await expect(readPointer(model.client(), NEVER)).rejects.toThrow(BucketDamagedError)
-    expect(model.objects.size).toBe(1)
+    expect(model.objects.has('current.json')).toBe(false)
   })
 
   test('that is damaged is an error and stays as it is', async () => {
