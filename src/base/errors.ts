@@ -85,6 +85,11 @@ export abstract class WarehouseError extends ExpectedError {
   readonly exitCode: ExitCode = EXIT_CODES.warehouse
 }
 
+/** A file has its new content, but a power failure may undo that, because the disk failed after the rename. Exit 7. */
+export class UnsyncedError extends WarehouseError {
+  readonly code = 'unsynced'
+}
+
 /** A signal or a used-up budget stops the run. Not a failure; exit 3. */
 export class StoppedError extends ExpectedError {
   readonly code = 'stopped'

@@ -6,12 +6,12 @@
 import { stat } from 'node:fs/promises'
 import { throwIfAborted } from '../base/clock.js'
 import { messageOf, WarehouseError } from '../base/errors.js'
-import type { Log } from '../base/log.js'
 import { publishedPath } from '../model/publish-formats.js'
 import type { Publisher } from '../model/warehouse.js'
 import type { Database } from '../warehouse/connection/database.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from '../warehouse/connection/errors.js'
 import { copyProved } from './duckdb-copy.js'
+import type { FileSystemLacks } from './file-system-lacks.js'
 import {
   protectFromWriting,
   replaceFile,
@@ -20,8 +20,12 @@ import {
   temporaryBeside,
 } from './replace-file.js'
 
-/** Throws `WarehouseUnusableError` if it cannot publish. The published file is then untouched. */
-export const createDuckdbPublisher = (database: Database, directory: string, log: Log): Publisher => ({
+/** Throws `WarehouseUnusableError` if it cannot publish. The published file is then untouched, unless it is an `UnsyncedError`. */
+export const createDuckdbPublisher = (
+  database: Database,
+  directory: string,
+  lacks: FileSystemLacks,
+): Publisher => ({
   format: 'duckdb',
   publish: async (signal) => {
     const target = publishedPath(directory, 'duckdb')
@@ -31,16 +35,14 @@ export const createDuckdbPublisher = (database: Database, directory: string, log
       throwIfAborted(signal)
       await sweepTemporaries(target)
       await copyProved(database, temporary, signal)
-      if (!(await protectFromWriting(temporary)))
-        log.warn(
-          { file: target },
-          'this file system keeps no file modes: the published file can be opened for writing, which locks out all other readers',
-        )
+      await protectFromWriting(temporary, lacks)
       await syncToDisk(temporary)
+      const bytes = (await stat(temporary)).size
       throwIfAborted(signal)
       replacing = true
-      await replaceFile(temporary, target)
-      return [{ format: 'duckdb', path: target, bytes: (await stat(target)).size }]
+      await replaceFile(temporary, target, lacks)
+      lacks.logNew(directory)
+      return [{ format: 'duckdb', path: target, bytes }]
     } catch (error) {
       // The first failure is reported. The next publish removes a file that cannot be removed now.
       const leftover = await sweepTemporaries(target).then(
@@ -51,7 +53,7 @@ export const createDuckdbPublisher = (database: Database, directory: string, log
       // After a signal, the errors of interrupted statements do not count. Damage does: the file must be set aside.
       if (!replacing && !(error instanceof WarehouseDamagedError)) throwIfAborted(signal)
       throw new WarehouseUnusableError(
-        `cannot publish ${target}: ${messageOf(error)}. The published state is unchanged; the next run publishes again${leftover}`,
+        `cannot publish ${target}: ${messageOf(error)}. The published file is unchanged; the next run publishes again${leftover}`,
         { cause: error },
       )
     }

@@ -19,6 +19,7 @@ import { type Database, type OpenOptions, openDatabase } from '../warehouse/conn
 import type { FindPublished, PublishedPlace } from '../warehouse/lifecycle/rebuild.js'
 import { createDuckdbPublisher } from './duckdb.js'
 import { findPublishedFile } from './duckdb-restore.js'
+import { createLacks, type FileSystemLacks } from './file-system-lacks.js'
 import { manifestFile } from './parquet/manifest.js'
 import { createParquetPublisher } from './parquet/publisher.js'
 import { openParquet } from './parquet/reader.js'
@@ -35,8 +36,13 @@ export interface Publishing {
   readonly report: ReportSettings
 }
 
+/** All formats of a run share what they find about the file system, so each lack is logged once. */
+interface PublishingFiles extends Publishing {
+  readonly lacks: FileSystemLacks
+}
+
 interface Format {
-  readonly createPublisher: (publishing: Publishing) => Publisher
+  readonly createPublisher: (publishing: PublishingFiles) => Publisher
   /** The file that every publish writes: its time is the time of the publish. */
   readonly dated: (path: string) => string
   /** Opens the published state at `path` read-only. */
@@ -49,7 +55,7 @@ interface Format {
 
 const FORMATS: Readonly<Record<StateFormat, Format>> = {
   duckdb: {
-    createPublisher: ({ database, directory, log }) => createDuckdbPublisher(database, directory, log),
+    createPublisher: ({ database, directory, lacks }) => createDuckdbPublisher(database, directory, lacks),
     dated: (path) => path,
     open: (path, options) => openDatabase(path, { ...options, readOnly: true }),
     isDirectory: false,
@@ -67,16 +73,20 @@ const FORMATS: Readonly<Record<StateFormat, Format>> = {
 export const publishersOf = (
   formats: readonly PublishFormat[],
   publishing: Publishing,
-): readonly Publisher[] => [
-  ...formats.filter(isStateFormat).map((format) => FORMATS[format].createPublisher(publishing)),
-  ...(formats.includes('report') ? [reportIn(publishing)] : []),
-]
+): readonly Publisher[] => {
+  const files = { ...publishing, lacks: createLacks(publishing.log) }
+  return [
+    ...formats.filter(isStateFormat).map((format) => FORMATS[format].createPublisher(files)),
+    ...(formats.includes('report') ? [reportIn(files)] : []),
+  ]
+}
 
-const reportIn = ({ database, directory, report }: Publishing): Publisher => {
+const reportIn = ({ database, directory, report, lacks }: PublishingFiles): Publisher => {
   const path = join(directory, REPORT_FILE)
   const write = async (html: string): Promise<void> => {
     const { writeReport } = await import('./report/write.js')
-    await writeReport(path, html)
+    await writeReport(path, html, lacks)
+    lacks.logNew(directory)
   }
   return createReportPublisher({ database, report, path, write })
 }

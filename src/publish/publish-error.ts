@@ -1,4 +1,4 @@
-/** What a failed publish throws. Nothing that was published has changed. */
+/** What a failed publish throws. Nothing that was published has changed, unless it is an `UnsyncedError`. */
 import { isStop, WarehouseError } from '../base/errors.js'
 import { duckdbCause, firstLine } from '../warehouse/connection/duckdb-error.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from '../warehouse/connection/errors.js'

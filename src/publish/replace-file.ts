@@ -4,7 +4,8 @@
  */
 import { chmod, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { hasCode } from '../base/errors.js'
+import { messageOf, UnsyncedError } from '../base/errors.js'
+import { type FileSystemLacks, isLacking } from './file-system-lacks.js'
 
 /** The name beside `target` of the file that will replace it. A killed publish leaves that file behind. */
 export const temporaryBeside = (target: string): string =>
@@ -30,33 +31,59 @@ export const syncToDisk = async (path: string): Promise<void> => {
   }
 }
 
-/** The file system lacks the operation. The kernel's vfat answers EPERM, FUSE ENOSYS, and network shares ENOTSUP or EOPNOTSUPP. */
-export const isUnsupported = (error: unknown): boolean =>
-  hasCode(error, 'EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP')
+/** Makes the entries of a directory durable, if the file system can. Nobody hears of a lack where no `lacks` are given. */
+export const syncDirectory = async (directory: string, lacks?: FileSystemLacks): Promise<void> => {
+  try {
+    await syncToDisk(directory)
+  } catch (error) {
+    if (!isLacking(error)) throw error
+    lacks?.add('syncedDirectories')
+  }
+}
 
 /**
  * Removes everybody's right to write the file, which a rename over the file does not need. Rights to read stay as the umask set
- * them. Returns false, with the file unchanged, if the file system keeps no modes.
+ * them. The file is unchanged if the file system keeps no modes.
  */
-export const protectFromWriting = async (file: string): Promise<boolean> => {
+export const protectFromWriting = async (file: string, lacks: FileSystemLacks): Promise<void> => {
   const { mode } = await stat(file)
   try {
     await chmod(file, mode & 0o7777 & ~WRITE)
-    return true
   } catch (error) {
-    if (isUnsupported(error)) return false
-    throw error
+    if (!isLacking(error)) throw error
+    lacks.add('modes')
   }
 }
 
 const WRITE = 0o222
 
-/**
- * Puts `temporary`, which is already synced, in the place of `target`, and makes the rename durable. A `.wal` beside the target
- * is removed first. A killed writer of the old file left it, and DuckDB would replay it into the new file.
- */
-export const replaceFile = async (temporary: string, target: string): Promise<void> => {
-  await rm(`${target}.wal`, { force: true })
+/** Renames `temporary`, which is already synced, to `target`, and makes that durable. Throws an `UnsyncedError` after the rename. */
+export const renameDurably = async (
+  temporary: string,
+  target: string,
+  lacks?: FileSystemLacks,
+): Promise<void> => {
   await rename(temporary, target)
-  await syncToDisk(dirname(target))
+  try {
+    for (const directory of new Set([dirname(temporary), dirname(target)]))
+      await syncDirectory(directory, lacks)
+  } catch (cause) {
+    throw new UnsyncedError(
+      `${target} is replaced, but a power failure may undo that: ${messageOf(cause)}. Check the disk, then run again`,
+      { cause },
+    )
+  }
+}
+
+/**
+ * Puts `temporary`, which is already synced, in the place of `target`. A `.wal` beside the target is removed first. A killed writer of
+ * the old file left it, and DuckDB would replay it into the new file.
+ */
+export const replaceFile = async (
+  temporary: string,
+  target: string,
+  lacks?: FileSystemLacks,
+): Promise<void> => {
+  await rm(`${target}.wal`, { force: true })
+  await renameDurably(temporary, target, lacks)
 }

@@ -2,7 +2,14 @@
  * The end of a run: publishes the committed state. Readers also get the rows of a failed run, and the record of its failure.
  * A run whose publish failed or was stopped is recorded again with its new outcome. The next run publishes, as every run does.
  */
-import { EXIT_CODES, isStop, messageOf, type StoppedError, WarehouseError } from '../base/errors.js'
+import {
+  EXIT_CODES,
+  isStop,
+  messageOf,
+  type StoppedError,
+  UnsyncedError,
+  WarehouseError,
+} from '../base/errors.js'
 import type { Log } from '../base/log.js'
 import type { PublishReport, RunObserver, RunReport, SyncReport } from '../model/run.js'
 import type { Publisher } from '../model/warehouse.js'
@@ -24,17 +31,24 @@ export interface PublishAll {
 export const publishAll = async (options: PublishAll): Promise<SyncReport> => {
   const { publishers, reports, signal, observer } = options
   const published: PublishReport[] = []
+  let unsynced: UnsyncedError | null = null
   try {
     for (const publisher of publishers) {
       observer.publishing({ format: publisher.format })
-      published.push(...(await publisher.publish(signal)))
+      try {
+        published.push(...(await publisher.publish(signal)))
+      } catch (error) {
+        if (!(error instanceof UnsyncedError)) throw error
+        unsynced ??= error
+      }
     }
-    return { ...worstOf(reports), accounts: reports, published, publishError: null }
   } catch (error) {
-    if (isStop(error)) return await recordGivenUp(options, published, error)
-    if (!(error instanceof WarehouseError)) throw error
-    return await recordUnpublished(options, published, error)
+    if (error instanceof WarehouseError) return await recordUnpublished(options, published, error)
+    if (!isStop(error)) throw error
+    if (unsynced === null) return await recordGivenUp(options, published, error)
   }
+  if (unsynced !== null) return await recordUnsynced(options, published, unsynced)
+  return { ...worstOf(reports), accounts: reports, published, publishError: null }
 }
 
 const recordGivenUp = async (
@@ -66,19 +80,36 @@ const recordUnpublished = async (
   options: PublishAll,
   published: readonly PublishReport[],
   error: WarehouseError,
-): Promise<SyncReport> => {
+): Promise<SyncReport> => ({
+  ...(await recordFailed(options, error, `not published: ${error.message}`)),
+  published,
+  publishError: error.message,
+})
+
+/** Readers see the new state, so the run has failed, but not to publish. */
+const recordUnsynced = async (
+  options: PublishAll,
+  published: readonly PublishReport[],
+  error: UnsyncedError,
+): Promise<SyncReport> => ({
+  ...(await recordFailed(options, error, error.message)),
+  published,
+  publishError: null,
+})
+
+const recordFailed = async (options: PublishAll, { exitCode }: WarehouseError, why: string) => {
   const accounts = options.reports.map(
     (report): RunReport => ({
       ...report,
-      exitCode: error.exitCode,
+      exitCode,
       status: 'failed',
-      reason: reasonsOf(`not published: ${error.message}`, report.reason),
+      reason: reasonsOf(why, report.reason),
     }),
   )
   for (const second of await recordAgain(options, accounts)) {
-    options.log.error({ problem: messageOf(second) }, 'could not record that the run was not published')
+    options.log.error({ problem: messageOf(second) }, 'could not record how the publish ended')
   }
-  return { ...worstOf(accounts), accounts, published, publishError: error.message }
+  return { ...worstOf(accounts), accounts }
 }
 
 const reasonsOf = (...reasons: readonly (string | null)[]): string =>

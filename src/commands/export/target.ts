@@ -6,9 +6,9 @@
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
-import { hasCode, messageOf } from '../../base/errors.js'
+import { ExpectedError, hasCode, messageOf, UnsyncedError } from '../../base/errors.js'
 import { makeDirectory } from '../../base/make-directory.js'
-import { syncToDisk } from '../../publish/replace-file.js'
+import { renameDurably, syncDirectory, syncToDisk } from '../../publish/replace-file.js'
 import { isRunning } from '../../warehouse/lifecycle/holder.js'
 import { ExportFailedError, ExportRequestError } from './errors.js'
 
@@ -83,8 +83,9 @@ export const replaceDirectory = async (
     await mkdir(unfinished).catch(failed(out))
     const manifest = await write(unfinished)
     await writeFile(join(unfinished, FILE), `${JSON.stringify(manifest, null, 1)}\n`).catch(failed(out))
-    for (const path of new Set([...manifest.tables.map(({ file }) => file), FILE, '.']))
+    for (const path of new Set([...manifest.tables.map(({ file }) => file), FILE]))
       await syncToDisk(join(unfinished, path)).catch(failed(out))
+    await syncDirectory(unfinished).catch(failed(out))
     await swap(unfinished, out).catch(failed(out))
     return manifest
   } finally {
@@ -103,9 +104,15 @@ const swap = async (unfinished: string, out: string): Promise<void> => {
       throw error
     },
   )
-  await rename(unfinished, out)
-  await syncToDisk(dirname(out))
-  if (hasPrevious) await rm(previous, { recursive: true, force: true })
+  try {
+    await renameDurably(unfinished, out)
+  } catch (error) {
+    // If it stays away, the first failure is the one to report.
+    if (hasPrevious && !(error instanceof UnsyncedError)) await rename(previous, out).catch(() => undefined)
+    throw error
+  }
+  // The export is in its place. What cannot be removed now, the next export removes.
+  if (hasPrevious) await rm(previous, { recursive: true, force: true }).catch(() => undefined)
 }
 
 const UNFINISHED = 'exporting'
@@ -127,7 +134,7 @@ const removeLeftovers = async (out: string): Promise<void> => {
 const failed =
   (out: string) =>
   (error: unknown): never => {
-    if (error instanceof ExportRequestError) throw error
+    if (error instanceof ExpectedError) throw error
     throw new ExportFailedError(
       `cannot export to ${out}: ${messageOf(error)}. Check the permissions and the free space; a directory that is a mount point cannot be replaced: name one below it`,
       { cause: error },

@@ -1,7 +1,7 @@
 /** The wiring of `report`: finds the published state, reads it and writes the page. */
 import { lstat, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { messageOf, WarehouseError } from '../../base/errors.js'
+import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { readReport } from '../../publish/report/read.js'
 import { REPORT_START, renderReport } from '../../publish/report/render.js'
@@ -46,6 +46,7 @@ export const reportPublished = async ({ settings, out, signal }: ReportRequest):
     await makeDirectory(dirname(out))
     await writeReport(out, report.html)
   } catch (error) {
+    if (!isSystemError(error)) throw error
     throw new ReportFailedError(
       `cannot write ${out}: ${messageOf(error)}. Check the permissions and the free space`,
       { cause: error },

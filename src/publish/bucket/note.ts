@@ -2,11 +2,10 @@
  * The note `bucket.json` in the local directory. It says from which state of which bucket the local work database is derived, and so
  * whether the next run may use it.
  */
-import { readFile, rename, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { readFile, writeFile } from 'node:fs/promises'
 import { hasCode } from '../../base/errors.js'
 import { bucketNoteFile } from '../../warehouse/lifecycle/files.js'
-import { syncToDisk, temporaryBeside } from '../replace-file.js'
+import { renameDurably, syncToDisk, temporaryBeside } from '../replace-file.js'
 import {
   type BucketNote,
   documentBody,
@@ -45,8 +44,7 @@ export const writeNote = async (directory: string, note: Omit<BucketNote, 'forma
   const temporary = temporaryBeside(target)
   await writeFile(temporary, documentBody({ format: 1, ...note }))
   await syncToDisk(temporary)
-  await rename(temporary, target)
-  await syncToDisk(dirname(target))
+  await renameDurably(temporary, target)
 }
 
 /**

@@ -1,10 +1,6 @@
-/**
- * Makes links, or a substitute on file systems without links (vfat, exfat, many network shares). A substitute is not a failure:
- * one warning names it.
- */
+/** Makes links, or a substitute on file systems without links (vfat, exfat, many network shares). */
 import { copyFile, link, symlink } from 'node:fs/promises'
-import type { Log } from '../../base/log.js'
-import { isUnsupported } from '../replace-file.js'
+import { type FileSystemLacks, isLacking } from '../file-system-lacks.js'
 
 /** The two operations that a file system may lack. */
 export interface LinkOperations {
@@ -22,42 +18,30 @@ export interface Links {
   linkOrCopy(existing: string, path: string): Promise<'linked' | 'copied'>
   /** Makes a symbolic link; false if the file system has none. */
   pointTo(target: string, path: string): Promise<boolean>
-  /** Logs a warning if the file system lacked an operation. */
-  logMissing(directory: string): void
 }
 
-export const createLinks = (operations: LinkOperations, log: Log): Links => {
-  const missing = new Map<'hard' | 'symbolic', string>()
-  return {
-    linkOrCopy: async (existing, path) => {
-      if (!missing.has('hard')) {
-        try {
-          await operations.link(existing, path)
-          return 'linked'
-        } catch (error) {
-          if (!isUnsupported(error)) throw error
-          missing.set('hard', 'no hard links: every Parquet version is a full copy')
-        }
-      }
-      await copyFile(existing, path)
-      return 'copied'
-    },
-    pointTo: async (target, path) => {
+export const createLinks = (operations: LinkOperations, lacks: FileSystemLacks): Links => ({
+  linkOrCopy: async (existing, path) => {
+    if (!lacks.has('hardLinks')) {
       try {
-        await operations.symlink(target, path)
-        return true
+        await operations.link(existing, path)
+        return 'linked'
       } catch (error) {
-        if (!isUnsupported(error)) throw error
-        missing.set(
-          'symbolic',
-          'no symbolic links: parquet/current is a directory, and is missing for an instant while a new version replaces it',
-        )
-        return false
+        if (!isLacking(error)) throw error
+        lacks.add('hardLinks')
       }
-    },
-    logMissing: (directory) => {
-      if (missing.size > 0)
-        log.warn({ directory }, `this file system has ${[...missing.values()].join('; and ')}`)
-    },
-  }
-}
+    }
+    await copyFile(existing, path)
+    return 'copied'
+  },
+  pointTo: async (target, path) => {
+    try {
+      await operations.symlink(target, path)
+      return true
+    } catch (error) {
+      if (!isLacking(error)) throw error
+      lacks.add('symbolicLinks')
+      return false
+    }
+  },
+})

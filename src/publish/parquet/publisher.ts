@@ -12,8 +12,9 @@ import { makeDirectory } from '../../base/make-directory.js'
 import { sum } from '../../model/bundle-estimate.js'
 import type { Publisher } from '../../model/warehouse.js'
 import type { Database } from '../../warehouse/connection/database.js'
+import type { FileSystemLacks } from '../file-system-lacks.js'
 import { publishError } from '../publish-error.js'
-import { syncToDisk } from '../replace-file.js'
+import { syncDirectory, syncToDisk } from '../replace-file.js'
 import { createLinks, type LinkOperations, type Links, systemLinks } from './links.js'
 import { isIntact, type Manifest, manifestFile, writeManifest } from './manifest.js'
 import {
@@ -41,15 +42,17 @@ export interface ParquetPublishing {
   readonly directory: string
   readonly clock: Clock
   readonly log: Log
+  readonly lacks: FileSystemLacks
   /** The system's links by default. Tests use file systems without links. */
   readonly links?: LinkOperations
 }
 
-/** Throws `WarehouseUnusableError` if it cannot publish. The published version is then untouched. */
+/** Throws `WarehouseUnusableError` if it cannot publish. The published version is then untouched, unless it is an `UnsyncedError`. */
 export const createParquetPublisher = (options: ParquetPublishing): Publisher => ({
   format: 'parquet',
   publish: async (signal) => {
-    const parquet = parquetDirectory(options.directory)
+    const { directory, lacks, log } = options
+    const parquet = parquetDirectory(directory)
     const target = currentPath(parquet)
     try {
       throwIfAborted(signal)
@@ -57,12 +60,12 @@ export const createParquetPublisher = (options: ParquetPublishing): Publisher =>
       const current = await findCurrent(parquet)
       await sweepUnfinished(parquet, current)
       const built = await build(options, parquet, current, signal)
-      await makeCurrent(parquet, built.manifest.version, built.unfinished, built.links)
-      built.links.logMissing(parquet)
-      await removeOld(options.log, parquet, built.manifest)
+      await makeCurrent({ ...built, parquet, number: built.manifest.version, lacks })
+      lacks.logNew(parquet)
+      await removeOld(log, parquet, built.manifest)
       return [{ format: 'parquet', path: target, bytes: built.manifest.bytes }]
     } catch (error) {
-      throw publishError(error, target, 'The published state')
+      throw publishError(error, target, 'The published Parquet')
     }
   },
 })
@@ -76,7 +79,7 @@ interface NewVersion {
 
 /** Builds the next version beside the others. After a failure, the next publish sweeps its files. */
 const build = async (
-  { database, clock, log, links: operations = systemLinks }: ParquetPublishing,
+  { database, clock, log, lacks, links: operations = systemLinks }: ParquetPublishing,
   parquet: string,
   current: Version | null,
   signal: AbortSignal,
@@ -86,7 +89,7 @@ const build = async (
   const usedNumbers = [current, ...(await listVersions(parquet))].map((version) => version?.number ?? 0)
   const number = Math.max(...usedNumbers) + 1
   const unfinished = unfinishedPath(parquet, number)
-  const links = createLinks(operations, log)
+  const links = createLinks(operations, lacks)
   try {
     await mkdir(unfinished)
     const manifest = await writeVersion({
@@ -99,7 +102,7 @@ const build = async (
     })
     await writeManifest(unfinished, manifest)
     await syncToDisk(manifestFile(unfinished))
-    await syncDirectories(unfinished)
+    await syncDirectories(unfinished, lacks)
     throwIfAborted(signal)
     return { manifest, unfinished, links }
   } catch (error) {
@@ -146,8 +149,8 @@ const linkedBase = (base: KnownVersion | null, directory: string, links: Links):
       }
 
 /** A file is durable only if the entries of its parent directories are too. */
-const syncDirectories = async (directory: string): Promise<void> => {
+const syncDirectories = async (directory: string, lacks: FileSystemLacks): Promise<void> => {
   for (const entry of await readdir(directory, { withFileTypes: true }))
-    if (entry.isDirectory()) await syncDirectories(join(directory, entry.name))
-  await syncToDisk(directory)
+    if (entry.isDirectory()) await syncDirectories(join(directory, entry.name), lacks)
+  await syncDirectory(directory, lacks)
 }

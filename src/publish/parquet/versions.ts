@@ -4,10 +4,11 @@
  */
 import { lstat, readdir, readlink, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { hasCode } from '../../base/errors.js'
+import { hasCode, UnsyncedError } from '../../base/errors.js'
 import { publishedPath } from '../../model/publish-formats.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
-import { syncToDisk } from '../replace-file.js'
+import type { FileSystemLacks } from '../file-system-lacks.js'
+import { renameDurably, syncDirectory } from '../replace-file.js'
 import type { Links } from './links.js'
 import { type Manifest, readManifest } from './manifest.js'
 
@@ -128,36 +129,53 @@ const removeVersion = async (parquet: string, { number, directory }: Version): P
 
 export const removeAll = (path: string): Promise<void> => rm(path, { recursive: true, force: true })
 
+interface NewCurrent {
+  readonly parquet: string
+  readonly number: number
+  /** The directory in which the version was built. */
+  readonly unfinished: string
+  readonly links: Links
+  readonly lacks: FileSystemLacks
+}
+
 /**
  * Makes the version that was built at `unfinished` current, by one rename of a link. A kill before that leaves the previous
  * version in place. Without links `current` is the version itself, and two renames replace it.
  */
-export const makeCurrent = async (
-  parquet: string,
-  number: number,
-  unfinished: string,
-  links: Links,
-): Promise<void> => {
+export const makeCurrent = async ({
+  parquet,
+  number,
+  unfinished,
+  links,
+  lacks,
+}: NewCurrent): Promise<void> => {
   const current = currentPath(parquet)
   const version = versionPath(parquet, number)
   const pointer = join(parquet, `.${basename(current)}.${process.pid}${UNFINISHED}`)
   const hasLinks = await links.pointTo(join(basename(dirname(version)), basename(version)), pointer)
-  if (hasLinks) {
-    await rename(unfinished, version)
-    await syncToDisk(versionsPath(parquet))
-  }
-  await makeRoom(parquet, hasLinks)
-  await rename(hasLinks ? pointer : unfinished, current)
-  await syncToDisk(versionsPath(parquet))
-  await syncToDisk(parquet)
+  if (hasLinks) await rename(unfinished, version)
+  const previous = await makeRoom(parquet, hasLinks)
+  if (hasLinks) await syncDirectory(versionsPath(parquet), lacks)
+  await renameDurably(hasLinks ? pointer : unfinished, current, lacks).catch(async (error: unknown) => {
+    // Readers get their version back. If it stays away, the first failure is the one to report.
+    if (previous !== null && !(error instanceof UnsyncedError))
+      await rename(previous, current).catch(() => undefined)
+    throw error
+  })
 }
 
-/** A rename cannot replace a directory. If `current` is one, it first becomes a version under its own name. */
-const makeRoom = async (parquet: string, hasLinks: boolean): Promise<void> => {
+/**
+ * A rename cannot replace a directory. If `current` is one, it first becomes a version under its own name, whose path is returned.
+ */
+const makeRoom = async (parquet: string, hasLinks: boolean): Promise<string | null> => {
   const current = currentPath(parquet)
   const found = await lstat(current).catch(ifMissing)
-  if (found?.isDirectory()) {
-    const manifest = await readManifest(current)
-    if (manifest !== null) await rename(current, versionPath(parquet, manifest.version))
-  } else if (found !== null && !hasLinks) await rm(current)
+  const manifest = found?.isDirectory() ? await readManifest(current) : null
+  if (manifest !== null) {
+    const path = versionPath(parquet, manifest.version)
+    await rename(current, path)
+    return path
+  }
+  if (found?.isSymbolicLink() && !hasLinks) await rm(current)
+  return null
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createDuckdbPublisher } from '../../../src/publish/duckdb.js'
+import { createLacks } from '../../../src/publish/file-system-lacks.js'
 import { accountWarehouse } from '../../../src/warehouse/account-warehouse.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 import { minute } from '../../support/time/instants.js'
@@ -49,7 +50,7 @@ describe('the Python of the pages', () => {
     for (const account of ACCOUNTS)
       await list(accountWarehouse(warehouse.database, account), [survey(1)], minute(0), 'full')
     await publishParquet(warehouse)
-    await createDuckdbPublisher(warehouse.database, directory, warehouse.log).publish(
+    await createDuckdbPublisher(warehouse.database, directory, createLacks(warehouse.log)).publish(
       new AbortController().signal,
     )
     await warehouse.database.close()

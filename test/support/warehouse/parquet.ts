@@ -2,6 +2,7 @@
 import { cp, lstat, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll } from 'vitest'
+import { createLacks } from '../../../src/publish/file-system-lacks.js'
 import type { LinkOperations } from '../../../src/publish/parquet/links.js'
 import type { Manifest } from '../../../src/publish/parquet/manifest.js'
 import { createParquetPublisher } from '../../../src/publish/parquet/publisher.js'
@@ -25,6 +26,7 @@ export const publishParquet = (
     directory,
     clock: testClock(),
     log,
+    lacks: createLacks(log),
     ...(links === undefined ? {} : { links }),
   }).publish(signal ?? new AbortController().signal)
 

@@ -16,6 +16,7 @@ import { describe, expect, test } from 'vitest'
 import { StoppedError } from '../../../src/base/errors.js'
 import type { PublishReport } from '../../../src/model/run.js'
 import { createDuckdbPublisher } from '../../../src/publish/duckdb.js'
+import { createLacks } from '../../../src/publish/file-system-lacks.js'
 import type { Database } from '../../../src/warehouse/connection/database.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 import { openElsewhere } from '../../support/process/other-process.js'
@@ -28,7 +29,9 @@ const publish = async (
   { database, directory, log }: TestWarehouse,
   signal = new AbortController().signal,
 ): Promise<PublishReport> => {
-  const [report, ...others] = await createDuckdbPublisher(database, directory, log).publish(signal)
+  const [report, ...others] = await createDuckdbPublisher(database, directory, createLacks(log)).publish(
+    signal,
+  )
   if (report === undefined || others.length > 0) throw new Error('one format makes one report')
   return report
 }

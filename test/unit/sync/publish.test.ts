@@ -1,6 +1,6 @@
 /** How publishing changes the result of a run, and how that is recorded. */
 import { describe, expect, test } from 'vitest'
-import { StoppedError } from '../../../src/base/errors.js'
+import { StoppedError, UnsyncedError } from '../../../src/base/errors.js'
 import type { RunReport } from '../../../src/model/run.js'
 import type { Publisher } from '../../../src/model/warehouse.js'
 import {
@@ -182,5 +182,24 @@ describe('the time for work after a signal', () => {
     shutdown[Symbol.dispose]()
     await pass(PUBLISH_AFTER_SIGNAL_MS_MAX)
     expect(work.aborted).toBe(false)
+  })
+})
+
+describe('a file that is in place, but that a power failure may undo', () => {
+  const unsynced: Publisher = {
+    format: 'duckdb',
+    publish: () =>
+      Promise.reject(new UnsyncedError('/duckdb is replaced, but a power failure may undo that')),
+  }
+
+  test.each([
+    ['the other formats are published', done('parquet'), ['parquet']],
+    ['a later signal is no excuse', stopping('parquet'), []],
+  ])('fails the run without a word that it was not published: %s', async (_, next, formats) => {
+    const { recorded, ended } = await publishStopped({ reports: [complete], publishers: [unsynced, next] })
+    const reason = '/duckdb is replaced, but a power failure may undo that'
+    expect(ended).toMatchObject({ exitCode: 7, status: 'failed', publishError: null })
+    expect(ended.published.map(({ format }) => format)).toEqual(formats)
+    expect(recorded).toEqual([{ ...complete, exitCode: 7, status: 'failed', reason }])
   })
 })

@@ -3,6 +3,7 @@ import { chmod, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createDuckdbPublisher } from '../../../../src/publish/duckdb.js'
+import { createLacks } from '../../../../src/publish/file-system-lacks.js'
 import { holdOpen } from '../../../support/process/other-process.js'
 import { SLOW } from '../../../support/suite/slow.js'
 import { minute } from '../../../support/time/instants.js'
@@ -140,7 +141,7 @@ describe('a damaged version is replaced by the previous one', () => {
 
 describe('when fieldwork.duckdb is published too', () => {
   const publishDuckdb = ({ database, directory, log }: TestWarehouse) =>
-    createDuckdbPublisher(database, directory, log).publish(new AbortController().signal)
+    createDuckdbPublisher(database, directory, createLacks(log)).publish(new AbortController().signal)
 
   test('the newer of both is used', async () => {
     const warehouse = await publishedOnce()
@@ -173,7 +174,7 @@ describe('a published state that cannot be read now may be the newest: exit 7, a
   const lostWithBoth = async () => {
     const warehouse = await publishedOnce()
     await night(warehouse, 2)
-    await createDuckdbPublisher(warehouse.database, warehouse.directory, warehouse.log).publish(
+    await createDuckdbPublisher(warehouse.database, warehouse.directory, createLacks(warehouse.log)).publish(
       new AbortController().signal,
     )
     await warehouse.database.close()

@@ -230,7 +230,7 @@ test('a full disk during a publish: exit 7, readers keep the previous version, a
     publishParquet(warehouse, { links: { link: lacking('ENOSPC'), symlink } }),
   ).rejects.toMatchObject({
     exitCode: 7,
-    message: expect.stringMatching(/ENOSPC: no\. The published state is unchanged/),
+    message: expect.stringMatching(/ENOSPC: no\. The published Parquet is unchanged/),
   })
   expect(await versionsIn(warehouse)).toEqual(['000001'])
   expect(await titleIn(warehouse, currentOf(warehouse))).toEqual(['Survey 1'])

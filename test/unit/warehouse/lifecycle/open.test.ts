@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createDuckdbPublisher } from '../../../../src/publish/duckdb.js'
+import { createLacks } from '../../../../src/publish/file-system-lacks.js'
 import { publishedPlaces } from '../../../../src/publish/formats.js'
 import { WarehouseDamagedError } from '../../../../src/warehouse/connection/errors.js'
 import { openWarehouse } from '../../../../src/warehouse/lifecycle/open.js'
@@ -23,7 +24,7 @@ const publishedWarehouse = async (): Promise<string> => {
   const warehouse = await testWarehouse()
   await list(warehouse.account, [survey(1), survey(2)], minute(0), 'full')
   await warehouse.account.commitBundles([bundle(1, minute(1), [source(11)], progress(5))], 'run-1')
-  await createDuckdbPublisher(warehouse.database, warehouse.directory, warehouse.log).publish(
+  await createDuckdbPublisher(warehouse.database, warehouse.directory, createLacks(warehouse.log)).publish(
     new AbortController().signal,
   )
   await warehouse.database.close()
@@ -188,7 +189,7 @@ describe('one process at a time', () => {
 
   test('a holder that has published keeps its lock although it copied the file', async () => {
     const warehouse = await testWarehouse()
-    await createDuckdbPublisher(warehouse.database, warehouse.directory, warehouse.log).publish(
+    await createDuckdbPublisher(warehouse.database, warehouse.directory, createLacks(warehouse.log)).publish(
       new AbortController().signal,
     )
     expect((await openElsewhere(warehouse.directory, 'leave')).told).toMatchObject({

@@ -1,0 +1,60 @@
+/**
+ * What a file system may lack, as vfat, FUSE and network shares do. A lack is not a failure: we do without, and one warning in a run
+ * says what that means.
+ */
+import { hasCode } from '../base/errors.js'
+import type { Log } from '../base/log.js'
+
+/** In the words of the warning, after "this file system has". */
+const LACKS = {
+  modes: 'no file modes: the published file can be opened for writing, which locks out all other readers',
+  hardLinks: 'no hard links: every Parquet version is a full copy',
+  symbolicLinks:
+    'no symbolic links: parquet/current is a directory, and is missing for an instant while a new version replaces it',
+  syncedDirectories:
+    'no sync of directories: after a power failure the previous published state may be back, until the next run publishes',
+} as const
+
+export type Lack = keyof typeof LACKS
+
+export interface FileSystemLacks {
+  add(lack: Lack): void
+  has(lack: Lack): boolean
+  /** Logs one warning about what was found since the last one. */
+  logNew(directory: string): void
+}
+
+export const createLacks = (log: Log): FileSystemLacks => {
+  const found = new Set<Lack>()
+  const logged = new Set<Lack>()
+  return {
+    add: (lack) => void found.add(lack),
+    has: (lack) => found.has(lack),
+    logNew: (directory) => {
+      const unknown = [...found].filter((lack) => !logged.has(lack))
+      for (const lack of unknown) logged.add(lack)
+      if (unknown.length > 0)
+        log.warn({ directory }, `this file system has ${unknown.map((lack) => LACKS[lack]).join('; and ')}`)
+    },
+  }
+}
+
+/**
+ * The file system lacks the operation. Call it only where a file was written just before, so that no permission is missing. The kernel's
+ * vfat answers EPERM, FUSE ENOSYS, network shares ENOTSUP, EOPNOTSUPP, EACCES or EINVAL, and VirtualBox EINVAL, EROFS or EPROTO. EBADF and
+ * EISDIR say that a directory cannot be opened or synced like a file.
+ */
+export const isLacking = (error: unknown): boolean =>
+  hasCode(
+    error,
+    'EPERM',
+    'EACCES',
+    'ENOSYS',
+    'ENOTSUP',
+    'EOPNOTSUPP',
+    'EINVAL',
+    'EROFS',
+    'EPROTO',
+    'EBADF',
+    'EISDIR',
+  )

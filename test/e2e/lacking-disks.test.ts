@@ -1,0 +1,72 @@
+/** File systems that lack what others have, as network shares, FUSE and VirtualBox do: no sync of directories. */
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { scriptedSurvey } from '../support/api/scripted-api.js'
+import { lastLine, openTrial } from '../support/command/trial.js'
+import { failing } from '../support/process/failing-calls.js'
+import { SLOW } from '../support/suite/slow.js'
+
+const WARNING = /"msg":"this file system has no sync of directories: [^"]*"/g
+
+test.concurrent.for([
+  { syncDirectory: 'EINVAL' } as const,
+  ...(SLOW
+    ? ([
+        ...(['ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EBADF', 'EISDIR', 'EPERM', 'EACCES'] as const).map(
+          (syncDirectory) => ({ syncDirectory }),
+        ),
+        ...(['EACCES', 'EISDIR', 'EINVAL'] as const).map((openDirectory) => ({ openDirectory })),
+      ] as const)
+    : []),
+])(
+  'a run publishes everything where directories cannot be synced (%j), with one warning',
+  async (calls, { onTestFinished, skip }) => {
+    const trial = await openTrial({ onTestFinished }, [scriptedSurvey(1)])
+    const env = failing(calls, skip)
+    const ended = await trial.run(['sync', '--publish', 'duckdb,parquet,report'], env)
+    expect(ended).toMatchObject({ code: 0 })
+    expect(ended.stderr.match(WARNING)).toHaveLength(1)
+    expect(await readdir(trial.warehouse)).toEqual(
+      expect.arrayContaining(['fieldwork.duckdb', 'parquet', 'report.html']),
+    )
+    const out = await trial.temporary()
+    expect(await trial.run(['report', '--out', join(out, 'page.html')], env)).toMatchObject({ code: 0 })
+    expect(await trial.run(['export', '--format', 'csv', '--out', join(out, 'tables')], env)).toMatchObject({
+      code: 0,
+    })
+    expect(await readFile(join(out, 'page.html'), 'utf8')).toContain('<!doctype html>')
+    expect(await readdir(join(out, 'tables'))).toContain('export.json')
+  },
+)
+
+test.concurrent('a failing disk is no such file system, and no message denies what was renamed before', async ({
+  onTestFinished,
+  skip,
+}) => {
+  const trial = await openTrial({ onTestFinished }, [scriptedSurvey(1)])
+  const broken = failing({ syncDirectory: 'EIO' }, skip)
+  const ended = await trial.run(['sync'], broken)
+  expect(ended.code).toBe(7)
+  expect(lastLine(ended)).toMatch(
+    `failed (exit 7): ${trial.published} is replaced, but a power failure may undo that: EIO: i/o error, fsync. Check the disk, then run again; nothing is queued.`,
+  )
+  expect(await trial.runs()).toHaveLength(1)
+  const out = await trial.temporary()
+  const commands = [
+    { args: ['report'], place: join(out, 'page.html') },
+    { args: ['export', '--format', 'csv'], place: join(out, 'tables') },
+  ]
+  for (const { args, place } of commands) {
+    const ended = await trial.run([...args, '--out', place], broken)
+    expect(ended).toMatchObject({ code: 7, stdout: '' })
+    expect(ended.stderr).toContain('EIO: i/o error, fsync')
+    expect(ended.stderr.includes('is replaced, but')).toBe(await exists(place))
+  }
+})
+
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  )

@@ -1,0 +1,123 @@
+/**
+ * A file system that lacks something, for one process: a library that is loaded before the system's own makes single calls fail. The test
+ * is skipped where gcc is missing.
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { constants, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll } from 'vitest'
+import type { Env } from '../command/command.js'
+
+/** The calls that can fail, each with the error that it then returns. */
+export interface FailingCalls {
+  /** `fsync` of a directory. */
+  readonly syncDirectory?: ErrorName
+  /** `open` of a directory, as a file is opened. */
+  readonly openDirectory?: ErrorName
+  /** `fcntl` that sets a lock. */
+  readonly setLock?: ErrorName
+  /** `fcntl` that asks for the holder of a lock. */
+  readonly getLock?: ErrorName
+}
+
+type ErrorName =
+  | 'EACCES'
+  | 'EBADF'
+  | 'EINVAL'
+  | 'EIO'
+  | 'EISDIR'
+  | 'ENOLCK'
+  | 'ENOSYS'
+  | 'ENOTSUP'
+  | 'EOPNOTSUPP'
+  | 'EPERM'
+
+const LIBRARY = `#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+static int fails(const char *call) {
+  const char *number = getenv(call);
+  if (number == NULL) return 0;
+  errno = atoi(number);
+  return 1;
+}
+
+int fsync(int fd) {
+  struct stat found;
+  if (fstat(fd, &found) == 0 && S_ISDIR(found.st_mode) && fails("FAIL_syncDirectory")) return -1;
+  int (*real)(int) = dlsym(RTLD_NEXT, "fsync");
+  return real(fd);
+}
+
+static int opened(const char *name, const char *path, int flags, mode_t mode) {
+  struct stat found;
+  if (stat(path, &found) == 0 && S_ISDIR(found.st_mode) && fails("FAIL_openDirectory")) return -1;
+  int (*real)(const char *, int, mode_t) = dlsym(RTLD_NEXT, name);
+  return real(path, flags, mode);
+}
+
+static int controlled(const char *name, int fd, int command, void *argument) {
+  if (command == F_SETLK && fails("FAIL_setLock")) return -1;
+  if (command == F_GETLK && fails("FAIL_getLock")) return -1;
+  int (*real)(int, int, void *) = dlsym(RTLD_NEXT, name);
+  return real(fd, command, argument);
+}
+
+#define OPEN(name) int name(const char *path, int flags, ...) { \\
+  va_list rest; va_start(rest, flags); mode_t mode = va_arg(rest, mode_t); va_end(rest); \\
+  return opened(#name, path, flags, mode); }
+#define CONTROL(name) int name(int fd, int command, ...) { \\
+  va_list rest; va_start(rest, command); void *argument = va_arg(rest, void *); va_end(rest); \\
+  return controlled(#name, fd, command, argument); }
+
+OPEN(open)
+OPEN(open64)
+CONTROL(fcntl)
+CONTROL(fcntl64)
+`
+
+let directory: string | null = null
+
+const compiled = (): string | null => {
+  if (directory === null) {
+    directory = mkdtempSync(join(tmpdir(), 'fieldwork-sync-calls-'))
+    writeFileSync(join(directory, 'calls.c'), LIBRARY)
+    try {
+      execFileSync('gcc', ['-shared', '-fPIC', '-o', 'calls.so', 'calls.c', '-ldl'], {
+        cwd: directory,
+        stdio: 'pipe',
+      })
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+      throw error
+    }
+  }
+  return join(directory, 'calls.so')
+}
+
+afterAll(() => {
+  if (directory !== null) rmSync(directory, { recursive: true, force: true })
+  directory = null
+})
+
+/** Variables that make these calls of a process fail. Skips the test where gcc is missing. */
+export const failing = (calls: FailingCalls, skip: (note: string) => void): Env => {
+  const library = compiled()
+  if (library === null) skip('gcc is missing')
+  return {
+    LD_PRELOAD: library ?? undefined,
+    FAIL_syncDirectory: numberOf(calls.syncDirectory),
+    FAIL_openDirectory: numberOf(calls.openDirectory),
+    FAIL_setLock: numberOf(calls.setLock),
+    FAIL_getLock: numberOf(calls.getLock),
+  }
+}
+
+const numberOf = (error: ErrorName | undefined): string | undefined =>
+  error === undefined ? undefined : String(constants.errno[error])
