@@ -190,8 +190,7 @@ class BucketPlace implements Place {
     const { lease, store, leaseStore, signal: stopping } = this.#held
     using limit = releaseLimit(stopping)
     const { signal } = limit
-    if (!lease.lost.aborted)
-      await lease.release({ ledgersUploaded: await this.#handLedgersOn(signal), signal })
+    if (!lease.lost.aborted) await lease.release({ ledgers: await this.#handLedgersOn(signal), signal })
     this.#joined[Symbol.dispose]()
     await Promise.all([store.close(), leaseStore.close()])
   }
@@ -208,20 +207,19 @@ class BucketPlace implements Place {
     this.#hasLedgers = true
   }
 
-  /** Returns whether the bucket has every request that may still count. */
-  async #handLedgersOn(signal: AbortSignal): Promise<boolean> {
+  /** Returns the names of the ledgers, if the bucket has every request that may still count. */
+  async #handLedgersOn(signal: AbortSignal): Promise<readonly string[] | null> {
     const { lease, log } = this.#held
     // A run that ended earlier sent nothing, and its disk may have ledgers of long ago.
-    if (!this.#hasLedgers) return lease.previous?.wasReleased === true && lease.previous.ledgersUploaded
+    if (!this.#hasLedgers) return lease.previous?.wasReleased === true ? lease.previous.ledgers : null
     try {
-      await handLedgersOn(this.#ledgers, signal)
-      return true
+      return await handLedgersOn(this.#ledgers, signal)
     } catch (error) {
       log.warn(
         { problem: messageOf(error) },
         'the request ledgers could not be uploaded: the first requests of the next run may wait for a window',
       )
-      return false
+      return null
     }
   }
 

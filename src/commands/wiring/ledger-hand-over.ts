@@ -39,45 +39,53 @@ export const takeLedgersOver = async (
   const { store, lease, settings, clock } = handing
   const { warehouseDirectory: directory, accounts } = settings
   const inBucket = (await listLedgers(store, signal)).filter(isLedgerName)
-  const source = ledgerSource(lease.previous, ledgersOf)
-  if (source !== 'local') for (const name of ledgerNames(directory)) replaceLedgerText(directory, name, '')
-  if (source === 'bucket')
-    for (const name of inBucket) {
+  const { previous } = lease
+  const source = ledgerSource(previous, ledgersOf)
+  const uploaded = previous?.ledgers ?? []
+  const local = ledgerNames(directory)
+  if (source !== 'local') for (const name of local) replaceLedgerText(directory, name, '')
+  let unknown: readonly string[] = []
+  if (source === 'unknown') unknown = [...accounts.map(ledgerFileName), ...inBucket]
+  else if (source === 'bucket')
+    for (const name of new Set([...uploaded, ...inBucket])) {
       const copy = await downloadLedger(store, name, signal)
-      const text = copy === null ? '' : movedLedgerText(copy.text, clock.nowMs() - copy.writtenAtMs)
-      replaceLedgerText(directory, name, text)
+      if (copy === null) unknown = [...unknown, name]
+      else replaceLedgerText(directory, name, movedLedgerText(copy.text, clock.nowMs() - copy.writtenAtMs))
     }
-  if (source === 'unknown') assumeFull(handing, inBucket)
+  else if (previous?.id === ledgersOf) unknown = uploaded.filter((name) => !local.includes(name))
+  assumeFull(handing, unknown)
   // If this run is killed, the next one knows by this of which accounts it may have used up the cap.
   for (const name of accounts.map(ledgerFileName).filter((own) => !inBucket.includes(own)))
     await uploadLedger({ store, lease, name, text: '', clock, signal })
 }
 
-/** Each cap of the bucket counts as used up now, also those of accounts that other runs have. */
-const assumeFull = ({ settings, clock, log }: HandingOver, inBucket: readonly string[]): void => {
+/** What was sent under these ledgers is unknown, so their caps count as used up now. They may be of accounts that other runs have. */
+const assumeFull = ({ settings, clock, log }: HandingOver, unknown: readonly string[]): void => {
   const { warehouseDirectory: directory, accounts } = settings
   const own = new Map(accounts.map((account) => [ledgerFileName(account), account]))
   // The Redis of a shared cap counted what the last run sent.
-  const names = [...new Set([...own.keys(), ...inBucket])].filter((name) => !own.get(name)?.shared)
+  const names = [...new Set(unknown)].filter((name) => !own.get(name)?.shared)
   for (const name of names) {
     const requests = own.get(name)?.rate.requests ?? RATE_REQUESTS_MAX
     replaceLedgerText(directory, name, fullLedgerText(requests, clock.nowMs()))
   }
   if (names.length > 0)
     log.warn(
-      {},
-      'nobody knows what the last run, which was killed, sent at its end: the first requests wait until that has left the window',
+      { ledgers: names },
+      'nobody knows what the last run sent at its end: it was killed, or its lease or ledger was deleted or damaged. The first requests wait until that has left the window',
     )
 }
 
-/** Uploads the local ledgers after the last request. */
+/** Uploads the local ledgers after the last request. Returns their names. */
 export const handLedgersOn = async (
   { store, lease, settings, clock }: HandingOver,
   signal: AbortSignal,
-): Promise<void> => {
+): Promise<readonly string[]> => {
   const { warehouseDirectory: directory } = settings
-  for (const name of ledgerNames(directory)) {
+  const names = ledgerNames(directory)
+  for (const name of names) {
     const text = readLedgerText(directory, name)
     await uploadLedger({ store, lease, name, text, clock, signal })
   }
+  return names
 }

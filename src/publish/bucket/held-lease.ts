@@ -12,7 +12,7 @@ import { type Moment, now, RENEW_EVERY_MS, safeForMs } from './lease-time.js'
 
 export interface Lease {
   readonly holder: LeaseHolder
-  /** The last holder before us; null if there was none. */
+  /** The last holder before us; null if no run ever used the bucket. */
   readonly previous: PreviousHolder | null
   /** Aborts with a `LeaseLostError` when the lease is lost. */
   readonly lost: AbortSignal
@@ -23,17 +23,18 @@ export interface Lease {
 }
 
 export interface ReleaseOptions {
-  /** Whether the bucket has all our request ledgers. */
-  readonly ledgersUploaded: boolean
+  /** The names of our request ledgers, if the bucket has all of them; else null. */
+  readonly ledgers: readonly string[] | null
   readonly signal: AbortSignal
 }
 
 export interface PreviousHolder {
-  readonly id: string
+  /** Null if the lease was deleted: some run used the bucket, and nobody knows which one or until when. */
+  readonly id: string | null
   /** False: it was killed or lost its way to the bucket, and we took the lease over. */
   readonly wasReleased: boolean
-  /** Whether the bucket has its request ledgers. */
-  readonly ledgersUploaded: boolean
+  /** The names of the request ledgers that it uploaded, which are all that may still count; null if that is unknown. */
+  readonly ledgers: readonly string[] | null
   /** Since it wrote the lease last, by the store's clock, milliseconds; null if unknown. */
   readonly ageMs: number | null
 }
@@ -88,11 +89,11 @@ export class HeldLease implements Lease {
     if (this.#lost.signal.aborted) throw this.#lost.signal.reason
   }
 
-  async release({ ledgersUploaded, signal }: ReleaseOptions): Promise<void> {
+  async release({ ledgers, signal }: ReleaseOptions): Promise<void> {
     if (this.#ended.signal.aborted) return
     this.#ended.abort()
     try {
-      const outcome = await this.#put('free', ledgersUploaded, signal)
+      const outcome = await this.#put('free', ledgers, signal)
       if (outcome !== 'written') this.#options.log.warn({}, this.#takenError(outcome).message)
     } catch (error) {
       this.#options.log.warn(
@@ -122,7 +123,7 @@ export class HeldLease implements Lease {
 
   async #renew(signal: AbortSignal): Promise<void> {
     const startedAt = now(this.#options.clock)
-    const outcome = await this.#put('held', false, signal)
+    const outcome = await this.#put('held', null, signal)
     if (signal.aborted) return
     if (outcome === 'written') {
       this.#renewedAt = startedAt
@@ -133,14 +134,21 @@ export class HeldLease implements Lease {
   /** Writes the lease in the place of our own last one. Returns the object of somebody else if it is no longer ours. */
   async #put(
     state: LeaseDocument['state'],
-    ledgersUploaded: boolean,
+    ledgers: readonly string[] | null,
     signal: AbortSignal,
   ): Promise<'written' | StoredObject | null> {
     const { store, holder } = this.#options
     for (let puts = 0; puts < PUTS_MAX; puts += 1) {
       const token = newToken()
       this.#tokens.add(token)
-      const document: LeaseDocument = { format: 1, token, state, holder, ledgers_uploaded: ledgersUploaded }
+      const document: LeaseDocument = {
+        format: 1,
+        token,
+        state,
+        holder,
+        ledgers_uploaded: ledgers !== null,
+        ledgers: [...(ledgers ?? [])],
+      }
       const outcome = await putDocument({ store, key: LEASE_KEY, document, replaces: this.#etag, signal })
       if (outcome.kind === 'written') {
         this.#etag = outcome.etag

@@ -5,8 +5,8 @@
 import type { Clock } from '../../base/clock.js'
 import { listAll } from '../../object-store/list-all.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
-import { putDocument, readDocument } from './conditional.js'
-import { ledgerSchema, newToken } from './documents.js'
+import { putDocument } from './conditional.js'
+import { ledgerSchema, newToken, parseDocument } from './documents.js'
 import { LostPublishError } from './errors.js'
 import type { Lease, PreviousHolder } from './held-lease.js'
 import { LEDGERS, ledgerKey } from './keys.js'
@@ -25,12 +25,13 @@ export type LedgerSource = 'local' | 'bucket' | 'unknown'
 
 /** `ledgersOf`: the holder whose requests the local ledgers hold completely. */
 export const ledgerSource = (previous: PreviousHolder | null, ledgersOf: string | null): LedgerSource => {
-  if (previous === null || previous.id === ledgersOf) return 'local'
+  if (previous === null || (previous.id !== null && previous.id === ledgersOf)) return 'local'
   if (previous.ageMs !== null && previous.ageMs > LEDGER_MS_MAX) return 'local'
-  return previous.wasReleased && previous.ledgersUploaded ? 'bucket' : 'unknown'
+  return previous.wasReleased && previous.ledgers !== null ? 'bucket' : 'unknown'
 }
 
 export interface LedgerCopy {
+  /** Empty if no request of it may still count. */
   readonly text: string
   /** Wall clock of the machine that wrote it, milliseconds since 1970. */
   readonly writtenAtMs: number
@@ -40,15 +41,17 @@ export interface LedgerCopy {
 export const listLedgers = async (store: ObjectStore, signal: AbortSignal): Promise<readonly string[]> =>
   (await listAll(store, LEDGERS, signal)).map(({ key }) => key.slice(LEDGERS.length))
 
-/** Null if there is none that may still count. `name` is the name of the local file. */
+/** Null if it is missing or damaged: then nobody knows what was sent. `name` is the name of the local file. */
 export const downloadLedger = async (
   store: ObjectStore,
   name: string,
   signal: AbortSignal,
 ): Promise<LedgerCopy | null> => {
-  const found = await readDocument(store, ledgerKey(name), ledgerSchema, signal)
-  if (found === null || (found.ageMs !== null && found.ageMs > LEDGER_MS_MAX)) return null
-  return { text: found.document.text, writtenAtMs: found.document.written_at_ms }
+  const found = await store.get(ledgerKey(name), signal)
+  const document = found === null ? null : parseDocument(ledgerSchema, found.body)
+  if (found === null || document === null) return null
+  const isOutdated = found.ageMs !== null && found.ageMs > LEDGER_MS_MAX
+  return { text: isOutdated ? '' : document.text, writtenAtMs: document.written_at_ms }
 }
 
 export interface LedgerUpload {

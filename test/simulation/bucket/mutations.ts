@@ -36,8 +36,8 @@ export const BUCKET_MUTATIONS: readonly Mutation[] = [
   {
     name: 'bucket: the lease is taken by the wall clock',
     file: 'publish/bucket/lease.js',
-    from: 'const action = leaseAction(found, watched, clock.monotonicMs());',
-    to: `const action = leaseAction(found, found === null ? watched : { etag: found.etag, sinceMs: clock.monotonicMs() - clock.nowMs() + Date.parse(found.document.holder.since) }, clock.monotonicMs());`,
+    from: 'const action = leaseAction({ found, isLost }, watched, clock.monotonicMs());',
+    to: `const action = leaseAction({ found, isLost }, found === null ? watched : { etag: found.etag, sinceMs: clock.monotonicMs() - clock.nowMs() + Date.parse(found.document.holder.since) }, clock.monotonicMs());`,
   },
   {
     name: 'bucket: the lease is taken before its life has ended',
@@ -60,7 +60,7 @@ export const BUCKET_MUTATIONS: readonly Mutation[] = [
   {
     name: 'bucket: the ledger is not handed over',
     file: 'publish/bucket/ledger.js',
-    from: `return previous.wasReleased && previous.ledgersUploaded ? 'bucket' : 'unknown';`,
+    from: `return previous.wasReleased && previous.ledgers !== null ? 'bucket' : 'unknown';`,
     to: `return 'local';`,
   },
   {
@@ -72,8 +72,30 @@ export const BUCKET_MUTATIONS: readonly Mutation[] = [
   {
     name: 'bucket: a ledger that was not uploaded counts as uploaded',
     file: 'publish/bucket/ledger.js',
-    from: 'previous.wasReleased && previous.ledgersUploaded',
+    from: 'previous.wasReleased && previous.ledgers !== null',
     to: 'previous.wasReleased',
+  },
+  {
+    name: 'bucket: a missing ledger counts as empty',
+    file: 'commands/wiring/ledger-hand-over.js',
+    from: 'unknown = [...unknown, name];',
+    to: `replaceLedgerText(directory, name, '');`,
+  },
+  {
+    name: 'bucket: a bucket without a lease counts as a new one',
+    file: 'publish/bucket/lease.js',
+    from: 'found === null && (await wasUsed(store, signal))',
+    to: 'false',
+  },
+  {
+    name: 'bucket: the proof is skipped after a failed run',
+    file: 'publish/bucket/proof.js',
+    from: 'await requireConditionalWrites(store, signal);\n    const body = documentBody({ format: 1, store: tried });',
+    to: `const body = documentBody({ format: 1, store: tried });
+    await requireConditionalWrites(store, signal).catch(async (error) => {
+      await store.putIfAbsent(PROOF_KEY, body, signal);
+      throw error;
+    });`,
   },
   {
     name: 'bucket: clean-up by age alone',

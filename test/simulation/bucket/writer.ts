@@ -26,6 +26,7 @@ import { prepareLocal } from '../../../src/publish/bucket/local-state.js'
 import { writeNote } from '../../../src/publish/bucket/note.js'
 import { type FencedPointer, fencePointer } from '../../../src/publish/bucket/pointer.js'
 import { listData, presentFiles } from '../../../src/publish/bucket/present-files.js'
+import { proveConditionalWrites } from '../../../src/publish/bucket/proof.js'
 import { readManifest } from '../../../src/publish/bucket/restore.js'
 import { uploadFiles } from '../../../src/publish/bucket/upload.js'
 import type { AccountSettings } from '../../../src/settings/settings.js'
@@ -86,10 +87,11 @@ export const writerRun = async (options: WriterOptions): Promise<void> => {
     clock,
     log,
   }
-  let ledgersUploaded = false
+  let handed: readonly string[] | null = null
   let ledger: Ledger | null = null
   try {
     const signal = lease.lost
+    await proveConditionalWrites({ store, endpoint: null, signal })
     await agreeOnLayout(store, null, signal)
     const pointer = await fencePointer({ store, lease, signal })
     const { directory } = place
@@ -120,10 +122,10 @@ export const writerRun = async (options: WriterOptions): Promise<void> => {
     if (ledger !== null) {
       ledger.close()
       options.openLedgers.delete(ledger)
-      ledgersUploaded = await handedOn(ledgers)
+      handed = await handedOn(ledgers)
     }
-    await lease.release({ ledgersUploaded, signal: unaborted() })
-    machine.say(`released, ledgers ${ledgersUploaded ? '' : 'not '}uploaded`)
+    await lease.release({ ledgers: handed, signal: unaborted() })
+    machine.say(`released, ledgers ${handed === null ? 'not ' : ''}uploaded`)
   }
 }
 
@@ -133,7 +135,8 @@ const acquired = async ({ machine, oracle }: WriterOptions, lease: Promise<Lease
     return await lease
   } catch (error) {
     const stored = oracle.model.objects.get(LEASE_KEY)?.body.toString() ?? ''
-    if (error instanceof WarehouseHeldError && stored.includes(`"${machine.run}"`))
+    const isReliable = oracle.model.ignored.size === 0
+    if (isReliable && error instanceof WarehouseHeldError && stored.includes(`"${machine.run}"`))
       oracle.fail(`${machine.run} holds the lease, but was refused`)
     throw error
   }
@@ -150,12 +153,11 @@ const checkLoss = ({ machine, oracle }: WriterOptions, lease: Lease, error: unkn
   oracle.fail(`${machine.run} holds the lease, but could not commit`)
 }
 
-const handedOn = async (ledgers: HandingOver): Promise<boolean> => {
+const handedOn = async (ledgers: HandingOver): Promise<readonly string[] | null> => {
   try {
-    await handLedgersOn(ledgers, unaborted())
-    return true
+    return await handLedgersOn(ledgers, unaborted())
   } catch {
-    return false
+    return null
   }
 }
 
@@ -280,7 +282,7 @@ const baseFiles = async (store: ObjectStore, pointer: FencedPointer, signal: Abo
 const partitionsOf = (text: string): (readonly [number, string])[] => {
   const partitions = new Map<number, string>()
   for (const row of text.split('\n').filter((line) => line !== '')) {
-    const partition = Number(/\d+/.exec(row)?.[0] ?? 0) % PARTITIONS
+    const partition = Number.parseInt(row.split('-')[1] ?? '', 16) % PARTITIONS
     partitions.set(partition, `${partitions.get(partition) ?? ''}${row}\n`)
   }
   return [...partitions]

@@ -1,8 +1,11 @@
 /** The cap from pod to pod: which requests of the last run count on another machine. */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Secret } from '../../../../src/base/secret.js'
 import { handLedgersOn, takeLedgersOver } from '../../../../src/commands/wiring/ledger-hand-over.js'
 import { type Ledger, openLedger } from '../../../../src/http/rate-limit/ledger.js'
+import { ledgerNames } from '../../../../src/http/rate-limit/ledger-hand-over.js'
 import { acquireLease } from '../../../../src/publish/bucket/lease.js'
 import { LEASE_MS } from '../../../../src/publish/bucket/lease-time.js'
 import type { AccountSettings } from '../../../../src/settings/settings.js'
@@ -32,9 +35,12 @@ const machine = async (model: ModelStore, name: string, wall = '2026-03-01T00:00
   return {
     clock,
     log,
+    removeLedgers: () => {
+      for (const name of ledgerNames(warehouseDirectory)) rmSync(join(warehouseDirectory, name))
+    },
     run: async (accounts: readonly AccountSettings[], ledgersOf: string | null = null) => {
       const acquiring = acquireLease({ store, holder: holderNamed(name), clock, log, signal: NEVER })
-      await pass(clock, model.objects.has('lease.json') ? LEASE_MS + 10_000 : 0)
+      await pass(clock, model.objects.size > 0 ? LEASE_MS + 10_000 : 0)
       const lease = await acquiring
       const handing = { store, lease, settings: { accounts, warehouseDirectory }, clock, log }
       await takeLedgersOver(handing, ledgersOf, NEVER)
@@ -45,10 +51,9 @@ const machine = async (model: ModelStore, name: string, wall = '2026-03-01T00:00
             for (let sent = 0; sent < requests; sent += 1) ledger.end(ledger.send(), 'answer')
           }),
         end: async () => {
-          await handLedgersOn(handing, NEVER)
-          await lease.release({ ledgersUploaded: true, signal: NEVER })
+          await lease.release({ ledgers: await handLedgersOn(handing, NEVER), signal: NEVER })
         },
-        die: () => lease.release({ ledgersUploaded: false, signal: AbortSignal.abort(new Error('killed')) }),
+        die: () => lease.release({ ledgers: null, signal: AbortSignal.abort(new Error('killed')) }),
       }
     },
   }
@@ -103,7 +108,7 @@ test('after a killed run each cap counts as used up, but not one that a Redis co
   const next = await second.run([account(1), shared])
   expect([next.occupied(account(1)), next.occupied(shared)]).toEqual([60, 0])
   expect(second.log.lines.map(({ message }) => message)).toContainEqual(
-    expect.stringContaining('nobody knows what the last run, which was killed, sent'),
+    expect.stringContaining('nobody knows what the last run sent'),
   )
   await next.end()
 })
@@ -144,6 +149,58 @@ test('the machine of a killed run knows what it sent', async () => {
   // The watch for the lease took longer than the window.
   expect(again.occupied(account(1))).toBe(0)
   await again.end()
+})
+
+test('a deleted lease hides no request: each cap counts as used up, after a watch for the run before', async () => {
+  const model = new ModelStore()
+  const run = await (await machine(model, 'RUN-1')).run([account(1)])
+  run.send(account(1), 3)
+  await run.end()
+  model.objects.delete('lease.json')
+  const second = await machine(model, 'RUN-2')
+  const watchedMs = second.clock.monotonicMs()
+  // Also on the disk of the last run: nobody knows whether it was the last one.
+  const next = await second.run([account(1), account(2)], 'RUN-1')
+  expect(second.clock.monotonicMs() - watchedMs).toBeGreaterThanOrEqual(LEASE_MS)
+  expect([next.occupied(account(1)), next.occupied(account(2))]).toEqual([60, 60])
+  expect(second.log.lines.map(({ message }) => message)).toEqual([
+    expect.stringContaining('lease.json was deleted'),
+    expect.stringContaining('nobody knows what the last run sent'),
+  ])
+  await next.end()
+})
+
+test.each([
+  ['deleted', (model: ModelStore, key: string) => void model.objects.delete(key)],
+  ['cut', (model: ModelStore, key: string) => void model.write(key, '{"format": 1, "text": "')],
+])('a ledger that was %s counts as used up, and other accounts do not wait', async (_, damage) => {
+  const model = new ModelStore()
+  const run = await (await machine(model, 'RUN-1')).run([account(1), account(2)])
+  run.send(account(1), 3)
+  run.send(account(2), 4)
+  await run.end()
+  const key = [...model.objects.keys()].find((one) => one.startsWith('ledger/'))
+  damage(model, key ?? '')
+  const second = await machine(model, 'RUN-2')
+  const next = await second.run([account(1), account(2), account(3)])
+  expect([1, 2, 3].map((id) => next.occupied(account(id)))).toEqual([60, 4, 0])
+  await pass(second.clock, 95_000)
+  await next.end()
+  const last = await (await machine(model, 'RUN-3')).run([account(1)])
+  expect(last.occupied(account(1))).toBe(0)
+  await last.end()
+})
+
+test('a ledger that was deleted on the disk of the last run counts as used up', async () => {
+  const model = new ModelStore()
+  const first = await machine(model, 'RUN-1')
+  const run = await first.run([account(1)])
+  run.send(account(1), 3)
+  await run.end()
+  first.removeLedgers()
+  const next = await first.run([account(1)], 'RUN-1')
+  expect(next.occupied(account(1))).toBe(60)
+  await next.end()
 })
 
 test('requests of hours ago do not count, by the clock of the store', async () => {

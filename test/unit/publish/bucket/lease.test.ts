@@ -31,7 +31,7 @@ interface AcquireOptions {
   readonly signal?: AbortSignal
 }
 
-const released = { ledgersUploaded: true, signal: NEVER }
+const released = { ledgers: [], signal: NEVER }
 
 /** What a promise has come to, without waiting for it. */
 const stateOf = async (promise: Promise<unknown>): Promise<unknown> => {
@@ -54,7 +54,7 @@ describe('to acquire the lease', () => {
     const lease = await acquire('a')
     expect(lease.previous).toBeNull()
     expect(stored()).toMatchObject({ state: 'held', holder: holderNamed('a') })
-    expect(model.requests.map(({ verb }) => verb)).toEqual(['get', 'putIfAbsent'])
+    expect(model.requests.map(({ verb }) => verb)).toEqual(['get', 'get', 'list', 'putIfAbsent'])
     lease.assertHeld()
     await lease.release(released)
   })
@@ -65,9 +65,9 @@ describe('to acquire the lease', () => {
     expect(stored()).toMatchObject({ state: 'free', holder: { id: 'a' } })
     await pass(clock, 90_000)
     const lease = await acquire('b')
-    expect(lease.previous).toEqual({ id: 'a', wasReleased: true, ledgersUploaded: true, ageMs: 90_000 })
-    await lease.release({ ledgersUploaded: false, signal: NEVER })
-    expect((await acquire('c')).previous).toMatchObject({ id: 'b', ledgersUploaded: false })
+    expect(lease.previous).toEqual({ id: 'a', wasReleased: true, ledgers: [], ageMs: 90_000 })
+    await lease.release({ ledgers: null, signal: NEVER })
+    expect((await acquire('c')).previous).toMatchObject({ id: 'b', ledgers: null })
   })
 
   test("a held one that is renewed is another run's, whom the error names", async () => {
@@ -97,8 +97,32 @@ describe('to acquire the lease', () => {
     expect(log.lines.map(({ message }) => message).join()).toMatch(/waiting 60 s/)
     await pass(clock, 2_000)
     const lease = await second
-    expect(lease.previous).toMatchObject({ id: 'a', wasReleased: false, ledgersUploaded: false })
+    expect(lease.previous).toMatchObject({ id: 'a', wasReleased: false, ledgers: null })
     expect(model.requests.filter(({ verb }) => verb === 'get').length).toBeLessThan(20)
+  })
+
+  test('a deleted one is watched for as long, because its run may be active', async () => {
+    const { acquire, clock, model, log } = trial()
+    model.write('current.json', 'a run was here')
+    const second = acquire('b')
+    await pass(clock, 59_000)
+    expect(await stateOf(second)).toBe('pending')
+    expect(log.lines.map(({ message }) => message).join()).toMatch(/lease.json was deleted.*waiting 60 s/)
+    await pass(clock, 2_000)
+    expect((await second).previous).toEqual({ id: null, wasReleased: false, ledgers: null, ageMs: null })
+  })
+
+  test('one that is deleted while it is watched is watched from then on', async () => {
+    const { acquire, clock, model } = trial()
+    await acquire('a', { on: testClock() })
+    model.write('ledger/sent-requests-a.ndjson', '')
+    const second = acquire('b')
+    await pass(clock, 30_000)
+    model.objects.delete('lease.json')
+    await pass(clock, 59_000)
+    expect(await stateOf(second)).toBe('pending')
+    await pass(clock, 7_000)
+    expect((await second).previous?.id).toBeNull()
   })
 
   test('the wall clock counts for nothing', async () => {
@@ -148,7 +172,9 @@ describe('to acquire the lease', () => {
     async (fault) => {
       const { acquire, model, clock } = trial()
       const once = [fault]
-      const store = model.client({ fault: ({ verb }) => (verb === 'get' ? null : (once.shift() ?? null)) })
+      const store = model.client({
+        fault: ({ verb }) => (verb.startsWith('put') ? (once.shift() ?? null) : null),
+      })
       const lease = await acquire('a', { store })
       await pass(clock, 100_000)
       lease.assertHeld()
@@ -168,7 +194,7 @@ describe('a held lease', () => {
     await pass(clock, 3_600_000)
     lease.assertHeld()
     expect(lease.lost.aborted).toBe(false)
-    expect(model.requests).toHaveLength(2 + 180)
+    expect(model.requests).toHaveLength(4 + 180)
   })
 
   test.each<ModelFault>(['lost_answer', 'repeated', 'unreachable'])(

@@ -6,7 +6,7 @@ import { ModelStore } from '../../../support/storage/model-store.js'
 import { testClock } from '../../../support/time/test-clock.js'
 
 const HOUR_MS = 3_600_000
-const previous = { id: 'a', wasReleased: true, ledgersUploaded: true, ageMs: 1_000 }
+const previous = { id: 'a', wasReleased: true, ledgers: [], ageMs: 1_000 }
 
 test.each([
   ['no run was here before', null, null, 'local'],
@@ -14,8 +14,14 @@ test.each([
   ['the last run used this directory and was killed', { ...previous, wasReleased: false }, 'a', 'local'],
   ['another directory, released', previous, 'b', 'bucket'],
   ['an empty directory, released', previous, null, 'bucket'],
-  ['released without its ledgers', { ...previous, ledgersUploaded: false }, 'b', 'unknown'],
-  ['taken over', { ...previous, wasReleased: false, ledgersUploaded: false }, 'b', 'unknown'],
+  ['released without its ledgers', { ...previous, ledgers: null }, 'b', 'unknown'],
+  [
+    'of a lease that was deleted',
+    { ...previous, id: null, wasReleased: false, ledgers: null },
+    null,
+    'unknown',
+  ],
+  ['taken over', { ...previous, wasReleased: false, ledgers: null }, 'b', 'unknown'],
   ['taken over, age unknown', { ...previous, wasReleased: false, ageMs: null }, 'b', 'unknown'],
   ['taken over after a night', { ...previous, wasReleased: false, ageMs: 8 * HOUR_MS }, 'b', 'local'],
 ])('where the ledger is: %s', (_, given, ledgersOf, source) => {
@@ -44,9 +50,9 @@ test('a ledger that cannot count any more is not used', async () => {
   const { clock, upload, download } = trial()
   await upload('one')
   clock.advance(2 * HOUR_MS)
-  expect(await download()).not.toBeNull()
+  expect((await download())?.text).toBe('one')
   clock.advance(1)
-  expect(await download()).toBeNull()
+  expect((await download())?.text).toBe('')
 })
 
 test('a paused writer does not replace the ledger of the run after it', async () => {

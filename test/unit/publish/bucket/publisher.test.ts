@@ -68,7 +68,7 @@ const trial = async (formats: readonly PublishFormat[] = ALL) => {
     publish: (signal = NEVER, runId = 'RUN') =>
       createBucketPublisher({ ...publishing, runId }).publish(signal),
     publishPage: () => createPagePublisher(publishing).publish(NEVER),
-    release: () => lease.release({ ledgersUploaded: true, signal: NEVER }),
+    release: () => lease.release({ ledgers: [], signal: NEVER }),
   }
 }
 
