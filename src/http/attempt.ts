@@ -96,7 +96,7 @@ const parse = async (answer: TransportAnswer, options: AttemptOptions): Promise<
   const { where, redact, responseBytesMax } = options
   const read = await readText(answer.body, answer.header('content-encoding'), responseBytesMax)
   if (read.kind === 'too_large') throw new BodyTooLargeError(where, responseBytesMax)
-  if (read.kind === 'invalid') return invalid(read.problem)
+  if (read.kind === 'invalid') return invalid(excerptOf(read.problem, redact))
   try {
     const body: unknown = JSON.parse(read.text)
     const text = redactJson(read.text, options.redactAnswer)

@@ -26,22 +26,28 @@ export type BodyText =
 
 /**
  * Reads a body of UTF-8 text to its end. A byte order mark is dropped. Bytes that are not UTF-8 become lone surrogates
- * (`isUtf8`). Rejects with the body's error: a broken connection, or the abort of its request.
+ * (`isUtf8`). `encoding` is the value of `Content-Encoding`, which a problem may quote as it came. Rejects with the body's error:
+ * a broken connection, or the abort of its request.
  */
 export const readText = async (
   body: AsyncIterable<unknown>,
   encoding: string | null,
   bytesMax: number,
 ): Promise<BodyText> => {
-  const coding = encoding?.trim().toLowerCase() ?? ''
-  if (!CODINGS.includes(coding)) {
-    return { kind: 'invalid', problem: 'it has a content encoding that was not requested' }
+  const codings = codingsOf(encoding)
+  const unknown = codings.find((coding) => !GZIP.test(coding))
+  if (unknown !== undefined) {
+    return { kind: 'invalid', problem: `it has the content encoding "${unknown}", which was not requested` }
   }
-  const isCompressed = coding.endsWith('gzip')
-  const bytes = await readBytes(body, isCompressed ? compressedMax(bytesMax) : bytesMax)
+  if (codings.length > CODINGS_MAX) {
+    return { kind: 'invalid', problem: `it is compressed more than ${CODINGS_MAX} times` }
+  }
+  let bytes = await readBytes(body, codings.length === 0 ? bytesMax : compressedMax(bytesMax))
   if (bytes === null) return { kind: 'too_large' }
   try {
-    return { kind: 'text', text: textOf(isCompressed ? await unpack(bytes, bytesMax) : bytes) }
+    for (let left = codings.length - 1; left >= 0; left -= 1)
+      bytes = await unpack(bytes, left === 0 ? bytesMax : compressedMax(bytesMax))
+    return { kind: 'text', text: textOf(bytes) }
   } catch (error) {
     if (hasCode(error, 'ERR_BUFFER_TOO_LARGE')) return { kind: 'too_large' }
     const problem = contentProblem(error)
@@ -50,7 +56,18 @@ export const readText = async (
   }
 }
 
-const CODINGS = ['', 'identity', 'gzip', 'x-gzip']
+/** The codings that change bytes. */
+const codingsOf = (encoding: string | null): readonly string[] =>
+  (encoding ?? '')
+    .split(',')
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== '' && !UNCHANGED.test(coding))
+
+const GZIP = /^(?:x-)?gzip$/i
+/** No codings, except for the first: charsets and transfer encodings that misconfigured servers send. They change no byte. */
+const UNCHANGED = /^(?:identity|none|utf-?8|(?:us-)?ascii|iso-8859-1|7bit|8bit|binary)$/i
+/** More of them would only cost time. */
+const CODINGS_MAX = 5
 
 /** Null if there are more than `bytesMax`. */
 const readBytes = async (body: AsyncIterable<unknown>, bytesMax: number): Promise<Buffer | null> => {
@@ -65,7 +82,7 @@ const readBytes = async (body: AsyncIterable<unknown>, bytesMax: number): Promis
   return Buffer.concat(chunks)
 }
 
-/** Compression makes no content longer than by this. */
+/** Compression makes no content longer than by this, even `CODINGS_MAX` times. */
 const compressedMax = (bytesMax: number): number => Math.ceil(bytesMax * 1.01) + 1_024
 
 /** A body up to this size is decompressed at once. For a larger one it is worth waking another thread. */
@@ -130,5 +147,7 @@ export const excerptOf = (
 /** The problem of the content itself; null if the transport failed. */
 const contentProblem = (error: unknown): string | null => {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null
-  return error.code.startsWith('Z_') ? `it cannot be decompressed (${error.code})` : null
+  return error.code.startsWith('Z_')
+    ? `it cannot be decompressed as gzip, its content encoding (${error.code})`
+    : null
 }

@@ -25,7 +25,10 @@ export interface TransportOptions {
 
 export interface TransportAnswer {
   readonly status: number
-  /** A response header by its lower-case name: the first value if it is repeated, null if it is missing. */
+  /**
+   * A response header by its lower-case name, null if it is missing. If it is repeated: the first value, but the whole list of
+   * `content-encoding`.
+   */
   header(name: string): string | null
   /** The names of all response headers, in lower case. */
   readonly headerNames: readonly string[]
@@ -62,7 +65,7 @@ export const createTransport: CreateTransport = (options) => {
       const { status, headers, body } = await route.send({ method: 'GET', address, headers: sent }, signal)
       return {
         status,
-        header: (name) => firstOf(headers[name]),
+        header: (name) => headerValue(name, headers[name]),
         headerNames: Object.keys(headers),
         body,
       }
@@ -84,5 +87,7 @@ const checkHeaders = ({ headers, account }: TransportOptions): void => {
   }
 }
 
-const firstOf = (value: string | string[] | undefined): string | null =>
-  (Array.isArray(value) ? value[0] : value) ?? null
+const headerValue = (name: string, value: string | string[] | undefined): string | null => {
+  if (!Array.isArray(value)) return value ?? null
+  return name === 'content-encoding' ? value.join(', ') : (value[0] ?? null)
+}

@@ -66,7 +66,7 @@ const readAnswer = async (
       .filter((name) => RATE_HEADER.test(name))
       .map((name) => excerptOf(`${name}: ${answer.header(name)}`, redact, EXCERPT_LENGTH_MAX)),
     json: parsed,
-    problem: parsed === undefined ? whyNotJson(read, excerpt, responseBytesMax) : null,
+    problem: parsed === undefined ? excerptOf(whyNotJson(read, excerpt, responseBytesMax), redact) : null,
     excerpt,
     dateMs: parseHttpDate(answer.header('date')),
     sentAtMs,

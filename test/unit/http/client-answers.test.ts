@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { deflateSync, gzipSync } from 'node:zlib'
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import {
   AttemptsExhaustedError,
@@ -74,6 +74,94 @@ test.each(bodies)('the client reads a 200 with %s', async (name, reply) => {
   expect(answer).toMatchObject({ body: { ok: 'yes' }, text: '{"ok":"yes"}' })
   expect(answer.dateMs === null).toBe(name === 'no Date header')
 })
+
+const OK = '{"ok":"yes"}'
+const zipped = gzipSync(OK)
+
+const labels: readonly (readonly [coding: string | string[], body: string | Buffer])[] = [
+  ['none', OK],
+  ['None', OK],
+  ['UTF-8', OK],
+  ['utf8', OK],
+  ['binary', OK],
+  ['identity', OK],
+  ['', OK],
+  [' , ', OK],
+  ['identity, gzip', zipped],
+  ['gzip,identity', zipped],
+  ['utf-8, GZIP', zipped],
+  ['\tX-Gzip ', zipped],
+  ['gzip, gzip', gzipSync(zipped)],
+  [['identity', 'gzip'], zipped],
+  [['gzip', 'x-gzip'], gzipSync(zipped)],
+  [['none', 'utf-8'], OK],
+]
+
+test.each(labels)('the client reads a 200 with content-encoding %j', async (coding, body) => {
+  await using server = await startServer((_, response) =>
+    response.setHeader('content-encoding', coding).end(body),
+  )
+  await using client = startClient(server.baseUrl, { limits: { attemptsMax: 1 } })
+  expect(await client.get()).toMatchObject({ text: OK })
+})
+
+const unread: readonly (readonly [coding: string, body: string | Buffer, problem: string])[] = [
+  ['br', brotliCompressSync(OK), 'it has the content encoding "br", which was not requested'],
+  ['zstd', OK, 'it has the content encoding "zstd", which was not requested'],
+  ['deflate', deflateSync(OK), 'it has the content encoding "deflate", which was not requested'],
+  ['Deflate', deflateRawSync(OK), 'it has the content encoding "Deflate", which was not requested'],
+  ['foo', OK, 'it has the content encoding "foo", which was not requested'],
+  ['gzip, foo', zipped, 'it has the content encoding "foo", which was not requested'],
+  ['caf\u00e9', OK, 'it has the content encoding "caf\u00e9", which was not requested'],
+  [TOKEN, OK, 'it has the content encoding "[redacted]", which was not requested'],
+  ['gzip', OK, 'it cannot be decompressed as gzip, its content encoding (Z_DATA_ERROR)'],
+  ['gzip', zipped.subarray(4), 'it cannot be decompressed as gzip, its content encoding (Z_DATA_ERROR)'],
+  ['gzip, gzip', zipped, 'it cannot be decompressed as gzip, its content encoding (Z_DATA_ERROR)'],
+  ['gzip', zipped.subarray(0, -4), 'it cannot be decompressed as gzip, its content encoding (Z_BUF_ERROR)'],
+  ['gzip,'.repeat(6), zipped, 'it is compressed more than 5 times'],
+]
+
+test.each(unread)(
+  'the client says why it cannot read a 200 with content-encoding %j',
+  async (coding, body, problem) => {
+    await using server = await startServer((_, response) =>
+      response.writeHead(200, { 'content-encoding': coding }).end(body),
+    )
+    await using client = startClient(server.baseUrl, { limits: { attemptsMax: 1 } })
+    const failure = await failureOf(client.get())
+    expect(failure.cause).toBeInstanceOf(InvalidBodyError)
+    expect(failure.message).toContain(problem)
+    expect(JSON.stringify(client.lines)).not.toContain(TOKEN)
+  },
+)
+
+test('a refusal quotes its body whatever its content encoding is called', async () => {
+  const codings = [
+    ['none', 'not today'],
+    ['identity, gzip', gzipSync('not today')],
+  ] as const
+  for (const [coding, body] of codings) {
+    await using server = await startServer((_, response) =>
+      response.writeHead(400, { 'content-encoding': coding }).end(body),
+    )
+    await using client = startClient(server.baseUrl)
+    expect((await failureOf(client.get())).message).toContain('not today')
+  }
+})
+
+test.each([429, 503])(
+  'the client repeats a request after a %i with an unknown content encoding',
+  async (status) => {
+    await using server = await startServer((_, response, nth) =>
+      nth === 1
+        ? response.writeHead(status, { 'content-encoding': 'foo', 'retry-after': '0' }).end('x'.repeat(5_000))
+        : json(response, {}),
+    )
+    await using client = startClient(server.baseUrl)
+    expect(await client.get()).toMatchObject({ text: '{}' })
+    expect(server.connections()).toBe(1)
+  },
+)
 
 const refusals: readonly (readonly [status: number, headers: Record<string, string>, expected: object])[] = [
   [401, {}, { constructor: CredentialsRefusedError, code: 'credentials_refused', endsRun: false }],
@@ -226,11 +314,16 @@ test('the client does not retry a body over the limit', async () => {
   expect(server.arrivals).toHaveLength(1)
 })
 
-test('the limit applies to the uncompressed size of a gzip body', async () => {
-  const bomb = gzipSync(Buffer.alloc(50_000_000, ' '))
-  expect(bomb.byteLength).toBeLessThan(100_000)
+const bomb = gzipSync(Buffer.alloc(50_000_000, ' '))
+
+test.each([
+  ['gzip', bomb],
+  ['gzip, gzip', gzipSync(bomb)],
+  ['gzip, identity, gzip', gzipSync(bomb)],
+])('the limit applies to the uncompressed size of a body with content-encoding %s', async (coding, body) => {
+  expect(body.byteLength).toBeLessThan(100_000)
   await using server = await startServer((_, response) =>
-    response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb),
+    response.writeHead(200, { 'content-encoding': coding }).end(body),
   )
   await using client = startClient(server.baseUrl)
   const before = process.memoryUsage().arrayBuffers
