@@ -34,7 +34,12 @@ export const runs: TableDeclaration = {
   name: 'runs',
   comment: 'One row per run and account',
   key: ['run_id', 'account'],
-  columns: RUN_COLUMNS,
+  columns: [
+    ...RUN_COLUMNS,
+    ...columnsOf({
+      run_number: nullable(bigint('Number of the run, whatever the clock said: the highest is the last one')),
+    }),
+  ],
 }
 
 export const requests = sync(

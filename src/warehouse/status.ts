@@ -8,6 +8,7 @@ import { bigintCell, timestamptzCell, varcharCell } from './connection/cells.js'
 import type { Database, Sql } from './connection/database.js'
 import { literal, qualified } from './connection/ddl.js'
 import { unreadable } from './connection/duckdb-error.js'
+import { NUMBERED_RUNS } from './history/run-order.js'
 
 /** How many of the last runs are shown. */
 const RUNS_SHOWN = 5
@@ -101,11 +102,9 @@ const WITH_REPLAYED_AT = 'SELECT NULL::TIMESTAMPTZ AS replayed_at WHERE false'
 const columnsOf = (row: z.ZodObject): string => Object.keys(row.shape).join(', ')
 
 export const readStatus = async (sql: Sql) => ({
-  // A run that a wrong clock dated in the future comes last. Otherwise it would be the newest until that time.
   runs: await sql.rows(
     runRow,
-    `SELECT ${columnsOf(runRow)} FROM _sync.runs
-      ORDER BY started_at > now(), started_at DESC, account LIMIT ${RUNS_SHOWN}`,
+    `SELECT ${columnsOf(runRow)} FROM ${NUMBERED_RUNS} ORDER BY run_number DESC, account LIMIT ${RUNS_SHOWN}`,
   ),
   cursors: await sql.rows(cursorRow, `SELECT ${columnsOf(cursorRow)} FROM _sync.cursors ORDER BY account`),
   queue: await sql.rows(

@@ -1,4 +1,6 @@
 /** When our clock or the server's is wrong for one night, later nights do not rely on its times. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { bodyOf, type Hook, scriptedProgress, scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
@@ -18,13 +20,14 @@ interface Night {
   readonly days: number
   readonly oursAhead?: boolean
   readonly hook?: Hook
+  readonly flags?: readonly string[]
 }
 
-const night = async (trial: Trial, { days, oursAhead = false, hook = () => false }: Night) => {
+const night = async (trial: Trial, { days, oursAhead = false, hook = () => false, flags = [] }: Night) => {
   trial.api.now = new Date(Date.UTC(2026, 2, 1 + days))
   trial.api.arrivals.length = 0
   trial.api.hook = hook
-  const args = ['sync', '--json', '--log-level', 'warn']
+  const args = ['sync', '--json', '--log-level', 'warn', ...flags]
   const ended = oursAhead ? await trial.run(args, OURS_AHEAD) : await trial.runWarm(args)
   return { code: ended.code, stderr: ended.stderr, run: JSON.parse(ended.stdout).accounts[0] }
 }
@@ -139,3 +142,29 @@ test
         .map(({ query: search }) => search.get('page')),
     ).toEqual(['1', '2', '3'])
   })
+
+test.concurrent('a partial night that is dated in the future is the last run for one night only', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
+  const formats = ['--publish', 'duckdb,parquet,report']
+  await night(trial, { days: 0, flags: formats })
+  const refused: Hook = ({ path }, response) => {
+    if (!path.includes('/surveys/1/')) return false
+    response.writeHead(403).end()
+    return true
+  }
+  expect(await night(trial, { days: 1, oursAhead: true, hook: refused, flags: formats })).toMatchObject({
+    code: 3,
+  })
+  const { run } = await night(trial, { days: 2, flags: formats })
+  expect(run).toMatchObject({ status: 'complete' })
+  const runId = run.run_id
+  const manifest = JSON.parse(await readFile(join(trial.warehouse, 'parquet/current/manifest.json'), 'utf8'))
+  expect(manifest.run_id).toBe(runId)
+  expect(await readFile(join(trial.warehouse, 'report.html'), 'utf8')).not.toContain('The last sync was')
+  const status = await trial.runWarm(['status', '--json'])
+  expect(JSON.parse(status.stdout).runs[0].run_id).toBe(runId)
+  const out = join(trial.warehouse, '..', 'exported')
+  const exported = await trial.runWarm(['export', '--json', '--format', 'csv', '--out', out])
+  expect(JSON.parse(exported.stdout).run_id).toBe(runId)
+  expect(await trial.runWarm(['verify', '--local'])).toMatchObject({ code: 0 })
+})

@@ -40,6 +40,12 @@ const MUTATIONS: readonly Mutation[] = [
     to: 'if (true) return false; if (total_count < 0)',
   },
   {
+    name: 'the future run is the last',
+    file: 'warehouse/history/run-order.js',
+    from: 'max_by(run_id, run_number)',
+    to: 'max_by(run_id, started_at)',
+  },
+  {
     name: 'publishing overwrites the file that readers have open',
     file: 'publish/duckdb.js',
     from: 'const temporary = temporaryBeside(target)',

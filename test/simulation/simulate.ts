@@ -165,8 +165,7 @@ interface Check {
 
 const check = async (given: Check): Promise<Violation[]> => {
   const { plan, world, account, readers, ended, receivedBefore } = given
-  const { directory, snapshot, report } = ended
-  const isPublished = report?.published.length === plan.publish.length
+  const { directory, snapshot } = ended
   await using work = await openWork(readers, directory)
   return [
     ...(await overCap(world, plan)),
@@ -175,10 +174,13 @@ const check = async (given: Check): Promise<Violation[]> => {
     ...(work === null ? [] : await checkNight(given, work)),
     ...(snapshot === null ? [] : await checkSnapshot(given, snapshot)),
     ...(await checkBucket(given, given.bucket?.versions.pointer ?? null)),
-    ...(await checkReaders(given, publishedIn(given, directory), isPublished ? work : null)),
+    ...(await checkReaders(given, publishedIn(given, directory), isPublished(ended, plan) ? work : null)),
     ...(await checkWholeBucket(given)),
   ]
 }
+
+const isPublished = ({ report }: StartResult, { publish }: Plan): boolean =>
+  report?.published.length === publish.length
 
 /** The directory with what readers see now. */
 const publishedIn = ({ bucket }: Check, directory: string): string =>
@@ -193,7 +195,7 @@ const checkBucket = async (given: Check, pointer: PointerContents | null): Promi
   return state === null ? [] : await checkWork(world, state, account)
 }
 
-const checkWholeBucket = async ({ bucket, ended, isLast }: Check): Promise<Violation[]> => {
+const checkWholeBucket = async ({ plan, bucket, ended, isLast }: Check): Promise<Violation[]> => {
   if (bucket === null) return []
   bucket.checkReport(ended)
   if (isLast) await bucket.checkCleanUp()
@@ -203,6 +205,9 @@ const checkWholeBucket = async ({ bucket, ended, isLast }: Check): Promise<Viola
   return [
     ...violations.map((line) => `bucket: ${line}`),
     ...(hasDelta && manifest !== null ? checkDelta(model, manifest) : []),
+    ...(isPublished(ended, plan) && manifest?.run_id !== ended.report?.accounts[0]?.runId
+      ? [`P3: the version in the bucket is of the run ${manifest?.run_id}`]
+      : []),
   ]
 }
 
@@ -228,7 +233,8 @@ const checkReaders = async (
   work: OpenFile | null,
 ): Promise<Violation[]> => {
   const file = join(directory, 'fieldwork.duckdb')
-  const found = [...leftLog(file), ...(await checkParquet(directory, work))]
+  const runId = ended.report?.accounts[0]?.runId ?? null
+  const found = [...leftLog(file), ...(await checkParquet(directory, work, runId))]
   try {
     await using published = await openPublished(world, readers, file, { work, isLast })
     if (published !== null) {

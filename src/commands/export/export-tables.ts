@@ -1,16 +1,15 @@
 /** Exports tables and views of one published state as files. It reads only published files, so it works while a sync runs. */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { z } from 'zod'
 import { type Clock, throwIfAborted } from '../../base/clock.js'
 import { isStop } from '../../base/errors.js'
 import { packageVersion } from '../../base/version.js'
 import type { TableDeclaration } from '../../model/columns.js'
 import { withoutPattern } from '../../publish/parquet/sql.js'
-import { varcharCell } from '../../warehouse/connection/cells.js'
 import type { Database, OpenOptions, Sql } from '../../warehouse/connection/database.js'
 import { literal } from '../../warehouse/connection/ddl.js'
 import { unreadable } from '../../warehouse/connection/duckdb-error.js'
+import { readLastRun } from '../../warehouse/history/run-order.js'
 import { writeFiles } from './files.js'
 import { createViews, findTables, isView, requestedTables, withCondition } from './relations.js'
 import type { FileFormat } from './sql.js'
@@ -94,7 +93,7 @@ const write = async (
     program: packageVersion(),
     exported_at: new Date(options.clock.nowMs()).toISOString(),
     source: options.source,
-    run_id: await lastRun(sql),
+    run_id: (await readLastRun(sql)).run_id,
     format,
     bom,
     where: options.condition,
@@ -108,12 +107,4 @@ const confine = async (sql: Sql, directories: readonly string[]): Promise<void> 
   await sql.run(`SET allowed_directories = [${directories.map(literal).join(', ')}]`)
   await sql.run('SET enable_external_access = false')
   await sql.run('SET lock_configuration = true')
-}
-
-const lastRun = async (sql: Sql): Promise<string | null> => {
-  const [row] = await sql.rows(
-    z.object({ run_id: varcharCell.nullable() }),
-    'SELECT max_by(run_id, started_at) AS run_id FROM _sync.runs',
-  )
-  return row?.run_id ?? null
 }

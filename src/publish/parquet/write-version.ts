@@ -4,9 +4,10 @@ import { type Clock, throwIfAborted } from '../../base/clock.js'
 import { packageVersion } from '../../base/version.js'
 import { sum } from '../../model/bundle-estimate.js'
 import { SCHEMA_VERSION } from '../../model/sync-tables.js'
-import { bigintCell, varcharCell } from '../../warehouse/connection/cells.js'
+import { varcharCell } from '../../warehouse/connection/cells.js'
 import type { Database, Sql } from '../../warehouse/connection/database.js'
 import { WarehouseDamagedError } from '../../warehouse/connection/errors.js'
+import { readLastRun } from '../../warehouse/history/run-order.js'
 import type { Manifest, ManifestTable } from './manifest.js'
 import { PUBLISHED_TABLES } from './tables.js'
 import { type TableWriting, writeTable } from './write-table.js'
@@ -71,18 +72,15 @@ export const manifestOf = async (
   version: number,
   clock: Clock,
 ): Promise<Manifest> => {
-  const [runs] = await sql.rows(
-    z.object({ runs: bigintCell, run_id: varcharCell.nullable() }),
-    'SELECT count(*) AS runs, max_by(run_id, started_at) AS run_id FROM _sync.runs',
-  )
+  const { runs, run_id } = await readLastRun(sql)
   return {
     format: 1,
     version,
     published_at: new Date(clock.nowMs()).toISOString(),
     program: packageVersion(),
     schema_version: SCHEMA_VERSION,
-    run_id: runs?.run_id ?? null,
-    runs: runs?.runs ?? 0,
+    run_id,
+    runs,
     rows: sum(tables.map(({ rows }) => rows)),
     bytes: sum(tables.map(({ bytes }) => bytes)),
     tables: [...tables],

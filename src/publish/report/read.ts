@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { instantToMs } from '../../model/instant.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { quote } from '../../warehouse/connection/ddl.js'
+import { NUMBERED_RUNS } from '../../warehouse/history/run-order.js'
 import { ALL_VIEWS } from '../../warehouse/views/all.js'
 import type { ViewDeclaration } from '../../warehouse/views/view-declaration.js'
 import { curveOf } from './charts/curve.js'
@@ -25,7 +26,11 @@ export type ReportRows = Awaited<ReturnType<typeof readReport>>
 /** Call it in a transaction, so that all rows are of one state. */
 export const readReport = async (sql: Sql) => {
   const read = <Shape extends z.ZodRawShape>(query: Query, schema: z.ZodObject<Shape>) =>
-    sql.rows(schema, `SELECT ${cellsOf(schema)} FROM (\n${sqlOf(query)}\n) q ORDER BY ${query.order}`)
+    sql.rows(
+      schema,
+      // Also in a file of an older version, which has no numbers of runs.
+      `SELECT ${cellsOf(schema)} FROM (\n${sqlOf(query).replaceAll('_sync.runs', NUMBERED_RUNS)}\n) q ORDER BY ${query.order}`,
+    )
   for (const view of ALL_VIEWS) await sql.run(`CREATE TEMP ${kindOf(view)} ${view.name} AS ${view.sql}`)
   await sql.run(`CREATE TEMP TABLE ${SHOWN} AS ${survey.surveys.select}`)
   const surveys = await read(survey.surveys, row.surveyRow)

@@ -16,6 +16,7 @@ import {
 } from '../../publish/parquet/tables.js'
 import { bigintCell, varcharCell } from '../../warehouse/connection/cells.js'
 import type { Database, Sql } from '../../warehouse/connection/database.js'
+import { readLastRun } from '../../warehouse/history/run-order.js'
 import { PUBLISH_AGAIN } from './check-tables.js'
 import type { Problem } from './problem.js'
 
@@ -39,7 +40,7 @@ export const compareFormats = async ({
   parquet,
   signal,
 }: BothFormats): Promise<ComparedFormats> => {
-  const runs = await database.exclusively(readRuns)
+  const runs = await database.exclusively(readLastRun)
   const { manifest, directory, state } = parquet
   if (runs.runs !== manifest.runs || runs.run_id !== manifest.run_id)
     return {
@@ -78,14 +79,6 @@ export const compareFormats = async ({
       })
   }
   return { checks, problems, note: null }
-}
-
-const readRuns = async (sql: Sql) => {
-  const [row] = await sql.rows(
-    z.object({ runs: bigintCell, run_id: varcharCell.nullable() }),
-    'SELECT count(*) AS runs, max_by(run_id, started_at) AS run_id FROM _sync.runs',
-  )
-  return row ?? { runs: 0, run_id: null }
 }
 
 type Digests = ReadonlyMap<string, string>

@@ -10,6 +10,7 @@ import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js
 import type { Sql } from '../connection/database.js'
 import { literal, qualified } from '../connection/ddl.js'
 import { lastRequestUsage } from './request-usage.js'
+import { NUMBERED_RUNS } from './run-order.js'
 
 const counts = z.record(
   z.string(),
@@ -33,7 +34,7 @@ const runRow = z.object({
 })
 const pastRow = z.object({
   account: varcharCell,
-  first_at: timestamptzCell,
+  first_at: timestamptzCell.nullable(),
   complete_at: timestamptzCell.nullable(),
 })
 const taskRow = z.object({
@@ -52,8 +53,6 @@ const activeRow = z.object({
 })
 const tableRow = z.object({ account: varcharCell, table: varcharCell, count: bigintCell })
 
-const BY_NEWEST = 'started_at > now(), started_at DESC, run_id DESC'
-
 /** The state of each of these accounts that has an ended sync. */
 export const readAccountStates = async (
   sql: Sql,
@@ -61,14 +60,16 @@ export const readAccountStates = async (
 ): Promise<readonly AccountState[]> => {
   const runs = await sql.rows(
     runRow,
-    `SELECT ${Object.keys(runRow.shape).join(', ')} FROM _sync.runs
+    `SELECT ${Object.keys(runRow.shape).join(', ')} FROM ${NUMBERED_RUNS}
       WHERE command = 'sync' AND ended_at IS NOT NULL
-      QUALIFY row_number() OVER (PARTITION BY account ORDER BY ${BY_NEWEST}) = 1 ORDER BY account`,
+      QUALIFY row_number() OVER (PARTITION BY account ORDER BY run_number DESC) = 1 ORDER BY account`,
   )
   const past = await sql.rows(
     pastRow,
-    `SELECT account, min(started_at) AS first_at, max(ended_at) FILTER (status = 'complete' AND ended_at <= now()) AS complete_at
-      FROM _sync.runs WHERE command = 'sync' GROUP BY account`,
+    // An alert would wait until a time in the future has come.
+    `SELECT account, min_by(started_at, run_number) FILTER (started_at <= now()) AS first_at,
+        max_by(ended_at, run_number) FILTER (status = 'complete' AND ended_at <= now()) AS complete_at
+      FROM ${NUMBERED_RUNS} WHERE command = 'sync' GROUP BY account`,
   )
   const usage = await lastRequestUsage(sql)
   const tasks = await sql.rows(

@@ -5,6 +5,7 @@ import { requests } from '../../model/sync-tables.js'
 import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
+import { NUMBERED_RUNS } from './run-order.js'
 
 /** Replaces the usage of a run that is recorded again. */
 export const storeRequestUsage = async (
@@ -55,9 +56,9 @@ export const lastRequestUsage = async (sql: Sql): Promise<readonly RunRequestUsa
   if (usageColumn === undefined || usageColumn.tables === 0) return []
   const runs = await sql.rows(
     runRow,
-    `SELECT run_id, account, started_at, requests, requests_estimated FROM _sync.runs
+    `SELECT run_id, account, started_at, requests, requests_estimated FROM ${NUMBERED_RUNS}
       WHERE command = 'sync' AND ended_at IS NOT NULL
-      QUALIFY row_number() OVER (PARTITION BY account ORDER BY started_at > now(), started_at DESC, run_id DESC) = 1 ORDER BY account`,
+      QUALIFY row_number() OVER (PARTITION BY account ORDER BY run_number DESC) = 1 ORDER BY account`,
   )
   return await Promise.all(
     runs.map(async (run) => ({

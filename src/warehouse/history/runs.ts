@@ -7,10 +7,11 @@ import type { CellRow } from '../../model/warehouse.js'
 import type { Sql } from '../connection/database.js'
 import { qualified, quote } from '../connection/ddl.js'
 import { storeRequestUsage } from './request-usage.js'
+import { numberRuns } from './run-order.js'
 
 /**
- * Records the start, and marks runs that died. We hold the lock, so any other run that is still `running` has died, whatever its
- * account (docs/decisions/0029-run-marks-older-runs-as-killed.md).
+ * Records the start, numbers the run, and marks runs that died. We hold the lock, so any other run that is still `running` has died,
+ * whatever its account (docs/decisions/0029-run-marks-older-runs-as-killed.md).
  */
 export const startRun = async (sql: Sql, account: string, run: RunStart): Promise<void> => {
   await sql.run(
@@ -19,6 +20,7 @@ export const startRun = async (sql: Sql, account: string, run: RunStart): Promis
     [run.runId],
   )
   await sql.insert(runs, [cellsOf({ ...run, account, status: 'running' })])
+  await numberRuns(sql)
 }
 
 /** Writes how the run ended, and writes it again if publishing changed the outcome. */

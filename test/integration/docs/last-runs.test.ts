@@ -7,9 +7,9 @@ test('the last runs: a complete run after a partial one has no reason', async ()
   using hand = await openReader(':memory:')
   await hand.query('CREATE SCHEMA _sync')
   await hand.query(`CREATE TABLE _sync.runs AS SELECT * FROM (VALUES
-    ('a', 1, 2, 'partial', 'stopped by --max-requests 20', 54), ('a', 3, 4, 'complete', NULL, 0),
-    ('b', 1, 2, 'complete', NULL, 0), ('b', 3, 4, 'partial', 'stopped by a signal', 7)
-  ) t(account, started_at, ended_at, status, reason, left_over)`)
+    ('a', 1, 91, 92, 'partial', 'stopped by --max-requests 20', 54), ('a', 2, 3, 4, 'complete', NULL, 0),
+    ('b', 1, 1, 2, 'complete', NULL, 0), ('b', 2, 3, 4, 'partial', 'stopped by a signal', 7)
+  ) t(account, run_number, started_at, ended_at, status, reason, left_over)`)
   expect(await hand.query(sqlOf('The last runs'))).toEqual([
     { account: 'a', last_complete_at: 4, last_status: 'complete', last_reason: null, left_over: 0 },
     {

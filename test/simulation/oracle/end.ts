@@ -27,24 +27,27 @@ export const checkEnd = async (given: EndCheck, reader: Queryable | null): Promi
     return found
   }
   if (reader === null) return ['P4: there is a report, but no work database']
-  const [last] = await reader.query(
-    'SELECT status, exit_code, reason, left_over, rejected_rows FROM _sync.runs ORDER BY started_at DESC, run_id DESC LIMIT 1',
-  )
+  const [last] = await reader.query('SELECT run_id FROM _sync.runs ORDER BY run_number DESC LIMIT 1')
   const own = report.accounts[0]
   const [record] = await reader.query(
     `SELECT status, exit_code, reason, left_over, rejected_rows FROM _sync.runs WHERE run_id = '${own?.runId}'`,
   )
   const [tasks] = await reader.query(`SELECT count(*) AS n FROM _sync.tasks WHERE account = '${account}'`)
   if (record === undefined) found.push('P4: the run is not in _sync.runs')
+  else if (last?.run_id !== own?.runId)
+    found.push(`P4: the run of now is not the last one, but ${last?.run_id} is`)
   // A disk that refuses every commit prevents the record of its own failure.
-  else if (record.exit_code !== exitCode && !(exitCode === 7 && ended.generation.failed.some(isCommit)))
+  if (
+    record !== undefined &&
+    record.exit_code !== exitCode &&
+    !(exitCode === 7 && ended.generation.failed.some(isCommit))
+  )
     found.push(`P4: exit ${exitCode}, but _sync.runs says ${record.exit_code} (${record.reason})`)
   if (exitCode === 0) found.push(...(await untrueSuccess(given, reader, Number(tasks?.n))))
   else if (own !== undefined && own.reason === null) found.push(`P4: exit ${exitCode} without a reason`)
   const statuses: Record<number, string> = { 0: 'complete', 3: 'partial' }
   if (own !== undefined && own.status !== (statuses[exitCode] ?? 'failed'))
     found.push(`P4: exit ${exitCode} is reported as ${own.status}`)
-  if (last === undefined) found.push('P4: no run is recorded')
   return found
 }
 

@@ -5,6 +5,7 @@ import type { OpenFile } from '../readers.js'
 import { COMPARED, type Violation } from './row-text.js'
 
 interface Manifest {
+  readonly run_id: string | null
   readonly tables: readonly {
     readonly schema: string
     readonly name: string
@@ -13,8 +14,12 @@ interface Manifest {
   }[]
 }
 
-/** `work` is the published state; null when the last publish may not have ended. */
-export const checkParquet = async (directory: string, work: OpenFile | null): Promise<Violation[]> => {
+/** `work` is the published state, and `runId` the run that published it; null when the last publish may not have ended. */
+export const checkParquet = async (
+  directory: string,
+  work: OpenFile | null,
+  runId: string | null,
+): Promise<Violation[]> => {
   const current = join(directory, 'parquet', 'current')
   if (!existsSync(current)) return isThere(current) ? ['P3: parquet/current points nowhere'] : []
   const manifest = JSON.parse(readFileSync(join(current, 'manifest.json'), 'utf8')) as Manifest
@@ -23,7 +28,13 @@ export const checkParquet = async (directory: string, work: OpenFile | null): Pr
       .filter(({ path, bytes }) => sizeOf(join(current, path)) !== bytes)
       .map(({ path }) => `P3: ${path} of parquet/current differs from its manifest`),
   )
-  return torn.length > 0 || work === null ? torn : await differences(current, manifest, work)
+  if (torn.length > 0 || work === null) return torn
+  return [
+    ...(manifest.run_id === runId
+      ? []
+      : [`P3: parquet/current is of the run ${manifest.run_id}, not ${runId}`]),
+    ...(await differences(current, manifest, work)),
+  ]
 }
 
 const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined

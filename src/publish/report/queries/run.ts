@@ -7,10 +7,10 @@ export const runs: Query = {
   name: 'runs',
   title: 'The last runs',
   select: `SELECT run_id, account, command, started_at, ended_at, CAST(date_diff('second', started_at, ended_at) AS BIGINT) AS seconds, status,
-  reason, requests, retries, refusals, surveys_refreshed, left_over, rejected_rows
+  reason, requests, retries, refusals, surveys_refreshed, left_over, rejected_rows, run_number
 FROM _sync.runs
-QUALIFY row_number() OVER (PARTITION BY account ORDER BY started_at DESC) <= ${RUNS_SHOWN}`,
-  order: 'started_at DESC, account',
+QUALIFY row_number() OVER (PARTITION BY account ORDER BY run_number DESC) <= ${RUNS_SHOWN}`,
+  order: 'run_number DESC, account',
 }
 
 export const requests: Query = {
@@ -18,7 +18,7 @@ export const requests: Query = {
   title: 'Requests of the last run',
   select: `SELECT r.account, r.reason, CAST(sum(r.made) AS BIGINT) AS made, CAST(sum(r.saved) AS BIGINT) AS saved
 FROM _sync.requests r
-JOIN (SELECT account, max_by(run_id, started_at) AS run_id FROM _sync.runs GROUP BY account) n
+JOIN (SELECT account, max_by(run_id, run_number) AS run_id FROM _sync.runs GROUP BY account) n
   ON n.account = r.account AND n.run_id = r.run_id
 GROUP BY ALL`,
   order: 'account, made DESC, reason',

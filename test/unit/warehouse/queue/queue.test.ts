@@ -322,6 +322,7 @@ describe('the record of runs', () => {
         history_rows_compacted: 0,
         rows_replayed: null,
         rows_by_table: JSON.stringify(runReport().rowsByTable),
+        run_number: 1,
       },
     ])
   })
