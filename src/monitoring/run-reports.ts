@@ -93,9 +93,11 @@ export const createRunReports = (options: RunReportsOptions): RunReports => {
     try {
       // prom-client is loaded only here.
       const { reportMetrics } = await import('./metrics/report.js')
-      const { deliveries, problem } = await reportMetrics({ targets: metrics, warehouse, end })
-      if (problem !== null) log.warn({ setting: 'metrics.file' }, `metrics.file was not written: ${problem}`)
-      await report('metrics.pushgateway', deliveries, until)
+      const { deliveries, problem } = await reportMetrics({ targets: metrics, warehouse, end, until })
+      const pushed = report('metrics.pushgateway', deliveries, until)
+      const why = await problem
+      if (why !== null) log.warn({ setting: 'metrics.file' }, `metrics.file was not written: ${why}`)
+      await pushed
     } catch (error) {
       log.warn({ setting: 'metrics', problem: redact(messageOf(error)) }, 'the metrics were not reported')
     }

@@ -45,10 +45,11 @@ type ReferenceAccount = Pick<AccountIdentity, 'name' | 'id' | 'token'>
 export const startReferenceServer = async (options: ReferenceServerOptions): Promise<ReferenceServer> =>
   await startWith(readOptions({ ...options }))
 
-/** The same from flags as text. */
+/** The same from flags as text. `signal` ends a start that waits for the file of faults. */
 export const startReferenceServerFromFlags = async (
   flags: Readonly<Record<string, unknown>>,
-): Promise<ReferenceServer> => await startWith(readOptions(flags))
+  signal: AbortSignal,
+): Promise<ReferenceServer> => await startWith(readOptions(flags), signal)
 
 /** A server that listens nowhere: a caller injects requests. The routes, the cap and the faults are the same. */
 export interface UnlistenedServer {
@@ -60,8 +61,11 @@ export interface UnlistenedServer {
 export const createUnlistenedServer = async (options: ReferenceServerOptions): Promise<UnlistenedServer> =>
   await assemble(readOptions({ ...options }))
 
-const startWith = async (settings: ReferenceServerSettings): Promise<ReferenceServer> => {
-  const { app, accounts } = await assemble(settings)
+const startWith = async (
+  settings: ReferenceServerSettings,
+  signal?: AbortSignal,
+): Promise<ReferenceServer> => {
+  const { app, accounts } = await assemble(settings, signal)
   const origin = await listen(app, settings)
   const close = async () => {
     await app.close()
@@ -69,7 +73,10 @@ const startWith = async (settings: ReferenceServerSettings): Promise<ReferenceSe
   return { baseUrl: `${origin}${API_PREFIX}`, origin, accounts, close, [Symbol.asyncDispose]: close }
 }
 
-const assemble = async (settings: ReferenceServerSettings): Promise<UnlistenedServer> => {
+const assemble = async (
+  settings: ReferenceServerSettings,
+  signal = new AbortController().signal,
+): Promise<UnlistenedServer> => {
   const monotonicMs = () => performance.now()
   const clock = new WorldClock(settings.startAt, settings.clock, monotonicMs)
   const log = new RequestLog()
@@ -83,7 +90,9 @@ const assemble = async (settings: ReferenceServerSettings): Promise<UnlistenedSe
   )
   const paths = ENDPOINTS.map(({ path }) => path)
   const faults = new FaultRegister({ seed: settings.seed, organizations, paths, latest: clock.latest })
-  await setFaults(faults, settings.faults)
+  const { faults: given } = settings
+  if (typeof given === 'string') faults.replace(await readFaultsFile(given, signal), `${given}: `)
+  else if (given !== null) faults.replace(given)
   const startMs = monotonicMs()
   const members = organizations.map((organization) => ({
     organization,
@@ -100,11 +109,6 @@ const assemble = async (settings: ReferenceServerSettings): Promise<UnlistenedSe
     app,
     accounts: organizations.map(({ identity: { name, id, token } }) => ({ name, id, token })),
   }
-}
-
-const setFaults = async (faults: FaultRegister, given: ReferenceServerSettings['faults']): Promise<void> => {
-  if (typeof given === 'string') faults.replace(await readFaultsFile(given), `${given}: `)
-  else if (given !== null) faults.replace(given)
 }
 
 const createApp = (api: ApiContext): FastifyInstance => {

@@ -48,7 +48,7 @@ interface OneAccount extends AccountsRequest {
   readonly add: (problem: Problem) => void
 }
 
-export const resolveAccounts = (request: AccountsRequest): Accounts => {
+export const resolveAccounts = async (request: AccountsRequest): Promise<Accounts> => {
   const { layers, chosen, shard } = request
   if (chosen === 'none') return { accounts: [], problems: [] }
   const problems: Problem[] = []
@@ -65,7 +65,8 @@ export const resolveAccounts = (request: AccountsRequest): Accounts => {
   const ofShard = read.filter(
     ({ account }) => shard === null || shardOf(account.name, shard.count) === shard.index,
   )
-  const resolved = ofShard.flatMap(resolveAccount)
+  const resolved: AccountSettings[] = []
+  for (const one of ofShard) resolved.push(...(await resolveAccount(one)))
   refuseNamesTwice(request, at)
   refuseCapsTwice(read, add)
   return { accounts: resolved, problems }
@@ -100,13 +101,13 @@ const refuseCapsTwice = (read: readonly OneAccount[], add: (problem: Problem) =>
   }
 }
 
-const resolveAccount = (one: OneAccount): readonly AccountSettings[] => {
+const resolveAccount = async (one: OneAccount): Promise<readonly AccountSettings[]> => {
   const { name, baseUrl, id, weight, rateLimit, rate } = one.account
   if (baseUrl === undefined) addMissing(one, ['base_url'])
   if (id === undefined) addMissing(one, ['id'])
   const proxy = baseUrl === undefined ? null : proxyFor(baseUrl, one.proxies)
   if (baseUrl !== undefined) refusePlain(one, baseUrl, proxy)
-  const token = resolveToken(one)
+  const token = await resolveToken(one)
   const { requests, perMs } = rate ?? rateLimit
   const shared = resolveShared(one, requests)
   if (baseUrl === undefined || id === undefined || token === undefined) return []
@@ -145,7 +146,7 @@ const resolveShared = (one: OneAccount, cap: number): AccountSettings['shared'] 
   return { url, fallback }
 }
 
-const resolveToken = (one: OneAccount): Secret | undefined => {
+const resolveToken = async (one: OneAccount): Promise<Secret | undefined> => {
   const { account, layers, file } = one
   const path = pathTo(one, 'token_file')
   // A file with both is wrong even if environment or flags replace them.
@@ -158,7 +159,7 @@ const resolveToken = (one: OneAccount): Secret | undefined => {
   }
   const { where, directory } = layers.originOf(path)
   const tokenPath = resolve(directory, tokenFile)
-  const text = readText(one.readFile, tokenPath)
+  const text = await readText(one.readFile, tokenPath)
   const read = text.ok ? readToken(text.value.replace(/[\r\n]+$/, '')) : text
   if (read.ok) return read.value
   // The path of an unreadable file is not shown: somebody may have put the token itself there.

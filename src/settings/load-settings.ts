@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path'
 import { createRedactor, Secret } from '../base/secret.js'
+import { readTextFile } from '../base/text-file.js'
 import { chooseAccounts } from './account-choice.js'
 import { resolveAccounts } from './accounts.js'
 import { type Flags, readGiven } from './command-source.js'
@@ -18,7 +19,7 @@ import { absentSettingsFile, openSettingsFile } from './settings-file.js'
 import { shardDirectory, shardOf } from './shards.js'
 import { problemAt } from './source.js'
 import { resolveStorage, storageAddress } from './storage.js'
-import { type ReadFile, readFileAsText } from './text-file.js'
+import type { ReadFile } from './text-file.js'
 import { warehouseProblem } from './warehouse-directory.js'
 
 export interface SettingsRequest {
@@ -30,24 +31,28 @@ export interface SettingsRequest {
   readonly withReports?: boolean
   /** True for commands that work on one account: they have its flags, and `--account` to choose it. */
   readonly oneAccount?: boolean
+  /** Ends the reading of files that do not answer. */
+  readonly signal: AbortSignal
+  /** Default: `readTextFile`. */
   readonly readFile?: ReadFile
   /** The directory that relative paths of flags and environment start from. Default: the working directory of the process. */
   readonly workingDirectory?: string
 }
 
 /** Throws a `SettingsError` that names every problem. */
-export const loadSettings = (request: SettingsRequest): Settings => {
-  const { env, flags, requireAccounts: withAccounts = true, oneAccount = false } = request
+export const loadSettings = async (request: SettingsRequest): Promise<Settings> => {
+  const { env, flags, signal, requireAccounts: withAccounts = true, oneAccount = false } = request
   const { withReports = false } = request
   const unused = [...(withAccounts ? [] : ['accounts']), ...(withReports ? [] : ['metrics', 'notify'])]
-  const { readFile = readFileAsText, workingDirectory = process.cwd() } = request
+  const { workingDirectory = process.cwd() } = request
+  const { readFile = (path: string) => readTextFile(path, signal) } = request
   const given = readGiven(env, flags).filter(({ ofAccount }) => withAccounts || !ofAccount)
 
   const config = readPath(given.findLast(({ path }) => path[0] === 'config')?.value)
   const settingsFile = config.ok ? resolve(workingDirectory, config.value) : null
   const file =
     config.ok && settingsFile !== null
-      ? openSettingsFile({ name: config.value, path: settingsFile, env, unused, readFile })
+      ? await openSettingsFile({ name: config.value, path: settingsFile, env, unused, readFile })
       : absentSettingsFile(workingDirectory)
 
   const names = file.values.accounts.map(({ name }) => name)
@@ -66,13 +71,13 @@ export const loadSettings = (request: SettingsRequest): Settings => {
   const { shard } = values
   const { problems: proxyProblems, ...proxies } = readProxies(withAccounts || withReports ? env : {})
   const { chosen } = choice
-  const resolved = resolveAccounts({ layers, file, chosen, oneAccount, shard, proxies, readFile })
+  const resolved = await resolveAccounts({ layers, file, chosen, oneAccount, shard, proxies, readFile })
   const { accounts } = resolved
   // Commands that work on one account have no warehouse.
   const bucket = oneAccount ? NO_STORAGE : resolveStorage(layers, env, shard)
   const { storage } = bucket
 
-  const monitored = resolveMonitoring({ layers, proxies, shard, readFile, workingDirectory })
+  const monitored = await resolveMonitoring({ layers, proxies, shard, readFile, workingDirectory })
   const { metrics, notify } = monitored
   const accountNames = layers.values.accounts
     .map(({ name }) => name)

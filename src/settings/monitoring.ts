@@ -25,18 +25,18 @@ interface MonitoringRequest {
 type Resolved = Pick<Monitoring, 'metrics' | 'notify'> & { readonly problems: readonly Problem[] }
 
 /** Both are null if nothing of them is set. */
-export const resolveMonitoring = (request: MonitoringRequest): Resolved => {
+export const resolveMonitoring = async (request: MonitoringRequest): Promise<Resolved> => {
   const { layers, shard, workingDirectory } = request
   const problems: Problem[] = []
   const addressOf = addressReader(request, problems)
   const { metrics, notify } = layers.values
   const file = metrics.file === undefined ? null : resolve(workingDirectory, fileOfShard(metrics.file, shard))
-  const pushgateway = addressOf('metrics', 'pushgateway', readPushgatewayUrl)
+  const pushgateway = await addressOf('metrics', 'pushgateway', readPushgatewayUrl)
   const targets: NotifyTargets = {
-    start: addressOf('notify', 'start', readNotifyUrl),
-    success: addressOf('notify', 'success', readNotifyUrl),
-    failure: addressOf('notify', 'failure', readNotifyUrl),
-    webhook: addressOf('notify', 'webhook', readNotifyUrl),
+    start: await addressOf('notify', 'start', readNotifyUrl),
+    success: await addressOf('notify', 'success', readNotifyUrl),
+    failure: await addressOf('notify', 'failure', readNotifyUrl),
+    webhook: await addressOf('notify', 'webhook', readNotifyUrl),
     webhookFormat: notify.webhookFormat,
   }
   const { start, success, failure, webhook } = targets
@@ -56,7 +56,7 @@ type Key = 'pushgateway' | 'start' | 'success' | 'failure' | 'webhook'
 /** Reads the address at a key, or from the file at the key with `_file`. */
 const addressReader =
   ({ layers, proxies, readFile }: MonitoringRequest, problems: Problem[]) =>
-  (section: 'metrics' | 'notify', key: Key, read: Reader<Secret>): Target | null => {
+  async (section: 'metrics' | 'notify', key: Key, read: Reader<Secret>): Promise<Target | null> => {
     const values: Readonly<Record<string, unknown>> = layers.values[section]
     const [path, filePath] = [
       [section, key],
@@ -82,7 +82,7 @@ const addressReader =
     }
     if (typeof file !== 'string') return url instanceof Secret ? targetOf(path, url) : null
     const { directory } = layers.originOf(filePath)
-    const text = readText(readFile, resolve(directory, file))
+    const text = await readText(readFile, resolve(directory, file))
     const found = text.ok ? read(text.value.replace(/[\r\n]+$/, '')) : text
     if (found.ok) return targetOf(filePath, found.value)
     // The path of an unreadable file is not shown: somebody may have put the address itself there.

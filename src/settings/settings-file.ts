@@ -34,9 +34,9 @@ export const absentSettingsFile = (workingDirectory: string): SettingsFile => {
   return { ...checkTree({}, originOf), originOf }
 }
 
-export const openSettingsFile = (request: SettingsFileRequest): SettingsFile => {
+export const openSettingsFile = async (request: SettingsFileRequest): Promise<SettingsFile> => {
   const { name, path, env, unused } = request
-  const text = readText(request.readFile, path)
+  const text = await readText(request.readFile, path)
   if (!text.ok) {
     const problem = `the settings file ${text.problem}; see --config and FIELDWORK_SYNC_CONFIG`
     return { ...absentSettingsFile(dirname(path)), problems: [{ where: name, path: [], text: problem }] }

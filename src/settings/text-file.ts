@@ -1,22 +1,17 @@
-/** Reads the settings file and token files: small text files. A missing file is a problem of the settings. */
-import { readFileSync } from 'node:fs'
-import { whyUnreadable } from '../base/unreadable-file.js'
+/** The text of the settings file or of a file that it names, as a value of the settings. A missing file is a problem of the settings. */
+import { isStop } from '../base/errors.js'
+import { whyUnreadable } from '../base/text-file.js'
 import { bad, good, type Read } from './readers.js'
 
-/** Reads a whole file of UTF-8 text without its byte order mark, or throws an error with Node's `code`. */
-export type ReadFile = (path: string) => string
-
-export const readFileAsText: ReadFile = (path) =>
-  new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
-
-const CHARACTERS_MAX = 1_048_576
+/** `readTextFile`, or what takes its place: fails with an error that `whyUnreadable` explains. */
+export type ReadFile = (path: string) => Promise<string> | string
 
 /** The text of the file, or why it cannot be read. Messages put the reason after the name of the file. */
-export const readText = (readFile: ReadFile, path: string): Read<string> => {
+export const readText = async (readFile: ReadFile, path: string): Promise<Read<string>> => {
   try {
-    const text = readFile(path)
-    return text.length <= CHARACTERS_MAX ? good(text) : bad('is larger than 1 MiB; is it the right file?')
+    return good(await readFile(path))
   } catch (error) {
+    if (isStop(error)) throw error
     return bad(whyUnreadable(error))
   }
 }

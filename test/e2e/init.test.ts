@@ -49,7 +49,9 @@ describe('with flags', () => {
     expect(lines[0]).toBe(`wrote ${out}`)
     expect(stdout).toMatch(/\nok {6}API of default {2}\S+ answers in \d+ ms and shows 2 surveys\n/)
     expect(lines.at(-2)).toMatch(new RegExp(`^next: .* sync --config ${out}$`))
-    expect(loadSettings({ env: {}, flags: { config: out } })).toMatchObject({
+    expect(
+      await loadSettings({ env: {}, signal: new AbortController().signal, flags: { config: out } }),
+    ).toMatchObject({
       accounts: [{ name: 'default', baseUrl: url, id: Number(id) }],
       warehouseDirectory: join(directory, 'warehouse'),
       storage: null,
@@ -81,7 +83,11 @@ describe('with flags', () => {
     })
     expect(ended).toMatchObject({ status: 0, stderr: '' })
     expect(ended.stdout).toBe(`wrote ${out}\n\nnext: node ${MAIN} check --config settings.yaml\n`)
-    const { accounts, storage } = loadSettings({ env: {}, flags: { config: out } })
+    const { accounts, storage } = await loadSettings({
+      env: {},
+      signal: new AbortController().signal,
+      flags: { config: out },
+    })
     expect(accounts).toMatchObject([{ baseUrl: url, id: 7 }])
     expect(storage).toMatchObject({ bucket: 'research', prefix: 'fieldwork' })
     expect(await readFile(out, 'utf8')).toContain(`token_file: ${join(directory, 'token')}\n`)
@@ -285,7 +291,11 @@ describe.skipIf(!hasTerminal)(
       const token = join(directory, 'fieldwork-token')
       expect(await readFile(token, 'utf8')).toBe(`${TOKEN}\n`)
       expect((await stat(token)).mode & 0o777).toBe(0o600)
-      const settings = loadSettings({ env: {}, flags: { config: join(directory, 'fieldwork-sync.yaml') } })
+      const settings = await loadSettings({
+        env: {},
+        signal: new AbortController().signal,
+        flags: { config: join(directory, 'fieldwork-sync.yaml') },
+      })
       expect(settings).toMatchObject({
         accounts: [{ baseUrl: url, id: Number(id) }],
         warehouseDirectory: join(directory, 'warehouse'),

@@ -9,6 +9,7 @@ import { describe, expect, test } from 'vitest'
 import { scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
 import type { Ended } from '../support/command/command.js'
 import { openTrial, stderrShows, stopWith, type Trial } from '../support/command/trial.js'
+import { openSilentDisk } from '../support/files/disk.js'
 import { startProxy } from '../support/servers/proxy.js'
 import { type Receiver, startReceiver } from '../support/servers/receiver.js'
 import { SLOW } from '../support/suite/slow.js'
@@ -350,6 +351,18 @@ describe('a service that fails', () => {
         `redirects (307) to ${new URL(elsewhere.url).host}, and redirects are not followed`,
       )
     })
+
+  test.runIf(SLOW).concurrent('because its file system does not answer holds no run', async (context) => {
+    const disk = await openSilentDisk(context)
+    if (disk === null) return
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const ended = await trial.run([
+      'sync',
+      ...(await trial.settings({ metrics: { file: join(disk, 'a.prom') } })),
+    ])
+    expect(ended.code).toBe(0)
+    expect(ended.stderr).toContain('metrics.file was not written: its file system did not answer in time')
+  })
 
   test
     .runIf(SLOW)

@@ -2,9 +2,10 @@
  * The report shows what the published file holds, number by number, in a real browser. No request leaves it, no text of the API can act in
  * it, and it needs no JavaScript.
  */
+import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import axe from 'axe-core'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -73,6 +74,10 @@ describe('the page', () => {
       stderr: expect.stringContaining(`--out ${out} exists and is no report. Name another file`),
     })
     expect(await readFile(out, 'utf8')).toContain('mine')
+    const device = join(dirname(out), 'device')
+    execFileSync('mkfifo', [device])
+    expect(await trial.runWarm(['report', '--out', device])).toMatchObject({ code: 2 })
+    expect((await lstat(device)).isFIFO()).toBe(true)
     expect(await trial.runWarm(['report'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('report needs --out FILE'),

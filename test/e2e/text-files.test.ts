@@ -1,9 +1,13 @@
 /** Files and tokens in the forms that editors and shells write. They are read, or refused with one line. */
-import { writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
+import { run, start } from '../support/command/command.js'
 import { openTrial } from '../support/command/trial.js'
+import { openSilentDisk, waitsForDisk } from '../support/files/disk.js'
+import { temporaryDirectory } from '../support/files/temporary.js'
 
 test('a sync reads a token file and a settings file that begin with a byte order mark', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
@@ -74,4 +78,61 @@ test('a token that a header cannot carry is refused with exit 2 and its place be
     expect(`${stdout}${stderr}`).not.toContain(TOKEN)
   }
   expect(trial.api.arrivals).toEqual([])
+})
+
+const newPipe = async (context: Parameters<typeof openTrial>[0]): Promise<string> => {
+  const pipe = join(await temporaryDirectory(context.onTestFinished), 'pipe')
+  execFileSync('mkfifo', [pipe])
+  return pipe
+}
+
+test.concurrent('a token that comes through a pipe late is used', async (context) => {
+  const trial = await openTrial(context, [])
+  const pipe = await newPipe(context)
+  const running = trial.start(['plan'], {
+    FIELDWORK_SYNC_API_TOKEN: undefined,
+    FIELDWORK_SYNC_API_TOKEN_FILE: pipe,
+  })
+  // It opens when the command waits for the token.
+  const writer = await open(pipe, 'w')
+  await writer.write(TOKEN.slice(0, 3))
+  await writer.write(`${TOKEN.slice(3)}\n`)
+  await writer.close()
+  expect(await running.ended).toMatchObject({ code: 0, stderr: '' })
+})
+
+test.concurrent.for([
+  ['a settings file', ['status', '--config'], 'SIGTERM'],
+  [
+    'a token file',
+    ['conformance', '--base-url', 'http://127.0.0.1:1/api/v1', '--id', '1', '--token-file'],
+    'SIGINT',
+  ],
+  ['a file of faults', ['reference-server', '--faults'], 'SIGTERM'],
+] as const)('%s that is a pipe without an answer is left at a signal', async ([, args, signal], context) => {
+  const pipe = await newPipe(context)
+  const { child, ended } = start([...args, pipe])
+  await using _writer = await open(pipe, 'w')
+  child.kill(signal)
+  expect(await ended).toMatchObject({ code: 3, stderr: `fieldwork-sync: stopped by ${signal}\n` })
+})
+
+test.concurrent('a file system that does not answer is left at a signal', async (context) => {
+  const disk = await openSilentDisk(context)
+  if (disk === null) return
+  const { child, ended } = start(['status', '--config', join(disk, 'settings.yaml'), '--json'])
+  await waitsForDisk(child)
+  child.kill('SIGTERM')
+  expect(await ended).toMatchObject({
+    code: null,
+    signal: 'SIGTERM',
+    stderr: 'fieldwork-sync: stopped by SIGTERM\n',
+    stdout: expect.stringContaining('"code":"stopped"'),
+  })
+})
+
+test.concurrent('a file without an end is refused', async () => {
+  const { code, stderr } = await run(['status', '--config', '/dev/zero'])
+  expect(code).toBe(2)
+  expect(stderr).toContain('/dev/zero: the settings file is larger than 1 MiB; is it the right file?')
 })

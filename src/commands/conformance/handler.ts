@@ -21,7 +21,7 @@ export const handleConformance = async (
   context: CliContext,
   flags: FlagsOf<typeof conformanceOptions>,
 ): Promise<void> => {
-  const settings = loadSettings({ env: context.env, flags, oneAccount: true })
+  const settings = await loadSettings({ env: context.env, signal: context.signal, flags, oneAccount: true })
   const { log, colour } = await openTelemetry(settings, context)
   const [account] = settings.accounts
   if (account === undefined) throw new TypeError('settings without an account')

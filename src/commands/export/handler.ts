@@ -18,7 +18,12 @@ export const handleExport = async (
   const out = resolve(flags.out)
   const bom = flags.bom === true
   if (bom && format !== 'csv') throw new UsageError('--bom is only for --format csv', 'export')
-  const settings = loadSettings({ env: context.env, flags, requireAccounts: false })
+  const settings = await loadSettings({
+    env: context.env,
+    signal: context.signal,
+    flags,
+    requireAccounts: false,
+  })
   const { exportPublished } = await import('./run.js')
   const manifest = await exportPublished({
     settings,

@@ -1,12 +1,12 @@
 /** The answers that `init` needs, read by the rules of the settings, so that no rule exists twice. */
 import { resolve } from 'node:path'
+import { readTextFile } from '../../base/text-file.js'
 import type { Environment } from '../../settings/environment.js'
 import { loadSettings } from '../../settings/load-settings.js'
 import { type Problem, SettingsError } from '../../settings/problems.js'
 import type { Settings } from '../../settings/settings.js'
 import { settingsText } from '../../settings/settings-text.js'
 import { storageAddress } from '../../settings/storage.js'
-import { readFileAsText } from '../../settings/text-file.js'
 
 export const QUESTIONS = ['base-url', 'id', 'warehouse', 'token-file'] as const
 export type Question = (typeof QUESTIONS)[number]
@@ -20,14 +20,18 @@ export interface NewToken {
 }
 
 /** Throws a `SettingsError` that names the flags of wrong answers. */
-export const readAnswers = (answers: Answers, newToken: NewToken | null): Settings => {
+export const readAnswers = async (
+  answers: Answers,
+  newToken: NewToken | null,
+  signal: AbortSignal,
+): Promise<Settings> => {
   const { warehouse, ...account } = answers
   const isBucket = isAddress(warehouse)
   const env: Environment = isBucket ? { [STORAGE_VARIABLE]: warehouse } : {}
   const flags = isBucket ? account : { ...account, warehouse }
-  const readFile = (path: string) => (path === newToken?.path ? newToken.text : readFileAsText(path))
+  const readFile = (path: string) => (path === newToken?.path ? newToken.text : readTextFile(path, signal))
   try {
-    return loadSettings({ env, flags, readFile })
+    return await loadSettings({ env, flags, signal, readFile })
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
     throw new SettingsError(
@@ -45,9 +49,12 @@ const STORAGE_VARIABLE = 'FIELDWORK_SYNC_STORAGE_URL'
 const isAddress = (text: string): boolean => /^[a-z][a-z0-9+.-]*:\/\//i.test(text)
 
 /** Problems of the answers that are already given. */
-export const problemsOf = (given: Partial<Answers>): readonly Problem[] => {
+export const problemsOf = async (
+  given: Partial<Answers>,
+  signal: AbortSignal,
+): Promise<readonly Problem[]> => {
   try {
-    readAnswers({ ...VALID, ...given }, given['token-file'] === undefined ? VALID_TOKEN : null)
+    await readAnswers({ ...VALID, ...given }, given['token-file'] === undefined ? VALID_TOKEN : null, signal)
     return []
   } catch (error) {
     if (error instanceof SettingsError) return error.problems

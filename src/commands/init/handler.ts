@@ -91,7 +91,7 @@ const write = async (
   { answers, newToken }: Asked,
   { out, mayReplace }: { readonly out: string; readonly mayReplace: boolean },
 ): Promise<void> => {
-  const text = fileOf(readAnswers(answers, newToken), answers['token-file'])
+  const text = fileOf(await readAnswers(answers, newToken, signal), answers['token-file'])
   throwIfAborted(signal)
   if (newToken !== null)
     await writeNewFile({ path: newToken.path, text: `${newToken.text}\n`, mode: 0o600, mayReplace: false })

@@ -13,6 +13,8 @@ export interface Terminal {
 }
 
 export interface Prompt extends Disposable {
+  /** The signal of the command. */
+  readonly signal: AbortSignal
   say(text: string): void
   /** The answer without white space around it. Rejects with a `StoppedError` at Ctrl-C, Ctrl-D and a signal. */
   ask(question: string, isHidden?: boolean): Promise<string>
@@ -50,6 +52,7 @@ export const openPrompt = ({ input, output, signal }: Terminal): Prompt => {
     }
   }
   return {
+    signal,
     say: (text) => void output.write(`${text}\n`),
     ask: async (question, hidden = false) => {
       try {

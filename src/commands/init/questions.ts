@@ -16,10 +16,11 @@ export interface Asked {
 
 /** Throws a `SettingsError` for wrong flags before the first question. */
 export const askMissing = async (prompt: Prompt, given: Partial<Answers>, out: string): Promise<Asked> => {
+  const { signal } = prompt
   const tokenFile = given['token-file']
   const isNew = tokenFile !== undefined && tokenFile !== '' && !existsSync(tokenFile)
   const { 'token-file': _, ...others } = given
-  const problems = problemsOf(isNew ? others : given)
+  const problems = await problemsOf(isNew ? others : given, signal)
   if (problems.length > 0) throw new SettingsError(problems)
   prompt.say(`This writes the settings file ${out} after the last answer. Ctrl-C stops.\n`)
   const answerTo = async (question: Question) => given[question] ?? (await askOne(prompt, question, out))
@@ -40,7 +41,7 @@ const askOne = async (prompt: Prompt, question: Question, out: string): Promise<
   const text = `${initOptions[question].describe}${byDefault === null ? '' : ` [${byDefault}]`}: `
   for (;;) {
     const answer = inHome((await prompt.ask(text)) || (byDefault ?? ''))
-    const problem = await problemWith(question, answer)
+    const problem = await problemWith(question, answer, prompt.signal)
     if (problem === null) return answer
     prompt.say(`  ${problem}`)
   }
@@ -55,12 +56,16 @@ const defaultOf = (question: Question, out: string): string | null => {
 const inHome = (answer: string): string =>
   /^~(\/|$)/.test(answer) ? join(homedir(), answer.slice(1)) : answer
 
-const problemWith = async (question: Question, answer: string): Promise<string | null> => {
+const problemWith = async (
+  question: Question,
+  answer: string,
+  signal: AbortSignal,
+): Promise<string | null> => {
   if (question === 'token-file' && answer !== '' && !existsSync(answer)) {
     const why = await whyNotCreatable(resolve(answer))
     return why === null ? null : `${answer} does not exist, and cannot be created: ${why}`
   }
-  const [problem] = problemsOf({ [question]: answer })
+  const [problem] = await problemsOf({ [question]: answer }, signal)
   if (problem === undefined) return null
   return problem.text.startsWith('the ') ? `The ${problem.text.slice(4)}` : `It ${problem.text}`
 }

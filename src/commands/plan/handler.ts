@@ -7,7 +7,7 @@ import { planToJson } from './json.js'
 import { renderPlans } from './text.js'
 
 export const handlePlan = async (context: CliContext, flags: FlagsOf<typeof planOptions>): Promise<void> => {
-  const settings = loadSettings({ env: context.env, flags })
+  const settings = await loadSettings({ env: context.env, signal: context.signal, flags })
   const { planAll } = await import('./run.js')
   const plans = await planAll(settings, context.signal)
   await context.print(

@@ -24,6 +24,7 @@ export const referenceServerCommand = {
     const { startReferenceServerFromFlags } = await import('../../reference-server/server.js')
     const server = await startReferenceServerFromFlags(
       Object.fromEntries(Object.keys(OPTIONS).map((name) => [name, given[flagOf(name)]])),
+      context.signal,
     )
     try {
       await context.print(`${JSON.stringify({ base_url: server.baseUrl, accounts: server.accounts })}\n`)

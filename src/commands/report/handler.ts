@@ -14,7 +14,12 @@ export const handleReport = async (
 ): Promise<void> => {
   if (flags.out === undefined || flags.out === '') throw new UsageError('report needs --out FILE', 'report')
   const out = resolve(flags.out)
-  const settings = loadSettings({ env: context.env, flags, requireAccounts: false })
+  const settings = await loadSettings({
+    env: context.env,
+    signal: context.signal,
+    flags,
+    requireAccounts: false,
+  })
   const { reportPublished } = await import('./run.js')
   const written = await reportPublished({ settings, out, signal: context.signal })
   await context.print(settings.json ? `${jsonOf({ out, ...written })}\n` : renderWritten(out, written))

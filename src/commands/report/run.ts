@@ -63,7 +63,7 @@ export const reportPublished = async ({ settings, out, signal }: ReportRequest):
 /** A mistyped path must not cost a file. */
 const requireReplaceable = async (out: string): Promise<void> => {
   const found = await lstat(out).catch(() => null)
-  if (found === null || found.size === 0) return
+  if (found === null || (found.isFile() && found.size === 0)) return
   if (found.isFile() && (await beginningOf(out)) === REPORT_START) return
   throw new UsageError(`--out ${out} exists and is no report. Name another file`, 'report')
 }

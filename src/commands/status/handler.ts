@@ -12,7 +12,12 @@ export const handleStatus = async (
   context: CliContext,
   flags: FlagsOf<typeof statusOptions>,
 ): Promise<void> => {
-  const settings = loadSettings({ env: context.env, flags, requireAccounts: false })
+  const settings = await loadSettings({
+    env: context.env,
+    signal: context.signal,
+    flags,
+    requireAccounts: false,
+  })
   if (flags.requests === true) return await showRequests(context, settings)
   const { readWarehouseStatus } = await import('../wiring/warehouse-status.js')
   const { head, status } = await readWarehouseStatus(settings, context.signal)

@@ -24,7 +24,12 @@ export const handleVerify = async (context: CliContext, flags: VerifyFlags): Pro
   if (isLocal && unused !== undefined)
     throw new UsageError(`verify --local makes no request: leave out --${unused}`, 'verify')
   const sample = flags.sample === undefined ? null : sampleSizeOf(flags.sample)
-  const settings = loadSettings({ env: context.env, flags, requireAccounts: !isLocal })
+  const settings = await loadSettings({
+    env: context.env,
+    signal: context.signal,
+    flags,
+    requireAccounts: !isLocal,
+  })
   await requireShardLayout(settings)
   const { log } = await openTelemetry(settings, context)
   if (!isLocal) logProxies(settings.accounts, log)

@@ -30,7 +30,7 @@ export const checkAll = async (options: Work): Promise<CheckResult> => {
   }
   const file = settings.metrics?.file ?? null
   if (file !== null)
-    await checkMetricsFile(file).then(
+    await checkMetricsFile(file, options.signal).then(
       (check) => checks.push(check),
       (error: unknown) => fail('metrics.file', error),
     )

@@ -50,10 +50,10 @@ export const monitored = async (
 export const loadMonitoredSettings = async (
   context: CliContext,
   command: RunCommand,
-  request: Omit<SettingsRequest, 'env'>,
+  request: Omit<SettingsRequest, 'env' | 'signal'>,
 ): Promise<Settings> => {
   try {
-    return loadSettings({ ...request, withReports: true, env: context.env })
+    return await loadSettings({ ...request, withReports: true, env: context.env, signal: context.signal })
   } catch (error) {
     const monitoring = error instanceof SettingsError ? error.monitoring : null
     if (monitoring === null || (monitoring.metrics === null && monitoring.notify === null)) throw error

@@ -1,7 +1,8 @@
 /** Checks the settings about reports of a run, and requests none of their addresses: a request would count as a report. */
-import { access, constants } from 'node:fs/promises'
+import { access, constants, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { ConfigError, messageOf } from '../../base/errors.js'
+import { throwIfAborted, unlessAborted } from '../../base/clock.js'
+import { ConfigError, hasCode, messageOf } from '../../base/errors.js'
 import type { Target } from '../../model/monitoring.js'
 import type { Settings } from '../../settings/settings.js'
 import type { Check } from '../text/checks.js'
@@ -12,11 +13,21 @@ export class MetricsFileError extends ConfigError {
 }
 
 /** Throws a `MetricsFileError`. */
-export const checkMetricsFile = async (file: string): Promise<Check> => {
-  await access(dirname(file), constants.W_OK).catch((error: unknown) => {
+export const checkMetricsFile = async (file: string, signal: AbortSignal): Promise<Check> => {
+  await unlessAborted(signal, requireWritable(file)).catch((error: unknown) => {
+    throwIfAborted(signal)
     throw new MetricsFileError(`${file} cannot be written: ${messageOf(error)}; runs work without it`)
   })
   return { what: 'metrics.file', ok: true, detail: `${file} can be written` }
+}
+
+const requireWritable = async (file: string): Promise<void> => {
+  await access(dirname(file), constants.W_OK)
+  const found = await stat(file).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return null
+    throw error
+  })
+  if (found !== null && !found.isFile()) throw new Error('it is not a regular file')
 }
 
 /** A line for each address, with its host only. */

@@ -12,7 +12,7 @@ export const runChecks = async (
   context: CliContext,
   flags: FlagsOf<typeof checkOptions>,
 ): Promise<CheckResult> => {
-  const settings = loadSettings({ env: context.env, flags, withReports: true })
+  const settings = await loadSettings({ env: context.env, signal: context.signal, flags, withReports: true })
   await requireShardLayout(settings)
   const { log } = await openTelemetry(settings, context)
   logProxies(settings.accounts, log)

@@ -10,24 +10,31 @@ export interface MetricsReport {
   readonly targets: MetricsTargets
   readonly warehouse: string
   readonly end: RunEnd
+  /** Ends the wait for the file. */
+  readonly until: AbortSignal
 }
 
-/** Writes the file. Returns what is to be delivered, and the problem of the file. */
+interface ReportedMetrics {
+  readonly deliveries: readonly Delivery[]
+  /** Why the file is not written, when that is known; null if it is. */
+  readonly problem: Promise<string | null>
+}
+
+/** Begins to write the file. The deliveries do not wait for it. */
 export const reportMetrics = async ({
   targets,
   warehouse,
   end,
-}: MetricsReport): Promise<{ readonly deliveries: readonly Delivery[]; readonly problem: string | null }> => {
+  until,
+}: MetricsReport): Promise<ReportedMetrics> => {
   const run = runSamples(warehouse, end)
   const accounts = accountSamples(warehouse, end.accounts ?? [])
   const { file, pushgateway } = targets
-  const problem =
-    file === null
-      ? null
-      : await writeTextfile(file, [...run, ...accounts]).then(
-          () => null,
-          (error: unknown) => messageOf(error),
-        )
+  const written = file === null ? Promise.resolve() : writeTextfile(file, [...run, ...accounts], until)
+  const problem = written.then(
+    () => null,
+    (error: unknown) => (until.aborted ? 'its file system did not answer in time' : messageOf(error)),
+  )
   const push = { warehouse, command: end.command, run, accounts }
   return { deliveries: pushgateway === null ? [] : await pushes(pushgateway, push), problem }
 }

@@ -1,6 +1,5 @@
 /** The one way to send a request to the store: it ends at once when its signal aborts, and each error says what the request was for. */
-import { setMaxListeners } from 'node:events'
-import { abortReason, throwIfAborted } from '../../base/clock.js'
+import { throwIfAborted, unlessAborted } from '../../base/clock.js'
 import { ObjectStoreError } from '../errors.js'
 import type { S3Connection } from './connection.js'
 import { reasonOf } from './failure.js'
@@ -20,22 +19,13 @@ export const send = async <Answer, Refusal = never>(
   whenRefused: (error: unknown) => Refusal | undefined = () => undefined,
 ): Promise<Answer | Refusal> => {
   throwIfAborted(signal)
-  let onAbort = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(abortReason(signal))
-  })
-  // Node warns on stderr about more than 10 listeners, but many requests may share a signal. Each listener is removed below.
-  setMaxListeners(0, signal)
-  signal.addEventListener('abort', onAbort, { once: true })
   try {
-    return await Promise.race([request(), aborted])
+    return await unlessAborted(signal, request())
   } catch (error) {
     throwIfAborted(signal)
     const answer = whenRefused(error)
     if (answer !== undefined) return answer
     throw failure(address, purpose, error)
-  } finally {
-    signal.removeEventListener('abort', onAbort)
   }
 }
 

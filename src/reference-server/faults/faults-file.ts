@@ -1,18 +1,16 @@
 /** Reads a file of faults, YAML or JSON (which is YAML too). Its content is checked elsewhere. */
-import { readFile } from 'node:fs/promises'
 import { LineCounter, parseDocument } from 'yaml'
-import { messageOf } from '../../base/errors.js'
-import { whyUnreadable } from '../../base/unreadable-file.js'
+import { isStop, messageOf } from '../../base/errors.js'
+import { readTextFile, whyUnreadable } from '../../base/text-file.js'
 import { FaultsError } from '../errors.js'
 
-const BYTES_MAX = 1_048_576
 /** Enough aliases for every fault, but not for a file that multiplies itself by them. */
 const ALIASES_MAX = 10_000
 
-/** The value that the file holds. Throws a `FaultsError` that names it. */
-export const readFaultsFile = async (path: string): Promise<unknown> => {
+/** The value that the file holds. Throws a `FaultsError` that names it, or the reason of the signal. */
+export const readFaultsFile = async (path: string, signal: AbortSignal): Promise<unknown> => {
   const lines = new LineCounter()
-  const document = parseDocument(await readText(path), {
+  const document = parseDocument(await readText(path, signal), {
     lineCounter: lines,
     prettyErrors: false,
     logLevel: 'error',
@@ -29,16 +27,12 @@ export const readFaultsFile = async (path: string): Promise<unknown> => {
   }
 }
 
-const readText = async (path: string): Promise<string> => {
-  const bytes = await readFile(path).catch((error: unknown) => {
-    throw new FaultsError([`${path} ${whyUnreadable(error)}; give a YAML or JSON file.`])
-  })
-  if (bytes.length > BYTES_MAX) {
-    throw new FaultsError([`${path} is larger than 1 MiB; is it the right file?`])
-  }
+const readText = async (path: string, signal: AbortSignal): Promise<string> => {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    throw new FaultsError([`${path} is not UTF-8 text; is it the right file?`])
+    return await readTextFile(path, signal)
+  } catch (error) {
+    if (isStop(error)) throw error
+    const why = whyUnreadable(error)
+    throw new FaultsError([`${path} ${why}${why.endsWith('?') ? '' : '; give a YAML or JSON file.'}`])
   }
 }

@@ -35,8 +35,8 @@ describe.each([
     )
   })
 
-  test('has settings that load, and its bucket in them', () => {
-    expect(settingsOf(bucketContainer, 2).storage).toMatchObject({
+  test('has settings that load, and its bucket in them', async () => {
+    expect((await settingsOf(bucketContainer, 2)).storage).toMatchObject({
       bucket: 'research',
       prefix,
       endpoint: null,

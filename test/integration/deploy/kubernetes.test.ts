@@ -193,8 +193,8 @@ describe('the pod', () => {
     ])
   })
 
-  test('has settings that load, with the token from the mounted Secret', () => {
-    const settings = settingsOf(parsedPod('cronjob.yaml').containers[0])
+  test('has settings that load, with the token from the mounted Secret', async () => {
+    const settings = await settingsOf(parsedPod('cronjob.yaml').containers[0])
     expect(settings.accounts[0]?.token.reveal()).toBe('the-token')
     expect(settings.warehouseDirectory).toBe('/warehouse')
     expect(settings.storage).toBeNull()

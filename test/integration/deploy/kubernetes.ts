@@ -62,7 +62,7 @@ export const pathOf = ({ volumeMounts }: Container, volume: string): string | un
   volumeMounts.find(({ name }) => name === volume)?.mountPath
 
 /** What the command loads in the pod: the mounted files, the image's variables and the container's. `shard` is the index of its pod. */
-export const settingsOf = (container: Container, shard = 0) => {
+export const settingsOf = async (container: Container, shard = 0) => {
   const flags = Object.fromEntries(
     container.args.flatMap((arg) => {
       const [, name, value] = /^--([a-z-]+)=(.*)$/.exec(arg.replace('$(SHARD)', String(shard))) ?? []
@@ -79,10 +79,11 @@ export const settingsOf = (container: Container, shard = 0) => {
     ),
     [`${pathOf(container, 'secrets')}/token`]: 'the-token\n',
   }
-  return loadSettings({
+  return await loadSettings({
     env: { ...pairsOf(textsOf(readDockerfile().at(-1), 'ENV')[0] ?? ''), ...env },
     flags,
     workingDirectory: '/app',
+    signal: new AbortController().signal,
     readFile: (path) => {
       const text = files[path]
       if (text === undefined) throw new Error(`${path} is not mounted`)

@@ -58,9 +58,9 @@ const SETTINGS = PAGES.filter((page) => page.startsWith('docs/how-to/')).flatMap
 
 const ADDRESSES = ['PING_START', 'PING_SUCCESS', 'PING_FAILURE', 'CHAT_WEBHOOK']
 
-test.each(SETTINGS)('the settings on %s are accepted', (_, text) => {
+test.each(SETTINGS)('the settings on %s are accepted', async (_, text) => {
   expect(Object.keys(parse(text) as object).length).toBeGreaterThan(0)
-  const settings = loadSettings({
+  const settings = await loadSettings({
     env: {
       FIELDWORK_SYNC_CONFIG: '/settings.yaml',
       REDIS_URL: 'redis://127.0.0.1:6379',
@@ -75,6 +75,7 @@ test.each(SETTINGS)('the settings on %s are accepted', (_, text) => {
     },
     flags: {},
     withReports: true,
+    signal: new AbortController().signal,
     readFile: (path) =>
       path === '/settings.yaml' ? text : path.includes('ping') ? 'https://ping.example/a' : 'a-token',
   })

@@ -38,7 +38,7 @@ export const simulate = async (
   const start = Date.now() * 1_000
   const organization = new MonthOrganization(seed, start)
   const api = createApi(organization)
-  const settings = settingsOf(directory)
+  const settings = await settingsOf(directory)
   const nights: Night[] = []
   let before: Parameters<typeof boundsOf>[2] = null
   for (let night = 0; night < count; night += 1) {
@@ -70,8 +70,8 @@ const spread = (atMs: readonly number[]) => ({
 })
 
 /** The default settings, independent of the environment. */
-const settingsOf = (directory: string): Settings =>
-  loadSettings({
+const settingsOf = async (directory: string): Promise<Settings> =>
+  await loadSettings({
     env: {
       FIELDWORK_SYNC_BASE_URL: 'http://127.0.0.1:1/api/v1',
       FIELDWORK_SYNC_API_ID: '1',
@@ -79,4 +79,5 @@ const settingsOf = (directory: string): Settings =>
       FIELDWORK_SYNC_WAREHOUSE: directory,
     },
     flags: {},
+    signal: new AbortController().signal,
   })

@@ -1,7 +1,10 @@
 /** Small disks for tests, with as much free space as a test needs. The test is skipped where mounting is not allowed. */
-import { execFileSync } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { type Finished, temporaryDirectory } from './temporary.js'
 
 interface TestContext {
@@ -34,6 +37,34 @@ export const openDisk = async (context: TestContext, mib: number): Promise<Disk 
     },
     clear: () => rm(filler, { force: true }),
   }
+}
+
+/** A file system that answers nothing, as a network disk without its server; null where mounting is not allowed. */
+export const openSilentDisk = async (context: TestContext): Promise<string | null> => {
+  const directory = await temporaryDirectory(context.onTestFinished)
+  // The process has the other end of the file system, and never reads from it.
+  const script =
+    'exec 3<>/dev/fuse && mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 none "$0" && echo mounted && exec sleep 3600'
+  const other = spawn('sh', ['-c', script, directory], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const ended = once(other, 'close')
+  const isMounted = await Promise.race([once(other.stdout, 'data').then(() => true), ended.then(() => false)])
+  if (!isMounted) {
+    context.skip('mounting is not allowed here')
+    return null
+  }
+  context.onTestFinished(async () => {
+    other.kill()
+    await ended
+    execFileSync('umount', ['-l', directory], { stdio: 'pipe' })
+  })
+  return directory
+}
+
+/** Resolves when a thread of the process waits for a silent disk. */
+export const waitsForDisk = async ({ pid = 0 }: ChildProcess): Promise<void> => {
+  const waits = (thread: string) =>
+    readFileSync(`/proc/${pid}/task/${thread}/wchan`, 'utf8').startsWith('fuse_')
+  while (!readdirSync(`/proc/${pid}/task`).some(waits)) await setTimeout(5)
 }
 
 /** Mounts a directory read-only, for root as well. Returns the function that undoes it, or null where mounting is not allowed. */

@@ -26,11 +26,12 @@ export interface Situation extends Partial<SettingsRequest> {
   readonly files?: Readonly<Record<string, string>>
 }
 
-export const load = ({ yaml, files = {}, ...request }: Situation): Settings => {
+export const load = async ({ yaml, files = {}, ...request }: Situation): Promise<Settings> => {
   const all: Readonly<Record<string, string>> =
     yaml === undefined ? files : { ...files, '/etc/fs/settings.yaml': yaml }
-  return loadSettings({
+  return await loadSettings({
     env: {},
+    signal: new AbortController().signal,
     workingDirectory: '/work',
     readFile: (path) => {
       const text = all[path]
@@ -43,9 +44,9 @@ export const load = ({ yaml, files = {}, ...request }: Situation): Settings => {
 }
 
 /** Every problem as `where: text`; empty when the settings load. */
-export const problemsOf = (situation: Situation): readonly string[] => {
+export const problemsOf = async (situation: Situation): Promise<readonly string[]> => {
   try {
-    load(situation)
+    await load(situation)
     return []
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error

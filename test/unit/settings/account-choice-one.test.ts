@@ -11,36 +11,36 @@ const FLAGS = {
 const BOTH = `${ACCOUNT}${ACCOUNT.replace('accounts:\n', '').replace('acme', 'beta')}`
 const one = { oneAccount: true } as const
 
-test('flags alone describe an account, and replace environment and file', () => {
+test('flags alone describe an account, and replace environment and file', async () => {
   for (const situation of [
     {},
     { env: ACCOUNT_ENV },
     { yaml: ACCOUNT },
     { yaml: ACCOUNT, env: ACCOUNT_ENV },
   ]) {
-    const [account] = load({ ...one, ...situation, flags: FLAGS }).accounts
+    const [account] = (await load({ ...one, ...situation, flags: FLAGS })).accounts
     expect(account).toMatchObject({ baseUrl: FLAGS['base-url'], id: 5, rate: { requests: 9, perMs: 1_000 } })
     expect(account?.token.reveal()).toBe(FLAGS.token)
   }
-  const [account] = load({ ...one, env: ACCOUNT_ENV, flags: { id: '5' } }).accounts
+  const [account] = (await load({ ...one, env: ACCOUNT_ENV, flags: { id: '5' } })).accounts
   expect(account).toMatchObject({ baseUrl: ACCOUNT_ENV.FIELDWORK_SYNC_BASE_URL, id: 5 })
 })
 
-test('a token or token file of the command line replaces either in the environment', () => {
+test('a token or token file of the command line replaces either in the environment', async () => {
   const files = { '/work/t': 'tok-of-the-file\n' }
-  const token = (env: Record<string, string | undefined>, flags: object) =>
-    load({ ...one, env: { ...ACCOUNT_ENV, ...env }, flags, files }).accounts[0]?.token.reveal()
-  expect(token({}, { 'token-file': 't' })).toBe('tok-of-the-file')
+  const token = async (env: Record<string, string | undefined>, flags: object) =>
+    (await load({ ...one, env: { ...ACCOUNT_ENV, ...env }, flags, files })).accounts[0]?.token.reveal()
+  expect(await token({}, { 'token-file': 't' })).toBe('tok-of-the-file')
   const fileOnly = { FIELDWORK_SYNC_API_TOKEN: undefined, FIELDWORK_SYNC_API_TOKEN_FILE: 't' }
-  expect(token(fileOnly, { token: 'tok-of-the-flag' })).toBe('tok-of-the-flag')
+  expect(await token(fileOnly, { token: 'tok-of-the-flag' })).toBe('tok-of-the-flag')
 })
 
-test('--account chooses one of several accounts, and flags replace its values', () => {
-  expect(load({ ...one, yaml: BOTH, flags: { account: 'beta' } }).accounts.map(({ name }) => name)).toEqual([
-    'beta',
-  ])
+test('--account chooses one of several accounts, and flags replace its values', async () => {
+  expect(
+    (await load({ ...one, yaml: BOTH, flags: { account: 'beta' } })).accounts.map(({ name }) => name),
+  ).toEqual(['beta'])
   const flags = { account: 'acme', id: '9' }
-  expect(load({ ...one, yaml: BOTH, flags }).accounts).toMatchObject([{ name: 'acme', id: 9 }])
+  expect((await load({ ...one, yaml: BOTH, flags })).accounts).toMatchObject([{ name: 'acme', id: 9 }])
 })
 
 test.each([
@@ -85,6 +85,6 @@ test.each([
     { env: ACCOUNT_ENV, flags: { 'token-file': TOKEN } },
     '--token-file: the token file that it names does not exist',
   ],
-])('%j is refused with its reason', (situation, problem) => {
-  expect(problemsOf({ ...one, ...situation })).toEqual([problem])
+])('%j is refused with its reason', async (situation, problem) => {
+  expect(await problemsOf({ ...one, ...situation })).toEqual([problem])
 })

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import { ACCOUNT, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
 
-test('old names of settings work like the new names', () => {
-  const settings = load({
+test('old names of settings work like the new names', async () => {
+  const settings = await load({
     yaml: `${ACCOUNT}    share: 3
     rate_limit:
       shared: redis://redis
@@ -17,20 +17,20 @@ refresh:
   expect(settings.refresh.weights).toEqual({ fieldwork: 4, active: 7, other: 1 })
 })
 
-test('a wrong value under an old name is reported with its line', () => {
-  expect(problemsOf({ yaml: `${ACCOUNT}    share: 0\n` })).toEqual([
+test('a wrong value under an old name is reported with its line', async () => {
+  expect(await problemsOf({ yaml: `${ACCOUNT}    share: 0\n` })).toEqual([
     'settings.yaml:6: accounts[0].weight must be a whole number from 1 to 1000',
   ])
 })
 
-test('an old name beside the new one is refused', () => {
-  expect(problemsOf({ yaml: `${ACCOUNT}    weight: 2\n    share: 3\n` })).toEqual([
+test('an old name beside the new one is refused', async () => {
+  expect(await problemsOf({ yaml: `${ACCOUNT}    weight: 2\n    share: 3\n` })).toEqual([
     'settings.yaml:7: accounts[0].weight is also set under its old name, share; remove share',
   ])
 })
 
-test('an old name in another section is not a setting', () => {
-  expect(problemsOf({ yaml: `${ACCOUNT}refresh:\n  share: 3\n` })).toEqual([
+test('an old name in another section is not a setting', async () => {
+  expect(await problemsOf({ yaml: `${ACCOUNT}refresh:\n  share: 3\n` })).toEqual([
     'settings.yaml:7: refresh.share is not a setting; remove it',
   ])
 })

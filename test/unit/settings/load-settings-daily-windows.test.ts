@@ -2,15 +2,20 @@
 import { expect, test } from 'vitest'
 import { ACCOUNT_ENV, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
 
-const windows = (yaml: string) => load({ yaml, env: ACCOUNT_ENV }).refresh.dailyWindows
+const windows = async (yaml: string) => (await load({ yaml, env: ACCOUNT_ENV })).refresh.dailyWindows
 
-test.each(['', 'refresh: {}', 'refresh: {daily_windows: false}'])('daily windows are off with %j', (yaml) => {
-  expect(windows(yaml)).toBeNull()
-})
+test.each(['', 'refresh: {}', 'refresh: {daily_windows: false}'])(
+  'daily windows are off with %j',
+  async (yaml) => {
+    expect(await windows(yaml)).toBeNull()
+  },
+)
 
-test('each key of daily windows has a default', () => {
-  expect(windows('refresh: {daily_windows: {}}')).toEqual({ days: 7, timeZone: 'UTC', sources: false })
-  expect(windows('refresh: {daily_windows: {days: 14, time_zone: Europe/Paris, sources: true}}')).toEqual({
+test('each key of daily windows has a default', async () => {
+  expect(await windows('refresh: {daily_windows: {}}')).toEqual({ days: 7, timeZone: 'UTC', sources: false })
+  expect(
+    await windows('refresh: {daily_windows: {days: 14, time_zone: Europe/Paris, sources: true}}'),
+  ).toEqual({
     days: 14,
     timeZone: 'Europe/Paris',
     sources: true,
@@ -32,8 +37,8 @@ test.each([
     'refresh.daily_windows.timezone is not a setting; did you mean refresh.daily_windows.time_zone?',
   ],
   ['true', 'refresh.daily_windows must be a section with its own keys, one per line'],
-])('%s is reported with its line', (value, problem) => {
-  expect(problemsOf({ yaml: `refresh:\n  daily_windows: ${value}\n`, env: ACCOUNT_ENV })).toEqual([
+])('%s is reported with its line', async (value, problem) => {
+  expect(await problemsOf({ yaml: `refresh:\n  daily_windows: ${value}\n`, env: ACCOUNT_ENV })).toEqual([
     expect.stringContaining(`:2: ${problem}`),
   ])
 })

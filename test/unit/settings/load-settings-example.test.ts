@@ -16,9 +16,12 @@ const pathsOf = (value: unknown, path = ''): readonly string[] => {
   return Object.entries(value).flatMap(([key, child]) => pathsOf(child, path === '' ? key : `${path}.${key}`))
 }
 
-test('the example loads and sets only defaults', () => {
-  const { accounts, settingsFile, ...shown } = load({ yaml: example, env: { SURVEY_API_TOKEN: 'a-token' } })
-  const { accounts: _, settingsFile: __, ...defaults } = load({ env: ACCOUNT_ENV })
+test('the example loads and sets only defaults', async () => {
+  const { accounts, settingsFile, ...shown } = await load({
+    yaml: example,
+    env: { SURVEY_API_TOKEN: 'a-token' },
+  })
+  const { accounts: _, settingsFile: __, ...defaults } = await load({ env: ACCOUNT_ENV })
   expect(shown).toEqual(defaults)
   expect(settingsFile).toBe('/etc/fs/settings.yaml')
   expect(accounts).toMatchObject([{ name: 'default', id: 1, rate: { requests: 60, perMs: 60_000 } }])

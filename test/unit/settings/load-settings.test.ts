@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { ACCOUNT, ACCOUNT_ENV, load, problemsOf, TOKEN } from '../../support/settings/settings-from-yaml.js'
 
 describe('the environment alone', () => {
-  test('describes an account, and everything else has its default', () => {
-    const settings = load({ env: ACCOUNT_ENV })
+  test('describes an account, and everything else has its default', async () => {
+    const settings = await load({ env: ACCOUNT_ENV })
     expect(settings.accounts.map(({ token, ...rest }) => ({ ...rest, token: token.reveal() }))).toEqual([
       {
         name: 'default',
@@ -56,17 +56,17 @@ describe('the environment alone', () => {
     })
   })
 
-  test('gives the token from a file, without its last line break', () => {
+  test('gives the token from a file, without its last line break', async () => {
     const { FIELDWORK_SYNC_API_TOKEN: _, ...env } = ACCOUNT_ENV
-    const settings = load({
+    const settings = await load({
       env: { ...env, FIELDWORK_SYNC_API_TOKEN_FILE: 'secrets/token' },
       files: { '/work/secrets/token': `${TOKEN}\r\n` },
     })
     expect(settings.accounts[0]?.token.reveal()).toBe(TOKEN)
   })
 
-  test('sets the warehouse, the rate and the log level', () => {
-    const settings = load({
+  test('sets the warehouse, the rate and the log level', async () => {
+    const settings = await load({
       env: {
         ...ACCOUNT_ENV,
         FIELDWORK_SYNC_WAREHOUSE: 'data/w',
@@ -83,15 +83,15 @@ describe('the environment alone', () => {
 describe('the layers', () => {
   const yaml = `${ACCOUNT}warehouse:\n  directory: from-file\npublish: [duckdb]\n`
 
-  test('a file can set everything that the environment can', () => {
-    const settings = load({ yaml })
+  test('a file can set everything that the environment can', async () => {
+    const settings = await load({ yaml })
     expect(settings.accounts).toMatchObject([{ name: 'acme', id: 17 }])
     expect(settings.warehouseDirectory).toBe('/work/from-file')
     expect(settings.settingsFile).toBe('/etc/fs/settings.yaml')
   })
 
-  test('the environment wins over the file, value by value', () => {
-    const settings = load({
+  test('the environment wins over the file, value by value', async () => {
+    const settings = await load({
       yaml,
       env: { FIELDWORK_SYNC_API_ID: '99', FIELDWORK_SYNC_WAREHOUSE: 'from-env' },
     })
@@ -102,8 +102,8 @@ describe('the layers', () => {
     expect(settings.warehouseDirectory).toBe('/work/from-env')
   })
 
-  test('a token file of the environment wins over a token of the settings file', () => {
-    const settings = load({
+  test('a token file of the environment wins over a token of the settings file', async () => {
+    const settings = await load({
       yaml,
       env: { FIELDWORK_SYNC_API_TOKEN_FILE: '/run/token' },
       files: { '/run/token': 'the-other-token' },
@@ -111,8 +111,8 @@ describe('the layers', () => {
     expect(settings.accounts[0]?.token.reveal()).toBe('the-other-token')
   })
 
-  test('flags win over both', () => {
-    const settings = load({
+  test('flags win over both', async () => {
+    const settings = await load({
       yaml,
       env: { FIELDWORK_SYNC_WAREHOUSE: 'from-env', FIELDWORK_SYNC_LOG_LEVEL: 'debug' },
       flags: {
@@ -135,17 +135,17 @@ describe('the layers', () => {
     })
   })
 
-  test('FIELDWORK_SYNC_CONFIG names the file, and --config wins over it', () => {
+  test('FIELDWORK_SYNC_CONFIG names the file, and --config wins over it', async () => {
     const files = { '/work/a.yaml': 'contract: freeze', '/work/b.yaml': 'contract: evolve' }
     const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_CONFIG: 'a.yaml' }
-    expect(load({ env, files }).contract).toBe('freeze')
-    expect(load({ env, files, flags: { config: 'b.yaml' } }).contract).toBe('evolve')
+    expect((await load({ env, files })).contract).toBe('freeze')
+    expect((await load({ env, files, flags: { config: 'b.yaml' } })).contract).toBe('evolve')
   })
 })
 
 describe('the settings file', () => {
-  test(`reads \${NAME} from the environment, also as a number or boolean, and $\${ as plain \${`, () => {
-    const settings = load({
+  test(`reads \${NAME} from the environment, also as a number or boolean, and $\${ as plain \${`, async () => {
+    const settings = await load({
       yaml: [
         'accounts:',
         `  - base_url: https://\${HOST}/api/v1`,
@@ -162,31 +162,31 @@ describe('the settings file', () => {
     expect(settings.refresh.skipUnchanged).toBe(false)
   })
 
-  test('keeps its structure whatever a variable contains', () => {
-    const settings = load({
+  test('keeps its structure whatever a variable contains', async () => {
+    const settings = await load({
       yaml: ACCOUNT.replace(TOKEN, `\${TOKEN}`),
       env: { TOKEN: 'x: y #z' },
     })
     expect(settings.accounts[0]?.token.reveal()).toBe('x: y #z')
   })
 
-  test('names a token file relative to its own directory', () => {
-    const settings = load({
+  test('names a token file relative to its own directory', async () => {
+    const settings = await load({
       yaml: ACCOUNT.replace(/token: .*/, 'token_file: secrets/token'),
       files: { '/etc/fs/secrets/token': `${TOKEN}\n` },
     })
     expect(settings.accounts[0]?.token.reveal()).toBe(TOKEN)
   })
 
-  test('may be empty, and a key without a value counts as missing', () => {
-    expect(load({ yaml: '', env: ACCOUNT_ENV }).contract).toBe('evolve')
-    expect(load({ yaml: 'accounts:\nlimits:\n  # attempts: 3\n', env: ACCOUNT_ENV }).limits.attemptsMax).toBe(
-      6,
-    )
+  test('may be empty, and a key without a value counts as missing', async () => {
+    expect((await load({ yaml: '', env: ACCOUNT_ENV })).contract).toBe('evolve')
+    expect(
+      (await load({ yaml: 'accounts:\nlimits:\n  # attempts: 3\n', env: ACCOUNT_ENV })).limits.attemptsMax,
+    ).toBe(6)
   })
 
-  test('may use anchors and aliases', () => {
-    const settings = load({
+  test('may use anchors and aliases', async () => {
+    const settings = await load({
       yaml: [
         'accounts:',
         '  - &first',
@@ -206,9 +206,9 @@ describe('the settings file', () => {
 })
 
 describe('a command that needs the warehouse only', () => {
-  test('runs without an account and reads no tokens', () => {
-    expect(load({ requireAccounts: false }).accounts).toEqual([])
-    const settings = load({
+  test('runs without an account and reads no tokens', async () => {
+    expect((await load({ requireAccounts: false })).accounts).toEqual([])
+    const settings = await load({
       yaml: `${ACCOUNT.replace(TOKEN, `\${NOT_SET}`)}    token_file: nowhere\nwarehouse: { directory: /data }\n`,
       env: { FIELDWORK_SYNC_API_TOKEN: '' },
       requireAccounts: false,
@@ -217,15 +217,15 @@ describe('a command that needs the warehouse only', () => {
     expect(settings.warehouseDirectory).toBe('/data')
   })
 
-  test('still checks all other settings', () => {
-    expect(problemsOf({ yaml: 'contract: maybe', requireAccounts: false })).toEqual([
+  test('still checks all other settings', async () => {
+    expect(await problemsOf({ yaml: 'contract: maybe', requireAccounts: false })).toEqual([
       'settings.yaml:1: contract must be one of evolve, freeze, not "maybe"',
     ])
   })
 })
 
-test('settings are immutable at every depth', () => {
-  const settings = load({ env: ACCOUNT_ENV })
+test('settings are immutable at every depth', async () => {
+  const settings = await load({ env: ACCOUNT_ENV })
   const parts: readonly unknown[] = [
     settings,
     settings.accounts,
@@ -237,32 +237,32 @@ test('settings are immutable at every depth', () => {
 })
 
 describe('a value that another source replaces', () => {
-  test('is still checked in the file, because it counts once the other is removed', () => {
-    expect(problemsOf({ yaml: `${ACCOUNT}publish: [csv]\n`, flags: { publish: 'duckdb' } })).toEqual([
+  test('is still checked in the file, because it counts once the other is removed', async () => {
+    expect(await problemsOf({ yaml: `${ACCOUNT}publish: [csv]\n`, flags: { publish: 'duckdb' } })).toEqual([
       'settings.yaml:6: publish must be a list of duckdb, parquet, delta, report: at least one, none twice, not ["csv"]',
     ])
   })
 
-  test('is still checked in a variable', () => {
+  test('is still checked in a variable', async () => {
     const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_LOG_LEVEL: 'loud', FIELDWORK_SYNC_WAREHOUSE: '' }
-    expect(problemsOf({ env, flags: { 'log-level': 'error', warehouse: 'w' } })).toEqual([
+    expect(await problemsOf({ env, flags: { 'log-level': 'error', warehouse: 'w' } })).toEqual([
       'FIELDWORK_SYNC_WAREHOUSE: is set but empty; give it a value or unset it',
       'FIELDWORK_SYNC_LOG_LEVEL: must be one of debug, info, warn, error, silent, not "loud"',
     ])
   })
 
-  test('is not read from a variable of the account that a flag replaces', () => {
+  test('is not read from a variable of the account that a flag replaces', async () => {
     const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_API_ID: '', FIELDWORK_SYNC_API_TOKEN: '' }
     const flags = { id: '5', 'token-file': 't' }
-    const [account] = load({ env, flags, oneAccount: true, files: { '/work/t': TOKEN } }).accounts
+    const [account] = (await load({ env, flags, oneAccount: true, files: { '/work/t': TOKEN } })).accounts
     expect(account?.id).toBe(5)
     expect(account?.token.reveal()).toBe(TOKEN)
   })
 })
 
-test('the file does not accept names of properties in the code, nor settings that are flags only', () => {
+test('the file does not accept names of properties in the code, nor settings that are flags only', async () => {
   const yaml = `${ACCOUNT}publishFormats: [csv]\nlimits:\n  requestTimeoutMs: 5\n  attemptsMax: 3\nlog_level: debug\nbudget: { requests_max: 5 }\nfull: true\n`
-  expect(problemsOf({ yaml })).toEqual([
+  expect(await problemsOf({ yaml })).toEqual([
     'settings.yaml:6: publishFormats is not a setting; remove it',
     'settings.yaml:8: limits.requestTimeoutMs is not a setting; did you mean limits.request_timeout?',
     'settings.yaml:9: limits.attemptsMax is not a setting; did you mean limits.attempts?',

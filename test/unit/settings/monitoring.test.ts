@@ -8,33 +8,38 @@ import { ACCOUNT, load, problemsOf } from '../../support/settings/settings-from-
 
 const withSection = (section: string) => ({ yaml: `${ACCOUNT}${section}`, withReports: true })
 
-test('without these sections nothing is reported', () => {
-  expect(load(withSection(''))).toMatchObject({ metrics: null, notify: null })
-  expect(load(withSection('notify:\n  webhook_format: chat\n'))).toMatchObject({ notify: null })
+test('without these sections nothing is reported', async () => {
+  expect(await load(withSection(''))).toMatchObject({ metrics: null, notify: null })
+  expect(await load(withSection('notify:\n  webhook_format: chat\n'))).toMatchObject({ notify: null })
 })
 
-test('the file is relative to the working directory, and each shard has its own', () => {
+test('the file is relative to the working directory, and each shard has its own', async () => {
   const given = withSection('metrics:\n  file: out/fieldwork_sync.prom\n')
-  expect(load(given).metrics).toMatchObject({ file: '/work/out/fieldwork_sync.prom', pushgateway: null })
+  expect((await load(given)).metrics).toMatchObject({
+    file: '/work/out/fieldwork_sync.prom',
+    pushgateway: null,
+  })
   const index = shardOf('acme', 4)
-  expect(load({ ...given, flags: { shard: `${index}/4` } }).metrics?.file).toBe(
+  expect((await load({ ...given, flags: { shard: `${index}/4` } })).metrics?.file).toBe(
     `/work/out/fieldwork_sync.shard-${index}-of-4.prom`,
   )
 })
 
-test('an address has the proxy of its scheme, unless NO_PROXY names its host', () => {
+test('an address has the proxy of its scheme, unless NO_PROXY names its host', async () => {
   const given = {
     ...withSection(
       'metrics:\n  pushgateway: http://pushgateway:9091\nnotify:\n  success: https://ping.example/a\n  failure: https://ping.internal/b\n',
     ),
     env: { HTTPS_PROXY: 'http://proxy:3128', HTTP_PROXY: 'http://plain:3128', NO_PROXY: '.internal' },
   }
-  const { metrics, notify } = load(given)
+  const { metrics, notify } = await load(given)
   expect(metrics?.pushgateway?.proxy?.address).toBe('http://plain:3128')
   expect(notify?.success?.proxy?.address).toBe('http://proxy:3128')
   expect(notify?.failure?.proxy).toBeNull()
   // As in a replay.
-  expect(load({ ...given, requireAccounts: false }).notify?.success?.proxy?.address).toBe('http://proxy:3128')
+  expect((await load({ ...given, requireAccounts: false })).notify?.success?.proxy?.address).toBe(
+    'http://proxy:3128',
+  )
 })
 
 test.each([
@@ -60,24 +65,24 @@ test.each([
   ],
   ['a file that is not there', 'notify:\n  start_file: /a\n', 'notify.start_file names a file that '],
   ['a key that is none', 'notify:\n  sucess: https://ping.example/a\n', 'did you mean notify.success?'],
-])('%s is refused', (_, section, problem) => {
-  const [found, ...more] = problemsOf(withSection(section))
+])('%s is refused', async (_, section, problem) => {
+  const [found, ...more] = await problemsOf(withSection(section))
   expect(found).toContain(problem)
   expect(more).toEqual([])
 })
 
-test('a plain address is allowed for this machine, for a Pushgateway without password, and by allow_insecure_http', () => {
+test('a plain address is allowed for this machine, for a Pushgateway without password, and by allow_insecure_http', async () => {
   for (const section of [
     'notify:\n  success: http://127.0.0.1:8000/ping/a\n',
     'metrics:\n  pushgateway: http://gateway:9091/metrics/job/a/instance/b/\n',
     'metrics:\n  pushgateway: http://gateway:9091/prefix\n',
     'allow_insecure_http: true\nnotify:\n  success: http://ping.example/a\n',
   ])
-    expect(problemsOf(withSection(section))).toEqual([])
+    expect(await problemsOf(withSection(section))).toEqual([])
 })
 
-test('everything behind the host of an address is redacted, and the password of a Pushgateway', () => {
-  const settings = load({
+test('everything behind the host of an address is redacted, and the password of a Pushgateway', async () => {
+  const settings = await load({
     ...withSection(
       'metrics:\n  pushgateway: https://me:pass-word@gateway:9091/metrics/job/nightly\nnotify:\n  webhook_file: hook\n  success: https://ping.example/8d0f2c1e-76a1?key=long-enough\n',
     ),
@@ -101,16 +106,20 @@ test.each([
   ['the bucket', 'storage:\n  url: bucket/prefix\n', {}],
   ['the directory', 'warehouse:\n  directory: 7\n', {}],
   ['the shard', '', { shard: '4/4' }],
-])('if %s is wrong, no metrics are reported under a name that no later run replaces', (_, section, flags) => {
-  const reports = 'metrics:\n  pushgateway: http://gateway:9091\nnotify:\n  failure: https://ping.example/a\n'
-  const given = { ...withSection(`${reports}${section}`), flags }
-  expect(monitoringOf(given)).toMatchObject({ metrics: null, notify: { failure: {} } })
-  expect(monitoringOf(withSection(`${reports}contract: maybe\n`))?.metrics).not.toBeNull()
-})
+])(
+  'if %s is wrong, no metrics are reported under a name that no later run replaces',
+  async (_, section, flags) => {
+    const reports =
+      'metrics:\n  pushgateway: http://gateway:9091\nnotify:\n  failure: https://ping.example/a\n'
+    const given = { ...withSection(`${reports}${section}`), flags }
+    expect(await monitoringOf(given)).toMatchObject({ metrics: null, notify: { failure: {} } })
+    expect((await monitoringOf(withSection(`${reports}contract: maybe\n`)))?.metrics).not.toBeNull()
+  },
+)
 
-const monitoringOf = (given: Parameters<typeof load>[0]) => {
+const monitoringOf = async (given: Parameters<typeof load>[0]) => {
   try {
-    load(given)
+    await load(given)
   } catch (error) {
     if (error instanceof SettingsError) return error.monitoring
     throw error
@@ -118,11 +127,11 @@ const monitoringOf = (given: Parameters<typeof load>[0]) => {
   throw new Error('these settings are right')
 }
 
-test('a command that reports nothing needs neither the variables nor the files of these sections', () => {
+test('a command that reports nothing needs neither the variables nor the files of these sections', async () => {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the settings file replaces it
   const section = 'metrics:\n  file: a\nnotify:\n  success_file: /gone\n  start: ${NOT_SET}\n'
   const given = { ...withSection(section), withReports: false }
-  expect(load(given)).toMatchObject({ metrics: null, notify: null })
-  expect(load({ ...given, requireAccounts: false }).notify).toBeNull()
-  expect(problemsOf(withSection(section))).toHaveLength(3)
+  expect(await load(given)).toMatchObject({ metrics: null, notify: null })
+  expect((await load({ ...given, requireAccounts: false })).notify).toBeNull()
+  expect(await problemsOf(withSection(section))).toHaveLength(3)
 })

@@ -4,15 +4,18 @@ import * as options from '../../../src/commands/options.js'
 import { flagText, SETTING_NAMES } from '../../../src/settings/names.js'
 import { problemsOf } from '../../support/settings/settings-from-yaml.js'
 
-test.each(SETTING_NAMES.flatMap(({ flag }) => flag ?? []))('the flag %s is read', (flag) => {
-  const problems = problemsOf({ flags: { [flag]: [['no such value']] }, oneAccount: true })
+test.each(SETTING_NAMES.flatMap(({ flag }) => flag ?? []))('the flag %s is read', async (flag) => {
+  const problems = await problemsOf({ flags: { [flag]: [['no such value']] }, oneAccount: true })
   expect(problems).toContainEqual(expect.stringMatching(new RegExp(`^${flagText(flag)}: must `)))
 })
 
-test.each(SETTING_NAMES.flatMap(({ variable }) => variable ?? []))('the variable %s is read', (variable) => {
-  const problems = problemsOf({ env: { [variable]: 'no such\0value' } })
-  expect(problems).toContainEqual(expect.stringMatching(new RegExp(`^${variable}: (must|contains) `)))
-})
+test.each(SETTING_NAMES.flatMap(({ variable }) => variable ?? []))(
+  'the variable %s is read',
+  async (variable) => {
+    const problems = await problemsOf({ env: { [variable]: 'no such\0value' } })
+    expect(problems).toContainEqual(expect.stringMatching(new RegExp(`^${variable}: (must|contains) `)))
+  },
+)
 
 test('every flag of the settings belongs to a command', () => {
   const offered = new Set(Object.values(options).flatMap((group) => Object.keys(group)))

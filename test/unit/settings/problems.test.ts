@@ -4,13 +4,13 @@ import { EXIT_CODES } from '../../../src/base/errors.js'
 import { SettingsError } from '../../../src/settings/problems.js'
 import { ACCOUNT, ACCOUNT_ENV, load, problemsOf, TOKEN } from '../../support/settings/settings-from-yaml.js'
 
-test('every problem of file, environment and flags is in one error of exit code 2', () => {
+test('every problem of file, environment and flags is in one error of exit code 2', async () => {
   const situation = {
     yaml: `${ACCOUNT}refresh:\n  settel_for: 7d\n  max_age: 30\nlimits:\n  attempts: 0\n`,
     env: { FIELDWORK_SYNC_LOG_LEVEL: 'loud' },
     flags: { 'max-duration': '55', 'max-requests': Number.NaN },
   }
-  expect(problemsOf(situation)).toEqual([
+  expect(await problemsOf(situation)).toEqual([
     'settings.yaml:7: refresh.settel_for is not a setting; did you mean refresh.settle_for?',
     'settings.yaml:8: refresh.max_age must be a duration: a whole number and a unit (ms, s, m, h or d), such as 30s, not 30',
     'settings.yaml:10: limits.attempts must be a whole number from 1 to 20, not 0',
@@ -18,13 +18,7 @@ test('every problem of file, environment and flags is in one error of exit code 
     '--max-requests: must be a whole number from 1 to 1000000000, not NaN',
     '--max-duration: must be a duration: a whole number and a unit (ms, s, m, h or d), such as 30s, not "55"',
   ])
-  const thrown = (() => {
-    try {
-      return load(situation)
-    } catch (error) {
-      return error
-    }
-  })()
+  const thrown = await load(situation).catch((error: unknown) => error)
   expect(thrown).toBeInstanceOf(SettingsError)
   expect(thrown).toMatchObject({ code: 'settings_invalid', exitCode: EXIT_CODES.usage })
   expect(String(thrown)).toContain('6 problems in the settings; nothing was requested:\n  ')
@@ -70,12 +64,12 @@ describe('the settings file', () => {
       `contract: \${ }`,
       `1: contract has a \${ without the name of an environment variable and a }; write $\${ for a plain \${`,
     ],
-  ])('%j is refused: %s', (yaml, problem) => {
-    expect(problemsOf({ yaml, env: ACCOUNT_ENV })).toEqual([`settings.yaml:${problem}`])
+  ])('%j is refused: %s', async (yaml, problem) => {
+    expect(await problemsOf({ yaml, env: ACCOUNT_ENV })).toEqual([`settings.yaml:${problem}`])
   })
 
-  test('that does not exist is reported with the ways to name another', () => {
-    expect(problemsOf({ env: ACCOUNT_ENV, flags: { config: 'no.yaml' } })).toEqual([
+  test('that does not exist is reported with the ways to name another', async () => {
+    expect(await problemsOf({ env: ACCOUNT_ENV, flags: { config: 'no.yaml' } })).toEqual([
       'no.yaml: the settings file does not exist; see --config and FIELDWORK_SYNC_CONFIG',
     ])
   })
@@ -86,8 +80,8 @@ describe('the settings file', () => {
       'stands for a million values',
       `a: &a [1,1,1,1,1,1,1,1,1]\n${[...'bcdefgh'].map((c) => `${c}: &${c} [${`*${String.fromCharCode(c.charCodeAt(0) - 1)},`.repeat(9)}]\n`).join('')}`,
     ],
-  ])('that %s is refused', (_, yaml) => {
-    expect(problemsOf({ yaml, env: ACCOUNT_ENV })).toEqual([
+  ])('that %s is refused', async (_, yaml) => {
+    expect(await problemsOf({ yaml, env: ACCOUNT_ENV })).toEqual([
       'settings.yaml:1: has more than 2000 values or 16 levels, including aliases; a settings file is smaller',
     ])
   })
@@ -124,11 +118,11 @@ describe('an account', () => {
     ['token: ""', '5: accounts[0].token is empty; it must be the secret token of the account'],
     ['token: 123456', '5: accounts[0].token must be text; put the token in quotes'],
     ['token_flie: a', '1: accounts[0].token_flie is not a setting; did you mean accounts[0].token_file?'],
-  ])('with %j is refused with its line', (line, problem) => {
+  ])('with %j is refused with its line', async (line, problem) => {
     const yaml = line.startsWith('token_flie')
       ? `accounts: [{ base_url: https://x.example/api/v1, id: 1, ${line} }]`
       : withLine(line)
-    expect(problemsOf({ yaml })).toEqual([`settings.yaml:${problem}`])
+    expect(await problemsOf({ yaml })).toEqual([`settings.yaml:${problem}`])
   })
 
   test.each([
@@ -136,85 +130,85 @@ describe('an account', () => {
     'http://127.0.0.1/api/v1',
     'http://127.8.9.10:1/api/v1',
     'http://[::1]:8080/api/v1',
-  ])('at %s may use plain http, because the token stays on this host', (url) => {
-    expect(load({ env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_BASE_URL: url } }).accounts[0]?.baseUrl).toBe(
+  ])('at %s may use plain http, because the token stays on this host', async (url) => {
+    expect((await load({ env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_BASE_URL: url } })).accounts[0]?.baseUrl).toBe(
       url.replace(/\/$/, ''),
     )
   })
 
   test.each(['http://localhost.example/api/v1', 'http://127.0.0.1.example/api/v1', 'http://10.0.0.1/api/v1'])(
     'at %s may use plain http only with allow_insecure_http',
-    (url) => {
+    async (url) => {
       const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_BASE_URL: url }
-      expect(problemsOf({ env })).toEqual([
+      expect(await problemsOf({ env })).toEqual([
         'FIELDWORK_SYNC_BASE_URL: would send the token over plain http to another host; use https, or set allow_insecure_http: true in the settings file',
       ])
-      expect(problemsOf({ env, yaml: 'allow_insecure_http: true' })).toEqual([])
+      expect(await problemsOf({ env, yaml: 'allow_insecure_http: true' })).toEqual([])
     },
   )
 
-  test('that is missing is reported with the three variables it needs', () => {
-    expect(problemsOf({})).toEqual([
+  test('that is missing is reported with the three variables it needs', async () => {
+    expect(await problemsOf({})).toEqual([
       'accounts: no account is configured; set FIELDWORK_SYNC_BASE_URL, FIELDWORK_SYNC_API_ID and FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE, or give a settings file that has one by --config',
     ])
   })
 
-  test('that is incomplete is reported with its missing parts', () => {
-    expect(problemsOf({ env: { FIELDWORK_SYNC_API_ID: '7' } })).toEqual([
+  test('that is incomplete is reported with its missing parts', async () => {
+    expect(await problemsOf({ env: { FIELDWORK_SYNC_API_ID: '7' } })).toEqual([
       'FIELDWORK_SYNC_BASE_URL: is not set; set it, or give it in a settings file',
       'FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE: is not set; set it, or give it in a settings file',
     ])
-    expect(problemsOf({ yaml: 'accounts:\n  - name: a\n    id: 4\n' })).toEqual([
+    expect(await problemsOf({ yaml: 'accounts:\n  - name: a\n    id: 4\n' })).toEqual([
       'settings.yaml:2: accounts[0] has no base_url; add it',
       'settings.yaml:2: accounts[0] has no token or token_file; add it',
     ])
   })
 
-  test('whose token file does not exist is reported without the path, which may be the token itself', () => {
+  test('whose token file does not exist is reported without the path, which may be the token itself', async () => {
     const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_API_TOKEN: undefined, FIELDWORK_SYNC_API_TOKEN_FILE: 't' }
-    expect(problemsOf({ env })).toEqual([
+    expect(await problemsOf({ env })).toEqual([
       'FIELDWORK_SYNC_API_TOKEN_FILE: the token file that it names does not exist',
     ])
-    expect(problemsOf({ env, files: { '/work/t': '\n' } })).toEqual([
+    expect(await problemsOf({ env, files: { '/work/t': '\n' } })).toEqual([
       'FIELDWORK_SYNC_API_TOKEN_FILE: the token file /work/t is empty; it must be the secret token of the account',
     ])
   })
 
-  test('has either a token or a token file', () => {
+  test('has either a token or a token file', async () => {
     const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_API_TOKEN_FILE: 't' }
-    expect(problemsOf({ env, files: { '/work/t': TOKEN } })).toEqual([
+    expect(await problemsOf({ env, files: { '/work/t': TOKEN } })).toEqual([
       'FIELDWORK_SYNC_API_TOKEN_FILE: cannot be set together with FIELDWORK_SYNC_API_TOKEN; remove one of them',
     ])
-    expect(problemsOf({ yaml: `${ACCOUNT}    token_file: t\n` })).toEqual([
+    expect(await problemsOf({ yaml: `${ACCOUNT}    token_file: t\n` })).toEqual([
       'settings.yaml:6: accounts[0].token_file cannot be set together with accounts[0].token; remove one of them',
     ])
   })
 
-  test('has either a token or a token file in the settings file, even if the environment replaces the token', () => {
+  test('has either a token or a token file in the settings file, even if the environment replaces the token', async () => {
     const env = { FIELDWORK_SYNC_API_TOKEN: 'tok-of-the-environment' }
-    expect(problemsOf({ yaml: `${ACCOUNT}    token_file: t\n`, env })).toEqual([
+    expect(await problemsOf({ yaml: `${ACCOUNT}    token_file: t\n`, env })).toEqual([
       'settings.yaml:6: accounts[0].token_file cannot be set together with accounts[0].token; remove one of them',
     ])
   })
 })
 
-test('the environment cannot describe one of several accounts', () => {
+test('the environment cannot describe one of several accounts', async () => {
   const yaml = `${ACCOUNT}${ACCOUNT.replace('accounts:\n', '').replace('acme', 'beta').replace('id: 17', 'id: 18')}`
-  expect(load({ yaml }).accounts.map(({ name }) => name)).toEqual(['acme', 'beta'])
-  expect(problemsOf({ yaml, env: { FIELDWORK_SYNC_API_ID: '5' } })).toEqual([
+  expect((await load({ yaml })).accounts.map(({ name }) => name)).toEqual(['acme', 'beta'])
+  expect(await problemsOf({ yaml, env: { FIELDWORK_SYNC_API_ID: '5' } })).toEqual([
     'FIELDWORK_SYNC_API_ID: cannot be used with the 2 accounts of the settings file; set it for each account in the file',
   ])
 })
 
-test('two accounts of one name are refused', () => {
+test('two accounts of one name are refused', async () => {
   const yaml = `${ACCOUNT}${ACCOUNT.replace('accounts:\n', '')}`
-  expect(problemsOf({ yaml })).toEqual([
+  expect(await problemsOf({ yaml })).toEqual([
     'settings.yaml:6: accounts[1].name is "acme", the same as accounts[0].name; give it another name',
   ])
 })
 
-test('a variable that is set but empty is refused', () => {
-  expect(problemsOf({ env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_WAREHOUSE: '' } })).toEqual([
+test('a variable that is set but empty is refused', async () => {
+  expect(await problemsOf({ env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_WAREHOUSE: '' } })).toEqual([
     'FIELDWORK_SYNC_WAREHOUSE: is set but empty; give it a value or unset it',
   ])
 })
@@ -239,8 +233,8 @@ describe('an error does not contain a token that is given', () => {
       'in a token file of two lines',
       { yaml: ACCOUNT.replace(/token: .*/, 'token_file: t'), files: { '/etc/fs/t': `${TOKEN}\n${TOKEN}` } },
     ],
-  ])('%s', (_, situation) => {
-    const problems = problemsOf(situation)
+  ])('%s', async (_, situation) => {
+    const problems = await problemsOf(situation)
     expect(problems.length).toBeGreaterThan(0)
     expect(problems.join('\n')).not.toContain('SECRET')
   })

@@ -6,8 +6,9 @@ import { ACCOUNT_ENV, load, problemsOf } from '../../support/settings/settings-f
 const PASSWORD = 'pr0xy-p@ss/word'
 const WITH_USER = `http://user:${encodeURIComponent(PASSWORD)}@proxy.example:3128`
 
-const proxyOf = (env: Readonly<Record<string, string>>, baseUrl = 'https://api.example/api/v1') =>
-  load({ env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_BASE_URL: baseUrl, ...env } }).accounts[0]?.proxy ?? null
+const proxyOf = async (env: Readonly<Record<string, string>>, baseUrl = 'https://api.example/api/v1') =>
+  (await load({ env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_BASE_URL: baseUrl, ...env } })).accounts[0]?.proxy ??
+  null
 
 describe('the proxy variables', () => {
   const LOOPBACK = 'http://127.0.0.1:8080/api/v1'
@@ -52,8 +53,8 @@ describe('the proxy variables', () => {
       'https://api.example/api/v1',
       'http://[::1]:3128',
     ],
-  ])('%s', (_, env, baseUrl, address) => {
-    expect(proxyOf(env, baseUrl)?.address ?? null).toBe(address)
+  ])('%s', async (_, env, baseUrl, address) => {
+    expect((await proxyOf(env, baseUrl))?.address ?? null).toBe(address)
   })
 })
 
@@ -88,9 +89,9 @@ describe('NO_PROXY', () => {
     ['0:0:0:0:0:0:0:1', '[::1]', true],
     ['fd00::/8', '[fd12::1]', true],
     ['10.0.0.0/8', '[fd12::1]', false],
-  ])('%j excepts %s: %s', (noProxy, host, isExcepted) => {
+  ])('%j excepts %s: %s', async (noProxy, host, isExcepted) => {
     const env = { HTTPS_PROXY: 'http://p:1', NO_PROXY: noProxy }
-    expect(proxyOf(env, `https://${host}/api/v1`) === null).toBe(isExcepted)
+    expect((await proxyOf(env, `https://${host}/api/v1`)) === null).toBe(isExcepted)
   })
 })
 
@@ -102,36 +103,38 @@ test.each([
   'http://',
   '//proxy:3128',
   'http://u:p@:1',
-])('the proxy %s is refused in one line with the variable but without its value', (value) => {
+])('the proxy %s is refused in one line with the variable but without its value', async (value) => {
   const problem =
     'must be the address of an HTTP proxy, such as http://proxy.example:3128 or http://user:password@proxy.example:3128'
-  expect(problemsOf({ env: { ...ACCOUNT_ENV, HTTPS_PROXY: value } })).toEqual([`HTTPS_PROXY: ${problem}`])
-  expect(problemsOf({ env: { ...ACCOUNT_ENV, http_proxy: value } })).toEqual([`http_proxy: ${problem}`])
+  expect(await problemsOf({ env: { ...ACCOUNT_ENV, HTTPS_PROXY: value } })).toEqual([
+    `HTTPS_PROXY: ${problem}`,
+  ])
+  expect(await problemsOf({ env: { ...ACCOUNT_ENV, http_proxy: value } })).toEqual([`http_proxy: ${problem}`])
 })
 
-test('the password of a proxy is in no message and in no printed settings', () => {
+test('the password of a proxy is in no message and in no printed settings', async () => {
   const broken = `socks5://user:${encodeURIComponent(PASSWORD)}@proxy:1080`
-  expect(JSON.stringify(problemsOf({ env: { ...ACCOUNT_ENV, HTTPS_PROXY: broken } }))).not.toMatch(
+  expect(JSON.stringify(await problemsOf({ env: { ...ACCOUNT_ENV, HTTPS_PROXY: broken } }))).not.toMatch(
     /pr0xy|user:p[^a]/,
   )
-  const proxy = proxyOf({ HTTPS_PROXY: WITH_USER })
+  const proxy = await proxyOf({ HTTPS_PROXY: WITH_USER })
   expect(proxy?.address).toBe('http://proxy.example:3128')
   expect(proxy?.authorization?.reveal()).toBe(`Basic ${Buffer.from(`user:${PASSWORD}`).toString('base64')}`)
   expect(proxy?.secrets.map((secret) => secret.reveal())).toContain(PASSWORD)
   expect(`${inspect(proxy, { depth: 9 })}${JSON.stringify(proxy)}`).not.toMatch(/pr0xy/)
 })
 
-test('a command that sends no requests ignores the proxy variables', () => {
-  expect(problemsOf({ env: { HTTPS_PROXY: 'foo' }, requireAccounts: false })).toEqual([])
+test('a command that sends no requests ignores the proxy variables', async () => {
+  expect(await problemsOf({ env: { HTTPS_PROXY: 'foo' }, requireAccounts: false })).toEqual([])
 })
 
-test('plain http through a proxy on another host is refused unless it is allowed', () => {
+test('plain http through a proxy on another host is refused unless it is allowed', async () => {
   const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_BASE_URL: 'http://127.0.0.1:8080/api/v1' }
   const remote = { ...env, HTTP_PROXY: WITH_USER }
-  expect(problemsOf({ env: remote })).toEqual([
+  expect(await problemsOf({ env: remote })).toEqual([
     'FIELDWORK_SYNC_BASE_URL: would send the token over plain http to the proxy of HTTP_PROXY; name the host in NO_PROXY, or set allow_insecure_http: true in the settings file',
   ])
-  expect(problemsOf({ env: remote, yaml: 'allow_insecure_http: true\n' })).toEqual([])
-  expect(problemsOf({ env: { ...remote, no_proxy: '127.0.0.1' } })).toEqual([])
-  expect(problemsOf({ env: { ...env, HTTP_PROXY: 'http://localhost:3128' } })).toEqual([])
+  expect(await problemsOf({ env: remote, yaml: 'allow_insecure_http: true\n' })).toEqual([])
+  expect(await problemsOf({ env: { ...remote, no_proxy: '127.0.0.1' } })).toEqual([])
+  expect(await problemsOf({ env: { ...env, HTTP_PROXY: 'http://localhost:3128' } })).toEqual([])
 })

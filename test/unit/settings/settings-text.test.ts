@@ -18,16 +18,22 @@ const textWith = (...more: readonly (readonly [string, string | number])[]): str
   settingsText(new Map<string, string | number>([...ACCOUNT, ...more]))
 const files = { '/secrets/token': `${TOKEN}\n` }
 
-test('only the given keys have values, and all others are defaults', () => {
+test('only the given keys have values, and all others are defaults', async () => {
   const yaml = textWith(['warehouse.directory', '/data/fieldwork'])
-  const { accounts, accountNames, settingsFile: _, warehouseDirectory, ...others } = load({ yaml, files })
+  const {
+    accounts,
+    accountNames,
+    settingsFile: _,
+    warehouseDirectory,
+    ...others
+  } = await load({ yaml, files })
   const {
     accounts: __,
     accountNames: ___,
     settingsFile: ____,
     warehouseDirectory: _____,
     ...defaults
-  } = load({ env: ACCOUNT_ENV })
+  } = await load({ env: ACCOUNT_ENV })
   expect(accountNames).toEqual(['acme'])
   expect(accounts).toMatchObject([{ name: 'acme', baseUrl: 'https://fieldwork.example/api/v1', id: 17 }])
   expect(accounts[0]?.token.reveal()).toBe(TOKEN)
@@ -45,9 +51,9 @@ test('every key is there, after a comment with its meaning', () => {
   expect(lines.filter((line) => line.length > 110)).toEqual([])
 })
 
-test('each default can be set by removing its #, alone and all together', () => {
+test('each default can be set by removing its #, alone and all together', async () => {
   const yaml = textWith()
-  const { settingsFile: _, ...asWritten } = load({ yaml, files })
+  const { settingsFile: _, ...asWritten } = await load({ yaml, files })
   const withDefault = yaml.split('\n').flatMap((line, at) => (/^ *#[a-z_]+: [^<]/.test(line) ? [at] : []))
   expect(withDefault.length).toBeGreaterThan(20)
   const set = (places: readonly number[]): string =>
@@ -56,18 +62,18 @@ test('each default can be set by removing its #, alone and all together', () => 
       .map((line, at) => (places.includes(at) ? line.replace('#', '') : line))
       .join('\n')
   for (const place of withDefault) {
-    const { refresh: _, settingsFile: __, ...settings } = load({ yaml: set([place]), files })
+    const { refresh: _, settingsFile: __, ...settings } = await load({ yaml: set([place]), files })
     const { refresh: ___, ...expected } = asWritten
     expect(settings).toEqual(expected)
   }
-  expect(load({ yaml: set(withDefault), files })).toEqual({
+  expect(await load({ yaml: set(withDefault), files })).toEqual({
     ...asWritten,
     settingsFile: '/etc/fs/settings.yaml',
     refresh: { ...asWritten.refresh, dailyWindows: { days: 7, timeZone: 'UTC', sources: false } },
   })
 })
 
-test('any path is read again as it was given', () => {
+test('any path is read again as it was given', async () => {
   const anyPath = fc
     .oneof(
       fc.string(),
@@ -75,10 +81,10 @@ test('any path is read again as it was given', () => {
       fc.constantFrom(`\${HOME}`, `$\${`, '# x', 'a: b', '- ', 'a\nb', '~', 'yes'),
     )
     .filter((text) => !/[\0?]/.test(text))
-  fc.assert(
-    fc.property(anyPath, (path) => {
+  await fc.assert(
+    fc.asyncProperty(anyPath, async (path) => {
       const yaml = textWith(['warehouse.directory', `/data/${path}`])
-      expect(load({ yaml, files }).warehouseDirectory).toBe(resolve(`/data/${path}`))
+      expect((await load({ yaml, files })).warehouseDirectory).toBe(resolve(`/data/${path}`))
     }),
     cases(100),
   )

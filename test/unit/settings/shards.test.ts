@@ -43,36 +43,36 @@ test('the directory of a shard contains its index and count', () => {
 const more = (name: string, id: number) =>
   ACCOUNT.replace('accounts:\n', '').replace('acme', name).replace('id: 17', `id: ${id}`)
 const THREE = `${ACCOUNT}${more('globex', 18)}${more('initech', 19)}`
-const loadedOf = (flags: object, yaml = THREE) => {
-  const { accounts, warehouseDirectory } = load({ yaml, flags })
+const loadedOf = async (flags: object, yaml = THREE) => {
+  const { accounts, warehouseDirectory } = await load({ yaml, flags })
   return [accounts.map(({ name }) => name), warehouseDirectory]
 }
 
-test('each shard has its own accounts and warehouse, and together they have all accounts', () => {
-  expect(loadedOf({ shard: '0/2', warehouse: '/w' })).toEqual([['acme', 'globex'], '/w/shard=0-of-2'])
-  expect(loadedOf({ shard: '1/2', warehouse: '/w' })).toEqual([['initech'], '/w/shard=1-of-2'])
-  expect(loadedOf({ shard: '2/4' })).toEqual([[], '/work/warehouse/shard=2-of-4'])
-  expect(loadedOf({ shard: '0/2', accounts: 'globex,initech' })).toEqual([
+test('each shard has its own accounts and warehouse, and together they have all accounts', async () => {
+  expect(await loadedOf({ shard: '0/2', warehouse: '/w' })).toEqual([['acme', 'globex'], '/w/shard=0-of-2'])
+  expect(await loadedOf({ shard: '1/2', warehouse: '/w' })).toEqual([['initech'], '/w/shard=1-of-2'])
+  expect(await loadedOf({ shard: '2/4' })).toEqual([[], '/work/warehouse/shard=2-of-4'])
+  expect(await loadedOf({ shard: '0/2', accounts: 'globex,initech' })).toEqual([
     ['globex'],
     '/work/warehouse/shard=0-of-2',
   ])
-  expect(loadedOf({})).toEqual([['acme', 'globex', 'initech'], '/work/warehouse'])
+  expect(await loadedOf({})).toEqual([['acme', 'globex', 'initech'], '/work/warehouse'])
 })
 
-test('a shard needs the tokens of its own accounts only', () => {
+test('a shard needs the tokens of its own accounts only', async () => {
   const yaml = THREE.replace(/(name: initech[\s\S]*)token: .*/, '$1token_file: /not/there')
-  expect(loadedOf({ shard: '0/2' }, yaml)[0]).toEqual(['acme', 'globex'])
-  expect(problemsOf({ yaml, flags: { shard: '1/2' } })).toHaveLength(1)
+  expect((await loadedOf({ shard: '0/2' }, yaml))[0]).toEqual(['acme', 'globex'])
+  expect(await problemsOf({ yaml, flags: { shard: '1/2' } })).toHaveLength(1)
 })
 
-test.each(['4', '4/4', '-1/4', '0/0', '0/101', 'a/b', '1/4/2'])('--shard %j is refused', (shard) => {
-  expect(problemsOf({ yaml: THREE, flags: { shard } })).toEqual([
+test.each(['4', '4/4', '-1/4', '0/0', '0/101', 'a/b', '1/4/2'])('--shard %j is refused', async (shard) => {
+  expect(await problemsOf({ yaml: THREE, flags: { shard } })).toEqual([
     `--shard: must be i/n, such as 0/4: n from 1 to 100, i from 0 to n-1, not "${shard}"`,
   ])
 })
 
-test('an empty --shard is refused', () => {
-  expect(problemsOf({ yaml: THREE, flags: { shard: '' } })).toEqual([
+test('an empty --shard is refused', async () => {
+  expect(await problemsOf({ yaml: THREE, flags: { shard: '' } })).toEqual([
     '--shard: is empty; it must be i/n, such as 0/4: n from 1 to 100, i from 0 to n-1',
   ])
 })

@@ -6,8 +6,8 @@ import { ACCOUNT, load, problemsOf } from '../../support/settings/settings-from-
 
 const PASSWORD = 'pass/word-of-redis'
 const withRate = (lines: string) => `${ACCOUNT}    rate_limit:\n${lines}`
-const sharedOf = (lines: string, env: Record<string, string> = {}) =>
-  load({ yaml: withRate(lines), env }).accounts[0]?.shared
+const sharedOf = async (lines: string, env: Record<string, string> = {}) =>
+  (await load({ yaml: withRate(lines), env })).accounts[0]?.shared
 
 test.each([
   ['shared: redis://redis', null],
@@ -15,16 +15,16 @@ test.each([
   ['shared: redis://redis\n      shared_fallback: 50%', 30],
   ['shared: redis://redis\n      shared_fallback: 20', 20],
   ['shared: redis://redis\n      requests: 90\n      shared_fallback: 33%', 29],
-])('%j gives a fallback of %s', (lines, fallback) => {
-  const shared = sharedOf(`      ${lines}\n`)
+])('%j gives a fallback of %s', async (lines, fallback) => {
+  const shared = await sharedOf(`      ${lines}\n`)
   expect(shared?.fallback).toBe(fallback)
   expect(shared?.url.reveal()).toBe('redis://redis')
 })
 
-test('the address may come from the environment; only its credentials are secrets, both encoded and decoded', () => {
+test('the address may come from the environment; only its credentials are secrets, both encoded and decoded', async () => {
   const credentials = `user:${encodeURIComponent(PASSWORD)}@`
   const url = `rediss://${credentials}redis.example:6380/2`
-  const settings = load({ yaml: withRate(`      shared: \${REDIS_URL}\n`), env: { REDIS_URL: url } })
+  const settings = await load({ yaml: withRate(`      shared: \${REDIS_URL}\n`), env: { REDIS_URL: url } })
   expect(JSON.stringify(settings)).not.toContain('word-of-redis')
   expect(secretsOf(settings).map((secret) => secret.reveal())).toEqual(
     expect.arrayContaining([credentials, PASSWORD, encodeURIComponent(PASSWORD)]),
@@ -41,8 +41,8 @@ test.each([
   // The password is too short to be redacted everywhere, so it is redacted only as a password in the URL.
   ['redis://:ab@redis/1', 'redis://[redacted]redis/1'],
   ['redis://us:p ss@redis', 'redis://[redacted]redis'],
-])('the address %s prints as %s', (url, printed) => {
-  const settings = load({ yaml: withRate(`      shared: "${url}"\n`) })
+])('the address %s prints as %s', async (url, printed) => {
+  const settings = await load({ yaml: withRate(`      shared: "${url}"\n`) })
   const redact = createRedactor(secretsOf(settings))
   expect(redact(url)).toBe(printed)
   expect(redact('the tab of a cap')).toBe('the tab of a cap')
@@ -77,8 +77,8 @@ describe('a wrong value is refused without a quote of it', () => {
       'shared_fallback: 20',
       'shared_fallback needs a shared cap, but rate_limit.shared is not set; set it to a Redis, or remove shared_fallback',
     ],
-  ])('%s', (lines, problem) => {
-    const [reported, ...more] = problemsOf({ yaml: withRate(`      ${lines}\n`) })
+  ])('%s', async (lines, problem) => {
+    const [reported, ...more] = await problemsOf({ yaml: withRate(`      ${lines}\n`) })
     expect(more).toEqual([])
     expect(reported).toMatch(/^settings\.yaml:\d+: accounts\[0\]\.rate_limit\./)
     expect(reported?.endsWith(problem)).toBe(true)

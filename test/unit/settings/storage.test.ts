@@ -4,35 +4,35 @@ import { createRedactor } from '../../../src/base/secret.js'
 import { secretsOf } from '../../../src/settings/settings.js'
 import { ACCOUNT, ACCOUNT_ENV, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
 
-const storageOf = (yaml: string, env: Readonly<Record<string, string>> = {}, flags = {}) =>
-  load({ yaml: `${ACCOUNT}${yaml}`, env, flags }).storage
+const storageOf = async (yaml: string, env: Readonly<Record<string, string>> = {}, flags = {}) =>
+  (await load({ yaml: `${ACCOUNT}${yaml}`, env, flags })).storage
 
-const problems = (yaml: string, env: Readonly<Record<string, string>> = {}) =>
-  problemsOf({ yaml: `${ACCOUNT}${yaml}`, env })
+const problems = async (yaml: string, env: Readonly<Record<string, string>> = {}) =>
+  await problemsOf({ yaml: `${ACCOUNT}${yaml}`, env })
 
-const urlProblem = (url: string): string => {
-  const found = problems(`storage:\n  url: ${JSON.stringify(url)}\n`)
+const urlProblem = async (url: string): Promise<string> => {
+  const found = await problems(`storage:\n  url: ${JSON.stringify(url)}\n`)
   expect(found).toHaveLength(1)
   return found[0] ?? ''
 }
 
-test('delta needs a bucket and parquet beside it', () => {
+test('delta needs a bucket and parquet beside it', async () => {
   const bucket = 'storage:\n  url: s3://research\n'
-  expect(load({ yaml: `${ACCOUNT}${bucket}publish: [parquet, delta]\n` }).publish).toEqual([
+  expect((await load({ yaml: `${ACCOUNT}${bucket}publish: [parquet, delta]\n` })).publish).toEqual([
     'parquet',
     'delta',
   ])
-  expect(problems(`${bucket}publish: [duckdb, delta]\n`)).toEqual([
+  expect(await problems(`${bucket}publish: [duckdb, delta]\n`)).toEqual([
     expect.stringContaining('publish needs parquet beside delta, whose tables are the Parquet files'),
   ])
-  expect(problems('publish: [parquet, delta]\n')).toEqual([
+  expect(await problems('publish: [parquet, delta]\n')).toEqual([
     expect.stringContaining('publish can have delta only in a bucket; set storage.url, or remove delta'),
   ])
 })
 
 describe('a bucket', () => {
-  test('needs only its address', () => {
-    expect(storageOf('storage:\n  url: s3://research/field/work\n')).toEqual({
+  test('needs only its address', async () => {
+    expect(await storageOf('storage:\n  url: s3://research/field/work\n')).toEqual({
       bucket: 'research',
       rootPrefix: 'field/work',
       prefix: 'field/work',
@@ -48,81 +48,81 @@ describe('a bucket', () => {
     ['s3://research/', ''],
     ['s3://research/a//', 'a'],
     ['S3://research/a b/ü%1=x', 'a b/ü%1=x'],
-  ])('%s has the prefix "%s"', (url, prefix) => {
-    expect(storageOf(`storage:\n  url: ${url}\n`)).toMatchObject({ bucket: 'research', prefix })
+  ])('%s has the prefix "%s"', async (url, prefix) => {
+    expect(await storageOf(`storage:\n  url: ${url}\n`)).toMatchObject({ bucket: 'research', prefix })
   })
 
-  test('is absent without storage, or with an empty section', () => {
-    expect(storageOf('')).toBeNull()
-    expect(storageOf('storage:\n', { AWS_ENDPOINT_URL_S3: 'not read' })).toBeNull()
+  test('is absent without storage, or with an empty section', async () => {
+    expect(await storageOf('')).toBeNull()
+    expect(await storageOf('storage:\n', { AWS_ENDPOINT_URL_S3: 'not read' })).toBeNull()
   })
 
-  test('comes from the environment, which overrides the file', () => {
+  test('comes from the environment, which overrides the file', async () => {
     const env = { FIELDWORK_SYNC_STORAGE_URL: 's3://other/env' }
-    expect(load({ env: { ...ACCOUNT_ENV, ...env } }).storage).toMatchObject({
+    expect((await load({ env: { ...ACCOUNT_ENV, ...env } })).storage).toMatchObject({
       bucket: 'other',
       prefix: 'env',
     })
     const yaml = 'storage:\n  url: s3://research/file\n  region: eu-west-1\n'
-    expect(storageOf(yaml, env)).toMatchObject({ bucket: 'other', prefix: 'env', region: 'eu-west-1' })
+    expect(await storageOf(yaml, env)).toMatchObject({ bucket: 'other', prefix: 'env', region: 'eu-west-1' })
   })
 
-  test('has the directory of the shard at the end of its prefix', () => {
+  test('has the directory of the shard at the end of its prefix', async () => {
     const shard = { shard: '1/4' }
-    expect(storageOf('storage:\n  url: s3://research/a\n', {}, shard)).toMatchObject({
+    expect(await storageOf('storage:\n  url: s3://research/a\n', {}, shard)).toMatchObject({
       rootPrefix: 'a',
       prefix: 'a/shard=1-of-4',
     })
-    expect(storageOf('storage:\n  url: s3://research\n', {}, shard)).toMatchObject({
+    expect(await storageOf('storage:\n  url: s3://research\n', {}, shard)).toMatchObject({
       rootPrefix: '',
       prefix: 'shard=1-of-4',
     })
   })
 
-  test('is read by commands without accounts, and not by commands without a warehouse', () => {
+  test('is read by commands without accounts, and not by commands without a warehouse', async () => {
     const env = { FIELDWORK_SYNC_STORAGE_URL: 's3://research' }
-    expect(load({ env, requireAccounts: false }).storage).toMatchObject({ bucket: 'research' })
-    expect(load({ env: { ...ACCOUNT_ENV, ...env }, oneAccount: true }).storage).toBeNull()
+    expect((await load({ env, requireAccounts: false })).storage).toMatchObject({ bucket: 'research' })
+    expect((await load({ env: { ...ACCOUNT_ENV, ...env }, oneAccount: true })).storage).toBeNull()
   })
 })
 
 describe('an endpoint', () => {
   const yaml = (rest: string) => `storage:\n  url: s3://research\n${rest}`
 
-  test('is an origin, and makes the path style the default', () => {
+  test('is an origin, and makes the path style the default', async () => {
     const endpoint = '  endpoint: https://minio.internal:9000/\n'
     const expected = { endpoint: 'https://minio.internal:9000', pathStyle: true }
-    expect(storageOf(yaml(endpoint))).toMatchObject(expected)
-    expect(storageOf(yaml(`${endpoint}  path_style: false\n`))).toMatchObject({
+    expect(await storageOf(yaml(endpoint))).toMatchObject(expected)
+    expect(await storageOf(yaml(`${endpoint}  path_style: false\n`))).toMatchObject({
       ...expected,
       pathStyle: false,
     })
-    expect(storageOf(yaml('  path_style: true\n'))).toMatchObject({ endpoint: null, pathStyle: true })
+    expect(await storageOf(yaml('  path_style: true\n'))).toMatchObject({ endpoint: null, pathStyle: true })
   })
 
-  test('comes from the variables of the SDK where the settings have none', () => {
+  test('comes from the variables of the SDK where the settings have none', async () => {
     const env = { AWS_ENDPOINT_URL_S3: 'https://s3.example', AWS_ENDPOINT_URL: 'https://all.example' }
-    expect(storageOf(yaml(''), env)).toMatchObject({ endpoint: 'https://s3.example', pathStyle: true })
-    expect(storageOf(yaml(''), { ...env, AWS_ENDPOINT_URL_S3: '' })).toMatchObject({
+    expect(await storageOf(yaml(''), env)).toMatchObject({ endpoint: 'https://s3.example', pathStyle: true })
+    expect(await storageOf(yaml(''), { ...env, AWS_ENDPOINT_URL_S3: '' })).toMatchObject({
       endpoint: 'https://all.example',
     })
-    expect(storageOf(yaml('  endpoint: https://file.example\n'), env)).toMatchObject({
+    expect(await storageOf(yaml('  endpoint: https://file.example\n'), env)).toMatchObject({
       endpoint: 'https://file.example',
     })
   })
 
-  test('may be plain http on this host only, unless allow_insecure_http is set', () => {
-    expect(storageOf(yaml('  endpoint: http://127.0.0.1:9000\n'))).toMatchObject({
+  test('may be plain http on this host only, unless allow_insecure_http is set', async () => {
+    expect(await storageOf(yaml('  endpoint: http://127.0.0.1:9000\n'))).toMatchObject({
       endpoint: 'http://127.0.0.1:9000',
     })
     const text =
       'would send the data over plain http to another host; use https, or set allow_insecure_http: true in the settings file'
     const plain = yaml('  endpoint: http://minio:9000\n')
-    expect(problems(plain)).toEqual([`settings.yaml:8: storage.endpoint ${text}`])
-    expect(problems(yaml(''), { AWS_ENDPOINT_URL_S3: 'http://minio:9000' })).toEqual([
+    expect(await problems(plain)).toEqual([`settings.yaml:8: storage.endpoint ${text}`])
+    expect(await problems(yaml(''), { AWS_ENDPOINT_URL_S3: 'http://minio:9000' })).toEqual([
       `AWS_ENDPOINT_URL_S3: ${text}`,
     ])
-    expect(problems(`${plain}allow_insecure_http: true\n`)).toEqual([])
+    expect(await problems(`${plain}allow_insecure_http: true\n`)).toEqual([])
   })
 
   test.each([
@@ -131,12 +131,12 @@ describe('an endpoint', () => {
     ['https://key:secret-word@host', 'must not contain a user or password'],
     ['https://host/research', 'must end after the host and port, such as https://minio.internal:9000'],
     ['https://host?a=b', 'must not contain a query (?) or fragment (#)'],
-  ])('%s is refused', (value, text) => {
-    const [ofFile, ...more] = problems(yaml(`  endpoint: ${value}\n`))
+  ])('%s is refused', async (value, text) => {
+    const [ofFile, ...more] = await problems(yaml(`  endpoint: ${value}\n`))
     expect(ofFile).toContain(`settings.yaml:8: storage.endpoint ${text}`)
     expect(ofFile).not.toContain('secret-word')
     expect(more).toEqual([])
-    const [ofVariable] = problems(yaml(''), { AWS_ENDPOINT_URL_S3: value })
+    const [ofVariable] = await problems(yaml(''), { AWS_ENDPOINT_URL_S3: value })
     expect(ofVariable).toContain(`AWS_ENDPOINT_URL_S3: ${text}`)
   })
 })
@@ -169,34 +169,36 @@ describe('the url is refused', () => {
     ['s3://research/a/../b', 'must have no empty part (//) and no part . or ..'],
     ['s3://research/a\u0007b', 'must have only printable characters'],
     [`s3://research/${'ü'.repeat(257)}`, 'must have at most 512 bytes after the bucket'],
-  ])('%s', (url, text) => {
-    const problem = urlProblem(url)
+  ])('%s', async (url, text) => {
+    const problem = await urlProblem(url)
     expect(problem).toContain('settings.yaml:7: storage.url ')
     expect(problem).toContain(text)
     expect(problem).not.toContain('secret-word')
   })
 })
 
-test('other keys without a url are refused, but not beside a wrong url', () => {
-  expect(problems('storage:\n  endpoint: https://host\n  region: eu-west-1\n  path_style: false\n')).toEqual(
+test('other keys without a url are refused, but not beside a wrong url', async () => {
+  expect(
+    await problems('storage:\n  endpoint: https://host\n  region: eu-west-1\n  path_style: false\n'),
+  ).toEqual(
     ['endpoint', 'region', 'path_style'].map(
       (key, index) =>
         `settings.yaml:${7 + index}: storage.${key} needs storage.url; set it, such as s3://bucket/prefix, or remove this key`,
     ),
   )
-  expect(problems('storage:\n  url: nothing\n  region: eu-west-1\n')).toEqual([
+  expect(await problems('storage:\n  url: nothing\n  region: eu-west-1\n')).toEqual([
     'settings.yaml:7: storage.url must begin with s3://, such as s3://bucket/prefix',
   ])
-  expect(problems('storage:\n  url: s3://research\n  region: "eu west"\n')).toEqual([
+  expect(await problems('storage:\n  url: s3://research\n  region: "eu west"\n')).toEqual([
     'settings.yaml:8: storage.region must be the name of a region, such as eu-west-1',
   ])
 })
 
-test('the credentials of the environment are redacted with a bucket, and only then', () => {
+test('the credentials of the environment are redacted with a bucket, and only then', async () => {
   const env = { AWS_SECRET_ACCESS_KEY: 'a-secret/of+AWS', AWS_SESSION_TOKEN: 'a-session-token' }
-  const settings = load({ yaml: `${ACCOUNT}storage:\n  url: s3://research\n`, env })
+  const settings = await load({ yaml: `${ACCOUNT}storage:\n  url: s3://research\n`, env })
   const redact = createRedactor(secretsOf(settings))
   expect(redact('a-secret/of+AWS and a-session-token')).toBe('[redacted] and [redacted]')
   expect(JSON.stringify(settings)).not.toContain('a-session-token')
-  expect(secretsOf(load({ yaml: ACCOUNT, env }))).toHaveLength(1)
+  expect(secretsOf(await load({ yaml: ACCOUNT, env }))).toHaveLength(1)
 })

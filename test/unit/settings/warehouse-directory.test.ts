@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import { ACCOUNT, ACCOUNT_ENV, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
 
-const directoryOf = (path: string) =>
-  load({ env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_WAREHOUSE: path } }).warehouseDirectory
+const directoryOf = async (path: string) =>
+  (await load({ env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_WAREHOUSE: path } })).warehouseDirectory
 
 test.each([
   ['data', '/work/data'],
@@ -13,14 +13,14 @@ test.each([
   [':memory:', '/work/:memory:'],
   ['a#b%20c*[d]', '/work/a#b%20c*[d]'],
   ['s3:', '/work/s3:'],
-])('%j means the directory %j', (path, directory) => {
-  expect(directoryOf(path)).toBe(directory)
+])('%j means the directory %j', async (path, directory) => {
+  expect(await directoryOf(path)).toBe(directory)
 })
 
 test.each(['s3://bucket/x', 'S3://bucket', 'file:///data', 'https://example.org/x', 'gs://b?c'])(
   '%s is refused because it is an address',
-  (path) => {
-    expect(problemsOf({ env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_WAREHOUSE: path } })).toEqual([
+  async (path) => {
+    expect(await problemsOf({ env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_WAREHOUSE: path } })).toEqual([
       `FIELDWORK_SYNC_WAREHOUSE: must be a directory of this machine, not an address such as "${path}". For a bucket, set storage.url`,
     ])
   },
@@ -29,22 +29,22 @@ test.each(['s3://bucket/x', 'S3://bucket', 'file:///data', 'https://example.org/
 const QUESTION_MARK =
   'must not have a "?" in its path, which is "/work/a?b": DuckDB cannot open a file there. Give another directory'
 
-test('a question mark in the path is refused from a flag and from the file', () => {
-  expect(problemsOf({ env: ACCOUNT_ENV, flags: { warehouse: 'a?b' } })).toEqual([
+test('a question mark in the path is refused from a flag and from the file', async () => {
+  expect(await problemsOf({ env: ACCOUNT_ENV, flags: { warehouse: 'a?b' } })).toEqual([
     `--warehouse: ${QUESTION_MARK}`,
   ])
-  expect(problemsOf({ yaml: `${ACCOUNT}warehouse:\n  directory: a?b\n` })).toEqual([
+  expect(await problemsOf({ yaml: `${ACCOUNT}warehouse:\n  directory: a?b\n` })).toEqual([
     `settings.yaml:7: warehouse.directory ${QUESTION_MARK}`,
   ])
 })
 
-test('a question mark in the working directory is refused for commands that have a warehouse', () => {
+test('a question mark in the working directory is refused for commands that have a warehouse', async () => {
   const situation = { env: ACCOUNT_ENV, workingDirectory: '/a?b' }
-  expect(problemsOf(situation)).toEqual([expect.stringContaining('which is "/a?b/warehouse"')])
-  expect(problemsOf({ ...situation, oneAccount: true })).toEqual([])
+  expect(await problemsOf(situation)).toEqual([expect.stringContaining('which is "/a?b/warehouse"')])
+  expect(await problemsOf({ ...situation, oneAccount: true })).toEqual([])
 })
 
-test('a flag replaces a variable that would be refused', () => {
+test('a flag replaces a variable that would be refused', async () => {
   const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_WAREHOUSE: 'a?b' }
-  expect(load({ env, flags: { warehouse: 'ok' } }).warehouseDirectory).toBe('/work/ok')
+  expect((await load({ env, flags: { warehouse: 'ok' } })).warehouseDirectory).toBe('/work/ok')
 })

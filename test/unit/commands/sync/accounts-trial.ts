@@ -60,7 +60,7 @@ export const openAccounts = async (
     warehouse,
     api,
     lines,
-    sync: ({ flags = {}, settings = {}, accounts = {}, given = {} } = {}) => {
+    sync: async ({ flags = {}, settings = {}, accounts = {}, given = {} } = {}) => {
       const yaml = JSON.stringify({
         accounts: [...apis].map(([name, { baseUrl }], index) => ({
           name,
@@ -73,7 +73,7 @@ export const openAccounts = async (
         ...settings,
       })
       return syncAccounts({
-        settings: load({ yaml, flags: { warehouse, ...flags } }),
+        settings: await load({ yaml, flags: { warehouse, ...flags } }),
         log: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
         observer: SILENT,
         signal: new AbortController().signal,

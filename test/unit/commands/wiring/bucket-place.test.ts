@@ -32,7 +32,7 @@ test('a signal ends a release that waits for a silent store, long before its min
     FIELDWORK_SYNC_STORAGE_URL: 's3://model/test',
     FIELDWORK_SYNC_WAREHOUSE: warehouse,
   }
-  const settings = load({ env })
+  const settings = await load({ env })
   if (settings.storage === null) throw new Error('the settings name no bucket')
   const stop = new AbortController()
   const log = testLog()

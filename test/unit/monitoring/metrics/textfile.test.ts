@@ -1,15 +1,19 @@
 /** The file for node-exporter: whole, readable by all, and with what is still true of the file before. */
+import { execFileSync, spawnSync } from 'node:child_process'
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parseExposition } from '../../../../src/monitoring/metrics/exposition.js'
 import { accountSamples, runSamples } from '../../../../src/monitoring/metrics/samples.js'
 import { writeTextfile } from '../../../../src/monitoring/metrics/textfile.js'
+import { openSilentDisk } from '../../../support/files/disk.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
 import { accountState, runEnd } from '../../../support/monitoring/run-ends.js'
 
 const run = runSamples('/data', runEnd())
 const accounts = accountSamples('/data', [accountState()])
+
+const never = new AbortController().signal
 
 const read = async (file: string) => parseExposition(await readFile(file, 'utf8'))
 
@@ -18,7 +22,7 @@ test('all may read it, whatever the umask, and nothing else is left in the direc
   const file = join(directory, 'fieldwork_sync.prom')
   const before = process.umask(0o077)
   try {
-    await writeTextfile(file, run)
+    await writeTextfile(file, run, never)
   } finally {
     process.umask(before)
   }
@@ -28,8 +32,8 @@ test('all may read it, whatever the umask, and nothing else is left in the direc
 
 test('it keeps what a failed run does not know, and only that', async () => {
   const file = join(await temporaryDirectory(), 'fieldwork_sync.prom')
-  await writeTextfile(file, [...run, ...accounts])
-  await writeTextfile(file, runSamples('/data', runEnd({ exitCode: 7, status: 'failed' })))
+  await writeTextfile(file, [...run, ...accounts], never)
+  await writeTextfile(file, runSamples('/data', runEnd({ exitCode: 7, status: 'failed' })), never)
   const samples = await read(file)
   expect(samples.filter(({ labels }) => labels.account !== undefined)).toEqual(accounts)
   expect(
@@ -42,9 +46,32 @@ test('a damaged file, and what a killed run left behind, are replaced', async ()
   const file = join(directory, 'fieldwork_sync.prom')
   await writeFile(file, Buffer.from([0, 255, 10, 123]))
   await writeFile(join(directory, `.fieldwork_sync.prom.${process.pid}.tmp`), 'half')
-  await writeTextfile(file, run)
+  await writeTextfile(file, run, never)
   expect(await read(file)).toEqual(run)
   expect(await readdir(directory)).toEqual(['fieldwork_sync.prom'])
+})
+
+test('a pipe is not replaced, and no reading of it waits', async () => {
+  const file = join(await temporaryDirectory(), 'fieldwork_sync.prom')
+  execFileSync('mkfifo', [file])
+  await expect(writeTextfile(file, run, never)).rejects.toThrow('it is not a regular file')
+  expect((await stat(file)).isFIFO()).toBe(true)
+})
+
+test('a file system that does not answer holds neither the run nor the end of the process', async (context) => {
+  const disk = await openSilentDisk(context)
+  if (disk === null) return
+  const url = (file: string) => JSON.stringify(new URL(`../../../../build/${file}`, import.meta.url).href)
+  const script = `
+    const { writeTextfile } = await import(${url('monitoring/metrics/textfile.js')})
+    const late = new AbortController()
+    setTimeout(() => late.abort(new Error('too late')), 500)
+    await writeTextfile(process.argv[1], [], late.signal).catch((error) => console.log(error.message))
+    process.exitCode = 5`
+  const ended = spawnSync(process.execPath, ['--input-type=module', '-e', script, join(disk, 'a.prom')], {
+    encoding: 'utf8',
+  })
+  expect(ended).toMatchObject({ status: 5, stdout: 'too late\n', stderr: '' })
 })
 
 test('a file that cannot be replaced stays, and nothing is left beside it', async () => {
@@ -52,6 +79,6 @@ test('a file that cannot be replaced stays, and nothing is left beside it', asyn
   const file = join(directory, 'fieldwork_sync.prom')
   await mkdir(file)
   await chmod(file, 0o755)
-  await expect(writeTextfile(file, run)).rejects.toThrow('EISDIR')
+  await expect(writeTextfile(file, run, never)).rejects.toThrow('EISDIR')
   expect(await readdir(directory)).toEqual(['fieldwork_sync.prom'])
 })

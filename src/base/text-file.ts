@@ -1,0 +1,65 @@
+/**
+ * Reads the text files that a user names: settings, tokens, faults. Such a file may be a pipe that nobody writes to, a device without
+ * an end, or on a file system that does not answer. So reading is asynchronous, bounded, and ended by a signal.
+ */
+import { constants, createReadStream, fstat, open } from 'node:fs'
+import { Socket } from 'node:net'
+import { addAbortSignal, type Readable } from 'node:stream'
+import { isatty, ReadStream } from 'node:tty'
+import { promisify } from 'node:util'
+import { unlessAborted } from './clock.js'
+import { messageOf } from './errors.js'
+
+const BYTES_MAX = 1_048_576
+
+/** The whole text, without a byte order mark. Throws an error that `whyUnreadable` explains, or the reason of the signal. */
+export const readTextFile = async (path: string, signal: AbortSignal): Promise<string> => {
+  const bytes = await unlessAborted(signal, readBytes(path, signal))
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+}
+
+const readBytes = async (path: string, signal: AbortSignal): Promise<Uint8Array> => {
+  // Without O_NONBLOCK, opening a pipe waits for its writer, and nothing can end that.
+  const file = await promisify(open)(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  const stream = addAbortSignal(signal, await streamOf(file))
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of stream) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    // Leaving the loop closes the file.
+    if (bytes > BYTES_MAX) throw new TooLargeError()
+  }
+  return Buffer.concat(chunks)
+}
+
+/** A stream that owns the open file. Pipes and terminals wait in the event loop, not in a thread. */
+const streamOf = async (file: number): Promise<Readable> => {
+  if (isatty(file)) return new ReadStream(file)
+  const isPipe = (await promisify(fstat)(file)).isFIFO()
+  return isPipe
+    ? new Socket({ fd: file, readable: true, writable: false })
+    : createReadStream('', { fd: file })
+}
+
+class TooLargeError extends Error {
+  readonly code = 'EFBIG'
+}
+
+/** The reason why a file cannot be read. Messages put it after the name of the file. */
+export const whyUnreadable = (error: unknown): string => {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : messageOf(error)
+  return REASONS[code] ?? `cannot be read (${code})`
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  ENOTDIR: 'does not exist',
+  EISDIR: 'is a directory, not a file',
+  EACCES: 'cannot be read: permission denied',
+  EPERM: 'cannot be read: permission denied',
+  ELOOP: 'is a link that leads back to itself',
+  ENXIO: 'is a socket, not a file or pipe',
+  ERR_ENCODING_INVALID_ENCODED_DATA: 'is not UTF-8 text; is it the right file?',
+  EFBIG: 'is larger than 1 MiB; is it the right file?',
+}
