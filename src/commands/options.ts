@@ -93,7 +93,7 @@ export const exportOptions = {
   bom: {
     type: 'boolean',
     describe:
-      'For CSV that people open in Excel: begin with a byte order mark, and put an apostrophe before formulas',
+      'For CSV that people open in Excel: begin with a byte order mark, and put an apostrophe before formulas and error values',
   },
   where: text(
     'Export only matching rows, such as "account = \'acme\'"; a table without these columns is exported whole',

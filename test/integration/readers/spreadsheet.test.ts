@@ -34,6 +34,31 @@ const TITLES = [
   '1e5',
   '2026-03-01',
   'TRUE',
+  ...[
+    '#N/A',
+    '#REF!',
+    '#DIV/0!',
+    '#VALUE!',
+    '#NAME?',
+    '#NULL!',
+    '#NUM!',
+    '#SPILL!',
+    '#CALC!',
+    '#GETTING_DATA',
+  ],
+  ...[
+    '#FIELD!',
+    '#BLOCKED!',
+    '#PYTHON!',
+    '#n/a',
+    '#NV',
+    '#BEZUG!',
+    '#¡VALOR!',
+    '# 1',
+    '#N/A ',
+    '#\n<&>\t',
+    'Err:502',
+  ],
   '<script>alert("&amp;")</script>',
   'emoji 😀👩‍👩‍👧',
   'مرحبا بالعالم',
@@ -126,6 +151,7 @@ test.skipIf(PYTHON_PROBLEM !== null)(
     await database.exclusively(async (sql) => {
       await sql.run(insertRows(surveysHistory, 450))
       await sql.run(`UPDATE surveys_history SET title = repeat('=', 40000) WHERE account = 'acme'`)
+      await sql.run(`UPDATE surveys_history SET title = '#N/A' WHERE account = 'acme' AND id <= 5`)
     })
     await database.close()
 

@@ -108,18 +108,25 @@ const sheetRows = ({ sql, signal }: Writing, relation: Relation) => {
   return { rows: convert(), counts: () => ({ rows, cutTexts }) }
 }
 
+/** The library writes a text such as `#N/A` as an error value, except as rich text. Its streamed sheets hold every text as a text. */
 const sheetOf = async (
   { table, columns }: Relation,
   rows: AsyncIterable<CellValue[]>,
 ): Promise<WriteSheet> => {
-  const header: CellValue[][] = [columns.map(({ name }) => name)]
-  for await (const row of rows) header.push(row)
+  const lines: CellValue[][] = [columns.map(({ name }) => name)]
+  const cells = headerCells(columns)
+  for await (const row of rows) {
+    for (const [index, cell] of row.entries())
+      if (typeof cell === 'string' && cell.startsWith('#'))
+        cells.set(`${lines.length},${index}`, { richText: [{ text: cell }] })
+    lines.push(row)
+  }
   return {
     name: tableName(table),
     freezePane: FIXED_HEADER,
     columns: columns.map(columnDefinition),
-    cells: headerCells(columns),
-    rows: header,
+    cells,
+    rows: lines,
   }
 }
 

@@ -35,27 +35,36 @@ const CASES = [
   ['', ''],
   ['a = b, -c', 'a = b, -c'],
   ["it's", "it's"],
+  ['#N/A', "'#N/A"],
+  ['#ref!', "'#ref!"],
+  ['#BEZUG!', "'#BEZUG!"],
+  ['#¡VALOR!', "'#¡VALOR!"],
+  [' #NV', "' #NV"],
+  ['＃N/A', "'＃N/A"],
+  ['first;#NAME?', "first;'#NAME?"],
+  ["'#N/A", "''#N/A"],
+  ['wave #2', 'wave #2'],
   ['{"a": -1}', '{"a": -1}'],
 ] as const
 
-test('an apostrophe goes before each place where a formula could begin, and nowhere else', async () => {
+test('an apostrophe goes before each place where a formula or an error value could begin, and nowhere else', async () => {
   expect(await guarded(CASES.map(([text]) => text))).toEqual(CASES.map(([, expected]) => expected))
 })
 
 /** Takes away one apostrophe at each place, as docs/how-to/export.md says. */
 const unguarded = (text: string): string =>
   text.replaceAll(
-    /(^|[;\t\r\n])'((?:[\p{Z}\p{Cf}']|(?![\t\r\n])\p{Cc})*[=+\-@＝＋－＠])/gu,
+    /(^|[;\t\r\n])'((?:[\p{Z}\p{Cf}']|(?![\t\r\n])\p{Cc})*[=+\-@#＝＋－＠＃])/gu,
     (_, before: string, formula: string) => before + formula,
   )
 
-test('taking the apostrophes away gives the exact texts, and no guarded text begins a formula', async () => {
+test('taking the apostrophes away gives the exact texts, and no guarded text begins a formula or an error value', async () => {
   const text = fc.string({
-    unit: fc.constantFrom('=', '-', "'", ';', '\n', '\t', ' ', 'a', ','),
+    unit: fc.constantFrom('=', '-', '#', "'", ';', '\n', '\t', ' ', 'a', ','),
     maxLength: 12,
   })
   const texts = fc.sample(text, 2_000)
   const found = await guarded(texts)
   expect(found.map((one) => unguarded(String(one)))).toEqual(texts)
-  expect(found.filter((one) => /(^|[;\t\r\n])\s*[=+\-@]/.test(String(one)))).toEqual([])
+  expect(found.filter((one) => /(^|[;\t\r\n])\s*[=+\-@#]/.test(String(one)))).toEqual([])
 })

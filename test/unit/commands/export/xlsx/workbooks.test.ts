@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { copyFile, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { readXlsx } from 'hucre/xlsx'
@@ -7,6 +7,7 @@ import { systemClock } from '../../../../../src/base/clock.js'
 import { type Export, exportTables } from '../../../../../src/commands/export/export-tables.js'
 import { surveyProgressHistory, surveys } from '../../../../../src/model/tables.js'
 import { openDatabase } from '../../../../../src/warehouse/connection/database.js'
+import { literal } from '../../../../../src/warehouse/connection/ddl.js'
 import { workFile } from '../../../../../src/warehouse/lifecycle/files.js'
 import { temporaryDirectory } from '../../../../support/files/temporary.js'
 import { insertRows } from '../../../../support/warehouse/long-table.js'
@@ -82,6 +83,46 @@ test('a small part of a large table is a sheet of the shared workbook', async ({
   expect((await readdir(out)).sort()).toEqual(['export.json', 'fieldwork.xlsx'])
   const [sheet] = await sheetsOf(join(out, 'fieldwork.xlsx'))
   expect(sheet?.rows.map((row) => row[1])).toEqual(['id', ...range(5)])
+})
+
+/** What Excel takes for an error, a boolean, a number or a date when a person enters it. */
+const LOOKALIKES = [
+  ...[
+    '#N/A',
+    '#REF!',
+    '#DIV/0!',
+    '#VALUE!',
+    '#NAME?',
+    '#NULL!',
+    '#NUM!',
+    '#SPILL!',
+    '#CALC!',
+    '#GETTING_DATA',
+  ],
+  ...['#BLOCKED!', '#n/a', '#BEZUG!', '#1 <&>', 'TRUE', 'false', '00123', '1e5', '2026-03-01', '=1+1'],
+]
+
+test('a text that looks like an error, a boolean, a number or a date stays a text', async ({
+  onTestFinished,
+}) => {
+  const root = await temporaryDirectory(onTestFinished)
+  const copy = join(root, 'work.duckdb')
+  await copyFile(source, copy)
+  const database = await openDatabase(copy)
+  await database.exclusively(async (sql) => {
+    await sql.run(`DELETE FROM surveys WHERE id > ${LOOKALIKES.length}`)
+    for (const [index, title] of LOOKALIKES.entries())
+      await sql.run(`UPDATE surveys SET title = ${literal(title)} WHERE id = ${index + 1}`)
+    await sql.run('CHECKPOINT')
+  })
+  await database.close()
+  const out = join(root, 'out')
+  const open: Export['open'] = (options) => openDatabase(copy, { ...options, readOnly: true })
+  await exportTo(out, { source: copy, open, tables: ['surveys'] })
+  const workbook = await readXlsx(await readFile(join(out, 'fieldwork.xlsx')), { readStyles: true })
+  const titles = LOOKALIKES.map((_, index) => workbook.sheets[0]?.cells?.get(`${index + 1},2`))
+  expect(titles.map((cell) => cell?.value)).toEqual(LOOKALIKES)
+  expect(titles.filter((cell) => cell?.type !== 'string' && cell?.type !== 'richText')).toEqual([])
 })
 
 test('a stop while a workbook is written leaves the previous export', async ({ onTestFinished }) => {
