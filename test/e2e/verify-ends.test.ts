@@ -2,7 +2,13 @@
 import { chmod, readdir, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { scriptedProgress, scriptedSurvey, sendJson, TOKEN } from '../support/api/scripted-api.js'
+import {
+  type ScriptedSurvey,
+  scriptedProgress,
+  scriptedSurvey,
+  sendJson,
+  TOKEN,
+} from '../support/api/scripted-api.js'
 import { lastLine, openTrial, stopWith, type Trial } from '../support/command/trial.js'
 import { mountReadOnly } from '../support/files/disk.js'
 import { keysIn, openBucketTrial } from '../support/storage/bucket-trial.js'
@@ -248,5 +254,54 @@ describe('a bucket', () => {
     })
     expect(trial.api.arrivals.length).toBe(requests)
     await rm(String(pod.FIELDWORK_SYNC_WAREHOUSE), { recursive: true })
+  })
+})
+
+describe('what has changed since is no error', () => {
+  /** A survey with two sources that was read on the second night, a day before the service is compared. */
+  const readTwice = async (
+    context: Parameters<typeof openTrial>[0],
+    change: (one: ScriptedSurvey) => void,
+  ) => {
+    const one = scriptedSurvey(1, {}, 2)
+    for (const source of one.sources) source.sample_size = 50
+    one.progress.sample_size = 100
+    one.sourceProgress = { 101: scriptedProgress(5), 102: scriptedProgress(5) }
+    const trial = await openTrial(context, [one])
+    const [first, second] = ['2026-03-02T00:00:00Z', '2026-03-03T00:00:00Z']
+    trial.api.now = new Date(first)
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    change(one)
+    one.survey.updated_at = '2026-03-02T12:00:00Z'
+    trial.api.now = new Date(second)
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    trial.api.now = new Date('2026-03-04T00:00:00Z')
+    return { trial, one }
+  }
+  const wrongIn = (json: { sample: { accounts: { tables: { wrong: number }[] }[] } }) =>
+    json.sample.accounts.flatMap(({ tables }) => tables.map(({ wrong }) => wrong))
+
+  test('a source that was removed comes back as it was', async (context) => {
+    let removed: ScriptedSurvey['sources'] = []
+    const { trial, one } = await readTwice(context, (survey) => {
+      removed = survey.sources.splice(1)
+      survey.progress.sample_size = 50
+    })
+    one.sources.push(...removed)
+    one.progress.sample_size = 100
+    const { code, json } = await verifyJson(trial)
+    expect(wrongIn(json)).toEqual([0, 0, 0, 0])
+    expect(code).toBe(0)
+  })
+
+  test('a target changes, and only the survey says so', async (context) => {
+    const { trial, one } = await readTwice(context, () => undefined)
+    for (const source of one.sources) source.sample_size = 60
+    one.progress.sample_size = 120
+    const changed = await verifyJson(trial)
+    expect([changed.code, wrongIn(changed.json)]).toEqual([5, [0, 2, 1, 0]])
+    one.survey.updated_at = '2026-03-03T12:00:00Z'
+    const explained = await verifyJson(trial)
+    expect([explained.code, wrongIn(explained.json)]).toEqual([0, [0, 0, 0, 0]])
   })
 })

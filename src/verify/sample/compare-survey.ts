@@ -1,6 +1,6 @@
 /** Compares everything that the warehouse has of one survey with what the service says now. The row of the survey is not among it. */
 
-import type { Progress, SampleSource } from '../../model/fields.js'
+import type { Progress, SampleSource, Survey } from '../../model/fields.js'
 import { type Instant, minusMs } from '../../model/instant.js'
 import {
   type Reading,
@@ -19,6 +19,8 @@ export interface SurveyComparison {
   readonly context: RequestContext
   readonly surveyId: number
   readonly stored: StoredSurvey
+  /** The survey's row as the service lists it now; null if its page does not show it. */
+  readonly listedNow: () => Promise<Survey | null>
   /** The overlap of listings: how late a change may show. */
   readonly slackMs: number
 }
@@ -32,7 +34,7 @@ export const compareSurvey = async (comparison: SurveyComparison): Promise<Compa
   const progress = await orGone(comparison.source.readSurveyProgress(comparison.surveyId, comparison.context))
   if (listed === null && progress === null) return 'gone'
   const { sources = [], rejectedIds = new Set<number>() } = listed ?? {}
-  const compared = listed === null ? [] : compareSources(comparison, sources, rejectedIds)
+  const compared = listed === null ? [] : await compareSources(comparison, sources, rejectedIds)
   if (progress !== null) compared.push(await compareProgress(comparison, sources, progress))
   for (const source of sources) compared.push(...(await compareSourceProgress(comparison, source)))
   return compared
@@ -71,26 +73,35 @@ const orGone = <Result>(reading: Promise<Result>): Promise<Result | null> =>
     throw error
   })
 
-const compareSources = (
-  { surveyId, stored, slackMs }: SurveyComparison,
+const compareSources = async (
+  comparison: SurveyComparison,
   sources: readonly SampleSource[],
   rejectedIds: ReadonlySet<number>,
-): Compared[] => {
+): Promise<Compared[]> => {
+  const { surveyId, stored, slackMs } = comparison
   const columns = mergedSampleSources.values
   const of = (sampleSourceId: number, judgement: Judgement) =>
     comparedAs('sample_sources', columns.length, surveyId, sampleSourceId, judgement)
-  const listed = sources.map((service) =>
-    of(
-      service.id,
-      judgeVersion({
-        columns,
-        stored: stored.sources.get(service.id) ?? null,
-        service,
-        knownUntil: sourcesKnownUntil(stored, slackMs),
-        waitsFor: quarantined(stored, `sample_sources/${service.id}`),
-      }),
-    ),
-  )
+  const knownUntil = sourcesKnownUntil(stored, slackMs)
+  const listed: Compared[] = []
+  for (const service of sources) {
+    const judgement = judgeVersion({
+      columns,
+      stored: stored.sources.get(service.id) ?? null,
+      service,
+      knownUntil,
+      waitsFor: quarantined(stored, `sample_sources/${service.id}`),
+    })
+    const { verdict, differences } = judgement
+    const isOfSurvey =
+      verdict === 'wrong' &&
+      knownUntil !== null &&
+      differences.every(({ field, stored: before }) => field === 'sample_size' && before !== null) &&
+      (await hasSurveyChanged(comparison, knownUntil))
+    listed.push(
+      of(service.id, isOfSurvey ? judged('moved', 'its survey has changed since', differences) : judgement),
+    )
+  }
   const ids = new Set(sources.map(({ id }) => id))
   const gone = [...stored.sources]
     .filter(([id, { missingSince }]) => missingSince === null && !ids.has(id))
@@ -122,9 +133,11 @@ const compareProgress = async (
   if (progress.row === null) return of(UNTYPABLE)
   const { refreshedAt } = stored
   const listedIds = new Set(sources.map(({ id }) => id))
-  const hasGone = [...stored.sources].some(
-    ([id, { missingSince }]) => missingSince === null && !listedIds.has(id),
+  const storedIds = new Set(
+    [...stored.sources].flatMap(([id, { missingSince }]) => (missingSince === null ? [id] : [])),
   )
+  const haveSourcesChanged =
+    listedIds.size !== storedIds.size || [...listedIds].some((id) => !storedIds.has(id))
   return of(
     await judgeProgress({
       stored: presentCells(stored.progress),
@@ -135,30 +148,36 @@ const compareProgress = async (
       waitsFor: refreshedAt === null ? 'it was never read' : quarantined(stored, 'fieldwork_progress'),
       slackMs,
       mayGain: sources.some(isImported),
-      mayLose: hasGone,
-      isTargetKnown:
-        !hasGone &&
+      haveSourcesChanged,
+      isTargetKnown: async () =>
+        !haveSourcesChanged &&
         refreshedAt !== null &&
-        sources.reduce((sum, { sample_size }) => sum + sample_size, 0) === progress.row.sample_size &&
+        sources.reduce((sum, { sample_size }) => sum + sample_size, 0) === progress.row?.sample_size &&
         sources.every(({ updated_at }) => updated_at < minusMs(refreshedAt, slackMs)) &&
-        !changedSince(stored, minusMs(refreshedAt, slackMs)),
+        !(await hasSurveyChanged(comparison, minusMs(refreshedAt, slackMs))),
       until: async (at) => (await source.readDayProgress(surveyId, null, untilMoment(at), context)).row,
     }),
   )
 }
 
-/** Whether the survey's own row has changed since, as far as the warehouse knows. */
-const changedSince = ({ survey, pending }: StoredSurvey, at: Instant): boolean =>
-  [survey?.cells.updated_at, pending?.updated_at].some(
-    (updatedAt) => typeof updatedAt === 'bigint' && updatedAt >= at,
-  )
+/**
+ * Whether the survey has changed since: its row in the warehouse, or the one of now. A change of a target may move `updated_at` of the
+ * survey alone. Without a row nobody knows, so it may have changed.
+ */
+const hasSurveyChanged = async ({ stored, listedNow }: SurveyComparison, at: Instant): Promise<boolean> => {
+  const known = [stored.survey?.cells.updated_at, stored.pending?.updated_at]
+  if (known.some((updatedAt) => typeof updatedAt === 'bigint' && updatedAt >= at)) return true
+  const now = await listedNow()
+  return now === null || now.updated_at >= at
+}
 
 const UNTYPABLE: Judgement = judged('unclear', 'the API sends it in a form that cannot be typed', [])
 
 const compareSourceProgress = async (
-  { surveyId, stored, slackMs, source, context }: SurveyComparison,
+  comparison: SurveyComparison,
   listed: SampleSource,
 ): Promise<readonly Compared[]> => {
+  const { surveyId, stored, slackMs, source, context } = comparison
   const of = (judgement: Judgement) => [
     comparedAs('sample_source_progress', PROGRESS_COLUMNS.length, surveyId, listed.id, judgement),
   ]
@@ -177,8 +196,11 @@ const compareSourceProgress = async (
       waitsFor: whySourceWaits(stored, listed.id),
       slackMs,
       mayGain: isImported(listed),
-      mayLose: false,
-      isTargetKnown: readAt !== null && listed.updated_at < minusMs(readAt, slackMs),
+      haveSourcesChanged: false,
+      isTargetKnown: async () =>
+        readAt !== null &&
+        listed.updated_at < minusMs(readAt, slackMs) &&
+        !(await hasSurveyChanged(comparison, minusMs(readAt, slackMs))),
       until: async (at) => (await source.readDayProgress(surveyId, listed.id, untilMoment(at), context)).row,
     }),
   )

@@ -28,11 +28,12 @@ export interface ProgressQuestion {
   readonly waitsFor: string | null
   /** How late changes may show in the service: the overlap of listings. */
   readonly slackMs: number
-  /** Whether interviews of the past may enter or go: imported data, or a source that is no longer listed. */
+  /** Whether interviews of the past may enter: imported data. */
   readonly mayGain: boolean
-  readonly mayLose: boolean
-  /** Whether nothing has changed the target since the reading. */
-  readonly isTargetKnown: boolean
+  /** Whether a source has come, come back or gone since, with its interviews. */
+  readonly haveSourcesChanged: boolean
+  /** Whether nothing has changed the target since the reading, as the service says now. Asked only if the target differs. */
+  readonly isTargetKnown: () => Promise<boolean>
   /** The progress of the interviews that started up to a moment, as the service says now; null if it cannot be typed. */
   readonly until: (at: Instant) => Promise<CellRow | null>
 }
@@ -49,7 +50,7 @@ export const judgeProgress = async (question: ProgressQuestion): Promise<Judgeme
   const contradictions = brokenFormulas(stored, service)
   if (contradictions.length > 0)
     return judged('wrong', 'the stored row contradicts itself, and the service does not', contradictions)
-  const target = wrongTarget(question, differences)
+  const target = await wrongTarget(question, differences)
   if (target !== null) return target
   if (differences.every(({ field }) => field === EXTRA))
     return judged('unclear', 'the API may have added unknown fields since', differences)
@@ -59,12 +60,12 @@ export const judgeProgress = async (question: ProgressQuestion): Promise<Judgeme
 }
 
 /** The target is the sum of the targets of the sources. Unless one of these has changed, it cannot have moved. */
-const wrongTarget = (
+const wrongTarget = async (
   { isTargetKnown }: ProgressQuestion,
   differences: readonly Difference[],
-): Judgement | null => {
+): Promise<Judgement | null> => {
   const target = differences.filter(({ field }) => field === 'sample_size')
-  return target.length === 0 || !isTargetKnown
+  return target.length === 0 || !(await isTargetKnown())
     ? null
     : judged('wrong', 'neither the survey nor a source has changed since it was read', target)
 }
@@ -102,19 +103,22 @@ const derivedDifferences = (stored: CellRow, service: CellRow): readonly Differe
 /** These depend on the target, which moves without interviews. */
 const OF_TARGET: readonly string[] = ['sample_size', 'completion_rate', EXTRA]
 
+const SOURCES_CHANGED = 'a source has come or gone since, with its interviews'
+
 /** The stored row has fewer interviews than had started when it was read. */
 const judgeMissing = async (
   known: Known,
   storedTotal: number,
   differences: readonly Difference[],
 ): Promise<Judgement> => {
-  const { stored, readAt, slackMs, mayGain, until } = known
+  const { stored, readAt, slackMs, mayGain, haveSourcesChanged, until } = known
   const before = await until(minusMs(readAt, slackMs))
   const total = before === null ? null : totalOf(before)
   if (before === null || total === null)
     return judged('unclear', 'the API leaves numbers of interviews out', differences)
   if (storedTotal >= total) return judged('moved', 'interviews have started since', differences)
   const lacking = `${counted(total - storedTotal, 'interview')} missing that had started before it was read at ${formatInstant(readAt)}`
+  if (haveSourcesChanged) return judged('moved', SOURCES_CHANGED, differences)
   if (mayGain) return judged('unclear', `${lacking}; imported data may have added them`, differences)
   if (!(await countsInTime(known)))
     return judged(
@@ -134,7 +138,7 @@ const countsInTime = async ({ service, serviceReadAt, slackMs, until }: Known): 
 
 /** The stored row has more interviews than the service says that had started when it was read. */
 const judgeVanished = (
-  { service, isReadAtExact, mayLose }: Known,
+  { service, isReadAtExact, haveSourcesChanged }: Known,
   storedTotal: number,
   thenTotal: number,
   differences: readonly Difference[],
@@ -142,7 +146,7 @@ const judgeVanished = (
   const now = totalOf(service)
   if (!isReadAtExact && now !== null && storedTotal <= now)
     return judged('moved', 'interviews have started since', differences)
-  if (mayLose) return judged('moved', 'a source has gone since, with its interviews', differences)
+  if (haveSourcesChanged) return judged('moved', SOURCES_CHANGED, differences)
   return judged(
     'unclear',
     `${storedTotal - thenTotal} interviews that were counted no longer are: they may be ignored since`,

@@ -57,6 +57,14 @@ export class Listing {
     return { read, row: null, isCertain: false }
   }
 
+  /** The row on the page that showed it, read anew; null if that page no longer shows it. */
+  async again(id: number): Promise<Survey | null> {
+    for (const [number, { rows }] of this.#pages)
+      if (rows.some((row) => row.id === id))
+        return (await this.#read(number)).rows.find((row) => row.id === id) ?? null
+    return null
+  }
+
   async #page(number: number, read: Page<Survey>[]): Promise<Page<Survey>> {
     const known = this.#pages.get(number)
     if (known !== undefined) return known

@@ -131,6 +131,7 @@ class Sampling {
         context,
         surveyId: survey.id,
         stored: requiredOf(stored, survey.id),
+        listedNow: once(() => this.#listing.again(survey.id)),
         slackMs,
       })
       if (compared !== 'gone') this.#rows.push(...compared)
@@ -155,6 +156,14 @@ class Sampling {
     const { account, database, slackMs } = this.#options
     const { cursor } = this.#population
     return database.transaction((sql) => readStoredSurveys(sql, account, ids, { cursor, slackMs }))
+  }
+}
+
+const once = <Result>(read: () => Promise<Result>): (() => Promise<Result>) => {
+  let reading: Promise<Result> | null = null
+  return () => {
+    reading ??= read()
+    return reading
   }
 }
 

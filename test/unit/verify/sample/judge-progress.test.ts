@@ -64,8 +64,8 @@ const judge = async (stored: CellRow | null, { interviews, target, until }: Serv
     waitsFor: null,
     slackMs: 5 * MINUTE_MS,
     mayGain: false,
-    mayLose: false,
-    isTargetKnown: true,
+    haveSourcesChanged: false,
+    isTargetKnown: async () => true,
     until: (at) => {
       moments.push(at)
       const counted = interviews.filter(([start]) => minute(start) <= at)
@@ -104,11 +104,11 @@ describe('moved', () => {
   })
 
   test('a source is no longer listed, and its interviews went with it', async () => {
-    expect(await judge(progressOf(BEFORE), { interviews: BEFORE.slice(1) }, { mayLose: true })).toMatchObject(
-      {
-        verdict: 'moved',
-      },
-    )
+    expect(
+      await judge(progressOf(BEFORE), { interviews: BEFORE.slice(1) }, { haveSourcesChanged: true }),
+    ).toMatchObject({
+      verdict: 'moved',
+    })
   })
 
   test('a source was read some minutes after its survey', async () => {
@@ -119,7 +119,7 @@ describe('moved', () => {
 
   test('the target changed with a source', async () => {
     const service = { interviews: BEFORE, target: 200 }
-    expect(await judge(progressOf(BEFORE), service, { isTargetKnown: false })).toMatchObject({
+    expect(await judge(progressOf(BEFORE), service, { isTargetKnown: async () => false })).toMatchObject({
       verdict: 'moved',
     })
   })
@@ -169,6 +169,13 @@ describe('no verdict', () => {
     expect(await judge(progressOf(BEFORE), { interviews: BEFORE.slice(1) })).toMatchObject({
       verdict: 'unclear',
       why: expect.stringContaining('may be ignored since'),
+    })
+  })
+
+  test('a source comes back, and its interviews with it', async () => {
+    const came = { haveSourcesChanged: true }
+    expect(await judge(progressOf(BEFORE.slice(2)), { interviews: later }, came)).toMatchObject({
+      verdict: 'moved',
     })
   })
 
