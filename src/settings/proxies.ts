@@ -64,22 +64,29 @@ const given = (env: Environment, name: string): { readonly variable: string; rea
     : { variable: name.toLowerCase(), value: lower.trim() }
 }
 
+const NOT_A_PROXY =
+  'must be the address of an HTTP proxy, such as http://proxy.example:3128 or http://user:password@proxy.example:3128'
+
 const readProxy = (variable: string, value: string): Read<HttpProxy> => {
-  const problem =
-    'must be the address of an HTTP proxy, such as http://proxy.example:3128 or http://user:password@proxy.example:3128'
-  if (!URL.canParse(value)) return bad(problem)
-  const url = new URL(value)
+  const address = withScheme(value)
+  if (/^socks/i.test(address)) return bad(`names a SOCKS proxy, which is not supported; it ${NOT_A_PROXY}`)
+  if (!URL.canParse(address)) return bad(NOT_A_PROXY)
+  const url = new URL(address)
   const { protocol, host, username, password } = url
-  if ((protocol !== 'http:' && protocol !== 'https:') || host === '') return bad(problem)
+  if ((protocol !== 'http:' && protocol !== 'https:') || host === '') return bad(NOT_A_PROXY)
   const hasUser = username !== '' || password !== ''
   const encoded = basicCredentials(url)
   return good({
     address: `${protocol}//${host}`,
     variable,
     authorization: hasUser ? new Secret(`Basic ${encoded}`) : null,
-    secrets: hasUser ? [new Secret(encoded), ...secretsInUrl(new Secret(value))] : [],
+    secrets: hasUser ? [new Secret(encoded), ...secretsInUrl(new Secret(address))] : [],
   })
 }
+
+/** As for curl, `host:port` names an HTTP proxy. Without this, `URL` would take the host or the user for the scheme. */
+const withScheme = (value: string): string =>
+  /^([a-z][a-z0-9+.-]*:)?\//i.test(value) ? value : `http://${value}`
 
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
 

@@ -53,6 +53,27 @@ describe('the proxy variables', () => {
       'https://api.example/api/v1',
       'http://[::1]:3128',
     ],
+    ...['proxy:3128', 'user:p@ss@proxy:3128/', 'HTTP://proxy:3128', ' proxy:3128 '].map(
+      (value) =>
+        [
+          `${value} is read as curl reads it`,
+          { HTTPS_PROXY: value },
+          'https://api.example/api/v1',
+          'http://proxy:3128',
+        ] as const,
+    ),
+    [
+      'a host without port and scheme',
+      { https_proxy: 'localhost' },
+      'https://api.example/api/v1',
+      'http://localhost',
+    ],
+    [
+      'an IPv6 address without scheme',
+      { https_proxy: '[::1]:3128' },
+      'https://api.example/api/v1',
+      'http://[::1]:3128',
+    ],
   ])('%s', async (_, env, baseUrl, address) => {
     expect((await proxyOf(env, baseUrl))?.address ?? null).toBe(address)
   })
@@ -96,13 +117,15 @@ describe('NO_PROXY', () => {
 })
 
 test.each([
-  'foo',
-  'proxy:3128',
-  'socks5://proxy:1080',
   'ftp://proxy',
   'http://',
   '//proxy:3128',
+  ':3128',
+  '://proxy:3128',
+  'proxy:port',
+  'http:proxy:3128',
   'http://u:p@:1',
+  'a proxy',
 ])('the proxy %s is refused in one line with the variable but without its value', async (value) => {
   const problem =
     'must be the address of an HTTP proxy, such as http://proxy.example:3128 or http://user:password@proxy.example:3128'
@@ -112,20 +135,33 @@ test.each([
   expect(await problemsOf({ env: { ...ACCOUNT_ENV, http_proxy: value } })).toEqual([`http_proxy: ${problem}`])
 })
 
+test.each(['socks5://proxy:1080', 'SOCKS5H://u:p@proxy', 'socks4a://proxy:1080', 'socks://proxy'])(
+  'the SOCKS proxy %s is called unsupported',
+  async (value) => {
+    expect(await problemsOf({ env: { ...ACCOUNT_ENV, HTTPS_PROXY: value } })).toEqual([
+      expect.stringMatching(
+        /^HTTPS_PROXY: names a SOCKS proxy, which is not supported; it must be the address/,
+      ),
+    ])
+  },
+)
+
 test('the password of a proxy is in no message and in no printed settings', async () => {
   const broken = `socks5://user:${encodeURIComponent(PASSWORD)}@proxy:1080`
   expect(JSON.stringify(await problemsOf({ env: { ...ACCOUNT_ENV, HTTPS_PROXY: broken } }))).not.toMatch(
     /pr0xy|user:p[^a]/,
   )
-  const proxy = await proxyOf({ HTTPS_PROXY: WITH_USER })
-  expect(proxy?.address).toBe('http://proxy.example:3128')
-  expect(proxy?.authorization?.reveal()).toBe(`Basic ${Buffer.from(`user:${PASSWORD}`).toString('base64')}`)
-  expect(proxy?.secrets.map((secret) => secret.reveal())).toContain(PASSWORD)
-  expect(`${inspect(proxy, { depth: 9 })}${JSON.stringify(proxy)}`).not.toMatch(/pr0xy/)
+  for (const value of [WITH_USER, WITH_USER.slice('http://'.length)]) {
+    const proxy = await proxyOf({ HTTPS_PROXY: value })
+    expect(proxy?.address).toBe('http://proxy.example:3128')
+    expect(proxy?.authorization?.reveal()).toBe(`Basic ${Buffer.from(`user:${PASSWORD}`).toString('base64')}`)
+    expect(proxy?.secrets.map((secret) => secret.reveal())).toContain(PASSWORD)
+    expect(`${inspect(proxy, { depth: 9 })}${JSON.stringify(proxy)}`).not.toMatch(/pr0xy/)
+  }
 })
 
 test('a command that sends no requests ignores the proxy variables', async () => {
-  expect(await problemsOf({ env: { HTTPS_PROXY: 'foo' }, requireAccounts: false })).toEqual([])
+  expect(await problemsOf({ env: { HTTPS_PROXY: 'ftp://proxy' }, requireAccounts: false })).toEqual([])
 })
 
 test('plain http through a proxy on another host is refused unless it is allowed', async () => {
