@@ -241,7 +241,7 @@ test.concurrent('a value that is not an HTTP proxy exits 2 before any request', 
   })
   expect(ended.code).toBe(2)
   expect(ended.stderr).toContain(
-    'HTTP_PROXY: must be the address of an HTTP proxy, such as http://proxy.example:3128',
+    'HTTP_PROXY: names a SOCKS proxy, which is not supported; it must be the address of an HTTP proxy, such as http://proxy.example:3128',
   )
   expect(trial.api.arrivals).toHaveLength(0)
   expect(await leaks(trial, ended)).toEqual([])
