@@ -1,5 +1,5 @@
 /** When our clock or the server's is wrong for one night, later nights do not rely on its times. */
-import { readFile } from 'node:fs/promises'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { bodyOf, type Hook, scriptedProgress, scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
@@ -158,8 +158,9 @@ test.concurrent('a partial night that is dated in the future is the last run for
   const { run } = await night(trial, { days: 2, flags: formats })
   expect(run).toMatchObject({ status: 'complete' })
   const runId = run.run_id
-  const manifest = JSON.parse(await readFile(join(trial.warehouse, 'parquet/current/manifest.json'), 'utf8'))
-  expect(manifest.run_id).toBe(runId)
+  const file = join(trial.warehouse, 'parquet/current/manifest.json')
+  const manifest = await readFile(file, 'utf8')
+  expect(JSON.parse(manifest).run_id).toBe(runId)
   expect(await readFile(join(trial.warehouse, 'report.html'), 'utf8')).not.toContain('The last sync was')
   const status = await trial.runWarm(['status', '--json'])
   expect(JSON.parse(status.stdout).runs[0].run_id).toBe(runId)
@@ -167,4 +168,9 @@ test.concurrent('a partial night that is dated in the future is the last run for
   const exported = await trial.runWarm(['export', '--json', '--format', 'csv', '--out', out])
   expect(JSON.parse(exported.stdout).run_id).toBe(runId)
   expect(await trial.runWarm(['verify', '--local'])).toMatchObject({ code: 0 })
+  await chmod(file, 0o644)
+  await writeFile(file, manifest.replace(`"run_id": "${runId}"`, '"run_id": "another"'))
+  const lying = await trial.runWarm(['verify', '--local'])
+  expect(lying.code).toBe(5)
+  expect(lying.stdout).toContain('the manifest names another run than the last one in its files')
 })

@@ -8,6 +8,7 @@ import { throwIfAborted } from '../../base/clock.js'
 import { hasCode } from '../../base/errors.js'
 import { publishedPath } from '../../model/publish-formats.js'
 import { manifestFile, readManifest } from '../../publish/parquet/manifest.js'
+import { openParquet } from '../../publish/parquet/reader.js'
 import type { Database } from '../../warehouse/connection/database.js'
 import {
   duckdbCause,
@@ -17,8 +18,9 @@ import {
   unreadable,
 } from '../../warehouse/connection/duckdb-error.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
+import { readLastRun } from '../../warehouse/history/run-order.js'
 import { checkDatabaseFile } from './check-database.js'
-import { checkParquetFiles, filesOf } from './check-parquet.js'
+import { checkParquetFiles, filesOf, problem } from './check-parquet.js'
 import { type CheckedTables, checkTables, PUBLISH_AGAIN } from './check-tables.js'
 import { compareFormats } from './compare-formats.js'
 import { openDatabaseFile, openParquetVersion } from './open-state.js'
@@ -139,8 +141,25 @@ const findParquet = async (state: string, signal: AbortSignal): Promise<FoundPar
     throw unreadable(state, error)
   })
   const checks = filesOf(manifest).length + 1
-  const isIntact = problems.every(({ rule }) => rule === 'files_are_in_manifest')
-  return { proof: { checks, states, problems }, version: isIntact ? version : null }
+  if (problems.some(({ rule }) => rule !== 'files_are_in_manifest'))
+    return { proof: { checks, states, problems }, version: null }
+  const named = await checkRunOf(version)
+  return { proof: { checks: checks + 1, states, problems: [...problems, ...named] }, version }
+}
+
+/** The manifest names the last run of its own files. */
+const checkRunOf = async ({
+  directory,
+  manifest,
+  state,
+}: NonNullable<FoundParquet['version']>): Promise<readonly Problem[]> => {
+  await using database = await openParquet(directory)
+  const { run_id } = await database.exclusively(readLastRun)
+  const says = {
+    rule: 'manifest_names_last_run',
+    says: 'the manifest names another run than the last one in its files',
+  }
+  return problem(state, says, run_id === manifest.run_id ? [] : [manifest.run_id ?? 'none'])
 }
 
 const exists = async (path: string): Promise<boolean> => (await stat(path).catch(ifMissing)) !== null

@@ -21,3 +21,20 @@ test('the last runs: a complete run after a partial one has no reason', async ()
     },
   ])
 })
+
+test('the last runs: a killed run shows no count of an earlier one', async () => {
+  using hand = await openReader(':memory:')
+  await hand.query('CREATE SCHEMA _sync')
+  await hand.query(`CREATE TABLE _sync.runs AS SELECT * FROM (VALUES
+    ('a', 1, 1, 2, 'partial', 'stopped by a signal', 7), ('a', 2, 3, NULL, 'killed', 'it was killed', NULL)
+  ) t(account, run_number, started_at, ended_at, status, reason, left_over)`)
+  expect(await hand.query(sqlOf('The last runs'))).toEqual([
+    {
+      account: 'a',
+      last_complete_at: null,
+      last_status: 'killed',
+      last_reason: 'it was killed',
+      left_over: null,
+    },
+  ])
+})

@@ -100,6 +100,13 @@ const runs: readonly Rule[] = [
     sql: `SELECT ${named(['run_id', 'account', 'status'])} FROM _sync.runs WHERE status = 'running' OR (status <> 'killed' AND ended_at IS NULL)`,
   },
   {
+    rule: 'runs_are_numbered',
+    where: '_sync.runs',
+    says: 'runs without a number, or with the number of another run',
+    sql: `SELECT 'run_id=' || min(run_id) || ' run_number=' || coalesce(CAST(run_number AS VARCHAR), 'null') AS example FROM _sync.runs
+      GROUP BY run_number HAVING run_number IS NULL OR count(DISTINCT run_id) > 1`,
+  },
+  {
     rule: 'exit_code_follows_status',
     where: '_sync.runs',
     says: 'runs whose exit code contradicts their status',

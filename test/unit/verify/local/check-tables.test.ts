@@ -82,6 +82,7 @@ const BREAKS: Readonly<Record<string, string>> = {
   'queued_surveys_are_stored _sync.tasks': `INSERT INTO _sync.tasks BY NAME SELECT 'acme' AS account, 9 AS survey_id, 'changed' AS reason, now() AS enqueued_at, 'run-1' AS enqueued_run_id, 0 AS attempts`,
   'listed_ids_belong_to_a_listing _sync.listed_ids': `INSERT INTO _sync.listed_ids VALUES ('acme', 1)`,
   'runs_have_ended _sync.runs': `UPDATE _sync.runs SET status = 'running'`,
+  'runs_are_numbered _sync.runs': 'UPDATE _sync.runs SET run_number = NULL',
   'exit_code_follows_status _sync.runs': 'UPDATE _sync.runs SET exit_code = 3',
   'requests_are_counted _sync.requests': `INSERT INTO _sync.requests VALUES ('run-1', 'acme', 'listing', 'surveys', 1, 0)`,
   'days_end_after_they_begin survey_progress_by_day': `INSERT INTO survey_progress_by_day BY NAME SELECT account, survey_id, DATE '2026-03-01' AS day, 'UTC' AS time_zone,
