@@ -5,10 +5,11 @@
  */
 import { stat } from 'node:fs/promises'
 import { throwIfAborted } from '../base/clock.js'
-import { messageOf, WarehouseError } from '../base/errors.js'
+import { messageOf } from '../base/errors.js'
 import { publishedPath } from '../model/publish-formats.js'
 import type { Publisher } from '../model/warehouse.js'
 import type { Database } from '../warehouse/connection/database.js'
+import { isFileFailure } from '../warehouse/connection/duckdb-error.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from '../warehouse/connection/errors.js'
 import { copyProved } from './duckdb-copy.js'
 import type { FileSystemLacks } from './file-system-lacks.js'
@@ -49,7 +50,7 @@ export const createDuckdbPublisher = (
         () => '',
         (second: unknown) => `, which also removes ${temporary} (${messageOf(second)})`,
       )
-      if (error instanceof WarehouseError && !(error instanceof WarehouseUnusableError)) throw error
+      if (!isFileFailure(error) && !(error instanceof WarehouseUnusableError)) throw error
       // After a signal, the errors of interrupted statements do not count. Damage does: the file must be set aside.
       if (!replacing && !(error instanceof WarehouseDamagedError)) throwIfAborted(signal)
       throw new WarehouseUnusableError(

@@ -5,6 +5,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.js'
+import { hasCode } from '../base/errors.js'
 import type { Log } from '../base/log.js'
 import {
   isStateFormat,
@@ -16,6 +17,7 @@ import {
 } from '../model/publish-formats.js'
 import type { Publisher } from '../model/warehouse.js'
 import { type Database, type OpenOptions, openDatabase } from '../warehouse/connection/database.js'
+import { unreadable } from '../warehouse/connection/duckdb-error.js'
 import type { FindPublished, PublishedPlace } from '../warehouse/lifecycle/rebuild.js'
 import { createDuckdbPublisher } from './duckdb.js'
 import { findPublishedFile } from './duckdb-restore.js'
@@ -107,7 +109,7 @@ export interface Published extends Pick<Format, 'open' | 'isDirectory'> {
   readonly atMs: number
 }
 
-/** The first existing state of the `preferred` formats, or of any other format; null if nothing is published. */
+/** The first existing state of the `preferred` formats, or of any other format; null if nothing is published. Throws a `WarehouseError`. */
 export const findPublished = async (
   directory: string,
   preferred: readonly PublishFormat[],
@@ -115,7 +117,10 @@ export const findPublished = async (
   for (const format of [...preferred.filter(isStateFormat), ...STATE_FORMATS]) {
     const { dated, open, isDirectory } = FORMATS[format]
     const path = publishedPath(directory, format)
-    const found = await stat(dated(path)).catch(() => null)
+    const found = await stat(dated(path)).catch((error: unknown) => {
+      if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null
+      throw unreadable(path, error)
+    })
     if (found !== null) return { path, file: path, open, isDirectory, atMs: found.mtimeMs }
   }
   return null

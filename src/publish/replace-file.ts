@@ -31,7 +31,7 @@ export const syncToDisk = async (path: string): Promise<void> => {
   }
 }
 
-/** Makes the entries of a directory durable, if the file system can. Nobody hears of a lack where no `lacks` are given. */
+/** Makes the entries of a directory durable, if the file system can. Without `lacks` a lack is not reported. */
 export const syncDirectory = async (directory: string, lacks?: FileSystemLacks): Promise<void> => {
   try {
     await syncToDisk(directory)

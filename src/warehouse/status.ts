@@ -3,12 +3,13 @@
  * state block nobody.
  */
 import { z } from 'zod'
-import { ALL_TABLES } from '../model/sync-tables.js'
+import { ALL_TABLES, SCHEMA_VERSION } from '../model/sync-tables.js'
 import { bigintCell, timestamptzCell, varcharCell } from './connection/cells.js'
 import type { Database, Sql } from './connection/database.js'
 import { literal, qualified } from './connection/ddl.js'
-import { unreadable } from './connection/duckdb-error.js'
+import { isWrongStatement, unreadable } from './connection/duckdb-error.js'
 import { NUMBERED_RUNS } from './history/run-order.js'
+import { schemaVersion } from './lifecycle/migrations.js'
 
 /** How many of the last runs are shown. */
 const RUNS_SHOWN = 5
@@ -83,17 +84,30 @@ interface PublishedState {
   readonly open: (file: string) => Promise<Database>
 }
 
-/** Opens the local `file` of a published state. Throws `WarehouseUnusableError`, which names `path`, if it cannot be read. */
+/**
+ * Opens the local `file` of a published state, and reads it until `signal` aborts. Throws `WarehouseUnusableError`, which names `path`, if
+ * it cannot be read.
+ */
 export const readPublished = async <Result>(
   { path, file, open }: PublishedState,
+  signal: AbortSignal,
   read: (database: Database) => Promise<Result>,
 ): Promise<Result> => {
-  try {
-    await using database = await open(file)
-    return await read(database)
-  } catch (error) {
+  await using database = await open(file).catch((error: unknown) => {
     throw unreadable(path, error)
+  })
+  try {
+    return await database.interruptibly(signal, () => read(database))
+  } catch (error) {
+    // Older versions did not publish all that a statement reads. In a state of this version a wrong statement is a bug.
+    const isBug = isWrongStatement(error) && (await isCurrent(database))
+    throw isBug ? error : unreadable(path, error)
   }
+}
+
+const isCurrent = async (database: Database): Promise<boolean> => {
+  const version = await database.exclusively(schemaVersion).catch(() => null)
+  return version === SCHEMA_VERSION
 }
 
 /** Adds the column that files of versions without replays lack. */

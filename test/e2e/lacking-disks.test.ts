@@ -65,6 +65,46 @@ test.concurrent('a failing disk is no such file system, and no message denies wh
   }
 })
 
+const REFUSED = ['ENOLCK', 'ENOSYS', 'EOPNOTSUPP', 'EINVAL', 'EACCES', 'EPERM'] as const
+
+test.concurrent.for(
+  SLOW
+    ? REFUSED.flatMap((setLock) => [{ setLock }, { setLock, getLock: setLock }])
+    : [{ setLock: REFUSED[0] }],
+)(
+  'a file system without locks (%j) is named as such, by commands that write and that read',
+  async (calls, { onTestFinished, skip }) => {
+    const trial = await openTrial({ onTestFinished }, [scriptedSurvey(1)])
+    const env = failing(calls, skip)
+    const says = new RegExp(
+      `cannot lock ${trial.warehouse}/(?:work|fieldwork)\\.duckdb: this file system gives no locks \\(E[A-Z]+\\)\\. Use another volume, or a bucket`,
+    )
+    const ended = await trial.run(['sync'], env)
+    expect(ended).toMatchObject({ code: 7, stderr: expect.stringMatching(says) })
+    expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
+    // Without ENOTSUP: DuckDB reads without a lock then.
+    const isReadable = calls.setLock === 'EOPNOTSUPP'
+    for (const args of [['status'], ['verify', '--local'], ['sync']]) {
+      const ended = await trial.run(args, env)
+      if (isReadable && args[0] !== 'sync') expect(ended).toMatchObject({ code: 0 })
+      else expect(ended).toMatchObject({ code: 7, stderr: expect.stringMatching(says) })
+    }
+    expect((await readdir(trial.warehouse)).filter((name) => name.includes('damaged'))).toEqual([])
+  },
+)
+
+test.concurrent('a disk that fails at the lock is not said to have none', async ({
+  onTestFinished,
+  skip,
+}) => {
+  const trial = await openTrial({ onTestFinished }, [scriptedSurvey(1)])
+  const ended = await trial.run(['sync'], failing({ setLock: 'EIO', getLock: 'EIO' }, skip))
+  expect(ended).toMatchObject({
+    code: 7,
+    stderr: expect.stringContaining('work.duckdb: EIO. Check the disk or the network share, then run again'),
+  })
+})
+
 const exists = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,

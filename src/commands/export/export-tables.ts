@@ -1,8 +1,7 @@
 /** Exports tables and views of one published state as files. It reads only published files, so it works while a sync runs. */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Clock, throwIfAborted } from '../../base/clock.js'
-import { isStop } from '../../base/errors.js'
+import type { Clock } from '../../base/clock.js'
 import { packageVersion } from '../../base/version.js'
 import type { TableDeclaration } from '../../model/columns.js'
 import { withoutPattern } from '../../publish/parquet/sql.js'
@@ -36,13 +35,7 @@ export interface Export {
 /** Throws `ExportRequestError` for a wrong request, `ExportFailedError` or `WarehouseUnusableError` if it cannot read or write. */
 export const exportTables = async (options: Export): Promise<ExportManifest> => {
   const tables = requestedTables(options.tables)
-  return await replaceDirectory(options.out, (directory) => exportInto(directory, options, tables)).catch(
-    (error: unknown) => {
-      if (isStop(error)) throw error
-      throwIfAborted(options.signal)
-      throw error
-    },
-  )
+  return await replaceDirectory(options.out, (directory) => exportInto(directory, options, tables))
 }
 
 /**

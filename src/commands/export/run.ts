@@ -2,6 +2,7 @@
 import { realpath } from 'node:fs/promises'
 import { systemClock } from '../../base/clock.js'
 import type { Settings } from '../../settings/settings.js'
+import { unreadable } from '../../warehouse/connection/duckdb-error.js'
 import { findState } from '../wiring/published.js'
 import { requirePublished } from '../wiring/warehouse-status.js'
 import { type Export, exportTables } from './export-tables.js'
@@ -18,7 +19,9 @@ export const exportPublished = async ({ settings, ...request }: ExportRequest) =
     await findState(settings, request.signal),
   )
   // We follow the link once, so all tables are read from the same version.
-  const source = await realpath(file)
+  const source = await realpath(file).catch((error: unknown) => {
+    throw unreadable(file, error)
+  })
   return exportTables({
     ...request,
     source,

@@ -6,10 +6,10 @@
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
-import { ExpectedError, hasCode, messageOf, UnsyncedError } from '../../base/errors.js'
+import { hasCode, isSystemError, messageOf, UnsyncedError } from '../../base/errors.js'
+import { isRunning } from '../../base/is-running.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { renameDurably, syncDirectory, syncToDisk } from '../../publish/replace-file.js'
-import { isRunning } from '../../warehouse/lifecycle/holder.js'
 import { ExportFailedError, ExportRequestError } from './errors.js'
 
 const FILE = 'export.json'
@@ -134,7 +134,7 @@ const removeLeftovers = async (out: string): Promise<void> => {
 const failed =
   (out: string) =>
   (error: unknown): never => {
-    if (error instanceof ExpectedError) throw error
+    if (!isSystemError(error)) throw error
     throw new ExportFailedError(
       `cannot export to ${out}: ${messageOf(error)}. Check the permissions and the free space; a directory that is a mount point cannot be replaced: name one below it`,
       { cause: error },

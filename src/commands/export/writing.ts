@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { tableName } from '../../model/sync-tables.js'
 import { checksum } from '../../publish/parquet/manifest.js'
 import type { Sql } from '../../warehouse/connection/database.js'
-import { firstLine } from '../../warehouse/connection/duckdb-error.js'
+import { firstLine, isFileFailure } from '../../warehouse/connection/duckdb-error.js'
 import { conditionError } from './condition.js'
 import { ExportFailedError } from './errors.js'
 import type { Relation } from './relations.js'
@@ -31,10 +31,10 @@ export const fileEntry = async (
   return { file, bytes: (await stat(path)).size, sha256: await checksum(path) }
 }
 
-/** The error to throw if a table cannot be written: the condition's, or an `ExportFailedError`. */
+/** The error to throw if a table cannot be written: the condition's, an `ExportFailedError`, or a stop or bug itself. */
 export const writeError = (error: unknown, { table, condition }: Relation, out: string): unknown => {
   const fault = conditionError(error, condition)
-  if (fault !== error) return fault
+  if (fault !== error || !isFileFailure(error)) return fault
   return new ExportFailedError(`cannot export ${tableName(table)} to ${out}: ${firstLine(error)}`, {
     cause: error,
   })

@@ -22,7 +22,7 @@ export const planAll = async (
   const { published: found } = await findState({ warehouseDirectory, publish, storage }, signal)
   if (found === null)
     return accounts.map(({ name, rate }) => ({ account: name, rate, plan: null, fit: null }))
-  return await readPublished(found, async (database) => {
+  return await readPublished(found, signal, async (database) => {
     await requireCurrentSchema(database, found.path)
     const planned: { readonly account: AccountSettings; readonly plan: Plan | null }[] = []
     for (const account of accounts) {

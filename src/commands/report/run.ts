@@ -1,6 +1,7 @@
 /** The wiring of `report`: finds the published state, reads it and writes the page. */
 import { lstat, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { throwIfAborted } from '../../base/clock.js'
 import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { readReport } from '../../publish/report/read.js'
@@ -36,22 +37,13 @@ export interface WrittenReport {
 
 /** Throws `NothingPublishedError`, `UsageError` for a foreign file, `ReportFailedError`, or the error of a state that cannot be read. */
 export const reportPublished = async ({ settings, out, signal }: ReportRequest): Promise<WrittenReport> => {
-  await requireReplaceable(out)
+  await requireReplaceable(out).catch(failed(out))
   const state = await requirePublished(settings, await findState(settings, signal))
-  const rows = await readPublished(state, (database) =>
-    database.interruptibly(signal, () => database.transaction(readReport)),
-  )
+  const rows = await readPublished(state, signal, (database) => database.transaction(readReport))
   const report = renderReport(rows, settings.report)
-  try {
-    await makeDirectory(dirname(out))
-    await writeReport(out, report.html)
-  } catch (error) {
-    if (!isSystemError(error)) throw error
-    throw new ReportFailedError(
-      `cannot write ${out}: ${messageOf(error)}. Check the permissions and the free space`,
-      { cause: error },
-    )
-  }
+  throwIfAborted(signal)
+  await makeDirectory(dirname(out)).catch(failed(out))
+  await writeReport(out, report.html).catch(failed(out))
   return {
     source: state.path,
     bytes: Buffer.byteLength(report.html),
@@ -59,6 +51,16 @@ export const reportPublished = async ({ settings, out, signal }: ReportRequest):
     sections: report.sections,
   }
 }
+
+const failed =
+  (out: string) =>
+  (cause: unknown): never => {
+    if (!isSystemError(cause)) throw cause
+    throw new ReportFailedError(
+      `cannot write ${out}: ${messageOf(cause)}. Check the permissions and the free space`,
+      { cause },
+    )
+  }
 
 /** A mistyped path must not cost a file. */
 const requireReplaceable = async (out: string): Promise<void> => {

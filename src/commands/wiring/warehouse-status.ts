@@ -33,13 +33,13 @@ export const readWarehouseStatus = async (
   const found = await requirePublished(settings, state)
   return {
     head: { published: found.path, publishedAt: instantFromMs(found.atMs), holder },
-    status: await readPublished(found, (database) => database.transaction(readStatus)),
+    status: await readPublished(found, signal, (database) => database.transaction(readStatus)),
   }
 }
 
 /** The request usage of the last run of each account. Throws like `readWarehouseStatus`. */
 export const readLastRequestUsage = async (settings: PublishedPlace, signal: AbortSignal) =>
-  readPublished(await requirePublished(settings, await findState(settings, signal)), (database) =>
+  readPublished(await requirePublished(settings, await findState(settings, signal)), signal, (database) =>
     database.transaction(lastRequestUsage),
   )
 

@@ -3,8 +3,6 @@
  * nothing. Damage is a problem that it reports; a state that cannot be reached or that another version wrote is an error.
  */
 import { realpath, stat } from 'node:fs/promises'
-import { z } from 'zod'
-import { throwIfAborted } from '../../base/clock.js'
 import { hasCode } from '../../base/errors.js'
 import { publishedPath } from '../../model/publish-formats.js'
 import { manifestFile, readManifest } from '../../publish/parquet/manifest.js'
@@ -60,7 +58,7 @@ export const verifyDirectory = async (directory: string, signal: AbortSignal): P
   }
   if (parquet === null || parquet.version === null) return proof
   const { directory: version, state } = parquet.version
-  const checked = await reportingDamage({ state, signal }, async () => {
+  const checked = await reportingDamage(state, async () => {
     await using database = await openParquetVersion(version)
     return await checkTables({ state, database, signal })
   })
@@ -80,7 +78,7 @@ export const verifyFile = async (
   more: (database: Database) => Promise<LocalProof>,
 ): Promise<LocalProof> => {
   let beside = NOTHING
-  const checked = await reportingDamage({ state, signal }, async () => {
+  const checked = await reportingDamage(state, async () => {
     await using database = await openDatabaseFile(file)
     const found = await checkDatabaseFile({ file, state, database, signal })
     beside = await more(database)
@@ -90,19 +88,14 @@ export const verifyFile = async (
 }
 
 /** Turns an error that proves damage into a problem. */
-const reportingDamage = async (
-  { state, signal }: Pick<FileState, 'state' | 'signal'>,
-  work: () => Promise<CheckedTables>,
-): Promise<CheckedTables> => {
+const reportingDamage = async (state: string, work: () => Promise<CheckedTables>): Promise<CheckedTables> => {
   try {
     return await work()
   } catch (error) {
-    // A signal also ends the statements of DuckDB with an error.
-    throwIfAborted(signal)
     const cause = duckdbCause(error)
-    const isOurs = cause instanceof TypeError || cause instanceof z.ZodError || isStatementFault(cause)
-    if (isOurs || (error instanceof WarehouseUnusableError && error.cause === undefined)) throw error
-    if (!isDamage(cause)) throw unreadable(state, cause)
+    if (isStatementFault(cause) || (cause instanceof WarehouseUnusableError && cause.cause === undefined))
+      throw error
+    if (!isDamage(cause)) throw unreadable(state, error)
     return { checks: 1, problems: [damaged(state, firstLine(cause))] }
   }
 }
@@ -125,7 +118,7 @@ interface FoundParquet {
 
 /** Null if no Parquet is published. The link is followed once, so that a publish meanwhile does not matter. */
 const findParquet = async (state: string, signal: AbortSignal): Promise<FoundParquet | null> => {
-  const directory = await realpath(state).catch(ifMissing)
+  const directory = await realpath(state).catch(ifMissing(state))
   if (directory === null) return null
   const manifest = await readManifest(directory).catch((error: unknown) => {
     throw unreadable(manifestFile(directory), error)
@@ -162,9 +155,11 @@ const checkRunOf = async ({
   return problem(state, says, run_id === manifest.run_id ? [] : [manifest.run_id ?? 'none'])
 }
 
-const exists = async (path: string): Promise<boolean> => (await stat(path).catch(ifMissing)) !== null
+const exists = async (path: string): Promise<boolean> => (await stat(path).catch(ifMissing(path))) !== null
 
-const ifMissing = (error: unknown): null => {
-  if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null
-  throw error
-}
+const ifMissing =
+  (path: string) =>
+  (error: unknown): null => {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null
+    throw unreadable(path, error)
+  }

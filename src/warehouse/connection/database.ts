@@ -10,16 +10,17 @@ import {
   DuckDBInstance,
   type DuckDBValue,
 } from '@duckdb/node-api'
-import pLimit, { type LimitFunction } from 'p-limit'
+import pLimit from 'p-limit'
 import type { z } from 'zod'
-import { throwIfAborted } from '../../base/clock.js'
+import { abortReason, throwIfAborted } from '../../base/clock.js'
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import type { CellRow } from '../../model/warehouse.js'
 import { appendTo, storedColumnsOf } from './append.js'
 import { fromDuckDB, type Parameter, toDuckDB } from './cells.js'
 import { createTemporary } from './ddl.js'
-import { duckdbError } from './duckdb-error.js'
+import { duckdbError, isInterrupt, isLockConflict } from './duckdb-error.js'
 import { interrupted } from './interrupted.js'
+import { refusedLock } from './refused-lock.js'
 import { STORAGE_COMPATIBILITY } from './storage-version.js'
 
 /** The operations inside a transaction. */
@@ -58,7 +59,7 @@ export interface Database extends AsyncDisposable {
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
   /** Runs `work` alone on the connection, but outside of a transaction. */
   exclusively<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
-  /** Runs `work`. When `signal` aborts, its statements end with an error. Not for work that writes to this database. */
+  /** Runs `work`. When `signal` aborts, its statements reject with the signal's reason. Not for work that writes to this database. */
   interruptibly<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result>
   /**
    * Copies the file as it is on the disk. Rows must be checkpointed before, and nothing may write meanwhile. Rejects with the
@@ -96,13 +97,13 @@ export interface OpenOptions {
   readonly memoryLimit?: string
 }
 
-/** Opens `file`, and creates it unless read-only. Sessions are in UTC. Throws the errors of DuckDB unchanged. */
+/**
+ * Opens `file`, and creates it unless read-only. Sessions are in UTC. Throws the errors of DuckDB unchanged, or a `LockRefusedError` if
+ * the file cannot be locked although nobody holds it.
+ */
 export const openDatabase = async (file: string, options: OpenOptions = {}): Promise<Database> => {
-  const instance = await DuckDBInstance.create(file, {
-    ...baseOptions,
-    ...(options.readOnly === true ? { access_mode: 'READ_ONLY' } : {}),
-    ...(options.temporaryDirectory === undefined ? {} : { temp_directory: options.temporaryDirectory }),
-    ...(options.memoryLimit === undefined ? {} : { memory_limit: options.memoryLimit }),
+  const instance = await createInstance(file, options).catch(async (error: unknown) => {
+    throw isLockConflict(error) ? await refusedLock(error, file, options.readOnly === true) : error
   })
   try {
     const connection = await instance.connect()
@@ -114,13 +115,30 @@ export const openDatabase = async (file: string, options: OpenOptions = {}): Pro
   }
 }
 
+const createInstance = (file: string, options: OpenOptions): Promise<DuckDBInstance> =>
+  DuckDBInstance.create(file, {
+    ...baseOptions,
+    ...(options.readOnly === true ? { access_mode: 'READ_ONLY' } : {}),
+    ...(options.temporaryDirectory === undefined ? {} : { temp_directory: options.temporaryDirectory }),
+    ...(options.memoryLimit === undefined ? {} : { memory_limit: options.memoryLimit }),
+  })
+
 const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDBConnection): Database => {
   const oneAtATime = pLimit(1)
   /**
    * Statements also run one at a time. Failed work may leave a statement running, and closing the connection during a statement
    * would hang the process (docs/decisions/0030-statements-run-one-at-a-time.md).
    */
-  const statement = pLimit(1)
+  const oneStatement = pLimit(1)
+  let stopping: AbortSignal | null = null
+  const statement: Statement = (work) =>
+    oneStatement(async () => {
+      try {
+        return await work()
+      } catch (error) {
+        throw stopping?.aborted === true && isInterrupt(error) ? abortReason(stopping) : error
+      }
+    })
   const sql = sqlOn(connection, statement)
   const reader = createFileReader(file)
 
@@ -144,7 +162,14 @@ const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDB
     file,
     transaction: (work) => guarded(() => inTransaction(sql, work)),
     exclusively: (work) => guarded(() => work(sql)),
-    interruptibly: (signal, work) => interrupted(() => connection.interrupt(), signal, work),
+    interruptibly: async (signal, work) => {
+      stopping = signal
+      try {
+        return await interrupted(() => connection.interrupt(), signal, work)
+      } finally {
+        stopping = null
+      }
+    },
     copyTo: reader.copyTo,
     close,
     [Symbol.asyncDispose]: close,
@@ -192,7 +217,10 @@ const inTransaction = async <Result>(sql: Sql, work: (sql: Sql) => Promise<Resul
   }
 }
 
-const sqlOn = (connection: DuckDBConnection, statement: LimitFunction): Sql => {
+/** Runs one statement, after those before it. */
+type Statement = <Result>(work: () => Result | Promise<Result>) => Promise<Result>
+
+const sqlOn = (connection: DuckDBConnection, statement: Statement): Sql => {
   const storedColumns = storedColumnsOf(connection)
 
   return {

@@ -2,8 +2,29 @@
  * Decides what an error of DuckDB means. Its client gives no code, only a text that begins with the error's type. Only this file
  * reads such texts. An error that is not about storage is a bug of ours and is not changed.
  */
-import { messageOf } from '../../base/errors.js'
+import { isSystemError, messageOf } from '../../base/errors.js'
+import { isRunning } from '../../base/is-running.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from './errors.js'
+
+/** Errors of another class are bugs of ours, or say themselves what they mean. */
+const isPlain = (error: unknown): error is Error =>
+  error instanceof Error && Object.getPrototypeOf(error) === Error.prototype
+
+/** DuckDB's client throws plain errors. Those of Node's file functions have a code. */
+const isDuckdbError = (error: unknown): boolean => isPlain(error) && !('code' in error)
+
+/**
+ * Whether the system or DuckDB refused to read or write. Only such an error may be reported as one of a file: a stop stays a stop, and a bug
+ * a bug.
+ */
+export const isFileFailure = (error: unknown): boolean => isSystemError(error) || isPlain(error)
+
+/** A statement was interrupted, by a signal. */
+export const isInterrupt = (error: unknown): boolean =>
+  isDuckdbError(error) &&
+  /^(?:Failed to [a-z ]+: )?(?:INTERRUPT Error: |TransactionContext Error: Failed to commit: Interrupted)/.test(
+    messageOf(error),
+  )
 
 /**
  * The error types that storage causes: a full disk, a missing permission, a broken device, or a database that such a failure
@@ -31,20 +52,29 @@ const LOCK_CONFLICT = /Could not set lock on file /
 
 export const isLockConflict = (error: unknown): boolean => LOCK_CONFLICT.test(messageOf(error))
 
-/**
- * The process that holds the lock which DuckDB could not set: `process 123 (/usr/bin/python3)`. Null for another error, or if the
- * system cannot name the process, as on a network share.
- */
-export const lockHolder = (error: unknown): string | null => {
+/** The process that holds the lock which DuckDB could not set. */
+export interface LockHolder {
+  /** Its id; null if it runs in another container or on another machine. */
+  readonly pid: number | null
+  /** `process 123 (/usr/bin/python3)` */
+  readonly name: string
+}
+
+/** Null for another error, or if DuckDB's text has no process. */
+export const lockHolder = (error: unknown): LockHolder | null => {
   const text = messageOf(error)
   if (!LOCK_CONFLICT.test(text)) return null
-  const [, program, pid, user] =
-    /lock is held in (?:(.+?) \()?PID (\d+)\)?(?: by user (\S+?))?\./.exec(text) ?? []
-  if (pid === undefined) return null
+  const [, program, id, user] =
+    /lock is held in (?:(.+?) \()?PID (-?\d+)\)?(?: by user (\S+?))?\./.exec(text) ?? []
+  if (id === undefined) return null
+  const pid = Number(id)
+  // Linux says 0 for a process in another PID namespace, and a negative number for one on another machine.
+  if (pid <= 0 || (program === undefined && !isRunning(pid)))
+    return { pid: null, name: 'a process in another container or on another machine' }
   const details = [program, user === undefined ? undefined : `user ${user}`].filter(
     (detail) => detail !== undefined,
   )
-  return `process ${pid}${details.length === 0 ? '' : ` (${details.join(', ')})`}`
+  return { pid, name: `process ${pid}${details.length === 0 ? '' : ` (${details.join(', ')})`}` }
 }
 
 /**
@@ -53,8 +83,7 @@ export const lockHolder = (error: unknown): string | null => {
  */
 export const isDamage = (error: unknown): boolean => {
   const text = messageOf(error)
-  // Errors of Node's file functions have a code such as EACCES.
-  if (error instanceof Error && 'code' in error && /^E[A-Z0-9_]+$/.test(String(error.code))) return false
+  if (!isDuckdbError(error) && !(error instanceof WarehouseUnusableError)) return false
   if (isLockConflict(error) || TROUBLE_AROUND_THE_FILE.test(text)) return false
   return DAMAGE.test(text) || DAMAGED_LOG.test(text) || !MAY_PASS.test(text)
 }
@@ -64,6 +93,10 @@ export const isUnknownName = (error: unknown): boolean =>
   /^Binder Error: (?:Referenced (?:column|table) |Table "[^"]*" does not have a column)/.test(
     messageOf(error),
   )
+
+/** A statement names what does not exist, or cannot be parsed. */
+export const isWrongStatement = (error: unknown): boolean =>
+  /^(?:Binder|Catalog|Parser) Error: /.test(messageOf(error))
 
 /** The statement itself is wrong, not storage. The person who wrote a part of it needs this message. */
 export const isStatementFault = (error: unknown): boolean =>
@@ -87,15 +120,19 @@ export const duckdbError = (error: unknown, action: string, file: string): unkno
     : error
 }
 
-/** The error to throw if the published state at `path` cannot be read. */
-export const unreadable = (path: string, error: unknown): WarehouseUnusableError =>
-  new WarehouseUnusableError(`cannot read ${path}: ${whyUnreadable(error)}`, { cause: error })
+/** The error to throw if reading the published state at `path` ended with `error`: a stop, a bug and the like stay what they are. */
+export const unreadable = (path: string, error: unknown): unknown => {
+  const cause = duckdbCause(error)
+  return isFileFailure(cause) || cause instanceof WarehouseUnusableError
+    ? new WarehouseUnusableError(`cannot read ${path}: ${whyUnreadable(cause)}`, { cause })
+    : error
+}
 
 /** A new publish replaces a damaged or old file. It does not help against a lock or a missing permission. */
 const whyUnreadable = (error: unknown): string => {
   if (isLockConflict(error))
-    return `it is open for writing in ${lockHolder(error) ?? 'another process'}, which locks out all other readers. Close it there, and open it read-only: read_only=True, duckdb -readonly, duckdb.read_only=true`
-  return TROUBLE_AROUND_THE_FILE.test(messageOf(error))
+    return `it is open for writing in ${lockHolder(error)?.name ?? 'another process'}, which locks out all other readers. Close it there, and open it read-only: read_only=True, duckdb -readonly, duckdb.read_only=true`
+  return isSystemError(error) || TROUBLE_AROUND_THE_FILE.test(messageOf(error))
     ? `${firstLine(error)}. Check the permissions and the disk, then try again`
     : `${firstLine(error)}. Run fieldwork-sync sync to publish it anew`
 }

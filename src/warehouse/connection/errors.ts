@@ -21,3 +21,8 @@ export class WarehouseHeldError extends WarehouseError {
   readonly code = 'warehouse_is_held'
   override readonly exitCode = EXIT_CODES.held
 }
+
+/** The system refuses the lock that DuckDB sets on every file, although nobody holds it: a network share without locks, or a failing disk. */
+export class LockRefusedError extends WarehouseError {
+  readonly code = 'lock_refused'
+}

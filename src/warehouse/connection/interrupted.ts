@@ -3,7 +3,7 @@ import { throwIfAborted } from '../../base/clock.js'
 
 /**
  * Runs `work`. After `signal` aborts, its statements are interrupted repeatedly until it ends, because DuckDB forgets an interrupt
- * that comes before a statement has begun. Rejects with the error of DuckDB then.
+ * that comes before a statement has begun.
  */
 export const interrupted = async <Result>(
   interrupt: () => void,

@@ -5,7 +5,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { z } from 'zod'
-import { hasCode } from '../../base/errors.js'
+import { isRunning } from '../../base/is-running.js'
 import { holderFile } from './files.js'
 
 const holderSchema = z.object({
@@ -48,13 +48,3 @@ export const describeHolder = (holder: Holder | null): string =>
  * cannot be checked, so it counts as running.
  */
 export const isAlive = ({ host, pid }: Holder): boolean => host !== hostname() || isRunning(pid)
-
-/** Whether this machine has a process with this id. */
-export const isRunning = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return hasCode(error, 'EPERM')
-  }
-}

@@ -6,14 +6,26 @@
 import { access, constants, open, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.js'
-import { messageOf } from '../../base/errors.js'
+import { isSystemError, messageOf } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { type Database, openDatabase } from '../connection/database.js'
-import { duckdbError, firstLine, isDamage, isLockConflict, lockHolder } from '../connection/duckdb-error.js'
-import { WarehouseDamagedError, WarehouseHeldError, WarehouseUnusableError } from '../connection/errors.js'
+import {
+  duckdbError,
+  firstLine,
+  isDamage,
+  isLockConflict,
+  type LockHolder,
+  lockHolder,
+} from '../connection/duckdb-error.js'
+import {
+  LockRefusedError,
+  WarehouseDamagedError,
+  WarehouseHeldError,
+  WarehouseUnusableError,
+} from '../connection/errors.js'
 import { spillDirectory, workFile } from './files.js'
-import { describeHolder, isAlive, readHolder, removeHolder, writeHolder } from './holder.js'
+import { describeHolder, type Holder, isAlive, readHolder, removeHolder, writeHolder } from './holder.js'
 import { hasCurrentSchema, migrate, schemaVersion } from './migrations.js'
 import { type PublishedPlace, rebuild } from './rebuild.js'
 
@@ -68,6 +80,7 @@ const releaseOf =
 export const cannotWrite =
   (directory: string) =>
   (cause: unknown): never => {
+    if (!isSystemError(cause)) throw cause
     throw new WarehouseUnusableError(
       `cannot write to the warehouse directory ${directory}: ${messageOf(cause)}. Check that it is a directory, its permissions and the free space`,
       { cause },
@@ -131,6 +144,8 @@ const openWorkFile = async (directory: string, clock: Clock, log: Log): Promise<
     return await openUnlessHeld(directory)
   } catch (error) {
     if (error instanceof WarehouseHeldError) throw error
+    // DuckDB has created it. An empty file would count as damaged later.
+    if (error instanceof LockRefusedError && before === null) await rm(file, { force: true })
     if (!isDamage(error)) throw duckdbError(error, 'open', file)
     // Another process may have found the same damage and replaced the file. Then the new file is intact.
     if (before === (await inode(file))) await setAside(file, error, clock, log)
@@ -160,14 +175,19 @@ const openUnlessHeld = async (directory: string): Promise<Database> => {
     return await openDatabase(workFile(directory), { temporaryDirectory: spillDirectory(directory) })
   } catch (error) {
     if (!isLockConflict(error)) throw error
-    const note = await readHolder(directory)
-    // If a kill left the note, the lock may belong to a reader that opened this file by mistake.
-    const holder = note !== null && isAlive(note) ? describeHolder(note) : lockHolder(error)
+    const holder = nameOf(lockHolder(error), await readHolder(directory))
     throw new WarehouseHeldError(
-      `the warehouse ${directory} is held by ${holder ?? describeHolder(note)}. Wait for it to end, or use another directory`,
+      `the warehouse ${directory} is held by ${holder}. Wait for it to end, or use another directory`,
       { cause: error },
     )
   }
+}
+
+/** If a kill left the note, the lock may belong to a reader that opened this file by mistake. */
+const nameOf = (lock: LockHolder | null, note: Holder | null): string => {
+  if (note === null || !isAlive(note)) return lock?.name ?? describeHolder(note)
+  if (lock === null || lock.pid === note.pid) return describeHolder(note)
+  return lock.pid === null ? `${lock.name}: ${describeHolder(note)}` : lock.name
 }
 
 const inode = async (file: string): Promise<number | null> =>

@@ -5,7 +5,7 @@
  */
 import type { Log } from '../../base/log.js'
 import type { Database } from '../connection/database.js'
-import { duckdbCause, firstLine, isDamage, lockHolder } from '../connection/duckdb-error.js'
+import { duckdbCause, firstLine, isDamage, isFileFailure, lockHolder } from '../connection/duckdb-error.js'
 import { WarehouseUnusableError } from '../connection/errors.js'
 
 /** A published state from which an empty work database can be filled. */
@@ -69,11 +69,12 @@ export const rebuild = async (
 const throwUnreadable =
   (path: string) =>
   (cause: unknown): never => {
+    if (!isFileFailure(cause) && !(cause instanceof WarehouseUnusableError)) throw cause
     const holder = lockHolder(cause)
     const [why, advice] =
       holder === null
         ? [firstLine(cause), 'Check the permissions, the disk, and who has it open']
-        : [`${holder} has it open for writing`, 'Close it there, or open it read-only']
+        : [`${holder.name} has it open for writing`, 'Close it there, or open it read-only']
     throw new WarehouseUnusableError(
       `the work database is lost and cannot be rebuilt from ${path} now: ${why}. Nothing was replaced. ${advice}, then run again`,
       { cause },

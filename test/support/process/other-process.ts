@@ -1,5 +1,5 @@
 /** Starts other processes that open a warehouse with the built program (open-warehouse.mjs). */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
@@ -15,15 +15,28 @@ export interface OtherProcess {
   end(): Promise<void>
 }
 
+/** Process ids of its own, as a container has them. */
+const CONTAINER = 'unshare --pid --fork --kill-child --mount-proc'
+
+/** Whether this machine lets a test start a process with process ids of its own. */
+export const canContain = (): boolean =>
+  spawnSync('bash', ['-c', `${CONTAINER} true`], { stdio: 'ignore' }).status === 0
+
 export const openElsewhere = async (
   directory: string,
   then: 'leave' | 'hold' | 'commit-and-die' | 'fill',
+  inContainer = false,
 ): Promise<OtherProcess> => {
   // `fill` needs a full disk. The shell's limit of 8 MB on the size of a file has the same effect on DuckDB.
   const limit = then === 'fill' ? 'ulimit -f 8192; ' : ''
-  const child = spawn('bash', ['-c', `${limit}exec "$0" "$@"`, process.execPath, FIXTURE, directory, then], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
+  const container = inContainer ? `${CONTAINER} ` : ''
+  const child = spawn(
+    'bash',
+    ['-c', `${limit}exec ${container}"$0" "$@"`, process.execPath, FIXTURE, directory, then],
+    {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  )
   const closed = once(child, 'close')
   const end = async () => {
     child.stdin.end()

@@ -9,7 +9,7 @@ import { pipeline } from 'node:stream/promises'
 import { type CellValue, type WriteSheet, writeXlsx, writeXlsxStream } from 'hucre/xlsx'
 import { z } from 'zod'
 import { throwIfAborted } from '../../../base/clock.js'
-import { messageOf } from '../../../base/errors.js'
+import { isSystemError, messageOf } from '../../../base/errors.js'
 import { tableName } from '../../../model/sync-tables.js'
 import { bigintCell } from '../../../warehouse/connection/cells.js'
 import { quote } from '../../../warehouse/connection/ddl.js'
@@ -142,7 +142,13 @@ const writeAlone = async (
     freezePane: FIXED_HEADER,
     columns: columns.map((column) => ({ ...columnDefinition(column), header: column.name })),
   })
-  await pipeline(workbook, createWriteStream(join(directory, file)), { signal })
+  try {
+    await pipeline(workbook, createWriteStream(join(directory, file)), { signal })
+  } catch (error) {
+    // The pipeline has an error of its own for a signal.
+    if (error instanceof Error && error.name === 'AbortError') throwIfAborted(signal)
+    throw error
+  }
 }
 
 /** Equal rows give an equal file, so it holds no time of its own. */
@@ -153,6 +159,7 @@ const writeShared = async ({ directory, out }: Writing, sheets: WriteSheet[]): P
     const workbook = await writeXlsx({ sheets, properties: { created: WRITTEN_AT, modified: WRITTEN_AT } })
     await writeFile(join(directory, SHARED_FILE), workbook)
   } catch (error) {
+    if (!isSystemError(error)) throw error
     throw new ExportFailedError(`cannot export ${SHARED_FILE} to ${out}: ${messageOf(error)}`, {
       cause: error,
     })

@@ -1,10 +1,27 @@
 /** What DuckDB's messages mean. The texts are from version 1.5; open.test.ts provokes most of them. */
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { duckdbError, isDamage, lockHolder } from '../../../../src/warehouse/connection/duckdb-error.js'
-import { WarehouseDamagedError, WarehouseUnusableError } from '../../../../src/warehouse/connection/errors.js'
+import { z } from 'zod'
+import { StoppedError } from '../../../../src/base/errors.js'
+import { publishError } from '../../../../src/publish/publish-error.js'
+import {
+  duckdbError,
+  isDamage,
+  lockHolder,
+  unreadable,
+} from '../../../../src/warehouse/connection/duckdb-error.js'
+import {
+  LockRefusedError,
+  WarehouseDamagedError,
+  WarehouseUnusableError,
+} from '../../../../src/warehouse/connection/errors.js'
+import { cannotWrite } from '../../../../src/warehouse/lifecycle/open.js'
 
 const LOCKED = 'IO Error: Could not set lock on file "/data/fieldwork.duckdb":'
+
+const ELSEWHERE = 'a process in another container or on another machine'
+/** No process of Linux has this id. */
+const PIDS_MAX = 4_194_304
 
 const meaningOf = (text: string): string => {
   const error = duckdbError(new Error(text), 'write', '/data/work.duckdb')
@@ -84,10 +101,37 @@ test.each([
     `${LOCKED} Conflicting lock is held in /opt/a (b)/python3.11 (PID 12) by user ann. See also https://duckdb.org/docs`,
     'process 12 (/opt/a (b)/python3.11, user ann)',
   ],
-  [`${LOCKED} Conflicting lock is held in PID 12. See also https://duckdb.org/docs`, 'process 12'],
+  [
+    `${LOCKED} Conflicting lock is held in PID ${process.ppid}. See also https://duckdb.org/docs`,
+    `process ${process.ppid}`,
+  ],
+  [`${LOCKED} Conflicting lock is held in PID 0. See also https://duckdb.org/docs`, ELSEWHERE],
+  [`${LOCKED} Conflicting lock is held in PID -12. See also https://duckdb.org/docs`, ELSEWHERE],
+  [`${LOCKED} Conflicting lock is held in PID ${PIDS_MAX}. See also https://duckdb.org/docs`, ELSEWHERE],
   [`${LOCKED} Lock is already held in current process, likely another DuckDB instance`, null],
   [`${LOCKED} Resource temporarily unavailable`, null],
   ['IO Error: Conflicting lock is held in /usr/bin/node (PID 9161).', null],
 ])('the holder of the lock in: %s', (text, holder) => {
-  expect(lockHolder(new Error(text))).toBe(holder)
+  expect(lockHolder(new Error(text))?.name ?? null).toBe(holder)
+})
+
+test.each([
+  new StoppedError('stopped by SIGTERM'),
+  new TypeError('undefined is not a function'),
+  new RangeError('Invalid array length'),
+  new LockRefusedError('cannot lock /data/work.duckdb: this file system gives no locks (ENOLCK)'),
+  new z.ZodError([]),
+])('%s says nothing about a file: it is passed on as it is', (error) => {
+  expect(isDamage(error)).toBe(false)
+  expect(unreadable('/data/fieldwork.duckdb', error)).toBe(error)
+  expect(publishError(error, '/data/fieldwork.duckdb', 'The published file')).toBe(error)
+  expect(() => cannotWrite('/data')(error)).toThrow(error)
+})
+
+test('an error of the operating system does not lead to the advice to publish anew', async () => {
+  const error = await readFile('/dev/null/x').catch((error: unknown) => error)
+  expect(unreadable('/data/fieldwork.duckdb', error)).toMatchObject({
+    exitCode: 7,
+    message: expect.stringMatching(/^cannot read \/data\/fieldwork\.duckdb: ENOTDIR.* Check the permissions/),
+  })
 })

@@ -7,17 +7,18 @@ import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 const ENDLESS = 'SELECT count(*) AS n FROM range(1_000_000_000_000) t(i) WHERE hash(i) = 7'
 const anything = z.object({ n: z.unknown() })
 
-test('a signal interrupts a statement even before DuckDB has begun with it', async () => {
+test('a signal interrupts a statement, even before DuckDB has begun with it, with the reason of the signal', async () => {
   const { database, rows } = await testWarehouse()
   const controller = new AbortController()
+  const stopped = new StoppedError('stopped')
   const endless = database.exclusively((sql) =>
     database.interruptibly(controller.signal, () => {
       const result = sql.rows(anything, ENDLESS)
-      controller.abort(new StoppedError('stopped'))
+      controller.abort(stopped)
       return result
     }),
   )
-  await expect(endless).rejects.toThrow('Interrupted')
+  await expect(endless).rejects.toBe(stopped)
   expect(await rows('SELECT 1 AS n')).toEqual([{ n: 1 }])
 })
 

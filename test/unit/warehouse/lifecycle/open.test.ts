@@ -10,7 +10,7 @@ import { WarehouseDamagedError } from '../../../../src/warehouse/connection/erro
 import { openWarehouse } from '../../../../src/warehouse/lifecycle/open.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
 import { testLog } from '../../../support/log/test-log.js'
-import { holdOpen, openElsewhere } from '../../../support/process/other-process.js'
+import { canContain, holdOpen, openElsewhere } from '../../../support/process/other-process.js'
 import { SLOW } from '../../../support/suite/slow.js'
 import { minute } from '../../../support/time/instants.js'
 import { testClock } from '../../../support/time/test-clock.js'
@@ -160,6 +160,17 @@ test('the commits of a killed run are kept', async () => {
 })
 
 describe('one process at a time', () => {
+  test.skipIf(!canContain())('a holder in another container is called that', async () => {
+    const directory = await temporaryDirectory()
+    await openElsewhere(directory, 'hold')
+    const { told } = await openElsewhere(directory, 'leave', true)
+    expect(told).toMatchObject({
+      code: 'warehouse_is_held',
+      exitCode: 6,
+      message: expect.stringMatching(/ is held by a process in another container or on another machine\W/),
+    })
+  })
+
   test('a second process is refused, and its message names the holder', async () => {
     const directory = await temporaryDirectory()
     const other = await openElsewhere(directory, 'hold')

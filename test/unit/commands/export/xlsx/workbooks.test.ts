@@ -4,6 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { readXlsx } from 'hucre/xlsx'
 import { beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../../../../../src/base/clock.js'
+import { StoppedError } from '../../../../../src/base/errors.js'
 import { type Export, exportTables } from '../../../../../src/commands/export/export-tables.js'
 import { surveyProgressHistory, surveys } from '../../../../../src/model/tables.js'
 import { openDatabase } from '../../../../../src/warehouse/connection/database.js'
@@ -137,7 +138,7 @@ test('a stop while a workbook is written leaves the previous export', async ({ o
     if ((await stat(unfinished).catch(() => null)) !== null) break
     await turn()
   }
-  stop.abort(new Error('stopped'))
+  stop.abort(new StoppedError('stopped'))
   expect(await running).toMatchObject({ message: 'stopped' })
   expect(await readFile(join(out, 'export.json'), 'utf8')).toBe(before)
   expect(await readdir(root)).toEqual(['out'])
