@@ -17,6 +17,19 @@ export interface Clock {
   sleep(durationMs: number, signal?: AbortSignal): Promise<void>
 }
 
+/** A span of time that begins now. */
+export interface Span {
+  /** Wall clock. */
+  readonly startedMs: number
+  /** Wall clock. If that was put back since, the end is counted from the start, so that nothing ends before it began. */
+  endMs(): number
+}
+
+export const startSpan = (clock: Clock): Span => {
+  const [startedMs, monotonicMs] = [clock.nowMs(), clock.monotonicMs()]
+  return { startedMs, endMs: () => Math.max(clock.nowMs(), startedMs + clock.monotonicMs() - monotonicMs) }
+}
+
 /** The longest wait that a Node timer supports; a timer with a longer wait would fire at once. */
 const TIMER_MS_MAX = 2_147_483_647
 

@@ -1,5 +1,6 @@
 /** Replays one account: decodes every quarantined row again. Sends no request. */
-import { type Instant, instantFromMs } from '../model/instant.js'
+import { type Span, startSpan } from '../base/clock.js'
+import { instantFromMs } from '../model/instant.js'
 import type { DecodeAgain } from '../model/replay.js'
 import { REPLAY_RESULTS, type ReplayResult, type RunReport } from '../model/run.js'
 import type { RunDependencies } from './dependencies.js'
@@ -15,7 +16,8 @@ export interface ReplayDependencies
 /** Throws errors that concern all accounts. The next run then marks this one as killed; the rows are still in quarantine. */
 export const replayAccount = async (dependencies: ReplayDependencies): Promise<RunReport> => {
   const { warehouse, decodeAgain, clock, signal, runId, version } = dependencies
-  const startedAt = instantFromMs(clock.nowMs())
+  const span = startSpan(clock)
+  const startedAt = instantFromMs(span.startedMs)
   await warehouse.startRun({ runId, command: 'replay', version, startedAt })
   const state = createRunState()
   const replayed: Record<ReplayResult, number> = { merged: 0, queued: 0, outdated: 0 }
@@ -34,18 +36,18 @@ export const replayAccount = async (dependencies: ReplayDependencies): Promise<R
     addRows(state, { surveys: batch.rows })
     for (const result of REPLAY_RESULTS) replayed[result] += batch[result]
   }
-  return await finish(dependencies, { startedAt, state, replayed })
+  return await finish(dependencies, { span, state, replayed })
 }
 
 const finish = async (
-  { warehouse, clock, rules, runId }: ReplayDependencies,
+  { warehouse, rules, runId }: ReplayDependencies,
   done: {
-    readonly startedAt: Instant
+    readonly span: Span
     readonly state: RunState
     readonly replayed: Readonly<Record<ReplayResult, number>>
   },
 ): Promise<RunReport> => {
-  const { startedAt, state, replayed } = done
+  const { span, state, replayed } = done
   const { cursor } = await warehouse.position()
   const dataProblems = await warehouse.dataProblems(runId)
   const { waiting, rejections } = await warehouse.waitingRows()
@@ -54,8 +56,8 @@ const finish = async (
     account: warehouse.account,
     command: 'replay',
     ...replayOutcomeOf({ stopped: state.stopped, ...dataProblems, waiting }, rules),
-    startedAt,
-    endedAt: instantFromMs(clock.nowMs()),
+    startedAt: instantFromMs(span.startedMs),
+    endedAt: instantFromMs(span.endMs()),
     listing: null,
     cursorBefore: cursor,
     cursorAfter: cursor,

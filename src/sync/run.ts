@@ -2,6 +2,7 @@
  * The whole run of one account: discovers changes, queues due surveys, refreshes them, and reports the outcome. Each step has a
  * file of its own name. Committed rows stay, however the run ends.
  */
+import { type Span, startSpan } from '../base/clock.js'
 import { EXIT_CODES, ExpectedError, isStop, messageOf, UpstreamError } from '../base/errors.js'
 import { type Instant, instantFromMs } from '../model/instant.js'
 import type { RunReport } from '../model/run.js'
@@ -23,12 +24,13 @@ import { createRunState, type RunState } from './run-state.js'
  */
 export const runAccount = async (given: RunDependencies): Promise<RunReport> => {
   const { warehouse, clock, rules, runId, version } = given
+  const span = startSpan(clock)
   const start: StartingPoint = {
-    startedAt: instantFromMs(clock.nowMs()),
+    span,
     cursor: (await warehouse.position()).cursor,
     requestsEstimated: (await planOf(warehouse, rules, clock.nowMs()))?.requests ?? null,
   }
-  await warehouse.startRun({ runId, command: 'sync', version, startedAt: start.startedAt })
+  await warehouse.startRun({ runId, command: 'sync', version, startedAt: instantFromMs(span.startedMs) })
   const budget = createBudget(rules.budget, clock, given.requests)
   using deadline = setDeadline(given, budget)
   const dependencies = { ...given, signal: deadline.signal }
@@ -53,7 +55,7 @@ export const runAccount = async (given: RunDependencies): Promise<RunReport> => 
 }
 
 interface StartingPoint {
-  readonly startedAt: Instant
+  readonly span: Span
   readonly cursor: Instant | null
   readonly requestsEstimated: number | null
 }
@@ -68,7 +70,7 @@ const finish = async (
   start: StartingPoint,
   state: RunState,
 ): Promise<RunReport> => {
-  const { warehouse, source, clock, rules, runId } = dependencies
+  const { warehouse, source, rules, runId } = dependencies
   const { cursor } = await warehouse.position()
   const dataProblems = await warehouse.dataProblems(runId)
   const leftOver = await warehouse.countTasks()
@@ -78,8 +80,8 @@ const finish = async (
     account: warehouse.account,
     command: 'sync',
     ...outcomeOf({ ...state, ...state.counts, ...dataProblems, ...failing, leftOver }, rules),
-    startedAt: start.startedAt,
-    endedAt: instantFromMs(clock.nowMs()),
+    startedAt: instantFromMs(start.span.startedMs),
+    endedAt: instantFromMs(start.span.endMs()),
     listing: state.listing,
     cursorBefore: start.cursor,
     cursorAfter: cursor,

@@ -1,6 +1,6 @@
 /** A run that is reported to machines: `notify` at its start and end, `metrics` at its end. No report changes how the run ends. */
 import { hostname } from 'node:os'
-import { systemClock } from '../../base/clock.js'
+import { startSpan, systemClock } from '../../base/clock.js'
 import { EXIT_CODES } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { createRedactor } from '../../base/secret.js'
@@ -88,12 +88,12 @@ const startReports = async (
   const { createRunReports } = await import('../../monitoring/run-reports.js')
   const reports = createRunReports({ ...reporting, monitoring, clock: systemClock })
   const run = { command, version: packageVersion(), host: hostname() }
-  const [startedMs, monotonicMs] = [systemClock.nowMs(), systemClock.monotonicMs()]
+  const [{ startedMs, endMs }, monotonicMs] = [startSpan(systemClock), systemClock.monotonicMs()]
   reports.started(run)
   return {
     ended: async ({ exitCode, status, report, error, ...seen }) => {
       const durationMs = systemClock.monotonicMs() - monotonicMs
-      const times = { startedMs, endedMs: systemClock.nowMs(), durationMs }
+      const times = { startedMs, endedMs: endMs(), durationMs }
       const outcome = { exitCode, status, report, error }
       const document = documentOf({ ...run, ...times, ...outcome })
       await reports.ended({ ...run, ...times, ...outcome, ...seen }, reporting.redact(document))

@@ -22,6 +22,7 @@ export const unsoundnessIn = async (reader: Pick<Reader, 'query'>, withViews = t
     ...histories(),
     ...references(),
     ...requestUsage(),
+    ...runTimes(),
     ...(withViews ? viewChecks() : []),
   ]
   for (const { what, sql } of checks) {
@@ -113,6 +114,13 @@ const requestUsage = (): Check[] => [
     what: 'runs have requests that _sync.requests does not count',
     sql: `SELECT r.run_id, r.requests, sum(q.made) AS made FROM _sync.runs r JOIN _sync.requests q USING (run_id, account)
       GROUP BY ALL HAVING made < r.requests`,
+  },
+]
+
+const runTimes = (): Check[] => [
+  {
+    what: 'runs end before they start',
+    sql: 'SELECT run_id, started_at, ended_at FROM _sync.runs WHERE ended_at < started_at',
   },
 ]
 
