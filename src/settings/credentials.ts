@@ -42,7 +42,7 @@ const TOKEN_LENGTH_MAX = 8_192
 
 /** The secret token, header Authorization-Token. It must fit into a header. */
 export const readToken: Reader<Secret> = (value) => {
-  if (typeof value !== 'string') return bad('must be text; put the token in quotes')
+  if (typeof value !== 'string') return bad('must be text')
   if (value.trim() === '') return bad('is empty; it must be the secret token of the account')
   // `trim` removes a byte order mark too.
   if (value !== value.trim()) return bad('begins or ends with white space; a header cannot carry that')

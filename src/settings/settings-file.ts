@@ -47,6 +47,7 @@ export const openSettingsFile = async (request: SettingsFileRequest): Promise<Se
     where: where(at),
     name: at.length === 0 ? 'the file' : pathText(at),
     isQuotable: !yaml.isFromEnvironment(at),
+    written: yaml.writtenAt(at),
     directory: dirname(path),
   })
   const known = withoutUnknownKeys(yaml.tree ?? {}, where)

@@ -6,7 +6,8 @@ import type { z } from 'zod'
 import { filePath, inProperties } from './keys.js'
 import { type Problem, quoted } from './problems.js'
 import { type SettingsValues, settingsSchema } from './schema.js'
-import { cut, type Path, type Tree, valueAt } from './tree.js'
+import { cut, type Path, pathText, put, type Tree, valueAt } from './tree.js'
+import { kindOf } from './yaml-tree.js'
 
 export interface Origin {
   /** `file:line`, the name of an environment variable, or a flag. */
@@ -15,6 +16,8 @@ export interface Origin {
   readonly name: string
   /** Whether a problem may show the value. */
   readonly isQuotable: boolean
+  /** The text of a value that YAML did not read as text. */
+  readonly written?: string | undefined
   /** The directory that relative paths start from. */
   readonly directory: string
 }
@@ -54,7 +57,15 @@ const describe = (issue: z.core.$ZodIssue, tree: Tree, originOf: OriginOf): Prob
   const value = valueAt(tree, path)
   const { message } = issue
   if (value === '' && message.startsWith('must')) return problemAt(originOf, path, `is empty; it ${message}`)
+  const { written } = originOf(path)
+  if (written !== undefined && isAccepted(tree, path, written))
+    return problemAt(originOf, path, `must be text, but YAML reads it as ${kindOf(value)}; put it in quotes`)
   const mayQuote =
     !SECRET_SECTIONS.includes(path[0] ?? '') && originOf(path).isQuotable && issue.code === 'custom'
   return problemAt(originOf, path, mayQuote ? `${message}, not ${quoted(value)}` : message)
+}
+
+const isAccepted = (tree: Tree, path: Path, text: string): boolean => {
+  const issues = settingsSchema.safeParse(inProperties(put(tree, path, text))).error?.issues ?? []
+  return issues.every((issue) => pathText(filePath(issue.path)) !== pathText(path))
 }

@@ -2,7 +2,17 @@
  * Reads a settings file into a tree of plain values with the line of each, so that every problem can name its line. A key
  * without a value counts as absent, for instance when all its children are commented out.
  */
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLError } from 'yaml'
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  type Scalar,
+  type YAMLError,
+} from 'yaml'
 import type { Environment } from './environment.js'
 import { currentKey } from './former-keys.js'
 import { interpolate, isInterpolated } from './interpolate.js'
@@ -14,8 +24,12 @@ export interface YamlTree {
   lineOf(path: Path): number
   /** Whether a part of the value comes from the environment, so that no problem may quote it. */
   isFromEnvironment(path: Path): boolean
+  /** The text of a number, true or false in the file: `007` for 7. */
+  writtenAt(path: Path): string | undefined
   readonly problems: readonly YamlProblem[]
 }
+
+const isName = (path: Path): boolean => /^accounts\[\d+\]\.name$/.test(pathText(path))
 
 export interface YamlProblem {
   readonly line: number
@@ -32,6 +46,7 @@ export const readYaml = (text: string, env: Environment): YamlTree => {
   const document = parseDocument(text, { lineCounter, prettyErrors: false, logLevel: 'error' })
   const lines = new Map<string, number>()
   const fromEnvironment = new Set<string>()
+  const written = new Map<string, string>()
   const problems: YamlProblem[] = document.errors.map((error) => ({
     line: lineCounter.linePos(error.pos[0]).line,
     path: [],
@@ -41,21 +56,33 @@ export const readYaml = (text: string, env: Environment): YamlTree => {
     lines.get(pathText(path)) ?? (path.length === 0 ? 1 : lineOf(path.slice(0, -1)))
   let nodes = 0
 
-  const scalar = (value: unknown, path: Path): Tree => {
-    if (typeof value === 'number' || typeof value === 'boolean') return value
-    if (typeof value !== 'string') return undefined
+  const refuse = (path: Path, text: string): undefined =>
+    void problems.push({ line: lineOf(path), path, text: `${pathText(path)} ${text}` })
+
+  const scalar = ({ value, source }: Scalar, path: Path): Tree => {
+    if (typeof value === 'number' || typeof value === 'boolean') {
+      if (source !== undefined) written.set(pathText(path), source)
+      return value
+    }
+    if (value === null || value === undefined) {
+      // Without a name the account would have another one, and its rows are stored under that for ever.
+      return isName(path) && /^null$/i.test(source ?? '')
+        ? refuse(path, 'must be text, but YAML reads it as null; put it in quotes, or remove the line')
+        : undefined
+    }
+    if (typeof value !== 'string')
+      return refuse(path, `must be text, but YAML reads it as ${kindOf(value)}; put it in quotes`)
     if (isInterpolated(value)) fromEnvironment.add(pathText(path))
     const read = interpolate(value, env)
     if (read.ok) return read.value
-    problems.push({ line: lineOf(path), path, text: `${pathText(path)} ${read.problem}` })
-    return undefined
+    return refuse(path, read.problem)
   }
 
   const walk = (node: unknown, path: Path): Tree => {
     nodes += 1
     if (nodes > NODES_MAX || path.length > DEPTH_MAX) throw new TooLarge()
     if (isAlias(node)) return walk(node.resolve(document), path)
-    if (isScalar(node)) return scalar(node.value, path)
+    if (isScalar(node)) return scalar(node, path)
     const note = (at: Path, source: Node | null) => {
       const offset = source?.range?.[0]
       if (offset !== undefined) lines.set(pathText(at), lineCounter.linePos(offset).line)
@@ -82,7 +109,13 @@ export const readYaml = (text: string, env: Environment): YamlTree => {
   }
 
   const tree = problems.length === 0 ? boundedly(() => walk(document.contents, []), problems) : undefined
-  return { tree, lineOf, isFromEnvironment: (path) => fromEnvironment.has(pathText(path)), problems }
+  return {
+    tree,
+    lineOf,
+    isFromEnvironment: (path) => fromEnvironment.has(pathText(path)),
+    writtenAt: (path) => written.get(pathText(path)),
+    problems,
+  }
 }
 
 /** Bounds the walk: an alias may refer to its own parent, and a small file may expand to a million values. */
@@ -97,6 +130,13 @@ const boundedly = (walk: () => Tree, problems: YamlProblem[]): Tree => {
 }
 
 class TooLarge extends Error {}
+
+/** What YAML makes of a value that is not in quotes, in words. */
+export const kindOf = (value: unknown): string => {
+  if (typeof value === 'number') return 'a number'
+  if (typeof value === 'boolean') return 'true or false'
+  return value instanceof Date ? 'a date' : 'another type'
+}
 
 const TOO_LARGE = `has more than ${NODES_MAX} values or ${DEPTH_MAX} levels, including aliases; a settings file is smaller`
 

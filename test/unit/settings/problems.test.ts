@@ -47,7 +47,10 @@ describe('the settings file', () => {
       '1: publish must be a list of duckdb, parquet, delta, report: at least one, none twice, not ["duckdb","duckdb"]',
     ],
     ['allow_insecure_http: yes', '1: allow_insecure_http must be true or false, not "yes"'],
-    ['warehouse:\n  directory: 7', '2: warehouse.directory must be a path, as text, not 7'],
+    [
+      'warehouse:\n  directory: 7',
+      '2: warehouse.directory must be text, but YAML reads it as a number; put it in quotes',
+    ],
     [
       'limits:\n  backoff_base: 1m\n  backoff_max: 1s',
       '3: limits.backoff_max must not be less than limits.backoff_base',
@@ -116,13 +119,55 @@ describe('an account', () => {
     ],
     ['name: "a b"', '2: accounts[0].name must be 1 to 64 letters, digits, _ or -'],
     ['token: ""', '5: accounts[0].token is empty; it must be the secret token of the account'],
-    ['token: 123456', '5: accounts[0].token must be text; put the token in quotes'],
+    ['name: 007', '2: accounts[0].name must be text, but YAML reads it as a number; put it in quotes'],
+    ['name: 1e3', '2: accounts[0].name must be text, but YAML reads it as a number; put it in quotes'],
+    ['name: 0x1F', '2: accounts[0].name must be text, but YAML reads it as a number; put it in quotes'],
+    ['name: True', '2: accounts[0].name must be text, but YAML reads it as true or false; put it in quotes'],
+    ['token: 123456', '5: accounts[0].token must be text, but YAML reads it as a number; put it in quotes'],
+    ['token: 0.50', '5: accounts[0].token must be text, but YAML reads it as a number; put it in quotes'],
+    [
+      'token: false',
+      '5: accounts[0].token must be text, but YAML reads it as true or false; put it in quotes',
+    ],
+    [
+      'token: !!binary aGVsbG8=',
+      '5: accounts[0].token must be text, but YAML reads it as another type; put it in quotes',
+    ],
+    ['name: 1.5', '2: accounts[0].name must be 1 to 64 letters, digits, _ or -'],
+    [
+      'name: null',
+      '2: accounts[0].name must be text, but YAML reads it as null; put it in quotes, or remove the line',
+    ],
     ['token_flie: a', '1: accounts[0].token_flie is not a setting; did you mean accounts[0].token_file?'],
   ])('with %j is refused with its line', async (line, problem) => {
     const yaml = line.startsWith('token_flie')
       ? `accounts: [{ base_url: https://x.example/api/v1, id: 1, ${line} }]`
       : withLine(line)
     expect(await problemsOf({ yaml })).toEqual([`settings.yaml:${problem}`])
+  })
+
+  test('in YAML 1.1 has more values that are not text, such as dates and no', async () => {
+    for (const [name, kind] of [
+      ['2026-11-25', 'a date'],
+      ['no', 'true or false'],
+    ]) {
+      const yaml = `%YAML 1.1\n---\n${ACCOUNT.replace('acme', name ?? '')}`
+      expect(await problemsOf({ yaml })).toEqual([
+        `settings.yaml:4: accounts[0].name must be text, but YAML reads it as ${kind}; put it in quotes`,
+      ])
+      const { accounts } = await load({ yaml: yaml.replace('%YAML 1.1\n---\n', '') })
+      expect(accounts[0]?.name).toBe(name)
+    }
+  })
+
+  test.each([
+    ['warehouse:\n  directory: 2026', 'warehouse.directory', 'a number'],
+    ['storage:\n  url: s3://research/p\n  region: 1', 'storage.region', 'a number'],
+    ['metrics:\n  pushgateway_file: 0', 'metrics.pushgateway_file', 'a number'],
+  ])('%j is refused as what YAML makes of it', async (text, key, kind) => {
+    expect(await problemsOf({ yaml: `${ACCOUNT}${text}\n`, withReports: true })).toEqual([
+      expect.stringContaining(`${key} must be text, but YAML reads it as ${kind}; put it in quotes`),
+    ])
   })
 
   test.each([
