@@ -9,8 +9,13 @@ import {
   stateOf,
 } from '../../src/publish/bucket/documents.js'
 import { VERSIONS } from '../../src/publish/bucket/keys.js'
+import { directoryOf } from '../../src/publish/delta/commit.js'
+import { nextNumber } from '../../src/publish/delta/log-files.js'
+import { readState } from '../../src/publish/delta/read-log.js'
+import { openDatabase } from '../../src/warehouse/connection/database.js'
 import { ALWAYS_HELD } from '../support/storage/bucket.js'
 import { Versions } from './bucket/versions.js'
+import { checkDeltaFiles } from './oracle/delta.js'
 import type { Start } from './plan.js'
 import type { StartResult } from './process.js'
 import type { OpenFile, Readers } from './readers.js'
@@ -117,17 +122,25 @@ export class BucketSide {
   }
 
   /** After the last start: clean-up leaves nothing that is not named. */
-  async checkCleanUp(): Promise<void> {
+  async checkCleanUp(hasDelta: boolean): Promise<void> {
     const { versions } = this
+    const tables = versions.at(versions.pointer).manifest?.tables ?? []
+    const followed = new Set(hasDelta ? tables.map(directoryOf) : [])
+    await using database = await openDatabase(':memory:')
     const removeOld = async () => {
       const store = versions.client()
       const signal = new AbortController().signal
       const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
-      await cleanUp({ store, lease: ALWAYS_HELD, pointer: versions.pointer, log, signal })
+      const reading = { store, database, scratch: this.#home, signal }
+      await cleanUp({
+        ...{ store, lease: ALWAYS_HELD, pointer: versions.pointer, log, signal, followed },
+        readLog: (directory, files) => readState(reading, directory, files, nextNumber(files) - 1),
+      })
     }
     this.#time.skip(49 * HOUR_MS)
     await removeOld()
     versions.checkNamed([...versions.model.objects.keys()].filter((key) => key.startsWith(VERSIONS)))
+    for (const violation of checkDeltaFiles(versions.model)) versions.fail(violation)
     this.#time.skip(CLEAN_UP_LIMITS.keepMs)
     await removeOld()
     versions.checkNamed()

@@ -35,6 +35,8 @@ export interface BucketStart {
   readonly outage: { readonly from: Moment; readonly forMs: number; readonly fault: StoreFault } | null
   /** When another machine starts a run of the same bucket. */
   readonly rival: Moment | null
+  /** `delta` is switched off for this start. */
+  readonly isWithoutDelta: boolean
 }
 
 const MINUTE_MS = 60_000
@@ -42,6 +44,7 @@ const HOUR_MS = 3_600_000
 /** Separate these random numbers from the first stream. Any numbers would do. */
 const BUCKET_SALT = 0x6275636b
 const SILENCE_SALT = 0x73696c74
+const DELTA_SALT = 0x64656c74
 const MACHINES = 3
 
 /** One seed in three has a bucket. */
@@ -50,6 +53,7 @@ export const withBucket = (plan: Plan): Plan => {
   const { chance, whole, pick } = random
   if (!chance(1 / 3)) return plan
   const silences = createRandom(plan.seed ^ SILENCE_SALT)
+  const deltas = createRandom(plan.seed ^ DELTA_SALT)
   const isSlow = chance(0.25)
   const rate = isSlow ? { requests: whole(2, 4), perMs: MINUTE_MS } : plan.world.rate
   const skews = Array.from({ length: MACHINES }, () => (chance(0.3) ? whole(-3 * HOUR_MS, 3 * HOUR_MS) : 0))
@@ -71,7 +75,9 @@ export const withBucket = (plan: Plan): Plan => {
       ['duckdb', 'parquet'],
       ['duckdb', 'parquet', 'delta'],
     ]),
-    starts: starts.map((start) => (silences.chance(0.08) ? withSilence(silences, start) : start)),
+    starts: starts
+      .map((start) => (silences.chance(0.08) ? withSilence(silences, start) : start))
+      .map((start) => withDeltaOff(deltas, start)),
   }
 }
 
@@ -83,6 +89,12 @@ const withSilence = (random: Random, start: Start): Start => {
   const outage = { from: signal, forMs: 3 * MINUTE_MS, fault: 'silent' } as const
   return { ...start, crash: null, signal, bucket: { ...start.bucket, outage } }
 }
+
+/** The format is switched off and on from start to start. */
+const withDeltaOff = (random: Random, start: Start): Start =>
+  start.bucket === null
+    ? start
+    : { ...start, bucket: { ...start.bucket, isWithoutDelta: random.chance(0.3) } }
 
 /** A slow run is active for long enough to refuse another one. */
 const withRival = (random: Random, start: Start): Start =>
@@ -109,6 +121,7 @@ const drawBucketStart = (
     faults: isCalm ? {} : drawStoreFaults(random),
     outage: !isCalm && chance(0.25) ? drawOutage(random, signal) : null,
     rival: null,
+    isWithoutDelta: false,
   }
   return {
     ...start,
@@ -178,4 +191,5 @@ export const LAST_BUCKET_START: BucketStart = {
   faults: {},
   outage: null,
   rival: null,
+  isWithoutDelta: false,
 }

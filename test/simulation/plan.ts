@@ -271,8 +271,12 @@ const DISK_OPERATIONS = [
   ['COMMIT', 'CHECKPOINT', 'writeSync', 'file.sync', 'file.writeFile', 'writeFile'],
 ] as const
 
+/** The formats of a start. */
+export const publishOf = ({ publish }: Plan, { bucket }: Start): readonly PublishFormat[] =>
+  bucket?.isWithoutDelta === true ? publish.filter((format) => format !== 'delta') : publish
+
 /** A last start without faults, after every earlier request has left every rate window. */
-export const lastStart = ({ hasBucket, world: { speed, rate } }: Plan): Start => ({
+export const lastStart = ({ seed, hasBucket, world: { speed, rate } }: Plan): Start => ({
   gapMs: Math.max(DAY_MS / speed, 2 * rate.perMs + MINUTE_MS),
   networkSeed: 1,
   latencyMsMax: 5,
@@ -295,5 +299,5 @@ export const lastStart = ({ hasBucket, world: { speed, rate } }: Plan): Start =>
   clockAhead: null,
   isOrdinary: false,
   isHeld: false,
-  bucket: hasBucket ? LAST_BUCKET_START : null,
+  bucket: hasBucket ? { ...LAST_BUCKET_START, isWithoutDelta: seed % 2 === 0 } : null,
 })

@@ -15,7 +15,7 @@ import type { Databases } from './databases.js'
 import { Generation, generations, type Moment } from './generation.js'
 import { createNetwork, type NetworkLog } from './network.js'
 import { watchLog } from './operations.js'
-import { lastStart, type Plan, type Start } from './plan.js'
+import { lastStart, type Plan, publishOf, type Start } from './plan.js'
 import { endRival, type Rival, startRival } from './rival.js'
 import { createOpenStore } from './store.js'
 import type { VirtualTime } from './virtual-time.js'
@@ -250,7 +250,7 @@ const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOp
     warehouseDirectory: directory,
     storage: start.bucket === null ? null : STORAGE,
     shard: null,
-    publish: plan.publish,
+    publish: publishOf(plan, start),
     contract: settings.contract,
     discover: { overlapMs: settings.overlapMs, fullListingEveryMs: settings.fullListingEveryMs },
     history: { progressKeepAllForMs: null },

@@ -8,7 +8,7 @@ import { openWarehouse } from '../../src/warehouse/lifecycle/open.js'
 import { BucketSide } from './bucket-side.js'
 import type { Databases } from './databases.js'
 import { overCap } from './oracle/cap.js'
-import { checkDelta } from './oracle/delta.js'
+import { checkDelta, checkDeltaFiles } from './oracle/delta.js'
 import { checkEnd } from './oracle/end.js'
 import { checkFinal } from './oracle/final.js'
 import { checkNight } from './oracle/night.js'
@@ -16,7 +16,7 @@ import { checkParquet } from './oracle/parquet.js'
 import { checkPublished, checkSound, leftLog, openPublished } from './oracle/published.js'
 import type { Violation } from './oracle/row-text.js'
 import { checkWork } from './oracle/work.js'
-import { lastStart, type Plan, type Start } from './plan.js'
+import { lastStart, type Plan, publishOf, type Start } from './plan.js'
 import { runStart, type StartResult } from './process.js'
 import { createRandom } from './random.js'
 import { createReaders, type OpenFile, type Readers } from './readers.js'
@@ -174,13 +174,13 @@ const check = async (given: Check): Promise<Violation[]> => {
     ...(work === null ? [] : await checkNight(given, work)),
     ...(snapshot === null ? [] : await checkSnapshot(given, snapshot)),
     ...(await checkBucket(given, given.bucket?.versions.pointer ?? null)),
-    ...(await checkReaders(given, publishedIn(given, directory), isPublished(ended, plan) ? work : null)),
+    ...(await checkReaders(given, publishedIn(given, directory), isPublished(given) ? work : null)),
     ...(await checkWholeBucket(given)),
   ]
 }
 
-const isPublished = ({ report }: StartResult, { publish }: Plan): boolean =>
-  report?.published.length === publish.length
+const isPublished = ({ plan, start, ended: { report } }: Pick<Check, 'plan' | 'start' | 'ended'>): boolean =>
+  report?.published.length === publishOf(plan, start).length
 
 /** The directory with what readers see now. */
 const publishedIn = ({ bucket }: Check, directory: string): string =>
@@ -195,17 +195,18 @@ const checkBucket = async (given: Check, pointer: PointerContents | null): Promi
   return state === null ? [] : await checkWork(world, state, account)
 }
 
-const checkWholeBucket = async ({ plan, bucket, ended, isLast }: Check): Promise<Violation[]> => {
+const checkWholeBucket = async ({ plan, start, bucket, ended, isLast }: Check): Promise<Violation[]> => {
   if (bucket === null) return []
   bucket.checkReport(ended)
-  if (isLast) await bucket.checkCleanUp()
   const { model, pointer, violations } = bucket.versions
   const { manifest } = bucket.versions.at(pointer)
-  const hasDelta = ended.report?.published.some(({ format }) => format === 'delta')
+  const hasDelta = ended.report?.published.some(({ format }) => format === 'delta') === true
+  if (isLast) await bucket.checkCleanUp(hasDelta)
   return [
     ...violations.map((line) => `bucket: ${line}`),
     ...(hasDelta && manifest !== null ? checkDelta(model, manifest) : []),
-    ...(isPublished(ended, plan) && manifest?.run_id !== ended.report?.accounts[0]?.runId
+    ...checkDeltaFiles(model),
+    ...(isPublished({ plan, start, ended }) && manifest?.run_id !== ended.report?.accounts[0]?.runId
       ? [`P3: the version in the bucket is of the run ${manifest?.run_id}`]
       : []),
   ]

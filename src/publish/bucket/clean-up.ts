@@ -5,12 +5,13 @@
 import type { Log } from '../../base/log.js'
 import { listAll } from '../../object-store/list-all.js'
 import type { ListedObject, ObjectStore } from '../../object-store/object-store.js'
+import { type LeftLogs, logsToRemove, removalGroups } from '../delta/left-logs.js'
 import type { BucketManifest, PointerContents } from './documents.js'
 import type { Lease } from './held-lease.js'
-import { isManifest, isWrittenOnce, SWEPT_PREFIXES } from './keys.js'
+import { DATA, isManifest, isWrittenOnce, SWEPT_PREFIXES } from './keys.js'
 import { readManifest } from './restore.js'
 
-export interface CleanUpOptions {
+export interface CleanUpOptions extends Pick<LeftLogs, 'followed' | 'readLog'> {
   readonly store: ObjectStore
   readonly lease: Pick<Lease, 'assertHeld'>
   /** As it is in the bucket now. */
@@ -38,7 +39,8 @@ export const cleanUp = async (options: CleanUpOptions): Promise<number> => {
   const { store, lease, pointer, log, signal, limits = CLEAN_UP_LIMITS } = options
   const listings = []
   for (const prefix of SWEPT_PREFIXES) listings.push(await listAll(store, prefix, signal))
-  const objects = listings.flat().filter(({ key }) => isWrittenOnce(key))
+  const listed = listings.flat()
+  const objects = listed.filter(({ key }) => isWrittenOnce(key))
   const kept = keptManifests(objects, pointer, limits)
   const named = namedByPointer(pointer)
   for (const key of kept) {
@@ -50,11 +52,36 @@ export const cleanUp = async (options: CleanUpOptions): Promise<number> => {
     markNamed(named, key, manifest, pointer)
   }
   const swept = sweptKeys(objects, named, limits)
-  for (const keys of batches(swept)) {
+  const logs = await outlivedLogs(options, listed, swept)
+  for (const keys of [...logs, ...batches(swept)]) {
     lease.assertHeld()
     await store.delete(keys, signal)
   }
-  return swept.length
+  return swept.length + logs.flat().length
+}
+
+/** The keys of Delta logs that have to go before these files. */
+const outlivedLogs = async (
+  { store, log, limits = CLEAN_UP_LIMITS, ...given }: CleanUpOptions,
+  listed: readonly ListedObject[],
+  swept: readonly string[],
+): Promise<readonly (readonly string[])[]> => {
+  const objects = listed.filter(({ key }) => key.startsWith(DATA))
+  const going = new Set(swept)
+  const own = objects.map(({ key }) => key).filter(isWrittenOnce)
+  const directories = await logsToRemove({
+    ...given,
+    objects,
+    kept: own.filter((key) => !going.has(key)),
+    swept: own.filter((key) => going.has(key)),
+    keepMs: limits.keepMs,
+  })
+  if (directories.length > 0)
+    log.info(
+      { storage: store.address, tables: directories },
+      'the Delta logs of tables that are no longer published as Delta are removed, because their files go',
+    )
+  return removalGroups(objects, directories)
 }
 
 /** The keys of the manifests that are kept: those the pointer names, and the young ones. */

@@ -11,12 +11,15 @@ import type { PublishReport } from '../../model/run.js'
 import type { Publisher } from '../../model/warehouse.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import { WarehouseDamagedError } from '../../warehouse/connection/errors.js'
+import { directoryOf } from '../delta/commit.js'
+import { nextNumber } from '../delta/log-files.js'
+import { readState } from '../delta/read-log.js'
 import { removeAll } from '../parquet/versions.js'
 import { manifestOf } from '../parquet/write-version.js'
 import { publishError } from '../publish-error.js'
 import { cleanUp } from './clean-up.js'
 import { commitVersion } from './commit-version.js'
-import { bringDeltaUpToDate } from './delta-tables.js'
+import { bringDeltaUpToDate, type PublishedVersion } from './delta-tables.js'
 import type { BucketManifest, NamedObject } from './documents.js'
 import { DATA, databaseKey, snapshotKey } from './keys.js'
 import { writeNote } from './note.js'
@@ -49,7 +52,7 @@ export const createBucketPublisher = (publishing: BucketPublishing): Publisher =
           key,
           manifest,
         )
-      await sweep(publishing, signal)
+      await sweep(published)
       return reportsOf(store, formats, key, manifest)
     }),
 })
@@ -115,10 +118,17 @@ const noteState = async (
 }
 
 /** The version is published already, so a failure is only logged. */
-const sweep = async (publishing: BucketPublishing, signal: AbortSignal): Promise<void> => {
-  const { pointer, log } = publishing
+const sweep = async (version: PublishedVersion): Promise<void> => {
+  const { pointer, formats, manifest, staging, log } = version
+  const followed = new Set(formats.includes('delta') ? manifest.tables.map(directoryOf) : [])
   try {
-    const objects = await cleanUp({ ...publishing, pointer: pointer.contents, signal })
+    const objects = await cleanUp({
+      ...version,
+      pointer: pointer.contents,
+      followed,
+      readLog: (directory, files) =>
+        readState({ ...version, scratch: staging }, directory, files, nextNumber(files) - 1),
+    })
     log.debug({ objects }, 'objects that no version needs were removed')
   } catch (error) {
     log.warn(

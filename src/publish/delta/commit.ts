@@ -100,7 +100,8 @@ const commitTable = async (given: Committing, table: ManifestTable): Promise<Del
 /** More than all runs that could be catching up at once. */
 const ATTEMPTS_MAX = 5
 
-const directoryOf = ({ schema, name }: ManifestTable): string =>
+/** The key of the table's directory. */
+export const directoryOf = ({ schema, name }: Pick<ManifestTable, 'schema' | 'name'>): string =>
   schema === 'main' ? `data/${name}` : `data/${schema}/${name}`
 
 /** The changes from the log to the manifest; null if the log needs no commit. */

@@ -112,7 +112,11 @@ export const writerRun = async (options: WriterOptions): Promise<void> => {
     await sync(writing, ledger)
     await publish(writing)
     if (options.work.cleansUp) {
-      const removed = await cleanUp({ store, lease, pointer: pointer.contents, log, signal, limits: LIMITS })
+      const removed = await cleanUp({
+        ...{ store, lease, pointer: pointer.contents, log, signal, limits: LIMITS },
+        followed: new Set(),
+        readLog: (directory) => Promise.reject(new Error(`${directory} has a Delta log`)),
+      })
       machine.say(`removed ${removed} objects`)
     }
   } catch (error) {

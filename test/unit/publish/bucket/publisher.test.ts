@@ -33,8 +33,8 @@ const ALL: readonly PublishFormat[] = ['duckdb', 'parquet', 'delta']
 const trial = async (formats: readonly PublishFormat[] = ALL) => {
   const warehouse = await testWarehouse()
   await list(warehouse.account, [survey(1), survey(2)], minute(0))
-  const model = new ModelStore()
   const clock = testClock()
+  const model = new ModelStore({ nowMs: clock.nowMs })
   const log = testLog()
   const decide: { fault: Fault } = { fault: () => null }
   const store = model.client({ fault: (request) => decide.fault(request) })
@@ -65,8 +65,8 @@ const trial = async (formats: readonly PublishFormat[] = ALL) => {
     pointerSchema.parse(JSON.parse(model.objects.get('current.json')?.body.toString() ?? 'null'))
   return {
     ...{ warehouse, model, clock, log, decide, store, stopping, lease, pointer, publishing, current },
-    publish: (signal = NEVER, runId = 'RUN') =>
-      createBucketPublisher({ ...publishing, runId }).publish(signal),
+    publish: (signal = NEVER, runId = 'RUN', given = formats) =>
+      createBucketPublisher({ ...publishing, runId, formats: given }).publish(signal),
     publishPage: () => createPagePublisher(publishing).publish(NEVER),
     release: () => lease.release({ ledgers: [], signal: NEVER }),
   }
@@ -199,6 +199,27 @@ describe('a failure', () => {
     expect(
       [...model.objects.keys()].filter((key) => key.startsWith('data/surveys/_delta_log/')),
     ).toHaveLength(1)
+    await release()
+  })
+
+  test('without Delta keeps the logs for 30 days, and then removes them; with Delta again they start anew', async () => {
+    const { publish, model, clock, log, release } = await trial()
+    const night = async (number: number, formats: readonly PublishFormat[]) => {
+      await publish(NEVER, `2026030${number}T000000Z-0000ab`, formats)
+      clock.advance(15 * 24 * 3_600_000)
+    }
+    const logs = () => [...model.objects.keys()].filter((key) => key.includes('/_delta_log/'))
+    await night(1, ALL)
+    const first = logs()
+    await night(2, ['duckdb', 'parquet'])
+    expect(logs()).toEqual(first)
+    expect(log.lines.filter(({ level }) => level !== 'debug')).not.toContainEqual(
+      expect.objectContaining({ message: expect.stringContaining('Delta') }),
+    )
+    await night(3, ['duckdb', 'parquet'])
+    expect(logs()).toEqual([])
+    await night(4, ALL)
+    expect(logs().toSorted()).toEqual(first.toSorted())
     await release()
   })
 

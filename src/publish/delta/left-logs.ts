@@ -1,0 +1,80 @@
+/**
+ * The Delta logs that no run brings up to date any more, because `delta` was switched off or the table no longer exists. Such a log shows
+ * its table as it was. It goes before a file that it names goes, and all go a while after the last commit. So a reader finds a whole table
+ * or none.
+ */
+import type { ListedObject } from '../../object-store/object-store.js'
+import type { LogState } from './log.js'
+import { type LogFiles, logIn, logPrefix } from './log-files.js'
+
+export interface LeftLogs {
+  /** Everything below `data/`. */
+  readonly objects: readonly ListedObject[]
+  /** The data files that stay, and those that go. */
+  readonly kept: readonly string[]
+  readonly swept: readonly string[]
+  /** The directories of the tables whose logs are up to date. */
+  readonly followed: ReadonlySet<string>
+  /** Reads the newest state of a log. */
+  readonly readLog: (directory: string, files: LogFiles) => Promise<LogState>
+  /** How long the logs stay after the last commit to any table, milliseconds. */
+  readonly keepMs: number
+}
+
+/** The directories of the tables whose logs have to go. Only a directory with data files of ours has a log of ours. */
+export const logsToRemove = async ({
+  objects,
+  kept,
+  swept,
+  followed,
+  readLog,
+  keepMs,
+}: LeftLogs): Promise<readonly string[]> => {
+  const logs = [...new Set([...kept, ...swept].map(tableDirectory))]
+    .map((directory) => ({ directory, files: logIn(objects, directory) }))
+    .filter(({ files }) => files.commits.length + files.checkpoints.length > 0)
+  const isOld = ({ ageMs }: ListedAge): boolean => ageMs !== null && ageMs >= keepMs
+  const areAllOld = logs.every(({ files }) => files.commits.every(isOld))
+  const removed: string[] = []
+  for (const { directory, files } of logs.filter((one) => !followed.has(one.directory))) {
+    const isWhole = !areAllOld && namesOnly(kept, directory, await readLog(directory, files))
+    if (!isWhole) removed.push(directory)
+  }
+  return removed
+}
+
+type ListedAge = Pick<ListedObject, 'ageMs'>
+
+const tableDirectory = (key: string): string => key.replace(/(\/account=.*)?\/[^/]+$/, '')
+
+const namesOnly = (keys: readonly string[], directory: string, { files }: LogState): boolean => {
+  const prefix = `${directory}/`
+  const present = new Set(
+    keys.filter((key) => key.startsWith(prefix)).map((key) => encodeURI(key.slice(prefix.length))),
+  )
+  return [...files.keys()].every((path) => present.has(path))
+}
+
+/**
+ * The keys of these logs, group by group: the newest number of every log, then the number before it. A removal that ends after any group
+ * leaves older states, which the next run removes or continues. A file that others wrote for a number goes with it.
+ */
+export const removalGroups = (
+  objects: readonly ListedObject[],
+  directories: readonly string[],
+): readonly (readonly string[])[] => {
+  const groups: string[][] = []
+  for (const directory of directories) {
+    const prefix = logPrefix(directory)
+    const byNumber = new Map<string, string[]>()
+    for (const { key } of objects.filter((object) => object.key.startsWith(prefix))) {
+      const number = /^(?:_last_checkpoint$|\d{20})/.exec(key.slice(prefix.length))?.[0]
+      if (number !== undefined) byNumber.set(number, [...(byNumber.get(number) ?? []), key])
+    }
+    // `_last_checkpoint` sorts after the digits, so it is the first to go.
+    const numbers = [...byNumber.keys()].toSorted().toReversed()
+    for (const [place, number] of numbers.entries())
+      groups[place] = [...(groups[place] ?? []), ...(byNumber.get(number) ?? [])]
+  }
+  return groups
+}
