@@ -55,8 +55,25 @@ export interface Answer {
 }
 
 export interface Page<Row> extends Answer {
+  /** One row for each id. */
   readonly rows: readonly Row[]
+  /** The ids of further rows of the same id, also of rejected ones; left out if there are none. */
+  readonly repeated?: readonly number[]
   readonly pagination: Pagination
+}
+
+/** Of several rows with one id the newer one counts; of equally new ones the last. `rows` are in the order of reading. */
+export const newestById = <Row extends { readonly id: number; readonly updated_at: Instant }>(
+  rows: Iterable<Row>,
+): ReadonlyMap<number, Row> => {
+  const newest = new Map<number, Row>()
+  for (const row of rows) {
+    const other = newest.get(row.id)
+    if (other !== undefined && other.updated_at > row.updated_at) continue
+    newest.delete(row.id)
+    newest.set(row.id, row)
+  }
+  return newest
 }
 
 export interface Reading<Row> extends Answer {

@@ -15,6 +15,7 @@ import type { RunDependencies } from './dependencies.js'
 import { DriftCheck } from './listing/drift-check.js'
 import { EndlessListError, pagesMaxOf } from './listing/endless-list.js'
 import { createPageCommits, type PageCommits } from './listing/page-commits.js'
+import { driftText, type ListingDrift, MOVED, Repetitions } from './listing/repetitions.js'
 import { type Discovery, type RunState, sawServerTime } from './run-state.js'
 
 /** A listing that drifts is repeated twice. Then the run goes on with the surveys that it has, and ends partial. */
@@ -78,13 +79,15 @@ const listUntilStable = async (request: ListingRequest): Promise<ListingResult> 
   const { dependencies, budget, state, cursor } = request
   const { warehouse, log } = dependencies
   let { kind, resumed } = request
-  for (let listing = 1; listing <= LISTINGS_MAX; listing += 1) {
+  let drift = MOVED
+  for (let listing = 1; listing <= LISTINGS_MAX && !drift.isLasting; listing += 1) {
     // A resumed listing goes one page back, so its second page is the first one that makes progress.
     const allowance = budget.listing(resumed === null ? 1 : 2)
     const updatedSince = kind === 'full' ? null : (resumed?.updatedSince ?? cursor)
     const isCertain = kind === 'full' || resumed !== null || listing === LISTINGS_MAX
     const driftCheck = isCertain ? null : new DriftCheck()
-    const result = await list({ dependencies, allowance, state, kind, resumed, updatedSince, driftCheck })
+    const attempt = { kind, resumed, updatedSince, driftCheck, repeated: drift.repeated }
+    const result = await list({ dependencies, allowance, state, ...attempt })
     if (result === 'complete' || result === 'interrupted')
       return { discovery: result, wasResumed: resumed !== null }
     if (result === 'clock_behind') {
@@ -95,10 +98,12 @@ const listUntilStable = async (request: ListingRequest): Promise<ListingResult> 
         'all surveys are listed, because the cursor is in the future: a clock was wrong when it was set',
       )
     } else {
-      log.warn({ account: warehouse.account, listing }, 'surveys moved between the pages during the listing')
+      log.warn({ account: warehouse.account, listing }, driftText(result))
+      drift = result
     }
     resumed = null
   }
+  state.repeated = drift.isLasting ? drift.repeated : null
   await warehouse.dropListing()
   return { discovery: 'drifted', wasResumed: false }
 }
@@ -112,10 +117,12 @@ interface Listing {
   readonly updatedSince: bigint | null
   /** Null if the totals alone decide. */
   readonly driftCheck: DriftCheck | null
+  /** What the reading before repeated; null if nothing. */
+  readonly repeated: string | null
 }
 
 /** `clock_behind`: the clock is behind the requested cursor or the ceiling of the listing. */
-type ListingEnd = Discovery | 'clock_behind'
+type ListingEnd = 'complete' | 'interrupted' | 'clock_behind' | ListingDrift
 
 /** Reads the pages of a listing. However it ends, the pages that were read are committed. */
 const list = async (listing: Listing): Promise<ListingEnd> => {
@@ -129,7 +136,8 @@ const list = async (listing: Listing): Promise<ListingEnd> => {
 
 const readPages = async (listing: Listing, commits: PageCommits): Promise<ListingEnd> => {
   const { dependencies, allowance, state, resumed, updatedSince } = listing
-  const { source, warehouse, signal } = dependencies
+  const { source, warehouse, signal, log } = dependencies
+  const repetitions = new Repetitions(listing.repeated)
   let previousTotal = resumed?.totalCount ?? 0
   let firstTotal = resumed?.firstTotalCount ?? null
   let next: number | null = firstPage(resumed)
@@ -155,13 +163,18 @@ const readPages = async (listing: Listing, commits: PageCommits): Promise<Listin
     listing.driftCheck?.add(page)
     // The surveys of all pages are counted after the last one.
     if (page.pagination.next_page === null) await commits.allEnd()
-    const read = listingPageOf(dependencies, pageNumber, page)
-    const drifted = await hasDrifted(listing, page, { read, previousTotal, firstTotal })
-    next = drifted ? 1 : page.pagination.next_page
+    const read = listingPageOf(dependencies, pageNumber, { ...page, rows: repetitions.newerRows(page) })
+    const drifted = await driftOf(listing, page, { read, previousTotal, firstTotal, repetitions })
+    next = drifted === null ? page.pagination.next_page : 1
     previousTotal = page.pagination.total_count
     await commits.add({ ...read, nextPage: next }, page.pagination)
-    if (drifted) return 'drifted'
+    if (drifted !== null) return drifted
   }
+  if (repetitions.onOnePage !== null)
+    log.warn(
+      { account: warehouse.account },
+      `the list of surveys shows ${repetitions.onOnePage}; the newer row counts`,
+    )
   return 'complete'
 }
 
@@ -200,22 +213,29 @@ const begin = ({ dependencies, kind, updatedSince }: Listing, first: Page<Survey
  * A survey that leaves the listing pulls the later rows up, and one of them may be skipped. Then the total shrinks, or fewer
  * distinct surveys arrive than announced. A survey that is created meanwhile pushes rows down, and some are read twice. It lies
  * behind the ceiling and causes no repetition: otherwise a listing that takes several runs would never end
- * (docs/decisions/0002-listing-is-repeated-after-drift.md).
+ * (docs/decisions/0002-listing-is-repeated-after-drift.md). Null if nothing can have been skipped.
  */
-const hasDrifted = async (
+const driftOf = async (
   { dependencies: { warehouse }, driftCheck }: Listing,
   page: Page<Survey>,
   {
     read,
     previousTotal,
     firstTotal,
-  }: { readonly read: ListingPage; readonly previousTotal: number; readonly firstTotal: number },
-): Promise<boolean> => {
+    repetitions,
+  }: {
+    readonly read: ListingPage
+    readonly previousTotal: number
+    readonly firstTotal: number
+    readonly repetitions: Repetitions
+  },
+): Promise<ListingDrift | null> => {
   const { total_count, next_page } = page.pagination
-  if (total_count < previousTotal) return true
-  if (next_page !== null) return false
-  if ((await warehouse.countListed(read)) < firstTotal) return true
-  return driftCheck?.isShortOf(firstTotal, page.pagination) ?? false
+  if (total_count < previousTotal) return MOVED
+  if (next_page !== null) return null
+  const missing = firstTotal - (await warehouse.countListed(read))
+  if (missing > 0) return repetitions.explain(missing)
+  return driftCheck?.isShortOf(firstTotal, page.pagination) ? MOVED : null
 }
 
 const listingPageOf = (

@@ -6,7 +6,7 @@ import type { MetDrift, RunReport, RunStatus } from '../model/run.js'
 import { countedDrift } from '../model/run-record.js'
 import type { RunState } from './run-state.js'
 
-export type RunFacts = Pick<RunState, 'stopped' | 'ended' | 'discovery'> &
+export type RunFacts = Pick<RunState, 'stopped' | 'ended' | 'discovery' | 'repeated'> &
   Pick<RunReport, 'surveysFailed' | 'leftOver' | 'failing' | 'rejectedRows' | 'driftEvents' | 'drift'>
 
 export interface OutcomeRules {
@@ -115,11 +115,17 @@ const leftOver = ({ leftOver: queued, failing }: RunFacts): readonly Reason[] =>
 }
 
 const unfinished = (facts: RunFacts): readonly Reason[] => {
-  const { stopped, discovery, surveysFailed } = facts
+  const { stopped, discovery, repeated, surveysFailed } = facts
   return [
     ...(stopped === null ? [] : [partial(stopped)]),
     ...(discovery === 'drifted'
-      ? [partial('surveys kept moving between the pages of the listing, so the cursor was not moved')]
+      ? [
+          partial(
+            repeated === null
+              ? 'surveys kept moving between the pages of the listing, so the cursor was not moved'
+              : `the list of surveys shows ${repeated}, and fewer surveys than it announces, so the cursor was not moved. Report this to the owner of the API`,
+          ),
+        ]
       : []),
     ...(discovery === 'interrupted' ? [partial('the next run continues the listing')] : []),
     ...(surveysFailed === 0

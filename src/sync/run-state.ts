@@ -13,6 +13,8 @@ export interface RunState {
   listing: ListingKind | null
   /** Null if an error ended the listing. */
   discovery: Discovery | null
+  /** What the list of surveys repeats, if that and not drift left the cursor where it was; null otherwise. */
+  repeated: string | null
   /** Why a signal or a budget stopped the run; null otherwise. */
   stopped: string | null
   /** The error that ended the run; null otherwise. */
@@ -27,6 +29,7 @@ export interface RunState {
 export const createRunState = (): RunState => ({
   listing: null,
   discovery: null,
+  repeated: null,
   stopped: null,
   ended: null,
   counts: zeroCounters(),

@@ -78,6 +78,35 @@ test('a survey that vanishes between two pages shifts another one out of sight, 
   expect(await unsoundness(publishedFile(warehouse))).toEqual([])
 })
 
+test('lists that show one id twice every night are read with the newer row, and the reason names the survey', async () => {
+  const warehouse = await temporaryDirectory()
+  const later = { updated_at: '2026-02-20T00:00:00Z' }
+  const survey = scriptedSurvey(2)
+  const api = await startScriptedApi([
+    ...drafts(1),
+    { ...survey, survey: { ...survey.survey, title: 'Newer', ...later } },
+    survey,
+  ])
+  for (const { sources } of api.surveys.slice(1)) {
+    const [first] = sources
+    if (first !== undefined) sources.unshift({ ...first, name: 'Newer source', ...later })
+  }
+  for (const _ of ['first night', 'second night']) {
+    const { code, run } = await syncWarm({ warehouse, env: api.env })
+    expect([code, run.reason]).toEqual([
+      3,
+      'the list of surveys shows survey 2 more than once on page 1, and fewer surveys than it announces, so the cursor was not moved. Report this to the owner of the API',
+    ])
+    expect(run).toMatchObject({ surveys_failed: 0, left_over: 0, cursor_after: null })
+    expect(await shown(warehouse)).toEqual({ 1: 'Survey 1', 2: 'Newer' })
+    expect(await query(publishedFile(warehouse), 'SELECT id, name FROM sample_sources ORDER BY id')).toEqual([
+      { id: 201, name: 'Newer source' },
+      { id: 202, name: 'S202' },
+    ])
+  }
+  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+})
+
 test.skipIf(!SLOW)(
   'a listing that drifts every time does not move the cursor, and a survey that appears between pages is no drift',
   async () => {

@@ -110,7 +110,7 @@ interface OwnReadings {
 }
 
 const readOwn = async (
-  { source, rules }: RunDependencies,
+  { source, rules, warehouse: { account }, log }: RunDependencies,
   { task: { surveyId, reason }, stored, now, signal, allowance, book }: BundleRequest,
   { mayReuseList, refusals }: Attempt,
 ): Promise<OwnReadings> => {
@@ -119,7 +119,12 @@ const readOwn = async (
   // The list is read first. A bundle is dated with its progress, so the rows of its sources must not be read later.
   const listed = reusesList
     ? null
-    : await refusals.passOver(readSources(source, surveyId, contextOf('sample_sources')), 'sources')
+    : await refusals.passOver(
+        readSources(source, surveyId, contextOf('sample_sources'), (problem) =>
+          log.warn({ account, surveyId }, problem),
+        ),
+        'sources',
+      )
   const progress = await refusals.passOver(
     source.readSurveyProgress(surveyId, contextOf('survey_progress')),
     'progress',

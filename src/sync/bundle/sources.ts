@@ -2,20 +2,27 @@
 import { UpstreamError } from '../../base/errors.js'
 import type { SampleSource } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
-import type { Page, ReadExtent, Rejection, RequestContext, SurveySource } from '../../model/survey-source.js'
+import {
+  newestById,
+  type Page,
+  type ReadExtent,
+  type Rejection,
+  type RequestContext,
+  type SurveySource,
+} from '../../model/survey-source.js'
 import type { StoredBundle } from '../../model/warehouse.js'
 import { EndlessListError, pagesMaxOf } from '../listing/endless-list.js'
 
 export interface SourceList {
   /** Server time of the last page; 0 if the stored sources are used. */
   readonly readAt: Instant
-  /** `none`: the stored sources are used. `some`: a row could not be typed. */
+  /** `none`: the stored sources are used. `some`: a row could not be typed, or fewer sources were shown than announced. */
   readonly read: ReadExtent
   /** Ids of all sources with a typed or stored row. */
   readonly ids: readonly number[]
-  /** The last reading of each source. */
+  /** The newest row of each source. */
   readonly rows: readonly SampleSource[]
-  /** Ids of all listed sources, also of rejected rows; null if an id could not be read. */
+  /** Ids of all listed sources, also of rejected rows; null if there may be others. */
   readonly listedIds: readonly number[] | null
   readonly pages: number
 }
@@ -28,18 +35,60 @@ export class UnstableListError extends UpstreamError {
 
 const LISTINGS_MAX = 3
 
+/**
+ * `warn` reports a list that shows a source more than once, and so fewer sources than it announces. Its sources are read, but
+ * none counts as gone.
+ */
 export const readSources = async (
   source: SurveySource,
   surveyId: number,
   context: RequestContext,
+  warn: (problem: string) => void = () => undefined,
 ): Promise<SourceList> => {
+  let before: string | null = null
   for (let listing = 1; listing <= LISTINGS_MAX; listing += 1) {
     const pages = await readPages(source, surveyId, context)
-    if (pages !== null) return gather(pages)
+    if (pages === null) {
+      before = null
+      continue
+    }
+    const list = gather(pages)
+    const missing = missingIn(pages, list)
+    if (missing <= 0) return list
+    const shown = pages.map(idsOn)
+    const twin = firstTwice(shown.flat())
+    // Nothing moves within one page, and nothing has moved if the next reading shows the same.
+    const isStable = missing <= repeatedOn(pages) || JSON.stringify(shown) === before
+    if (twin !== null && isStable) {
+      const on = shown.flatMap((ids, page) => (ids.includes(twin) ? [`page ${page + 1}`] : []))
+      warn(
+        `the list of sample sources of survey ${surveyId} shows source ${twin} more than once (${on.join(', ')}), and fewer sources than it announces`,
+      )
+      return { ...list, read: 'some', listedIds: null }
+    }
+    before = JSON.stringify(shown)
   }
   throw new UnstableListError(
     `the sample sources of survey ${surveyId} changed between their pages, ${LISTINGS_MAX} times in a row; the survey stays queued`,
   )
+}
+
+/** How many sources fewer were shown than the last page announces. */
+const missingIn = (pages: readonly Page<SampleSource>[], { rows, listedIds }: SourceList): number =>
+  (pages.at(-1)?.pagination.total_count ?? 0) -
+  (listedIds?.length ?? rows.length + rejectionsIn(pages).length)
+
+const idsOn = ({ rows, rejections, repeated = [] }: Page<SampleSource>): readonly number[] => [
+  ...new Set([...rows.map(({ id }) => id), ...rejections.flatMap(({ rowId }) => rowId ?? [])]),
+  ...repeated,
+]
+
+const repeatedOn = (pages: readonly Page<SampleSource>[]): number =>
+  pages.reduce((sum, { repeated = [] }) => sum + repeated.length, 0)
+
+const firstTwice = (ids: readonly number[]): number | null => {
+  const seen = new Set<number>()
+  return ids.find((id) => seen.size === seen.add(id).size) ?? null
 }
 
 /** The stored sources, in place of the list. */
@@ -52,7 +101,7 @@ export const knownSources = ({ sources }: StoredBundle): SourceList => ({
   pages: 0,
 })
 
-/** Null if the total shrank between the pages, or if fewer sources arrived than the last page announces. */
+/** Null if the total shrank between the pages. */
 const readPages = async (
   source: SurveySource,
   surveyId: number,
@@ -76,12 +125,11 @@ const readPages = async (
     next = page.pagination.next_page
     pages.push(page)
   }
-  const { rows, listedIds } = gather(pages)
-  return (listedIds?.length ?? rows.length + rejectionsIn(pages).length) < total ? null : pages
+  return pages
 }
 
 const gather = (pages: readonly Page<SampleSource>[]): SourceList => {
-  const rows = new Map(pages.flatMap((page) => page.rows.map((row) => [row.id, row] as const)))
+  const rows = newestById(pages.flatMap((page) => page.rows))
   const rejectedIds = rejectionsIn(pages).map(({ rowId }) => rowId)
   const known = rejectedIds.filter((id) => id !== null)
   return {

@@ -3,6 +3,7 @@
 import type { Progress, SampleSource, Survey } from '../../model/fields.js'
 import { type Instant, minusMs } from '../../model/instant.js'
 import {
+  newestById,
   type Reading,
   RefusedReadingError,
   type RequestContext,
@@ -50,7 +51,7 @@ interface Sources {
 const PAGES_MAX = 500
 
 const readAllSources = async ({ source, context, surveyId }: SurveyComparison): Promise<Sources> => {
-  const sources = new Map<number, SampleSource>()
+  const rows: SampleSource[] = []
   const rejectedIds = new Set<number>()
   let next: number | null = 1
   while (next !== null && next <= PAGES_MAX) {
@@ -59,11 +60,11 @@ const readAllSources = async ({ source, context, surveyId }: SurveyComparison): 
       next,
       context,
     )
-    for (const row of page.rows) sources.set(row.id, row)
+    rows.push(...page.rows)
     for (const { rowId } of page.rejections) if (rowId !== null) rejectedIds.add(rowId)
     next = page.pagination.next_page
   }
-  return { sources: [...sources.values()], rejectedIds }
+  return { sources: [...newestById(rows).values()], rejectedIds }
 }
 
 /** Null after a 404. */

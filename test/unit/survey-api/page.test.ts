@@ -39,6 +39,26 @@ describe('a page', () => {
     ])
   })
 
+  const twins = [
+    { ...survey, id: 1, title: 'newer', updated_at: '2026-03-02T00:00:00Z' },
+    { ...survey, id: 2 },
+    { ...survey, id: 1, title: 'older', updated_at: '2026-03-01T23:59:59+00:00' },
+  ]
+
+  it('has the newer of two rows with one id, and says which id is there twice', () => {
+    for (const rows of [twins, twins.toReversed()]) {
+      const decoded = page(rows)
+      expect(decoded.rows.find(({ id }) => id === 1)?.title).toBe('newer')
+      expect(decoded).toMatchObject({ repeated: [1], rejections: [] })
+    }
+  })
+
+  it('keeps the row of an id whose other row cannot be typed', () => {
+    const decoded = page([...twins.slice(1), { ...survey, id: 1, title: 5 }])
+    expect(decoded.rows.map(({ title }) => title)).toEqual(['Coffee habits 2026', 'older'])
+    expect(decoded).toMatchObject({ repeated: [1], rejections: [{ rowId: 1 }] })
+  })
+
   it('reports drift for each row, so that occurrences can be counted', () => {
     expect(
       page([

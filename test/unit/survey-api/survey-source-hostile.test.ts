@@ -152,7 +152,9 @@ const unknownMembers = (
         .filter((name) => !known.includes(name))
         .map((name) => event(resource, 'unknown_field', `${prefix}${name}`, null))
 
-/** The expected rows in order, the last one of each id, with rejections and drift. */
+const updatedAt = ({ row }: Expected): bigint => BigInt(String(row?.updated_at))
+
+/** The expected rows in order, the newest one of each id, or the last of equally new ones, with rejections and drift. */
 const expectedPage = (
   answer: JsonNode,
   name: string,
@@ -165,7 +167,14 @@ const expectedPage = (
   const typed = each.filter(({ row }) => row !== null)
   return {
     rows: typed
-      .filter(({ id }, at) => !typed.slice(at + 1).some((later) => later.id === id))
+      .filter(
+        (one, at) =>
+          !typed.some(
+            (other, place) =>
+              other.id === one.id &&
+              (place > at ? updatedAt(other) >= updatedAt(one) : updatedAt(other) > updatedAt(one)),
+          ),
+      )
       .map(({ row }) => row),
     rejections: each.filter(({ row }) => row === null).map(({ id, raw }) => ({ rowId: id, raw })),
     drift: [

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { unlimitedAllowance } from '../../../src/base/allowance.js'
 import { ExpectedError } from '../../../src/base/errors.js'
+import type { HttpClient } from '../../../src/http/client.js'
 import { instantToMs } from '../../../src/model/instant.js'
 import type { SurveySource } from '../../../src/model/survey-source.js'
 import type { AccountWarehouse } from '../../../src/model/warehouse.js'
@@ -23,12 +24,14 @@ import {
 import { createRunState, type Discovery } from '../../../src/sync/run-state.js'
 import { accountWarehouse } from '../../../src/warehouse/account-warehouse.js'
 import { memorySource } from '../../support/api/memory-source.js'
+import { testLog } from '../../support/log/test-log.js'
 import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
 import { minute } from '../../support/time/instants.js'
 import { testClock } from '../../support/time/test-clock.js'
 import { source } from '../../support/warehouse/rows.js'
 import { runDependencies } from '../../support/warehouse/run-dependencies.js'
 import { testWarehouse } from '../../support/warehouse/warehouse.js'
+import { survey } from '../survey-api/example-rows.js'
 import {
   ENDLESS,
   honestStep,
@@ -310,4 +313,122 @@ test('a cursor ahead of the server’s clock is ignored: everything is listed, a
     null,
     '2026-02-28T23:55:01Z',
   ])
+})
+
+/** A list with these rows on its pages; every reading shows the same. */
+const fixedList = (pages: readonly (readonly Row[])[], total: number) => {
+  const memory = memoryListing()
+  const clock = testClock()
+  const log = testLog()
+  const asked: number[] = []
+  const json = (page: number) => ({
+    surveys: (pages[page - 1] ?? []).map(([id, title, minutes]) => ({
+      ...survey,
+      id,
+      title,
+      updated_at: `2026-02-01T00:${String(minutes).padStart(2, '0')}:00Z`,
+    })),
+    pagination: {
+      current_page: page,
+      next_page: page < pages.length ? page + 1 : null,
+      prev_page: null,
+      total_pages: pages.length,
+      total_count: total,
+    },
+  })
+  const http: HttpClient = {
+    ...lyingApi({ surveys: 0, pageSize: 1, steps: [], endless: 'truth' }, START_MS).http,
+    getJson: async (_, query) => {
+      const page = Number(new Map(query).get('page'))
+      asked.push(page)
+      const body = json(page)
+      return await Promise.resolve({ body, text: JSON.stringify(body), dateMs: START_MS })
+    },
+  }
+  const base = runDependencies({ account: memory.account, log }, createSurveySource(http, clock, 2))
+  const budget = createBudget({ requestsMax: null, durationMsMax: null }, clock)
+  const state = createRunState()
+  return {
+    memory,
+    asked,
+    warnings: () => log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message),
+    state,
+    discover: () => discover({ ...base, clock }, budget, state),
+  }
+}
+
+type Row = readonly [id: number, title: string | number, minutes: number]
+
+const ON_ONE_PAGE: readonly Row[] = [
+  [7, 'newer', 9],
+  [7, 'older', 1],
+]
+const ONE_TWICE = 'survey 7 more than once on page 2'
+
+test.each([
+  ['the newer row first', ON_ONE_PAGE],
+  ['the newer row last', ON_ONE_PAGE.toReversed()],
+])('a page with a survey twice, and all that are announced, is a whole list: %s', async (_, twins) => {
+  const list = fixedList([[[9, 'a', 1]], twins, [[5, 'b', 1]]], 3)
+  expect(await list.discover()).toBe('complete')
+  expect(list.memory.surveys.get(7)?.title).toBe('newer')
+  expect(list.asked).toEqual([1, 2, 3])
+  expect(list.warnings()).toEqual([`the list of surveys shows ${ONE_TWICE}; the newer row counts`])
+})
+
+test.each([
+  ['two rows that can be typed', ON_ONE_PAGE, 'newer'],
+  [
+    'two equal times',
+    [
+      [7, 'first', 1],
+      [7, 'last', 1],
+    ] as const,
+    'last',
+  ],
+  [
+    'one row that cannot be typed',
+    [
+      [7, 5, 9],
+      [7, 'older', 1],
+    ] as const,
+    'older',
+  ],
+])('a page with a survey twice in the place of another is no drift: %s', async (_, twins, title) => {
+  const list = fixedList([[[9, 'a', 1]], twins, [[5, 'b', 1]]], 4)
+  expect(await list.discover()).toBe('drifted')
+  expect(list.state.repeated).toBe(ONE_TWICE)
+  expect(list.memory.surveys.get(7)?.title).toBe(title)
+  expect([...list.memory.surveys.keys()].toSorted()).toEqual([5, 7, 9])
+  // Another reading would show the same.
+  expect(list.asked).toEqual([1, 2, 3])
+  // What is missing may have changed, so the next run lists it again.
+  expect(await list.memory.account.position()).toMatchObject({ cursor: null, listing: null })
+})
+
+test.each([
+  ['the newer row first', ON_ONE_PAGE],
+  ['the newer row last', ON_ONE_PAGE.toReversed()],
+])(
+  'a survey on two pages in two readings is no drift, and the newer row counts: %s',
+  async (_, [one, two]) => {
+    const list = fixedList(
+      [
+        [[9, 'a', 1], one!],
+        [two!, [5, 'b', 1]],
+      ],
+      4,
+    )
+    expect(await list.discover()).toBe('drifted')
+    expect(list.state.repeated).toBe('survey 7 on page 1 and on page 2')
+    expect(list.memory.surveys.get(7)?.title).toBe('newer')
+    expect(list.asked).toEqual([1, 2, 1, 2])
+  },
+)
+
+test('fewer surveys than announced, and none twice, is drift', async () => {
+  const list = fixedList([[[9, 'a', 1]], [[7, 'b', 1]]], 3)
+  expect(await list.discover()).toBe('drifted')
+  expect(list.state.repeated).toBeNull()
+  expect(list.asked).toHaveLength(6)
 })

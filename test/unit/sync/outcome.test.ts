@@ -17,6 +17,7 @@ const fine: RunFacts = {
   stopped: null,
   ended: null,
   discovery: 'complete',
+  repeated: null,
   surveysFailed: 0,
   leftOver: 0,
   failing: 0,
@@ -41,6 +42,13 @@ test.each<[number, string, string | null, Partial<RunFacts>, Partial<OutcomeRule
     'partial',
     'surveys kept moving between the pages of the listing, so the cursor was not moved',
     { discovery: 'drifted' },
+    {},
+  ],
+  [
+    3,
+    'partial',
+    'the list of surveys shows survey 7 more than once on page 2, and fewer surveys than it announces, so the cursor was not moved. Report this to the owner of the API',
+    { discovery: 'drifted', repeated: 'survey 7 more than once on page 2' },
     {},
   ],
   [

@@ -128,3 +128,54 @@ test('returns no list of ids when an id cannot be read, but still counts that ro
   }))
   expect(await readSources(api, 1, context)).toMatchObject({ listedIds: null, pages: 1 })
 })
+
+const RIVAL = source(2, { name: 'newer', updated_at: minute(9) })
+const OTHER = source(2, { name: 'older', updated_at: minute(1) })
+
+test.each([
+  ['the newer row first', [RIVAL, OTHER]],
+  ['the newer row last', [OTHER, RIVAL]],
+])(
+  'a list with a source on two pages, as often as it is read, is used with the newer row: %s',
+  async (_, twins) => {
+    const api = withSources([], 2)
+    api.surveys.get(1)!.sources = [source(3), ...twins, source(1)]
+    const warnings: string[] = []
+    const list = await readSources(api, 1, context, (problem) => warnings.push(problem))
+    expect(list.rows.map(({ name }) => name).toSorted()).toEqual(['S1', 'S3', 'newer'])
+    // One of the announced sources may be hidden, so none counts as gone.
+    expect(list).toMatchObject({ read: 'some', listedIds: null })
+    expect(api.asked).toHaveLength(4)
+    expect(warnings).toEqual([
+      'the list of sample sources of survey 1 shows source 2 more than once (page 1, page 2), and fewer sources than it announces',
+    ])
+  },
+)
+
+test('a page with a source twice is used after one reading, and the other sources are not gone', async () => {
+  const api = withPage(withSources([3, 2, 1], 50), ({ rows, pagination }) => ({
+    rows,
+    repeated: [2],
+    pagination: { ...pagination, total_count: 4 },
+  }))
+  const warnings: string[] = []
+  expect(await readSources(api, 1, context, (problem) => warnings.push(problem))).toMatchObject({
+    ids: [3, 2, 1],
+    read: 'some',
+    listedIds: null,
+  })
+  expect(api.asked).toHaveLength(1)
+  expect(warnings).toHaveLength(1)
+})
+
+test('a page with a source twice is a whole list if all announced sources are on it', async () => {
+  const api = withPage(withSources([3, 2, 1], 50), () => ({ repeated: [2] }))
+  expect(await readSources(api, 1, context)).toMatchObject({ read: 'all', listedIds: [3, 2, 1] })
+})
+
+test('fewer sources than announced, and none twice, are no stable list', async () => {
+  const api = withPage(withSources([3, 2, 1], 50), ({ pagination }) => ({
+    pagination: { ...pagination, total_count: 4 },
+  }))
+  await expect(readSources(api, 1, context)).rejects.toMatchObject({ code: 'unstable_list' })
+})
