@@ -54,7 +54,12 @@ const REPLACED = {
 }
 
 await build({
-  input: { main: 'build/main.js', 'command-line': 'build/commands/command-line.js' },
+  input: {
+    main: 'build/main.js',
+    'command-line': 'build/commands/command-line.js',
+    // A process of its own, which the module beside it starts.
+    'chunks/answer-check-file': 'build/verify/local/answer-check-file.js',
+  },
   platform: 'node',
   external: [/^node:/, ...Object.keys(manifest.dependencies)],
   resolve: {

@@ -1,5 +1,5 @@
 /** How `verify` ends: with whatever it could show until then, and with an exit code for each cause. */
-import { chmod, readdir, rm, truncate } from 'node:fs/promises'
+import { chmod, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
@@ -11,7 +11,9 @@ import {
 } from '../support/api/scripted-api.js'
 import { lastLine, openTrial, stopWith, type Trial } from '../support/command/trial.js'
 import { mountReadOnly } from '../support/files/disk.js'
+import { failing } from '../support/process/failing-calls.js'
 import { keysIn, openBucketTrial } from '../support/storage/bucket-trial.js'
+import { type Chance, chance } from '../support/suite/chance.js'
 import { SLOW } from '../support/suite/slow.js'
 
 const surveys = () => [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1))
@@ -42,6 +44,19 @@ test.each([
   expect(ended.code).toBe(2)
   expect(ended.stderr).toContain(says)
 })
+
+/** Flips the highest bit of two words of a block that are not zero. Its checksum stays the same. */
+const withTwoFlips = (file: Buffer, lots: Chance): Buffer => {
+  const flipped = Buffer.from(file)
+  const block = 12_288 + 262_144 * lots.below((file.length - 12_288) / 262_144)
+  const words = new Set<number>()
+  for (let attempt = 0; words.size < 2 && attempt < 10_000; attempt += 1) {
+    const at = block + 8 * (1 + lots.below(262_144 / 8 - 1))
+    if (file.readBigUInt64LE(at) !== 0n) words.add(at)
+  }
+  if (words.size === 2) for (const at of words) flipped[at + 7] = (flipped[at + 7] ?? 0) ^ 0x80
+  return flipped
+}
 
 describe('after a sync', () => {
   test('it compares every row of a page, and counts its requests', async (context) => {
@@ -186,6 +201,41 @@ describe('after a sync', () => {
     })
     expect(trial.api.arrivals).toHaveLength(requests)
   })
+
+  test('a file at which DuckDB crashes is damaged, and verify survives', async ({ onTestFinished, skip }) => {
+    const trial = await openTrial({ onTestFinished }, surveys())
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    const crash = failing({ stop: { atCall: 5, below: trial.published, signal: 'SIGSEGV' } }, skip)
+    const ended = await trial.run(['verify', '--local', '--json'], crash)
+    expect(ended).toMatchObject({ code: 5, signal: null, stderr: '' })
+    expect(JSON.parse(ended.stdout).local.problems).toMatchObject([
+      { rule: 'state_can_be_read', example: 'DuckDB does not notice it, but reading ends by SIGSEGV' },
+    ])
+  })
+
+  test.runIf(SLOW)(
+    'two equal flips in a block, which pass its checksum, never end verify by a signal',
+    { timeout: 300_000 },
+    async (context) => {
+      const trial = await openTrial(
+        context,
+        [...Array(30).keys()].map((id) => scriptedSurvey(id + 1)),
+      )
+      expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+      const intact = await readFile(trial.published)
+      const lots = chance(Number(process.env.CHAOS_SEED ?? 5))
+      await chmod(trial.published, 0o644)
+      const crashes: string[] = []
+      for (let round = 0; round < 40; round += 1) {
+        await writeFile(trial.published, withTwoFlips(intact, lots))
+        const ended = await trial.run(['verify', '--local'])
+        expect(ended.signal, `${lots.replay}, round ${round}`).toBeNull()
+        expect([0, 5], `${lots.replay}, round ${round}\n${ended.stderr}`).toContain(ended.code)
+        if (ended.stdout.includes('reading ends by SIG')) crashes.push(ended.stdout)
+      }
+      expect(crashes.length, lots.replay).toBeGreaterThan(0)
+    },
+  )
 
   test('--local reads a directory that nobody may write', async (context) => {
     const trial = await openTrial(context, surveys())

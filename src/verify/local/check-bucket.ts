@@ -6,14 +6,13 @@ import type { ObjectStore } from '../../object-store/object-store.js'
 import { readPointer } from '../../publish/bucket/pointer.js'
 import { listData, presentFiles } from '../../publish/bucket/present-files.js'
 import { downloadVerified, readManifest } from '../../publish/bucket/restore.js'
+import { type LocalProof, NOTHING, together } from './check-file.js'
+import { checkFileApart } from './check-file-apart.js'
 import { filesOf, problem } from './check-parquet.js'
-import { type LocalProof, together, verifyFile } from './run.js'
 
 /** Its next run writes damaged objects anew, or restores an older version. */
 const NEXT_RUN =
   "Run fieldwork-sync sync, which writes the objects that are missing, or restore the object from the bucket's own versions"
-
-const NOTHING: LocalProof = { checks: 0, states: [], problems: [], notes: [] }
 
 /** Throws an `ObjectStoreError` or a `WarehouseError`. */
 export const verifyBucket = async (store: ObjectStore, signal: AbortSignal): Promise<LocalProof> => {
@@ -38,10 +37,8 @@ export const verifyBucket = async (store: ObjectStore, signal: AbortSignal): Pro
     const file = join(directory, 'published.duckdb')
     const damage = await downloadVerified(store, manifest.database, file, signal)
     if (damage !== null) return together(proof, { problems: objects([damage]) })
-    const checked = await verifyFile(
-      { file, state: `${store.address}/${manifest.database.key}`, signal },
-      async () => NOTHING,
-    )
+    const question = { file, state: `${store.address}/${manifest.database.key}`, parquet: null }
+    const checked = await checkFileApart(question, signal)
     return together(proof, checked)
   } finally {
     await rm(directory, { recursive: true, force: true })

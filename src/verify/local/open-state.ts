@@ -10,8 +10,11 @@ import { type Database, type OpenOptions, openDatabase } from '../../warehouse/c
 import { ALL_VIEWS } from '../../warehouse/views/all.js'
 import { defineView } from '../../warehouse/views/view-declaration.js'
 
-export const openDatabaseFile = (file: string): Promise<Database> =>
-  withSpill((options) => openDatabase(file, { ...options, readOnly: true }))
+/** `temporaryDirectory` is for the spill, and stays. Without it a new one is removed when the database is closed. */
+export const openDatabaseFile = (file: string, temporaryDirectory?: string): Promise<Database> =>
+  temporaryDirectory === undefined
+    ? withSpill((options) => openDatabase(file, { ...options, readOnly: true }))
+    : openDatabase(file, { temporaryDirectory, readOnly: true })
 
 export const openParquetVersion = (directory: string): Promise<Database> =>
   withSpill(async (options) => {

@@ -5,44 +5,16 @@
 import { realpath, stat } from 'node:fs/promises'
 import { hasCode } from '../../base/errors.js'
 import { publishedPath } from '../../model/publish-formats.js'
-import { manifestFile, readManifest } from '../../publish/parquet/manifest.js'
+import { type Manifest, manifestFile, readManifest } from '../../publish/parquet/manifest.js'
 import { openParquet } from '../../publish/parquet/reader.js'
-import type { Database } from '../../warehouse/connection/database.js'
-import {
-  duckdbCause,
-  firstLine,
-  isDamage,
-  isStatementFault,
-  unreadable,
-} from '../../warehouse/connection/duckdb-error.js'
-import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
+import { unreadable } from '../../warehouse/connection/duckdb-error.js'
 import { readLastRun } from '../../warehouse/history/run-order.js'
-import { checkDatabaseFile } from './check-database.js'
+import { damaged, type LocalProof, NOTHING, reportingDamage, together } from './check-file.js'
+import { checkFileApart } from './check-file-apart.js'
 import { checkParquetFiles, filesOf, problem } from './check-parquet.js'
-import { type CheckedTables, checkTables, PUBLISH_AGAIN } from './check-tables.js'
-import { compareFormats } from './compare-formats.js'
-import { openDatabaseFile, openParquetVersion } from './open-state.js'
+import { checkTables } from './check-tables.js'
+import { openParquetVersion } from './open-state.js'
 import type { Problem } from './problem.js'
-
-export interface LocalProof {
-  /** Rules, files and partitions that were checked. */
-  readonly checks: number
-  /** Paths of the published states that were checked. */
-  readonly states: readonly string[]
-  readonly problems: readonly Problem[]
-  /** What was left out, and why. */
-  readonly notes: readonly string[]
-}
-
-const NOTHING: LocalProof = { checks: 0, states: [], problems: [], notes: [] }
-
-/** Adds the findings of both. */
-export const together = (one: LocalProof, other: Partial<LocalProof>): LocalProof => ({
-  checks: one.checks + (other.checks ?? 0),
-  states: [...one.states, ...(other.states ?? [])],
-  problems: [...one.problems, ...(other.problems ?? [])],
-  notes: [...one.notes, ...(other.notes ?? [])],
-})
 
 /** Checks every published format of a warehouse directory. Throws a `WarehouseError`. */
 export const verifyDirectory = async (directory: string, signal: AbortSignal): Promise<LocalProof> => {
@@ -50,11 +22,8 @@ export const verifyDirectory = async (directory: string, signal: AbortSignal): P
   const parquet = await findParquet(publishedPath(directory, 'parquet'), signal)
   const proof = parquet === null ? NOTHING : together(NOTHING, parquet.proof)
   if (await exists(file)) {
-    return await verifyFile({ file, state: file, signal }, async (database) => {
-      if (parquet === null || parquet.version === null) return proof
-      const { note, ...compared } = await compareFormats({ database, parquet: parquet.version, signal })
-      return together(proof, { ...compared, notes: note === null ? [] : [note] })
-    })
+    const checked = await checkFileApart({ file, state: file, parquet: parquet?.version ?? null }, signal)
+    return together(checked, proof)
   }
   if (parquet === null || parquet.version === null) return proof
   const { directory: version, state } = parquet.version
@@ -65,55 +34,10 @@ export const verifyDirectory = async (directory: string, signal: AbortSignal): P
   return together(proof, checked)
 }
 
-interface FileState {
-  readonly file: string
-  /** Its path, for people. */
-  readonly state: string
-  readonly signal: AbortSignal
-}
-
-/** Checks a database file, and what `more` checks beside it. */
-export const verifyFile = async (
-  { file, state, signal }: FileState,
-  more: (database: Database) => Promise<LocalProof>,
-): Promise<LocalProof> => {
-  let beside = NOTHING
-  const checked = await reportingDamage(state, async () => {
-    await using database = await openDatabaseFile(file)
-    const found = await checkDatabaseFile({ file, state, database, signal })
-    beside = await more(database)
-    return found
-  })
-  return together(together(NOTHING, { ...checked, states: [state] }), beside)
-}
-
-/** Turns an error that proves damage into a problem. */
-const reportingDamage = async (state: string, work: () => Promise<CheckedTables>): Promise<CheckedTables> => {
-  try {
-    return await work()
-  } catch (error) {
-    const cause = duckdbCause(error)
-    if (isStatementFault(cause) || (cause instanceof WarehouseUnusableError && cause.cause === undefined))
-      throw error
-    if (!isDamage(cause)) throw unreadable(state, error)
-    return { checks: 1, problems: [damaged(state, firstLine(cause))] }
-  }
-}
-
-const damaged = (state: string, example: string): Problem => ({
-  rule: 'state_can_be_read',
-  state,
-  where: 'files',
-  says: 'the state is damaged',
-  count: 1,
-  example,
-  advice: PUBLISH_AGAIN,
-})
-
 interface FoundParquet {
   readonly proof: Partial<LocalProof>
   /** Null if its files are damaged. */
-  readonly version: Parameters<typeof compareFormats>[0]['parquet'] | null
+  readonly version: { readonly directory: string; readonly manifest: Manifest; readonly state: string } | null
 }
 
 /** Null if no Parquet is published. The link is followed once, so that a publish meanwhile does not matter. */

@@ -19,8 +19,8 @@ export interface FailingCalls {
   readonly setLock?: ErrorName
   /** `fcntl` that asks for the holder of a lock. */
   readonly getLock?: ErrorName
-  /** Sends SIGTERM to the process at the call of this number that opens or reads a file below the directory. */
-  readonly stop?: { readonly atCall: number; readonly below: string }
+  /** Sends a signal, SIGTERM by default, to the process at the call of this number that opens or reads a file below the directory. */
+  readonly stop?: { readonly atCall: number; readonly below: string; readonly signal?: 'SIGSEGV' }
 }
 
 type ErrorName =
@@ -58,7 +58,7 @@ static int calls;
 
 static void called(void) {
   const char *number = getenv("STOP_atCall");
-  if (number != NULL && __sync_add_and_fetch(&calls, 1) == atoi(number)) kill(getpid(), SIGTERM);
+  if (number != NULL && __sync_add_and_fetch(&calls, 1) == atoi(number)) kill(getpid(), atoi(getenv("STOP_signal")));
 }
 
 static int remembered(int fd, const char *path) {
@@ -148,6 +148,7 @@ export const failing = (calls: FailingCalls, skip: (note: string) => void): Env 
     FAIL_getLock: numberOf(calls.getLock),
     STOP_atCall: calls.stop?.atCall.toString(),
     STOP_below: calls.stop?.below,
+    STOP_signal: String(constants.signals[calls.stop?.signal ?? 'SIGTERM']),
   }
 }
 
