@@ -14,7 +14,7 @@ const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
  */
 const CHUNKS = {
   start: [
-    'build/base/(clock|errors|log|secret|stack|suggest|version).js',
+    'build/base/(address-space|clock|errors|log|secret|stack|suggest|version).js',
     'build/commands/(?!yargs)[^/]+.js',
     'build/commands/[^/]+/command.js',
     'build/logging/std(err|out).js',

@@ -1,4 +1,5 @@
 /** Turns an error into the text on stderr and the document of `--json`. */
+import { explained } from '../base/address-space.js'
 import { EXIT_CODES, type ExitCode, ExpectedError } from '../base/errors.js'
 import { readableStack } from '../base/stack.js'
 
@@ -11,7 +12,8 @@ export interface ReportedError {
   }
 }
 
-export const reportError = (error: unknown): ReportedError => {
+export const reportError = (thrown: unknown): ReportedError => {
+  const error = explained(thrown)
   if (error instanceof ExpectedError)
     return reported(error.code, error.message, error.exitCode, error.message)
   const stack = error instanceof Error ? readableStack(error.stack ?? error.message) : String(error)

@@ -2,6 +2,7 @@
  * The whole run of one account: discovers changes, queues due surveys, refreshes them, and reports the outcome. Each step has a
  * file of its own name. Committed rows stay, however the run ends.
  */
+import { explained } from '../base/address-space.js'
 import { type Span, startSpan } from '../base/clock.js'
 import { EXIT_CODES, ExpectedError, isStop, messageOf, UpstreamError } from '../base/errors.js'
 import { type Instant, instantFromMs } from '../model/instant.js'
@@ -60,10 +61,12 @@ interface StartingPoint {
   readonly requestsEstimated: number | null
 }
 
-const failureOf = (error: unknown): RunState['ended'] =>
-  error instanceof ExpectedError
+const failureOf = (thrown: unknown): RunState['ended'] => {
+  const error = explained(thrown)
+  return error instanceof ExpectedError
     ? { exitCode: error.exitCode, message: error.message }
     : { exitCode: EXIT_CODES.bug, message: `a bug: ${messageOf(error)}` }
+}
 
 const finish = async (
   dependencies: RunDependencies,

@@ -1,10 +1,13 @@
 /** Every exit code of the command, with its run record, its output, and the published data. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { type Hook, type ScriptedApi, scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
-import type { Ended } from '../support/command/command.js'
+import { type Ended, MAIN } from '../support/command/command.js'
 import { gate, lastLine, openTrial, otherBuild, type Trial } from '../support/command/trial.js'
 import { SLOW } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
@@ -251,4 +254,29 @@ test.concurrent('7: a warehouse that cannot be written ends the run before any r
   expect(ended.code).toBe(7)
   expect(json(ended)).toMatchObject({ error: { code: 'warehouse_unusable', exit_code: 7 } })
   expect(trial.api.arrivals).toHaveLength(0)
+})
+
+test.concurrent.for([
+  [
+    'DuckDB cannot be loaded',
+    1_000_000,
+    /^fieldwork-sync: .*libduckdb.*\. The address space of the process is limited to 1\.0 GiB/m,
+  ],
+  [
+    'no answer can be parsed',
+    4_000_000,
+    /^fieldwork-sync: .*Wasm memory.*\. The address space of the process is limited to 3\.8 GiB/m,
+  ],
+] as const)('7: %s within a limit of address space, which is named', async ([, kib, message], context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const env = { PATH: process.env.PATH, ...trial.api.env, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse }
+  const script = `ulimit -v ${kib} && exec "$0" "$1" sync`
+  const child = spawn('sh', ['-c', script, process.execPath, MAIN], {
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const stderr = await text(child.stderr)
+  expect(stderr).toMatch(message)
+  expect(stderr).not.toMatch(/please report|^ +at /m)
+  expect(child.exitCode ?? (await once(child, 'close'))[0]).toBe(7)
 })

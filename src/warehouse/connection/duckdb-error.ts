@@ -2,6 +2,7 @@
  * Decides what an error of DuckDB means. Its client gives no code, only a text that begins with the error's type. Only this file
  * reads such texts. An error that is not about storage is a bug of ours and is not changed.
  */
+import { addressSpaceAdvice } from '../../base/address-space.js'
 import { isSystemError, messageOf } from '../../base/errors.js'
 import { isRunning } from '../../base/is-running.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from './errors.js'
@@ -37,6 +38,8 @@ const STORAGE_FAILURE =
 /** The content of a file differs from what DuckDB wrote. A checkpoint fails with FATAL then, and quotes this text. */
 const DAMAGE =
   /^(?:IO|FATAL) Error: .*(?:Corrupt database file|Could not read enough bytes|not a valid DuckDB database file)/s
+
+const OUT_OF_MEMORY = /^(?:Failed to [a-z ]+: )?Out of Memory Error: /
 
 /** System errors that are not about the content of a file: no space, no permission, no memory, a failing disk. */
 const TROUBLE_AROUND_THE_FILE =
@@ -112,12 +115,13 @@ export const duckdbError = (error: unknown, action: string, file: string): unkno
       `${file} is damaged: ${firstLine(error)}. Run again: the next run sets it aside and rebuilds it from the published state`,
       { cause: error },
     )
-  return STORAGE_FAILURE.test(text)
-    ? new WarehouseUnusableError(
-        `cannot ${action} ${file}: ${firstLine(error)}. Check the free space, the permissions and the disk, then run again. Nothing that was committed is lost`,
-        { cause: error },
-      )
-    : error
+  if (!STORAGE_FAILURE.test(text)) return error
+  const ofMemory = OUT_OF_MEMORY.test(text) ? addressSpaceAdvice() : null
+  const advice = ofMemory ?? 'Check the free space, the permissions and the disk, then run again'
+  return new WarehouseUnusableError(
+    `cannot ${action} ${file}: ${firstLine(error)}. ${advice}. Nothing that was committed is lost`,
+    { cause: error },
+  )
 }
 
 /** The error to throw if reading the published state at `path` ended with `error`: a stop, a bug and the like stay what they are. */

@@ -1,0 +1,36 @@
+/**
+ * The limit of addresses that a process may use (`ulimit -v`). V8 and DuckDB reserve far more of them than memory: WebAssembly, which reads
+ * the answers of the API, reserves 10 GiB. What fails under the limit looks like a bug or a broken disk.
+ */
+import { readFileSync } from 'node:fs'
+import { hasCode, messageOf, WarehouseError } from './errors.js'
+
+/** The address space of the process is too small. Exit 7. */
+export class AddressSpaceError extends WarehouseError {
+  readonly code = 'address_space_limited'
+}
+
+/** What to do about the limit; null without one. */
+export const addressSpaceAdvice = (): string | null => {
+  const bytes = limitBytes()
+  return bytes === null
+    ? null
+    : `The address space of the process is limited to ${(bytes / 2 ** 30).toFixed(1)} GiB, which is too little: remove this limit (ulimit -v). A container can limit memory`
+}
+
+/** `error`, or what explains it: memory that cannot be reserved, or a library that cannot be loaded, under such a limit. */
+export const explained = (error: unknown): unknown => {
+  if (!(error instanceof RangeError || hasCode(error, 'ERR_DLOPEN_FAILED'))) return error
+  const advice = addressSpaceAdvice()
+  return advice === null ? error : new AddressSpaceError(`${messageOf(error)}. ${advice}`, { cause: error })
+}
+
+const limitBytes = (): number | null => {
+  try {
+    const [, bytes] = /^Max address space +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
+    return bytes === undefined ? null : Number(bytes)
+  } catch {
+    // Only Linux has this file.
+    return null
+  }
+}
