@@ -131,7 +131,7 @@ export const settingsSchema = section({
   publish: setting(`list of ${PUBLISH_FORMATS.join(', ')}`, listOf(...PUBLISH_FORMATS))
     .prefault(['duckdb'])
     .describe(
-      `Formats that are published for readers at the end of a run, one or several of ${STATE_FORMATS.map((format) => `${format} (\`${PUBLISHED_AS[format]}\`)`).join(', ')}, delta (only in a bucket, beside parquet), report (\`${REPORT_FILE}\`, a page for people)`,
+      `Formats that are published for readers at the end of a run, one or several of ${STATE_FORMATS.map((format) => `${format} (\`${PUBLISHED_AS[format]}\`)`).join(', ')}, delta (only in a bucket, beside parquet), report (\`${REPORT_FILE}\`, a page for people). What a format that you remove has published stays as it was: remove it, so that nobody reads old rows. Delta logs in a bucket are removed after 30 days`,
     ),
   contract: setting(CONTRACTS.join(' or '), oneOf(...CONTRACTS))
     .prefault('evolve')

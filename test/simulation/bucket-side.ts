@@ -144,6 +144,8 @@ export class BucketSide {
     this.#time.skip(CLEAN_UP_LIMITS.keepMs)
     await removeOld()
     versions.checkNamed()
+    if (!hasDelta && [...versions.model.objects.keys()].some((key) => key.includes('/_delta_log/')))
+      versions.fail('a Delta log is left a month after Delta was switched off')
   }
 }
 

@@ -46,6 +46,12 @@ const MUTATIONS: readonly Mutation[] = [
     to: 'max_by(run_id, started_at)',
   },
   {
+    name: 'a Delta log that is switched off stays without its files',
+    file: 'publish/bucket/clean-up.js',
+    from: '[...logs, ...batches(swept)]',
+    to: 'batches(swept)',
+  },
+  {
     name: 'publishing overwrites the file that readers have open',
     file: 'publish/duckdb.js',
     from: 'const temporary = temporaryBeside(target)',
