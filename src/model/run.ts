@@ -135,6 +135,8 @@ export interface RunReport extends ReportedFields, FailingSurveys {
   readonly command: RunCommand
   readonly status: RunStatus
   readonly exitCode: ExitCode
+  /** Whether something failed. A budget or a signal that ended the run is no failure. */
+  readonly hasFailures: boolean
   readonly listing: ListingKind | null
   /** Distance between requests at the end, milliseconds, if the API refused bursts; null if they went in bursts. */
   readonly paceIntervalMs: number | null

@@ -229,7 +229,9 @@ export const settingsSchema = section({
   notify: section({
     start: notifyUrl('Requested when a run starts'),
     startFile: fileWith('start'),
-    success: notifyUrl('Requested when a run has ended with exit 0 or 3'),
+    success: notifyUrl(
+      'Requested when a run has ended with exit 0, or with exit 3 because of a budget or a signal alone',
+    ),
     successFile: fileWith('success'),
     failure: notifyUrl('Requested when a run has ended with any other exit'),
     failureFile: fileWith('failure'),

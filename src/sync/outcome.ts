@@ -18,12 +18,16 @@ export interface Outcome {
   readonly exitCode: ExitCode
   readonly status: RunStatus
   readonly reason: string | null
+  /** Something failed. A budget or a signal that ended the run is no failure. */
+  readonly hasFailures: boolean
 }
 
 /** The reason names every problem of the run. */
 export const outcomeOf = (facts: RunFacts, rules: OutcomeRules): Outcome => {
   const found = [...endedEarly(facts), ...dataProblems(facts, rules), ...unfinished(facts)]
-  return outcomeFrom(found.length === 0 ? leftOver(facts) : found)
+  const outcome = outcomeFrom(found.length === 0 ? leftOver(facts) : found)
+  // A survey that an earlier run could not read is still unread when a budget ends this run.
+  return { ...outcome, hasFailures: outcome.hasFailures || facts.failing > 0 }
 }
 
 /** A replay sends no requests. Surveys that it queued are work of the next sync, and do not make it partial. */
@@ -38,13 +42,14 @@ export const replayOutcomeOf = (
       ? [data(`${counted(waiting, 'row')} still cannot be typed (_sync.rejected_rows)`)]
       : []),
     ...contractBroken(facts, rules),
-    ...(stopped === null ? [] : [partial(stopped)]),
+    ...(stopped === null ? [] : [stop(stopped)]),
   ])
 }
 
 const outcomeFrom = (reasons: readonly Reason[]): Outcome => ({
   ...worstOf(reasons),
   reason: reasons.length === 0 ? null : reasons.map(({ text }) => text).join('; '),
+  hasFailures: reasons.some(({ isFailure }) => isFailure),
 })
 
 /** The exit code of the highest rank, with its status. */
@@ -62,12 +67,13 @@ const STATUSES: ReadonlyMap<ExitCode, RunStatus> = new Map([
 interface Reason {
   readonly exitCode: ExitCode
   readonly text: string
+  readonly isFailure: boolean
 }
 
 const endedEarly = ({ ended }: RunFacts): readonly Reason[] =>
-  ended === null ? [] : [{ exitCode: ended.exitCode, text: ended.message }]
+  ended === null ? [] : [{ exitCode: ended.exitCode, text: ended.message, isFailure: true }]
 
-const data = (text: string): Reason => ({ exitCode: EXIT_CODES.data, text })
+const data = (text: string): Reason => ({ exitCode: EXIT_CODES.data, text, isFailure: true })
 
 const dataProblems = (facts: RunFacts, rules: OutcomeRules): readonly Reason[] => {
   const { rejectedRows } = facts
@@ -100,36 +106,36 @@ const namesOf = (drift: readonly MetDrift[], all: number): string => {
 /** Keeps the reason on one line. */
 const NAMED_MAX = 3
 
-const partial = (text: string): Reason => ({ exitCode: EXIT_CODES.partial, text })
+const stop = (text: string): Reason => ({ exitCode: EXIT_CODES.partial, text, isFailure: false })
+
+const failure = (text: string): Reason => ({ exitCode: EXIT_CODES.partial, text, isFailure: true })
 
 /** The reason of a run without problems: surveys that are still queued make it partial. */
 const leftOver = ({ leftOver: queued, failing }: RunFacts): readonly Reason[] => {
   if (queued === 0) return []
   return [
-    partial(
-      failing === 0
-        ? 'not all queued surveys were read'
-        : `${counted(failing, 'survey')} could not be read (freshness.last_error)`,
-    ),
+    failing === 0
+      ? stop('not all queued surveys were read')
+      : failure(`${counted(failing, 'survey')} could not be read (freshness.last_error)`),
   ]
 }
 
 const unfinished = (facts: RunFacts): readonly Reason[] => {
   const { stopped, discovery, repeated, surveysFailed } = facts
   return [
-    ...(stopped === null ? [] : [partial(stopped)]),
+    ...(stopped === null ? [] : [stop(stopped)]),
     ...(discovery === 'drifted'
       ? [
-          partial(
+          failure(
             repeated === null
               ? 'surveys kept moving between the pages of the listing, so the cursor was not moved'
               : `the list of surveys shows ${repeated}, and fewer surveys than it announces, so the cursor was not moved. Report this to the owner of the API`,
           ),
         ]
       : []),
-    ...(discovery === 'interrupted' ? [partial('the next run continues the listing')] : []),
+    ...(discovery === 'interrupted' ? [stop('the next run continues the listing')] : []),
     ...(surveysFailed === 0
       ? []
-      : [partial(`${counted(surveysFailed, 'survey')} failed (freshness.last_error)`)]),
+      : [failure(`${counted(surveysFailed, 'survey')} failed (freshness.last_error)`)]),
   ]
 }

@@ -16,9 +16,12 @@ export const startDelivery = (target: Target, text: string): Delivery => ({
   body: text,
 })
 
-/** A partial run did what it could, and the next one continues. One that a signal stopped before its report did nothing. */
+/** Nothing failed: a budget or a signal may have ended the run. One that a signal stopped before its report did nothing. */
 export const isSuccess = ({ exitCode, report }: Pick<RunEnd, 'exitCode' | 'report'>): boolean =>
-  exitCode === EXIT_CODES.complete || (exitCode === EXIT_CODES.partial && report !== null)
+  exitCode === EXIT_CODES.complete ||
+  (exitCode === EXIT_CODES.partial &&
+    report !== null &&
+    report.accounts.every(({ hasFailures }) => !hasFailures))
 
 /** `redact` removes secrets from a text; `document` is the end of the run in JSON. */
 export const endDeliveries = (

@@ -96,6 +96,7 @@ const recordShape = (command: RunCommand): Record<string, z.ZodType> => {
       .enum(['complete', 'partial', 'failed'])
       .describe('How it ended: complete is exit 0, partial is exit 3, failed is any other'),
     exit_code: exitCode(RUN_FIELDS.exitCode.comment),
+    has_failures: z.boolean().describe('Whether something failed; a budget or a signal is no failure'),
   }
 }
 

@@ -169,6 +169,7 @@ export const runReport = (change: Partial<RunReport> = {}): RunReport => ({
   command: 'sync',
   status: 'complete',
   exitCode: 0,
+  hasFailures: false,
   reason: null,
   startedAt: minute(0),
   endedAt: minute(9),

@@ -12,6 +12,7 @@ export const runReport = (changes: Partial<RunReport> = {}): RunReport => ({
   command: 'sync',
   status: 'complete',
   exitCode: 0,
+  hasFailures: false,
   reason: null,
   startedAt: at('2026-03-01T02:00:00Z'),
   endedAt: at('2026-03-01T02:12:05.250001Z'),

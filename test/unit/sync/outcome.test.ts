@@ -101,9 +101,25 @@ test.each<[number, string, string | null, Partial<RunFacts>, Partial<OutcomeRule
 ])('exit %d, %s: %s', (exitCode, status, reason, facts, rules) => {
   expect(
     outcomeOf({ ...fine, ...facts }, { limits: { rejectedRowsMax: 0 }, contract: 'evolve', ...rules }),
-  ).toEqual({
+  ).toMatchObject({
     exitCode,
     status,
     reason,
   })
+})
+
+test.each<[boolean, string, Partial<RunFacts>]>([
+  [false, 'a complete run', {}],
+  [false, 'a signal', { stopped: 'stopped by SIGTERM', leftOver: 9 }],
+  [false, 'a budget in the middle of the listing', { stopped: 'stopped', discovery: 'interrupted' }],
+  [false, 'surveys that wait for the next run', { leftOver: 4 }],
+  [true, 'a survey that failed', { surveysFailed: 1, leftOver: 1, failing: 1 }],
+  [true, 'a survey that failed before, and rests', { leftOver: 1, failing: 1 }],
+  [true, 'a budget, and a survey that failed before', { stopped: 'stopped', leftOver: 3, failing: 1 }],
+  [true, 'a listing that kept moving', { discovery: 'drifted' }],
+  [true, 'rejected rows', { rejectedRows: 1 }],
+  [true, 'an error that ended the run', { ended: refused, discovery: null }],
+])('failures: %s for %s', (hasFailures, _, facts) => {
+  const outcome = outcomeOf({ ...fine, ...facts }, { limits: { rejectedRowsMax: 0 }, contract: 'evolve' })
+  expect(outcome.hasFailures).toBe(hasFailures)
 })

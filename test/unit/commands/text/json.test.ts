@@ -18,6 +18,7 @@ test('the JSON has every field of the report in snake_case, with times in ISO 86
         command: 'sync',
         status: 'complete',
         exit_code: 0,
+        has_failures: false,
         reason: null,
         started_at: '2026-03-01T02:00:00Z',
         ended_at: '2026-03-01T02:12:05.250001Z',
