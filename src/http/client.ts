@@ -59,6 +59,8 @@ interface GetContext {
   readonly signal: AbortSignal
   /** Taken right before each send. */
   readonly allowance: Allowance
+  /** At most `limits.attemptsMax`, which is the default. */
+  readonly attemptsMax?: number | undefined
 }
 
 export interface HttpClient extends AsyncDisposable {
@@ -181,7 +183,7 @@ class AccountClient implements HttpClient {
       if (outcome.kind === 'answer') return outcome.answer
       if (outcome.kind === 'refused') continue
       attempts += 1
-      if (attempts >= limits.attemptsMax) {
+      if (attempts >= (pending.context.attemptsMax ?? limits.attemptsMax)) {
         throw new AttemptsExhaustedError(pending.where, attempts, outcome.error)
       }
       const waitMs = retryWaitMs(attempts, backoff, random(), outcome.retryAfterMs)

@@ -71,7 +71,7 @@ export const createQueue = (
         resting -= 1
         restingSources -= survey.sources
       }
-      if (!full && survey.task !== null && restsAfterRefusal(survey.task, at, refresh)) {
+      if (!full && survey.task !== null && rests(survey, survey.task, at, refresh)) {
         refused += 1
         return false
       }
@@ -84,6 +84,22 @@ export const createQueue = (
       notDue: { sample_sources: resting, survey_progress: resting, sample_source_progress: restingSources },
     }),
   }
+}
+
+/**
+ * Whether a refused survey rests. If its progress was read at the last refusal, only another endpoint refuses it: then the progress
+ * is read as often as that of any other survey.
+ */
+const rests = (
+  survey: PlannedSurvey,
+  task: NonNullable<PlannedSurvey['task']>,
+  at: Instant,
+  refresh: RefreshRules,
+): boolean => {
+  if (!restsAfterRefusal(task, at, refresh)) return false
+  const { refreshedAt } = survey
+  const hasProgress = refreshedAt !== null && task.refusedAt !== null && refreshedAt >= task.refusedAt
+  return !hasProgress || refreshReason(survey, at, refresh) === null
 }
 
 const taskOf = (

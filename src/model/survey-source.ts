@@ -13,6 +13,8 @@ export interface RequestContext {
   /** Aborts the request and every wait before it. */
   readonly signal: AbortSignal
   readonly allowance: Allowance
+  /** How often the request may be sent, if less often than the settings say. */
+  readonly attemptsMax?: number | undefined
 }
 
 export interface SurveySource {

@@ -63,6 +63,8 @@ export interface AccountWarehouse {
   commitReplay(rows: readonly RetypedRow[], replay: Stamp): Promise<ReplayedBatch>
   waitingRows(): Promise<WaitingRows>
   commitBundles(outcomes: readonly BundleOutcome[], runId: string): Promise<RowCountsByTable>
+  /** Forgets the refusals of this run, because an endpoint refused all surveys: the next run tries them again. */
+  forgetRefusals(runId: string): Promise<void>
 }
 
 /** Publishes the committed state for readers. */
@@ -160,8 +162,8 @@ interface OutcomeOfSurvey {
 /** Sources and progress of one survey, read together. */
 export interface RefreshedBundle extends OutcomeOfSurvey {
   readonly kind: 'refreshed'
-  /** The refused part; null without a refusal. After a refusal the task stays queued. */
-  readonly refused: PartlyRefused | null
+  /** The part that could not be read; null if everything was. With such a part the task stays queued. */
+  readonly unread: UnreadPart | null
   /** `none`: the stored sources are known to be current, and `sources` is empty. `some`: one of them could not be typed. */
   readonly sourcesRead: ReadExtent
   readonly sources: readonly SampleSource[]
@@ -185,11 +187,13 @@ export interface RefreshedBundle extends OutcomeOfSurvey {
   readonly drift: readonly Drift[]
 }
 
-export interface PartlyRefused {
-  /** All refusals, on one line. */
+export interface UnreadPart {
+  /** All failures, on one line. */
   readonly error: string
-  /** The survey's own progress was refused. The stored progress stays, and a pending row of the survey goes on waiting. */
-  readonly isProgressRefused: boolean
+  /** The survey's own progress was not read. The stored progress stays, and a pending row of the survey goes on waiting. */
+  readonly isProgressUnread: boolean
+  /** The API refused it: 404, 401, 403 or another status that means no. Any other failure may pass by the next run. */
+  readonly isRefused: boolean
 }
 
 export interface ReadDays {

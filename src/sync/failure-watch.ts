@@ -3,7 +3,7 @@
  * an API that refuses most requests, mean that the rest of the queue would fail as well.
  */
 import { UpstreamError } from '../base/errors.js'
-import type { RefusalKind, RefusedReadingError } from '../model/survey-source.js'
+import { type RefusalKind, RefusedReadingError } from '../model/survey-source.js'
 
 /** Too many surveys failed one after the other, so the API itself has a problem. */
 export class TooManyFailuresError extends UpstreamError {
@@ -49,12 +49,8 @@ export const createFailureWatch = (consecutiveFailuresMax: number): FailureWatch
   const note = (refusals: readonly RefusedReadingError[]) => {
     for (const { kind } of refusals) refused[kind] += 1
   }
-  const ended = (what: string, kind: RefusalKind | null): UpstreamError => {
-    const problem = `${what}, the last with: ${last?.message}`
-    if (kind === 'not_found') return new WrongAddressError(`${problem}. ${WRONG_ADDRESS}`, { cause: last })
-    if (kind === 'forbidden') return new SurveysForbiddenError(`${problem}. ${FORBIDDEN}`, { cause: last })
-    return new TooManyFailuresError(problem, { cause: last })
-  }
+  const ended = (what: string, kind: RefusalKind | null): UpstreamError | null =>
+    last === null ? null : apiFailure(what, last, kind)
   const onlyKind = (): RefusalKind | null => {
     const [kind] = rowKinds
     return rowKinds.size === 1 ? (kind ?? null) : null
@@ -97,6 +93,21 @@ export const createFailureWatch = (consecutiveFailuresMax: number): FailureWatch
       return refused.forbidden === all ? ended(what, 'forbidden') : ended(what, null)
     },
   }
+}
+
+/** The error of a run in which `what` happened. `kind` is the kind of all refusals; null if there are several, or other failures. */
+export const apiFailure = (what: string, last: UpstreamError, kind: RefusalKind | null): UpstreamError => {
+  const problem = `${what}, the last with: ${last.message}`
+  if (kind === 'not_found') return new WrongAddressError(`${problem}. ${WRONG_ADDRESS}`, { cause: last })
+  if (kind === 'forbidden') return new SurveysForbiddenError(`${problem}. ${FORBIDDEN}`, { cause: last })
+  return new TooManyFailuresError(problem, { cause: last })
+}
+
+/** The kind of all these errors; null if there are several, or errors that are no refusals. */
+export const onlyKindOf = (errors: readonly UpstreamError[]): RefusalKind | null => {
+  const kinds = new Set(errors.map((error) => (error instanceof RefusedReadingError ? error.kind : null)))
+  const [kind] = kinds
+  return kinds.size === 1 ? (kind ?? null) : null
 }
 
 const WRONG_ADDRESS =

@@ -52,9 +52,14 @@ export const refresh = async (
   }
   // The budget lets bundles under way end; a signal or a failure has aborted them. Complete bundles are committed.
   await underWay.allEnd()
+  const broken = work.endpointVerdict()
+  // A run that a budget or a signal stops has seen enough of such an endpoint too.
+  if (broken !== null) state.ended = { exitCode: broken.exitCode, message: broken.message }
   if (signal.aborted) throw abortReason(signal)
   const stopped = work.stopped()
   if (stopped !== null) throw stopped
+  // The surveys are not at fault. After a stop their refusals count, so that the next run begins with other surveys.
+  if (broken !== null) await dependencies.warehouse.forgetRefusals(dependencies.runId)
   endIf(work.verdict())
 }
 

@@ -6,10 +6,11 @@ import type { BundleOutcome } from '../model/warehouse.js'
 import type { BundleAllowance, RunBudget } from './budget/budget.js'
 import { bookFor } from './budget/request-usage.js'
 import { type BundleReading, readBundle } from './bundle/bundle.js'
-import { RefusedSurveyError } from './bundle/refusals.js'
+import { UnreadSurveyError } from './bundle/readings.js'
 import { readStoredAhead } from './bundle/stored-ahead.js'
 import { createCommitQueue } from './commit-queue.js'
 import type { RunDependencies } from './dependencies.js'
+import { createEndpointWatch, type EndpointWatch } from './endpoint-watch.js'
 import { createFailureWatch } from './failure-watch.js'
 import { addRows, type RunState, sawServerTime } from './run-state.js'
 
@@ -42,7 +43,8 @@ export const createWorker = (options: WorkerOptions) => {
   const { warehouse, log, runId, rules } = dependencies
   let stopped: StoppedError | null = null
   const watch = createFailureWatch(rules.limits.consecutiveFailuresMax)
-  const read = createReader(options)
+  const endpoints = createEndpointWatch()
+  const read = createReader(options, endpoints)
   const report = createReporter(options)
   const commits = createCommitQueue({
     commitAll: async (outcomes) => addRows(state, await warehouse.commitBundles(outcomes, runId)),
@@ -61,18 +63,18 @@ export const createWorker = (options: WorkerOptions) => {
     return null
   }
 
-  const commit = async (task: Task, { outcome, refusals }: BundleReading): Promise<Task | null> => {
+  const commit = async (task: Task, { outcome, readings }: BundleReading): Promise<Task | null> => {
     const { surveyId } = task
     sawServerTime(state, outcome.at)
     await commits.commit(outcome)
-    if (outcome.kind === 'refreshed' && outcome.refused !== null) {
+    if (outcome.kind === 'refreshed' && outcome.unread !== null) {
       log.warn(
-        { surveyId, problem: outcome.refused.error },
-        'the API refused a part of a survey; it stays queued',
+        { surveyId, problem: outcome.unread.error },
+        'a part of a survey could not be read; it stays queued',
       )
       state.counts.surveysFailed += 1
     } else if (outcome.kind !== 'oversized') state.counts.surveysRefreshed += 1
-    if (outcome.kind !== 'gone') watch.read(refusals.answers(), refusals.all())
+    if (outcome.kind !== 'gone') watch.read(readings.answers(), readings.refusals())
     endIf(watch.verdict())
     return outcome.kind === 'oversized'
       ? giveUp({ ...task, reserve: outcome.requestsNeeded }, new StoppedError(budget.reason()))
@@ -80,21 +82,21 @@ export const createWorker = (options: WorkerOptions) => {
   }
 
   const fail = async (task: Task, error: UpstreamError): Promise<null> => {
-    const refusals = error instanceof RefusedSurveyError ? error.refusals : null
+    const readings = error instanceof UnreadSurveyError ? error.readings : null
     log.warn({ surveyId: task.surveyId, err: error }, 'a survey could not be refreshed; it stays queued')
     const recorded = commits.commit({
       kind: 'failed',
       surveyId: task.surveyId,
       at: state.serverTime ?? 0n,
       error: error.message,
-      isRefused: refusals !== null,
-      mayBeGone: refusals?.mayBeGone(task) ?? false,
+      isRefused: readings?.areAllRefused() ?? false,
+      mayBeGone: readings?.mayBeGone(task) ?? false,
     })
     // What the failure means for the run is decided at once.
     commits.flush()
     await recorded
     state.counts.surveysFailed += 1
-    watch.failed(error, refusals?.all() ?? [], task.refusals > 0)
+    watch.failed(error, readings?.refusals() ?? [], task.refusals > 0)
     endIf(watch.verdict())
     return null
   }
@@ -121,7 +123,10 @@ export const createWorker = (options: WorkerOptions) => {
   return {
     stop,
     stopped: () => stopped,
-    verdict: () => watch.lastVerdict(),
+    /** The error that ends the run after its last survey; null without one. */
+    verdict: () => watch.lastVerdict() ?? endpoints.verdict(),
+    /** The failure of endpoints that answered for no survey; null without one. */
+    endpointVerdict: () => endpoints.verdict(),
     flush: commits.flush,
     isFull: commits.isFull,
     /** Neither promise rejects. `committed` resolves to the task if it is to be tried again. */
@@ -139,7 +144,7 @@ export const rowsInOutcome = (outcome: BundleOutcome): number =>
     ? outcome.sources.length + outcome.sourceProgress.length + (outcome.days?.rows.length ?? 0)
     : 0
 
-const createReader = ({ dependencies, state, signal, tasks }: WorkerOptions) => {
+const createReader = ({ dependencies, state, signal, tasks }: WorkerOptions, watch: EndpointWatch) => {
   const stored = readStoredAhead(dependencies.warehouse, tasks)
   return async (task: Task, allowance: BundleAllowance): Promise<BundleReading> =>
     readBundle(dependencies, {
@@ -149,6 +154,7 @@ const createReader = ({ dependencies, state, signal, tasks }: WorkerOptions) => 
       allowance,
       signal,
       book: bookFor(state.requestUsage, requestReasonOf(task)),
+      watch,
     })
 }
 

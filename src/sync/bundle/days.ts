@@ -3,34 +3,34 @@ import type { DaysToRead, SeriesDay } from '../../model/daily-windows.js'
 import type { RequestContext, SurveySource } from '../../model/survey-source.js'
 import type { ReadDays } from '../../model/warehouse.js'
 import { someAtOnce } from './at-once.js'
-import type { Refusals } from './refusals.js'
+import type { Readings } from './readings.js'
 
 interface ReadDaysOptions {
   readonly source: SurveySource
   readonly surveyId: number
-  readonly context: RequestContext
+  readonly contextOf: () => RequestContext
   readonly toRead: DaysToRead
-  readonly refusals: Refusals
-  /** The reading of a source; null if the API refused it. */
+  readonly readings: Readings
+  /** The reading of a source; null if it failed. */
   readonly readOfSource: <Result>(id: number, reading: Promise<Result>) => Promise<Result | null>
 }
 
-/** Throws the errors of the source and of `readOfSource`. A day that the API refuses is left out. */
+/** Throws the errors of the source and of `readOfSource`. A day that fails is left out. */
 export const readDays = async ({
   source,
   surveyId,
-  context,
+  contextOf,
   toRead,
-  refusals,
+  readings,
   readOfSource,
 }: ReadDaysOptions): Promise<ReadDays> => {
   const answers = await someAtOnce(toRead.days, async ({ sampleSourceId, day }) => {
-    const reading = source.readDayProgress(surveyId, sampleSourceId, day, context)
+    const reading = source.readDayProgress(surveyId, sampleSourceId, day, contextOf())
     return {
       sampleSourceId,
       day,
       reading: await (sampleSourceId === null
-        ? refusals.passOver(reading, 'day')
+        ? readings.passOver('daily_progress', reading)
         : readOfSource(sampleSourceId, reading)),
     }
   })

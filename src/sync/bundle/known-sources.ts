@@ -3,11 +3,14 @@
  * checks for signs of a change: the survey's own row, its target, which is the sum of the sources' targets, and interviews that
  * no known source accounts for (docs/decisions/0012-source-lists-are-read-on-evidence.md).
  */
-import { INTERVIEW_STATUSES } from '../../model/fields.js'
+import { ageMs } from '../../model/believed.js'
+import { INTERVIEW_STATUSES, type Progress } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
 import { listsSources } from '../../model/refresh-rules.js'
 import type { RefreshRules, TaskReason } from '../../model/run.js'
+import type { Reading } from '../../model/survey-source.js'
 import type { CellRow, StoredBundle } from '../../model/warehouse.js'
+import type { SourceList } from './sources.js'
 
 /** Whether to use the stored sources instead of the list, as long as the survey's progress shows no change. */
 export const canReuseList = (
@@ -40,3 +43,28 @@ export const hasUnknownSource = (
 /** The interviews of all statuses. */
 const interviewsIn = (progress: CellRow | null): number =>
   INTERVIEW_STATUSES.reduce((sum, status) => sum + Number(progress?.[`${status}_individuals`] ?? 0), 0)
+
+/**
+ * Whether the progress of the sources need not be read: the sources and the survey's progress equal the stored ones, and the
+ * stored progress of every source is recent enough.
+ */
+export const canSkipSources = (
+  stored: StoredBundle,
+  sources: SourceList,
+  progress: Reading<Progress>,
+  rules: RefreshRules,
+): boolean => {
+  if (!rules.skipUnchanged || progress.row === null || stored.progress === null) return false
+  if (sources.read === 'some') return false
+  if (ageMs(stored.sourceProgressReadAt, progress.readAt) >= rules.recheckUnchangedAfterMs) return false
+  if (!sameRow(progress.row, stored.progress) || sources.ids.length !== stored.sources.length) return false
+  const storedById = new Map(stored.sources.map((row) => [row.id, row]))
+  const withProgress = new Set(stored.sourceProgress.map((row) => row.sample_source_id))
+  return (
+    sources.ids.every((id) => withProgress.has(id)) &&
+    sources.rows.every((row) => sameRow(row, storedById.get(row.id) ?? {}))
+  )
+}
+
+const sameRow = (fresh: CellRow, stored: CellRow): boolean =>
+  Object.entries(fresh).every(([name, cell]) => stored[name] === cell)

@@ -85,11 +85,11 @@ const idsOf = (outcomes: readonly BundleOutcome[]): readonly number[] => [
 
 /** Whether the survey's own progress was read. It decides whether the bundle counts as refreshed. */
 const hasProgress = (outcome: BundleOutcome): outcome is RefreshedBundle =>
-  outcome.kind === 'refreshed' && outcome.refused?.isProgressRefused !== true
+  outcome.kind === 'refreshed' && outcome.unread?.isProgressUnread !== true
 
 /** Whether the survey was read completely, or has gone. */
 const isDone = (outcome: BundleOutcome): boolean =>
-  outcome.kind === 'gone' || (outcome.kind === 'refreshed' && outcome.refused === null)
+  outcome.kind === 'gone' || (outcome.kind === 'refreshed' && outcome.unread === null)
 
 /** Merges the survey rows that waited for this refresh, also those of a gone survey. */
 const mergePending = async (
@@ -245,11 +245,13 @@ const MERGE_FRESHNESS = `MERGE INTO ${qualified(freshness)} f USING temp.${FRESH
 /** Why the task stays queued; null if it does not. */
 const errorOf = (outcome: BundleOutcome): string | null => {
   if (outcome.kind === 'failed') return outcome.error
-  return outcome.kind === 'refreshed' ? (outcome.refused?.error ?? null) : null
+  return outcome.kind === 'refreshed' ? (outcome.unread?.error ?? null) : null
 }
 
 const isRefused = (outcome: BundleOutcome): boolean =>
-  outcome.kind === 'failed' ? outcome.isRefused : outcome.kind === 'refreshed'
+  outcome.kind === 'failed'
+    ? outcome.isRefused
+    : outcome.kind === 'refreshed' && outcome.unread?.isRefused === true
 
 const endTasks = async (sql: Sql, account: string, outcomes: readonly BundleOutcome[]): Promise<void> => {
   const ended = idsOf(outcomes.filter(isDone))

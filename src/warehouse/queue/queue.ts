@@ -42,6 +42,14 @@ export const enqueue = async (
 const QUEUED_STAGE = 'stage_queued'
 const QUEUED_COLUMNS = columnsOf({ survey_id: bigint(''), reason: varchar(''), at: timestamptz('') })
 
+/** The tasks stay, with their last error. */
+export const forgetRefusals = async (sql: Sql, account: string, runId: string): Promise<void> => {
+  await sql.run(
+    `UPDATE ${qualified(tasks)} SET refusals = NULL, refused_at = NULL WHERE account = $1 AND last_run_id = $2`,
+    [account, runId],
+  )
+}
+
 /** How many failing surveys are named. */
 const FAILING_NAMED_MAX = 10
 

@@ -91,7 +91,7 @@ export const bundle = (
   change: Partial<RefreshedBundle> = {},
 ): RefreshedBundle => ({
   kind: 'refreshed',
-  refused: null,
+  unread: null,
   surveyId,
   at,
   sourcesRead: 'all',

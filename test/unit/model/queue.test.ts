@@ -112,3 +112,13 @@ test('the budget reserves all requests of a survey, even if no change is expecte
     reserve: 1 + 1 + 3,
   })
 })
+
+test.each<[string, Partial<PlannedSurvey>, boolean]>([
+  ['rests when nothing of it was read', { refreshedAt: minute(-99) }, false],
+  ['is read when only another endpoint than its progress refuses it', { refreshedAt: minute(0) }, true],
+  ['rests when it is not due either', { refreshedAt: minute(0), status: 'complete' }, false],
+])('a survey that was refused three times %s', (_, change, isDue) => {
+  const surveys = onlySurveys([queued({ ...change, updatedAt: minute(-99_000) }, minute(0), 3)])
+  const { tasks, refused } = queueOf(surveys, minute(60), { refresh: REFRESH_RULES, full: false }, 'run-1')
+  expect([tasks.length, refused]).toEqual(isDue ? [1, 0] : [0, 1])
+})

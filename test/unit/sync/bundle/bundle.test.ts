@@ -1,16 +1,26 @@
 /** Reading a survey's bundle: which requests it makes, which it skips, and what each refusal means. */
 import { describe, expect, test } from 'vitest'
-import { StoppedError } from '../../../../src/base/errors.js'
+import { StoppedError, type UpstreamError } from '../../../../src/base/errors.js'
+import { AttemptsExhaustedError, BodyTooLargeError, RateRefusedError } from '../../../../src/http/errors.js'
+import {
+  InvalidBodyError,
+  RequestTimeoutError,
+  ServerTroubleError,
+} from '../../../../src/http/transient-errors.js'
 import type { Progress, SampleSource } from '../../../../src/model/fields.js'
 import { formatInstant } from '../../../../src/model/instant.js'
 import { DEFAULT_WEIGHTS } from '../../../../src/model/refresh-rules.js'
 import type { TaskReason } from '../../../../src/model/run.js'
 import { type Reading, RefusedReadingError } from '../../../../src/model/survey-source.js'
 import type { StoredBundle } from '../../../../src/model/warehouse.js'
+import { UnusableAnswerError } from '../../../../src/survey-api/errors.js'
 import { createBudget } from '../../../../src/sync/budget/budget.js'
 import { bookFor, createUsageBook } from '../../../../src/sync/budget/request-usage.js'
-import { canSkipSources, readBundle } from '../../../../src/sync/bundle/bundle.js'
-import type { SourceList } from '../../../../src/sync/bundle/sources.js'
+import { readBundle } from '../../../../src/sync/bundle/bundle.js'
+import { canSkipSources } from '../../../../src/sync/bundle/known-sources.js'
+import { type SourceList, UnstableListError } from '../../../../src/sync/bundle/sources.js'
+import { createEndpointWatch } from '../../../../src/sync/endpoint-watch.js'
+import { EndlessListError } from '../../../../src/sync/listing/endless-list.js'
 import {
   type MemorySource,
   type MemorySurvey,
@@ -22,6 +32,8 @@ import { testClock } from '../../../support/time/test-clock.js'
 import { progress, RUN, source } from '../../../support/warehouse/rows.js'
 import { runDependencies } from '../../../support/warehouse/run-dependencies.js'
 import { storedBundle, type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
+
+const WHERE = { request: 'GET /surveys/1', account: 'acme' }
 
 const REFRESH = {
   settleForMs: 0,
@@ -144,6 +156,7 @@ const bundleOf = async (
     allowance,
     signal,
     book: bookFor(createUsageBook(), reason),
+    watch: createEndpointWatch(),
   })
   await warehouse.account.commitBundles([outcome], RUN)
   return outcome
@@ -337,7 +350,7 @@ describe('a bundle', () => {
       surveyId: 1,
       at: minute(0),
     })
-    const refused = { code: 'survey_refused', endsRun: false, message: expect.stringContaining('survey 1') }
+    const refused = { code: 'survey_unread', endsRun: false, message: expect.stringContaining('survey 1') }
     await expect(bundleOf(warehouse, memorySource())).rejects.toMatchObject(refused)
     const forbidden = memorySource()
     forbidden.before = (request) => {
@@ -354,7 +367,7 @@ describe('a bundle', () => {
     }
     expect(await bundleOf(warehouse, api, { reason: 'missing' })).toMatchObject({
       kind: 'refreshed',
-      refused: { error: 'no progress', isProgressRefused: true },
+      unread: { error: 'no progress', isProgressUnread: true, isRefused: true },
       sourcesRead: 'all',
       progress: null,
     })
@@ -415,7 +428,7 @@ describe('a bundle', () => {
     delete api.surveys.get(1)!.sourceProgress[12]
     expect(await bundleOf(warehouse, api)).toMatchObject({
       kind: 'refreshed',
-      refused: { error: 'source 12 is not found', isProgressRefused: false },
+      unread: { error: 'source 12 is not found', isProgressUnread: false, isRefused: true },
       sourceProgressRead: 'some',
     })
     expect(api.asked.filter((request) => request.startsWith('sources'))).toHaveLength(2)
@@ -460,5 +473,81 @@ describe('a bundle', () => {
     api.pageSize = 1
     await expect(bundleOf(warehouse, api, { requestsMax: 4 })).rejects.toThrow(StoppedError)
     expect(api.asked).toHaveLength(4)
+  })
+})
+
+describe('a failure that lasts concerns one request, whatever its form', () => {
+  const lasting: readonly UpstreamError[] = [
+    new AttemptsExhaustedError(WHERE, 6, new ServerTroubleError(500, '')),
+    new AttemptsExhaustedError(WHERE, 6, new RequestTimeoutError('api', 30_000)),
+    new AttemptsExhaustedError(WHERE, 6, new InvalidBodyError('it is empty')),
+    new BodyTooLargeError(WHERE, 9),
+    new UnusableAnswerError('GET /x', 'pagination: is missing'),
+    new UnstableListError('the sample sources of survey 1 changed'),
+    new EndlessListError('the list of sample sources', 9, 1),
+  ]
+  const failingAt = (request: string, error: UpstreamError) => (asked: string) => {
+    if (asked === request) throw error
+  }
+
+  test.each(lasting)('the progress is read without the list: %s', async (error) => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    await bundleOf(warehouse, api)
+    api.now = minute(60)
+    api.surveys.get(1)!.progress = progress(9)
+    api.before = failingAt('sources 1 page 1', error)
+    expect(await bundleOf(warehouse, api, { reason: 'changed' })).toMatchObject({
+      unread: { error: error.message, isProgressUnread: false, isRefused: false },
+      sourcesRead: 'none',
+    })
+    expect(await warehouse.rows('SELECT interviews_count FROM survey_progress')).toEqual([
+      { interviews_count: 9 },
+    ])
+    expect(await warehouse.rows('SELECT id FROM sample_sources WHERE _missing_since IS NULL')).toHaveLength(2)
+  })
+
+  test.each(lasting)('the sources are kept without the progress: %s', async (error) => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    api.before = failingAt('progress 1', error)
+    expect(await bundleOf(warehouse, api)).toMatchObject({
+      unread: { error: error.message, isProgressUnread: true, isRefused: false },
+      sourcesRead: 'all',
+    })
+    expect(await warehouse.rows('SELECT id FROM sample_sources ORDER BY 1')).toEqual([{ id: 11 }, { id: 12 }])
+    expect(await warehouse.rows('SELECT refreshed_at, last_error FROM freshness')).toEqual([
+      { refreshed_at: null, last_error: error.message },
+    ])
+  })
+
+  test('the progress of one source does not cost the others', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    api.before = failingAt('progress 1/11', lasting[0]!)
+    expect(await bundleOf(warehouse, api)).toMatchObject({ sourceProgressRead: 'some' })
+    expect(await warehouse.rows('SELECT sample_source_id AS id FROM sample_source_progress')).toEqual([
+      { id: 12 },
+    ])
+    expect(await warehouse.rows('SELECT interviews_count FROM survey_progress')).toHaveLength(1)
+  })
+
+  test('of both endpoints fails the survey', async () => {
+    const api = twoSources()
+    api.before = (request) => {
+      throw request.startsWith('sources') ? lasting[0]! : new RefusedReadingError('not_found', 'no progress')
+    }
+    const failed = bundleOf(await testWarehouse(), api)
+    await expect(failed).rejects.toMatchObject({ code: 'survey_unread', endsRun: false })
+  })
+
+  test('but an error that ends the run is thrown', async () => {
+    const api = twoSources()
+    api.before = failingAt(
+      'sources 1 page 1',
+      new RateRefusedError(WHERE, 5, { requests: 60, perMs: 60_000 }),
+    )
+    await expect(bundleOf(await testWarehouse(), api)).rejects.toThrow(RateRefusedError)
+    expect(api.asked).toEqual(['sources 1 page 1'])
   })
 })

@@ -5,6 +5,7 @@ import type { TaskReason } from '../../../../src/model/run.js'
 import { createBudget } from '../../../../src/sync/budget/budget.js'
 import { bookFor, createUsageBook } from '../../../../src/sync/budget/request-usage.js'
 import { readBundle } from '../../../../src/sync/bundle/bundle.js'
+import { createEndpointWatch } from '../../../../src/sync/endpoint-watch.js'
 import { memorySource } from '../../../support/api/memory-source.js'
 import { minute } from '../../../support/time/instants.js'
 import { testClock } from '../../../support/time/test-clock.js'
@@ -44,6 +45,7 @@ const world = async (rule: DailyWindows | null = RULE) => {
           allowance,
           signal: given.signal,
           book: bookFor(createUsageBook(), 'active'),
+          watch: createEndpointWatch(),
         },
       )
       await warehouse.account.commitBundles([outcome], RUN)

@@ -235,7 +235,7 @@ test('a refused list of sources confirms nothing, also after a list with a row t
   await account.commitBundles([bundle(1, at(2, 10), [source(10)], progress(5), listed)], RUN)
   expect(await known()).toEqual([[10, '02 10:00']])
   const refused = {
-    refused: { error: 'its list of sources: 404', isProgressRefused: false },
+    unread: { error: 'its list of sources: 404', isProgressUnread: false, isRefused: true },
     sourcesRead: 'none',
     listedSourceIds: null,
   } as const
@@ -245,7 +245,7 @@ test('a refused list of sources confirms nothing, also after a list with a row t
   await account.commitBundles([{ kind: 'failed', surveyId: 1, at: at(4, 10), ...failed }], RUN)
   expect(await known()).toEqual([[10, '02 10:00']])
   // The list is read. The progress of one source is refused.
-  const inPart = { refused: { error: 'source 11: 404', isProgressRefused: false }, ...listed }
+  const inPart = { unread: { error: 'source 11: 404', isProgressUnread: false, isRefused: true }, ...listed }
   await account.commitBundles([bundle(1, at(5, 10), [source(10)], progress(6), inPart)], RUN)
   expect(await known()).toEqual([[10, '05 10:00']])
 })

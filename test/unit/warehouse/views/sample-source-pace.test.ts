@@ -66,10 +66,10 @@ test('sample_source_pace gives the pace of each source, its expected day and how
   for (const day of [5, 9, 10]) await perform(account, [unchanged(2, day, 24)])
   // The progress of survey 3 changed, but its sources were refused: they are known until the third.
   await perform(account, [night(3, 1, 10, { 31: 10 }), night(3, 3, 24, { 31: 24 })])
-  const refused = { error: 'answered 403', isProgressRefused: false }
+  const refused = { error: 'answered 403', isProgressUnread: false, isRefused: true }
   for (const day of [8, 10])
     await perform(account, [
-      { ...unchanged(3, day, 30 + day), refused, sourcesRead: 'some', sourceProgressRead: 'some' },
+      { ...unchanged(3, day, 30 + day), unread: refused, sourcesRead: 'some', sourceProgressRead: 'some' },
     ])
   // Source 41 was not listed from the fourth to the eighth, so it is known on the third and from the eighth on. Source 42 is gone.
   await perform(account, [

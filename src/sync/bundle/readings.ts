@@ -1,0 +1,115 @@
+/**
+ * Collects the failures of single requests while one survey is read. A failure of one endpoint says nothing about the others, so the
+ * reading goes on. What the failures mean together is decided at the end of the bundle.
+ */
+import { UpstreamError } from '../../base/errors.js'
+import type { Task } from '../../model/queue.js'
+import { RefusedReadingError } from '../../model/survey-source.js'
+import type { StoredBundle, UnreadPart } from '../../model/warehouse.js'
+import type { EndpointWatch, SurveyKind } from '../endpoint-watch.js'
+import { OutdatedSourcesError } from './outdated-sources.js'
+
+export interface Readings {
+  /** The result of `reading`, or null if it failed. Throws errors that end the run, and those that make the bundle read again. */
+  passOver<Result>(kind: SurveyKind, reading: Promise<Result>): Promise<Result | null>
+  isComplete(): boolean
+  /** The number of readings that succeeded. */
+  answers(): number
+  /** Both the survey's own endpoints answered 404, and every other failure was a 404 too. */
+  areAllNotFound(): boolean
+  /**
+   * All failures are 404, for the first time: a full listing shows whether the survey has gone. A survey that was refused
+   * before is known to be listed.
+   */
+  mayBeGone(task: Pick<Task, 'reason' | 'refusals'>): boolean
+  /** Every failure is a refusal. */
+  areAllRefused(): boolean
+  refusals(): readonly RefusedReadingError[]
+  /** The failures of a bundle that was read in part; null without failures. */
+  unread(): UnreadPart | null
+}
+
+/** Every request for the survey failed. It stays queued. */
+export class UnreadSurveyError extends UpstreamError {
+  readonly code = 'survey_unread'
+  readonly endsRun = false
+  readonly readings: Readings
+
+  constructor(readings: Readings) {
+    super(readings.unread()?.error ?? 'nothing of the survey was read')
+    this.readings = readings
+  }
+}
+
+interface ReadingsOptions {
+  readonly task: Pick<Task, 'surveyId' | 'reason' | 'refusals'>
+  readonly stored: StoredBundle
+  readonly watch: Pick<EndpointWatch, 'answered' | 'failed'>
+}
+
+export const createReadings = ({ task, stored, watch }: ReadingsOptions): Readings => {
+  const failures: { readonly kind: SurveyKind; readonly error: UpstreamError }[] = []
+  let answers = 0
+  const refusals = () =>
+    failures.map(({ error }) => error).filter((error) => error instanceof RefusedReadingError)
+  const areAllRefused = () => refusals().length === failures.length
+  const areNotFound = () => areAllRefused() && refusals().every(({ kind }) => kind === 'not_found')
+  return {
+    passOver: async (kind, reading) => {
+      try {
+        const result = await reading
+        answers += 1
+        watch.answered(kind)
+        return result
+      } catch (error) {
+        if (!(error instanceof UpstreamError) || error.endsRun || error instanceof OutdatedSourcesError)
+          throw error
+        failures.push({ kind, error })
+        watch.failed(kind, {
+          surveyId: task.surveyId,
+          error,
+          isExpected: isExpected(task, stored, kind, error),
+        })
+        return null
+      }
+    },
+    isComplete: () => failures.length === 0,
+    answers: () => answers,
+    areAllNotFound: () =>
+      areNotFound() && OWN_KINDS.every((own) => failures.some(({ kind }) => kind === own)),
+    mayBeGone: ({ reason, refusals: before }) => reason !== 'missing' && before === 0 && areNotFound(),
+    areAllRefused,
+    refusals,
+    unread: () =>
+      failures.length === 0
+        ? null
+        : {
+            error: lineOf(failures.map(({ error }) => error)),
+            isProgressUnread: failures.some(({ kind }) => kind === 'survey_progress'),
+            isRefused: areAllRefused(),
+          },
+  }
+}
+
+/** A survey that has gone is expected to be refused, and so is one that the endpoint refused before and has never answered. */
+const isExpected = (
+  { reason, refusals }: Pick<Task, 'reason' | 'refusals'>,
+  stored: StoredBundle,
+  kind: SurveyKind,
+  error: UpstreamError,
+): boolean => {
+  if (reason === 'missing' && error instanceof RefusedReadingError && error.kind === 'not_found') return true
+  const wasAnswered = {
+    sample_sources: stored.sourcesReadAt !== null || stored.sources.length > 0,
+    survey_progress: stored.progress !== null,
+    sample_source_progress: stored.sourceProgress.length > 0,
+    daily_progress: false,
+  }
+  return refusals > 0 && !wasAnswered[kind]
+}
+
+const OWN_KINDS: readonly SurveyKind[] = ['sample_sources', 'survey_progress']
+
+/** The first failure, and the number of further ones. */
+const lineOf = ([first, ...more]: readonly UpstreamError[]): string =>
+  `${first?.message ?? ''}${more.length === 0 ? '' : `; and ${more.length} more of its requests`}`

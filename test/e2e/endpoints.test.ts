@@ -1,0 +1,111 @@
+/** One endpoint of the API fails for every survey, while the others answer. */
+import { describe, expect, test } from 'vitest'
+import {
+  type Arrival,
+  type Hook,
+  type ScriptedSurvey,
+  scriptedProgress,
+  scriptedSource,
+  scriptedSurvey,
+  sendJson,
+} from '../support/api/scripted-api.js'
+import { openTrial, type Trial } from '../support/command/trial.js'
+import { query } from '../support/warehouse/duckdb.js'
+
+const surveys = (count: number): ScriptedSurvey[] =>
+  Array.from({ length: count }, (_, index) => scriptedSurvey(index + 1, {}, 1))
+
+/** The requests of each endpoint. */
+const ENDPOINTS = {
+  list: ({ path }: Arrival) => path.endsWith('/sample_sources'),
+  progress: ({ path, query: search }: Arrival) =>
+    path.endsWith('/fieldwork_progress') && !search.has('sample_source_id'),
+  ofSource: ({ query: search }: Arrival) => search.has('sample_source_id'),
+}
+
+/** Answers these requests with `status`. */
+const failing =
+  (trial: Trial, matches: (arrival: Arrival) => boolean, status: number): Hook =>
+  (arrival, response) => {
+    if (!matches(arrival)) return false
+    sendJson(trial.api, response, status, { error: 'no' })
+    return true
+  }
+
+const night = async (trial: Trial, days: number, hook: Hook = () => false) => {
+  trial.api.now = new Date(Date.UTC(2026, 2, 1 + days))
+  trial.api.arrivals.length = 0
+  trial.api.hook = hook
+  const settings = await trial.settings({ limits: { attempts: 2, backoff_base: '1ms' } })
+  const ended = await trial.runWarm(['sync', '--json', ...settings])
+  const report = JSON.parse(ended.stdout)
+  return { code: ended.code, stderr: ended.stderr, run: report.accounts?.[0] ?? report }
+}
+
+/** Renames every survey and source, and adds an interview: every list and every progress is due. */
+const changeAll = (trial: Trial, days: number) => {
+  for (const one of trial.api.surveys) {
+    one.survey.updated_at = new Date(Date.UTC(2026, 2, days, 12)).toISOString()
+    one.sources = one.sources.map(({ id }) =>
+      scriptedSource(id, '2026-01-01T00:00:00Z', { name: `night ${days}` }),
+    )
+    one.progress = scriptedProgress(10 + days)
+  }
+}
+
+const stored = async (trial: Trial) => {
+  const [row] = await query(
+    trial.published,
+    `SELECT (SELECT list(DISTINCT regexp_replace(name, '^S.*', 'S')) FROM sample_sources)::VARCHAR AS names,
+      (SELECT list(DISTINCT interviews_count ORDER BY interviews_count) FROM survey_progress)::VARCHAR AS counts`,
+  )
+  return row
+}
+
+describe('an endpoint that answers for no survey ends the run with 4, and the others are read', () => {
+  test.concurrent.for([
+    ['progress', 301, /refused the fieldwork progress of all 8 requested surveys/],
+    ['progress', 500, /the fieldwork progress of none of the 8 requested surveys/],
+    ['list', 403, /refused the list of sample sources of all 8 requested surveys/],
+    ['ofSource', 400, /refused the fieldwork progress of the sample sources of all 8 requested surveys/],
+  ] as const)(
+    '%s %i: after a healthy night, until it answers again',
+    async ([endpoint, status, reason], context) => {
+      const trial = await openTrial(context, surveys(8))
+      expect(await night(trial, 0)).toMatchObject({ code: 0 })
+      changeAll(trial, 1)
+      const ended = await night(trial, 1, failing(trial, ENDPOINTS[endpoint], status))
+      expect(ended).toMatchObject({ code: 4, run: { status: 'failed', failing: 8, surveys_failed: 8 } })
+      expect(ended.run.reason).toMatch(reason)
+      expect(await stored(trial)).toEqual({
+        names: endpoint === 'list' ? '[S]' : '[night 1]',
+        counts: endpoint === 'progress' ? '[10]' : '[11]',
+      })
+      expect(await night(trial, 2)).toMatchObject({ code: 0, run: { left_over: 0, surveys_refreshed: 8 } })
+      expect(await stored(trial)).toEqual({ names: '[night 1]', counts: '[11]' })
+    },
+  )
+})
+
+describe('an endpoint of one survey that fails every night does not hide the other', () => {
+  test.concurrent.for<[string, (trial: Trial) => Hook]>([
+    ['answers 500', (trial) => failing(trial, isOwn('list'), 500)],
+    ['is forbidden', (trial) => failing(trial, isOwn('list'), 403)],
+  ])('the progress is read every night while the list %s', async ([_, hookOf], context) => {
+    const trial = await openTrial(context, surveys(2))
+    expect(await night(trial, 0)).toMatchObject({ code: 0 })
+    changeAll(trial, 1)
+    for (const days of [1, 2, 3]) {
+      for (const one of trial.api.surveys) one.progress = scriptedProgress(10 + days)
+      expect(await night(trial, days, hookOf(trial))).toMatchObject({ code: 3, run: { failing: 1 } })
+      expect((await stored(trial))?.counts).toBe(`[${10 + days}]`)
+    }
+    expect(await query(trial.published, 'SELECT name FROM sample_sources ORDER BY id')).toEqual([
+      { name: 'S101' },
+      { name: 'night 1' },
+    ])
+  })
+})
+
+const isOwn = (endpoint: keyof typeof ENDPOINTS) => (arrival: Arrival) =>
+  arrival.path.startsWith('/surveys/1/') && ENDPOINTS[endpoint](arrival)
