@@ -2,7 +2,9 @@
  * Checks the values of a tree against the schema. Each refused value is reported with its origin and removed, so that one wrong
  * value does not hide the next.
  */
+
 import type { z } from 'zod'
+import { parse } from '../base/parse.js'
 import { filePath, inProperties } from './keys.js'
 import { type Problem, quoted } from './problems.js'
 import { type SettingsValues, settingsSchema } from './schema.js'
@@ -37,7 +39,7 @@ export const checkTree = (tree: Tree, originOf: OriginOf): Checked => {
   const { issues } = parsed.error
   const rest = issues.reduce((valid, issue) => cut(valid, filePath(issue.path)), tree)
   return {
-    values: settingsSchema.parse(inProperties(rest)),
+    values: parse(settingsSchema, inProperties(rest), 'the settings without their refused values'),
     tree: rest,
     problems: issues.map((issue) => describe(issue, tree, originOf)),
   }

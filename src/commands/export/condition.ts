@@ -3,7 +3,9 @@
  * or a semicolon never runs. The connection limits the files that the expression can read (`confine` in
  * `export-tables.ts`). See docs/decisions/0048-export-condition-is-bounded-twice.md.
  */
+
 import { z } from 'zod'
+import { parse } from '../../base/parse.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { literal } from '../../warehouse/connection/ddl.js'
 import { firstLine, isStatementFault, isUnknownName } from '../../warehouse/connection/duckdb-error.js'
@@ -38,7 +40,11 @@ export const requireExpression = async (sql: Sql, condition: string): Promise<vo
     z.object({ parsed: z.string() }),
     `SELECT json_serialize_sql(${literal(`SELECT 1 ${where(condition)}`)})::VARCHAR AS parsed`,
   )
-  const { error_type, error_message, statements = [] } = parsedSchema.parse(JSON.parse(row?.parsed ?? '{}'))
+  const {
+    error_type,
+    error_message,
+    statements = [],
+  } = parse(parsedSchema, JSON.parse(row?.parsed ?? '{}'), 'the parsed condition')
   // Any other error type means that the text is no SELECT, or has several statements.
   if (error_type === 'parser') throw bad(condition, error_message ?? 'it cannot be parsed')
   const [statement, ...others] = statements

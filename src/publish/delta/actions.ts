@@ -2,7 +2,9 @@
  * The actions of a Delta log, as far as we write or read them: one JSON object a line in a commit, one row in a checkpoint. They follow
  * the protocol with reader version 1 and writer version 2, which every reader knows.
  */
+
 import { z } from 'zod'
+import { parse } from '../../base/parse.js'
 
 const texts = z.record(z.string(), z.string())
 const partitionValues = z.record(z.string(), z.string().nullable())
@@ -68,12 +70,12 @@ const actionSchema = z.object({
 })
 export type Action = z.output<typeof actionSchema>
 
-/** Throws a `SyntaxError` or a `ZodError` if the text is no commit. */
+/** Throws a `SyntaxError` or an `UnexpectedValueError` if the text is no commit. */
 export const parseActions = (text: string): readonly Action[] =>
   text
     .split('\n')
     .filter((line) => line.trim() !== '')
-    .map((line) => actionSchema.parse(JSON.parse(line)))
+    .map((line) => parse(actionSchema, JSON.parse(line), 'a line of a commit'))
 
 export const toLines = (actions: readonly Action[]): string =>
   actions.map((action) => `${JSON.stringify(action)}\n`).join('')

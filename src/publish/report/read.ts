@@ -1,5 +1,5 @@
 /** Reads the rows of every query from one state. It creates only what is temporary, so the database may be read-only. */
-import type { z } from 'zod'
+import { z } from 'zod'
 import { instantToMs } from '../../model/instant.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { quote } from '../../warehouse/connection/ddl.js'
@@ -14,6 +14,7 @@ import * as runs from './queries/run.js'
 import * as survey from './queries/survey.js'
 import type { DayRow, SurveyRow } from './rows.js'
 import * as row from './rows.js'
+import { createShownRows } from './shown-rows.js'
 import { thinnedDays } from './thinned-days.js'
 
 /** Views that several queries read, so each is computed once. */
@@ -25,8 +26,11 @@ export type ReportRows = Awaited<ReturnType<typeof readReport>>
 
 /** Call it in a transaction, so that all rows are of one state. */
 export const readReport = async (sql: Sql) => {
+  const { shown, unshown } = createShownRows()
+  const rowsOf = async <Shape extends z.ZodRawShape>(schema: z.ZodObject<Shape>, statement: string) =>
+    shown(schema, await sql.rows(z.unknown(), statement))
   const read = <Shape extends z.ZodRawShape>(query: Query, schema: z.ZodObject<Shape>) =>
-    sql.rows(
+    rowsOf(
       schema,
       // Also in a file of an older version, which has no numbers of runs.
       `SELECT ${cellsOf(schema)} FROM (\n${sqlOf(query).replaceAll('_sync.runs', NUMBERED_RUNS)}\n) q ORDER BY ${query.order}`,
@@ -36,7 +40,7 @@ export const readReport = async (sql: Sql) => {
   const surveys = await read(survey.surveys, row.surveyRow)
   /** Only the rows of surveys with a section, and of these only what `condition` keeps. */
   const readShown = <Shape extends z.ZodRawShape>(query: Query, schema: z.ZodObject<Shape>, condition = '') =>
-    sql.rows(
+    rowsOf(
       schema,
       `SELECT ${cellsOf(schema)} FROM (\n${query.select}\n) q SEMI JOIN temp.${SHOWN} USING (account, survey_id) ${condition} ORDER BY ${query.order}`,
     )
@@ -56,7 +60,7 @@ export const readReport = async (sql: Sql) => {
     timeline: await read(overview.timeline, row.timelineRow),
     besideField: await read(overview.besideField, row.besideFieldRow),
     surveys,
-    curves: curvesOf(surveys, bySurvey(await sql.rows(row.dayRow, thinnedDays(`temp.${SHOWN}`)))),
+    curves: curvesOf(surveys, bySurvey(await rowsOf(row.dayRow, thinnedDays(`temp.${SHOWN}`)))),
     interviews: bySurvey(await readShown(survey.interviews, row.interviewsRow)),
     sources: bySurvey(await readShown(survey.sources, row.sourceRow)),
     history: bySurvey(await readShown(survey.history, row.historyRow, NEWEST_CHANGES)),
@@ -67,7 +71,7 @@ export const readReport = async (sql: Sql) => {
   }
   await sql.run(`DROP TABLE temp.${SHOWN}`)
   for (const view of ALL_VIEWS.toReversed()) await sql.run(`DROP ${kindOf(view)} temp.${view.name}`)
-  return rows
+  return { ...rows, unshown: unshown() }
 }
 
 /**

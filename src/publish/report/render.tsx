@@ -22,6 +22,7 @@ export const REPORT_START =
  * the field then stays below 3 MB.
  */
 const SECTIONS_BYTES_MAX = 1_750_000
+const SECTION_BYTES_MAX = SECTIONS_BYTES_MAX / 5
 
 export interface Report {
   readonly html: string
@@ -70,7 +71,10 @@ const sectionsOf = (page: ReportPage): ReadonlyMap<string, string> => {
     const survey = byKey.get(key)
     if (survey === undefined) continue
     const section = renderToString(<Survey survey={survey} page={page} />)
-    bytes += Buffer.byteLength(section)
+    const size = Buffer.byteLength(section)
+    // One long section leaves room for those of others.
+    if (size > SECTION_BYTES_MAX) continue
+    bytes += size
     if (bytes > SECTIONS_BYTES_MAX) break
     sections.set(key, section)
   }

@@ -7,10 +7,15 @@ import {
   timestamptzCell,
   varcharCell,
 } from '../../warehouse/connection/cells.js'
+import { TEXT_UNITS_MAX } from './shown-rows.js'
+
+const NUMBER_MAX = 1e15
 
 const count = bigintCell
-const text = varcharCell
+const text = varcharCell.max(TEXT_UNITS_MAX)
 const at = timestamptzCell
+/** More digits than these say nothing to a reader, and a page has no room for 300 of them. */
+const number = doubleCell.min(-NUMBER_MAX).max(NUMBER_MAX)
 /** `2026-03-01`. `read` casts these columns to text. */
 const day = z.iso.date()
 
@@ -21,19 +26,19 @@ const progress = { interviews_count: count.nullable(), sample_size: count.nullab
 const pace = {
   pace_days: count.nullable(),
   gained: count.nullable(),
-  per_day: doubleCell.nullable(),
+  per_day: number.nullable(),
   gained_last_day: count.nullable(),
 }
 const forecast = { expected_on: day.nullable(), expected_from: day.nullable(), expected_to: day.nullable() }
 const incidence = {
-  target_incidence_rate: doubleCell.nullable(),
-  recent_incidence_rate: doubleCell.nullable(),
-  earlier_incidence_rate: doubleCell.nullable(),
+  target_incidence_rate: number.nullable(),
+  recent_incidence_rate: number.nullable(),
+  earlier_incidence_rate: number.nullable(),
 }
 const dropOut = {
-  drop_out_rate: doubleCell.nullable(),
-  recent_drop_out_rate: doubleCell.nullable(),
-  earlier_drop_out_rate: doubleCell.nullable(),
+  drop_out_rate: number.nullable(),
+  recent_drop_out_rate: number.nullable(),
+  earlier_drop_out_rate: number.nullable(),
 }
 const change = {
   observed_at: at,
@@ -47,7 +52,7 @@ export const asOfRow = z.object({ ...ofAccount, newest_at: at.nullable(), survey
 export const totalsRow = z.object({
   surveys: count,
   ...progress,
-  completion_rate: doubleCell.nullable(),
+  completion_rate: number.nullable(),
   gained: count.nullable(),
   gained_last_day: count.nullable(),
 })
@@ -56,7 +61,7 @@ export const inFieldRow = z.object({
   project_id: text.nullable(),
   status: text,
   ...progress,
-  completion_rate: doubleCell.nullable(),
+  completion_rate: number.nullable(),
   ...pace,
   ...forecast,
   ...incidence,
@@ -73,7 +78,7 @@ export const pausedRow = z.object({ ...titled, ...progress, since: at.nullable()
 export const farRow = z.object({
   ...titled,
   ...progress,
-  per_day: doubleCell.nullable(),
+  per_day: number.nullable(),
   expected_on: day.nullable(),
 })
 export const slipRow = z.object({
@@ -93,10 +98,10 @@ export const sourceBehindRow = z.object({
 })
 export const ratesMovedRow = z.object({
   ...titled,
-  earlier_incidence_rate: doubleCell.nullable(),
-  recent_incidence_rate: doubleCell.nullable(),
-  earlier_drop_out_rate: doubleCell.nullable(),
-  recent_drop_out_rate: doubleCell.nullable(),
+  earlier_incidence_rate: number.nullable(),
+  recent_incidence_rate: number.nullable(),
+  earlier_drop_out_rate: number.nullable(),
+  recent_drop_out_rate: number.nullable(),
 })
 export const staleRow = z.object({
   ...titled,
@@ -132,7 +137,7 @@ export const surveyRow = z.object({
   project_id: text.nullable(),
   status: text,
   ...progress,
-  completion_rate: doubleCell.nullable(),
+  completion_rate: number.nullable(),
   ...pace,
   ...forecast,
   last_gain_at: at.nullable(),
@@ -167,12 +172,12 @@ export const sourceRow = z.object({
   provider: text,
   country_code: text,
   ...progress,
-  completion_rate: doubleCell.nullable(),
+  completion_rate: number.nullable(),
   behind: count.nullable(),
   gained: count.nullable(),
   expected_on: day.nullable(),
-  target_incidence_rate: doubleCell.nullable(),
-  drop_out_rate: doubleCell.nullable(),
+  target_incidence_rate: number.nullable(),
+  drop_out_rate: number.nullable(),
 })
 export const historyRow = z.object({
   ...ofSurvey,

@@ -1,7 +1,9 @@
 /** Writes rows with DuckDB's appender, which fills the columns in the order of the table. */
+
 import { setImmediate as eventsHandled } from 'node:timers/promises'
 import { type DuckDBAppender, type DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api'
 import { z } from 'zod'
+import { parse } from '../../base/parse.js'
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import type { CellRow } from '../../model/warehouse.js'
 import { appendCell, chunkType, chunkValue } from './cells.js'
@@ -79,6 +81,6 @@ const readColumnNames = async (connection: DuckDBConnection) => {
     `SELECT schema_name || '.' || table_name AS "table", list(column_name ORDER BY column_index) AS columns
       FROM duckdb_columns() WHERE database_name = current_database() AND NOT internal GROUP BY ALL`,
   )
-  const tables = result.getRowObjects().map((row) => tableRow.parse(row))
+  const tables = result.getRowObjects().map((row) => parse(tableRow, row, 'a row of the catalog'))
   return new Map(tables.map(({ table, columns }) => [table, columns.items]))
 }

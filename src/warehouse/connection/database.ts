@@ -13,6 +13,7 @@ import {
 import pLimit from 'p-limit'
 import type { z } from 'zod'
 import { abortReason, throwIfAborted } from '../../base/clock.js'
+import { parse } from '../../base/parse.js'
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import type { CellRow } from '../../model/warehouse.js'
 import { appendTo, storedColumnsOf } from './append.js'
@@ -232,7 +233,7 @@ const sqlOn = (connection: DuckDBConnection, statement: Statement): Sql => {
       const found = result.convertRowObjects(fromDuckDB)
       // zod compiles a schema at its first use, which takes longer than a few rows.
       const jitless = found.length < COMPILED_FROM_ROWS
-      return found.map((row) => schema.parse(row, { jitless }))
+      return found.map((row) => parse(schema, row, ROW, { jitless }))
     },
     each: (schema, sql, parameters, use) =>
       statement(async () => {
@@ -240,7 +241,7 @@ const sqlOn = (connection: DuckDBConnection, statement: Statement): Sql => {
         for await (const rows of result.yieldConvertedRowObjects(fromDuckDB)) {
           // To convert 2,048 rows takes as long as to use them.
           await eventsHandled()
-          for (const row of rows) use(schema.parse(row))
+          for (const row of rows) use(parse(schema, row, ROW))
         }
       }),
     async *batches(schema, sql) {
@@ -269,10 +270,12 @@ const sqlOn = (connection: DuckDBConnection, statement: Statement): Sql => {
 
 function* convertedRows<Row>(schema: z.ZodType<Row>, chunk: DuckDBDataChunk): Iterable<Row> {
   for (let row = 0; row < chunk.rowCount; row += 1)
-    yield schema.parse(chunk.convertRowValues(row, fromDuckDB))
+    yield parse(schema, chunk.convertRowValues(row, fromDuckDB), ROW)
 }
 
 const COMPILED_FROM_ROWS = 50
+
+const ROW = 'a row of the warehouse'
 
 /** Without parameters DuckDB runs a statement in one step; with them it parses, prepares and runs it. */
 const bound = (parameters: readonly Parameter[]): DuckDBValue[] | undefined =>

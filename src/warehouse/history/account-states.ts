@@ -1,5 +1,7 @@
 /** The accounts of the warehouse at the end of a sync, for its metrics: their last runs, queues and freshness. */
+
 import { z } from 'zod'
+import { parse } from '../../base/parse.js'
 import type { AccountState } from '../../model/monitoring.js'
 import type { RequestUsage } from '../../model/request-usage.js'
 import { TASK_REASONS } from '../../model/request-usage.js'
@@ -30,7 +32,7 @@ const runRow = z.object({
   left_over: bigintCell,
   rejected_rows: bigintCell,
   drift_events: bigintCell,
-  rows_by_table: varcharCell.transform((text) => counts.parse(JSON.parse(text))),
+  rows_by_table: varcharCell.transform((text) => parse(counts, JSON.parse(text), 'rows_by_table')),
 })
 const pastRow = z.object({
   account: varcharCell,

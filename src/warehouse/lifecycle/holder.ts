@@ -31,7 +31,7 @@ export const removeHolder = (directory: string): Promise<void> => rm(holderFile(
 /** The note of the current holder, or of the last one after a kill; null if no note can be read. */
 export const readHolder = async (directory: string): Promise<Holder | null> => {
   try {
-    return holderSchema.parse(JSON.parse(await readFile(holderFile(directory), 'utf8')))
+    return holderSchema.safeParse(JSON.parse(await readFile(holderFile(directory), 'utf8'))).data ?? null
   } catch {
     // The note is missing or being written. The lock holds without a name.
     return null

@@ -3,9 +3,11 @@
  * Every command has a time limit and none waits for a connection, so nothing hangs when Redis is away. Errors carry
  * our own words: the errors of the client library hold the arguments of commands, including a password.
  */
+
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
 import { messageOf } from '../../../base/errors.js'
+import { parse } from '../../../base/parse.js'
 import { createRedactor, type Secret, secretsInUrl } from '../../../base/secret.js'
 import { keysOf, type Operation, SCRIPT } from './script.js'
 
@@ -85,7 +87,11 @@ export const connectRedis = (url: Secret, name: string): RedisConnection => {
           `it refuses the login or the database in its address${database} (${redact(refusal)})`,
         )
       try {
-        return replySchema.parse(await client.eval(SCRIPT, keys.length, ...keys, ...operation))
+        return parse(
+          replySchema,
+          await client.eval(SCRIPT, keys.length, ...keys, ...operation),
+          'the answer of its script',
+        )
       } catch (error) {
         throw new RedisTrouble(redact(isReady(client) ? problemOf(error) : lastProblem))
       }

@@ -2,7 +2,7 @@
 import type { Formats } from '../formats.js'
 import type { DayRow, SurveyRow } from '../rows.js'
 import { ChartFrame, type Frame, left, top } from './frame.js'
-import { linePath, type Point } from './path.js'
+import { linePath, type Point, pair } from './path.js'
 import { dayNumber } from './ticks.js'
 
 /** The forecast takes at most three fifths of the width, but at least two weeks. */
@@ -57,16 +57,18 @@ export const CompletesChart = ({
         </>
       }
     >
-      {target !== null && target > 0 && <path class="target" d={`M0-${target}h${to - from}`} />}
+      {target !== null && target > 0 && <path class="target" d={`M${pair(0, -target)}h${to - from}`} />}
       {isForecast && expected_from !== null && (
         <path
           class="cone"
-          d={`M${at[0]}-${reached}${cone(at, target, x(expected_from), expected_to === null ? null : x(expected_to), to - from)}z`}
+          d={`M${pair(at[0], -reached)}${cone(at, target, x(expected_from), expected_to === null ? null : x(expected_to), to - from)}z`}
         />
       )}
-      {isForecast && <path class="forecast" d={`M${at[0]}-${reached}L${x(expected_on)}-${target}`} />}
+      {isForecast && (
+        <path class="forecast" d={`M${pair(at[0], -reached)}L${pair(x(expected_on), -target)}`} />
+      )}
       <path class="line" d={linePath(points)} />
-      <path class="dot" d={`M${at[0]}-${at[1]}h0`} />
+      <path class="dot" d={`M${pair(at[0], -at[1])}h0`} />
     </ChartFrame>
   )
 }
@@ -79,4 +81,6 @@ const cone = (
   latest: number | null,
   width: number,
 ): string =>
-  latest === null ? `L${earliest}-${target}H${width}V-${reached}` : `L${earliest}-${target}H${latest}`
+  latest === null
+    ? `L${pair(earliest, -target)}H${width}V${-reached}`
+    : `L${pair(earliest, -target)}H${latest}`

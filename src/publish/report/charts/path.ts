@@ -31,7 +31,7 @@ export const barsPath = (points: readonly Point[]): string =>
     .map(([x, y]) => `M${x} 0v${-y}`)
     .join('')
 
-const pair = (x: number, y: number): string => `${x}${y < 0 ? '' : ' '}${y}`
+export const pair = (x: number, y: number): string => `${x}${y < 0 ? '' : ' '}${y}`
 
 /** A minus sign separates two numbers as well as a space does. */
 const joined = (steps: readonly string[]): string =>

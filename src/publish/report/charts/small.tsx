@@ -28,7 +28,7 @@ export const Sparkline = ({ days }: { readonly days: readonly DayRow[] }) => {
 
 /** How much of a target is reached. The cell has the number as text. */
 export const Bar = ({ rate }: { readonly rate: number | null }) => (
-  <progress aria-hidden="true" value={Math.round((rate ?? 0) * 100) / 100} />
+  <progress aria-hidden="true" value={Math.round(Math.min(1, Math.max(0, rate ?? 0)) * 100) / 100} />
 )
 
 export interface StatusPeriod {

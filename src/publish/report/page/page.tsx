@@ -12,7 +12,7 @@ import { Field } from './field.js'
 import { type Figure, Figures } from './figures.js'
 import { Runs } from './run.js'
 import { SqlOf } from './table.js'
-import { plural } from './words.js'
+import { plural, SurveyLink, spaced } from './words.js'
 
 /** These are not shown beside their tables, because each section of a survey has a part of them. */
 const SQL_AT_END = [
@@ -42,6 +42,7 @@ export const Header = ({ page }: PartProps): JSX.Element => (
 export const Overview = ({ page }: PartProps): JSX.Element => (
   <div class="overview">
     <Unfinished page={page} />
+    <Unshown page={page} />
     <Totals page={page} />
     <Attention page={page} />
     <Field page={page} />
@@ -80,6 +81,32 @@ const AsOf = ({ page: { rows, formats } }: PartProps): JSX.Element => {
 
 /** Accounts are read side by side, so an hour is one run. */
 const BEHIND_MS = 3_600_000
+
+/** The surveys with values that this page cannot show. Each says which in its section, if it has one. */
+const Unshown = ({ page, page: { rows, formats } }: PartProps): JSX.Element | null => {
+  if (rows.unshown.length === 0) return null
+  const named = rows.unshown.slice(0, UNSHOWN_NAMED_MAX)
+  const more = rows.unshown.length - named.length
+  return (
+    <p class="rule" id="unshown">
+      Values that this page cannot show are in the tables:{' '}
+      {named.map(({ account, survey_id, fields }, place) => (
+        <>
+          {place === 0 ? '' : '; '}
+          {account === null || survey_id === null ? (
+            'all surveys'
+          ) : (
+            <SurveyLink survey={{ account, survey_id, title: `survey ${survey_id}` }} page={page} />
+          )}
+          {` (${fields.map(spaced).join(', ')})`}
+        </>
+      ))}
+      {more > 0 && `; and ${formats.count(more)} more ${plural(more, 'survey')}`}.
+    </p>
+  )
+}
+
+const UNSHOWN_NAMED_MAX = 20
 
 /** Accounts whose last sync did not read everything. `rows.runs` begins with the newest. */
 const Unfinished = ({ page: { rows } }: PartProps): JSX.Element => {

@@ -19,6 +19,10 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
   const counts = rows.interviews.get(key) ?? []
   const sourceRows = rows.sources.get(key) ?? []
   const historyRows = rows.history.get(key) ?? []
+  const hidden =
+    rows.unshown.find(
+      ({ account, survey_id }) => account === survey.account && survey_id === survey.survey_id,
+    )?.fields ?? []
   return (
     <section class="survey" id={key}>
       <p class="back">
@@ -72,6 +76,9 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
         <QueryTable class="history" query={history} rows={historyRows} columns={historyColumns(formats)} />
       )}
       <Freshness survey={survey} formats={formats} />
+      {hidden.length > 0 && (
+        <p class="rule">{`This page cannot show all of: ${hidden.map(spaced).join(', ')}. The tables hold the whole values.`}</p>
+      )}
     </section>
   )
 }

@@ -14,9 +14,9 @@ GROUP BY account`,
 export const totals: Query = {
   name: 'totals',
   title: 'Totals of the field',
-  select: `SELECT count(*) AS surveys, CAST(sum(p.interviews_count) AS BIGINT) AS interviews_count, CAST(sum(p.sample_size) AS BIGINT) AS sample_size,
-  sum(p.interviews_count) FILTER (p.sample_size > 0) / nullif(sum(p.sample_size), 0) AS completion_rate, CAST(sum(p.gained) AS BIGINT) AS gained,
-  CAST(sum(p.gained_last_day) FILTER (p.refreshed_at >= n.newest_at - INTERVAL 1 DAY) AS BIGINT) AS gained_last_day
+  select: `SELECT count(*) AS surveys, sum(p.interviews_count) AS interviews_count, sum(p.sample_size) AS sample_size,
+  sum(p.interviews_count) FILTER (p.sample_size > 0) / nullif(sum(p.sample_size), 0) AS completion_rate, sum(p.gained) AS gained,
+  sum(p.gained_last_day) FILTER (p.refreshed_at >= n.newest_at - INTERVAL 1 DAY) AS gained_last_day
 FROM survey_pace p
 JOIN ${NEWEST} n ON n.account = p.account
 WHERE p.status IN ${IN_FIELD}`,

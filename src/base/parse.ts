@@ -1,0 +1,27 @@
+/**
+ * The only way to parse with a schema that throws. The message of zod's own error is a JSON document, whose first line `[` says nothing in
+ * a sentence. A test keeps `schema.parse` out of `src`.
+ */
+import type { z } from 'zod'
+
+/** A value has another form than its schema. Where nobody expects that, it is a bug. */
+export class UnexpectedValueError extends TypeError {
+  override readonly name = 'UnexpectedValueError'
+}
+
+/** `what` names the value in the message: `a row of the result`. Throws an `UnexpectedValueError` with a message of one line. */
+export const parse = <Output>(
+  schema: z.ZodType<Output>,
+  value: unknown,
+  what: string,
+  context?: { readonly jitless: boolean },
+): Output => {
+  const parsed = schema.safeParse(value, context)
+  if (parsed.success) return parsed.data
+  const [first, ...others] = parsed.error.issues
+  const where = first === undefined || first.path.length === 0 ? '' : `${first.path.map(String).join('.')}: `
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`
+  throw new UnexpectedValueError(
+    `${what} has an unexpected form: ${where}${first?.message ?? 'unknown'}${more}`.replaceAll(/\s+/g, ' '),
+  )
+}

@@ -1,0 +1,56 @@
+/**
+ * Rows as the page can show them. The tables accept more than a page can show: numbers beyond 2^53 or without an end, days after the year
+ * 9999, texts of megabytes. Such a cell never costs the report. It becomes unknown or is cut, and the page says so at its survey.
+ */
+import { z } from 'zod'
+
+/** UTF-16 units of a text on the page. Titles and names are far shorter. */
+export const TEXT_UNITS_MAX = 1_000
+
+const anyRow = z.record(z.string(), z.unknown())
+
+const ofSurvey = z.object({ account: z.string(), survey_id: z.int() })
+
+/** Fields that the page shows not, or not whole. `survey_id` is null for numbers of all surveys. */
+export interface Unshown {
+  readonly account: string | null
+  readonly survey_id: number | null
+  readonly fields: readonly string[]
+}
+
+export const createShownRows = () => {
+  const found = new Map<string, { of: Omit<Unshown, 'fields'>; fields: Set<string> }>()
+  const note = (row: unknown, fields: readonly string[]): void => {
+    const { data } = ofSurvey.safeParse(row)
+    const of = { account: data?.account ?? null, survey_id: data?.survey_id ?? null }
+    const key = JSON.stringify([of.account, of.survey_id])
+    const noted = found.get(key) ?? { of, fields: new Set<string>() }
+    for (const field of fields) noted.fields.add(field)
+    found.set(key, noted)
+  }
+  return {
+    /** The rows that fit `schema`, after unfit cells became null or were cut. A row that needs a cell that cannot be shown is left out. */
+    shown: <Shape extends z.ZodRawShape>(
+      schema: z.ZodObject<Shape>,
+      rows: readonly unknown[],
+    ): readonly z.output<z.ZodObject<Shape>>[] =>
+      rows.flatMap((row) => {
+        const parsed = schema.safeParse(row)
+        if (parsed.success) return [parsed.data]
+        const fields = [...new Set(parsed.error.issues.map(({ path }) => String(path[0])))]
+        note(row, fields)
+        const cells = anyRow.safeParse(row).data ?? {}
+        const mended = Object.fromEntries(fields.map((field) => [field, shortened(cells[field])]))
+        const again = schema.safeParse({ ...cells, ...mended })
+        return again.success ? [again.data] : []
+      }),
+    unshown: (): readonly Unshown[] =>
+      [...found.values()].map(({ of, fields }) => ({ ...of, fields: [...fields].sort() })),
+  }
+}
+
+/** A long text without its end; null for anything else. No half of a surrogate pair stays. */
+const shortened = (cell: unknown): string | null =>
+  typeof cell === 'string' && cell.length > TEXT_UNITS_MAX
+    ? `${cell.slice(0, TEXT_UNITS_MAX - 1).replace(/[\ud800-\udbff]$/, '')}…`
+    : null

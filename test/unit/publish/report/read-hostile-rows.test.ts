@@ -1,0 +1,251 @@
+/** A row that the tables accept never costs the report, however little of it the page can show. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import type { Progress, SampleSource, Survey } from '../../../../src/model/fields.js'
+import { INTERVIEW_STATUSES, SURVEY_STATUSES } from '../../../../src/model/fields.js'
+import type { Instant } from '../../../../src/model/instant.js'
+import { ALL_TABLES, tableName } from '../../../../src/model/sync-tables.js'
+import { readReport } from '../../../../src/publish/report/read.js'
+import { renderReport } from '../../../../src/publish/report/render.js'
+import { checkTables } from '../../../../src/verify/local/check-tables.js'
+import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
+import { readAccountStates } from '../../../../src/warehouse/history/account-states.js'
+import { readStatus } from '../../../../src/warehouse/status.js'
+import { ALL_VIEWS } from '../../../../src/warehouse/views/all.js'
+import { anyText } from '../../../support/hostile/any-text.js'
+import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
+import { minute } from '../../../support/time/instants.js'
+import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
+import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
+
+const MOST = Number.MAX_SAFE_INTEGER
+const YEAR_0 = BigInt(Date.UTC(2000, 0, 1)) * 1000n - 63_113_904_000_000_000n
+const YEAR_9999 = BigInt(Date.UTC(9999, 11, 31, 23, 59, 59, 999)) * 1000n
+
+const anyInteger = fc.oneof(
+  fc.constantFrom(0, 1, -1, MOST, -MOST, MOST - 1, 2 ** 31, 2 ** 32, -(2 ** 31)),
+  fc.integer({ min: 0, max: 500 }),
+  fc.maxSafeInteger(),
+)
+const anyDouble = fc.oneof(
+  fc.constantFrom(0, 1e308, -1e308, 5e-324, 1e300, -1, 1.5),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.double({ min: 0, max: 1, noNaN: true }),
+)
+const anyInstant: fc.Arbitrary<Instant> = fc.oneof(
+  fc.constantFrom(YEAR_0, YEAR_9999, 0n, -1n),
+  fc.bigInt({ min: YEAR_0, max: YEAR_9999 }),
+)
+const text = fc.oneof(anyText(), fc.constantFrom('', '\u0000', '</script>', '\ufffd', '\ufeff'))
+const orNull = <Value>(of: fc.Arbitrary<Value>) => fc.option(of, { nil: null, freq: 6 })
+
+const anyProgress: fc.Arbitrary<Progress> = fc
+  .record({
+    sample_size: orNull(anyInteger),
+    interviews_count: orNull(anyInteger),
+    completion_rate: orNull(anyDouble),
+    questionnaire_incidence_rate: orNull(anyDouble),
+    target_incidence_rate: orNull(anyDouble),
+    incidence_rate: orNull(anyDouble),
+    drop_out_rate: orNull(anyDouble),
+    length_of_interview: orNull(anyInteger),
+    statuses: fc.tuple(...INTERVIEW_STATUSES.map(() => fc.tuple(orNull(anyInteger), orNull(anyDouble)))),
+    _extra: fc.constantFrom(
+      null,
+      '{"interview_count_by_status":{"new":{"individuals":9007199254740991,"percentage":1e308}}}',
+      '{"interview_count_by_status":{"new":{"individuals":9223372036854775807},"b":{"individuals":9223372036854775807}}}',
+      '{"interview_count_by_status":{"new":{"individuals":1e999},"b":{"individuals":"x"},"c":[1]}}',
+    ),
+  })
+  .map(({ statuses, ...rest }) => ({
+    ...progress(0),
+    ...rest,
+    ...Object.fromEntries(
+      INTERVIEW_STATUSES.flatMap((status, place) => [
+        [`${status}_individuals`, statuses[place]?.[0] ?? null],
+        [`${status}_percentage`, statuses[place]?.[1] ?? null],
+      ]),
+    ),
+  }))
+
+const anySurvey: fc.Arbitrary<Partial<Survey>> = fc.record({
+  title: text,
+  created_at: anyInstant,
+  updated_at: anyInstant,
+  hashid: text,
+  project_id: orNull(text),
+  status: fc.oneof({ weight: 4, arbitrary: fc.constantFrom('fieldwork', ...SURVEY_STATUSES) }, text),
+  owner_organization_id: anyInteger,
+})
+const anySource: fc.Arbitrary<Partial<SampleSource>> = fc.record({
+  sample_size: anyInteger,
+  country_code: text,
+  name: text,
+  provider: text,
+  created_at: anyInstant,
+})
+
+interface Nights {
+  readonly surveys: readonly Partial<Survey>[]
+  readonly sources: readonly Partial<SampleSource>[]
+  readonly whole: readonly Progress[]
+  readonly ofSources: readonly Progress[]
+  /** Days of the readings, in the order of the nights. */
+  readonly days: readonly number[]
+}
+
+const anyNights: fc.Arbitrary<Nights> = fc.integer({ min: 2, max: 10 }).chain((nights) =>
+  fc.record({
+    surveys: fc.array(anySurvey, { minLength: 2, maxLength: 2 }),
+    sources: fc.array(anySource, { minLength: 2, maxLength: 2 }),
+    whole: fc.array(anyProgress, { minLength: nights, maxLength: nights }),
+    ofSources: fc.array(anyProgress, { minLength: nights, maxLength: nights }),
+    days: fc.uniqueArray(fc.oneof({ weight: 40, arbitrary: fc.nat(30) }, fc.nat(2_900_000)), {
+      minLength: nights,
+      maxLength: nights,
+    }),
+  }),
+)
+
+const fill = async ({ database }: TestWarehouse, account: string, given: Nights): Promise<void> => {
+  const warehouse = accountWarehouse(database, account)
+  const days = given.days.toSorted((one, other) => one - other)
+  for (const [night, day] of days.entries()) {
+    const at = minute(day * 1440)
+    const ids = given.surveys.map((_, place) => place + 1)
+    if (night < 2)
+      await list(
+        warehouse,
+        ids.map((id) =>
+          survey(id, night === 0 ? given.surveys[id - 1] : { ...given.surveys[id % 2], updated_at: at }),
+        ),
+        at,
+        night === 0 ? 'full' : 'incremental',
+      )
+    await warehouse.commitBundles(
+      ids.map((id) => {
+        const own = given.ofSources[(night + id) % given.ofSources.length] ?? null
+        return {
+          ...bundle(
+            id,
+            at,
+            given.sources.map((one, place) => source(10 * id + place, one)),
+            given.whole[(night + id - 1) % given.whole.length] ?? null,
+          ),
+          sourceProgress:
+            own === null
+              ? []
+              : given.sources.map((_, place) => ({ sampleSourceId: 10 * id + place, progress: own, at })),
+        }
+      }),
+      RUN,
+    )
+  }
+}
+
+const TABLES = ALL_TABLES.filter(({ name }) => name !== 'schema_version')
+
+const pageOf = async ({ database }: TestWarehouse) => {
+  const rows = await database.transaction(readReport)
+  return { rows, html: renderReport(rows, { timeZone: 'UTC', locale: 'en' }).html }
+}
+
+/** Every cell of every view is computed, and every rule of `verify` is checked. */
+const readAll = async ({ database }: TestWarehouse): Promise<void> => {
+  for (const { name } of ALL_VIEWS)
+    await database.exclusively((sql) =>
+      sql.rows(z.unknown(), `SELECT max(hash(every_column)) FROM main.${name} AS every_column`),
+    )
+  await checkTables({ state: 'test', database, signal: new AbortController().signal })
+  await database.exclusively(readStatus)
+  await database.exclusively((sql) => readAccountStates(sql, ['acme']))
+}
+
+test(
+  'any rows that the tables accept make a report, views and a status',
+  async () => {
+    const warehouse = await testWarehouse()
+    await fc.assert(
+      fc.asyncProperty(anyNights, async (given) => {
+        for (const table of TABLES) await warehouse.run(`DELETE FROM ${tableName(table)}`)
+        await fill(warehouse, 'acme', given)
+        const { html } = await pageOf(warehouse)
+        expect(/.{0,60}(?:\bNaN\b|Infinity|undefined|Invalid Date).{0,60}/.exec(html)?.[0] ?? null).toBeNull()
+        await readAll(warehouse)
+      }),
+      { ...cases(3, 300), endOnFailure: true },
+    )
+  },
+  CASES_TIMEOUT_MS,
+)
+
+/** Two surveys in the field, read on two nights. `change` is about the first one. */
+const twoNights = async (change: Partial<Progress>, title = 'Survey 1'): Promise<TestWarehouse> => {
+  const warehouse = await testWarehouse()
+  await list(warehouse.account, [survey(1, { title }), survey(2)], minute(0), 'full')
+  for (const night of [0, 1])
+    await warehouse.account.commitBundles(
+      [1, 2].map((id) =>
+        bundle(
+          id,
+          minute(night * 1440),
+          [source(10 * id)],
+          progress(10 + night, { length_of_interview: 300 + night, ...(id === 1 ? change : {}) }),
+        ),
+      ),
+      RUN,
+    )
+  return warehouse
+}
+
+const NEW_STATUS = (individuals: string) =>
+  `{"interview_count_by_status":{"new_status":{"individuals":${individuals},"percentage":1}}}`
+
+test('what the page cannot show is named at its survey, and the other surveys are whole', async () => {
+  const warehouse = await twoNights({ _extra: NEW_STATUS('1152921504606846976'), completion_rate: 1e300 })
+  const { rows, html } = await pageOf(warehouse)
+  expect(rows.unshown).toEqual([
+    { account: 'acme', survey_id: 1, fields: ['completion_rate', 'individuals'] },
+  ])
+  expect(html).toContain('This page cannot show all of: completion rate, individuals.')
+  expect(html).toContain('<a href="#acme/1"><bdi>survey 1</bdi></a> (completion rate, individuals)')
+  expect(rows.inField.map(({ survey_id, completion_rate }) => [survey_id, completion_rate])).toEqual(
+    expect.arrayContaining([
+      [1, null],
+      [2, 0.055],
+    ]),
+  )
+})
+
+test('a title of megabytes is cut, and costs no section', async () => {
+  const warehouse = await twoNights({}, '😀'.repeat(1_000_000))
+  const { rows, html } = await pageOf(warehouse)
+  expect(rows.unshown).toEqual([{ account: 'acme', survey_id: 1, fields: ['title'] }])
+  expect(rows.surveys).toHaveLength(2)
+  expect(html).toContain('id="acme/1"')
+  expect(html).toContain('id="acme/2"')
+  expect(Buffer.byteLength(html)).toBeLessThan(500_000)
+})
+
+test('totals beyond 2^53 are unknown, and the page says so', async () => {
+  const warehouse = await testWarehouse()
+  const ids = Array.from({ length: 1_100 }, (_, place) => place + 1)
+  await list(
+    warehouse.account,
+    ids.map((id) => survey(id)),
+    minute(0),
+    'full',
+  )
+  const most = progress(MOST, { sample_size: MOST, completion_rate: 1 })
+  await warehouse.account.commitBundles(
+    ids.map((id) => bundle(id, minute(0), [], most)),
+    RUN,
+  )
+  const { rows, html } = await pageOf(warehouse)
+  expect(rows.totals[0]).toMatchObject({ surveys: 1_100, interviews_count: null })
+  expect(rows.unshown).toEqual([
+    { account: null, survey_id: null, fields: ['interviews_count', 'sample_size'] },
+  ])
+  expect(html).toContain('all surveys (interviews count, sample size)')
+})
