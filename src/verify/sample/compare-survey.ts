@@ -1,30 +1,23 @@
 /** Compares everything that the warehouse has of one survey with what the service says now. The row of the survey is not among it. */
 
-import type { Progress, SampleSource, Survey } from '../../model/fields.js'
+import type { Progress, SampleSource } from '../../model/fields.js'
 import { type Instant, minusMs } from '../../model/instant.js'
 import {
   newestById,
   type Reading,
   RefusedReadingError,
-  type RequestContext,
   type SurveySource,
 } from '../../model/survey-source.js'
-import { mergedSampleSources } from '../../warehouse/merge/merged-tables.js'
+import {
+  compareSources,
+  hasSurveyChanged,
+  quarantined,
+  type SurveyComparison,
+  wasSourceAway,
+} from './compare-sources.js'
 import { judgeProgress, PROGRESS_COLUMNS } from './judge-progress.js'
-import { judgeVersion } from './judge-version.js'
 import type { StoredSurvey } from './stored.js'
-import { type Compared, type ComparedTable, type Judgement, judged } from './verdict.js'
-
-export interface SurveyComparison {
-  readonly source: SurveySource
-  readonly context: RequestContext
-  readonly surveyId: number
-  readonly stored: StoredSurvey
-  /** The survey's row as the service lists it now; null if its page does not show it. */
-  readonly listedNow: () => Promise<Survey | null>
-  /** The overlap of listings: how late a change may show. */
-  readonly slackMs: number
-}
+import { type Compared, comparedAs, type Judgement, judged } from './verdict.js'
 
 /** `gone`: the API no longer shows the survey. */
 export type ComparedSurvey = readonly Compared[] | 'gone'
@@ -74,55 +67,6 @@ const orGone = <Result>(reading: Promise<Result>): Promise<Result | null> =>
     throw error
   })
 
-const compareSources = async (
-  comparison: SurveyComparison,
-  sources: readonly SampleSource[],
-  rejectedIds: ReadonlySet<number>,
-): Promise<Compared[]> => {
-  const { surveyId, stored, slackMs } = comparison
-  const columns = mergedSampleSources.values
-  const of = (sampleSourceId: number, judgement: Judgement) =>
-    comparedAs('sample_sources', columns.length, surveyId, sampleSourceId, judgement)
-  const knownUntil = sourcesKnownUntil(stored, slackMs)
-  const listed: Compared[] = []
-  for (const service of sources) {
-    const judgement = judgeVersion({
-      columns,
-      stored: stored.sources.get(service.id) ?? null,
-      service,
-      knownUntil,
-      waitsFor: quarantined(stored, `sample_sources/${service.id}`),
-    })
-    const { verdict, differences } = judgement
-    const isOfSurvey =
-      verdict === 'wrong' &&
-      knownUntil !== null &&
-      differences.every(({ field, stored: before }) => field === 'sample_size' && before !== null) &&
-      (await hasSurveyChanged(comparison, knownUntil))
-    listed.push(
-      of(service.id, isOfSurvey ? judged('moved', 'its survey has changed since', differences) : judgement),
-    )
-  }
-  const ids = new Set(sources.map(({ id }) => id))
-  const gone = [...stored.sources]
-    .filter(([id, { missingSince }]) => missingSince === null && !ids.has(id))
-    .map(([id]) =>
-      of(
-        id,
-        rejectedIds.has(id)
-          ? judged('unclear', 'the API sends it in a form that cannot be typed', [])
-          : judged('moved', 'the API no longer lists it', []),
-      ),
-    )
-  return [...listed, ...gone]
-}
-
-const sourcesKnownUntil = ({ sourcesListedAt }: StoredSurvey, slackMs: number): Instant | null =>
-  sourcesListedAt === null ? null : minusMs(sourcesListedAt, slackMs)
-
-const quarantined = ({ quarantine }: StoredSurvey, part: string): string | null =>
-  quarantine.has(part) ? 'a newer row is in quarantine' : null
-
 const compareProgress = async (
   comparison: SurveyComparison,
   sources: readonly SampleSource[],
@@ -138,7 +82,9 @@ const compareProgress = async (
     [...stored.sources].flatMap(([id, { missingSince }]) => (missingSince === null ? [id] : [])),
   )
   const haveSourcesChanged =
-    listedIds.size !== storedIds.size || [...listedIds].some((id) => !storedIds.has(id))
+    listedIds.size !== storedIds.size ||
+    [...listedIds].some((id) => !storedIds.has(id)) ||
+    wasSourceAway(stored, sources, progress.row, slackMs)
   return of(
     await judgeProgress({
       stored: presentCells(stored.progress),
@@ -161,17 +107,6 @@ const compareProgress = async (
   )
 }
 
-/**
- * Whether the survey has changed since: its row in the warehouse, or the one of now. A change of a target may move `updated_at` of the
- * survey alone. Without a row nobody knows, so it may have changed.
- */
-const hasSurveyChanged = async ({ stored, listedNow }: SurveyComparison, at: Instant): Promise<boolean> => {
-  const known = [stored.survey?.cells.updated_at, stored.pending?.updated_at]
-  if (known.some((updatedAt) => typeof updatedAt === 'bigint' && updatedAt >= at)) return true
-  const now = await listedNow()
-  return now === null || now.updated_at >= at
-}
-
 const UNTYPABLE: Judgement = judged('unclear', 'the API sends it in a form that cannot be typed', [])
 
 const compareSourceProgress = async (
@@ -186,6 +121,9 @@ const compareSourceProgress = async (
   if (reading === null) return of(judged('moved', 'the API no longer shows it', []))
   if (reading.row === null) return of(UNTYPABLE)
   const row = stored.sourceProgress.get(listed.id) ?? null
+  const waitsFor = whySourceWaits(stored, listed.id)
+  if (row !== null && row.missingSince !== null && waitsFor === null)
+    return of(judged('unclear', 'marked as missing, and the API shows it: it came back, or never went', []))
   const readAt = laterOf(stored.sourceProgressReadAt, row?.datedAt ?? null)
   return of(
     await judgeProgress({
@@ -194,7 +132,7 @@ const compareSourceProgress = async (
       serviceReadAt: reading.readAt,
       readAt,
       isReadAtExact: false,
-      waitsFor: whySourceWaits(stored, listed.id),
+      waitsFor,
       slackMs,
       mayGain: isImported(listed),
       haveSourcesChanged: false,
@@ -233,11 +171,3 @@ const untilMoment = (at: Instant) => ({
 
 const laterOf = (one: Instant | null, other: Instant | null): Instant | null =>
   one === null || (other !== null && other > one) ? other : one
-
-export const comparedAs = (
-  table: ComparedTable,
-  fields: number,
-  surveyId: number,
-  sampleSourceId: number | null,
-  judgement: Judgement,
-): Compared => ({ table, surveyId, sampleSourceId, fields, ...judgement })

@@ -10,7 +10,7 @@ import { RefusedReadingError } from '../../model/survey-source.js'
 import type { Database } from '../../warehouse/connection/database.js'
 import { mergedSurveys } from '../../warehouse/merge/merged-tables.js'
 import { chanceToFind, inSampleOrder, onePercentOf } from './choose.js'
-import { comparedAs, compareSurvey } from './compare-survey.js'
+import { compareSurvey } from './compare-survey.js'
 import { judgeVersion } from './judge-version.js'
 import { Listing } from './pages.js'
 import {
@@ -20,7 +20,7 @@ import {
   type StoredSurvey,
   type StoredSurveyPlace,
 } from './stored.js'
-import { type Compared, judged } from './verdict.js'
+import { type Compared, comparedAs, judged } from './verdict.js'
 
 export interface SampleOptions {
   readonly account: string

@@ -46,3 +46,11 @@ export const judged = (
   why: string,
   differences: readonly Difference[],
 ): Judgement => ({ verdict, why, differences })
+
+export const comparedAs = (
+  table: ComparedTable,
+  fields: number,
+  surveyId: number,
+  sampleSourceId: number | null,
+  judgement: Judgement,
+): Compared => ({ table, surveyId, sampleSourceId, fields, ...judgement })

@@ -1,0 +1,98 @@
+/** What the API shows of a survey that has sources which come and go, without a word of `updated_at`. */
+import { expect, test } from 'vitest'
+import type { Progress, SampleSource } from '../../../../src/model/fields.js'
+import type { CellRow } from '../../../../src/model/warehouse.js'
+import { compareSurvey } from '../../../../src/verify/sample/compare-survey.js'
+import type { StoredSurvey } from '../../../../src/verify/sample/stored.js'
+import { memorySource } from '../../../support/api/memory-source.js'
+import { minute } from '../../../support/time/instants.js'
+import { progress, source, survey } from '../../../support/warehouse/rows.js'
+
+const READ = minute(0)
+const row = (cells: CellRow, missingSince: bigint | null = null) => ({
+  cells,
+  firstSeenAt: READ,
+  datedAt: READ,
+  missingSince,
+})
+const sourceRow = (one: SampleSource) => [one.id, row({ ...one, survey_id: 1 })] as const
+const progressRow = (id: number, one: Progress, missingSince: bigint | null = null) =>
+  [id, row({ ...one, survey_id: 1, sample_source_id: id }, missingSince)] as const
+
+/** Two sources of a target of 100 each, with equal progress. */
+const [FIRST, SECOND] = [source(11), source(12)]
+const OF_SOURCE = progress(5, { sample_size: 100, completion_rate: 0.05 })
+const OF_SURVEY = progress(10)
+const WITHOUT_SECOND = progress(5, { sample_size: 100, completion_rate: 0.05 })
+
+const stored = (change: Partial<StoredSurvey> = {}): StoredSurvey => ({
+  survey: row({ ...survey(1) }),
+  pending: null,
+  listedUntil: READ,
+  isQueued: false,
+  sources: new Map([sourceRow(FIRST), sourceRow(SECOND)]),
+  progress: row({ ...OF_SURVEY, survey_id: 1 }),
+  sourceProgress: new Map([progressRow(11, OF_SOURCE), progressRow(12, OF_SOURCE)]),
+  refreshedAt: READ,
+  sourcesListedAt: READ,
+  sourceProgressReadAt: READ,
+  quarantine: new Set(),
+  ...change,
+})
+
+const verdicts = async (of: StoredSurvey) => {
+  const api = memorySource({
+    1: { sources: [FIRST, SECOND], progress: OF_SURVEY, sourceProgress: { 11: OF_SOURCE, 12: OF_SOURCE } },
+  })
+  api.now = minute(600)
+  const compared = await compareSurvey({
+    source: api,
+    context: { signal: new AbortController().signal, allowance: { take: () => undefined } },
+    surveyId: 1,
+    stored: of,
+    listedNow: async () => survey(1),
+    slackMs: 300_000,
+  })
+  if (compared === 'gone') throw new Error('the survey is there')
+  return compared.map(({ table, sampleSourceId, verdict }) => `${table} ${sampleSourceId} ${verdict}`)
+}
+
+const wrongOf = async (of: StoredSurvey) => (await verdicts(of)).filter((one) => one.endsWith('wrong'))
+
+test('equal rows are equal', async () => {
+  expect((await verdicts(stored())).every((one) => one.endsWith('equal'))).toBe(true)
+})
+
+test('a source that we never saw comes back as it was: the target that we read did not count it', async () => {
+  const of = {
+    sources: new Map([sourceRow(FIRST)]),
+    sourceProgress: new Map([progressRow(11, OF_SOURCE)]),
+  }
+  expect(await wrongOf(stored({ ...of, progress: row({ ...WITHOUT_SECOND, survey_id: 1 }) }))).toEqual([])
+  // It was there when we read, so the warehouse lost it.
+  expect(await wrongOf(stored(of))).toEqual(['sample_sources 12 wrong'])
+})
+
+test('a source was away when progress was read, after its list', async () => {
+  const away = { progress: row({ ...WITHOUT_SECOND, survey_id: 1 }) }
+  expect(await wrongOf(stored({ ...away, sourcesListedAt: minute(-600) }))).toEqual([])
+  // The list was read together with the progress.
+  expect(await wrongOf(stored(away))).toEqual(['survey_progress null wrong'])
+  // No source explains the difference.
+  const target = { ...OF_SURVEY, sample_size: 150, completion_rate: 10 / 150, survey_id: 1 }
+  expect(await wrongOf(stored({ progress: row(target), sourcesListedAt: minute(-600) }))).toEqual([
+    'survey_progress null wrong',
+  ])
+})
+
+test('progress of a source that was gone is there again', async () => {
+  const of = (missing: boolean) =>
+    stored({
+      sourceProgress: new Map([
+        progressRow(11, OF_SOURCE),
+        ...(missing ? [progressRow(12, OF_SOURCE, minute(0))] : []),
+      ]),
+    })
+  expect(await wrongOf(of(true))).toEqual([])
+  expect(await wrongOf(of(false))).toEqual(['sample_source_progress 12 wrong'])
+})
