@@ -20,10 +20,23 @@ export const createTable = (table: TableDeclaration): string =>
 )`
 
 export const addColumn = (table: TableDeclaration, column: Column): string =>
-  `ALTER TABLE ${qualified(table)} ADD COLUMN ${quote(column.name)} ${column.type}`
+  `ALTER TABLE ${qualified(table)} ADD COLUMN ${quote(column.name)} ${storedType(column)}`
+
+/**
+ * Texts are compared byte by byte, whatever `default_collation` a reader's session has. Otherwise it would join accounts, and hide
+ * changes, that differ only in case.
+ */
+const storedType = ({ type }: Pick<Column, 'type'>): string => (type === 'VARCHAR' ? TEXT : type)
+const TEXT = 'VARCHAR COLLATE C'
+
+/** For a table whose texts an older version created without a collation. */
+export const collateTexts = (table: TableDeclaration): readonly string[] =>
+  table.columns
+    .filter(({ type }) => type === 'VARCHAR')
+    .map(({ name }) => `ALTER TABLE ${qualified(table)} ALTER COLUMN ${quote(name)} TYPE ${TEXT}`)
 
 const columnDefinition = (column: Column): string =>
-  `${quote(column.name)} ${column.type}${column.nullable ? '' : ' NOT NULL'}`
+  `${quote(column.name)} ${storedType(column)}${column.nullable ? '' : ' NOT NULL'}`
 
 export const commentsOn = (table: TableDeclaration): readonly string[] => [
   `COMMENT ON TABLE ${qualified(table)} IS ${literal(table.comment)}`,

@@ -11,7 +11,7 @@ import { instantFromMs } from '../../model/instant.js'
 import { ALL_TABLES, SCHEMA_VERSION } from '../../model/sync-tables.js'
 import { bigintCell, instant } from '../connection/cells.js'
 import type { Database, Sql } from '../connection/database.js'
-import { addColumn, commentsOn, createTable, qualified } from '../connection/ddl.js'
+import { addColumn, collateTexts, commentsOn, createTable, qualified } from '../connection/ddl.js'
 import { isStatementFault } from '../connection/duckdb-error.js'
 import { NewerWarehouseError } from '../connection/errors.js'
 import { ALL_VIEWS } from '../views/all.js'
@@ -122,20 +122,29 @@ export const schemaVersion = async (sql: Sql): Promise<number> => {
   return row?.version ?? 0
 }
 
-/** Statements that create the declared tables and columns that the database lacks. */
+/** Statements that create the declared tables, columns and collations that the database lacks. */
 const missingParts = async (sql: Sql): Promise<readonly string[]> => {
   const existing = await sql.rows(
     z.object({ schema_name: z.string(), table_name: z.string(), column_name: z.string() }),
     'SELECT schema_name, table_name, column_name FROM duckdb_columns() WHERE database_name = current_database() AND NOT internal',
   )
+  const definitions = await sql.rows(
+    z.object({ schema_name: z.string(), table_name: z.string(), sql: z.string() }),
+    'SELECT schema_name, table_name, sql FROM duckdb_tables() WHERE database_name = current_database()',
+  )
   return ALL_TABLES.flatMap((table) => {
+    const definition = definitions.find(
+      (one) => one.schema_name === table.schema && one.table_name === table.name,
+    )
     const columns = existing
       .filter((column) => column.schema_name === table.schema && column.table_name === table.name)
       .map((column) => column.column_name)
     if (columns.length === 0) return createTable(table)
-    return table.columns
+    const added = table.columns
       .filter((column) => !columns.includes(column.name))
       .map((column) => addColumn(table, column))
+    // No other function shows the collation of a column.
+    return definition?.sql.includes(' COLLATE ') === true ? added : [...added, ...collateTexts(table)]
   })
 }
 

@@ -7,24 +7,25 @@ import { columnOf, type ViewDeclaration } from './view-declaration.js'
 
 /**
  * One row per documented status with a count, then one row per status that is only in `_extra`. `json_each` would make the second
- * part shorter, but readers with DuckDB before 1.3 lack it. Keys and `.*` are in the order of the object.
+ * part shorter, but readers with DuckDB before 1.3 lack it. Keys and `.*` are in the order of the object. A text that is
+ * computed here has no collation, unlike one of a table.
  */
 const longForm = (table: string, sampleSourceId: string): string => {
   const known = INTERVIEW_STATUSES.map(
     (status) =>
       `(${literal(status)}, p.${quote(`${status}_individuals`)}, p.${quote(`${status}_percentage`)})`,
   )
-  return `SELECT p.account, p.survey_id, ${sampleSourceId} AS sample_source_id, u.status, u.individuals, u.percentage, p._observed_at
+  return `SELECT p.account, p.survey_id, ${sampleSourceId} AS sample_source_id, u.status COLLATE C AS status, u.individuals, u.percentage, p._observed_at
     FROM main.${table} p, LATERAL (VALUES ${known.join(', ')}) u(status, individuals, percentage)
     WHERE p._missing_since IS NULL AND (u.individuals IS NOT NULL OR u.percentage IS NOT NULL)
     UNION ALL
-    SELECT k.account, k.survey_id, k.sample_source_id, k.status,
+    SELECT k.account, k.survey_id, k.sample_source_id, k.status COLLATE C,
       TRY_CAST(k.counts->>'$.individuals' AS BIGINT), TRY_CAST(k.counts->>'$.percentage' AS DOUBLE), k._observed_at
     FROM (SELECT p.account, p.survey_id, ${sampleSourceId} AS sample_source_id, p._observed_at,
         unnest(json_keys(p._extra, '$.interview_count_by_status')) AS status,
         unnest(json_extract(p._extra, '$.interview_count_by_status.*')) AS counts
       FROM main.${table} p WHERE p._missing_since IS NULL) k
-    WHERE k.status NOT IN (${INTERVIEW_STATUSES.map(literal).join(', ')})`
+    WHERE k.status COLLATE C NOT IN (${INTERVIEW_STATUSES.map(literal).join(', ')})`
 }
 
 export const interviewStatusCounts: ViewDeclaration = {

@@ -61,7 +61,7 @@ export const paceSql = ({ observations, days, counts }: Pace): string => {
   const recentColumns = [...current.key, 'observed_at', ...names].map((name) => ({ name }))
   const inPace = `FILTER (WHERE interviews_count IS NOT NULL AND "day" >= as_of - ${PACE_DAYS})`
   const endsOf = (name: string) =>
-    ['first', 'last'].map((end) => `${end}(${name} ORDER BY "day") ${inPace} AS ${end}_${name}`)
+    ['first', 'last'].map((end) => `${end}(${name} ORDER BY "day" ASC) ${inPace} AS ${end}_${name}`)
   return `starts AS (
       SELECT ${key}, coalesce(max(observed_at) FILTER (epoch_us(observed_at) <= before), min(observed_at)) AS start_at
       FROM main.${history.name}
@@ -89,13 +89,13 @@ export const paceSql = ({ observations, days, counts }: Pace): string => {
       FROM (SELECT *, unnest(range(greatest(0, as_of - ${days} - first_day), 1 + last_day - first_day)) AS days_after FROM ends)
     ), gains AS (
       SELECT *, CASE WHEN "day" - lag("day") OVER w = 1 THEN interviews_count - lag(interviews_count) OVER w END AS gain
-      FROM days WINDOW w AS (PARTITION BY ${key} ORDER BY "day")
+      FROM days WINDOW w AS (PARTITION BY ${key} ORDER BY "day" ASC)
     ), paces AS (
       SELECT ${key}, as_of, nullif(max("day") ${inPace} - min("day") ${inPace}, 0) AS pace_days, ${names.flatMap(endsOf).join(', ')},
         max(gain) FILTER (WHERE "day" = as_of) AS gained_last_day, CASE WHEN count(gain) >= ${SPREAD_GAINS_MIN} THEN stddev_samp(gain) END AS spread
       FROM gains GROUP BY ALL
     ), pace AS (
-      SELECT *, (last_interviews_count - first_interviews_count) / pace_days AS per_day,
+      SELECT *, CAST(last_interviews_count - first_interviews_count AS DOUBLE) / pace_days AS per_day,
         CASE WHEN pace_days > 0 THEN last_interviews_count - first_interviews_count END AS gained
       FROM paces LEFT JOIN last_gains USING (${key})
     )`
@@ -103,6 +103,6 @@ export const paceSql = ({ observations, days, counts }: Pace): string => {
 
 const lastGains = (key: string, rows: string): string => `SELECT ${key}, max(observed_at) AS last_gain_at
       FROM (SELECT ${key}, observed_at, interviews_count,
-          lag(interviews_count) OVER (PARTITION BY ${key} ORDER BY observed_at) AS count_before
+          lag(interviews_count) OVER (PARTITION BY ${key} ORDER BY observed_at ASC) AS count_before
         FROM ${rows} WHERE interviews_count IS NOT NULL)
       WHERE interviews_count > count_before GROUP BY ALL`

@@ -66,13 +66,13 @@ export const periodsSql = (
   const same = (a: string, b: string, names: readonly string[]) =>
     key.map((name, at) => `${a}.${name} = ${b}.${names[at]}`).join(' AND ')
   return `WITH versions AS (
-      SELECT *, lead(valid_from) OVER (PARTITION BY ${versionKey.join(', ')} ORDER BY valid_from) AS next_from
+      SELECT *, lead(valid_from) OVER (PARTITION BY ${versionKey.join(', ')} ORDER BY valid_from ASC) AS next_from
       FROM main.${versions}
     ), gaps AS (
       SELECT ${versionKey.join(', ')}, valid_to AS missing_at FROM versions
       WHERE valid_to IS NOT NULL AND next_from IS DISTINCT FROM valid_to
     ), observed AS (
-      SELECT *, lead(observed_at) OVER (PARTITION BY ${key.join(', ')} ORDER BY observed_at) AS next_at
+      SELECT *, lead(observed_at) OVER (PARTITION BY ${key.join(', ')} ORDER BY observed_at ASC) AS next_at
       FROM ${rows}
     ), periods AS (
       SELECT o.*, least(o.next_at, g.missing_at, CASE WHEN o.next_at IS NULL THEN t._missing_since END) AS ended_at

@@ -23,25 +23,29 @@ const asText = ({ name, type }: Column, prefix = ''): string => {
     : `CAST(${column} AS VARCHAR)`
 }
 
+/** A JSON column has no collation, so the session's would hide changes of case. */
+const compared = ({ name, type }: Column, prefix = ''): string =>
+  type === 'JSON' ? `CAST(${quote(`${prefix}${name}`)} AS VARCHAR) COLLATE C` : quote(`${prefix}${name}`)
+
 const changes = (history: TableDeclaration, surveyId: string, sampleSourceId: string): string => {
   const record = history.key.filter((name) => name !== 'valid_from').map(quote)
-  const compared = history.columns.filter(({ name }) => ![...history.key, ...NOT_COMPARED].includes(name))
+  const fields = history.columns.filter(({ name }) => ![...history.key, ...NOT_COMPARED].includes(name))
   const change = (column: Column) =>
-    `CASE WHEN ${quote(`before_${column.name}`)} IS DISTINCT FROM ${quote(column.name)} THEN {'kind': 'changed', 'field': ${literal(column.name)},
+    `CASE WHEN ${compared(column, 'before_')} IS DISTINCT FROM ${compared(column)} THEN {'kind': 'changed', 'field': ${literal(column.name)},
           'from_value': ${asText(column, 'before_')}, 'to_value': ${asText(column)}} END`
   const event = (kind: string) =>
     `{'kind': ${literal(kind)}, 'field': CAST(NULL AS VARCHAR), 'from_value': CAST(NULL AS VARCHAR), 'to_value': CAST(NULL AS VARCHAR)}`
   return `SELECT account, ${surveyId} AS survey_id, ${sampleSourceId} AS sample_source_id, valid_from AS observed_at,
       unnest(CASE WHEN before_valid_from IS NULL THEN [${event('added')}]
         ELSE [CASE WHEN before_valid_to IS DISTINCT FROM valid_from THEN ${event('returned')} END,
-        ${compared.map(change).join(',\n        ')}] END) AS change
-    FROM (SELECT *, ${['valid_from', 'valid_to', ...compared.map(({ name }) => name)]
+        ${fields.map(change).join(',\n        ')}] END) AS change
+    FROM (SELECT *, ${['valid_from', 'valid_to', ...fields.map(({ name }) => name)]
       .map((name) => `lag(${quote(name)}) OVER w AS ${quote(`before_${name}`)}`)
       .join(', ')}
-      FROM main.${history.name} WINDOW w AS (PARTITION BY ${record.join(', ')} ORDER BY valid_from))
+      FROM main.${history.name} WINDOW w AS (PARTITION BY ${record.join(', ')} ORDER BY valid_from ASC))
     UNION ALL
     SELECT account, ${surveyId}, ${sampleSourceId}, valid_to, ${event('missing')}
-    FROM (SELECT *, lead(valid_from) OVER (PARTITION BY ${record.join(', ')} ORDER BY valid_from) AS next_from FROM main.${history.name})
+    FROM (SELECT *, lead(valid_from) OVER (PARTITION BY ${record.join(', ')} ORDER BY valid_from ASC) AS next_from FROM main.${history.name})
     WHERE valid_to IS NOT NULL AND next_from IS DISTINCT FROM valid_to`
 }
 
@@ -68,7 +72,8 @@ export const recordChanges: ViewDeclaration = {
       to_value: nullable(varchar('Its value after, as text')),
     }),
   ],
-  sql: `SELECT account, survey_id, sample_source_id, observed_at, change.kind, change.field, change.from_value, change.to_value
+  sql: `SELECT account, survey_id, sample_source_id, observed_at,
+      ${['kind', 'field', 'from_value', 'to_value'].map((name) => `change.${name} COLLATE C AS ${name}`).join(', ')}
     FROM (${changes(surveysHistory, 'id', 'CAST(NULL AS BIGINT)')}
     UNION ALL
     ${changes(sampleSourcesHistory, 'survey_id', 'id')}) WHERE change IS NOT NULL`,

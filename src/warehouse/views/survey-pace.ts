@@ -15,7 +15,7 @@ const COUNTS = {
 
 /** part / (part + rest), or null without a pace, or if a count is unknown, or fell because interviews changed their status. */
 const rate = (part: string, rest: string): string =>
-  `CASE WHEN p.pace_days > 0 AND ${part} >= 0 AND ${rest} >= 0 THEN ${part} / nullif(${part} + ${rest}, 0) END`
+  `CASE WHEN p.pace_days > 0 AND ${part} >= 0 AND ${rest} >= 0 THEN CAST(${part} AS DOUBLE) / nullif(${part} + ${rest}, 0) END`
 
 const grown = (count: string) => `(p.last_${count} - p.first_${count})`
 

@@ -23,6 +23,6 @@ export const surveyStatusChanges: ViewDeclaration = {
     }),
   ],
   sql: `SELECT account, id AS survey_id, from_status, status AS to_status, valid_from AS observed_at
-    FROM (SELECT *, lag(status) OVER (PARTITION BY account, id ORDER BY valid_from) AS from_status FROM main.surveys_history)
+    FROM (SELECT *, lag(status) OVER (PARTITION BY account, id ORDER BY valid_from ASC) AS from_status FROM main.surveys_history)
     WHERE from_status IS DISTINCT FROM status`,
 }

@@ -26,13 +26,13 @@ const SQL = /^```sql\n([\s\S]*?)^```$|duckdb -readonly[^"\n]* "([^"]+)"/gm
 export const queriesOfOtherPages = (): readonly (readonly [string, string])[] => {
   const root = new URL('../../../', import.meta.url)
   const pages = readdirSync(new URL('docs', root), { encoding: 'utf8', recursive: true })
-    .filter((name) => /^(how-to|explanation)\/.*\.md$/.test(name))
+    .filter((name) => /^((how-to|explanation)\/.*|tutorial)\.md$/.test(name))
     .map((name) => `docs/${name}`)
   return ['README.md', ...pages.sort()].flatMap((name) =>
     [...readFileSync(new URL(name, root), 'utf8').matchAll(SQL)]
       .map(([, block, line]) => (block ?? line ?? '').replaceAll(/^--.*\n/gm, '').trim())
       // Files have other tests, see test/integration/readers. `{{` is dbt's.
-      .filter((sql) => /^(SELECT|FROM|WITH) /.test(sql) && !/'\/data\/|\{\{/.test(sql))
+      .filter((sql) => /^(SELECT|FROM|WITH) /.test(sql) && !/'\/data\/|read_parquet|\{\{/.test(sql))
       .map((sql) => [name, sql] as const),
   )
 }

@@ -1,6 +1,6 @@
 /** The queries of the overview: what needs action, what is in the field, and what has changed. */
 import { utcDay } from '../../../warehouse/history/utc-day.js'
-import { CLOSED, IN_FIELD, NEWEST, type Query } from './query.js'
+import { CLOSED, hoursBefore, IN_FIELD, NEWEST, type Query } from './query.js'
 
 export const asOf: Query = {
   name: 'as-of',
@@ -8,19 +8,19 @@ export const asOf: Query = {
   select: `SELECT account, max(greatest(listed_at, refreshed_at)) AS newest_at, count(*) AS surveys
 FROM freshness
 GROUP BY account`,
-  order: 'account',
+  order: 'account ASC',
 }
 
 export const totals: Query = {
   name: 'totals',
   title: 'Totals of the field',
   select: `SELECT count(*) AS surveys, sum(p.interviews_count) AS interviews_count, sum(p.sample_size) AS sample_size,
-  sum(p.interviews_count) FILTER (p.sample_size > 0) / nullif(sum(p.sample_size), 0) AS completion_rate, sum(p.gained) AS gained,
-  sum(p.gained_last_day) FILTER (p.refreshed_at >= n.newest_at - INTERVAL 1 DAY) AS gained_last_day
+  CAST(sum(p.interviews_count) FILTER (p.sample_size > 0) AS DOUBLE) / nullif(sum(p.sample_size), 0) AS completion_rate, sum(p.gained) AS gained,
+  sum(p.gained_last_day) FILTER (epoch_us(p.refreshed_at) >= ${hoursBefore('n.newest_at', 24)}) AS gained_last_day
 FROM survey_pace p
 JOIN ${NEWEST} n ON n.account = p.account
 WHERE p.status IN ${IN_FIELD}`,
-  order: 'surveys',
+  order: 'surveys ASC',
 }
 
 export const inField: Query = {
@@ -31,18 +31,18 @@ export const inField: Query = {
   drop_out_rate, recent_drop_out_rate, earlier_drop_out_rate, refreshed_at
 FROM survey_pace
 WHERE status IN ${IN_FIELD}`,
-  order: 'expected_on DESC NULLS FIRST, account, survey_id',
+  order: 'expected_on DESC NULLS FIRST, account ASC, survey_id ASC',
 }
 
 export const standsStill: Query = {
   name: 'stands-still',
   title: 'Stand still',
   select: `SELECT account, survey_id, title, interviews_count, sample_size, last_gain_at,
-  CAST(date_diff('day', last_gain_at, refreshed_at) AS BIGINT) AS days
+  ${utcDay('refreshed_at')} - ${utcDay('last_gain_at')} AS days
 FROM survey_pace
 WHERE status = 'fieldwork' AND coalesce(interviews_count < sample_size, true)
-  AND (last_gain_at < refreshed_at - INTERVAL 3 DAYS OR (last_gain_at IS NULL AND pace_days >= 3))`,
-  order: 'last_gain_at NULLS FIRST, account, survey_id',
+  AND (epoch_us(last_gain_at) < ${hoursBefore('refreshed_at', 72)} OR (last_gain_at IS NULL AND pace_days >= 3))`,
+  order: 'last_gain_at ASC NULLS FIRST, account ASC, survey_id ASC',
 }
 
 export const paused: Query = {
@@ -53,7 +53,7 @@ FROM survey_pace p
 LEFT JOIN survey_status_changes c ON c.account = p.account AND c.survey_id = p.survey_id
 WHERE p.status = 'deviating_from_specs'
 GROUP BY ALL`,
-  order: 'since, account, survey_id',
+  order: 'since ASC, account ASC, survey_id ASC',
 }
 
 /** The API has no date on which a survey must end. Few surveys are planned for longer than a quarter. */
@@ -66,8 +66,8 @@ export const far: Query = {
   select: `SELECT account, survey_id, title, interviews_count, sample_size, per_day, expected_on
 FROM survey_pace
 WHERE status = 'fieldwork' AND pace_days >= 3 AND ${FAR_DAYS} * per_day < sample_size - interviews_count
-  AND last_gain_at >= refreshed_at - INTERVAL 3 DAYS`,
-  order: 'expected_on DESC NULLS FIRST, account, survey_id',
+  AND epoch_us(last_gain_at) >= ${hoursBefore('refreshed_at', 72)}`,
+  order: 'expected_on DESC NULLS FIRST, account ASC, survey_id ASC',
 }
 
 export const slips: Query = {
@@ -75,24 +75,24 @@ export const slips: Query = {
   title: 'Forecast slips',
   select: `WITH earlier AS (
   SELECT h.account, h.survey_id, p.refreshed_at,
-    max_by(h.sample_size, h.observed_at) FILTER (h.observed_at < p.refreshed_at - INTERVAL 156 HOURS) AS sample_size,
-    max_by(h.interviews_count, h.observed_at) FILTER (h.observed_at < p.refreshed_at - INTERVAL 156 HOURS) AS week_ago,
-    max_by(h.interviews_count, h.observed_at) FILTER (h.observed_at < p.refreshed_at - INTERVAL 324 HOURS) AS two_weeks_ago
+    max_by(h.sample_size, h.observed_at) FILTER (epoch_us(h.observed_at) < ${hoursBefore('p.refreshed_at', 156)}) AS sample_size,
+    max_by(h.interviews_count, h.observed_at) FILTER (epoch_us(h.observed_at) < ${hoursBefore('p.refreshed_at', 156)}) AS week_ago,
+    max_by(h.interviews_count, h.observed_at) FILTER (epoch_us(h.observed_at) < ${hoursBefore('p.refreshed_at', 324)}) AS two_weeks_ago
   FROM survey_progress_history h
   JOIN survey_pace p ON p.account = h.account AND p.survey_id = h.survey_id
   WHERE p.status = 'fieldwork'
   GROUP BY ALL
 ), forecasts AS (
-  SELECT account, survey_id, ${utcDay('refreshed_at')} - 7 + CAST(ceil(7 * (sample_size - week_ago) / (week_ago - two_weeks_ago)) AS INTEGER) AS expected_before
+  SELECT account, survey_id, ${utcDay('refreshed_at')} - 7 + CAST(ceil(7 * CAST(sample_size - week_ago AS DOUBLE) / (week_ago - two_weeks_ago)) AS INTEGER) AS expected_before
   FROM earlier
-  WHERE week_ago > two_weeks_ago AND week_ago < sample_size AND 7 * (sample_size - week_ago) / (week_ago - two_weeks_ago) <= 3650
+  WHERE week_ago > two_weeks_ago AND week_ago < sample_size AND 7 * CAST(sample_size - week_ago AS DOUBLE) / (week_ago - two_weeks_ago) <= 3650
 )
 SELECT p.account, p.survey_id, p.title, f.expected_before, p.expected_on, CAST(p.expected_on - f.expected_before AS BIGINT) AS days_later
 FROM survey_pace p
 JOIN forecasts f ON f.account = p.account AND f.survey_id = p.survey_id
 WHERE p.interviews_count < p.sample_size
   AND (p.expected_on IS NULL OR (p.expected_on >= f.expected_before + 3 AND p.expected_from > f.expected_before))`,
-  order: 'days_later DESC NULLS FIRST, account, survey_id',
+  order: 'days_later DESC NULLS FIRST, account ASC, survey_id ASC',
 }
 
 export const sourcesBehind: Query = {
@@ -103,7 +103,7 @@ export const sourcesBehind: Query = {
 FROM sample_source_pace s
 JOIN survey_pace p ON p.account = s.account AND p.survey_id = s.survey_id
 WHERE p.status IN ${IN_FIELD} AND s.behind >= 0.1 * s.sample_size`,
-  order: 'behind DESC, account, survey_id, sample_source_id',
+  order: 'behind DESC, account ASC, survey_id ASC, sample_source_id ASC',
 }
 
 export const ratesMoved: Query = {
@@ -113,26 +113,26 @@ export const ratesMoved: Query = {
 FROM survey_pace
 WHERE status = 'fieldwork' AND gained >= 20
   AND (abs(recent_incidence_rate - earlier_incidence_rate) >= 0.1 OR abs(recent_drop_out_rate - earlier_drop_out_rate) >= 0.1)`,
-  order: 'account, survey_id',
+  order: 'account ASC, survey_id ASC',
 }
 
 export const stale: Query = {
   name: 'stale',
   title: 'Stale',
   select: `SELECT o.account, o.id AS survey_id, o.title, o.refreshed_at,
-  CAST(date_diff('day', o.refreshed_at, n.newest_at) AS BIGINT) AS days, o.last_error
+  ${utcDay('n.newest_at')} - ${utcDay('o.refreshed_at')} AS days, o.last_error
 FROM survey_overview o
 JOIN ${NEWEST} n ON n.account = o.account
 WHERE o.status NOT IN ${CLOSED} AND o._missing_since IS NULL
-  AND (o.refreshed_at IS NULL OR o.refreshed_at < n.newest_at - INTERVAL 1 DAY OR o.last_error IS NOT NULL)`,
-  order: 'refreshed_at NULLS FIRST, account, survey_id',
+  AND (o.refreshed_at IS NULL OR epoch_us(o.refreshed_at) < ${hoursBefore('n.newest_at', 24)} OR o.last_error IS NOT NULL)`,
+  order: 'refreshed_at ASC NULLS FIRST, account ASC, survey_id ASC',
 }
 
 const LAST_DAY = `FROM record_changes c
 JOIN ${NEWEST} n ON n.account = c.account
 LEFT JOIN surveys s ON s.account = c.account AND s.id = c.survey_id
 LEFT JOIN sample_sources o ON o.account = c.account AND o.survey_id = c.survey_id AND o.id = c.sample_source_id
-WHERE c.observed_at > n.newest_at - INTERVAL 1 DAY
+WHERE epoch_us(c.observed_at) > ${hoursBefore('n.newest_at', 24)}
   AND (c.kind <> 'added' OR c.sample_source_id IS NULL OR c.observed_at > s._first_seen_at)`
 
 export const changeCounts: Query = {
@@ -141,7 +141,7 @@ export const changeCounts: Query = {
   select: `SELECT c.sample_source_id IS NOT NULL AS is_source, c.kind, count(*) AS changes
 ${LAST_DAY}
 GROUP BY ALL`,
-  order: 'is_source, kind',
+  order: 'is_source ASC, kind ASC',
 }
 
 export const CHANGES_SHOWN = 100
@@ -151,7 +151,7 @@ export const changes: Query = {
   title: 'Changes in the last 24 hours',
   select: `SELECT c.account, c.survey_id, s.title, c.sample_source_id, o.name, c.observed_at, c.kind, c.field, c.from_value, c.to_value
 ${LAST_DAY}`,
-  order: `field IS DISTINCT FROM 'status', sample_source_id NULLS FIRST, account, survey_id, observed_at, kind, field`,
+  order: `field IS DISTINCT FROM 'status' ASC, sample_source_id ASC NULLS FIRST, account ASC, survey_id ASC, observed_at ASC, kind ASC, field ASC`,
   limit: CHANGES_SHOWN,
 }
 
@@ -161,7 +161,7 @@ export const timeline: Query = {
   title: 'Status timeline',
   select: `WITH periods AS (
   SELECT account, survey_id, to_status AS status, observed_at AS since,
-    lead(observed_at) OVER (PARTITION BY account, survey_id ORDER BY observed_at) AS until,
+    lead(observed_at) OVER (PARTITION BY account, survey_id ORDER BY observed_at ASC) AS until,
     max(observed_at) FILTER (from_status IS NOT NULL) OVER (PARTITION BY account, survey_id) AS changed_at
   FROM survey_status_changes
 )
@@ -169,8 +169,8 @@ SELECT p.account, p.survey_id, s.title, p.status, p.since, p.until, p.changed_at
 FROM periods p
 JOIN ${NEWEST} n ON n.account = p.account
 JOIN surveys s ON s.account = p.account AND s.id = p.survey_id AND s._missing_since IS NULL
-WHERE p.changed_at > n.newest_at - INTERVAL 14 DAYS AND coalesce(p.until, n.newest_at) > n.newest_at - INTERVAL 60 DAYS`,
-  order: 'changed_at DESC, account, survey_id, since',
+WHERE epoch_us(p.changed_at) > ${hoursBefore('n.newest_at', 336)} AND epoch_us(coalesce(p.until, n.newest_at)) > ${hoursBefore('n.newest_at', 1440)}`,
+  order: 'changed_at DESC, account ASC, survey_id ASC, since ASC',
 }
 
 export const besideField: Query = {
@@ -182,6 +182,6 @@ JOIN ${NEWEST} n ON n.account = p.account
 LEFT JOIN survey_status_changes c ON c.account = p.account AND c.survey_id = p.survey_id
 WHERE p.status NOT IN ('draft', 'user_demo', 'fieldwork', 'deviating_from_specs')
 GROUP BY ALL
-HAVING p.status <> 'complete' OR max(c.observed_at) FILTER (c.from_status IS NOT NULL) > any_value(n.newest_at) - INTERVAL 14 DAYS`,
-  order: 'status, since DESC, account, survey_id',
+HAVING p.status <> 'complete' OR epoch_us(max(c.observed_at) FILTER (c.from_status IS NOT NULL)) > ${hoursBefore('any_value(n.newest_at)', 336)}`,
+  order: 'status ASC, since DESC, account ASC, survey_id ASC',
 }

@@ -6,11 +6,11 @@ export const RUNS_SHOWN = 7
 export const runs: Query = {
   name: 'runs',
   title: 'The last runs',
-  select: `SELECT run_id, account, command, started_at, ended_at, CAST(date_diff('second', started_at, ended_at) AS BIGINT) AS seconds, status,
+  select: `SELECT run_id, account, command, started_at, ended_at, epoch_us(ended_at) // 1000000 - epoch_us(started_at) // 1000000 AS seconds, status,
   reason, requests, retries, refusals, surveys_refreshed, left_over, rejected_rows, run_number
 FROM _sync.runs
-QUALIFY row_number() OVER (PARTITION BY account ORDER BY run_number DESC) <= ${RUNS_SHOWN}`,
-  order: 'run_number DESC, account',
+QUALIFY row_number() OVER (PARTITION BY account ORDER BY run_number DESC NULLS LAST) <= ${RUNS_SHOWN}`,
+  order: 'run_number DESC NULLS LAST, account ASC',
 }
 
 export const requests: Query = {
@@ -21,7 +21,7 @@ FROM _sync.requests r
 JOIN (SELECT account, max_by(run_id, run_number) AS run_id FROM _sync.runs GROUP BY account) n
   ON n.account = r.account AND n.run_id = r.run_id
 GROUP BY ALL`,
-  order: 'account, made DESC, reason',
+  order: 'account ASC, made DESC, reason ASC',
 }
 
 export const queue: Query = {
@@ -30,7 +30,7 @@ export const queue: Query = {
   select: `SELECT account, reason, count(*) AS surveys, count(last_error) AS failed, min(enqueued_at) AS oldest_at
 FROM _sync.tasks
 GROUP BY ALL`,
-  order: 'account, reason',
+  order: 'account ASC, reason ASC',
 }
 
 export const problems: Query = {
@@ -41,8 +41,8 @@ FROM _sync.rejected_rows
 WHERE replayed_at IS NULL
 GROUP BY ALL
 UNION ALL
-SELECT account, kind, resource, path || coalesce(' = ' || value, '') AS what, occurrences, last_seen_at
+SELECT account, kind, resource, (path || coalesce(' = ' || value, '')) COLLATE C AS what, occurrences, last_seen_at
 FROM _sync.drift_events`,
-  order: 'last_seen_at DESC, account, kind, resource, what',
+  order: 'last_seen_at DESC, account ASC, kind ASC, resource ASC, what ASC',
   limit: 50,
 }

@@ -1,6 +1,6 @@
 /** The queries of the sections of surveys. On the page, each section shows the rows of its survey. */
 import { INTERVIEW_STATUSES, type InterviewStatus } from '../../../model/fields.js'
-import { CLOSED, NEWEST, type Query } from './query.js'
+import { CLOSED, hoursBefore, NEWEST, type Query } from './query.js'
 
 /** The surveys that have a section: all but drafts, demos, and those that closed more than two weeks ago. */
 export const surveys: Query = {
@@ -18,8 +18,8 @@ JOIN freshness f ON f.account = p.account AND f.survey_id = p.survey_id
 JOIN ${NEWEST} n ON n.account = p.account
 LEFT JOIN (SELECT account, survey_id, max(observed_at) AS changed_at FROM survey_status_changes WHERE from_status IS NOT NULL GROUP BY ALL) c
   ON c.account = p.account AND c.survey_id = p.survey_id
-WHERE p.status NOT IN ${CLOSED} OR (p.status = 'complete' AND c.changed_at > n.newest_at - INTERVAL 14 DAYS)`,
-  order: 'account, survey_id',
+WHERE p.status NOT IN ${CLOSED} OR (p.status = 'complete' AND epoch_us(c.changed_at) > ${hoursBefore('n.newest_at', 336)})`,
+  order: 'account ASC, survey_id ASC',
 }
 
 /** The bands of the chart of interviews by status, from the bottom to the top. */
@@ -47,7 +47,7 @@ export const observations: Query = {
   ${bandColumns}
 FROM survey_progress_history
 WHERE interviews_count IS NOT NULL`,
-  order: 'account, survey_id, observed_at',
+  order: 'account ASC, survey_id ASC, observed_at ASC',
 }
 
 export const interviews: Query = {
@@ -56,7 +56,7 @@ export const interviews: Query = {
   select: `SELECT account, survey_id, status, individuals
 FROM interview_status_counts
 WHERE sample_source_id IS NULL AND individuals > 0`,
-  order: `account, survey_id, list_position([${INTERVIEW_STATUSES.map((status) => `'${status}'`).join(', ')}], status) NULLS LAST, status`,
+  order: `account ASC, survey_id ASC, list_position([${INTERVIEW_STATUSES.map((status) => `'${status}'`).join(', ')}], status) ASC NULLS LAST, status ASC`,
 }
 
 export const sources: Query = {
@@ -67,7 +67,7 @@ export const sources: Query = {
 FROM sample_source_pace s
 LEFT JOIN sample_source_progress p
   ON p.account = s.account AND p.survey_id = s.survey_id AND p.sample_source_id = s.sample_source_id`,
-  order: 'account, survey_id, behind DESC NULLS LAST, sample_source_id',
+  order: 'account ASC, survey_id ASC, behind DESC NULLS LAST, sample_source_id ASC',
 }
 
 export const history: Query = {
@@ -78,5 +78,6 @@ FROM record_changes c
 JOIN surveys s ON s.account = c.account AND s.id = c.survey_id
 LEFT JOIN sample_sources o ON o.account = c.account AND o.survey_id = c.survey_id AND o.id = c.sample_source_id
 WHERE c.kind <> 'added' OR c.observed_at > s._first_seen_at`,
-  order: 'account, survey_id, observed_at DESC, sample_source_id NULLS FIRST, kind, field',
+  order:
+    'account ASC, survey_id ASC, observed_at DESC, sample_source_id ASC NULLS FIRST, kind ASC, field ASC',
 }

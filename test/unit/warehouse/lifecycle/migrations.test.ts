@@ -35,6 +35,7 @@ const firstVersion = async (): Promise<string> => {
 const CATALOG = `SELECT schema_name, table_name, column_name, data_type, comment FROM duckdb_columns()
     WHERE database_name = current_database() AND NOT internal
   UNION ALL SELECT schema_name, table_name, '', '', comment FROM duckdb_tables() WHERE database_name = current_database()
+  UNION ALL SELECT schema_name, table_name, 'collated', regexp_matches(sql, ' COLLATE '), '' FROM duckdb_tables() WHERE database_name = current_database()
   UNION ALL SELECT schema_name, view_name, '', sql, comment FROM duckdb_views() WHERE database_name = current_database() AND NOT internal
   ORDER BY ALL`
 

@@ -1,0 +1,243 @@
+/**
+ * The settings of a reader's session do not change what a view or a query to copy says. Every setting that `duckdb_settings()` has is
+ * tried, or has the reason why not. `npm test` sets those that change what SQL means, all at once; the slow suite sets each setting alone,
+ * in every version of DuckDB.
+ */
+import { join } from 'node:path'
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { schemaAsSql } from '../../../src/commands/schema/sql.js'
+import { ALL_TABLES } from '../../../src/model/sync-tables.js'
+import { ALL_QUERIES } from '../../../src/publish/report/queries/all.js'
+import { sqlOf } from '../../../src/publish/report/queries/query.js'
+import { qualified } from '../../../src/warehouse/connection/ddl.js'
+import { ALL_VIEWS } from '../../../src/warehouse/views/all.js'
+import { temporaryDirectory } from '../../support/files/temporary.js'
+import { SLOW } from '../../support/suite/slow.js'
+import { QUERIES, queriesOfOtherPages } from '../docs/queries.js'
+import { HOSTILE_WORLD } from './hostile-world.js'
+import { ENVIRONMENTS, environmentProblem, runPython } from './python.js'
+import { MEANING, NOT_TRIED, TRIED } from './session-settings.js'
+
+const SCRIPT = new URL('session_settings.py', import.meta.url).pathname
+
+/** Some pages name the survey of their example. */
+const inThisWorld = (sql: string): string =>
+  sql
+    .replace(/;$/, '')
+    .replace("'default'", "'acme'")
+    .replaceAll(/\b2147483\d{3}\b/g, '101')
+
+const queries: Readonly<Record<string, string>> = Object.fromEntries([
+  ...ALL_VIEWS.map(({ name }) => [`view ${name}`, `SELECT * FROM main.${name}`]),
+  ...[...QUERIES].map(([title, sql]) => [`queries.md, ${title}`, sql]),
+  ...ALL_QUERIES.map((query) => [`report.md, ${query.title}`, sqlOf(query)]),
+  // A page about the schema shows no rows of ours.
+  ...queriesOfOtherPages()
+    .filter(([, sql]) => !/duckdb_columns/.test(sql))
+    .map(([page, sql], at) => [`${page}, ${at}`, inThisWorld(sql)]),
+])
+
+const finished: (() => Promise<void> | void)[] = []
+let file: string
+let expected: Readonly<Record<string, readonly string[]>>
+beforeAll(async () => {
+  file = join(await temporaryDirectory((work) => void finished.unshift(work)), 'fieldwork.duckdb')
+  const instance = await DuckDBInstance.create(file, {
+    threads: '1',
+    // Every version can open it, as it can what a sync publishes.
+    storage_compatibility_version: 'v0.10.2',
+  })
+  const connection = await instance.connect()
+  await connection.run(`SET TimeZone = 'UTC'`)
+  await connection.run(`BEGIN; ${schemaAsSql()}`)
+  for (const statement of HOSTILE_WORLD) await connection.run(statement)
+  await connection.run('COMMIT')
+  connection.closeSync()
+  instance.closeSync()
+  expected = await answers({})
+}, 60_000)
+afterAll(async () => {
+  for (const work of finished) await work()
+})
+
+/** They need schemas that exist. */
+const PATHS = ['schema', 'search_path']
+
+type Session = Readonly<Record<string, string>>
+
+/**
+ * The rows of each query in a session with these settings. Rows are in order if the query says which. The session opens the file, or
+ * has run `schema --format sql` in its own database and copied the rows, as a reader of Parquet does.
+ */
+const answers = async (
+  session: Session,
+  titles = Object.keys(queries),
+  ownSchema = false,
+): Promise<Record<string, readonly string[]>> => {
+  const instance = await (ownSchema
+    ? DuckDBInstance.create(':memory:', { threads: '1' })
+    : DuckDBInstance.create(file, { threads: '1', access_mode: 'READ_ONLY' }))
+  const connection = await instance.connect()
+  try {
+    const set = async (isPath: boolean) => {
+      for (const [name, value] of Object.entries(session))
+        if (PATHS.includes(name) === isPath) await connection.run(`SET ${name} = ${value}`)
+    }
+    await set(false)
+    if (ownSchema) {
+      await connection.run(`BEGIN; ${schemaAsSql()}; COMMIT; ATTACH '${file}' AS source (READ_ONLY)`)
+      for (const table of ALL_TABLES)
+        await connection.run(
+          `INSERT INTO memory.${qualified(table)} BY NAME SELECT * FROM source.${qualified(table)}`,
+        )
+      await connection.run('DETACH source')
+    }
+    await set(true)
+    const found: Record<string, readonly string[]> = {}
+    for (const title of titles)
+      found[title] = await rowsOf(connection, queries[title] ?? '').catch((error: Error) => [error.message])
+    return found
+  } finally {
+    connection.closeSync()
+    instance.closeSync()
+  }
+}
+
+/** Values as DuckDB stores them, because texts of times depend on the session. */
+const rowsOf = async (connection: DuckDBConnection, sql: string): Promise<readonly string[]> => {
+  const result = await connection.runAndReadAll(sql)
+  const rows = result
+    .getRows()
+    .map((row) => JSON.stringify(row, (_, value) => (typeof value === 'bigint' ? String(value) : value)))
+  return [JSON.stringify(result.columnNames()), ...(ordered(sql) ? rows : rows.toSorted())]
+}
+
+const ordered = (sql: string) => /ORDER BY [^)]*$/.test(sql)
+
+/** The titles of the queries that a session changes. */
+const changed = async (
+  session: Session,
+  titles: readonly string[] | undefined,
+  ownSchema: boolean,
+): Promise<readonly string[]> => {
+  const found = await answers(session, titles === undefined ? undefined : [...titles], ownSchema)
+  return Object.keys(found).filter(
+    (title) => JSON.stringify(found[title]) !== JSON.stringify(expected[title]),
+  )
+}
+
+/** The settings of our DuckDB, and the values to try that it knows. Other values are of other versions. */
+const settingsOfOurs = async (): Promise<ReadonlyMap<string, readonly string[]>> => {
+  const instance = await DuckDBInstance.create(':memory:')
+  const connection = await instance.connect()
+  await connection.run('CREATE SCHEMA _sync')
+  const names = await connection.runAndReadAll('SELECT name FROM duckdb_settings() ORDER BY name')
+  const settings = new Map<string, readonly string[]>()
+  for (const [name] of names.getRows()) {
+    const values = []
+    for (const value of TRIED[String(name)] ?? [])
+      if (await connection.run(`SET ${name} = ${value}`).then(...KNOWN)) values.push(value)
+    settings.set(String(name), values)
+  }
+  connection.closeSync()
+  instance.closeSync()
+  return settings
+}
+const KNOWN = [() => true, () => false] as const
+
+const notTried = Object.values(NOT_TRIED).flat()
+
+test('every query of the world has rows, and every setting of this DuckDB is tried or has a reason', async () => {
+  for (const [title, rows] of Object.entries(expected))
+    expect(rows.length, `${title}: ${rows}`).toBeGreaterThan(1)
+  const settings = [...(await settingsOfOurs())]
+  expect(Object.keys(TRIED).filter((name) => notTried.includes(name))).toEqual([])
+  const notCovered = settings.filter(([name, values]) => values.length === 0 && !notTried.includes(name))
+  expect(notCovered).toEqual([])
+})
+
+/** What follows each `ORDER BY` up to the end of its list, without what is inside parentheses. */
+const orderKeys = (sql: string): readonly string[] => {
+  const keys = []
+  for (const { index } of sql.matchAll(/\bORDER BY /g)) {
+    let depth = 0
+    let list = ''
+    for (const letter of sql.slice(index + 'ORDER BY '.length)) {
+      if ('([{'.includes(letter)) depth += 1
+      if (')]}'.includes(letter)) depth -= 1
+      if (depth < 0 || letter === ';') break
+      if (depth === 0) list += letter
+    }
+    keys.push(...list.replace(/\s+(LIMIT|\)).*$/s, '').split(','))
+  }
+  return keys.map((key) => key.trim())
+}
+
+test('SQL for readers leaves nothing to the settings of a session that it can say itself', () => {
+  const statements = [...Object.entries(queries), ...ALL_VIEWS.map(({ name, sql }) => [name, sql] as const)]
+  for (const [title, sql] of statements) {
+    expect(
+      orderKeys(sql).filter((key) => !/ (ASC|DESC)( NULLS (FIRST|LAST))?$/.test(key)),
+      `${title}: say ASC or DESC`,
+    ).toEqual([])
+    // They count in the time zone and the calendar of the session. Compare `epoch_us(…)`, and subtract `make_timestamp(epoch_us(…))`.
+    expect(sql, title).not.toMatch(
+      /\bINTERVAL\b|\bAT TIME ZONE\b|\b(date_(diff|sub|part|trunc|add)|datediff|extract|strftime|age|to_(hours|days))\(/i,
+    )
+  }
+})
+
+test('no setting of a session changes the rows of a view or a query to copy', {
+  timeout: 600_000,
+}, async () => {
+  const values = new Map([...(await settingsOfOurs())].filter(([, all]) => all.length > 0))
+  const alone = [...values].flatMap(([name, all]) => all.map((value): Session => ({ [name]: value })))
+  const meaning = [...values].filter(([name]) => name in MEANING)
+  const most = Math.max(...meaning.map(([, all]) => all.length))
+  const together = Array.from(
+    { length: most },
+    (_, at): Session => Object.fromEntries(meaning.map(([name, all]) => [name, all[at % all.length] ?? ''])),
+  )
+  const problems = []
+  const sessions = SLOW
+    ? alone.flatMap((session) => [false, true].map((ownSchema) => ({ session, ownSchema })))
+    : [...together.entries()].flatMap(([at, session]) =>
+        // The first values are those that change most.
+        (at === 0 ? [false, true] : [false]).map((ownSchema) => ({ session, ownSchema })),
+      )
+  for (const { session, ownSchema } of sessions) {
+    const titles = await changed(session, undefined, ownSchema)
+    if (titles.length === 0) continue
+    // Which of them it was.
+    const guilty = []
+    for (const [name, value] of Object.entries(session))
+      for (const title of await changed({ [name]: value }, titles, ownSchema))
+        guilty.push(`${name} = ${value}: ${title}`)
+    problems.push(...(guilty.length === 0 ? [`${JSON.stringify(session)}: ${titles}`] : guilty))
+  }
+  expect([...new Set(problems)].sort()).toEqual([])
+})
+
+const foundByPython = z.object({
+  uncovered: z.array(z.string()),
+  empty: z.array(z.string()),
+  changed: z.array(z.string()),
+})
+
+for (const name of ENVIRONMENTS.filter((environment) => environment.startsWith('duckdb-'))) {
+  const skipped = environmentProblem(name)
+  test.skipIf(skipped !== null)(
+    `${name}: no setting of a session changes these rows${skipped === null ? '' : ` (skipped: ${skipped})`}`,
+    { timeout: 900_000 },
+    async () => {
+      const tables = ALL_TABLES.map(qualified)
+      const input = { file, queries, schema: schemaAsSql(), tables, tried: TRIED, notTried }
+      const { empty, ...found } = foundByPython.parse(await runPython(name, SCRIPT, input))
+      expect(found).toEqual({ uncovered: [], changed: [] })
+      // The report's queries need a newer DuckDB than 1.1.
+      expect(empty.filter((title) => !title.startsWith('report.md'))).toEqual([])
+    },
+  )
+}
