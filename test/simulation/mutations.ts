@@ -154,8 +154,8 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a 404 of its own address alone makes a survey gone',
     file: 'sync/bundle/bundle.js',
-    from: `task.reason === 'missing' && attempt.refusals.areAllNotFound()`,
-    to: `attempt.refusals.all().every(({ kind }) => kind === 'not_found')`,
+    from: `task.reason === 'missing' && attempt.readings.areAllNotFound()`,
+    to: `attempt.readings.refusals().every(({ kind }) => kind === 'not_found')`,
   },
   {
     name: 'a locked file counts as damaged, and an older state replaces it',
