@@ -24,10 +24,9 @@ const TRIALS = [
 /** Four bursts, and so three windows between them. */
 const REQUESTS = 4 * CAP
 
-// A busy machine may lower the usage of the cap, but never breaks the cap, which is asserted first.
 test.concurrent.for(TRIALS)(
   'a %s window of %d ms refuses nothing, never sees more than the cap, and sees nearly all of it used',
-  { timeout: 600_000, retry: 2 },
+  { timeout: 600_000 },
   async ([rateWindow, windowMs], context) => {
     const trial = await openTrial(context)
     await using server = await startReferenceServer({
@@ -47,11 +46,10 @@ test.concurrent.for(TRIALS)(
     expect(JSON.parse(ended.stdout)).toMatchObject({ accounts: [{ requests: pace.requests, refusals: 0 }] })
     expect(pace.refused).toBe(0)
     expect(pace.mostInAny(windowMs)).toBeLessThanOrEqual(CAP)
-    // Only whole rounds of all slots count. `rounds * CAP` requests came in a time in which the cap allows CAP per window.
-    const rounds = Math.floor((pace.requests - 1) / CAP)
-    expect(rounds).toBeGreaterThanOrEqual(3)
-    const allowed = (CAP * pace.spanMs(rounds * CAP + 1)) / windowMs
-    const used = (rounds * CAP) / allowed
+    expect(pace.requests).toBeGreaterThan(3 * CAP)
+    // A busy machine sends requests late. So the two requests of one slot that followed each other soonest count: a slot that is held
+    // for longer than necessary shows in every pair.
+    const used = windowMs / pace.soonestMs(CAP)
     // A slot is held for one window after the answer, not after the arrival. This costs the latency of each request.
     const reachable = windowMs / (windowMs + meanLatencyMs(ended.stderr))
     console.info(
@@ -66,7 +64,7 @@ test
   .runIf(SLOW)
   .concurrent(
     'a sliding-window counter refuses a handful of requests, and then none',
-    { timeout: 300_000, retry: 2 },
+    { timeout: 300_000 },
     async (context) => {
       const [cap, windowMs] = [30, 10_000]
       const trial = await openTrial(context)
@@ -98,16 +96,14 @@ const meanLatencyMs = (stderr: string): number => {
   return took.reduce((sum, ms) => sum + ms, 0) / took.length
 }
 
-test.concurrent('a run of 40 requests sends them in one burst under the cap of 60 a minute', async (context) => {
+test.concurrent('a run of 40 requests sends them in one burst under a cap of 60', async (context) => {
   // One request for the listing, and 13 for each of three surveys: sources, progress, and eleven sources' progress.
   const trial = await openTrial(
     context,
     [1, 2, 3].map((id) => scriptedSurvey(id, {}, 11)),
   )
-  const ended = await trial.run(['sync'], { FIELDWORK_SYNC_RATE_LIMIT: '60/60s' })
+  // Even pacing, one request a minute, would take 39 minutes, and the test may take one.
+  const ended = await trial.run(['sync'], { FIELDWORK_SYNC_RATE_LIMIT: '60/1h' })
   expect(ended.code).toBe(0)
-  const { arrivals } = trial.api
-  expect(arrivals).toHaveLength(40)
-  // Even pacing, one request a second, would take 39 s.
-  expect((arrivals.at(-1)?.atMs ?? Number.NaN) - (arrivals[0]?.atMs ?? 0)).toBeLessThan(20_000)
+  expect(trial.api.arrivals).toHaveLength(40)
 })

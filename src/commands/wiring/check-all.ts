@@ -1,5 +1,5 @@
 /** Tests each part that a sync needs, and reports every failure. No request without the warehouse. */
-import { systemClock } from '../../base/clock.js'
+import { type Clock, systemClock } from '../../base/clock.js'
 import { EXIT_CODES, type ExitCode, ExpectedError, StoppedError } from '../../base/errors.js'
 import { counted } from '../../base/human.js'
 import type { AccountSettings } from '../../settings/settings.js'
@@ -16,8 +16,8 @@ export interface CheckResult {
   readonly exitCode: ExitCode
 }
 
-/** Rejects only for a bug. The first failed check decides the exit code. */
-export const checkAll = async (options: Work): Promise<CheckResult> => {
+/** Rejects only for a bug. The first failed check decides the exit code. `clock` is that of the requests. */
+export const checkAll = async (options: Work, clock: Clock = systemClock): Promise<CheckResult> => {
   const { settings } = options
   const checks: Check[] = [
     { what: 'settings', ok: true, detail: settings.settingsFile ?? 'from the environment' },
@@ -45,7 +45,7 @@ export const checkAll = async (options: Work): Promise<CheckResult> => {
     await using trial = await place.tryOut()
     checks.push(...trial.found.map(({ what, detail }) => ({ what, ok: true, detail })))
     for (const account of settings.accounts) {
-      await requestSurveys(options, account, place).then(
+      await requestSurveys(options, account, place, clock).then(
         (detail) => checks.push({ what: `API of ${account.name}`, ok: true, detail }),
         (error: unknown) => fail(`API of ${account.name}`, error),
       )
@@ -61,6 +61,7 @@ const requestSurveys = async (
   { settings, log }: Work,
   account: AccountSettings,
   { signal, requireHeld: requireAdmission }: Place,
+  clock: Clock,
 ): Promise<string> => {
   const limits = { ...settings.limits, attemptsMax: 1, pausesMax: 1 }
   const ledgerDirectory = settings.warehouseDirectory
@@ -69,20 +70,20 @@ const requestSurveys = async (
     limits,
     ledgerDirectory,
     requireAdmission,
-    clock: systemClock,
+    clock,
     log,
   })
-  const startedMs = systemClock.monotonicMs()
+  const startedMs = clock.monotonicMs()
   let sentMs: number | null = null
   const allowance = {
     take: () => {
       if (sentMs !== null) throw new StoppedError('check makes one request only')
-      sentMs = systemClock.monotonicMs()
+      sentMs = clock.monotonicMs()
     },
   }
   const page = await opened.source.listSurveys({ updatedSince: null, page: 1 }, { signal, allowance })
   const waitedMs = (sentMs ?? startedMs) - startedMs
-  const tookMs = Math.round(systemClock.monotonicMs() - startedMs - waitedMs)
+  const tookMs = Math.round(clock.monotonicMs() - startedMs - waitedMs)
   const waited =
     waitedMs < REPORTED_WAIT_MS_MIN ? '' : `; waited ${Math.round(waitedMs / 1_000)} s for a free slot`
   const rejected =

@@ -87,15 +87,10 @@ export const stderrShows = (running: Running, pattern: StderrPattern): Promise<v
     }, reject)
   })
 
-/** Sends a signal. Returns how the process ended and how long that took. */
-export const stopWith = async (
-  running: Running,
-  signal: NodeJS.Signals,
-): Promise<Ended & { readonly tookMs: number }> => {
-  const startedMs = performance.now()
+/** Sends a signal. Returns how the process ended. */
+export const stopWith = async (running: Running, signal: NodeJS.Signals): Promise<Ended> => {
   running.child.kill(signal)
-  const ended = await running.ended
-  return { ...ended, tookMs: performance.now() - startedMs }
+  return await running.ended
 }
 
 export const lastLine = ({ stdout }: Pick<Ended, 'stdout'>): string =>

@@ -7,8 +7,8 @@ export interface Pace {
   readonly refused: number
   /** The highest number of arrivals in any window of that length. */
   mostInAny(windowMs: number): number
-  /** The time from the first arrival to the nth; n counts from 1. */
-  spanMs(nth: number): number
+  /** The shortest time from an arrival to the nth one after it. */
+  soonestMs(nth: number): number
 }
 
 export const paceOf = async (server: ReferenceServer): Promise<Pace> => {
@@ -19,7 +19,8 @@ export const paceOf = async (server: ReferenceServer): Promise<Pace> => {
     requests: times.length,
     refused: requests.filter(({ status }) => status === 429).length,
     mostInAny: (windowMs) => mostInAny(times, windowMs),
-    spanMs: (nth) => (times[nth - 1] ?? Number.NaN) - (times[0] ?? Number.NaN),
+    soonestMs: (nth) =>
+      Math.min(...times.slice(nth).map((time, first) => time - (times[first] ?? Number.NaN))),
   }
 }
 

@@ -67,7 +67,8 @@ describe('API document, "Limits": over real HTTP', () => {
     const rateLimit = { requests: 5, perMs: 2_000 }
     await using api = await startApi({ surveys: 1, rateWindow: 'sliding', rateLimit })
     const startedMs = performance.now()
-    expect(accepted(await statuses(api, 8))).toBe(5)
+    const first = accepted(await statuses(api, 8))
+    if (performance.now() - startedMs < rateLimit.perMs) expect(first).toBe(5)
     await api.moveTime({ advance: 'P2D' })
     const refused = await api.ask('/surveys')
     if (performance.now() - startedMs < rateLimit.perMs) expect(refused.status).toBe(429)
@@ -80,8 +81,7 @@ describe('API document, "Limits": over real HTTP', () => {
   test('a client that never waits gets no more than the cap in any window, and is not locked out', async () => {
     const rateLimit = { requests: 5, perMs: 300 }
     await using api = await startApi({ surveys: 1, rateWindow: 'sliding', rateLimit })
-    const endMs = performance.now() + 1_200
-    while (performance.now() < endMs) await statuses(api, 4)
+    for (let seen = 0; seen < 10; ) seen += accepted(await statuses(api, 4))
     const { requests } = (await api.control('/requests')).json as {
       requests: { at_ms: number; status: number }[]
     }

@@ -4,10 +4,8 @@ import { expect, test } from 'vitest'
 import { SLOW } from '../../../support/suite/slow.js'
 import { json, startClient, startServer, worstWindow } from '../server-and-client.js'
 
-// A busy machine may lower the usage of one run. It never breaks the cap, which is asserted first.
 test.runIf(SLOW)(
   'a client keeps the cap in every window and uses 97 % of the possible requests',
-  { retry: 2 },
   async () => {
     const [cap, perMs, windows] = [60, 4_000, 2]
     await using server = await startServer((_, response) => {
@@ -17,12 +15,14 @@ test.runIf(SLOW)(
     await Promise.all(Array.from({ length: cap * windows + 1 }, () => client.get()))
     expect(server.arrivals).toHaveLength(cap * windows + 1)
     expect(worstWindow(server.arrivals, perMs)).toBeLessThanOrEqual(cap)
-    const [first, last] = [server.arrivals.at(0)?.atMs ?? 0, server.arrivals.at(-1)?.atMs ?? 0]
     const latencies = client.lines
       .filter(({ message }) => message === 'request')
       .map(({ fields }) => fields.ms)
     const meanMs = latencies.reduce((sum: number, ms) => sum + Number(ms), 0) / latencies.length
-    const used = (windows * perMs) / (last - first)
+    // A busy machine sends requests late. A slot that is held for longer than necessary is late in every window.
+    const times = server.arrivals.map(({ atMs }) => atMs)
+    const used =
+      perMs / Math.min(...times.slice(cap).map((atMs, first) => atMs - (times[first] ?? Number.NaN)))
     expect(used / (perMs / (perMs + meanMs))).toBeGreaterThanOrEqual(0.97)
   },
 )

@@ -30,15 +30,14 @@ const killAfter = async (child: ChildProcess, server: TestServer, arrivals: numb
 const temporaryDirectory = () => mkdtemp(join(tmpdir(), 'ledger-'))
 
 test.concurrent('requests that fit into the cap are sent in one burst, before any slot is used again', async () => {
-  const perMs = 60_000
+  // Even pacing would take 40 minutes, and the test may take one.
+  const perMs = 3_600_000
   await using server = await startServer((_, response) => {
     setTimeout(() => json(response, {}), 10)
   })
   await using client = startClient(server.baseUrl, { rate: { requests: 60, perMs } })
   await Promise.all(Array.from({ length: 40 }, () => client.get()))
-  const [first, last] = [server.arrivals.at(0)?.atMs ?? 0, server.arrivals.at(-1)?.atMs ?? 0]
   expect(server.arrivals).toHaveLength(40)
-  expect(last - first).toBeLessThan(perMs)
   expect(client.usage()).toMatchObject({ requests: 40, retries: 0, slotsInUse: 40 })
 })
 

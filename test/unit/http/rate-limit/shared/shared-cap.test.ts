@@ -78,7 +78,7 @@ test.skipIf(!HAS_REDIS)(
     const refused = one.get()
     await until(() => refusedAtMs > 0)
     // The other client requests only when the pause is in Redis.
-    await expect.poll(() => redis.call('keys', '*:pause'), { timeout: 2_000, interval: 5 }).toHaveLength(1)
+    await expect.poll(() => redis.call('keys', '*:pause'), { timeout: 20_000, interval: 5 }).toHaveLength(1)
     await Promise.all([refused, two.get()])
     const [, , ...later] = server.arrivals
     expect(later).toHaveLength(2)
