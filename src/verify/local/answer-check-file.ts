@@ -1,5 +1,6 @@
 /** Answers one question of `check-file-apart.ts`, its parent process. It holds nothing and writes only into the spill directory. */
 import { z } from 'zod'
+import { parse } from '../../base/parse.js'
 import { checkFile } from './check-file.js'
 
 const questionSchema = z.object({
@@ -12,7 +13,11 @@ const [question = '', spill = ''] = process.argv.slice(2)
 const endWithParent = () => process.kill(process.pid, 'SIGTERM')
 
 process.once('disconnect', endWithParent)
-const proof = await checkFile(questionSchema.parse(JSON.parse(question)), spill, new AbortController().signal)
+const proof = await checkFile(
+  parse(questionSchema, JSON.parse(question), 'the question'),
+  spill,
+  new AbortController().signal,
+)
 process.send?.(proof, () => {
   process.off('disconnect', endWithParent)
   process.disconnect()

@@ -174,7 +174,7 @@ test(
         expect(/.{0,60}(?:\bNaN\b|Infinity|undefined|Invalid Date).{0,60}/.exec(html)?.[0] ?? null).toBeNull()
         await readAll(warehouse)
       }),
-      { ...cases(3, 300), endOnFailure: true },
+      { ...cases(3, 60), endOnFailure: true },
     )
   },
   CASES_TIMEOUT_MS,
