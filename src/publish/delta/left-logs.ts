@@ -6,6 +6,7 @@
 import type { ListedObject } from '../../object-store/object-store.js'
 import type { LogState } from './log.js'
 import { type LogFiles, logIn, logPrefix } from './log-files.js'
+import { UnusableLogError } from './read-log.js'
 
 export interface LeftLogs {
   /** Everything below `data/`. */
@@ -37,10 +38,16 @@ export const logsToRemove = async ({
   const areAllOld = logs.every(({ files }) => files.commits.every(isOld))
   const removed: string[] = []
   for (const { directory, files } of logs.filter((one) => !followed.has(one.directory))) {
-    const isWhole = !areAllOld && namesOnly(kept, directory, await readLog(directory, files))
-    if (!isWhole) removed.push(directory)
+    const state = areAllOld ? null : await readLog(directory, files).catch(nullIfUnusable)
+    if (state === null || !namesOnly(kept, directory, state)) removed.push(directory)
   }
   return removed
+}
+
+/** Nobody can say which files such a log names, and nobody repairs it any more. */
+const nullIfUnusable = (error: unknown): null => {
+  if (error instanceof UnusableLogError) return null
+  throw error
 }
 
 type ListedAge = Pick<ListedObject, 'ageMs'>

@@ -89,13 +89,16 @@ const download = ({ store, database, scratch, signal }: LogReading, directory: s
     }
   })
 
+/** The log is damaged, or somebody else has changed it. The store itself answers. */
+export class UnusableLogError extends ObjectStoreError {}
+
 export const unusable = (
   { address }: Pick<ObjectStore, 'address'>,
   directory: string,
   why: string,
   cause?: unknown,
-): ObjectStoreError =>
-  new ObjectStoreError(
+): UnusableLogError =>
+  new UnusableLogError(
     `the Delta log ${address}/${logPrefix(directory)} cannot be continued: ${why}. Delete the log, and the next run writes it anew; the data files stay`,
     { cause },
   )

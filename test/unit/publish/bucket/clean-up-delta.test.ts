@@ -214,3 +214,39 @@ test("a person's own Delta table in the bucket stays, and stops nothing", async 
   expect(logOf()).toEqual([])
   expect(lines(log)).toHaveLength(1)
 })
+
+test.each([
+  [
+    'a commit is missing',
+    (model: ModelStore) => void model.objects.delete(`${SURVEYS}/_delta_log/${'0'.repeat(20)}.json`),
+  ],
+  [
+    'its last commit is no commit',
+    (model: ModelStore) => {
+      const last = [...model.objects.keys()]
+        .filter((key) => key.startsWith(`${SURVEYS}/_delta_log/`))
+        .toSorted()
+        .at(-1)
+      model.write(last ?? '', '{')
+    },
+  ],
+])('a left log that cannot be read (%s) goes at once, and does not stop the clean-up', async (_, damage) => {
+  const { model, log, nights, night, logOf } = await trial()
+  await nights(3, { delta: true, tables: ['surveys', 'other'] })
+  damage(model)
+  // The other table is published for ever, so the last commit never grows old.
+  await night({ delta: true, tables: ['other'] })
+  expect(logOf()).toEqual([])
+  expect(logOf('data/other')).not.toEqual([])
+  expect(lines(log).join()).toContain('data/surveys')
+})
+
+test('a left log that cannot be reached now stays, and nothing is removed', async () => {
+  const { decide, nights, night, logOf } = await trial()
+  await nights(3, { delta: true, tables: ['surveys', 'other'] })
+  const before = logOf()
+  decide.fault = ({ verb, key }) =>
+    verb === 'get' && key.startsWith(`${SURVEYS}/_delta_log/`) ? 'unreachable' : null
+  await expect(night({ delta: true, tables: ['other'] })).rejects.toThrow('no answer')
+  expect(logOf()).toEqual(before)
+})
