@@ -441,6 +441,31 @@ describe('who holds the bucket', () => {
   })
 })
 
+// test/unit/commands/wiring/ledger-hand-over has every loss; here each run waits for a real window and timeout.
+describe.runIf(SLOW)('the cap holds, with a warning, after somebody deleted', () => {
+  test.concurrent.for([
+    { deleted: 'lease.json', warning: 'lease.json was deleted, so nobody knows what the last run sent' },
+    { deleted: 'ledger/', warning: 'is missing, so nobody knows what was sent' },
+  ])('$deleted', { timeout: 200_000 }, async ({ deleted, warning }, context) => {
+    const trial = await openBucketTrial(context)
+    const rateLimit = { requests: 6, perMs: 4_000 }
+    await using server = await startReferenceServer({ port: 0, surveys: 40, rateLimit, clock: 'frozen' })
+    const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: '6/4s' }
+    const sync = async () =>
+      trial.run(['sync', '--max-requests', '5', '--log-level', 'warn'], { ...(await trial.pod()), ...env })
+    expect(await sync()).toMatchObject({ code: 3, stderr: '' })
+    for (const key of keysIn(trial))
+      if (key.startsWith(deleted)) trial.s3.store.objects.delete(`fieldwork/${key}`)
+    const next = await sync()
+    expect(next).toMatchObject({ code: 3 })
+    expect(next.stderr).toContain(warning)
+    const pace = await paceOf(server)
+    expect(pace.requests).toBeGreaterThan(rateLimit.requests)
+    expect(pace.refused).toBe(0)
+    expect(pace.mostInAny(rateLimit.perMs)).toBeLessThanOrEqual(rateLimit.requests)
+  })
+})
+
 describe('moving', () => {
   test.concurrent('one sync moves a warehouse into the bucket, and a copied file moves it back', async (context) => {
     const trial = await openBucketTrial(context, surveys())

@@ -16,7 +16,7 @@ import { openDatabase } from '../../src/warehouse/connection/database.js'
 import { ALWAYS_HELD } from '../support/storage/bucket.js'
 import { Versions } from './bucket/versions.js'
 import { checkDeltaFiles } from './oracle/delta.js'
-import type { Start } from './plan.js'
+import type { Plan, Start } from './plan.js'
 import type { StartResult } from './process.js'
 import type { OpenFile, Readers } from './readers.js'
 import type { VirtualTime } from './virtual-time.js'
@@ -33,11 +33,12 @@ export class BucketSide {
   #runs: ReadonlySet<string> = new Set()
 
   /** `empty`: the work database of a machine that starts with an empty bucket; null for none. */
-  constructor(time: VirtualTime, home: string, empty: Buffer | null) {
+  constructor(time: VirtualTime, home: string, empty: Buffer | null, ignored: Plan['ignored']) {
     this.versions = new Versions(() => time.nowMs, CLEAN_UP_LIMITS)
     this.#time = time
     this.#home = home
     this.#empty = empty
+    for (const verb of ignored) this.versions.model.ignored.add(verb)
   }
 
   /** Lets time pass between two processes. Requests that are under way arrive meanwhile. */
@@ -45,10 +46,12 @@ export class BucketSide {
     await this.#time.drive(new Promise<void>((resolve) => setTimeout(resolve, ms)))
   }
 
-  /** The local directory of a start; null without a machine. */
+  /** The local directory of a start; null without a machine. Deletes what somebody deletes before it. */
   prepare(place: number, { bucket }: Start): string | null {
     if (bucket === null) return null
-    const { machine, isEmptied } = bucket
+    const { machine, isEmptied, lost } = bucket
+    const { objects } = this.versions.model
+    if (lost !== null) for (const key of [...objects.keys()]) if (key.startsWith(lost)) objects.delete(key)
     const known = this.#directories.get(machine)
     // The kill may have come before the note, which no run with a work database of its own lacks.
     if (known !== undefined && !isEmptied && fs.existsSync(join(known, 'bucket.json'))) return known

@@ -183,6 +183,18 @@ const MUTATIONS: readonly Mutation[] = [
     to: 'undefined',
   },
   {
+    name: 'the command with a bucket: the proof is skipped after a failed run',
+    file: 'commands/wiring/bucket-place.js',
+    from: 'await proveConditionalWrites({',
+    to: 'if (lease.previous === null) await proveConditionalWrites({',
+  },
+  {
+    name: 'the command with a bucket: a missing ledger counts as empty',
+    file: 'commands/wiring/ledger-hand-over.js',
+    from: "if (found.kind !== 'copy')",
+    to: "if (found.kind === 'missing') return null; if (found.kind !== 'copy')",
+  },
+  {
     name: 'the command with a bucket does not upload its request ledgers',
     file: 'commands/wiring/bucket-place.js',
     from: 'await handLedgersOn(this.#ledgers, signal);',

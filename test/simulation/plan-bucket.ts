@@ -37,6 +37,8 @@ export interface BucketStart {
   readonly rival: Moment | null
   /** `delta` is switched off for this start. */
   readonly isWithoutDelta: boolean
+  /** What somebody deletes before this start, in order not to wait. */
+  readonly lost: 'lease.json' | 'ledger/' | null
 }
 
 const MINUTE_MS = 60_000
@@ -45,6 +47,7 @@ const HOUR_MS = 3_600_000
 const BUCKET_SALT = 0x6275636b
 const SILENCE_SALT = 0x73696c74
 const DELTA_SALT = 0x64656c74
+const LOSS_SALT = 0x6c6f7373
 const MACHINES = 3
 
 /** One seed in three has a bucket. */
@@ -54,6 +57,7 @@ export const withBucket = (plan: Plan): Plan => {
   if (!chance(1 / 3)) return plan
   const silences = createRandom(plan.seed ^ SILENCE_SALT)
   const deltas = createRandom(plan.seed ^ DELTA_SALT)
+  const losses = createRandom(plan.seed ^ LOSS_SALT)
   const isSlow = chance(0.25)
   const rate = isSlow ? { requests: whole(2, 4), perMs: MINUTE_MS } : plan.world.rate
   const skews = Array.from({ length: MACHINES }, () => (chance(0.3) ? whole(-3 * HOUR_MS, 3 * HOUR_MS) : 0))
@@ -68,6 +72,7 @@ export const withBucket = (plan: Plan): Plan => {
   return {
     ...plan,
     hasBucket: true,
+    ignored: losses.chance(0.08) ? losses.pick(STORES_WITHOUT_CONDITIONS) : [],
     freshDatabase: chance(0.1),
     world: { ...plan.world, rate },
     publish: pick([
@@ -77,8 +82,20 @@ export const withBucket = (plan: Plan): Plan => {
     ]),
     starts: starts
       .map((start) => (silences.chance(0.08) ? withSilence(silences, start) : start))
-      .map((start) => withDeltaOff(deltas, start)),
+      .map((start) => withDeltaOff(deltas, start))
+      .map((start) => (losses.chance(0.15) ? withLoss(losses, start) : start)),
   }
+}
+
+const STORES_WITHOUT_CONDITIONS = [['putIfMatch'], ['putIfAbsent'], ['putIfAbsent', 'putIfMatch']] as const
+
+/** Somebody deletes what makes the next run wait, and starts it at once. */
+const withLoss = (random: Random, start: Start): Start => {
+  const lost = random.pick(['lease.json', 'ledger/'] as const)
+  const gapMs = random.whole(0, 20_000)
+  return start.bucket === null || start.isOrdinary
+    ? start
+    : { ...start, gapMs, bucket: { ...start.bucket, lost } }
 }
 
 /** A signal, from which on the store does not answer: the run must end in time all the same. */
@@ -122,6 +139,7 @@ const drawBucketStart = (
     outage: !isCalm && chance(0.25) ? drawOutage(random, signal) : null,
     rival: null,
     isWithoutDelta: false,
+    lost: null,
   }
   return {
     ...start,
@@ -192,4 +210,5 @@ export const LAST_BUCKET_START: BucketStart = {
   outage: null,
   rival: null,
   isWithoutDelta: false,
+  lost: null,
 }

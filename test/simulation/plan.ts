@@ -94,6 +94,8 @@ export interface Plan {
   readonly freshDatabase: boolean
   /** Whether the warehouse is in a bucket. */
   readonly hasBucket: boolean
+  /** The conditions of writes that the store of the bucket ignores. */
+  readonly ignored: readonly ('putIfAbsent' | 'putIfMatch')[]
   readonly publish: readonly PublishFormat[]
   readonly starts: readonly Start[]
   /** Views follow from the tables alone and are slow to query, so only some seeds check them. */
@@ -169,6 +171,7 @@ const drawUsualPlan = (seed: number, random: Random): Plan => {
     skewMs: chance(0.4) ? whole(-3 * HOUR_MS, 3 * HOUR_MS) : 0,
     freshDatabase: chance(0.02),
     hasBucket: false,
+    ignored: [],
     publish: chance(0.05) ? ['duckdb', 'parquet'] : ['duckdb'],
     starts: Array.from({ length: pick([1, 1, 2, 3]) }, () => ({
       ...drawStart(random, speed),

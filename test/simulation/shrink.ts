@@ -62,6 +62,7 @@ function* calmerStarts(start: Start): Generator<Start> {
   }
   const { bucket } = start
   if (bucket !== null && bucket.outage !== null) yield { ...start, bucket: { ...bucket, outage: null } }
+  if (bucket !== null && bucket.lost !== null) yield { ...start, bucket: { ...bucket, lost: null } }
   if (bucket !== null && Object.keys(bucket.faults).length > 0)
     yield { ...start, bucket: { ...bucket, faults: {} } }
   if (start.jumps.probability > 0) yield { ...start, jumps: { ...start.jumps, probability: 0 } }

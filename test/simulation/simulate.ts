@@ -87,7 +87,9 @@ const runPlan = async (
   const violations: Violation[] = []
   const home = join(root, 'seed')
   fs.rmSync(home, { recursive: true, force: true })
-  const bucket = plan.hasBucket ? new BucketSide(time, home, plan.freshDatabase ? null : empty) : null
+  const bucket = plan.hasBucket
+    ? new BucketSide(time, home, plan.freshDatabase ? null : empty, plan.ignored)
+    : null
   let directory = join(home, '0')
   fs.mkdirSync(directory, { recursive: true })
   if (!plan.freshDatabase) fs.writeFileSync(join(directory, 'work.duckdb'), empty)
@@ -165,6 +167,7 @@ interface Check {
 
 const check = async (given: Check): Promise<Violation[]> => {
   const { plan, world, account, readers, ended, receivedBefore } = given
+  if (plan.ignored.length > 0) return checkRefused(given)
   const { directory, snapshot } = ended
   await using work = await openWork(readers, directory)
   return [
@@ -181,6 +184,13 @@ const check = async (given: Check): Promise<Violation[]> => {
 
 const isPublished = ({ plan, start, ended: { report } }: Pick<Check, 'plan' | 'start' | 'ended'>): boolean =>
   report?.published.length === publishOf(plan, start).length
+
+/** In a store without conditional writes, a run sends no request and writes no row, whatever runs were there before. */
+const checkRefused = ({ world, bucket, ended: { exitCode } }: Check): Violation[] => [
+  ...(bucket?.versions.violations ?? []),
+  ...(world.received.length > 0 ? ['P1: a request was sent with a store without conditional writes'] : []),
+  ...(exitCode === 0 ? ['P4: exit 0 with a store without conditional writes'] : []),
+]
 
 /** The directory with what readers see now. */
 const publishedIn = ({ bucket }: Check, directory: string): string =>

@@ -10,11 +10,12 @@ import type { Publisher } from '../../model/warehouse.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import { createS3Store, type OpenStore } from '../../object-store/s3.js'
 import { NOTHING_PUBLISHED, STATE_NOTHING, stateOf } from '../../publish/bucket/documents.js'
-import type { Lease } from '../../publish/bucket/held-lease.js'
+import type { Lease, NamedLedgers } from '../../publish/bucket/held-lease.js'
 import { agreeOnLayout, hasLayout } from '../../publish/bucket/layout.js'
 import { acquireLease } from '../../publish/bucket/lease.js'
+import { hasLedgers } from '../../publish/bucket/ledger.js'
 import { findLocal, prepareLocal } from '../../publish/bucket/local-state.js'
-import { writeNote } from '../../publish/bucket/note.js'
+import { readNote, writeNote } from '../../publish/bucket/note.js'
 import { createPagePublisher } from '../../publish/bucket/page.js'
 import { type FencedPointer, fencePointer, readPointer } from '../../publish/bucket/pointer.js'
 import { proveConditionalWrites, requireConditionalWrites } from '../../publish/bucket/proof.js'
@@ -207,13 +208,16 @@ class BucketPlace implements Place {
     this.#hasLedgers = true
   }
 
-  /** Returns the names of the ledgers, if the bucket has every request that may still count. */
-  async #handLedgersOn(signal: AbortSignal): Promise<readonly string[] | null> {
-    const { lease, log } = this.#held
-    // A run that ended earlier sent nothing, and its disk may have ledgers of long ago.
-    if (!this.#hasLedgers) return lease.previous?.wasReleased === true ? lease.previous.ledgers : null
+  /** Returns the ledgers in the bucket; null if these do not hold every request that may still count. */
+  async #handLedgersOn(signal: AbortSignal): Promise<NamedLedgers | null> {
+    const { settings, store, lease, log } = this.#held
+    const { previous } = lease
     try {
-      return await handLedgersOn(this.#ledgers, signal)
+      if (this.#hasLedgers) return await handLedgersOn(this.#ledgers, signal)
+      // A run that ended earlier sent nothing, and its disk may have ledgers of long ago.
+      if (previous !== null) return hasLedgers(previous) ? previous.ledgers : null
+      const note = await readNote(settings.warehouseDirectory)
+      return note?.storage === store.address ? null : {}
     } catch (error) {
       log.warn(
         { problem: messageOf(error) },

@@ -39,8 +39,8 @@ export const leaseSchema = z.object({
   holder: holderSchema,
   /** Whether the holder uploaded its request ledgers before it released the lease. */
   ledgers_uploaded: z.boolean(),
-  /** The names of all ledgers that it uploaded: one that is missing later was deleted. Versions before 0.1 did not write them. */
-  ledgers: z.array(z.string()).optional(),
+  /** The uploaded ledgers by name, each with the `token` of its document. Null if nobody knows, as in a lease of an older version. */
+  ledgers: z.record(z.string(), z.string()).nullable().catch(null),
 })
 export type LeaseDocument = z.output<typeof leaseSchema>
 

@@ -12,7 +12,7 @@ import { type Moment, now, RENEW_EVERY_MS, safeForMs } from './lease-time.js'
 
 export interface Lease {
   readonly holder: LeaseHolder
-  /** The last holder before us; null if no run ever used the bucket. */
+  /** The last holder before us; null if no run was ever here. */
   readonly previous: PreviousHolder | null
   /** Aborts with a `LeaseLostError` when the lease is lost. */
   readonly lost: AbortSignal
@@ -23,18 +23,23 @@ export interface Lease {
 }
 
 export interface ReleaseOptions {
-  /** The names of our request ledgers, if the bucket has all of them; else null. */
-  readonly ledgers: readonly string[] | null
+  /** The request ledgers that the bucket has. Null: it does not have all that may still count. */
+  readonly ledgers: NamedLedgers | null
   readonly signal: AbortSignal
 }
 
+/** The tokens of ledgers in the bucket, by the names of the local files. */
+export type NamedLedgers = Readonly<Record<string, string>>
+
 export interface PreviousHolder {
-  /** Null if the lease was deleted: some run used the bucket, and nobody knows which one or until when. */
+  /** Null if its lease was deleted. */
   readonly id: string | null
   /** False: it was killed or lost its way to the bucket, and we took the lease over. */
   readonly wasReleased: boolean
-  /** The names of the request ledgers that it uploaded, which are all that may still count; null if that is unknown. */
-  readonly ledgers: readonly string[] | null
+  /** Whether the bucket has its request ledgers. */
+  readonly ledgersUploaded: boolean
+  /** Which these are; null if nobody knows. */
+  readonly ledgers: NamedLedgers | null
   /** Since it wrote the lease last, by the store's clock, milliseconds; null if unknown. */
   readonly ageMs: number | null
 }
@@ -134,21 +139,15 @@ export class HeldLease implements Lease {
   /** Writes the lease in the place of our own last one. Returns the object of somebody else if it is no longer ours. */
   async #put(
     state: LeaseDocument['state'],
-    ledgers: readonly string[] | null,
+    ledgers: NamedLedgers | null,
     signal: AbortSignal,
   ): Promise<'written' | StoredObject | null> {
     const { store, holder } = this.#options
     for (let puts = 0; puts < PUTS_MAX; puts += 1) {
       const token = newToken()
       this.#tokens.add(token)
-      const document: LeaseDocument = {
-        format: 1,
-        token,
-        state,
-        holder,
-        ledgers_uploaded: ledgers !== null,
-        ledgers: [...(ledgers ?? [])],
-      }
+      const ledgers_uploaded = ledgers !== null
+      const document: LeaseDocument = { format: 1, token, state, holder, ledgers_uploaded, ledgers }
       const outcome = await putDocument({ store, key: LEASE_KEY, document, replaces: this.#etag, signal })
       if (outcome.kind === 'written') {
         this.#etag = outcome.etag

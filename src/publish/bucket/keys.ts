@@ -40,6 +40,15 @@ export const LEDGERS = 'ledger/'
 /** `name` is the name of the local file. */
 export const ledgerKey = (name: string): string => `${LEDGERS}${name}`
 
+/** Where a run leaves a trace before its first request to the API. */
+export const TRACES: readonly string[] = [POINTER_KEY, PROOF_KEY, LEDGERS, VERSIONS]
+
+/** Whether a run, or a check, wrote the object, which is listed below one of `TRACES`. */
+export const isTrace = (key: string): boolean =>
+  key === POINTER_KEY || key === PROOF_KEY || isManifest(key) || LEDGER.test(key)
+
+const LEDGER = new RegExp(`^${LEDGERS}[^/]+\\.ndjson$`)
+
 /** The id of a run, as `newRunId` makes it. */
 const RUN = String.raw`\d{8}T\d{6}Z-[0-9a-f]{6}`
 const VERSION = String.raw`\d{${VERSION_DIGITS},}`

@@ -10,7 +10,7 @@ import { WarehouseHeldError } from '../../warehouse/connection/errors.js'
 import { putDocument, type ReadDocument, readDocument } from './conditional.js'
 import { type LeaseDocument, type LeaseHolder, leaseSchema, newToken, parseDocument } from './documents.js'
 import { HeldLease, type Lease, type PreviousHolder } from './held-lease.js'
-import { LEASE_KEY, LEDGERS, POINTER_KEY } from './keys.js'
+import { isTrace, LEASE_KEY, TRACES } from './keys.js'
 import { LEASE_MS, now } from './lease-time.js'
 
 export interface LeaseOptions {
@@ -34,18 +34,19 @@ export const acquireLease = async (options: LeaseOptions): Promise<Lease> => {
   let watched: WatchedLease | null = null
   for (let takes = 0; takes < TAKES_MAX; ) {
     const found = await readDocument(store, LEASE_KEY, leaseSchema, signal)
-    const isLost = found === null && (await wasUsed(store, signal))
-    const action = leaseAction({ found, isLost }, watched, clock.monotonicMs())
+    // Whoever has watched a lease knows that a run was here.
+    const isNew = found === null && watched === null && !(await hasTraces(store, signal))
+    const action: LeaseAction = isNew ? { kind: 'take' } : leaseAction(found, watched, clock.monotonicMs())
     if (action.kind === 'held') throw heldBy(store, found?.document ?? null)
     if (action.kind === 'take') {
       takes += 1
-      const lease = await take(options, found, isLost)
+      const lease = await take(options, found, isNew)
       if (lease !== null) return lease
     } else {
       const etag = found?.etag ?? null
       if (watched === null || watched.etag !== etag) {
         watched = { etag, sinceMs: clock.monotonicMs() }
-        logWait(options, found)
+        sayWhy(options, found)
       }
       await clock.sleep(Math.min(action.leftMs, WATCH_EVERY_MS), signal)
     }
@@ -55,33 +56,30 @@ export const acquireLease = async (options: LeaseOptions): Promise<Lease> => {
   )
 }
 
-/**
- * A run was here: it writes the pointer before its first request, and a ledger for each account. Then a missing lease was deleted, and
- * a run may still be active. It ends when it cannot renew its lease, or when the lease would have ended.
- */
-const wasUsed = async (store: ObjectStore, signal: AbortSignal): Promise<boolean> => {
-  if ((await store.get(POINTER_KEY, signal)) !== null) return true
-  for await (const { key } of store.list(LEDGERS, signal)) if (key !== LEDGERS) return true
-  return false
-}
-
-const logWait = ({ store, log }: LeaseOptions, found: ReadDocument<LeaseDocument> | null): void => {
-  const wait = `waiting ${LEASE_MS / 1_000} s`
+const sayWhy = ({ store, log }: LeaseOptions, found: ReadDocument<LeaseDocument> | null): void => {
+  const waiting = `waiting ${LEASE_MS / 1_000} s`
   if (found === null)
     log.warn(
       { storage: store.address },
-      `${LEASE_KEY} was deleted, so nobody knows whether a run is active: ${wait} until it has ended`,
+      `${LEASE_KEY} was deleted, and the run that held it may still be active: ${waiting} until it has noticed that`,
     )
   else
     log.info(
       { holder: nameOf(found.document.holder) },
-      `the last run has not released the bucket: ${wait} to see whether it is still active`,
+      `the last run has not released the bucket: ${waiting} to see whether it is still active`,
     )
+}
+
+/** Whether a run was here before. It writes its lease first, so a lease that is missing beside a trace was deleted. */
+const hasTraces = async (store: ObjectStore, signal: AbortSignal): Promise<boolean> => {
+  for (const prefix of TRACES)
+    for await (const { key } of store.list(prefix, signal)) if (isTrace(key)) return true
+  return false
 }
 
 /** The lease that we watch: unchanged since `sinceMs` of our monotonic clock. */
 interface WatchedLease {
-  /** Null: there is no lease, although the bucket is in use. */
+  /** Null: it was deleted. */
   readonly etag: string | null
   readonly sinceMs: number
 }
@@ -91,23 +89,17 @@ type LeaseAction =
   | { readonly kind: 'held' }
   | { readonly kind: 'watch'; readonly leftMs: number }
 
-interface FoundLease {
-  readonly found: ReadDocument<LeaseDocument> | null
-  /** It was deleted: there is none, although the bucket is in use. */
-  readonly isLost: boolean
-}
-
-/** What to do about the lease that was found. */
+/** What to do about the lease that was found, or about one that was deleted. */
 export const leaseAction = (
-  { found, isLost }: FoundLease,
+  found: ReadDocument<LeaseDocument> | null,
   watched: WatchedLease | null,
   monotonicMs: number,
 ): LeaseAction => {
-  if (found === null ? !isLost : found.document.state === 'free') return { kind: 'take' }
-  const etag = found?.etag ?? null
-  // A lease that is deleted while we watch it says nothing more about its holder.
-  if (watched === null || (etag === null && watched.etag !== null)) return { kind: 'watch', leftMs: LEASE_MS }
-  if (watched.etag !== etag) return { kind: 'held' }
+  if (found?.document.state === 'free') return { kind: 'take' }
+  if (watched === null) return { kind: 'watch', leftMs: LEASE_MS }
+  // Nobody renews a lease by deleting it, so its last holder gets the whole time to notice.
+  if (watched.etag !== (found?.etag ?? null))
+    return found === null ? { kind: 'watch', leftMs: LEASE_MS } : { kind: 'held' }
   const leftMs = watched.sinceMs + LEASE_MS - monotonicMs
   return leftMs > 0 ? { kind: 'watch', leftMs } : { kind: 'take' }
 }
@@ -116,7 +108,7 @@ export const leaseAction = (
 const take = async (
   options: LeaseOptions,
   found: ReadDocument<LeaseDocument> | null,
-  isLost: boolean,
+  isNew: boolean,
 ): Promise<Lease | null> => {
   const { store, holder, clock, log, signal } = options
   const startedAt = now(clock)
@@ -126,7 +118,7 @@ const take = async (
     state: 'held',
     holder,
     ledgers_uploaded: false,
-    ledgers: [],
+    ledgers: null,
   }
   const outcome = await putDocument({
     store,
@@ -141,21 +133,28 @@ const take = async (
     if (winner?.state === 'free') return null
     throw heldBy(store, winner)
   }
-  const previous = found === null ? (isLost ? UNKNOWN : null) : previousOf(found)
-  if (previous?.wasReleased === false && previous.id !== null)
+  const previous = isNew ? null : found === null ? DELETED : previousOf(found)
+  if (found !== null && previous?.wasReleased === false)
     log.warn({ holder: previous.id }, 'took the bucket over from a run that had ended without releasing it')
   return new HeldLease({ store, holder, clock, log, previous, document, etag: outcome.etag, startedAt })
+}
+
+/** The holder of a lease that was deleted. */
+const DELETED: PreviousHolder = {
+  id: null,
+  wasReleased: false,
+  ledgersUploaded: false,
+  ledgers: null,
+  ageMs: null,
 }
 
 const previousOf = ({ document, ageMs }: ReadDocument<LeaseDocument>): PreviousHolder => ({
   id: document.holder.id,
   wasReleased: document.state === 'free',
-  ledgers: document.ledgers_uploaded ? (document.ledgers ?? null) : null,
+  ledgersUploaded: document.ledgers_uploaded,
+  ledgers: document.ledgers,
   ageMs,
 })
-
-/** The holder of a lease that was deleted. */
-const UNKNOWN: PreviousHolder = Object.freeze({ id: null, wasReleased: false, ledgers: null, ageMs: null })
 
 /** The run that holds the lease, for people; null if it is free. A killed run holds it until another one takes it over. */
 export const readHolder = async (store: ObjectStore, signal: AbortSignal): Promise<string | null> => {

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../base/clock.js'
 import { listAll } from '../../object-store/list-all.js'
-import type { ObjectStore } from '../../object-store/object-store.js'
+import type { ListedObject, ObjectStore } from '../../object-store/object-store.js'
 import { putDocument } from './conditional.js'
 import { ledgerSchema, newToken, parseDocument } from './documents.js'
 import { LostPublishError } from './errors.js'
@@ -18,40 +18,63 @@ import { LEDGERS, ledgerKey } from './keys.js'
 export const LEDGER_MS_MAX = 2 * 3_600_000
 
 /**
- * `local`: the local ledgers hold every request that may still count. `bucket`: those in the bucket do. `unknown`: nobody knows, so
- * assume that each cap was used up just now.
+ * Which ledgers hold every request that may still count. `none` is needed, because no run was here for hours. `local`: those in the
+ * directory. `bucket`: those in the bucket. `unknown`: nobody knows, so assume that each cap was used up just now.
  */
-export type LedgerSource = 'local' | 'bucket' | 'unknown'
+export type LedgerSource = 'none' | 'local' | 'bucket' | 'unknown'
 
-/** `ledgersOf`: the holder whose requests the local ledgers hold completely. */
-export const ledgerSource = (previous: PreviousHolder | null, ledgersOf: string | null): LedgerSource => {
-  if (previous === null || (previous.id !== null && previous.id === ledgersOf)) return 'local'
-  if (previous.ageMs !== null && previous.ageMs > LEDGER_MS_MAX) return 'local'
-  return previous.wasReleased && previous.ledgers !== null ? 'bucket' : 'unknown'
+/**
+ * `ledgersOf`: the holder whose requests the local ledgers hold completely; null if the directory was never used with this bucket.
+ * `inBucket`: the ledgers there.
+ */
+export const ledgerSource = (
+  previous: PreviousHolder | null,
+  ledgersOf: string | null,
+  inBucket: Iterable<ListedObject>,
+): LedgerSource => {
+  // A bucket that was emptied has forgotten what other directories sent.
+  if (previous === null) return ledgersOf === null ? 'none' : 'unknown'
+  // An old lease beside a young ledger was restored.
+  if ([previous, ...inBucket].every(isTooOld)) return 'none'
+  if (previous.id !== null && previous.id === ledgersOf) return 'local'
+  return hasLedgers(previous) ? 'bucket' : 'unknown'
 }
 
-export interface LedgerCopy {
-  /** Empty if no request of it may still count. */
-  readonly text: string
-  /** Wall clock of the machine that wrote it, milliseconds since 1970. */
-  readonly writtenAtMs: number
-}
+/** Whether the bucket has every request of a run. */
+export const hasLedgers = ({ wasReleased, ledgersUploaded }: PreviousHolder): boolean =>
+  wasReleased && ledgersUploaded
 
-/** The names of the ledgers in the bucket. */
-export const listLedgers = async (store: ObjectStore, signal: AbortSignal): Promise<readonly string[]> =>
-  (await listAll(store, LEDGERS, signal)).map(({ key }) => key.slice(LEDGERS.length))
+/** Whether no request in it may count any more, by the store's clock. */
+export const isTooOld = ({ ageMs }: { readonly ageMs: number | null }): boolean =>
+  ageMs !== null && ageMs > LEDGER_MS_MAX
 
-/** Null if it is missing or damaged: then nobody knows what was sent. `name` is the name of the local file. */
+/** The ledgers in the bucket by the names of their local files. */
+export const listLedgers = async (
+  store: ObjectStore,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, ListedObject>> =>
+  new Map((await listAll(store, LEDGERS, signal)).map((object) => [object.key.slice(LEDGERS.length), object]))
+
+/** `replaced`: it is not the ledger that the last run left. `old`: nothing in it may count any more. */
+export type FoundLedger =
+  | { readonly kind: 'missing' | 'damaged' | 'replaced' | 'old' }
+  /** `writtenAtMs`: wall clock of the machine that wrote it, milliseconds since 1970. */
+  | { readonly kind: 'copy'; readonly text: string; readonly writtenAtMs: number }
+
+/** `name` is the name of the local file. `token` is that of the ledger that the last run left; undefined if nobody knows. */
 export const downloadLedger = async (
   store: ObjectStore,
   name: string,
+  token: string | undefined,
   signal: AbortSignal,
-): Promise<LedgerCopy | null> => {
+): Promise<FoundLedger> => {
   const found = await store.get(ledgerKey(name), signal)
-  const document = found === null ? null : parseDocument(ledgerSchema, found.body)
-  if (found === null || document === null) return null
-  const isOutdated = found.ageMs !== null && found.ageMs > LEDGER_MS_MAX
-  return { text: isOutdated ? '' : document.text, writtenAtMs: document.written_at_ms }
+  if (found === null) return { kind: 'missing' }
+  const document = parseDocument(ledgerSchema, found.body)
+  if (document === null) return { kind: 'damaged' }
+  if (token !== undefined && document.token !== token) return { kind: 'replaced' }
+  if (isTooOld(found)) return { kind: 'old' }
+  return { kind: 'copy', text: document.text, writtenAtMs: document.written_at_ms }
 }
 
 export interface LedgerUpload {
@@ -63,14 +86,16 @@ export interface LedgerUpload {
   readonly signal: AbortSignal
 }
 
-/** Call it after the last request of the run. */
-export const uploadLedger = async (upload: LedgerUpload): Promise<void> => {
+/** Call it after the last request of the run. Returns the token of the document. */
+export const uploadLedger = async (upload: LedgerUpload): Promise<string> => {
   const { store, lease, name, text, clock, signal } = upload
   const key = ledgerKey(name)
   const found = await store.get(key, signal)
-  const document = { format: 1, token: newToken(), written_at_ms: Math.floor(clock.nowMs()), text }
+  const token = newToken()
+  const document = { format: 1, token, written_at_ms: Math.floor(clock.nowMs()), text }
   lease.assertHeld()
   const outcome = await putDocument({ store, key, document, replaces: found?.etag ?? null, signal })
   if (outcome.kind === 'lost')
     throw new LostPublishError(`${store.address}/${key} was written by another run at the same time`)
+  return token
 }

@@ -36,8 +36,8 @@ export const BUCKET_MUTATIONS: readonly Mutation[] = [
   {
     name: 'bucket: the lease is taken by the wall clock',
     file: 'publish/bucket/lease.js',
-    from: 'const action = leaseAction({ found, isLost }, watched, clock.monotonicMs());',
-    to: `const action = leaseAction({ found, isLost }, found === null ? watched : { etag: found.etag, sinceMs: clock.monotonicMs() - clock.nowMs() + Date.parse(found.document.holder.since) }, clock.monotonicMs());`,
+    from: 'leaseAction(found, watched, clock.monotonicMs());',
+    to: `leaseAction(found, found === null ? watched : { etag: found.etag, sinceMs: clock.monotonicMs() - clock.nowMs() + Date.parse(found.document.holder.since) }, clock.monotonicMs());`,
   },
   {
     name: 'bucket: the lease is taken before its life has ended',
@@ -60,42 +60,45 @@ export const BUCKET_MUTATIONS: readonly Mutation[] = [
   {
     name: 'bucket: the ledger is not handed over',
     file: 'publish/bucket/ledger.js',
-    from: `return previous.wasReleased && previous.ledgers !== null ? 'bucket' : 'unknown';`,
-    to: `return 'local';`,
+    from: `return hasLedgers(previous) ? 'bucket' : 'unknown';`,
+    to: `return 'none';`,
   },
   {
     name: 'bucket: a run that was killed is assumed to have sent nothing',
     file: 'publish/bucket/ledger.js',
-    from: `: 'unknown'`,
-    to: `: 'bucket'`,
+    from: 'wasReleased && ledgersUploaded',
+    to: 'true',
   },
   {
     name: 'bucket: a ledger that was not uploaded counts as uploaded',
     file: 'publish/bucket/ledger.js',
-    from: 'previous.wasReleased && previous.ledgers !== null',
-    to: 'previous.wasReleased',
+    from: 'wasReleased && ledgersUploaded',
+    to: 'wasReleased',
   },
   {
     name: 'bucket: a missing ledger counts as empty',
     file: 'commands/wiring/ledger-hand-over.js',
-    from: 'unknown = [...unknown, name];',
-    to: `replaceLedgerText(directory, name, '');`,
+    from: "if (found.kind !== 'copy')",
+    to: "if (found.kind === 'missing') return null; if (found.kind !== 'copy')",
   },
   {
-    name: 'bucket: a bucket without a lease counts as a new one',
+    name: 'bucket: without a lease, no run was ever here',
     file: 'publish/bucket/lease.js',
-    from: 'found === null && (await wasUsed(store, signal))',
-    to: 'false',
+    from: '!(await hasTraces(store, signal))',
+    to: 'true',
+  },
+  {
+    name: 'bucket: a lease that was deleted is taken at once',
+    file: 'publish/bucket/lease.js',
+    from: "if (found?.document.state === 'free')",
+    to: "if (found === null || found.document.state === 'free')",
   },
   {
     name: 'bucket: the proof is skipped after a failed run',
     file: 'publish/bucket/proof.js',
-    from: 'await requireConditionalWrites(store, signal);\n    const body = documentBody({ format: 1, store: tried });',
-    to: `const body = documentBody({ format: 1, store: tried });
-    await requireConditionalWrites(store, signal).catch(async (error) => {
-      await store.putIfAbsent(PROOF_KEY, body, signal);
-      throw error;
-    });`,
+    from: 'await requireConditionalWrites(store, signal);',
+    to: `if (found === null) await store.putIfAbsent(PROOF_KEY, documentBody({ format: 1, store: tried }), signal);
+    await requireConditionalWrites(store, signal);`,
   },
   {
     name: 'bucket: clean-up by age alone',

@@ -21,6 +21,8 @@ export class Oracle extends Versions {
   readonly #rowsOf = new Map<string, readonly string[]>([['nothing', []]])
   /** The older state that a run restored, and said so. */
   #restoredAloud: string | null = null
+  /** Whether somebody deleted, cut or restored a ledger. A run that is writing it takes that for another run. */
+  isLedgerLost = false
   readonly #arrivals: number[] = []
   readonly #senders: string[] = []
 
@@ -46,6 +48,7 @@ export class Oracle extends Versions {
   }
 
   sent(run: string): void {
+    this.#checkConditions()
     const last = this.#senders.at(-1)
     if (last === run) return
     if (this.#senders.includes(run)) this.fail(`${run} sends requests again after ${last} has sent some`)
@@ -69,6 +72,7 @@ export class Oracle extends Versions {
   }
 
   protected override onState(before: PointerContents, after: PointerContents, database: NamedObject): void {
+    this.#checkConditions()
     const rows = this.#lines(database.key)
     const held = new Set(rows)
     this.#rowsOf.set(stateOf(after), rows)
@@ -77,6 +81,11 @@ export class Oracle extends Versions {
     const missing = (this.#rowsOf.get(base) ?? []).filter((row) => !held.has(row))
     if (missing.length > 0)
       this.fail(`${stateOf(after)} is not derived from ${base}: ${missing.length} rows are lost`)
+  }
+
+  /** Two runs at once would overwrite each other. */
+  #checkConditions(): void {
+    if (this.model.ignored.size > 0) this.fail('a run goes on in a store without conditional writes')
   }
 
   #lines(key: string): readonly string[] {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { ExpectedError } from '../../../src/base/errors.js'
 import type { Ledger } from '../../../src/http/rate-limit/ledger.js'
 import { BucketDamagedError, OtherBucketError } from '../../../src/publish/bucket/errors.js'
-import { LEASE_KEY } from '../../../src/publish/bucket/keys.js'
+import { LEASE_KEY, LEDGERS } from '../../../src/publish/bucket/keys.js'
 import { createRandom, type Random } from '../random.js'
 import { MEMORY, MemoryFiles } from './files.js'
 import { type Fate, Machine, type Place } from './machine.js'
@@ -64,14 +64,12 @@ const TURNING_POINTS: readonly string[] = [
   'delete',
 ]
 
-/** What a run has written for readers, and what it leaves for the next run. */
-const WRITTEN = /^(versions|data|duckdb|snapshots)\//
-const LEFT = /^(ledger\/|lease)/
-
 /** Called when a process has ended or is dead. */
 type Then = (error: unknown, isKilled: boolean) => void
 
 const RESTART_MS_MAX = 30_000
+
+const STORES_WITHOUT_CONDITIONS = [['putIfMatch'], ['putIfAbsent'], ['putIfAbsent', 'putIfMatch']] as const
 
 interface WorldOptions {
   readonly schedule: Schedule
@@ -88,6 +86,8 @@ class World {
   readonly #openLedgers = new Set<Ledger>()
   readonly #faulty: number
   readonly #outages: { readonly fromMs: number; readonly toMs: number }[] = []
+  /** A free lease of an earlier run. */
+  #freeLease: string | null = null
   #runs = 0
   #steps = 0
   #active = 0
@@ -99,12 +99,12 @@ class World {
     this.#options = options
     this.#oracle = new Oracle(options.schedule)
     this.#faulty = this.#random.pick([0, 0.01, 0.03, 0.08])
+    if (this.#random.chance(0.06))
+      for (const verb of this.#random.pick(STORES_WITHOUT_CONDITIONS)) this.#oracle.model.ignored.add(verb)
     for (let left = this.#random.whole(0, 2); left > 0; left -= 1) {
       const fromMs = this.#random.whole(0, 3 * HOUR_MS)
       this.#outages.push({ fromMs, toMs: fromMs + this.#random.whole(5_000, 150_000) })
     }
-    if (this.#random.chance(0.05))
-      this.#oracle.model.ignored.add(this.#random.pick(['putIfAbsent', 'putIfMatch']))
   }
 
   async run(): Promise<Result> {
@@ -124,11 +124,12 @@ class World {
       })
     }
     for (let damages = random.chance(0.4) ? random.whole(1, 2) : 0; damages > 0; damages -= 1)
-      schedule.after(random.whole(10 * MINUTE_MS, 4 * HOUR_MS), () =>
-        this.#damage(random.chance(0.8) ? WRITTEN : LEFT),
-      )
+      schedule.after(random.whole(10 * MINUTE_MS, 4 * HOUR_MS), () => this.#damage())
+    for (let losses = random.chance(0.3) ? random.whole(1, 2) : 0; losses > 0; losses -= 1)
+      schedule.after(random.whole(MINUTE_MS, 4 * HOUR_MS), () => void this.#lose())
     const isDone = await schedule.drive(() => this.#active === 0, END_MS)
     if (!isDone) this.#oracle.fail('the writers do not end')
+    else if (this.#oracle.model.ignored.size > 0) await this.#endRefused()
     else await this.#end()
     return { violations: this.#oracle.violations, story: this.#story, steps: this.#steps }
   }
@@ -170,8 +171,10 @@ class World {
       cleansUp: random.chance(0.6),
     }
     this.#play(place, this.#fate(), work, this.#faulty, (_, isKilled) => {
-      // A killed pod is started again at once.
-      const gapMs = isKilled && random.chance(0.7) ? random.whole(0, RESTART_MS_MAX) : this.#gapMs()
+      const isLost = random.chance(0.1) && this.#lose()
+      // A killed pod is started again at once, and so is one for which a person has deleted the lease.
+      const gapMs =
+        (isKilled || isLost) && random.chance(0.7) ? random.whole(0, RESTART_MS_MAX) : this.#gapMs()
       this.#options.schedule.after(gapMs, () => this.#start(place, runsLeft - 1))
     })
   }
@@ -222,8 +225,6 @@ class World {
         oracle.fail(`${run}: ${error instanceof Error ? error.stack : error}`)
       if (error instanceof OtherBucketError) oracle.fail(`${run}: ${error.message}`)
       machine.say(error instanceof Error ? `ended: ${error.message}` : 'ended')
-      // Somebody who does not want to wait removes what the run has left.
-      if (this.#random.chance(0.1)) this.#damage(LEFT)
       schedule.after(0, () => then(error, isKilled))
     }
     machine.onDeath = () => ended(null)
@@ -236,20 +237,60 @@ class World {
   }
 
   /** Cuts or removes an object, as no writer would. */
-  #damage(damageable: RegExp): void {
+  #damage(): void {
     if (this.#isEnding) return
     const { objects } = this.#oracle.model
-    const keys = [...objects.keys()].filter((key) => damageable.test(key))
+    const keys = [...objects.keys()].filter((key) => /^(versions|data|duckdb|snapshots)\//.test(key))
     if (keys.length === 0) return
     const key = this.#random.pick(keys)
     const found = objects.get(key)
     if (found === undefined) return
     this.#oracle.damaged.add(key)
-    // A damaged lease stops every run until somebody repairs it.
-    const isRemoved = key === LEASE_KEY || this.#random.chance(0.5)
+    const isRemoved = this.#random.chance(0.5)
     this.#say(`${this.#options.schedule.nowMs / 1_000} s  ${isRemoved ? 'REMOVED' : 'CUT'} ${key}`)
     if (isRemoved) objects.delete(key)
     else objects.set(key, { ...found, body: found.body.subarray(0, found.body.length / 2) })
+  }
+
+  /** Deletes the lease or the ledger, cuts the ledger, or restores an older lease. Returns whether there was one. */
+  #lose(): boolean {
+    if (this.#isEnding) return false
+    const { objects } = this.#oracle.model
+    const keys = [...objects.keys()].filter((key) => key === LEASE_KEY || key.startsWith(LEDGERS))
+    if (keys.length === 0) return false
+    const key = this.#random.pick(keys)
+    const body = String(objects.get(key)?.body)
+    const isFree = body.includes('"state": "free"')
+    const freeLease = this.#freeLease
+    if (key === LEASE_KEY && isFree) this.#freeLease = body
+    if (key !== LEASE_KEY) this.#oracle.isLedgerLost = true
+    const say = (what: string) => this.#say(`${this.#options.schedule.nowMs / 1_000} s  ${what} ${key}`)
+    if (key === LEASE_KEY && isFree && freeLease !== null && this.#random.chance(0.5)) {
+      say('RESTORED')
+      this.#oracle.model.write(key, freeLease)
+    } else if (key !== LEASE_KEY && this.#random.chance(0.3)) {
+      say('CUT')
+      this.#oracle.model.write(key, body.slice(0, body.length / 2))
+    } else {
+      say('REMOVED')
+      objects.delete(key)
+    }
+    return true
+  }
+
+  /** A run without faults is refused, whatever runs were here before. */
+  async #endRefused(): Promise<void> {
+    const { schedule } = this.#options
+    this.#isEnding = true
+    await this.#pass(5 * MINUTE_MS)
+    let refusal: unknown = null
+    const work = { requests: 1, snapshots: false, cleansUp: true }
+    this.#play(this.#place('last'), { killAt: null, pause: null }, work, 0, (thrown) => {
+      refusal = thrown ?? 'none'
+    })
+    const isDone = await schedule.drive(() => refusal !== null, schedule.nowMs + HOUR_MS)
+    if (!(isDone && /no reliable conditional writes/.test(String(refusal))))
+      this.#oracle.fail(`a store without conditional writes was not refused: ${refusal}`)
   }
 
   /** Runs without faults on a new machine: they must work, and leave nothing that is not named. */
@@ -268,8 +309,6 @@ class World {
       if (!(await schedule.drive(() => isDone, schedule.nowMs + HOUR_MS)))
         return this.#oracle.fail('a run without faults does not end')
       if (error instanceof BucketDamagedError && this.#oracle.damaged.size > 0) return
-      if (this.#oracle.model.ignored.size > 0 && String(error).includes('no reliable conditional writes'))
-        return
       if (error !== null) return this.#oracle.fail(`a run without faults ended: ${error}`)
     }
     this.#oracle.checkNamed()

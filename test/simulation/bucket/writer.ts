@@ -18,7 +18,7 @@ import { cleanUp } from '../../../src/publish/bucket/clean-up.js'
 import { commitVersion } from '../../../src/publish/bucket/commit-version.js'
 import { type BucketManifest, stateOf } from '../../../src/publish/bucket/documents.js'
 import { LostPublishError } from '../../../src/publish/bucket/errors.js'
-import type { Lease } from '../../../src/publish/bucket/held-lease.js'
+import type { Lease, NamedLedgers } from '../../../src/publish/bucket/held-lease.js'
 import { databaseKey, dataKey, LEASE_KEY, snapshotKey } from '../../../src/publish/bucket/keys.js'
 import { agreeOnLayout } from '../../../src/publish/bucket/layout.js'
 import { acquireLease } from '../../../src/publish/bucket/lease.js'
@@ -87,7 +87,7 @@ export const writerRun = async (options: WriterOptions): Promise<void> => {
     clock,
     log,
   }
-  let handed: readonly string[] | null = null
+  let named: NamedLedgers | null = null
   let ledger: Ledger | null = null
   try {
     const signal = lease.lost
@@ -126,10 +126,10 @@ export const writerRun = async (options: WriterOptions): Promise<void> => {
     if (ledger !== null) {
       ledger.close()
       options.openLedgers.delete(ledger)
-      handed = await handedOn(ledgers)
+      named = await handedOn(ledgers)
     }
-    await lease.release({ ledgers: handed, signal: unaborted() })
-    machine.say(`released, ledgers ${handed === null ? 'not ' : ''}uploaded`)
+    await lease.release({ ledgers: named, signal: unaborted() })
+    machine.say(`released, ledgers ${named === null ? 'not ' : ''}uploaded`)
   }
 }
 
@@ -148,7 +148,7 @@ const acquired = async ({ machine, oracle }: WriterOptions, lease: Promise<Lease
 
 /** Only a run that lost its lease may lose the pointer. */
 const checkLoss = ({ machine, oracle }: WriterOptions, lease: Lease, error: unknown): void => {
-  if (!(error instanceof LostPublishError)) return
+  if (!(error instanceof LostPublishError) || oracle.isLedgerLost) return
   try {
     lease.assertHeld()
   } catch {
@@ -157,7 +157,7 @@ const checkLoss = ({ machine, oracle }: WriterOptions, lease: Lease, error: unkn
   oracle.fail(`${machine.run} holds the lease, but could not commit`)
 }
 
-const handedOn = async (ledgers: HandingOver): Promise<readonly string[] | null> => {
+const handedOn = async (ledgers: HandingOver): Promise<NamedLedgers | null> => {
   try {
     return await handLedgersOn(ledgers, unaborted())
   } catch {

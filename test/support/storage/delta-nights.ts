@@ -154,7 +154,7 @@ export const deltaNights = async (
     await publisher.publish(NEVER)
     nights.push({ number, truth, ...(await copyOfBucket(server, `night-${number}`, nights)) })
   }
-  await lease.release({ ledgers: [], signal: NEVER })
+  await lease.release({ ledgers: {}, signal: NEVER })
   return { endpoint: server.endpoint, nights }
 }
 

@@ -31,7 +31,12 @@ interface AcquireOptions {
   readonly signal?: AbortSignal
 }
 
-const released = { ledgers: [], signal: NEVER }
+const MANIFEST = 'versions/000001-20260301T000000Z-a1b2c3.json'
+const HELD_BY_DEAD = JSON.stringify({
+  ...{ format: 1, token: 't', state: 'held', holder: holderNamed('dead'), ledgers_uploaded: false },
+})
+
+const released = { ledgers: {}, signal: NEVER }
 
 /** What a promise has come to, without waiting for it. */
 const stateOf = async (promise: Promise<unknown>): Promise<unknown> => {
@@ -54,7 +59,14 @@ describe('to acquire the lease', () => {
     const lease = await acquire('a')
     expect(lease.previous).toBeNull()
     expect(stored()).toMatchObject({ state: 'held', holder: holderNamed('a') })
-    expect(model.requests.map(({ verb }) => verb)).toEqual(['get', 'get', 'list', 'putIfAbsent'])
+    expect(model.requests.map(({ verb }) => verb)).toEqual([
+      'get',
+      'list',
+      'list',
+      'list',
+      'list',
+      'putIfAbsent',
+    ])
     lease.assertHeld()
     await lease.release(released)
   })
@@ -65,9 +77,11 @@ describe('to acquire the lease', () => {
     expect(stored()).toMatchObject({ state: 'free', holder: { id: 'a' } })
     await pass(clock, 90_000)
     const lease = await acquire('b')
-    expect(lease.previous).toEqual({ id: 'a', wasReleased: true, ledgers: [], ageMs: 90_000 })
+    expect(lease.previous).toEqual({
+      ...{ id: 'a', wasReleased: true, ledgersUploaded: true, ledgers: {}, ageMs: 90_000 },
+    })
     await lease.release({ ledgers: null, signal: NEVER })
-    expect((await acquire('c')).previous).toMatchObject({ id: 'b', ledgers: null })
+    expect((await acquire('c')).previous).toMatchObject({ id: 'b', ledgersUploaded: false })
   })
 
   test("a held one that is renewed is another run's, whom the error names", async () => {
@@ -97,32 +111,8 @@ describe('to acquire the lease', () => {
     expect(log.lines.map(({ message }) => message).join()).toMatch(/waiting 60 s/)
     await pass(clock, 2_000)
     const lease = await second
-    expect(lease.previous).toMatchObject({ id: 'a', wasReleased: false, ledgers: null })
+    expect(lease.previous).toMatchObject({ id: 'a', wasReleased: false, ledgersUploaded: false })
     expect(model.requests.filter(({ verb }) => verb === 'get').length).toBeLessThan(20)
-  })
-
-  test('a deleted one is watched for as long, because its run may be active', async () => {
-    const { acquire, clock, model, log } = trial()
-    model.write('current.json', 'a run was here')
-    const second = acquire('b')
-    await pass(clock, 59_000)
-    expect(await stateOf(second)).toBe('pending')
-    expect(log.lines.map(({ message }) => message).join()).toMatch(/lease.json was deleted.*waiting 60 s/)
-    await pass(clock, 2_000)
-    expect((await second).previous).toEqual({ id: null, wasReleased: false, ledgers: null, ageMs: null })
-  })
-
-  test('one that is deleted while it is watched is watched from then on', async () => {
-    const { acquire, clock, model } = trial()
-    await acquire('a', { on: testClock() })
-    model.write('ledger/sent-requests-a.ndjson', '')
-    const second = acquire('b')
-    await pass(clock, 30_000)
-    model.objects.delete('lease.json')
-    await pass(clock, 59_000)
-    expect(await stateOf(second)).toBe('pending')
-    await pass(clock, 7_000)
-    expect((await second).previous?.id).toBeNull()
   })
 
   test('the wall clock counts for nothing', async () => {
@@ -154,6 +144,80 @@ describe('to acquire the lease', () => {
     const states = await Promise.all(both.map(stateOf))
     expect(states.filter((state) => state === 'done')).toHaveLength(1)
     expect(states.filter((state) => state instanceof WarehouseHeldError)).toHaveLength(1)
+  })
+
+  test.each(['current.json', 'conditional-writes.json', 'ledger/sent-requests-a.ndjson', MANIFEST])(
+    'one that was deleted is taken after its whole life: its holder may still be active (%s shows it)',
+    async (trace) => {
+      const { acquire, clock, model, log } = trial()
+      model.write(trace, '{}')
+      const second = acquire('b')
+      await pass(clock, 59_000)
+      expect(await stateOf(second)).toBe('pending')
+      expect(model.objects.has('lease.json')).toBe(false)
+      expect(log.lines).toMatchObject([{ level: 'warn', message: /lease.json was deleted.*waiting 60 s/ }])
+      await pass(clock, 2_000)
+      const unknown = { wasReleased: false, ledgersUploaded: false, ledgers: null, ageMs: null }
+      expect((await second).previous).toEqual({ id: null, ...unknown })
+    },
+  )
+
+  test('one that was deleted under an active run is taken after that run has stopped, however its requests fail', async () => {
+    const { acquire, clock, model } = trial()
+    model.write('current.json', '{}')
+    model.write('lease.json', '{}')
+    model.objects.delete('lease.json')
+    let isDown = false
+    const own = acquire('a', { store: model.client({ fault: () => (isDown ? 'unreachable' : null) }) })
+    await pass(clock, 61_000)
+    const lease = await own
+    isDown = true
+    model.objects.delete('lease.json')
+    const second = acquire('b')
+    await pass(clock, 50_000)
+    lease.assertHeld()
+    await pass(clock, 6_000)
+    expect(() => lease.assertHeld()).toThrow(LeaseLostError)
+    expect(await stateOf(second)).toBe('pending')
+    await pass(clock, 7_000)
+    ;(await second).assertHeld()
+  })
+
+  test('whoever deletes a lease that is watched gains nothing', async () => {
+    const { acquire, clock, model } = trial()
+    model.write('current.json', '{}')
+    model.write('lease.json', HELD_BY_DEAD)
+    const second = acquire('b')
+    await pass(clock, 30_000)
+    model.objects.delete('lease.json')
+    await pass(clock, 59_000)
+    expect(await stateOf(second)).toBe('pending')
+    await pass(clock, 7_000)
+    expect((await second).previous).toMatchObject({ id: null, wasReleased: false })
+  })
+
+  test('of two that find it deleted one wins', async () => {
+    const { acquire, clock, model } = trial()
+    model.write('current.json', '{}')
+    const both = [acquire('b'), acquire('c')]
+    await Promise.all([pass(clock, 61_000), Promise.allSettled(both)])
+    const states = await Promise.all(both.map(stateOf))
+    expect(states.filter((state) => state === 'done')).toHaveLength(1)
+    expect(states.filter((state) => state instanceof WarehouseHeldError)).toHaveLength(1)
+  })
+
+  test('placeholders of folders and files of a person are no traces of a run', async () => {
+    const { acquire, model } = trial()
+    for (const key of [
+      '',
+      'versions/',
+      'ledger/',
+      'versions/notes.txt',
+      'ledger/old/a.ndjson',
+      'current.json.bak',
+    ])
+      model.write(key, '')
+    expect((await acquire('a')).previous).toBeNull()
   })
 
   test('the waiting ends at once with the signal', async () => {
@@ -194,7 +258,7 @@ describe('a held lease', () => {
     await pass(clock, 3_600_000)
     lease.assertHeld()
     expect(lease.lost.aborted).toBe(false)
-    expect(model.requests).toHaveLength(4 + 180)
+    expect(model.requests).toHaveLength(6 + 180)
   })
 
   test.each<ModelFault>(['lost_answer', 'repeated', 'unreachable'])(
@@ -204,7 +268,7 @@ describe('a held lease', () => {
       let puts = 0
       const store = model.client({
         fault: ({ verb }) => {
-          if (verb === 'get') return null
+          if (!verb.startsWith('put')) return null
           puts += 1
           return puts % 2 === 0 ? fault : null
         },

@@ -68,7 +68,7 @@ const trial = async (formats: readonly PublishFormat[] = ALL) => {
     publish: (signal = NEVER, runId = 'RUN', given = formats) =>
       createBucketPublisher({ ...publishing, runId, formats: given }).publish(signal),
     publishPage: () => createPagePublisher(publishing).publish(NEVER),
-    release: () => lease.release({ ledgers: [], signal: NEVER }),
+    release: () => lease.release({ ledgers: {}, signal: NEVER }),
   }
 }
 
