@@ -9,6 +9,8 @@ export const REQUEST_KINDS = [
   'daily_progress',
 ] as const
 export type RequestKind = (typeof REQUEST_KINDS)[number]
+/** The kinds of requests about one survey. */
+export type SurveyKind = Exclude<RequestKind, 'surveys'>
 
 /** Why a survey is queued. */
 export const TASK_REASONS = ['changed', 'active', 'settling', 'old', 'missing'] as const

@@ -8,6 +8,7 @@ import type { Progress, SampleSource, Survey } from './fields.js'
 import type { Instant } from './instant.js'
 import type { Cursor, PastRuns, PlannedSurvey, SurveySelection, SurveyTotals } from './plan-facts.js'
 import type { QuarantinedRow, ReplayedBatch, RetypedRow, WaitingRows } from './replay.js'
+import type { SurveyKind } from './request-usage.js'
 import type {
   DataProblems,
   FailingSurveys,
@@ -63,6 +64,8 @@ export interface AccountWarehouse {
   commitReplay(rows: readonly RetypedRow[], replay: Stamp): Promise<ReplayedBatch>
   waitingRows(): Promise<WaitingRows>
   commitBundles(outcomes: readonly BundleOutcome[], runId: string): Promise<RowCountsByTable>
+  /** The surveys for which the API has answered this kind of request before. */
+  answeredSurveys(kind: SurveyKind): Promise<ReadonlySet<number>>
   /** Forgets the refusals of this run, because an endpoint refused all surveys: the next run tries them again. */
   forgetRefusals(runId: string): Promise<void>
 }

@@ -8,10 +8,10 @@ import type { Clock } from '../base/clock.js'
 import type { JsonAnswer } from '../http/client.js'
 import { instantFromMs } from '../model/instant.js'
 import type { Answer, Drift, Pagination } from '../model/survey-source.js'
-import { type AnswerRow, unknownFieldDrift } from './decode.js'
+import { type AnswerRow, ROW_DEPTH_MAX, unknownFieldDrift } from './decode.js'
 import { UnusableAnswerError } from './errors.js'
-import { elementTexts, memberTexts, wellFormedJson } from './json-text.js'
-import { problemOf } from './problem.js'
+import { elementTexts, memberTexts, repeatedName, wellFormedJson } from './json-text.js'
+import { excerpt, problemOf } from './problem.js'
 import { array, count, integer, object, orNull } from './response-schemas.js'
 
 const paginationShape = {
@@ -60,6 +60,7 @@ export const openList = (
 ): ListEnvelope => {
   const refuse = refusal(`GET ${list.path} (page ${list.page})`)
   const { schema, resource } = LISTS[list.name]
+  refuseRepeatedName(answer, refuse)
   const parsed = schema.safeParse(answer.body)
   if (!parsed.success) throw refuse(problemOf(parsed.error, answer.text))
   const { rows, pagination } = parsed.data
@@ -90,6 +91,7 @@ export const openProgress = (
   where: string,
 ): { readonly row: AnswerRow; readonly drift: readonly Drift[] } => {
   const refuse = refusal(`GET ${where}`)
+  refuseRepeatedName(answer, refuse)
   const parsed = progressSchema.safeParse(answer.body)
   if (!parsed.success) throw refuse(problemOf(parsed.error, answer.text))
   const value = parsed.data.fieldwork_progress
@@ -111,6 +113,15 @@ export const answerTimes = (answer: JsonAnswer, clock: Clock): Pick<Answer, 'rea
   const serverDate = answer.dateMs === null ? null : instantFromMs(answer.dateMs)
   return { serverDate, readAt: serverDate ?? instantFromMs(clock.nowMs()) }
 }
+
+/** One of the two values would be lost: rows, a number, or the next page. Deeper names belong to rows that are quarantined anyway. */
+const refuseRepeatedName = ({ text }: JsonAnswer, refuse: ReturnType<typeof refusal>): void => {
+  const name = repeatedName(text, ENVELOPE_DEPTH_MAX + ROW_DEPTH_MAX)
+  if (name !== null) throw refuse(`the name ${excerpt(name)} stands twice in one object`)
+}
+
+/** The levels around a row: the answer and its array. */
+const ENVELOPE_DEPTH_MAX = 2
 
 const refusal = (where: string) => (problem: string) => new UnusableAnswerError(where, problem)
 

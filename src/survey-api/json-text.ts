@@ -21,6 +21,43 @@ export const memberTexts = (text: string): ReadonlyMap<string, string> => {
   return members
 }
 
+/**
+ * A name that stands twice in one object, as it is written; null without one. Which of the two values counts is left to the reader
+ * (RFC 8259, section 4), and `JSON.parse` drops the first without a word. Looks `levels` levels deep.
+ */
+export const repeatedName = (text: string, levels: number): string | null => {
+  const names: Set<string>[] = []
+  let level = 0
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    if (char === OPENING_BRACE || char === OPENING_BRACKET) names[level++]?.clear()
+    else if (char === CLOSING_BRACE || char === CLOSING_BRACKET) level--
+    else if (char === QUOTE) {
+      const literal = text.slice(at, endOfString(text, at))
+      at += literal.length - 1
+      if (level > levels || !isName(text, at + 1)) continue
+      names[level - 1] ??= new Set()
+      const known = names[level - 1]
+      const name = literal.includes('\\') ? JSON.stringify(JSON.parse(literal)) : literal
+      if (known?.size === known?.add(name).size) return literal
+    }
+  }
+  return null
+}
+
+const QUOTE = 0x22
+const OPENING_BRACKET = 0x5b
+const CLOSING_BRACKET = 0x5d
+const OPENING_BRACE = 0x7b
+const CLOSING_BRACE = 0x7d
+
+/** Whether the string that ends before `at` is the name of a member. */
+const isName = (text: string, at: number): boolean => {
+  let next = at
+  while (' \t\n\r'.includes(text[next] ?? 'end')) next++
+  return text[next] === ':'
+}
+
 /** The JSON texts of the elements of a JSON array, in order. */
 export const elementTexts = (text: string): readonly string[] => {
   const elements: string[] = []

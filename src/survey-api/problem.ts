@@ -29,7 +29,7 @@ const textAt = (text: string, path: readonly string[]): string | null => {
 }
 
 /** The beginning of a value on one line, without characters that would steer a terminal. */
-const excerpt = (text: string): string => {
+export const excerpt = (text: string): string => {
   const line = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').trim()
   return toUSVString(line.length <= EXCERPT_CHARS_MAX ? line : `${line.slice(0, EXCERPT_CHARS_MAX)}…`)
 }

@@ -4,18 +4,16 @@
  * (docs/decisions/0006-refusal-concerns-one-endpoint.md).
  */
 import type { UpstreamError } from '../base/errors.js'
-import type { RequestKind } from '../model/request-usage.js'
+import type { SurveyKind } from '../model/request-usage.js'
 import { RefusedReadingError } from '../model/survey-source.js'
+import type { AccountWarehouse } from '../model/warehouse.js'
 import { apiFailure, onlyKindOf } from './failure-watch.js'
-
-/** The kinds of requests about one survey. */
-export type SurveyKind = Exclude<RequestKind, 'surveys'>
 
 interface EndpointFailure {
   readonly surveyId: number
   readonly error: UpstreamError
-  /** The endpoint refused this survey before and has never answered it, so this failure says nothing about the endpoint. */
-  readonly isExpected: boolean
+  /** The API refused the survey in an earlier run. */
+  readonly wasRefused: boolean
 }
 
 export interface EndpointWatch {
@@ -24,7 +22,7 @@ export interface EndpointWatch {
   /** It has failed again and again since its last answer. Until it answers, one attempt for each survey is enough. */
   isFailing(kind: SurveyKind): boolean
   /** The failure of every endpoint that answered for no survey; null without one. */
-  verdict(): UpstreamError | null
+  verdict(warehouse: Pick<AccountWarehouse, 'answeredSurveys'>): Promise<UpstreamError | null>
 }
 
 /** Fewer surveys may fail by themselves. */
@@ -69,8 +67,12 @@ export const createEndpointWatch = (): EndpointWatch => {
       if (!endpoint.hasAnswered) endpoint.failures.set(failure.surveyId, failure)
     },
     isFailing: (kind) => endpointOf(kind).failuresInARow >= FAILING_IN_A_ROW_MIN,
-    verdict: () => {
-      const broken = [...endpoints.values()].filter(isBroken)
+    verdict: async (warehouse) => {
+      const broken: Endpoint[] = []
+      for (const [kind, endpoint] of endpoints) {
+        if (endpoint.failures.size < SURVEYS_MIN) continue
+        if (isBroken(endpoint, await warehouse.answeredSurveys(kind))) broken.push(endpoint)
+      }
       const last = broken.map(({ failures }) => [...failures.values()].at(-1)?.error).at(-1)
       if (last === undefined) return null
       const errors = broken.flatMap(({ failures }) => [...failures.values()].map(({ error }) => error))
@@ -79,8 +81,14 @@ export const createEndpointWatch = (): EndpointWatch => {
   }
 }
 
-const isBroken = ({ failures }: Endpoint): boolean =>
-  [...failures.values()].filter(({ isExpected }) => !isExpected).length >= SURVEYS_MIN
+/**
+ * A survey that the endpoint refused before and never answered says nothing about the endpoint, unless it has never answered for any
+ * survey. `answered` are the surveys that it answered in earlier runs.
+ */
+const isBroken = ({ failures }: Endpoint, answered: ReadonlySet<number>): boolean =>
+  [...failures.values()].filter(
+    ({ surveyId, wasRefused }) => !wasRefused || answered.size === 0 || answered.has(surveyId),
+  ).length >= SURVEYS_MIN
 
 const problemOf = ({ name, failures }: Endpoint): string => {
   const isRefused = [...failures.values()].every(({ error }) => error instanceof RefusedReadingError)

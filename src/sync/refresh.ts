@@ -52,7 +52,7 @@ export const refresh = async (
   }
   // The budget lets bundles under way end; a signal or a failure has aborted them. Complete bundles are committed.
   await underWay.allEnd()
-  const broken = work.endpointVerdict()
+  const broken = await work.endpointVerdict()
   // A run that a budget or a signal stops has seen enough of such an endpoint too.
   if (broken !== null) state.ended = { exitCode: broken.exitCode, message: broken.message }
   if (signal.aborted) throw abortReason(signal)
@@ -60,7 +60,7 @@ export const refresh = async (
   if (stopped !== null) throw stopped
   // The surveys are not at fault. After a stop their refusals count, so that the next run begins with other surveys.
   if (broken !== null) await dependencies.warehouse.forgetRefusals(dependencies.runId)
-  endIf(work.verdict())
+  endIf(work.verdict() ?? broken)
 }
 
 /** The tasks under way: some are read, and those that were read wait for their commit. */

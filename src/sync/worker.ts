@@ -124,9 +124,9 @@ export const createWorker = (options: WorkerOptions) => {
     stop,
     stopped: () => stopped,
     /** The error that ends the run after its last survey; null without one. */
-    verdict: () => watch.lastVerdict() ?? endpoints.verdict(),
+    verdict: watch.lastVerdict,
     /** The failure of endpoints that answered for no survey; null without one. */
-    endpointVerdict: () => endpoints.verdict(),
+    endpointVerdict: () => endpoints.verdict(warehouse),
     flush: commits.flush,
     isFull: commits.isFull,
     /** Neither promise rejects. `committed` resolves to the task if it is to be tried again. */

@@ -10,7 +10,14 @@ import { commitListingPages } from './merge/listing-pages.js'
 import { createKeptRows } from './merge/stored-surveys.js'
 import { countListed, dropListing, readPosition, startListing } from './queue/listing.js'
 import { eachPlannedSurvey, pastRuns, surveyTotals } from './queue/plan.js'
-import { countTasks, enqueue, failingSurveys, forgetRefusals, hasTasks } from './queue/queue.js'
+import {
+  answeredSurveys,
+  countTasks,
+  enqueue,
+  failingSurveys,
+  forgetRefusals,
+  hasTasks,
+} from './queue/queue.js'
 import { readStoredDays } from './queue/stored-days.js'
 
 export const accountWarehouse = (database: Database, account: string): AccountWarehouse => {
@@ -50,6 +57,7 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
     waitingRows: () => database.exclusively((sql) => readWaiting(sql, account)),
     commitBundles: (outcomes, runId) =>
       database.transaction((sql) => commitBundles(sql, account, { outcomes, runId, kept })),
+    answeredSurveys: (kind) => database.exclusively((sql) => answeredSurveys(sql, account, kind)),
     forgetRefusals: (runId) => database.transaction((sql) => forgetRefusals(sql, account, runId)),
   }
 }

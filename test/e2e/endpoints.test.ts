@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   type Arrival,
+  bodyOf,
   type Hook,
   type ScriptedSurvey,
   scriptedProgress,
@@ -104,6 +105,41 @@ describe('an endpoint of one survey that fails every night does not hide the oth
       { name: 'S101' },
       { name: 'night 1' },
     ])
+  })
+})
+
+/** Sends these answers with one member twice: first this JSON text, then the true one. */
+const twice =
+  (trial: Trial, matches: (arrival: Arrival) => boolean, name: string, first: string): Hook =>
+  (arrival, response) => {
+    if (!matches(arrival)) return false
+    const text = JSON.stringify(bodyOf(trial.api, arrival))
+    response.writeHead(200, { 'content-type': 'application/json', date: trial.api.now.toUTCString() })
+    response.end(text.replace(`"${name}":`, `"${name}":${first},"${name}":`))
+    return true
+  }
+
+describe('an answer in which a name stands twice in one object is not used', () => {
+  test.concurrent('the list of surveys: nothing is lost, and the run ends with 4', async (context) => {
+    const trial = await openTrial(context, surveys(2))
+    expect(await night(trial, 0)).toMatchObject({ code: 0 })
+    changeAll(trial, 1)
+    const list = ({ path }: Arrival) => path === '/surveys'
+    const ended = await night(trial, 1, twice(trial, list, 'surveys', '[]'))
+    expect(ended).toMatchObject({ code: 4, run: { status: 'failed', surveys_refreshed: 0 } })
+    expect(ended.run.reason).toContain('the name "surveys" stands twice in one object')
+    expect(await stored(trial)).toEqual({ names: '[S]', counts: '[10]' })
+    expect(await night(trial, 2)).toMatchObject({ code: 0, run: { surveys_refreshed: 2 } })
+    expect(await stored(trial)).toEqual({ names: '[night 1]', counts: '[11]' })
+  })
+
+  test.concurrent('a progress: the other endpoint is read, and the run ends with 3', async (context) => {
+    const trial = await openTrial(context, surveys(2))
+    expect(await night(trial, 0)).toMatchObject({ code: 0 })
+    changeAll(trial, 1)
+    const ended = await night(trial, 1, twice(trial, isOwn('progress'), 'complete', 'null'))
+    expect(ended).toMatchObject({ code: 3, run: { failing: 1, surveys_failed: 1 } })
+    expect(await stored(trial)).toEqual({ names: '[night 1]', counts: '[10, 11]' })
   })
 })
 

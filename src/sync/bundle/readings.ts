@@ -4,9 +4,10 @@
  */
 import { UpstreamError } from '../../base/errors.js'
 import type { Task } from '../../model/queue.js'
+import type { SurveyKind } from '../../model/request-usage.js'
 import { RefusedReadingError } from '../../model/survey-source.js'
-import type { StoredBundle, UnreadPart } from '../../model/warehouse.js'
-import type { EndpointWatch, SurveyKind } from '../endpoint-watch.js'
+import type { UnreadPart } from '../../model/warehouse.js'
+import type { EndpointWatch } from '../endpoint-watch.js'
 import { OutdatedSourcesError } from './outdated-sources.js'
 
 export interface Readings {
@@ -43,17 +44,16 @@ export class UnreadSurveyError extends UpstreamError {
 
 interface ReadingsOptions {
   readonly task: Pick<Task, 'surveyId' | 'reason' | 'refusals'>
-  readonly stored: StoredBundle
   readonly watch: Pick<EndpointWatch, 'answered' | 'failed'>
 }
 
-export const createReadings = ({ task, stored, watch }: ReadingsOptions): Readings => {
+export const createReadings = ({ task, watch }: ReadingsOptions): Readings => {
   const failures: { readonly kind: SurveyKind; readonly error: UpstreamError }[] = []
   let answers = 0
   const refusals = () =>
     failures.map(({ error }) => error).filter((error) => error instanceof RefusedReadingError)
   const areAllRefused = () => refusals().length === failures.length
-  const areNotFound = () => areAllRefused() && refusals().every(({ kind }) => kind === 'not_found')
+  const areNotFound = () => failures.every(({ error }) => isNotFound(error))
   return {
     passOver: async (kind, reading) => {
       try {
@@ -65,11 +65,9 @@ export const createReadings = ({ task, stored, watch }: ReadingsOptions): Readin
         if (!(error instanceof UpstreamError) || error.endsRun || error instanceof OutdatedSourcesError)
           throw error
         failures.push({ kind, error })
-        watch.failed(kind, {
-          surveyId: task.surveyId,
-          error,
-          isExpected: isExpected(task, stored, kind, error),
-        })
+        const isGone = task.reason === 'missing' && isNotFound(error)
+        const { surveyId, refusals: before } = task
+        if (!isGone) watch.failed(kind, { surveyId, error, wasRefused: before > 0 })
         return null
       }
     },
@@ -91,22 +89,8 @@ export const createReadings = ({ task, stored, watch }: ReadingsOptions): Readin
   }
 }
 
-/** A survey that has gone is expected to be refused, and so is one that the endpoint refused before and has never answered. */
-const isExpected = (
-  { reason, refusals }: Pick<Task, 'reason' | 'refusals'>,
-  stored: StoredBundle,
-  kind: SurveyKind,
-  error: UpstreamError,
-): boolean => {
-  if (reason === 'missing' && error instanceof RefusedReadingError && error.kind === 'not_found') return true
-  const wasAnswered = {
-    sample_sources: stored.sourcesReadAt !== null || stored.sources.length > 0,
-    survey_progress: stored.progress !== null,
-    sample_source_progress: stored.sourceProgress.length > 0,
-    daily_progress: false,
-  }
-  return refusals > 0 && !wasAnswered[kind]
-}
+const isNotFound = (error: UpstreamError): boolean =>
+  error instanceof RefusedReadingError && error.kind === 'not_found'
 
 const OWN_KINDS: readonly SurveyKind[] = ['sample_sources', 'survey_progress']
 

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { bigint, columnsOf, timestamptz, varchar } from '../../model/columns.js'
 import type { Instant } from '../../model/instant.js'
+import type { SurveyKind } from '../../model/request-usage.js'
 import type { FailingSurveys } from '../../model/run.js'
 import { tasks } from '../../model/sync-tables.js'
 import type { NewTask } from '../../model/warehouse.js'
@@ -41,6 +42,24 @@ export const enqueue = async (
 
 const QUEUED_STAGE = 'stage_queued'
 const QUEUED_COLUMNS = columnsOf({ survey_id: bigint(''), reason: varchar(''), at: timestamptz('') })
+
+/** The surveys for which the API has answered this kind of request before. */
+export const answeredSurveys = async (
+  sql: Sql,
+  account: string,
+  kind: SurveyKind,
+): Promise<ReadonlySet<number>> => {
+  const rows = await sql.rows(z.object({ survey_id: bigintCell }), SELECT_ANSWERED[kind], [account])
+  return new Set(rows.map(({ survey_id }) => survey_id))
+}
+
+const SELECT_ANSWERED: Readonly<Record<SurveyKind, string>> = {
+  sample_sources: `SELECT survey_id FROM main.freshness
+    WHERE account = $1 AND coalesce(sources_listed_at, sources_read_at) IS NOT NULL`,
+  survey_progress: 'SELECT survey_id FROM main.freshness WHERE account = $1 AND refreshed_at IS NOT NULL',
+  sample_source_progress: 'SELECT DISTINCT survey_id FROM main.sample_source_progress WHERE account = $1',
+  daily_progress: 'SELECT DISTINCT survey_id FROM main.survey_progress_by_day WHERE account = $1',
+}
 
 /** The tasks stay, with their last error. */
 export const forgetRefusals = async (sql: Sql, account: string, runId: string): Promise<void> => {

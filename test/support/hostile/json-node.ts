@@ -90,6 +90,14 @@ export const membersOf = (node: JsonNode): Map<string, JsonNode> =>
       : [],
   )
 
+/** Whether a name stands twice in one object. */
+export const repeatsName = (node: JsonNode): boolean => {
+  if (node.kind === 'array') return node.items.some(repeatsName)
+  if (node.kind !== 'object') return false
+  const names = new Set(node.members.map(([{ value }]) => value))
+  return names.size < node.members.length || node.members.some(([, value]) => repeatsName(value))
+}
+
 /** The same value without the values that a later one of the same name overwrites. */
 export const withoutOverwritten = (node: JsonNode): JsonNode => {
   if (node.kind === 'array') return { ...node, items: node.items.map(withoutOverwritten) }

@@ -6,9 +6,11 @@ import {
   elementTexts,
   memberTexts,
   objectText,
+  repeatedName,
   wellFormedJson,
 } from '../../../src/survey-api/json-text.js'
 import { anyCodePoint, anyText } from '../../support/hostile/any-text.js'
+import { anyNode, print, repeatsName } from '../../support/hostile/json-node.js'
 
 /** Any JSON value, printed with and without white space. */
 const jsonText = (value: fc.Arbitrary<unknown>) =>
@@ -151,5 +153,24 @@ describe('making JSON well-formed', () => {
         expect(read).toBe(Buffer.from(String.fromCharCode(...units), 'utf8').toString('utf8'))
       }),
     )
+  })
+})
+
+describe('a repeated name', () => {
+  it('is found in any JSON that holds one, and in no other', () => {
+    fc.assert(
+      fc.property(anyNode, (node) => {
+        expect(repeatedName(print(node), 100) !== null).toBe(repeatsName(node))
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('is looked for in so many levels only, also in text with a million', () => {
+    const deep = (inner: string) => `${'{"a":['.repeat(1_000_000)}${inner}${']}'.repeat(1_000_000)}`
+    expect(repeatedName(deep('{"b":1,"b":2}'), 66)).toBeNull()
+    expect(repeatedName(`{"x":${deep('')},"x":1}`, 66)).toBe('"x"')
+    expect(repeatedName('[[{"b":1,"b":2}]]', 3)).toBe('"b"')
+    expect(repeatedName('[[{"b":1,"b":2}]]', 2)).toBeNull()
   })
 })

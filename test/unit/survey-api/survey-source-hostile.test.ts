@@ -28,6 +28,7 @@ import {
   nodeOf,
   oddName,
   print,
+  repeatsName,
   string,
 } from '../../support/hostile/json-node.js'
 import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
@@ -120,8 +121,9 @@ const wholeNumber = (node: JsonNode | undefined): number | null | undefined => {
     : undefined
 }
 
-/** Whether an answer is usable: the numbers of its pagination are valid and agree with each other and with the rows. */
+/** Whether an answer is usable: no name stands twice in one object, and the numbers of its pagination are valid and agree with each other and with the rows. */
 const isUsable = (answer: JsonNode, name: string): boolean => {
+  if (repeatsName(answer)) return false
   const list = membersOf(answer).get(name)
   const paging = membersOf(answer).get('pagination')
   if (list?.kind !== 'array' || paging?.kind !== 'object') return false
@@ -256,7 +258,7 @@ test('an answer of fieldwork progress gives its row or a clear error', {
           expectClear(error)
           return null
         })
-      expect(reading !== null).toBe(row !== undefined)
+      expect(reading !== null).toBe(row !== undefined && !repeatsName(answer))
       if (reading === null || row === undefined) return
       const expected = expectedProgress(row)
       expect({

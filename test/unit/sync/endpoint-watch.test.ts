@@ -18,12 +18,21 @@ class DownError extends UpstreamError {
 
 const refused = (kind: RefusalKind) => new RefusedReadingError(kind, `answered ${kind}`)
 
-const watched = (errors: readonly UpstreamError[], isExpected = false) => {
+/** The verdict on failures of as many surveys. The endpoint answered the surveys in `answered` before. */
+const verdictOn = (
+  errors: readonly UpstreamError[],
+  wasRefused = false,
+  answered: readonly number[] = [],
+) => {
   const watch = createEndpointWatch()
   for (const [surveyId, error] of errors.entries())
-    watch.failed('survey_progress', { surveyId, error, isExpected })
-  return watch
+    watch.failed('survey_progress', { surveyId, error, wasRefused })
+  return watch.verdict(answering(answered))
 }
+
+const answering = (surveyIds: readonly number[]) => ({
+  answeredSurveys: () => Promise.resolve(new Set(surveyIds)),
+})
 
 const times = (count: number, error: UpstreamError) => Array.from({ length: count }, () => error)
 
@@ -48,32 +57,40 @@ test.each<[string, string, readonly UpstreamError[]]>([
     'the API gave the fieldwork progress of none of the 6 requested surveys',
     [...times(3, refused('forbidden')), ...times(3, new DownError('answered 500'))],
   ],
-])('%s: %s', (code, message, errors) => {
-  expect(watched(errors).verdict()).toMatchObject({
+])('%s: %s', async (code, message, errors) => {
+  expect(await verdictOn(errors)).toMatchObject({
     code,
     exitCode: 4,
     message: expect.stringContaining(message),
   })
 })
 
-test('four surveys, one survey again and again, and surveys that are refused as always, say nothing', () => {
-  expect(watched(times(4, refused('forbidden'))).verdict()).toBeNull()
-  expect(watched(times(9, refused('forbidden')), true).verdict()).toBeNull()
+test('four surveys, one survey again and again, and surveys that are refused as always, say nothing', async () => {
+  expect(await verdictOn(times(4, refused('forbidden')))).toBeNull()
+  expect(await verdictOn(times(9, refused('forbidden')), true, [99])).toBeNull()
+  expect(await verdictOn(times(9, refused('forbidden')), true, [0, 1, 2, 3, 99])).toBeNull()
   const watch = createEndpointWatch()
   for (let time = 0; time < 9; time += 1)
-    watch.failed('survey_progress', { surveyId: 1, error: refused('rejected'), isExpected: false })
-  expect(watch.verdict()).toBeNull()
+    watch.failed('survey_progress', { surveyId: 1, error: refused('rejected'), wasRefused: false })
+  expect(await watch.verdict(answering([]))).toBeNull()
 })
 
-test.each(['before', 'after'])('one answer %s the refusals shows that the endpoint works', (when) => {
+test.each<[string, readonly number[]]>([
+  ['that it has answered before', [0, 1, 2, 3, 4, 99]],
+  ['when it has never answered for any survey', []],
+])('five surveys that were refused before count %s', async (_, answered) => {
+  expect(await verdictOn(times(5, refused('forbidden')), true, answered)).toMatchObject({ exitCode: 4 })
+})
+
+test.each(['before', 'after'])('one answer %s the refusals shows that the endpoint works', async (when) => {
   const watch = createEndpointWatch()
   if (when === 'before') watch.answered('sample_sources')
   for (let surveyId = 0; surveyId < 9; surveyId += 1)
-    watch.failed('sample_sources', { surveyId, error: refused('forbidden'), isExpected: false })
+    watch.failed('sample_sources', { surveyId, error: refused('forbidden'), wasRefused: false })
   expect(watch.isFailing('sample_sources')).toBe(true)
   if (when === 'after') watch.answered('sample_sources')
   expect(watch.isFailing('sample_sources')).toBe(when === 'before')
-  expect(watch.verdict()).toBeNull()
+  expect(await watch.verdict(answering([]))).toBeNull()
 })
 
 describe('a run', () => {
@@ -150,6 +167,21 @@ describe('a run', () => {
     const report = await enough.night(noProgress(refused('forbidden')), 40)
     expect(report).toMatchObject({ exitCode: 4 })
     expect(report.reason).toMatch(/fieldwork progress of all .*stopped by --max-requests/)
+  })
+
+  test('ends with 4 though all surveys were refused in nights that a budget stopped', async () => {
+    const { night } = await opened(12)
+    for (let time = 0; time < 5; time += 1)
+      expect(await night(noProgress(refused('forbidden')), 14)).toMatchObject({ exitCode: 4 })
+    expect(await night(noProgress(refused('forbidden')))).toMatchObject({ exitCode: 4 })
+  })
+
+  test('ends with 4 though the first night, in which all were refused, was killed', async () => {
+    const { warehouse, night } = await opened(7)
+    expect(await night(noProgress(refused('forbidden')))).toMatchObject({ exitCode: 4 })
+    // As a kill before the verdict leaves it: the refusals count.
+    await warehouse.run('UPDATE _sync.tasks SET refusals = 1, refused_at = enqueued_at')
+    expect(await night(noProgress(refused('forbidden')))).toMatchObject({ exitCode: 4, failing: 7 })
   })
 
   test('that only meets surveys that were refused from the beginning is partial', async () => {
