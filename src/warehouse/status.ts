@@ -3,13 +3,13 @@
  * state block nobody.
  */
 import { z } from 'zod'
-import { ALL_TABLES, SCHEMA_VERSION } from '../model/sync-tables.js'
+import { ALL_TABLES } from '../model/sync-tables.js'
 import { bigintCell, timestamptzCell, varcharCell } from './connection/cells.js'
 import type { Database, Sql } from './connection/database.js'
 import { literal, qualified } from './connection/ddl.js'
-import { isWrongStatement, unreadable } from './connection/duckdb-error.js'
+import { isStatementFault, unreadable } from './connection/duckdb-error.js'
 import { NUMBERED_RUNS } from './history/run-order.js'
-import { schemaVersion } from './lifecycle/migrations.js'
+import { isOwnFault } from './lifecycle/own-fault.js'
 
 /** How many of the last runs are shown. */
 const RUNS_SHOWN = 5
@@ -99,15 +99,10 @@ export const readPublished = async <Result>(
   try {
     return await database.interruptibly(signal, () => read(database))
   } catch (error) {
-    // Older versions did not publish all that a statement reads. In a state of this version a wrong statement is a bug.
-    const isBug = isWrongStatement(error) && (await isCurrent(database))
+    // Older versions did not publish all that a statement reads.
+    const isBug = isStatementFault(error) && (await isOwnFault(read))
     throw isBug ? error : unreadable(path, error)
   }
-}
-
-const isCurrent = async (database: Database): Promise<boolean> => {
-  const version = await database.exclusively(schemaVersion).catch(() => null)
-  return version === SCHEMA_VERSION
 }
 
 /** Adds the column that files of versions without replays lack. */

@@ -1,6 +1,7 @@
 /** How `verify` ends: with whatever it could show until then, and with an exit code for each cause. */
 import { chmod, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
 import { describe, expect, test } from 'vitest'
 import {
   type ScriptedSurvey,
@@ -211,6 +212,33 @@ describe('after a sync', () => {
     expect(JSON.parse(ended.stdout).local.problems).toMatchObject([
       { rule: 'state_can_be_read', example: 'DuckDB does not notice it, but reading ends by SIGSEGV' },
     ])
+  })
+
+  test('a name in the file that nobody wrote is damage for every command, and no bug', async (context) => {
+    const trial = await openTrial(context, surveys())
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    await chmod(trial.published, 0o644)
+    const change = async (sql: string) => {
+      const instance = await DuckDBInstance.create(trial.published)
+      const connection = await instance.connect()
+      await connection.run(sql)
+      connection.closeSync()
+      instance.closeSync()
+    }
+    await change(
+      `CREATE TABLE t (x INTEGER); CREATE OR REPLACE VIEW survey_pace AS SELECT x FROM t; DROP TABLE t`,
+    )
+    const { code, json } = await verifyJson(trial, ['--local'])
+    expect({ code, problems: json.local.problems }).toMatchObject({
+      code: 5,
+      problems: [{ rule: 'state_can_be_read', example: expect.stringContaining('Table with name t does') }],
+    })
+    await change('DROP VIEW survey_overview; ALTER TABLE freshness RENAME COLUMN last_error TO last_errop')
+    for (const args of [['status'], ['report', '--out', join(trial.warehouse, 'report.html')]])
+      expect(await trial.runWarm(args)).toMatchObject({
+        code: 7,
+        stderr: expect.stringContaining('Run fieldwork-sync sync to publish it anew'),
+      })
   })
 
   test.runIf(SLOW)(

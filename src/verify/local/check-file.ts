@@ -3,13 +3,14 @@ import { readManifest } from '../../publish/parquet/manifest.js'
 import {
   duckdbCause,
   firstLine,
-  isDamage,
+  isAboutContent,
   isStatementFault,
   unreadable,
 } from '../../warehouse/connection/duckdb-error.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
+import { isOwnFault } from '../../warehouse/lifecycle/own-fault.js'
 import { checkDatabaseFile } from './check-database.js'
-import { type CheckedTables, PUBLISH_AGAIN } from './check-tables.js'
+import { type CheckedTables, checkTables, PUBLISH_AGAIN } from './check-tables.js'
 import { compareFormats } from './compare-formats.js'
 import { openDatabaseFile } from './open-state.js'
 import type { Problem } from './problem.js'
@@ -50,7 +51,7 @@ export const checkFile = async (
   signal: AbortSignal,
 ): Promise<LocalProof> => {
   const notes: string[] = []
-  const checked = await reportingDamage(state, async () => {
+  const checked = await reportingDamage({ state, signal }, async () => {
     await using database = await openDatabaseFile(file, temporaryDirectory)
     const found = await checkDatabaseFile({ file, state, database, signal })
     const manifest = parquet === null ? null : await readManifest(parquet.directory)
@@ -68,16 +69,17 @@ export const checkFile = async (
 
 /** Turns an error that proves damage into a problem. */
 export const reportingDamage = async (
-  state: string,
+  { state, signal }: { readonly state: string; readonly signal: AbortSignal },
   work: () => Promise<CheckedTables>,
 ): Promise<CheckedTables> => {
   try {
     return await work()
   } catch (error) {
     const cause = duckdbCause(error)
-    if (isStatementFault(cause) || (cause instanceof WarehouseUnusableError && cause.cause === undefined))
+    if (cause instanceof WarehouseUnusableError && cause.cause === undefined) throw error
+    if (!isAboutContent(cause)) throw unreadable(state, error)
+    if (isStatementFault(cause) && (await isOwnFault((database) => checkTables({ state, database, signal }))))
       throw error
-    if (!isDamage(cause)) throw unreadable(state, error)
     return { checks: 1, problems: [damaged(state, firstLine(cause))] }
   }
 }

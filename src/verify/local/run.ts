@@ -27,7 +27,7 @@ export const verifyDirectory = async (directory: string, signal: AbortSignal): P
   }
   if (parquet === null || parquet.version === null) return proof
   const { directory: version, state } = parquet.version
-  const checked = await reportingDamage(state, async () => {
+  const checked = await reportingDamage({ state, signal }, async () => {
     await using database = await openParquetVersion(version)
     return await checkTables({ state, database, signal })
   })

@@ -35,9 +35,12 @@ export const isInterrupt = (error: unknown): boolean =>
 const STORAGE_FAILURE =
   /^(?:Failed to [a-z ]+: )?(?:(?:IO|FATAL|Out of Memory|Permission) Error: |TransactionContext Error: Failed to commit: )/
 
-/** The content of a file differs from what DuckDB wrote. A checkpoint fails with FATAL then, and quotes this text. */
+/**
+ * The content of a file differs from what DuckDB wrote. A checkpoint fails with FATAL then, and quotes such a text. A text may begin with
+ * the kind of damage, but not a path, in which the word may be too; and a file that DuckDB spilled is none of ours.
+ */
 const DAMAGE =
-  /^(?:IO|FATAL) Error: .*(?:Corrupt database file|Could not read enough bytes|not a valid DuckDB database file)/s
+  /^(?:IO|FATAL) Error: (?:.*(?:corrupt database file|could not read enough bytes|not a valid DuckDB database file)|(?!corrupt temporary)[^'"/]*corrupt)/is
 
 const OUT_OF_MEMORY = /^(?:Failed to [a-z ]+: )?Out of Memory Error: /
 
@@ -97,11 +100,15 @@ export const isUnknownName = (error: unknown): boolean =>
     messageOf(error),
   )
 
-/** A statement names what does not exist, or cannot be parsed. */
-export const isWrongStatement = (error: unknown): boolean =>
-  /^(?:Binder|Catalog|Parser) Error: /.test(messageOf(error))
+/**
+ * Whether an error of reading is about content: damage, or a text of DuckDB without a path, as its readers of single blocks have. Less
+ * certain than `isDamage`, so only for a report.
+ */
+export const isAboutContent = (error: unknown): boolean =>
+  isDamage(error) ||
+  /^IO Error: (?!Trying to read a database file with version)[^"'/]*$/.test(messageOf(error))
 
-/** The statement itself is wrong, not storage. The person who wrote a part of it needs this message. */
+/** A statement failed for what it says, not for storage. The person who wrote a part of it needs this message. */
 export const isStatementFault = (error: unknown): boolean =>
   /^(?:Binder|Conversion|Catalog|Parser|Invalid Input|Out of Range|Permission|Not implemented) Error: /.test(
     messageOf(error),

@@ -6,6 +6,7 @@ import { StoppedError } from '../../../../src/base/errors.js'
 import { publishError } from '../../../../src/publish/publish-error.js'
 import {
   duckdbError,
+  isAboutContent,
   isDamage,
   lockHolder,
   unreadable,
@@ -53,6 +54,16 @@ test.each([
     'damage',
     'IO Error: Could not read enough bytes from file "/data/work.duckdb": attempted to read 262144 bytes',
   ],
+  [
+    'damage',
+    'IO Error: Failed to scan dictionary string - offset out of range. Database file appears to be corrupted.',
+  ],
+  ['damage', 'IO Error: Failed to decode LEB128 integer: data may be corrupt'],
+  [
+    'storage',
+    'IO Error: Could not read from file "/corrupt/work.duckdb": Transport endpoint is not connected',
+  ],
+  ['storage', 'IO Error: Corrupt temporary file: decompressed block is 1 bytes but expected 2'],
   ['damage', 'IO Error: The file "/data/work.duckdb" exists, but it is not a valid DuckDB database file!'],
   ['bug', 'Constraint Error: NOT NULL constraint failed: freshness.survey_id'],
   ['bug', "Conversion Error: Could not convert string 'IO Error: gone' to INT64"],
@@ -60,6 +71,21 @@ test.each([
   ['bug', 'column title is VARCHAR and cannot hold a number'],
 ])('%s: %s', (meaning, text) => {
   expect(meaningOf(text)).toBe(meaning)
+})
+
+test.each([
+  [true, 'IO Error: No more data remaining in MetadataReader'],
+  [
+    true,
+    'IO Error: Corrupt database file: computed checksum 1 does not match stored checksum 2 in block "7"',
+  ],
+  [false, 'IO Error: Could not read from file "/data/fieldwork.duckdb": Transport endpoint is not connected'],
+  [
+    false,
+    'IO Error: Trying to read a database file with version number 99, but we can only read versions between 64 and 68.',
+  ],
+])('%s, for a report: %s', (expected, text) => {
+  expect(isAboutContent(new Error(text))).toBe(expected)
 })
 
 test.each([
