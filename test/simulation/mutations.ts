@@ -40,6 +40,18 @@ const MUTATIONS: readonly Mutation[] = [
     to: 'if (true) return false; if (total_count < 0)',
   },
   {
+    name: 'a refused kind is partial',
+    file: 'sync/endpoint-watch.js',
+    from: 'const SURVEYS_MIN = 5;',
+    to: 'const SURVEYS_MIN = 500;',
+  },
+  {
+    name: 'an endpoint that has never answered for any survey is not told from refused surveys',
+    file: 'sync/endpoint-watch.js',
+    from: 'answered.size === 0 || ',
+    to: '',
+  },
+  {
     name: 'the future run is the last',
     file: 'warehouse/history/run-order.js',
     from: 'max_by(run_id, run_number)',

@@ -9,6 +9,8 @@ import type { Answer, JsonObject, World } from './world.js'
 export interface NetworkLog {
   /** The faults in the order of time, for the story. */
   readonly events: string[]
+  /** The surveys whose requests `refuse` answered. */
+  readonly refused: Set<string>
   /** How many rows that cannot be typed reached the client. */
   untypable: number
 }
@@ -46,6 +48,7 @@ export const createNetwork =
         const answer = dated(changed, start)
         generation.note(`< ${answer.status} ${answer.headers.date}`)
         remember(world, target, answer, fault, changed !== honest)
+        rememberRefusal(world, target, answer)
         return {
           status: answer.status,
           header: (name) => answer.headers[name] ?? null,
@@ -63,11 +66,12 @@ type Refusal = (target: string, honest: Answer) => Answer | null
 const createRefusal = (refuse: Start['refuse'], log: NetworkLog): Refusal => {
   let only: string | null = null
   return (target, honest) => {
-    const [, id, part] = /\/surveys\/(\d+)\/(\w+)/.exec(target) ?? []
+    const [, id, part] = OF_SURVEY.exec(target) ?? []
     if (refuse === null || id === undefined) return null
     if (refuse.parts !== 'both' && refuse.parts !== part) return null
     only ??= id
     if (refuse.of === 'one' && only !== id) return null
+    log.refused.add(id)
     log.events.push(`${target}: refused with ${refuse.status}`)
     return { ...honest, status: refuse.status, body: Buffer.from('{}') }
   }
@@ -248,5 +252,13 @@ const remember = (
   const body = JSON.parse(answer.body.toString()) as JsonObject
   world.received.push({ path, query, dateMs: Date.parse(answer.headers.date ?? ''), body, isLie })
 }
+
+const rememberRefusal = (world: World, target: string, { status }: Answer): void => {
+  const [, id, part] = OF_SURVEY.exec(target) ?? []
+  if (id !== undefined && status >= 300 && status < 500 && status !== 408 && status !== 429)
+    world.refusals.add(`${id} ${part}`)
+}
+
+const OF_SURVEY = /\/surveys\/(\d+)\/(\w+)/
 
 const UNREADABLE: ReadonlySet<NetworkFault> = new Set(['garbage', 'empty', 'truncate'])

@@ -76,7 +76,8 @@ export const withBucket = (plan: Plan): Plan => {
     freshDatabase: chance(0.1),
     world: { ...plan.world, rate },
     publish: pick([
-      ...Array<Plan['publish']>(6).fill(['duckdb']),
+      ...Array<Plan['publish']>(5).fill(['duckdb']),
+      ['duckdb', 'parquet', 'delta'],
       ['duckdb', 'parquet'],
       ['duckdb', 'parquet', 'delta'],
     ]),

@@ -49,7 +49,7 @@ export interface Start extends Disturbances {
   readonly loseWork: boolean
   /** From this start on the account has its other name in the settings. Its address and identifier stay. */
   readonly renamed: boolean
-  /** The list is answered, but addresses below surveys are refused: of all surveys, or only of the first requested one. */
+  /** The list is answered, but addresses below surveys are not: of all surveys, or only of the first requested one. */
   readonly refuse: Refuse | null
   /** A clock that is wrong during this start. */
   readonly clockAhead: { readonly whose: 'ours' | 'server'; readonly byMs: number } | null
@@ -60,7 +60,7 @@ export interface Start extends Disturbances {
 }
 
 export interface Refuse {
-  readonly status: 401 | 403 | 404
+  readonly status: 301 | 401 | 403 | 404 | 418 | 500 | 503
   readonly parts: 'both' | 'sample_sources' | 'fieldwork_progress'
   readonly of: 'all' | 'one'
 }
@@ -107,10 +107,33 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 /** Separates the random numbers of renames from the first stream. Any number would do. */
 const NAMES_SALT = 0x6e616d65
+const ENDPOINT_SALT = 0x656e6470
 
 export const drawPlan = (seed: number): Plan => {
   const random = createRandom(seed)
-  return withBucket(withHostileNights(drawUsualPlan(seed, random)))
+  return withBucket(withBrokenEndpoint(withHostileNights(drawUsualPlan(seed, random))))
+}
+
+/** More surveys than may fail by themselves, and an endpoint that refuses all of them, or fails for all. From a stream of its own too. */
+const withBrokenEndpoint = (plan: Plan): Plan => {
+  const { chance, pick, whole } = createRandom(plan.seed ^ ENDPOINT_SALT)
+  if (!chance(0.08)) return plan
+  const healthy = lastStart(plan)
+  const refuse: Refuse = {
+    status: pick([301, 401, 403, 404, 418, 500, 503]),
+    parts: pick(['sample_sources', 'fieldwork_progress']),
+    of: 'all',
+  }
+  const broken = { ...healthy, refuse }
+  // The refusals of a night that ends before its verdict, or at its budget, stay.
+  const crash = { at: { operation: 'COMMIT', nth: whole(5, 9) }, place: 'after' } as const
+  const stopped = { ...broken, requestsMax: whole(12, 24) }
+  const earlier: readonly Start[] = pick([[], [{ ...broken, crash }], [stopped, stopped], [stopped, stopped]])
+  return {
+    ...plan,
+    world: { ...plan.world, surveys: 7, sourcesMax: 20 },
+    starts: [...(chance(0.5) ? [healthy] : []), ...earlier, broken],
+  }
 }
 
 /** Drawn from a stream of its own, so that existing seeds keep their plans. */

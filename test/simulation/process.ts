@@ -68,7 +68,7 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
   const { start, world, time, databases, directory, nextDirectory, snapshotDirectory } = options
   const generation = new Generation(start)
   watchLog(generation, join(directory, 'work.duckdb.wal'))
-  const network: NetworkLog = { events: [], untypable: 0 }
+  const network: NetworkLog = { events: [], refused: new Set(), untypable: 0 }
   const warnings: string[] = []
   const stop = new AbortController()
   const startedMs = time.nowMs

@@ -105,7 +105,7 @@ const runPlan = async (
     time.wallMs += aheadMs
     directory = bucket?.prepare(place, start) ?? directory
     await prepare(world, start, isLast, directory)
-    const receivedBefore = world.received.length
+    const before = { receivedBefore: world.received.length, refusedBefore: new Set(world.refusals) }
     try {
       const ended = await runStart({
         plan: isLast ? { ...plan, settings: { ...plan.settings, attemptsMax: 6 } } : plan,
@@ -125,7 +125,7 @@ const runPlan = async (
       digest.update(`${ended.generation.digest()} ${ended.rival?.exitCode}`)
       story.push(...storyOf(place, start, ended, isLast))
       violations.push(
-        ...(await check({ plan, start, world, account, readers, bucket, ended, receivedBefore, isLast })),
+        ...(await check({ plan, start, world, account, readers, bucket, ended, ...before, isLast })),
       )
     } catch (error) {
       if (!(error instanceof StuckError)) throw error
@@ -162,6 +162,7 @@ interface Check {
   readonly bucket: BucketSide | null
   readonly ended: StartResult
   readonly receivedBefore: number
+  readonly refusedBefore: ReadonlySet<string>
   readonly isLast: boolean
 }
 

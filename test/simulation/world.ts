@@ -28,6 +28,8 @@ export interface Arrival {
 export interface World {
   readonly account: { readonly name: string; readonly id: number; readonly token: string }
   readonly received: ReceivedAnswer[]
+  /** `12 sample_sources` for each endpoint of a survey that a fault refused, with a status that says no. */
+  readonly refusals: Set<string>
   get(url: string, headers: Record<string, string>): Promise<Answer>
   /** All surveys of the API at this moment, each with its sources and progress. */
   surveys(): Promise<readonly JsonObject[]>
@@ -139,6 +141,7 @@ const worldOn = ({ account, get, control, close }: Server): World => {
   return {
     account,
     received: [],
+    refusals: new Set(),
     get: async (url, headers) => {
       await holdStill()
       return await get(url, headers)

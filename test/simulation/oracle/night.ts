@@ -8,11 +8,14 @@ const DAY_MS = 86_400_000
 export interface NightCheck extends EndCheck {
   readonly plan: Plan
   readonly start: Start
+  /** The refusals before this start, as in `World.refusals`. */
+  readonly refusedBefore: ReadonlySet<string>
 }
 
 export const checkNight = async (given: NightCheck, reader: Queryable): Promise<Violation[]> => [
   ...(await stale(given, reader)),
   ...costly(given),
+  ...unnoticed(given),
   ...replaced(given),
 ]
 
@@ -71,6 +74,37 @@ const costly = ({
     ? [`P4: one survey was refused, and that ended the run: ${run.reason}`]
     : []
 }
+
+/**
+ * P4: an endpoint that answered for none of five surveys is broken, and the run fails. A survey that it refused before counts only if
+ * it has never answered any.
+ */
+const unnoticed = ({
+  world,
+  start: { refuse, signal, requestsMax, durationMsMax },
+  ended: { exitCode, report, network },
+  receivedBefore,
+  refusedBefore,
+}: NightCheck): Violation[] => {
+  const isStopped = signal !== null || requestsMax !== null || durationMsMax !== null
+  if (refuse === null || refuse.of === 'one' || refuse.parts === 'both' || isStopped) return []
+  const isAnswered = world.received
+    .slice(0, receivedBefore)
+    .some(({ path }) => path.endsWith(`/${refuse.parts}`))
+  const counted = [...network.refused].filter(
+    (id) => !isAnswered || !refusedBefore.has(`${id} ${refuse.parts}`),
+  )
+  if (counted.length < 5) return []
+  if (exitCode === 0 || exitCode === 3)
+    return [
+      `P4: ${refuse.parts} answered ${refuse.status} for ${counted.length} surveys, but the exit is ${exitCode}`,
+    ]
+  return exitCode === 4 && !NAMES[refuse.parts].test(report?.accounts[0]?.reason ?? '')
+    ? [`P4: the reason does not name ${refuse.parts}: ${report?.accounts[0]?.reason}`]
+    : []
+}
+
+const NAMES = { sample_sources: /list of sample sources/, fieldwork_progress: /fieldwork progress/ } as const
 
 /** P1: a held file may be the newest state, so no older one replaces it while it cannot be read. */
 const replaced = ({ start: { isHeld }, ended: { exitCode } }: NightCheck): Violation[] =>
