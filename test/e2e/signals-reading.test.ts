@@ -2,8 +2,10 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
-import { openTrial } from '../support/command/trial.js'
+import type { Ended } from '../support/command/command.js'
+import { openTrial, type Trial } from '../support/command/trial.js'
 import { failing } from '../support/process/failing-calls.js'
+import { openBucketTrial } from '../support/storage/bucket-trial.js'
 import { SLOW } from '../support/suite/slow.js'
 
 const OUT = 'OUT'
@@ -16,6 +18,17 @@ const COMMANDS = [
   ['verify', '--local'],
   ['verify'],
 ]
+
+/** The arguments, with a file in a new directory for the output. */
+const argsOf = async (command: readonly string[], { temporary }: Pick<Trial, 'temporary'>) => {
+  const out = join(await temporary(), 'out')
+  return command.map((word) => (word === OUT ? out : word))
+}
+
+const expectStop = (ended: Ended, where: string): void => {
+  expect(ended, where).toMatchObject({ signal: null, stderr: expect.not.stringMatching(/cannot|bug/) })
+  expect([0, 3], where).toContain(ended.code)
+}
 
 /** The calls at which the signal comes. Later ones than a command makes never happen. */
 const CALLS = SLOW ? [...Array(40).keys()].map((call) => 1 + 3 * call) : [8]
@@ -31,14 +44,40 @@ test('a signal is a stop, at any file that a command reads', { timeout: 600_000 
   for (const atCall of CALLS) {
     const env = failing({ stop: { atCall, below } }, skip)
     for (const command of COMMANDS) {
-      const out = join(await trial.temporary(), 'out')
-      const ended = await trial.run(
-        command.map((word) => (word === OUT ? out : word)),
-        env,
-      )
-      const where = `${command[0]} at call ${atCall}`
-      expect(ended, where).toMatchObject({ signal: null, stderr: expect.not.stringMatching(/cannot|bug/) })
-      expect([0, 3], where).toContain(ended.code)
+      const ended = await trial.run(await argsOf(command, trial), env)
+      expectStop(ended, `${command[0]} at call ${atCall}`)
+      codes.add(ended.code)
+    }
+  }
+  expect(codes).toContain(3)
+})
+
+/** The requests to the store at which the signal comes. It does not answer until the command has ended. */
+const REQUESTS = SLOW ? [1, 2, 3, 4, 5] : [2]
+const OF_BUCKET = SLOW ? COMMANDS : [['report', '--out', OUT]]
+
+test('and at any request to a bucket, which does not answer meanwhile', {
+  timeout: 300_000,
+}, async (context) => {
+  const trial = await openBucketTrial(context, [scriptedSurvey(1)])
+  expect(await trial.run(['sync', '--publish', 'duckdb,parquet'], await trial.pod())).toMatchObject({
+    code: 0,
+  })
+  const codes = new Set<number | null>()
+  for (const atRequest of REQUESTS) {
+    for (const command of OF_BUCKET) {
+      let requests = 0
+      const running = trial.start(await argsOf(command, trial), await trial.pod())
+      trial.fault = async () => {
+        requests += 1
+        if (requests < atRequest) return null
+        running.child.kill('SIGTERM')
+        await running.ended
+        return null
+      }
+      const ended = await running.ended
+      expectStop(ended, `${command[0]} at request ${atRequest} to the store`)
+      if (requests >= atRequest) expect(ended.code).toBe(3)
       codes.add(ended.code)
     }
   }
