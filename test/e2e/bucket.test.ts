@@ -113,20 +113,22 @@ describe('a night', () => {
     120_000,
   )
 
-  test.concurrent('a disk that is still there is used, unless another pod has published', async (context) => {
-    const trial = await openBucketTrial(context, surveys())
-    const [pod, other] = [await trial.pod(), await trial.pod()]
-    const restores = () =>
-      trial.s3.requests.filter(({ verb, key }) => verb === 'get' && key.endsWith('.duckdb')).length
-    await trial.runWarm(NIGHT, pod)
-    await trial.runWarm(NIGHT, pod)
-    expect(restores()).toBe(0)
-    await trial.runWarm(NIGHT, other)
-    expect(restores()).toBe(1)
-    expect(await trial.runWarm(NIGHT, pod)).toMatchObject({ code: 0 })
-    expect(restores()).toBe(2)
-    expect(await trial.rows(RUNS)).toHaveLength(4)
-  })
+  test
+    .runIf(SLOW)
+    .concurrent('a disk that is still there is used, unless another pod has published', async (context) => {
+      const trial = await openBucketTrial(context, surveys())
+      const [pod, other] = [await trial.pod(), await trial.pod()]
+      const restores = () =>
+        trial.s3.requests.filter(({ verb, key }) => verb === 'get' && key.endsWith('.duckdb')).length
+      await trial.runWarm(NIGHT, pod)
+      await trial.runWarm(NIGHT, pod)
+      expect(restores()).toBe(0)
+      await trial.runWarm(NIGHT, other)
+      expect(restores()).toBe(1)
+      expect(await trial.runWarm(NIGHT, pod)).toMatchObject({ code: 0 })
+      expect(restores()).toBe(2)
+      expect(await trial.rows(RUNS)).toHaveLength(4)
+    })
 })
 
 describe('commands that read', () => {
@@ -192,7 +194,7 @@ describe('check refuses what sync would refuse, before any request to the API', 
     return ended
   }
 
-  test.concurrent('another division into shards', async (context) => {
+  test.runIf(SLOW).concurrent('another division into shards', async (context) => {
     const trial = await openBucketTrial(context, surveys())
     await trial.runWarm(NIGHT, await trial.pod())
     const ended = await refused(trial, await trial.pod(), ['--shard', '0/2'])
@@ -210,7 +212,7 @@ describe('check refuses what sync would refuse, before any request to the API', 
       expect(await trial.runWarm(command, await trial.pod())).toMatchObject({ code: 7, stderr: lost })
   })
 
-  test.concurrent('the directory of another warehouse, whose ledgers stay', async (context) => {
+  test.runIf(SLOW).concurrent('the directory of another warehouse, whose ledgers stay', async (context) => {
     const trial = await openBucketTrial(context, surveys())
     await trial.runWarm(NIGHT, await trial.pod())
     const own = await trial.pod()
@@ -301,34 +303,36 @@ describe('a store that fails', () => {
     expect(await trial.rows('SELECT count(*)::INT AS surveys FROM surveys')).toEqual([{ surveys: 3 }])
   })
 
-  test.concurrent('a full or missing disk is one line, and the bucket stays as it is', async (context) => {
-    const trial = await openBucketTrial(context, surveys())
-    await trial.runWarm(NIGHT, await trial.pod())
-    const pod = await trial.pod()
-    const nowhere = { ...pod, FIELDWORK_SYNC_WAREHOUSE: '/proc/nowhere' }
-    for (const command of ['sync', 'status']) {
-      const ended = await trial.runWarm([command], nowhere)
-      expect(ended).toMatchObject({ code: 7, stdout: '' })
-      expect(ended.stderr.trim().split('\n')).toHaveLength(1)
-      expect(ended.stderr).toContain('/proc/nowhere')
-    }
-    const disk = await openDisk(context, 4)
-    if (disk === null) return
-    const full = { ...pod, FIELDWORK_SYNC_WAREHOUSE: disk.directory }
-    for (const command of [NIGHT, ['status']]) {
-      const ended = await trial.runWarm(command, full)
-      expect(ended).toMatchObject({ code: 7, stdout: '' })
-      expect(ended.stderr).toContain('ENOSPC')
-      expect(ended.stderr.trim().split('\n')).toHaveLength(1)
-    }
-    // Nothing of a download that did not fit is left, neither beside the work database nor in the cache.
-    expect(
-      (await readdir(disk.directory, { recursive: true })).filter((name) => /duckdb/.test(name)),
-    ).toEqual([])
-    expect(trial.document('current.json')).toMatchObject({ version: 1 })
-    expect(trial.document('lease.json')).toMatchObject({ state: 'free' })
-    expect(await trial.runWarm(NIGHT, pod)).toMatchObject({ code: 0 })
-  })
+  test
+    .runIf(SLOW)
+    .concurrent('a full or missing disk is one line, and the bucket stays as it is', async (context) => {
+      const trial = await openBucketTrial(context, surveys())
+      await trial.runWarm(NIGHT, await trial.pod())
+      const pod = await trial.pod()
+      const nowhere = { ...pod, FIELDWORK_SYNC_WAREHOUSE: '/proc/nowhere' }
+      for (const command of ['sync', 'status']) {
+        const ended = await trial.runWarm([command], nowhere)
+        expect(ended).toMatchObject({ code: 7, stdout: '' })
+        expect(ended.stderr.trim().split('\n')).toHaveLength(1)
+        expect(ended.stderr).toContain('/proc/nowhere')
+      }
+      const disk = await openDisk(context, 4)
+      if (disk === null) return
+      const full = { ...pod, FIELDWORK_SYNC_WAREHOUSE: disk.directory }
+      for (const command of [NIGHT, ['status']]) {
+        const ended = await trial.runWarm(command, full)
+        expect(ended).toMatchObject({ code: 7, stdout: '' })
+        expect(ended.stderr).toContain('ENOSPC')
+        expect(ended.stderr.trim().split('\n')).toHaveLength(1)
+      }
+      // Nothing of a download that did not fit is left, neither beside the work database nor in the cache.
+      expect(
+        (await readdir(disk.directory, { recursive: true })).filter((name) => /duckdb/.test(name)),
+      ).toEqual([])
+      expect(trial.document('current.json')).toMatchObject({ version: 1 })
+      expect(trial.document('lease.json')).toMatchObject({ state: 'free' })
+      expect(await trial.runWarm(NIGHT, pod)).toMatchObject({ code: 0 })
+    })
 
   test.concurrent.for([
     { why: 'wrong credentials', fault: FORBIDDEN, says: /refused \(403 AccessDenied\); check/ },
@@ -481,48 +485,63 @@ describe('moving', () => {
     expect(await query(join(back, 'fieldwork.duckdb'), RUNS)).toHaveLength(3)
   })
 
-  test.concurrent('a warehouse that lost its work database moves too, from its published file', async (context) => {
-    const trial = await openBucketTrial(context, surveys())
-    const { FIELDWORK_SYNC_WAREHOUSE: _, ...bucket } = await trial.pod()
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-    await rm(join(trial.warehouse, 'work.duckdb'))
-    const moved = await trial.runWarm(NIGHT, bucket)
-    expect(moved).toMatchObject({ code: 0 })
-    expect(moved.stderr).toContain('the work database was lost and is rebuilt from the published file')
-    expect(await trial.rows(RUNS)).toHaveLength(2)
-  })
-
-  test.concurrent('a directory of a bucket is refused without the bucket, whose next run would lose that run', async (context) => {
-    const trial = await openBucketTrial(context, surveys())
-    const pod = await trial.pod()
-    await trial.runWarm(NIGHT, pod)
-    const { FIELDWORK_SYNC_STORAGE_URL: _, ...alone } = pod
-    const requests = trial.api.arrivals.length
-    for (const command of ['sync', 'check', 'replay']) {
-      const ended = await trial.runWarm([command], alone)
-      expect(ended, command).toMatchObject({ code: 2 })
-      expect(ended.stdout + ended.stderr).toContain(
-        `the work database in ${pod.FIELDWORK_SYNC_WAREHOUSE} belongs to s3://research/fieldwork, but the settings have no storage.url. Set it, or use an empty directory`,
-      )
-    }
-    expect(trial.api.arrivals).toHaveLength(requests)
-  })
-
-  test.concurrent('a directory with another warehouse is refused, and both stay as they are', async (context) => {
-    const trial = await openBucketTrial(context, surveys())
-    await trial.runWarm(NIGHT, await trial.pod())
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-    const { FIELDWORK_SYNC_WAREHOUSE: _, ...bucket } = await trial.pod()
-    const ended = await trial.runWarm(['sync'], bucket)
-    expect(ended).toMatchObject({ code: 2, stdout: '' })
-    expect(ended.stderr).toContain(
-      'holds a warehouse of its own, and s3://research/fieldwork holds another one',
+  test
+    .runIf(SLOW)
+    .concurrent(
+      'a warehouse that lost its work database moves too, from its published file',
+      async (context) => {
+        const trial = await openBucketTrial(context, surveys())
+        const { FIELDWORK_SYNC_WAREHOUSE: _, ...bucket } = await trial.pod()
+        expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+        await rm(join(trial.warehouse, 'work.duckdb'))
+        const moved = await trial.runWarm(NIGHT, bucket)
+        expect(moved).toMatchObject({ code: 0 })
+        expect(moved.stderr).toContain('the work database was lost and is rebuilt from the published file')
+        expect(await trial.rows(RUNS)).toHaveLength(2)
+      },
     )
-    expect(trial.document('current.json')).toMatchObject({ version: 1 })
-    // The ledgers in the bucket still count, and those of the other directory never do.
-    expect(trial.document('lease.json')).toMatchObject({ state: 'free', ledgers_uploaded: true })
-    expect(await trial.runs()).toHaveLength(1)
-  })
+
+  test
+    .runIf(SLOW)
+    .concurrent(
+      'a directory of a bucket is refused without the bucket, whose next run would lose that run',
+      async (context) => {
+        const trial = await openBucketTrial(context, surveys())
+        const pod = await trial.pod()
+        await trial.runWarm(NIGHT, pod)
+        const { FIELDWORK_SYNC_STORAGE_URL: _, ...alone } = pod
+        const requests = trial.api.arrivals.length
+        for (const command of ['sync', 'check', 'replay']) {
+          const ended = await trial.runWarm([command], alone)
+          expect(ended, command).toMatchObject({ code: 2 })
+          expect(ended.stdout + ended.stderr).toContain(
+            `the work database in ${pod.FIELDWORK_SYNC_WAREHOUSE} belongs to s3://research/fieldwork, but the settings have no storage.url. Set it, or use an empty directory`,
+          )
+        }
+        expect(trial.api.arrivals).toHaveLength(requests)
+      },
+    )
+
+  test
+    .runIf(SLOW)
+    .concurrent(
+      'a directory with another warehouse is refused, and both stay as they are',
+      async (context) => {
+        const trial = await openBucketTrial(context, surveys())
+        await trial.runWarm(NIGHT, await trial.pod())
+        expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+        const { FIELDWORK_SYNC_WAREHOUSE: _, ...bucket } = await trial.pod()
+        const ended = await trial.runWarm(['sync'], bucket)
+        expect(ended).toMatchObject({ code: 2, stdout: '' })
+        expect(ended.stderr).toContain(
+          'holds a warehouse of its own, and s3://research/fieldwork holds another one',
+        )
+        expect(trial.document('current.json')).toMatchObject({ version: 1 })
+        // The ledgers in the bucket still count, and those of the other directory never do.
+        expect(trial.document('lease.json')).toMatchObject({ state: 'free', ledgers_uploaded: true })
+        expect(await trial.runs()).toHaveLength(1)
+      },
+    )
 
   // test/unit/publish/bucket/layout compares every division.
   test

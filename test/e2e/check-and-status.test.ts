@@ -3,6 +3,7 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { scriptedSurvey, sendJson, startScriptedApi, TOKEN } from '../support/api/scripted-api.js'
 import { gate, openTrial } from '../support/command/trial.js'
+import { SLOW } from '../support/suite/slow.js'
 
 describe('check', () => {
   test.concurrent('makes one request per account and reports the result', async (context) => {
@@ -33,14 +34,15 @@ describe('check', () => {
   })
 
   const answer = (status: number, headers: Record<string, string> = {}) => ({ status, headers })
-  test.concurrent.for([
+  const failures = [
     {
       ...answer(429, { 'retry-after': '600' }),
       says: /FAILED {2}API of default .*answered 429 \(too many requests\) for account 'default' at GET/,
     },
     { ...answer(500), says: /FAILED {2}API of default .*after 1 attempt: the API answered 500/ },
     { ...answer(403), says: /FAILED {2}API of default .*refused the credentials \(403\)/ },
-  ])(
+  ]
+  test.concurrent.for(SLOW ? failures : failures.slice(0, 1))(
     'sends no second request and does not wait after $status $headers',
     async ({ status, headers, says }, context) => {
       const trial = await openTrial(context)

@@ -7,6 +7,7 @@ import { MAIN, run } from '../support/command/command.js'
 import { runWarm } from '../support/command/warm.js'
 import { type Finished, temporaryDirectory } from '../support/files/temporary.js'
 import { hasTerminal, openTerminal } from '../support/process/terminal.mjs'
+import { SLOW } from '../support/suite/slow.js'
 
 const has = (shell: string): boolean => spawnSync(shell, ['--version']).status === 0
 const missing = ['bash', 'zsh', 'fish'].filter((shell) => !has(shell))
@@ -112,26 +113,33 @@ test.skipIf(!has('bash'))('bash completes commands, flags, values and paths', as
   expect(await readdir(cwd)).toEqual(['settings.yaml'])
 })
 
-test.skipIf(!has('fish'))('fish completes commands, flags, values and paths', async ({ onTestFinished }) => {
-  const { cwd, env } = await place(onTestFinished, '/bin/bash')
-  const all = [
-    ...LINES.map(([, words, only]) => [words.join(' '), only] as const),
-    ['export --format=c', '--format=csv'],
-    ['sync --config set', 'settings.yaml'],
-    ['sync --config=set', '--config=settings.yaml'],
-  ] as const
-  const script = [
-    'fieldwork-sync completion fish | source',
-    ...all.map(
-      ([line]) => `complete -C 'fieldwork-sync ${line}' | string replace -r '\\t.*' '' | string join ' '`,
-    ),
-  ].join('\n')
-  const { stdout, stderr } = spawnSync('fish', ['--no-config', '-c', script], { cwd, env, encoding: 'utf8' })
-  expect(stderr).toBe('')
-  expect(stdout.trimEnd().split('\n')).toEqual(all.map(([, only]) => only))
-})
+test.skipIf(!SLOW || !has('fish'))(
+  'fish completes commands, flags, values and paths',
+  async ({ onTestFinished }) => {
+    const { cwd, env } = await place(onTestFinished, '/bin/bash')
+    const all = [
+      ...LINES.map(([, words, only]) => [words.join(' '), only] as const),
+      ['export --format=c', '--format=csv'],
+      ['sync --config set', 'settings.yaml'],
+      ['sync --config=set', '--config=settings.yaml'],
+    ] as const
+    const script = [
+      'fieldwork-sync completion fish | source',
+      ...all.map(
+        ([line]) => `complete -C 'fieldwork-sync ${line}' | string replace -r '\\t.*' '' | string join ' '`,
+      ),
+    ].join('\n')
+    const { stdout, stderr } = spawnSync('fish', ['--no-config', '-c', script], {
+      cwd,
+      env,
+      encoding: 'utf8',
+    })
+    expect(stderr).toBe('')
+    expect(stdout.trimEnd().split('\n')).toEqual(all.map(([, only]) => only))
+  },
+)
 
-test.skipIf(!has('zsh') || !hasTerminal)(
+test.skipIf(!SLOW || !has('zsh') || !hasTerminal)(
   'zsh completes commands, flags, values and paths',
   async ({ onTestFinished }) => {
     const { cwd, env } = await place(onTestFinished, '/bin/bash')

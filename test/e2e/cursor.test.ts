@@ -59,7 +59,7 @@ const requestedSince = (api: ScriptedApi): unknown[] =>
 const requestedPages = (api: ScriptedApi): unknown[] =>
   api.arrivals.filter(({ path }) => path === '/surveys').map(({ query: search }) => search.get('page'))
 
-test('a survey that changes after its page was read is correct after the next run', async () => {
+test.runIf(SLOW)('a survey that changes after its page was read is correct after the next run', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startSixDrafts()
   const options = { warehouse, env: api.env, args: await withoutOverlap() }

@@ -100,38 +100,43 @@ test.concurrent('a complete sync requests start and success, posts its report, a
   expect(await readdir(join(file, '..'))).toEqual(['fieldwork_sync.prom'])
 })
 
-test.concurrent('a failed run keeps when the last complete one was, and a replay keeps what is known of the sync', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1)])
-  const receiver = await startReceiver(context.onTestFinished)
-  const file = join(await trial.temporary(), 'fieldwork_sync.prom')
-  const settings = await trial.settings({ metrics: { file }, notify: notifyOf(receiver) })
-  await trial.runWarm(['sync', ...settings])
-  const before = await metricsIn(file)
-  brokenFor(trial, 401)
-  receiver.received.length = 0
-  const refused = await trial.runWarm(['sync', '--json', ...settings])
-  expect(refused.code).toBe(4)
-  expectNoSecret(refused)
-  expect([...receiver.lines()].sort()).toEqual(
-    [PATHS.webhook, PATHS.failure, PATHS.start].map((path) => `POST ${path}`),
+test
+  .runIf(SLOW)
+  .concurrent(
+    'a failed run keeps when the last complete one was, and a replay keeps what is known of the sync',
+    async (context) => {
+      const trial = await openTrial(context, [scriptedSurvey(1)])
+      const receiver = await startReceiver(context.onTestFinished)
+      const file = join(await trial.temporary(), 'fieldwork_sync.prom')
+      const settings = await trial.settings({ metrics: { file }, notify: notifyOf(receiver) })
+      await trial.runWarm(['sync', ...settings])
+      const before = await metricsIn(file)
+      brokenFor(trial, 401)
+      receiver.received.length = 0
+      const refused = await trial.runWarm(['sync', '--json', ...settings])
+      expect(refused.code).toBe(4)
+      expectNoSecret(refused)
+      expect([...receiver.lines()].sort()).toEqual(
+        [PATHS.webhook, PATHS.failure, PATHS.start].map((path) => `POST ${path}`),
+      )
+      const failure = receiver.received.find(({ path }) => path === PATHS.failure)
+      expect(failure?.body).toMatch(
+        /: failed \(exit 4\) after [^\n]*\ndefault: failed; .*refused the credentials \(401\)/,
+      )
+      const after = await metricsIn(file)
+      expect(after.get('run_exit_code{command="sync"}')).toBe(4)
+      expect(after.get('account_exit_code{account="default"}')).toBe(4)
+      const complete = 'last_complete_run_timestamp_seconds{account="default"}'
+      expect(after.get(complete)).toBe(before.get(complete))
+      receiver.received.length = 0
+      expect(await trial.runWarm(['replay', ...settings])).toMatchObject({ code: 0 })
+      expect(receiver.lines()).toContain(`POST ${PATHS.success}`)
+      const replayed = await metricsIn(file)
+      expect(replayed.get('run_exit_code{command="replay"}')).toBe(0)
+      expect(replayed.get('run_exit_code{command="sync"}')).toBe(4)
+      expect(replayed.get(complete)).toBe(before.get(complete))
+    },
   )
-  const failure = receiver.received.find(({ path }) => path === PATHS.failure)
-  expect(failure?.body).toMatch(
-    /: failed \(exit 4\) after [^\n]*\ndefault: failed; .*refused the credentials \(401\)/,
-  )
-  const after = await metricsIn(file)
-  expect(after.get('run_exit_code{command="sync"}')).toBe(4)
-  expect(after.get('account_exit_code{account="default"}')).toBe(4)
-  const complete = 'last_complete_run_timestamp_seconds{account="default"}'
-  expect(after.get(complete)).toBe(before.get(complete))
-  receiver.received.length = 0
-  expect(await trial.runWarm(['replay', ...settings])).toMatchObject({ code: 0 })
-  expect(receiver.lines()).toContain(`POST ${PATHS.success}`)
-  const replayed = await metricsIn(file)
-  expect(replayed.get('run_exit_code{command="replay"}')).toBe(0)
-  expect(replayed.get('run_exit_code{command="sync"}')).toBe(4)
-  expect(replayed.get(complete)).toBe(before.get(complete))
-})
 
 test.runIf(SLOW).concurrent('a service that dies during the run is a failure', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])

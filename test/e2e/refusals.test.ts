@@ -85,43 +85,48 @@ describe('a 404 of a listed survey', () => {
     expect(await night(trial, 3)).toMatchObject({ code: 0, run: { listing: 'incremental' } })
   })
 
-  test.concurrent('that occurs once makes the survey fail; the run names it, and the next night reads it', async (context) => {
-    const trial = await openTrial(context, ids(3))
-    await night(trial, 0)
-    const failed = await night(trial, 1, refuse(trial.api, /^\/surveys\/2\//, 404))
-    expect(failed).toMatchObject({
-      code: 3,
-      run: {
-        reason: '1 survey failed (freshness.last_error)',
-        surveys_failed: 1,
-        left_over: 1,
-        failing: 1,
-        failing_surveys: [
-          {
-            survey_id: 2,
-            title: 'Survey 2',
-            attempts: 1,
-            error: expect.stringMatching(
-              /^survey 2 cannot be read: .*\/surveys\/2\/fieldwork_progress \(404\)/,
-            ),
+  test
+    .runIf(SLOW)
+    .concurrent(
+      'that occurs once makes the survey fail; the run names it, and the next night reads it',
+      async (context) => {
+        const trial = await openTrial(context, ids(3))
+        await night(trial, 0)
+        const failed = await night(trial, 1, refuse(trial.api, /^\/surveys\/2\//, 404))
+        expect(failed).toMatchObject({
+          code: 3,
+          run: {
+            reason: '1 survey failed (freshness.last_error)',
+            surveys_failed: 1,
+            left_over: 1,
+            failing: 1,
+            failing_surveys: [
+              {
+                survey_id: 2,
+                title: 'Survey 2',
+                attempts: 1,
+                error: expect.stringMatching(
+                  /^survey 2 cannot be read: .*\/surveys\/2\/fieldwork_progress \(404\)/,
+                ),
+              },
+            ],
           },
-        ],
+        })
+        expect(await missingIds(trial)).toEqual([])
+        expect(
+          await query(trial.published, 'SELECT survey_id FROM freshness WHERE last_error IS NOT NULL'),
+        ).toEqual([{ survey_id: 2 }])
+        const status = await trial.runWarm(['status'])
+        expect(status.stdout).toMatch(
+          /surveys that could not be read\n.*\n.*default +2 +Survey 2 +1 time\n +survey 2 cannot be read/,
+        )
+        expect(await night(trial, 2)).toMatchObject({
+          code: 0,
+          run: { listing: 'full', left_over: 0, failing: 0 },
+        })
+        expect(await refreshed(trial)).toContainEqual({ id: 2, on_day: '2026-03-03', fine: true })
       },
-    })
-    expect(await missingIds(trial)).toEqual([])
-    expect(
-      await query(trial.published, 'SELECT survey_id FROM freshness WHERE last_error IS NOT NULL'),
-    ).toEqual([{ survey_id: 2 }])
-    const status = await trial.runWarm(['status'])
-    expect(status.stdout).toMatch(
-      /surveys that could not be read\n.*\n.*default +2 +Survey 2 +1 time\n +survey 2 cannot be read/,
     )
-    expect(await night(trial, 2)).toMatchObject({
-      code: 0,
-      run: { listing: 'full', left_over: 0, failing: 0 },
-    })
-    expect(await refreshed(trial)).toContainEqual({ id: 2, on_day: '2026-03-03', fine: true })
-  })
 
   test.concurrent('that lasts is retried less and less often, and adds no version', async (context) => {
     const trial = await openTrial(context, ids(3))
@@ -160,65 +165,78 @@ describe('a 404 of a listed survey', () => {
     expect(await missingIds(trial)).toEqual([2])
   })
 
-  test.concurrent('for one of its sources keeps the stored rows of that source, and the run reads the rest', async (context) => {
-    const [one] = [scriptedSurvey(1, {}, 3)]
-    const trial = await openTrial(context, one === undefined ? [] : [one])
-    await night(trial, 0)
-    if (one === undefined) return
-    one.progress = scriptedProgress(50)
-    const hook: Hook = ({ query: search }, response) => {
-      if (search.get('sample_source_id') !== '102') return false
-      sendJson(trial.api, response, 404, {})
-      return true
-    }
-    expect(await night(trial, 1, hook)).toMatchObject({ code: 3, run: { surveys_failed: 1 } })
-    expect(
-      await query(
-        trial.published,
-        'SELECT sample_source_id AS id, interviews_count AS n FROM sample_source_progress WHERE _missing_since IS NULL ORDER BY 1',
-      ),
-    ).toEqual([
-      { id: 101, n: 50 },
-      { id: 102, n: 10 },
-      { id: 103, n: 50 },
-    ])
-    expect(await night(trial, 2)).toMatchObject({ code: 0, run: { left_over: 0 } })
-  })
+  test
+    .runIf(SLOW)
+    .concurrent(
+      'for one of its sources keeps the stored rows of that source, and the run reads the rest',
+      async (context) => {
+        const [one] = [scriptedSurvey(1, {}, 3)]
+        const trial = await openTrial(context, one === undefined ? [] : [one])
+        await night(trial, 0)
+        if (one === undefined) return
+        one.progress = scriptedProgress(50)
+        const hook: Hook = ({ query: search }, response) => {
+          if (search.get('sample_source_id') !== '102') return false
+          sendJson(trial.api, response, 404, {})
+          return true
+        }
+        expect(await night(trial, 1, hook)).toMatchObject({ code: 3, run: { surveys_failed: 1 } })
+        expect(
+          await query(
+            trial.published,
+            'SELECT sample_source_id AS id, interviews_count AS n FROM sample_source_progress WHERE _missing_since IS NULL ORDER BY 1',
+          ),
+        ).toEqual([
+          { id: 101, n: 50 },
+          { id: 102, n: 10 },
+          { id: 103, n: 50 },
+        ])
+        expect(await night(trial, 2)).toMatchObject({ code: 0, run: { left_over: 0 } })
+      },
+    )
 })
 
 describe('a refusal of one endpoint', () => {
-  test.concurrent('lets drafts without progress keep their sources, and never marks them as missing', async (context) => {
-    const drafts = [1, 2, 3, 4, 5, 6, 7, 8].map((id) => scriptedSurvey(id, { status: 'draft' }, 1))
-    const trial = await openTrial(context, [...drafts, scriptedSurvey(20)])
-    const hook: Hook = ({ path }, response) => {
-      const [, id] = /^\/surveys\/(\d+)\/fieldwork_progress$/.exec(path) ?? []
-      const found = trial.api.surveys.find(({ survey }) => survey.id === Number(id))
-      if (found?.survey.status !== 'draft') return false
-      sendJson(trial.api, response, 404, {})
-      return true
-    }
-    expect(await night(trial, 0, hook)).toMatchObject({
-      code: 3,
-      run: { surveys_refreshed: 1, surveys_failed: 8 },
-    })
-    expect(await query(trial.published, 'SELECT count(*) AS n FROM sample_sources')).toEqual([{ n: 10 }])
-    for (const day of [1, 2]) expect((await night(trial, day, hook, ['--full'])).code).toBe(3)
-    expect(await missingIds(trial)).toEqual([])
-    expect(await query(trial.published, 'SELECT count(*) AS n FROM surveys_history')).toEqual([{ n: 9 }])
-    // One draft goes into field. It has progress now, and its source has another name.
-    const [first] = drafts
-    if (first === undefined) throw new Error('there are drafts')
-    first.survey.status = 'fieldwork'
-    first.survey.updated_at = '2026-03-04T12:00:00Z'
-    first.sources = [scriptedSource(101, '2026-01-01T00:00:00Z', { name: 'renamed' })]
-    await night(trial, 4, hook)
-    expect(
-      await query(trial.published, 'SELECT interviews_count AS n FROM survey_progress WHERE survey_id = 1'),
-    ).toEqual([{ n: 10 }])
-    expect(await query(trial.published, 'SELECT name FROM sample_sources WHERE survey_id = 1')).toEqual([
-      { name: 'renamed' },
-    ])
-  })
+  test
+    .runIf(SLOW)
+    .concurrent(
+      'lets drafts without progress keep their sources, and never marks them as missing',
+      async (context) => {
+        const drafts = [1, 2, 3, 4, 5, 6, 7, 8].map((id) => scriptedSurvey(id, { status: 'draft' }, 1))
+        const trial = await openTrial(context, [...drafts, scriptedSurvey(20)])
+        const hook: Hook = ({ path }, response) => {
+          const [, id] = /^\/surveys\/(\d+)\/fieldwork_progress$/.exec(path) ?? []
+          const found = trial.api.surveys.find(({ survey }) => survey.id === Number(id))
+          if (found?.survey.status !== 'draft') return false
+          sendJson(trial.api, response, 404, {})
+          return true
+        }
+        expect(await night(trial, 0, hook)).toMatchObject({
+          code: 3,
+          run: { surveys_refreshed: 1, surveys_failed: 8 },
+        })
+        expect(await query(trial.published, 'SELECT count(*) AS n FROM sample_sources')).toEqual([{ n: 10 }])
+        for (const day of [1, 2]) expect((await night(trial, day, hook, ['--full'])).code).toBe(3)
+        expect(await missingIds(trial)).toEqual([])
+        expect(await query(trial.published, 'SELECT count(*) AS n FROM surveys_history')).toEqual([{ n: 9 }])
+        // One draft goes into field. It has progress now, and its source has another name.
+        const [first] = drafts
+        if (first === undefined) throw new Error('there are drafts')
+        first.survey.status = 'fieldwork'
+        first.survey.updated_at = '2026-03-04T12:00:00Z'
+        first.sources = [scriptedSource(101, '2026-01-01T00:00:00Z', { name: 'renamed' })]
+        await night(trial, 4, hook)
+        expect(
+          await query(
+            trial.published,
+            'SELECT interviews_count AS n FROM survey_progress WHERE survey_id = 1',
+          ),
+        ).toEqual([{ n: 10 }])
+        expect(await query(trial.published, 'SELECT name FROM sample_sources WHERE survey_id = 1')).toEqual([
+          { name: 'renamed' },
+        ])
+      },
+    )
 
   test.concurrent('stores progress without a source list, and keeps a changed survey row pending without progress', async (context) => {
     const trial = await openTrial(context, ids(2))
@@ -278,17 +296,22 @@ describe('a 401 or 403', () => {
     expect(await missingIds(trial)).toEqual([])
   })
 
-  test.concurrent('of six surveys ends at most one run, and the next night reads the others', async (context) => {
-    const trial = await openTrial(context, ids(14))
-    const hook = refuse(trial.api, /^\/surveys\/(9|10|11|12|13|14)\//, 403)
-    const first = await night(trial, 0, hook)
-    expect(first).toMatchObject({ code: 4 })
-    expect(first.run.reason).toMatch(
-      /surveys failed one after the other, .*\. Check which surveys this id and token may read/,
+  test
+    .runIf(SLOW)
+    .concurrent(
+      'of six surveys ends at most one run, and the next night reads the others',
+      async (context) => {
+        const trial = await openTrial(context, ids(14))
+        const hook = refuse(trial.api, /^\/surveys\/(9|10|11|12|13|14)\//, 403)
+        const first = await night(trial, 0, hook)
+        expect(first).toMatchObject({ code: 4 })
+        expect(first.run.reason).toMatch(
+          /surveys failed one after the other, .*\. Check which surveys this id and token may read/,
+        )
+        expect(await night(trial, 1, hook)).toMatchObject({ code: 3, run: { failing: 6 } })
+        expect((await refreshed(trial)).filter(({ fine }) => fine)).toHaveLength(8)
+      },
     )
-    expect(await night(trial, 1, hook)).toMatchObject({ code: 3, run: { failing: 6 } })
-    expect((await refreshed(trial)).filter(({ fine }) => fine)).toHaveLength(8)
-  })
 
   test.concurrent('of everything but the list ends the account with 4, even with two surveys', async (context) => {
     const trial = await openTrial(context, ids(2))

@@ -319,26 +319,29 @@ test('a report that cannot be written fails the run, and the data is published',
   expect(existsSync(trial.published)).toBe(true)
 })
 
-test('in a bucket it is an object that a browser shows, and the command reads the state from there', async (context) => {
-  const trial = await openBucketTrial(context, [scriptedSurvey(1)])
-  const pod = await trial.pod()
-  for (let night = 0; night < 2; night += 1)
-    expect(await trial.runWarm(['sync', '--publish', 'report', '--log-level', 'warn'], pod)).toMatchObject({
+test.runIf(SLOW)(
+  'in a bucket it is an object that a browser shows, and the command reads the state from there',
+  async (context) => {
+    const trial = await openBucketTrial(context, [scriptedSurvey(1)])
+    const pod = await trial.pod()
+    for (let night = 0; night < 2; night += 1)
+      expect(await trial.runWarm(['sync', '--publish', 'report', '--log-level', 'warn'], pod)).toMatchObject({
+        code: 0,
+        stderr: '',
+      })
+    const puts = trial.s3.requests.filter(({ verb, key }) => verb === 'put' && key.endsWith('/report.html'))
+    expect(puts.map(({ headers }) => headers['content-type'])).toEqual(
+      Array(2).fill('text/html; charset=utf-8'),
+    )
+    const stored = trial.s3.store.objects.get('fieldwork/report.html')?.body.toString()
+    const out = join(await trial.temporary(), 'report.html')
+    expect(await trial.runWarm(['report', '--out', out], await trial.pod())).toMatchObject({
       code: 0,
       stderr: '',
     })
-  const puts = trial.s3.requests.filter(({ verb, key }) => verb === 'put' && key.endsWith('/report.html'))
-  expect(puts.map(({ headers }) => headers['content-type'])).toEqual(
-    Array(2).fill('text/html; charset=utf-8'),
-  )
-  const stored = trial.s3.store.objects.get('fieldwork/report.html')?.body.toString()
-  const out = join(await trial.temporary(), 'report.html')
-  expect(await trial.runWarm(['report', '--out', out], await trial.pod())).toMatchObject({
-    code: 0,
-    stderr: '',
-  })
-  expect(await readFile(out, 'utf8')).toBe(stored)
-})
+    expect(await readFile(out, 'utf8')).toBe(stored)
+  },
+)
 
 test.runIf(hasChromium)(
   'with two accounts, each row names its own, and bars stay narrow',

@@ -187,27 +187,32 @@ const readingEverything = (trial: Trial): Promise<string> =>
     'export const haveBlocksChecksums = () => Promise.resolve(false)\n',
   )
 
-test.concurrent('SIGTERM in an endless publish exits 3, keeps the published file, and lets the next run publish', async (context) => {
-  const trial = await openTrial(context, surveys())
-  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-  const before = await readFile(trial.published)
-  const overview = await setOverview(trial, ENDLESS)
-  const running = trial.start(['sync', '--log-level', 'debug'], {}, await readingEverything(trial))
-  await stderrShows(running, /"msg":"publishing"/)
-  const ended = await stopWith(running, 'SIGTERM')
-  expect(ended).toMatchObject({ code: 3, signal: null })
-  expect(lastLine(ended)).toBe(`partial (exit 3): ${NOT_PUBLISHED}; nothing is queued.`)
-  expect((await readFile(trial.published)).equals(before)).toBe(true)
-  expect((await readdir(trial.warehouse)).filter((name) => name.startsWith('.'))).toEqual([])
-  await setOverview(trial, overview)
-  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-  expect(await trial.runs()).toMatchObject([
-    { status: 'complete' },
-    { status: 'partial', exit_code: 3, reason: NOT_PUBLISHED },
-    { status: 'complete' },
-  ])
-  expect(await unsoundness(trial.published)).toEqual([])
-})
+test
+  .runIf(SLOW)
+  .concurrent(
+    'SIGTERM in an endless publish exits 3, keeps the published file, and lets the next run publish',
+    async (context) => {
+      const trial = await openTrial(context, surveys())
+      expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+      const before = await readFile(trial.published)
+      const overview = await setOverview(trial, ENDLESS)
+      const running = trial.start(['sync', '--log-level', 'debug'], {}, await readingEverything(trial))
+      await stderrShows(running, /"msg":"publishing"/)
+      const ended = await stopWith(running, 'SIGTERM')
+      expect(ended).toMatchObject({ code: 3, signal: null })
+      expect(lastLine(ended)).toBe(`partial (exit 3): ${NOT_PUBLISHED}; nothing is queued.`)
+      expect((await readFile(trial.published)).equals(before)).toBe(true)
+      expect((await readdir(trial.warehouse)).filter((name) => name.startsWith('.'))).toEqual([])
+      await setOverview(trial, overview)
+      expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+      expect(await trial.runs()).toMatchObject([
+        { status: 'complete' },
+        { status: 'partial', exit_code: 3, reason: NOT_PUBLISHED },
+        { status: 'complete' },
+      ])
+      expect(await unsoundness(trial.published)).toEqual([])
+    },
+  )
 
 test.skipIf(!SLOW)(
   'a run that SIGTERM stopped gives up an endless publish at the shutdown deadline, and says so',

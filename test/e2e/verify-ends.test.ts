@@ -141,18 +141,25 @@ describe('after a sync', () => {
     expect(JSON.parse(ended.stdout)).toMatchObject({ exit_code: 3, sample: { accounts: [{ compared: 1 }] } })
   })
 
-  test('a survey that the API refuses is left out and named, and the rest is compared', async (context) => {
-    const trial = await openTrial(context, surveys())
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-    trial.api.hook = ({ path }, response) => {
-      if (path !== '/surveys/2/fieldwork_progress') return false
-      sendJson(trial.api, response, 403, {})
-      return true
-    }
-    const { code, json } = await verifyJson(trial)
-    expect(code).toBe(3)
-    expect(json.sample.accounts[0]).toMatchObject({ compared: 2, unread: [{ survey_id: 2 }], stopped: null })
-  })
+  test.runIf(SLOW)(
+    'a survey that the API refuses is left out and named, and the rest is compared',
+    async (context) => {
+      const trial = await openTrial(context, surveys())
+      expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+      trial.api.hook = ({ path }, response) => {
+        if (path !== '/surveys/2/fieldwork_progress') return false
+        sendJson(trial.api, response, 403, {})
+        return true
+      }
+      const { code, json } = await verifyJson(trial)
+      expect(code).toBe(3)
+      expect(json.sample.accounts[0]).toMatchObject({
+        compared: 2,
+        unread: [{ survey_id: 2 }],
+        stopped: null,
+      })
+    },
+  )
 
   test.runIf(SLOW)(
     'a service that ignores started_before cannot be used to prove progress wrong; gone surveys have moved',
@@ -265,7 +272,7 @@ describe('after a sync', () => {
     },
   )
 
-  test('--local reads a directory that nobody may write', async (context) => {
+  test.runIf(SLOW)('--local reads a directory that nobody may write', async (context) => {
     const trial = await openTrial(context, surveys())
     expect(await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
     if (mountReadOnly(context, trial.warehouse) === null) return
@@ -372,7 +379,7 @@ describe('what has changed since is no error', () => {
     expect(code).toBe(0)
   })
 
-  test('a target changes, and only the survey says so', async (context) => {
+  test.runIf(SLOW)('a target changes, and only the survey says so', async (context) => {
     const { trial, one } = await readTwice(context, () => undefined)
     for (const source of one.sources) source.sample_size = 60
     one.progress.sample_size = 120

@@ -42,28 +42,30 @@ const startSink = async (finished: Finished) => {
   return { endpoint: `http://127.0.0.1:${address.port}`, received }
 }
 
-test(`a file of ${FILE_BYTES / MIB} MiB is sent and got in 64 MiB of memory, without a line on stderr`, async ({
-  onTestFinished,
-}) => {
-  const directory = await temporaryDirectory(onTestFinished)
-  const { endpoint, received } = await startSink(onTestFinished)
-  const [sent, got] = [join(directory, 'sent'), join(directory, 'got')]
-  const file = await open(sent, 'w')
-  await file.truncate(FILE_BYTES)
-  await file.close()
-  const script = new URL('transfer.mjs', import.meta.url).pathname
-  const module = new URL('../../../build/object-store/s3.js', import.meta.url).href
-  const options = { bucket: 'research', prefix: '', endpoint, region: null, pathStyle: true }
-  const { stdout, stderr } = await promisify(execFile)(
-    process.execPath,
-    [script, module, JSON.stringify(options), sent, got],
-    { env: { PATH: process.env.PATH, ...STORAGE_CREDENTIALS } },
-  )
-  expect(stderr).toBe('')
-  const { putBytes, getBytes, ...rest } = JSON.parse(stdout)
-  expect(rest).toEqual({ kind: 'written', isThere: true })
-  expect(received.bytes).toBe(FILE_BYTES)
-  expect((await stat(got)).size).toBe(FILE_BYTES)
-  expect(putBytes).toBeLessThan(GROWTH_BYTES_MAX)
-  expect(getBytes).toBeLessThan(GROWTH_BYTES_MAX)
-}, 300_000)
+test.runIf(SLOW)(
+  `a file of ${FILE_BYTES / MIB} MiB is sent and got in 64 MiB of memory, without a line on stderr`,
+  async ({ onTestFinished }) => {
+    const directory = await temporaryDirectory(onTestFinished)
+    const { endpoint, received } = await startSink(onTestFinished)
+    const [sent, got] = [join(directory, 'sent'), join(directory, 'got')]
+    const file = await open(sent, 'w')
+    await file.truncate(FILE_BYTES)
+    await file.close()
+    const script = new URL('transfer.mjs', import.meta.url).pathname
+    const module = new URL('../../../build/object-store/s3.js', import.meta.url).href
+    const options = { bucket: 'research', prefix: '', endpoint, region: null, pathStyle: true }
+    const { stdout, stderr } = await promisify(execFile)(
+      process.execPath,
+      [script, module, JSON.stringify(options), sent, got],
+      { env: { PATH: process.env.PATH, ...STORAGE_CREDENTIALS } },
+    )
+    expect(stderr).toBe('')
+    const { putBytes, getBytes, ...rest } = JSON.parse(stdout)
+    expect(rest).toEqual({ kind: 'written', isThere: true })
+    expect(received.bytes).toBe(FILE_BYTES)
+    expect((await stat(got)).size).toBe(FILE_BYTES)
+    expect(putBytes).toBeLessThan(GROWTH_BYTES_MAX)
+    expect(getBytes).toBeLessThan(GROWTH_BYTES_MAX)
+  },
+  300_000,
+)

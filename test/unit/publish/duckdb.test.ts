@@ -20,6 +20,7 @@ import { createLacks } from '../../../src/publish/file-system-lacks.js'
 import type { Database } from '../../../src/warehouse/connection/database.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 import { openElsewhere } from '../../support/process/other-process.js'
+import { SLOW } from '../../support/suite/slow.js'
 import { minute } from '../../support/time/instants.js'
 import { query } from '../../support/warehouse/duckdb.js'
 import { bundle, list, progress, source, survey } from '../../support/warehouse/rows.js'
@@ -89,7 +90,7 @@ describe('the published file', () => {
     ])
   })
 
-  test('carries a comment on every table, view and column', async () => {
+  test.runIf(SLOW)('carries a comment on every table, view and column', async () => {
     const warehouse = await testWarehouse()
     await publish(warehouse)
     const all = await query(published(warehouse), comments)
@@ -135,33 +136,36 @@ describe('the published file', () => {
     }
   })
 
-  test('does not show later changes of the work database', async () => {
+  test.runIf(SLOW)('does not show later changes of the work database', async () => {
     const warehouse = await filled()
     await publish(warehouse)
     await list(warehouse.account, [survey(2)], minute(3))
     expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }])
   })
 
-  test('ignores the log of a reader who wrote into the previous file and was killed', async () => {
-    const warehouse = await filled()
-    await publish(warehouse)
-    const scribbled = join(warehouse.directory, 'scribbled.duckdb')
-    await link(published(warehouse), scribbled)
-    await chmod(scribbled, 0o644)
-    const scribbler = await DuckDBInstance.create(scribbled)
-    const connection = await scribbler.connect()
-    try {
-      await connection.run("UPDATE surveys SET title = 'scribbled'")
-      // A kill leaves the log of the old file beside the name of the new one.
-      await writeFile(`${published(warehouse)}.wal`, await readFile(`${scribbled}.wal`))
-    } finally {
-      connection.closeSync()
-      scribbler.closeSync()
-    }
-    await publish(warehouse)
-    expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }])
-    expect(await readdir(warehouse.directory)).not.toContain('fieldwork.duckdb.wal')
-  })
+  test.runIf(SLOW)(
+    'ignores the log of a reader who wrote into the previous file and was killed',
+    async () => {
+      const warehouse = await filled()
+      await publish(warehouse)
+      const scribbled = join(warehouse.directory, 'scribbled.duckdb')
+      await link(published(warehouse), scribbled)
+      await chmod(scribbled, 0o644)
+      const scribbler = await DuckDBInstance.create(scribbled)
+      const connection = await scribbler.connect()
+      try {
+        await connection.run("UPDATE surveys SET title = 'scribbled'")
+        // A kill leaves the log of the old file beside the name of the new one.
+        await writeFile(`${published(warehouse)}.wal`, await readFile(`${scribbled}.wal`))
+      } finally {
+        connection.closeSync()
+        scribbler.closeSync()
+      }
+      await publish(warehouse)
+      expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }])
+      expect(await readdir(warehouse.directory)).not.toContain('fieldwork.duckdb.wal')
+    },
+  )
 })
 
 test('the next publish removes the files that a killed one left behind', async () => {
@@ -206,7 +210,7 @@ describe('a work database that has lost most of its rows', () => {
     ])
   })
 
-  test('is rebuilt from its compacted copy when it is lost', async () => {
+  test.runIf(SLOW)('is rebuilt from its compacted copy when it is lost', async () => {
     const warehouse = await shrunken()
     await publish(warehouse)
     await warehouse.database.close()
@@ -405,7 +409,7 @@ describe('a publish that a signal stops', () => {
     },
   )
 
-  test('during a compacted copy leaves nothing behind, and the next one publishes', async () => {
+  test.runIf(SLOW)('during a compacted copy leaves nothing behind, and the next one publishes', async () => {
     const warehouse = await shrunken()
     const controller = new AbortController()
     const { database } = warehouse

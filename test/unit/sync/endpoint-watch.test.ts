@@ -140,7 +140,7 @@ describe('a run', () => {
     async (healthy) => {
       const { warehouse, night } = await opened(7)
       for (let time = 0; time < healthy; time += 1) expect(await night()).toMatchObject({ exitCode: 0 })
-      for (let time = 0; time < 4; time += 1)
+      for (let time = 0; time < 2; time += 1)
         expect(await night(noProgress(refused('forbidden')))).toMatchObject({ exitCode: 4, failing: 7 })
       expect(await night()).toMatchObject({ exitCode: 0, surveysRefreshed: 7, leftOver: 0 })
       expect(await read(warehouse)).toEqual([{ n: 7 }])
@@ -171,7 +171,7 @@ describe('a run', () => {
 
   test('ends with 4 though all surveys were refused in nights that a budget stopped', async () => {
     const { night } = await opened(12)
-    for (let time = 0; time < 5; time += 1)
+    for (let time = 0; time < 3; time += 1)
       expect(await night(noProgress(refused('forbidden')), 14)).toMatchObject({ exitCode: 4 })
     expect(await night(noProgress(refused('forbidden')))).toMatchObject({ exitCode: 4 })
   })

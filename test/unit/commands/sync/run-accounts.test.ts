@@ -37,7 +37,7 @@ test.runIf(SLOW)(
   },
 )
 
-test('a survey id that occurs in two accounts means two surveys', async (context) => {
+test.runIf(SLOW)('a survey id that occurs in two accounts means two surveys', async (context) => {
   const trial = await openAccounts(context, { a: surveys(3, 'of a'), b: surveys(3, 'of b') })
   for (const survey of trial.api('b').surveys) survey.progress = { ...survey.progress, interviews_count: 77 }
   await trial.sync()

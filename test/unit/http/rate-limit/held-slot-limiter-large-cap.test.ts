@@ -116,7 +116,7 @@ test(
         },
       ),
       // To shrink a failure takes minutes: a case has hundreds of requests.
-      { ...cases(8, 300), endOnFailure: true },
+      { ...cases(3, 300), endOnFailure: true },
     ),
 )
 

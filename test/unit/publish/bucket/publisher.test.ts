@@ -21,6 +21,7 @@ import { temporaryDirectory } from '../../../support/files/temporary.js'
 import { testLog } from '../../../support/log/test-log.js'
 import { holderNamed, NEVER } from '../../../support/storage/bucket.js'
 import { type ModelFault, type ModelRequest, ModelStore } from '../../../support/storage/model-store.js'
+import { SLOW } from '../../../support/suite/slow.js'
 import { minute } from '../../../support/time/instants.js'
 import { testClock } from '../../../support/time/test-clock.js'
 import { list, survey } from '../../../support/warehouse/rows.js'
@@ -100,7 +101,7 @@ describe('a publish', () => {
     await release()
   })
 
-  test('replaces the report after the version, and clean-up leaves it', async () => {
+  test.runIf(SLOW)('replaces the report after the version, and clean-up leaves it', async () => {
     const { publish, publishPage, model, warehouse, release } = await trial(['duckdb', 'report'])
     expect((await publish()).map(({ format }) => format)).toEqual(['duckdb'])
     const [report] = await publishPage()
@@ -145,7 +146,7 @@ describe('a publish', () => {
     },
   )
 
-  test('writes a file again that somebody deleted from the bucket, and says so', async () => {
+  test.runIf(SLOW)('writes a file again that somebody deleted from the bucket, and says so', async () => {
     const { publish, model, log, release } = await trial()
     await publish()
     const [lost] = [...model.objects.keys()].filter((key) => /^data\/surveys\/account.*parquet$/.test(key))
@@ -186,21 +187,24 @@ describe('a failure', () => {
     await release()
   })
 
-  test('of Delta says that the version is published, and the next publish catches up', async () => {
-    const { publish, decide, current, model, release } = await trial()
-    decide.fault = refusing(/putIfAbsent .*_delta_log/)
-    await expect(publish()).rejects.toThrow(DeltaBehindError)
-    await expect(publish(NEVER, 'RUN-2')).rejects.toThrow(
-      /^version 2 is published in s3:\/\/model\/test, but its Delta tables are behind: .*\. The next run brings them up to date$/,
-    )
-    expect(current()).toMatchObject({ version: 2 })
-    decide.fault = () => null
-    expect(await publish(NEVER, 'RUN-3')).toHaveLength(3)
-    expect(
-      [...model.objects.keys()].filter((key) => key.startsWith('data/surveys/_delta_log/')),
-    ).toHaveLength(1)
-    await release()
-  })
+  test.runIf(SLOW)(
+    'of Delta says that the version is published, and the next publish catches up',
+    async () => {
+      const { publish, decide, current, model, release } = await trial()
+      decide.fault = refusing(/putIfAbsent .*_delta_log/)
+      await expect(publish()).rejects.toThrow(DeltaBehindError)
+      await expect(publish(NEVER, 'RUN-2')).rejects.toThrow(
+        /^version 2 is published in s3:\/\/model\/test, but its Delta tables are behind: .*\. The next run brings them up to date$/,
+      )
+      expect(current()).toMatchObject({ version: 2 })
+      decide.fault = () => null
+      expect(await publish(NEVER, 'RUN-3')).toHaveLength(3)
+      expect(
+        [...model.objects.keys()].filter((key) => key.startsWith('data/surveys/_delta_log/')),
+      ).toHaveLength(1)
+      await release()
+    },
+  )
 
   test('without Delta keeps the logs for 30 days, and then removes them; with Delta again they start anew', async () => {
     const { publish, model, clock, log, release } = await trial()
@@ -251,7 +255,7 @@ describe('a signal', () => {
 })
 
 describe('a long run', () => {
-  test('saves the work database every 15 minutes, and a failure does not end it', async () => {
+  test.runIf(SLOW)('saves the work database every 15 minutes, and a failure does not end it', async () => {
     const { publishing, decide, clock, log, current, release } = await trial(['duckdb'])
     const snapshots = startSnapshots(publishing)
     const saved = async (count: number) => {
@@ -271,7 +275,7 @@ describe('a long run', () => {
   })
 })
 
-test('a damaged local work database is filled again from the bucket', async () => {
+test.runIf(SLOW)('a damaged local work database is filled again from the bucket', async () => {
   const { publish, store, pointer, warehouse, release } = await trial(['duckdb'])
   await list(warehouse.account, [survey(7)], minute(1))
   await publish()

@@ -182,20 +182,23 @@ describe('the next version', () => {
     expect(writtenAnew(before, await filesOf(currentOf(warehouse)))).toEqual(['_sync/runs/data.parquet'])
   })
 
-  test('moves all rows of a survey whose month of creation has changed, and shows none twice', async () => {
-    const warehouse = await publishedOnce()
-    await list(warehouse.account, [survey(3, JANUARY)], minute(5))
-    await warehouse.account.commitBundles(
-      [bundle(3, minute(6), [source(30), source(31)], progress(3))],
-      'run-2',
-    )
-    await publishParquet(warehouse)
-    expect(await tablesThatDiffer(warehouse)).toEqual([])
-    const data = [...(await filesOf(currentOf(warehouse))).keys()].filter((path) => !isBookkeeping(path))
-    expect(data.filter((path) => path.includes('2026-02'))).toEqual([])
-  })
+  test.runIf(SLOW)(
+    'moves all rows of a survey whose month of creation has changed, and shows none twice',
+    async () => {
+      const warehouse = await publishedOnce()
+      await list(warehouse.account, [survey(3, JANUARY)], minute(5))
+      await warehouse.account.commitBundles(
+        [bundle(3, minute(6), [source(30), source(31)], progress(3))],
+        'run-2',
+      )
+      await publishParquet(warehouse)
+      expect(await tablesThatDiffer(warehouse)).toEqual([])
+      const data = [...(await filesOf(currentOf(warehouse))).keys()].filter((path) => !isBookkeeping(path))
+      expect(data.filter((path) => path.includes('2026-02'))).toEqual([])
+    },
+  )
 
-  test('has a partition for rows whose survey is not stored', async () => {
+  test.runIf(SLOW)('has a partition for rows whose survey is not stored', async () => {
     const warehouse = await publishedOnce()
     await warehouse.account.commitBundles([bundle(99, minute(5), [source(990)], progress(3))], 'run-2')
     await publishParquet(warehouse)

@@ -207,7 +207,7 @@ describe('a published state that cannot be read now may be the newest: exit 7, a
     expect(await titles(await testWarehouse(directory))).toEqual(['night 2'])
   })
 
-  test('the operating system refuses to read the published file', async () => {
+  test.runIf(SLOW)('the operating system refuses to read the published file', async () => {
     const directory = await lostWithBoth()
     const published = join(directory, 'fieldwork.duckdb')
     await rm(published)
@@ -241,7 +241,7 @@ describe('a published state that cannot be read now may be the newest: exit 7, a
     expect(await titles(await testWarehouse(warehouse.directory))).toEqual(['night 2'])
   })
 
-  test('the versions cannot be listed', async () => {
+  test.runIf(SLOW)('the versions cannot be listed', async () => {
     const directory = await lostWithBoth()
     await rm(join(directory, 'parquet'), { recursive: true })
     await writeFile(join(directory, 'parquet'), 'not a directory')

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { checksum, type Manifest } from '../../../../src/publish/parquet/manifest.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
+import { SLOW } from '../../../support/suite/slow.js'
 import { instantOf, minute } from '../../../support/time/instants.js'
 import { currentOf, manifestOf, publishParquet } from '../../../support/warehouse/parquet.js'
 import { list, survey } from '../../../support/warehouse/rows.js'
@@ -40,7 +41,7 @@ describe('files of a version for a bucket', () => {
     }
   })
 
-  test('are those of a local version, apart from their paths', async () => {
+  test.runIf(SLOW)('are those of a local version, apart from their paths', async () => {
     const warehouse = await twoMonths()
     await publishParquet(warehouse)
     const local = await manifestOf(currentOf(warehouse))
@@ -89,7 +90,7 @@ describe('files of a version for a bucket', () => {
     expect(keysOf(second.manifest)).not.toContain(missing)
   })
 
-  test('are not written after a signal', async () => {
+  test.runIf(SLOW)('are not written after a signal', async () => {
     const warehouse = await twoMonths()
     const stop = new Error('stop')
     await expect(writeFiles(warehouse, { number: 1, signal: AbortSignal.abort(stop) })).rejects.toBe(stop)

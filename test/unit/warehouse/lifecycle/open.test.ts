@@ -129,21 +129,24 @@ describe('a work database that was lost or damaged is rebuilt from the published
     })
   })
 
-  test('but not when the published file is damaged too, which stays for people to restore', async () => {
-    const directory = await publishedWarehouse()
-    await rm(join(directory, 'work.duckdb'))
-    await rm(join(directory, 'fieldwork.duckdb'))
-    await writeFile(join(directory, 'fieldwork.duckdb'), 'garbage')
-    await expect(open(directory)).rejects.toMatchObject({
-      code: 'warehouse_unusable',
-      exitCode: 7,
-      message: expect.stringContaining('cannot be rebuilt'),
-    })
-    expect(await readFile(join(directory, 'fieldwork.duckdb'), 'utf8')).toBe('garbage')
-    await rm(join(directory, 'fieldwork.duckdb'))
-    const warehouse = await testWarehouse(directory)
-    expect(await warehouse.rows('SELECT * FROM surveys')).toEqual([])
-  })
+  test.runIf(SLOW)(
+    'but not when the published file is damaged too, which stays for people to restore',
+    async () => {
+      const directory = await publishedWarehouse()
+      await rm(join(directory, 'work.duckdb'))
+      await rm(join(directory, 'fieldwork.duckdb'))
+      await writeFile(join(directory, 'fieldwork.duckdb'), 'garbage')
+      await expect(open(directory)).rejects.toMatchObject({
+        code: 'warehouse_unusable',
+        exitCode: 7,
+        message: expect.stringContaining('cannot be rebuilt'),
+      })
+      expect(await readFile(join(directory, 'fieldwork.duckdb'), 'utf8')).toBe('garbage')
+      await rm(join(directory, 'fieldwork.duckdb'))
+      const warehouse = await testWarehouse(directory)
+      expect(await warehouse.rows('SELECT * FROM surveys')).toEqual([])
+    },
+  )
 })
 
 test('the commits of a killed run are kept', async () => {
@@ -188,17 +191,20 @@ describe('one process at a time', () => {
     expect(await warehouse.account.position()).toMatchObject({ cursor: null })
   })
 
-  test('the message names a reader who opened the work database by mistake, not the run that was killed', async () => {
-    const directory = await publishedWarehouse()
-    await openElsewhere(directory, 'commit-and-die')
-    const other = await holdOpen(join(directory, 'work.duckdb'))
-    await expect(open(directory)).rejects.toMatchObject({
-      exitCode: 6,
-      message: expect.stringMatching(new RegExp(`held by process ${other.pid} \\(.*node.*\\)\\. Wait`)),
-    })
-  })
+  test.runIf(SLOW)(
+    'the message names a reader who opened the work database by mistake, not the run that was killed',
+    async () => {
+      const directory = await publishedWarehouse()
+      await openElsewhere(directory, 'commit-and-die')
+      const other = await holdOpen(join(directory, 'work.duckdb'))
+      await expect(open(directory)).rejects.toMatchObject({
+        exitCode: 6,
+        message: expect.stringMatching(new RegExp(`held by process ${other.pid} \\(.*node.*\\)\\. Wait`)),
+      })
+    },
+  )
 
-  test('a holder that has published keeps its lock although it copied the file', async () => {
+  test.runIf(SLOW)('a holder that has published keeps its lock although it copied the file', async () => {
     const warehouse = await testWarehouse()
     await createDuckdbPublisher(warehouse.database, warehouse.directory, createLacks(warehouse.log)).publish(
       new AbortController().signal,
@@ -258,7 +264,7 @@ describe('the directory of a warehouse', () => {
   })
 
   // Seed 22 of the simulation: a failure during the close hid the reason why the run had ended.
-  test('is released with a warning when the note cannot be removed', async () => {
+  test.runIf(SLOW)('is released with a warning when the note cannot be removed', async () => {
     const warehouse = await testWarehouse()
     const note = join(warehouse.directory, 'work.holder.json')
     await rm(note)
