@@ -80,7 +80,10 @@ export const createFailureWatch = (consecutiveFailuresMax: number): FailureWatch
     },
     verdict: () => {
       if (row.length >= consecutiveFailuresMax)
-        return ended(`${row.length} surveys failed one after the other`, onlyKind())
+        return ended(
+          row.length === 1 ? 'a survey failed' : `${row.length} surveys failed one after the other`,
+          onlyKind(),
+        )
       if (notFound > consecutiveFailuresMax && notFound > answered)
         return ended(`the API answered 404 to ${notFound} of ${notFound + answered} requests`, 'not_found')
       return null
