@@ -66,8 +66,8 @@ export default {
     {
       name: 'packages-of-the-bundle',
       severity: 'error',
-      comment:
-        'Of devDependencies src imports only those that become part of the bundle. See docs/decisions/0068.',
+      // docs/decisions/build-and-libraries.md#0068-the-command-is-a-bundle-of-chunks
+      comment: 'Of devDependencies src imports only those that become part of the bundle (decision 0068).',
       from: { path: '^src/' },
       to: {
         dependencyTypes: ['npm-dev'],

@@ -26,7 +26,7 @@ const CHANGES_APART_MS = DAY_MS / 4
 /**
  * A day begins with the first instant of its date, or of a later date if the time zone skips that day. It ends a microsecond, the
  * smallest step of an `Instant`, before the next day begins. So every instant is in exactly one day, also when clocks go back past
- * midnight (docs/decisions/0008-day-ends-a-microsecond-before-the-next.md).
+ * midnight (docs/decisions/bundles-and-refusals.md#0008-a-day-ends-one-microsecond-before-the-next-begins).
  * Throws a `RangeError` for an unknown time zone.
  */
 export const createCalendar = (timeZone: string): Calendar => {

@@ -1,6 +1,6 @@
 /**
  * The types and functions that declare tables. A field is declared once, with its type and comment; the row type in
- * TypeScript, the DDL, the merge and the documentation all follow from it (docs/decisions/0026-one-declaration-per-table.md).
+ * TypeScript, the DDL, the merge and the documentation all follow from it (docs/decisions/warehouse.md#0026-a-table-is-declared-once).
  */
 import type { Instant } from './instant.js'
 

@@ -1,6 +1,7 @@
 /**
  * Cursor arithmetic. The listing is sorted by `created_at`, the cursor is on `updated_at`, and surveys change between pages. So the
- * next cursor is fixed before the first page is read, see docs/decisions/0001-cursor-is-server-time-less-an-overlap.md.
+ * next cursor is fixed before the first page is read, see
+ * docs/decisions/listing-and-cursor.md#0001-the-cursor-is-the-servers-time-less-an-overlap.
  */
 import { ageMs, believed } from './believed.js'
 import { type Instant, instantFromMs, minusMs } from './instant.js'

@@ -1,6 +1,6 @@
 /**
  * One declaration per table. DDL, merge SQL, comments, staging, the data dictionary and everything else about
- * a table are derived from these (docs/decisions/0026-one-declaration-per-table.md). Tables for analysts are here;
+ * a table are derived from these (docs/decisions/warehouse.md#0026-a-table-is-declared-once). Tables for analysts are here;
  * the bookkeeping of the job is in `sync-tables.ts`.
  */
 import {

@@ -1,6 +1,6 @@
 /**
  * A copy of the committed state in a file of its own, proved to be readable. A publish shows it to readers
- * (docs/decisions/0040-readers-get-a-copy.md).
+ * (docs/decisions/publish.md#0040-readers-open-a-published-copy).
  */
 import { rm, stat } from 'node:fs/promises'
 import { z } from 'zod'

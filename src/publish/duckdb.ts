@@ -1,7 +1,7 @@
 /**
  * Publishes the committed state as `fieldwork.duckdb`, the file that readers open. The work database is checkpointed and copied,
  * the copy is proved readable, and a rename puts it in place. Nobody may write the file, because a reader that opens it for writing
- * locks out all others (docs/decisions/0041-published-file-is-read-only.md).
+ * locks out all others (docs/decisions/publish.md#0041-nobody-may-write-the-published-file).
  */
 import { stat } from 'node:fs/promises'
 import { throwIfAborted } from '../base/clock.js'

@@ -1,7 +1,7 @@
 /**
  * Reads the proxies from the variables that curl, Go and Python also read. Each account's proxy is chosen once, so that it can be
- * shown before the first request (docs/decisions/0024-proxy-is-chosen-per-account.md). No problem quotes a value, because it may
- * hold a password.
+ * shown before the first request (docs/decisions/settings-and-http.md#0024-the-proxy-is-chosen-before-the-first-request). No problem quotes
+ * a value, because it may hold a password.
  */
 import { BlockList, isIP } from 'node:net'
 import type { HttpProxy } from '../base/network.js'

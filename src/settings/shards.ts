@@ -1,7 +1,7 @@
 /**
  * `--shard i/n` divides the accounts of one settings file among n jobs, each with its own warehouse. The shard of an account
  * follows from its name alone, by rendezvous hashing. So no account moves when others are added or removed, and its cursor and
- * history stay in one warehouse (docs/decisions/0052-shard-follows-from-the-account-name.md).
+ * history stay in one warehouse (docs/decisions/accounts-and-budgets.md#0052-the-shard-follows-from-the-accounts-name).
  */
 import { createHash } from 'node:crypto'
 import { bad, good, type Reader } from './readers.js'

@@ -1,7 +1,7 @@
 /**
  * Commits pages of a listing, or outcomes of surveys, in groups while reading goes on, because a commit of many costs hardly more
  * than a commit of a few. At the cap of the API each is committed at once. A killed run loses what it has not committed, so that
- * is bounded by what it has committed (docs/decisions/0036-commits-are-grouped.md).
+ * is bounded by what it has committed (docs/decisions/warehouse.md#0036-pages-and-outcomes-are-committed-in-groups).
  */
 import type { Clock } from '../base/clock.js'
 

@@ -38,7 +38,7 @@ export const discover = async (
   const first = await listUntilStable({ ...common, kind: state.listing, cursor: position.cursor, resumed })
   if (first.discovery !== 'complete' || !first.wasResumed) return first.discovery
   // A resumed listing is complete as of its start. Later changes on pages that an earlier run had read are listed now; otherwise
-  // readers would see them a night late (docs/decisions/0003-resumed-listing-is-followed-by-changes.md).
+  // readers would see them a night late (docs/decisions/listing-and-cursor.md#0003-a-resumed-listing-is-followed-by-the-changes-since).
   const { cursor } = await warehouse.position()
   const changes = await listUntilStable({ ...common, kind: 'incremental', cursor, resumed: null })
   return changes.discovery
@@ -193,7 +193,7 @@ const endEndless = async (
 /**
  * Whether a cursor was set by a wrong clock that has been corrected since. Changes in between are dated before the cursor, so
  * only a full listing shows them. `now` comes from the same clock as the cursor: the server's, or ours if it sends no time.
- * See docs/decisions/0005-future-times-are-not-believed.md.
+ * See docs/decisions/listing-and-cursor.md#0005-a-stored-time-ahead-of-now-is-not-believed.
  */
 const isAhead = (cursors: readonly (Instant | null)[], now: Instant): boolean =>
   cursors.some((cursor) => cursor !== null && believed(cursor, now) === null)
@@ -213,7 +213,7 @@ const begin = ({ dependencies, kind, updatedSince }: Listing, first: Page<Survey
  * A survey that leaves the listing pulls the later rows up, and one of them may be skipped. Then the total shrinks, or fewer
  * distinct surveys arrive than announced. A survey that is created meanwhile pushes rows down, and some are read twice. It lies
  * behind the ceiling and causes no repetition: otherwise a listing that takes several runs would never end
- * (docs/decisions/0002-listing-is-repeated-after-drift.md). Null if nothing can have been skipped.
+ * (docs/decisions/listing-and-cursor.md#0002-a-listing-whose-pages-moved-is-repeated). Null if nothing can have been skipped.
  */
 const driftOf = async (
   { dependencies: { warehouse }, driftCheck }: Listing,

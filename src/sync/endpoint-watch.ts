@@ -1,7 +1,7 @@
 /**
  * Watches each endpoint of the surveys. An endpoint that answers for none of many surveys is broken or forbidden as a whole, though
  * the other endpoints may go on answering: the run reads those, and ends as failed
- * (docs/decisions/0006-refusal-concerns-one-endpoint.md).
+ * (docs/decisions/bundles-and-refusals.md#0006-a-failed-request-is-a-failed-reading-of-one-endpoint).
  */
 import type { UpstreamError } from '../base/errors.js'
 import type { SurveyKind } from '../model/request-usage.js'

@@ -1,7 +1,7 @@
 /**
  * Runs all accounts at the same time. Each account waits for its own slots, so the run takes as long as its slowest account.
  * A failure of one account is in that account's report. An error that its run throws (a warehouse that cannot be written, a bug)
- * concerns all accounts and stops the others (docs/decisions/0051-accounts-run-side-by-side.md).
+ * concerns all accounts and stops the others (docs/decisions/accounts-and-budgets.md#0051-accounts-run-side-by-side).
  */
 import { EXIT_CODES, ExpectedError, messageOf, StoppedError } from '../base/errors.js'
 import type { Log } from '../base/log.js'

@@ -1,7 +1,7 @@
 /**
  * The condition of `--where` is one expression. DuckDB's own parser checks that, so SQL behind an early closing bracket
  * or a semicolon never runs. The connection limits the files that the expression can read (`confine` in
- * `export-tables.ts`). See docs/decisions/0048-export-condition-is-bounded-twice.md.
+ * `export-tables.ts`). See docs/decisions/export-and-sql.md#0048-a-condition-of-an-export-is-bounded-twice.
  */
 
 import { z } from 'zod'

@@ -39,7 +39,8 @@ export const exportTables = async (options: Export): Promise<ExportManifest> => 
 }
 
 /**
- * DuckDB sorts each table by key and spills the rows that do not fit into this memory. See docs/decisions/0050-export-sorts-on-disk.md.
+ * DuckDB sorts each table by key and spills the rows that do not fit into this memory. See
+ * docs/decisions/export-and-sql.md#0050-an-export-sorts-on-disk.
  */
 const SMALL_MEMORY = { memoryLimit: '112MB' } satisfies OpenOptions
 const SPILL = 'spill'

@@ -1,6 +1,7 @@
 /**
  * Keeps texts of a CSV file from becoming formulas and error values in a spreadsheet program. CSV cannot mark a text as a text, so an
- * apostrophe goes before each place where one of these could begin. See docs/decisions/0073-spreadsheets-hold-typed-cells.md.
+ * apostrophe goes before each place where one of these could begin. See
+ * docs/decisions/export-and-sql.md#0073-spreadsheets-hold-typed-cells-and-no-formulas.
  */
 import { literal } from '../../warehouse/connection/ddl.js'
 

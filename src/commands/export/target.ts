@@ -1,7 +1,7 @@
 /**
  * The directory of an export. We write it beside its place under another name, and then rename it into its place. So
  * readers see the previous export or the new one, or none for an instant, but never a part of one. Only an export is
- * replaced. See docs/decisions/0049-export-replaces-a-directory.md.
+ * replaced. See docs/decisions/export-and-sql.md#0049-an-export-replaces-its-directory-as-a-whole.
  */
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
  * The held slot: there are as many slots as the cap allows requests. A request holds its slot from before the send until one window
- * after the response headers (docs/decisions/0018-held-slots-and-a-ledger.md; `slot-timing.ts` has the proof). `slot-blocks.ts` keeps
- * the slots.
+ * after the response headers (docs/decisions/cap.md#0018-a-request-holds-its-slot-until-a-window-after-its-answer; `slot-timing.ts` has the
+ * proof). `slot-blocks.ts` keeps the slots.
  */
 import { createSharedController, joinSignals, onAbort, throwIfAnyAborted } from '../signals.js'
 import { HeldSlot, type HeldSlotOptions, type Slot } from './held-slot.js'

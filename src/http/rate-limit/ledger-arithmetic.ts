@@ -4,8 +4,8 @@
  * counts as now.
  *
  * The text does not show a clock that was put forward between two runs: the ledger then looks older than it is. So every time counts
- * as a second younger, see docs/decisions/0019-ledger-uses-the-wall-clock.md. A clock that was put forward by more frees slots
- * early by the rest.
+ * as a second younger, see docs/decisions/cap.md#0019-the-ledger-stores-times-of-the-wall-clock. A clock that was put forward by more frees
+ * slots early by the rest.
  */
 import { z } from 'zod'
 import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from './slot-timing.js'

@@ -1,7 +1,8 @@
 /**
  * The slots of the rate window, as many as the cap. Bottleneck keeps them: one of its jobs holds a block of slots, and its weight is
  * their number. A block has one slot unless the cap is large. Bottleneck starts at most 300 jobs a second, each after four
- * milliseconds, so a job for each request would slow down a large cap (docs/decisions/0018-held-slots-and-a-ledger.md).
+ * milliseconds, so a job for each request would slow down a large cap
+ * (docs/decisions/cap.md#0018-a-request-holds-its-slot-until-a-window-after-its-answer).
  *
  * A free slot of a block can be used again while other slots of the block are held. So a slow request holds back no slot but its own.
  */

@@ -1,7 +1,7 @@
 /**
  * Publishes the committed state as Parquet files. Each row is in one file, and a file whose rows changed is written anew. Each
  * version is a directory, in which unchanged files are links to those of the previous version. The swap of one symbolic link
- * shows it to readers (docs/decisions/0043-parquet-is-published-in-versions.md).
+ * shows it to readers (docs/decisions/publish.md#0043-parquet-is-published-in-whole-versions-of-plain-files).
  */
 import { mkdir, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'

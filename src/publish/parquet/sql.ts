@@ -6,7 +6,7 @@ import { type PublishedTable, UNKNOWN_MONTH } from './tables.js'
 /**
  * Counts the rows of every partition and computes its digest, in one scan. A digest is the sum of the hashes of the rows, once
  * with the columns in order and once in reverse. So it does not depend on the order of rows
- * (docs/decisions/0044-digests-find-changed-partitions.md).
+ * (docs/decisions/publish.md#0044-digests-decide-which-partitions-changed).
  */
 export const digestPartitions = (table: PublishedTable): string =>
   `SELECT ${partitionColumns(table)}, ${digest(table)} FROM ${source(table)} GROUP BY ALL ORDER BY ALL`

@@ -1,6 +1,6 @@
 /**
  * Divides the requests of one budget among several accounts, by weight. Requests that one account does not use go to the
- * others (docs/decisions/0054-accounts-share-one-request-budget.md). Pure; `request-budget` keeps the counts.
+ * others (docs/decisions/accounts-and-budgets.md#0054-several-accounts-divide-one-request-budget). Pure; `request-budget` keeps the counts.
  */
 import { sum } from '../../model/bundle-estimate.js'
 

@@ -1,7 +1,7 @@
 /**
  * The budget of one account's run: its allocation of `--max-requests`, and `--max-duration`. It admits work that fits, and
  * every single request takes an allowance. Every run makes progress: the listing may take half of the budget while tasks wait,
- * and the first bundle is always admitted (docs/decisions/0053-budgets-are-kept-to-the-request.md).
+ * and the first bundle is always admitted (docs/decisions/accounts-and-budgets.md#0053-budgets-are-kept-to-the-request).
  */
 import type { Allowance } from '../../base/allowance.js'
 import type { Clock } from '../../base/clock.js'

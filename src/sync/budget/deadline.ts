@@ -1,6 +1,7 @@
 /**
  * `--max-duration` admits only pages and bundles that should fit, but a pause or retries can delay them. After the limit they
- * get the time that a bundle takes at the cap. Then they are given up (docs/decisions/0055-duration-admits-what-fits.md).
+ * get the time that a bundle takes at the cap. Then they are given up
+ * (docs/decisions/accounts-and-budgets.md#0055-a-time-limit-admits-only-what-should-fit).
  */
 import { StoppedError } from '../../base/errors.js'
 import type { RunDependencies } from '../dependencies.js'

@@ -1,4 +1,7 @@
-/** Counts every request of a run by kind and reason, retries included (docs/decisions/0016-requests-are-counted-by-reason.md). */
+/**
+ * Counts every request of a run by kind and reason, retries included
+ * (docs/decisions/queue-and-refresh.md#0016-every-request-is-counted-under-a-reason).
+ */
 import type { Allowance } from '../../base/allowance.js'
 import type { RequestKind, RequestReason, RequestsByKind, RequestUsage } from '../../model/request-usage.js'
 import { REQUEST_KINDS, REQUEST_REASONS } from '../../model/request-usage.js'

@@ -1,7 +1,7 @@
 /**
  * Reads one survey's bundle: its sample sources (all pages), its progress, and the progress of each source. They are committed
  * together. If one endpoint of the survey fails, the answers of the others are kept, and the survey stays queued
- * (docs/decisions/0006-refusal-concerns-one-endpoint.md).
+ * (docs/decisions/bundles-and-refusals.md#0006-a-failed-request-is-a-failed-reading-of-one-endpoint).
  */
 import { daysToRead } from '../../model/daily-windows.js'
 import type { Progress } from '../../model/fields.js'

@@ -1,7 +1,7 @@
 /**
  * Decides when a survey's list of sources need not be read. Sources hardly ever change while a survey runs, and every refresh
  * checks for signs of a change: the survey's own row, its target, which is the sum of the sources' targets, and interviews that
- * no known source accounts for (docs/decisions/0012-source-lists-are-read-on-evidence.md).
+ * no known source accounts for (docs/decisions/queue-and-refresh.md#0012-a-list-of-sources-is-read-on-signs-of-a-change).
  */
 import { ageMs } from '../../model/believed.js'
 import { INTERVIEW_STATUSES, type Progress } from '../../model/fields.js'

@@ -4,7 +4,8 @@
  * that survey changed after the first page was read. Without such surveys, fewer remain than announced.
  *
  * A listed survey that changes again during the listing looks the same. So this only repeats the listing, and only a short one.
- * The next full listing finds what is still skipped. Decision: docs/decisions/0002-listing-is-repeated-after-drift.md.
+ * The next full listing finds what is still skipped. Decision:
+ * docs/decisions/listing-and-cursor.md#0002-a-listing-whose-pages-moved-is-repeated.
  */
 import type { Survey } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'

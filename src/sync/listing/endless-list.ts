@@ -1,6 +1,7 @@
 /**
  * Limits the pages of a list, so that a server that announces more and more pages cannot hold a run forever. Every page with a
- * next page holds a record, so a list has at most as many pages as records (docs/decisions/0004-lists-have-a-page-limit.md).
+ * next page holds a record, so a list has at most as many pages as records
+ * (docs/decisions/listing-and-cursor.md#0004-a-list-has-a-page-limit).
  */
 import { UpstreamError } from '../../base/errors.js'
 

@@ -1,7 +1,7 @@
 /**
  * Finds surveys that a listing shows more than once. Nothing can move within one page, so two rows there are the API's. A survey
  * on two pages has usually moved, but not if the next reading shows it on the same two
- * (docs/decisions/0002-listing-is-repeated-after-drift.md).
+ * (docs/decisions/listing-and-cursor.md#0002-a-listing-whose-pages-moved-is-repeated).
  */
 import type { Survey } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'

@@ -128,7 +128,7 @@ const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDB
   const oneAtATime = pLimit(1)
   /**
    * Statements also run one at a time. Failed work may leave a statement running, and closing the connection during a statement
-   * would hang the process (docs/decisions/0030-statements-run-one-at-a-time.md).
+   * would hang the process (docs/decisions/warehouse.md#0030-a-connection-is-closed-after-its-last-statement).
    */
   const oneStatement = pLimit(1)
   let stopping: AbortSignal | null = null

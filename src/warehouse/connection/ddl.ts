@@ -13,7 +13,7 @@ export const qualified = (table: Pick<TableDeclaration, 'schema' | 'name'>): str
 export const selected = (columns: readonly Pick<Column, 'name'>[], alias: string): string =>
   columns.map(({ name }) => `${alias}.${quote(name)}`).join(', ')
 
-/** Declares no keys and no indexes; `merge.ts` keeps keys unique (docs/decisions/0031-no-keys-and-no-indexes.md). */
+/** Declares no keys and no indexes; `merge.ts` keeps keys unique (docs/decisions/warehouse.md#0031-tables-have-no-keys-and-no-indexes). */
 export const createTable = (table: TableDeclaration): string =>
   `CREATE TABLE ${qualified(table)} (
   ${table.columns.map(columnDefinition).join(',\n  ')}

@@ -1,6 +1,6 @@
 /**
  * The format of DuckDB's files. A DuckDB reads files of its own format and older ones, but none of a newer format. So the format
- * is pinned: an upgrade of ours must not lock out readers (docs/decisions/0042-storage-version-is-pinned.md).
+ * is pinned: an upgrade of ours must not lock out readers (docs/decisions/publish.md#0042-the-format-of-the-published-file-is-pinned).
  */
 import { open } from 'node:fs/promises'
 

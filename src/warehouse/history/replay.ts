@@ -1,7 +1,7 @@
 /**
  * Stores quarantined rows that a newer version can type. A survey row is merged like a row of a listing page, as of its reading.
  * Sources and progress belong together with the rows that were read beside them, so their survey is queued instead. A row never
- * overwrites a reading that is or may be newer (docs/decisions/0039-replay-merges-nothing-older.md).
+ * overwrites a reading that is or may be newer (docs/decisions/warehouse.md#0039-a-replay-merges-nothing-older-than-the-stored-rows).
  */
 import { z } from 'zod'
 import { believed } from '../../model/believed.js'

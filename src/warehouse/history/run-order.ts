@@ -1,6 +1,6 @@
 /**
  * Which run is the last: the one with the highest `run_number`. A clock may be wrong for a night, so neither the time of a run nor its id,
- * which begins with that time, says which is newer (docs/decisions/0076-runs-are-numbered.md).
+ * which begins with that time, says which is newer (docs/decisions/warehouse.md#0076-runs-are-numbered-and-the-highest-is-the-last).
  */
 import { z } from 'zod'
 import { runs } from '../../model/sync-tables.js'

@@ -11,7 +11,7 @@ import { numberRuns } from './run-order.js'
 
 /**
  * Records the start, numbers the run, and marks runs that died. We hold the lock, so any other run that is still `running` has died,
- * whatever its account (docs/decisions/0029-run-marks-older-runs-as-killed.md).
+ * whatever its account (docs/decisions/warehouse.md#0029-a-run-marks-all-other-running-runs-as-killed).
  */
 export const startRun = async (sql: Sql, account: string, run: RunStart): Promise<void> => {
   await sql.run(

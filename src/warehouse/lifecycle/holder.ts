@@ -1,6 +1,6 @@
 /**
  * The note that names the holder of the warehouse. The lock itself is DuckDB's lock on `work.duckdb`, which the system releases
- * however the process ends (docs/decisions/0028-duckdb-lock-is-the-lock.md).
+ * however the process ends (docs/decisions/warehouse.md#0028-the-lock-of-duckdb-is-the-lock).
  */
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'

@@ -1,7 +1,7 @@
 /**
  * Brings a work database to the schema of this version. A new one is built from the declarations. An older one is migrated, each
  * step in a transaction with its record. Added columns need no step, because they follow from the declarations
- * (docs/decisions/0037-old-warehouses-are-migrated.md).
+ * (docs/decisions/warehouse.md#0037-warehouses-of-all-earlier-versions-are-migrated).
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'

@@ -1,7 +1,7 @@
 /**
  * Fills a lost work database from the newest published state. The cursor in it is older, so the API supplies later changes. A
  * damaged state is skipped for an older one. A state that cannot be read now, such as a locked one, may be the newest. Then the
- * run ends and replaces nothing (docs/decisions/0038-lost-work-database-is-rebuilt.md).
+ * run ends and replaces nothing (docs/decisions/warehouse.md#0038-a-lost-work-database-is-rebuilt-from-the-newest-published-state).
  */
 import type { Log } from '../../base/log.js'
 import type { Database } from '../connection/database.js'

@@ -3,7 +3,7 @@
  *
  * If the sources and progress of a survey are stored, its changed row waits in `_sync.pending_surveys` for its task. Otherwise a
  * run that stops before the task would show readers the new status beside the old progress. The row of a survey that was never
- * refreshed is merged at once (docs/decisions/0007-changed-row-waits-for-its-bundle.md).
+ * refreshed is merged at once (docs/decisions/bundles-and-refusals.md#0007-a-changed-survey-row-waits-for-its-bundle).
  */
 import { z } from 'zod'
 import type { Survey } from '../../model/fields.js'

@@ -1,9 +1,9 @@
 /**
  * Upserts rows: compares them with the stored rows, and writes only rows that differ, into the table and its history. Reading an
- * equal row writes no data row (docs/decisions/0034-rows-are-compared-in-memory.md).
+ * equal row writes no data row (docs/decisions/warehouse.md#0034-rows-are-compared-in-memory-before-they-are-merged).
  *
  * A version is dated with the server time of its reading, but at least a microsecond after the previous version. So history is
- * strictly monotone and loses no version (docs/decisions/0033-versions-are-dated-strictly-upwards.md).
+ * strictly monotone and loses no version (docs/decisions/warehouse.md#0033-versions-of-a-row-are-dated-strictly-upwards).
  */
 import type { Instant } from '../../model/instant.js'
 import type { RowCounts } from '../../model/run.js'

@@ -1,6 +1,6 @@
 /**
  * Reads the stored rows of some surveys into memory, in the transaction that is about to write, and compares them with answers.
- * In SQL that comparison takes several times as long (docs/decisions/0034-rows-are-compared-in-memory.md).
+ * In SQL that comparison takes several times as long (docs/decisions/warehouse.md#0034-rows-are-compared-in-memory-before-they-are-merged).
  */
 import type { Cell, Column } from '../../model/columns.js'
 import type { CellRow } from '../../model/warehouse.js'

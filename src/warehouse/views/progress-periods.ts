@@ -2,7 +2,7 @@
  * Progress as step functions. The history has a row for each time the indicators changed or came back. Here each row also has the
  * time of its end, and until when it is known to have held. Nothing is invented. A missing record does not hold meanwhile. The
  * current row holds until it was last read. In compacted history a row holds until the beginning of the day of the next one,
- * because other observations of that day were removed (docs/decisions/0035-confirmed-until-is-derived.md).
+ * because other observations of that day were removed (docs/decisions/warehouse.md#0035-views-derive-how-long-a-row-held).
  */
 import { type Column, columnsOf, nullable, type TableDeclaration, timestamptz } from '../../model/columns.js'
 import {

@@ -1,6 +1,6 @@
 /**
  * The versions of surveys and sources with `confirmed_until`: until when each is known to have held. Reading an equal row writes
- * no data row, so `freshness` gives this time (docs/decisions/0035-confirmed-until-is-derived.md).
+ * no data row, so `freshness` gives this time (docs/decisions/warehouse.md#0035-views-derive-how-long-a-row-held).
  */
 import { columnsOf, type TableDeclaration, timestamptz } from '../../model/columns.js'
 import { ofSource, ofSurveyById, sampleSourcesHistory, surveysHistory } from '../../model/tables.js'

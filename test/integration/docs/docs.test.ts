@@ -54,7 +54,9 @@ const DOCS = readdirSync(`${root}docs`, { encoding: 'utf8', recursive: true })
   .filter((name) => name.endsWith('.md'))
   .map((name) => join('docs', name))
   .sort()
-const DECISIONS = DOCS.filter((page) => /^docs\/decisions\/\d{4}-[a-z0-9-]+\.md$/.test(page))
+const DECISIONS = DOCS.filter(
+  (page) => page.startsWith('docs/decisions/') && page !== 'docs/decisions/README.md',
+)
 
 test.each(['ARCHITECTURE.md', ...DOCS])('every file that %s names exists', (page) => {
   const named = [...read(page).matchAll(/`((?:src|test|config|docs)\/[\w./-]+)`/g)].map(
@@ -83,16 +85,37 @@ test.each(['README.md', 'ARCHITECTURE.md', 'docs/reference/npm-scripts.md'])(
   },
 )
 
-test('the index lists every decision, in order', () => {
-  const listed = [...read('docs/decisions/README.md').matchAll(/^- \[(\d{4})\]\((\1-[a-z0-9-]+\.md)\): ./gm)]
-  expect(listed.map(([, , name]) => `docs/decisions/${name}`)).toEqual(DECISIONS)
-  expect(DECISIONS.length).toBeGreaterThan(50)
+/** The numbers that the index gives a page: `0024, 0025, 0056 to 0058` are five. */
+const numbersIn = (text: string): readonly number[] =>
+  [...text.matchAll(/\b(\d{4})(?: to (\d{4}))?\b/g)].flatMap(([, first, last = first]) =>
+    Array.from({ length: Number(last) - Number(first) + 1 }, (_, place) => Number(first) + place),
+  )
+
+const numbersOf = (page: string): readonly number[] =>
+  [...read(page).matchAll(/^## (\d{4}) \S/gm)].map(([, number]) => Number(number))
+
+test('the index lists every page of decisions, with its numbers', () => {
+  const listed = [
+    ...read('docs/decisions/README.md').matchAll(/^- \[[^\]]+\]\(([a-z-]+\.md)\) \((.+)\): \S/gm),
+  ].map(([, name, numbers = '']) => ({ page: `docs/decisions/${name}`, numbers: numbersIn(numbers) }))
+  expect(listed.map(({ page }) => page).sort()).toEqual(DECISIONS)
+  for (const { page, numbers } of listed) expect([page, numbers]).toEqual([page, numbersOf(page)])
 })
 
-test.each(DECISIONS)('%s has a title and the four sections', (page) => {
+test('each number stands for one decision', () => {
+  const numbers = DECISIONS.flatMap(numbersOf).sort((one, other) => one - other)
+  expect(numbers).toEqual(numbers.map((_, place) => place + 1))
+  expect(numbers.length).toBeGreaterThan(76)
+})
+
+test.each(DECISIONS)('each decision of %s has a number, its reason and what was rejected', (page) => {
   expect(read(page)).toMatch(/^# \S/)
-  const sections = [...read(page).matchAll(/^## (.+)$/gm)].map(([, section]) => section)
-  expect(sections).toEqual(['Context', 'Decision', 'Alternatives', 'Consequences'])
+  const [, ...sections] = read(page).split(/^## /m)
+  for (const section of sections) {
+    expect(section).toMatch(/^\d{4} \S/)
+    expect(section).toMatch(/^\*\*Why:\*\* \S/m)
+    expect(section).toMatch(/^\*\*Rejected(:\*\*|\*\*, )/m)
+  }
 })
 
 test('ARCHITECTURE.md lists every room of src, and the dependency check has its arrows', () => {

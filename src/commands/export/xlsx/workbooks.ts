@@ -1,6 +1,6 @@
 /**
  * Writes an export as Excel workbooks: one with a sheet per table, and one for each table that is too large for it.
- * See docs/decisions/0073-spreadsheets-hold-typed-cells.md.
+ * See docs/decisions/export-and-sql.md#0073-spreadsheets-hold-typed-cells-and-no-formulas.
  */
 import { createWriteStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'

@@ -6,7 +6,8 @@
  * So nothing has to be kept alive in Redis, and a process may end at any moment.
  *
  * A Redis that was started again, or has no settings, may lack the newest requests: it pauses all processes. An append-only file does not
- * help, see docs/decisions/0022-new-redis-pauses-everyone.md. All times are those of the Redis server, so clocks of machines do not matter.
+ * help, see docs/decisions/cap.md#0022-a-forgetful-redis-pauses-everyone. All times are those of the Redis server, so clocks of machines do
+ * not matter.
  */
 
 /** The arguments of the script, in their order; times are milliseconds. */

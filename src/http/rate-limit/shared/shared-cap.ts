@@ -1,9 +1,9 @@
 /**
  * A cap that several processes share through Redis. Each send takes a slot there first; `script` says how long it is held. This file
  * decides what happens without a slot. It waits if others hold all slots or all processes are paused. It waits longer if Redis has
- * no record of recent requests (docs/decisions/0022-new-redis-pauses-everyone.md). If Redis itself is away, nothing is sent until no
- * slot that was taken before can count. Then the run ends, or goes on with the fallback
- * (docs/decisions/0023-fallback-while-redis-is-away.md).
+ * no record of recent requests (docs/decisions/cap.md#0022-a-forgetful-redis-pauses-everyone). If Redis itself is away, nothing is sent
+ * until no slot that was taken before can count. Then the run ends, or goes on with the fallback
+ * (docs/decisions/cap.md#0023-a-run-without-its-redis-ends-or-uses-a-fallback).
  */
 import { randomUUID } from 'node:crypto'
 import { type Clock, throwIfAborted } from '../../../base/clock.js'
