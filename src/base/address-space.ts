@@ -5,11 +5,6 @@
 import { readFileSync } from 'node:fs'
 import { hasCode, messageOf, WarehouseError } from './errors.js'
 
-/** The address space of the process is too small. Exit 7. */
-export class AddressSpaceError extends WarehouseError {
-  readonly code = 'address_space_limited'
-}
-
 /** What to do about the limit; null without one. */
 export const addressSpaceAdvice = (): string | null => {
   const bytes = limitBytes()
@@ -22,7 +17,9 @@ export const addressSpaceAdvice = (): string | null => {
 export const explained = (error: unknown): unknown => {
   if (!(error instanceof RangeError || hasCode(error, 'ERR_DLOPEN_FAILED'))) return error
   const advice = addressSpaceAdvice()
-  return advice === null ? error : new AddressSpaceError(`${messageOf(error)}. ${advice}`, { cause: error })
+  return advice === null
+    ? error
+    : new WarehouseError('address_space_limited', `${messageOf(error)}. ${advice}`, { cause: error })
 }
 
 const limitBytes = (): number | null => {

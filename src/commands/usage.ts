@@ -1,19 +1,14 @@
 /** Wrong command lines, and the parts of a command line that are needed before its flags are read. */
-import { ConfigError } from '../base/errors.js'
+import { ExpectedError } from '../base/errors.js'
 import { nearest } from '../base/suggest.js'
 
 /** The command line is wrong. Exit 2. */
-export class UsageError extends ConfigError {
-  readonly code = 'usage'
-
-  /** `command` is the one whose help lists the flags; empty if none was given. */
-  constructor(problem: string, command: string) {
-    const help = ['fieldwork-sync', ...(command === '' ? [] : [command]), '--help'].join(' ')
-    super(`${problem}${problem.endsWith('?') ? '' : '.'} See ${help}`)
-  }
+export const usageError = (problem: string, command: string): ExpectedError => {
+  const help = ['fieldwork-sync', ...(command === '' ? [] : [command]), '--help'].join(' ')
+  return new ExpectedError('usage', `${problem}${problem.endsWith('?') ? '' : '.'} See ${help}`)
 }
 
-/** Returns `text` as one of `choices`. Throws a `UsageError` with the most similar choice if it is none of them. */
+/** Returns `text` as one of `choices`. Throws an error `usage` with the most similar choice if it is none of them. */
 export const choiceOf = <Choice extends string>(
   text: string | undefined,
   choices: readonly Choice[],
@@ -22,7 +17,7 @@ export const choiceOf = <Choice extends string>(
   const choice = choices.find((known) => known === text)
   if (choice !== undefined) return choice
   const meant = text === undefined ? null : nearest(text, choices)
-  throw new UsageError(`${problem}${meant === null ? '' : `: did you mean ${meant}?`}`, command)
+  throw usageError(`${problem}${meant === null ? '' : `: did you mean ${meant}?`}`, command)
 }
 
 /** Whether `--json` is given. It reads argv, because an error may come before the flags are parsed. */

@@ -3,7 +3,7 @@ import yargs, { type Argv } from 'yargs'
 import { EXITS } from '../base/errors.js'
 import { packageVersion } from '../base/version.js'
 import type { Command } from './context.js'
-import { UsageError } from './usage.js'
+import { usageError } from './usage.js'
 
 /** The command that `argv` names, and the other words. */
 export const splitCommand = (argv: readonly string[], commands: readonly Command[]) => {
@@ -68,5 +68,5 @@ export const newParser = (columns: number, command: string): Argv =>
     .alias('help', 'h')
     .wrap(columns)
     .fail((message) => {
-      throw new UsageError(message, command)
+      throw usageError(message, command)
     })

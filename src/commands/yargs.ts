@@ -5,7 +5,7 @@
 import { nearest } from '../base/suggest.js'
 import type { Command } from './context.js'
 import { type FlagValues, flagProblems } from './flags.js'
-import { UsageError } from './usage.js'
+import { usageError } from './usage.js'
 import { splitWords, valuesOf } from './yargs-completion-words.js'
 import { declareAll, declareOne, newParser, splitCommand } from './yargs-parser.js'
 
@@ -20,7 +20,7 @@ export interface CommandLine {
 }
 
 /**
- * Reads `argv` (without `node` and the script). If a flag is given twice, the last one counts. Throws a `UsageError`, which lists
+ * Reads `argv` (without `node` and the script). If a flag is given twice, the last one counts. Throws an error `usage`, which lists
  * all wrong flags.
  */
 export const readCommandLine = (
@@ -37,7 +37,7 @@ export const readCommandLine = (
         )
       : flagProblems(words, command.name, command.flags)
   const name = command?.name ?? ''
-  if (problems.length > 0) throw new UsageError(problems.join('; '), name)
+  if (problems.length > 0) throw usageError(problems.join('; '), name)
   const parser = newParser(Math.min(COLUMNS_MAX, columns), name)
   if (command === undefined) declareAll(parser, commands)
   else declareOne(parser, command)

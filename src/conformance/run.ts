@@ -5,7 +5,7 @@
 import { type ExpectedError, isStop, UpstreamError } from '../base/errors.js'
 import { addressOf } from '../http/address.js'
 import { excerptOf } from '../http/body.js'
-import { CredentialsRefusedError, RedirectRefusedError, UnexpectedStatusError } from '../http/errors.js'
+import { credentialsRefused, redirectRefused, unexpectedStatus } from '../http/errors.js'
 import { statusAction } from '../http/status-action.js'
 import { OBSERVATIONS } from './observe/all.js'
 import { gatherEvidence } from './read/evidence.js'
@@ -117,11 +117,11 @@ const sendFirst = async (sender: Sender, { baseUrl, account }: ConformanceOption
   const { status, excerpt, header } = await sender.get('/surveys', [])
   if (status === 200) return
   const where = { request: addressOf(new URL(baseUrl), '/surveys', []).label, account }
-  if (statusAction(status) === 'refuse_credentials') throw new CredentialsRefusedError(status, where, excerpt)
+  if (statusAction(status) === 'refuse_credentials') throw credentialsRefused(status, where, excerpt)
   if (statusAction(status) === 'refuse_redirect') {
-    throw new RedirectRefusedError(status, where, header('location') === null ? null : 'another address')
+    throw redirectRefused(status, where, header('location') === null ? null : 'another address')
   }
-  throw new UnexpectedStatusError(status, where, excerpt)
+  throw unexpectedStatus(status, where, excerpt)
 }
 
 const notObservable = (reason: string): Verdict => ({ verdict: 'not_observable', reason })

@@ -4,19 +4,19 @@
 import { locationHost } from './address.js'
 import { excerptOf, isUtf8, readExcerpt, readText } from './body.js'
 import {
-  BodyTooLargeError,
-  CredentialsRefusedError,
-  NotThereError,
-  RedirectRefusedError,
-  RequestRejectedError,
-  UnexpectedStatusError,
+  bodyTooLarge,
+  credentialsRefused,
+  notThere,
+  redirectRefused,
+  requestRejected,
+  unexpectedStatus,
   type Where,
 } from './errors.js'
 import { type ExchangeOptions, exchange } from './exchange.js'
 import { redactJson } from './redact-json.js'
 import { parseHttpDate, parseRetryAfter } from './retry-after.js'
 import { statusAction } from './status-action.js'
-import { InvalidBodyError, ServerTroubleError, TransientError } from './transient-errors.js'
+import { invalidBody, serverTrouble, TransientError } from './transient-errors.js'
 import type { TransportAnswer } from './transport.js'
 
 export interface JsonAnswer {
@@ -76,26 +76,26 @@ const outcomeOf = async (answer: TransportAnswer, options: AttemptOptions): Prom
     case 'pause':
       return { kind: 'refused' }
     case 'retry':
-      return { kind: 'retry', error: new ServerTroubleError(status, excerpt), retryAfterMs }
+      return { kind: 'retry', error: serverTrouble(status, excerpt), retryAfterMs }
     case 'refuse_credentials':
-      throw new CredentialsRefusedError(status, where, excerpt)
+      throw credentialsRefused(status, where, excerpt)
     case 'refuse_redirect': {
       const host = locationHost(answer.header('location'), options.address)
-      throw new RedirectRefusedError(status, where, host === null ? null : excerptOf(host, redact))
+      throw redirectRefused(status, where, host === null ? null : excerptOf(host, redact))
     }
     case 'not_found':
-      throw new NotThereError(where, excerpt)
+      throw notThere(where, excerpt)
     case 'reject':
-      throw new RequestRejectedError(status, where, excerpt)
+      throw requestRejected(status, where, excerpt)
     case 'unknown':
-      throw new UnexpectedStatusError(status, where, excerpt)
+      throw unexpectedStatus(status, where, excerpt)
   }
 }
 
 const parse = async (answer: TransportAnswer, options: AttemptOptions): Promise<Outcome> => {
   const { where, redact, responseBytesMax } = options
   const read = await readText(answer.body, answer.header('content-encoding'), responseBytesMax)
-  if (read.kind === 'too_large') throw new BodyTooLargeError(where, responseBytesMax)
+  if (read.kind === 'too_large') throw bodyTooLarge(where, responseBytesMax)
   if (read.kind === 'invalid') return invalid(excerptOf(read.problem, redact))
   try {
     const body: unknown = JSON.parse(read.text)
@@ -117,6 +117,6 @@ const parse = async (answer: TransportAnswer, options: AttemptOptions): Promise<
 
 const invalid = (problem: string): Outcome => ({
   kind: 'retry',
-  error: new InvalidBodyError(problem),
+  error: invalidBody(problem),
   retryAfterMs: null,
 })

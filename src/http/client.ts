@@ -8,7 +8,7 @@ import type { HttpProxy } from '../base/network.js'
 import { createRedactor, Secret } from '../base/secret.js'
 import { type Address, addressOf } from './address.js'
 import { attempt, type JsonAnswer, type Outcome } from './attempt.js'
-import { AttemptsExhaustedError, type Where } from './errors.js'
+import { attemptsExhausted, type Where } from './errors.js'
 import type { Slot } from './rate-limit/held-slot.js'
 import { IN_FLIGHT_MAX } from './rate-limit/held-slot-limiter.js'
 import {
@@ -66,7 +66,7 @@ interface GetContext {
 export interface HttpClient extends AsyncDisposable {
   /**
    * GETs a JSON document; `path` is below the base URL. Waits as long as the cap requires. Rejects with a
-   * `StatusError` or another `UpstreamError`, a `LedgerError`, what `allowance` or `requireAdmission` throws, or the signal's reason.
+   * `StatusError` or another `UpstreamError`, an error `ledger_unwritable`, what `allowance` or `requireAdmission` throws, or the signal's reason.
    * After an error that ends the run, every request that has not been sent yet rejects with the same error.
    */
   getJson(
@@ -89,7 +89,7 @@ interface HttpUsage extends RateUsage {
   readonly refusals: number
 }
 
-/** Throws `LedgerError` when the ledger cannot be written, `InvalidHeaderError` for credentials that HTTP cannot carry. */
+/** Throws `ledger_unwritable` when the ledger cannot be written, `invalid_header` for credentials that HTTP cannot carry. */
 export const createHttpClient = (options: HttpClientOptions): HttpClient => new AccountClient(options)
 
 /** A shorter token may be an ordinary word. Removing that from rows would change their content. */
@@ -184,7 +184,7 @@ class AccountClient implements HttpClient {
       if (outcome.kind === 'refused') continue
       attempts += 1
       if (attempts >= (pending.context.attemptsMax ?? limits.attemptsMax)) {
-        throw new AttemptsExhaustedError(pending.where, attempts, outcome.error)
+        throw attemptsExhausted(pending.where, attempts, outcome.error)
       }
       const waitMs = retryWaitMs(attempts, backoff, random(), outcome.retryAfterMs)
       const fields = {

@@ -2,16 +2,15 @@
  * The errors of a request, grouped by what to do next. A message says what happened, where (method, path and query, never
  * headers) and what to do now. Text of the server in it is redacted and cut to one line.
  */
-import { ConfigError, messageOf, UpstreamError, WarehouseError } from '../base/errors.js'
+import { type ErrorCode, ExpectedError, messageOf, UpstreamError, WarehouseError } from '../base/errors.js'
 import type { Rate } from '../base/network.js'
 
 /** The API refused the request by its status. Other addresses may be readable, so the caller decides what ends. */
-export abstract class StatusError extends UpstreamError {
-  readonly endsRun = false
+export class StatusError extends UpstreamError {
   readonly status: number
 
-  constructor(status: number, message: string) {
-    super(message)
+  constructor(code: ErrorCode, status: number, message: string) {
+    super(code, message)
     this.status = status
   }
 }
@@ -27,153 +26,102 @@ export interface Where {
 const response = (excerpt: string): string => (excerpt === '' ? '' : ` (response: ${excerpt})`)
 
 /** 401, 403. */
-export class CredentialsRefusedError extends StatusError {
-  readonly code = 'credentials_refused'
-
-  constructor(status: number, where: Where, excerpt: string) {
-    super(
-      status,
-      `the API refused the credentials (${status}) at ${where.request}: ` +
-        `check id and token of account '${where.account}'${response(excerpt)}`,
-    )
-  }
-}
+export const credentialsRefused = (status: number, where: Where, excerpt: string): StatusError =>
+  new StatusError(
+    'credentials_refused',
+    status,
+    `the API refused the credentials (${status}) at ${where.request}: ` +
+      `check id and token of account '${where.account}'${response(excerpt)}`,
+  )
 
 /** 3xx. Credentials are never sent to the target of a redirect. */
-export class RedirectRefusedError extends StatusError {
-  readonly code = 'redirect_refused'
-
-  /** `target` is the host in the `Location` header, null without one. */
-  constructor(status: number, where: Where, target: string | null) {
-    super(
-      status,
-      `the API redirects (${status}) ${where.request} to ${target ?? 'an unknown host'}, but credentials are sent only to ` +
-        `base_url; if the API has moved, change base_url of account '${where.account}'`,
-    )
-  }
-}
+export const redirectRefused = (status: number, where: Where, target: string | null): StatusError =>
+  new StatusError(
+    'redirect_refused',
+    status,
+    `the API redirects (${status}) ${where.request} to ${target ?? 'an unknown host'}, but credentials are sent only to ` +
+      `base_url; if the API has moved, change base_url of account '${where.account}'`,
+  )
 
 /** 404: the resource does not exist, or no longer. The caller decides what follows. */
-export class NotThereError extends StatusError {
-  readonly code = 'not_there'
-
-  constructor(where: Where, excerpt: string) {
-    super(404, `the API has no resource at ${where.request} (404)${response(excerpt)}`)
-  }
-}
+export const notThere = (where: Where, excerpt: string): StatusError =>
+  new StatusError('not_there', 404, `the API has no resource at ${where.request} (404)${response(excerpt)}`)
 
 /** Any other 4xx: this request is wrong; others may succeed. */
-export class RequestRejectedError extends StatusError {
-  readonly code = 'request_rejected'
-
-  constructor(status: number, where: Where, excerpt: string) {
-    super(
-      status,
-      `the API rejected ${where.request} (${status}); a later run may repeat it${response(excerpt)}`,
-    )
-  }
-}
+export const requestRejected = (status: number, where: Where, excerpt: string): StatusError =>
+  new StatusError(
+    'request_rejected',
+    status,
+    `the API rejected ${where.request} (${status}); a later run may repeat it${response(excerpt)}`,
+  )
 
 /** A status that this API has no reason to give. */
-export class UnexpectedStatusError extends StatusError {
-  readonly code = 'unexpected_status'
-
-  constructor(status: number, where: Where, excerpt: string) {
-    super(
-      status,
-      `the API answered ${where.request} with the unexpected status ${status}${response(excerpt)}`,
-    )
-  }
-}
+export const unexpectedStatus = (status: number, where: Where, excerpt: string): StatusError =>
+  new StatusError(
+    'unexpected_status',
+    status,
+    `the API answered ${where.request} with the unexpected status ${status}${response(excerpt)}`,
+  )
 
 /** The body is larger than `limits.response_bytes_max`. A retry would give the same. */
-export class BodyTooLargeError extends UpstreamError {
-  readonly code = 'body_too_large'
-  readonly endsRun = false
-
-  constructor(where: Where, bytesMax: number) {
-    super(
-      `the answer to ${where.request} is larger than ${bytesMax} bytes: ` +
-        'raise limits.response_bytes_max if that size is expected',
-    )
-  }
-}
+export const bodyTooLarge = (where: Where, bytesMax: number): UpstreamError =>
+  new UpstreamError(
+    'body_too_large',
+    `the answer to ${where.request} is larger than ${bytesMax} bytes: ` +
+      'raise limits.response_bytes_max if that size is expected',
+  )
 
 /** All attempts failed; `cause` is the last `TransientError`. */
-export class AttemptsExhaustedError extends UpstreamError {
-  readonly code = 'attempts_exhausted'
-  readonly endsRun = false
-
-  readonly attempts: number
-
-  constructor(where: Where, attempts: number, cause: Error) {
-    const count = attempts === 1 ? '1 attempt' : `${attempts} attempts`
-    super(`gave up on ${where.request} after ${count}: ${cause.message}`, { cause })
-    this.attempts = attempts
-  }
+export const attemptsExhausted = (where: Where, attempts: number, cause: Error): UpstreamError => {
+  const count = attempts === 1 ? '1 attempt' : `${attempts} attempts`
+  return new UpstreamError(
+    'attempts_exhausted',
+    `gave up on ${where.request} after ${count}: ${cause.message}`,
+    { cause },
+  )
 }
 
 /** A 429 after every pause: another client uses up the account's cap, or the cap is below `rate_limit`. */
-export class RateRefusedError extends UpstreamError {
-  readonly code = 'rate_refused'
-  readonly endsRun = true
-
-  constructor(where: Where, pauses: number, rate: Rate) {
-    super(
-      `the API answered 429 (too many requests) for account '${where.account}'` +
-        `${pauses > 1 ? ` ${pauses} times in a row, last` : ''} at ${where.request}: ` +
-        'check whether others use this account or its cap is below ' +
-        `${rate.requests} per ${rate.perMs / 1000} s (rate_limit)`,
-    )
-  }
-}
+export const rateRefused = (where: Where, pauses: number, rate: Rate): UpstreamError =>
+  new UpstreamError(
+    'rate_refused',
+    `the API answered 429 (too many requests) for account '${where.account}'` +
+      `${pauses > 1 ? ` ${pauses} times in a row, last` : ''} at ${where.request}: ` +
+      'check whether others use this account or its cap is below ' +
+      `${rate.requests} per ${rate.perMs / 1000} s (rate_limit)`,
+  )
 
 /** A `Retry-After` longer than a run waits. */
-export class RetryAfterTooLongError extends UpstreamError {
-  readonly code = 'retry_after_too_long'
-  readonly endsRun = true
-
-  constructor(where: Where, retryAfterMs: number, maxMs: number) {
-    super(
-      `the API answered 429 (too many requests) for account '${where.account}' at ${where.request} and requested a wait of ` +
-        `${Math.ceil(retryAfterMs / 1000)} s, longer than the ${maxMs / 1000} s that a run waits: run again later`,
-    )
-  }
-}
+export const retryAfterTooLong = (where: Where, retryAfterMs: number, maxMs: number): UpstreamError =>
+  new UpstreamError(
+    'retry_after_too_long',
+    `the API answered 429 (too many requests) for account '${where.account}' at ${where.request} and requested a wait of ` +
+      `${Math.ceil(retryAfterMs / 1000)} s, longer than the ${maxMs / 1000} s that a run waits: run again later`,
+  )
 
 /** A header value that HTTP cannot carry. */
-export class InvalidHeaderError extends ConfigError {
-  readonly code = 'invalid_header'
-
-  constructor(name: string, account: string) {
-    super(
-      `the value of header ${name} of account '${account}' has characters that HTTP cannot carry: ` +
-        'look for a line break or a character that is not ASCII',
-    )
-  }
-}
+export const invalidHeader = (name: string, account: string): ExpectedError =>
+  new ExpectedError(
+    'invalid_header',
+    `the value of header ${name} of account '${account}' has characters that HTTP cannot carry: ` +
+      'look for a line break or a character that is not ASCII',
+  )
 
 /** The request ledger cannot be read or written. Without it the cap cannot be kept across restarts. */
-export class LedgerError extends WarehouseError {
-  readonly code = 'ledger_unwritable'
-
-  constructor(path: string, what: 'read' | 'written', cause: unknown) {
-    super(`the request ledger ${path} cannot be ${what}: ${messageOf(cause)}; check space and permissions`, {
+export const ledgerError = (path: string, what: 'read' | 'written', cause: unknown): WarehouseError =>
+  new WarehouseError(
+    'ledger_unwritable',
+    `the request ledger ${path} cannot be ${what}: ${messageOf(cause)}; check space and permissions`,
+    {
       cause,
-    })
-  }
-}
+    },
+  )
 
 /** The Redis that shares the cap cannot be used. Without it the free part of the cap is unknown. */
-export class SharedCapError extends UpstreamError {
-  readonly code = 'shared_cap_unreachable'
-  readonly endsRun = true
-
-  constructor(account: string, address: string, problem: string) {
-    super(
-      `the Redis that shares the cap of account '${account}', ${address}, cannot be used: ${problem}; nothing is sent ` +
-        'without it: check that Redis runs and that rate_limit.shared is correct, or set rate_limit.shared_fallback to the ' +
-        'number of requests per window that this process may send without Redis',
-    )
-  }
-}
+export const sharedCapError = (account: string, address: string, problem: string): UpstreamError =>
+  new UpstreamError(
+    'shared_cap_unreachable',
+    `the Redis that shares the cap of account '${account}', ${address}, cannot be used: ${problem}; nothing is sent ` +
+      'without it: check that Redis runs and that rate_limit.shared is correct, or set rate_limit.shared_fallback to the ' +
+      'number of requests per window that this process may send without Redis',
+  )

@@ -9,7 +9,7 @@ import type { Address } from './address.js'
 import { connectionFailure } from './connection-failure.js'
 import { ProxyRefusedError, ProxyTroubleError, peerOf } from './proxy.js'
 import { onAbort, throwIfAnyAborted } from './signals.js'
-import { ConnectionError, RequestTimeoutError } from './transient-errors.js'
+import { connectionFailed, requestTimeout, type TransientError } from './transient-errors.js'
 import type { Transport, TransportAnswer } from './transport.js'
 
 export interface ExchangeOptions {
@@ -27,7 +27,7 @@ export type Exchanged<Value> =
   | { readonly kind: 'answered'; readonly value: Value }
   | {
       readonly kind: 'broken'
-      readonly error: RequestTimeoutError | ConnectionError | ProxyTroubleError | ProxyRefusedError
+      readonly error: TransientError | ProxyRefusedError
       /** No byte of the request can have been sent. */
       readonly certainlyUnsent: boolean
     }
@@ -42,10 +42,10 @@ export const exchange = async <Value>(
 ): Promise<Exchanged<Value>> => {
   const stop = new AbortController()
   using _listening = onAbort(signals, (reason) => stop.abort(reason))
-  let timeout: RequestTimeoutError | null = null
+  let timeout: TransientError | null = null
   clock.sleep(requestTimeoutMs, stop.signal).then(
     () => {
-      timeout = new RequestTimeoutError(peerOf(address, proxy), requestTimeoutMs)
+      timeout = requestTimeout(peerOf(address, proxy), requestTimeoutMs)
       stop.abort(timeout)
     },
     () => undefined,
@@ -66,7 +66,7 @@ export const exchange = async <Value>(
     const { problem, certainlyUnsent } = failure
     return {
       kind: 'broken',
-      error: new ConnectionError(peerOf(address, proxy), problem, error),
+      error: connectionFailed(peerOf(address, proxy), problem, error),
       certainlyUnsent,
     }
   } finally {

@@ -17,14 +17,12 @@ export const peerOf = ({ host, origin }: Address, proxy: HttpProxy | null): stri
 
 /** The proxy requires other credentials, or refuses to connect to the API. Every other request would fail likewise. */
 export class ProxyRefusedError extends UpstreamError {
-  readonly code = 'proxy_refused'
-  readonly endsRun = true
   /** No byte of the request can have reached the API. */
   readonly certainlyUnsent: boolean
 
   /** `host` is the API's. `certainlyUnsent`: the proxy refused before it received the request. */
   constructor(proxy: HttpProxy, host: string, status: number, certainlyUnsent: boolean) {
-    super(`${theProxy(proxy)} ${refusalOf(proxy, host, status)}`)
+    super('proxy_refused', `${theProxy(proxy)} ${refusalOf(proxy, host, status)}`)
     this.certainlyUnsent = certainlyUnsent
   }
 }
@@ -41,11 +39,10 @@ const refusalOf = ({ variable, authorization }: HttpProxy, host: string, status:
 
 /** There is no tunnel for now: the proxy cannot be reached, or cannot reach the API. Nothing of the request was sent. */
 export class ProxyTroubleError extends TransientError {
-  readonly code = 'proxy_failed'
   readonly certainlyUnsent = true
 
   /** `problem` is in words. */
   constructor(proxy: HttpProxy, problem: string, cause?: unknown) {
-    super(`${theProxy(proxy)} ${problem}`, { cause })
+    super('proxy_failed', `${theProxy(proxy)} ${problem}`, { cause })
   }
 }

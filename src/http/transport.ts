@@ -8,7 +8,7 @@ import { Secret } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
 import type { Address } from './address.js'
 import { createDirectRoute, createProxyRoute } from './dispatch.js'
-import { InvalidHeaderError } from './errors.js'
+import { invalidHeader } from './errors.js'
 
 export type HeaderValues = Readonly<Record<string, string | Secret>>
 
@@ -45,7 +45,7 @@ export interface Transport {
   destroy(): Promise<void>
 }
 
-/** Creates the transport of a client. Throws `InvalidHeaderError` for a header value that HTTP cannot carry. */
+/** Creates the transport of a client. Throws `invalid_header` for a header value that HTTP cannot carry. */
 export type CreateTransport = (options: TransportOptions) => Transport
 
 /** The transport over a real network. */
@@ -83,7 +83,7 @@ const revealed = (headers: HeaderValues): Record<string, string> =>
 
 const checkHeaders = ({ headers, account }: TransportOptions): void => {
   for (const [name, value] of Object.entries(revealed(headers))) {
-    if (!canBeHeader(value)) throw new InvalidHeaderError(name, account)
+    if (!canBeHeader(value)) throw invalidHeader(name, account)
   }
 }
 

@@ -6,11 +6,6 @@ import { writeSync } from 'node:fs'
 import type { Clock } from '../base/clock.js'
 import { hasCode, messageOf, StoppedError, WarehouseError } from '../base/errors.js'
 
-/** The output of a command could not be written. Exit 7. */
-export class OutputError extends WarehouseError {
-  readonly code = 'output_failed'
-}
-
 export interface Stdout {
   /** Resolves when all of `text` is written, or when nobody reads it any more. After a rejection it writes nothing. */
   write(text: string): Promise<void>
@@ -72,7 +67,8 @@ const writeSome = (bytes: Uint8Array): number | 'gone' => {
   } catch (error) {
     if (hasCode(error, 'EAGAIN')) return 0
     if (hasCode(error, 'EPIPE')) return 'gone'
-    throw new OutputError(
+    throw new WarehouseError(
+      'output_failed',
       `the output is not complete, because stdout cannot be written: ${messageOf(error)}. Check the place that it goes to, such as the space on its disk`,
       { cause: error },
     )

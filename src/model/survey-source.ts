@@ -148,13 +148,11 @@ export interface SourceUsage {
  * run nor the task: that endpoint was not read.
  */
 export class RefusedReadingError extends UpstreamError {
-  readonly code = 'reading_refused'
-  readonly endsRun = false
   /** `not_found`: 404. `forbidden`: 401 or 403. `rejected`: any other status that means no. */
   readonly kind: RefusalKind
 
   constructor(kind: RefusalKind, message: string, options?: ErrorOptions) {
-    super(message, options)
+    super('reading_refused', message, options)
     this.kind = kind
   }
 }

@@ -3,5 +3,7 @@ import { WarehouseError } from '../base/errors.js'
 
 /** The object store refused a request, stayed unreachable, or answered something unusable. Exit 7. */
 export class ObjectStoreError extends WarehouseError {
-  readonly code: string = 'object_store'
+  constructor(message: string, options?: ErrorOptions) {
+    super('object_store', message, options)
+  }
 }

@@ -1,29 +1,17 @@
 /** Errors of starting the reference server. The caller has to change something: exit 2. */
-import { ConfigError, messageOf } from '../base/errors.js'
-
-/** One or more options are wrong. The message has a line for each: what, where, what to do. */
-export class OptionsError extends ConfigError {
-  readonly code = 'reference_server_options'
-}
+import { ExpectedError, messageOf } from '../base/errors.js'
 
 /** Faults that cannot be used: an unreadable file, or wrong declarations. 400 over HTTP. */
-export class FaultsError extends ConfigError {
-  readonly code = 'reference_server_faults'
-
+export class FaultsError extends ExpectedError {
   /** A line for each problem: what, where, what to do. */
   constructor(lines: readonly string[]) {
-    super(lines.join('\n'))
+    super('reference_server_faults', lines.join('\n'))
   }
 }
 
 /** The address cannot be listened on: in use, not allowed, or not of this machine. */
-export class ListenError extends ConfigError {
-  readonly code = 'reference_server_listen'
-
-  constructor(host: string, port: number, cause: unknown) {
-    super(`--host ${host} --port ${port}: ${reasonOf(cause)}`, { cause })
-  }
-}
+export const cannotListen = (host: string, port: number, cause: unknown): ExpectedError =>
+  new ExpectedError('reference_server_listen', `--host ${host} --port ${port}: ${reasonOf(cause)}`, { cause })
 
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is in use; stop what uses it, or give another --port (0 takes any free one).',

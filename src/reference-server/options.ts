@@ -1,8 +1,9 @@
 /** Reads the options of the reference server. A flag and a call from a test are read by the same rules. */
+
 import { z } from 'zod'
+import { ExpectedError } from '../base/errors.js'
 import { RATE_WINDOWS } from './api/rate-window.js'
 import { RETRY_AFTER_STYLES } from './api/retry-after.js'
-import { OptionsError } from './errors.js'
 import { BOUNDS, flagOf, OPTIONS, type OptionName, RATE_REQUESTS_MAX } from './option-texts.js'
 import { clockSpeed, durationMs, rateLimit, startAt, wholeNumber } from './option-values.js'
 import { EMPTY_RATES } from './world/empty-rates.js'
@@ -36,7 +37,7 @@ export type ReferenceServerOptions = Readonly<Partial<z.input<typeof settingsSch
 export type ReferenceServerSettings = Readonly<z.output<typeof settingsSchema>>
 
 /**
- * Reads options, typed or as the text of flags, and ignores other names. Throws one `OptionsError` that has a line
+ * Reads options, typed or as the text of flags, and ignores other names. Throws one `reference_server_options` that has a line
  * for each wrong one.
  */
 export const readOptions = (given: Readonly<Record<string, unknown>>): ReferenceServerSettings => {
@@ -52,5 +53,5 @@ export const readOptions = (given: Readonly<Record<string, unknown>>): Reference
   const lines = Object.entries(OPTIONS).flatMap(([name, { give }]) =>
     wrong.has(name) ? [`--${flagOf(name)} is ${JSON.stringify(values[name])}: give ${give}.`] : [],
   )
-  throw new OptionsError(lines.join('\n'))
+  throw new ExpectedError('reference_server_options', lines.join('\n'))
 }

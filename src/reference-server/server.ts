@@ -19,7 +19,7 @@ import {
 } from './api/routes.js'
 import { controlRoutes } from './control/routes.js'
 import { docsRoutes } from './docs/routes.js'
-import { ListenError } from './errors.js'
+import { cannotListen } from './errors.js'
 import { FaultRegister } from './faults/fault-register.js'
 import { readFaultsFile } from './faults/faults-file.js'
 import { type ReferenceServerOptions, type ReferenceServerSettings, readOptions } from './options.js'
@@ -41,7 +41,7 @@ export interface ReferenceServer extends AsyncDisposable {
 
 type ReferenceAccount = Pick<AccountIdentity, 'name' | 'id' | 'token'>
 
-/** Starts a server. Throws an `OptionsError`, a `FaultsError` or a `ListenError`, and leaves nothing behind then. */
+/** Starts a server. Throws an error `reference_server_options`, a `FaultsError` or an error `reference_server_listen`, and leaves nothing behind then. */
 export const startReferenceServer = async (options: ReferenceServerOptions): Promise<ReferenceServer> =>
   await startWith(readOptions({ ...options }))
 
@@ -57,7 +57,7 @@ export interface UnlistenedServer {
   readonly accounts: readonly ReferenceAccount[]
 }
 
-/** Throws an `OptionsError` or a `FaultsError`. Close its `app` when done. */
+/** Throws an error `reference_server_options` or a `FaultsError`. Close its `app` when done. */
 export const createUnlistenedServer = async (options: ReferenceServerOptions): Promise<UnlistenedServer> =>
   await assemble(readOptions({ ...options }))
 
@@ -144,7 +144,7 @@ const listen = async (app: FastifyInstance, { host, port }: ReferenceServerSetti
     await app.listen({ host, port })
   } catch (error) {
     await app.close()
-    throw new ListenError(host, port, error)
+    throw cannotListen(host, port, error)
   }
   const address = app.server.address()
   const listening = address === null || typeof address === 'string' ? port : address.port

@@ -1,7 +1,7 @@
 /**
  * Problems in the settings. All are reported at once, so that one correction of the file is enough.
  */
-import { ConfigError } from '../base/errors.js'
+import { ExpectedError } from '../base/errors.js'
 import type { Monitoring } from '../model/monitoring.js'
 import type { Path } from './tree.js'
 
@@ -15,8 +15,7 @@ export interface Problem {
 }
 
 /** The settings cannot be used; the message has a line for every problem. Exit 2. */
-export class SettingsError extends ConfigError {
-  readonly code = 'settings_invalid'
+export class SettingsError extends ExpectedError {
   readonly problems: readonly Problem[]
   /** Where a failed run is reported, as far as these settings are right; null if the settings were not loaded. */
   readonly monitoring: Monitoring | null
@@ -24,6 +23,7 @@ export class SettingsError extends ConfigError {
   constructor(problems: readonly Problem[], monitoring: Monitoring | null = null) {
     const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`
     super(
+      'settings_invalid',
       `${count} in the settings; nothing was requested:\n${problems.map(({ where, text }) => `  ${where}: ${text}`).join('\n')}`,
     )
     this.problems = problems

@@ -5,11 +5,11 @@
 import { toUSVString } from 'node:util'
 import { z } from 'zod'
 import type { Clock } from '../base/clock.js'
+import { UpstreamError } from '../base/errors.js'
 import type { JsonAnswer } from '../http/client.js'
 import { instantFromMs } from '../model/instant.js'
 import type { Answer, Drift, Pagination } from '../model/survey-source.js'
 import { type AnswerRow, ROW_DEPTH_MAX, unknownFieldDrift } from './decode.js'
-import { UnusableAnswerError } from './errors.js'
 import { elementTexts, memberTexts, repeatedName, wellFormedJson } from './json-text.js'
 import { excerpt, problemOf } from './problem.js'
 import { array, count, integer, object, orNull } from './response-schemas.js'
@@ -51,7 +51,7 @@ export interface ListEnvelope {
 }
 
 /**
- * Opens a list answer (endpoints 1 and 2). Throws `UnusableAnswerError`. Unknown fields beside the rows are
+ * Opens a list answer (endpoints 1 and 2). Throws an error `unusable_answer`. Unknown fields beside the rows are
  * reported as drift `answer.<field>` and `answer.pagination.<field>`. No row can store them.
  */
 export const openList = (
@@ -85,7 +85,7 @@ export const openList = (
   }
 }
 
-/** Opens a progress answer (endpoint 3): `fieldwork_progress`. Throws `UnusableAnswerError`. */
+/** Opens a progress answer (endpoint 3): `fieldwork_progress`. Throws an error `unusable_answer`. */
 export const openProgress = (
   answer: JsonAnswer,
   where: string,
@@ -123,7 +123,17 @@ const refuseRepeatedName = ({ text }: JsonAnswer, refuse: ReturnType<typeof refu
 /** The levels around a row: the answer and its array. */
 const ENVELOPE_DEPTH_MAX = 2
 
-const refusal = (where: string) => (problem: string) => new UnusableAnswerError(where, problem)
+/**
+ * A 200 whose envelope differs from the API document. Nothing of it is used: rows of a page with an unknown place in the list could
+ * hide missing rows. The run continues with other requests. `where` names endpoint and page.
+ */
+export const unusableAnswer = (where: string, problem: string): UpstreamError =>
+  new UpstreamError(
+    'unusable_answer',
+    `the answer to ${where} cannot be used: ${problem}; if base_url is right, report this to the owner of the API`,
+  )
+
+const refusal = (where: string) => (problem: string) => unusableAnswer(where, problem)
 
 /**
  * Why a well-typed pagination cannot be followed; null when it can. A page with a next page must hold rows, and there must not be

@@ -1,7 +1,7 @@
 /** One GET for the endpoints of a survey, and the meaning of a refusal. */
 import type { Clock } from '../base/clock.js'
 import type { HttpClient, JsonAnswer } from '../http/client.js'
-import { CredentialsRefusedError, NotThereError, StatusError } from '../http/errors.js'
+import { StatusError } from '../http/errors.js'
 import { type RefusalKind, RefusedReadingError, type RequestContext } from '../model/survey-source.js'
 
 /** What every endpoint needs. */
@@ -34,6 +34,6 @@ export const getOfSurvey = async (
 }
 
 const kindOf = (error: StatusError): RefusalKind => {
-  if (error instanceof NotThereError) return 'not_found'
-  return error instanceof CredentialsRefusedError ? 'forbidden' : 'rejected'
+  if (error.code === 'not_there') return 'not_found'
+  return error.code === 'credentials_refused' ? 'forbidden' : 'rejected'
 }

@@ -35,7 +35,7 @@ export const decodePage = <Row extends ListRow, Given>(
   }
 }
 
-/** A list answer (endpoints 1 and 2) as a page. Throws `UnusableAnswerError`. */
+/** A list answer (endpoints 1 and 2) as a page. Throws an error `unusable_answer`. */
 export const pageOf = <Row extends ListRow>(
   answer: JsonAnswer,
   clock: Clock,

@@ -13,7 +13,7 @@ import type { AccountWarehouse, ListingPage, ListingState, Position } from '../m
 import type { ListingAllowance, RunBudget } from './budget/budget.js'
 import type { RunDependencies } from './dependencies.js'
 import { DriftCheck } from './listing/drift-check.js'
-import { EndlessListError, pagesMaxOf } from './listing/endless-list.js'
+import { endlessList, pagesMaxOf } from './listing/endless-list.js'
 import { createPageCommits, type PageCommits } from './listing/page-commits.js'
 import { driftText, type ListingDrift, MOVED, Repetitions } from './listing/repetitions.js'
 import { type Discovery, type RunState, sawServerTime } from './run-state.js'
@@ -187,7 +187,7 @@ const endEndless = async (
   if (firstTotal === null || next <= pagesMaxOf(firstTotal)) return
   await commits.allEnd()
   await warehouse.dropListing()
-  throw new EndlessListError('the list of surveys', pagesMaxOf(firstTotal), firstTotal)
+  throw endlessList('the list of surveys', pagesMaxOf(firstTotal), firstTotal)
 }
 
 /**

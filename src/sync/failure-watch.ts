@@ -5,24 +5,6 @@
 import { UpstreamError } from '../base/errors.js'
 import { type RefusalKind, RefusedReadingError } from '../model/survey-source.js'
 
-/** Too many surveys failed one after the other, so the API itself has a problem. */
-export class TooManyFailuresError extends UpstreamError {
-  readonly code = 'too_many_failures'
-  readonly endsRun = true
-}
-
-/** The API answers the list of surveys, but the endpoints of its surveys answer 404. */
-export class WrongAddressError extends UpstreamError {
-  readonly code = 'wrong_address'
-  readonly endsRun = true
-}
-
-/** The API answers the list of surveys, but forbids every survey in it. */
-export class SurveysForbiddenError extends UpstreamError {
-  readonly code = 'surveys_forbidden'
-  readonly endsRun = true
-}
-
 export interface FailureWatch {
   /** The survey was read, at least in part: `answers` counts its readings, `refusals` its refused requests. */
   read(answers: number, refusals: readonly RefusedReadingError[]): void
@@ -101,9 +83,11 @@ export const createFailureWatch = (consecutiveFailuresMax: number): FailureWatch
 /** The error of a run in which `what` happened. `kind` is the kind of all refusals; null if there are several, or other failures. */
 export const apiFailure = (what: string, last: UpstreamError, kind: RefusalKind | null): UpstreamError => {
   const problem = `${what}, the last with: ${last.message}`
-  if (kind === 'not_found') return new WrongAddressError(`${problem}. ${WRONG_ADDRESS}`, { cause: last })
-  if (kind === 'forbidden') return new SurveysForbiddenError(`${problem}. ${FORBIDDEN}`, { cause: last })
-  return new TooManyFailuresError(problem, { cause: last })
+  if (kind === 'not_found')
+    return new UpstreamError('wrong_address', `${problem}. ${WRONG_ADDRESS}`, { cause: last })
+  if (kind === 'forbidden')
+    return new UpstreamError('surveys_forbidden', `${problem}. ${FORBIDDEN}`, { cause: last })
+  return new UpstreamError('too_many_failures', problem, { cause: last })
 }
 
 /** The kind of all these errors; null if there are several, or errors that are no refusals. */

@@ -5,11 +5,11 @@
  */
 
 import { z } from 'zod'
+import { ExpectedError } from '../../base/errors.js'
 import { parse } from '../../base/parse.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { literal } from '../../warehouse/connection/ddl.js'
 import { firstLine, isStatementFault, isUnknownName } from '../../warehouse/connection/duckdb-error.js'
-import { ExportRequestError } from './errors.js'
 
 /** The line ends keep a comment in the condition from hiding the rest of the statement. */
 export const where = (condition: string | null): string =>
@@ -34,7 +34,7 @@ const parsedSchema = z.object({
     .optional(),
 })
 
-/** Throws `ExportRequestError` unless it is one expression. */
+/** Throws `export_request` unless it is one expression. */
 export const requireExpression = async (sql: Sql, condition: string): Promise<void> => {
   const [row] = await sql.rows(
     z.object({ parsed: z.string() }),
@@ -69,9 +69,9 @@ export const appliesTo = async (sql: Sql, relation: string, condition: string): 
   }
 }
 
-/** An `ExportRequestError` if the condition caused `error`, else `error` itself. */
+/** An error `export_request` if the condition caused `error`, else `error` itself. */
 export const conditionError = (error: unknown, condition: string | null): unknown =>
   condition !== null && isStatementFault(error) ? bad(condition, firstLine(error)) : error
 
-export const bad = (condition: string, problem: string): ExportRequestError =>
-  new ExportRequestError(`--where ${JSON.stringify(condition)} cannot be used: ${problem}`)
+export const bad = (condition: string, problem: string): ExpectedError =>
+  new ExpectedError('export_request', `--where ${JSON.stringify(condition)} cannot be used: ${problem}`)

@@ -32,7 +32,7 @@ export interface Export {
   readonly signal: AbortSignal
 }
 
-/** Throws `ExportRequestError` for a wrong request, `ExportFailedError` or `WarehouseUnusableError` if it cannot read or write. */
+/** Throws `export_request` for a wrong request, `export_failed` or `WarehouseUnusableError` if it cannot read or write. */
 export const exportTables = async (options: Export): Promise<ExportManifest> => {
   const tables = requestedTables(options.tables)
   return await replaceDirectory(options.out, (directory) => exportInto(directory, options, tables))

@@ -5,7 +5,7 @@ import type { CliContext } from '../context.js'
 import type { FlagsOf } from '../flags.js'
 import { EXPORT_FORMATS, type exportOptions } from '../options.js'
 import { jsonOf } from '../text/json.js'
-import { choiceOf, UsageError } from '../usage.js'
+import { choiceOf, usageError } from '../usage.js'
 import { renderExport } from './text.js'
 
 export const handleExport = async (
@@ -14,10 +14,10 @@ export const handleExport = async (
 ): Promise<void> => {
   const problem = `export needs --format ${EXPORT_FORMATS.join(' or --format ')}`
   const format = choiceOf(flags.format, EXPORT_FORMATS, { command: 'export', problem })
-  if (flags.out === undefined || flags.out === '') throw new UsageError('export needs --out DIR', 'export')
+  if (flags.out === undefined || flags.out === '') throw usageError('export needs --out DIR', 'export')
   const out = resolve(flags.out)
   const bom = flags.bom === true
-  if (bom && format !== 'csv') throw new UsageError('--bom is only for --format csv', 'export')
+  if (bom && format !== 'csv') throw usageError('--bom is only for --format csv', 'export')
   const settings = await loadSettings({
     env: context.env,
     signal: context.signal,

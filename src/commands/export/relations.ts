@@ -1,5 +1,7 @@
 /** The tables and views of an export: which are requested, which the published state has, and which the condition applies to. */
+
 import { z } from 'zod'
+import { ExpectedError } from '../../base/errors.js'
 import { nearest } from '../../base/suggest.js'
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import { ALL_TABLES, tableName } from '../../model/sync-tables.js'
@@ -9,7 +11,6 @@ import { isStatementFault } from '../../warehouse/connection/duckdb-error.js'
 import { ALL_VIEWS } from '../../warehouse/views/all.js'
 import { defineView } from '../../warehouse/views/view-declaration.js'
 import { appliesTo, bad, requireExpression } from './condition.js'
-import { ExportRequestError } from './errors.js'
 import { relation } from './sql.js'
 
 /** A table or view with its published columns. */
@@ -36,7 +37,8 @@ export const requestedTables = (names: readonly string[] | null): readonly Table
       return `there is no table ${name}${meant === null ? '' : `: did you mean ${meant}?`}`
     })
   if (problems.length > 0 || names.length === 0)
-    throw new ExportRequestError(
+    throw new ExpectedError(
+      'export_request',
       `--tables: ${problems.length > 0 ? problems.join('; ') : 'names no table'} (fieldwork-sync schema lists them)`,
     )
   return ALL.filter((table) => names.includes(tableName(table)))
@@ -71,13 +73,14 @@ export const findTables = async (
   }))
   const absent = found.find(({ columns }) => columns.length === 0)
   if (tables !== null && absent !== undefined)
-    throw new ExportRequestError(
+    throw new ExpectedError(
+      'export_request',
       `--tables: ${tableName(absent.table)} is not in ${source}, which an older fieldwork-sync published. Run fieldwork-sync sync first`,
     )
   return found.filter(({ columns }) => columns.length > 0)
 }
 
-/** The same relations, with the condition where they have all of its columns. Throws `ExportRequestError` if none has. */
+/** The same relations, with the condition where they have all of its columns. Throws `export_request` if none has. */
 export const withCondition = async (
   sql: Sql,
   found: readonly Omit<Relation, 'condition'>[],

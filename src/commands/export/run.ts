@@ -12,7 +12,7 @@ export interface ExportRequest
   readonly settings: Settings
 }
 
-/** Throws `NothingPublishedError`, and the errors of `exportTables`. */
+/** Throws `nothing_published`, and the errors of `exportTables`. */
 export const exportPublished = async ({ settings, ...request }: ExportRequest) => {
   const { file, open, isDirectory } = await requirePublished(
     settings,

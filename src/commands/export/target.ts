@@ -6,11 +6,17 @@
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
-import { hasCode, isSystemError, messageOf, UnsyncedError } from '../../base/errors.js'
+import {
+  ExpectedError,
+  hasCode,
+  isSystemError,
+  messageOf,
+  UnsyncedError,
+  WarehouseError,
+} from '../../base/errors.js'
 import { isRunning } from '../../base/is-running.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { renameDurably, syncDirectory, syncToDisk } from '../../publish/replace-file.js'
-import { ExportFailedError, ExportRequestError } from './errors.js'
 
 const FILE = 'export.json'
 
@@ -43,11 +49,12 @@ const manifestSchema = z.object({
 })
 export type ExportManifest = z.output<typeof manifestSchema>
 
-/** Throws `ExportRequestError` if the place holds anything but an export. */
+/** Throws `export_request` if the place holds anything but an export. */
 const requireReplaceable = async (out: string): Promise<void> => {
   const found = await lstat(out).catch(() => null)
   if (found === null) return
-  if (!found.isDirectory()) throw new ExportRequestError(`--out ${out} is not a directory. Name another one`)
+  if (!found.isDirectory())
+    throw new ExpectedError('export_request', `--out ${out} is not a directory. Name another one`)
   const names = await readdir(out).catch(failed(out))
   const manifest = names.includes(FILE) ? await readManifest(out) : null
   const exported = new Set([
@@ -56,7 +63,8 @@ const requireReplaceable = async (out: string): Promise<void> => {
   ])
   const foreign = names.filter((name) => !exported.has(name)).toSorted()[0]
   if (foreign !== undefined)
-    throw new ExportRequestError(
+    throw new ExpectedError(
+      'export_request',
       `--out ${out} holds ${foreign}, which is not part of an export. Name an empty or a new directory`,
     )
 }
@@ -135,7 +143,8 @@ const failed =
   (out: string) =>
   (error: unknown): never => {
     if (!isSystemError(error)) throw error
-    throw new ExportFailedError(
+    throw new WarehouseError(
+      'export_failed',
       `cannot export to ${out}: ${messageOf(error)}. Check the permissions and the free space; a directory that is a mount point cannot be replaced: name one below it`,
       { cause: error },
     )

@@ -1,23 +1,18 @@
 /** Errors of `init`. */
-import { ConfigError, isSystemError, messageOf } from '../../base/errors.js'
+import { ExpectedError, isSystemError, messageOf } from '../../base/errors.js'
 
 /** The settings file exists, and `--force` is not given. Exit 2. */
-export class SettingsFileExistsError extends ConfigError {
-  readonly code = 'settings_file_exists'
-
-  constructor(path: string) {
-    super(`${path} exists; give --force to replace it, or --out for another file`)
-  }
-}
+export const settingsFileExists = (path: string): ExpectedError =>
+  new ExpectedError(
+    'settings_file_exists',
+    `${path} exists; give --force to replace it, or --out for another file`,
+  )
 
 /** The settings file or the token file cannot be written. Exit 2. */
-export class SettingsFileUnwritableError extends ConfigError {
-  readonly code = 'settings_file_unwritable'
-
-  constructor(path: string, error: unknown) {
-    super(`${path} cannot be written: ${reasonOf(error)}`, { cause: error })
-  }
-}
+export const settingsFileUnwritable = (path: string, error: unknown): ExpectedError =>
+  new ExpectedError('settings_file_unwritable', `${path} cannot be written: ${reasonOf(error)}`, {
+    cause: error,
+  })
 
 export const reasonOf = (error: unknown): string =>
   isSystemError(error) ? (REASONS[error.code] ?? error.code) : messageOf(error)

@@ -4,7 +4,7 @@ import { constants } from 'node:fs'
 import { access, link, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { hasCode } from '../../base/errors.js'
-import { reasonOf, SettingsFileExistsError, SettingsFileUnwritableError } from './errors.js'
+import { reasonOf, settingsFileExists, settingsFileUnwritable } from './errors.js'
 
 /** Why a new file cannot be created at `path`; null if it can, as far as the modes of its directory say. */
 export const whyNotCreatable = async (path: string): Promise<string | null> => {
@@ -20,13 +20,13 @@ export const whyNotCreatable = async (path: string): Promise<string | null> => {
 export const requirePlace = async (path: string, mayReplace: boolean): Promise<void> => {
   const found = await stat(path).catch((error: unknown) => {
     if (hasCode(error, 'ENOENT')) return null
-    throw new SettingsFileUnwritableError(path, error)
+    throw settingsFileUnwritable(path, error)
   })
   if (found?.isDirectory() === true)
-    throw new SettingsFileUnwritableError(path, new Error('it is a directory; give a file'))
-  if (found !== null && !mayReplace) throw new SettingsFileExistsError(path)
+    throw settingsFileUnwritable(path, new Error('it is a directory; give a file'))
+  if (found !== null && !mayReplace) throw settingsFileExists(path)
   const problem = await whyNotCreatable(path)
-  if (problem !== null) throw new SettingsFileUnwritableError(path, new Error(problem))
+  if (problem !== null) throw settingsFileUnwritable(path, new Error(problem))
 }
 
 export interface NewFile {
@@ -43,7 +43,7 @@ export const writeNewFile = async (file: NewFile): Promise<void> => {
     await writeFile(temporary, text, { mode, flag: 'wx', flush: true })
     await putInPlace(temporary, file)
   } catch (error) {
-    throw new SettingsFileUnwritableError(path, error)
+    throw settingsFileUnwritable(path, error)
   } finally {
     await rm(temporary, { force: true })
   }

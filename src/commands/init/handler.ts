@@ -11,7 +11,7 @@ import type { FlagsOf } from '../flags.js'
 import { initOptions } from '../options.js'
 import { renderChecks } from '../text/checks.js'
 import { jsonOf } from '../text/json.js'
-import { UsageError } from '../usage.js'
+import { usageError } from '../usage.js'
 import { runChecks } from '../wiring/run-checks.js'
 import { type Answers, fileOf, QUESTIONS, readAnswers } from './answers.js'
 import { requirePlace, writeNewFile } from './files.js'
@@ -23,7 +23,7 @@ type InitFlags = FlagsOf<typeof initOptions>
 
 export const handleInit = async (context: CliContext, flags: InitFlags): Promise<void> => {
   const file = flags.out ?? initOptions.out.default
-  if (file === '') throw new UsageError('--out needs the path of a file', 'init')
+  if (file === '') throw usageError('--out needs the path of a file', 'init')
   const out = resolve(file)
   const isTerminal = context.stderr.isTTY && context.stdin().isTTY
   const given = isTerminal ? null : required(flags)
@@ -69,10 +69,7 @@ const required = (flags: InitFlags): Answers => {
   const missing = (['base-url', 'id', 'token-file'] as const).flatMap((flag) =>
     flags[flag] === undefined ? [`--${flag}`] : [],
   )
-  throw new UsageError(
-    `init can ask only on a terminal; without one it also needs ${missing.join(', ')}`,
-    'init',
-  )
+  throw usageError(`init can ask only on a terminal; without one it also needs ${missing.join(', ')}`, 'init')
 }
 
 const ask = async (context: CliContext, flags: InitFlags, out: string): Promise<Asked> => {

@@ -1,6 +1,6 @@
 /** The wiring of `replay`: opens the warehouse, replays the rows of each account in turn, and publishes. */
 import { systemClock } from '../../base/clock.js'
-import { ConfigError } from '../../base/errors.js'
+import { ExpectedError } from '../../base/errors.js'
 import { packageVersion } from '../../base/version.js'
 import { createProgressLog } from '../../logging/progress.js'
 import type { RunReport, SyncReport } from '../../model/run.js'
@@ -17,21 +17,17 @@ interface Replay extends Work {
   readonly watch: RunWatch | null
 }
 
-/** The configured directory holds no warehouse: no sync has run there. Exit 2. */
-export class NoWarehouseError extends ConfigError {
-  readonly code = 'no_warehouse'
-}
-
 /**
  * Publishes even if quarantine is empty: a killed replay may have committed rows that are not published yet.
- * Throws a `WarehouseError`, a `NoWarehouseError` or a bug; every other failure is in the report.
+ * Throws a `WarehouseError`, an error `no_warehouse` or a bug; every other failure is in the report.
  */
 export const replayAll = async ({ settings, log, signal, watch }: Replay): Promise<SyncReport> => {
   const clock = systemClock
   const { warehouseDirectory, storage } = settings
   // Opening would create a warehouse, even for a mistyped path.
   if (!(await hasWarehouse(settings, signal)))
-    throw new NoWarehouseError(
+    throw new ExpectedError(
+      'no_warehouse',
       `there is no warehouse in ${storage === null ? warehouseDirectory : storageAddress(storage)}: nothing to replay. Check ${storage === null ? '--warehouse' : 'storage.url'}, or run fieldwork-sync sync first`,
     )
   const observer = createProgressLog({ log, clock, usage: () => undefined })

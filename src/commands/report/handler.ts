@@ -5,14 +5,14 @@ import type { CliContext } from '../context.js'
 import type { FlagsOf } from '../flags.js'
 import type { reportOptions } from '../options.js'
 import { jsonOf } from '../text/json.js'
-import { UsageError } from '../usage.js'
+import { usageError } from '../usage.js'
 import { renderWritten } from './text.js'
 
 export const handleReport = async (
   context: CliContext,
   flags: FlagsOf<typeof reportOptions>,
 ): Promise<void> => {
-  if (flags.out === undefined || flags.out === '') throw new UsageError('report needs --out FILE', 'report')
+  if (flags.out === undefined || flags.out === '') throw usageError('report needs --out FILE', 'report')
   const out = resolve(flags.out)
   const settings = await loadSettings({
     env: context.env,

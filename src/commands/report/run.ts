@@ -9,14 +9,9 @@ import { REPORT_START, renderReport } from '../../publish/report/render.js'
 import { writeReport } from '../../publish/report/write.js'
 import type { Settings } from '../../settings/settings.js'
 import { readPublished } from '../../warehouse/status.js'
-import { UsageError } from '../usage.js'
+import { usageError } from '../usage.js'
 import { findState } from '../wiring/published.js'
 import { requirePublished } from '../wiring/warehouse-status.js'
-
-/** The report could not be written. Exit 7. */
-class ReportFailedError extends WarehouseError {
-  readonly code = 'report_failed'
-}
 
 export interface ReportRequest {
   readonly settings: Settings
@@ -35,7 +30,7 @@ export interface WrittenReport {
   readonly sections: number
 }
 
-/** Throws `NothingPublishedError`, `UsageError` for a foreign file, `ReportFailedError`, or the error of a state that cannot be read. */
+/** Throws `nothing_published`, `usage` for a foreign file, `report_failed`, or the error of a state that cannot be read. */
 export const reportPublished = async ({ settings, out, signal }: ReportRequest): Promise<WrittenReport> => {
   await requireReplaceable(out).catch(failed(out))
   const state = await requirePublished(settings, await findState(settings, signal))
@@ -56,7 +51,8 @@ const failed =
   (out: string) =>
   (cause: unknown): never => {
     if (!isSystemError(cause)) throw cause
-    throw new ReportFailedError(
+    throw new WarehouseError(
+      'report_failed',
       `cannot write ${out}: ${messageOf(cause)}. Check the permissions and the free space`,
       { cause },
     )
@@ -67,7 +63,7 @@ const requireReplaceable = async (out: string): Promise<void> => {
   const found = await lstat(out).catch(() => null)
   if (found === null || (found.isFile() && found.size === 0)) return
   if (found.isFile() && (await beginningOf(out)) === REPORT_START) return
-  throw new UsageError(`--out ${out} exists and is no report. Name another file`, 'report')
+  throw usageError(`--out ${out} exists and is no report. Name another file`, 'report')
 }
 
 const beginningOf = async (file: string): Promise<string> => {

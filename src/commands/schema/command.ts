@@ -2,7 +2,7 @@
 import type { Command } from '../context.js'
 import type { FlagsOf } from '../flags.js'
 import { SCHEMA_FORMATS, schemaOptions } from '../options.js'
-import { choiceOf, UsageError } from '../usage.js'
+import { choiceOf, usageError } from '../usage.js'
 
 export const schemaCommand: Command<typeof schemaOptions> = {
   name: 'schema',
@@ -33,6 +33,6 @@ const formatOf = ({ format: text, json }: FlagsOf<typeof schemaOptions>): Format
     problem: `--format must be one of ${SCHEMA_FORMATS.join(', ')}`,
   })
   if (json === true && format !== 'json')
-    throw new UsageError(`--json and --format ${format} exclude each other`, 'schema')
+    throw usageError(`--json and --format ${format} exclude each other`, 'schema')
   return format
 }

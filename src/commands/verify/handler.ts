@@ -8,7 +8,7 @@ import type { CliContext } from '../context.js'
 import type { FlagsOf } from '../flags.js'
 import type { verifyOptions } from '../options.js'
 import { jsonOf } from '../text/json.js'
-import { UsageError } from '../usage.js'
+import { usageError } from '../usage.js'
 import { logProxies } from '../wiring/log-proxies.js'
 import { openTelemetry } from '../wiring/logging.js'
 import { requireShardLayout } from '../wiring/shard-layout.js'
@@ -22,7 +22,7 @@ export const handleVerify = async (context: CliContext, flags: VerifyFlags): Pro
   const isLocal = flags.local === true
   const unused = SAMPLE_FLAGS.find((name) => flags[name] !== undefined)
   if (isLocal && unused !== undefined)
-    throw new UsageError(`verify --local makes no request: leave out --${unused}`, 'verify')
+    throw usageError(`verify --local makes no request: leave out --${unused}`, 'verify')
   const sample = flags.sample === undefined ? null : sampleSizeOf(flags.sample)
   const settings = await loadSettings({
     env: context.env,
@@ -56,6 +56,6 @@ const SAMPLE_MAX = 1_000_000
 const sampleSizeOf = (text: string): number => {
   const size = /^\d+$/.test(text) ? Number(text) : 0
   if (size < 1 || size > SAMPLE_MAX)
-    throw new UsageError(`--sample ${text} is not a whole number from 1 to ${SAMPLE_MAX}`, 'verify')
+    throw usageError(`--sample ${text} is not a whole number from 1 to ${SAMPLE_MAX}`, 'verify')
   return size
 }

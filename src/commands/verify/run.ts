@@ -34,7 +34,7 @@ export interface VerifyWork extends Work {
 /** Surveys that are compared if `--sample` is not given and the budget allows it. */
 export const SAMPLE_DEFAULT = 20
 
-/** Throws `NothingPublishedError` or a `WarehouseError`. Failures of the API are in the report. */
+/** Throws `nothing_published` or a `WarehouseError`. Failures of the API are in the report. */
 export const verifyAll = async (work: VerifyWork): Promise<VerifyReport> => {
   const { settings, signal, isLocal, seed, sample } = work
   await requireState(settings, signal)

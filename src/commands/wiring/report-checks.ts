@@ -2,21 +2,19 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { throwIfAborted, unlessAborted } from '../../base/clock.js'
-import { ConfigError, hasCode, messageOf } from '../../base/errors.js'
+import { ExpectedError, hasCode, messageOf } from '../../base/errors.js'
 import type { Target } from '../../model/monitoring.js'
 import type { Settings } from '../../settings/settings.js'
 import type { Check } from '../text/checks.js'
 
-/** The directory of `metrics.file` cannot be written. A run would still work. Exit 2. */
-export class MetricsFileError extends ConfigError {
-  readonly code = 'metrics_file_unwritable'
-}
-
-/** Throws a `MetricsFileError`. */
+/** Throws an error `metrics_file_unwritable`. */
 export const checkMetricsFile = async (file: string, signal: AbortSignal): Promise<Check> => {
   await unlessAborted(signal, requireWritable(file)).catch((error: unknown) => {
     throwIfAborted(signal)
-    throw new MetricsFileError(`${file} cannot be written: ${messageOf(error)}; runs work without it`)
+    throw new ExpectedError(
+      'metrics_file_unwritable',
+      `${file} cannot be written: ${messageOf(error)}; runs work without it`,
+    )
   })
   return { what: 'metrics.file', ok: true, detail: `${file} can be written` }
 }

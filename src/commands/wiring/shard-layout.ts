@@ -4,25 +4,21 @@
  */
 import { readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { ConfigError } from '../../base/errors.js'
+import { ExpectedError } from '../../base/errors.js'
 import { PUBLISHED_AS } from '../../model/publish-formats.js'
 import type { Settings } from '../../settings/settings.js'
 import { type Shard, shardDirectory, shardOfDirectory } from '../../settings/shards.js'
 import { workFile } from '../../warehouse/lifecycle/files.js'
 
-/** The directory holds a warehouse that is divided in another way. Exit 2. */
-export class OtherShardsError extends ConfigError {
-  readonly code = 'other_shards'
-}
-
-/** Throws `OtherShardsError`. A directory that cannot be read passes; opening the warehouse reports it. */
+/** Throws `other_shards`. A directory that cannot be read passes; opening the warehouse reports it. */
 export const requireShardLayout = async ({
   warehouseDirectory,
   shard,
 }: Pick<Settings, 'warehouseDirectory' | 'shard'>): Promise<void> => {
   const own = shardOfDirectory(basename(warehouseDirectory))
   if (shard === null && own !== null)
-    throw new OtherShardsError(
+    throw new ExpectedError(
+      'other_shards',
       `${warehouseDirectory} is the warehouse of shard ${own.index} of ${own.count}, but this run would store all accounts in it. Give --warehouse ${dirname(warehouseDirectory)} --shard ${own.index}/${own.count}`,
     )
   const root = shard === null ? warehouseDirectory : dirname(warehouseDirectory)
@@ -30,7 +26,8 @@ export const requireShardLayout = async ({
   const others = (await shardsIn(root)).filter(({ count }) => count !== shard?.count).map(shardDirectory)
   if (shard !== null && (await holdsWarehouse(root))) others.push('a warehouse without shards')
   if (others.length > 0)
-    throw new OtherShardsError(
+    throw new ExpectedError(
+      'other_shards',
       `${root} holds ${others.toSorted().join(', ')}, but this run would write ${requested}, which would store the same accounts twice. Move the existing files to another directory first, or keep the number of shards`,
     )
 }

@@ -1,5 +1,5 @@
 /** The status of a warehouse directory: its published state, and the process that holds the warehouse. */
-import { ConfigError } from '../../base/errors.js'
+import { ExpectedError } from '../../base/errors.js'
 import { type Instant, instantFromMs } from '../../model/instant.js'
 import { publishedPath, STATE_FORMATS } from '../../model/publish-formats.js'
 import type { Published } from '../../publish/formats.js'
@@ -10,11 +10,6 @@ import type { FoundState } from './place.js'
 import { findState, type PublishedPlace } from './published.js'
 import { shardsIn } from './shard-layout.js'
 
-/** The configured directory holds no published state. Exit 2. */
-class NothingPublishedError extends ConfigError {
-  readonly code = 'nothing_published'
-}
-
 export interface StatusHead {
   /** Path of the published state. */
   readonly published: string
@@ -23,7 +18,7 @@ export interface StatusHead {
   readonly holder: string | null
 }
 
-/** Throws `NothingPublishedError`, or `WarehouseUnusableError` if the published state cannot be read. */
+/** Throws `nothing_published`, or `WarehouseUnusableError` if the published state cannot be read. */
 export const readWarehouseStatus = async (
   settings: PublishedPlace,
   signal: AbortSignal,
@@ -43,14 +38,15 @@ export const readLastRequestUsage = async (settings: PublishedPlace, signal: Abo
     database.transaction(lastRequestUsage),
   )
 
-/** Throws `NothingPublishedError` if nothing is published. */
+/** Throws `nothing_published` if nothing is published. */
 export const requirePublished = async (
   { warehouseDirectory, storage }: PublishedPlace,
   { published, holder }: FoundState,
 ): Promise<Published> => {
   if (published !== null) return published
   if (storage !== null)
-    throw new NothingPublishedError(
+    throw new ExpectedError(
+      'nothing_published',
       `nothing has been published in ${storageAddress(storage)} yet. ${holder === null ? 'Run fieldwork-sync sync, or check storage.url' : `It is in use by ${holder}: wait for it to end`}`,
     )
   const [shard] = await shardsIn(warehouseDirectory)
@@ -61,7 +57,8 @@ export const requirePublished = async (
         ? 'Run fieldwork-sync sync, or check --warehouse'
         : `The warehouse is divided into ${shard.count} shards: choose one, such as --shard ${shard.index}/${shard.count}`
   const paths = STATE_FORMATS.map((format) => publishedPath(warehouseDirectory, format))
-  throw new NothingPublishedError(
+  throw new ExpectedError(
+    'nothing_published',
     `there is no ${paths.join(' and no ')}: nothing has been published there yet. ${advice}`,
   )
 }

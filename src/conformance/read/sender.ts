@@ -8,12 +8,7 @@ import type { Log } from '../../base/log.js'
 import type { HttpProxy } from '../../base/network.js'
 import { createRedactor, Secret } from '../../base/secret.js'
 import { addressOf } from '../../http/address.js'
-import {
-  AttemptsExhaustedError,
-  RateRefusedError,
-  RetryAfterTooLongError,
-  type Where,
-} from '../../http/errors.js'
+import { attemptsExhausted, rateRefused, retryAfterTooLong, type Where } from '../../http/errors.js'
 import { createHeldSlotLimiter, type HeldSlotLimiter } from '../../http/rate-limit/held-slot-limiter.js'
 import { createForgetfulLedger } from '../../http/rate-limit/ledger.js'
 import { UNPACED } from '../../http/rate-limit/pacer.js'
@@ -129,8 +124,7 @@ export class Sender implements AsyncDisposable {
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#sendOnce(path, query, credentials)
       if (outcome instanceof TransientError) {
-        if (attempt >= ATTEMPTS_MAX)
-          throw new AttemptsExhaustedError(this.#where(path, query), attempt, outcome)
+        if (attempt >= ATTEMPTS_MAX) throw attemptsExhausted(this.#where(path, query), attempt, outcome)
       } else if (outcome.status === 429) {
         refusals += 1
         attempt -= 1
@@ -208,10 +202,10 @@ export class Sender implements AsyncDisposable {
   async #waitAfterRefusal(answer: Answer, refusals: number, where: Where): Promise<void> {
     const { rate, clock, signal, log } = this.#options
     this.#usage.refusals += 1
-    if (refusals >= REFUSALS_IN_A_ROW_MAX) throw new RateRefusedError(where, refusals, rate)
+    if (refusals >= REFUSALS_IN_A_ROW_MAX) throw rateRefused(where, refusals, rate)
     const retryAfterMs = parseRetryAfter(answer.header('retry-after'), answer.dateMs ?? clock.nowMs())
     if (retryAfterMs !== null && retryAfterMs > RETRY_AFTER_MS_MAX) {
-      throw new RetryAfterTooLongError(where, retryAfterMs, RETRY_AFTER_MS_MAX)
+      throw retryAfterTooLong(where, retryAfterMs, RETRY_AFTER_MS_MAX)
     }
     const waitMs = Math.max(RETRY_WAIT_MS, retryAfterMs ?? rate.perMs)
     log.warn({ wait_ms: waitMs }, 'refused with 429 below the cap: waiting')

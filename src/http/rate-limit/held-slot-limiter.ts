@@ -198,7 +198,7 @@ class SlotQueue implements HeldSlotLimiter {
     else await waiting.begin(slot)
   }
 
-  /** Waits for the next condition. Rejects with a `SharedCapError`, or when the signal aborts. */
+  /** Waits for the next condition. Rejects with an error `shared_cap_unreachable`, or when the signal aborts. */
   async #wait(shared: SharedCap, slot: HeldSlot, signal: AbortSignal): Promise<void> {
     const leftMs = this.#leftMs()
     if (leftMs > 0) await this.#options.clock.sleep(leftMs, signal)

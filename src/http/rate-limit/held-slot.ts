@@ -10,7 +10,7 @@ import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from './slot-timi
 
 /** How a piece of work reports its one request. If it reports none, the slot is free at once. */
 export interface Slot {
-  /** Called right before the send. Throws `LedgerError`, and then nothing may be sent. */
+  /** Called right before the send. Throws `ledger_unwritable`, and then nothing may be sent. */
   sending(): void
   /** The response headers have arrived. */
   answered(): void

@@ -2,40 +2,40 @@
 import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hasCode } from '../../base/errors.js'
-import { LedgerError } from '../errors.js'
+import { ledgerError } from '../errors.js'
 import { ledgerLine, parseLine } from './ledger-arithmetic.js'
 
 /** Whether a file is named as a ledger. */
 export const isLedgerName = (name: string): boolean => /^sent-requests-[a-z0-9._-]+\.ndjson$/.test(name)
 
-/** The file names of the ledgers in a directory. Throws a `LedgerError`. */
+/** The file names of the ledgers in a directory. Throws an error `ledger_unwritable`. */
 export const ledgerNames = (directory: string): readonly string[] => {
   try {
     return readdirSync(directory).filter(isLedgerName)
   } catch (error) {
-    throw new LedgerError(directory, 'read', error)
+    throw ledgerError(directory, 'read', error)
   }
 }
 
-/** Empty if there is no ledger of this name. Throws a `LedgerError`. */
+/** Empty if there is no ledger of this name. Throws an error `ledger_unwritable`. */
 export const readLedgerText = (directory: string, name: string): string => {
   const path = join(directory, name)
   try {
     return readFileSync(path, 'latin1')
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return ''
-    throw new LedgerError(path, 'read', error)
+    throw ledgerError(path, 'read', error)
   }
 }
 
-/** A kill leaves the old ledger or the new one. No process may have it open. Throws a `LedgerError`. */
+/** A kill leaves the old ledger or the new one. No process may have it open. Throws an error `ledger_unwritable`. */
 export const replaceLedgerText = (directory: string, name: string, text: string): void => {
   const path = join(directory, name)
   try {
     writeFileSync(`${path}.new`, text, 'latin1')
     renameSync(`${path}.new`, path)
   } catch (error) {
-    throw new LedgerError(path, 'written', error)
+    throw ledgerError(path, 'written', error)
   }
 }
 

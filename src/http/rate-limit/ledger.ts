@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { type CapOwner, capFileName } from '../../base/cap-owner.js'
 import type { Clock } from '../../base/clock.js'
 import { hasCode } from '../../base/errors.js'
-import { LedgerError } from '../errors.js'
+import { ledgerError } from '../errors.js'
 import {
   heldUntilMs,
   type LedgerEvent,
@@ -32,7 +32,7 @@ export interface LedgerOptions {
   readonly clock: Clock
 }
 
-/** Every method throws `LedgerError` if the file cannot be written. */
+/** Every method throws `ledger_unwritable` if the file cannot be written. */
 export interface Ledger {
   /** How long the slots of earlier runs stay occupied from now on, milliseconds, at most `cap` slots. */
   occupiedMs(cap: number): readonly number[]
@@ -60,7 +60,7 @@ export const createForgetfulLedger = (): Ledger => ({
   close: () => undefined,
 })
 
-/** Opens the ledger of a cap. Throws `LedgerError`. */
+/** Opens the ledger of a cap. Throws `ledger_unwritable`. */
 export const openLedger = (options: LedgerOptions): Ledger => new FileLedger(options)
 
 /** File name of the ledger of a cap. */
@@ -196,7 +196,7 @@ class FileLedger implements Ledger {
     try {
       return work()
     } catch (cause) {
-      throw new LedgerError(this.#path, what, cause)
+      throw ledgerError(this.#path, what, cause)
     }
   }
 }

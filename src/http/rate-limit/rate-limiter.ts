@@ -7,7 +7,7 @@ import type { Clock } from '../../base/clock.js'
 import type { UpstreamError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import type { Rate, SharedRate } from '../../base/network.js'
-import { RateRefusedError, RetryAfterTooLongError, type Where } from '../errors.js'
+import { rateRefused, retryAfterTooLong, type Where } from '../errors.js'
 import { createRefusals, RETRY_AFTER_MS_MAX, type Refusals } from '../refusals.js'
 import { createHeldSlotLimiter, type HeldSlotLimiter } from './held-slot-limiter.js'
 import { createForgetfulLedger, openLedger } from './ledger.js'
@@ -47,7 +47,7 @@ export interface RateLimiter extends Pick<HeldSlotLimiter, 'run'>, Pick<Refusals
   close(): Promise<void>
 }
 
-/** Throws `LedgerError` when the ledger cannot be written. */
+/** Throws `ledger_unwritable` when the ledger cannot be written. */
 export const openRateLimiter = (options: RateLimiterOptions): RateLimiter => {
   const { account, owner, rate, limits, clock, log, ledgerDirectory: directory } = options
   const timing = { perMs: rate.perMs, requestTimeoutMs: limits.requestTimeoutMs }
@@ -78,9 +78,9 @@ export const openRateLimiter = (options: RateLimiterOptions): RateLimiter => {
     run: (work, waitSignals) => limiter.run(work, waitSignals),
     refused: (sentIn, retryAfterMs, where) => {
       const verdict = refusals.refused(sentIn, retryAfterMs)
-      if (verdict.kind === 'end') return new RateRefusedError(where, verdict.pauses, rate)
+      if (verdict.kind === 'end') return rateRefused(where, verdict.pauses, rate)
       if (verdict.kind === 'retry_after_too_long')
-        return new RetryAfterTooLongError(where, verdict.retryAfterMs, RETRY_AFTER_MS_MAX)
+        return retryAfterTooLong(where, verdict.retryAfterMs, RETRY_AFTER_MS_MAX)
       if (verdict.kind === 'pause') slowDown(verdict.durationMs, retryAfterMs, where.request)
       return null
     },

@@ -2,12 +2,13 @@
  * Reads documents, and writes them under a condition. A put whose answer is lost may have happened, and the client's own repetition of
  * a put that won is answered with "the condition does not hold". So we read the object back and compare its token.
  */
+
 import { z } from 'zod'
+import { WarehouseError } from '../../base/errors.js'
 import { attemptPut } from '../../object-store/attempt-put.js'
 import { ObjectStoreError } from '../../object-store/errors.js'
 import type { ObjectStore, StoredObject } from '../../object-store/object-store.js'
 import { documentBody, parseDocument } from './documents.js'
-import { BucketDamagedError } from './errors.js'
 
 export interface ReadDocument<Document> {
   readonly document: Document
@@ -15,7 +16,7 @@ export interface ReadDocument<Document> {
   readonly ageMs: number | null
 }
 
-/** Null if there is no such object. Throws `BucketDamagedError` if it is not such a document. */
+/** Null if there is no such object. Throws `bucket_damaged` if it is not such a document. */
 export const readDocument = async <Document>(
   store: ObjectStore,
   key: string,
@@ -26,7 +27,8 @@ export const readDocument = async <Document>(
   if (found === null) return null
   const document = parseDocument(schema, found.body)
   if (document === null)
-    throw new BucketDamagedError(
+    throw new WarehouseError(
+      'bucket_damaged',
       `${store.address}/${key} cannot be read: it is damaged, or a newer version of fieldwork-sync wrote it. Update fieldwork-sync, or restore the object from the bucket's own versions`,
     )
   return { document, etag: found.etag, ageMs: found.ageMs }

@@ -1,9 +1,8 @@
 /** The Delta tables of a published version. They follow the pointer, so a version is published even if they are behind. */
-import { isStop, messageOf } from '../../base/errors.js'
+import { isStop, messageOf, WarehouseError } from '../../base/errors.js'
 import type { ListedObject } from '../../object-store/object-store.js'
 import { commitDelta } from '../delta/commit.js'
 import type { BucketManifest } from './documents.js'
-import { DeltaBehindError } from './errors.js'
 import type { BucketPublishing } from './publishing.js'
 import { readManifest } from './restore.js'
 
@@ -18,7 +17,7 @@ export interface PublishedVersion extends BucketPublishing {
 }
 
 /**
- * Brings the Delta tables to a published version. False if time ran out. Throws a `DeltaBehindError`. The next run catches up in both
+ * Brings the Delta tables to a published version. False if time ran out. Throws an error `delta_behind`. The next run catches up in both
  * cases.
  */
 export const bringDeltaUpToDate = async (version: PublishedVersion): Promise<boolean> => {
@@ -38,9 +37,13 @@ export const bringDeltaUpToDate = async (version: PublishedVersion): Promise<boo
     return true
   } catch (error) {
     if (!isStop(error))
-      throw new DeltaBehindError(`${behind}: ${messageOf(error)}. The next run brings them up to date`, {
-        cause: error,
-      })
+      throw new WarehouseError(
+        'delta_behind',
+        `${behind}: ${messageOf(error)}. The next run brings them up to date`,
+        {
+          cause: error,
+        },
+      )
     log.warn({ problem: error.message }, `${behind}; the next run brings them up to date`)
     return false
   }

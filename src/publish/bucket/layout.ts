@@ -1,11 +1,11 @@
 /** `layout.json`: all runs of a bucket must divide it into the same shards. The first run decides. */
+import { ExpectedError, WarehouseError } from '../../base/errors.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import { readDocument } from './conditional.js'
 import { documentBody, layoutSchema } from './documents.js'
-import { BucketDamagedError, OtherBucketError } from './errors.js'
 import { LAYOUT_KEY, POINTER_KEY } from './keys.js'
 
-/** `store` is the root of the bucket's prefix. Throws an `OtherBucketError` if the bucket is divided otherwise. */
+/** `store` is the root of the bucket's prefix. Throws an error `other_bucket` if the bucket is divided otherwise. */
 export const agreeOnLayout = async (
   store: ObjectStore,
   shards: number | null,
@@ -15,10 +15,13 @@ export const agreeOnLayout = async (
   await store.putIfAbsent(LAYOUT_KEY, documentBody({ format: 1, shards }), signal)
   // Another run may have been first.
   if (!(await hasLayout(store, shards, signal)))
-    throw new BucketDamagedError(`${store.address}/${LAYOUT_KEY} was deleted while it was being written`)
+    throw new WarehouseError(
+      'bucket_damaged',
+      `${store.address}/${LAYOUT_KEY} was deleted while it was being written`,
+    )
 }
 
-/** False if no run has divided the bucket yet. Throws an `OtherBucketError` if it is divided otherwise. */
+/** False if no run has divided the bucket yet. Throws an error `other_bucket` if it is divided otherwise. */
 export const hasLayout = async (
   store: ObjectStore,
   shards: number | null,
@@ -27,7 +30,8 @@ export const hasLayout = async (
   const layout = (await readDocument(store, LAYOUT_KEY, layoutSchema, signal))?.document
   const found = layout === undefined ? await usedDivision(store, signal) : layout.shards
   if (found === undefined || found === shards) return layout !== undefined
-  throw new OtherBucketError(
+  throw new ExpectedError(
+    'other_bucket',
     `${store.address} is divided into ${divisionName(found)}, but the settings say ${divisionName(shards)}. Use the same division, or another prefix`,
   )
 }

@@ -34,7 +34,7 @@ export interface FoundLocal {
   readonly ledgersOf: string | null
 }
 
-/** Changes nothing. Throws an `OtherBucketError` if the directory cannot be used for this bucket. */
+/** Changes nothing. Throws an error `other_bucket` if the directory cannot be used for this bucket. */
 export const findLocal = async ({
   store: { address },
   pointer,

@@ -3,7 +3,7 @@
  * whether the next run may use it.
  */
 import { readFile, writeFile } from 'node:fs/promises'
-import { hasCode } from '../../base/errors.js'
+import { ExpectedError, hasCode } from '../../base/errors.js'
 import { bucketNoteFile } from '../../warehouse/lifecycle/files.js'
 import { renameDurably, syncToDisk, temporaryBeside } from '../replace-file.js'
 import {
@@ -15,7 +15,6 @@ import {
   STATE_NOTHING,
   stateOf,
 } from './documents.js'
-import { OtherBucketError } from './errors.js'
 
 /** The holder of incomplete ledgers. It is no id of a run. */
 export const NO_HOLDER = ''
@@ -30,10 +29,11 @@ export const readNote = async (directory: string): Promise<BucketNote | null> =>
   }
 }
 
-/** Throws an `OtherBucketError` that names the bucket of the note. */
+/** Throws an error `other_bucket` that names the bucket of the note. */
 export const refuseBucket = async (directory: string): Promise<void> => {
   const note = await readNote(directory)
-  throw new OtherBucketError(
+  throw new ExpectedError(
+    'other_bucket',
     `the work database in ${directory} belongs to ${note?.storage ?? 'a bucket'}, but the settings have no storage.url. Set it, or use an empty directory`,
   )
 }
@@ -62,19 +62,21 @@ export interface LocalState {
   readonly pointer: PointerContents
 }
 
-/** Throws an `OtherBucketError` if the local work database belongs to another bucket, or to none while the bucket has a state. */
+/** Throws an error `other_bucket` if the local work database belongs to another bucket, or to none while the bucket has a state. */
 export const localAction = (local: LocalState): LocalAction => {
   const { note, hasWorkDatabase, address, directory, pointer } = local
   const state = stateOf(pointer)
   if (!hasWorkDatabase) return state === STATE_NOTHING ? 'start' : 'restore'
   if (note !== null && note.storage !== address)
-    throw new OtherBucketError(
+    throw new ExpectedError(
+      'other_bucket',
       `the work database in ${directory} belongs to ${note.storage}, not to ${address}. Use an empty directory for each bucket`,
     )
   if (note?.state === state) return 'keep'
   if (state === STATE_NOTHING) return 'adopt'
   if (note === null)
-    throw new OtherBucketError(
+    throw new ExpectedError(
+      'other_bucket',
       `${directory} holds a warehouse of its own, and ${address} holds another one. Use an empty directory, or an empty prefix to move the local warehouse into the bucket`,
     )
   return 'restore'

@@ -2,6 +2,7 @@
  * The pointer: its replacement is the commit of a version. At its start a run replaces the pointer by one with a new token (the fence).
  * So a writer that was paused cannot commit any more: the ETag that it read is gone.
  */
+import { WarehouseError } from '../../base/errors.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import { putDocument, type ReadDocument, readDocument } from './conditional.js'
 import {
@@ -13,7 +14,7 @@ import {
   parseDocument,
   pointerSchema,
 } from './documents.js'
-import { BucketDamagedError, LostPublishError } from './errors.js'
+import { LostPublishError } from './errors.js'
 import type { Lease } from './held-lease.js'
 import { isManifest, POINTER_KEY, VERSIONS } from './keys.js'
 
@@ -41,7 +42,7 @@ const FENCES_MAX = 5
 /** Puts of one commit, where an earlier put of ours arrived late. */
 const PUTS_MAX = 3
 
-/** For readers. Null if nothing was ever written. Throws a `BucketDamagedError` if the pointer is lost. */
+/** For readers. Null if nothing was ever written. Throws an error `bucket_damaged` if the pointer is lost. */
 export const readPointer = async (
   store: ObjectStore,
   signal: AbortSignal,
@@ -83,7 +84,8 @@ export const fencePointer = async ({ store, lease, signal }: FenceOptions): Prom
 const refuseOrphans = async (store: ObjectStore, signal: AbortSignal): Promise<void> => {
   for await (const { key } of store.list(VERSIONS, signal)) {
     if (!isManifest(key)) continue
-    throw new BucketDamagedError(
+    throw new WarehouseError(
+      'bucket_damaged',
       `${store.address}/${POINTER_KEY} is missing, but there are versions, such as ${key}. Restore it from the bucket's own versions, or remove everything below ${store.address} to start again`,
     )
   }

@@ -4,7 +4,7 @@
  */
 import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { isSystemError, messageOf } from '../../base/errors.js'
+import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import { openDatabase } from '../../warehouse/connection/database.js'
@@ -13,11 +13,10 @@ import type { Published } from '../formats.js'
 import { checksum } from '../parquet/manifest.js'
 import { temporaryBeside } from '../replace-file.js'
 import type { NamedObject } from './documents.js'
-import { BucketDamagedError } from './errors.js'
 import { readPointer } from './pointer.js'
 import { downloadVerified, readManifest } from './restore.js'
 
-/** Null if nothing is published. Throws an `ObjectStoreError`, `BucketDamagedError` or `WarehouseUnusableError`. */
+/** Null if nothing is published. Throws an `ObjectStoreError`, `bucket_damaged` or `WarehouseUnusableError`. */
 export const publishedInBucket = async (
   store: ObjectStore,
   directory: string,
@@ -37,8 +36,9 @@ export const publishedInBucket = async (
   }
 }
 
-const damaged = (store: ObjectStore, problem: string): BucketDamagedError =>
-  new BucketDamagedError(
+const damaged = (store: ObjectStore, problem: string): WarehouseError =>
+  new WarehouseError(
+    'bucket_damaged',
     `${store.address} cannot be read: ${problem}. The next sync repairs it from an older version; to read now, restore the object from the bucket's own versions`,
   )
 

@@ -2,7 +2,9 @@
  * Downloads the newest work database of a bucket. Each copy is verified. Where one is missing or damaged, the one before it is used, and
  * a warning says so. A store that cannot be reached is no damage: its error ends the restore.
  */
+
 import { rm, stat } from 'node:fs/promises'
+import { WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import { checksum } from '../parquet/manifest.js'
@@ -14,7 +16,6 @@ import {
   type PointerContents,
   parseDocument,
 } from './documents.js'
-import { BucketDamagedError } from './errors.js'
 
 export interface DownloadOptions {
   readonly store: ObjectStore
@@ -26,7 +27,7 @@ export interface DownloadOptions {
 }
 
 /**
- * Returns the state that the file holds, as `stateOf` names it; null if the pointer names nothing. Throws a `BucketDamagedError` if no
+ * Returns the state that the file holds, as `stateOf` names it; null if the pointer names nothing. Throws an error `bucket_damaged` if no
  * copy is usable. Then the file does not exist.
  */
 export const downloadDatabase = async (options: DownloadOptions): Promise<string | null> => {
@@ -51,7 +52,8 @@ export const downloadDatabase = async (options: DownloadOptions): Promise<string
     }
   }
   if (damages.length === 0) return null
-  throw new BucketDamagedError(
+  throw new WarehouseError(
+    'bucket_damaged',
     `no state in ${store.address} can be restored: ${damages.join('; ')}. Restore one of these objects from the bucket's own versions`,
   )
 }

@@ -1,10 +1,11 @@
 /** Uploads files under keys that nobody else uses. A run uses each key once. */
+
 import pLimit from 'p-limit'
+import { WarehouseError } from '../../base/errors.js'
 import { attemptPut } from '../../object-store/attempt-put.js'
 import { ObjectStoreError } from '../../object-store/errors.js'
 import type { FileBody, ObjectBody, ObjectStore } from '../../object-store/object-store.js'
 import type { NamedObject } from './documents.js'
-import { BucketDamagedError } from './errors.js'
 import type { Lease } from './held-lease.js'
 
 export interface UploadOptions {
@@ -62,11 +63,12 @@ export const createObject = async (
   for await (const listed of store.list(key, signal)) {
     if (listed.key !== key) continue
     if (listed.bytes === bytes) return
-    throw new BucketDamagedError(
+    throw new WarehouseError(
+      'bucket_damaged',
       `${store.address}/${key} has ${listed.bytes} bytes instead of ${bytes}: something else writes to this prefix`,
     )
   }
   throw outcome instanceof ObjectStoreError
     ? outcome
-    : new BucketDamagedError(`${store.address}/${key} was deleted while it was being written`)
+    : new WarehouseError('bucket_damaged', `${store.address}/${key} was deleted while it was being written`)
 }

@@ -3,8 +3,9 @@ import { UpstreamError } from '../../base/errors.js'
 import { RefusedReadingError } from '../../model/survey-source.js'
 
 export class OutdatedSourcesError extends UpstreamError {
-  readonly code = 'sources_outdated'
-  readonly endsRun = false
+  constructor(message: string, options?: ErrorOptions) {
+    super('sources_outdated', message, options)
+  }
 }
 
 /** A listed source answered 404: it may have gone since its list was read. */

@@ -32,12 +32,10 @@ export interface Readings {
 
 /** Every request for the survey failed. It stays queued. */
 export class UnreadSurveyError extends UpstreamError {
-  readonly code = 'survey_unread'
-  readonly endsRun = false
   readonly readings: Readings
 
   constructor(readings: Readings) {
-    super(readings.unread()?.error ?? 'nothing of the survey was read')
+    super('survey_unread', readings.unread()?.error ?? 'nothing of the survey was read')
     this.readings = readings
   }
 }

@@ -11,7 +11,7 @@ import {
   type SurveySource,
 } from '../../model/survey-source.js'
 import type { StoredBundle } from '../../model/warehouse.js'
-import { EndlessListError, pagesMaxOf } from '../listing/endless-list.js'
+import { endlessList, pagesMaxOf } from '../listing/endless-list.js'
 
 export interface SourceList {
   /** Server time of the last page; 0 if the stored sources are used. */
@@ -25,12 +25,6 @@ export interface SourceList {
   /** Ids of all listed sources, also of rejected rows; null if there may be others. */
   readonly listedIds: readonly number[] | null
   readonly pages: number
-}
-
-/** The list kept changing between its pages. The task fails, and the next run tries it again. */
-export class UnstableListError extends UpstreamError {
-  readonly code = 'unstable_list'
-  readonly endsRun = false
 }
 
 const LISTINGS_MAX = 3
@@ -68,7 +62,8 @@ export const readSources = async (
     }
     before = JSON.stringify(shown)
   }
-  throw new UnstableListError(
+  throw new UpstreamError(
+    'unstable_list',
     `the sample sources of survey ${surveyId} changed between their pages, ${LISTINGS_MAX} times in a row; the survey stays queued`,
   )
 }
@@ -113,7 +108,7 @@ const readPages = async (
   while (next !== null) {
     const firstTotal = pages[0]?.pagination.total_count ?? 0
     if (next > pagesMaxOf(firstTotal)) {
-      throw new EndlessListError(
+      throw endlessList(
         `the list of sample sources of survey ${surveyId}`,
         pagesMaxOf(firstTotal),
         firstTotal,

@@ -11,18 +11,12 @@ export const PAGES_MORE_MAX = 500
 export const PAGES_MAX = 100_000
 
 /** The list is given up, and does not count as complete. */
-export class EndlessListError extends UpstreamError {
-  readonly code = 'endless_list'
-  readonly endsRun = false
-
-  /** `what` names the list, as in `the list of surveys`. */
-  constructor(what: string, pagesMax: number, firstTotal: number) {
-    super(
-      `${what} has no end: page ${pagesMax} still announces a next page, but the first page announced ` +
-        `${firstTotal} records. Report this to the owner of the API`,
-    )
-  }
-}
+export const endlessList = (what: string, pagesMax: number, firstTotal: number): UpstreamError =>
+  new UpstreamError(
+    'endless_list',
+    `${what} has no end: page ${pagesMax} still announces a next page, but the first page announced ` +
+      `${firstTotal} records. Report this to the owner of the API`,
+  )
 
 /** The most pages of a list whose first page announced `firstTotal` records. */
 export const pagesMaxOf = (firstTotal: number): number => Math.min(PAGES_MAX, firstTotal + PAGES_MORE_MAX)

@@ -3,9 +3,11 @@
  * step in a transaction with its record. Added columns need no step, because they follow from the declarations
  * (docs/decisions/warehouse.md#0037-warehouses-of-all-earlier-versions-are-migrated).
  */
+
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Clock } from '../../base/clock.js'
+import { WarehouseError } from '../../base/errors.js'
 import { sum } from '../../model/bundle-estimate.js'
 import { instantFromMs } from '../../model/instant.js'
 import { ALL_TABLES, SCHEMA_VERSION } from '../../model/sync-tables.js'
@@ -13,7 +15,6 @@ import { bigintCell, instant } from '../connection/cells.js'
 import type { Database, Sql } from '../connection/database.js'
 import { addColumn, collateTexts, commentsOn, createTable, qualified } from '../connection/ddl.js'
 import { isStatementFault } from '../connection/duckdb-error.js'
-import { NewerWarehouseError } from '../connection/errors.js'
 import { ALL_VIEWS } from '../views/all.js'
 import { createView } from '../views/view-declaration.js'
 
@@ -57,7 +58,8 @@ interface Schema {
 export const migrate = async (database: Database, clock: Clock, schema = SCHEMA): Promise<void> => {
   const version = await database.exclusively(schemaVersion)
   if (version > schema.version) {
-    throw new NewerWarehouseError(
+    throw new WarehouseError(
+      'warehouse_is_newer',
       `${database.file} has schema version ${version}, but this version of fieldwork-sync supports only up to ${schema.version}. Use the fieldwork-sync that wrote it, or a newer one`,
     )
   }

@@ -41,7 +41,7 @@ export interface OpenWarehouse {
 
 /**
  * Throws `WarehouseHeldError` if another process holds it, `WarehouseUnusableError` if it cannot be written, and
- * `NewerWarehouseError` if a newer version wrote it. Dispose of the database to release the lock.
+ * `warehouse_is_newer` if a newer version wrote it. Dispose of the database to release the lock.
  */
 export const openWarehouse = async (options: OpenWarehouse): Promise<Database> => {
   const { directory, clock, log, command, published = [] } = options

@@ -2,7 +2,7 @@
  * The generated parts of `docs/reference`, by the name in their markers: `<!-- generated: exit codes -->`. They follow from what the
  * code declares: flags, settings, exit codes, rules, and the JSON that commands print.
  */
-import { EXITS } from '../../../src/base/errors.js'
+import { ERRORS, EXIT_CODES, EXITS } from '../../../src/base/errors.js'
 import { markdownTable } from '../../../src/base/human.js'
 import { COMMANDS } from '../../../src/commands/command-line.js'
 import type { Command } from '../../../src/commands/context.js'
@@ -21,6 +21,7 @@ export const generatedParts = (): ReadonlyMap<string, string> => {
     ...COMMANDS.map((command) => [`command ${command.name}`, commandPart(command)] as const),
     ['settings', settingsReference()],
     ['exit codes', exitCodes()],
+    ['error codes', errorCodes()],
     ['conformance rules', rules()],
     ['conformance observations', observations()],
     ['choices', choices()],
@@ -68,8 +69,17 @@ const commandPart = ({ name: command, describe, flags: declared }: Command): str
 
 const exitCodes = (): string =>
   markdownTable(
-    ['Exit', 'Means'],
-    Object.entries(EXITS).map(([code, { meaning }]) => [code, meaning]),
+    ['Exit', 'Means', 'Do this'],
+    Object.entries(EXITS).map(([code, { meaning, next }]) => [code, meaning, next]),
+  )
+
+const errorCodes = (): string =>
+  markdownTable(
+    ['Code', 'Exit', 'Means'],
+    [
+      ['`bug`', String(EXIT_CODES.bug), 'A bug in fieldwork-sync. stderr has the stack'],
+      ...Object.entries(ERRORS).map(([code, { exit, means }]) => [`\`${code}\``, String(exit), means]),
+    ],
   )
 
 const rules = (): string => {

@@ -56,16 +56,3 @@ test('the pages describe the commands and flags that --help shows', async () => 
     expect(unnamed.sort()).toEqual(['--help', '--version'])
   }
 })
-
-test('the page of exit codes lists every error code that src declares', () => {
-  const src = new URL('../../../src/', import.meta.url).pathname
-  const declared = readdirSync(src, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
-    .flatMap((file) => [
-      ...readFileSync(`${src}${file}`, 'utf8').matchAll(/readonly code(?:: string)? = '([a-z_]+)'/g),
-    ])
-    .map(([, code]) => code)
-  const listed = [...read('exit-codes.md').matchAll(/^\| `([a-z_]+)` \| \d \|/gm)].map(([, code]) => code)
-  expect(declared.length).toBeGreaterThan(30)
-  expect(listed.toSorted()).toEqual(['bug', ...declared].toSorted())
-})

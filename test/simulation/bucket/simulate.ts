@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ExpectedError } from '../../../src/base/errors.js'
 import type { Ledger } from '../../../src/http/rate-limit/ledger.js'
-import { BucketDamagedError, OtherBucketError } from '../../../src/publish/bucket/errors.js'
 import { LEASE_KEY, LEDGERS } from '../../../src/publish/bucket/keys.js'
 import { createRandom, type Random } from '../random.js'
 import { MEMORY, MemoryFiles } from './files.js'
@@ -223,7 +222,8 @@ class World {
       this.#steps += machine.steps
       if (error !== null && !(error instanceof ExpectedError))
         oracle.fail(`${run}: ${error instanceof Error ? error.stack : error}`)
-      if (error instanceof OtherBucketError) oracle.fail(`${run}: ${error.message}`)
+      if (error instanceof ExpectedError && error.code === 'other_bucket')
+        oracle.fail(`${run}: ${error.message}`)
       machine.say(error instanceof Error ? `ended: ${error.message}` : 'ended')
       schedule.after(0, () => then(error, isKilled))
     }
@@ -308,7 +308,8 @@ class World {
       })
       if (!(await schedule.drive(() => isDone, schedule.nowMs + HOUR_MS)))
         return this.#oracle.fail('a run without faults does not end')
-      if (error instanceof BucketDamagedError && this.#oracle.damaged.size > 0) return
+      if (error instanceof ExpectedError && error.code === 'bucket_damaged' && this.#oracle.damaged.size > 0)
+        return
       if (error !== null) return this.#oracle.fail(`a run without faults ended: ${error}`)
     }
     this.#oracle.checkNamed()

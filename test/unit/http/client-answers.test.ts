@@ -4,22 +4,6 @@ import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import {
-  AttemptsExhaustedError,
-  BodyTooLargeError,
-  CredentialsRefusedError,
-  InvalidHeaderError,
-  NotThereError,
-  RedirectRefusedError,
-  RequestRejectedError,
-  UnexpectedStatusError,
-} from '../../../src/http/errors.js'
-import {
-  ConnectionError,
-  InvalidBodyError,
-  RequestTimeoutError,
-  ServerTroubleError,
-} from '../../../src/http/transient-errors.js'
 import { failureOf, json, startClient, startServer, TOKEN } from './server-and-client.js'
 
 type Reply = (response: ServerResponse) => unknown
@@ -129,7 +113,7 @@ test.each(unread)(
     )
     await using client = startClient(server.baseUrl, { limits: { attemptsMax: 1 } })
     const failure = await failureOf(client.get())
-    expect(failure.cause).toBeInstanceOf(InvalidBodyError)
+    expect(failure.cause).toMatchObject({ code: 'invalid_body' })
     expect(failure.message).toContain(problem)
     expect(JSON.stringify(client.lines)).not.toContain(TOKEN)
   },
@@ -164,18 +148,18 @@ test.each([429, 503])(
 )
 
 const refusals: readonly (readonly [status: number, headers: Record<string, string>, expected: object])[] = [
-  [401, {}, { constructor: CredentialsRefusedError, code: 'credentials_refused', endsRun: false }],
-  [403, {}, { constructor: CredentialsRefusedError, code: 'credentials_refused', endsRun: false }],
-  [404, {}, { constructor: NotThereError, code: 'not_there', endsRun: false, status: 404 }],
-  [400, {}, { constructor: RequestRejectedError, code: 'request_rejected', endsRun: false, status: 400 }],
-  [422, {}, { constructor: RequestRejectedError, code: 'request_rejected', endsRun: false, status: 422 }],
-  [204, {}, { constructor: UnexpectedStatusError, code: 'unexpected_status', endsRun: false, status: 204 }],
-  [304, {}, { constructor: RedirectRefusedError, code: 'redirect_refused', endsRun: false, status: 304 }],
+  [401, {}, { code: 'credentials_refused', endsRun: false }],
+  [403, {}, { code: 'credentials_refused', endsRun: false }],
+  [404, {}, { code: 'not_there', endsRun: false, status: 404 }],
+  [400, {}, { code: 'request_rejected', endsRun: false, status: 400 }],
+  [422, {}, { code: 'request_rejected', endsRun: false, status: 422 }],
+  [204, {}, { code: 'unexpected_status', endsRun: false, status: 204 }],
+  [304, {}, { code: 'redirect_refused', endsRun: false, status: 304 }],
   [
     302,
     { location: 'https://user:pass@elsewhere.example/path?token=1' },
     {
-      constructor: RedirectRefusedError,
+      code: 'redirect_refused',
       endsRun: false,
       message: expect.stringMatching(
         /\(302\) .* to elsewhere\.example, but credentials are sent only to base_url/,
@@ -215,53 +199,41 @@ test('the error of a 401 names the account and what to check, and other requests
  */
 const SILENCE_MS = 600
 
-const troubles: readonly (readonly [
-  name: string,
-  reply: Reply,
-  cause: { readonly constructor: unknown; readonly status?: number },
-])[] = [
-  ['a 500', (r) => r.writeHead(500).end(), { constructor: ServerTroubleError, status: 500 }],
-  ['a 408', (r) => r.writeHead(408).end(), { constructor: ServerTroubleError, status: 408 }],
-  ['a reset', (r) => r.destroy(), { constructor: ConnectionError }],
-  ['no answer', () => undefined, { constructor: RequestTimeoutError }],
-  [
-    'half of the headers',
-    (r) => r.socket?.write('HTTP/1.1 200 OK\r\nda'),
-    { constructor: RequestTimeoutError },
-  ],
-  ['a body that stalls', (r) => r.writeHead(200).write('{"a":'), { constructor: RequestTimeoutError }],
-  [
-    'an answer that is not HTTP',
-    (r) => r.socket?.end('hello there\r\n\r\n'),
-    { constructor: ConnectionError },
-  ],
+const troubles: readonly (readonly [name: string, reply: Reply, cause: { readonly code: string }])[] = [
+  ['a 500', (r) => r.writeHead(500).end(), { code: 'server_trouble' }],
+  ['a 408', (r) => r.writeHead(408).end(), { code: 'server_trouble' }],
+  ['a reset', (r) => r.destroy(), { code: 'connection_failed' }],
+  ['no answer', () => undefined, { code: 'request_timeout' }],
+  ['half of the headers', (r) => r.socket?.write('HTTP/1.1 200 OK\r\nda'), { code: 'request_timeout' }],
+  ['a body that stalls', (r) => r.writeHead(200).write('{"a":'), { code: 'request_timeout' }],
+  ['an answer that is not HTTP', (r) => r.socket?.end('hello there\r\n\r\n'), { code: 'connection_failed' }],
   [
     'a truncated body',
     (r) => r.writeHead(200, { 'content-length': '100' }).write('{"a":1}', () => r.socket?.destroy()),
-    { constructor: ConnectionError },
+    { code: 'connection_failed' },
   ],
-  ['half of a JSON text', (r) => r.writeHead(200).end('{"a":'), { constructor: InvalidBodyError }],
-  ['HTML', (r) => r.writeHead(200).end('<html>'), { constructor: InvalidBodyError }],
-  ['an empty body', (r) => r.writeHead(200).end(), { constructor: InvalidBodyError }],
+  ['half of a JSON text', (r) => r.writeHead(200).end('{"a":'), { code: 'invalid_body' }],
+  ['HTML', (r) => r.writeHead(200).end('<html>'), { code: 'invalid_body' }],
+  ['an empty body', (r) => r.writeHead(200).end(), { code: 'invalid_body' }],
   [
     'a body that is not UTF-8 outside its strings',
     (r) => r.writeHead(200).end(Buffer.from([0x22, 0x22, 0xe9])),
-    { constructor: InvalidBodyError },
+    { code: 'invalid_body' },
   ],
   [
     'half of a gzip stream',
     (r) => r.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"a":1}').subarray(0, 15)),
-    { constructor: InvalidBodyError },
+    { code: 'invalid_body' },
   ],
   [
     'an encoding that the request did not accept',
     (r) => r.writeHead(200, { 'content-encoding': 'deflate' }).end(deflateSync('{}')),
-    { constructor: InvalidBodyError },
+    { code: 'invalid_body' },
   ],
 ]
 
-const timeoutFor = (cause: { readonly constructor: unknown }) =>
-  cause.constructor === RequestTimeoutError ? { requestTimeoutMs: SILENCE_MS } : {}
+const timeoutFor = (cause: { readonly code: string }) =>
+  cause.code === 'request_timeout' ? { requestTimeoutMs: SILENCE_MS } : {}
 
 test.concurrent.each(troubles)('the client retries after %s and succeeds', async (_, reply, cause) => {
   await using server = await startServer((_request, response, nth) =>
@@ -279,8 +251,7 @@ test.concurrent.each(troubles)(
     await using server = await startServer((_request, response) => void reply(response))
     await using client = startClient(server.baseUrl, { limits: { ...timeoutFor(cause), attemptsMax: 3 } })
     const failure = await failureOf(client.get())
-    expect(failure).toBeInstanceOf(AttemptsExhaustedError)
-    expect(failure).toMatchObject({ code: 'attempts_exhausted', attempts: 3, endsRun: false, cause })
+    expect(failure).toMatchObject({ code: 'attempts_exhausted', endsRun: false, cause })
     expect(failure.message).toMatch(/^gave up on GET \/api\/v1\/surveys after 3 attempts: /)
     expect(server.arrivals).toHaveLength(3)
   },
@@ -297,7 +268,7 @@ test.each([
     )
     await using client = startClient(server.baseUrl, { limits: { attemptsMax: 1 } })
     await client.get()
-    expect(await failureOf(client.get())).toBeInstanceOf(AttemptsExhaustedError)
+    expect(await failureOf(client.get())).toMatchObject({ code: 'attempts_exhausted' })
     await delay(100)
     expect(server.arrivals).toHaveLength(2)
     expect(server.connections()).toBe(1)
@@ -308,7 +279,7 @@ test('the client does not retry a body over the limit', async () => {
   await using server = await startServer((_, response) => json(response, 'x'.repeat(2_000)))
   await using client = startClient(server.baseUrl, { limits: { responseBytesMax: 1_000 } })
   const failure = await failureOf(client.get())
-  expect(failure).toBeInstanceOf(BodyTooLargeError)
+  expect(failure).toMatchObject({ code: 'body_too_large' })
   expect(failure).toMatchObject({ code: 'body_too_large', endsRun: false })
   expect(failure.message).toContain('larger than 1000 bytes')
   expect(server.arrivals).toHaveLength(1)
@@ -327,7 +298,7 @@ test.each([
   )
   await using client = startClient(server.baseUrl)
   const before = process.memoryUsage().arrayBuffers
-  expect(await failureOf(client.get())).toBeInstanceOf(BodyTooLargeError)
+  expect(await failureOf(client.get())).toMatchObject({ code: 'body_too_large' })
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20_000_000)
 })
 
@@ -380,7 +351,7 @@ test('a Retry-After on a 503 lengthens the wait, up to the longest backoff', asy
 test('creating a client with a line break in a header value fails before anything is sent', () => {
   expect(() =>
     startClient('http://127.0.0.1:1/api/v1', { headers: { 'Authorization-Token': 'abc\n' } }),
-  ).toThrow(InvalidHeaderError)
+  ).toThrow(expect.objectContaining({ code: 'invalid_header' }))
 })
 
 test('the client logs each request as a debug line and each retry as a warning', async () => {

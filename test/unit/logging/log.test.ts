@@ -1,19 +1,11 @@
 /** Log lines: what they contain and what they must not contain. */
 import { describe, expect, test } from 'vitest'
-import { ConfigError, UpstreamError } from '../../../src/base/errors.js'
+import { ExpectedError, UpstreamError } from '../../../src/base/errors.js'
 import { createRedactor, Secret } from '../../../src/base/secret.js'
 import { createLog, type LogLevel } from '../../../src/logging/log.js'
 import { prettyLines } from '../../../src/logging/pretty.js'
 
 const TOKEN = 'to"k\\en/ü-tail77'
-
-class Refused extends UpstreamError {
-  readonly code = 'refused'
-  readonly endsRun = true
-}
-class Wrong extends ConfigError {
-  readonly code = 'wrong'
-}
 
 const open = ({ level = 'debug', pretty = false }: { level?: LogLevel; pretty?: boolean } = {}) => {
   const lines: string[] = []
@@ -43,9 +35,9 @@ describe('a JSON line', () => {
   test('has code and causes of an expected error, without a stack', () => {
     const { log, last } = open()
     const cause = Object.assign(new Error('connect refused'), { code: 'ECONNREFUSED' })
-    log.error({ err: new Refused('the API is unreachable', { cause }) }, 'stopped')
+    log.error({ err: new UpstreamError('wrong_address', 'the API is unreachable', { cause }) }, 'stopped')
     expect(last()).toMatchObject({
-      err: 'refused: the API is unreachable; because ECONNREFUSED: connect refused',
+      err: 'wrong_address: the API is unreachable; because ECONNREFUSED: connect refused',
     })
   })
 
@@ -59,8 +51,13 @@ describe('a JSON line', () => {
 
   test('names every error of an AggregateError', () => {
     const { log, last } = open()
-    log.error({ err: new Wrong('both', { cause: new AggregateError([new Error('a'), 'b'], 'two') }) }, 'x')
-    expect(last()).toMatchObject({ err: 'wrong: both; because AggregateError: two / Error: a / b' })
+    log.error(
+      {
+        err: new ExpectedError('usage', 'both', { cause: new AggregateError([new Error('a'), 'b'], 'two') }),
+      },
+      'x',
+    )
+    expect(last()).toMatchObject({ err: 'usage: both; because AggregateError: two / Error: a / b' })
   })
 
   test('accepts a bigint, a date, a set, a secret, a cycle and a field that is called level', () => {
@@ -101,8 +98,11 @@ describe('a token', () => {
     ['in the name of a field', { [TOKEN]: 1 }],
     ['deep in a field', { a: [{ b: `x${TOKEN}y` }] }],
     ['in an error', { err: new Error(`sent ${TOKEN}`) }],
-    ['in the cause of an error', { err: new Refused('no', { cause: new Error(TOKEN) }) }],
-    ['in the JSON body of an answer', { err: new Refused(`answered ${body}`) }],
+    [
+      'in the cause of an error',
+      { err: new UpstreamError('wrong_address', 'no', { cause: new Error(TOKEN) }) },
+    ],
+    ['in the JSON body of an answer', { err: new UpstreamError('wrong_address', `answered ${body}`) }],
     ['in a URL', { url: `https://x.example/?t=${encodeURIComponent(TOKEN)}` }],
   ])('%s never reaches a line', (_, fields) => {
     for (const pretty of [false, true]) {

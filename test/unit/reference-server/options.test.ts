@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { OptionsError } from '../../../src/reference-server/errors.js'
+import { ExpectedError } from '../../../src/base/errors.js'
 import { readOptions } from '../../../src/reference-server/options.js'
 import { startReferenceServer } from '../../../src/reference-server/server.js'
 
@@ -7,7 +7,8 @@ const problemsOf = (given: Record<string, unknown>): string[] => {
   try {
     readOptions(given)
   } catch (error) {
-    if (error instanceof OptionsError) return error.message.split('\n')
+    if (error instanceof ExpectedError && error.code === 'reference_server_options')
+      return error.message.split('\n')
     throw error
   }
   return []

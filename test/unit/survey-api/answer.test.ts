@@ -2,8 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { UpstreamError } from '../../../src/base/errors.js'
-import { openList, openProgress } from '../../../src/survey-api/answer.js'
-import { UnusableAnswerError } from '../../../src/survey-api/errors.js'
+import { openList, openProgress, unusableAnswer } from '../../../src/survey-api/answer.js'
 
 const answerOf = (text: string) => ({ body: JSON.parse(text) as unknown, text, dateMs: null })
 const open = (body: unknown, page = 2) =>
@@ -64,7 +63,7 @@ describe('a list answer', () => {
       'pagination: expected an object, got []',
     ],
   ])('is refused when it %s', (_, body, problem) => {
-    expect(() => open(body)).toThrow(new UnusableAnswerError('GET /surveys (page 2)', problem))
+    expect(() => open(body)).toThrow(unusableAnswer('GET /surveys (page 2)', problem))
   })
 
   it.each([
@@ -103,7 +102,7 @@ describe('a list answer', () => {
     ['__proto__', `{"surveys":${rows},"pagination":${paging},"__proto__":1,"__proto__":1}`, '"__proto__"'],
   ])('is refused when it holds %s twice in one object', (_, text, name) => {
     expect(() => openList(answerOf(text), { name: 'surveys', path: '/surveys', page: 2 })).toThrow(
-      new UnusableAnswerError('GET /surveys (page 2)', `the name ${name} stands twice in one object`),
+      unusableAnswer('GET /surveys (page 2)', `the name ${name} stands twice in one object`),
     )
   })
 
@@ -126,7 +125,7 @@ describe('a list answer', () => {
   })
 
   it('is refused by an error that ends the task but not the run', () => {
-    expect(new UnusableAnswerError('GET /surveys (page 2)', 'expected an object, got []')).toMatchObject({
+    expect(unusableAnswer('GET /surveys (page 2)', 'expected an object, got []')).toMatchObject({
       code: 'unusable_answer',
       endsRun: false,
       exitCode: 4,
@@ -155,7 +154,7 @@ describe('a progress answer', () => {
 
   it('is refused without the key', () => {
     expect(() => openProgress(answerOf('{"progress":{}}'), '/surveys/7/fieldwork_progress')).toThrow(
-      new UnusableAnswerError('GET /surveys/7/fieldwork_progress', 'fieldwork_progress: is missing'),
+      unusableAnswer('GET /surveys/7/fieldwork_progress', 'fieldwork_progress: is missing'),
     )
   })
 

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../../../src/base/clock.js'
 import { StatusError } from '../../../src/http/errors.js'
 import { parseInstant } from '../../../src/model/instant.js'
 import { RefusedReadingError, type SurveySource } from '../../../src/model/survey-source.js'
-import { UnusableAnswerError } from '../../../src/survey-api/errors.js'
+import { unusableAnswer } from '../../../src/survey-api/answer.js'
 import { createSurveySource } from '../../../src/survey-api/survey-source.js'
 import { openClient } from '../../support/api/http-client.js'
 import { type Canned, startCannedServer } from './canned-server.js'
@@ -202,7 +202,7 @@ describe('failures', () => {
   it('the error of an unusable envelope names endpoint and page', async () => {
     const text = '{"error":"maintenance"}'
     await expect(reading({ text }, (source) => source.listSampleSources(12, 3, context))).rejects.toThrow(
-      new UnusableAnswerError(
+      unusableAnswer(
         'GET /surveys/12/sample_sources (page 3)',
         'sample_sources: is missing; pagination: is missing',
       ),
@@ -210,7 +210,7 @@ describe('failures', () => {
     await expect(
       reading({ text }, (source) => source.readSampleSourceProgress(12, 501, context)),
     ).rejects.toThrow(
-      new UnusableAnswerError(
+      unusableAnswer(
         'GET /surveys/12/fieldwork_progress (sample source 501)',
         'fieldwork_progress: is missing',
       ),

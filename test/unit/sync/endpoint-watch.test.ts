@@ -11,10 +11,7 @@ import { progress, source, survey } from '../../support/warehouse/rows.js'
 import { runDependencies } from '../../support/warehouse/run-dependencies.js'
 import { type TestWarehouse, testWarehouse } from '../../support/warehouse/warehouse.js'
 
-class DownError extends UpstreamError {
-  readonly code = 'down'
-  readonly endsRun = false
-}
+const down = () => new UpstreamError('attempts_exhausted', 'answered 500')
 
 const refused = (kind: RefusalKind) => new RefusedReadingError(kind, `answered ${kind}`)
 
@@ -55,7 +52,7 @@ test.each<[string, string, readonly UpstreamError[]]>([
   [
     'too_many_failures',
     'the API gave the fieldwork progress of none of the 6 requested surveys',
-    [...times(3, refused('forbidden')), ...times(3, new DownError('answered 500'))],
+    [...times(3, refused('forbidden')), ...times(3, down())],
   ],
 ])('%s: %s', async (code, message, errors) => {
   expect(await verdictOn(errors)).toMatchObject({
@@ -152,7 +149,7 @@ describe('a run', () => {
     await night()
     for (const id of [1, 30]) api.surveys.get(id)!.sources = [source(id, { name: 'renamed' })]
     for (const id of [1, 30]) api.listed[id - 1] = survey(id, { title: 'renamed', updated_at: api.now })
-    expect(await night(noProgress(new DownError('answered 500')))).toMatchObject({ exitCode: 4 })
+    expect(await night(noProgress(down()))).toMatchObject({ exitCode: 4 })
     expect(await warehouse.rows("SELECT id FROM sample_sources WHERE name = 'renamed' ORDER BY 1")).toEqual([
       { id: 1 },
       { id: 30 },

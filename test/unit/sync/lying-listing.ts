@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import type { HttpClient } from '../../../src/http/client.js'
-import { AttemptsExhaustedError } from '../../../src/http/errors.js'
+import { attemptsExhausted } from '../../../src/http/errors.js'
 
 /** The fields of an answer that differ from the truth. */
 export interface Lie {
@@ -175,8 +175,7 @@ export const lyingApi = (
     const answered = step.fails ? null : { rows, total: pagination.total_count, next: pagination.next_page }
     const lied = lies !== undefined && lies !== ENDLESS.truth
     requests.push({ page, since, dateMs, answered, truth: list, lied })
-    if (step.fails)
-      throw new AttemptsExhaustedError({ request: 'GET /surveys', account: 'acme' }, 6, new Error('503'))
+    if (step.fails) throw attemptsExhausted({ request: 'GET /surveys', account: 'acme' }, 6, new Error('503'))
     const text = JSON.stringify({ surveys: rows.map((id) => surveyJson(id, requests.length)), pagination })
     return { body: JSON.parse(text) as unknown, text, dateMs }
   }

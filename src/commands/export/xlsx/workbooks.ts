@@ -9,11 +9,10 @@ import { pipeline } from 'node:stream/promises'
 import { type CellValue, type WriteSheet, writeXlsx, writeXlsxStream } from 'hucre/xlsx'
 import { z } from 'zod'
 import { throwIfAborted } from '../../../base/clock.js'
-import { isSystemError, messageOf } from '../../../base/errors.js'
+import { isSystemError, messageOf, WarehouseError } from '../../../base/errors.js'
 import { tableName } from '../../../model/sync-tables.js'
 import { bigintCell } from '../../../warehouse/connection/cells.js'
 import { quote } from '../../../warehouse/connection/ddl.js'
-import { ExportFailedError } from '../errors.js'
 import type { Relation } from '../relations.js'
 import { chosenRows, selectRows } from '../sql.js'
 import { type ExportEntry, fileEntry, type Writing, writeError } from '../writing.js'
@@ -160,7 +159,7 @@ const writeShared = async ({ directory, out }: Writing, sheets: WriteSheet[]): P
     await writeFile(join(directory, SHARED_FILE), workbook)
   } catch (error) {
     if (!isSystemError(error)) throw error
-    throw new ExportFailedError(`cannot export ${SHARED_FILE} to ${out}: ${messageOf(error)}`, {
+    throw new WarehouseError('export_failed', `cannot export ${SHARED_FILE} to ${out}: ${messageOf(error)}`, {
       cause: error,
     })
   }

@@ -8,7 +8,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Clock, throwIfAborted } from '../../../base/clock.js'
 import type { Log } from '../../../base/log.js'
-import { SharedCapError } from '../../errors.js'
+import { sharedCapError } from '../../errors.js'
 import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from '../slot-timing.js'
 import { createLocalFallback, type LocalFallback } from './local-fallback.js'
 import { COMMAND_MS_MAX, type RedisConnection, RedisRefusal, RedisTrouble, type Reply } from './redis.js'
@@ -37,7 +37,7 @@ export interface Claim {
 }
 
 export interface SharedCap {
-  /** Rejects with a `SharedCapError`, which ends the run, or with the signal's reason. */
+  /** Rejects with an error `shared_cap_unreachable`, which ends the run, or with the signal's reason. */
   claim(signal: AbortSignal): Promise<Claim>
   /** No process sends for so long. */
   pause(durationMs: number): void
@@ -171,11 +171,11 @@ class RedisCap implements SharedCap {
     this.#awaySince = null
   }
 
-  /** How long to wait before the next attempt, milliseconds. Throws a `SharedCapError`, and any error that is no `RedisTrouble`. */
+  /** How long to wait before the next attempt, milliseconds. Throws an error `shared_cap_unreachable`, and any error that is no `RedisTrouble`. */
   #away(trouble: unknown): number {
     if (!(trouble instanceof RedisTrouble)) throw trouble
     const { account, clock, log, redis, fallback, timing } = this.#options
-    if (trouble instanceof RedisRefusal) throw new SharedCapError(account, redis.address, trouble.message)
+    if (trouble instanceof RedisRefusal) throw sharedCapError(account, redis.address, trouble.message)
     if (this.#isLocal) return 0
     const nowMs = clock.monotonicMs()
     const isFirst = this.#awaySince === null
@@ -183,7 +183,7 @@ class RedisCap implements SharedCap {
     const awayMs = nowMs - this.#awaySince
     // A Redis that was reached before may be restarting: it gets the time of one request.
     if (fallback === null && (!this.#wasThere || awayMs >= timing.requestTimeoutMs)) {
-      throw new SharedCapError(account, redis.address, trouble.message)
+      throw sharedCapError(account, redis.address, trouble.message)
     }
     const fields = { account, redis: redis.address, problem: trouble.message }
     if (isFirst) log.warn(fields, 'the Redis of the shared cap cannot be reached: nothing is sent meanwhile')

@@ -46,11 +46,6 @@ const local = (problems: readonly Problem[] = []) => ({
   notes: [],
 })
 
-class AwayError extends UpstreamError {
-  readonly code = 'away'
-  readonly endsRun = true
-}
-
 describe('the exit code', () => {
   const outcome = (account: AccountSample, more: object = {}) => ({
     accounts: [account],
@@ -58,7 +53,7 @@ describe('the exit code', () => {
     isSignalled: false,
     ...more,
   })
-  const away = sample({ compared: 3, failure: new AwayError('away'), stopped: 'away' })
+  const away = sample({ compared: 3, failure: new UpstreamError('wrong_address', 'away'), stopped: 'away' })
   test.each([
     { what: 'all is well', code: exitCodeOf(local(), outcome(sample())) },
     { what: 'only the local half', code: exitCodeOf(local(), null) },

@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Clock } from '../../../../src/base/clock.js'
-import { LedgerError } from '../../../../src/http/errors.js'
 import { type Ledger, ledgerFileName, openLedger } from '../../../../src/http/rate-limit/ledger.js'
 import { ledgerLine } from '../../../../src/http/rate-limit/ledger-arithmetic.js'
 import { anyText } from '../../../support/hostile/any-text.js'
@@ -380,5 +379,5 @@ test('using a closed ledger, or opening one in a file, throws a LedgerError', ()
     () =>
       openLedger({ directory: join(directory, ledgerFileName(CLOSED_OWNER)), owner: OWNER, timing, clock }),
   ])
-    expect(use).toThrow(LedgerError)
+    expect(use).toThrow(expect.objectContaining({ code: 'ledger_unwritable' }))
 })

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Clock } from '../../../../src/base/clock.js'
 import { WarehouseError } from '../../../../src/base/errors.js'
-import { LedgerError } from '../../../../src/http/errors.js'
 import { ledgerFileName, openLedger } from '../../../../src/http/rate-limit/ledger.js'
 import {
   type LedgerEvent,
@@ -254,7 +253,7 @@ test('a directory that cannot be written gives an error in one line', () => {
   const directory = temporaryDirectory()
   writeFileSync(join(directory, 'file'), '')
   const open = () => startClient('http://127.0.0.1:1/api/v1', { ledgerDirectory: join(directory, 'file') })
-  expect(open).toThrow(LedgerError)
+  expect(open).toThrow(expect.objectContaining({ code: 'ledger_unwritable' }))
   expect(open).toThrow(WarehouseError)
   expect(open).toThrow(
     /^the request ledger .*sent-requests-127\.0\.0\.1_1-12\.[0-9a-f]+\.ndjson cannot be read: E[A-Z]+: .*check space and permissions$/,
@@ -266,7 +265,7 @@ test('a ledger that can no longer be written keeps the request from being sent',
   const { clock } = createClock()
   const ledger = openLedger({ directory, owner: OWNER, timing, clock })
   ledger.close()
-  expect(() => ledger.send()).toThrow(LedgerError)
+  expect(() => ledger.send()).toThrow(expect.objectContaining({ code: 'ledger_unwritable' }))
   rmSync(directory, { recursive: true })
 })
 

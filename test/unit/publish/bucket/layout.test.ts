@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { BucketDamagedError, OtherBucketError } from '../../../../src/publish/bucket/errors.js'
 import { agreeOnLayout } from '../../../../src/publish/bucket/layout.js'
 import { NEVER } from '../../../support/storage/bucket.js'
 import { ModelStore } from '../../../support/storage/model-store.js'
@@ -21,7 +20,7 @@ test.each([
 ])('another division is refused: %s, then %s', async (first, second) => {
   const model = new ModelStore()
   await agreeOnLayout(model.client(), first, NEVER)
-  await expect(agreeOnLayout(model.client(), second, NEVER)).rejects.toThrow(OtherBucketError)
+  await expect(agreeOnLayout(model.client(), second, NEVER)).rejects.toMatchObject({ code: 'other_bucket' })
 })
 
 test('of two first runs with another division each, one is refused', async () => {
@@ -42,7 +41,7 @@ test.each([
     model.write(pointer, '{}')
     // Of runs that ended before they divided the bucket.
     model.write('shard=0-of-9/lease.json', '{}')
-    await expect(agreeOnLayout(model.client(), second, NEVER)).rejects.toThrow(OtherBucketError)
+    await expect(agreeOnLayout(model.client(), second, NEVER)).rejects.toMatchObject({ code: 'other_bucket' })
     expect(model.objects.has('layout.json')).toBe(false)
     await agreeOnLayout(model.client(), first, NEVER)
     expect(model.objects.has('layout.json')).toBe(true)
@@ -52,5 +51,5 @@ test.each([
 test('a damaged layout is an error', async () => {
   const model = new ModelStore()
   model.write('layout.json', '{')
-  await expect(agreeOnLayout(model.client(), 2, NEVER)).rejects.toThrow(BucketDamagedError)
+  await expect(agreeOnLayout(model.client(), 2, NEVER)).rejects.toMatchObject({ code: 'bucket_damaged' })
 })

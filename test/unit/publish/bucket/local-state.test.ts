@@ -6,7 +6,6 @@ import {
   NOTHING_PUBLISHED,
   type PointerContents,
 } from '../../../../src/publish/bucket/documents.js'
-import { BucketDamagedError } from '../../../../src/publish/bucket/errors.js'
 import { prepareLocal } from '../../../../src/publish/bucket/local-state.js'
 import { readNote, writeNote } from '../../../../src/publish/bucket/note.js'
 import { bucketNoteFile } from '../../../../src/warehouse/lifecycle/files.js'
@@ -129,7 +128,7 @@ test('without any usable copy nothing is replaced', async () => {
   await writeFile(workDatabase, 'old')
   await writeNote(directory, { storage: 's3://model/test', state: 'versions/0', holder: 'a' })
   for (const version of [1, 2, 3]) model.objects.delete(`duckdb/${version}`)
-  await expect(prepare()).rejects.toThrow(BucketDamagedError)
+  await expect(prepare()).rejects.toMatchObject({ code: 'bucket_damaged' })
   expect(await local()).toBe('old')
   expect((await readdir(directory)).toSorted()).toEqual(['bucket.json', 'work.duckdb'])
 })

@@ -1,7 +1,6 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { NOTHING_PUBLISHED, type PointerContents } from '../../../../src/publish/bucket/documents.js'
-import { OtherBucketError } from '../../../../src/publish/bucket/errors.js'
 import { localAction, readNote, wasEmptied, writeNote } from '../../../../src/publish/bucket/note.js'
 import { bucketNoteFile } from '../../../../src/warehouse/lifecycle/files.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
@@ -47,9 +46,13 @@ test('an empty directory is filled, whatever its note says', () => {
 
 test('a local warehouse moves into an empty bucket, never over another warehouse', () => {
   expect(action(null, true, NOTHING_PUBLISHED)).toBe('adopt')
-  expect(() => action(null, true)).toThrow(OtherBucketError)
-  expect(() => action(note('versions/1.json', 's3://other'), true)).toThrow(OtherBucketError)
-  expect(() => action(note('nothing', 's3://other'), true, NOTHING_PUBLISHED)).toThrow(OtherBucketError)
+  expect(() => action(null, true)).toThrow(expect.objectContaining({ code: 'other_bucket' }))
+  expect(() => action(note('versions/1.json', 's3://other'), true)).toThrow(
+    expect.objectContaining({ code: 'other_bucket' }),
+  )
+  expect(() => action(note('nothing', 's3://other'), true, NOTHING_PUBLISHED)).toThrow(
+    expect.objectContaining({ code: 'other_bucket' }),
+  )
 })
 
 test('a bucket that was emptied is filled again from the local state', () => {

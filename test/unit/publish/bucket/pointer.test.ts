@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { stateOf } from '../../../../src/publish/bucket/documents.js'
-import { BucketDamagedError, LostPublishError } from '../../../../src/publish/bucket/errors.js'
+import { LostPublishError } from '../../../../src/publish/bucket/errors.js'
 import { fencePointer, readPointer } from '../../../../src/publish/bucket/pointer.js'
 import { ALWAYS_HELD, NEVER } from '../../../support/storage/bucket.js'
 import { type ModelFault, ModelStore } from '../../../support/storage/model-store.js'
@@ -84,15 +84,15 @@ describe('the pointer', () => {
     for (const key of ['versions/', 'versions/notes.txt']) model.write(key, '')
     expect(await readPointer(model.client(), NEVER)).toBeNull()
     model.write('versions/000001-20260301T000000Z-0000ab.json', '{}')
-    await expect(fence(model.client())).rejects.toThrow(BucketDamagedError)
-    await expect(readPointer(model.client(), NEVER)).rejects.toThrow(BucketDamagedError)
+    await expect(fence(model.client())).rejects.toMatchObject({ code: 'bucket_damaged' })
+    await expect(readPointer(model.client(), NEVER)).rejects.toMatchObject({ code: 'bucket_damaged' })
     expect(model.objects.has('current.json')).toBe(false)
   })
 
   test('that is damaged is an error and stays as it is', async () => {
     const model = new ModelStore()
     model.write('current.json', '{"format":')
-    await expect(fence(model.client())).rejects.toThrow(BucketDamagedError)
+    await expect(fence(model.client())).rejects.toMatchObject({ code: 'bucket_damaged' })
     expect(model.objects.get('current.json')?.etag).toBe('"1"')
   })
 

@@ -7,7 +7,6 @@ import { StoppedError } from '../../../../src/base/errors.js'
 import type { PublishFormat } from '../../../../src/model/publish-formats.js'
 import { ObjectStoreError } from '../../../../src/object-store/errors.js'
 import { pointerSchema } from '../../../../src/publish/bucket/documents.js'
-import { DeltaBehindError } from '../../../../src/publish/bucket/errors.js'
 import { acquireLease } from '../../../../src/publish/bucket/lease.js'
 import { readNote } from '../../../../src/publish/bucket/note.js'
 import { createPagePublisher } from '../../../../src/publish/bucket/page.js'
@@ -192,7 +191,7 @@ describe('a failure', () => {
     async () => {
       const { publish, decide, current, model, release } = await trial()
       decide.fault = refusing(/putIfAbsent .*_delta_log/)
-      await expect(publish()).rejects.toThrow(DeltaBehindError)
+      await expect(publish()).rejects.toMatchObject({ code: 'delta_behind' })
       await expect(publish(NEVER, 'RUN-2')).rejects.toThrow(
         /^version 2 is published in s3:\/\/model\/test, but its Delta tables are behind: .*\. The next run brings them up to date$/,
       )

@@ -1,26 +1,22 @@
 /** Reading a survey's bundle: which requests it makes, which it skips, and what each refusal means. */
 import { describe, expect, test } from 'vitest'
-import { StoppedError, type UpstreamError } from '../../../../src/base/errors.js'
-import { AttemptsExhaustedError, BodyTooLargeError, RateRefusedError } from '../../../../src/http/errors.js'
-import {
-  InvalidBodyError,
-  RequestTimeoutError,
-  ServerTroubleError,
-} from '../../../../src/http/transient-errors.js'
+import { StoppedError, UpstreamError } from '../../../../src/base/errors.js'
+import { attemptsExhausted, bodyTooLarge, rateRefused } from '../../../../src/http/errors.js'
+import { invalidBody, requestTimeout, serverTrouble } from '../../../../src/http/transient-errors.js'
 import type { Progress, SampleSource } from '../../../../src/model/fields.js'
 import { formatInstant } from '../../../../src/model/instant.js'
 import { DEFAULT_WEIGHTS } from '../../../../src/model/refresh-rules.js'
 import type { TaskReason } from '../../../../src/model/run.js'
 import { type Reading, RefusedReadingError } from '../../../../src/model/survey-source.js'
 import type { StoredBundle } from '../../../../src/model/warehouse.js'
-import { UnusableAnswerError } from '../../../../src/survey-api/errors.js'
+import { unusableAnswer } from '../../../../src/survey-api/answer.js'
 import { createBudget } from '../../../../src/sync/budget/budget.js'
 import { bookFor, createUsageBook } from '../../../../src/sync/budget/request-usage.js'
 import { readBundle } from '../../../../src/sync/bundle/bundle.js'
 import { canSkipSources } from '../../../../src/sync/bundle/known-sources.js'
-import { type SourceList, UnstableListError } from '../../../../src/sync/bundle/sources.js'
+import type { SourceList } from '../../../../src/sync/bundle/sources.js'
 import { createEndpointWatch } from '../../../../src/sync/endpoint-watch.js'
-import { EndlessListError } from '../../../../src/sync/listing/endless-list.js'
+import { endlessList } from '../../../../src/sync/listing/endless-list.js'
 import {
   type MemorySource,
   type MemorySurvey,
@@ -478,13 +474,13 @@ describe('a bundle', () => {
 
 describe('a failure that lasts concerns one request, whatever its form', () => {
   const lasting: readonly UpstreamError[] = [
-    new AttemptsExhaustedError(WHERE, 6, new ServerTroubleError(500, '')),
-    new AttemptsExhaustedError(WHERE, 6, new RequestTimeoutError('api', 30_000)),
-    new AttemptsExhaustedError(WHERE, 6, new InvalidBodyError('it is empty')),
-    new BodyTooLargeError(WHERE, 9),
-    new UnusableAnswerError('GET /x', 'pagination: is missing'),
-    new UnstableListError('the sample sources of survey 1 changed'),
-    new EndlessListError('the list of sample sources', 9, 1),
+    attemptsExhausted(WHERE, 6, serverTrouble(500, '')),
+    attemptsExhausted(WHERE, 6, requestTimeout('api', 30_000)),
+    attemptsExhausted(WHERE, 6, invalidBody('it is empty')),
+    bodyTooLarge(WHERE, 9),
+    unusableAnswer('GET /x', 'pagination: is missing'),
+    new UpstreamError('unstable_list', 'the sample sources of survey 1 changed'),
+    endlessList('the list of sample sources', 9, 1),
   ]
   const failingAt = (request: string, error: UpstreamError) => (asked: string) => {
     if (asked === request) throw error
@@ -543,11 +539,8 @@ describe('a failure that lasts concerns one request, whatever its form', () => {
 
   test('but an error that ends the run is thrown', async () => {
     const api = twoSources()
-    api.before = failingAt(
-      'sources 1 page 1',
-      new RateRefusedError(WHERE, 5, { requests: 60, perMs: 60_000 }),
-    )
-    await expect(bundleOf(await testWarehouse(), api)).rejects.toThrow(RateRefusedError)
+    api.before = failingAt('sources 1 page 1', rateRefused(WHERE, 5, { requests: 60, perMs: 60_000 }))
+    await expect(bundleOf(await testWarehouse(), api)).rejects.toMatchObject({ code: 'rate_refused' })
     expect(api.asked).toEqual(['sources 1 page 1'])
   })
 })
