@@ -3,11 +3,11 @@
  * side. A failed report is one warning, and never changes how the run ends.
  */
 import type { Clock } from '../base/clock.js'
-import { messageOf } from '../base/errors.js'
+import { messageOf, StoppedError } from '../base/errors.js'
 import type { Log } from '../base/log.js'
+import { createTimeLimit, type TimeLimit } from '../base/time-limit.js'
 import type { Monitoring, RunEnd } from '../model/monitoring.js'
 import type { RunCommand } from '../model/run.js'
-import { reportDeadline, reportMsMax } from './deadline.js'
 import { type Delivery, deliver } from './deliver.js'
 import { startText } from './notify/message.js'
 import { endDeliveries, startDelivery } from './notify/notify.js'
@@ -30,6 +30,27 @@ export interface RunReports {
 
 /** A run may end before the request at its start has an answer. Its end is reported after that, but waits no longer than this. */
 const START_MS_MAX = 2_000
+
+/** Without a signal. */
+const REPORT_MS_MAX = 10_000
+/** A service that does not answer must not use up the time after a signal. */
+const REPORT_AFTER_SIGNAL_MS_MAX = 3_000
+/** A run ends within ten seconds of a signal (docs/how-to/limit-a-run.md). */
+const END_AFTER_SIGNAL_MS = 9_500
+/** Reports get this long even if the publish has used up the time. */
+const REPORT_MS_MIN = 400
+
+/** `sinceSignalMs` is null without a signal. */
+export const reportMsMax = (sinceSignalMs: number | null): number =>
+  sinceSignalMs === null
+    ? REPORT_MS_MAX
+    : Math.max(REPORT_MS_MIN, Math.min(REPORT_AFTER_SIGNAL_MS_MAX, END_AFTER_SIGNAL_MS - sinceSignalMs))
+
+const reportLimit = (clock: Clock, durationMs: number): TimeLimit => {
+  const limit = createTimeLimit(clock)
+  limit.after(durationMs, () => limit.end(new StoppedError('the time for reports is up')))
+  return limit
+}
 
 export const createRunReports = (options: RunReportsOptions): RunReports => {
   const { monitoring, clock, log, signal, redact } = options
@@ -64,15 +85,15 @@ export const createRunReports = (options: RunReportsOptions): RunReports => {
   return {
     started: ({ command, version, host }) => {
       if (notify === null || notify.start === null) return
-      const deadline = reportDeadline(clock, reportMsMax(null))
+      const deadline = reportLimit(clock, reportMsMax(null))
       deadline.signal.addEventListener('abort', () => start.abort(deadline.signal.reason), { once: true })
       const delivery = startDelivery(notify.start, startText(command, version, host))
       starting = report(delivery.setting, [delivery], start.signal).finally(() => deadline[Symbol.dispose]())
     },
     ended: async (end, document) => {
       signal.removeEventListener('abort', onSignal)
-      using deadline = reportDeadline(clock, reportMsMax(sinceSignalMs()))
-      using startDeadline = reportDeadline(clock, Math.min(START_MS_MAX, reportMsMax(sinceSignalMs()) / 2))
+      using deadline = reportLimit(clock, reportMsMax(sinceSignalMs()))
+      using startDeadline = reportLimit(clock, Math.min(START_MS_MAX, reportMsMax(sinceSignalMs()) / 2))
       startDeadline.signal.addEventListener('abort', () => start.abort(startDeadline.signal.reason))
       const metricsReported = metrics === null ? undefined : reportOfMetrics(deadline.signal, end)
       await starting

@@ -5,6 +5,7 @@
 import { hostname } from 'node:os'
 import { systemClock } from '../../base/clock.js'
 import { isSystemError, messageOf, StoppedError } from '../../base/errors.js'
+import { createTimeLimit } from '../../base/time-limit.js'
 import { type JoinedSignal, joinSignals, onAbort } from '../../http/signals.js'
 import type { Publisher } from '../../model/warehouse.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
@@ -245,20 +246,16 @@ class BucketPlace implements Place {
 
 /** The signal may come while the release waits for the store. */
 const releaseLimit = (stopping: AbortSignal): JoinedSignal => {
-  const [passed, released] = [new AbortController(), new AbortController()]
-  const endAfter = async (ms: number): Promise<void> => {
-    await systemClock.sleep(ms, released.signal)
-    passed.abort(new StoppedError(`the release took more than ${ms / 1_000} s`))
-  }
-  // A sleep rejects only after the release, when nothing waits for it.
-  const ending = (ms: number) => void endAfter(ms).catch(() => undefined)
+  const limit = createTimeLimit(systemClock)
+  const ending = (ms: number) =>
+    limit.after(ms, () => limit.end(new StoppedError(`the release took more than ${ms / 1_000} s`)))
   ending(RELEASE_MS_MAX)
   const listening = onAbort([stopping], () => ending(RELEASE_AFTER_SIGNAL_MS_MAX))
   return {
-    signal: passed.signal,
+    signal: limit.signal,
     [Symbol.dispose]: () => {
       listening[Symbol.dispose]()
-      released.abort()
+      limit[Symbol.dispose]()
     },
   }
 }

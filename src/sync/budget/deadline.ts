@@ -4,6 +4,7 @@
  * (docs/decisions/accounts-and-budgets.md#0055-a-time-limit-admits-only-what-should-fit).
  */
 import { StoppedError } from '../../base/errors.js'
+import { createTimeLimit } from '../../base/time-limit.js'
 import type { RunDependencies } from '../dependencies.js'
 import type { RunBudget } from './budget.js'
 
@@ -17,17 +18,14 @@ export const setDeadline = (
   { clock, source, rules, signal }: RunDependencies,
   budget: RunBudget,
 ): Deadline => {
-  const ended = new AbortController()
-  const passed = new AbortController()
-  const watch = async (limitMs: number): Promise<void> => {
-    await clock.sleep(limitMs - budget.elapsedMs(), ended.signal)
+  const limit = createTimeLimit(clock)
+  const { durationMsMax } = rules.budget
+  const endLater = (): void => {
     const { rate } = source.usage()
-    await clock.sleep(rate.perMs + (budget.largestBundle() * rate.perMs) / rate.requests, ended.signal)
-    passed.abort(new StoppedError(budget.outOfTime()))
+    limit.after(rate.perMs + (budget.largestBundle() * rate.perMs) / rate.requests, () =>
+      limit.end(new StoppedError(budget.outOfTime())),
+    )
   }
-  if (rules.budget.durationMsMax !== null) {
-    // The sleep rejects only after disposal, when nothing is left to watch.
-    watch(rules.budget.durationMsMax).catch(() => undefined)
-  }
-  return { signal: AbortSignal.any([signal, passed.signal]), [Symbol.dispose]: () => ended.abort() }
+  if (durationMsMax !== null) limit.after(durationMsMax - budget.elapsedMs(), endLater)
+  return { signal: AbortSignal.any([signal, limit.signal]), [Symbol.dispose]: limit[Symbol.dispose] }
 }

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../base/clock.js'
 import { StoppedError } from '../../base/errors.js'
+import { createTimeLimit } from '../../base/time-limit.js'
 
 /** A run ends within ten seconds (docs/how-to/limit-a-run.md). The rest of them is for recording how the run ended, and for closing the files. */
 export const PUBLISH_AFTER_SIGNAL_MS_MAX = 8_000
@@ -15,22 +16,18 @@ export interface ShutdownDeadline extends Disposable {
 
 /** The deadline counts from the moment at which `signal` aborts. Dispose of it after the work: its timer holds the process. */
 export const shutdownDeadlineAfter = (signal: AbortSignal, clock: Clock): ShutdownDeadline => {
-  const ended = new AbortController()
-  const passed = new AbortController()
-  const begin = async (): Promise<void> => {
-    await clock.sleep(PUBLISH_AFTER_SIGNAL_MS_MAX, ended.signal)
-    const seconds = PUBLISH_AFTER_SIGNAL_MS_MAX / 1_000
-    passed.abort(new StoppedError(`the shutdown deadline of ${seconds} s passed`))
-  }
-  // The sleep rejects only after disposal, when nothing waits for it.
-  const onAbort = () => void begin().catch(() => undefined)
+  const limit = createTimeLimit(clock)
+  const onAbort = () =>
+    limit.after(PUBLISH_AFTER_SIGNAL_MS_MAX, () =>
+      limit.end(new StoppedError(`the shutdown deadline of ${PUBLISH_AFTER_SIGNAL_MS_MAX / 1_000} s passed`)),
+    )
   if (signal.aborted) onAbort()
   else signal.addEventListener('abort', onAbort, { once: true })
   return {
-    forWorkFromNow: () => (signal.aborted ? passed.signal : signal),
+    forWorkFromNow: () => (signal.aborted ? limit.signal : signal),
     [Symbol.dispose]: () => {
       signal.removeEventListener('abort', onAbort)
-      ended.abort()
+      limit[Symbol.dispose]()
     },
   }
 }

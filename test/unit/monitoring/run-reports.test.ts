@@ -1,6 +1,6 @@
 /** Reports get ten seconds, and after a signal so much less that the run ends within ten seconds of it. */
 import { expect, test } from 'vitest'
-import { reportMsMax } from '../../../src/monitoring/deadline.js'
+import { reportMsMax } from '../../../src/monitoring/run-reports.js'
 import { PUBLISH_AFTER_SIGNAL_MS_MAX } from '../../../src/sync/budget/shutdown-deadline.js'
 
 const ENDS_WITHIN_MS = 10_000

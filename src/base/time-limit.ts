@@ -1,0 +1,24 @@
+/** A limit of time for work, as a signal. */
+import type { Clock } from './clock.js'
+
+/** Dispose of it when the work has ended: its timers hold the process. */
+export interface TimeLimit extends Disposable {
+  /** Aborts with the first error given to `end`. */
+  readonly signal: AbortSignal
+  end(error: Error): void
+  /** Calls `act` after `durationMs`, unless the work has ended by then. */
+  after(durationMs: number, act: () => void): void
+}
+
+export const createTimeLimit = (clock: Clock): TimeLimit => {
+  const [passed, ended] = [new AbortController(), new AbortController()]
+  return {
+    signal: passed.signal,
+    end: (error) => passed.abort(error),
+    after: (durationMs, act) => {
+      // It rejects only after disposal, when nothing waits for it.
+      clock.sleep(durationMs, ended.signal).then(act, () => undefined)
+    },
+    [Symbol.dispose]: () => ended.abort(),
+  }
+}
