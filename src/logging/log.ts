@@ -3,8 +3,9 @@
  * just before it is written. Writes are synchronous, so that a process that ends loses no line.
  */
 import { pino } from 'pino'
+import { ExpectedError } from '../base/errors.js'
 import type { Log, LogFields } from '../base/log.js'
-import { plainFields } from './log-fields.js'
+import { readableStack } from '../base/stack.js'
 import type { TextStream } from './stderr.js'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -41,4 +42,90 @@ export const createLog = ({ level, stream, pretty, redact }: LogOptions): Log =>
       if (logger.isLevelEnabled(name)) logger[name](plainFields(fields, redact), redact(message))
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+// * Turns log fields into plain data: errors with their code and causes, bigints as text. Every string passes the redactor
+// before JSON escapes it a second time, because an error body may hold a token inside JSON inside JSON.
+
+type Plain = string | number | boolean | null | readonly Plain[] | { readonly [key: string]: Plain }
+
+const DEPTH_MAX = 6
+const ITEMS_MAX = 100
+const TEXT_LENGTH_MAX = 8_192
+
+const plainFields = (fields: object, redact: (text: string) => string): { readonly [key: string]: Plain } => {
+  const text = (value: string): string => {
+    const redacted = redact(value)
+    return redacted.length > TEXT_LENGTH_MAX ? `${redacted.slice(0, TEXT_LENGTH_MAX)}…` : redacted
+  }
+  const plain = (value: unknown, depth: number): Plain => {
+    if (typeof value === 'string') return text(value)
+    if (typeof value === 'boolean' || value === null) return value
+    if (typeof value === 'number' && Number.isFinite(value)) return value
+    if (typeof value !== 'object') return text(String(value))
+    if (value instanceof Error) return text(describeError(value))
+    return depth >= DEPTH_MAX ? '…' : structure(value, depth)
+  }
+  const structure = (value: object, depth: number): Plain => {
+    if ('toJSON' in value && typeof value.toJSON === 'function') return plain(value.toJSON(), depth + 1)
+    if (!isIterable(value)) return entries(value, depth)
+    return Array.from(take(value, ITEMS_MAX), (item) => plain(item, depth + 1))
+  }
+  const entries = (value: object, depth: number): { readonly [key: string]: Plain } =>
+    Object.fromEntries(
+      Object.entries(value)
+        .slice(0, ITEMS_MAX)
+        .filter(([, part]) => part !== undefined)
+        .map(([key, part]) => [
+          depth === 0 && RESERVED.has(key) ? `_${key}` : text(key),
+          plain(part, depth + 1),
+        ]),
+    )
+  return entries(fields, 0)
+}
+
+/** Keys that every log line uses itself. */
+const RESERVED: ReadonlySet<string> = new Set(['level', 'time', 'msg'])
+
+const CAUSES_MAX = 5
+
+/** `code: message; because code: message`. An unexpected error also gets the stack of where it was thrown. */
+const describeError = (error: Error): string => {
+  const chain: string[] = []
+  let current: unknown = error
+  while (current !== undefined && current !== null && chain.length < CAUSES_MAX) {
+    chain.push(describeOne(current))
+    current = current instanceof Error ? current.cause : undefined
+  }
+  const text = chain.join('; because ')
+  return error instanceof ExpectedError || error.stack === undefined
+    ? text
+    : `${text}\n${readableStack(stackFrames(error.stack))}`
+}
+
+const describeOne = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error)
+  const label = 'code' in error && typeof error.code === 'string' ? error.code : error.name
+  if (!(error instanceof AggregateError) || error.errors.length === 0) return `${label}: ${error.message}`
+  const parts = error.errors.slice(0, CAUSES_MAX).map(describeOne)
+  return `${label}: ${[error.message, ...parts].filter((part) => part !== '').join(' / ')}`
+}
+
+const stackFrames = (stack: string): string =>
+  stack
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .slice(0, 10)
+    .join('\n')
+
+const isIterable = (value: object): value is Iterable<unknown> =>
+  Symbol.iterator in value && typeof value[Symbol.iterator] === 'function'
+
+function* take(items: Iterable<unknown>, count: number): Generator<unknown> {
+  let taken = 0
+  for (const item of items) {
+    if (taken === count) return
+    taken += 1
+    yield item
+  }
 }

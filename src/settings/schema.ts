@@ -9,13 +9,13 @@ import { WEBHOOK_FORMATS } from '../model/monitoring.js'
 import { PUBLISH_FORMATS, PUBLISHED_AS, REPORT_FILE, STATE_FORMATS } from '../model/publish-formats.js'
 import { DEFAULT_WEIGHTS } from '../model/refresh-rules.js'
 import { readAccountName, readBaseUrl, readId, readToken } from './credentials.js'
-import { duration, notInFile, orNull, section, setting, wholeNumber, yesOrNo } from './declare.js'
 import { readMetricsFile, readNotifyUrl, readPushgatewayUrl } from './monitoring-readers.js'
 import {
   durationFrom,
   durationOrForever,
   listOf,
   oneOf,
+  type Reader,
   readBoolean,
   readLocale,
   readPath,
@@ -28,6 +28,40 @@ import {
 import { readShard } from './shards.js'
 import { readFallback, readRedisUrl } from './shared-rate.js'
 import { readEndpoint, readRegion, readStorageUrl } from './storage-readers.js'
+
+// * Functions that declare a setting: a reader, and for the reference its type and meaning. A setting without a meaning is not in
+// the settings file; only the environment or a flag can give it.
+
+/**
+ * A setting of the file. `valueType` is its type in the reference; `describe` adds its meaning, and `prefault` a default as the
+ * file would write it.
+ */
+const setting = <T>(valueType: string, read: Reader<T>) => notInFile(read).meta({ valueType })
+
+/** A setting that only environment and flags can give. */
+const notInFile = <T>(read: Reader<T>) =>
+  z.unknown().transform((value, context): T => {
+    const outcome = read(value)
+    if (outcome.ok) return outcome.value
+    context.issues.push({ code: 'custom', message: outcome.problem, input: value })
+    return z.NEVER
+  })
+
+const duration = (byDefault: string, min: string, max: string) =>
+  setting(`duration, ${min} to ${max}`, durationFrom(min, max)).prefault(byDefault)
+
+const wholeNumber = (byDefault: number, min: number, max: number) =>
+  setting(`whole number, ${min} to ${max}`, wholeNumberFrom(min, max)).prefault(byDefault)
+
+const yesOrNo = (byDefault: boolean) => setting('true or false', readBoolean).prefault(byDefault)
+
+/** Keys that belong together. With `prefault({})`, an absent section gets the defaults of all its keys. */
+const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.object(shape, { error: 'must be a section with its own keys, one per line' })
+
+/** A setting that is null if it is absent. */
+const orNull = <Schema extends z.ZodType>(schema: Schema) =>
+  schema.optional().transform((value) => value ?? null)
 
 /** `evolve` only reports drift of the API's answers; `contract: freeze` also leads to exit 5. */
 const CONTRACTS = ['evolve', 'freeze'] as const

@@ -5,12 +5,12 @@
 import { explained } from '../base/address-space.js'
 import { type Span, startSpan } from '../base/clock.js'
 import { EXIT_CODES, ExpectedError, isStop, messageOf, UpstreamError } from '../base/errors.js'
-import { type Instant, instantFromMs } from '../model/instant.js'
+import { compactBefore } from '../model/history-rules.js'
+import { formatInstant, type Instant, instantFromMs } from '../model/instant.js'
 import type { RunReport } from '../model/run.js'
 import type { SourceUsage } from '../model/survey-source.js'
 import { createBudget } from './budget/budget.js'
 import { setDeadline } from './budget/deadline.js'
-import { compactHistory } from './compact.js'
 import type { RunDependencies } from './dependencies.js'
 import { discover } from './discover.js'
 import { outcomeOf } from './outcome.js'
@@ -108,3 +108,22 @@ const usageOf = ({ requests, retries, refusals, paceIntervalMs }: SourceUsage) =
   refusals,
   paceIntervalMs,
 })
+
+// Thins out old progress history if the settings say so, and reports it.
+
+const compactHistory = async (
+  { warehouse, rules, runId, clock, log }: RunDependencies,
+  state: RunState,
+): Promise<void> => {
+  const { serverTime } = state
+  if (serverTime === null) return
+  const before = compactBefore(serverTime, clock.nowMs(), rules.history)
+  if (before === null) return
+  const rows = await warehouse.compactProgress(before, { runId, at: serverTime })
+  state.counts.historyRowsCompacted += rows
+  if (rows > 0)
+    log.info(
+      { account: warehouse.account, rows, before: formatInstant(before) },
+      'compacted old progress history: the last observation of each day stays',
+    )
+}

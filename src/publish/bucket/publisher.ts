@@ -4,27 +4,28 @@
  */
 import { join } from 'node:path'
 import { throwIfAborted } from '../../base/clock.js'
-import { messageOf } from '../../base/errors.js'
+import { isStop, messageOf, WarehouseError } from '../../base/errors.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import type { PublishFormat } from '../../model/publish-formats.js'
 import type { PublishReport } from '../../model/run.js'
 import type { Publisher } from '../../model/warehouse.js'
-import type { ObjectStore } from '../../object-store/object-store.js'
+import type { ListedObject, ObjectStore } from '../../object-store/object-store.js'
 import { WarehouseDamagedError } from '../../warehouse/connection/errors.js'
-import { directoryOf } from '../delta/commit.js'
+import { commitDelta, directoryOf } from '../delta/commit.js'
 import { nextNumber } from '../delta/log-files.js'
 import { readState } from '../delta/read-log.js'
 import { removeAll } from '../parquet/versions.js'
 import { manifestOf } from '../parquet/write-version.js'
 import { publishError } from '../publish-error.js'
 import { cleanUp } from './clean-up.js'
-import { commitVersion } from './commit-version.js'
-import { bringDeltaUpToDate, type PublishedVersion } from './delta-tables.js'
-import type { BucketManifest, NamedObject } from './documents.js'
-import { DATA, databaseKey, snapshotKey } from './keys.js'
+import { type BucketManifest, documentBody, type NamedObject } from './documents.js'
+import { DATA, databaseKey, manifestKey, snapshotKey } from './keys.js'
 import { writeNote } from './note.js'
+import type { FencedPointer } from './pointer.js'
 import { listData } from './present-files.js'
 import type { BucketPublishing } from './publishing.js'
+import { readManifest } from './restore.js'
+import { createObject, type UploadOptions } from './upload.js'
 import { uploadChangedFiles, uploadDatabase } from './version-files.js'
 
 /** Throws a `WarehouseError`. Only a `LostPublishError` or `LeaseLostError` leaves open whether another run goes on. */
@@ -149,3 +150,76 @@ const reportsOf = (
     if (format === 'duckdb') return { format, path: `${address}/${database.key}`, bytes: database.bytes }
     return { format, path: format === 'parquet' ? `${address}/${key}` : `${address}/${DATA}`, bytes }
   })
+
+// The commit of a version whose files and database are uploaded: its manifest, then the pointer.
+
+interface CommitOptions extends UploadOptions {
+  readonly pointer: FencedPointer
+  readonly run: string
+  /** Names uploaded objects only. Its version is the pointer's + 1. */
+  readonly manifest: BucketManifest
+}
+
+/** Returns the key of the manifest. Throws a `LostPublishError` if another run has taken the bucket over. */
+export const commitVersion = async (options: CommitOptions): Promise<string> => {
+  const { pointer, run, manifest, signal } = options
+  const key = manifestKey(manifest.version, run)
+  const body = documentBody(manifest)
+  await createObject(options, key, body, body.length)
+  await pointer.commitVersion(
+    {
+      version: manifest.version,
+      manifest: key,
+      database: manifest.database.key,
+      run,
+      publishedAt: manifest.published_at,
+    },
+    signal,
+  )
+  return key
+}
+
+// The Delta tables of a published version. They follow the pointer, so a version is published even if they are behind.
+
+interface PublishedVersion extends BucketPublishing {
+  readonly manifest: BucketManifest
+  /** Key of the manifest. */
+  readonly key: string
+  /** What was below `data` before it. */
+  readonly objects: readonly ListedObject[]
+  readonly staging: string
+  readonly signal: AbortSignal
+}
+
+/**
+ * Brings the Delta tables to a published version. False if time ran out. Throws an error `delta_behind`. The next run catches up in both
+ * cases.
+ */
+const bringDeltaUpToDate = async (version: PublishedVersion): Promise<boolean> => {
+  const { store, formats, manifest, key, staging, log } = version
+  if (!formats.includes('delta')) return true
+  const behind = `version ${manifest.version} is published in ${store.address}, but its Delta tables are behind`
+  try {
+    await commitDelta({
+      ...version,
+      manifestKey: key,
+      scratch: staging,
+      readManifest: async (other, signal) => {
+        const found = await readManifest(store, other, signal)
+        return typeof found === 'string' ? null : found
+      },
+    })
+    return true
+  } catch (error) {
+    if (!isStop(error))
+      throw new WarehouseError(
+        'delta_behind',
+        `${behind}: ${messageOf(error)}. The next run brings them up to date`,
+        {
+          cause: error,
+        },
+      )
+    log.warn({ problem: error.message }, `${behind}; the next run brings them up to date`)
+    return false
+  }
+}

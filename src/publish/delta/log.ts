@@ -2,9 +2,10 @@
  * The Delta log of a table as a projection of the manifest: which actions lead from one state of a table to the next, and which state
  * a log describes. Pure; `commit.ts` reads and writes the logs.
  */
+
+import type { Column } from '../../model/columns.js'
 import type { Manifest, ManifestTable, PublishedFile } from '../parquet/manifest.js'
 import { type Action, type Add, type MetaData, PROTOCOL, type Remove, type Txn } from './actions.js'
-import { partitionColumns, schemaString } from './schema.js'
 
 /** What a table of the log holds. */
 export interface LoggedTable {
@@ -197,3 +198,43 @@ export const checkpointActions = (state: LogState, nowMs: number, retentionMs: n
     .filter(({ deletionTimestamp }) => (deletionTimestamp ?? 0) > nowMs - retentionMs)
     .map((remove) => ({ remove: { ...remove, dataChange: false } })),
 ]
+
+// * Describes a published table as Delta does: its schema as JSON text, and its partition columns. Pure. Delta's field `nullable: false`
+// may stand over a Parquet column that is optional, as ours all are.
+
+/** Readers prune files by these columns. Their values are only in the log and in the paths, not in the files. */
+const PARTITION_COLUMNS = ['account', 'created_month'] as const
+
+export const partitionColumns = ({ schema }: Pick<ManifestTable, 'schema'>): readonly string[] =>
+  schema === 'main' ? PARTITION_COLUMNS : []
+
+const TYPES = {
+  BIGINT: 'long',
+  VARCHAR: 'string',
+  DOUBLE: 'double',
+  BOOLEAN: 'boolean',
+  TIMESTAMPTZ: 'timestamp',
+  DATE: 'date',
+  // Published as text.
+  JSON: 'string',
+} as const satisfies Readonly<Record<Column['type'], string>>
+
+export const schemaString = (table: Pick<ManifestTable, 'schema' | 'columns'>): string => {
+  const declared = new Set(table.columns.map(({ name }) => name))
+  const fields = [
+    ...table.columns.map(({ name, type, nullable, comment }) => field(name, TYPES[type], nullable, comment)),
+    ...partitionColumns(table)
+      .filter((name) => !declared.has(name))
+      .map((name) => field(name, 'string', false, MONTH_COMMENT)),
+  ]
+  return JSON.stringify({ type: 'struct', fields })
+}
+
+const field = (name: string, type: string, nullable: boolean, comment: string) => ({
+  name,
+  type,
+  nullable,
+  metadata: { comment },
+})
+
+const MONTH_COMMENT = 'Month in which the survey was created (UTC), or `unknown`'

@@ -20,7 +20,6 @@ import { appendTo, storedColumnsOf } from './append.js'
 import { fromDuckDB, type Parameter, toDuckDB } from './cells.js'
 import { createTemporary } from './ddl.js'
 import { duckdbError, isInterrupt, isLockConflict } from './duckdb-error.js'
-import { interrupted } from './interrupted.js'
 import { refusedLock } from './refused-lock.js'
 import { STORAGE_COMPATIBILITY } from './storage-version.js'
 
@@ -280,3 +279,31 @@ const ROW = 'a row of the warehouse'
 /** Without parameters DuckDB runs a statement in one step; with them it parses, prepares and runs it. */
 const bound = (parameters: readonly Parameter[]): DuckDBValue[] | undefined =>
   parameters.length === 0 ? undefined : parameters.map(toDuckDB)
+
+// Interrupts statements when a signal aborts.
+
+/**
+ * Runs `work`. After `signal` aborts, its statements are interrupted repeatedly until it ends, because DuckDB forgets an interrupt
+ * that comes before a statement has begun.
+ */
+const interrupted = async <Result>(
+  interrupt: () => void,
+  signal: AbortSignal,
+  work: () => Promise<Result>,
+): Promise<Result> => {
+  throwIfAborted(signal)
+  let interval: NodeJS.Timeout | undefined
+  const onAbort = () => {
+    interrupt()
+    interval = setInterval(interrupt, INTERRUPT_EVERY_MS)
+  }
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await work()
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+    clearInterval(interval)
+  }
+}
+
+const INTERRUPT_EVERY_MS = 20

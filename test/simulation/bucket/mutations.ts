@@ -17,7 +17,7 @@ export const BUCKET_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'bucket: the pointer is replaced before the manifest is written',
-    file: 'publish/bucket/commit-version.js',
+    file: 'publish/bucket/publisher.js',
     from: 'await createObject(options, key, body, body.length);',
     to: 'void createObject(options, key, body, body.length).catch(() => undefined);',
   },

@@ -1,6 +1,6 @@
 /** How long a client waits before another attempt. */
 import { expect, test } from 'vitest'
-import { backoffCeilingMs, retryWaitMs } from '../../../src/http/retry-timing.js'
+import { backoffCeilingMs, retryWaitMs } from '../../../src/http/client.js'
 
 test('the backoff doubles up to its limit, and jitter takes any part of it', () => {
   const backoff = { baseMs: 500, maxMs: 6_000 }

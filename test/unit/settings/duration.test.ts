@@ -1,7 +1,6 @@
 /** Tables for durations and rates: valid texts, and similar invalid ones. */
 import { describe, expect, test } from 'vitest'
-import { parseDuration, parseRate } from '../../../src/settings/duration.js'
-import { durationFrom, durationOrForever } from '../../../src/settings/readers.js'
+import { durationFrom, durationOrForever, parseDuration, parseRate } from '../../../src/settings/readers.js'
 
 describe('a duration', () => {
   test.each([

@@ -10,7 +10,6 @@ import { type Clock, throwIfAborted } from '../../../base/clock.js'
 import type { Log } from '../../../base/log.js'
 import { sharedCapError } from '../../errors.js'
 import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from '../slot-timing.js'
-import { createLocalFallback, type LocalFallback } from './local-fallback.js'
 import { COMMAND_MS_MAX, type RedisConnection, RedisRefusal, RedisTrouble, type Reply } from './redis.js'
 
 export interface SharedCapOptions {
@@ -204,5 +203,40 @@ class RedisCap implements SharedCap {
       })
       .finally(() => this.#underWay.delete(watched))
     this.#underWay.add(watched)
+  }
+}
+
+// The slots of one process while the Redis of the shared cap is away: a part of the cap, held like other slots.
+
+interface LocalFallback {
+  /** A slot, or how long to wait before the next call, milliseconds. */
+  take(): LocalSlot | number
+}
+
+interface LocalSlot {
+  /** Holds the slot for so many milliseconds from now on. */
+  hold(durationMs: number): void
+}
+
+/** How often to check again while the end of every hold is unknown. */
+const LOOK_AGAIN_LOCALLY_MS = 100
+
+export const createLocalFallback = (slots: number, clock: Clock): LocalFallback => {
+  /** Until when, on the monotonic clock. */
+  const held = new Map<LocalSlot, number>()
+  return {
+    take: () => {
+      const nowMs = clock.monotonicMs()
+      for (const [slot, untilMs] of held) if (untilMs <= nowMs) held.delete(slot)
+      if (held.size >= slots) {
+        const nextMs = Math.min(...held.values()) - nowMs
+        return Number.isFinite(nextMs) ? Math.max(1, nextMs) : LOOK_AGAIN_LOCALLY_MS
+      }
+      const slot: LocalSlot = {
+        hold: (durationMs) => held.set(slot, clock.monotonicMs() + durationMs),
+      }
+      held.set(slot, Number.POSITIVE_INFINITY)
+      return slot
+    },
   }
 }

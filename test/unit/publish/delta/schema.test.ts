@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { partitionColumns, schemaString } from '../../../../src/publish/delta/schema.js'
+import { partitionColumns, schemaString } from '../../../../src/publish/delta/log.js'
 import { tableOf } from '../../../support/storage/manifests.js'
 
 const column = (
