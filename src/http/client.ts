@@ -250,7 +250,7 @@ class AccountClient implements HttpClient {
   }
 }
 
-// * The wait before the next attempt: exponential backoff with full jitter. The requests of a burst fail together, and a fixed
+// The wait before the next attempt: exponential backoff with full jitter. The requests of a burst fail together, and a fixed
 // part in their waits would send them together again.
 
 interface Backoff {

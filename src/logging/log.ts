@@ -44,7 +44,7 @@ export const createLog = ({ level, stream, pretty, redact }: LogOptions): Log =>
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
-// * Turns log fields into plain data: errors with their code and causes, bigints as text. Every string passes the redactor
+// Turns log fields into plain data: errors with their code and causes, bigints as text. Every string passes the redactor
 // before JSON escapes it a second time, because an error body may hold a token inside JSON inside JSON.
 
 type Plain = string | number | boolean | null | readonly Plain[] | { readonly [key: string]: Plain }

@@ -163,7 +163,7 @@ const immutable = <T>(value: T): T => {
   return value
 }
 
-// * Resolves the accounts that were chosen for a run. Reads tokens from their files, and refuses mistakes that only several
+// Resolves the accounts that were chosen for a run. Reads tokens from their files, and refuses mistakes that only several
 // values together show.
 
 interface AccountsRequest {

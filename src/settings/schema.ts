@@ -29,7 +29,7 @@ import { readShard } from './shards.js'
 import { readFallback, readRedisUrl } from './shared-rate.js'
 import { readEndpoint, readRegion, readStorageUrl } from './storage-readers.js'
 
-// * Functions that declare a setting: a reader, and for the reference its type and meaning. A setting without a meaning is not in
+// Functions that declare a setting: a reader, and for the reference its type and meaning. A setting without a meaning is not in
 // the settings file; only the environment or a flag can give it.
 
 /**

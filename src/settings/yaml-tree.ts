@@ -14,7 +14,6 @@ import {
   type YAMLError,
 } from 'yaml'
 import type { Environment } from './environment.js'
-import { currentKey } from './former-keys.js'
 import { bad, good, type Read } from './readers.js'
 import { type Path, pathText, type Tree } from './tree.js'
 
@@ -94,15 +93,8 @@ export const readYaml = (text: string, env: Environment): YamlTree => {
     if (!isMap<Node, Node | null>(node)) return undefined
     return Object.fromEntries(
       node.items.map(({ key, value }) => {
-        const written = isScalar(key) ? String(key.value) : '?'
-        const name = currentKey(path, written)
+        const name = isScalar(key) ? String(key.value) : '?'
         const at = note([...path, name], key)
-        if (name !== written && node.has(name))
-          problems.push({
-            line: lineOf(at),
-            path: at,
-            text: `${pathText(at)} is also set under its old name, ${written}; remove ${written}`,
-          })
         return [name, walk(value, at)]
       }),
     )
@@ -144,7 +136,7 @@ const TOO_LARGE = `has more than ${NODES_MAX} values or ${DEPTH_MAX} levels, inc
 const withoutContent = (error: YAMLError): string =>
   (/^[^:"\\]*/.exec(error.message)?.[0] ?? error.code).trim()
 
-// * Replaces `${NAME}` in a value of the settings file by the environment variable NAME, and `$${` by a plain `${`. YAML is
+// Replaces `${NAME}` in a value of the settings file by the environment variable NAME, and `$${` by a plain `${`. YAML is
 // parsed before, so no variable can change the structure of the file.
 
 const PLACE = /\$\$\{|\$\{([^}]*)(\})?/g

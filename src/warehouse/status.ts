@@ -105,9 +105,6 @@ export const readPublished = async <Result>(
   }
 }
 
-/** Adds the column that files of versions without replays lack. */
-const WITH_REPLAYED_AT = 'SELECT NULL::TIMESTAMPTZ AS replayed_at WHERE false'
-
 const columnsOf = (row: z.ZodObject): string => Object.keys(row.shape).join(', ')
 
 export const readStatus = async (sql: Sql) => ({
@@ -149,7 +146,7 @@ export const readStatus = async (sql: Sql) => ({
     rejectionRow,
     `SELECT account, endpoint, problem, count(*) AS "rows", count(replayed_at) AS replayed,
         min(rejected_at) AS first_at, max(rejected_at) AS last_at
-      FROM (FROM _sync.rejected_rows UNION ALL BY NAME ${WITH_REPLAYED_AT}) GROUP BY ALL ORDER BY last_at DESC, endpoint, problem`,
+      FROM _sync.rejected_rows GROUP BY ALL ORDER BY last_at DESC, endpoint, problem`,
   ),
 })
 

@@ -1,6 +1,3 @@
-/** The cap belongs to the address and the identifier. An account that is renamed between two runs keeps the cap. */
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
@@ -81,22 +78,4 @@ test
     const file = await settingsWithNames(trial, server, [server.baseUrl])
     expect(await trial.runWarm([...ONE_BURST, ...file], UNSET)).toMatchObject({ code: 3 })
     await expectCapKept(server, 2)
-  })
-
-test
-  .runIf(SLOW)
-  .concurrent('a ledger that an earlier version named after an account still counts', async (context) => {
-    const trial = await openTrial(context)
-    await using server = await startServer()
-    const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: RATE }
-    const check = await trial.runWarm(['check'], env)
-    expect(check.code).toBe(0)
-    const nowMs = Date.now()
-    await writeFile(
-      join(trial.warehouse, 'request-ledger-an-older-name.ndjson'),
-      Array.from({ length: CAP }, (_, id) => `{"id":${id},"at":${nowMs},"event":"answer"}\n`).join(''),
-    )
-    expect(await trial.runWarm(['check'], env)).toMatchObject({ code: 0 })
-    const waited = Date.now() - nowMs
-    expect(waited).toBeGreaterThanOrEqual(WINDOW_MS)
   })

@@ -21,7 +21,6 @@ import {
   readLedger,
 } from './ledger-arithmetic.js'
 import type { SlotTiming } from './slot-timing.js'
-import { readUnownedLedgers } from './unowned-ledgers.js'
 
 export interface LedgerOptions {
   /** Created where it is missing. */
@@ -70,8 +69,6 @@ class FileLedger implements Ledger {
   readonly #options: LedgerOptions
   readonly #path: string
   readonly #records = new Map<number, LedgerRecord>()
-  /** Records of ledgers without an owner. They count at the start, and are never written here. */
-  readonly #unowned: readonly LedgerRecord[]
   #file: number | null = null
   #nextId: number
   #lines = 0
@@ -91,14 +88,13 @@ class FileLedger implements Ledger {
       return readEnd(this.#path, READ_BYTES_MAX)
     })
     for (const record of readLedger(text, nowMs)) this.#records.set(record.id, record)
-    this.#unowned = this.#attempt('read', () => readUnownedLedgers(options.directory, nowMs))
     this.#nextId = nextIdAfter(this.#records.values())
     this.#rewrite()
   }
 
   occupiedMs(cap: number): readonly number[] {
     const { timing, clock } = this.#options
-    return occupiedMs([...this.#unowned, ...this.#records.values()], timing, clock.nowMs(), cap)
+    return occupiedMs(this.#records.values(), timing, clock.nowMs(), cap)
   }
 
   send(): number {

@@ -199,7 +199,7 @@ export const checkpointActions = (state: LogState, nowMs: number, retentionMs: n
     .map((remove) => ({ remove: { ...remove, dataChange: false } })),
 ]
 
-// * Describes a published table as Delta does: its schema as JSON text, and its partition columns. Pure. Delta's field `nullable: false`
+// Describes a published table as Delta does: its schema as JSON text, and its partition columns. Pure. Delta's field `nullable: false`
 // may stand over a Parquet column that is optional, as ours all are.
 
 /** Readers prune files by these columns. Their values are only in the log and in the paths, not in the files. */

@@ -47,13 +47,8 @@ const usageRow = z.object({
 /** A run of an account and its requests. */
 export type RunRequestUsage = z.output<typeof runRow> & { readonly requestUsage: readonly RequestUsage[] }
 
-/** The last ended sync of each account, with its request usage; empty for files of versions that did not record it. */
+/** The last ended sync of each account, with its request usage. */
 export const lastRequestUsage = async (sql: Sql): Promise<readonly RunRequestUsage[]> => {
-  const [usageColumn] = await sql.rows(
-    z.object({ tables: bigintCell }),
-    `SELECT count(*) AS tables FROM duckdb_columns() WHERE schema_name = '_sync' AND table_name = 'requests' AND column_name = 'made'`,
-  )
-  if (usageColumn === undefined || usageColumn.tables === 0) return []
   const runs = await sql.rows(
     runRow,
     `SELECT run_id, account, started_at, requests, requests_estimated FROM ${NUMBERED_RUNS}
@@ -65,8 +60,7 @@ export const lastRequestUsage = async (sql: Sql): Promise<readonly RunRequestUsa
       ...run,
       requestUsage: await sql.rows(
         usageRow,
-        // Before schema version 3 active surveys were called live.
-        `SELECT kind, CASE reason WHEN 'live' THEN 'active' ELSE reason END AS reason, made AS requests, saved
+        `SELECT kind, reason, made AS requests, saved
           FROM _sync.requests WHERE run_id = $1 AND account = $2 ORDER BY reason, kind`,
         [run.run_id, run.account],
       ),

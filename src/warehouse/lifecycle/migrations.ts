@@ -24,27 +24,8 @@ export interface Migration {
   readonly statements: readonly string[]
 }
 
-/** The steps from version 1 on, in order. A step holds what no declaration gives: renames, changes of type, data. */
-const MIGRATIONS: readonly Migration[] = [
-  {
-    version: 2,
-    description: 'Tasks have no priority: their urgency is computed when the queue is read',
-    statements: ['ALTER TABLE _sync.tasks DROP COLUMN priority'],
-  },
-  {
-    version: 3,
-    description: 'Live surveys are called active, and a full listing is due instead of wanted',
-    statements: [
-      "UPDATE _sync.tasks SET reason = 'active' WHERE reason = 'live'",
-      // Files of version 1 may have neither the column nor the table.
-      'ALTER TABLE _sync.cursors ADD COLUMN IF NOT EXISTS full_listing_wanted BOOLEAN',
-      'ALTER TABLE _sync.cursors RENAME COLUMN full_listing_wanted TO full_listing_due',
-      `CREATE TABLE IF NOT EXISTS _sync.requests (run_id VARCHAR NOT NULL, account VARCHAR NOT NULL,
-        reason VARCHAR NOT NULL, kind VARCHAR NOT NULL, made BIGINT NOT NULL, saved BIGINT NOT NULL)`,
-      "UPDATE _sync.requests SET reason = 'active' WHERE reason = 'live'",
-    ],
-  },
-]
+/** The steps to each later version, in order. A step holds what no declaration gives: renames, changes of type, data. */
+const MIGRATIONS: readonly Migration[] = []
 
 /** The version that the declarations describe, and the steps to it. */
 const SCHEMA: Schema = { version: SCHEMA_VERSION, migrations: MIGRATIONS }

@@ -126,7 +126,7 @@ const medianGapMs = (moments: readonly Instant[]): number | null => {
   return gaps[Math.floor(gaps.length / 2)] ?? null
 }
 
-// * Selects in SQL the surveys that a queue needs. `model/refresh-rules` decides which of them are due; this condition only spares it
+// Selects in SQL the surveys that a queue needs. `model/refresh-rules` decides which of them are due; this condition only spares it
 // the others, which are nearly all surveys of a large warehouse. It may select a survey too many, but never one too few
 // (test/unit/warehouse/queue/may-be-due.test.ts).
 
