@@ -19,7 +19,7 @@ export const holdPlace = async (held: HoldPlace): Promise<Place> => {
 /** A run without its bucket would be lost: the next run with it may restore another work database. */
 const requireNoBucket = async (directory: string): Promise<void> => {
   if (!existsSync(bucketNoteFile(directory))) return
-  const { refuseBucket } = await import('../../publish/bucket/note.js')
+  const { refuseBucket } = await import('../../publish/bucket/local-state.js')
   await refuseBucket(directory)
 }
 

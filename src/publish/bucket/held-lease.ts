@@ -1,14 +1,57 @@
 /** A lease that we hold: it is renewed in the background until it is released or lost. */
 import type { Clock } from '../../base/clock.js'
-import { EXIT_CODES, messageOf } from '../../base/errors.js'
+import { EXIT_CODES, type ExitCode, messageOf, WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { ObjectStoreError } from '../../object-store/errors.js'
 import type { ObjectStore, StoredObject } from '../../object-store/object-store.js'
 import { putDocument, tokenOf } from './conditional.js'
 import { type LeaseDocument, type LeaseHolder, newToken } from './documents.js'
-import { LeaseLostError } from './errors.js'
 import { LEASE_KEY } from './keys.js'
-import { type Moment, now, RENEW_EVERY_MS, safeForMs } from './lease-time.js'
+
+// The errors of a bucket that is the warehouse.
+
+/** Another run took the lease (exit 6), or we could not renew it in time (exit 7). */
+export class LeaseLostError extends WarehouseError {
+  override readonly exitCode: ExitCode
+
+  constructor(message: string, exitCode: ExitCode, options?: ErrorOptions) {
+    super('lease_lost', message, options)
+    this.exitCode = exitCode
+  }
+}
+
+/** Another run published in the meantime, so this run's version is not published. Exit 6. */
+export class LostPublishError extends WarehouseError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('lost_publish', message, options)
+  }
+}
+
+// How long a lease lives, and how long its holder may still rely on it.
+
+/** Another run takes a lease over after watching it unchanged for so long. */
+export const LEASE_MS = 60_000
+const RENEW_EVERY_MS = LEASE_MS / 3
+/** The holder stops so long before the lease ends: clocks of two machines may run at a different speed. */
+const MARGIN_MS = 5_000
+
+/** A moment on both clocks of this machine. */
+interface Moment {
+  readonly monotonicMs: number
+  readonly wallMs: number
+}
+
+export const now = (clock: Clock): Moment => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.nowMs() })
+
+/**
+ * For how long the lease is safe, milliseconds, at most 0 when it has ended. `renewedAt` is the moment before the last successful
+ * renewal was sent. A suspended machine stops the monotonic clock, so the wall clock counts too. If the wall clock jumps ahead, the run
+ * ends early, and nothing else happens.
+ */
+const safeForMs = (renewedAt: Moment, at: Moment): number => {
+  const passedMs = Math.max(at.monotonicMs - renewedAt.monotonicMs, at.wallMs - renewedAt.wallMs)
+  return LEASE_MS - MARGIN_MS - passedMs
+}
 
 export interface Lease {
   readonly holder: LeaseHolder

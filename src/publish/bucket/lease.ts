@@ -9,9 +9,8 @@ import type { ObjectStore } from '../../object-store/object-store.js'
 import { WarehouseHeldError } from '../../warehouse/connection/errors.js'
 import { putDocument, type ReadDocument, readDocument } from './conditional.js'
 import { type LeaseDocument, type LeaseHolder, leaseSchema, newToken, parseDocument } from './documents.js'
-import { HeldLease, type Lease, type PreviousHolder } from './held-lease.js'
+import { HeldLease, LEASE_MS, type Lease, now, type PreviousHolder } from './held-lease.js'
 import { isTrace, LEASE_KEY, TRACES } from './keys.js'
-import { LEASE_MS, now } from './lease-time.js'
 
 export interface LeaseOptions {
   readonly store: ObjectStore

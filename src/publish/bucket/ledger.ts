@@ -7,8 +7,7 @@ import { listAll } from '../../object-store/list-all.js'
 import type { ListedObject, ObjectStore } from '../../object-store/object-store.js'
 import { putDocument } from './conditional.js'
 import { ledgerSchema, newToken, parseDocument } from './documents.js'
-import { LostPublishError } from './errors.js'
-import type { Lease, PreviousHolder } from './held-lease.js'
+import { type Lease, LostPublishError, type PreviousHolder } from './held-lease.js'
 import { LEDGERS, ledgerKey } from './keys.js'
 
 /**

@@ -14,8 +14,7 @@ import {
   parseDocument,
   pointerSchema,
 } from './documents.js'
-import { LostPublishError } from './errors.js'
-import type { Lease } from './held-lease.js'
+import { type Lease, LostPublishError } from './held-lease.js'
 import { isManifest, POINTER_KEY, VERSIONS } from './keys.js'
 
 export interface VersionCommit {

@@ -6,9 +6,11 @@ import { join } from 'node:path'
 import { throwIfAborted } from '../../base/clock.js'
 import { isStop, messageOf, WarehouseError } from '../../base/errors.js'
 import { makeDirectory } from '../../base/make-directory.js'
-import type { PublishFormat } from '../../model/publish-formats.js'
+import { type PublishFormat, REPORT_FILE } from '../../model/publish-formats.js'
 import type { PublishReport } from '../../model/run.js'
 import type { Publisher } from '../../model/warehouse.js'
+import { attemptPut } from '../../object-store/attempt-put.js'
+import { ObjectStoreError } from '../../object-store/errors.js'
 import type { ListedObject, ObjectStore } from '../../object-store/object-store.js'
 import { WarehouseDamagedError } from '../../warehouse/connection/errors.js'
 import { commitDelta, directoryOf } from '../delta/commit.js'
@@ -17,16 +19,22 @@ import { readState } from '../delta/read-log.js'
 import { removeAll } from '../parquet/versions.js'
 import { manifestOf } from '../parquet/write-version.js'
 import { publishError } from '../publish-error.js'
+import { createReportPublisher } from '../report/publisher.js'
 import { cleanUp } from './clean-up.js'
 import { type BucketManifest, documentBody, type NamedObject } from './documents.js'
+import { LeaseLostError, LostPublishError } from './held-lease.js'
 import { DATA, databaseKey, manifestKey, snapshotKey } from './keys.js'
-import { writeNote } from './note.js'
+import { writeNote } from './local-state.js'
 import type { FencedPointer } from './pointer.js'
-import { listData } from './present-files.js'
-import type { BucketPublishing } from './publishing.js'
 import { readManifest } from './restore.js'
-import { createObject, type UploadOptions } from './upload.js'
-import { uploadChangedFiles, uploadDatabase } from './version-files.js'
+import {
+  type BucketPublishing,
+  createObject,
+  listData,
+  type UploadOptions,
+  uploadChangedFiles,
+  uploadDatabase,
+} from './version-files.js'
 
 /** Throws a `WarehouseError`. Only a `LostPublishError` or `LeaseLostError` leaves open whether another run goes on. */
 export const createBucketPublisher = (publishing: BucketPublishing): Publisher => ({
@@ -221,5 +229,67 @@ const bringDeltaUpToDate = async (version: PublishedVersion): Promise<boolean> =
       )
     log.warn({ problem: error.message }, `${behind}; the next run brings them up to date`)
     return false
+  }
+}
+
+// The report in a bucket, one object that each run replaces after its version is committed. Nothing is read from it, so no version names it.
+
+export const createPagePublisher = ({ database, report, store, lease }: BucketPublishing): Publisher => {
+  const path = `${store.address}/${REPORT_FILE}`
+  const write = async (html: string, signal: AbortSignal): Promise<void> => {
+    const body = Buffer.from(html)
+    const found = await store.get(REPORT_FILE, signal)
+    lease.assertHeld()
+    const outcome = await attemptPut(() =>
+      found === null
+        ? store.putIfAbsent(REPORT_FILE, body, signal)
+        : store.putIfMatch(REPORT_FILE, body, found.etag, signal),
+    )
+    if (!(outcome instanceof ObjectStoreError) && outcome.kind === 'written') return
+    // The answer may have been lost after the put had succeeded.
+    const now = await store.get(REPORT_FILE, signal)
+    if (now !== null && body.equals(now.body)) return
+    throw outcome instanceof ObjectStoreError
+      ? outcome
+      : new ObjectStoreError(`${path} was replaced while it was being written`)
+  }
+  return createReportPublisher({ database, report, path, write })
+}
+
+// Saves the work database into the bucket now and then during a run. A pod that dies loses its disk, and then only what it committed after
+// the last snapshot is read again.
+
+export interface Snapshots {
+  /** Ends a snapshot that is under way, and waits for its end. */
+  stop(): Promise<void>
+}
+
+/** A snapshot copies and uploads the whole database. A run of less than this makes none. */
+export const SNAPSHOT_EVERY_MS = 15 * 60_000
+
+export const startSnapshots = (publishing: BucketPublishing): Snapshots => {
+  const ended = new AbortController()
+  const loop = takeSnapshots(publishing, ended.signal)
+  return {
+    stop: async () => {
+      ended.abort()
+      await loop
+    },
+  }
+}
+
+const takeSnapshots = async (publishing: BucketPublishing, signal: AbortSignal): Promise<void> => {
+  const { clock, log, store } = publishing
+  for (let number = 1; !signal.aborted; number += 1) {
+    try {
+      await clock.sleep(SNAPSHOT_EVERY_MS, signal)
+      await saveSnapshot(publishing, number, signal)
+      log.info({ storage: store.address, number }, 'saved the work database in the bucket')
+    } catch (error) {
+      if (signal.aborted || isStop(error)) return
+      // The run itself meets this error before its next request.
+      if (error instanceof LeaseLostError || error instanceof LostPublishError) return
+      log.warn({ problem: messageOf(error) }, 'the work database could not be saved; the run goes on')
+    }
   }
 }

@@ -2,11 +2,13 @@
  * Downloads the newest work database of a bucket. Each copy is verified. Where one is missing or damaged, the one before it is used, and
  * a warning says so. A store that cannot be reached is no damage: its error ends the restore.
  */
-
 import { rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
+import type { PublishedPlace } from '../../warehouse/lifecycle/rebuild.js'
+import { stateInFile } from '../duckdb-restore.js'
 import { checksum } from '../parquet/manifest.js'
 import { syncToDisk } from '../replace-file.js'
 import {
@@ -101,3 +103,39 @@ export const downloadVerified = async (
   await rm(file, { force: true })
   return size === bytes ? `${key} has another checksum` : `${key} has ${size} bytes instead of ${bytes}`
 }
+
+// The states of a bucket from which a damaged local work database is filled again. The database that a run restores at its start is a
+// file of its own, so this is only needed if the local one is damaged although it is up to date.
+
+interface BucketStates {
+  readonly store: ObjectStore
+  readonly pointer: PointerContents
+  /** The warehouse directory, in which the downloaded database is for a short time. */
+  readonly directory: string
+  readonly log: Log
+  readonly signal: AbortSignal
+}
+
+export const bucketStates = ({ store, pointer, directory, log, signal }: BucketStates): PublishedPlace => ({
+  path: store.address,
+  find: (database) => {
+    const file = join(directory, '.bucket.rebuilding')
+    const state = stateInFile(database, file)
+    const downloaded = async <Result>(read: () => Promise<Result>): Promise<Result> => {
+      try {
+        await downloadDatabase({ store, pointer, file, log, signal })
+        return await read()
+      } finally {
+        await rm(file, { force: true })
+      }
+    }
+    return Promise.resolve([
+      {
+        path: store.address,
+        what: 'the bucket',
+        countRuns: () => downloaded(state.countRuns),
+        fill: () => downloaded(state.fill),
+      },
+    ])
+  },
+})

@@ -1,16 +1,44 @@
 /** Uploads the files of a version: the database, and the Parquet files that changed. */
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import pLimit from 'p-limit'
+import type { Clock } from '../../base/clock.js'
+import { WarehouseError } from '../../base/errors.js'
+import type { Log } from '../../base/log.js'
 import { sum } from '../../model/bundle-estimate.js'
-import type { ListedObject } from '../../object-store/object-store.js'
+import type { PublishFormat } from '../../model/publish-formats.js'
+import { attemptPut } from '../../object-store/attempt-put.js'
+import { ObjectStoreError } from '../../object-store/errors.js'
+import { listAll } from '../../object-store/list-all.js'
+import type { FileBody, ListedObject, ObjectBody, ObjectStore } from '../../object-store/object-store.js'
+import type { Database } from '../../warehouse/connection/database.js'
 import { copyProved } from '../duckdb-copy.js'
 import { checksum, type Manifest } from '../parquet/manifest.js'
 import { writeChangedFiles } from '../parquet/write-changed-files.js'
-import type { NamedObject } from './documents.js'
-import { presentFiles } from './present-files.js'
-import type { BucketPublishing } from './publishing.js'
+import type { ReportSettings } from '../report/formats.js'
+import type { BucketManifest, NamedObject } from './documents.js'
+import type { Lease } from './held-lease.js'
+import { DATA } from './keys.js'
+import type { FencedPointer } from './pointer.js'
 import { readManifest } from './restore.js'
-import { type FileToUpload, uploadFiles } from './upload.js'
+
+// What a publish into a bucket works with.
+
+export interface BucketPublishing {
+  readonly store: ObjectStore
+  readonly lease: Lease
+  readonly pointer: FencedPointer
+  readonly database: Database
+  /** The warehouse directory. Copies and changed files are in it until they are uploaded. */
+  readonly directory: string
+  readonly formats: readonly PublishFormat[]
+  readonly report: ReportSettings
+  readonly runId: string
+  readonly clock: Clock
+  readonly log: Log
+  /** Aborted if a signal ended the run: then there are only seconds left. */
+  readonly stopping: AbortSignal
+}
 
 /** Uploads a proved copy of the work database. `staging` is a local directory for it. */
 export const uploadDatabase = async (
@@ -103,3 +131,98 @@ const upload = async (
 }
 
 const PROGRESS_EVERY_MS = 10_000
+
+// A publish uploads only what changed and names the other files of the version before. So a file that somebody deleted would stay
+// missing for ever. One listing before each publish finds such files, and they are written again.
+
+/** Everything below `data`. */
+export const listData = (store: ObjectStore, signal: AbortSignal): Promise<readonly ListedObject[]> =>
+  listAll(store, DATA, signal)
+
+interface PresentFiles {
+  /** Without the files that are missing or have another size. */
+  readonly manifest: BucketManifest
+  readonly missing: readonly string[]
+}
+
+export const presentFiles = (manifest: BucketManifest, objects: readonly ListedObject[]): PresentFiles => {
+  const present = new Map(objects.map(({ key, bytes }) => [key, bytes]))
+  const isPresent = (file: { readonly path: string; readonly bytes: number }) =>
+    present.get(file.path) === file.bytes
+  return {
+    manifest: {
+      ...manifest,
+      tables: manifest.tables.map((table) => ({ ...table, files: table.files.filter(isPresent) })),
+    },
+    missing: manifest.tables
+      .flatMap(({ files }) => files.filter((file) => !isPresent(file)))
+      .map(({ path }) => path),
+  }
+}
+
+// Uploads files under keys that nobody else uses. A run uses each key once.
+
+export interface UploadOptions {
+  readonly store: ObjectStore
+  readonly lease: Pick<Lease, 'assertHeld'>
+  readonly signal: AbortSignal
+}
+
+interface FileToUpload extends NamedObject {
+  /** Path of the local file. */
+  readonly file: string
+  readonly onSent?: FileBody['onSent']
+}
+
+const UPLOADS_AT_ONCE_MAX = 8
+
+/** After an error, files may be uploaded that nothing names. Clean-up removes them. */
+export const uploadFiles = async (
+  options: UploadOptions & {
+    readonly files: readonly FileToUpload[]
+    readonly onUploaded?: (file: FileToUpload) => void
+  },
+): Promise<void> => {
+  const { files, onUploaded } = options
+  const limit = pLimit(UPLOADS_AT_ONCE_MAX)
+  const failed = new AbortController()
+  const signal = AbortSignal.any([options.signal, failed.signal])
+  const uploads = files.map((file) =>
+    limit(async () => {
+      try {
+        await createObject({ ...options, signal }, file.key, file, file.bytes)
+        onUploaded?.(file)
+      } catch (error) {
+        // The first failure ends the others.
+        failed.abort(error)
+        throw error
+      }
+    }),
+  )
+  const [failure] = (await Promise.allSettled(uploads)).filter(({ status }) => status === 'rejected')
+  if (failure?.status === 'rejected')
+    throw options.signal.aborted ? failure.reason : (failed.signal.reason ?? failure.reason)
+}
+
+/** Creates an object. If it exists already, our own first attempt has arrived; then its size must be the same. */
+export const createObject = async (
+  { store, lease, signal }: UploadOptions,
+  key: string,
+  body: ObjectBody,
+  bytes: number,
+): Promise<void> => {
+  lease.assertHeld()
+  const outcome = await attemptPut(() => store.putIfAbsent(key, body, signal))
+  if (!(outcome instanceof ObjectStoreError) && outcome.kind === 'written') return
+  for await (const listed of store.list(key, signal)) {
+    if (listed.key !== key) continue
+    if (listed.bytes === bytes) return
+    throw new WarehouseError(
+      'bucket_damaged',
+      `${store.address}/${key} has ${listed.bytes} bytes instead of ${bytes}: something else writes to this prefix`,
+    )
+  }
+  throw outcome instanceof ObjectStoreError
+    ? outcome
+    : new WarehouseError('bucket_damaged', `${store.address}/${key} was deleted while it was being written`)
+}

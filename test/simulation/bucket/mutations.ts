@@ -53,7 +53,7 @@ export const BUCKET_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'bucket: a suspended machine trusts its monotonic clock',
-    file: 'publish/bucket/lease-time.js',
+    file: 'publish/bucket/held-lease.js',
     from: 'Math.max(at.monotonicMs - renewedAt.monotonicMs, at.wallMs - renewedAt.wallMs)',
     to: 'at.monotonicMs - renewedAt.monotonicMs',
   },
@@ -95,7 +95,7 @@ export const BUCKET_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'bucket: the proof is skipped after a failed run',
-    file: 'publish/bucket/proof.js',
+    file: 'publish/bucket/conditional.js',
     from: 'await requireConditionalWrites(store, signal);',
     to: `if (found === null) await store.putIfAbsent(PROOF_KEY, documentBody({ format: 1, store: tried }), signal);
     await requireConditionalWrites(store, signal);`,
@@ -126,7 +126,7 @@ export const BUCKET_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'bucket: a work database of an older state is kept',
-    file: 'publish/bucket/note.js',
+    file: 'publish/bucket/local-state.js',
     from: 'if (note?.state === state)',
     to: 'if (note !== null)',
   },
@@ -144,7 +144,7 @@ export const BUCKET_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'bucket: a file that was deleted is named for ever',
-    file: 'publish/bucket/present-files.js',
+    file: 'publish/bucket/version-files.js',
     from: 'present.get(file.path) === file.bytes',
     to: 'true',
   },

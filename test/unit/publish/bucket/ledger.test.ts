@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { LostPublishError } from '../../../../src/publish/bucket/errors.js'
+import { LostPublishError } from '../../../../src/publish/bucket/held-lease.js'
 import { downloadLedger, ledgerSource, uploadLedger } from '../../../../src/publish/bucket/ledger.js'
 import { ALWAYS_HELD, NEVER } from '../../../support/storage/bucket.js'
 import { ModelStore } from '../../../support/storage/model-store.js'

@@ -6,8 +6,7 @@ import {
   NOTHING_PUBLISHED,
   type PointerContents,
 } from '../../../../src/publish/bucket/documents.js'
-import { prepareLocal } from '../../../../src/publish/bucket/local-state.js'
-import { readNote, writeNote } from '../../../../src/publish/bucket/note.js'
+import { prepareLocal, readNote, writeNote } from '../../../../src/publish/bucket/local-state.js'
 import { bucketNoteFile } from '../../../../src/warehouse/lifecycle/files.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
 import { testLog } from '../../../support/log/test-log.js'

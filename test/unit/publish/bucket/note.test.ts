@@ -1,7 +1,7 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { NOTHING_PUBLISHED, type PointerContents } from '../../../../src/publish/bucket/documents.js'
-import { localAction, readNote, wasEmptied, writeNote } from '../../../../src/publish/bucket/note.js'
+import { localAction, readNote, wasEmptied, writeNote } from '../../../../src/publish/bucket/local-state.js'
 import { bucketNoteFile } from '../../../../src/warehouse/lifecycle/files.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { stateOf } from '../../../../src/publish/bucket/documents.js'
-import { LostPublishError } from '../../../../src/publish/bucket/errors.js'
+import { LostPublishError } from '../../../../src/publish/bucket/held-lease.js'
 import { fencePointer, readPointer } from '../../../../src/publish/bucket/pointer.js'
 import { ALWAYS_HELD, NEVER } from '../../../support/storage/bucket.js'
 import { type ModelFault, ModelStore } from '../../../support/storage/model-store.js'

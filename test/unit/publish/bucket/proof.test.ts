@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ObjectStoreError } from '../../../../src/object-store/errors.js'
+import { proveConditionalWrites } from '../../../../src/publish/bucket/conditional.js'
 import { PROOF_KEY } from '../../../../src/publish/bucket/keys.js'
-import { proveConditionalWrites } from '../../../../src/publish/bucket/proof.js'
 import { NEVER } from '../../../support/storage/bucket.js'
 import { type ModelFault, ModelStore } from '../../../support/storage/model-store.js'
 

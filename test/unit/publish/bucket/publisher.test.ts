@@ -8,13 +8,16 @@ import type { PublishFormat } from '../../../../src/model/publish-formats.js'
 import { ObjectStoreError } from '../../../../src/object-store/errors.js'
 import { pointerSchema } from '../../../../src/publish/bucket/documents.js'
 import { acquireLease } from '../../../../src/publish/bucket/lease.js'
-import { readNote } from '../../../../src/publish/bucket/note.js'
-import { createPagePublisher } from '../../../../src/publish/bucket/page.js'
+import { readNote } from '../../../../src/publish/bucket/local-state.js'
 import { fencePointer } from '../../../../src/publish/bucket/pointer.js'
-import { createBucketPublisher } from '../../../../src/publish/bucket/publisher.js'
-import type { BucketPublishing } from '../../../../src/publish/bucket/publishing.js'
-import { bucketStates } from '../../../../src/publish/bucket/rebuild.js'
-import { SNAPSHOT_EVERY_MS, startSnapshots } from '../../../../src/publish/bucket/snapshots.js'
+import {
+  createBucketPublisher,
+  createPagePublisher,
+  SNAPSHOT_EVERY_MS,
+  startSnapshots,
+} from '../../../../src/publish/bucket/publisher.js'
+import { bucketStates } from '../../../../src/publish/bucket/restore.js'
+import type { BucketPublishing } from '../../../../src/publish/bucket/version-files.js'
 import { openWarehouse } from '../../../../src/warehouse/lifecycle/open.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
 import { testLog } from '../../../support/log/test-log.js'
