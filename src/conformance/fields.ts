@@ -1,4 +1,5 @@
-/** The tables of the API document, "Resources and their fields", copied by hand from its text. */
+/** The tables of the API document, "Resources and their fields", copied by hand from its text, and whether a value has its type. */
+import { isObject, parseMoment } from './values.js'
 
 export interface Field {
   readonly type: 'integer' | 'string' | 'timestamp' | 'boolean' | 'float' | 'object'
@@ -90,4 +91,38 @@ export const PAGINATION_FIELDS: Fields = {
   prev_page: { type: 'integer', nullable: true },
   total_pages: { type: 'integer' },
   total_count: { type: 'integer' },
+}
+
+/** Whether a value is one that the document allows in the field. */
+export const conforms = (value: unknown, { type, nullable, values }: Field): boolean => {
+  if (value === null) return nullable === true
+  if (values !== undefined && !(typeof value === 'string' && values.includes(value))) return false
+  switch (type) {
+    case 'integer':
+      return typeof value === 'number' && Number.isInteger(value)
+    case 'float':
+      return typeof value === 'number'
+    case 'timestamp':
+      return parseMoment(value) !== null
+    case 'object':
+      return isObject(value)
+    case 'string':
+    case 'boolean':
+      return typeof value === type
+  }
+}
+
+const TYPES: Readonly<Record<Field['type'], string>> = {
+  integer: 'integer',
+  float: 'number',
+  timestamp: 'ISO 8601 with offset',
+  object: 'object',
+  string: 'string',
+  boolean: 'true or false',
+}
+
+/** The type in words. */
+export const describeField = ({ type, nullable, values }: Field): string => {
+  const kind = values === undefined ? TYPES[type] : `one of ${values.join(', ')}`
+  return nullable === true ? `${kind}, may be null` : kind
 }

@@ -7,13 +7,38 @@ import { addressOf } from '../http/address.js'
 import { excerptOf } from '../http/body.js'
 import { credentialsRefused, redirectRefused, unexpectedStatus } from '../http/errors.js'
 import { statusAction } from '../http/status-action.js'
-import { OBSERVATIONS } from './observe/all.js'
+import { ANSWER_OBSERVATIONS } from './observe/answers.js'
+import { DATA_OBSERVATIONS } from './observe/data.js'
 import { gatherEvidence } from './read/evidence.js'
 import { createReader } from './read/reader.js'
 import { Sender, type SenderOptions } from './read/sender.js'
-import { RULES } from './rules/all.js'
-import { Unseen } from './unseen.js'
-import type { Observation, Rule, Verdict } from './verdict.js'
+import type { Observation, Rule } from './rule.js'
+import { ANSWER_RULES, LIMIT_RULES } from './rules/answers.js'
+import { PAGINATION_RULES } from './rules/pagination.js'
+import { PROGRESS_RULES } from './rules/progress.js'
+import { SOURCE_PROGRESS_RULES, SOURCE_RULES } from './rules/sources.js'
+import { STATUS_FILTER_RULES } from './rules/status-filter.js'
+import { SURVEY_RULES } from './rules/surveys.js'
+import { UPDATED_SINCE_RULES } from './rules/updated-since.js'
+import { WINDOW_RULES } from './rules/windows.js'
+import { Unseen, type Verdict } from './verdict.js'
+
+/** In the order of the report. */
+export const RULES: readonly Rule[] = [
+  ...ANSWER_RULES,
+  ...SURVEY_RULES,
+  ...PAGINATION_RULES,
+  ...STATUS_FILTER_RULES,
+  ...UPDATED_SINCE_RULES,
+  ...SOURCE_RULES,
+  ...PROGRESS_RULES,
+  ...SOURCE_PROGRESS_RULES,
+  ...WINDOW_RULES,
+  ...LIMIT_RULES,
+]
+
+/** In the order of the report. */
+export const OBSERVATIONS: readonly Observation[] = [...DATA_OBSERVATIONS, ...ANSWER_OBSERVATIONS]
 
 export interface ConformanceOptions extends SenderOptions {
   /** Also sends one burst beyond the cap, after everything else. */
@@ -24,7 +49,7 @@ export interface RuleResult extends Pick<Rule, 'id' | 'section' | 'text'> {
   readonly verdict: Verdict
 }
 
-export interface ObservationResult extends Pick<Observation, 'topic' | 'section'> {
+interface ObservationResult extends Pick<Observation, 'topic' | 'section'> {
   readonly told: string
 }
 

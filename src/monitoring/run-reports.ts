@@ -7,12 +7,10 @@ import { messageOf, StoppedError } from '../base/errors.js'
 import type { Log } from '../base/log.js'
 import { createTimeLimit, type TimeLimit } from '../base/time-limit.js'
 import type { Monitoring, RunEnd } from '../model/monitoring.js'
-import type { RunCommand } from '../model/run.js'
 import { type Delivery, deliver } from './deliver.js'
-import { startText } from './notify/message.js'
-import { endDeliveries, startDelivery } from './notify/notify.js'
+import { endDeliveries, type RunStart, startDelivery } from './notify.js'
 
-export interface RunReportsOptions {
+interface RunReportsOptions {
   readonly monitoring: Monitoring
   readonly clock: Clock
   readonly log: Log
@@ -22,8 +20,8 @@ export interface RunReportsOptions {
   readonly redact: (text: string) => string
 }
 
-export interface RunReports {
-  started(run: { readonly command: RunCommand; readonly version: string; readonly host: string }): void
+interface RunReports {
+  started(run: RunStart): void
   /** `document` is the end in JSON. Never rejects. */
   ended(end: RunEnd, document: string): Promise<void>
 }
@@ -83,11 +81,11 @@ export const createRunReports = (options: RunReportsOptions): RunReports => {
   let starting: Promise<void> = Promise.resolve()
 
   return {
-    started: ({ command, version, host }) => {
+    started: (run) => {
       if (notify === null || notify.start === null) return
       const deadline = reportLimit(clock, reportMsMax(null))
       deadline.signal.addEventListener('abort', () => start.abort(deadline.signal.reason), { once: true })
-      const delivery = startDelivery(notify.start, startText(command, version, host))
+      const delivery = startDelivery(notify.start, run)
       starting = report(delivery.setting, [delivery], start.signal).finally(() => deadline[Symbol.dispose]())
     },
     ended: async (end, document) => {

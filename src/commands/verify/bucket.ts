@@ -2,7 +2,7 @@
 import { createS3Store } from '../../object-store/s3.js'
 import type { StorageSettings } from '../../settings/storage.js'
 import { verifyBucket } from '../../verify/local/check-bucket.js'
-import type { LocalProof } from '../../verify/local/check-file.js'
+import type { LocalProof } from '../../verify/local/proof.js'
 
 export const verifyStorage = async (storage: StorageSettings, signal: AbortSignal): Promise<LocalProof> => {
   const store = await createS3Store(storage)

@@ -1,6 +1,6 @@
 /** The result of `verify`, and its exit code. */
 import { EXIT_CODES, EXITS, type ExitCode } from '../../base/errors.js'
-import type { LocalProof } from '../../verify/local/check-file.js'
+import type { LocalProof } from '../../verify/local/proof.js'
 import type { SampleProof } from '../../verify/sample/run.js'
 import type { Verdict } from '../../verify/sample/verdict.js'
 

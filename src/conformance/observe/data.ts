@@ -6,13 +6,11 @@ import {
   SAMPLE_SOURCE_FIELDS,
   SURVEY_FIELDS,
 } from '../fields.js'
-import { type Moment, parseMoment } from '../instant.js'
-import { isObject, type JsonObject } from '../json.js'
 import type { Reader } from '../read/reader.js'
-import { sourceRecords, surveyRecords } from '../rules/fields.js'
-import { percentageScale, RATES } from '../rules/formulas.js'
+import { type Observation, sourceRecords, surveyRecords } from '../rule.js'
 import { pageSizeOf } from '../rules/pagination.js'
-import type { Observation } from '../verdict.js'
+import { percentageScale, RATES } from '../rules/progress.js'
+import { isObject, type JsonObject, type Moment, parseMoment } from '../values.js'
 
 const FIELDS = 'Resources and their fields'
 const PROGRESS = 'Fieldwork progress'

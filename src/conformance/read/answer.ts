@@ -26,7 +26,7 @@ export interface Answer {
   readonly headersAtMs: number
 }
 
-export interface ReceiveOptions extends ExchangeOptions {
+interface ReceiveOptions extends ExchangeOptions {
   readonly responseBytesMax: number
   readonly redact: (text: string) => string
   readonly onHeaders: () => void

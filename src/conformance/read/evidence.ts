@@ -3,8 +3,8 @@
  * it is read: where two readings differ, a third one shows whether something changed in between.
  */
 import type { Clock } from '../../base/clock.js'
-import { textOf } from '../json.js'
-import { Unseen } from '../unseen.js'
+import { textOf } from '../values.js'
+import { Unseen } from '../verdict.js'
 import {
   type ListReading,
   type ProgressReading,
@@ -14,12 +14,11 @@ import {
   surveysSeen,
 } from './reader.js'
 import type { Burst, Sender } from './sender.js'
-import { readSources, type SourceReadings } from './sources.js'
 import { findStart, type Start } from './start.js'
-import { chooseSurveys, type Subject } from './subjects.js'
+import { chooseSurveys, readSources, type SourceReadings, type Subject } from './subjects.js'
 
 /** The beginning and the end of the survey list. */
-export interface Head {
+interface Head {
   /** Requested without `page`. */
   readonly first: ListReading
   /** Null where there is one page only. */
@@ -32,21 +31,21 @@ export interface Head {
   readonly last: ListReading | null
 }
 
-export interface StatusPage {
+interface StatusPage {
   readonly status: string
   readonly reading: ListReading
 }
 
 /** The list, by status. */
-export interface StatusPages {
+interface StatusPages {
   readonly one: StatusPage
   /** Null where only one status has been seen. */
   readonly other: StatusPage | null
 }
 
-export type WindowSubject = Subject & { readonly total: number }
+type WindowSubject = Subject & { readonly total: number }
 
-export interface EvidenceOptions {
+interface EvidenceOptions {
   readonly reader: Reader
   readonly sender: Sender
   readonly clock: Clock

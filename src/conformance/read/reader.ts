@@ -1,8 +1,8 @@
 /** Reads the three endpoints of the API document and keeps all their answers. */
 import { excerptOf } from '../../http/body.js'
 import { INTERVIEW_STATUSES } from '../fields.js'
-import { integerOf, isObject, type JsonObject, jsonText } from '../json.js'
-import { Unseen } from '../unseen.js'
+import { integerOf, isObject, type JsonObject } from '../values.js'
+import { Unseen } from '../verdict.js'
 import type { Answer } from './answer.js'
 import type { Credentials, Query, Sender } from './sender.js'
 
@@ -32,11 +32,11 @@ export interface ProgressReading {
 }
 
 /** An answer to a request that the API document allows. */
-export interface EndpointAnswer extends Answer {
+interface EndpointAnswer extends Answer {
   readonly endpoint: Endpoint
 }
 
-export interface Seen {
+interface Seen {
   readonly answers: readonly EndpointAnswer[]
   readonly lists: readonly ListReading[]
   readonly progresses: readonly ProgressReading[]
@@ -106,7 +106,7 @@ export const createReader = (sender: Sender): Reader => {
       return answer
     },
     show: (value, lengthMax = SHOWN_LENGTH_MAX) =>
-      excerptOf(jsonText(value), (text) => sender.redact(text), lengthMax),
+      excerptOf(JSON.stringify(value) ?? 'missing', (text) => sender.redact(text), lengthMax),
   }
 }
 

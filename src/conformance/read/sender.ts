@@ -15,7 +15,7 @@ import { UNPACED } from '../../http/rate-limit/pacer.js'
 import { parseRetryAfter } from '../../http/retry-after.js'
 import { TransientError } from '../../http/transient-errors.js'
 import { createTransport, type HeaderValues, type Transport } from '../../http/transport.js'
-import { Unseen } from '../unseen.js'
+import { Unseen } from '../verdict.js'
 import { type Answer, receive } from './answer.js'
 
 export interface SenderOptions {
@@ -51,7 +51,7 @@ export interface Burst {
   readonly last: Answer
 }
 
-export interface Usage {
+interface Usage {
   readonly requests: number
   /** 429 answers to requests within the cap. */
   readonly refusals: number

@@ -4,8 +4,8 @@
  * or milliseconds. If a bound includes its own moment, the number steps at that moment, else a microsecond later.
  */
 import type { Clock } from '../../base/clock.js'
-import { formatMoment, MICROS_PER_SECOND, parseMoment } from '../instant.js'
-import { Unseen } from '../unseen.js'
+import { formatMoment, MICROS_PER_SECOND, parseMoment } from '../values.js'
+import { Unseen } from '../verdict.js'
 import type { Reader } from './reader.js'
 import type { Query } from './sender.js'
 import type { Subject } from './subjects.js'

@@ -1,9 +1,23 @@
-/** API document, "Endpoints": what all answers have in common. */
-import { integerOf, isObject } from '../json.js'
+/** API document, "Authentication", "Endpoints", "Errors" and "Limits": which requests are answered, and what all answers have in common. */
 import { type Endpoint, progressPath, type Reader, sourcesPath, surveysSeen } from '../read/reader.js'
-import { Unseen } from '../unseen.js'
-import { fail, PASS, type Rule } from '../verdict.js'
-import { each } from './each.js'
+import type { Credentials } from '../read/sender.js'
+import { each, type Rule } from '../rule.js'
+import { integerOf, isObject } from '../values.js'
+import { fail, PASS, Unseen } from '../verdict.js'
+
+/** Every request must carry both headers, and without them no data is shown. */
+const refused = (credentials: Credentials, how: string): Rule => ({
+  id: `authentication.${credentials}`,
+  section: 'Authentication',
+  text: `a request ${how} is refused`,
+  check: async ({ reader }) => {
+    const { asked, status, json } = await reader.raw('/surveys', [], credentials)
+    const surveys = isObject(json) ? json.surveys : null
+    if (status !== 200 && !Array.isArray(surveys)) return PASS
+    const got = Array.isArray(surveys) ? `${status} with ${surveys.length} surveys` : '200'
+    return fail(`${asked} ${how}`, 'a status other than 200, and no data', got)
+  },
+})
 
 const answered = ({ seen }: Reader) => seen.answers.filter(({ status }) => status === 200)
 
@@ -53,6 +67,10 @@ const unknownSurvey = (id: string, section: string, pathOf: (surveyId: number) =
 })
 
 export const ANSWER_RULES: readonly Rule[] = [
+  refused('none', 'without Authorization-ID and Authorization-Token'),
+  refused('id-only', 'without Authorization-Token'),
+  refused('token-only', 'without Authorization-ID'),
+  refused('wrong-token', 'with a wrong Authorization-Token'),
   each({
     id: 'answers.success',
     section: 'Endpoints',
@@ -90,4 +108,20 @@ export const ANSWER_RULES: readonly Rule[] = [
   shape('fieldwork_progress', 'an object with the one object fieldwork_progress, and no pagination'),
   unknownSurvey('sources.unknown-survey', SECTIONS.sample_sources, sourcesPath),
   unknownSurvey('progress.unknown-survey', SECTIONS.fieldwork_progress, progressPath),
+]
+
+/** Above the cap the service answers 429. Checked with --exceed-cap only. */
+export const LIMIT_RULES: readonly Rule[] = [
+  {
+    id: 'limits.refusal',
+    section: 'Limits',
+    text: 'requests beyond the cap are answered with 429',
+    last: true,
+    check: async ({ burst }) => {
+      const { sent, last } = await burst()
+      if (last.status === 429) return PASS
+      if (last.status !== 200) return fail(`${sent} requests at once`, '200, then 429', `${last.status}`)
+      throw new Unseen(`${sent} requests at once were all answered: the cap of this account is higher`)
+    },
+  },
 ]

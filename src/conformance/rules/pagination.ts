@@ -1,15 +1,16 @@
 /** API document, "Pagination object": its fields, its arithmetic, and the pages that it describes. */
 import { PAGINATION_FIELDS } from '../fields.js'
-import { integerOf } from '../json.js'
 import { stablePages } from '../read/evidence.js'
 import { idsOf, type ListReading, paging, type Reader } from '../read/reader.js'
-import { Unseen } from '../unseen.js'
-import { fail, PASS, type Rule, type Verdict } from '../verdict.js'
-import { eachList, judgeEach } from './each.js'
-import { fieldRules } from './fields.js'
+import { type EachRule, each, fieldRules, judgeEach, type Rule } from '../rule.js'
+import { integerOf } from '../values.js'
+import { fail, PASS, Unseen, type Verdict } from '../verdict.js'
 
 const SECTION = 'Pagination object'
 const NOTHING = 'no page was seen that the rule applies to'
+
+const eachList = (rule: Omit<EachRule<ListReading>, 'items'>): Rule =>
+  each({ ...rule, items: ({ seen }) => seen.lists })
 
 /** `expectedOf` gives the value that a field must have on a page, undefined where the rule says nothing about the page. */
 const arithmetic = (

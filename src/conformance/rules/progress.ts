@@ -1,11 +1,158 @@
-/** API document, "Fieldwork progress" and "Interview status": the fields, the eleven statuses, and the omitted one. */
-import { INTERVIEW_STATUSES, PROGRESS_FIELDS, STATUS_ENTRY_FIELDS } from '../fields.js'
-import { isObject } from '../json.js'
-import { isIgnored, type ProgressReading } from '../read/reader.js'
-import { fail, PASS, type Rule } from '../verdict.js'
-import { eachProgress } from './each.js'
-import { conforms, fieldRules } from './fields.js'
-import { mayBeGone, RATES } from './formulas.js'
+/**
+ * API document, "Fieldwork progress" and "Interview status": the fields, the eleven statuses and the omitted one, and the
+ * formulas of the indicators. The counts come from the same answer, so nothing can change in between. A rate that the
+ * service rounds must agree to the digits that it prints.
+ */
+import { conforms, INTERVIEW_STATUSES, PROGRESS_FIELDS, STATUS_ENTRY_FIELDS } from '../fields.js'
+import type { Evidence } from '../read/evidence.js'
+import { isIgnored, type ProgressReading, type Reader } from '../read/reader.js'
+import { type EachRule, each, fieldRules, judgeEach, type Rule } from '../rule.js'
+import { integerOf, isObject } from '../values.js'
+import { fail, PASS, passWith, Unseen, type Verdict } from '../verdict.js'
+
+const SECTION = 'Fieldwork progress'
+const RELATIVE_TOLERANCE = 1e-9
+/** With fewer decimals, a number that differs is wrong, not rounded. */
+const DECIMALS_MIN = 2
+
+const eachProgress = (rule: Omit<EachRule<ProgressReading>, 'items' | 'nothing'>): Rule =>
+  each({ ...rule, items: ({ seen }) => seen.progresses, nothing: 'no progress was seen' })
+
+/** A number that a service prints, and what it should be. */
+interface Printed {
+  readonly asked: string
+  readonly name: string
+  readonly value: number
+  readonly expected: number
+  /** The calculation of `expected`. */
+  readonly how: string
+}
+
+/** Compares printed numbers with the expected ones, to the digits that the service prints. */
+const checkPrinted = (numbers: readonly Printed[], nothing: string): Verdict => {
+  const decimals = Math.max(0, ...numbers.map(({ value }) => decimalsOf(value)))
+  const isRounding = decimals >= DECIMALS_MIN
+  const isExact = ({ value, expected }: Printed) =>
+    Math.abs(value - expected) <= RELATIVE_TOLERANCE * Math.max(Math.abs(expected), Number.MIN_VALUE)
+  // One unit of the last digit: some services cut off where others round.
+  const isClose = ({ value, expected }: Printed) =>
+    isRounding && Math.abs(value - expected) <= 10 ** -decimals * (1 + RELATIVE_TOLERANCE)
+  const verdict = judgeEach(
+    numbers,
+    (number) => {
+      if (isExact(number) || isClose(number)) return PASS
+      const { asked, name, value, expected, how } = number
+      return fail(asked, `${name} ${how} = ${expected}`, `${name} ${value}`)
+    },
+    nothing,
+  )
+  if (verdict.verdict !== 'pass' || numbers.every(isExact)) return verdict
+  return passWith(`to the ${decimals} decimals that the service gives`)
+}
+
+/** The number of decimals when a program prints the number. */
+const decimalsOf = (value: number): number => {
+  const [mantissa = '', exponent = '0'] = String(value).split('e')
+  return Math.max(0, (mantissa.split('.')[1]?.length ?? 0) - Number(exponent))
+}
+
+/** A rate: the count of the status `part`, divided by `whole`. `whole` is null where a count in it cannot be read. */
+interface Rate {
+  readonly text: string
+  readonly part: string
+  readonly whole: (reading: ProgressReading) => number | null
+}
+
+const sumOf =
+  (...statuses: readonly string[]) =>
+  ({ counts }: ProgressReading): number | null =>
+    statuses.reduce<number | null>((sum, status) => {
+      const individuals = counts.get(status)
+      return sum === null || individuals === undefined ? null : sum + individuals
+    }, 0)
+
+export const RATES: Readonly<Record<string, Rate>> = {
+  completion_rate: {
+    text: 'complete / sample_size',
+    part: 'complete',
+    whole: ({ progress }) => integerOf(progress.sample_size),
+  },
+  questionnaire_incidence_rate: {
+    text: 'complete / (complete + screen_out + quota_full + incomplete)',
+    part: 'complete',
+    whole: sumOf('complete', 'screen_out', 'quota_full', 'incomplete'),
+  },
+  target_incidence_rate: {
+    text: 'complete / (complete + screen_out)',
+    part: 'complete',
+    whole: sumOf('complete', 'screen_out'),
+  },
+  drop_out_rate: {
+    text: 'incomplete / all interviews shown',
+    part: 'incomplete',
+    whole: ({ total }) => total,
+  },
+}
+
+const formula = (name: string, { text, part, whole }: Rate): Rule => ({
+  id: `formula.${name}`,
+  section: SECTION,
+  text: `${name} = ${text}`,
+  passive: true,
+  check: ({ reader }) =>
+    checkPrinted(
+      reader.seen.progresses.flatMap((reading): readonly Printed[] => {
+        const [count, all, value] = [reading.counts.get(part), whole(reading), reading.progress[name]]
+        if (count === undefined || all === null || all <= 0 || typeof value !== 'number') return []
+        return [{ asked: reading.asked, name, value, expected: count / all, how: `${count} / ${all}` }]
+      }),
+      'no survey seen has the interviews that the rule needs',
+    ),
+})
+
+/** `incidence_rate` is deprecated: a service that no longer shows it breaks no rule. */
+const mayBeGone = (rule: Rule): Rule => ({
+  ...rule,
+  check: (evidence: Evidence) => {
+    const { progresses } = evidence.reader.seen
+    const isGone =
+      progresses.length > 0 && progresses.every(({ progress }) => !('incidence_rate' in progress))
+    return isGone ? passWith('the service no longer sends it') : rule.check(evidence)
+  },
+})
+
+/** A percentage of `interview_count_by_status`, in a reading with interviews. */
+interface Percentage {
+  readonly asked: string
+  readonly status: string
+  readonly value: number
+  readonly individuals: number
+  readonly total: number
+}
+
+const percentagesOf = ({ seen }: Reader): readonly Percentage[] =>
+  seen.progresses.flatMap(({ asked, progress, counts, total }) => {
+    const byStatus = progress.interview_count_by_status
+    if (total === null || total === 0 || !isObject(byStatus)) return []
+    return [...counts].flatMap(([status, individuals]) => {
+      const entry = byStatus[status]
+      const value = isObject(entry) ? entry.percentage : null
+      return typeof value !== 'number' || isIgnored(status)
+        ? []
+        : [{ asked, status, value, individuals, total }]
+    })
+  })
+
+/** The sum of all percentages of an answer: 100, or 1; null where no survey with interviews was seen. */
+export const percentageScale = (reader: Reader): 1 | 100 | null => {
+  const percentages = percentagesOf(reader).filter(({ individuals }) => individuals > 0)
+  if (percentages.length === 0) return null
+  const close = (scale: number) =>
+    percentages.filter(
+      ({ value, individuals, total }) => Math.abs(value - (scale * individuals) / total) <= scale / 50,
+    )
+  return close(1).length > close(100).length ? 1 : 100
+}
 
 /** A rate over zero and the median length of no interview have no value. The document does not say how that is shown. */
 const isOpen = (reading: ProgressReading, name: string): boolean => {
@@ -37,7 +184,7 @@ const statusEntry = (status: string): Rule => {
 export const PROGRESS_RULES: readonly Rule[] = [
   ...fieldRules({
     prefix: 'progress',
-    section: 'Fieldwork progress',
+    section: SECTION,
     fields: PROGRESS_FIELDS,
     records: ({ seen }) =>
       seen.progresses.map((reading) => ({
@@ -58,4 +205,52 @@ export const PROGRESS_RULES: readonly Rule[] = [
         ? fail(asked, 'no entry for Ignored', 'an entry for Ignored')
         : PASS,
   }),
+  eachProgress({
+    id: 'progress.interviews-are-complete',
+    section: SECTION,
+    text: 'interviews_count is the number of complete interviews',
+    judge: ({ asked, progress: { interviews_count: count }, counts }, { show }) => {
+      const complete = counts.get('complete')
+      if (complete === undefined) return null
+      if (count === complete) return PASS
+      return fail(
+        asked,
+        `interviews_count ${complete}, as complete.individuals`,
+        `interviews_count ${show(count)}`,
+      )
+    },
+  }),
+  {
+    id: 'progress.percentages',
+    section: SECTION,
+    text: 'percentage = individuals / all interviews shown, out of 100 or 1',
+    passive: true,
+    check: ({ reader }) => {
+      const scale = percentageScale(reader)
+      if (scale === null) throw new Unseen('no survey with interviews has been seen')
+      const numbers = percentagesOf(reader).map(({ asked, status, value, individuals, total }) => ({
+        asked,
+        name: `${status}.percentage`,
+        value,
+        expected: (scale * individuals) / total,
+        how: `${scale} * ${individuals} / ${total}`,
+      }))
+      const verdict = checkPrinted(numbers, 'no percentage can be read')
+      if (verdict.verdict !== 'pass') return verdict
+      return passWith(verdict.note === undefined ? `out of ${scale}` : `out of ${scale}, ${verdict.note}`)
+    },
+  },
+  ...Object.entries(RATES).map(([name, rate]) => formula(name, rate)),
+  mayBeGone(
+    eachProgress({
+      id: 'formula.incidence_rate',
+      section: 'Versioning',
+      text: 'incidence_rate equals target_incidence_rate, or is gone',
+      judge: ({ asked, progress: { incidence_rate: old, target_incidence_rate: value } }, { show }) => {
+        if (old === undefined || value === undefined) return null
+        if (old === value) return PASS
+        return fail(asked, `incidence_rate ${show(value)}, as target_incidence_rate`, show(old))
+      },
+    }),
+  ),
 ]

@@ -1,13 +1,11 @@
 /** API document, "Sample source", "List the sample sources of a survey", and progress restricted to a source. */
 import { SAMPLE_SOURCE_FIELDS } from '../fields.js'
-import { textOf } from '../json.js'
 import { MOVED, sameCounts } from '../read/evidence.js'
 import type { ProgressReading } from '../read/reader.js'
-import { readSource } from '../read/sources.js'
-import { Unseen } from '../unseen.js'
-import { fail, PASS, type Rule, type Verdict } from '../verdict.js'
-import { each } from './each.js'
-import { fieldRules, sourceRecords } from './fields.js'
+import { readSource } from '../read/subjects.js'
+import { each, fieldRules, type Rule, sourceRecords } from '../rule.js'
+import { textOf } from '../values.js'
+import { fail, PASS, Unseen, type Verdict } from '../verdict.js'
 import { sameAsPageOne } from './pagination.js'
 
 const VIEW = 'View the fieldwork progress of a survey'

@@ -1,9 +1,45 @@
-/** API document, "Survey" and "List surveys": the fields, the default page, one organization. */
+/** API document, "Survey" and "List surveys": the fields, the default page, one organization, and the order of all lists. */
 import { SURVEY_FIELDS } from '../fields.js'
-import { Unseen } from '../unseen.js'
-import { fail, PASS, type Rule } from '../verdict.js'
-import { fieldRules, surveyRecords } from './fields.js'
+import { stablePages } from '../read/evidence.js'
+import type { ListReading } from '../read/reader.js'
+import { each, fieldRules, type Rule, surveyRecords } from '../rule.js'
+import { formatMoment, parseMoment } from '../values.js'
+import { fail, PASS, Unseen } from '../verdict.js'
 import { sameAsPageOne } from './pagination.js'
+
+/** API document, "What the service does". */
+const ORDER = 'sorted by created_at, most recent first'
+
+/** Null where a moment cannot be read: other rules report that. */
+const createdOf = ({ rows }: ListReading): readonly bigint[] | null => {
+  const moments = rows.flatMap(({ created_at }) => parseMoment(created_at)?.micros ?? [])
+  return moments.length === rows.length ? moments : null
+}
+
+const within = (
+  id: string,
+  section: string,
+  lists: string,
+  isMeant: (reading: ListReading) => boolean,
+): Rule =>
+  each({
+    id,
+    section,
+    text: `${lists} is ${ORDER}`,
+    items: ({ seen }) => seen.lists.filter(isMeant),
+    judge: (reading) => {
+      const created = createdOf(reading)
+      // Rows of one moment are in order in any order.
+      if (created === null || new Set(created).size < 2) return null
+      const place = created.findIndex((at, index) => index > 0 && at > (created[index - 1] ?? at))
+      if (place === -1) return PASS
+      const [before, after] = [created[place - 1] ?? 0n, created[place] ?? 0n].map(formatMoment)
+      return fail(reading.asked, ORDER, `row ${place} was created at ${before}, row ${place + 1} at ${after}`)
+    },
+    nothing: 'no list with two different moments was seen',
+  })
+
+const isFiltered = ({ query }: ListReading): boolean => query.some(([name]) => name !== 'page')
 
 export const SURVEY_RULES: readonly Rule[] = [
   ...fieldRules({
@@ -39,4 +75,35 @@ export const SURVEY_RULES: readonly Rule[] = [
       return fail('GET …/surveys', 'one owner_organization_id', `${owners.size} of them: ${shown}`)
     },
   },
+  within(
+    'surveys.order',
+    'List surveys',
+    'each page',
+    (reading) => reading.endpoint === 'surveys' && !isFiltered(reading),
+  ),
+  {
+    id: 'surveys.order-across-pages',
+    section: 'List surveys',
+    text: 'page 2 continues page 1 in the order of created_at',
+    check: async ({ head }) => {
+      const [first, second] = stablePages(await head())
+      const [oldest, newest] = [createdOf(first)?.at(-1), createdOf(second)?.at(0)]
+      if (oldest === undefined || newest === undefined) throw new Unseen('created_at of a row cannot be read')
+      if (newest <= oldest) return PASS
+      const got = `page 1 ends with ${formatMoment(oldest)}, page 2 begins with ${formatMoment(newest)}`
+      return fail(`${first.asked}, ${second.asked}`, ORDER, got)
+    },
+  },
+  within(
+    'surveys.order-filtered',
+    'List surveys',
+    'a filtered list',
+    (reading) => reading.endpoint === 'surveys' && isFiltered(reading),
+  ),
+  within(
+    'sources.order',
+    'List the sample sources of a survey',
+    'each page',
+    (reading) => reading.endpoint === 'sample_sources',
+  ),
 ]

@@ -2,13 +2,20 @@
  * API document, "List surveys", `updated_since`: the records modified since this date, the date itself included. The
  * cursor of the sync relies on this rule.
  */
-import { formatMoment, formatWithOffset, type Moment, parseMoment, stepOf } from '../instant.js'
-import { integerOf, type JsonObject, textOf } from '../json.js'
 import { type Evidence, findDifference } from '../read/evidence.js'
 import { type ListReading, paging, progressPath, type Reader, sameIds, surveysSeen } from '../read/reader.js'
-import { Unseen } from '../unseen.js'
-import { fail, PASS, type Rule } from '../verdict.js'
-import { judgeEach } from './each.js'
+import { judgeEach, type Rule } from '../rule.js'
+import {
+  formatMoment,
+  formatWithOffset,
+  integerOf,
+  type JsonObject,
+  type Moment,
+  parseMoment,
+  stepOf,
+  textOf,
+} from '../values.js'
+import { fail, PASS, Unseen } from '../verdict.js'
 
 const SECTION = 'List surveys'
 const PARAMETER = 'updated_since'

@@ -2,12 +2,12 @@
  * API document, "View the fieldwork progress of a survey": `started_after` and `started_before`. The rules use a survey
  * with few interviews, preferably a complete one, which gets no more of them.
  */
-import { formatMoment, MICROS_PER_SECOND } from '../instant.js'
 import { findDifference, MOVED, sameCounts } from '../read/evidence.js'
 import type { Query } from '../read/sender.js'
 import { countIn, lifeOf } from '../read/start.js'
-import { Unseen } from '../unseen.js'
-import { fail, PASS, type Rule } from '../verdict.js'
+import type { Rule } from '../rule.js'
+import { formatMoment, MICROS_PER_SECOND } from '../values.js'
+import { fail, PASS, Unseen } from '../verdict.js'
 import { FAR_FUTURE } from './updated-since.js'
 
 const SECTION = 'View the fieldwork progress of a survey'
@@ -87,6 +87,39 @@ export const WINDOW_RULES: readonly Rule[] = [
         all = again
       }
       throw new Unseen(MOVED)
+    },
+  },
+  // The search for the moment at which an interview started takes many requests, so these rules come last.
+  {
+    id: 'windows.before-inclusive',
+    section: SECTION,
+    text: 'started_before keeps an interview that started at that very moment',
+    last: true,
+    check: async ({ reader, start }) => {
+      const { surveyId, at, isIncluded, earlier } = await start()
+      if (isIncluded) return PASS
+      const { asked, total } = await reader.progress(surveyId, [['started_before', formatMoment(at)]])
+      if (total !== earlier) throw new Unseen(MOVED)
+      return fail(
+        asked,
+        `more than ${earlier} interviews, as with a bound one microsecond later`,
+        `${earlier}`,
+      )
+    },
+  },
+  {
+    id: 'windows.after-inclusive',
+    section: SECTION,
+    text: 'started_after keeps an interview that started at that very moment',
+    last: true,
+    check: async ({ reader, start }) => {
+      const { surveyId, at, earlier } = await start()
+      const all = await countIn(reader, surveyId, [])
+      const { asked, total } = await reader.progress(surveyId, [['started_after', formatMoment(at)]])
+      if (total === all - earlier) return PASS
+      const earlierNow = await countIn(reader, surveyId, [['started_before', formatMoment(at - 1n)]])
+      if (earlierNow !== earlier || (await countIn(reader, surveyId, [])) !== all) throw new Unseen(MOVED)
+      return fail(asked, `${all - earlier} interviews: ${all} in all, ${earlier} of them earlier`, `${total}`)
     },
   },
 ]

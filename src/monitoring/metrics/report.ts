@@ -1,12 +1,15 @@
-/** Reports the metrics of a run that has ended, to a file and a Pushgateway. */
+/** Reports the metrics of a run that has ended: to the file that node-exporter's textfile collector reads, and to a Pushgateway. */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { unlessAborted } from '../../base/clock.js'
 import { messageOf } from '../../base/errors.js'
-import type { MetricsTargets, RunEnd } from '../../model/monitoring.js'
+import { Secret } from '../../base/secret.js'
+import type { MetricsTargets, RunEnd, Target } from '../../model/monitoring.js'
 import type { Delivery } from '../deliver.js'
-import { pushes } from './pushgateway.js'
-import { accountSamples, runSamples } from './samples.js'
-import { writeTextfile } from './textfile.js'
+import { accountSamples, exposition, parseExposition, runSamples, type Sample, stillTrue } from './samples.js'
 
-export interface MetricsReport {
+interface MetricsReport {
   readonly targets: MetricsTargets
   readonly warehouse: string
   readonly end: RunEnd
@@ -37,4 +40,114 @@ export const reportMetrics = async ({
   )
   const push = { warehouse, command: end.command, run, accounts }
   return { deliveries: pushgateway === null ? [] : await pushes(pushgateway, push), problem }
+}
+
+/**
+ * Replaces the file by one rename, so no reader sees half of it. It keeps what is still true of the file before.
+ *
+ * A process of its own reads and writes it. A file system that does not answer holds every thread that asks it for ever, and a process
+ * does not end before its threads do. So a run could not end with its exit code.
+ *
+ * Rejects with the error of the system, or with the reason of `signal`. Then the file is unchanged, and nothing is left behind.
+ */
+export const writeTextfile = async (
+  file: string,
+  samples: readonly Sample[],
+  signal: AbortSignal,
+): Promise<void> => {
+  const writer = spawn(process.execPath, ['-e', WRITER, file], { env: {} })
+  try {
+    await unlessAborted(signal, writeWith(writer, samples))
+  } finally {
+    // It must not write later, over newer metrics.
+    writer.kill('SIGKILL')
+    writer.unref()
+    for (const stream of [writer.stdin, writer.stdout, writer.stderr]) stream.destroy()
+  }
+}
+
+const writeWith = async (
+  writer: ChildProcessWithoutNullStreams,
+  samples: readonly Sample[],
+): Promise<void> => {
+  const ended = once(writer, 'close')
+  const problem = text(writer.stderr).catch(messageOf)
+  // A writer that fails reads nothing.
+  writer.stdin.on('error', () => undefined)
+  const earlier = await Promise.race([text(writer.stdout), ended.then(() => '')])
+  const next = await exposition([...samples, ...stillTrue(parseExposition(earlier), samples)])
+  writer.stdin.end(JSON.stringify(next))
+  const [code] = await ended
+  if (code !== 0) throw new Error((await problem) || 'the process that writes it was killed')
+}
+
+/** Prints the file, and replaces it by the JSON text on stdin. A text that is cut short, because the run was killed, is no JSON. */
+const WRITER = `
+const fs = require('node:fs')
+const { basename, dirname, join } = require('node:path')
+const file = process.argv[1]
+// The collector reads no files without its ending.
+const temporary = join(dirname(file), '.' + basename(file) + '.' + process.ppid + '.tmp')
+try {
+  const found = fs.statSync(file, { throwIfNoEntry: false })
+  if (found !== undefined && !found.isFile() && !found.isDirectory()) throw new Error('it is not a regular file')
+  if (found !== undefined) fs.writeFileSync(1, fs.readFileSync(file))
+  fs.closeSync(1)
+  const text = JSON.parse(fs.readFileSync(0, 'utf8'))
+  // A killed process with the same id may have left it. In containers ids repeat.
+  fs.rmSync(temporary, { force: true })
+  // node-exporter runs as another user, and the umask may take its right to read away.
+  const handle = fs.openSync(temporary, 'wx')
+  fs.writeFileSync(handle, text)
+  fs.fchmodSync(handle, 0o644)
+  fs.fsyncSync(handle)
+  fs.closeSync(handle)
+  fs.renameSync(temporary, file)
+} catch (error) {
+  fs.rmSync(temporary, { force: true })
+  fs.writeFileSync(2, error.message)
+  process.exitCode = 1
+}`
+
+const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+const JOB = '/metrics/job/fieldwork_sync'
+
+interface Push {
+  readonly warehouse: string
+  readonly command: string
+  readonly run: readonly Sample[]
+  /** Empty if the accounts could not be read. Then their group stays. */
+  readonly accounts: readonly Sample[]
+}
+
+/**
+ * The requests to a Pushgateway. The state of the accounts replaces its group. The last run of a command has a group of its own, whose
+ * metrics are replaced one by one, so that a run without a publish does not remove what is known of the last one.
+ */
+const pushes = async (target: Target, push: Push): Promise<readonly Delivery[]> => {
+  const common = { setting: 'metrics.pushgateway', contentType: CONTENT_TYPE }
+  const group = groupOf(target, push.warehouse)
+  const run: Delivery = {
+    ...common,
+    target: { ...target, url: new Secret(`${group}/command/${push.command}`) },
+    method: 'POST',
+    body: await exposition(push.run),
+  }
+  if (push.accounts.length === 0) return [run]
+  const accounts: Delivery = {
+    ...common,
+    target: { ...target, url: new Secret(group) },
+    method: 'PUT',
+    body: await exposition(push.accounts),
+  }
+  return [run, accounts]
+}
+
+/** The settings may name the job and further labels. A warehouse has slashes, so its name is encoded. */
+const groupOf = (target: Target, warehouse: string): string => {
+  const url = new URL(target.url.reveal())
+  const path = url.pathname.replace(/\/+$/, '')
+  const encoded = Buffer.from(warehouse).toString('base64url')
+  url.pathname = `${path.includes('/metrics/job') ? path : `${path}${JOB}`}/warehouse@base64/${encoded}`
+  return url.href
 }

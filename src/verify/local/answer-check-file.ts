@@ -1,4 +1,4 @@
-/** Answers one question of `check-file-apart.ts`, its parent process. It holds nothing and writes only into the spill directory. */
+/** Answers one question of `check-file.ts`, its parent process. It holds nothing and writes only into the spill directory. */
 import { z } from 'zod'
 import { parse } from '../../base/parse.js'
 import { checkFile } from './check-file.js'

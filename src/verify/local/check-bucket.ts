@@ -6,9 +6,9 @@ import type { ObjectStore } from '../../object-store/object-store.js'
 import { readPointer } from '../../publish/bucket/pointer.js'
 import { downloadVerified, readManifest } from '../../publish/bucket/restore.js'
 import { listData, presentFiles } from '../../publish/bucket/version-files.js'
-import { type LocalProof, NOTHING, together } from './check-file.js'
-import { checkFileApart } from './check-file-apart.js'
-import { filesOf, problem } from './check-parquet.js'
+import { checkFileApart } from './check-file.js'
+import { filesOf } from './check-parquet.js'
+import { type LocalProof, NOTHING, problemOfFiles, together } from './proof.js'
 
 /** Its next run writes damaged objects anew, or restores an older version. */
 const NEXT_RUN =
@@ -20,7 +20,7 @@ export const verifyBucket = async (store: ObjectStore, signal: AbortSignal): Pro
   if (pointer === null || pointer.manifest === null) return NOTHING
   const state = `${store.address}/${pointer.manifest}`
   const objects = (paths: readonly string[]) =>
-    problem(
+    problemOfFiles(
       state,
       { rule: 'objects_are_intact', says: 'objects of the version are missing or damaged' },
       paths,

@@ -1,5 +1,19 @@
-/** Checks a published database file, and compares it with the Parquet files beside it. `check-file-apart.ts` does so in a process of its own. */
+/**
+ * Checks a published database file: its blocks, every rule of its tables and views, and the Parquet files beside it. It does so in a
+ * process of its own: the checksum of a block misses some damage, such as two equal flips of the highest bits. DuckDB may then end its
+ * process by a signal, and this process reports that.
+ */
+import { fork } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+import { throwIfAborted } from '../../base/clock.js'
+import { haveBlocksChecksums } from '../../publish/block-checksums.js'
+import { readEverything } from '../../publish/duckdb-copy.js'
 import { readManifest } from '../../publish/parquet/manifest.js'
+import type { Database } from '../../warehouse/connection/database.js'
 import {
   duckdbCause,
   firstLine,
@@ -9,40 +23,90 @@ import {
 } from '../../warehouse/connection/duckdb-error.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { isOwnFault } from '../../warehouse/lifecycle/own-fault.js'
-import { checkDatabaseFile } from './check-database.js'
-import { type CheckedTables, checkTables, PUBLISH_AGAIN } from './check-tables.js'
-import { compareFormats } from './compare-formats.js'
-import { openDatabaseFile } from './open-state.js'
-import type { Problem } from './problem.js'
-
-export interface LocalProof {
-  /** Rules, files and partitions that were checked. */
-  readonly checks: number
-  /** Paths of the published states that were checked. */
-  readonly states: readonly string[]
-  readonly problems: readonly Problem[]
-  /** What was left out, and why. */
-  readonly notes: readonly string[]
-}
-
-export const NOTHING: LocalProof = { checks: 0, states: [], problems: [], notes: [] }
-
-/** Adds the findings of both. */
-export const together = (one: LocalProof, other: Partial<LocalProof>): LocalProof => ({
-  checks: one.checks + (other.checks ?? 0),
-  states: [...one.states, ...(other.states ?? [])],
-  problems: [...one.problems, ...(other.problems ?? [])],
-  notes: [...one.notes, ...(other.notes ?? [])],
-})
+import { compareFormats } from './check-parquet.js'
+import { checkTables, openDatabaseFile } from './check-tables.js'
+import { type Checked, damaged, type LocalProof, NOTHING } from './proof.js'
 
 /** What another process can answer. */
-export interface FileQuestion {
+interface FileQuestion {
   readonly file: string
   /** Its path, for people. */
   readonly state: string
   /** The Parquet version beside it, whose files are intact; null if there is none. */
   readonly parquet: { readonly directory: string; readonly state: string } | null
 }
+
+/** The module that answers in a process of its own. It is beside this one, in the compiled modules and in the bundle (`config/bundle.mjs`). */
+const ANSWERING = fileURLToPath(new URL('./answer-check-file.js', import.meta.url))
+
+/** Signals by which broken memory ends a process. Any other has another cause. */
+const CRASHES: readonly unknown[] = ['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV']
+
+/** As `checkFile`, in a process of its own. */
+export const checkFileApart = async (question: FileQuestion, signal: AbortSignal): Promise<LocalProof> => {
+  throwIfAborted(signal)
+  // Made here, because a process that crashes leaves its files behind.
+  const spill = await mkdtemp(join(tmpdir(), 'fieldwork-sync-verify-')).catch((error: unknown) => {
+    throw unreadable(question.state, error)
+  })
+  try {
+    const { proof, endedBy } = await ask(question, spill, signal)
+    throwIfAborted(signal)
+    if (CRASHES.includes(endedBy))
+      return {
+        checks: 1,
+        states: [question.state],
+        problems: [damaged(question.state, `DuckDB does not notice it, but reading ends by ${endedBy}`)],
+        notes: [],
+      }
+    // Errors keep their classes only in the process that throws them.
+    return proof ?? (await checkFile(question, spill, signal))
+  } finally {
+    await rm(spill, { recursive: true, force: true })
+  }
+}
+
+interface Answer {
+  /** Null if the process ended without one. */
+  readonly proof: LocalProof | null
+  readonly endedBy: NodeJS.Signals | null
+}
+
+const ask = (question: FileQuestion, spill: string, signal: AbortSignal): Promise<Answer> =>
+  new Promise((resolve) => {
+    const child = fork(ANSWERING, [JSON.stringify(question), spill], {
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    })
+    let proof: LocalProof | null = null
+    const stop = () => child.kill()
+    const end = (endedBy: NodeJS.Signals | null) => {
+      signal.removeEventListener('abort', stop)
+      resolve({ proof, endedBy })
+    }
+    signal.addEventListener('abort', stop, { once: true })
+    child.on('message', (message) => {
+      proof = proofSchema.safeParse(message).data ?? null
+    })
+    child.once('error', () => end(null))
+    child.once('close', (_, endedBy) => end(endedBy))
+  })
+
+const proofSchema = z.object({
+  checks: z.number(),
+  states: z.array(z.string()),
+  problems: z.array(
+    z.object({
+      rule: z.string(),
+      state: z.string(),
+      where: z.string(),
+      says: z.string(),
+      count: z.number(),
+      example: z.string(),
+      advice: z.string(),
+    }),
+  ),
+  notes: z.array(z.string()),
+})
 
 /** DuckDB spills into `temporaryDirectory`. Throws a `WarehouseError`; damage is a problem in the proof. */
 export const checkFile = async (
@@ -67,11 +131,29 @@ export const checkFile = async (
   return { ...NOTHING, ...checked, states: [state], notes }
 }
 
+interface DatabaseFile {
+  readonly file: string
+  /** Its path, for people. */
+  readonly state: string
+  readonly database: Database
+  readonly signal: AbortSignal
+}
+
+/** Throws the errors of DuckDB, also those of a damaged block. */
+const checkDatabaseFile = async (checked: DatabaseFile): Promise<Checked> => {
+  const { file, database, signal } = checked
+  // A free block may be without its checksum. DuckDB reads every block that it uses.
+  if (!(await haveBlocksChecksums(file, signal)))
+    await database.exclusively((sql) => database.interruptibly(signal, () => readEverything(sql, signal)))
+  const { checks, problems } = await checkTables(checked)
+  return { checks: checks + 1, problems }
+}
+
 /** Turns an error that proves damage into a problem. */
 export const reportingDamage = async (
   { state, signal }: { readonly state: string; readonly signal: AbortSignal },
-  work: () => Promise<CheckedTables>,
-): Promise<CheckedTables> => {
+  work: () => Promise<Checked>,
+): Promise<Checked> => {
   try {
     return await work()
   } catch (error) {
@@ -83,13 +165,3 @@ export const reportingDamage = async (
     return { checks: 1, problems: [damaged(state, firstLine(cause))] }
   }
 }
-
-export const damaged = (state: string, example: string): Problem => ({
-  rule: 'state_can_be_read',
-  state,
-  where: 'files',
-  says: 'the state is damaged',
-  count: 1,
-  example,
-  advice: PUBLISH_AGAIN,
-})

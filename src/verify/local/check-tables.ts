@@ -1,21 +1,35 @@
-/** Checks every rule of tables and views in an open published state. */
+/** Opens published states, and checks every rule of their tables and views. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { z } from 'zod'
 import { throwIfAborted } from '../../base/clock.js'
 import { ALL_TABLES, SCHEMA_VERSION } from '../../model/sync-tables.js'
+import { openParquet } from '../../publish/parquet/reader.js'
 import { bigintCell, varcharCell } from '../../warehouse/connection/cells.js'
-import type { Database, Sql } from '../../warehouse/connection/database.js'
+import {
+  type Database,
+  type OpenOptions,
+  openDatabase,
+  type Sql,
+} from '../../warehouse/connection/database.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
-import type { Problem } from './problem.js'
-import type { Rule } from './rule.js'
-import { ALL_RULES } from './rules/all.js'
+import { ALL_VIEWS } from '../../warehouse/views/all.js'
+import { defineView } from '../../warehouse/views/view-declaration.js'
+import { type Checked, type Problem, PUBLISH_AGAIN } from './proof.js'
+import { BOOKKEEPING_RULES } from './rules/bookkeeping.js'
+import { HISTORY_RULES, PERIOD_RULES, type Rule, TABLE_RULES, VIEW_RULES } from './rules/rows.js'
 
-export interface CheckedTables {
-  /** Rules that were checked. */
-  readonly checks: number
-  readonly problems: readonly Problem[]
-}
+/** In the order in which they are checked. */
+export const ALL_RULES: readonly Rule[] = [
+  ...TABLE_RULES,
+  ...HISTORY_RULES,
+  ...BOOKKEEPING_RULES,
+  ...VIEW_RULES,
+  ...PERIOD_RULES,
+]
 
-export interface OpenState {
+interface OpenState {
   /** Its path, for people. */
   readonly state: string
   readonly database: Database
@@ -23,7 +37,7 @@ export interface OpenState {
 }
 
 /** Throws the errors of DuckDB, and a `WarehouseUnusableError` if another version published the state. */
-export const checkTables = async ({ state, database, signal }: OpenState): Promise<CheckedTables> => {
+export const checkTables = async ({ state, database, signal }: OpenState): Promise<Checked> => {
   await database.exclusively((sql) => requireDeclaredColumns(sql, state))
   const problems: Problem[] = []
   for (const rule of ALL_RULES) {
@@ -48,10 +62,6 @@ const check = async (
   return { rule, where, says, count: row.count, example: row.example ?? '', advice: PUBLISH_AGAIN }
 }
 
-/** The work database is the source of every published state. */
-export const PUBLISH_AGAIN =
-  'Run fieldwork-sync sync, which publishes anew from the work database. If it stays, restore a backup, and report it'
-
 /** Older versions published other columns, which the rules do not know. */
 const requireDeclaredColumns = async (sql: Sql, state: string): Promise<void> => {
   const found = await sql.rows(
@@ -67,4 +77,45 @@ const requireDeclaredColumns = async (sql: Sql, state: string): Promise<void> =>
     throw new WarehouseUnusableError(
       `${state} has no column ${lacking[0]}: another version of fieldwork-sync published it (this one has schema version ${SCHEMA_VERSION}). Run fieldwork-sync sync once, then fieldwork-sync verify`,
     )
+}
+
+/** `temporaryDirectory` is for the spill, and stays. Without it a new one is removed when the database is closed. */
+export const openDatabaseFile = (file: string, temporaryDirectory?: string): Promise<Database> =>
+  temporaryDirectory === undefined
+    ? withSpill((options) => openDatabase(file, { ...options, readOnly: true }))
+    : openDatabase(file, { temporaryDirectory, readOnly: true })
+
+/** Views that a Parquet version does not have are created in memory. */
+export const openParquetVersion = (directory: string): Promise<Database> =>
+  withSpill(async (options) => {
+    const database = await openParquet(directory, options)
+    try {
+      await database.transaction(async (sql) => {
+        for (const view of ALL_VIEWS) await sql.run(defineView(view))
+      })
+      return database
+    } catch (error) {
+      await database.close()
+      throw error
+    }
+  })
+
+/**
+ * DuckDB may spill to a temporary directory of the system, because the published one may be read-only. It is removed when the database
+ * is closed.
+ */
+const withSpill = async (open: (options: OpenOptions) => Promise<Database>): Promise<Database> => {
+  const temporaryDirectory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-verify-'))
+  const remove = () => rm(temporaryDirectory, { recursive: true, force: true })
+  try {
+    const database = await open({ temporaryDirectory })
+    const close = async () => {
+      await database.close()
+      await remove()
+    }
+    return { ...database, close, [Symbol.asyncDispose]: close }
+  } catch (error) {
+    await remove()
+    throw error
+  }
 }

@@ -5,16 +5,14 @@
 import { realpath, stat } from 'node:fs/promises'
 import { hasCode } from '../../base/errors.js'
 import { publishedPath } from '../../model/publish-formats.js'
-import { type Manifest, manifestFile, readManifest } from '../../publish/parquet/manifest.js'
+import { manifestFile, readManifest } from '../../publish/parquet/manifest.js'
 import { openParquet } from '../../publish/parquet/reader.js'
 import { unreadable } from '../../warehouse/connection/duckdb-error.js'
 import { readLastRun } from '../../warehouse/history/run-order.js'
-import { damaged, type LocalProof, NOTHING, reportingDamage, together } from './check-file.js'
-import { checkFileApart } from './check-file-apart.js'
-import { checkParquetFiles, filesOf, problem } from './check-parquet.js'
-import { checkTables } from './check-tables.js'
-import { openParquetVersion } from './open-state.js'
-import type { Problem } from './problem.js'
+import { checkFileApart, reportingDamage } from './check-file.js'
+import { checkParquetFiles, filesOf, type ParquetVersion } from './check-parquet.js'
+import { checkTables, openParquetVersion } from './check-tables.js'
+import { damaged, type LocalProof, NOTHING, type Problem, problemOfFiles, together } from './proof.js'
 
 /** Checks every published format of a warehouse directory. Throws a `WarehouseError`. */
 export const verifyDirectory = async (directory: string, signal: AbortSignal): Promise<LocalProof> => {
@@ -37,7 +35,7 @@ export const verifyDirectory = async (directory: string, signal: AbortSignal): P
 interface FoundParquet {
   readonly proof: Partial<LocalProof>
   /** Null if its files are damaged. */
-  readonly version: { readonly directory: string; readonly manifest: Manifest; readonly state: string } | null
+  readonly version: ParquetVersion | null
 }
 
 /** Null if no Parquet is published. The link is followed once, so that a publish meanwhile does not matter. */
@@ -65,18 +63,14 @@ const findParquet = async (state: string, signal: AbortSignal): Promise<FoundPar
 }
 
 /** The manifest names the last run of its own files. */
-const checkRunOf = async ({
-  directory,
-  manifest,
-  state,
-}: NonNullable<FoundParquet['version']>): Promise<readonly Problem[]> => {
+const checkRunOf = async ({ directory, manifest, state }: ParquetVersion): Promise<readonly Problem[]> => {
   await using database = await openParquet(directory)
   const { run_id } = await database.exclusively(readLastRun)
   const says = {
     rule: 'manifest_names_last_run',
     says: 'the manifest names another run than the last one in its files',
   }
-  return problem(state, says, run_id === manifest.run_id ? [] : [manifest.run_id ?? 'none'])
+  return problemOfFiles(state, says, run_id === manifest.run_id ? [] : [manifest.run_id ?? 'none'])
 }
 
 const exists = async (path: string): Promise<boolean> => (await stat(path).catch(ifMissing(path))) !== null

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { type Instant, msBetween } from '../../model/instant.js'
 
-export interface Candidate {
+interface Candidate {
   readonly id: number
   /** When its progress was last read, server time. */
   readonly refreshedAt: Instant

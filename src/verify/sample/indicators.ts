@@ -4,8 +4,7 @@
  */
 import { INTERVIEW_STATUSES, type InterviewStatus, type Progress } from '../../model/fields.js'
 import type { CellRow } from '../../model/warehouse.js'
-import { EXTRA } from './fields.js'
-import type { Difference } from './verdict.js'
+import { type Difference, EXTRA } from './verdict.js'
 
 const numberOf = (row: CellRow, field: string): number | null => {
   const cell = row[field]

@@ -8,13 +8,12 @@ import { columnsOf } from '../../model/columns.js'
 import { PROGRESS_FIELDS } from '../../model/fields.js'
 import { formatInstant, type Instant, instantFromMs, minusMs } from '../../model/instant.js'
 import type { CellRow } from '../../model/warehouse.js'
-import { differencesOf, EXTRA } from './fields.js'
 import { brokenFormulas, haveSameCounts, totalOf } from './indicators.js'
-import { type Difference, EQUAL, type Judgement, judged } from './verdict.js'
+import { type Difference, differencesOf, EQUAL, EXTRA, type Judgement, judged } from './verdict.js'
 
 export const PROGRESS_COLUMNS = columnsOf(PROGRESS_FIELDS)
 
-export interface ProgressQuestion {
+interface ProgressQuestion {
   /** Null if the warehouse has no row. */
   readonly stored: CellRow | null
   /** When the stored row was read, server time; null if it is not known. */

@@ -3,16 +3,15 @@ import type { Column } from '../../model/columns.js'
 import type { Instant } from '../../model/instant.js'
 import { formatInstant } from '../../model/instant.js'
 import type { CellRow } from '../../model/warehouse.js'
-import { differencesOf, EXTRA } from './fields.js'
-import { EQUAL, type Judgement, judged } from './verdict.js'
+import { differencesOf, EQUAL, EXTRA, type Judgement, judged } from './verdict.js'
 
-export interface StoredVersion {
+interface StoredVersion {
   /** Key and values. */
   readonly cells: CellRow
   readonly missingSince: Instant | null
 }
 
-export interface VersionQuestion {
+interface VersionQuestion {
   readonly columns: readonly Column[]
   /** Null if the warehouse has no such row. */
   readonly stored: StoredVersion | null

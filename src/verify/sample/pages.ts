@@ -8,9 +8,9 @@ import type { Instant } from '../../model/instant.js'
 import type { Page } from '../../model/survey-source.js'
 import type { StoredSurveyPlace } from './stored.js'
 
-export type ReadPage = (page: number) => Promise<Page<Survey>>
+type ReadPage = (page: number) => Promise<Page<Survey>>
 
-export interface FoundPlace {
+interface FoundPlace {
   /** Pages that were read now, and not before. */
   readonly read: readonly Page<Survey>[]
   /** The row; null if its page does not show it. */

@@ -5,8 +5,12 @@
 import { isStop, StoppedError, UpstreamError } from '../../base/errors.js'
 import type { Survey } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
-import type { Page, RequestContext, SurveySource } from '../../model/survey-source.js'
-import { RefusedReadingError } from '../../model/survey-source.js'
+import {
+  type Page,
+  RefusedReadingError,
+  type RequestContext,
+  type SurveySource,
+} from '../../model/survey-source.js'
 import type { Database } from '../../warehouse/connection/database.js'
 import { mergedSurveys } from '../../warehouse/merge/merged-tables.js'
 import { chanceToFind, inSampleOrder, onePercentOf } from './choose.js'
@@ -22,7 +26,7 @@ import {
 } from './stored.js'
 import { type Compared, comparedAs, judged } from './verdict.js'
 
-export interface SampleOptions {
+interface SampleOptions {
   readonly account: string
   readonly source: SurveySource
   /** The published state, open. */

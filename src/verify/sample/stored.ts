@@ -1,7 +1,6 @@
 /** Reads what a published state has of some surveys, and as of when each part of it is known. */
 import { z } from 'zod'
-import type { Instant } from '../../model/instant.js'
-import { minusMs } from '../../model/instant.js'
+import { type Instant, minusMs } from '../../model/instant.js'
 import type { CellRow } from '../../model/warehouse.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../../warehouse/connection/cells.js'
 import type { Sql } from '../../warehouse/connection/database.js'
@@ -121,7 +120,8 @@ export const readStoredSurveys = async (
   )
 }
 
-const laterOf = (one: Instant | null, other: Instant | null): Instant | null =>
+/** Null is earlier than any time. */
+export const laterOf = (one: Instant | null, other: Instant | null): Instant | null =>
   one === null || (other !== null && other > one) ? other : one
 
 const readQuarantine = async (

@@ -1,5 +1,6 @@
-/** What the comparison of one stored row with the service has shown. */
-import type { Cell } from '../../model/columns.js'
+/** What the comparison of one stored row with the service has shown, and the fields in which both differ. */
+import type { Cell, Column } from '../../model/columns.js'
+import type { CellRow } from '../../model/warehouse.js'
 
 /**
  * `equal`: every field. `moved`: it differs, and has changed since we read it, or may have. `waiting`: known to be behind: queued,
@@ -37,7 +38,7 @@ export const COMPARED_TABLES = [
   'survey_progress',
   'sample_source_progress',
 ] as const
-export type ComparedTable = (typeof COMPARED_TABLES)[number]
+type ComparedTable = (typeof COMPARED_TABLES)[number]
 
 export const EQUAL: Judgement = Object.freeze({ verdict: 'equal', why: '', differences: [] })
 
@@ -54,3 +55,19 @@ export const comparedAs = (
   sampleSourceId: number | null,
   judgement: Judgement,
 ): Compared => ({ table, surveyId, sampleSourceId, fields, ...judgement })
+
+const cellOf = (row: CellRow | null, name: string): Cell => row?.[name] ?? null
+
+/** The differing fields of these columns. A missing stored row differs in every field that the service fills. */
+export const differencesOf = (
+  columns: readonly Column[],
+  stored: CellRow | null,
+  service: CellRow,
+): readonly Difference[] =>
+  columns.flatMap(({ name }) => {
+    const [ours, theirs] = [cellOf(stored, name), cellOf(service, name)]
+    return ours === theirs ? [] : [{ field: name, stored: ours, service: theirs }]
+  })
+
+/** Unknown fields: the service may add some at any time, and says nothing about it. */
+export const EXTRA = '_extra'

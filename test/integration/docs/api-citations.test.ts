@@ -1,8 +1,7 @@
 /** Every section of the API document that code cites, and every section of a rule, is a heading of docs/reference/api.md. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { OBSERVATIONS } from '../../../src/conformance/observe/all.js'
-import { RULES } from '../../../src/conformance/rules/all.js'
+import { OBSERVATIONS, RULES } from '../../../src/conformance/run.js'
 import {
   FIELDWORK_PROGRESS,
   INTERVIEW_STATUSES,

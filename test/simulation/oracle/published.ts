@@ -1,6 +1,6 @@
 /** P3: the published file is one committed state at every moment, whenever the process is killed. */
 import { existsSync, readFileSync } from 'node:fs'
-import { ALL_RULES } from '../../../src/verify/local/rules/all.js'
+import { ALL_RULES } from '../../../src/verify/local/check-tables.js'
 import { unsoundnessIn } from '../../support/oracle/soundness.js'
 import type { OpenFile, Readers } from '../readers.js'
 import type { World } from '../world.js'

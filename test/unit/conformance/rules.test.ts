@@ -13,8 +13,7 @@ import {
   SURVEY_FIELDS,
   SURVEY_STATUSES,
 } from '../../../src/conformance/fields.js'
-import { RULES } from '../../../src/conformance/rules/all.js'
-import type { ConformanceReport } from '../../../src/conformance/run.js'
+import { type ConformanceReport, RULES } from '../../../src/conformance/run.js'
 import { type ReferenceServer, startReferenceServer } from '../../../src/reference-server/server.js'
 import * as document from '../../support/api/api-document.js'
 import { conform, idsOf, observationOf, type Service, WORLD } from './support.js'

@@ -1,5 +1,5 @@
 /** Rules between the tables that a run commits together: progress, freshness, the queue, and the records of the runs. */
-import { named, type Rule } from '../rule.js'
+import { named, type Rule } from './rows.js'
 
 /** Rows of a survey in quarantine may take the place of those that are missing. */
 const QUARANTINED = (endpoint: string) =>

@@ -1,9 +1,53 @@
-/** Rules of every table and view, made from the declarations: keys are unique, columns are filled, and rows have their parents. */
+/**
+ * Rules that the tables and views of a published state must satisfy, as data: what each says, and SQL that selects what breaks it. These
+ * are made from the declarations: keys are unique, columns are filled, rows have their parents, and versions follow each other.
+ */
 import type { TableDeclaration } from '../../../model/columns.js'
 import { ALL_TABLES, tableName } from '../../../model/sync-tables.js'
-import { qualified, quote } from '../../../warehouse/connection/ddl.js'
+import { literal, qualified, quote } from '../../../warehouse/connection/ddl.js'
+import {
+  type MergedTable,
+  mergedSampleSourceProgress,
+  mergedSampleSources,
+  mergedSurveyProgress,
+  mergedSurveys,
+} from '../../../warehouse/merge/merged-tables.js'
 import { ALL_VIEWS } from '../../../warehouse/views/all.js'
-import { list, named, type Rule, sameKey } from '../rule.js'
+import {
+  sampleSourceProgressPeriods,
+  surveyProgressPeriods,
+} from '../../../warehouse/views/progress-periods.js'
+import { sampleSourcePeriods, surveyPeriods } from '../../../warehouse/views/version-periods.js'
+import type { ViewDeclaration } from '../../../warehouse/views/view-declaration.js'
+
+export interface Rule {
+  /** Stable, for programs. */
+  readonly rule: string
+  /** The table or view. */
+  readonly where: string
+  /** What is wrong, if it selects rows. */
+  readonly says: string
+  /** Selects the rows that break the rule. Its column `example` names each of them, as `named` does. */
+  readonly sql: string
+}
+
+/** SQL that names a row by these columns: `account=default id=12`. */
+export const named = (columns: readonly string[], alias = ''): string => {
+  const cell = (name: string) => `CAST(${alias === '' ? '' : `${alias}.`}${quote(name)} AS VARCHAR)`
+  const parts = columns.map((name) => `${literal(`${name}=`)} || coalesce(${cell(name)}, 'null')`)
+  return `concat_ws(' ', ${parts.join(', ')}) AS example`
+}
+
+const list = (columns: readonly string[], alias = ''): string =>
+  columns.map((name) => `${alias === '' ? '' : `${alias}.`}${quote(name)}`).join(', ')
+
+/** SQL: whether two rows have the same key. A null equals a null. */
+const sameKey = (key: readonly string[], one: string, other: string): string =>
+  key.map((name) => `${one}.${quote(name)} IS NOT DISTINCT FROM ${other}.${quote(name)}`).join(' AND ')
+
+/** SQL: whether any of these columns differs. */
+const differ = (columns: readonly string[], one: string, other: string): string =>
+  columns.map((name) => `${one}.${quote(name)} IS DISTINCT FROM ${other}.${quote(name)}`).join(' OR ')
 
 type Relation = Pick<TableDeclaration, 'schema' | 'name' | 'key' | 'columns' | 'references'>
 
@@ -56,3 +100,126 @@ export const VIEW_RULES: readonly Rule[] = ALL_VIEWS.flatMap((view) => [
   ...keysAreUnique(view),
   ...columnsAreFilled(view),
 ])
+
+const MERGED = [mergedSurveys, mergedSampleSources, mergedSurveyProgress, mergedSampleSourceProgress] as const
+
+const historyRules = (table: MergedTable): readonly Rule[] => {
+  if (table.history === null) return []
+  const { kind, table: history } = table.history
+  const common = { table, history, key: table.current.key, values: table.values.map(({ name }) => name) }
+  return kind === 'versions'
+    ? [...versionsFollow(common), ...lastIsCurrent(common, 'valid_from')]
+    : lastIsCurrent(common, 'observed_at')
+}
+
+interface Histories {
+  readonly table: MergedTable
+  readonly history: TableDeclaration
+  readonly key: readonly string[]
+  readonly values: readonly string[]
+}
+
+const versionsFollow = ({ history, key, values }: Histories): readonly Rule[] => {
+  const where = tableName(history)
+  const identifying = [...key, 'valid_from']
+  const inOrder = `(SELECT ${list(identifying)}, valid_to, lead(valid_from) OVER w AS next_from,
+      hash(${list(values)}) = lead(hash(${list(values)})) OVER w AS equals_next
+    FROM ${qualified(history)} WINDOW w AS (PARTITION BY ${list(key)} ORDER BY valid_from))`
+  return [
+    {
+      rule: 'versions_end_after_they_begin',
+      where,
+      says: 'versions end before they begin',
+      sql: `SELECT ${named(identifying)} FROM ${qualified(history)} WHERE valid_to <= valid_from`,
+    },
+    {
+      rule: 'versions_do_not_overlap',
+      where,
+      says: 'versions overlap the next one',
+      sql: `SELECT ${named(identifying)} FROM ${inOrder} WHERE next_from IS NOT NULL AND (valid_to IS NULL OR valid_to > next_from)`,
+    },
+    {
+      rule: 'versions_differ',
+      where,
+      says: 'versions equal the next one, without a gap between them',
+      sql: `SELECT ${named(identifying)} FROM ${inOrder} WHERE next_from = valid_to AND equals_next`,
+    },
+  ]
+}
+
+/** Two joins, because one that carries all columns of a long history does not fit into the memory. */
+const lastIsCurrent = (
+  { table, history, key, values }: Histories,
+  beginsAt: 'valid_from' | 'observed_at',
+): readonly Rule[] => {
+  const current = qualified(table.current)
+  const where = tableName(table.current)
+  const datedAt = table.readAtColumn
+  const endsWrongly = beginsAt === 'valid_from' ? 'h.valid_to IS DISTINCT FROM t._missing_since OR ' : ''
+  return [
+    {
+      rule: 'current_row_is_last_in_history',
+      where,
+      says: `the row is not dated like the last one in ${tableName(history)}`,
+      sql: `SELECT ${named(key)} FROM (SELECT ${list(key)}, ${datedAt} FROM ${current}) t
+        FULL JOIN (SELECT ${list(key)}, max(${beginsAt}) AS last_at FROM ${qualified(history)} GROUP BY ${list(key)}) h USING (${list(key)})
+        WHERE t.${datedAt} IS DISTINCT FROM h.last_at`,
+    },
+    {
+      rule: 'current_row_equals_history',
+      where,
+      says: `the row differs from the last one in ${tableName(history)}`,
+      sql: `SELECT ${named(key, 't')} FROM ${current} t JOIN ${qualified(history)} h
+        ON ${sameKey(key, 't', 'h')} AND h.${beginsAt} = t.${datedAt} WHERE ${endsWrongly}${differ(values, 't', 'h')}`,
+    },
+    {
+      rule: 'rows_are_seen_before_they_change',
+      where,
+      says: 'rows are dated before they were first seen',
+      sql: `SELECT ${named(key)} FROM ${current} WHERE _first_seen_at > ${datedAt} OR _missing_since < ${datedAt}`,
+    },
+    {
+      rule: 'history_begins_when_first_seen',
+      where: tableName(history),
+      says: 'rows begin before the record was first seen',
+      sql: `SELECT ${named([...key, beginsAt], 'h')} FROM ${qualified(history)} h JOIN ${current} t
+        ON ${sameKey(key, 't', 'h')} WHERE h.${beginsAt} < t._first_seen_at`,
+    },
+  ]
+}
+
+/** The histories: versions follow each other, and the last one is the current row. */
+export const HISTORY_RULES: readonly Rule[] = MERGED.flatMap(historyRules)
+
+const PERIODS = [
+  { view: surveyPeriods, from: 'valid_from', to: 'valid_to' },
+  { view: sampleSourcePeriods, from: 'valid_from', to: 'valid_to' },
+  { view: surveyProgressPeriods, from: 'observed_at', to: 'ended_at' },
+  { view: sampleSourceProgressPeriods, from: 'observed_at', to: 'ended_at' },
+] as const
+
+const periodRules = (view: ViewDeclaration, from: string, to: string): readonly Rule[] => {
+  const record = view.key.filter((name) => name !== from)
+  return [
+    {
+      rule: 'periods_end_after_they_begin',
+      where: view.name,
+      says: 'rows end before they begin, or are confirmed before that or after their end',
+      sql: `SELECT ${named(view.key)} FROM ${qualified(view)}
+        WHERE confirmed_until < ${quote(from)} OR confirmed_until > ${quote(to)} OR ${quote(to)} < ${quote(from)}`,
+    },
+    {
+      rule: 'periods_do_not_overlap',
+      where: view.name,
+      says: 'rows hold at the same time as the next one',
+      sql: `SELECT ${named(view.key)} FROM (SELECT ${list([...view.key, to])},
+          lead(${quote(from)}) OVER (PARTITION BY ${list(record)} ORDER BY ${quote(from)}) AS next_at FROM ${qualified(view)})
+        WHERE ${quote(to)} > next_at OR (${quote(to)} IS NULL AND next_at IS NOT NULL)`,
+    },
+  ]
+}
+
+/** The views of periods: no row holds before it begins, or at the same time as the next one. */
+export const PERIOD_RULES: readonly Rule[] = PERIODS.flatMap(({ view, from, to }) =>
+  periodRules(view, from, to),
+)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { UpstreamError } from '../../../../src/base/errors.js'
 import { type AccountSample, exitCodeOf } from '../../../../src/commands/verify/report.js'
 import { renderVerify } from '../../../../src/commands/verify/text.js'
-import type { Problem } from '../../../../src/verify/local/problem.js'
+import type { Problem } from '../../../../src/verify/local/proof.js'
 import type { Compared, Verdict } from '../../../../src/verify/sample/verdict.js'
 
 const row = (verdict: Verdict, surveyId = 1, sampleSourceId: number | null = null): Compared => ({

@@ -2,8 +2,7 @@
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { checkTables } from '../../../../src/verify/local/check-tables.js'
-import { ALL_RULES } from '../../../../src/verify/local/rules/all.js'
+import { ALL_RULES, checkTables } from '../../../../src/verify/local/check-tables.js'
 import { minute } from '../../../support/time/instants.js'
 import { bundle, list, progress, runReport, source, survey } from '../../../support/warehouse/rows.js'
 import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'

@@ -2,9 +2,13 @@
 import { spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { exposition, parseExposition } from '../../../../src/monitoring/metrics/exposition.js'
 import { ACCOUNT_METRICS, RUN_METRICS } from '../../../../src/monitoring/metrics/metrics.js'
-import { accountSamples, runSamples } from '../../../../src/monitoring/metrics/samples.js'
+import {
+  accountSamples,
+  exposition,
+  parseExposition,
+  runSamples,
+} from '../../../../src/monitoring/metrics/samples.js'
 import { accountState, runEnd } from '../../../support/monitoring/run-ends.js'
 import { HAS_PROMTOOL } from '../../../support/servers/prometheus.js'
 import { cases } from '../../../support/suite/cases.js'

@@ -1,9 +1,22 @@
+/** Values that a service wrote, read without trusting them: JSON of unknown shape, and moments. */
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Null for anything but a whole number. */
+export const integerOf = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isInteger(value) ? value : null
+
+/** Null for anything but text. */
+export const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+
 /**
- * Moments as the API writes them (API document, "Resources and their fields": ISO 8601 with a time-zone offset), as
+ * A moment as the API writes it (API document, "Resources and their fields": ISO 8601 with a time-zone offset), as
  * microseconds in a bigint. In milliseconds two different moments could be equal, and a bound that a service keeps
  * would look broken.
  */
-
 export interface Moment {
   /** Microseconds since 1970; further digits are cut off. */
   readonly micros: bigint

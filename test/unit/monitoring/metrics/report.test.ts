@@ -3,9 +3,8 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { parseExposition } from '../../../../src/monitoring/metrics/exposition.js'
-import { accountSamples, runSamples } from '../../../../src/monitoring/metrics/samples.js'
-import { writeTextfile } from '../../../../src/monitoring/metrics/textfile.js'
+import { writeTextfile } from '../../../../src/monitoring/metrics/report.js'
+import { accountSamples, parseExposition, runSamples } from '../../../../src/monitoring/metrics/samples.js'
 import { openSilentDisk } from '../../../support/files/disk.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
 import { accountState, runEnd } from '../../../support/monitoring/run-ends.js'
@@ -63,7 +62,7 @@ test('a file system that does not answer holds neither the run nor the end of th
   if (disk === null) return
   const url = (file: string) => JSON.stringify(new URL(`../../../../build/${file}`, import.meta.url).href)
   const script = `
-    const { writeTextfile } = await import(${url('monitoring/metrics/textfile.js')})
+    const { writeTextfile } = await import(${url('monitoring/metrics/report.js')})
     const late = new AbortController()
     setTimeout(() => late.abort(new Error('too late')), 500)
     await writeTextfile(process.argv[1], [], late.signal).catch((error) => console.log(error.message))

@@ -1,8 +1,32 @@
-/** The lines about a run: the outcome first, then accounts that are not complete. */
+/**
+ * Which ends of a run are a success, and the lines about a run: the outcome first, then accounts that are not complete. A chat
+ * message is JSON with a text, in which nothing of the API can mention anybody.
+ */
 import { expect, test } from 'vitest'
-import { endText, startText } from '../../../../src/monitoring/notify/message.js'
-import { runEnd } from '../../../support/monitoring/run-ends.js'
-import { runReport } from '../../../support/warehouse/rows.js'
+import { Secret } from '../../../src/base/secret.js'
+import type { RunReport } from '../../../src/model/run.js'
+import { chatBody, endText, isSuccess, startDelivery } from '../../../src/monitoring/notify.js'
+import { runEnd } from '../../support/monitoring/run-ends.js'
+import { runReport } from '../../support/warehouse/rows.js'
+
+const partialWith = (...accounts: readonly Partial<RunReport>[]) => {
+  const { report } = runEnd()
+  return report === null ? null : { ...report, accounts: accounts.map(runReport) }
+}
+
+test.each([
+  [true, 'a complete run', runEnd()],
+  [true, 'a budget or a signal', runEnd({ exitCode: 3, report: partialWith({ hasFailures: false }) })],
+  [
+    false,
+    'a survey that failed in one of two accounts',
+    runEnd({ exitCode: 3, report: partialWith({ hasFailures: false }, { hasFailures: true }) }),
+  ],
+  [false, 'a signal before the run began', runEnd({ exitCode: 3, report: null })],
+  [false, 'rejected rows', runEnd({ exitCode: 5 })],
+] as const)('%s: %s', (success, _, end) => {
+  expect(isSuccess(end)).toBe(success)
+})
 
 const withAccounts = (...accounts: ReturnType<typeof runReport>[]) => {
   const end = runEnd()
@@ -10,9 +34,11 @@ const withAccounts = (...accounts: ReturnType<typeof runReport>[]) => {
 }
 
 test('a start names command, version and host', () => {
-  expect(startText('sync', '0.1.0', 'night-1')).toBe(
-    'fieldwork-sync sync started (version 0.1.0) on night-1\n',
-  )
+  const target = { url: new Secret('https://ping.example.com'), proxy: null }
+  expect(startDelivery(target, { command: 'sync', version: '0.1.0', host: 'night-1' })).toMatchObject({
+    setting: 'notify.start',
+    body: 'fieldwork-sync sync started (version 0.1.0) on night-1\n',
+  })
 })
 
 test('a complete run has a line for each account', () => {
@@ -70,4 +96,10 @@ test('it is short, whatever the number of accounts and the length of their reaso
   expect(lines).toHaveLength(23)
   expect(lines.at(-2)).toBe('and 80 more accounts')
   expect(Math.max(...lines.map(({ length }) => length))).toBe(401)
+})
+
+test('the text has its lines, and nothing that a chat reads as a mention or a link', () => {
+  expect(JSON.parse(chatBody('first\n<!channel> <users/all> @here "x" & y\n'))).toEqual({
+    text: 'first\n‹!channel› ‹users/all› @\u200bhere "x" & y',
+  })
 })

@@ -1,0 +1,133 @@
+/**
+ * Rules of the API document, observations where it is silent, and the rules about each record, page or answer that the
+ * other rules have read. Those send no requests of their own.
+ */
+import { conforms, describeField, type Field, type Fields } from './fields.js'
+import type { Evidence } from './read/evidence.js'
+import type { ListReading, Reader } from './read/reader.js'
+import type { JsonObject } from './values.js'
+import { fail, PASS, Unseen, type Verdict } from './verdict.js'
+
+/** One rule of the API document. */
+export interface Rule {
+  /** Stable, for machines: `paging.next`. */
+  readonly id: string
+  /** The heading of the API document that contains the rule. */
+  readonly section: string
+  /** The rule in one line. */
+  readonly text: string
+  /** May send requests. Throws `Unseen` where the rule cannot be observed. */
+  readonly check: (evidence: Evidence) => Verdict | Promise<Verdict>
+  /** Sends no requests: it is checked after the others, on everything that they have read. */
+  readonly passive?: true
+  /** Takes many requests, so it is checked after the other rules that send some. */
+  readonly last?: true
+}
+
+/** Reports the behaviour of the service where the API document is silent. */
+export interface Observation {
+  readonly topic: string
+  readonly section: string
+  readonly observe: (evidence: Evidence) => string | Promise<string>
+  /** Comes after all rules that send requests. */
+  readonly last?: true
+}
+
+export interface EachRule<Item> extends Pick<Rule, 'id' | 'section' | 'text'> {
+  readonly items: (reader: Reader) => readonly Item[]
+  /** Null where the rule says nothing about the item. */
+  readonly judge: (item: Item, reader: Reader) => Verdict | null
+  /** The reason why the rule cannot be observed when it says nothing about any item. */
+  readonly nothing: string
+}
+
+export const each = <Item>({ id, section, text, items, judge, nothing }: EachRule<Item>): Rule => ({
+  id,
+  section,
+  text,
+  passive: true,
+  check: ({ reader }) => judgeEach(items(reader), (item) => judge(item, reader), nothing),
+})
+
+/** The first failure, with the number of further ones. Throws `Unseen` where `judge` gives no verdict at all. */
+export const judgeEach = <Item>(
+  items: readonly Item[],
+  judge: (item: Item) => Verdict | null,
+  nothing: string,
+): Verdict => {
+  const verdicts = items.flatMap((item) => judge(item) ?? [])
+  if (verdicts.length === 0) throw new Unseen(nothing)
+  const [first, ...more] = verdicts.filter((one) => one.verdict === 'fail')
+  if (first === undefined) return PASS
+  return more.length === 0 ? first : { ...first, got: `${first.got} (and ${more.length} more)` }
+}
+
+/** A record and where it was seen. */
+interface SeenRecord {
+  readonly asked: string
+  /** As in `survey 17`. */
+  readonly name: string
+  readonly record: JsonObject
+  /** Whether the document does not say which value a field has here. */
+  readonly isOpen?: (field: string) => boolean
+}
+
+interface FieldRulesOptions {
+  /** Begins the ids: `survey` makes `survey.title`. */
+  readonly prefix: string
+  readonly section: string
+  readonly fields: Fields
+  readonly records: (reader: Reader) => readonly SeenRecord[]
+  /** The reason why a rule cannot be observed when no record shows its field. */
+  readonly nothing: string
+}
+
+/** One rule for each field of a table of the document: it is there and has its type. */
+export const fieldRules = ({
+  prefix,
+  section,
+  fields,
+  records,
+  nothing,
+}: FieldRulesOptions): readonly Rule[] =>
+  Object.entries(fields).map(([name, field]) => ({
+    id: `${prefix}.${name}`,
+    section,
+    text: `${name}: ${describeField(field)}`,
+    passive: true,
+    check: ({ reader }) => {
+      const judged = records(reader).filter(({ isOpen }) => isOpen?.(name) !== true)
+      if (judged.length === 0) throw new Unseen(nothing)
+      return checkField(name, field, judged, reader)
+    },
+  }))
+
+const NAMED_VALUES_MAX = 5
+
+const checkField = (
+  name: string,
+  field: Field,
+  records: readonly SeenRecord[],
+  { show }: Reader,
+): Verdict => {
+  const wrong = records.filter(({ record }) => !conforms(record[name], field))
+  const [first] = wrong
+  if (first === undefined) return PASS
+  const values = new Set(wrong.map(({ record }) => show(record[name])))
+  const shown = [...values].slice(0, NAMED_VALUES_MAX).join(', ')
+  const dots = values.size > NAMED_VALUES_MAX ? ', …' : ''
+  const where = `in ${first.name}${wrong.length === 1 ? '' : ` and ${wrong.length - 1} more`}, of ${records.length} seen`
+  return fail(first.asked, `${name}: ${describeField(field)}`, `${shown}${dots} ${where}`)
+}
+
+const recordsOf = ({ seen, show }: Reader, endpoint: ListReading['endpoint'], name: string) =>
+  seen.lists
+    .filter((reading) => reading.endpoint === endpoint)
+    .flatMap(({ asked, rows }): readonly SeenRecord[] =>
+      rows.map((record) => ({ asked, name: `${name} ${show(record.id)}`, record })),
+    )
+
+/** The rows of all pages, once for each time they were read. */
+export const surveyRecords = (reader: Reader): readonly SeenRecord[] => recordsOf(reader, 'surveys', 'survey')
+export const sourceRecords = (reader: Reader): readonly SeenRecord[] =>
+  recordsOf(reader, 'sample_sources', 'source')

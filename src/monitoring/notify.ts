@@ -1,0 +1,116 @@
+/** The requests about a run, at its start and at its end: pings and webhooks, with a few lines of text for people. */
+import { toUSVString } from 'node:util'
+import { EXIT_CODES } from '../base/errors.js'
+import { counted, humanDuration } from '../base/human.js'
+import type { NotifyTargets, RunEnd, Target } from '../model/monitoring.js'
+import type { RunCommand, RunReport } from '../model/run.js'
+import type { Delivery } from './deliver.js'
+
+const PLAIN = 'text/plain; charset=utf-8'
+const JSON_TYPE = 'application/json'
+
+export interface RunStart {
+  readonly command: RunCommand
+  readonly version: string
+  readonly host: string
+}
+
+export const startDelivery = (target: Target, { command, version, host }: RunStart): Delivery => ({
+  setting: 'notify.start',
+  target,
+  method: 'POST',
+  contentType: PLAIN,
+  body: `fieldwork-sync ${command} started (version ${version}) on ${host}\n`,
+})
+
+/** Nothing failed: a budget or a signal may have ended the run. One that a signal stopped before its report did nothing. */
+export const isSuccess = ({ exitCode, report }: Pick<RunEnd, 'exitCode' | 'report'>): boolean =>
+  exitCode === EXIT_CODES.complete ||
+  (exitCode === EXIT_CODES.partial &&
+    report !== null &&
+    report.accounts.every(({ hasFailures }) => !hasFailures))
+
+/** `redact` removes secrets from a text; `document` is the end of the run in JSON. */
+export const endDeliveries = (
+  targets: NotifyTargets,
+  end: RunEnd,
+  { redact, document }: { readonly redact: (text: string) => string; readonly document: string },
+): readonly Delivery[] => {
+  const text = redact(endText(end))
+  const { success, failure, webhook, webhookFormat } = targets
+  const deliveries: Delivery[] = []
+  const ping = isSuccess(end) ? success : failure
+  if (ping !== null)
+    deliveries.push({
+      setting: isSuccess(end) ? 'notify.success' : 'notify.failure',
+      target: ping,
+      method: 'POST',
+      contentType: PLAIN,
+      body: text,
+    })
+  if (webhook !== null)
+    deliveries.push({
+      setting: 'notify.webhook',
+      target: webhook,
+      method: 'POST',
+      contentType: JSON_TYPE,
+      body: webhookFormat === 'chat' ? chatBody(text) : document,
+    })
+  return deliveries
+}
+
+/** Accounts that are not complete come first, so they are among these. */
+const ACCOUNTS_MAX = 20
+/** A reason may quote an answer of the API. */
+const LINE_LENGTH_MAX = 400
+
+/** The first line has the outcome and the exit code. */
+export const endText = ({ command, host, status, exitCode, durationMs, report, error }: RunEnd): string => {
+  const head = `fieldwork-sync ${command} on ${host}: ${status} (exit ${exitCode}) after ${humanDuration(durationMs)}`
+  const accounts = report === null ? [] : [...report.accounts].toSorted((a, b) => rank(a) - rank(b))
+  const left = accounts.length - ACCOUNTS_MAX
+  return [
+    head,
+    ...(error === null ? [] : [error.message]),
+    ...(report === null || report.publishError === null ? [] : [`not published: ${report.publishError}`]),
+    ...accounts.slice(0, ACCOUNTS_MAX).map(accountLine),
+    ...(left > 0 ? [`and ${counted(left, 'more account')}`] : []),
+  ]
+    .map((line) => `${shortened(line)}\n`)
+    .join('')
+}
+
+const rank = ({ status }: RunReport): number => ['failed', 'partial', 'complete'].indexOf(status)
+
+const accountLine = (run: RunReport): string => {
+  const facts =
+    run.replayed === null
+      ? [
+          `${counted(run.surveysRefreshed, 'survey')} refreshed`,
+          counted(run.requests, 'request'),
+          run.leftOver === 0 ? 'nothing left over' : `${counted(run.leftOver, 'survey')} left over`,
+          ...(run.rejectedRows === 0 ? [] : [`${counted(run.rejectedRows, 'row')} rejected`]),
+          ...(run.refusals === 0 ? [] : [`${counted(run.refusals, 'refusal')} with 429`]),
+        ]
+      : [
+          `${counted(run.replayed.merged + run.replayed.queued + run.replayed.outdated, 'row')} replayed`,
+          `${counted(run.replayed.waiting, 'row')} waiting`,
+        ]
+  const reason = run.reason === null ? '' : `; ${run.reason}`
+  return `${run.account}: ${run.status}; ${facts.join(', ')}${reason}`
+}
+
+const shortened = (line: string): string => {
+  const text = line.replaceAll(/\s*\n\s*/g, '; ')
+  return text.length > LINE_LENGTH_MAX ? toUSVString(`${text.slice(0, LINE_LENGTH_MAX)}…`) : text
+}
+
+/**
+ * A text may quote the API. Without these characters no chat reads a mention of everybody or a link in it: Slack and
+ * Google Chat write them as <!channel>, Mattermost as @channel.
+ */
+const HARMLESS: Readonly<Record<string, string>> = { '<': '‹', '>': '›', '@': '@\u200b' }
+
+/** For the incoming webhooks of Slack, Mattermost and Google Chat. */
+export const chatBody = (text: string): string =>
+  JSON.stringify({ text: text.trimEnd().replaceAll(/[<>@]/g, (character) => HARMLESS[character] ?? '') })
