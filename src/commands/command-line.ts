@@ -19,7 +19,6 @@ import { reportError } from './report-error.js'
 import { schemaCommand } from './schema/command.js'
 import { statusCommand } from './status/command.js'
 import { syncCommand } from './sync/command.js'
-import { tokenIn, wantsJson } from './usage.js'
 import { verifyCommand } from './verify/command.js'
 
 /** Every command, in the order of `--help`. */
@@ -110,3 +109,12 @@ const run = async (argv: readonly string[], context: CliContext): Promise<void> 
   if (output !== '') await context.print(`${output}\n`)
   else await command?.run(context, flags)
 }
+
+/** Whether `--json` is given. It reads argv, because an error may come before the flags are parsed. */
+const wantsJson = (argv: readonly string[]): boolean =>
+  argv.includes('--json') || argv.includes('--json=true')
+
+/** The value of `--token`, which must be redacted in errors about the command line. */
+const tokenIn = (argv: readonly string[]): string | undefined =>
+  argv.find((word) => word.startsWith('--token='))?.slice('--token='.length) ??
+  (argv.includes('--token') ? argv[argv.indexOf('--token') + 1] : undefined)

@@ -7,7 +7,7 @@ import type { Flags, FlagsOf } from './flags.js'
 
 /**
  * A command as the command line lists it. This declaration loads no other part of the program, so `--help` and wrong usage are
- * answered at once; `run` loads what the command needs.
+ * answered at once. `run` reads the settings, and loads what does the work when they are valid.
  */
 export interface Command<Of extends Flags = Flags> {
   readonly name: string

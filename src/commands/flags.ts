@@ -1,4 +1,5 @@
-/** The flags of a command: how they are declared, and the check of those that a command line gives. */
+/** The flags of a command: how they are declared, the check of those that a command line gives, and errors about wrong ones. */
+import { ExpectedError } from '../base/errors.js'
 import { nearest } from '../base/suggest.js'
 
 export interface Flag {
@@ -56,3 +57,21 @@ const unknownFlag = (flag: string, command: string, flags: Flags): string => {
 
 const namesOf = (flags: Flags): readonly string[] =>
   Object.keys(flags).filter((name) => flags[name]?.type !== 'argument')
+
+/** The command line is wrong. Exit 2. */
+export const usageError = (problem: string, command: string): ExpectedError => {
+  const help = ['fieldwork-sync', ...(command === '' ? [] : [command]), '--help'].join(' ')
+  return new ExpectedError('usage', `${problem}${problem.endsWith('?') ? '' : '.'} See ${help}`)
+}
+
+/** Returns `text` as one of `choices`. Throws an error `usage` with the most similar choice if it is none of them. */
+export const choiceOf = <Choice extends string>(
+  text: string | undefined,
+  choices: readonly Choice[],
+  { command, problem }: { readonly command: string; readonly problem: string },
+): Choice => {
+  const choice = choices.find((known) => known === text)
+  if (choice !== undefined) return choice
+  const meant = text === undefined ? null : nearest(text, choices)
+  throw usageError(`${problem}${meant === null ? '' : `: did you mean ${meant}?`}`, command)
+}

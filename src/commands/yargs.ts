@@ -1,13 +1,13 @@
 /**
- * Reads command lines and writes help with yargs. It gets only the command that is named, because each declared command costs
- * time, and it does not run the command: it would write the help of each command before it runs.
+ * Reads command lines, writes help and completes words with yargs. It gets only the command that is named, because each declared
+ * command costs time, and it does not run the command: it would write the help of each command before it runs.
  */
+import yargs, { type Argv } from 'yargs'
+import { EXITS } from '../base/errors.js'
 import { nearest } from '../base/suggest.js'
+import { packageVersion } from '../base/version.js'
 import type { Command } from './context.js'
-import { type FlagValues, flagProblems } from './flags.js'
-import { usageError } from './usage.js'
-import { splitWords, valuesOf } from './yargs-completion-words.js'
-import { declareAll, declareOne, newParser, splitCommand } from './yargs-parser.js'
+import { type Flag, type FlagValues, flagProblems, usageError } from './flags.js'
 
 /** Wider terminals get no longer lines. */
 const COLUMNS_MAX = 110
@@ -61,7 +61,8 @@ const unknownCommand = (words: readonly string[], names: readonly string[]): rea
 
 /**
  * What a shell offers for the last word, which may be empty: commands and flags, or values of a flag. If there is nothing, the
- * shell offers files. SHELL says whether yargs adds descriptions for zsh or fish.
+ * shell offers files. SHELL says whether yargs adds descriptions for zsh or fish. yargs itself knows neither `--flag=value`, which
+ * shells split differently, nor the values of flags.
  */
 export const completionsOf = async (
   words: readonly string[],
@@ -80,3 +81,88 @@ export const completionsOf = async (
   else declareOne(parser, command)
   return await parser.getCompletion([...given, current])
 }
+
+/** Makes two words of `--flag=value`. bash has made three. */
+const splitWords = (words: readonly string[]) => {
+  const cursor = words.at(-1) ?? ''
+  const before = words.slice(0, -1)
+  if (cursor === '=') return { before, current: '' }
+  if (before.at(-1) === '=') return { before: before.slice(0, -1), current: cursor }
+  const [, flag, value = ''] = /^(--[^=]+)=(.*)$/s.exec(cursor) ?? []
+  return flag === undefined ? { before, current: cursor } : { before: [...before, flag], current: value }
+}
+
+const valuesOf = async (
+  { values = [], isList = false }: Flag,
+  current: string,
+): Promise<readonly string[]> => {
+  const known = typeof values === 'function' ? await values() : values
+  const given = isList ? current.split(',').slice(0, -1) : []
+  return known.filter((value) => !given.includes(value)).map((value) => [...given, value].join(','))
+}
+
+/** The command that `argv` names, and the other words. */
+const splitCommand = (argv: readonly string[], commands: readonly Command[]) => {
+  const names = commands.map(({ name }) => name)
+  const place = argv.findIndex((word, at) => names.includes(word) && !takesNext(argv[at - 1], commands))
+  const command = commands.find(({ name }) => name === argv[place])
+  return { command, words: command === undefined ? argv : argv.toSpliced(place, 1) }
+}
+
+/** Whether the word after this one is its value. In front of the command, the flags of every command count. */
+const takesNext = (word: string | undefined, commands: readonly Command[]): boolean =>
+  word?.startsWith('--') === true && commands.some(({ flags }) => flags[word.slice(2)]?.type === 'string')
+
+const declareOne = (parser: Argv, { name, describe, flags }: Command): void => {
+  const declared = Object.entries(flags)
+  const args = declared.flatMap(([arg, { type }]) => (type === 'argument' ? [arg] : []))
+  const words = args.map((arg) => ` <${arg}>`).join('')
+  if (args.length === 0) parser.usage(`$0 ${name}\n\n${describe}`)
+  else
+    parser
+      .command(`$0${args.map((arg) => ` [${arg}]`).join('')}`, false)
+      .usage(`$0 ${name}${words}\n\n${describe}`)
+  for (const [flag, { type, describe, default: text }] of declared)
+    if (type === 'argument') parser.positional(flag, { type: 'string', describe })
+    else
+      parser.option(flag, {
+        type,
+        describe,
+        ...(type === 'string' && { nargs: 1 }),
+        ...(text !== undefined && { defaultDescription: text }),
+      })
+}
+
+const declareAll = (parser: Argv, commands: readonly Command[]): void => {
+  for (const { name, describe } of commands) parser.command(name, describe)
+  const exits = Object.entries(EXITS).map(([code, { meaning }]) => `  ${code}  ${meaning}`)
+  parser
+    .usage(
+      '$0 <command>\n\nSyncs surveys, sample sources and fieldwork progress from the API into DuckDB, Parquet and Delta tables, within its request cap.',
+    )
+    .demandCommand(1, 'say which command to run')
+    .epilogue(['Exit codes:', ...exits].join('\n'))
+}
+
+/** `command` is named in errors; empty if there is none. */
+const newParser = (columns: number, command: string): Argv =>
+  yargs()
+    .scriptName('fieldwork-sync')
+    .locale('en')
+    .updateStrings({ 'Not enough arguments following: %s': '--%s needs a value' })
+    .parserConfiguration({
+      'boolean-negation': false,
+      'camel-case-expansion': false,
+      'dot-notation': false,
+      'duplicate-arguments-array': false,
+      'parse-numbers': false,
+      'short-option-groups': false,
+    })
+    .strict()
+    .version('version', 'Show the version', packageVersion())
+    .help('help', 'Show this help')
+    .alias('help', 'h')
+    .wrap(columns)
+    .fail((message) => {
+      throw usageError(message, command)
+    })

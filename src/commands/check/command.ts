@@ -7,5 +7,12 @@ export const checkCommand: Command<typeof checkOptions> = {
   describe:
     'Check the settings, the warehouse, and the address, id and token of each account with one request',
   flags: checkOptions,
-  run: async (context, flags) => (await import('./handler.js')).handleCheck(context, flags),
+  run: async (context, given) => {
+    const { runChecks } = await import('../wiring/run-checks.js')
+    const { renderChecks } = await import('../text/checks.js')
+    const { jsonOf } = await import('../text/json.js')
+    const { checks, exitCode } = await runChecks(context, given)
+    context.exit(exitCode)
+    await context.print(given.json === true ? `${jsonOf({ exitCode, checks })}\n` : renderChecks(checks))
+  },
 }

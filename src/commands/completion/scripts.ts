@@ -2,8 +2,6 @@
  * The scripts that shells load. yargs has scripts too, but its bash script needs bash 4, which macOS does not have, its fish script
  * offers no files, and all of them print for the login shell instead of the shell that runs. These set SHELL, which yargs reads.
  */
-import type { SHELLS } from '../options.js'
-
 const BASH = `# Completion of fieldwork-sync for bash. Load it in ~/.bashrc:  source <(fieldwork-sync completion bash)
 _fieldwork_sync() {
   local one current=\${COMP_WORDS[COMP_CWORD]}
@@ -50,4 +48,4 @@ end
 complete -c fieldwork-sync -f -a '(__fieldwork_sync)'
 `
 
-export const SCRIPTS: Readonly<Record<(typeof SHELLS)[number], string>> = { bash: BASH, zsh: ZSH, fish: FISH }
+export const SCRIPTS = { bash: BASH, zsh: ZSH, fish: FISH } as const

@@ -1,11 +1,77 @@
-/** Writes each table as a Parquet or CSV file of its own. DuckDB writes the rows, so they are never in our memory. */
+/**
+ * Writes each table as a Parquet or CSV file of its own. DuckDB writes the rows, so they are never in our memory. The first part is
+ * also what the writer of workbooks uses.
+ */
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { throwIfAborted } from '../../base/clock.js'
+import { WarehouseError } from '../../base/errors.js'
+import type { Column, TableDeclaration } from '../../model/columns.js'
 import { tableName } from '../../model/sync-tables.js'
+import { checksum } from '../../publish/parquet/manifest.js'
+import { metadata, published } from '../../publish/parquet/sql.js'
 import { bigintCell } from '../../warehouse/connection/cells.js'
-import { copyTable, type FileFormat } from './sql.js'
-import { type ExportEntry, fileEntry, type Writing, writeError } from './writing.js'
+import type { Sql } from '../../warehouse/connection/database.js'
+import { literal, quote } from '../../warehouse/connection/ddl.js'
+import { firstLine, isFileFailure } from '../../warehouse/connection/duckdb-error.js'
+import { chosenRows, conditionError, type Relation } from './relations.js'
+import type { ExportManifest } from './target.js'
+
+export interface Writing {
+  readonly sql: Sql
+  readonly relations: readonly Relation[]
+  /** The unfinished directory that gets the files. */
+  readonly directory: string
+  /** Its final place, for messages. */
+  readonly out: string
+  readonly signal: AbortSignal
+}
+
+export type ExportEntry = ExportManifest['tables'][number]
+
+/** Name, size and checksum of a written file. */
+export const fileEntry = async (
+  directory: string,
+  file: string,
+): Promise<Pick<ExportEntry, 'file' | 'bytes' | 'sha256'>> => {
+  const path = join(directory, file)
+  return { file, bytes: (await stat(path)).size, sha256: await checksum(path) }
+}
+
+/** The error to throw if a table cannot be written: the condition's, an error `export_failed`, or a stop or bug itself. */
+export const writeError = (error: unknown, { table, condition }: Relation, out: string): unknown => {
+  const fault = conditionError(error, condition)
+  if (fault !== error || !isFileFailure(error)) return fault
+  return new WarehouseError(
+    'export_failed',
+    `cannot export ${tableName(table)} to ${out}: ${firstLine(error)}`,
+    {
+      cause: error,
+    },
+  )
+}
+
+interface SelectRows {
+  readonly table: TableDeclaration
+  /** The published columns of the table. */
+  readonly columns: readonly Column[]
+  readonly condition: string | null
+}
+
+/** Rows are sorted by key, so equal rows give an equal file. */
+export const selectRows = (
+  { table, columns, condition }: SelectRows,
+  cell: (column: Column) => string,
+  alias = ({ name }: Column): string => name,
+): string => {
+  const cells = columns.map((column) => `${cell(column)} AS ${quote(alias(column))}`)
+  const key = table.key.length > 0 ? table.key : columns.map(({ name }) => name)
+  const order = columns.filter(({ name }) => key.includes(name)).map(({ name }) => `t.${quote(name)}`)
+  return `SELECT ${cells.join(', ')} FROM ${chosenRows(table, condition)} ORDER BY ${order.join(', ')}`
+}
+
+export type FileFormat = 'parquet' | 'csv'
 
 export const writeFiles = async (
   { sql, relations, directory, out, signal }: Writing,
@@ -30,3 +96,59 @@ export const writeFiles = async (
   }
   return entries
 }
+
+interface CopyTable extends SelectRows {
+  readonly format: FileFormat
+  /** Whether a CSV file is for spreadsheet programs: it begins with a byte order mark, and no text can become a formula. */
+  readonly bom: boolean
+  readonly file: string
+}
+
+const copyTable = ({ format, bom, file, ...rows }: CopyTable): string => {
+  const first = rows.columns[0]
+  const alias = (column: Column): string => `${bom && column === first ? BYTE_ORDER_MARK : ''}${column.name}`
+  const cell = format === 'parquet' ? published : bom ? spreadsheetCell : csvCell
+  return `COPY (${selectRows(rows, cell, alias)})
+    TO ${literal(file)} (${OPTIONS[format]}, USE_TMP_FILE false${format === 'parquet' ? `, KV_METADATA ${metadata({ declaration: rows.table })}` : ''})`
+}
+
+/** Excel reads a CSV file as UTF-8 only after this. */
+const BYTE_ORDER_MARK = '\ufeff'
+
+/** A whole row group is in memory while it is written, and an export has little memory. */
+const ROW_GROUP_ROWS = 30_720
+
+/** In CSV, a null has no characters between the commas, and an empty text is "". */
+const OPTIONS: Readonly<Record<FileFormat, string>> = {
+  csv: `FORMAT csv, HEADER true, DELIMITER ',', QUOTE '"', ESCAPE '"', NULLSTR '', NEW_LINE '\\r\\n'`,
+  parquet: `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}`,
+}
+
+/** Instants are formatted from epoch microseconds, so the time zone of the session has no effect. */
+const csvCell = (column: Column): string =>
+  column.type === 'TIMESTAMPTZ'
+    ? `strftime(make_timestamp(epoch_us(t.${quote(column.name)})), '%Y-%m-%dT%H:%M:%S.%fZ')`
+    : published(column)
+
+const spreadsheetCell = (column: Column): string =>
+  column.type === 'VARCHAR' || column.type === 'JSON' ? guardedText(csvCell(column)) : csvCell(column)
+
+/*
+ * Texts of a CSV file must not become formulas and error values in a spreadsheet program. CSV cannot mark a text as a text, so an
+ * apostrophe goes before each place where one of these could begin. See
+ * docs/decisions/export-and-sql.md#0073-spreadsheets-hold-typed-cells-and-no-formulas.
+ */
+
+/** White space, invisible characters and apostrophes, without the separators. */
+const SKIPPED = String.raw`[\pZ\p{Cf}\x00-\x08\x0b\x0c\x0e-\x1f\x7f']*`
+
+/**
+ * A formula begins with one of `= + - @`, and an error value with `#`, in every language; also in full width. It can begin a text, and
+ * what follows a semicolon, tab or line break: a program with another separator than the comma divides a text there. Apostrophes are
+ * skipped, so that taking one away at the same places gives the exact text again.
+ */
+const FORMULA_BEGINS = String.raw`(^|[;\t\r\n])(${SKIPPED}[=+\-@#＝＋－＠＃])`
+
+/** SQL for the guarded text of `expression`. */
+export const guardedText = (expression: string): string =>
+  `regexp_replace(${expression}, ${literal(FORMULA_BEGINS)}, ${literal(String.raw`\1'\2`)}, 'g')`

@@ -3,8 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, link, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { hasCode } from '../../base/errors.js'
-import { reasonOf, settingsFileExists, settingsFileUnwritable } from './errors.js'
+import { ExpectedError, hasCode, isSystemError, messageOf } from '../../base/errors.js'
 
 /** Why a new file cannot be created at `path`; null if it can, as far as the modes of its directory say. */
 export const whyNotCreatable = async (path: string): Promise<string | null> => {
@@ -29,7 +28,7 @@ export const requirePlace = async (path: string, mayReplace: boolean): Promise<v
   if (problem !== null) throw settingsFileUnwritable(path, new Error(problem))
 }
 
-export interface NewFile {
+interface NewFile {
   readonly path: string
   readonly text: string
   readonly mode: number
@@ -60,4 +59,31 @@ const putInPlace = async (temporary: string, { path, mayReplace }: NewFile): Pro
       // Some file systems have no hard links.
     }
   await rename(temporary, path)
+}
+
+/** The settings file exists, and `--force` is not given. Exit 2. */
+const settingsFileExists = (path: string): ExpectedError =>
+  new ExpectedError(
+    'settings_file_exists',
+    `${path} exists; give --force to replace it, or --out for another file`,
+  )
+
+/** The settings file or the token file cannot be written. Exit 2. */
+const settingsFileUnwritable = (path: string, error: unknown): ExpectedError =>
+  new ExpectedError('settings_file_unwritable', `${path} cannot be written: ${reasonOf(error)}`, {
+    cause: error,
+  })
+
+const reasonOf = (error: unknown): string =>
+  isSystemError(error) ? (REASONS[error.code] ?? error.code) : messageOf(error)
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'its directory does not exist',
+  ENOTDIR: 'its directory does not exist',
+  EISDIR: 'it is a directory; give a file',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EEXIST: 'it exists already',
 }

@@ -1,29 +1,42 @@
-/** Asks for the answers that the flags do not give. A wrong answer is explained, and the question repeated. */
+/**
+ * Asks on a terminal for the answers that the flags do not give. A wrong answer is explained, and the question repeated. Node's
+ * readline edits the line, and sees Ctrl-C and Ctrl-D. Prompt libraries add lists and menus, which four questions do not need.
+ */
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
+import { messageOf, StoppedError } from '../../base/errors.js'
 import { readToken } from '../../settings/credentials.js'
 import { SettingsError } from '../../settings/problems.js'
-import { initOptions } from '../options.js'
 import { type Answers, type NewToken, problemsOf, type Question } from './answers.js'
 import { whyNotCreatable } from './files.js'
-import type { Prompt } from './prompt.js'
 
 export interface Asked {
   readonly answers: Answers
   readonly newToken: NewToken | null
 }
 
+/** The question of each answer: the text of its flag. */
+export type QuestionTexts = Readonly<Record<Question, { readonly describe: string }>>
+
+interface Target {
+  /** Absolute path of the settings file. */
+  readonly out: string
+  readonly texts: QuestionTexts
+}
+
 /** Throws a `SettingsError` for wrong flags before the first question. */
-export const askMissing = async (prompt: Prompt, given: Partial<Answers>, out: string): Promise<Asked> => {
+export const askMissing = async (prompt: Prompt, given: Partial<Answers>, target: Target): Promise<Asked> => {
   const { signal } = prompt
   const tokenFile = given['token-file']
   const isNew = tokenFile !== undefined && tokenFile !== '' && !existsSync(tokenFile)
   const { 'token-file': _, ...others } = given
   const problems = await problemsOf(isNew ? others : given, signal)
   if (problems.length > 0) throw new SettingsError(problems)
-  prompt.say(`This writes the settings file ${out} after the last answer. Ctrl-C stops.\n`)
-  const answerTo = async (question: Question) => given[question] ?? (await askOne(prompt, question, out))
+  prompt.say(`This writes the settings file ${target.out} after the last answer. Ctrl-C stops.\n`)
+  const answerTo = async (question: Question) => given[question] ?? (await askOne(prompt, question, target))
   const answers: Answers = {
     'base-url': await answerTo('base-url'),
     id: await answerTo('id'),
@@ -36,9 +49,9 @@ export const askMissing = async (prompt: Prompt, given: Partial<Answers>, out: s
   return { answers, newToken }
 }
 
-const askOne = async (prompt: Prompt, question: Question, out: string): Promise<string> => {
+const askOne = async (prompt: Prompt, question: Question, { out, texts }: Target): Promise<string> => {
   const byDefault = defaultOf(question, out)
-  const text = `${initOptions[question].describe}${byDefault === null ? '' : ` [${byDefault}]`}: `
+  const text = `${texts[question].describe}${byDefault === null ? '' : ` [${byDefault}]`}: `
   for (;;) {
     const answer = inHome((await prompt.ask(text)) || (byDefault ?? ''))
     const problem = await problemWith(question, answer, prompt.signal)
@@ -77,5 +90,65 @@ const askToken = async (prompt: Prompt, path: string): Promise<string> => {
     const read = readToken(token)
     if (read.ok) return token
     prompt.say(`  It ${read.problem}`)
+  }
+}
+
+interface Terminal {
+  readonly input: NodeJS.ReadStream
+  readonly output: NodeJS.WriteStream
+  readonly signal: AbortSignal
+}
+
+interface Prompt extends Disposable {
+  /** The signal of the command. */
+  readonly signal: AbortSignal
+  say(text: string): void
+  /** The answer without white space around it. Rejects with a `StoppedError` at Ctrl-C, Ctrl-D and a signal. */
+  ask(question: string, isHidden?: boolean): Promise<string>
+}
+
+/** Dispose of it, or the terminal stays in raw mode. */
+export const openPrompt = ({ input, output, signal }: Terminal): Prompt => {
+  let isHidden = false
+  const echo = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      if (isHidden) done()
+      else output.write(chunk, done)
+    },
+  })
+  // Readline wraps long lines by the width of its output.
+  Object.defineProperty(echo, 'columns', { get: () => output.columns })
+  const lines = createInterface({ input, output: echo, terminal: true, historySize: 0 })
+  const ended = new Promise<never>((_, reject) => {
+    const stop = (reason: string) => reject(new StoppedError(`${reason}; nothing was written`))
+    lines.once('SIGINT', () => stop('stopped by Ctrl-C'))
+    lines.once('close', () => stop('the input ended before the last answer'))
+    signal.addEventListener('abort', () => stop(messageOf(signal.reason)), { once: true })
+  })
+  // The end may come between two questions, when nothing waits for it.
+  ended.catch(() => undefined)
+  const answerTo = async (question: string, hidden: boolean): Promise<string> => {
+    if (!hidden) return await Promise.race([lines.question(question), ended])
+    output.write(question)
+    isHidden = true
+    try {
+      return await Promise.race([lines.question(''), ended])
+    } finally {
+      isHidden = false
+      output.write('\n')
+    }
+  }
+  return {
+    signal,
+    say: (text) => void output.write(`${text}\n`),
+    ask: async (question, hidden = false) => {
+      try {
+        return (await answerTo(question, hidden)).trim()
+      } catch (error) {
+        if (!hidden) output.write('\n')
+        throw error
+      }
+    },
+    [Symbol.dispose]: () => lines.close(),
   }
 }

@@ -7,5 +7,18 @@ export const replayCommand: Command<typeof settingsOptions> = {
   describe:
     'After an upgrade, decode rejected rows again, and publish those that this version can type; makes no request to the API',
   flags: settingsOptions,
-  run: async (context, flags) => (await import('./handler.js')).handleReplay(context, flags),
+  run: async (context, given) => {
+    const { signal } = context
+    const { loadMonitoredSettings, monitored } = await import('../wiring/monitored-run.js')
+    const { openTelemetry } = await import('../wiring/logging.js')
+    const settings = await loadMonitoredSettings(context, 'replay', { flags: given, requireAccounts: false })
+    const { log } = await openTelemetry(settings, context)
+    const report = await monitored({ settings, command: 'replay', log, signal }, async (watch) => {
+      const { replayAll } = await import('./run.js')
+      return await replayAll({ settings, log, signal, watch })
+    })
+    context.exit(report.exitCode)
+    const { outputOf } = await import('./run.js')
+    await context.print(outputOf(report, settings))
+  },
 }

@@ -1,15 +1,20 @@
-/** The wiring of `replay`: opens the warehouse, replays the rows of each account in turn, and publishes. */
+/** What `replay` does: opens the warehouse, decodes the rows of each account in turn, and publishes. Also what it prints. */
 import { systemClock } from '../../base/clock.js'
 import { ExpectedError } from '../../base/errors.js'
+import { counted, humanCount } from '../../base/human.js'
 import { packageVersion } from '../../base/version.js'
 import { createProgressLog } from '../../logging/progress.js'
 import type { RunReport, SyncReport } from '../../model/run.js'
+import { countedDrift } from '../../model/run-record.js'
+import type { Settings } from '../../settings/settings.js'
 import { storageAddress } from '../../settings/storage.js'
 import { decodeAgain } from '../../survey-api/decode-again.js'
 import { replayAccount } from '../../sync/replay.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
 import { accountsInQuarantine } from '../../warehouse/history/replay.js'
 import type { Work } from '../context.js'
+import { jsonOf } from '../text/json.js'
+import { driftLines, publishSection, rejectionLines } from '../text/run-lines.js'
 import { hasWarehouse } from '../wiring/published.js'
 import { type RunWatch, runAndPublish } from '../wiring/warehouse-run.js'
 
@@ -52,3 +57,42 @@ export const replayAll = async ({ settings, log, signal, watch }: Replay): Promi
     },
   )
 }
+
+export const outputOf = (report: SyncReport, { json }: Pick<Settings, 'json'>): string =>
+  json ? `${jsonOf(report)}\n` : renderReplay(report)
+
+/** The summary, with a newline at its end. */
+const renderReplay = (report: SyncReport): string =>
+  [...report.accounts.map(accountSection), publishSection(report), lastLine(report)]
+    .map((section) => `${section}\n`)
+    .join('\n')
+
+const accountSection = (run: RunReport): string => {
+  const { merged, queued, outdated, waiting } = countsOf(run)
+  const names = { rejections: run.rejections, rejectedRows: waiting }
+  return [
+    `account ${run.account}: ${run.status}`,
+    `merged    ${counted(merged, 'survey row')}`,
+    `queued    ${counted(queued, 'row')}, whose surveys the next sync reads again`,
+    `outdated  ${counted(outdated, 'row')}, whose surveys were read again since then, or no longer exist`,
+    `waiting   ${counted(waiting, 'row')}${waiting === 0 ? '' : ', kept in _sync.rejected_rows'}`,
+    ...rejectionLines(names).map(below),
+    ...(run.driftEvents === 0 ? [] : [`drift     ${countedDrift(run.driftEvents)}`]),
+    ...driftLines(run).map(below),
+  ].join('\n')
+}
+
+const below = (line: string): string => `            ${line}`
+
+const lastLine = (report: SyncReport): string => {
+  const counts = report.accounts.map(countsOf)
+  const typed = counts.reduce((all, { merged, queued, outdated }) => all + merged + queued + outdated, 0)
+  const waiting = counts.reduce((all, run) => all + run.waiting, 0)
+  const rows = `${counted(typed, 'row')} replayed, ${waiting === 0 ? 'none is' : humanCount(waiting)} waiting.`
+  if (report.status === 'complete') return `complete: ${rows}`
+  const reasons = [...report.accounts.map(({ reason }) => reason), report.publishError]
+  const distinct = new Set(reasons.flatMap((reason) => reason?.replace(/\.$/, '') ?? []))
+  return `${report.status} (exit ${report.exitCode}): ${[...distinct].join('; ').replaceAll(/\s*\n\s*/g, ' ')}; ${rows}`
+}
+
+const countsOf = ({ replayed }: RunReport) => replayed ?? { merged: 0, queued: 0, outdated: 0, waiting: 0 }

@@ -1,50 +1,44 @@
-/** The wiring of `report`: finds the published state, reads it and writes the page. */
+/** What `report` does: finds the published state, reads it, writes the page, and prints what was written. */
 import { lstat, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { throwIfAborted } from '../../base/clock.js'
 import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
+import { counted, humanBytes } from '../../base/human.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { readReport } from '../../publish/report/read.js'
 import { REPORT_START, renderReport } from '../../publish/report/render.js'
 import { writeReport } from '../../publish/report/write.js'
 import type { Settings } from '../../settings/settings.js'
 import { readPublished } from '../../warehouse/status.js'
-import { usageError } from '../usage.js'
+import type { CliContext } from '../context.js'
+import { usageError } from '../flags.js'
+import { jsonOf } from '../text/json.js'
 import { findState } from '../wiring/published.js'
 import { requirePublished } from '../wiring/warehouse-status.js'
 
-export interface ReportRequest {
-  readonly settings: Settings
-  /** Absolute path. */
-  readonly out: string
-  readonly signal: AbortSignal
-}
-
-export interface WrittenReport {
-  /** The published state that it shows. */
-  readonly source: string
-  readonly bytes: number
-  /** Surveys in the field. */
-  readonly inField: number
-  /** Surveys with a section of their own. */
-  readonly sections: number
-}
-
-/** Throws `nothing_published`, `usage` for a foreign file, `report_failed`, or the error of a state that cannot be read. */
-export const reportPublished = async ({ settings, out, signal }: ReportRequest): Promise<WrittenReport> => {
+/**
+ * `out` is an absolute path. Throws `nothing_published`, `usage` for a foreign file, `report_failed`, or the error of a state that
+ * cannot be read.
+ */
+export const report = async (
+  { signal, print }: CliContext,
+  settings: Settings,
+  out: string,
+): Promise<void> => {
   await requireReplaceable(out).catch(failed(out))
   const state = await requirePublished(settings, await findState(settings, signal))
   const rows = await readPublished(state, signal, (database) => database.transaction(readReport))
-  const report = renderReport(rows, settings.report)
+  const { html, sections } = renderReport(rows, settings.report)
   throwIfAborted(signal)
   await makeDirectory(dirname(out)).catch(failed(out))
-  await writeReport(out, report.html).catch(failed(out))
-  return {
-    source: state.path,
-    bytes: Buffer.byteLength(report.html),
-    inField: rows.inField.length,
-    sections: report.sections,
-  }
+  await writeReport(out, html).catch(failed(out))
+  const inField = rows.inField.length
+  const bytes = Buffer.byteLength(html)
+  await print(
+    settings.json
+      ? `${jsonOf({ out, source: state.path, bytes, inField, sections })}\n`
+      : `${counted(inField, 'survey')} in the field, ${counted(sections, 'survey')} with a section, ${humanBytes(bytes)}\n\nwritten to ${out}: open it in a browser\n`,
+  )
 }
 
 const failed =

@@ -1,7 +1,10 @@
-/** All tables and views with their declared columns and comments. */
+/** All tables and views with their declared columns and comments, and how `schema` prints them: SQL, JSON, Markdown. */
+import { markdownTable } from '../../base/human.js'
 import type { Column, TableDeclaration } from '../../model/columns.js'
-import { ALL_TABLES } from '../../model/sync-tables.js'
+import { ALL_TABLES, SCHEMA_VERSION } from '../../model/sync-tables.js'
+import { commentsOn, createTable } from '../../warehouse/connection/ddl.js'
 import { ALL_VIEWS } from '../../warehouse/views/all.js'
+import { createView } from '../../warehouse/views/view-declaration.js'
 
 export interface Relation
   extends Pick<TableDeclaration, 'schema' | 'name' | 'comment' | 'key' | 'references'> {
@@ -18,3 +21,93 @@ export const CATALOG: readonly Relation[] = [
   ...VIEWS,
   ...TABLES.filter(({ schema }) => schema === '_sync'),
 ]
+
+/** The statements that create an empty warehouse. The work database is created with the same ones. */
+export const schemaAsSql = (): string =>
+  [
+    ['CREATE SCHEMA _sync'],
+    ...ALL_TABLES.map((table) => [createTable(table), ...commentsOn(table)]),
+    ...ALL_VIEWS.map(createView),
+  ]
+    .map((statements) => statements.map((statement) => `${statement};\n`).join(''))
+    .join('\n')
+
+/** All declared facts except the SQL of views, with names in snake_case. */
+export const schemaAsJson = (): string =>
+  `${JSON.stringify({ schema_version: SCHEMA_VERSION, relations: CATALOG.map(relationToJson) }, null, 2)}\n`
+
+const relationToJson = ({ columns, ...relation }: Relation) => ({
+  ...relation,
+  columns: columns.map((column) => ({ ...column, values: column.values ?? null })),
+})
+
+/** The data dictionary: a table of columns for each table and view. */
+export const schemaAsMarkdown = (): string =>
+  [
+    HEAD,
+    ...section(
+      'Tables',
+      'The data of the API: current rows and their history.',
+      ({ schema, kind }) => schema === 'main' && kind === 'table',
+    ),
+    ...section(
+      'Views',
+      'The same data in forms that answer common questions.',
+      ({ kind }) => kind === 'view',
+    ),
+    ...section(
+      'Bookkeeping',
+      'State and history of the sync job: schema `_sync`.',
+      ({ schema }) => schema === '_sync',
+    ),
+  ].join('\n')
+
+const HEAD = `# Tables and views
+
+Every table and view of the warehouse, generated from their declarations (\`fieldwork-sync schema\`). The database has the same comments:
+\`SELECT table_name, column_name, comment FROM duckdb_columns()\`.
+
+- Names of the API are kept. Every table of data begins with \`account\`. A key identifies a row: the sync keeps it unique, without a constraint.
+- Times are UTC instants to the microsecond. Rates and percentages are doubles.
+- Rows are never deleted: a survey or source that the API no longer shows has \`_missing_since\`. \`_extra\` has the fields that this version
+  does not know, as JSON.
+- Times of observation are those of the server. If its clock did not move between two versions, the second is a microsecond later.
+`
+
+const section = (
+  title: string,
+  about: string,
+  isMember: (relation: Relation) => boolean,
+): readonly string[] => {
+  const relations = CATALOG.filter(isMember)
+  const links = relations.map(
+    (relation) => `- [\`${fullName(relation)}\`](#${anchor(relation)}): ${relation.comment}\n`,
+  )
+  return [`## ${title}\n\n${about}\n\n${links.join('')}`, ...relations.map(relationSection)]
+}
+
+const fullName = ({ schema, name }: Pick<Relation, 'schema' | 'name'>): string =>
+  schema === 'main' ? name : `${schema}.${name}`
+
+const anchor = (relation: Relation): string => fullName(relation).replaceAll('.', '')
+
+const relationSection = (relation: Relation): string =>
+  `### ${fullName(relation)}
+
+${relation.comment}.${relation.key.length === 0 ? '' : ` Key: ${names(relation.key)}.`}${(
+    relation.references ?? []
+  )
+    .map(({ columns, table, to }) => ` Belongs to \`${table}\`: ${names(columns)} = ${names(to)}.`)
+    .join('')}
+
+${markdownTable(
+  ['Column', 'Type', 'Null', 'Meaning'],
+  relation.columns.map(({ name, type, nullable, comment }) => [
+    `\`${name}\``,
+    type,
+    nullable ? 'yes' : 'no',
+    comment,
+  ]),
+)}`
+
+const names = (columns: readonly string[]): string => columns.map((name) => `\`${name}\``).join(', ')

@@ -4,18 +4,24 @@
  */
 import { EXIT_CODES } from '../../base/errors.js'
 import { counted, humanCount, humanDuration } from '../../base/human.js'
+import { createRedactor } from '../../base/secret.js'
 import type { RunReport, RunStatus, SyncReport } from '../../model/run.js'
 import { summaryLines } from '../../model/run-record.js'
-import { driftLines, failingLines, rejectionLines } from '../text/data-problem-lines.js'
-import { publishSection } from '../text/publish-section.js'
+import { type Settings, secretsOf } from '../../settings/settings.js'
+import { jsonOf } from '../text/json.js'
+import { driftLines, failingLines, publishSection, rejectionLines } from '../text/run-lines.js'
 import { textTable } from '../text/text-table.js'
 
-export interface SummaryOptions {
+interface SummaryOptions {
   /** Milliseconds since the command started. Without it, the summary has only the time of each account. */
   readonly elapsedMs?: number
   /** Whether the last line gets terminal colours. */
   readonly colour?: boolean
 }
+
+/** The summary, or the report as JSON. Both quote values from the API, and any of them may contain a token. */
+export const outputOf = (report: SyncReport, settings: Settings, options: SummaryOptions): string =>
+  createRedactor(secretsOf(settings))(settings.json ? `${jsonOf(report)}\n` : renderSummary(report, options))
 
 /** The summary, with a newline at its end. */
 export const renderSummary = (

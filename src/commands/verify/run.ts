@@ -1,12 +1,15 @@
 /**
- * The wiring of `verify`. The sample holds the warehouse, like a sync: both together would exceed the cap. The local half holds nothing
- * and makes no request to the API.
+ * What `verify` does: both halves of the proof. The sample holds the warehouse, like a sync: both together would exceed the cap. The
+ * local half holds nothing and makes no request to the API.
  */
+import { randomBytes } from 'node:crypto'
 import { systemClock } from '../../base/clock.js'
 import { StoppedError } from '../../base/errors.js'
 import { humanCount } from '../../base/human.js'
 import type { Log } from '../../base/log.js'
-import type { AccountSettings, Settings } from '../../settings/settings.js'
+import { createRedactor } from '../../base/secret.js'
+import { type AccountSettings, type Settings, secretsOf } from '../../settings/settings.js'
+import type { StorageSettings } from '../../settings/storage.js'
 import { type Allocation, createRequestBudget } from '../../sync/budget/request-budget.js'
 import { sideBySide } from '../../sync/side-by-side.js'
 import { openDatabaseFile, openParquetVersion } from '../../verify/local/check-tables.js'
@@ -15,27 +18,55 @@ import { verifyDirectory } from '../../verify/local/run.js'
 import { verifySample } from '../../verify/sample/run.js'
 import type { Database } from '../../warehouse/connection/database.js'
 import { unreadable } from '../../warehouse/connection/duckdb-error.js'
-import type { Work } from '../context.js'
+import type { CliContext, Work } from '../context.js'
 import { holdPlace } from '../wiring/hold-place.js'
+import { logProxies } from '../wiring/log-proxies.js'
+import { openTelemetry } from '../wiring/logging.js'
 import { openSource } from '../wiring/open-source.js'
 import type { Place } from '../wiring/place.js'
 import { findState } from '../wiring/published.js'
 import { newRunId } from '../wiring/run-id.js'
+import { requireShardLayout } from '../wiring/shard-layout.js'
 import { requirePublished } from '../wiring/warehouse-status.js'
-import { type AccountSample, exitCodeOf, type VerifyReport } from './report.js'
+import { type AccountSample, exitCodeOf, outputOf, type VerifyReport } from './result.js'
 
-export interface VerifyWork extends Work {
+interface VerifyRequest {
+  readonly settings: Settings
   readonly isLocal: boolean
   /** Surveys to compare per account; null if not given. */
   readonly sample: number | null
+  /** Null if not given. */
+  readonly seed: string | null
+  readonly startedMs: number
+}
+
+export const verify = async (
+  context: CliContext,
+  { startedMs, ...request }: VerifyRequest,
+): Promise<void> => {
+  const { settings, isLocal } = request
+  await requireShardLayout(settings)
+  const { log } = await openTelemetry(settings, context)
+  if (!isLocal) logProxies(settings.accounts, log)
+  const seed = request.seed ?? randomBytes(SEED_BYTES).toString('hex')
+  const report = await verifyAll({ ...request, log, signal: context.signal, seed })
+  const output = outputOf(report, settings.json, systemClock.monotonicMs() - startedMs)
+  // Values of the API are quoted, and any of them may contain a token.
+  context.exit(report.exitCode)
+  await context.print(createRedactor(secretsOf(settings))(output))
+}
+
+const SEED_BYTES = 4
+
+interface VerifyWork extends Work, Pick<VerifyRequest, 'isLocal' | 'sample'> {
   readonly seed: string
 }
 
 /** Surveys that are compared if `--sample` is not given and the budget allows it. */
-export const SAMPLE_DEFAULT = 20
+const SAMPLE_DEFAULT = 20
 
 /** Throws `nothing_published` or a `WarehouseError`. Failures of the API are in the report. */
-export const verifyAll = async (work: VerifyWork): Promise<VerifyReport> => {
+const verifyAll = async (work: VerifyWork): Promise<VerifyReport> => {
   const { settings, signal, isLocal, seed, sample } = work
   await requireState(settings, signal)
   if (isLocal) {
@@ -76,10 +107,21 @@ const UNREADABLE: readonly string[] = [
 const verifyPublished = async (settings: Settings, signal: AbortSignal): Promise<LocalProof> => {
   const { storage, warehouseDirectory } = settings
   if (storage === null) return await verifyDirectory(warehouseDirectory, signal)
-  const { verifyStorage } = await import('./bucket.js')
   const proof = await verifyStorage(storage, signal)
   if (proof.states.length === 0) await requirePublished(settings, { published: null, holder: null })
   return proof
+}
+
+/** The client of object stores is loaded only here, so that other warehouses do without it. */
+const verifyStorage = async (storage: StorageSettings, signal: AbortSignal): Promise<LocalProof> => {
+  const { createS3Store } = await import('../../object-store/s3.js')
+  const { verifyBucket } = await import('../../verify/local/check-bucket.js')
+  const store = await createS3Store(storage)
+  try {
+    return await verifyBucket(store, signal)
+  } finally {
+    await store.close()
+  }
 }
 
 const sampleAll = async (work: VerifyWork, place: Place): Promise<readonly AccountSample[]> => {

@@ -1,10 +1,13 @@
 /** What is in the bundle of the command, which of its files a start loads, and the licences of its packages. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { readableStack } from '../../../src/base/stack.js'
+import { run } from '../../support/command/command.js'
+import { temporaryDirectory } from '../../support/files/temporary.js'
 import { projectDirectory } from './dockerfile.js'
 
 const dist = join(projectDirectory, 'dist')
@@ -39,6 +42,16 @@ const loadedWith = (path: string, seen = new Set<string>()): ReadonlySet<string>
 const withoutNode = (loaded: ReadonlySet<string>): readonly string[] =>
   [...loaded].filter((path) => !isBuiltin(path)).sort()
 
+/** The files that a command line loads, relative to `dist`. V8 lists the scripts of a process in the file of its coverage. */
+const loadedBy = async (args: readonly string[], directory: string): Promise<readonly string[]> => {
+  const { code } = await run(args, { NODE_V8_COVERAGE: directory })
+  expect(code).toBe(2)
+  const coverage = z.object({ result: z.array(z.object({ url: z.string() })) })
+  return readdirSync(directory)
+    .flatMap((name) => coverage.parse(JSON.parse(readFileSync(join(directory, name), 'utf8'))).result)
+    .flatMap(({ url }) => (url.startsWith('file:') ? [relative(dist, fileURLToPath(url))] : []))
+}
+
 /** The packages in the bundle, from its source maps. */
 const bundled = [
   ...new Set(
@@ -60,18 +73,28 @@ describe('a start loads', () => {
     expect(withoutNode(loadedWith('chunks/yargs.js'))).toEqual(['chunks/start.js', 'chunks/yargs.js'])
   })
 
-  test.each(['check', 'conformance', 'export', 'init', 'plan', 'replay', 'report', 'status', 'sync'])(
-    'neither DuckDB nor the HTTP client before the settings of %s are read',
-    (command) => {
-      const loaded = withoutNode(loadedWith(`chunks/${command}-handler.js`))
-      expect(loaded).toContain('chunks/settings.js')
-      expect(loaded).not.toContain('chunks/warehouse.js')
-      expect(loaded).not.toContain('chunks/source.js')
-      expect(loaded.filter((path) => !path.startsWith('chunks/'))).toEqual([])
-    },
-  )
+  test.each([
+    ['check'],
+    ['conformance'],
+    ['export', '--format', 'csv', '--out', 'out'],
+    ['init', '--base-url', 'wrong', '--id', '1', '--token-file', 'absent'],
+    ['plan'],
+    ['replay'],
+    ['report', '--out', 'report.html'],
+    ['status'],
+    ['sync'],
+    ['verify'],
+  ])('neither DuckDB nor the HTTP client before the settings of %s are read', async (...args) => {
+    const directory = await temporaryDirectory()
+    const wrong = args[0] === 'init' ? '--out' : '--config'
+    const loaded = await loadedBy([...args, wrong, join(directory, 'absent.yaml')], join(directory, 'loaded'))
+    expect(loaded).toContain('chunks/settings.js')
+    expect(loaded).not.toContain('chunks/warehouse.js')
+    expect(loaded).not.toContain('chunks/source.js')
+    expect(loaded.filter((path) => path !== 'main.js' && !path.startsWith('chunks/'))).toEqual([])
+  })
 
-  test.each([['plan-run'], ['export-run'], ['report-run'], ['wiring-warehouse-status']])(
+  test.each([['plan-run'], ['export-run'], ['report-run'], ['status-run']])(
     'no HTTP client for a command without requests: %s',
     (run) => {
       const loaded = withoutNode(loadedWith(`chunks/${run}.js`))
@@ -82,7 +105,7 @@ describe('a start loads', () => {
 
   test('the library for workbooks only where a workbook is written', () => {
     const loads = files.filter((path) => textOf(path).includes('/hucre/dist/'))
-    expect(loads).toEqual(['chunks/export-xlsx-workbooks.js'])
+    expect(loads).toEqual(['chunks/export-workbooks.js'])
     expect(withoutNode(loadedWith('chunks/export-run.js'))).not.toContain(loads[0])
   })
 })

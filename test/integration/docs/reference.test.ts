@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { COMMANDS } from '../../../src/commands/command-line.js'
-import { schemaAsMarkdown } from '../../../src/commands/schema/markdown.js'
+import { schemaAsMarkdown } from '../../../src/commands/schema/catalog.js'
 import { runWarm } from '../../support/command/warm.js'
 import { JSON_DOCUMENTS, jsonSchemaOf } from './json-documents.js'
 import { generatedParts } from './reference-parts.js'

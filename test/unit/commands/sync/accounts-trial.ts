@@ -1,7 +1,6 @@
 /** Runs syncs of several accounts in this process. Each account has a scripted API of its own. */
 import { join } from 'node:path'
-import { syncAccounts } from '../../../../src/commands/sync/run.js'
-import type { SyncAccounts } from '../../../../src/commands/sync/sync-account.js'
+import { type SyncAccounts, syncAccounts } from '../../../../src/commands/sync/run.js'
 import type { RunObserver, SyncReport } from '../../../../src/model/run.js'
 import type { Flags } from '../../../../src/settings/command-source.js'
 import { type ScriptedApi, type ScriptedSurvey, startScriptedApi } from '../../../support/api/scripted-api.js'

@@ -1,7 +1,6 @@
 /** `plan` prints the surveys that are known to be due apart from those that it expects from the listing. */
 import { expect, test } from 'vitest'
-import { planToJson } from '../../../../src/commands/plan/json.js'
-import { renderPlans } from '../../../../src/commands/plan/text.js'
+import { planToJson, renderPlans } from '../../../../src/commands/plan/run.js'
 import type { Plan } from '../../../../src/model/plan.js'
 import { fitPlan } from '../../../../src/model/plan-fit.js'
 import type { Task } from '../../../../src/model/queue.js'

@@ -1,34 +1,41 @@
-/** Reads flags or answers, writes the settings file and a new token file, makes the checks, and prints what to type next. */
+/**
+ * What `init` does: reads flags or answers, writes the settings file and a new token file, makes the checks, and prints what to type
+ * next.
+ */
 import { rm } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { basename, delimiter, dirname, relative, resolve } from 'node:path'
 import { throwIfAborted } from '../../base/clock.js'
 import { EXIT_CODES } from '../../base/errors.js'
 import { Secret } from '../../base/secret.js'
 import { createStderr } from '../../logging/stderr.js'
+import type { Environment } from '../../settings/environment.js'
 import { SETTING_NAMES } from '../../settings/names.js'
 import type { CliContext } from '../context.js'
-import type { FlagsOf } from '../flags.js'
-import { initOptions } from '../options.js'
+import { usageError } from '../flags.js'
 import { renderChecks } from '../text/checks.js'
 import { jsonOf } from '../text/json.js'
-import { usageError } from '../usage.js'
 import { runChecks } from '../wiring/run-checks.js'
-import { type Answers, fileOf, QUESTIONS, readAnswers } from './answers.js'
+import { type Answers, fileOf, QUESTIONS, type Question, readAnswers } from './answers.js'
 import { requirePlace, writeNewFile } from './files.js'
-import { nextCommand } from './next-command.js'
-import { openPrompt } from './prompt.js'
-import { type Asked, askMissing } from './questions.js'
+import { type Asked, askMissing, openPrompt, type QuestionTexts } from './questions.js'
 
-type InitFlags = FlagsOf<typeof initOptions>
+interface InitFlags extends Readonly<Partial<Record<Question, string | undefined>>> {
+  /** The settings file. */
+  readonly out: string
+  readonly force?: boolean | undefined
+  readonly 'no-check'?: boolean | undefined
+  readonly 'log-level'?: string | undefined
+  readonly json?: boolean | undefined
+}
 
-export const handleInit = async (context: CliContext, flags: InitFlags): Promise<void> => {
-  const file = flags.out ?? initOptions.out.default
+export const init = async (context: CliContext, flags: InitFlags, texts: QuestionTexts): Promise<void> => {
+  const file = flags.out
   if (file === '') throw usageError('--out needs the path of a file', 'init')
   const out = resolve(file)
   const isTerminal = context.stderr.isTTY && context.stdin().isTTY
   const given = isTerminal ? null : required(flags)
   await requirePlace(out, flags.force === true)
-  const asked = given === null ? await ask(context, flags, out) : { answers: given, newToken: null }
+  const asked = given === null ? await ask(context, flags, texts) : { answers: given, newToken: null }
   await write(context, asked, { out, mayReplace: flags.force === true })
   const isJson = flags.json === true
   const { answers, newToken } = asked
@@ -72,12 +79,12 @@ const required = (flags: InitFlags): Answers => {
   throw usageError(`init can ask only on a terminal; without one it also needs ${missing.join(', ')}`, 'init')
 }
 
-const ask = async (context: CliContext, flags: InitFlags, out: string): Promise<Asked> => {
+const ask = async (context: CliContext, flags: InitFlags, texts: QuestionTexts): Promise<Asked> => {
   using prompt = openPrompt({ input: context.stdin(), output: context.stderr, signal: context.signal })
   const given = Object.fromEntries(
     QUESTIONS.flatMap((question) => (flags[question] === undefined ? [] : [[question, flags[question]]])),
   )
-  const asked = await askMissing(prompt, given, out)
+  const asked = await askMissing(prompt, given, { out: resolve(flags.out), texts })
   if (asked.newToken !== null) context.protect([new Secret(asked.newToken.text)])
   return asked
 }
@@ -119,3 +126,18 @@ const ANSWERED: ReadonlySet<string> = new Set([
   'warehouse',
   'storage',
 ])
+
+/** The command line to type next, as this one was typed. `script` is `process.argv[1]`: the file that Node runs, or a link to it. */
+export const nextCommand = (words: readonly string[], script: string | undefined, env: Environment): string =>
+  [...program(script ?? '', env), ...words].map(quoted).join(' ')
+
+const program = (script: string, env: Environment): readonly string[] => {
+  const name = basename(script)
+  if (!name.endsWith('.js'))
+    return [(env.PATH ?? '').split(delimiter).includes(dirname(script)) ? name : script]
+  const path = relative(process.cwd(), script)
+  return ['node', path.startsWith('..') ? script : path]
+}
+
+const quoted = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`

@@ -1,15 +1,63 @@
-/** The output of `verify` for people: what was checked and compared, what is wrong, and how much the sample can show. */
-import { EXIT_CODES, type ExitCode } from '../../base/errors.js'
+/** The result of `verify`: its exit code, the text for people, and the document of `--json`. */
+import { EXIT_CODES, EXITS, type ExitCode } from '../../base/errors.js'
 import { counted, humanCount, humanDuration } from '../../base/human.js'
 import type { Cell } from '../../model/columns.js'
 import { onOneLine } from '../../model/data-problem-names.js'
 import { formatInstant } from '../../model/instant.js'
 import type { LocalProof, Problem } from '../../verify/local/proof.js'
 import { onePercentOf } from '../../verify/sample/choose.js'
-import type { Compared, Verdict } from '../../verify/sample/verdict.js'
+import type { SampleProof } from '../../verify/sample/run.js'
+import { COMPARED_TABLES, type Compared, VERDICTS, type Verdict } from '../../verify/sample/verdict.js'
+import { jsonOf } from '../text/json.js'
 import { textTable } from '../text/text-table.js'
-import { COUNTED, countsOf } from './counts.js'
-import { type AccountSample, rowsWith, type VerifyReport } from './report.js'
+
+export interface AccountSample extends SampleProof {
+  /** Requests sent, retries included. */
+  readonly requests: number
+}
+
+export interface VerifyReport {
+  readonly exitCode: ExitCode
+  readonly local: LocalProof
+  /** Null with `--local`. */
+  readonly sample: { readonly seed: string; readonly accounts: readonly AccountSample[] } | null
+}
+
+const rowsWith = ({ rows }: Pick<SampleProof, 'rows'>, verdict: Verdict) =>
+  rows.filter((row) => row.verdict === verdict)
+
+interface SampleOutcome {
+  readonly accounts: readonly AccountSample[]
+  /** Whether the number of surveys was given: fewer are then not enough. */
+  readonly isSampleGiven: boolean
+  readonly isSignalled: boolean
+}
+
+/** The code of the highest rank among all findings. */
+export const exitCodeOf = (local: LocalProof, sample: SampleOutcome | null): ExitCode => {
+  const codes: ExitCode[] = [
+    local.problems.length > 0 ? EXIT_CODES.data : EXIT_CODES.complete,
+    ...(sample?.accounts ?? []).flatMap((account): readonly ExitCode[] => [
+      rowsWith(account, 'wrong').length > 0 ? EXIT_CODES.data : EXIT_CODES.complete,
+      account.failure?.exitCode ?? EXIT_CODES.complete,
+      isIncomplete(account, sample) ? EXIT_CODES.partial : EXIT_CODES.complete,
+    ]),
+  ]
+  return codes.reduce((worst, code) => (EXITS[code].rank > EXITS[worst].rank ? code : worst))
+}
+
+/** Without `--sample`, the budget decides how many surveys are compared. One is the least. */
+const isIncomplete = (
+  { compared, chosen, unread }: AccountSample,
+  outcome: Pick<SampleOutcome, 'isSampleGiven' | 'isSignalled'> | null,
+): boolean => {
+  if (unread.length > 0) return true
+  const isShort = compared < chosen
+  return isShort && (compared === 0 || outcome?.isSampleGiven === true || outcome?.isSignalled === true)
+}
+
+export const outputOf = (report: VerifyReport, isJson: boolean, elapsedMs: number): string =>
+  isJson ? `${jsonOf(verifyToJson(report))}\n` : renderVerify(report, elapsedMs)
 
 /** Findings of one kind that are listed; the rest is counted, and `--json` has all. */
 const LISTED_MAX = 20
@@ -136,3 +184,47 @@ const lastLine = (
     ? 'verified: nothing wrong.'
     : `not verified completely (exit ${exitCode}): nothing wrong so far.`
 }
+
+/** Every row that differs, and counts of all rows. */
+const verifyToJson = ({ exitCode, local, sample }: VerifyReport) => ({
+  exitCode,
+  local,
+  sample: sample === null ? null : { seed: sample.seed, accounts: sample.accounts.map(accountToJson) },
+})
+
+const accountToJson = (sample: AccountSample) => ({
+  account: sample.account,
+  surveys: sample.surveys,
+  chosen: sample.chosen,
+  compared: sample.compared,
+  chanceToFindOnePercent: sample.chanceToFindOnePercent,
+  requests: sample.requests,
+  stopped: sample.stopped,
+  unread: sample.unread,
+  tables: COMPARED_TABLES.map((table) => ({
+    table,
+    ...countsOf(sample.rows.filter((row) => row.table === table)),
+  })),
+  findings: sample.rows.filter(({ verdict }) => verdict !== 'equal').map(({ fields: _, ...row }) => row),
+})
+
+/** Counts of compared rows and fields, by verdict. */
+interface RowVerdicts extends Readonly<Record<Verdict, number>> {
+  readonly rows: number
+  readonly fields: number
+}
+
+const countsOf = (rows: readonly Compared[]): RowVerdicts => {
+  const count = (verdict: Verdict) => rows.filter((row) => row.verdict === verdict).length
+  return {
+    rows: rows.length,
+    fields: rows.reduce((sum, { fields }) => sum + fields, 0),
+    equal: count('equal'),
+    moved: count('moved'),
+    waiting: count('waiting'),
+    unclear: count('unclear'),
+    wrong: count('wrong'),
+  }
+}
+
+const COUNTED = ['rows', 'fields', ...VERDICTS] as const

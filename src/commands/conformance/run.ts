@@ -1,12 +1,74 @@
-/** The output of `conformance`: for people a table of rules and the observations, for machines all results. */
-import { counted, humanDuration } from '../../base/human.js'
-import type { ConformanceReport, RuleResult } from '../../conformance/run.js'
+/** What `conformance` does: sends the requests, and prints a table of rules and the observations, or all results as JSON. */
+import { systemClock } from '../../base/clock.js'
+import { EXIT_CODES, type ExitCode, type ExpectedError, isStop } from '../../base/errors.js'
+import { counted, humanDuration, humanWindow } from '../../base/human.js'
+import { createRedactor } from '../../base/secret.js'
+import { type ConformanceReport, type RuleResult, runConformance } from '../../conformance/run.js'
 import type { Verdict } from '../../conformance/verdict.js'
+import { type Settings, secretsOf } from '../../settings/settings.js'
+import type { CliContext } from '../context.js'
 import { textTable } from '../text/text-table.js'
+import { logProxies } from '../wiring/log-proxies.js'
+import { openTelemetry } from '../wiring/logging.js'
+
+/** Slightly more than the rules need for an account with a few pages of surveys. */
+const REQUESTS_MAX = 90
+/** Enough for every answer that a rule needs; all answers are kept until the report. */
+const RESPONSE_BYTES_MAX = 4 * 1024 * 1024
+
+/** `settings` have one account. */
+export const checkConformance = async (
+  context: CliContext,
+  settings: Settings,
+  exceedCap: boolean,
+): Promise<void> => {
+  const { log, colour } = await openTelemetry(settings, context)
+  const [account] = settings.accounts
+  if (account === undefined) throw new TypeError('settings without an account')
+  logProxies([account], log)
+  const requestsMax = settings.budget.requestsMax ?? REQUESTS_MAX
+  const { requests, perMs } = account.rate
+  log.info(
+    { requests_max: requestsMax },
+    `at most ${requestsMax} requests, ${requests} per ${humanWindow(perMs)}: this takes up to ${humanDuration(perMs * Math.ceil(requestsMax / requests))}`,
+  )
+  const startedMs = systemClock.monotonicMs()
+  const report = await runConformance({
+    account: account.name,
+    baseUrl: account.baseUrl,
+    id: account.id,
+    token: account.token,
+    proxy: account.proxy,
+    rate: account.rate,
+    requestTimeoutMs: settings.limits.requestTimeoutMs,
+    responseBytesMax: Math.min(RESPONSE_BYTES_MAX, settings.limits.responseBytesMax),
+    requestsMax,
+    exceedCap,
+    clock: systemClock,
+    log,
+    signal: context.signal,
+  })
+  const isBroken = report.rules.some(({ verdict }) => verdict.verdict === 'fail')
+  const exitCode = exitCodeOf(isBroken, report.endedBy)
+  const style = { elapsedMs: systemClock.monotonicMs() - startedMs, exitCode, colour }
+  const text = settings.json
+    ? `${JSON.stringify(conformanceToJson(report, style))}\n`
+    : renderConformance(report, style)
+  // Answers are redacted where they are read; this covers any other way for a token to get into the report.
+  context.exit(exitCode)
+  await context.print(createRedactor(secretsOf({ ...settings, accounts: [account] }))(text))
+}
+
+/** The exit code of a failed request takes precedence over a broken rule, and a broken rule over a signal. */
+const exitCodeOf = (isBroken: boolean, endedBy: ExpectedError | null): ExitCode => {
+  if (endedBy !== null && !isStop(endedBy)) return endedBy.exitCode
+  if (isBroken) return EXIT_CODES.data
+  return endedBy?.exitCode ?? EXIT_CODES.complete
+}
 
 type Word = Verdict['verdict']
 
-export interface ConformanceStyle {
+interface ConformanceStyle {
   readonly elapsedMs: number
   readonly exitCode: number
   /** Whether verdicts get terminal colours. */
@@ -14,7 +76,7 @@ export interface ConformanceStyle {
 }
 
 /** The report, with a newline at its end. */
-export const renderConformance = (report: ConformanceReport, style: ConformanceStyle): string =>
+const renderConformance = (report: ConformanceReport, style: ConformanceStyle): string =>
   [
     `${report.baseUrl}, checked against the API document`,
     ruleTable(report.rules, style.colour),
@@ -85,7 +147,7 @@ const lastLines = (report: ConformanceReport, { elapsedMs, exitCode }: Conforman
 }
 
 /** The document of `--json`. */
-export const conformanceToJson = (report: ConformanceReport, { elapsedMs, exitCode }: ConformanceStyle) => ({
+const conformanceToJson = (report: ConformanceReport, { elapsedMs, exitCode }: ConformanceStyle) => ({
   exit_code: exitCode,
   base_url: report.baseUrl,
   totals: {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { guardedText } from '../../../../src/commands/export/formula-guard.js'
+import { guardedText } from '../../../../src/commands/export/files.js'
 import { literal } from '../../../../src/warehouse/connection/ddl.js'
 import { openReader } from '../../../support/warehouse/duckdb.js'
 

@@ -1,7 +1,7 @@
 /** The command line that `init` says to type next can be typed as it is. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { nextCommand } from '../../../../src/commands/init/next-command.js'
+import { nextCommand } from '../../../../src/commands/init/run.js'
 
 const PATH = '/usr/local/bin:/usr/bin'
 const words = ['check', '--config', 'a.yaml']

@@ -1,5 +1,6 @@
 /**
- * Writes an export as Excel workbooks: one with a sheet per table, and one for each table that is too large for it.
+ * Writes an export as Excel workbooks: `fieldwork.xlsx` with a sheet per table, and one for each table that is too large for it. Excel
+ * and the library keep a whole workbook in memory, so the shared one holds only so many cells. The others are written row by row.
  * See docs/decisions/export-and-sql.md#0073-spreadsheets-hold-typed-cells-and-no-formulas.
  */
 import { createWriteStream } from 'node:fs'
@@ -8,19 +9,25 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { type CellValue, type WriteSheet, writeXlsx, writeXlsxStream } from 'hucre/xlsx'
 import { z } from 'zod'
-import { throwIfAborted } from '../../../base/clock.js'
-import { isSystemError, messageOf, WarehouseError } from '../../../base/errors.js'
-import { tableName } from '../../../model/sync-tables.js'
-import { bigintCell } from '../../../warehouse/connection/cells.js'
-import { quote } from '../../../warehouse/connection/ddl.js'
-import type { Relation } from '../relations.js'
-import { chosenRows, selectRows } from '../sql.js'
-import { type ExportEntry, fileEntry, type Writing, writeError } from '../writing.js'
-import { isText, selectSheetCell, sheetCell, sheetCellSchema } from './cell.js'
-import { sharedTables, type TableSize } from './placement.js'
-import { columnDefinition, columnsSheet, FIXED_HEADER, headerCells } from './sheet.js'
+import { throwIfAborted } from '../../base/clock.js'
+import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
+import { tableName } from '../../model/sync-tables.js'
+import { bigintCell } from '../../warehouse/connection/cells.js'
+import { quote } from '../../warehouse/connection/ddl.js'
+import { type ExportEntry, fileEntry, selectRows, type Writing, writeError } from './files.js'
+import { chosenRows, type Relation } from './relations.js'
+import {
+  columnDefinition,
+  columnsSheet,
+  FIXED_HEADER,
+  headerCells,
+  isText,
+  selectSheetCell,
+  sheetCell,
+  sheetCellSchema,
+} from './sheet.js'
 
-export const SHARED_FILE = 'fieldwork.xlsx'
+const SHARED_FILE = 'fieldwork.xlsx'
 
 interface Sized extends TableSize {
   readonly relation: Relation
@@ -164,3 +171,34 @@ const writeShared = async ({ directory, out }: Writing, sheets: WriteSheet[]): P
     })
   }
 }
+
+interface TableSize {
+  readonly rows: number
+  readonly columns: number
+  /** Bytes of all texts in UTF-8. */
+  readonly textBytes: number
+}
+
+/** The library takes about 180 MiB of memory for them. */
+const SHARED_CELLS_MAX = 300_000
+
+/** A text of this length takes as much memory as its cell. */
+const CELL_TEXT_BYTES = 50
+
+/** Small tables come first, so that a long history never keeps a small table out. */
+export const sharedTables = <Table extends TableSize>(
+  tables: readonly Table[],
+  cellsMax = SHARED_CELLS_MAX,
+): ReadonlySet<Table> => {
+  const shared = new Set<Table>()
+  let room = cellsMax
+  for (const table of tables.toSorted((a, b) => cellsOf(a) - cellsOf(b))) {
+    room -= cellsOf(table)
+    if (room < 0) break
+    shared.add(table)
+  }
+  return shared
+}
+
+const cellsOf = ({ rows, columns, textBytes }: TableSize): number =>
+  (rows + 1) * columns + Math.ceil(textBytes / CELL_TEXT_BYTES)

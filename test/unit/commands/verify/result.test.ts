@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { UpstreamError } from '../../../../src/base/errors.js'
-import { type AccountSample, exitCodeOf } from '../../../../src/commands/verify/report.js'
-import { renderVerify } from '../../../../src/commands/verify/text.js'
+import { type AccountSample, exitCodeOf, renderVerify } from '../../../../src/commands/verify/result.js'
 import type { Problem } from '../../../../src/verify/local/proof.js'
 import type { Compared, Verdict } from '../../../../src/verify/sample/verdict.js'
 

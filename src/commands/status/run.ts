@@ -1,13 +1,28 @@
-/** The output of `status` for people. */
-
+/** What `status` prints: the published state, or only the requests of the last runs by reason and kind. */
 import { counted, humanCount } from '../../base/human.js'
 import { onOneLine } from '../../model/data-problem-names.js'
 import { formatInstant, type Instant } from '../../model/instant.js'
+import {
+  REQUEST_KINDS,
+  REQUEST_REASONS,
+  type RequestKind,
+  type RequestUsage,
+} from '../../model/request-usage.js'
+import type { Settings } from '../../settings/settings.js'
+import type { RunRequestUsage } from '../../warehouse/history/request-usage.js'
 import type { WarehouseStatus } from '../../warehouse/status.js'
+import type { CliContext } from '../context.js'
+import { jsonOf } from '../text/json.js'
+import { REQUEST_USAGE_WORDS } from '../text/run-lines.js'
 import { textTable } from '../text/text-table.js'
-import type { StatusHead } from '../wiring/warehouse-status.js'
+import { readLastRequestUsage, readWarehouseStatus, type StatusHead } from '../wiring/warehouse-status.js'
 
-export const renderStatus = (head: StatusHead, status: WarehouseStatus): string =>
+export const showStatus = async ({ signal, print }: CliContext, settings: Settings): Promise<void> => {
+  const { head, status } = await readWarehouseStatus(settings, signal)
+  await print(settings.json ? `${jsonOf({ ...head, ...status })}\n` : `${renderStatus(head, status)}\n`)
+}
+
+const renderStatus = (head: StatusHead, status: WarehouseStatus): string =>
   [
     `${head.published}, published ${formatInstant(head.publishedAt)}${head.holder === null ? '' : `\nheld by ${head.holder}`}`,
     section(
@@ -103,4 +118,53 @@ const section = (
 const cell = (value: number | Instant | null): string => {
   if (value === null) return '-'
   return typeof value === 'bigint' ? formatInstant(value) : humanCount(value)
+}
+
+export const showRequests = async ({ signal, print }: CliContext, settings: Settings): Promise<void> => {
+  const runs = await readLastRequestUsage(settings, signal)
+  await print(settings.json ? `${jsonOf({ runs })}\n` : `${renderRequestUsage(runs)}\n`)
+}
+
+const renderRequestUsage = (runs: readonly RunRequestUsage[]): string =>
+  runs.length === 0 ? 'no run has recorded its requests yet' : runs.map(requestsOfRun).join('\n\n')
+
+const requestsOfRun = ({
+  account,
+  started_at,
+  requests,
+  requests_estimated,
+  requestUsage,
+}: RunRequestUsage): string => {
+  const saved = requestUsage.reduce((sum, one) => sum + one.saved, 0)
+  const planned = requests_estimated === null ? '' : `, ${humanCount(requests_estimated)} were planned`
+  return [
+    `requests of ${account}, run of ${formatInstant(started_at)}: ${counted(requests ?? 0, 'request')}${planned}; ${humanCount(saved)} saved`,
+    textTable(requestTable(requestUsage), '  '),
+  ].join('\n')
+}
+
+const requestTable = (requestUsage: readonly RequestUsage[]): readonly (readonly string[])[] => {
+  const kinds = REQUEST_KINDS.filter((kind) => requestUsage.some((one) => one.kind === kind))
+  const reasons = REQUEST_REASONS.filter((reason) => requestUsage.some((one) => one.reason === reason))
+  const rowOf = (mine: readonly RequestUsage[]) => kinds.map((kind) => requestCell(mine, kind))
+  return [
+    ['why', ...kinds.map((kind) => REQUEST_USAGE_WORDS[kind])],
+    ...reasons.map((reason) => [
+      REQUEST_USAGE_WORDS[reason],
+      ...rowOf(requestUsage.filter((one) => one.reason === reason)),
+    ]),
+    ['in all', ...rowOf(requestUsage)],
+  ]
+}
+
+/** `17`, `17 (2 saved)`, `(2 saved)` */
+const requestCell = (requestUsage: readonly RequestUsage[], kind: RequestKind): string => {
+  const mine = requestUsage.filter((one) => one.kind === kind)
+  const made = mine.reduce((sum, one) => sum + one.requests, 0)
+  const saved = mine.reduce((sum, one) => sum + one.saved, 0)
+  return (
+    [made === 0 ? '' : humanCount(made), saved === 0 ? '' : `(${humanCount(saved)} saved)`]
+      .filter((part) => part !== '')
+      .join(' ') || '-'
+  )
 }

@@ -3,16 +3,17 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { readXlsx } from 'hucre/xlsx'
 import { beforeAll, expect, test } from 'vitest'
-import { systemClock } from '../../../../../src/base/clock.js'
-import { StoppedError } from '../../../../../src/base/errors.js'
-import { type Export, exportTables } from '../../../../../src/commands/export/export-tables.js'
-import { surveyProgressHistory, surveys } from '../../../../../src/model/tables.js'
-import { openDatabase } from '../../../../../src/warehouse/connection/database.js'
-import { literal } from '../../../../../src/warehouse/connection/ddl.js'
-import { workFile } from '../../../../../src/warehouse/lifecycle/files.js'
-import { temporaryDirectory } from '../../../../support/files/temporary.js'
-import { insertRows } from '../../../../support/warehouse/long-table.js'
-import { testWarehouse } from '../../../../support/warehouse/warehouse.js'
+import { systemClock } from '../../../../src/base/clock.js'
+import { StoppedError } from '../../../../src/base/errors.js'
+import { type Export, exportTables } from '../../../../src/commands/export/run.js'
+import { sharedTables } from '../../../../src/commands/export/workbooks.js'
+import { surveyProgressHistory, surveys } from '../../../../src/model/tables.js'
+import { openDatabase } from '../../../../src/warehouse/connection/database.js'
+import { literal } from '../../../../src/warehouse/connection/ddl.js'
+import { workFile } from '../../../../src/warehouse/lifecycle/files.js'
+import { temporaryDirectory } from '../../../support/files/temporary.js'
+import { insertRows } from '../../../support/warehouse/long-table.js'
+import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 /** With long titles, they take more room than the shared workbook has. */
 const SURVEYS = 450
@@ -142,4 +143,19 @@ test('a stop while a workbook is written leaves the previous export', async ({ o
   expect(await running).toMatchObject({ message: 'stopped' })
   expect(await readFile(join(out, 'export.json'), 'utf8')).toBe(before)
   expect(await readdir(root)).toEqual(['out'])
+})
+
+const table = (rows: number, columns: number, textBytes = 0) => ({ rows, columns, textBytes })
+
+test('small tables share a workbook up to its number of cells, headers included', () => {
+  const [large, small, smallest] = [table(10, 10), table(9, 10), table(0, 10)]
+  expect([...sharedTables([large, small, smallest], 110)]).toEqual([smallest, small])
+  expect([...sharedTables([large, small, smallest], 220)]).toEqual([smallest, small, large])
+  expect([...sharedTables([large], 109)]).toEqual([])
+})
+
+test('long texts count like cells', () => {
+  const texts = table(1, 1, 50 * 98)
+  expect(sharedTables([texts], 100)).toEqual(new Set([texts]))
+  expect(sharedTables([texts], 99)).toEqual(new Set())
 })

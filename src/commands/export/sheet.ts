@@ -1,12 +1,15 @@
 /**
- * Converts cells of tables to typed cells of a sheet. Excel has no time zone, no 64-bit integers, no infinity, and no dates before
- * 1900. What it cannot hold as a number or a date becomes a text, so no value changes.
+ * The sheets of workbooks: typed cells, headers, comments, widths and formats, and the sheet that describes all columns. Excel has no
+ * time zone, no 64-bit integers, no infinity, and no dates before 1900. What it cannot hold as a number or a date becomes a text, so no
+ * value changes.
  */
-import type { CellValue } from 'hucre/xlsx'
+import type { Cell, CellValue, ColumnDef, WriteSheet } from 'hucre/xlsx'
 import { z } from 'zod'
-import type { Column } from '../../../model/columns.js'
-import { formatInstant, type Instant, instantToMs } from '../../../model/instant.js'
-import { quote } from '../../../warehouse/connection/ddl.js'
+import type { Column } from '../../model/columns.js'
+import { formatInstant, type Instant, instantToMs } from '../../model/instant.js'
+import { tableName } from '../../model/sync-tables.js'
+import { quote } from '../../warehouse/connection/ddl.js'
+import type { Relation } from './relations.js'
 
 /** A cell that `selectSheetCell` selects. */
 export const sheetCellSchema = z.union([
@@ -83,3 +86,69 @@ const escaped = (text: string): string =>
     .replaceAll(/_(?=x[0-9A-Fa-f]{4}_)/g, '_x005F_')
     .replaceAll('\ufffe', '_xFFFE_')
     .replaceAll('\uffff', '_xFFFF_')
+
+export const FIXED_HEADER = { rows: 1 } as const
+
+/** How the cells of a column are shown. In a cell with the format `@`, a text stays a text when a person edits it. */
+const formatOf = (column: Column): string | null => {
+  if (isText(column)) return '@'
+  if (column.type === 'TIMESTAMPTZ') return 'yyyy-mm-dd hh:mm:ss.000'
+  if (column.type === 'DATE') return 'yyyy-mm-dd'
+  return isRate(column) ? '0.0%' : null
+}
+
+/** A part of one, such as `completion_rate`. The percentages of the API are numbers up to 100. */
+const isRate = ({ name, type }: Column): boolean => type === 'DOUBLE' && name.endsWith('_rate')
+
+const WIDTH_MIN = 10
+const TIME_WIDTH = 24
+const NAMED_TEXT_WIDTH = 40
+
+export const columnDefinition = (column: Column): ColumnDef => {
+  const format = formatOf(column)
+  const content =
+    column.type === 'TIMESTAMPTZ'
+      ? TIME_WIDTH
+      : /title|name|comment/.test(column.name)
+        ? NAMED_TEXT_WIDTH
+        : WIDTH_MIN
+  return {
+    width: Math.max(content, column.name.length + 2),
+    ...(format === null ? {} : { numFmt: format }),
+  }
+}
+
+/** The declared comment, with what the sheet changes. */
+export const headerComment = (column: Column): string => {
+  if (column.type === 'TIMESTAMPTZ') return `${column.comment}. UTC, cut to milliseconds`
+  return isRate(column) ? `${column.comment}. Shown as a percentage` : column.comment
+}
+
+/** Bold header cells with their comments, by the place of the cell. */
+export const headerCells = (columns: readonly Column[]): Map<string, Partial<Cell>> =>
+  new Map(
+    columns.map((column, index) => [
+      `0,${index}`,
+      { ...BOLD, comment: { text: headerComment(column), author: 'fieldwork-sync' } },
+    ]),
+  )
+
+const BOLD = { style: { font: { bold: true } } } as const
+
+const COLUMNS_HEADER = ['table', 'file', 'column', 'type', 'comment']
+
+/** One row per column of every exported table and view. */
+export const columnsSheet = (
+  relations: readonly { readonly relation: Relation; readonly file: string }[],
+): WriteSheet => ({
+  name: 'Columns',
+  freezePane: FIXED_HEADER,
+  columns: [32, 36, 32, 14, 100].map((width) => ({ width, numFmt: '@' })),
+  cells: new Map(COLUMNS_HEADER.map((_, index) => [`0,${index}`, BOLD])),
+  rows: [
+    COLUMNS_HEADER,
+    ...relations.flatMap(({ relation: { table, columns }, file }) =>
+      columns.map((column) => [tableName(table), file, column.name, column.type, headerComment(column)]),
+    ),
+  ],
+})

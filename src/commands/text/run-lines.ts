@@ -1,0 +1,75 @@
+/** What several commands say about runs: a line for each data problem and each published file, and words for requests. */
+import { counted, humanBytes, humanCount, humanDuration } from '../../base/human.js'
+import { driftName, onOneLine } from '../../model/data-problem-names.js'
+import { formatInstant } from '../../model/instant.js'
+import type { RequestKind, RequestReason } from '../../model/request-usage.js'
+import type { DataProblems, PublishReport, RunReport, SyncReport } from '../../model/run.js'
+
+/** The unknown fields and values. */
+export const driftLines = ({
+  drift,
+  driftEvents,
+}: Pick<DataProblems, 'drift' | 'driftEvents'>): readonly string[] =>
+  withRest(
+    drift.map((event) => {
+      const since = event.isNew ? 'new' : `since ${formatInstant(event.firstSeenAt)}`
+      return `${driftName(event)}: ${since}, seen ${counted(event.occurrences, 'time')}`
+    }),
+    driftEvents - drift.length,
+  )
+
+/** Why rows are rejected. */
+export const rejectionLines = ({
+  rejections,
+  rejectedRows,
+}: Pick<DataProblems, 'rejections' | 'rejectedRows'>): readonly string[] =>
+  withRest(
+    rejections.map(
+      ({ endpoint, problem, rows }) => `${endpoint}: ${onOneLine(problem)} (${counted(rows, 'row')})`,
+    ),
+    rejectedRows - rejections.reduce((sum, { rows }) => sum + rows, 0),
+  )
+
+/** Why surveys could not be read: `survey 12 "Brand tracker", tried 3 times: …`. */
+export const failingLines = ({
+  failing,
+  failingSurveys,
+}: Pick<RunReport, 'failing' | 'failingSurveys'>): readonly string[] =>
+  withRest(
+    failingSurveys.map(({ surveyId, title, attempts, error }) => {
+      const name = title === null ? '' : ` ${JSON.stringify(onOneLine(title))}`
+      return `survey ${surveyId}${name}, tried ${counted(attempts, 'time')}: ${onOneLine(error)}`
+    }),
+    failing - failingSurveys.length,
+  )
+
+const withRest = (lines: readonly string[], rest: number): readonly string[] =>
+  lines.length > 0 && rest > 0 ? [...lines, `and ${humanCount(rest)} more`] : lines
+
+/** The lines about publishing: the published files of a run, or why there are none. */
+export const publishSection = ({ published, publishError }: SyncReport, elapsedMs?: number): string => {
+  const files = published.map(
+    ({ format, path, bytes }: PublishReport) => `published ${format}: ${path} (${humanBytes(bytes)})`,
+  )
+  if (publishError !== null) files.push(`not published: ${publishError}`)
+  if (files.length === 0) files.push('published nothing: there was nothing new')
+  if (elapsedMs !== undefined) files.push(`took ${humanDuration(elapsedMs)} in all`)
+  return files.join('\n')
+}
+
+/** The kinds and reasons of requests. */
+export const REQUEST_USAGE_WORDS: Readonly<Record<RequestKind | RequestReason, string>> = {
+  surveys: 'pages of surveys',
+  sample_sources: 'sources listed',
+  survey_progress: 'progress',
+  sample_source_progress: 'progress by source',
+  daily_progress: 'progress by day',
+  listing: 'listing',
+  left_over: 'left over',
+  changed: 'changed or new',
+  active: 'active',
+  settling: 'settling',
+  old: 'old',
+  missing: 'not listed',
+  resting: 'not due',
+}
