@@ -128,7 +128,7 @@ const medianGapMs = (moments: readonly Instant[]): number | null => {
 
 // Selects in SQL the surveys that a queue needs. `model/refresh-rules` decides which of them are due; this condition only spares it
 // the others, which are nearly all surveys of a large warehouse. It may select a survey too many, but never one too few
-// (test/unit/warehouse/queue/may-be-due.test.ts).
+// (test/unit/warehouse/queue/plan-may-be-due.test.ts).
 
 /** A query for the ids of the selected surveys of the account `$1`. */
 const selectedIds = ({ at, changedSince, rules }: SurveySelection): string => {
