@@ -19,7 +19,7 @@ const CHUNKS = {
     'build/commands/[^/]+/command.js',
     'build/logging/std(err|out).js',
     'build/model/publish-formats.js',
-    'build/reference-server/(option-texts|api/rate-window|api/retry-after|time/iso-time|world/empty-rates).js',
+    'build/reference-server/option-texts.js',
     'build/settings/environment.js',
   ],
   libraries: ['node_modules/(zod|p-limit|yocto-queue)/'],

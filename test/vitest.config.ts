@@ -27,7 +27,7 @@ const FIRST = [
   'commands/sync/run-accounts',
   'docs/tutorial',
   'e2e/exit-codes',
-  'reference-server/rate-window',
+  'reference-server/rate-limit',
 ]
 
 // Servers of tests listen on loopback, which the user's proxy cannot reach. Without this, curl, Python and our code would use it.

@@ -2,9 +2,11 @@
  * Sends answers: JSON, dated with the world's time, compressed when that pays. `render` makes the bytes and
  * `sendRendered` sends them. A fault changes the answer before it is rendered, or replaces the sending.
  */
+import { maxHeaderSize, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Refusal } from './api/refusal.js'
+import { z } from 'zod'
 import { formatHttpDate, type Micros } from './time/iso-time.js'
 
 export interface Answer {
@@ -37,10 +39,35 @@ export interface Rendered {
   readonly body: Buffer
 }
 
+export const JSON_TYPE = 'application/json; charset=utf-8'
 /** Shorter bodies are sent as they are. */
 const GZIP_BYTES_MIN = 1_024
 /** The cheapest level: a page of surveys shrinks to a quarter in 0.1 ms. */
 const GZIP_LEVEL = 1
+/** How long a connection stays open after its answer, so that the client can read it. */
+const LINGER_MS_MAX = 1_000
+
+/**
+ * A request that is answered with an error. The API document names only 429 and leaves the body open ("Errors"). Here
+ * every error has the body `errorBody`.
+ */
+export class Refusal extends Error {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message)
+    this.name = 'Refusal'
+    this.status = status
+    this.headers = headers
+  }
+}
+
+export const errorBody = z
+  .strictObject({
+    error: z.string().min(1).meta({ description: 'One sentence: what is wrong and what to do' }),
+  })
+  .meta({ description: 'Every answer that is not 200' })
 
 /** The answer that refuses a request. */
 export const refused = ({ status, headers, message }: Refusal, at: Micros): Answer => ({
@@ -83,11 +110,40 @@ export const render = (request: FastifyRequest, answer: Answer): Rendered => {
   }
 }
 
-const JSON_TYPE = 'application/json; charset=utf-8'
-
 const acceptsGzip = (request: FastifyRequest): boolean => {
   const accepted = request.headers['accept-encoding']
   return (
     typeof accepted === 'string' && /(?:^|,)\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))|,|$)/i.test(accepted)
   )
+}
+
+/**
+ * Answers bytes that are no HTTP request, or whose head is too long, as of the moment `at`, and ends the connection. They
+ * never reach a route, so the answer is written to the bare `socket`, with the same error body as every other refusal.
+ */
+export const answerUnreadable = (error: unknown, socket: Socket, at: Micros): void => {
+  if (!socket.writable) return
+  const [status, message] = refusalOf(error)
+  const body = JSON.stringify({ error: message })
+  socket.setTimeout(LINGER_MS_MAX, () => socket.destroy())
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      `date: ${formatHttpDate(at)}`,
+      `content-type: ${JSON_TYPE}`,
+      `content-length: ${Buffer.byteLength(body)}`,
+      'connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  )
+}
+
+const refusalOf = (error: unknown): readonly [status: number, message: string] => {
+  const code = error instanceof Error && 'code' in error ? error.code : ''
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return [431, `the request line and headers are too long: the most is ${maxHeaderSize} bytes`]
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [408, 'the request took too long to arrive']
+  return [400, 'this is no HTTP request']
 }

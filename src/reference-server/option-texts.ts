@@ -1,10 +1,25 @@
 /**
- * The options of the reference server in words: their defaults, their descriptions for `--help`, and what an error tells the
- * caller to give. This file imports no parser, so `--help` is fast.
+ * The options of the reference server in words: their choices and defaults, their descriptions for `--help`, and what an
+ * error tells the caller to give. This file imports nothing, so `--help` is fast.
  */
-import { RATE_WINDOWS } from './api/rate-window.js'
-import { RETRY_AFTER_STYLES } from './api/retry-after.js'
-import { EMPTY_RATES } from './world/empty-rates.js'
+
+/** The ways to count requests against the cap; `none` counts nothing. */
+export const RATE_WINDOWS = ['sliding', 'fixed', 'sliding-counter', 'none'] as const
+
+export type RateWindowKind = (typeof RATE_WINDOWS)[number]
+
+/**
+ * The forms of `Retry-After`. `seconds`: how long to wait; `date`: until when, relative to the `Date` of the same answer;
+ * `none`: no header.
+ */
+export const RETRY_AFTER_STYLES = ['seconds', 'date', 'none'] as const
+
+export type RetryAfterStyle = (typeof RETRY_AFTER_STYLES)[number]
+
+/** How a rate over zero interviews is shown, and the length of an interview where none is complete. */
+export const EMPTY_RATES = ['null', 'zero', 'omit'] as const
+
+export type EmptyRates = (typeof EMPTY_RATES)[number]
 
 /** The smallest and the largest value of the options that are whole numbers. */
 export const BOUNDS = {

@@ -1,12 +1,71 @@
 /** Reads the options of the reference server. A flag and a call from a test are read by the same rules. */
-
 import { z } from 'zod'
 import { ExpectedError } from '../base/errors.js'
-import { RATE_WINDOWS } from './api/rate-window.js'
-import { RETRY_AFTER_STYLES } from './api/retry-after.js'
-import { BOUNDS, flagOf, OPTIONS, type OptionName, RATE_REQUESTS_MAX } from './option-texts.js'
-import { clockSpeed, durationMs, rateLimit, startAt, wholeNumber } from './option-values.js'
-import { EMPTY_RATES } from './world/empty-rates.js'
+import {
+  BOUNDS,
+  CLOCK_FACTOR_MAX,
+  EMPTY_RATES,
+  flagOf,
+  OPTIONS,
+  type OptionName,
+  RATE_REQUESTS_MAX,
+  RATE_WINDOWS,
+  RETRY_AFTER_STYLES,
+  START_YEAR_MAX,
+  START_YEAR_MIN,
+} from './option-texts.js'
+import { parseIsoTime } from './time/iso-time.js'
+
+const RATE_MS_MAX = 24 * 3_600_000
+
+const digits = z
+  .string()
+  .regex(/^\d{1,16}$/)
+  .transform(Number)
+
+const wholeNumber = (min: number, max: number) =>
+  z.union([z.number(), digits]).pipe(z.number().int().min(min).max(max))
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+
+const parseMs = (text: string): number => {
+  const [, count, unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(text) ?? []
+  return Number(count) * (UNIT_MS[unit] ?? Number.NaN)
+}
+
+/** Whole milliseconds from 0 to a day. */
+const durationMs = z
+  .union([z.number(), z.string().transform(parseMs)])
+  .pipe(z.number().int().min(0).max(RATE_MS_MAX))
+
+const rateLimitValue = z.object({
+  requests: z.number().int().min(1).max(RATE_REQUESTS_MAX),
+  perMs: z.number().int().min(1).max(RATE_MS_MAX),
+})
+
+const rateLimitText = z.string().transform((text) => {
+  const [, requests, per = ''] = /^(\d{1,9})\/(\w+)$/.exec(text) ?? []
+  return { requests: Number(requests), perMs: parseMs(per) }
+})
+
+const rateLimit = z.union([rateLimitText, rateLimitValue]).pipe(rateLimitValue)
+
+const startAt = z.string().transform((text, context) => {
+  const at = parseIsoTime(text)
+  const year = at === null ? Number.NaN : new Date(at / 1_000).getUTCFullYear()
+  if (at !== null && year >= START_YEAR_MIN && year < START_YEAR_MAX) return at
+  context.addIssue({ code: 'custom', message: 'not a usable start' })
+  return z.NEVER
+})
+
+const clockSpeed = z.string().transform((label, context) => {
+  if (label === 'real') return { label, factor: 1 }
+  if (label === 'frozen') return { label, factor: 0 }
+  const factor = /^\d+(?:\.\d+)?x$/.test(label) ? Number(label.slice(0, -1)) : Number.NaN
+  if (factor > 0 && factor <= CLOCK_FACTOR_MAX) return { label, factor }
+  context.addIssue({ code: 'custom', message: 'not a usable clock' })
+  return z.NEVER
+})
 
 const READERS = {
   port: wholeNumber(...BOUNDS.port),

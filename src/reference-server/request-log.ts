@@ -4,7 +4,7 @@
  * are not in it.
  */
 import { z } from 'zod'
-import { type Shown, text } from './resources/fields.js'
+import { type DeepReadonly, text } from './resources.js'
 
 export const loggedRequest = z
   .strictObject({
@@ -27,7 +27,7 @@ export const loggedRequest = z
   })
   .meta({ description: 'One arrival under `/api/v1`' })
 
-export type LoggedRequest = Shown<z.output<typeof loggedRequest>>
+type LoggedRequest = DeepReadonly<z.output<typeof loggedRequest>>
 
 const REQUESTS_MAX = 1_000_000
 

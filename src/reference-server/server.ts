@@ -4,28 +4,18 @@
  */
 import { maxHeaderSize } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { messageOf } from '../base/errors.js'
-import { refused, send } from './answer.js'
-import { createAccountCap } from './api/account-cap.js'
-import { ENDPOINTS } from './api/endpoints.js'
-import { Refusal } from './api/refusal.js'
-import {
-  API_PREFIX,
-  type ApiContext,
-  apiRoutes,
-  noSuchPath,
-  serveNoRoute,
-  undecodablePath,
-} from './api/routes.js'
+import { ExpectedError, messageOf } from '../base/errors.js'
+import { answerUnreadable, Refusal, refused, send } from './answer.js'
+import { API_PREFIX } from './api/operation.js'
+import { createAccountCap } from './api/rate-limit.js'
+import { type ApiContext, apiRoutes, noSuchPath, serveNoRoute, undecodablePath } from './api/routes.js'
 import { controlRoutes } from './control/routes.js'
 import { docsRoutes } from './docs/routes.js'
-import { cannotListen } from './errors.js'
 import { FaultRegister } from './faults/fault-register.js'
-import { readFaultsFile } from './faults/faults-file.js'
+import { readFaultsFile } from './faults/read-faults.js'
 import { type ReferenceServerOptions, type ReferenceServerSettings, readOptions } from './options.js'
 import { RequestLog } from './request-log.js'
 import { WorldClock } from './time/world-clock.js'
-import { answerUnreadable } from './unreadable-request.js'
 import type { AccountIdentity } from './world/identities.js'
 import { Organization } from './world/organization.js'
 
@@ -41,7 +31,10 @@ export interface ReferenceServer extends AsyncDisposable {
 
 type ReferenceAccount = Pick<AccountIdentity, 'name' | 'id' | 'token'>
 
-/** Starts a server. Throws an error `reference_server_options`, a `FaultsError` or an error `reference_server_listen`, and leaves nothing behind then. */
+/**
+ * Starts a server. Throws an error `reference_server_options`, a `FaultsError` or an error `reference_server_listen`, and
+ * leaves nothing behind then.
+ */
 export const startReferenceServer = async (options: ReferenceServerOptions): Promise<ReferenceServer> =>
   await startWith(readOptions({ ...options }))
 
@@ -52,7 +45,7 @@ export const startReferenceServerFromFlags = async (
 ): Promise<ReferenceServer> => await startWith(readOptions(flags), signal)
 
 /** A server that listens nowhere: a caller injects requests. The routes, the cap and the faults are the same. */
-export interface UnlistenedServer {
+interface UnlistenedServer {
   readonly app: FastifyInstance
   readonly accounts: readonly ReferenceAccount[]
 }
@@ -88,8 +81,7 @@ const assemble = async (
         settings.emptyRates,
       ),
   )
-  const paths = ENDPOINTS.map(({ path }) => path)
-  const faults = new FaultRegister({ seed: settings.seed, organizations, paths, latest: clock.latest })
+  const faults = new FaultRegister({ seed: settings.seed, organizations, latest: clock.latest })
   const { faults: given } = settings
   if (typeof given === 'string') faults.replace(await readFaultsFile(given, signal), `${given}: `)
   else if (given !== null) faults.replace(given)
@@ -156,4 +148,20 @@ const reachable = (host: string): string => {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'
   return host.includes(':') ? `[${host}]` : host
+}
+
+/** The address cannot be listened on: in use, not allowed, or not of this machine. */
+const cannotListen = (host: string, port: number, cause: unknown): ExpectedError =>
+  new ExpectedError('reference_server_listen', `--host ${host} --port ${port}: ${reasonOf(cause)}`, { cause })
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is in use; stop what uses it, or give another --port (0 takes any free one).',
+  EACCES: 'listening there is not permitted; give a --port above 1023.',
+  EADDRNOTAVAIL: 'this machine has no such address; give another --host.',
+  ENOTFOUND: 'no such host is known; give another --host.',
+}
+
+const reasonOf = (cause: unknown): string => {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  return REASONS[code] ?? `cannot listen (${messageOf(cause)}); give another --host or --port.`
 }

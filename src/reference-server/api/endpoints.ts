@@ -1,15 +1,100 @@
 /**
  * The three endpoints of the API document: their parameters and answers, in the document's words, and how each finds its
- * answer. They return a body or throw a `Refusal`; nothing here depends on HTTP.
+ * answer. They return a body or throw a `Refusal`; nothing here depends on HTTP. Each parameter is declared once: it parses
+ * the text of a request, and the OpenAPI document shows what it accepts. Its error says what to give.
  */
 import { z } from 'zod'
-import { fieldworkProgress } from '../resources/fieldwork-progress.js'
-import { firstOfPage, pagination, paginationOf } from '../resources/pagination.js'
-import { sampleSource } from '../resources/sample-source.js'
-import { survey } from '../resources/survey.js'
-import { type ApiRequest, declareEndpoint, type Endpoint } from './endpoint.js'
-import { momentParameter, page, sampleSourceId, status, statuses, surveyId } from './parameters.js'
-import { REFUSALS, Refusal } from './refusal.js'
+import { Refusal } from '../answer.js'
+import {
+  type DeepReadonly,
+  fieldworkProgress,
+  sampleSource,
+  survey,
+  surveyStatus,
+  wholeNumber,
+  wholeNumberOrNull,
+} from '../resources.js'
+import { type ApiRequest, declareEndpoint, type Endpoint, momentParameter } from './operation.js'
+
+const PAGE_MAX = 999_999_999
+const GIVE_PAGE = `give a whole number from 1 to ${PAGE_MAX}`
+
+const page = z
+  .preprocess(
+    (given) => numberOf(/^[1-9]\d*$/, given),
+    z.int({ error: GIVE_PAGE }).min(1).max(PAGE_MAX, { error: GIVE_PAGE }),
+  )
+  .default(1)
+  .meta({ description: 'Number of the requested page; 1 when left out' })
+
+const status = surveyStatus.optional().meta({
+  description: 'Filters on one survey status value',
+})
+
+const statuses = z.array(surveyStatus).optional().meta({
+  description:
+    'Filters on one or several survey status values, in array form: `status[]=<status>&status[]=<status>`',
+})
+
+/** A number too large for any record becomes the largest safe integer, which no record has. */
+const identifier = z
+  .preprocess((given) => numberOf(/^\d+$/, given), z.int({ error: 'give a whole number' }).min(0))
+  .meta({ format: 'int64' })
+
+export const surveyId = identifier.meta({ description: 'Identifier of the survey' })
+
+const sampleSourceId = identifier.optional().meta({
+  description: 'Identifier of a sample source of this survey; restricts the indicators to that source',
+})
+
+const numberOf = (form: RegExp, given: unknown): unknown =>
+  typeof given === 'string' && form.test(given) ? Math.min(Number(given), Number.MAX_SAFE_INTEGER) : given
+
+/** API document, "Pagination object": at the end of every list response. */
+export const pagination = z
+  .strictObject({
+    current_page: wholeNumber('Number of the current page'),
+    next_page: wholeNumberOrNull('Next page number; null when there is none'),
+    prev_page: wholeNumberOrNull('Previous page number; null when there is none'),
+    total_pages: wholeNumber('Total number of pages'),
+    total_count: wholeNumber('Total number of records'),
+  })
+  .meta({ description: 'The place of a page in the list' })
+
+/** Where page `page` begins, from 0. */
+const firstOfPage = (page: number, pageSize: number): number => (page - 1) * pageSize
+
+/**
+ * The document leaves these open, chosen here: an empty list has 0 pages and its current_page is the requested one; a
+ * page past the end is empty and has neither a next nor a previous page.
+ */
+const paginationOf = (
+  page: number,
+  pageSize: number,
+  totalCount: number,
+): DeepReadonly<z.output<typeof pagination>> => {
+  const totalPages = Math.ceil(totalCount / pageSize)
+  return {
+    current_page: page,
+    next_page: page < totalPages ? page + 1 : null,
+    prev_page: page > 1 && page <= totalPages ? page - 1 : null,
+    total_pages: totalPages,
+    total_count: totalCount,
+  }
+}
+
+/** The statuses besides 200 that every endpoint may answer, each with its reason. */
+const REFUSALS = {
+  400: 'An invalid parameter: a bad status, date, page or id, or one that is given twice',
+  401: 'Missing or wrong credentials',
+  405: 'A method other than GET',
+  429: 'The rate cap is exceeded. Retry with exponential backoff or added delays',
+} as const
+
+const SURVEY_REFUSALS = {
+  ...REFUSALS,
+  404: 'No such survey of this account, or no such sample source of this survey',
+}
 
 export const surveyList = z
   .strictObject({ surveys: z.array(survey).meta({ description: 'The surveys of this page' }), pagination })
@@ -42,11 +127,6 @@ const listSurveys = declareEndpoint({
     return { surveys: rows, pagination: paginationOf(page, pageSize, total) }
   },
 })
-
-const SURVEY_REFUSALS = {
-  ...REFUSALS,
-  404: 'No such survey of this account, or no such sample source of this survey',
-}
 
 export const sampleSourceList = z
   .strictObject({

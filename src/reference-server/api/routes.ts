@@ -2,22 +2,25 @@
  * Serves the API on HTTP. Every request under `/api/v1` passes the same checks in the same order: path and method (404,
  * 405), credentials (401), the cap (429), faults, then parameters and records (400, 404).
  */
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
-import { type Answer, refused } from '../answer.js'
-import { deliver } from '../faults/deliver.js'
-import type { ActingFault } from '../faults/fault-counter.js'
-import type { FaultRegister } from '../faults/fault-register.js'
-import { outcomeOf, statusOf } from '../faults/outcome.js'
+import { type Answer, Refusal, refused } from '../answer.js'
+import type { ActingFault, FaultRegister } from '../faults/fault-register.js'
+import { deliver, outcomeOf, sentStatus } from '../faults/outcome.js'
+import type { RetryAfterStyle } from '../option-texts.js'
 import type { RequestLog } from '../request-log.js'
 import type { Micros } from '../time/iso-time.js'
 import type { WorldClock } from '../time/world-clock.js'
-import { admit, type Member, memberOf } from './admission.js'
-import type { Endpoint } from './endpoint.js'
+import type { Organization } from '../world/organization.js'
 import { ENDPOINTS } from './endpoints.js'
-import { Refusal } from './refusal.js'
-import type { RetryAfterStyle } from './retry-after.js'
+import { API_PREFIX, type Endpoint } from './operation.js'
+import { type AccountCap, retryAfterHeaders } from './rate-limit.js'
 
-export const API_PREFIX = '/api/v1'
+/** One account: the world that it sees, and its cap. */
+interface Member {
+  readonly organization: Organization
+  readonly cap: AccountCap
+}
 
 export interface ApiContext {
   readonly members: readonly Member[]
@@ -74,7 +77,7 @@ const serve = (
     const parameters = new URLSearchParams(query)
     const account = organization.identity.name
     const paged = 'page' in endpoint.query.shape
-    faults = context.faults.meet({ account, path, query: parameters, paged })
+    faults = context.faults.actingOn({ account, path, query: parameters, paged })
     return endpoint.answerTo({ organization, at, surveyId, query: parameters, pageSize: context.pageSize })
   })
   const outcome = outcomeOf(answer, faults)
@@ -84,7 +87,7 @@ const serve = (
     method: request.method,
     path,
     query,
-    status: statusOf(outcome),
+    status: sentStatus(outcome),
     faults: faults.map(({ place }) => place),
   })
   deliver(request, reply, outcome)
@@ -97,6 +100,46 @@ const answerOf = (at: Micros, bodyOf: () => unknown): Answer => {
     if (!(error instanceof Refusal)) throw error
     return refused(error, at)
   }
+}
+
+const splitUrl = (url: string): { readonly path: string; readonly query: string } => {
+  const mark = url.indexOf('?')
+  return mark === -1 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) }
+}
+
+/**
+ * The member that these headers name (API document, "Authentication"); null when either header is missing or wrong. Such a
+ * request belongs to no account and is not counted against any.
+ */
+const memberOf = (members: readonly Member[], headers: IncomingHttpHeaders): Member | null =>
+  members.find(
+    ({ organization: { identity } }) =>
+      headers['authorization-id'] === String(identity.id) &&
+      headers['authorization-token'] === identity.token,
+  ) ?? null
+
+/**
+ * Admits one request of `member` to its organization, or throws the refusal that answers it. The request arrived at `nowMs`
+ * of real time, milliseconds on a clock that never goes back, and at `at` of the world's time.
+ */
+const admit = (
+  member: Member | null,
+  nowMs: number,
+  at: Micros,
+  retryAfter: RetryAfterStyle,
+): Organization => {
+  if (member === null) {
+    throw new Refusal(401, 'Authorization-ID and Authorization-Token must both be sent, and belong together')
+  }
+  const waitMs = member.cap.admit(nowMs)
+  if (waitMs > 0) {
+    throw new Refusal(
+      429,
+      'too many requests: wait before the next one',
+      retryAfterHeaders(retryAfter, waitMs, at),
+    )
+  }
+  return member.organization
 }
 
 const KNOWN_PATHS = ENDPOINTS.map(
@@ -124,9 +167,4 @@ const isDecodable = (path: string): boolean => {
   } catch {
     return false
   }
-}
-
-const splitUrl = (url: string): { readonly path: string; readonly query: string } => {
-  const mark = url.indexOf('?')
-  return mark === -1 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) }
 }

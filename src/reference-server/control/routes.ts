@@ -1,21 +1,18 @@
 /** Serves the control routes of `operations.ts` under `/_reference`: no credentials, no cap, not in the request log. */
 import { Readable } from 'node:stream'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
-import { send } from '../answer.js'
-import { readQuery } from '../api/query.js'
-import { Refusal } from '../api/refusal.js'
-import { FaultsError } from '../errors.js'
+import { JSON_TYPE, Refusal, send } from '../answer.js'
+import { readQuery } from '../api/operation.js'
 import type { FaultRegister } from '../faults/fault-register.js'
+import { FaultsError } from '../faults/read-faults.js'
 import type { RequestLog } from '../request-log.js'
-import { formatHttpDate, formatUtc } from '../time/iso-time.js'
+import { formatHttpDate, formatUtc, parseIsoDuration, parseIsoTime } from '../time/iso-time.js'
 import type { WorldClock } from '../time/world-clock.js'
 import type { Organization } from '../world/organization.js'
-import { changesBetween } from './changes.js'
-import { changesQuery } from './operations.js'
-import { setTime, TIME_HINT } from './set-time.js'
-import { truthText } from './truth.js'
+import { changesQuery, timeSetting } from './operations.js'
+import { changesBetween, truthText } from './truth.js'
 
-export interface ControlContext {
+interface ControlContext {
   readonly organizations: readonly Organization[]
   readonly clock: WorldClock
   readonly log: RequestLog
@@ -24,6 +21,8 @@ export interface ControlContext {
 
 /** A longer list of changes is refused; the caller has to narrow the range. */
 const CHANGES_MAX = 200_000
+
+const TIME_HINT = 'send {"advance": "PT6H"} or {"set": "2026-03-01T00:00:00Z"}'
 
 export const controlRoutes =
   ({ organizations, clock, log, faults }: ControlContext): FastifyPluginCallback =>
@@ -59,7 +58,7 @@ export const controlRoutes =
       const text = truthText(named(organizations, query), at, query.get('only') === 'surveys')
       return reply
         .header('date', formatHttpDate(at))
-        .header('content-type', 'application/json; charset=utf-8')
+        .header('content-type', JSON_TYPE)
         .send(Readable.from(text))
     })
     app.get('/changes', (request, reply) => {
@@ -82,6 +81,26 @@ const jsonOf = ({ body }: FastifyRequest, hint: string): unknown => {
   } catch {
     throw new Refusal(400, hint)
   }
+}
+
+/** Moves `clock` as `body` says, or refuses with 400 and moves nothing. */
+const setTime = (clock: WorldClock, body: unknown): void => {
+  const setting = timeSetting.safeParse(body).data
+  if (setting === undefined) throw new Refusal(400, TIME_HINT)
+  const at = 'set' in setting ? parseIsoTime(setting.set) : advanced(clock, setting.advance)
+  if (at === null) {
+    throw new Refusal(
+      400,
+      `${JSON.stringify(setting)}: advance takes an ISO 8601 duration of weeks, days, hours, minutes and seconds, set a date-time with an offset; ${TIME_HINT}`,
+    )
+  }
+  if (clock.set(at)) return
+  throw new Refusal(400, `the clock goes from ${formatUtc(clock.earliest)} to ${formatUtc(clock.latest)}`)
+}
+
+const advanced = (clock: WorldClock, duration: string): number | null => {
+  const by = parseIsoDuration(duration)
+  return by === null ? null : clock.now() + by
 }
 
 const setFaults = (faults: FaultRegister, body: unknown): void => {

@@ -1,16 +1,16 @@
 /**
- * Writes everything that the API shows at one moment. End-to-end tests compare a warehouse with it. It comes from the
- * same world as the API's answers, without pages, filters and cap. It is written piece by piece, because a large world
- * is a large text.
+ * What a test compares a client with: everything that the API shows at one moment, and what changes between two. Both come
+ * from the same world as the API's answers, without pages, filters and cap; reading them changes nothing.
  */
-import type { ProgressResource } from '../resources/fieldwork-progress.js'
-import type { Micros } from '../time/iso-time.js'
-import { formatUtc } from '../time/iso-time.js'
+import type { ProgressResource } from '../resources.js'
+import { formatUtc, type Micros } from '../time/iso-time.js'
 import { NO_BOUNDS } from '../world/indicators.js'
 import type { Organization } from '../world/organization.js'
-import type { SurveyTruth } from './answers.js'
+import { SOURCES_SETTLE_WITHIN } from '../world/sample-sources.js'
+import { statusOf, TITLE_EDIT } from '../world/timeline.js'
+import type { SurveyTruth, WorldChange } from './operations.js'
 
-/** Yields the pieces of one JSON document. `light` leaves out sources and progress. */
+/** Yields the pieces of one JSON document, because a large world is a large text. `light` leaves out sources and progress. */
 export function* truthText(
   organizations: readonly Organization[],
   at: Micros,
@@ -42,4 +42,59 @@ const surveyTruth = (organization: Organization, at: Micros, index: number): Sur
     fieldwork_progress: progress(null),
     sample_source_progress: Object.fromEntries(sources.map(({ id }) => [String(id), progress(id)])),
   }
+}
+
+interface TimedChange {
+  readonly at: Micros
+  readonly change: WorldChange
+}
+
+/**
+ * The changes after `from` up to and including `to`, past or future, in the order of time: exactly those that are visible
+ * at `to` and not at `from`. Interviews are not among them.
+ */
+export const changesBetween = (
+  organizations: readonly Organization[],
+  from: Micros,
+  to: Micros,
+): WorldChange[] => {
+  const found: TimedChange[] = []
+  for (const organization of organizations) {
+    for (const index of organization.surveyPlaces(to).reverse()) {
+      for (const timed of changesOfSurvey(organization, index, from)) {
+        if (timed.at > from && timed.at <= to) found.push(timed)
+      }
+    }
+  }
+  return found.sort((one, other) => one.at - other.at).map(({ change }) => change)
+}
+
+const changesOfSurvey = (organization: Organization, index: number, from: Micros): TimedChange[] => {
+  const entry = (at: Micros, rest: Omit<WorldChange, 'account' | 'survey_id' | 'at'>): TimedChange => ({
+    at,
+    change: {
+      account: organization.identity.name,
+      survey_id: organization.surveyId(index),
+      at: formatUtc(at),
+      ...rest,
+    },
+  })
+  const changes = organization.changesOf(index)
+  const own = changes.map(({ at, code }, place) => {
+    const status = statusOf(code)
+    if (status !== null) return entry(at, { what: place === 0 ? 'created' : 'status', status })
+    return entry(at, { what: code === TITLE_EDIT ? 'title' : 'project_id' })
+  })
+  // Most surveys of a large world stopped changing long ago. Deriving their sources would take seconds for nothing.
+  const last = changes.at(-1)
+  if (last === undefined || last.at + SOURCES_SETTLE_WITHIN <= from) return own
+  const sources = organization
+    .field(index)
+    .sources.flatMap(({ id, versions, removedAt }) => [
+      ...versions.map(({ at }, place) =>
+        entry(at, { what: place === 0 ? 'source_added' : 'source_changed', sample_source_id: id }),
+      ),
+      ...(removedAt === null ? [] : [entry(removedAt, { what: 'source_removed', sample_source_id: id })]),
+    ])
+  return [...own, ...sources]
 }

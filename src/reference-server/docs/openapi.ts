@@ -4,11 +4,11 @@
  */
 import { packageVersion } from '../../base/version.js'
 import { ENDPOINTS } from '../api/endpoints.js'
+import { API_PREFIX } from '../api/operation.js'
 import { CONTROL_OPERATIONS } from '../control/operations.js'
 import { flagOf, OPTIONS } from '../option-texts.js'
 import { CHOICES } from './choices.js'
-import { operationOf, valuesOf } from './operations.js'
-import { documentSchemas } from './schemas.js'
+import { documentSchemas, operationOf, valuesOf } from './operations.js'
 import { exampleOf, type ServerState, settingTexts } from './this-server.js'
 
 const API_TAG = 'API'
@@ -37,7 +37,7 @@ export const openApiDocument = (origin: string, state?: ServerState) => {
       version: packageVersion(),
       description: state === undefined ? DESCRIPTION : `${DESCRIPTION}\n\n${settingsText(state)}`,
     },
-    servers: [{ url: `${origin}/api/v1` }],
+    servers: [{ url: `${origin}${API_PREFIX}` }],
     security: [{ 'Authorization-ID': [], 'Authorization-Token': [] }],
     tags: [
       {

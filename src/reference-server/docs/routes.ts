@@ -1,7 +1,11 @@
 /**
  * Serves the documentation of this server: `GET /_reference/openapi.json` for programs and `GET /_reference/docs` for
- * people, to which `/_reference` redirects. No credentials, no cap.
+ * people, to which `/_reference` redirects. No credentials, no cap. The page is Swagger UI. Its files are read from an
+ * installed package when a browser requests them. It loads nothing from another host, and its policy makes browsers
+ * enforce that.
  */
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import type { FastifyPluginCallback, FastifyRequest } from 'fastify'
 import { RawBody, send } from '../answer.js'
 import type { ReferenceServerSettings } from '../options.js'
@@ -9,9 +13,8 @@ import { formatHttpDate } from '../time/iso-time.js'
 import type { WorldClock } from '../time/world-clock.js'
 import type { Organization } from '../world/organization.js'
 import { openApiDocument } from './openapi.js'
-import { VIEWER_FILES, VIEWER_PAGE, VIEWER_POLICY } from './viewer.js'
 
-export interface DocsContext {
+interface DocsContext {
   readonly organizations: readonly Organization[]
   readonly clock: WorldClock
   readonly settings: ReferenceServerSettings
@@ -54,4 +57,60 @@ const originOf = (request: FastifyRequest): string => {
   const { host } = request.headers
   const isHost = host !== undefined && /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i.test(host)
   return `http://${isHost ? host : `127.0.0.1:${request.socket.localPort}`}`
+}
+
+/** Addresses on the page are relative to `/_reference/docs`. */
+const VIEWER_PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Survey fieldwork API, reference server</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="docs/swagger-ui.css">
+</head>
+<body>
+<noscript>This page needs JavaScript. The document that it shows is <a href="openapi.json">openapi.json</a>.</noscript>
+<div id="viewer"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</body>
+</html>
+`
+
+/** Images in `data:` addresses are allowed because the viewer's style sheet has some. */
+const VIEWER_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+const START = `SwaggerUIBundle({
+  dom_id: '#viewer',
+  url: 'docs/openapi.json',
+  deepLinking: true,
+  defaultModelExpandDepth: 3,
+  showExtensions: true,
+  validatorUrl: null,
+})
+`
+
+interface ViewerFile {
+  readonly contentType: string
+  read(): Promise<Buffer>
+}
+
+const CSS = 'text/css; charset=utf-8'
+const JAVASCRIPT = 'text/javascript; charset=utf-8'
+
+const require = createRequire(import.meta.url)
+
+/** The files that the page loads, by name below `/_reference/docs/`. */
+const VIEWER_FILES: Readonly<Record<string, ViewerFile>> = {
+  'swagger-ui.css': {
+    contentType: CSS,
+    read: () => readFile(require.resolve('@fastify/swagger-ui/static/swagger-ui.css')),
+  },
+  'swagger-ui-bundle.js': {
+    contentType: JAVASCRIPT,
+    read: () => readFile(require.resolve('@fastify/swagger-ui/static/swagger-ui-bundle.js')),
+  },
+  'start.js': { contentType: JAVASCRIPT, read: async () => Buffer.from(START) },
 }

@@ -2,8 +2,7 @@
  * What the docs page says beyond the OpenAPI document: how this server is set, and a request to copy for each endpoint
  * with what this world answers to it at this moment.
  */
-import type { Endpoint } from '../api/endpoint.js'
-import { API_PREFIX } from '../api/routes.js'
+import { API_PREFIX, type Endpoint } from '../api/operation.js'
 import { flagOf } from '../option-texts.js'
 import type { ReferenceServerSettings } from '../options.js'
 import { formatUtc, type Micros } from '../time/iso-time.js'

@@ -1,31 +1,105 @@
 /**
- * Declares what a fault may be, in a file, in a call, or in the body of `PUT /_reference/faults`. The error of each wrong
- * value says what to give instead; `problems.ts` makes lines of them.
+ * Declares what a fault may be, in a file, in a call, or in the body of `PUT /_reference/faults`. The only error of each
+ * kind of value, and its description in the OpenAPI document, say what to give; `read-faults.ts` writes the name of the
+ * field and the wrong value before it.
  */
+import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { z } from 'zod'
-import { give, headers, json, justTrue, queryText, textThat, whole } from './declared-values.js'
-import { isPointer } from './merge-patch.js'
+import { ENDPOINTS } from '../api/endpoints.js'
+import { isJson, isPointer, JSON_LEVELS_MAX, type Json } from './json.js'
 import { matchesEndpoint, parsePattern } from './path-pattern.js'
 
-/** The world that a declaration has to fit. */
-export interface FaultySurroundings {
+/** What the declarations for one world may name. */
+export interface FaultTargets {
   /** Names of the accounts. */
   readonly accounts: readonly string[]
-  /** Paths of the endpoints, such as `/surveys/{SURVEY_ID}/sample_sources`. */
-  readonly paths: readonly string[]
   /** Whether any account has a survey with this id at any time. */
   hasSurvey(id: number): boolean
 }
 
 export type Fault = z.output<ReturnType<typeof faultSchema>>
-export type FaultMatch = Fault['match']
-export type FaultAction = Fault['action']
+
+/** Paths of the endpoints, such as `/surveys/{SURVEY_ID}/sample_sources`. */
+const PATHS = ENDPOINTS.map(({ path }) => path)
 
 const FAULTS_MAX = 1_000
 const COUNT_MAX = 1_000_000_000
 const DELAY_MS_MAX = 600_000
 const TRUNCATE_BYTES_MAX = 1_000_000_000
 const NAMED_ACCOUNTS_MAX = 5
+const TEXT_CHARACTERS_MAX = 200
+
+/** These describe the bytes that follow, so the server writes them. `truncate` cuts a body short. */
+const OWN_HEADERS = ['content-length', 'transfer-encoding', 'connection']
+
+/** The error of a value that has to be something else. */
+const give = (what: string) => ({ error: `give ${what}` })
+
+/** A whole number; `what` describes it. */
+const whole = (what: string, min: number, max: number) => {
+  const error = give(`${what}, a whole number from ${min} to ${max}`)
+  return z.int(error).min(min, error).max(max, error).meta({ description: what })
+}
+
+/** A text that `isRight`; `what` describes it. */
+const textThat = (what: string, isRight: (text: string) => boolean) =>
+  z
+    .string(give(what))
+    .max(TEXT_CHARACTERS_MAX, give(what))
+    .refine(isRight, { ...give(what), abort: true })
+
+const justTrue = z.literal(true, give('true, or leave it out'))
+
+const json = (what: string) =>
+  z
+    .unknown()
+    .transform((value, context): Json => {
+      if (isJson(value)) return value
+      const { error: message } = give(
+        `${what}, anything that is JSON, with at most ${JSON_LEVELS_MAX} levels`,
+      )
+      context.addIssue({ code: 'custom', message })
+      return z.NEVER
+    })
+    .meta({ description: what })
+
+/** A text, or a number that is converted to text. */
+const textual = (error: { readonly error: string }) =>
+  z.union([z.string(), z.number().transform(String)], error)
+
+const queryText = textual(give('text, as it stands in the query'))
+
+const HEADER_VALUE = give('the text of a header, without line breaks')
+
+/** Names are converted to lower case. */
+const headers = z
+  .record(
+    z.string(),
+    textual(HEADER_VALUE).refine((value) => succeeds(() => validateHeaderValue('name', value)), HEADER_VALUE),
+    give('an object of names and texts, such as {"retry-after": "30"}'),
+  )
+  .check(({ value, issues }) => {
+    for (const name of Object.keys(value)) {
+      const own = OWN_HEADERS.includes(name.toLowerCase())
+      if (!own && succeeds(() => validateHeaderName(name))) continue
+      const reason = own ? 'the server writes it' : 'this is not the name of a header'
+      issues.push({ code: 'custom', message: `leave it out: ${reason}`, path: [name], input: value })
+    }
+  })
+  .transform((value) =>
+    Object.fromEntries(Object.entries(value).map(([name, text]) => [name.toLowerCase(), text])),
+  )
+  .meta({ description: 'Headers of the answer' })
+
+const succeeds = (check: () => void): boolean => {
+  try {
+    check()
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** These answers have no body by HTTP. */
 const BODILESS_STATUSES: readonly (number | undefined)[] = [204, 205, 304]
 
@@ -40,15 +114,15 @@ export const FAULT_KEYS = ['match', 'after', 'times', 'probability', 'action'] a
 export const MATCH_KEYS = ['path', 'account', 'page', 'query', 'request'] as const
 export const ACTION_KEYS = [...ACTIONS, 'headers', 'body', 'at'] as const
 
-export const faultsSchema = (surroundings: FaultySurroundings) =>
+export const faultsSchema = (targets: FaultTargets) =>
   z
-    .array(faultSchema(surroundings), give('a list of faults ([] for none)'))
+    .array(faultSchema(targets), give('a list of faults ([] for none)'))
     .max(FAULTS_MAX, give(`at most ${FAULTS_MAX} faults`))
 
-export const faultSchema = (surroundings: FaultySurroundings) =>
+export const faultSchema = (targets: FaultTargets) =>
   z.strictObject(
     {
-      match: matchSchema(surroundings).optional().default({}),
+      match: matchSchema(targets).optional().default({}),
       after: whole('how many matching requests it lets through first', 0, COUNT_MAX).default(0),
       times: z
         .union([z.literal('always'), z.int().min(1, TIMES).max(COUNT_MAX, TIMES)], TIMES)
@@ -60,7 +134,7 @@ export const faultSchema = (surroundings: FaultySurroundings) =>
         .max(1, PROBABILITY)
         .default(1)
         .meta({ description: 'how likely it acts on a matching request; drawn from the seed' }),
-      action: actionSchema(surroundings),
+      action: actionSchema(targets),
     },
     give('an object like {"match": {"path": "/surveys"}, "action": {"status": 503}}'),
   )
@@ -69,15 +143,15 @@ const TIMES = give(`how often it acts, a whole number from 1 to ${COUNT_MAX}, or
 
 const PROBABILITY = give('a number from 0 to 1')
 
-const matchSchema = ({ accounts, paths }: FaultySurroundings) =>
+const matchSchema = ({ accounts }: FaultTargets) =>
   z
     .strictObject(
       {
         path: textThat(
-          `a path of the API, such as ${paths.slice(0, 2).join(' or ')}, where * stands for one segment and ** for any number`,
+          `a path of the API, such as ${PATHS.slice(0, 2).join(' or ')}, where * stands for one segment and ** for any number`,
           (text) => {
             const pattern = parsePattern(text)
-            return pattern !== null && paths.some((path) => matchesEndpoint(pattern, path))
+            return pattern !== null && PATHS.some((path) => matchesEndpoint(pattern, path))
           },
         ).optional(),
         account: textThat(accountHint(accounts), (name) => accounts.includes(name)).optional(),
@@ -103,7 +177,7 @@ const accountHint = (accounts: readonly string[]): string => {
   return `the name of an account: ${accounts.slice(0, NAMED_ACCOUNTS_MAX).join(', ')}${more}`
 }
 
-const actionSchema = (surroundings: FaultySurroundings) =>
+const actionSchema = (targets: FaultTargets) =>
   z
     .strictObject(
       {
@@ -123,7 +197,7 @@ const actionSchema = (surroundings: FaultySurroundings) =>
         forget: z
           .int(FORGET)
           .min(0, FORGET)
-          .refine((id) => surroundings.hasSurvey(id), FORGET)
+          .refine((id) => targets.hasSurvey(id), FORGET)
           .optional(),
       },
       give(`an object with one of ${ACTIONS.join(', ')}`),

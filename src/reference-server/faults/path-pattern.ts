@@ -2,8 +2,7 @@
  * Matches paths with the patterns of faults. A pattern is a path as in the API document, with or without `/api/v1`; `*`
  * (or `{SURVEY_ID}`) is one segment and `**` any number of them.
  */
-
-const PREFIX = '/api/v1'
+import { API_PREFIX } from '../api/operation.js'
 
 /** A pattern, or the path of a request, split at its slashes. */
 type Segments = readonly string[]
@@ -44,7 +43,9 @@ const fits = (
 }
 
 const below = (path: string): Segments =>
-  (path === PREFIX || path.startsWith(`${PREFIX}/`) ? path.slice(PREFIX.length) : path).split('/').slice(1)
+  (path === API_PREFIX || path.startsWith(`${API_PREFIX}/`) ? path.slice(API_PREFIX.length) : path)
+    .split('/')
+    .slice(1)
 
 const isPlaceholder = (segment: string): boolean => /^\{\w+\}$/.test(segment)
 

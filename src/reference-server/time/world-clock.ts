@@ -7,7 +7,7 @@ import { MICROS_PER_DAY, MICROS_PER_MS, type Micros } from './iso-time.js'
 /** The clock stops so long after its start. The world of later times would not fit in memory. */
 const CLOCK_YEARS_MAX = 20
 
-export interface ClockSpeed {
+interface ClockSpeed {
   /** As it was given: `real`, `frozen`, `600x`. */
   readonly label: string
   /** World seconds per real second; 0 stops the clock. */

@@ -3,10 +3,17 @@
  * every survey, and a hundred thousand lists of objects would be slow and large. The table is a memo of
  * `deriveTimeline`: it grows on demand and never changes what it holds.
  */
-import { SURVEY_STATUSES, type SurveyStatus } from '../resources/enumerations.js'
+import { SURVEY_STATUSES, type SurveyStatus } from '../resources.js'
 import type { Micros } from '../time/iso-time.js'
-import { surveysAtMost, type WorldPlan } from './creation.js'
-import { type Change, type ChangeCode, deriveTimeline, PROJECT_ID_EDIT, TITLE_EDIT } from './timeline.js'
+import {
+  type Change,
+  type ChangeCode,
+  deriveTimeline,
+  PROJECT_ID_EDIT,
+  surveysAtMost,
+  TITLE_EDIT,
+  type WorldPlan,
+} from './timeline.js'
 
 /** The state of a survey after its changes up to some time. */
 export interface SurveyState {

@@ -3,6 +3,7 @@
  * vanished survey moves all older ones up by one place. This class does that arithmetic. Its cost grows with the vanished
  * surveys, not with the list.
  */
+
 export class ForgottenSurveys {
   /** Places, the newest (largest) first. */
   #places: ReadonlySet<number> = new Set()

@@ -3,8 +3,9 @@
  * first account's surveys cross 2^31 in the middle of its list, and others are far beyond. The place of a record follows
  * from its id, so a look-up needs no index. No two accounts have an id in common.
  */
-import type { WorldPlan } from './creation.js'
+
 import { PURPOSES, Random } from './random.js'
+import type { WorldPlan } from './timeline.js'
 
 /** An account. `id` is its Authorization-ID, `token` its Authorization-Token (API document, "Authentication"). */
 export interface AccountIdentity {

@@ -1,12 +1,12 @@
 /** Computes the fieldwork progress indicators from single interviews, by the API document ("Fieldwork progress"). */
+import type { EmptyRates } from '../option-texts.js'
 import {
   INTERVIEW_STATUSES,
   type InterviewStatus,
   type ProgressResource,
   type StatusCount,
-} from '../resources/fieldwork-progress.js'
+} from '../resources.js'
 import type { Micros } from '../time/iso-time.js'
-import { EMPTY_RATE_VALUES, type EmptyRates } from './empty-rates.js'
 import { COMPLETE, IGNORED, type Interviews, statusAt } from './interviews.js'
 
 /** Keeps interviews that started from `startedAfter` to `startedBefore`, both included; null is no bound. */
@@ -16,6 +16,9 @@ export interface StartBounds {
 }
 
 export const NO_BOUNDS: StartBounds = { startedAfter: null, startedBefore: null }
+
+/** How a rate over zero interviews is shown. JSON leaves out what is undefined. */
+const EMPTY_RATE_VALUES = { null: null, zero: 0, omit: undefined } as const
 
 /** The indicators at `at` of these sources' interviews, against a target of `sampleSize` complete ones. */
 export const progressOf = (

@@ -1,16 +1,21 @@
 /**
- * Every interview of a source: when it started, how long it took, how it ended. Interviews are derived on demand, source
- * by source, in less than half a microsecond each, and kept in flat arrays sorted by start.
+ * The fieldwork of one survey over all time: its sources, and every interview of a source: when it started, how long it
+ * took, how it ended. Interviews are derived on demand, source by source, in less than half a microsecond each, and kept in
+ * flat arrays sorted by start.
  */
-import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources/fieldwork-progress.js'
+import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources.js'
 import { MICROS_PER_DAY, MICROS_PER_SECOND, type Micros } from '../time/iso-time.js'
-import { ArrivalWalk } from './arrival.js'
-import type { WorldPlan } from './creation.js'
-import type { InterviewHabits } from './habits.js'
-import type { FieldWindow } from './open-windows.js'
+import { ArrivalWalk, type FieldWindow, openWindows, windowsFrom } from './arrival.js'
 import { Quota } from './quota.js'
 import { PURPOSES, Random } from './random.js'
-import type { SampleSource } from './sample-sources.js'
+import { deriveSampleSources, type SampleSource } from './sample-sources.js'
+import type { Change, WorldPlan } from './timeline.js'
+
+export interface SurveyField {
+  /** Oldest first. */
+  readonly sources: readonly SampleSource[]
+  interviewsOf(source: SampleSource): Interviews
+}
 
 /** The i-th interview has the i-th entry of each array. */
 export interface Interviews {
@@ -27,9 +32,9 @@ export interface Interviews {
 /** The status Ignored shows in no answer (API document, "Interview status"). */
 export const IGNORED = INTERVIEW_STATUSES.length
 const codeOf = (status: InterviewStatus): number => INTERVIEW_STATUSES.indexOf(status)
-export const INCOMPLETE = codeOf('incomplete')
+const INCOMPLETE = codeOf('incomplete')
 export const COMPLETE = codeOf('complete')
-export const PENDING_ANALYSIS = codeOf('pending_analysis')
+const PENDING_ANALYSIS = codeOf('pending_analysis')
 const QUOTA_FULL = codeOf('quota_full')
 const ABOVE_TARGET = codeOf('above_target')
 const FAILED_QUALITY_CHECK = codeOf('failed_quality_check')
@@ -40,8 +45,81 @@ const SECONDS_MAX = 14_400
 const ANALYSIS_DAYS_MAX = 4
 const MICROS_PER_MINUTE = 60 * MICROS_PER_SECOND
 
+/** How the interviews of a survey end, how long they take, how its quotas close. */
+interface InterviewHabits {
+  /** Cumulative probability of each status, for interviews that no quota rejects: IGNORED is last, at 1. */
+  readonly cumulative: readonly number[]
+  /** Probability of `complete`. */
+  readonly completeProbability: number
+  /** Length of a complete interview, seconds. */
+  readonly typicalSeconds: number
+  /** How likely a quota rejects an interview that would be complete, when the target is nearly reached. */
+  readonly quotaPressure: number
+  readonly softLaunch: boolean
+}
+
+/** Only quotas give an interview these statuses. */
+const QUOTA_STATUSES = ['quota_full', 'above_target'] as const
+
+/** `changes` are the survey's own, the first of them its creation. */
+export const deriveSurveyField = (
+  plan: WorldPlan,
+  index: number,
+  changes: readonly Change[],
+): SurveyField => {
+  const habits = deriveHabits(plan, index)
+  const windows = openWindows(changes, habits.softLaunch)
+  const known = new Map<number, Interviews>()
+  return {
+    sources: deriveSampleSources(plan, index, changes, windows),
+    interviewsOf: (source) => {
+      const derived =
+        known.get(source.slot) ??
+        deriveInterviews(plan, index, source, windowsFrom(windows, source.createdAt), habits)
+      known.set(source.slot, derived)
+      return derived
+    },
+  }
+}
+
+/** The status of the interview at `place`, at or after its start: a place in INTERVIEW_STATUSES, or IGNORED. */
+export const statusAt = (interviews: Interviews, place: number, at: Micros): number => {
+  const final = interviews.statuses[place] ?? IGNORED
+  if (final === IGNORED) return IGNORED
+  const end = (interviews.starts[place] ?? 0) + (interviews.durations[place] ?? 0) * MICROS_PER_SECOND
+  if (end > at) return INCOMPLETE
+  return end + (interviews.analysisMinutes[place] ?? 0) * MICROS_PER_MINUTE > at ? PENDING_ANALYSIS : final
+}
+
+/** Draws the habits of survey `index`. */
+const deriveHabits = (plan: WorldPlan, index: number): InterviewHabits => {
+  const random = new Random(plan, index, PURPOSES.statusMix)
+  const rare = (most: number): number => (random.chance(0.3) ? 0 : most * random.fraction())
+  const weights = INTERVIEW_STATUSES.map((status) => {
+    if (status === 'complete') return random.between(0.35, 0.8)
+    if (status === 'incomplete') return random.between(0.02, 0.15)
+    if (status === 'screen_out') return random.between(0.03, 0.3)
+    if (QUOTA_STATUSES.some((other) => other === status)) return 0
+    return rare(0.04)
+  })
+  const ignored = random.between(0, 0.05)
+  const total = weights.reduce((sum, weight) => sum + weight, ignored)
+  let sum = 0
+  const cumulative = [...weights, ignored].map((weight) => {
+    sum += weight / total
+    return sum
+  })
+  return {
+    cumulative,
+    completeProbability: (weights[INTERVIEW_STATUSES.indexOf('complete')] ?? 0) / total,
+    typicalSeconds: random.between(150, 1_500),
+    quotaPressure: random.between(0.1, 0.7),
+    softLaunch: random.chance(0.3),
+  }
+}
+
 /** All interviews of a source of survey `index`, past and future, spread over the source's open windows. */
-export const deriveInterviews = (
+const deriveInterviews = (
   plan: WorldPlan,
   index: number,
   { slot, utcOffsetMinutes, versions }: SampleSource,
@@ -83,15 +161,6 @@ export const deriveInterviews = (
   }
   quota.fillAt(Number.POSITIVE_INFINITY)
   return { starts, durations, analysisMinutes, statuses }
-}
-
-/** The status of the interview at `place`, at or after its start: a place in INTERVIEW_STATUSES, or IGNORED. */
-export const statusAt = (interviews: Interviews, place: number, at: Micros): number => {
-  const final = interviews.statuses[place] ?? IGNORED
-  if (final === IGNORED) return IGNORED
-  const end = (interviews.starts[place] ?? 0) + (interviews.durations[place] ?? 0) * MICROS_PER_SECOND
-  if (end > at) return INCOMPLETE
-  return end + (interviews.analysisMinutes[place] ?? 0) * MICROS_PER_MINUTE > at ? PENDING_ANALYSIS : final
 }
 
 const drawStatus = (random: Random, cumulative: readonly number[]): number => {

@@ -3,22 +3,23 @@
  * pure function of the plan and the time; the only state is the surveys that faults made it forget. Everything else that
  * it keeps is a memo of something derived.
  */
-import { SURVEY_STATUSES, type SurveyStatus } from '../resources/enumerations.js'
-import type { ProgressResource } from '../resources/fieldwork-progress.js'
-import type { SampleSourceResource } from '../resources/sample-source.js'
-import type { SurveyResource } from '../resources/survey.js'
+import type { EmptyRates } from '../option-texts.js'
+import {
+  type ProgressResource,
+  type SampleSourceResource,
+  SURVEY_STATUSES,
+  type SurveyResource,
+  type SurveyStatus,
+} from '../resources.js'
 import type { Micros } from '../time/iso-time.js'
-import { BoundedMemo } from './bounded-memo.js'
 import { ChangeTable } from './change-table.js'
-import { creationOf, surveysAtMost, type WorldPlan } from './creation.js'
-import type { EmptyRates } from './empty-rates.js'
 import { ForgottenSurveys } from './forgotten-surveys.js'
 import { type AccountIdentity, accountIdentity, surveyId, surveyIndexOf } from './identities.js'
 import { progressOf, type StartBounds } from './indicators.js'
+import { deriveSurveyField, type SurveyField } from './interviews.js'
 import { sampleSourceResource, versionAt } from './sample-sources.js'
 import { surveyResource } from './survey.js'
-import { deriveSurveyField, type SurveyField } from './survey-field.js'
-import type { Change } from './timeline.js'
+import { type Change, creationOf, surveysAtMost, type WorldPlan } from './timeline.js'
 
 /** Filters of the survey list (API document, endpoint 1). Null is no filter. */
 export interface SurveyFilter {
@@ -168,5 +169,27 @@ export class Organization {
       },
       (matches) => matches.from <= at && at < matches.until,
     )
+  }
+}
+
+/** Remembers a bounded number of derived values, so that requests for the same survey derive them once. */
+class BoundedMemo<Key, Value> {
+  readonly #entriesMax: number
+  readonly #entries = new Map<Key, Value>()
+
+  constructor(entriesMax: number) {
+    this.#entriesMax = entriesMax
+  }
+
+  /** The remembered value of `key` if it is still good, else a newly derived one. A full memo drops its oldest entry. */
+  get(key: Key, derive: () => Value, isGood: (value: Value) => boolean = () => true): Value {
+    const known = this.#entries.get(key)
+    if (known !== undefined && isGood(known)) return known
+    const value = derive()
+    this.#entries.delete(key)
+    this.#entries.set(key, value)
+    const [oldest = key] = this.#entries.keys()
+    if (this.#entries.size > this.#entriesMax) this.#entries.delete(oldest)
+    return value
   }
 }

@@ -6,7 +6,7 @@
 import type { Micros } from '../time/iso-time.js'
 
 /** A target of complete interviews from `at` on. */
-export interface Target {
+interface Target {
   readonly at: Micros
   readonly sampleSize: number
 }

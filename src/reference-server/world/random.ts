@@ -19,7 +19,7 @@ export const PURPOSES = {
   faults: 11,
 } as const
 
-export type Purpose = (typeof PURPOSES)[keyof typeof PURPOSES]
+type Purpose = (typeof PURPOSES)[keyof typeof PURPOSES]
 
 /** The key of an account's world. */
 export interface WorldKey {

@@ -4,8 +4,7 @@
  * draft, complete or user_demo, sources change only in the same moment as the survey. So a client that reads a complete
  * survey again only when it has changed misses nothing.
  */
-import { PROVIDERS, type Provider, type SurveyStatus } from '../resources/enumerations.js'
-import type { SampleSourceResource } from '../resources/sample-source.js'
+import { PROVIDERS, type Provider, type SampleSourceResource, type SurveyStatus } from '../resources.js'
 import {
   formatIsoTime,
   MICROS_PER_DAY,
@@ -13,14 +12,18 @@ import {
   type Micros,
   type TimeStyle,
 } from '../time/iso-time.js'
-import { COUNTRIES, type Country } from './countries.js'
-import type { WorldPlan } from './creation.js'
+import type { Window } from './arrival.js'
 import { sampleSourceId } from './identities.js'
-import type { Window } from './open-windows.js'
 import { PURPOSES, Random } from './random.js'
-import { drawGrain, drawTimeStyle, floorTo, type Grain } from './time-styles.js'
-import { type Change, statusOf } from './timeline.js'
-import { hashidOf, sourceDescriptionOf, sourceNameOf } from './vocabulary.js'
+import { type Change, drawGrain, floorTo, type Grain, statusOf, type WorldPlan } from './timeline.js'
+import {
+  COUNTRIES,
+  type Country,
+  drawTimeStyle,
+  hashidOf,
+  sourceDescriptionOf,
+  sourceNameOf,
+} from './vocabulary.js'
 
 /** A source over all time. */
 export interface SampleSource {
@@ -41,7 +44,7 @@ export interface SampleSource {
 }
 
 /** The fields of the source that change, from `at` on. */
-export interface SourceVersion {
+interface SourceVersion {
   readonly at: Micros
   readonly sampleSize: number
   readonly name: string

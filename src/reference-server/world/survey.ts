@@ -1,13 +1,11 @@
 /** One survey as the API shows it: fixed facts, drawn from its own stream, and the state after its changes. */
-import { TRANSITION_STYLES } from '../resources/enumerations.js'
-import type { SurveyResource } from '../resources/survey.js'
+import { type SurveyResource, TRANSITION_STYLES } from '../resources.js'
 import { formatIsoTime } from '../time/iso-time.js'
 import type { SurveyState } from './change-table.js'
-import { creationOf, type WorldPlan } from './creation.js'
 import { surveyId } from './identities.js'
 import { PURPOSES, Random } from './random.js'
-import { drawTimeStyle } from './time-styles.js'
-import { hashidOf, projectIdOf, titleOf } from './vocabulary.js'
+import { creationOf, type WorldPlan } from './timeline.js'
+import { drawTimeStyle, hashidOf, projectIdOf, titleOf } from './vocabulary.js'
 
 /** API document, "Survey". `organizationId` is the account's. */
 export const surveyResource = (

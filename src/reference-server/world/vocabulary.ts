@@ -1,9 +1,11 @@
 /**
  * The texts of the world: titles in many scripts, with quotes, backslashes, commas and emoji, or that look like a number,
- * a formula or nothing; project ids that look like numbers but are strings. Every text is one line and valid by the API
- * document. Invisible characters are written as escapes.
+ * a formula or nothing; project ids that look like numbers but are strings; the countries of sources; moments in different
+ * styles. Every text is one line and valid by the API document. Invisible characters are written as escapes.
  */
+import { MICROS_PER_MS, MICROS_PER_SECOND, type TimeStyle } from '../time/iso-time.js'
 import type { Random } from './random.js'
+import type { Grain } from './timeline.js'
 
 const SUBJECTS = [
   'Brand tracker',
@@ -128,3 +130,57 @@ const HASHID_ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrs
 
 /** `hashid` of any record: 10 letters and digits. */
 export const hashidOf = (random: Random): string => random.text(10, HASHID_ALPHABET)
+
+/** A source belongs to a country, and its respondents keep that country's hours. */
+export interface Country {
+  /** ISO 3166-1 alpha-2 (API document, "Sample source", `country_code`). */
+  readonly code: string
+  /** Minutes east of UTC all year, without summer time; the zone with most people where there are several. */
+  readonly utcOffsetMinutes: number
+}
+
+/** `NO` is here because YAML reads it as false. */
+export const COUNTRIES = [
+  { code: 'FR', utcOffsetMinutes: 60 },
+  { code: 'DE', utcOffsetMinutes: 60 },
+  { code: 'GB', utcOffsetMinutes: 0 },
+  { code: 'US', utcOffsetMinutes: -300 },
+  { code: 'ES', utcOffsetMinutes: 60 },
+  { code: 'IT', utcOffsetMinutes: 60 },
+  { code: 'NL', utcOffsetMinutes: 60 },
+  { code: 'NO', utcOffsetMinutes: 60 },
+  { code: 'SE', utcOffsetMinutes: 60 },
+  { code: 'PL', utcOffsetMinutes: 60 },
+  { code: 'JP', utcOffsetMinutes: 540 },
+  { code: 'KR', utcOffsetMinutes: 540 },
+  { code: 'CN', utcOffsetMinutes: 480 },
+  { code: 'IN', utcOffsetMinutes: 330 },
+  { code: 'BR', utcOffsetMinutes: -180 },
+  { code: 'MX', utcOffsetMinutes: -360 },
+  { code: 'ZA', utcOffsetMinutes: 120 },
+  { code: 'AE', utcOffsetMinutes: 240 },
+  { code: 'IL', utcOffsetMinutes: 120 },
+  { code: 'TR', utcOffsetMinutes: 180 },
+  { code: 'NP', utcOffsetMinutes: 345 },
+  { code: 'NZ', utcOffsetMinutes: 720 },
+] as const satisfies readonly [Country, ...Country[]]
+
+/**
+ * Every offset that is in use somewhere, including summer time. `Z` and `+00:00` come more often. `-00:00` never comes:
+ * it is valid in RFC 3339 only, because ISO 8601 has no negative sign for zero.
+ */
+const OFFSETS_MINUTES = [
+  ...([null, null, null, null, null, null, null, null, 0, 0, 0] as const),
+  ...([-720, -660, -600, -570, -540, -480, -420, -360, -300, -240, -210, -180, -150, -120, -60] as const),
+  ...([60, 120, 180, 210, 240, 270, 300, 330, 345, 360, 390, 420, 480, 525, 540, 570, 600] as const),
+  ...([630, 660, 720, 765, 780, 825, 840] as const),
+] as const
+
+/**
+ * Records of one organization write time in different styles: offsets differ by country and season, and some have
+ * fractions of a second. All styles are valid by the API document, and a client has to read them.
+ */
+export const drawTimeStyle = (random: Random, grain: Grain): TimeStyle => ({
+  offsetMinutes: random.pick(OFFSETS_MINUTES),
+  fractionDigits: grain === MICROS_PER_SECOND ? 0 : grain === MICROS_PER_MS ? 3 : 6,
+})

@@ -4,7 +4,7 @@
  * in its own folder.
  */
 import { readFileSync } from 'node:fs'
-import { INTERVIEW_STATUSES } from '../../../build/reference-server/resources/fieldwork-progress.js'
+import { INTERVIEW_STATUSES } from '../../../build/reference-server/resources.js'
 import { TABLES } from './truth.mjs'
 
 const main = new URL('../../../dist/main.js', import.meta.url).pathname

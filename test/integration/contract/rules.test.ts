@@ -207,7 +207,7 @@ const CHECKS: Checks = {
         expect(Object.keys(asObject(interview_count_by_status))).toEqual(INTERVIEW_STATUSES)
       }
     },
-    // test/unit/reference-server/fieldwork-progress.test.ts checks in the world that there are such interviews, and how many.
+    // test/unit/reference-server/indicators.test.ts checks in the world that there are such interviews, and how many.
     'interviews with the Ignored status are omitted': () => {
       expect(JSON.stringify(progresses)).not.toMatch(/ignored/i)
       for (const { interview_count_by_status } of progresses) {

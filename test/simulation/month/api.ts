@@ -1,9 +1,9 @@
 /** The reference server's endpoints, called without a server. Every request is answered as of one moment. */
 import { Readable } from 'node:stream'
 import type { CreateTransport, TransportAnswer } from '../../../src/http/transport.js'
+import { Refusal } from '../../../src/reference-server/answer.js'
 import { ENDPOINTS } from '../../../src/reference-server/api/endpoints.js'
-import { Refusal } from '../../../src/reference-server/api/refusal.js'
-import { API_PREFIX } from '../../../src/reference-server/api/routes.js'
+import { API_PREFIX } from '../../../src/reference-server/api/operation.js'
 import type { Micros } from '../../../src/reference-server/time/iso-time.js'
 import type { Organization } from '../../../src/reference-server/world/organization.js'
 import { PAGE_SIZE } from './bounds.js'

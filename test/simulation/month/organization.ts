@@ -3,8 +3,9 @@
  * server, and those that are created later. The world creates so many surveys that 150 are active at a time, of every age.
  * Everything else (when people answer, how surveys end, change and return) is as in any world of the reference server.
  */
-import { SURVEY_STATUSES } from '../../../src/reference-server/resources/enumerations.js'
-import type { SurveyResource } from '../../../src/reference-server/resources/survey.js'
+
+import type { SurveyResource } from '../../../src/reference-server/resources.js'
+import { SURVEY_STATUSES } from '../../../src/reference-server/resources.js'
 import { MICROS_PER_DAY, type Micros } from '../../../src/reference-server/time/iso-time.js'
 import {
   Organization,

@@ -18,7 +18,7 @@ interface Case extends Fault {
 }
 
 /** Changes how the server reads the values of a query parameter. */
-const parameter = (to: string): Fault => ({ file: 'api/query.js', from: 'query.getAll(name)', to })
+const parameter = (to: string): Fault => ({ file: 'api/operation.js', from: 'query.getAll(name)', to })
 const ignoring = (name: string) => `(name === '${name}' ? [] : query.getAll(name))`
 
 const CASES: readonly Case[] = [
@@ -125,7 +125,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'total_count one too many',
-    file: 'resources/pagination.js',
+    file: 'api/endpoints.js',
     from: 'total_count: totalCount',
     to: 'total_count: totalCount + 1',
     broken: ['paging.total-pages', 'paging.total-count', 'status.array-union'],
@@ -133,7 +133,7 @@ const CASES: readonly Case[] = [
   {
     name: 'next_page two pages on',
     slow: true,
-    file: 'resources/pagination.js',
+    file: 'api/endpoints.js',
     from: 'page + 1 : null',
     to: 'page + 2 : null',
     broken: ['paging.next'],
@@ -141,14 +141,14 @@ const CASES: readonly Case[] = [
   {
     name: 'a next_page behind the last page',
     slow: true,
-    file: 'resources/pagination.js',
+    file: 'api/endpoints.js',
     from: 'next_page: page < totalPages',
     to: 'next_page: page <= totalPages',
     broken: ['paging.last'],
   },
   {
     name: 'the last row of a page on the next one too',
-    file: 'resources/pagination.js',
+    file: 'api/endpoints.js',
     from: '(page - 1) * pageSize',
     to: '(page - 1) * pageSize - (page > 1 ? 1 : 0)',
     broken: ['paging.total-count', 'paging.no-overlap'],
@@ -222,9 +222,9 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'no credentials needed',
-    file: 'api/admission.js',
-    from: '?? null',
-    to: '?? members[0]',
+    file: 'api/routes.js',
+    from: 'identity.token) ?? null',
+    to: 'identity.token) ?? members[0]',
     broken: [
       'authentication.none',
       'authentication.id-only',

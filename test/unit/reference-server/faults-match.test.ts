@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Fault } from '../../../src/reference-server/faults/declaration.js'
-import { FaultCounter } from '../../../src/reference-server/faults/fault-counter.js'
+import { FaultCounter } from '../../../src/reference-server/faults/fault-register.js'
 import { matchesPath } from '../../../src/reference-server/faults/path-pattern.js'
 import { startApi } from './support/api.js'
 import { countsOf, loggedFaults, putFaults } from './support/faulty.js'
@@ -86,7 +86,7 @@ const REQUEST = {
 /** For each of `count` requests: the places of the faults that act. */
 const meet = (faults: readonly Fault[], count: number, seed = 42): number[][] => {
   const counter = new FaultCounter(faults, seed)
-  return Array.from({ length: count }, () => counter.meet(REQUEST).map(({ place }) => place))
+  return Array.from({ length: count }, () => counter.actingOn(REQUEST).map(({ place }) => place))
 }
 
 describe('after, times and probability', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { INTERVIEW_STATUSES } from '../../../src/reference-server/resources/fieldwork-progress.js'
-import { COUNTRIES } from '../../../src/reference-server/world/countries.js'
+import { INTERVIEW_STATUSES } from '../../../src/reference-server/resources.js'
 import { Organization } from '../../../src/reference-server/world/organization.js'
+import { COUNTRIES } from '../../../src/reference-server/world/vocabulary.js'
 import { type Api, micros, START_AT, startApi } from './support/api.js'
 
 const START = micros(START_AT)

@@ -7,6 +7,8 @@ const OFFSETS_IN_USE = `Z +00:00
   +01:00 +02:00 +03:00 +03:30 +04:00 +04:30 +05:00 +05:30 +05:45 +06:00 +06:30 +07:00 +08:00 +08:45 +09:00
   +09:30 +10:00 +10:30 +11:00 +12:00 +12:45 +13:00 +13:45 +14:00`.split(/\s+/)
 
+const OFFSET = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(Z|[+-]\d{2}:\d{2})$/
+
 let titles: readonly string[]
 
 beforeAll(async () => {
@@ -75,5 +77,65 @@ describe('API document, "Resources and their fields": ISO 8601 with an offset', 
     const { surveys } = await api.readSurveys()
     const digits = surveys.map(({ created_at }) => /\.(\d+)/.exec(created_at)?.[1]?.length ?? 0)
     expect([...new Set(digits)].toSorted()).toEqual([0, 3, 6])
+  })
+})
+
+describe('API document, "Resources and their fields": what a client has to handle', () => {
+  test('every survey status, provider and transition style occurs', async () => {
+    await using api = await startApi({ surveys: 600, pageSize: 1000 })
+    const surveys = (await api.readTruth()).accounts[0]!.surveys
+    expect(new Set(surveys.map(({ status }) => status))).toEqual(
+      new Set([
+        'draft',
+        'pending',
+        'fieldwork',
+        'deviating_from_specs',
+        'data_processing',
+        'complete',
+        'user_demo',
+      ]),
+    )
+    expect(new Set(surveys.map((survey) => survey.transition_style)).size).toBe(2)
+    const sources = surveys.flatMap(({ sample_sources }) => sample_sources)
+    expect(new Set(sources.map(({ provider }) => provider)).size).toBe(4)
+    expect(sources.every(({ country_code }) => /^[A-Z]{2}$/.test(country_code))).toBe(true)
+    expect(new Set(sources.map(({ id }) => id)).size).toBe(sources.length)
+    expect(surveys.every((one) => one.respondent_iterations_count >= one.respondent_questions_count)).toBe(
+      true,
+    )
+  })
+
+  test('times have several kinds of offset and fraction, and updated_at is never before created_at', async () => {
+    await using api = await startApi({ surveys: 600, pageSize: 1000 })
+    const { surveys } = await api.readSurveys()
+    const texts = surveys.flatMap(({ created_at, updated_at }) => [created_at, updated_at])
+    expect(texts.every((text) => OFFSET.test(text))).toBe(true)
+    const offsets = new Set(texts.map((text) => OFFSET.exec(text)![1]))
+    for (const offset of ['Z', '+00:00', '+05:30', '-08:00']) expect(offsets).toContain(offset)
+    expect(texts.some((text) => /\.\d{6}/.test(text))).toBe(true)
+    expect(surveys.every((survey) => micros(survey.updated_at) >= micros(survey.created_at))).toBe(true)
+  })
+
+  test('titles are one line, in several scripts, with quotes and emoji; project_id may be null or look like a number', async () => {
+    await using api = await startApi({ surveys: 600, pageSize: 1000 })
+    const { surveys } = await api.readSurveys()
+    const titles = surveys.map(({ title }) => title)
+    expect(titles.some((title) => title.includes('\n'))).toBe(false)
+    for (const form of [/"/, /'/, /\\/, /\p{Emoji_Presentation}/u, /\p{Script=Han}/u, /\p{Script=Arabic}/u]) {
+      expect(titles.some((title) => form.test(title))).toBe(true)
+    }
+    expect(surveys.some(({ project_id }) => project_id === null)).toBe(true)
+    expect(surveys.some(({ project_id }) => project_id?.match(/^0\d+$/))).toBe(true)
+  })
+
+  test('ids are below, around and far beyond 2^31, and never beyond 2^53', async () => {
+    await using api = await startApi({ surveys: 50, accounts: 3, pageSize: 100 })
+    const ids = await Promise.all(
+      [0, 1, 2].map(async (account) => (await api.readSurveys('', account)).surveys.map(({ id }) => id)),
+    )
+    const limit = 2 ** 31
+    expect(ids[0]!.some((id) => id < limit) && ids[0]!.some((id) => id > limit)).toBe(true)
+    expect(ids[1]!.every((id) => id < limit)).toBe(true)
+    expect(ids[2]!.every((id) => id > 2 ** 40 && Number.isSafeInteger(id))).toBe(true)
   })
 })

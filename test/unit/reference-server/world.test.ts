@@ -1,7 +1,11 @@
+import { once } from 'node:events'
+import { get } from 'node:http'
+import { createInterface } from 'node:readline'
+import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { start } from '../../support/command/command.js'
 import { type Api, micros, START_AT, startApi } from './support/api.js'
-
-const OFFSET = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(Z|[+-]\d{2}:\d{2})$/
 
 /** A walk through the whole API at one time, as text. */
 const everything = async (api: Api): Promise<string> => {
@@ -120,62 +124,82 @@ describe('the world is a pure function of seed and clock', () => {
   })
 })
 
-describe('API document, "Resources and their fields": what a client has to handle', () => {
-  test('every survey status, provider and transition style occurs', async () => {
-    await using api = await startApi({ surveys: 600, pageSize: 1000 })
-    const surveys = (await api.readTruth()).accounts[0]!.surveys
-    expect(new Set(surveys.map(({ status }) => status))).toEqual(
-      new Set([
-        'draft',
-        'pending',
-        'fieldwork',
-        'deviating_from_specs',
-        'data_processing',
-        'complete',
-        'user_demo',
-      ]),
-    )
-    expect(new Set(surveys.map((survey) => survey.transition_style)).size).toBe(2)
-    const sources = surveys.flatMap(({ sample_sources }) => sample_sources)
-    expect(new Set(sources.map(({ provider }) => provider)).size).toBe(4)
-    expect(sources.every(({ country_code }) => /^[A-Z]{2}$/.test(country_code))).toBe(true)
-    expect(new Set(sources.map(({ id }) => id)).size).toBe(sources.length)
-    expect(surveys.every((one) => one.respondent_iterations_count >= one.respondent_questions_count)).toBe(
-      true,
-    )
-  })
+interface RawAnswer {
+  readonly status: number | undefined
+  /** As they were sent, in order, without those of the connection. */
+  readonly headers: readonly string[]
+  readonly body: Buffer
+}
 
-  test('times have several kinds of offset and fraction, and updated_at is never before created_at', async () => {
-    await using api = await startApi({ surveys: 600, pageSize: 1000 })
-    const { surveys } = await api.readSurveys()
-    const texts = surveys.flatMap(({ created_at, updated_at }) => [created_at, updated_at])
-    expect(texts.every((text) => OFFSET.test(text))).toBe(true)
-    const offsets = new Set(texts.map((text) => OFFSET.exec(text)![1]))
-    for (const offset of ['Z', '+00:00', '+05:30', '-08:00']) expect(offsets).toContain(offset)
-    expect(texts.some((text) => /\.\d{6}/.test(text))).toBe(true)
-    expect(surveys.every((survey) => micros(survey.updated_at) >= micros(survey.created_at))).toBe(true)
-  })
+const CONNECTION_HEADERS = ['connection', 'keep-alive', 'transfer-encoding']
 
-  test('titles are one line, in several scripts, with quotes and emoji; project_id may be null or look like a number', async () => {
-    await using api = await startApi({ surveys: 600, pageSize: 1000 })
-    const { surveys } = await api.readSurveys()
-    const titles = surveys.map(({ title }) => title)
-    expect(titles.some((title) => title.includes('\n'))).toBe(false)
-    for (const form of [/"/, /'/, /\\/, /\p{Emoji_Presentation}/u, /\p{Script=Han}/u, /\p{Script=Arabic}/u]) {
-      expect(titles.some((title) => form.test(title))).toBe(true)
+const askRaw = async (url: string, headers: Record<string, string>): Promise<RawAnswer> => {
+  const [response] = await once(get(url, { headers, agent: false }), 'response')
+  const pairs: string[] = []
+  for (let place = 0; place < response.rawHeaders.length; place += 2) {
+    const [name, value] = response.rawHeaders.slice(place, place + 2)
+    if (!CONNECTION_HEADERS.includes(name.toLowerCase())) pairs.push(`${name}: ${value}`)
+  }
+  return { status: response.statusCode, headers: pairs, body: await buffer(response) }
+}
+
+interface Address {
+  readonly baseUrl: string
+  readonly id: number
+  readonly token: string
+}
+
+/** The answers to the same requests in the same order, compressed and not, with refusals. */
+const askAll = async ({ baseUrl, id, token }: Address, paths: readonly string[]): Promise<RawAnswer[]> => {
+  const answers: RawAnswer[] = []
+  for (const path of paths) {
+    for (const encoding of ['gzip', 'identity']) {
+      const credentials = { 'Authorization-ID': String(id), 'Authorization-Token': token }
+      answers.push(await askRaw(`${baseUrl}${path}`, { ...credentials, 'Accept-Encoding': encoding }))
     }
-    expect(surveys.some(({ project_id }) => project_id === null)).toBe(true)
-    expect(surveys.some(({ project_id }) => project_id?.match(/^0\d+$/))).toBe(true)
-  })
+  }
+  return answers
+}
 
-  test('ids are below, around and far beyond 2^31, and never beyond 2^53', async () => {
-    await using api = await startApi({ surveys: 50, accounts: 3, pageSize: 100 })
-    const ids = await Promise.all(
-      [0, 1, 2].map(async (account) => (await api.readSurveys('', account)).surveys.map(({ id }) => id)),
-    )
-    const limit = 2 ** 31
-    expect(ids[0]!.some((id) => id < limit) && ids[0]!.some((id) => id > limit)).toBe(true)
-    expect(ids[1]!.every((id) => id < limit)).toBe(true)
-    expect(ids[2]!.every((id) => id > 2 ** 40 && Number.isSafeInteger(id))).toBe(true)
-  })
+const greeting = z.object({
+  base_url: z.string(),
+  accounts: z.array(z.object({ id: z.int(), token: z.string() })),
+})
+
+test('two processes with the same seed and clock answer the same bytes, with headers; another seed does not', async () => {
+  await using api = await startApi({ surveys: 60, seed: 7 })
+  const [survey] = (await api.readTruth()).accounts[0]!.surveys.filter(
+    ({ sample_sources, fieldwork_progress }) =>
+      sample_sources.length > 1 && fieldwork_progress.interviews_count > 0,
+  )
+  const paths = [
+    '/surveys',
+    '/surveys?page=2',
+    '/surveys?status[]=complete&updated_since=2026-01-01T00:00:00Z',
+    `/surveys/${survey!.id}/sample_sources`,
+    `/surveys/${survey!.id}/fieldwork_progress`,
+    `/surveys/${survey!.id}/fieldwork_progress?sample_source_id=${survey!.sample_sources[0]!.id}`,
+    '/surveys?page=0',
+    '/surveys/1/sample_sources',
+    '/nowhere',
+  ]
+  const here = await askAll({ baseUrl: api.server.baseUrl, ...api.server.accounts[0]! }, paths)
+  expect(here.filter(({ status }) => status === 200).length).toBe(12)
+  expect(here.some(({ headers }) => headers.includes('content-encoding: gzip'))).toBe(true)
+
+  const flags = `--port 0 --seed 7 --surveys 60 --clock frozen --rate-window none --start-at ${START_AT}`
+  const { child, ended } = start(['reference-server', ...flags.split(' ')])
+  try {
+    const [line] = await once(createInterface({ input: child.stdout! }), 'line')
+    const { base_url, accounts } = greeting.parse(JSON.parse(line))
+    expect(await askAll({ baseUrl: base_url, ...accounts[0]! }, paths)).toEqual(here)
+  } finally {
+    child.kill('SIGTERM')
+    await ended
+  }
+
+  await using other = await startApi({ surveys: 60, seed: 8 })
+  const [elsewhere] = await askAll({ baseUrl: other.server.baseUrl, ...other.server.accounts[0]! }, paths)
+  expect(elsewhere!.status).toBe(200)
+  expect(elsewhere!.body.equals(here[0]!.body)).toBe(false)
 })

@@ -24,8 +24,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Rate as Cap } from '../../../../src/base/network.js'
 import { evenRate, intervalMs, jitterMs } from '../../../../src/http/rate-limit/pacer.js'
-import { createAccountCap } from '../../../../src/reference-server/api/account-cap.js'
-import type { RateWindowKind } from '../../../../src/reference-server/api/rate-window.js'
+import { createAccountCap } from '../../../../src/reference-server/api/rate-limit.js'
+import type { RateWindowKind } from '../../../../src/reference-server/option-texts.js'
 import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
 
 const refusedOf = (

@@ -4,7 +4,7 @@
  */
 import { Readable } from 'node:stream'
 import type { CreateTransport } from '../../../../src/http/transport.js'
-import { type CapSettings, createAccountCap } from '../../../../src/reference-server/api/account-cap.js'
+import { type CapSettings, createAccountCap } from '../../../../src/reference-server/api/rate-limit.js'
 
 export interface SimulatedServer {
   readonly createTransport: CreateTransport

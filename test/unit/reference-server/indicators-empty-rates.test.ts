@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { EmptyRates } from '../../../src/reference-server/world/empty-rates.js'
+import type { EmptyRates } from '../../../src/reference-server/option-texts.js'
 import { startApi } from './support/api.js'
 
 const RATES = [

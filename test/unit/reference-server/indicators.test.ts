@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { INTERVIEW_STATUSES } from '../../../src/reference-server/resources/fieldwork-progress.js'
+import { INTERVIEW_STATUSES } from '../../../src/reference-server/resources.js'
 import { IGNORED } from '../../../src/reference-server/world/interviews.js'
 import { Organization } from '../../../src/reference-server/world/organization.js'
 import { type Api, micros, START_AT, startApi } from './support/api.js'

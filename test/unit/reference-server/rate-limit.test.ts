@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { retryAfterHeaders } from '../../../src/reference-server/api/retry-after.js'
+import { retryAfterHeaders } from '../../../src/reference-server/api/rate-limit.js'
 import type { Api } from './support/api.js'
 import { startApi } from './support/api.js'
 

@@ -1,13 +1,73 @@
-/** Writes a line for each mistake in declared faults: `faults[2].action.delay_ms is "soon": give milliseconds, …`. */
+/**
+ * Reads faults: a file, YAML or JSON (which is YAML too), and the declarations in it or in a call. The error has a line for
+ * each mistake: `faults[2].action.delay_ms is "soon": give milliseconds, …`.
+ */
+import { LineCounter, parseDocument } from 'yaml'
 import type { z } from 'zod'
+import { ExpectedError, isStop, messageOf } from '../../base/errors.js'
 import { nearest } from '../../base/suggest.js'
-import { ACTION_KEYS, FAULT_KEYS, MATCH_KEYS } from './declaration.js'
+import { readTextFile, whyUnreadable } from '../../base/text-file.js'
+import {
+  ACTION_KEYS,
+  FAULT_KEYS,
+  type Fault,
+  type FaultTargets,
+  faultsSchema,
+  MATCH_KEYS,
+} from './declaration.js'
 
+/** Faults that cannot be used: an unreadable file, or wrong declarations. 400 over HTTP. */
+export class FaultsError extends ExpectedError {
+  /** A line for each problem: what, where, what to do. */
+  constructor(lines: readonly string[]) {
+    super('reference_server_faults', lines.join('\n'))
+  }
+}
+
+/** Enough aliases for every fault, but not for a file that multiplies itself by them. */
+const ALIASES_MAX = 10_000
 const LINES_MAX = 50
 const QUOTED_CHARACTERS_MAX = 100
 
+/** The value that the file holds. Throws a `FaultsError` that names it, or the reason of the signal. */
+export const readFaultsFile = async (path: string, signal: AbortSignal): Promise<unknown> => {
+  const lines = new LineCounter()
+  const document = parseDocument(await readText(path, signal), {
+    lineCounter: lines,
+    prettyErrors: false,
+    logLevel: 'error',
+  })
+  const [first] = document.errors
+  if (first !== undefined) {
+    const { line } = lines.linePos(first.pos[0])
+    throw new FaultsError([`${path}:${line} is neither YAML nor JSON: ${first.message}`])
+  }
+  try {
+    return document.toJS({ maxAliasCount: ALIASES_MAX })
+  } catch (error) {
+    throw new FaultsError([`${path} cannot be used: ${messageOf(error)}`])
+  }
+}
+
+const readText = async (path: string, signal: AbortSignal): Promise<string> => {
+  try {
+    return await readTextFile(path, signal)
+  } catch (error) {
+    if (isStop(error)) throw error
+    const why = whyUnreadable(error)
+    throw new FaultsError([`${path} ${why}${why.endsWith('?') ? '' : '; give a YAML or JSON file.'}`])
+  }
+}
+
+/** The faults that `given` declares. Throws a `FaultsError` whose lines all begin with `where`. */
+export const readFaults = (given: unknown, targets: FaultTargets, where: string): readonly Fault[] => {
+  const result = faultsSchema(targets).safeParse(given)
+  if (result.success) return result.data
+  throw new FaultsError(problemLines(result.error.issues, given).map((line) => `${where}${line}`))
+}
+
 /** The lines for `issues`, which are about `given`; at most `LINES_MAX`, and how many more there are. */
-export const problemLines = (issues: readonly z.core.$ZodIssue[], given: unknown): string[] => {
+const problemLines = (issues: readonly z.core.$ZodIssue[], given: unknown): string[] => {
   // A value that breaks several rules has the same line for each.
   const lines = [...new Set(allLines(issues, given))]
   if (lines.length <= LINES_MAX) return lines

@@ -5,7 +5,7 @@ import {
   type AccountCap,
   type CapSettings,
   createAccountCap,
-} from '../../../src/reference-server/api/account-cap.js'
+} from '../../../src/reference-server/api/rate-limit.js'
 
 const CAP = 3
 const WINDOW_MS = 100

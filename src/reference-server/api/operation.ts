@@ -1,0 +1,112 @@
+/**
+ * An operation is one declaration. Its route, the reading of its parameters, the type of its answer and its entry in the
+ * OpenAPI document follow from it. This file has what endpoints and control routes declare alike.
+ */
+import { z } from 'zod'
+import { Refusal } from '../answer.js'
+import type { DeepReadonly } from '../resources.js'
+import { type Micros, parseIsoTime } from '../time/iso-time.js'
+import type { Organization } from '../world/organization.js'
+
+export const API_PREFIX = '/api/v1'
+/** An error shows at most so many characters of a value. */
+const QUOTED_CHARACTERS_MAX = 100
+
+/** An admitted request. */
+export interface ApiRequest {
+  readonly organization: Organization
+  /** The world's time on arrival. The whole answer describes this moment. */
+  readonly at: Micros
+  /** `SURVEY_ID` as it stands in the path; empty for the survey list. */
+  readonly surveyId: string
+  readonly query: URLSearchParams
+  readonly pageSize: number
+}
+
+/** What endpoints and control routes declare alike, for the OpenAPI document. */
+export interface Operation {
+  /** Below `/api/v1` or `/_reference`, with the placeholder `{SURVEY_ID}`. */
+  readonly path: string
+  readonly operationId: string
+  readonly summary: string
+  readonly description: string
+  /** The query parameters by name. */
+  readonly query?: z.ZodObject
+  /** The body of an answer 200. */
+  readonly answer: z.ZodType
+  /** The other statuses, each with its reason. */
+  readonly refusals?: Readonly<Record<number, string>>
+}
+
+/** An endpoint of any query and answer. All are GET. */
+export interface Endpoint extends Operation {
+  readonly query: z.ZodObject
+  /** A query to try, as it would be typed. */
+  readonly exampleQuery: string
+  /** The body of the answer. Throws a `Refusal`. */
+  answerTo(request: ApiRequest): unknown
+}
+
+interface EndpointDeclaration<Query extends z.ZodObject, Answer extends z.ZodType>
+  extends Omit<Endpoint, 'answerTo'> {
+  readonly query: Query
+  readonly answer: Answer
+  readonly answerTo: (request: ApiRequest, query: z.output<Query>) => DeepReadonly<z.output<Answer>>
+}
+
+/** An endpoint that gets its parameters parsed, and whose answer is typed by its declaration. */
+export const declareEndpoint = <Query extends z.ZodObject, Answer extends z.ZodType>(
+  declaration: EndpointDeclaration<Query, Answer>,
+): Endpoint => ({
+  ...declaration,
+  answerTo: (request) => declaration.answerTo(request, readQuery(declaration.query, request.query)),
+})
+
+/**
+ * The values of `query`, parsed by `declared`. A name that ends in `[]` may be given several times. An invalid parameter is
+ * refused with 400 and not ignored, so that a client never gets the answer to another request than it meant. Parameters
+ * that are not declared are ignored.
+ */
+export const readQuery = <Query extends z.ZodObject>(
+  declared: Query,
+  query: URLSearchParams,
+): z.output<Query> => {
+  const given = Object.fromEntries(Object.keys(declared.shape).map((name) => [name, textsOf(query, name)]))
+  const result = declared.safeParse(given)
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  const [name = '', place = 0] = issue?.path ?? []
+  const text = [given[String(name)]].flat()[Number(place)]
+  const found = text === undefined ? 'missing' : quote(text)
+  throw new Refusal(400, `${bare(String(name))} is ${found}: ${issue?.message}`)
+}
+
+const textsOf = (query: URLSearchParams, name: string): string | readonly string[] | undefined => {
+  const texts = query.getAll(name)
+  if (isList(name)) return texts.length === 0 ? undefined : texts
+  if (texts.length <= 1) return texts[0]
+  const hint = name === 'status' ? '; several statuses are given as status[]' : ''
+  throw new Refusal(400, `${name} is given ${texts.length} times: give it once${hint}`)
+}
+
+const isList = (name: string): boolean => name.endsWith('[]')
+
+const bare = (name: string): string => (isList(name) ? name.slice(0, -2) : name)
+
+const quote = (text: string): string => JSON.stringify(text.slice(0, QUOTED_CHARACTERS_MAX))
+
+const GIVE_MOMENT = 'give an ISO 8601 date-time with an offset, like 2026-03-01T00:00:00Z'
+
+/** An ISO 8601 date-time with an offset, as microseconds. */
+export const momentParameter = (description: string) =>
+  z
+    .string({ error: GIVE_MOMENT })
+    .meta({ format: 'date-time' })
+    .transform((text, context) => {
+      const at = parseIsoTime(text)
+      if (at !== null) return at
+      const hint = text.includes(' ') ? '; a plus sign is written %2B in a query' : ''
+      context.addIssue({ code: 'custom', message: `${GIVE_MOMENT}${hint}` })
+      return z.NEVER
+    })
+    .meta({ description })
