@@ -2,18 +2,19 @@
 const page = 'See ARCHITECTURE.md, "The rooms".'
 /** The other rooms that each room may import. */
 const rooms = {
-  sync: ['model', 'base'],
+  sync: ['rules', 'model', 'base'],
   'survey-api': ['http', 'model', 'base'],
-  warehouse: ['model', 'base'],
-  publish: ['warehouse', 'object-store', 'model', 'base'],
-  verify: ['publish', 'warehouse', 'object-store', 'model', 'base'],
+  warehouse: ['rules', 'model', 'base'],
+  publish: ['warehouse', 'object-store', 'rules', 'model', 'base'],
+  verify: ['publish', 'warehouse', 'object-store', 'rules', 'model', 'base'],
   'reference-server': ['base'],
   conformance: ['http', 'base'],
   monitoring: ['http', 'model', 'base'],
   http: ['base'],
   'object-store': ['base'],
-  settings: ['base', 'model'],
+  settings: ['rules', 'model', 'base'],
   logging: ['base', 'model'],
+  rules: ['model', 'base'],
   model: ['base'],
   base: [],
 }

@@ -1,7 +1,50 @@
 /** The input of the queue and of a plan: the stored surveys and the earlier runs. */
+
+import type { DayWindow } from './calendar.js'
 import type { Instant } from './instant.js'
-import type { SurveyFacts } from './refresh-rules.js'
 import type { RefreshRules, TaskReason } from './run.js'
+
+/** The facts about a survey when the queue is computed. Instants are server time. */
+export interface SurveyFacts {
+  readonly id: number
+  readonly status: string
+  readonly updatedAt: Instant
+  /** When its sources and progress were last read; null = never. */
+  readonly refreshedAt: Instant | null
+  /** When a reading of its progress last differed from the one before; null = never. */
+  readonly progressChangedAt: Instant | null
+  readonly missing: boolean
+}
+
+/** A day to be read. It is final when this reading is its last. */
+export interface DueDay extends DayWindow {
+  readonly isFinal: boolean
+}
+
+/** A stored day of the whole survey or of a source. */
+export interface StoredDay {
+  readonly sampleSourceId: number | null
+  readonly day: string
+  readonly timeZone: string
+  /** It is never read again. */
+  readonly isFinal: boolean
+}
+
+/** The fields that decide up to which day a survey is read. */
+export interface SurveyLife {
+  readonly status: string
+  readonly updatedAt: Instant
+}
+
+/** The stored days of a survey. */
+export interface StoredDays {
+  readonly survey: SurveyLife
+  readonly days: readonly StoredDay[]
+  /** When all due days of the whole survey were last read; null when they may be older than the stored survey. */
+  readonly readAt: Instant | null
+  /** The same for the days of its sources. */
+  readonly sourcesReadAt: Instant | null
+}
 
 /** A survey with everything that its requests depend on. */
 export interface PlannedSurvey extends SurveyFacts {

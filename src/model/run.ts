@@ -3,7 +3,6 @@
  * `_sync.runs` (`run-record`), and `commands` print it for people and for programs.
  */
 import type { ExitCode } from '../base/errors.js'
-import type { DailyWindows } from './daily-windows.js'
 import type { Instant } from './instant.js'
 import type { RequestUsage, TASK_REASONS } from './request-usage.js'
 import type { LISTING_KINDS, ReportedFields, RUN_COMMANDS, RunRecord } from './run-record.js'
@@ -15,6 +14,16 @@ export interface DiscoverRules {
   readonly overlapMs: number
   /** A full listing runs if the last one is older. */
   readonly fullListingEveryMs: number
+}
+
+/** Settings `refresh.daily_windows`. */
+export interface DailyWindows {
+  /** So many days, including today, are read in every refresh. An older day is read once more, and is then final. */
+  readonly days: number
+  /** IANA name of the time zone of the days. */
+  readonly timeZone: string
+  /** Read the days of each sample source as well. */
+  readonly sources: boolean
 }
 
 /** The rules for reading a survey's sources and progress again, and in which order (settings `refresh`). */

@@ -3,10 +3,17 @@
  * run can continue after a kill between any two calls.
  */
 import type { Cell } from './columns.js'
-import type { DueDay, StoredDays } from './daily-windows.js'
 import type { Progress, SampleSource, Survey } from './fields.js'
 import type { Instant } from './instant.js'
-import type { Cursor, PastRuns, PlannedSurvey, SurveySelection, SurveyTotals } from './plan-facts.js'
+import type {
+  Cursor,
+  DueDay,
+  PastRuns,
+  PlannedSurvey,
+  StoredDays,
+  SurveySelection,
+  SurveyTotals,
+} from './plan-facts.js'
 import type { QuarantinedRow, ReplayedBatch, RetypedRow, WaitingRows } from './replay.js'
 import type { SurveyKind } from './request-usage.js'
 import type {

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { LOG_LEVELS } from '../base/log.js'
 import { WEBHOOK_FORMATS } from '../model/monitoring.js'
 import { PUBLISH_FORMATS, PUBLISHED_AS, REPORT_FILE, STATE_FORMATS } from '../model/publish-formats.js'
-import { DEFAULT_WEIGHTS } from '../model/refresh-rules.js'
+import { DEFAULT_WEIGHTS } from '../rules/refresh.js'
 import { readAccountName, readBaseUrl, readId, readToken } from './credentials.js'
 import { readMetricsFile, readNotifyUrl, readPushgatewayUrl } from './monitoring-readers.js'
 import {

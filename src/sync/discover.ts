@@ -3,13 +3,13 @@
  * arrives. The cursor moves with the last page, and only if no survey can have slipped between the pages.
  */
 
-import { believed } from '../model/believed.js'
-import { firstPage, listingCeiling, listingKind, resumable } from '../model/cursor.js'
 import type { Survey } from '../model/fields.js'
 import { formatInstant, type Instant, instantFromMs } from '../model/instant.js'
 import type { ListingKind } from '../model/run.js'
 import type { Page } from '../model/survey-source.js'
 import type { AccountWarehouse, ListingPage, ListingState, Position } from '../model/warehouse.js'
+import { believed } from '../rules/believed.js'
+import { firstPage, listingCeiling, listingKind, resumable } from '../rules/cursor.js'
 import type { ListingAllowance, RunBudget } from './budget/budget.js'
 import type { RunDependencies } from './dependencies.js'
 import { DriftCheck } from './listing/drift-check.js'

@@ -4,7 +4,7 @@
  */
 import { abortReason } from '../base/clock.js'
 import { StoppedError } from '../base/errors.js'
-import type { Task } from '../model/queue.js'
+import type { Task } from '../rules/queue.js'
 import type { BundleAllowance, RunBudget } from './budget/budget.js'
 import type { RunDependencies } from './dependencies.js'
 import type { RunState } from './run-state.js'

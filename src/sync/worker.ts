@@ -1,8 +1,8 @@
 /** Reads and commits single surveys of the queue, and decides what their failures mean for the run. */
 import { isStop, StoppedError, UpstreamError } from '../base/errors.js'
-import { requestsIn, sum } from '../model/bundle-estimate.js'
-import { requestReasonOf, type Task } from '../model/queue.js'
 import type { BundleOutcome } from '../model/warehouse.js'
+import { requestsIn, sum } from '../rules/estimate.js'
+import { requestReasonOf, type Task } from '../rules/queue.js'
 import type { BundleAllowance, RunBudget } from './budget/budget.js'
 import { bookFor } from './budget/request-usage.js'
 import { type BundleReading, readBundle } from './bundle/bundle.js'

@@ -9,7 +9,8 @@ import { commitBundles } from './merge/bundles.js'
 import { commitListingPages } from './merge/listing-pages.js'
 import { createKeptRows } from './merge/stored-surveys.js'
 import { countListed, dropListing, readPosition, startListing } from './queue/listing.js'
-import { eachPlannedSurvey, pastRuns, surveyTotals } from './queue/plan.js'
+import { eachPlannedSurvey, pastRuns, surveyTotals } from './queue/planned-surveys.js'
+import { readStoredDays } from './queue/stored-days.js'
 import {
   answeredSurveys,
   countTasks,
@@ -17,8 +18,7 @@ import {
   failingSurveys,
   forgetRefusals,
   hasTasks,
-} from './queue/queue.js'
-import { readStoredDays } from './queue/stored-days.js'
+} from './queue/tasks.js'
 
 export const accountWarehouse = (database: Database, account: string): AccountWarehouse => {
   const kept = createKeptRows(account)

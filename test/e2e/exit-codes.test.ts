@@ -30,8 +30,8 @@ test.concurrent('1: a bug is reported with its stack and recorded, and the next 
   const trial = await openTrial(context, [scriptedSurvey(1)])
   const broken = await otherBuild(
     trial,
-    'sync/planning/queue.js',
-    `export const queueDue = async ({ warehouse }) => { throw new TypeError('no such thing as ' + warehouse.account) }\n`,
+    'sync/planning.js',
+    `export const planOf = async () => null\nexport const queueDue = async ({ warehouse }) => { throw new TypeError('no such thing as ' + warehouse.account) }\n`,
   )
   const ended = await trial.run(['sync', '--json'], {}, broken)
   expect(ended.code).toBe(1)

@@ -152,8 +152,8 @@ test.concurrent('the token does not leak from a bug whose message contains it', 
   const trial = await openTrial(context, [scriptedSurvey(1)])
   const broken = await otherBuild(
     trial,
-    'sync/planning/queue.js',
-    `export const queueDue = () => { throw new TypeError('no ' + process.env.FIELDWORK_SYNC_API_TOKEN) }\n`,
+    'sync/planning.js',
+    `export const planOf = async () => null\nexport const queueDue = () => { throw new TypeError('no ' + process.env.FIELDWORK_SYNC_API_TOKEN) }\n`,
   )
   const ended = await trial.run(['sync', '--json', '--log-level', 'debug'], {}, broken)
   expect(ended.code).toBe(1)

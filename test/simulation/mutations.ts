@@ -159,7 +159,7 @@ const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a stored time ahead of now is believed',
-    file: 'model/believed.js',
+    file: 'rules/believed.js',
     from: 'at === null || at > now ? null : at',
     to: 'at',
   },

@@ -2,7 +2,7 @@
  * Divides the requests of one budget among several accounts, by weight. Requests that one account does not use go to the
  * others (docs/decisions/accounts-and-budgets.md#0054-several-accounts-divide-one-request-budget). Pure; `request-budget` keeps the counts.
  */
-import { sum } from '../../model/bundle-estimate.js'
+import { sum } from '../../rules/estimate.js'
 
 /** The state of one account. */
 export interface AllocationState {

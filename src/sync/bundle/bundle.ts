@@ -3,14 +3,15 @@
  * together. If one endpoint of the survey fails, the answers of the others are kept, and the survey stays queued
  * (docs/decisions/bundles-and-refusals.md#0006-a-failed-request-is-a-failed-reading-of-one-endpoint).
  */
-import { daysToRead } from '../../model/daily-windows.js'
+
 import type { Progress } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
-import type { Task } from '../../model/queue.js'
-import { rulesFor } from '../../model/refresh-rules.js'
 import type { SurveyKind } from '../../model/request-usage.js'
 import type { Answer, ReadExtent, Reading, RequestContext } from '../../model/survey-source.js'
 import type { GoneSurvey, OversizedTask, RefreshedBundle, StoredBundle } from '../../model/warehouse.js'
+import { daysToRead } from '../../rules/daily-windows.js'
+import type { Task } from '../../rules/queue.js'
+import { rulesFor } from '../../rules/refresh.js'
 import type { BundleAllowance } from '../budget/budget.js'
 import type { ReasonBook } from '../budget/request-usage.js'
 import type { RunDependencies } from '../dependencies.js'

@@ -1,7 +1,8 @@
-/** Reads single days of a survey's fieldwork, if the settings say so. `model/daily-windows` decides which days. */
-import type { DaysToRead, SeriesDay } from '../../model/daily-windows.js'
+/** Reads single days of a survey's fieldwork, if the settings say so. `rules/daily-windows` decides which days. */
+
 import type { RequestContext, SurveySource } from '../../model/survey-source.js'
 import type { ReadDays } from '../../model/warehouse.js'
+import type { DaysToRead, SeriesDay } from '../../rules/daily-windows.js'
 import { someAtOnce } from './at-once.js'
 import type { Readings } from './readings.js'
 

@@ -3,13 +3,14 @@
  * checks for signs of a change: the survey's own row, its target, which is the sum of the sources' targets, and interviews that
  * no known source accounts for (docs/decisions/queue-and-refresh.md#0012-a-list-of-sources-is-read-on-signs-of-a-change).
  */
-import { ageMs } from '../../model/believed.js'
+
 import { INTERVIEW_STATUSES, type Progress } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
-import { listsSources } from '../../model/refresh-rules.js'
 import type { RefreshRules, TaskReason } from '../../model/run.js'
 import type { Reading } from '../../model/survey-source.js'
 import type { CellRow, StoredBundle } from '../../model/warehouse.js'
+import { ageMs } from '../../rules/believed.js'
+import { listsSources } from '../../rules/refresh.js'
 import type { SourceList } from './sources.js'
 
 /** Whether to use the stored sources instead of the list, as long as the survey's progress shows no change. */

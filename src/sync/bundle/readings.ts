@@ -3,10 +3,10 @@
  * reading goes on. What the failures mean together is decided at the end of the bundle.
  */
 import { UpstreamError } from '../../base/errors.js'
-import type { Task } from '../../model/queue.js'
 import type { SurveyKind } from '../../model/request-usage.js'
 import { RefusedReadingError } from '../../model/survey-source.js'
 import type { UnreadPart } from '../../model/warehouse.js'
+import type { Task } from '../../rules/queue.js'
 import type { EndpointWatch } from '../endpoint-watch.js'
 import { OutdatedSourcesError } from './outdated-sources.js'
 

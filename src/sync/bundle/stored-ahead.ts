@@ -2,8 +2,9 @@
  * Reads what is stored of the surveys in the queue, many at a time: a statement for many surveys takes hardly longer than one for a
  * single survey. Nothing else writes these rows between this reading and the survey's commit, and a survey is committed once.
  */
-import type { Task } from '../../model/queue.js'
+
 import type { AccountWarehouse, StoredBundle } from '../../model/warehouse.js'
+import type { Task } from '../../rules/queue.js'
 
 /** Surveys, and rows of their sources, that are read ahead. They bound the memory. */
 const SURVEYS_MAX = 256

@@ -4,20 +4,20 @@
  * overwrites a reading that is or may be newer (docs/decisions/warehouse.md#0039-a-replay-merges-nothing-older-than-the-stored-rows).
  */
 import { z } from 'zod'
-import { believed } from '../../model/believed.js'
 import type { Instant } from '../../model/instant.js'
 import type { QuarantinedRow, ReplayedBatch, RetypedRow } from '../../model/replay.js'
 import type { ReplayResult } from '../../model/run.js'
 import { ENDPOINTS } from '../../model/survey-source.js'
 import { rejectedRows } from '../../model/sync-tables.js'
 import type { Stamp } from '../../model/warehouse.js'
+import { believed } from '../../rules/believed.js'
 import { bigintCell, instant, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Database, Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 import { mergeReadSurveys } from '../merge/listing-pages.js'
 import { storeDrift } from '../merge/quarantine.js'
 import { noteListed, requireFullListing } from '../queue/listing.js'
-import { enqueue } from '../queue/queue.js'
+import { enqueue } from '../queue/tasks.js'
 
 /** The rows of a batch. It also holds all other rows of its last reading. */
 const BATCH_ROWS = 500

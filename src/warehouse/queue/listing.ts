@@ -11,7 +11,7 @@ import type { ListedRows, ListingPage, ListingStart, Position, Stamp } from '../
 import { bigintCell, booleanCell, instant, instantOrNull, timestamptzCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
-import { enqueue } from './queue.js'
+import { enqueue } from './tasks.js'
 
 const positionRow = z
   .object({

@@ -1,6 +1,7 @@
 /** Reads the stored days of a survey from `survey_progress_by_day`. The run decides from them which days to read. */
 import { z } from 'zod'
-import type { DailyWindows, StoredDays } from '../../model/daily-windows.js'
+import type { StoredDays } from '../../model/plan-facts.js'
+import type { DailyWindows } from '../../model/run.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { literal } from '../connection/ddl.js'

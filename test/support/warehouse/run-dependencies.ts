@@ -1,11 +1,11 @@
 /** The dependencies of a run, with default rules. A test passes only the rules that it changes. */
 import type { Instant } from '../../../src/model/instant.js'
 import type { PlannedSurvey, SurveySelection, SurveyTotals } from '../../../src/model/plan-facts.js'
-import { createQueue, type Queue, type QueueRules, type Task } from '../../../src/model/queue.js'
-import { DEFAULT_WEIGHTS } from '../../../src/model/refresh-rules.js'
 import type { RefreshRules } from '../../../src/model/run.js'
 import type { SurveySource } from '../../../src/model/survey-source.js'
 import type { AccountWarehouse } from '../../../src/model/warehouse.js'
+import { createQueue, type Queue, type QueueRules, type Task } from '../../../src/rules/queue.js'
+import { DEFAULT_WEIGHTS } from '../../../src/rules/refresh.js'
 import type { RunDependencies, RunRules } from '../../../src/sync/dependencies.js'
 import { minute } from '../time/instants.js'
 import { testClock } from '../time/test-clock.js'

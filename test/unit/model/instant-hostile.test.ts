@@ -5,7 +5,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseHttpDate } from '../../../src/http/retry-after.js'
-import { firstPage, listingCeiling, listingKind, resumable } from '../../../src/model/cursor.js'
 import {
   formatInstant,
   instantFromMs,
@@ -13,8 +12,9 @@ import {
   msBetween,
   parseInstant,
 } from '../../../src/model/instant.js'
-import { DEFAULT_WEIGHTS, refreshReason, refreshWeight } from '../../../src/model/refresh-rules.js'
 import type { ListingState, Position } from '../../../src/model/warehouse.js'
+import { firstPage, listingCeiling, listingKind, resumable } from '../../../src/rules/cursor.js'
+import { DEFAULT_WEIGHTS, refreshReason, refreshWeight } from '../../../src/rules/refresh.js'
 import { anyText } from '../../support/hostile/any-text.js'
 import { anyTime, slowInstant } from '../../support/hostile/odd-times.js'
 import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'

@@ -1,7 +1,7 @@
 /** The long part of a run: it tries every task of the queue once, in order. */
 import { expect, test } from 'vitest'
 import { createBudget } from '../../../src/sync/budget/budget.js'
-import { queueDue } from '../../../src/sync/planning/queue.js'
+import { queueDue } from '../../../src/sync/planning.js'
 import { refresh } from '../../../src/sync/refresh.js'
 import { createRunState } from '../../../src/sync/run-state.js'
 import { type MemorySurvey, memorySource } from '../../support/api/memory-source.js'

@@ -1,9 +1,8 @@
 /** `plan` prints the surveys that are known to be due apart from those that it expects from the listing. */
 import { expect, test } from 'vitest'
 import { planToJson, renderPlans } from '../../../../src/commands/plan/run.js'
-import type { Plan } from '../../../../src/model/plan.js'
-import { fitPlan } from '../../../../src/model/plan-fit.js'
-import type { Task } from '../../../../src/model/queue.js'
+import { fitPlan, type Plan } from '../../../../src/rules/plan.js'
+import type { Task } from '../../../../src/rules/queue.js'
 import { minute } from '../../../support/time/instants.js'
 
 const rate = { requests: 60, perMs: 60_000 }

@@ -1,7 +1,6 @@
 /** The days of a bundle: which are read, which are not, and what happens to an unusable answer. */
 import { expect, test } from 'vitest'
-import type { DailyWindows } from '../../../../src/model/daily-windows.js'
-import type { TaskReason } from '../../../../src/model/run.js'
+import type { DailyWindows, TaskReason } from '../../../../src/model/run.js'
 import { createBudget } from '../../../../src/sync/budget/budget.js'
 import { bookFor, createUsageBook } from '../../../../src/sync/budget/request-usage.js'
 import { readBundle } from '../../../../src/sync/bundle/bundle.js'

@@ -1,6 +1,6 @@
 /** What is stored of the surveys in the queue is read for many at once, in the order of the queue. */
 import { expect, test } from 'vitest'
-import type { Task } from '../../../../src/model/queue.js'
+import type { Task } from '../../../../src/rules/queue.js'
 import { readStoredAhead } from '../../../../src/sync/bundle/stored-ahead.js'
 import { minute } from '../../../support/time/instants.js'
 import { bundle, progress, RUN, source } from '../../../support/warehouse/rows.js'

@@ -1,8 +1,8 @@
 /** Compaction of old progress history: which rows stay, how it is recorded, and that each day looks the same afterwards. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { compactBefore } from '../../../../src/model/history-rules.js'
 import { formatInstant, type Instant } from '../../../../src/model/instant.js'
+import { compactBefore } from '../../../../src/rules/history.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
 import { SLOW } from '../../../support/suite/slow.js'
 import { instantOf, minute } from '../../../support/time/instants.js'

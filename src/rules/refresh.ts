@@ -2,22 +2,23 @@
  * Which surveys are due, and in which order: pure rules over the stored rows. New interviews do not change a survey's
  * `updated_at`, so the listing alone cannot say what to read again.
  */
-import { ageMs, believed } from './believed.js'
-import { type Instant, msBetween } from './instant.js'
-import type { RefreshRules, RefreshWeights, TaskReason } from './run.js'
-import { isActive, isIdle } from './survey-status.js'
 
-/** The facts about a survey when the queue is computed. Instants are server time. */
-export interface SurveyFacts {
-  readonly id: number
-  readonly status: string
-  readonly updatedAt: Instant
-  /** When its sources and progress were last read; null = never. */
-  readonly refreshedAt: Instant | null
-  /** When a reading of its progress last differed from the one before; null = never. */
-  readonly progressChangedAt: Instant | null
-  readonly missing: boolean
-}
+import { type Instant, msBetween } from '../model/instant.js'
+import type { SurveyFacts } from '../model/plan-facts.js'
+import type { RefreshRules, RefreshWeights, TaskReason } from '../model/run.js'
+import { ageMs, believed } from './believed.js'
+
+// What the status of a survey says about its interviews.
+
+/** Nobody answers these surveys. They are refreshed only when they change. */
+export const IDLE_STATUSES: readonly string[] = ['draft', 'user_demo']
+const isIdle = (status: string): boolean => IDLE_STATUSES.includes(status)
+
+/** The only statuses that are known to be inactive. */
+export const INACTIVE_STATUSES: readonly string[] = [...IDLE_STATUSES, 'complete']
+
+/** A status that this version does not know counts as active: better a request too many than a stale row. */
+export const isActive = (status: string): boolean => !INACTIVE_STATUSES.includes(status)
 
 /**
  * Why a survey is due now; null if it is not. Listings queue changed surveys themselves. Here `changed` means that the survey was

@@ -1,15 +1,15 @@
 /** Tables for the rules that make a survey due. */
 import { describe, expect, test } from 'vitest'
 import { minusMs } from '../../../src/model/instant.js'
+import type { SurveyFacts } from '../../../src/model/plan-facts.js'
+import type { RefreshRules } from '../../../src/model/run.js'
 import {
   DEFAULT_WEIGHTS,
   refreshReason,
   refreshWeight,
   restBetweenRefreshesMs,
   restsAfterRefusal,
-  type SurveyFacts,
-} from '../../../src/model/refresh-rules.js'
-import type { RefreshRules } from '../../../src/model/run.js'
+} from '../../../src/rules/refresh.js'
 import { instantOf } from '../../support/time/instants.js'
 
 const DAY_MS = 86_400_000

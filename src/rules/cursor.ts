@@ -3,11 +3,12 @@
  * next cursor is fixed before the first page is read, see
  * docs/decisions/listing-and-cursor.md#0001-the-cursor-is-the-servers-time-less-an-overlap.
  */
+
+import { type Instant, instantFromMs, minusMs } from '../model/instant.js'
+import type { Cursor } from '../model/plan-facts.js'
+import type { DiscoverRules, ListingKind } from '../model/run.js'
+import type { ListingState } from '../model/warehouse.js'
 import { ageMs, believed } from './believed.js'
-import { type Instant, instantFromMs, minusMs } from './instant.js'
-import type { Cursor } from './plan-facts.js'
-import type { DiscoverRules, ListingKind } from './run.js'
-import type { ListingState } from './warehouse.js'
 
 /** By how much our clock may be ahead of a server that does not send its time. */
 const UNKNOWN_SERVER_TIME_MS = 5 * 60_000

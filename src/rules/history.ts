@@ -1,7 +1,7 @@
 /** How much history is kept: a pure rule over two clocks. */
-import type { Instant } from './instant.js'
-import { instantFromMs, minusMs } from './instant.js'
-import type { HistoryRules } from './run.js'
+import type { Instant } from '../model/instant.js'
+import { instantFromMs, minusMs } from '../model/instant.js'
+import type { HistoryRules } from '../model/run.js'
 
 const DAY_MICROS = 86_400_000_000n
 

@@ -1,49 +1,12 @@
 /** Which days of a survey's fieldwork are read, and how many requests that takes, by the settings `refresh.daily_windows`. Pure. */
+
+import { addDays, createCalendar } from '../model/calendar.js'
+import type { Instant } from '../model/instant.js'
+import type { DueDay, StoredDay, StoredDays, SurveyLife } from '../model/plan-facts.js'
+import type { DailyWindows } from '../model/run.js'
+import type { ReadExtent } from '../model/survey-source.js'
 import { ageMs } from './believed.js'
-import { addDays, createCalendar, type DayWindow } from './calendar.js'
-import type { Instant } from './instant.js'
-import type { ReadExtent } from './survey-source.js'
-import { isActive } from './survey-status.js'
-
-/** Settings `refresh.daily_windows`. */
-export interface DailyWindows {
-  /** So many days, including today, are read in every refresh. An older day is read once more, and is then final. */
-  readonly days: number
-  /** IANA name of the time zone of the days. */
-  readonly timeZone: string
-  /** Read the days of each sample source as well. */
-  readonly sources: boolean
-}
-
-/** A day to be read. It is final when this reading is its last. */
-export interface DueDay extends DayWindow {
-  readonly isFinal: boolean
-}
-
-/** A stored day of the whole survey or of a source. */
-export interface StoredDay {
-  readonly sampleSourceId: number | null
-  readonly day: string
-  readonly timeZone: string
-  /** It is never read again. */
-  readonly isFinal: boolean
-}
-
-/** The fields that decide up to which day a survey is read. */
-export interface SurveyLife {
-  readonly status: string
-  readonly updatedAt: Instant
-}
-
-/** The stored days of a survey. */
-export interface StoredDays {
-  readonly survey: SurveyLife
-  readonly days: readonly StoredDay[]
-  /** When all due days of the whole survey were last read; null when they may be older than the stored survey. */
-  readonly readAt: Instant | null
-  /** The same for the days of its sources. */
-  readonly sourcesReadAt: Instant | null
-}
+import { isActive } from './refresh.js'
 
 export interface DueDays {
   readonly days: readonly DueDay[]

@@ -1,9 +1,9 @@
 /** Tables for the cursor arithmetic. */
 import { describe, expect, test } from 'vitest'
-import { firstPage, listingCeiling, listingKind, resumable } from '../../../src/model/cursor.js'
 import { type Instant, instantToMs } from '../../../src/model/instant.js'
 import type { ListingKind } from '../../../src/model/run.js'
 import type { ListingState } from '../../../src/model/warehouse.js'
+import { firstPage, listingCeiling, listingKind, resumable } from '../../../src/rules/cursor.js'
 import { instantOf } from '../../support/time/instants.js'
 
 const rules = { overlapMs: 5 * 60_000, fullListingEveryMs: 7 * 86_400_000 }

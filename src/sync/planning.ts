@@ -2,13 +2,33 @@
  * Queues the surveys that are due but not in the listing, because new interviews do not change `updated_at`. Returns the whole
  * queue of the run.
  */
-import { believed } from '../../model/believed.js'
-import type { Instant } from '../../model/instant.js'
-import type { PlannedSurvey } from '../../model/plan-facts.js'
-import { createQueue, type Task } from '../../model/queue.js'
-import type { TaskReason } from '../../model/run.js'
-import type { RunDependencies } from '../dependencies.js'
-import type { RunState } from '../run-state.js'
+
+import type { Instant } from '../model/instant.js'
+import type { PlannedSurvey } from '../model/plan-facts.js'
+import type { TaskReason } from '../model/run.js'
+import type { AccountWarehouse } from '../model/warehouse.js'
+import { believed } from '../rules/believed.js'
+import { changesSeenSince, createPlan, expectedAt, type Plan, type PlanRules } from '../rules/plan.js'
+import { createQueue, type Task } from '../rules/queue.js'
+import type { RunDependencies } from './dependencies.js'
+import type { RunState } from './run-state.js'
+
+// Plans a run from stored data, before it sends a request.
+
+/** Null before the first complete listing. `nowMs` is our clock. */
+export const planOf = async (
+  warehouse: Pick<AccountWarehouse, 'surveyTotals' | 'eachPlannedSurvey' | 'pastRuns'>,
+  rules: PlanRules,
+  nowMs: number,
+): Promise<Plan | null> => {
+  const past = await warehouse.pastRuns(rules.discover.overlapMs)
+  if (past.listedAt === null) return null
+  const at = expectedAt(past, nowMs)
+  const changedSince = changesSeenSince(past.listedAt)
+  const plan = createPlan(await warehouse.surveyTotals(), past, { at, nowMs }, rules)
+  await warehouse.eachPlannedSurvey({ rules: rules.refresh, at, changedSince }, plan.add)
+  return plan.plan()
+}
 
 /** The most urgent task is first. Without a server time, only tasks that are already queued are returned. */
 export const queueDue = async (

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { PlannedSurvey } from '../../../src/model/plan-facts.js'
-import { urgency } from '../../../src/model/refresh-rules.js'
+import { urgency } from '../../../src/rules/refresh.js'
 import { cases } from '../../support/suite/cases.js'
 import { minute } from '../../support/time/instants.js'
 import { onlySurveys, queueOf, REFRESH_RULES } from '../../support/warehouse/run-dependencies.js'

@@ -2,13 +2,20 @@
  * Estimates the requests of the next run from the stored rows: which surveys are due and why, how many requests each of them takes,
  * and what the listing takes. Pure; makes no request.
  */
-import { requestsIn, sourcesOfEach, sum } from './bundle-estimate.js'
+
+import type { Rate } from '../base/network.js'
+import { type Instant, instantFromMs, minusMs, msBetween } from '../model/instant.js'
+import type { PastRuns, PlannedSurvey, SurveyTotals } from '../model/plan-facts.js'
+import {
+  REQUEST_KINDS,
+  REQUEST_REASONS,
+  type RequestReason,
+  type RequestsByKind,
+} from '../model/request-usage.js'
+import type { Budget, DiscoverRules, ListingKind, RefreshRules } from '../model/run.js'
 import { listingKind } from './cursor.js'
-import { type Instant, instantFromMs, minusMs, msBetween } from './instant.js'
-import type { PastRuns, PlannedSurvey, SurveyTotals } from './plan-facts.js'
+import { requestsIn, sourcesOfEach, sum } from './estimate.js'
 import { createQueue, requestReasonOf, type Task } from './queue.js'
-import { REQUEST_KINDS, REQUEST_REASONS, type RequestReason, type RequestsByKind } from './request-usage.js'
-import type { DiscoverRules, ListingKind, RefreshRules } from './run.js'
 
 export interface PlanRules {
   readonly discover: DiscoverRules
@@ -160,3 +167,59 @@ const added = (all: readonly RequestsByKind[]): RequestsByKind =>
       ([, count]) => count > 0,
     ),
   )
+
+// The part of a plan that fits into the budget of a run, and the rest that waits for the next run.
+
+// How long requests take at the cap, and how many fit into a time. Assumes bursts of the whole cap, one per window, without the limiter's margin.
+
+/** From the first send to the last, milliseconds, if the server answers at once. */
+export const timeAtCapMs = (requests: number, { requests: cap, perMs }: Rate): number =>
+  requests <= 0 ? 0 : Math.floor((requests - 1) / cap) * perMs
+
+/** Requests that can be sent within a time. */
+export const requestsWithin = (durationMs: number, { requests: cap, perMs }: Rate): number =>
+  (Math.floor(durationMs / perMs) + 1) * cap
+
+interface PlanFit {
+  readonly surveys: number
+  readonly requests: number
+  /** Surveys that are left over. */
+  readonly waiting: number
+  /** The earliest last reading of these, or queue time if never read; null if none waits. */
+  readonly oldestSince: Instant | null
+}
+
+export interface AccountPlan {
+  readonly account: string
+  readonly rate: Rate
+  /** Null before the first complete listing. */
+  readonly plan: Plan | null
+  readonly fit: PlanFit | null
+}
+
+/** Takes surveys in the order of the queue, up to the first whose reserve does not fit. The first survey always fits. */
+export const fitPlan = (plan: Plan, { requestsMax, durationMsMax }: Budget, rate: Rate): PlanFit => {
+  const room = Math.min(
+    requestsMax ?? Number.POSITIVE_INFINITY,
+    durationMsMax === null ? Number.POSITIVE_INFINITY : requestsWithin(durationMsMax, rate),
+  )
+  const known = plan.tasks.reduce((total, { requests }) => total + requestsIn(requests), 0)
+  // The listing and the surveys that it is expected to bring.
+  let spent = plan.requests - known
+  let surveys = 0
+  for (const { requests, reserve } of plan.tasks) {
+    if (surveys > 0 && spent + reserve > room) break
+    spent += requestsIn(requests)
+    surveys += 1
+  }
+  const waiting = plan.tasks.slice(surveys)
+  return {
+    surveys,
+    requests: spent,
+    waiting: waiting.length,
+    oldestSince: waiting.reduce<Instant | null>(
+      (oldest, { since }) => (oldest === null || since < oldest ? since : oldest),
+      null,
+    ),
+  }
+}

@@ -2,14 +2,14 @@
  * How many requests the bundle of a survey takes. This is the only estimate: the queue, the budget and `plan` use it. It
  * uses the same rules that later skip requests. Only whether the progress of the survey changes is a guess.
  */
+
+import type { Instant } from '../model/instant.js'
+import type { PlannedSurvey, SurveyTotals } from '../model/plan-facts.js'
+import type { RequestsByKind } from '../model/request-usage.js'
+import type { RefreshRules, TaskReason } from '../model/run.js'
 import { ageMs } from './believed.js'
 import { dayRequests } from './daily-windows.js'
-import type { Instant } from './instant.js'
-import type { PlannedSurvey, SurveyTotals } from './plan-facts.js'
-import { listsSources, rulesFor } from './refresh-rules.js'
-import type { RequestsByKind } from './request-usage.js'
-import type { RefreshRules, TaskReason } from './run.js'
-import { isActive } from './survey-status.js'
+import { isActive, listsSources, rulesFor } from './refresh.js'
 
 export interface EstimateRules {
   readonly rules: RefreshRules

@@ -2,13 +2,14 @@
  * The queue of a run, computed from the stored rows: which surveys are due, in which order, and how many requests each takes. `sync`
  * works through it and `plan` shows it, so both agree. Pure.
  */
+
+import { type Instant, msBetween } from '../model/instant.js'
+import type { PlannedSurvey, SurveyTotals } from '../model/plan-facts.js'
+import type { RequestReason, RequestsByKind } from '../model/request-usage.js'
+import type { RefreshRules, TaskReason } from '../model/run.js'
 import { believed } from './believed.js'
-import { bundleRequests, type EstimateRules, requestsIn, sourcesOfEach } from './bundle-estimate.js'
-import { type Instant, msBetween } from './instant.js'
-import type { PlannedSurvey, SurveyTotals } from './plan-facts.js'
-import { refreshReason, refreshWeight, restsAfterRefusal, urgency } from './refresh-rules.js'
-import type { RequestReason, RequestsByKind } from './request-usage.js'
-import type { RefreshRules, TaskReason } from './run.js'
+import { bundleRequests, type EstimateRules, requestsIn, sourcesOfEach } from './estimate.js'
+import { refreshReason, refreshWeight, restsAfterRefusal, urgency } from './refresh.js'
 
 /** A due survey. */
 export interface Task {

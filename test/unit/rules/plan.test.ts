@@ -1,13 +1,18 @@
 /** Tables for the requests and surveys that a plan expects of the next run. */
 import { describe, expect, test } from 'vitest'
-import { bundleRequests } from '../../../src/model/bundle-estimate.js'
-import { requestsWithin, timeAtCapMs } from '../../../src/model/cap-time.js'
 import { minusMs } from '../../../src/model/instant.js'
-import { createPlan, expectedAt, type Plan } from '../../../src/model/plan.js'
 import type { PastRuns, PlannedSurvey } from '../../../src/model/plan-facts.js'
-import { fitPlan } from '../../../src/model/plan-fit.js'
-import { DEFAULT_WEIGHTS } from '../../../src/model/refresh-rules.js'
 import type { RefreshRules, TaskReason } from '../../../src/model/run.js'
+import { bundleRequests } from '../../../src/rules/estimate.js'
+import {
+  createPlan,
+  expectedAt,
+  fitPlan,
+  type Plan,
+  requestsWithin,
+  timeAtCapMs,
+} from '../../../src/rules/plan.js'
+import { DEFAULT_WEIGHTS } from '../../../src/rules/refresh.js'
 import { instantOf } from '../../support/time/instants.js'
 import { onlySurveys } from '../../support/warehouse/run-dependencies.js'
 

@@ -1,4 +1,4 @@
-/** The task queue, `_sync.tasks`: the surveys to read, and why. `model/queue` orders them. */
+/** The task queue, `_sync.tasks`: the surveys to read, and why. `rules/queue` orders them. */
 import { z } from 'zod'
 import { bigint, columnsOf, timestamptz, varchar } from '../../model/columns.js'
 import type { Instant } from '../../model/instant.js'

@@ -1,7 +1,7 @@
 /** Stored times ahead of now count as missing. */
 import { expect, test } from 'vitest'
-import { ageMs, believed } from '../../../src/model/believed.js'
 import { instantFromMs } from '../../../src/model/instant.js'
+import { ageMs, believed } from '../../../src/rules/believed.js'
 
 const now = instantFromMs(1_000)
 

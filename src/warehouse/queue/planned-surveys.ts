@@ -2,9 +2,8 @@
 import { z } from 'zod'
 import { type Instant, instantFromMs, msBetween } from '../../model/instant.js'
 import type { PastRuns, PlannedSurvey, SurveySelection, SurveyTotals } from '../../model/plan-facts.js'
-import { EARLY_MS_MAX, REST_MS_MIN } from '../../model/refresh-rules.js'
 import { TASK_REASONS } from '../../model/request-usage.js'
-import { IDLE_STATUSES, INACTIVE_STATUSES } from '../../model/survey-status.js'
+import { EARLY_MS_MAX, IDLE_STATUSES, INACTIVE_STATUSES, REST_MS_MIN } from '../../rules/refresh.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { literal } from '../connection/ddl.js'
@@ -126,9 +125,9 @@ const medianGapMs = (moments: readonly Instant[]): number | null => {
   return gaps[Math.floor(gaps.length / 2)] ?? null
 }
 
-// Selects in SQL the surveys that a queue needs. `model/refresh-rules` decides which of them are due; this condition only spares it
+// Selects in SQL the surveys that a queue needs. `rules/refresh` decides which of them are due; this condition only spares it
 // the others, which are nearly all surveys of a large warehouse. It may select a survey too many, but never one too few
-// (test/unit/warehouse/queue/plan-may-be-due.test.ts).
+// (test/unit/warehouse/queue/planned-surveys-may-be-due.test.ts).
 
 /** A query for the ids of the selected surveys of the account `$1`. */
 const selectedIds = ({ at, changedSince, rules }: SurveySelection): string => {

@@ -1,8 +1,9 @@
 /** Which days of a survey are due, and when a day begins and ends. */
 import { describe, expect, test } from 'vitest'
 import { addDays, createCalendar } from '../../../src/model/calendar.js'
-import { CATCH_UP_DAYS_MAX, dueDays, type StoredDay } from '../../../src/model/daily-windows.js'
 import { formatInstant } from '../../../src/model/instant.js'
+import type { StoredDay } from '../../../src/model/plan-facts.js'
+import { CATCH_UP_DAYS_MAX, dueDays } from '../../../src/rules/daily-windows.js'
 import { instantOf } from '../../support/time/instants.js'
 
 describe('a day', () => {
