@@ -15,6 +15,7 @@ import { bigintCell, instant } from '../connection/cells.js'
 import type { Database, Sql } from '../connection/database.js'
 import { addColumn, collateTexts, commentsOn, createTable, qualified } from '../connection/ddl.js'
 import { isStatementFault } from '../connection/duckdb-error.js'
+import { WarehouseUnusableError } from '../connection/errors.js'
 import { ALL_VIEWS } from '../views/all.js'
 import { createView } from '../views/view-declaration.js'
 
@@ -44,7 +45,12 @@ export const migrate = async (database: Database, clock: Clock, schema = SCHEMA)
       `${database.file} has schema version ${version}, but this version of fieldwork-sync supports only up to ${schema.version}. Use the fieldwork-sync that wrote it, or a newer one`,
     )
   }
-  for (const migration of schema.migrations.filter((step) => version > 0 && step.version > version)) {
+  const steps = schema.migrations.filter((step) => version > 0 && step.version > version)
+  if (version > 0 && version + steps.length < schema.version)
+    throw new WarehouseUnusableError(
+      `${database.file} has schema version ${version}, which no release had, so nothing migrates it. Move it and what is published beside it elsewhere, and run again`,
+    )
+  for (const migration of steps) {
     await database.transaction(async (sql) => {
       for (const statement of migration.statements) await sql.run(statement)
       await record(sql, migration.version, migration.description, clock)

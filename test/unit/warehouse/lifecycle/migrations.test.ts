@@ -76,3 +76,13 @@ test('a newer schema is refused in one clear line, and its file stays unchanged'
   )
   expect(before.equals(await readFile(join(warehouse.directory, 'work.duckdb')))).toBe(true)
 })
+
+test('a file of a version that no release had is refused, and stays as it is', async () => {
+  const warehouse = await testWarehouse()
+  await warehouse.run('UPDATE _sync.schema_version SET version = 1')
+  await expect(migrate(warehouse.database, testClock())).rejects.toMatchObject({
+    exitCode: 7,
+    message: expect.stringContaining('has schema version 1, which no release had'),
+  })
+  expect(await versions(warehouse)).toMatchObject([{ version: 1 }])
+})
