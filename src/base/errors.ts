@@ -304,6 +304,7 @@ export class UnsyncedError extends WarehouseError {
 
 /** A signal or a used-up budget stops the run. Not a failure; exit 3. */
 export class StoppedError extends ExpectedError {
+  /** A type of its own: otherwise TypeScript takes every `ExpectedError` for a stop. */
   override readonly code = 'stopped'
 
   constructor(message: string, options?: ErrorOptions) {

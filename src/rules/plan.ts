@@ -168,18 +168,18 @@ const added = (all: readonly RequestsByKind[]): RequestsByKind =>
     ),
   )
 
-// The part of a plan that fits into the budget of a run, and the rest that waits for the next run.
-
-// How long requests take at the cap, and how many fit into a time. Assumes bursts of the whole cap, one per window, without the limiter's margin.
-
-/** From the first send to the last, milliseconds, if the server answers at once. */
+/**
+ * From the first send to the last, milliseconds, if the server answers at once. Assumes bursts of the whole cap, one per window, without
+ * the limiter's margin.
+ */
 export const timeAtCapMs = (requests: number, { requests: cap, perMs }: Rate): number =>
   requests <= 0 ? 0 : Math.floor((requests - 1) / cap) * perMs
 
-/** Requests that can be sent within a time. */
+/** Requests that can be sent within a time, on the same assumption. */
 export const requestsWithin = (durationMs: number, { requests: cap, perMs }: Rate): number =>
   (Math.floor(durationMs / perMs) + 1) * cap
 
+/** The part of a plan that fits into the budget of a run, and the rest that waits for the next run. */
 interface PlanFit {
   readonly surveys: number
   readonly requests: number

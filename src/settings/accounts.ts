@@ -1,0 +1,193 @@
+/**
+ * Resolves the accounts that were chosen for a run. Reads tokens from their files, and refuses mistakes that only several
+ * values together show.
+ */
+import { resolve } from 'node:path'
+import { type CapOwner, capKey } from '../base/cap-owner.js'
+import type { HttpProxy } from '../base/network.js'
+import type { Secret } from '../base/secret.js'
+import type { Chosen } from './account-choice.js'
+import { TOKEN_KEYS } from './command-source.js'
+import { isLoopback, isPlainRemote, readToken } from './credentials.js'
+import type { Layers } from './layers.js'
+import { flagText, SETTING_NAMES } from './names.js'
+import type { Problem } from './problems.js'
+import { type Proxies, proxyFor } from './proxies.js'
+import type { AccountValues } from './schema.js'
+import type { AccountSettings } from './settings.js'
+import type { SettingsFile } from './settings-file.js'
+import { type Shard, shardOf } from './shards.js'
+import { fallbackOf } from './shared-rate.js'
+import { type OriginOf, problemAt } from './source.js'
+import { type ReadFile, readText } from './text-file.js'
+import type { Path } from './tree.js'
+
+export interface AccountsRequest {
+  readonly layers: Layers
+  readonly file: SettingsFile
+  readonly chosen: Chosen
+  /** Whether the command has flags that describe an account. */
+  readonly oneAccount: boolean
+  readonly shard: Shard | null
+  readonly proxies: Proxies
+  readonly readFile: ReadFile
+}
+
+export interface Accounts {
+  readonly accounts: readonly AccountSettings[]
+  readonly problems: readonly Problem[]
+}
+
+/** Reports a problem with the value at a path of the settings. */
+type At = (path: Path, text: string) => void
+
+interface OneAccount extends AccountsRequest {
+  readonly account: AccountValues
+  readonly index: number
+  readonly at: At
+  readonly add: (problem: Problem) => void
+}
+
+export const resolveAccounts = async (request: AccountsRequest): Promise<Accounts> => {
+  const { layers, chosen, shard } = request
+  if (chosen === 'none') return { accounts: [], problems: [] }
+  const problems: Problem[] = []
+  const add = (problem: Problem) => void problems.push(problem)
+  const at: At = (path, text) => add(problemAt(layers.originOf, path, text))
+  const { accounts } = layers.values
+  if (accounts.length === 0) {
+    if (!layers.isBroken(['accounts'])) add({ where: 'accounts', text: noAccount(request) })
+    return { accounts: [], problems }
+  }
+  const read = accounts.flatMap((account, index) =>
+    chosen === 'all' || chosen.has(index) ? [{ ...request, account, index, at, add }] : [],
+  )
+  const ofShard = read.filter(
+    ({ account }) => shard === null || shardOf(account.name, shard.count) === shard.index,
+  )
+  const resolved: AccountSettings[] = []
+  for (const one of ofShard) resolved.push(...(await resolveAccount(one)))
+  refuseNamesTwice(request, at)
+  refuseCapsTwice(read, add)
+  return { accounts: resolved, problems }
+}
+
+const noAccount = ({ oneAccount }: AccountsRequest): string =>
+  `no account is configured; ${oneAccount ? 'give --base-url, --id and --token-file, or ' : ''}set FIELDWORK_SYNC_BASE_URL, FIELDWORK_SYNC_API_ID and FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE, or give a settings file that has one by --config`
+
+const refuseNamesTwice = ({ layers, file }: AccountsRequest, at: At): void => {
+  const names = file.values.accounts.map(({ name }) => name)
+  for (const [index, name] of names.entries()) {
+    const first = names.indexOf(name)
+    const path = ['accounts', index, 'name']
+    if (first !== index && !layers.isBroken(path) && !layers.isBroken(['accounts', first, 'name']))
+      at(path, `is "${name}", the same as accounts[${first}].name; give it another name`)
+  }
+}
+
+/** Two names for one account would each use its whole cap at the same time, even in different shards. */
+const refuseCapsTwice = (read: readonly OneAccount[], add: (problem: Problem) => void): void => {
+  const firstOf = new Map<string, string>()
+  for (const { name, baseUrl, id } of read.map(({ account }) => account)) {
+    if (baseUrl === undefined || id === undefined) continue
+    const owner: CapOwner = { baseUrl, id }
+    const first = firstOf.get(capKey(owner)) ?? name
+    firstOf.set(capKey(owner), first)
+    if (first !== name)
+      add({
+        where: 'accounts',
+        text: `${first} and ${name} have the same base_url and id; together they would exceed the cap of that account. Remove one, or choose one with --accounts`,
+      })
+  }
+}
+
+const resolveAccount = async (one: OneAccount): Promise<readonly AccountSettings[]> => {
+  const { name, baseUrl, id, weight, rateLimit, rate } = one.account
+  if (baseUrl === undefined) addMissing(one, ['base_url'])
+  if (id === undefined) addMissing(one, ['id'])
+  const proxy = baseUrl === undefined ? null : proxyFor(baseUrl, one.proxies)
+  if (baseUrl !== undefined) refusePlain(one, baseUrl, proxy)
+  const token = await resolveToken(one)
+  const { requests, perMs } = rate ?? rateLimit
+  const shared = resolveShared(one, requests)
+  if (baseUrl === undefined || id === undefined || token === undefined) return []
+  return [{ name, baseUrl, id, token, rate: { requests, perMs }, shared, proxy, weight }]
+}
+
+/** The token must not cross a network in plain text on its way to the API or to a proxy. */
+const refusePlain = (one: OneAccount, baseUrl: string, proxy: HttpProxy | null): void => {
+  const toProxy = proxy !== null && new URL(baseUrl).protocol === 'http:' && !isLoopback(proxy.address)
+  if (one.layers.values.allowInsecureHttp || !(isPlainRemote(baseUrl) || toProxy)) return
+  const advice = isPlainRemote(baseUrl)
+    ? 'to another host; use https'
+    : `to the proxy of ${proxy?.variable}; name the host in NO_PROXY`
+  one.at(
+    pathTo(one, 'base_url'),
+    `would send the token over plain http ${advice}, or set allow_insecure_http: true in the settings file`,
+  )
+}
+
+const resolveShared = (one: OneAccount, cap: number): AccountSettings['shared'] => {
+  const { shared: url, sharedFallback } = one.account.rateLimit
+  const fallback = fallbackOf(sharedFallback, cap)
+  const refuse = (problem: string) => one.at(pathTo(one, 'rate_limit', 'shared_fallback'), problem)
+  if (url === undefined) {
+    // A fallback without a shared cap is a mistake: its author expects a Redis.
+    if (fallback !== null && !one.layers.isBroken(pathTo(one, 'rate_limit', 'shared')))
+      refuse(
+        'needs a shared cap, but rate_limit.shared is not set; set it to a Redis, or remove shared_fallback',
+      )
+    return null
+  }
+  if (fallback !== null && fallback < 1)
+    refuse(`is less than one request of the cap of ${cap}; give a higher percentage, or stop`)
+  if (fallback !== null && fallback > cap)
+    refuse(`is more than the cap of ${cap} requests; give at most ${cap}`)
+  return { url, fallback }
+}
+
+const resolveToken = async (one: OneAccount): Promise<Secret | undefined> => {
+  const { account, layers, file } = one
+  const path = pathTo(one, 'token_file')
+  // A file with both is wrong even if environment or flags replace them.
+  if (hasBoth(file.values.accounts[one.index])) return refuseBoth(one, file.originOf)
+  if (hasBoth(account)) return refuseBoth(one, layers.originOf)
+  const { token, tokenFile } = account
+  if (tokenFile === undefined) {
+    if (token === undefined) addMissing(one, TOKEN_KEYS)
+    return token
+  }
+  const { where, directory } = layers.originOf(path)
+  const tokenPath = resolve(directory, tokenFile)
+  const text = await readText(one.readFile, tokenPath)
+  const read = text.ok ? readToken(text.value.replace(/[\r\n]+$/, '')) : text
+  if (read.ok) return read.value
+  // The path of an unreadable file is not shown: somebody may have put the token itself there.
+  const which = text.ok ? tokenPath : 'that it names'
+  one.add({ where, text: `the token file ${which} ${read.problem}` })
+  return undefined
+}
+
+const hasBoth = (account: AccountValues | undefined): boolean =>
+  account?.token !== undefined && account.tokenFile !== undefined
+
+const refuseBoth = (one: OneAccount, originOf: OriginOf): undefined => {
+  const { where, name } = originOf(pathTo(one, 'token'))
+  const problem = `cannot be set together with ${name === '' ? where : name}; remove one of them`
+  one.add(problemAt(originOf, pathTo(one, 'token_file'), problem))
+}
+
+const pathTo = ({ index }: OneAccount, ...keys: readonly string[]): Path => ['accounts', index, ...keys]
+
+/** Reports that the account has none of `keys`, unless a wrong value for one of them was reported already. */
+const addMissing = (one: OneAccount, keys: readonly string[]): void => {
+  if (keys.some((key) => one.layers.isBroken(pathTo(one, key)))) return
+  if (one.file.values.accounts.length > 0) {
+    one.at(pathTo(one), `has no ${keys.join(' or ')}; add it`)
+    return
+  }
+  const names = SETTING_NAMES.filter(({ ofAccount, path }) => ofAccount && keys.includes(String(path[0])))
+  const flags = one.oneAccount ? names.flatMap(({ flag }) => (flag === null ? [] : [flagText(flag)])) : []
+  const where = [...flags, ...names.flatMap(({ variable }) => variable ?? [])].join(' or ')
+  one.add({ where, text: 'is not set; set it, or give it in a settings file' })
+}
