@@ -67,4 +67,5 @@ const scalar = (value: string | number): string =>
   stringify(typeof value === 'number' ? value : value.replaceAll('${', () => '$${'), {
     lineWidth: 0,
     blockQuote: false,
+    doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER,
   }).trimEnd()

@@ -78,7 +78,17 @@ test('any path is read again as it was given', async () => {
     .oneof(
       fc.string(),
       anyText(),
-      fc.constantFrom(`\${HOME}`, `$\${`, '# x', 'a: b', '- ', 'a\nb', '~', 'yes'),
+      fc.constantFrom(
+        `\${HOME}`,
+        `$\${`,
+        '# x',
+        'a: b',
+        '- ',
+        'a\nb',
+        `${'\u0001'.repeat(9)}\n${'b'.repeat(40)}`,
+        '~',
+        'yes',
+      ),
     )
     .filter((text) => !/[\0?]/.test(text))
   await fc.assert(
