@@ -15,7 +15,7 @@ const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const CHUNKS = {
   start: [
     'build/base/(address-space|clock|errors|log|secret|stack|suggest|version).js',
-    'build/commands/(?!yargs)[^/]+.js',
+    'build/commands/(?!yargs|checks|monitored-run|warehouse-run)[^/]+.js',
     'build/commands/[^/]+/command.js',
     'build/logging/std(err|out).js',
     'build/model/publish-formats.js',
@@ -30,12 +30,12 @@ const CHUNKS = {
     'build/warehouse/lifecycle/files.js',
     'node_modules/yaml/',
   ],
-  bucket: ['build/(object-store|publish/(bucket|delta)|commands/wiring/bucket-[^/]+)/'],
+  bucket: ['build/(object-store|publish/delta|storage/bucket)/'],
   report: [
     'build/publish/report/(?!publisher)',
     'node_modules/(preact|preact-render-to-string|d3-array|d3-time|internmap)/',
   ],
-  warehouse: ['build/(warehouse|publish)/', 'node_modules/@duckdb/node-api/'],
+  warehouse: ['build/(warehouse|publish|storage)/', 'node_modules/@duckdb/node-api/'],
   metrics: ['build/monitoring/metrics/', 'config/prom-client.mjs', 'node_modules/prom-client/'],
   monitoring: ['build/monitoring/(?!metrics/)'],
   source: ['build/(http|survey-api)/', 'config/undici.mjs', 'node_modules/(undici|bottleneck)/'],

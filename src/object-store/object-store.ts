@@ -2,6 +2,14 @@
  * The port to an object store: five verbs (get, put if absent, put if match, list, delete), which every store with conditional writes
  * has. More is built on top of them. `s3.ts` is the client of real stores.
  */
+import { WarehouseError } from '../base/errors.js'
+
+/** The object store refused a request, stayed unreachable, or answered something unusable. Says which object, why, and what to do. Exit 7. */
+export class ObjectStoreError extends WarehouseError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('object_store', message, options)
+  }
+}
 
 /** Every verb rejects with the signal's reason or an `ObjectStoreError`. After that a write may have happened or not. */
 export interface ObjectStore {
@@ -31,19 +39,31 @@ export interface FileBody {
   readonly onSent?: ((sentBytes: number, totalBytes: number) => void) | undefined
 }
 
-export interface StoredObject {
-  readonly body: Uint8Array
-  readonly etag: string
+interface ObjectAge {
   /** How long ago the object was written, by the store's own clock, milliseconds, at least 0; null if the store does not say. */
   readonly ageMs: number | null
 }
 
-export interface ListedObject {
+export interface StoredObject extends ObjectAge {
+  readonly body: Uint8Array
+  readonly etag: string
+}
+
+export interface ListedObject extends ObjectAge {
   readonly key: string
   readonly bytes: number
-  /** As in `StoredObject`. */
-  readonly ageMs: number | null
 }
 
 /** `lost`: the condition did not hold. After a repeated request it may have been our own first attempt that won. */
 export type PutOutcome = { readonly kind: 'written'; readonly etag: string } | { readonly kind: 'lost' }
+
+/** All objects whose keys begin with `prefix`, in the order of their keys. */
+export const listAll = async (
+  store: ObjectStore,
+  prefix: string,
+  signal: AbortSignal,
+): Promise<readonly ListedObject[]> => {
+  const objects: ListedObject[] = []
+  for await (const object of store.list(prefix, signal)) objects.push(object)
+  return objects
+}

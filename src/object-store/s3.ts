@@ -3,7 +3,7 @@
  * takes 0.2 s and no command without `storage` needs it. Credentials come only from the SDK's own chain.
  */
 import type { ObjectStore } from './object-store.js'
-import type { S3Options } from './s3/options.js'
+import type { S3Options } from './s3/connection.js'
 
 /** Opens a store. The simulation passes one of its own in place of `createS3Store`. */
 export type OpenStore = (options: S3Options) => Promise<ObjectStore>

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { manifestSchema } from '../../src/publish/bucket/documents.js'
 import { startReferenceServer } from '../../src/reference-server/server.js'
+import { manifestSchema } from '../../src/storage/bucket/documents.js'
 import { scriptedProgress, scriptedSurvey } from '../support/api/scripted-api.js'
 import type { Env } from '../support/command/command.js'
 import { answered, lastLine, stderrShows } from '../support/command/trial.js'
@@ -244,7 +244,7 @@ describe('a store that fails', () => {
     },
   )
 
-  // test/unit/publish/bucket/publisher refuses each step, without a command.
+  // test/unit/storage/bucket/publisher refuses each step, without a command.
   test
     .runIf(SLOW)
     .concurrent(
@@ -388,7 +388,7 @@ describe('who holds the bucket', () => {
     expect(trial.api.arrivals).toHaveLength(from)
   })
 
-  // test/unit/publish/bucket/pointer shows the fence, and the simulation overtakes runs.
+  // test/unit/storage/bucket/pointer shows the fence, and the simulation overtakes runs.
   test
     .runIf(SLOW)
     .concurrent(
@@ -445,7 +445,7 @@ describe('who holds the bucket', () => {
   })
 })
 
-// test/unit/commands/wiring/ledger-hand-over has every loss; here each run waits for a real window and timeout.
+// test/unit/storage/bucket/ledgers-hand-over has every loss; here each run waits for a real window and timeout.
 describe.runIf(SLOW)('the cap holds, with a warning, after somebody deleted', () => {
   test.concurrent.for([
     { deleted: 'lease.json', warning: 'lease.json was deleted, so nobody knows what the last run sent' },
@@ -543,7 +543,7 @@ describe('moving', () => {
       },
     )
 
-  // test/unit/publish/bucket/layout compares every division.
+  // test/unit/storage/bucket/preconditions compares every division.
   test
     .runIf(SLOW)
     .concurrent('a bucket with shards is refused without them, and the other way round', async (context) => {

@@ -1,17 +1,17 @@
 /** The bucket of a seed, which outlives its processes, and the directories of the machines on which they run. */
 import fs from 'node:fs'
 import { dirname, join } from 'node:path'
-import { CLEAN_UP_LIMITS, cleanUp } from '../../src/publish/bucket/clean-up.js'
+import { directoryOf } from '../../src/publish/delta/commit.js'
+import { nextNumber } from '../../src/publish/delta/log-files.js'
+import { readState } from '../../src/publish/delta/read-log.js'
+import { CLEAN_UP_LIMITS, cleanUp } from '../../src/storage/bucket/clean-up.js'
 import {
   type NamedObject,
   type PointerContents,
   STATE_NOTHING,
   stateOf,
-} from '../../src/publish/bucket/documents.js'
-import { VERSIONS } from '../../src/publish/bucket/keys.js'
-import { directoryOf } from '../../src/publish/delta/commit.js'
-import { nextNumber } from '../../src/publish/delta/log-files.js'
-import { readState } from '../../src/publish/delta/read-log.js'
+  VERSIONS,
+} from '../../src/storage/bucket/documents.js'
 import { openDatabase } from '../../src/warehouse/connection/database.js'
 import { ALWAYS_HELD } from '../support/storage/bucket.js'
 import { Versions } from './bucket/versions.js'

@@ -59,7 +59,7 @@ const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a Delta log that is switched off stays without its files',
-    file: 'publish/bucket/clean-up.js',
+    file: 'storage/bucket/clean-up.js',
     from: '[...logs, ...batches(swept)]',
     to: 'batches(swept)',
   },
@@ -187,40 +187,40 @@ const MUTATIONS: readonly Mutation[] = [
     from: 'readAt: serverDate ?? instantFromMs(clock.nowMs())',
     to: 'readAt: instantFromMs(clock.nowMs() - 86_400_000)',
   },
-  // The next ones are in the wiring of the command, which the simulation of the bucket does not run.
+  // The next ones are in the order of a run with a bucket, which the simulation of the bucket does not run.
   {
     name: 'the command with a bucket takes no request ledgers over',
-    file: 'commands/wiring/bucket-place.js',
+    file: 'storage/bucket/bucket-storage.js',
     from: 'await takeLedgersOver(this.#ledgers, ledgersOf, this.signal)',
     to: 'undefined',
   },
   {
     name: 'the command with a bucket: the proof is skipped after a failed run',
-    file: 'commands/wiring/bucket-place.js',
+    file: 'storage/bucket/bucket-storage.js',
     from: 'await proveConditionalWrites({',
     to: 'if (lease.previous === null) await proveConditionalWrites({',
   },
   {
     name: 'the command with a bucket: a missing ledger counts as empty',
-    file: 'commands/wiring/ledger-hand-over.js',
+    file: 'storage/bucket/ledgers.js',
     from: "if (found.kind !== 'copy')",
     to: "if (found.kind === 'missing') return null; if (found.kind !== 'copy')",
   },
   {
     name: 'the command with a bucket does not upload its request ledgers',
-    file: 'commands/wiring/bucket-place.js',
+    file: 'storage/bucket/bucket-storage.js',
     from: 'await handLedgersOn(this.#ledgers, signal);',
     to: '',
   },
   {
     name: 'the command with a bucket uses the local work database, of whatever state it is',
-    file: 'commands/wiring/bucket-place.js',
+    file: 'storage/bucket/bucket-storage.js',
     from: 'const { state, ledgersOf } = await prepareLocal(local);',
     to: `const { state, ledgersOf } = (await requireWritable(directory), { state: contents.snapshot?.key ?? contents.manifest ?? 'nothing', ledgersOf: null });`,
   },
   {
     name: 'the command with a bucket waits for the store after a signal',
-    file: 'commands/wiring/bucket-place.js',
+    file: 'storage/bucket/bucket-storage.js',
     from: '() => ending(RELEASE_AFTER_SIGNAL_MS_MAX)',
     to: '() => undefined',
   },

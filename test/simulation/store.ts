@@ -4,8 +4,12 @@ import { readFileSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { abortReason, throwIfAborted } from '../../src/base/clock.js'
 import { messageOf } from '../../src/base/errors.js'
-import { ObjectStoreError } from '../../src/object-store/errors.js'
-import type { ListedObject, ObjectBody, ObjectStore } from '../../src/object-store/object-store.js'
+import {
+  type ListedObject,
+  type ObjectBody,
+  type ObjectStore,
+  ObjectStoreError,
+} from '../../src/object-store/object-store.js'
 import type { OpenStore } from '../../src/object-store/s3.js'
 import { type Generation, generations } from './generation.js'
 import type { NetworkLog } from './network.js'

@@ -5,7 +5,7 @@ import { installOperations } from './operations.js'
 import { VirtualTime } from './virtual-time.js'
 
 // The command loads it only with `storage`. Loading is not counted as a step, so it happens now.
-import '../../src/commands/wiring/bucket-place.js'
+import '../../src/storage/bucket/bucket-storage.js'
 
 export interface TakenOver extends Disposable {
   readonly time: VirtualTime

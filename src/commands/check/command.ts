@@ -8,7 +8,7 @@ export const checkCommand: Command<typeof checkOptions> = {
     'Check the settings, the warehouse, and the address, id and token of each account with one request',
   flags: checkOptions,
   run: async (context, given) => {
-    const { runChecks } = await import('../wiring/run-checks.js')
+    const { runChecks } = await import('../checks.js')
     const { renderChecks } = await import('../text/checks.js')
     const { jsonOf } = await import('../text/json.js')
     const { checks, exitCode } = await runChecks(context, given)

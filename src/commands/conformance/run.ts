@@ -7,9 +7,8 @@ import { type ConformanceReport, type RuleResult, runConformance } from '../../c
 import type { Verdict } from '../../conformance/verdict.js'
 import { type Settings, secretsOf } from '../../settings/settings.js'
 import type { CliContext } from '../context.js'
+import { logProxies, openTelemetry } from '../monitored-run.js'
 import { textTable } from '../text/text-table.js'
-import { logProxies } from '../wiring/log-proxies.js'
-import { openTelemetry } from '../wiring/logging.js'
 
 /** Slightly more than the rules need for an account with a few pages of surveys. */
 const REQUESTS_MAX = 90

@@ -8,6 +8,7 @@ import { SCHEMA_VERSION } from '../../model/sync-tables.js'
 import { requestsIn, sum } from '../../rules/estimate.js'
 import { type AccountPlan, fitPlan, type Plan, type PlanEntry, timeAtCapMs } from '../../rules/plan.js'
 import type { AccountSettings, Settings } from '../../settings/settings.js'
+import { findState } from '../../storage/open.js'
 import { expectedAllocations } from '../../sync/budget/allocation.js'
 import { planOf } from '../../sync/planning.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
@@ -18,7 +19,6 @@ import { readPublished } from '../../warehouse/status.js'
 import type { CliContext } from '../context.js'
 import { REQUEST_USAGE_WORDS } from '../text/run-lines.js'
 import { textTable } from '../text/text-table.js'
-import { findState } from '../wiring/published.js'
 
 export const plan = async ({ signal, print }: CliContext, settings: Settings): Promise<void> => {
   const { json, budget } = settings

@@ -9,8 +9,7 @@ export const replayCommand: Command<typeof settingsOptions> = {
   flags: settingsOptions,
   run: async (context, given) => {
     const { signal } = context
-    const { loadMonitoredSettings, monitored } = await import('../wiring/monitored-run.js')
-    const { openTelemetry } = await import('../wiring/logging.js')
+    const { loadMonitoredSettings, monitored, openTelemetry } = await import('../monitored-run.js')
     const settings = await loadMonitoredSettings(context, 'replay', { flags: given, requireAccounts: false })
     const { log } = await openTelemetry(settings, context)
     const report = await monitored({ settings, command: 'replay', log, signal }, async (watch) => {

@@ -8,6 +8,7 @@ import type { RunReport, SyncReport } from '../../model/run.js'
 import { countedDrift } from '../../model/run-record.js'
 import type { Settings } from '../../settings/settings.js'
 import { storageAddress } from '../../settings/storage.js'
+import { hasWarehouse } from '../../storage/open.js'
 import { decodeAgain } from '../../survey-api/decode-again.js'
 import { replayAccount } from '../../sync/replay.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
@@ -15,8 +16,7 @@ import { accountsInQuarantine } from '../../warehouse/history/replay.js'
 import type { Work } from '../context.js'
 import { jsonOf } from '../text/json.js'
 import { driftLines, publishSection, rejectionLines } from '../text/run-lines.js'
-import { hasWarehouse } from '../wiring/published.js'
-import { type RunWatch, runAndPublish } from '../wiring/warehouse-run.js'
+import { type RunWatch, runAndPublish } from '../warehouse-run.js'
 
 interface Replay extends Work {
   readonly watch: RunWatch | null
@@ -38,7 +38,7 @@ export const replayAll = async ({ settings, log, signal, watch }: Replay): Promi
   const observer = createProgressLog({ log, clock, usage: () => undefined })
   return runAndPublish(
     { settings, command: 'replay', log, observer, signal, watch },
-    async ({ database, runId, place }) => {
+    async ({ database, runId, storage }) => {
       const reports: RunReport[] = []
       for (const account of await database.exclusively(accountsInQuarantine)) {
         reports.push(
@@ -46,7 +46,7 @@ export const replayAll = async ({ settings, log, signal, watch }: Replay): Promi
             warehouse: accountWarehouse(database, account),
             decodeAgain,
             clock,
-            signal: place.signal,
+            signal: storage.signal,
             rules: settings,
             runId,
             version: packageVersion(),

@@ -9,12 +9,11 @@ import { readReport } from '../../publish/report/read.js'
 import { REPORT_START, renderReport } from '../../publish/report/render.js'
 import { writeReport } from '../../publish/report/write.js'
 import type { Settings } from '../../settings/settings.js'
+import { findState, requirePublished } from '../../storage/open.js'
 import { readPublished } from '../../warehouse/status.js'
 import type { CliContext } from '../context.js'
 import { usageError } from '../flags.js'
 import { jsonOf } from '../text/json.js'
-import { findState } from '../wiring/published.js'
-import { requirePublished } from '../wiring/warehouse-status.js'
 
 /**
  * `out` is an absolute path. Throws `nothing_published`, `usage` for a foreign file, `report_failed`, or the error of a state that

@@ -9,13 +9,13 @@ import {
   type RequestUsage,
 } from '../../model/request-usage.js'
 import type { Settings } from '../../settings/settings.js'
+import { readLastRequestUsage, readWarehouseStatus, type StatusHead } from '../../storage/open.js'
 import type { RunRequestUsage } from '../../warehouse/history/request-usage.js'
 import type { WarehouseStatus } from '../../warehouse/status.js'
 import type { CliContext } from '../context.js'
 import { jsonOf } from '../text/json.js'
 import { REQUEST_USAGE_WORDS } from '../text/run-lines.js'
 import { textTable } from '../text/text-table.js'
-import { readLastRequestUsage, readWarehouseStatus, type StatusHead } from '../wiring/warehouse-status.js'
 
 export const showStatus = async ({ signal, print }: CliContext, settings: Settings): Promise<void> => {
   const { head, status } = await readWarehouseStatus(settings, signal)

@@ -9,17 +9,15 @@ import type { SourceUsage } from '../../model/survey-source.js'
 import type { AccountWarehouse } from '../../model/warehouse.js'
 import type { OpenStore } from '../../object-store/s3.js'
 import { type AccountSettings, type SettingsWithSecrets, secretsOf } from '../../settings/settings.js'
+import { requireShardLayout } from '../../storage/directory.js'
 import { type Allocation, createRequestBudget } from '../../sync/budget/request-budget.js'
 import { runAccount } from '../../sync/run.js'
 import { sideBySide } from '../../sync/side-by-side.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
 import type { Database } from '../../warehouse/connection/database.js'
 import type { Work } from '../context.js'
-import { logProxies } from '../wiring/log-proxies.js'
-import type { CommandTelemetry } from '../wiring/logging.js'
-import { openSource } from '../wiring/open-source.js'
-import { requireShardLayout } from '../wiring/shard-layout.js'
-import { type RunWatch, runAndPublish } from '../wiring/warehouse-run.js'
+import { type CommandTelemetry, logProxies } from '../monitored-run.js'
+import { openSource, type RunWatch, runAndPublish } from '../warehouse-run.js'
 
 interface Sync extends Work, Pick<CommandTelemetry, 'progress'> {
   readonly watch: RunWatch | null
@@ -58,13 +56,13 @@ export const syncAccounts = (options: SyncAccounts): Promise<SyncReport> => {
     settings.budget.requestsMax,
     settings.accounts.map(({ weight }) => weight),
   )
-  return runAndPublish({ ...options, command: 'sync' }, ({ database, runId, place }) =>
+  return runAndPublish({ ...options, command: 'sync' }, ({ database, runId, storage }) =>
     sideBySide({
-      accounts: settings.accounts.flatMap((account, place) => {
-        const requests = allocations[place]
+      accounts: settings.accounts.flatMap((account, index) => {
+        const requests = allocations[index]
         return requests === undefined ? [] : [{ name: account.name, account, requests }]
       }),
-      signal: place.signal,
+      signal: storage.signal,
       log,
       run: ({ account, requests }, stop) =>
         syncAccount({
@@ -74,7 +72,7 @@ export const syncAccounts = (options: SyncAccounts): Promise<SyncReport> => {
           database,
           runId,
           signal: stop,
-          requireAdmission: place.requireHeld,
+          requireAdmission: storage.requireHeld,
         }),
     }),
   )

@@ -10,6 +10,9 @@ import type { Log } from '../../base/log.js'
 import { createRedactor } from '../../base/secret.js'
 import { type AccountSettings, type Settings, secretsOf } from '../../settings/settings.js'
 import type { StorageSettings } from '../../settings/storage.js'
+import { requireShardLayout } from '../../storage/directory.js'
+import { findState, holdStorage, requirePublished } from '../../storage/open.js'
+import type { Storage } from '../../storage/storage.js'
 import { type Allocation, createRequestBudget } from '../../sync/budget/request-budget.js'
 import { sideBySide } from '../../sync/side-by-side.js'
 import { openDatabaseFile, openParquetVersion } from '../../verify/local/check-tables.js'
@@ -19,15 +22,8 @@ import { verifySample } from '../../verify/sample/run.js'
 import type { Database } from '../../warehouse/connection/database.js'
 import { unreadable } from '../../warehouse/connection/duckdb-error.js'
 import type { CliContext, Work } from '../context.js'
-import { holdPlace } from '../wiring/hold-place.js'
-import { logProxies } from '../wiring/log-proxies.js'
-import { openTelemetry } from '../wiring/logging.js'
-import { openSource } from '../wiring/open-source.js'
-import type { Place } from '../wiring/place.js'
-import { findState } from '../wiring/published.js'
-import { newRunId } from '../wiring/run-id.js'
-import { requireShardLayout } from '../wiring/shard-layout.js'
-import { requirePublished } from '../wiring/warehouse-status.js'
+import { logProxies, openTelemetry } from '../monitored-run.js'
+import { newRunId, openSource } from '../warehouse-run.js'
 import { type AccountSample, exitCodeOf, outputOf, type VerifyReport } from './result.js'
 
 interface VerifyRequest {
@@ -73,24 +69,24 @@ const verifyAll = async (work: VerifyWork): Promise<VerifyReport> => {
     const local = await verifyPublished(settings, signal)
     return { exitCode: exitCodeOf(local, null), local, sample: null }
   }
-  await using place = await holdPlace({ ...work, command: 'verify', runId: newRunId(systemClock.nowMs()) })
-  const local = await verifyPublished(settings, place.signal)
+  await using held = await holdStorage({ ...work, command: 'verify', runId: newRunId(systemClock.nowMs()) })
+  const local = await verifyPublished(settings, held.signal)
   // A state that cannot be read has been reported.
   const accounts = local.problems.some(({ rule }) => UNREADABLE.includes(rule))
     ? []
-    : await sampleAll(work, place)
-  const outcome = { accounts, isSampleGiven: sample !== null, isSignalled: place.signal.aborted }
+    : await sampleAll(work, held)
+  const outcome = { accounts, isSampleGiven: sample !== null, isSignalled: held.signal.aborted }
   return { exitCode: exitCodeOf(local, outcome), local, sample: { seed, accounts } }
 }
 
-/** Before the place is held: if a holder of a new bucket ends early, the next run waits for a window. */
+/** Before the storage is held: if a holder of a new bucket ends early, the next run waits for a window. */
 const requireState = async (settings: Settings, signal: AbortSignal): Promise<void> => {
   const { storage } = settings
   if (storage === null) {
     await requirePublished(settings, await findState(settings, signal))
     return
   }
-  const { holdsState } = await import('../wiring/bucket-state.js')
+  const { holdsState } = await import('../../storage/bucket/published.js')
   if (!(await holdsState(storage, signal)))
     await requirePublished(settings, { published: null, holder: null })
 }
@@ -124,10 +120,10 @@ const verifyStorage = async (storage: StorageSettings, signal: AbortSignal): Pro
   }
 }
 
-const sampleAll = async (work: VerifyWork, place: Place): Promise<readonly AccountSample[]> => {
+const sampleAll = async (work: VerifyWork, held: Storage): Promise<readonly AccountSample[]> => {
   const { settings, log } = work
-  await using _trial = await place.tryOut()
-  const published = await requirePublished(settings, await findState(settings, place.signal))
+  await using _trial = await held.tryOut()
+  const published = await requirePublished(settings, await findState(settings, held.signal))
   const open = published.isDirectory ? openParquetVersion : openDatabaseFile
   await using database = await open(published.file).catch((error: unknown) => {
     throw unreadable(published.path, error)
@@ -141,10 +137,10 @@ const sampleAll = async (work: VerifyWork, place: Place): Promise<readonly Accou
       const requests = allocations[index]
       return requests === undefined ? [] : [{ name: account.name, account, requests }]
     }),
-    signal: place.signal,
+    signal: held.signal,
     log,
     run: ({ account, requests }, signal) =>
-      sampleAccount({ ...work, signal }, { account, requests, database, place }),
+      sampleAccount({ ...work, signal }, { account, requests, database, held }),
   })
 }
 
@@ -152,19 +148,19 @@ interface AccountWork {
   readonly account: AccountSettings
   readonly requests: Allocation
   readonly database: Database
-  readonly place: Place
+  readonly held: Storage
 }
 
 const sampleAccount = async (
   { settings, log, signal, sample, seed }: VerifyWork,
-  { account, requests: allocation, database, place }: AccountWork,
+  { account, requests: allocation, database, held }: AccountWork,
 ): Promise<AccountSample> => {
   using requests = allocation
   await using opened = openSource({
     account,
     limits: settings.limits,
     ledgerDirectory: settings.warehouseDirectory,
-    requireAdmission: place.requireHeld,
+    requireAdmission: held.requireHeld,
     clock: systemClock,
     log,
   })

@@ -1,9 +1,34 @@
-/** The SDK's client of one store, with its time limits. */
+/** The SDK's client of one store, with its time limits, and the one way to send a request to it. */
 import { createHash } from 'node:crypto'
-import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
+import {
+  type $Command,
+  S3Client,
+  type S3ClientConfig,
+  type S3ClientResolvedConfig,
+  type ServiceInputTypes,
+  type ServiceOutputTypes,
+} from '@aws-sdk/client-s3'
 import { z } from 'zod'
-import { ObjectStoreError } from '../errors.js'
-import type { S3Options } from './options.js'
+import { throwIfAborted, unlessAborted } from '../../base/clock.js'
+import { ObjectStoreError } from '../object-store.js'
+import { reasonOf } from './failure.js'
+
+/** What a store with the protocol of S3 is opened with. */
+export interface S3Options {
+  readonly bucket: string
+  /** Without a slash at either end; empty for the whole bucket. */
+  readonly prefix: string
+  /** Origin of the server, such as `https://minio.internal:9000`; null for AWS. */
+  readonly endpoint: string | null
+  /** Null for the region that the SDK finds. */
+  readonly region: string | null
+  /** Whether the bucket is in the path of the address and not in its host. */
+  readonly pathStyle: boolean
+  /** How often a request is sent before it has failed. */
+  readonly attemptsMax?: number
+  /** A connection without any byte for this long has failed. */
+  readonly silenceMsMax?: number
+}
 
 export interface S3Connection {
   readonly client: S3Client
@@ -22,14 +47,9 @@ const SILENCE_MS_MAX = 30_000
 /** Servers that are not AWS accept this region, unless they were given another. */
 const REGION_OF_ENDPOINTS = 'us-east-1'
 
+const nothing = (): void => undefined
 /** Without a logger, the SDK writes warnings to stderr. */
-const QUIET = {
-  trace: () => undefined,
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-}
+const QUIET = { trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing }
 
 const withHeaders = z.object({ headers: z.object({ date: z.string() }) })
 
@@ -111,3 +131,38 @@ const foundRegion = async (address: string, endpoint: string | null): Promise<st
     probe.destroy()
   }
 }
+
+/** What a request was for, in messages: `cannot write current.json`. */
+type Purpose = `${'read' | 'write' | 'list' | 'delete'} ${string}`
+
+/**
+ * The one way to send a request, with the SDK's retries. `whenRefused` may make an answer of an error; if it returns undefined, the error
+ * is thrown as an `ObjectStoreError`. When `signal` aborts, this rejects at once, also while the SDK waits for its next attempt.
+ */
+export const send = async <
+  Input extends ServiceInputTypes,
+  Output extends ServiceOutputTypes,
+  Refusal = never,
+>(
+  connection: S3Connection,
+  purpose: Purpose,
+  signal: AbortSignal,
+  command: $Command<Input, Output, S3ClientResolvedConfig, ServiceInputTypes, ServiceOutputTypes>,
+  whenRefused: (error: unknown) => Refusal | undefined = () => undefined,
+): Promise<Output | Refusal> => {
+  throwIfAborted(signal)
+  try {
+    return await unlessAborted(signal, connection.client.send(command, { abortSignal: signal }))
+  } catch (error) {
+    throwIfAborted(signal)
+    const answer = whenRefused(error)
+    if (answer !== undefined) return answer
+    throw failure(connection, purpose, error)
+  }
+}
+
+/** Without the error as its cause: the SDK's errors hold the whole request, with the id of the access key. */
+export const failure = ({ address }: S3Connection, purpose: Purpose, error: unknown): ObjectStoreError =>
+  error instanceof ObjectStoreError
+    ? error
+    : new ObjectStoreError(`${address}: cannot ${purpose}: ${reasonOf(error)}`)

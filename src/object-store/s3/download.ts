@@ -4,11 +4,9 @@ import { Readable } from 'node:stream'
 import { GetObjectCommand, type GetObjectCommandOutput } from '@aws-sdk/client-s3'
 import { throwIfAborted } from '../../base/clock.js'
 import { messageOf } from '../../base/errors.js'
-import { ObjectStoreError } from '../errors.js'
-import type { StoredObject } from '../object-store.js'
-import type { S3Connection } from './connection.js'
+import { ObjectStoreError, type StoredObject } from '../object-store.js'
+import { failure, type S3Connection, send } from './connection.js'
 import { nameOf } from './failure.js'
-import { failure, type Purpose, send } from './send.js'
 
 /** How often a body is requested before it has failed. */
 const BODIES_MAX = 3
@@ -41,9 +39,9 @@ export const getObjectToFile = async (
 ): Promise<boolean> => {
   let file: FileHandle | null = null
   let isWhole = false
-  const locally = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+  const locally = async (work: () => Promise<void>): Promise<void> => {
     try {
-      return await work()
+      await work()
     } catch (error) {
       throw new ObjectStoreError(`cannot write ${path}: ${messageOf(error)}`, { cause: error })
     }
@@ -52,22 +50,16 @@ export const getObjectToFile = async (
     const answer = await receive(connection, key, signal, {
       begin: () =>
         locally(async () => {
-          file ??= await open(path, 'wx')
+          // Every write appends, also after the file was emptied.
+          file ??= await open(path, 'ax')
           await file.truncate(0)
         }),
-      write: (chunk, position) => locally(() => writeAll(file, chunk, position)),
+      write: (chunk) => locally(async () => file?.appendFile(chunk)),
     })
     isWhole = answer !== null
     return isWhole
   } finally {
     await closeFile(file, isWhole ? null : path)
-  }
-}
-
-const writeAll = async (file: FileHandle | null, chunk: Uint8Array, position: number): Promise<void> => {
-  for (let written = 0; file !== null && written < chunk.length; ) {
-    const { bytesWritten } = await file.write(chunk, written, chunk.length - written, position + written)
-    written += bytesWritten
   }
 }
 
@@ -81,7 +73,7 @@ const closeFile = async (file: FileHandle | null, removed: string | null): Promi
 interface Sink {
   /** Called before each body: what was written so far is void. */
   begin(): Promise<void>
-  write(chunk: Uint8Array, position: number): Promise<void>
+  write(chunk: Uint8Array): Promise<void>
 }
 
 /** Null if there is no such object. */
@@ -91,15 +83,13 @@ const receive = async (
   signal: AbortSignal,
   sink: Sink,
 ): Promise<GetObjectCommandOutput | null> => {
-  const purpose: Purpose = `read ${key}`
-  const { client, bucket, root, address } = connection
+  const { bucket, root } = connection
   for (let attempt = 1; ; attempt += 1) {
     const answer = await send(
       connection,
-      purpose,
+      `read ${key}`,
       signal,
-      () =>
-        client.send(new GetObjectCommand({ Bucket: bucket, Key: `${root}${key}` }), { abortSignal: signal }),
+      new GetObjectCommand({ Bucket: bucket, Key: `${root}${key}` }),
       // Any other 404, such as the page of a proxy, must not pass for an empty bucket.
       (error) => (nameOf(error) === 'NoSuchKey' ? null : undefined),
     )
@@ -109,7 +99,8 @@ const receive = async (
       return answer
     } catch (error) {
       throwIfAborted(signal)
-      if (error instanceof ObjectStoreError || attempt === BODIES_MAX) throw failure(address, purpose, error)
+      if (error instanceof ObjectStoreError || attempt === BODIES_MAX)
+        throw failure(connection, `read ${key}`, error)
     }
   }
 }
@@ -120,16 +111,16 @@ const drain = async (
 ): Promise<void> => {
   if (!(body instanceof Readable)) throw new TypeError('the answer has no body')
   // Iterating destroys the stream when the sink fails.
-  let position = 0
   const chunks: AsyncIterable<Uint8Array> = body
+  let bytes = 0
   await sink.begin().catch((error: unknown) => {
     body.destroy()
     throw error
   })
   for await (const chunk of chunks) {
-    await sink.write(chunk, position)
-    position += chunk.length
+    await sink.write(chunk)
+    bytes += chunk.length
   }
-  if (length !== undefined && position !== length)
-    throw new Error(`the object broke off after ${position} of ${length} bytes`)
+  if (length !== undefined && bytes !== length)
+    throw new Error(`the object broke off after ${bytes} of ${length} bytes`)
 }

@@ -1,15 +1,8 @@
 /** The verbs of the port, as requests to S3. */
-import {
-  DeleteObjectsCommand,
-  type DeleteObjectsCommandOutput,
-  ListObjectsV2Command,
-} from '@aws-sdk/client-s3'
-import { ObjectStoreError } from '../errors.js'
-import type { ListedObject, ObjectStore } from '../object-store.js'
-import { connect, type S3Connection } from './connection.js'
+import { DeleteObjectsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3'
+import { type ListedObject, type ObjectStore, ObjectStoreError } from '../object-store.js'
+import { connect, type S3Connection, type S3Options, send } from './connection.js'
 import { ageMs, getObject, getObjectToFile } from './download.js'
-import type { S3Options } from './options.js'
-import { send } from './send.js'
 import { putObject } from './upload.js'
 
 /** As many as one request may name. */
@@ -40,7 +33,7 @@ async function* listObjects(
   prefix: string,
   signal: AbortSignal,
 ): AsyncIterable<ListedObject> {
-  const { client, bucket, root } = connection
+  const { bucket, root } = connection
   let token: string | undefined
   do {
     const command = new ListObjectsV2Command({
@@ -48,9 +41,7 @@ async function* listObjects(
       Prefix: `${root}${prefix}`,
       ...(token === undefined ? {} : { ContinuationToken: token }),
     })
-    const page = await send(connection, `list ${prefix}`, signal, () =>
-      client.send(command, { abortSignal: signal }),
-    )
+    const page = await send(connection, `list ${prefix}`, signal, command)
     for (const { Key: key, Size: bytes, LastModified } of page.Contents ?? []) {
       if (key === undefined || bytes === undefined) continue
       yield { key: key.slice(root.length), bytes, ageMs: ageMs(LastModified, connection.dateOf(page)) }
@@ -66,21 +57,15 @@ const deleteObjects = async (
   keys: readonly string[],
   signal: AbortSignal,
 ): Promise<void> => {
-  const { client, bucket, root } = connection
+  const { address, bucket, root } = connection
   const Objects = keys.map((key) => ({ Key: `${root}${key}` }))
-  const answer: DeleteObjectsCommandOutput = await send(
-    connection,
-    `delete ${keys.length === 1 ? keys[0] : `${keys.length} objects`}`,
-    signal,
-    () =>
-      client.send(new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects, Quiet: true } }), {
-        abortSignal: signal,
-      }),
-  )
+  const what = keys.length === 1 ? keys[0] : `${keys.length} objects`
+  const command = new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects, Quiet: true } })
+  const answer = await send(connection, `delete ${what}`, signal, command)
   const errors = (answer.Errors ?? []).filter(({ Code }) => Code !== 'NoSuchKey')
   const [first] = errors
   if (first === undefined) return
   throw new ObjectStoreError(
-    `${connection.address}: cannot delete ${errors.length} of ${keys.length} objects, such as ${first.Key}: ${first.Code}`,
+    `${address}: cannot delete ${errors.length} of ${keys.length} objects, such as ${first.Key}: ${first.Code}`,
   )
 }

@@ -11,11 +11,9 @@ import {
   PutObjectCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
-import { ObjectStoreError } from '../errors.js'
-import type { FileBody, ObjectBody, PutOutcome } from '../object-store.js'
-import type { S3Connection } from './connection.js'
+import { type FileBody, type ObjectBody, ObjectStoreError, type PutOutcome } from '../object-store.js'
+import { failure, type S3Connection, send } from './connection.js'
 import { nameOf, statusOf } from './failure.js'
-import { failure, type Purpose, send } from './send.js'
 
 const MIB = 1_048_576
 const PART_BYTES_MIN = 8 * MIB
@@ -24,19 +22,17 @@ const PARTS_AT_ONCE = 3
 /** Parts that stay behind cost storage, so the store is requested to drop them, but this must not hold up the end of a run. */
 const ABANDON_MS_MAX = 2_000
 
-export type Condition = { readonly IfNoneMatch: '*' } | { readonly IfMatch: string }
-
 interface Put {
   readonly connection: S3Connection
   readonly key: string
-  readonly condition: Condition
+  readonly condition: { readonly IfNoneMatch: '*' } | { readonly IfMatch: string }
   readonly signal: AbortSignal
 }
 
 export const putObject = async (put: Put, body: ObjectBody): Promise<PutOutcome> => {
   if (body instanceof Uint8Array) return await putBytes(put, body)
   const file = await open(body.file, 'r').catch((error: unknown) => {
-    throw failure(put.connection.address, purposeOf(put), error)
+    throw failure(put.connection, `write ${put.key}`, error)
   })
   try {
     const { size } = await file.stat()
@@ -49,29 +45,15 @@ export const putObject = async (put: Put, body: ObjectBody): Promise<PutOutcome>
   }
 }
 
-const purposeOf = ({ key }: Put): Purpose => `write ${key}`
-
 const target = ({ connection: { bucket, root }, key }: Put) => ({ Bucket: bucket, Key: `${root}${key}` })
 
 /** A browser shows a page only if its type says so. All other objects keep the type of the store. */
 const typeOf = ({ key }: Put) => (key.endsWith('.html') ? { ContentType: 'text/html; charset=utf-8' } : {})
 
 const putBytes = async (put: Put, body: Uint8Array): Promise<PutOutcome> => {
-  const { connection, condition, signal } = put
-  const answer = await send(
-    connection,
-    purposeOf(put),
-    signal,
-    () =>
-      connection.client.send(
-        new PutObjectCommand({ ...target(put), ...typeOf(put), ...condition, Body: body }),
-        {
-          abortSignal: signal,
-        },
-      ),
-    lostBy,
-  )
-  return outcomeOf(put, answer)
+  const { connection, key, condition, signal } = put
+  const command = new PutObjectCommand({ ...target(put), ...typeOf(put), ...condition, Body: body })
+  return outcomeOf(put, await send(connection, `write ${key}`, signal, command, lostBy))
 }
 
 const LOST_STATUS = [409, 412]
@@ -94,26 +76,18 @@ const outcomeOf = (
 }
 
 const putParts = async (put: Put, file: FileHandle, size: number, body: FileBody): Promise<PutOutcome> => {
-  const { connection, condition, signal } = put
-  const { client } = connection
+  const { connection, key, condition, signal } = put
   const to = target(put)
-  const { UploadId } = await send(connection, purposeOf(put), signal, () =>
-    client.send(new CreateMultipartUploadCommand({ ...to, ...typeOf(put) }), { abortSignal: signal }),
-  )
+  const creation = new CreateMultipartUploadCommand({ ...to, ...typeOf(put) })
+  const { UploadId } = await send(connection, `write ${key}`, signal, creation)
   const upload = { ...to, UploadId }
   try {
-    const parts = await sendParts(put, file, size, upload, body)
-    const answer = await send(
-      connection,
-      purposeOf(put),
-      signal,
-      () =>
-        client.send(
-          new CompleteMultipartUploadCommand({ ...upload, ...condition, MultipartUpload: { Parts: parts } }),
-          { abortSignal: signal },
-        ),
-      lostBy,
-    )
+    const Parts = await sendParts(put, file, size, upload, body)
+    const completion = new CompleteMultipartUploadCommand({
+      ...{ ...upload, ...condition },
+      MultipartUpload: { Parts },
+    })
+    const answer = await send(connection, `write ${key}`, signal, completion, lostBy)
     if ('kind' in answer) await abandon(put, upload)
     return outcomeOf(put, answer)
   } catch (error) {
@@ -122,11 +96,7 @@ const putParts = async (put: Put, file: FileHandle, size: number, body: FileBody
   }
 }
 
-interface Upload {
-  readonly Bucket: string
-  readonly Key: string
-  readonly UploadId: string | undefined
-}
+type Upload = ReturnType<typeof target> & { readonly UploadId: string | undefined }
 
 const sendParts = async (
   put: Put,
@@ -148,11 +118,8 @@ const sendParts = async (
       begun += 1
       const number = begun
       const bytes = await readPart(file, buffer.subarray(0, size - position), position)
-      const { ETag } = await send(put.connection, purposeOf(put), signal, () =>
-        put.connection.client.send(new UploadPartCommand({ ...upload, PartNumber: number, Body: bytes }), {
-          abortSignal: signal,
-        }),
-      )
+      const command = new UploadPartCommand({ ...upload, PartNumber: number, Body: bytes })
+      const { ETag } = await send(put.connection, `write ${put.key}`, signal, command)
       parts[number - 1] = { PartNumber: number, ETag }
       sentBytes += bytes.length
       onSent?.(sentBytes, size)

@@ -7,9 +7,8 @@ import { randomUUID } from 'node:crypto'
 import pLimit from 'p-limit'
 import { type Clock, throwIfAborted } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
-import { attemptPut } from '../../object-store/attempt-put.js'
-import { ObjectStoreError } from '../../object-store/errors.js'
-import type { ListedObject } from '../../object-store/object-store.js'
+import { type ListedObject, ObjectStoreError } from '../../object-store/object-store.js'
+import { putOwned } from '../../object-store/owned-document.js'
 import type { Manifest, ManifestTable } from '../parquet/manifest.js'
 import { type Action, toLines } from './actions.js'
 import { type CheckpointAllowance, checkpointAllowance, keepUp } from './keep-up.js'
@@ -145,12 +144,13 @@ const putCommit = async (
   number: number,
 ): Promise<boolean> => {
   const { store, clock, signal } = given
-  const actions = commitOf(projection, changes, clock.nowMs())
-  const key = commitKey(projection.directory, number)
-  const outcome = await attemptPut(() => store.putIfAbsent(key, Buffer.from(toLines(actions)), signal))
-  if (!(outcome instanceof ObjectStoreError) && outcome.kind === 'written') return true
-  // The answer may have been lost after the put had succeeded.
-  const found = await readCommit(given, projection.directory, number)
-  if (found === null && outcome instanceof ObjectStoreError) throw outcome
-  return found !== null && manifestOfCommit(found)?.key === projection.manifestKey
+  const { directory, manifestKey } = projection
+  const body = Buffer.from(toLines(commitOf(projection, changes, clock.nowMs())))
+  const put = { store, key: commitKey(directory, number), body, replaces: null, signal, putsMax: 1 }
+  const isOurs = await putOwned(put, async (failure) => {
+    const found = await readCommit(given, directory, number)
+    if (found === null && failure !== null) return null
+    return found !== null && manifestOfCommit(found)?.key === manifestKey
+  })
+  return isOurs !== false
 }

@@ -1,9 +1,7 @@
 /** Reads the Delta log of a table from the object store: its files, a commit, and the state that it describes. */
 import pLimit from 'p-limit'
 import { messageOf } from '../../base/errors.js'
-import { ObjectStoreError } from '../../object-store/errors.js'
-import { listAll } from '../../object-store/list-all.js'
-import type { ObjectStore } from '../../object-store/object-store.js'
+import { listAll, type ObjectStore, ObjectStoreError } from '../../object-store/object-store.js'
 import type { Database } from '../../warehouse/connection/database.js'
 import { type Action, PROTOCOL, parseActions } from './actions.js'
 import { readCheckpoint, withTemporary } from './checkpoint.js'

@@ -3,8 +3,11 @@
  */
 import { readFileSync } from 'node:fs'
 import { abortReason } from '../../../src/base/clock.js'
-import { ObjectStoreError } from '../../../src/object-store/errors.js'
-import type { ObjectBody, ObjectStore } from '../../../src/object-store/object-store.js'
+import {
+  type ObjectBody,
+  type ObjectStore,
+  ObjectStoreError,
+} from '../../../src/object-store/object-store.js'
 import type { MemoryFiles } from './files.js'
 import { type Machine, never } from './machine.js'
 

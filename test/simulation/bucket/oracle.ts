@@ -1,11 +1,11 @@
 /** What must hold at every moment, whatever happens to the writers. */
-import type { CleanUpLimits } from '../../../src/publish/bucket/clean-up.js'
+import type { CleanUpLimits } from '../../../src/storage/bucket/clean-up.js'
 import {
   type BucketManifest,
   type NamedObject,
   type PointerContents,
   stateOf,
-} from '../../../src/publish/bucket/documents.js'
+} from '../../../src/storage/bucket/documents.js'
 import type { Schedule } from './schedule.js'
 import { objectsOf, Versions } from './versions.js'
 

@@ -1,5 +1,6 @@
 /** A reader without a lease: pointer, manifest, files, as slowly as it likes. */
-import { parseDocument, pointerSchema } from '../../../src/publish/bucket/documents.js'
+import { parseDocument } from '../../../src/object-store/owned-document.js'
+import { pointerSchema } from '../../../src/storage/bucket/documents.js'
 import type { Random } from '../random.js'
 import { LIMITS, type Oracle } from './oracle.js'
 import type { Schedule } from './schedule.js'

@@ -1,17 +1,17 @@
 /** The versions of a bucket. What must hold at each write of the pointer and at each delete, whatever happens to the writers. */
 import { createHash } from 'node:crypto'
 import type { ObjectStore } from '../../../src/object-store/object-store.js'
-import type { CleanUpLimits } from '../../../src/publish/bucket/clean-up.js'
+import { parseDocument } from '../../../src/object-store/owned-document.js'
+import type { CleanUpLimits } from '../../../src/storage/bucket/clean-up.js'
 import {
   type BucketManifest,
   manifestSchema,
   type NamedObject,
   NOTHING_PUBLISHED,
   type PointerContents,
-  parseDocument,
   pointerSchema,
   stateOf,
-} from '../../../src/publish/bucket/documents.js'
+} from '../../../src/storage/bucket/documents.js'
 import { ModelStore } from '../../support/storage/model-store.js'
 
 interface Version {

@@ -7,26 +7,25 @@ import { appendFile, readFile, rm, writeFile } from 'node:fs/promises'
 import { hasCode } from '../../../src/base/errors.js'
 import type { Log } from '../../../src/base/log.js'
 import { Secret } from '../../../src/base/secret.js'
-import {
-  type HandingOver,
-  handLedgersOn,
-  takeLedgersOver,
-} from '../../../src/commands/wiring/ledger-hand-over.js'
 import { type Ledger, openLedger } from '../../../src/http/rate-limit/ledger.js'
 import type { ObjectStore } from '../../../src/object-store/object-store.js'
-import { cleanUp } from '../../../src/publish/bucket/clean-up.js'
-import { proveConditionalWrites } from '../../../src/publish/bucket/conditional.js'
-import { type BucketManifest, stateOf } from '../../../src/publish/bucket/documents.js'
-import { type Lease, LostPublishError, type NamedLedgers } from '../../../src/publish/bucket/held-lease.js'
-import { databaseKey, dataKey, LEASE_KEY, snapshotKey } from '../../../src/publish/bucket/keys.js'
-import { agreeOnLayout } from '../../../src/publish/bucket/layout.js'
-import { acquireLease } from '../../../src/publish/bucket/lease.js'
-import { prepareLocal, writeNote } from '../../../src/publish/bucket/local-state.js'
-import { type FencedPointer, fencePointer } from '../../../src/publish/bucket/pointer.js'
-import { commitVersion } from '../../../src/publish/bucket/publisher.js'
-import { readManifest } from '../../../src/publish/bucket/restore.js'
-import { listData, presentFiles, uploadFiles } from '../../../src/publish/bucket/version-files.js'
 import type { AccountSettings } from '../../../src/settings/settings.js'
+import { cleanUp } from '../../../src/storage/bucket/clean-up.js'
+import {
+  type BucketManifest,
+  databaseKey,
+  dataKey,
+  LEASE_KEY,
+  snapshotKey,
+  stateOf,
+} from '../../../src/storage/bucket/documents.js'
+import { acquireLease, type Lease, type NamedLedgers } from '../../../src/storage/bucket/lease.js'
+import { type HandingOver, handLedgersOn, takeLedgersOver } from '../../../src/storage/bucket/ledgers.js'
+import { type FencedPointer, fencePointer, LostPublishError } from '../../../src/storage/bucket/pointer.js'
+import { agreeOnLayout, proveConditionalWrites } from '../../../src/storage/bucket/preconditions.js'
+import { commitVersion } from '../../../src/storage/bucket/publisher.js'
+import { prepareLocal, readManifest, writeNote } from '../../../src/storage/bucket/restore.js'
+import { listData, presentFiles, uploadFiles } from '../../../src/storage/bucket/upload.js'
 import { WarehouseHeldError } from '../../../src/warehouse/connection/errors.js'
 import { manifestOf, namedObject } from '../../support/storage/bucket.js'
 import type { Machine } from './machine.js'
@@ -96,7 +95,6 @@ export const writerRun = async (options: WriterOptions): Promise<void> => {
       store,
       pointer: pointer.contents,
       directory,
-      workDatabase: workFile(machine),
       log,
       signal,
     })

@@ -1,6 +1,6 @@
 /** P3, for readers of Delta: after a publish each log holds the files that the manifest names. */
 import { z } from 'zod'
-import type { BucketManifest } from '../../../src/publish/bucket/documents.js'
+import type { BucketManifest } from '../../../src/storage/bucket/documents.js'
 import type { ModelStore } from '../../support/storage/model-store.js'
 import type { Violation } from './row-text.js'
 

@@ -1,7 +1,7 @@
 /** What tests of the bucket share: holders, leases that are always held, and time that passes second by second. */
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { BucketManifest, LeaseHolder, NamedObject } from '../../../src/publish/bucket/documents.js'
+import type { BucketManifest, LeaseHolder, NamedObject } from '../../../src/storage/bucket/documents.js'
 import type { testClock } from '../time/test-clock.js'
 
 export const holderNamed = (id: string): LeaseHolder => ({

@@ -10,11 +10,11 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { PublishFormat } from '../../../src/model/publish-formats.js'
 import { createS3Store } from '../../../src/object-store/s3.js'
-import { type BucketManifest, manifestSchema, pointerSchema } from '../../../src/publish/bucket/documents.js'
-import { acquireLease } from '../../../src/publish/bucket/lease.js'
-import { fencePointer } from '../../../src/publish/bucket/pointer.js'
-import { createBucketPublisher } from '../../../src/publish/bucket/publisher.js'
 import { PUBLISHED_TABLES } from '../../../src/publish/parquet/tables.js'
+import { type BucketManifest, manifestSchema, pointerSchema } from '../../../src/storage/bucket/documents.js'
+import { acquireLease } from '../../../src/storage/bucket/lease.js'
+import { fencePointer } from '../../../src/storage/bucket/pointer.js'
+import { createBucketPublisher } from '../../../src/storage/bucket/publisher.js'
 import { accountWarehouse } from '../../../src/warehouse/account-warehouse.js'
 import { qualified } from '../../../src/warehouse/connection/ddl.js'
 import { buildMutantUntil } from '../command/mutant.js'
@@ -161,7 +161,7 @@ export const deltaNights = async (
 /** The publisher of a program that does not know the new column. Node loads it: Vitest would look for the sources of the copy. */
 const oldPublisher = async (finished: Finished): Promise<typeof createBucketPublisher> => {
   const build = dirname(await buildMutantUntil(finished, NEW_COLUMN))
-  return createRequire(import.meta.url)(join(build, 'publish/bucket/publisher.js')).createBucketPublisher
+  return createRequire(import.meta.url)(join(build, 'storage/bucket/publisher.js')).createBucketPublisher
 }
 
 const writeTruth = async ({ run }: TestWarehouse, directory: string): Promise<void> => {

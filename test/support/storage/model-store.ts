@@ -4,12 +4,12 @@
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { throwIfAborted } from '../../../src/base/clock.js'
-import { ObjectStoreError } from '../../../src/object-store/errors.js'
-import type {
-  ListedObject,
-  ObjectBody,
-  ObjectStore,
-  PutOutcome,
+import {
+  type ListedObject,
+  type ObjectBody,
+  type ObjectStore,
+  ObjectStoreError,
+  type PutOutcome,
 } from '../../../src/object-store/object-store.js'
 
 export interface ModelRequest {

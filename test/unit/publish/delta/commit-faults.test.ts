@@ -1,7 +1,7 @@
 /** Several runs commit to one Delta log, with faults, deaths and missing manifests. The log stays whole and ends at the manifest. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ObjectStoreError } from '../../../../src/object-store/errors.js'
+import { ObjectStoreError } from '../../../../src/object-store/object-store.js'
 import { parseActions } from '../../../../src/publish/delta/actions.js'
 import { commitDelta } from '../../../../src/publish/delta/commit.js'
 import { stateAfter } from '../../../../src/publish/delta/log.js'

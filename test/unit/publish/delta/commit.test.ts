@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { ObjectStoreError } from '../../../../src/object-store/errors.js'
+import { ObjectStoreError } from '../../../../src/object-store/object-store.js'
 import { parseActions } from '../../../../src/publish/delta/actions.js'
 import { readCheckpoint } from '../../../../src/publish/delta/checkpoint.js'
 import { commitDelta } from '../../../../src/publish/delta/commit.js'

@@ -1,0 +1,108 @@
+/** A run that writes to the warehouse: holds its storage, does the work, and publishes the committed rows. Also the API of an account. */
+import { randomBytes } from 'node:crypto'
+import { type Clock, systemClock } from '../base/clock.js'
+import type { Log } from '../base/log.js'
+import { keepHeapSmall } from '../base/small-heap.js'
+import { createHttpClient, type HttpLimits } from '../http/client.js'
+import type { CreateTransport } from '../http/transport.js'
+import type { RunCommand, RunObserver, RunReport, SyncReport } from '../model/run.js'
+import type { SurveySource } from '../model/survey-source.js'
+import type { OpenStore } from '../object-store/s3.js'
+import type { AccountSettings } from '../settings/settings.js'
+import { holdStorage } from '../storage/open.js'
+import type { Storage } from '../storage/storage.js'
+import { createSurveySource } from '../survey-api/survey-source.js'
+import { shutdownDeadlineAfter } from '../sync/budget/shutdown-deadline.js'
+import { publishAll } from '../sync/publish.js'
+import { accountWarehouse } from '../warehouse/account-warehouse.js'
+import type { Database } from '../warehouse/connection/database.js'
+import type { Work } from './context.js'
+
+interface WarehouseRun extends Work {
+  readonly command: RunCommand
+  readonly observer: RunObserver
+  /** Watches the run for its metrics; null if there are none. */
+  readonly watch?: RunWatch | null | undefined
+  /** The object store, by default a real one; the simulation passes its own. */
+  readonly openStore?: OpenStore | undefined
+}
+
+export interface RunWatch {
+  /** The run holds the warehouse. It has waited so long, such as for the lease of a bucket. */
+  held(waitMs: number): void
+  /** The run has published. The database is still open. */
+  published(database: Database): Promise<void>
+}
+
+interface OpenRun {
+  readonly database: Database
+  readonly runId: string
+  readonly storage: Pick<Storage, 'signal' | 'requireHeld'>
+}
+
+/** Throws a `WarehouseError` or a bug; every other failure is in the report. */
+export const runAndPublish = async (
+  { settings, command, log, observer, signal, openStore, watch = null }: WarehouseRun,
+  work: (run: OpenRun) => Promise<readonly RunReport[]>,
+): Promise<SyncReport> => {
+  keepHeapSmall()
+  const clock = systemClock
+  using shutdown = shutdownDeadlineAfter(signal, clock)
+  const runId = newRunId(clock.nowMs())
+  const startedMs = clock.monotonicMs()
+  await using storage = await holdStorage({ settings, command, runId, log, signal, openStore })
+  const waitMs = clock.monotonicMs() - startedMs
+  await using database = await storage.openWarehouse()
+  watch?.held(waitMs)
+  const reports = await work({ database, runId, storage })
+  const report = await publishAll({
+    publishers: storage.publishers(database),
+    reports,
+    signal: shutdown.forWorkFromNow(),
+    finishRun: (report) => accountWarehouse(database, report.account).finishRun(report),
+    observer,
+    log,
+  })
+  await watch?.published(database)
+  return report
+}
+
+/**
+ * The id of a run: of its records, of what it publishes, and of the holder of a bucket. Ids sort by time, and are unique even if two runs
+ * start in the same second.
+ */
+export const newRunId = (nowMs: number): string =>
+  `${new Date(nowMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z-${randomBytes(3).toString('hex')}`
+
+interface OpenSource extends AsyncDisposable {
+  readonly source: SurveySource
+}
+
+interface SourceOptions {
+  readonly account: AccountSettings
+  readonly limits: HttpLimits
+  /** Directory of the request ledger. Only the holder of the warehouse may open it. */
+  readonly ledgerDirectory: string
+  /** Throws if this process may no longer send requests: another one may have taken over the warehouse. */
+  readonly requireAdmission: () => void
+  readonly clock: Clock
+  readonly log: Log
+  /** The network, by default the real one. */
+  readonly createTransport?: CreateTransport | undefined
+}
+
+/** Opens the API of one account. Dispose of the source to end its connections and timers. */
+export const openSource = ({ account, ...options }: SourceOptions): OpenSource => {
+  const { clock, limits } = options
+  const http = createHttpClient({
+    ...account,
+    ...options,
+    account: account.name,
+    headers: { 'Authorization-ID': String(account.id), 'Authorization-Token': account.token },
+    random: Math.random,
+  })
+  return {
+    source: createSurveySource(http, clock, limits.attemptsMax),
+    [Symbol.asyncDispose]: () => http.close(),
+  }
+}

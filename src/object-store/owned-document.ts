@@ -1,0 +1,187 @@
+/**
+ * Writes objects and JSON documents that have one owner. A put whose answer is lost may have happened, and the client's own repetition of a put that won is
+ * answered with "the condition does not hold". So the object is read back: is it mine?
+ */
+import { randomUUID } from 'node:crypto'
+import type { z } from 'zod'
+import { WarehouseError } from '../base/errors.js'
+import {
+  type ObjectBody,
+  type ObjectStore,
+  ObjectStoreError,
+  type PutOutcome,
+  type StoredObject,
+} from './object-store.js'
+
+interface OwnedPut<Body extends ObjectBody = ObjectBody> {
+  readonly store: ObjectStore
+  readonly key: string
+  readonly body: Body
+  /** The ETag of the object to replace; null: there must be no object. */
+  readonly replaces: string | null
+  readonly signal: AbortSignal
+  /** Requests of a put whose outcome stays unknown or conflicts with another request. */
+  readonly putsMax?: number
+}
+
+type Written = Extract<PutOutcome, { readonly kind: 'written' }>
+/** `lost`: somebody else wrote or deleted the object. `found` is the object now. */
+export type OwnedOutcome = Written | { readonly kind: 'lost'; readonly found: StoredObject | null }
+
+const PUTS_MAX = 3
+
+/**
+ * `readBack` says what a put that was refused, or failed, has come to. Null: the object is as it was before, so the put is sent again.
+ * After an error it is unknown whether the object was written, or will be: a request may still be under way.
+ */
+export const putOwned = async <Outcome>(
+  { store, key, body, replaces, signal, putsMax = PUTS_MAX }: OwnedPut,
+  readBack: (failure: ObjectStoreError | null) => Promise<Outcome | null>,
+): Promise<Written | Outcome> => {
+  let last: ObjectStoreError | null = null
+  for (let puts = 0; puts < putsMax; puts += 1) {
+    const sent =
+      replaces === null ? store.putIfAbsent(key, body, signal) : store.putIfMatch(key, body, replaces, signal)
+    const outcome = await sent.catch(storeError)
+    if (!(outcome instanceof ObjectStoreError) && outcome.kind === 'written') return outcome
+    const failure = outcome instanceof ObjectStoreError ? outcome : null
+    const found = await readBack(failure)
+    if (found !== null) return found
+    last = failure ?? last
+  }
+  throw (
+    last ??
+    new ObjectStoreError(
+      `${store.address}/${key} could not be written: the store answered ${putsMax} times that it had changed, but it had not. Run check`,
+    )
+  )
+}
+
+const storeError = (error: unknown): ObjectStoreError => {
+  if (error instanceof ObjectStoreError) return error
+  throw error
+}
+
+/** Puts a small object, which is ours if it has our bytes. */
+export const putOwnedBytes = (put: OwnedPut<Uint8Array>): Promise<OwnedOutcome> =>
+  putOwned<OwnedOutcome>(put, async () => {
+    const found = await put.store.get(put.key, put.signal)
+    if (found !== null && Buffer.compare(put.body, found.body) === 0)
+      return { kind: 'written', etag: found.etag }
+    return (found?.etag ?? null) === put.replaces ? null : { kind: 'lost', found }
+  })
+
+export const documentBody = (document: object): Buffer =>
+  Buffer.from(`${JSON.stringify(document, null, 1)}\n`)
+
+/** Null if `body` is not such a document. */
+export const parseDocument = <Document>(schema: z.ZodType<Document>, body: Uint8Array): Document | null => {
+  try {
+    return schema.safeParse(JSON.parse(Buffer.from(body).toString('utf8'))).data ?? null
+  } catch {
+    return null
+  }
+}
+
+/** What begins a document that is replaced. Its token shows after a lost answer whether we wrote it. */
+export const stamp = () => ({ format: 1, token: randomUUID() }) as const
+
+export interface ReadDocument<Document> {
+  readonly document: Document
+  readonly etag: string
+  readonly ageMs: number | null
+}
+
+/** Null if there is no such object. Throws `bucket_damaged` if it is not such a document. */
+export const readDocument = async <Document>(
+  store: ObjectStore,
+  key: string,
+  schema: z.ZodType<Document>,
+  signal: AbortSignal,
+): Promise<ReadDocument<Document> | null> => {
+  const found = await store.get(key, signal)
+  if (found === null) return null
+  const document = parseDocument(schema, found.body)
+  if (document === null)
+    throw new WarehouseError(
+      'bucket_damaged',
+      `${store.address}/${key} cannot be read: it is damaged, or a newer version of fieldwork-sync wrote it. Update fieldwork-sync, or restore the object from the bucket's own versions`,
+    )
+  return { document, etag: found.etag, ageMs: found.ageMs }
+}
+
+/** `replaces` is the ETag of the object to replace; null: there must be no object. */
+export const putDocument = (
+  store: ObjectStore,
+  key: string,
+  document: object,
+  replaces: string | null,
+  signal: AbortSignal,
+): Promise<OwnedOutcome> => putOwnedBytes({ store, key, body: documentBody(document), replaces, signal })
+
+/** Puts of one replacement, where an earlier put of ours arrived late. */
+const REPLACEMENTS_MAX = 3
+
+interface Owned<Document> {
+  readonly store: ObjectStore
+  readonly key: string
+  readonly schema: z.ZodType<Document>
+  /** What we wrote last, and its ETag. */
+  readonly document: Document
+  readonly etag: string
+}
+
+/** `lost`: `found` is the object now, and `document` what it says. */
+type Replacement<Document> =
+  | { readonly kind: 'written' }
+  | { readonly kind: 'lost'; readonly found: StoredObject | null; readonly document: Document | null }
+
+/** A document that this run alone replaces, until another run does. */
+export class OwnedDocument<Document extends { readonly token: string }> {
+  readonly #owned: Owned<Document>
+  /** Of everything that we wrote or tried to write. */
+  readonly #tokens: Set<string>
+  #document: Document
+  #etag: string
+
+  constructor(owned: Owned<Document>) {
+    this.#owned = owned
+    this.#tokens = new Set([owned.document.token])
+    this.#document = owned.document
+    this.#etag = owned.etag
+  }
+
+  get document(): Document {
+    return this.#document
+  }
+
+  /** `next` makes a document with a new token, before each put. `isDone`: a document that was found says it already. */
+  async replace(
+    next: (current: Document) => Document,
+    signal: AbortSignal,
+    isDone: (found: Document) => boolean = () => false,
+  ): Promise<Replacement<Document>> {
+    const { store, key, schema } = this.#owned
+    for (let puts = 0; puts < REPLACEMENTS_MAX; puts += 1) {
+      const document = next(this.#document)
+      this.#tokens.add(document.token)
+      const outcome = await putDocument(store, key, document, this.#etag, signal)
+      if (outcome.kind === 'written') {
+        this.#document = document
+        this.#etag = outcome.etag
+        return { kind: 'written' }
+      }
+      const { found } = outcome
+      const stored = found === null ? null : parseDocument(schema, found.body)
+      const isOurs = found !== null && stored !== null && this.#tokens.has(stored.token)
+      if (isOurs) {
+        // An earlier put whose answer we never got has arrived.
+        this.#document = stored
+        this.#etag = found.etag
+      }
+      if (stored !== null && isDone(stored)) return { kind: 'written' }
+      if (!isOurs) return { kind: 'lost', found, document: stored }
+    }
+    throw new ObjectStoreError(`${store.address}/${key} could not be written`)
+  }
+}

@@ -1,0 +1,231 @@
+/**
+ * A warehouse that lasts in a bucket (settings `storage`). The lease holds it, and the local directory is only a cache: a run restores
+ * the work database from the bucket unless the local one is derived from the same state.
+ */
+import { hostname } from 'node:os'
+import { systemClock } from '../../base/clock.js'
+import { isSystemError, messageOf, StoppedError } from '../../base/errors.js'
+import { createTimeLimit } from '../../base/time-limit.js'
+import { type JoinedSignal, joinSignals, onAbort } from '../../http/signals.js'
+import type { Publisher } from '../../model/warehouse.js'
+import type { ObjectStore } from '../../object-store/object-store.js'
+import { createS3Store, type OpenStore } from '../../object-store/s3.js'
+import { publishedPlaces } from '../../publish/formats.js'
+import type { StorageSettings } from '../../settings/storage.js'
+import type { Database } from '../../warehouse/connection/database.js'
+import {
+  cannotWrite,
+  openWarehouse,
+  requireNotHeld,
+  requireWritable,
+} from '../../warehouse/lifecycle/open.js'
+import type { HoldStorage, Storage, Trial } from '../storage.js'
+import { NOTHING_PUBLISHED, STATE_NOTHING, stateOf } from './documents.js'
+import { acquireLease, type Lease, type NamedLedgers } from './lease.js'
+import { type HandingOver, handLedgersOn, hasLedgers, takeLedgersOver } from './ledgers.js'
+import { type FencedPointer, fencePointer, readPointer } from './pointer.js'
+import {
+  agreeOnLayout,
+  hasLayout,
+  proveConditionalWrites,
+  requireConditionalWrites,
+} from './preconditions.js'
+import { createBucketPublisher, createPagePublisher, type Snapshots, startSnapshots } from './publisher.js'
+import { bucketStates, findLocal, prepareLocal, readNote, writeNote } from './restore.js'
+import type { BucketPublishing } from './upload.js'
+
+/** Throws a `WarehouseHeldError`, an `ObjectStoreError` or another `WarehouseError`. */
+export const bucketStorage = async (held: HoldStorage, storage: StorageSettings): Promise<Storage> => {
+  const { settings, command, runId, log, signal, openStore = createS3Store } = held
+  await requireWritable(settings.warehouseDirectory)
+  // Connections of its own: uploads that are throttled must not delay a renewal.
+  const store = await openStore(storage)
+  const leaseStore = await openStore({ ...storage, ...LEASE_LIMITS })
+  try {
+    const holder = {
+      id: runId,
+      host: hostname(),
+      pid: process.pid,
+      command: `fieldwork-sync ${command}`,
+      since: new Date(systemClock.nowMs()).toISOString(),
+    }
+    const lease = await acquireLease({ store: leaseStore, holder, clock: systemClock, log, signal })
+    return new BucketStorage({ ...held, openStore, storage, store, leaseStore, lease })
+  } catch (error) {
+    await Promise.all([store.close(), leaseStore.close()])
+    throw error
+  }
+}
+
+/** A renewal that gets no answer is soon sent again: a lease lives for a minute. */
+const LEASE_LIMITS = { attemptsMax: 2, silenceMsMax: 8_000 }
+
+interface HeldBucket extends HoldStorage {
+  readonly openStore: OpenStore
+  readonly storage: StorageSettings
+  readonly store: ObjectStore
+  readonly leaseStore: ObjectStore
+  readonly lease: Lease
+}
+
+/** A run that a signal stopped has so long for its ledgers and its lease: it ends within ten seconds, and may publish for eight. */
+const RELEASE_AFTER_SIGNAL_MS_MAX = 1_500
+const RELEASE_MS_MAX = 60_000
+
+class BucketStorage implements Storage {
+  readonly #held: HeldBucket
+  readonly #ledgers: HandingOver
+  readonly #joined: JoinedSignal
+  /** Whether the local ledgers hold every request that may still count: they were taken over. */
+  #hasLedgers = false
+  #open: { readonly pointer: FencedPointer; readonly snapshots: Snapshots } | null = null
+
+  constructor(held: HeldBucket) {
+    this.#held = held
+    this.#ledgers = { ...held, clock: systemClock }
+    this.#joined = joinSignals([held.signal, held.lease.lost])
+  }
+
+  get signal(): AbortSignal {
+    return this.#joined.signal
+  }
+
+  readonly requireHeld = (): void => this.#held.lease.assertHeld()
+
+  async openWarehouse(): Promise<Database> {
+    const { settings, command, runId, storage, store, lease, log } = this.#held
+    const { signal } = this
+    const directory = settings.warehouseDirectory
+    await proveConditionalWrites({ store, endpoint: storage.endpoint, signal })
+    await this.#withLayout(agreeOnLayout)
+    const pointer = await fencePointer({ store, lease, signal })
+    const { contents } = pointer
+    const local = { store, pointer: contents, directory, log, signal }
+    await requireNotHeld(directory)
+    try {
+      const { state, ledgersOf } = await prepareLocal(local)
+      await this.#takeLedgersOver(ledgersOf)
+      await writeNote(directory, { storage: store.address, state, holder: runId })
+    } catch (error) {
+      if (isSystemError(error)) cannotWrite(directory)(error)
+      throw error
+    }
+    const database = await openWarehouse({
+      directory,
+      clock: systemClock,
+      log,
+      command: `fieldwork-sync ${command}`,
+      // In the first run with the bucket: a warehouse that lost its work database moves there too.
+      published: stateOf(contents) === STATE_NOTHING ? publishedPlaces(directory) : [bucketStates(local)],
+    })
+    const snapshots = startSnapshots(this.#publishing(database, pointer))
+    this.#open = { pointer, snapshots }
+    const close = async (): Promise<void> => {
+      await snapshots.stop()
+      await database.close()
+    }
+    return { ...database, close, [Symbol.asyncDispose]: close }
+  }
+
+  publishers(database: Database): readonly Publisher[] {
+    if (this.#open === null) return []
+    const { pointer, snapshots } = this.#open
+    const publishing = this.#publishing(database, pointer)
+    const publisher = createBucketPublisher(publishing)
+    const publish: Publisher['publish'] = async (signal) => {
+      await snapshots.stop()
+      return await publisher.publish(signal)
+    }
+    return [
+      { ...publisher, publish },
+      ...(publishing.formats.includes('report') ? [createPagePublisher(publishing)] : []),
+    ]
+  }
+
+  async tryOut(): Promise<Trial> {
+    const { settings, runId, store, log } = this.#held
+    const { signal } = this
+    const directory = settings.warehouseDirectory
+    await requireConditionalWrites(store, signal)
+    await this.#withLayout(hasLayout)
+    const pointer = (await readPointer(store, signal)) ?? NOTHING_PUBLISHED
+    const { note, ledgersOf } = await findLocal({ store, pointer, directory })
+    await this.#takeLedgersOver(ledgersOf)
+    if (note?.storage === store.address)
+      await writeNote(directory, { ...note, holder: runId }).catch(cannotWrite(directory))
+    log.debug({ storage: store.address }, 'the bucket can be used')
+    const published =
+      pointer.manifest === null
+        ? 'nothing is published yet'
+        : `version ${pointer.version}, published ${pointer.published_at}`
+    return {
+      found: [
+        { what: 'warehouse', detail: `${directory} is writable` },
+        { what: 'storage', detail: `${store.address}: conditional writes hold; ${published}` },
+      ],
+      [Symbol.asyncDispose]: async () => undefined,
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { lease, store, leaseStore, signal: stopping } = this.#held
+    using limit = releaseLimit(stopping)
+    const { signal } = limit
+    if (!lease.lost.aborted) await lease.release({ ledgers: await this.#handLedgersOn(signal), signal })
+    this.#joined[Symbol.dispose]()
+    await Promise.all([store.close(), leaseStore.close()])
+  }
+
+  /** The layout is at the root of all shards. */
+  async #withLayout(work: typeof agreeOnLayout | typeof hasLayout): Promise<void> {
+    const { settings, openStore, storage } = this.#held
+    const root = await openStore({ ...storage, prefix: storage.rootPrefix })
+    await work(root, settings.shard?.count ?? null, this.signal).finally(() => root.close())
+  }
+
+  async #takeLedgersOver(ledgersOf: string | null): Promise<void> {
+    await takeLedgersOver(this.#ledgers, ledgersOf, this.signal)
+    this.#hasLedgers = true
+  }
+
+  /** Returns the ledgers in the bucket; null if these do not hold every request that may still count. */
+  async #handLedgersOn(signal: AbortSignal): Promise<NamedLedgers | null> {
+    const { settings, store, lease, log } = this.#held
+    const { previous } = lease
+    try {
+      if (this.#hasLedgers) return await handLedgersOn(this.#ledgers, signal)
+      // A run that ended earlier sent nothing, and its disk may have ledgers of long ago.
+      if (previous !== null) return hasLedgers(previous) ? previous.ledgers : null
+      const note = await readNote(settings.warehouseDirectory)
+      return note?.storage === store.address ? null : {}
+    } catch (error) {
+      log.warn(
+        { problem: messageOf(error) },
+        'the request ledgers could not be uploaded: the first requests of the next run may wait for a window',
+      )
+      return null
+    }
+  }
+
+  #publishing(database: Database, pointer: FencedPointer): BucketPublishing {
+    const { settings, signal: stopping, ...held } = this.#held
+    const { warehouseDirectory: directory, publish: formats, report } = settings
+    return { ...held, database, pointer, directory, formats, report, clock: systemClock, stopping }
+  }
+}
+
+/** The signal may come while the release waits for the store. */
+const releaseLimit = (stopping: AbortSignal): JoinedSignal => {
+  const limit = createTimeLimit(systemClock)
+  const ending = (ms: number) =>
+    limit.after(ms, () => limit.end(new StoppedError(`the release took more than ${ms / 1_000} s`)))
+  ending(RELEASE_MS_MAX)
+  const listening = onAbort([stopping], () => ending(RELEASE_AFTER_SIGNAL_MS_MAX))
+  return {
+    signal: limit.signal,
+    [Symbol.dispose]: () => {
+      listening[Symbol.dispose]()
+      limit[Symbol.dispose]()
+    },
+  }
+}

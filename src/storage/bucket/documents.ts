@@ -1,0 +1,157 @@
+/**
+ * What is in the bucket: its keys, relative to the prefix, and its JSON documents; also the note in the local directory. Everything
+ * below `versions`, `data`, `duckdb` and `snapshots` is written once; its keys hold the run's id, so two writers never use the same key.
+ */
+import { z } from 'zod'
+import { manifestSchema as parquetManifestSchema } from '../../publish/parquet/manifest.js'
+
+/** At the root of the bucket's prefix, also with shards. */
+export const LAYOUT_KEY = 'layout.json'
+export const POINTER_KEY = 'current.json'
+export const LEASE_KEY = 'lease.json'
+export const PROOF_KEY = 'conditional-writes.json'
+export const LEDGERS = 'ledger/'
+export const VERSIONS = 'versions/'
+export const DATA = 'data/'
+const DATABASES = 'duckdb/'
+const SNAPSHOTS = 'snapshots/'
+/** What clean-up sweeps. */
+export const SWEPT_PREFIXES: readonly string[] = [VERSIONS, DATA, DATABASES, SNAPSHOTS]
+/** Where a run leaves a trace before its first request to the API. */
+export const TRACES: readonly string[] = [POINTER_KEY, PROOF_KEY, LEDGERS, VERSIONS]
+
+/** Enough digits that the keys of versions sort by number. */
+const VERSION_DIGITS = 6
+const SHA_LENGTH = 16
+
+const padded = (version: number): string => String(version).padStart(VERSION_DIGITS, '0')
+
+export const manifestKey = (version: number, run: string): string =>
+  `${VERSIONS}${padded(version)}-${run}.json`
+
+export const databaseKey = (version: number, run: string): string =>
+  `${DATABASES}${padded(version)}-${run}.duckdb`
+
+/** `version` is the version that the run will publish; `number` counts the run's snapshots from 1. */
+export const snapshotKey = (version: number, run: string, number: number): string =>
+  `${SNAPSHOTS}${padded(version)}-${run}-${number}.duckdb`
+
+/** `directory` is the table's directory with its partition, such as `surveys/account=a/created_month=2026-01`. */
+export const dataKey = (directory: string, version: number, run: string, sha256: string): string =>
+  `${DATA}${directory}/v${version}-${run}-${sha256.slice(0, SHA_LENGTH)}.parquet`
+
+/** `name` is the name of the local file. */
+export const ledgerKey = (name: string): string => `${LEDGERS}${name}`
+
+/** The id of a run, as `newRunId` makes it. */
+const RUN = String.raw`\d{8}T\d{6}Z-[0-9a-f]{6}`
+const VERSION = String.raw`\d{${VERSION_DIGITS},}`
+const LEDGER = new RegExp(`^${LEDGERS}[^/]+\\.ndjson$`)
+const MANIFEST = new RegExp(`^${VERSIONS}${VERSION}-${RUN}\\.json$`)
+const WRITTEN_ONCE: readonly RegExp[] = [
+  MANIFEST,
+  new RegExp(`^${DATABASES}${VERSION}-${RUN}\\.duckdb$`),
+  new RegExp(`^${SNAPSHOTS}${VERSION}-${RUN}-\\d+\\.duckdb$`),
+  new RegExp(`^${DATA}.+/v\\d+-${RUN}-[0-9a-f]{${SHA_LENGTH}}\\.parquet$`),
+]
+
+export const isManifest = (key: string): boolean => MANIFEST.test(key)
+
+/** Whether a run wrote the object, and no other run writes it again. The placeholder of a folder, or a person's notes, are not ours. */
+export const isWrittenOnce = (key: string): boolean => WRITTEN_ONCE.some((form) => form.test(key))
+
+/** Whether a run, or a check, wrote the object, which is listed below one of `TRACES`. */
+export const isTrace = (key: string): boolean =>
+  key === POINTER_KEY || key === PROOF_KEY || isManifest(key) || LEDGER.test(key)
+
+const format = z.literal(1)
+/** A document that is replaced carries a `token` of its own: so after a lost answer we see whether we wrote it. */
+const token = z.string()
+
+const namedObjectSchema = z.object({ key: z.string(), bytes: z.number(), sha256: z.string() })
+/** An object with what is needed to verify a copy of it. */
+export type NamedObject = z.output<typeof namedObjectSchema>
+
+/** `layout.json`: the division into shards. Null: the bucket is not divided. Never changed. */
+export const layoutSchema = z.object({ format, shards: z.number().nullable() })
+
+/**
+ * `conditional-writes.json`: the store was proven to keep the conditions of writes. `store` names the server and the address that were
+ * tried: in another store, a copy of the bucket proves nothing.
+ */
+export const proofSchema = z.object({ format, store: z.string() })
+
+const holderSchema = z.object({
+  /** New for each start of the program. */
+  id: z.string(),
+  host: z.string(),
+  pid: z.number(),
+  command: z.string(),
+  since: z.string(),
+})
+export type LeaseHolder = z.output<typeof holderSchema>
+
+/** `lease.json`. A free lease names its last holder. */
+export const leaseSchema = z.object({
+  format,
+  token,
+  state: z.enum(['held', 'free']),
+  holder: holderSchema,
+  /** Whether the holder uploaded its request ledgers before it released the lease. */
+  ledgers_uploaded: z.boolean(),
+  /** The uploaded ledgers by name, each with the `token` of its document. Null if nobody knows, as in a lease of an older version. */
+  ledgers: z.record(z.string(), z.string()).nullable().catch(null),
+})
+export type LeaseDocument = z.output<typeof leaseSchema>
+
+/** `current.json`: the pointer to the published version. Version 0 without a manifest: nothing is published yet. */
+export const pointerSchema = z.object({
+  format,
+  token,
+  version: z.number(),
+  manifest: z.string().nullable(),
+  /** Key of the version's database, for readers. */
+  database: z.string().nullable(),
+  /** Manifests of the versions that were published before, newest first. */
+  earlier: z.array(z.string()),
+  run: z.string().nullable(),
+  published_at: z.string().nullable(),
+  /** A newer state of the work database than the version's. */
+  snapshot: namedObjectSchema.nullable(),
+})
+export type PointerDocument = z.output<typeof pointerSchema>
+export type PointerContents = Omit<PointerDocument, 'format' | 'token'>
+
+export const NOTHING_PUBLISHED: PointerContents = Object.freeze({
+  version: 0,
+  manifest: null,
+  database: null,
+  earlier: [],
+  run: null,
+  published_at: null,
+  snapshot: null,
+})
+
+/** Identifies the state that a work database is derived from. */
+export const stateOf = ({ snapshot, manifest }: PointerContents): string =>
+  snapshot?.key ?? manifest ?? STATE_NOTHING
+export const STATE_NOTHING = 'nothing'
+
+/** `versions/…`: what is in a version. The `path` of a file is its key. */
+export const manifestSchema = parquetManifestSchema.extend({ database: namedObjectSchema })
+export type BucketManifest = z.output<typeof manifestSchema>
+
+/** `ledger/…`: a request ledger. `written_at_ms` is the wall clock of the writer, milliseconds since 1970. */
+export const ledgerSchema = z.object({ format, token, written_at_ms: z.number(), text: z.string() })
+
+/** `bucket.json` in the local directory: what the local work database is derived from. */
+export const noteSchema = z.object({
+  format,
+  /** Address of the bucket and prefix. */
+  storage: z.string(),
+  /** As `stateOf`; another text while the work database is being replaced. */
+  state: z.string(),
+  /** `id` of the lease's holder that used the directory last. */
+  holder: z.string(),
+})
+export type BucketNote = z.output<typeof noteSchema>

@@ -1,0 +1,355 @@
+/**
+ * The lease: one writer at a time for a bucket. It lives for a minute, and its holder renews it until it is released or lost. Clocks of
+ * machines are never compared: we take another run's lease only after we watched it unchanged for its whole life, on our own monotonic
+ * clock.
+ */
+import type { Clock } from '../../base/clock.js'
+import { EXIT_CODES, type ExitCode, messageOf, WarehouseError } from '../../base/errors.js'
+import type { Log } from '../../base/log.js'
+import { type ObjectStore, ObjectStoreError } from '../../object-store/object-store.js'
+import {
+  OwnedDocument,
+  parseDocument,
+  putDocument,
+  type ReadDocument,
+  readDocument,
+  stamp,
+} from '../../object-store/owned-document.js'
+import { WarehouseHeldError } from '../../warehouse/connection/errors.js'
+import { isTrace, LEASE_KEY, type LeaseDocument, type LeaseHolder, leaseSchema, TRACES } from './documents.js'
+
+/** Another run took the lease (exit 6), or we could not renew it in time (exit 7). */
+export class LeaseLostError extends WarehouseError {
+  override readonly exitCode: ExitCode
+
+  constructor(message: string, exitCode: ExitCode, options?: ErrorOptions) {
+    super('lease_lost', message, options)
+    this.exitCode = exitCode
+  }
+}
+
+/** Another run takes a lease over after watching it unchanged for so long. */
+export const LEASE_MS = 60_000
+const RENEW_EVERY_MS = LEASE_MS / 3
+/** After a failed renewal. */
+const RENEW_AGAIN_MS = 1_000
+/** The holder stops so long before the lease ends: clocks of two machines may run at a different speed. */
+const MARGIN_MS = 5_000
+/** How often we look at another run's lease. */
+const WATCH_EVERY_MS = 5_000
+/** Puts for a lease that others took and released in the meantime. */
+const TAKES_MAX = 10
+
+export interface Lease {
+  /** The last holder before us; null if no run was ever here. */
+  readonly previous: PreviousHolder | null
+  /** Aborts with a `LeaseLostError` when the lease is lost. */
+  readonly lost: AbortSignal
+  /** Call it before each request to the API and each write to the bucket. Throws a `LeaseLostError`. */
+  assertHeld(): void
+  /** `ledgers` are those in the bucket; null if these are not all that may still count. Failures are logged: the lease ends by itself. */
+  release(options: { readonly ledgers: NamedLedgers | null; readonly signal: AbortSignal }): Promise<void>
+}
+
+/** The tokens of ledgers in the bucket, by the names of the local files. */
+export type NamedLedgers = Readonly<Record<string, string>>
+
+export interface PreviousHolder {
+  /** Null if its lease was deleted. */
+  readonly id: string | null
+  /** False: it was killed or lost its way to the bucket, and we took the lease over. */
+  readonly wasReleased: boolean
+  /** Whether the bucket has its request ledgers. */
+  readonly ledgersUploaded: boolean
+  /** Which these are; null if nobody knows. */
+  readonly ledgers: NamedLedgers | null
+  /** Since it wrote the lease last, by the store's clock, milliseconds; null if unknown. */
+  readonly ageMs: number | null
+}
+
+interface LeaseOptions {
+  readonly store: ObjectStore
+  /** Its `id` is new for each start of the program. */
+  readonly holder: LeaseHolder
+  readonly clock: Clock
+  readonly log: Log
+  /** Ends the waiting for the lease. It does not end the lease. */
+  readonly signal: AbortSignal
+}
+
+type FoundLease = ReadDocument<LeaseDocument> | null
+
+/** Throws a `WarehouseHeldError` if another run holds the lease. Rejects at once when `signal` aborts. */
+export const acquireLease = async (options: LeaseOptions): Promise<Lease> => {
+  const { store, clock, signal } = options
+  let watched: WatchedLease | null = null
+  for (let takes = 0; takes < TAKES_MAX; ) {
+    const found = await readDocument(store, LEASE_KEY, leaseSchema, signal)
+    // Whoever has watched a lease knows that a run was here.
+    const isNew = found === null && watched === null && !(await hasTraces(store, signal))
+    const action: LeaseAction = isNew ? { kind: 'take' } : leaseAction(found, watched, clock.monotonicMs())
+    if (action.kind === 'held') throw heldBy(store, found?.document ?? null)
+    if (action.kind === 'take') {
+      takes += 1
+      const lease = await take(options, found, isNew)
+      if (lease !== null) return lease
+    } else {
+      const etag = found?.etag ?? null
+      if (watched === null || watched.etag !== etag) {
+        watched = { etag, sinceMs: clock.monotonicMs() }
+        sayWhy(options, found)
+      }
+      await clock.sleep(Math.min(action.leftMs, WATCH_EVERY_MS), signal)
+    }
+  }
+  throw new ObjectStoreError(
+    `${store.address}/${LEASE_KEY} changed ${TAKES_MAX} times while we tried to take it: too many runs start at once`,
+  )
+}
+
+const sayWhy = ({ store, log }: LeaseOptions, found: FoundLease): void => {
+  const waiting = `waiting ${LEASE_MS / 1_000} s`
+  if (found === null)
+    log.warn(
+      { storage: store.address },
+      `${LEASE_KEY} was deleted, and the run that held it may still be active: ${waiting} until it has noticed that`,
+    )
+  else
+    log.info(
+      { holder: nameOf(found.document.holder) },
+      `the last run has not released the bucket: ${waiting} to see whether it is still active`,
+    )
+}
+
+/** Whether a run was here before. It writes its lease first, so a lease that is missing beside a trace was deleted. */
+const hasTraces = async (store: ObjectStore, signal: AbortSignal): Promise<boolean> => {
+  for (const prefix of TRACES)
+    for await (const { key } of store.list(prefix, signal)) if (isTrace(key)) return true
+  return false
+}
+
+/** The lease that we watch: unchanged since `sinceMs` of our monotonic clock. */
+interface WatchedLease {
+  /** Null: it was deleted. */
+  readonly etag: string | null
+  readonly sinceMs: number
+}
+
+type LeaseAction =
+  | { readonly kind: 'take' }
+  | { readonly kind: 'held' }
+  | { readonly kind: 'watch'; readonly leftMs: number }
+
+/** What to do about the lease that was found, or about one that was deleted. */
+const leaseAction = (found: FoundLease, watched: WatchedLease | null, monotonicMs: number): LeaseAction => {
+  if (found?.document.state === 'free') return { kind: 'take' }
+  if (watched === null) return { kind: 'watch', leftMs: LEASE_MS }
+  // Nobody renews a lease by deleting it, so its last holder gets the whole time to notice.
+  if (watched.etag !== (found?.etag ?? null))
+    return found === null ? { kind: 'watch', leftMs: LEASE_MS } : { kind: 'held' }
+  const leftMs = watched.sinceMs + LEASE_MS - monotonicMs
+  return leftMs > 0 ? { kind: 'watch', leftMs } : { kind: 'take' }
+}
+
+/** Null if the lease was free again after another run took it. Throws a `WarehouseHeldError` if another run took it. */
+const take = async (options: LeaseOptions, found: FoundLease, isNew: boolean): Promise<Lease | null> => {
+  const { store, holder, clock, log, signal } = options
+  const startedAt = now(clock)
+  const document = leaseOf(holder, 'held', null)
+  const outcome = await putDocument(store, LEASE_KEY, document, found?.etag ?? null, signal)
+  if (outcome.kind === 'lost') {
+    if (outcome.found === null) return null
+    const winner = parseDocument(leaseSchema, outcome.found.body)
+    if (winner?.state === 'free') return null
+    throw heldBy(store, winner)
+  }
+  const previous = isNew ? null : found === null ? DELETED : previousOf(found)
+  if (found !== null && previous?.wasReleased === false)
+    log.warn({ holder: previous.id }, 'took the bucket over from a run that had ended without releasing it')
+  const owned = { store, key: LEASE_KEY, schema: leaseSchema, document, etag: outcome.etag }
+  return new HeldLease({ store, holder, clock, log }, previous, new OwnedDocument(owned), startedAt)
+}
+
+const leaseOf = (
+  holder: LeaseHolder,
+  state: LeaseDocument['state'],
+  ledgers: NamedLedgers | null,
+): LeaseDocument => ({ ...stamp(), state, holder, ledgers_uploaded: ledgers !== null, ledgers })
+
+/** The holder of a lease that was deleted. */
+const DELETED: PreviousHolder = {
+  id: null,
+  wasReleased: false,
+  ledgersUploaded: false,
+  ledgers: null,
+  ageMs: null,
+}
+
+const previousOf = ({ document, ageMs }: ReadDocument<LeaseDocument>): PreviousHolder => ({
+  id: document.holder.id,
+  wasReleased: document.state === 'free',
+  ledgersUploaded: document.ledgers_uploaded,
+  ledgers: document.ledgers,
+  ageMs,
+})
+
+/** The run that holds the lease, for people; null if it is free. A killed run holds it until another one takes it over. */
+export const readHolder = async (store: ObjectStore, signal: AbortSignal): Promise<string | null> => {
+  const found = await readDocument(store, LEASE_KEY, leaseSchema, signal)
+  return found?.document.state === 'held' ? nameOf(found.document.holder) : null
+}
+
+const heldBy = (store: ObjectStore, document: LeaseDocument | null): WarehouseHeldError =>
+  new WarehouseHeldError(
+    `${store.address} is in use by ${document === null ? 'another run' : nameOf(document.holder)}. Wait until it has ended, or stop it`,
+  )
+
+const nameOf = ({ command, pid, host, since }: LeaseHolder): string =>
+  `"${command}", process ${pid} on ${host}, since ${since}`
+
+/** A moment on both clocks of this machine. */
+interface Moment {
+  readonly monotonicMs: number
+  readonly wallMs: number
+}
+
+const now = (clock: Clock): Moment => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.nowMs() })
+
+/** A lease that we hold. */
+class HeldLease implements Lease {
+  readonly #options: Omit<LeaseOptions, 'signal'>
+  readonly previous: PreviousHolder | null
+  readonly #document: OwnedDocument<LeaseDocument>
+  readonly #lost = new AbortController()
+  /** Aborts when the lease is lost or being released. */
+  readonly #ended = new AbortController()
+  /** The moment before the last successful renewal was sent. */
+  #renewedAt: Moment
+  #failure: unknown = null
+
+  constructor(
+    options: Omit<LeaseOptions, 'signal'>,
+    previous: PreviousHolder | null,
+    document: OwnedDocument<LeaseDocument>,
+    startedAt: Moment,
+  ) {
+    this.#options = options
+    this.previous = previous
+    this.#document = document
+    this.#renewedAt = startedAt
+    void this.#renewForever()
+    void this.#watchEnd()
+  }
+
+  get lost(): AbortSignal {
+    return this.#lost.signal
+  }
+
+  assertHeld(): void {
+    if (!this.#ended.signal.aborted && this.#safeForMs() <= 0) this.#expire()
+    if (this.#lost.signal.aborted) throw this.#lost.signal.reason
+  }
+
+  async release({ ledgers, signal }: Parameters<Lease['release']>[0]): Promise<void> {
+    if (this.#ended.signal.aborted) return
+    this.#ended.abort()
+    const { log } = this.#options
+    try {
+      const taken = await this.#put('free', ledgers, signal)
+      if (taken !== null) log.warn({}, taken.message)
+    } catch (error) {
+      log.warn(
+        { cause: messageOf(error) },
+        'the bucket could not be released: the next run waits until it is free',
+      )
+    }
+  }
+
+  async #renewForever(): Promise<void> {
+    const { clock, log } = this.#options
+    const { signal } = this.#ended
+    let waitMs = RENEW_EVERY_MS
+    while (!signal.aborted) {
+      try {
+        await clock.sleep(waitMs, signal)
+        const startedAt = now(clock)
+        const taken = await this.#put('held', null, signal)
+        if (signal.aborted) return
+        if (taken !== null) return this.#lose(taken)
+        this.#renewedAt = startedAt
+        this.#failure = null
+        waitMs = RENEW_EVERY_MS
+      } catch (error) {
+        if (signal.aborted) return
+        this.#failure = error
+        log.debug({ cause: messageOf(error) }, 'the lease of the bucket could not be renewed')
+        waitMs = RENEW_AGAIN_MS
+      }
+    }
+  }
+
+  /** Writes the lease in the place of our own last one. Returns the error if it is no longer ours. */
+  async #put(
+    state: LeaseDocument['state'],
+    ledgers: NamedLedgers | null,
+    signal: AbortSignal,
+  ): Promise<LeaseLostError | null> {
+    const { store, holder } = this.#options
+    const outcome = await this.#document.replace(() => leaseOf(holder, state, ledgers), signal)
+    if (outcome.kind === 'written') return null
+    const what =
+      outcome.found === null
+        ? `${LEASE_KEY} was deleted from ${store.address}`
+        : `another run has taken ${store.address} over from this one`
+    return new LeaseLostError(
+      `${what}. What this run read since its last upload is discarded`,
+      EXIT_CODES.held,
+    )
+  }
+
+  /** Ends the lease on time even if a request of the renewal hangs. */
+  async #watchEnd(): Promise<void> {
+    const { signal } = this.#ended
+    while (!signal.aborted) {
+      const leftMs = this.#safeForMs()
+      if (leftMs <= 0) return this.#expire()
+      try {
+        await this.#options.clock.sleep(leftMs, signal)
+      } catch {
+        return
+      }
+    }
+  }
+
+  /**
+   * For how long the lease is safe, milliseconds, at most 0 when it has ended. A suspended machine stops the monotonic clock, so the wall
+   * clock counts too. If the wall clock jumps ahead, the run ends early, and nothing else happens.
+   */
+  #safeForMs(): number {
+    const [from, at] = [this.#renewedAt, now(this.#options.clock)]
+    return LEASE_MS - MARGIN_MS - Math.max(at.monotonicMs - from.monotonicMs, at.wallMs - from.wallMs)
+  }
+
+  #expire(): void {
+    const { address } = this.#options.store
+    const cause = this.#failure
+    this.#lose(
+      cause === null
+        ? new LeaseLostError(
+            `this process stood still for so long, or its clock jumped ahead by so much, that another run may use ${address} now. What it read since its last upload is discarded; start it again`,
+            EXIT_CODES.held,
+          )
+        : new LeaseLostError(
+            `the lease of ${address} could not be renewed in time: ${messageOf(cause)}`,
+            EXIT_CODES.warehouse,
+            { cause },
+          ),
+    )
+  }
+
+  #lose(error: LeaseLostError): void {
+    if (this.#ended.signal.aborted) return
+    this.#lost.abort(error)
+    this.#ended.abort(error)
+  }
+}

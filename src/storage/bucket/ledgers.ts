@@ -1,0 +1,214 @@
+/**
+ * Hands the request ledgers of a bucket over from run to run, so that the cap also holds when the next run is on another machine. All
+ * ledgers are handed over, because a run may use only some of the accounts. Clocks of machines are not compared: a ledger counts as if
+ * it had been written when it is read.
+ */
+import type { Clock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import { ledgerFileName } from '../../http/rate-limit/ledger.js'
+import {
+  fullLedgerText,
+  isLedgerName,
+  ledgerNames,
+  movedLedgerText,
+  readLedgerText,
+  replaceLedgerText,
+} from '../../http/rate-limit/ledger-hand-over.js'
+import { type ListedObject, listAll, type ObjectStore } from '../../object-store/object-store.js'
+import { parseDocument, putDocument, stamp } from '../../object-store/owned-document.js'
+import { RATE_REQUESTS_MAX } from '../../settings/readers.js'
+import type { Settings } from '../../settings/settings.js'
+import { LEASE_KEY, LEDGERS, ledgerKey, ledgerSchema } from './documents.js'
+import type { Lease, NamedLedgers, PreviousHolder } from './lease.js'
+import { LostPublishError } from './pointer.js'
+
+export interface HandingOver {
+  readonly store: ObjectStore
+  readonly lease: Lease
+  readonly settings: Pick<Settings, 'accounts' | 'warehouseDirectory'>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/**
+ * Fills the local ledgers before the first request: then they hold every request that may still count. `ledgersOf` is the last run whose
+ * requests are all in the local ledgers; null if the directory was never used with this bucket.
+ */
+export const takeLedgersOver = async (
+  handing: HandingOver,
+  ledgersOf: string | null,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { store, lease, settings } = handing
+  const { previous } = lease
+  const directory = settings.warehouseDirectory
+  const own = settings.accounts.map(ledgerFileName)
+  const listed = new Map(
+    (await listAll(store, LEDGERS, signal))
+      .map((object) => [object.key.slice(LEDGERS.length), object] as const)
+      .filter(([name]) => isLedgerName(name)),
+  )
+  const names = [...new Set([...own, ...listed.keys(), ...Object.keys(previous?.ledgers ?? {})])]
+  const source = ledgerSource(previous, ledgersOf, listed.values())
+  const local = new Set(ledgerNames(directory))
+  // What a directory sent before it was used with this bucket counts as well.
+  if ((source === 'bucket' || source === 'unknown') && ledgersOf !== null)
+    for (const name of local) replaceLedgerText(directory, name, '')
+  if (source === 'unknown') assumeFull(handing, names, whyUnknown(previous))
+  if (previous !== null && (source === 'bucket' || source === 'local')) {
+    const problems = new Map<string, string>()
+    for (const name of names) {
+      const known = { source, previous, listed: listed.get(name), isLocal: local.has(name) }
+      const problem = await fill(handing, name, known, signal)
+      if (problem !== null) problems.set(name, problem)
+    }
+    const why = `${[...problems.values()].join(', ')}, so nobody knows what was sent`
+    assumeFull(handing, [...problems.keys()], why)
+  }
+  for (const name of own) {
+    if (!ledgerNames(directory).includes(name)) replaceLedgerText(directory, name, '')
+    // If this run is killed, the next one knows by this of which accounts it may have used up the cap.
+    if (!listed.has(name)) await uploadLedger(handing, name, '', signal)
+  }
+}
+
+/**
+ * After so long no request counts under any setting: the longest window is an hour, and a request that was lost holds its slot for two
+ * timeouts of at most ten minutes more.
+ */
+const LEDGER_MS_MAX = 2 * 3_600_000
+
+/**
+ * Which ledgers hold every request that may still count. `none` is needed, because no run was here for hours. `local`: those in the
+ * directory. `bucket`: those in the bucket. `unknown`: nobody knows, so assume that each cap was used up just now.
+ */
+type LedgerSource = 'none' | 'local' | 'bucket' | 'unknown'
+
+/** `ledgersOf` as in `takeLedgersOver`; `inBucket`: the ledgers there. */
+export const ledgerSource = (
+  previous: PreviousHolder | null,
+  ledgersOf: string | null,
+  inBucket: Iterable<ListedObject>,
+): LedgerSource => {
+  // A bucket that was emptied has forgotten what other directories sent.
+  if (previous === null) return ledgersOf === null ? 'none' : 'unknown'
+  // An old lease beside a young ledger was restored.
+  if ([previous, ...inBucket].every(isTooOld)) return 'none'
+  if (previous.id !== null && previous.id === ledgersOf) return 'local'
+  return hasLedgers(previous) ? 'bucket' : 'unknown'
+}
+
+/** Whether the bucket has every request of a run. */
+export const hasLedgers = ({ wasReleased, ledgersUploaded }: PreviousHolder): boolean =>
+  wasReleased && ledgersUploaded
+
+/** Whether no request in it may count any more, by the store's clock. */
+const isTooOld = ({ ageMs }: { readonly ageMs: number | null }): boolean =>
+  ageMs !== null && ageMs > LEDGER_MS_MAX
+
+interface KnownLedger {
+  readonly source: LedgerSource
+  readonly previous: PreviousHolder
+  /** Undefined if it is not in the bucket. */
+  readonly listed: ListedObject | undefined
+  readonly isLocal: boolean
+}
+
+/** Fills one local ledger. Returns why nobody knows what it held; null if that is known. A ledger that is missing is not an empty one. */
+const fill = async (
+  { store, settings, clock }: HandingOver,
+  name: string,
+  { source, previous, listed, isLocal }: KnownLedger,
+  signal: AbortSignal,
+): Promise<string | null> => {
+  const { warehouseDirectory: directory } = settings
+  const isKept = source === 'local' && isLocal
+  if (!hasLedgers(previous)) {
+    // The last run was killed, and used this directory.
+    const isNeeded = !isKept && listed !== undefined && !isTooOld(listed)
+    return isNeeded ? `${name} is missing in ${directory}` : null
+  }
+  const token = previous.ledgers?.[name]
+  // The last run names all ledgers that it left: an account without one was not used. Older versions name none.
+  if (listed === undefined && token === undefined && (isKept || previous.ledgers !== null)) return null
+  const found = await downloadLedger(store, name, token, signal)
+  if (found.kind === 'old') return null
+  if (isKept && found.kind !== 'replaced') return null
+  if (found.kind === 'replaced') return `${ledgerKey(name)} is not the one that the last run left`
+  if (found.kind !== 'copy') return `${ledgerKey(name)} is ${found.kind}`
+  replaceLedgerText(directory, name, movedLedgerText(found.text, clock.nowMs() - found.writtenAtMs))
+  return null
+}
+
+/** `replaced`: it is not the ledger that the last run left. `old`: nothing in it may count any more. */
+type FoundLedger =
+  | { readonly kind: 'missing' | 'damaged' | 'replaced' | 'old' }
+  /** `writtenAtMs`: wall clock of the machine that wrote it, milliseconds since 1970. */
+  | { readonly kind: 'copy'; readonly text: string; readonly writtenAtMs: number }
+
+/** `name` is the name of the local file. `token` is that of the ledger that the last run left; undefined if nobody knows. */
+export const downloadLedger = async (
+  store: ObjectStore,
+  name: string,
+  token: string | undefined,
+  signal: AbortSignal,
+): Promise<FoundLedger> => {
+  const found = await store.get(ledgerKey(name), signal)
+  if (found === null) return { kind: 'missing' }
+  const document = parseDocument(ledgerSchema, found.body)
+  if (document === null) return { kind: 'damaged' }
+  if (token !== undefined && document.token !== token) return { kind: 'replaced' }
+  if (isTooOld(found)) return { kind: 'old' }
+  return { kind: 'copy', text: document.text, writtenAtMs: document.written_at_ms }
+}
+
+const whyUnknown = (previous: PreviousHolder | null): string => {
+  if (previous === null) return 'the bucket was emptied, so nobody knows what other machines sent'
+  if (previous.id === null) return `${LEASE_KEY} was deleted, so nobody knows what the last run sent`
+  return previous.wasReleased
+    ? 'the last run could not upload its request ledgers, so nobody knows what it sent'
+    : 'nobody knows what the last run, which was killed, sent at its end'
+}
+
+/** Each of these caps counts as used up now, also those of accounts that other runs have. */
+const assumeFull = ({ settings, clock, log }: HandingOver, ledgers: readonly string[], why: string): void => {
+  const { warehouseDirectory: directory, accounts } = settings
+  const own = new Map(accounts.map((account) => [ledgerFileName(account), account]))
+  // The Redis of a shared cap counted what the last run sent.
+  const names = ledgers.filter((name) => !own.get(name)?.shared)
+  for (const name of names) {
+    const requests = own.get(name)?.rate.requests ?? RATE_REQUESTS_MAX
+    replaceLedgerText(directory, name, fullLedgerText(requests, clock.nowMs()))
+  }
+  if (names.length > 0) log.warn({}, `${why}: the first requests wait until that has left the window`)
+}
+
+/** Uploads the local ledgers after the last request. Returns what the lease names when it is released. */
+export const handLedgersOn = async (handing: HandingOver, signal: AbortSignal): Promise<NamedLedgers> => {
+  const { warehouseDirectory: directory } = handing.settings
+  const named: Record<string, string> = {}
+  for (const name of ledgerNames(directory))
+    named[name] = await uploadLedger(handing, name, readLedgerText(directory, name), signal)
+  return named
+}
+
+/** Returns the token of the document. */
+export const uploadLedger = async (
+  {
+    store,
+    lease,
+    clock,
+  }: Pick<HandingOver, 'store' | 'clock'> & { readonly lease: Pick<Lease, 'assertHeld'> },
+  name: string,
+  text: string,
+  signal: AbortSignal,
+): Promise<string> => {
+  const key = ledgerKey(name)
+  const found = await store.get(key, signal)
+  const document = { ...stamp(), written_at_ms: Math.floor(clock.nowMs()), text }
+  lease.assertHeld()
+  const outcome = await putDocument(store, key, document, found?.etag ?? null, signal)
+  if (outcome.kind === 'lost')
+    throw new LostPublishError(`${store.address}/${key} was written by another run at the same time`)
+  return document.token
+}

@@ -1,0 +1,155 @@
+/**
+ * The pointer: its replacement is the commit of a version. At its start a run replaces the pointer by one with a new token (the fence).
+ * So a writer that was paused cannot commit any more: the ETag that it read is gone.
+ */
+import { WarehouseError } from '../../base/errors.js'
+import type { ObjectStore } from '../../object-store/object-store.js'
+import {
+  OwnedDocument,
+  putDocument,
+  type ReadDocument,
+  readDocument,
+  stamp,
+} from '../../object-store/owned-document.js'
+import {
+  isManifest,
+  type NamedObject,
+  NOTHING_PUBLISHED,
+  POINTER_KEY,
+  type PointerContents,
+  type PointerDocument,
+  pointerSchema,
+  VERSIONS,
+} from './documents.js'
+import type { Lease } from './lease.js'
+
+/** Another run published in the meantime, so this run's version is not published. Exit 6. */
+export class LostPublishError extends WarehouseError {
+  constructor(message: string) {
+    super('lost_publish', message)
+  }
+}
+
+interface VersionCommit {
+  /** The pointer's version + 1. */
+  readonly version: number
+  readonly manifest: string
+  readonly database: string
+  readonly run: string
+  readonly publishedAt: string
+}
+
+/** Only the writer that fenced last can commit. Every method throws a `LostPublishError` after another writer fenced. */
+export interface FencedPointer {
+  readonly contents: PointerContents
+  commitVersion(commit: VersionCommit, signal: AbortSignal): Promise<void>
+  /** Names a newer work database, derived from the current state. */
+  commitSnapshot(snapshot: NamedObject, signal: AbortSignal): Promise<void>
+}
+
+/** Earlier versions that the pointer names. Their databases are kept. */
+const EARLIER_MAX = 2
+/** Reads and puts of a fence that collides with the last writes of another run. */
+const FENCES_MAX = 5
+
+/** For readers. Null if nothing was ever written. Throws an error `bucket_damaged` if the pointer is lost. */
+export const readPointer = async (
+  store: ObjectStore,
+  signal: AbortSignal,
+): Promise<PointerContents | null> => {
+  const found = await findPointer(store, signal)
+  return found === null ? null : contentsOf(found.document)
+}
+
+const findPointer = async (
+  store: ObjectStore,
+  signal: AbortSignal,
+): Promise<ReadDocument<PointerDocument> | null> => {
+  const found = await readDocument(store, POINTER_KEY, pointerSchema, signal)
+  if (found === null) await refuseOrphans(store, signal)
+  return found
+}
+
+/** Without its pointer a bucket with versions would look empty, and the next version would replace them all. */
+const refuseOrphans = async (store: ObjectStore, signal: AbortSignal): Promise<void> => {
+  for await (const { key } of store.list(VERSIONS, signal)) {
+    if (!isManifest(key)) continue
+    throw new WarehouseError(
+      'bucket_damaged',
+      `${store.address}/${POINTER_KEY} is missing, but there are versions, such as ${key}. Restore it from the bucket's own versions, or remove everything below ${store.address} to start again`,
+    )
+  }
+}
+
+interface FenceOptions {
+  readonly store: ObjectStore
+  readonly lease: Pick<Lease, 'assertHeld'>
+  readonly signal: AbortSignal
+}
+
+/** Reads the pointer and makes it ours. */
+export const fencePointer = async ({ store, lease, signal }: FenceOptions): Promise<FencedPointer> => {
+  for (let fences = 0; fences < FENCES_MAX; fences += 1) {
+    const found = await findPointer(store, signal)
+    const contents = found === null ? NOTHING_PUBLISHED : contentsOf(found.document)
+    const document: PointerDocument = { ...stamp(), ...contents }
+    lease.assertHeld()
+    const outcome = await putDocument(store, POINTER_KEY, document, found?.etag ?? null, signal)
+    if (outcome.kind === 'written') {
+      const owned = { store, key: POINTER_KEY, schema: pointerSchema, document, etag: outcome.etag }
+      return fenced(new OwnedDocument(owned), { store, lease })
+    }
+  }
+  throw new LostPublishError(`another run is writing to ${store.address}. Start this run again later`)
+}
+
+const fenced = (
+  pointer: OwnedDocument<PointerDocument>,
+  { store, lease }: Omit<FenceOptions, 'signal'>,
+): FencedPointer => {
+  const lostError = () =>
+    new LostPublishError(
+      `another run has taken ${store.address} over, so this run's data is not published. Nothing that was published is harmed; the next run reads what is missing`,
+    )
+  const commit = async (
+    change: (current: PointerContents) => PointerContents,
+    isDone: (found: PointerContents) => boolean,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const next = (current: PointerDocument): PointerDocument => {
+      const contents = change(contentsOf(current))
+      lease.assertHeld()
+      return { ...stamp(), ...contents }
+    }
+    // A fence of another run keeps the contents: if they hold the change, our put arrived before it.
+    const outcome = await pointer.replace(next, signal, isDone)
+    if (outcome.kind === 'lost') throw lostError()
+  }
+  return {
+    get contents() {
+      return contentsOf(pointer.document)
+    },
+    commitVersion: ({ version, manifest, database, run, publishedAt }, signal) =>
+      commit(
+        (current) => {
+          if (current.version + 1 !== version) throw lostError()
+          const earlier = [...(current.manifest === null ? [] : [current.manifest]), ...current.earlier]
+          return {
+            ...{ version, manifest, database, earlier: earlier.slice(0, EARLIER_MAX), run },
+            published_at: publishedAt,
+            snapshot: null,
+          }
+        },
+        (found) => found.manifest === manifest,
+        signal,
+      ),
+    commitSnapshot: (snapshot, signal) =>
+      commit(
+        (current) => ({ ...current, snapshot }),
+        (found) => found.snapshot?.key === snapshot.key,
+        signal,
+      ),
+  }
+}
+
+const contentsOf = ({ format: _, token: __, ...contents }: PointerDocument): PointerContents => contents

@@ -1,0 +1,126 @@
+/**
+ * What has to hold before a run writes into a bucket: all its runs divide it into the same shards (`layout.json`), and the store keeps
+ * the conditions of writes (`conditional-writes.json`).
+ */
+import { randomUUID } from 'node:crypto'
+import { ExpectedError, WarehouseError } from '../../base/errors.js'
+import { type ObjectStore, ObjectStoreError } from '../../object-store/object-store.js'
+import { documentBody, parseDocument, putDocument, readDocument } from '../../object-store/owned-document.js'
+import { LAYOUT_KEY, layoutSchema, POINTER_KEY, PROOF_KEY, proofSchema } from './documents.js'
+
+/** The first run decides. `store` is the root of the bucket's prefix. Throws an error `other_bucket` if the bucket is divided otherwise. */
+export const agreeOnLayout = async (
+  store: ObjectStore,
+  shards: number | null,
+  signal: AbortSignal,
+): Promise<void> => {
+  if (await hasLayout(store, shards, signal)) return
+  await store.putIfAbsent(LAYOUT_KEY, documentBody({ format: 1, shards }), signal)
+  // Another run may have been first.
+  if (!(await hasLayout(store, shards, signal)))
+    throw new WarehouseError(
+      'bucket_damaged',
+      `${store.address}/${LAYOUT_KEY} was deleted while it was being written`,
+    )
+}
+
+/** False if no run has divided the bucket yet. Throws an error `other_bucket` if it is divided otherwise. */
+export const hasLayout = async (
+  store: ObjectStore,
+  shards: number | null,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const layout = (await readDocument(store, LAYOUT_KEY, layoutSchema, signal))?.document
+  const found = layout === undefined ? await usedDivision(store, signal) : layout.shards
+  if (found === undefined || found === shards) return layout !== undefined
+  throw new ExpectedError(
+    'other_bucket',
+    `${store.address} is divided into ${divisionName(found)}, but the settings say ${divisionName(shards)}. Use the same division, or another prefix`,
+  )
+}
+
+/** The layout may have been deleted: then a pointer shows the division. Undefined if there is none. */
+const usedDivision = async (store: ObjectStore, signal: AbortSignal): Promise<number | null | undefined> => {
+  if ((await store.get(POINTER_KEY, signal)) !== null) return null
+  for await (const { key } of store.list('shard=', signal)) {
+    const [, count] = POINTER_OF_SHARD.exec(key) ?? []
+    if (count !== undefined) return Number(count)
+  }
+  return undefined
+}
+
+const POINTER_OF_SHARD = /^shard=\d+-of-(\d+)\/current\.json$/
+
+const divisionName = (shards: number | null): string =>
+  shards === null ? 'no shards' : shards === 1 ? '1 shard' : `${shards} shards`
+
+// Without the conditions of writes two runs at once would overwrite each other, and neither lease nor pointer would show it. So no run
+// goes on before a proof has succeeded. Only a success is remembered: after a proof that failed, or was interrupted, the next run tries
+// again.
+
+interface Proving {
+  readonly store: ObjectStore
+  /** Origin of the server; null for AWS. */
+  readonly endpoint: string | null
+  readonly signal: AbortSignal
+}
+
+/** A server may lose its conditions with a new version, or with a gateway before it. */
+const PROOF_MS_MAX = 7 * 24 * 3_600_000
+
+/** Call it with the lease, and before anything else is written. Throws an `ObjectStoreError` if the store keeps no conditions. */
+export const proveConditionalWrites = async ({ store, endpoint, signal }: Proving): Promise<void> => {
+  const tried = `${endpoint ?? 'AWS'} ${store.address}`
+  const found = await store.get(PROOF_KEY, signal)
+  const isRecent = found !== null && (found.ageMs === null || found.ageMs <= PROOF_MS_MAX)
+  if (isRecent && parseDocument(proofSchema, found.body)?.store === tried) return
+  await requireConditionalWrites(store, signal)
+  const proof = { format: 1, store: tried }
+  await putDocument(store, PROOF_KEY, proof, found?.etag ?? null, signal).catch((error: unknown) => {
+    // If it is not written, the next run proves it again.
+    if (!(error instanceof ObjectStoreError)) throw error
+  })
+}
+
+/**
+ * Tries it at an object below `check/`: some servers ignore If-None-Match or If-Match, and no documentation tells that as surely as an
+ * attempt. Throws an `ObjectStoreError` if the store keeps no conditions. Nothing is remembered.
+ */
+export const requireConditionalWrites = async (store: ObjectStore, signal: AbortSignal): Promise<void> => {
+  const key = `check/${randomUUID()}`
+  const problem = await problemOf(store, key, signal).catch(async (error: unknown) => {
+    // The first error says what is wrong. What stays below `check/` harms nobody.
+    await store.delete([key], signal).catch(() => undefined)
+    throw error
+  })
+  await store.delete([key], signal)
+  if (problem !== null)
+    throw new ObjectStoreError(
+      `${store.address}: the store has no reliable conditional writes: ${problem}. Two runs at once could overwrite each other; use another store, or a newer version of its server`,
+    )
+}
+
+/** What went wrong; null if the conditions hold. */
+const problemOf = async (store: ObjectStore, key: string, signal: AbortSignal): Promise<string | null> => {
+  const isWritten = async (text: string, replaces: string | null): Promise<boolean> => {
+    const body = Buffer.from(text)
+    const outcome = await (replaces === null
+      ? store.putIfAbsent(key, body, signal)
+      : store.putIfMatch(key, body, replaces, signal))
+    return outcome.kind === 'written'
+  }
+  // A repeated request loses against itself, so a new object may be `lost` as well.
+  if (!(await isWritten('first', null)) && (await store.get(key, signal)) === null)
+    return 'it refuses to create an object with If-None-Match'
+  if (await isWritten('second', null)) return 'it ignores If-None-Match'
+  const found = await store.get(key, signal)
+  if (found === null) return 'it does not return an object that it has just stored'
+  if (await isWritten('third', otherThan(found.etag))) return 'it ignores If-Match'
+  if (!(await isWritten('fourth', found.etag)) && (await store.get(key, signal))?.etag === found.etag)
+    return 'it refuses to replace an object with If-Match and the current ETag'
+  return null
+}
+
+/** An ETag of the same form, which no object has. */
+const otherThan = (etag: string): string =>
+  etag.replaceAll(/[0-9a-f]/gi, '0') === etag ? '"1"' : etag.replaceAll(/[0-9a-f]/gi, '0')

@@ -1,0 +1,109 @@
+/**
+ * The published state of a bucket, for commands that only read. The database of the current version is downloaded, verified and kept in
+ * the local directory. It needs no lease.
+ */
+import { readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
+import { makeDirectory } from '../../base/make-directory.js'
+import type { ObjectStore } from '../../object-store/object-store.js'
+import { createS3Store } from '../../object-store/s3.js'
+import type { Published } from '../../publish/formats.js'
+import { checksum } from '../../publish/parquet/manifest.js'
+import { temporaryBeside } from '../../publish/replace-file.js'
+import type { StorageSettings } from '../../settings/storage.js'
+import { openDatabase } from '../../warehouse/connection/database.js'
+import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
+import { type NamedObject, STATE_NOTHING, stateOf } from './documents.js'
+import { readHolder } from './lease.js'
+import { readPointer } from './pointer.js'
+import { downloadVerified, readManifest } from './restore.js'
+
+const withStore = async <Result>(
+  storage: StorageSettings,
+  read: (store: ObjectStore) => Promise<Result>,
+): Promise<Result> => {
+  const store = await createS3Store(storage)
+  try {
+    return await read(store)
+  } finally {
+    await store.close()
+  }
+}
+
+/** Also who holds the bucket. Throws an `ObjectStoreError`, `bucket_damaged` or `WarehouseUnusableError`. */
+export const findInBucket = (storage: StorageSettings, directory: string, signal: AbortSignal) =>
+  withStore(storage, async (store) => ({
+    published: await publishedIn(store, directory, signal),
+    holder: await readHolder(store, signal),
+  }))
+
+/** Whether a run has left any state in the bucket. */
+export const holdsState = (storage: StorageSettings, signal: AbortSignal): Promise<boolean> =>
+  withStore(storage, async (store) => {
+    const pointer = await readPointer(store, signal)
+    return pointer !== null && stateOf(pointer) !== STATE_NOTHING
+  })
+
+/** Null if nothing is published. */
+const publishedIn = async (
+  store: ObjectStore,
+  directory: string,
+  signal: AbortSignal,
+): Promise<Published | null> => {
+  const pointer = await readPointer(store, signal)
+  if (pointer === null || pointer.manifest === null) return null
+  const manifest = await readManifest(store, pointer.manifest, signal)
+  if (typeof manifest === 'string') throw damaged(store, manifest)
+  const { database, published_at } = manifest
+  return {
+    path: `${store.address}/${database.key}`,
+    file: await localCopy(store, database, directory, signal),
+    open: (path, options) => openDatabase(path, { ...options, readOnly: true }),
+    isDirectory: false,
+    atMs: Date.parse(published_at),
+  }
+}
+
+const damaged = (store: ObjectStore, problem: string): WarehouseError =>
+  new WarehouseError(
+    'bucket_damaged',
+    `${store.address} cannot be read: ${problem}. The next sync repairs it from an older version; to read now, restore the object from the bucket's own versions`,
+  )
+
+/** The directory for downloaded databases, below the warehouse directory. */
+const CACHE = 'bucket-cache'
+
+const localCopy = async (
+  store: ObjectStore,
+  database: NamedObject,
+  directory: string,
+  signal: AbortSignal,
+): Promise<string> => {
+  const cache = join(directory, CACHE)
+  const file = join(cache, basename(database.key))
+  const temporary = temporaryBeside(file)
+  try {
+    await makeDirectory(directory)
+    await makeDirectory(cache)
+    if (await isCopy(file, database)) return file
+    const problem = await downloadVerified(store, database, temporary, signal)
+    if (problem !== null) throw damaged(store, problem)
+    await rename(temporary, file)
+    // Older copies, and what killed downloads of them left. A reader that has one open keeps it.
+    for (const name of await readdir(cache))
+      if (!name.includes(basename(file))) await rm(join(cache, name), { force: true })
+    return file
+  } catch (error) {
+    if (!isSystemError(error)) throw error
+    throw new WarehouseUnusableError(
+      `cannot keep a copy of ${store.address}/${database.key} in ${cache}: ${messageOf(error)}. Give a directory with room by --warehouse`,
+      { cause: error },
+    )
+  }
+}
+
+const isCopy = async (file: string, { bytes, sha256 }: NamedObject): Promise<boolean> => {
+  const found = await stat(file).catch(() => null)
+  return found?.size === bytes && (await checksum(file)) === sha256
+}

@@ -1,0 +1,274 @@
+/**
+ * Makes the local work database equal to the state of the bucket, before it is opened. The note `bucket.json` in the local directory says
+ * from which state of which bucket the local one is derived, and so whether the next run may use it.
+ */
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ExpectedError, hasCode, WarehouseError } from '../../base/errors.js'
+import type { Log } from '../../base/log.js'
+import type { ObjectStore } from '../../object-store/object-store.js'
+import { documentBody, parseDocument } from '../../object-store/owned-document.js'
+import { stateInFile } from '../../publish/duckdb-restore.js'
+import { checksum } from '../../publish/parquet/manifest.js'
+import {
+  renameDurably,
+  replaceFile,
+  sweepTemporaries,
+  syncToDisk,
+  temporaryBeside,
+} from '../../publish/replace-file.js'
+import { bucketNoteFile, workFile } from '../../warehouse/lifecycle/files.js'
+import type { PublishedPlace } from '../../warehouse/lifecycle/rebuild.js'
+import {
+  type BucketManifest,
+  type BucketNote,
+  manifestSchema,
+  type NamedObject,
+  noteSchema,
+  type PointerContents,
+  STATE_NOTHING,
+  stateOf,
+} from './documents.js'
+
+interface Restoring {
+  readonly store: ObjectStore
+  readonly pointer: PointerContents
+  /** The warehouse directory. Nobody has its work database open. */
+  readonly directory: string
+  readonly log: Log
+  readonly signal: AbortSignal
+}
+
+interface FoundLocal {
+  readonly note: BucketNote | null
+  readonly action: LocalAction
+  /** The last run whose requests are all in the local ledgers; null if the directory was never used with this bucket. */
+  readonly ledgersOf: string | null
+}
+
+/** Changes nothing. Throws an error `other_bucket` if the directory cannot be used for this bucket. */
+export const findLocal = async ({
+  store: { address },
+  pointer,
+  directory,
+}: Pick<Restoring, 'store' | 'pointer' | 'directory'>): Promise<FoundLocal> => {
+  const note = await readNote(directory)
+  const hasWorkDatabase = await exists(workFile(directory))
+  const action = localAction({ note, hasWorkDatabase, address, directory, pointer })
+  return { note, action, ledgersOf: note?.storage === address ? note.holder : null }
+}
+
+/**
+ * Returns also the state that the work database is derived from now. The note keeps its old holder. Write the new holder (`writeNote`)
+ * only after the request ledgers were handed over: the note says whose requests the local ledgers hold completely.
+ */
+export const prepareLocal = async (
+  options: Restoring,
+): Promise<Omit<FoundLocal, 'note'> & { readonly state: string }> => {
+  const { store, pointer, directory, log } = options
+  const { note, action, ledgersOf } = await findLocal(options)
+  if (action === 'adopt' && note !== null)
+    log.warn(
+      { storage: store.address, state: note.state },
+      'the bucket was emptied since the last run here: it is filled again from the local work database',
+    )
+  const state = action === 'restore' ? await restore(options, note) : stateOf(pointer)
+  await writeNote(directory, noteOf(store, note, state))
+  return { action, state, ledgersOf }
+}
+
+const restore = async (options: Restoring, note: BucketNote | null): Promise<string> => {
+  const { store, directory } = options
+  const workDatabase = workFile(directory)
+  const temporary = temporaryBeside(workDatabase)
+  // A killed restore leaves its file behind.
+  await sweepTemporaries(workDatabase)
+  const state = await downloadDatabase(options, temporary)
+  if (state === null) return STATE_NOTHING
+  // After a kill between these steps the next run restores again.
+  await writeNote(directory, noteOf(store, note, REPLACING))
+  await replaceFile(temporary, workDatabase)
+  return state
+}
+
+const exists = async (path: string): Promise<boolean> => {
+  try {
+    await stat(path)
+    return true
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return false
+    throw error
+  }
+}
+
+/** The state while the work database is being replaced. It equals no state of a bucket. */
+const REPLACING = 'replacing'
+
+/** The holder of incomplete ledgers. It is no id of a run. */
+const NO_HOLDER = ''
+
+const noteOf = (store: ObjectStore, note: BucketNote | null, state: string): Omit<BucketNote, 'format'> => ({
+  storage: store.address,
+  state,
+  holder: note?.storage === store.address ? note.holder : NO_HOLDER,
+})
+
+/** Null if there is no note, or none that can be read. */
+export const readNote = async (directory: string): Promise<BucketNote | null> => {
+  try {
+    return parseDocument(noteSchema, await readFile(bucketNoteFile(directory)))
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return null
+    throw error
+  }
+}
+
+/** A kill leaves the old note or the new one. */
+export const writeNote = async (directory: string, note: Omit<BucketNote, 'format'>): Promise<void> => {
+  const target = bucketNoteFile(directory)
+  const temporary = temporaryBeside(target)
+  await writeFile(temporary, documentBody({ format: 1, ...note }))
+  await syncToDisk(temporary)
+  await renameDurably(temporary, target)
+}
+
+/** Throws an error `other_bucket` that names the bucket of the note. */
+export const refuseBucket = async (directory: string): Promise<void> => {
+  const note = await readNote(directory)
+  throw new ExpectedError(
+    'other_bucket',
+    `the work database in ${directory} belongs to ${note?.storage ?? 'a bucket'}, but the settings have no storage.url. Set it, or use an empty directory`,
+  )
+}
+
+/**
+ * `keep`: the local work database is derived from the bucket's state. `adopt`: the bucket is empty, and the local work database becomes
+ * its first state. `restore`: the bucket's state replaces the local one. `start`: there is nothing in either place.
+ */
+type LocalAction = 'keep' | 'adopt' | 'restore' | 'start'
+
+interface LocalState {
+  readonly note: BucketNote | null
+  readonly hasWorkDatabase: boolean
+  /** Of the store. */
+  readonly address: string
+  readonly directory: string
+  readonly pointer: PointerContents
+}
+
+/** Throws an error `other_bucket` if the local work database belongs to another bucket, or to none while the bucket has a state. */
+export const localAction = (local: LocalState): LocalAction => {
+  const { note, hasWorkDatabase, address, directory, pointer } = local
+  const state = stateOf(pointer)
+  if (!hasWorkDatabase) return state === STATE_NOTHING ? 'start' : 'restore'
+  if (note !== null && note.storage !== address)
+    throw new ExpectedError(
+      'other_bucket',
+      `the work database in ${directory} belongs to ${note.storage}, not to ${address}. Use an empty directory for each bucket`,
+    )
+  if (note?.state === state) return 'keep'
+  if (state === STATE_NOTHING) return 'adopt'
+  if (note === null)
+    throw new ExpectedError(
+      'other_bucket',
+      `${directory} holds a warehouse of its own, and ${address} holds another one. Use an empty directory, or an empty prefix to move the local warehouse into the bucket`,
+    )
+  return 'restore'
+}
+
+// Downloads. Each copy is verified. Where one is missing or damaged, the one before it is used, and a warning says so. A store that
+// cannot be reached is no damage: its error ends the restore.
+
+/**
+ * Writes the newest work database of the bucket to `file`. Returns the state that it holds, as `stateOf` names it; null if the pointer
+ * names nothing. Throws an error `bucket_damaged` if no copy is usable. Then the file does not exist.
+ */
+const downloadDatabase = async (
+  { store, pointer, log, signal }: Omit<Restoring, 'directory'>,
+  file: string,
+): Promise<string | null> => {
+  const { snapshot, manifest, earlier } = pointer
+  const damages: string[] = []
+  // The newest state first.
+  for (const state of [snapshot?.key, manifest, ...earlier]) {
+    if (state === undefined || state === null) continue
+    const isSnapshot = snapshot !== null && state === snapshot.key
+    const found = isSnapshot ? { database: snapshot } : await readManifest(store, state, signal)
+    const damage =
+      typeof found === 'string' ? found : await downloadVerified(store, found.database, file, signal)
+    if (damage === null) {
+      if (damages.length > 0)
+        log.warn(
+          { restored: state, damaged: damages },
+          'the newest state of the bucket is damaged: an older one was restored, and what is missing is read again',
+        )
+      return state
+    }
+    damages.push(damage)
+    log.warn({ storage: store.address }, damage)
+  }
+  if (damages.length === 0) return null
+  throw new WarehouseError(
+    'bucket_damaged',
+    `no state in ${store.address} can be restored: ${damages.join('; ')}. Restore one of these objects from the bucket's own versions`,
+  )
+}
+
+/** The manifest, or what is wrong with it. */
+export const readManifest = async (
+  store: ObjectStore,
+  key: string,
+  signal: AbortSignal,
+): Promise<BucketManifest | string> => {
+  const found = await store.get(key, signal)
+  if (found === null) return `${key} is missing`
+  return parseDocument(manifestSchema, found.body) ?? `${key} is damaged`
+}
+
+/** Writes a verified copy to `file`. Returns null, or what is wrong with the object; then there is no file. */
+export const downloadVerified = async (
+  store: ObjectStore,
+  { key, bytes, sha256 }: NamedObject,
+  file: string,
+  signal: AbortSignal,
+): Promise<string | null> => {
+  await rm(file, { force: true })
+  if (!(await store.getToFile(key, file, signal))) return `${key} is missing`
+  const { size } = await stat(file)
+  if (size === bytes && (await checksum(file)) === sha256) {
+    await syncToDisk(file)
+    return null
+  }
+  await rm(file, { force: true })
+  return size === bytes ? `${key} has another checksum` : `${key} has ${size} bytes instead of ${bytes}`
+}
+
+/**
+ * The states from which a damaged local work database is filled again. The database that a run restores at its start is a file of its
+ * own, so this is only needed if the local one is damaged although it is up to date.
+ */
+export const bucketStates = (options: Restoring): PublishedPlace => {
+  const { address: path } = options.store
+  return {
+    path,
+    find: (database) => {
+      const file = join(options.directory, '.bucket.rebuilding')
+      const state = stateInFile(database, file)
+      const downloaded = async <Result>(read: () => Promise<Result>): Promise<Result> => {
+        try {
+          await downloadDatabase(options, file)
+          return await read()
+        } finally {
+          await rm(file, { force: true })
+        }
+      }
+      return Promise.resolve([
+        {
+          ...{ path, what: 'the bucket' },
+          countRuns: () => downloaded(state.countRuns),
+          fill: () => downloaded(state.fill),
+        },
+      ])
+    },
+  }
+}

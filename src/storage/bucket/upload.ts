@@ -1,0 +1,222 @@
+/** Uploads the files of a version: the database, and the Parquet files that changed. */
+import { rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import pLimit from 'p-limit'
+import type { Clock } from '../../base/clock.js'
+import { WarehouseError } from '../../base/errors.js'
+import type { Log } from '../../base/log.js'
+import type { PublishFormat } from '../../model/publish-formats.js'
+import {
+  type FileBody,
+  type ListedObject,
+  listAll,
+  type ObjectBody,
+  type ObjectStore,
+} from '../../object-store/object-store.js'
+import { putOwned } from '../../object-store/owned-document.js'
+import { copyProved } from '../../publish/duckdb-copy.js'
+import { checksum, type Manifest } from '../../publish/parquet/manifest.js'
+import { writeChangedFiles } from '../../publish/parquet/write-changed-files.js'
+import type { ReportSettings } from '../../publish/report/formats.js'
+import { sum } from '../../rules/estimate.js'
+import type { Database } from '../../warehouse/connection/database.js'
+import { type BucketManifest, DATA, type NamedObject } from './documents.js'
+import type { Lease } from './lease.js'
+import type { FencedPointer } from './pointer.js'
+import { readManifest } from './restore.js'
+
+/** What a publish into a bucket works with. */
+export interface BucketPublishing {
+  readonly store: ObjectStore
+  readonly lease: Lease
+  readonly pointer: FencedPointer
+  readonly database: Database
+  /** The warehouse directory. Copies and changed files are in it until they are uploaded. */
+  readonly directory: string
+  readonly formats: readonly PublishFormat[]
+  readonly report: ReportSettings
+  readonly runId: string
+  readonly clock: Clock
+  readonly log: Log
+  /** Aborted if a signal ended the run: then there are only seconds left. */
+  readonly stopping: AbortSignal
+}
+
+/** Uploads a proved copy of the work database. `staging` is a local directory for it. */
+export const uploadDatabase = async (
+  publishing: BucketPublishing,
+  key: string,
+  staging: string,
+  signal: AbortSignal,
+): Promise<NamedObject> => {
+  const file = join(staging, 'work.duckdb')
+  await copyProved(publishing.database, file, signal)
+  const named = { key, bytes: (await stat(file)).size, sha256: await checksum(file) }
+  await upload(publishing, [{ ...named, file }], signal)
+  // The changed Parquet files may need the room on the disk.
+  await rm(file)
+  return named
+}
+
+interface NextVersion {
+  readonly version: number
+  /** Everything below `data`, as it was before this version. */
+  readonly objects: readonly ListedObject[]
+  readonly staging: string
+  readonly signal: AbortSignal
+}
+
+/** Returns the manifest without the database. Its unchanged files are in the bucket already. */
+export const uploadChangedFiles = async (
+  publishing: BucketPublishing,
+  { version, objects, staging, signal }: NextVersion,
+): Promise<Manifest> => {
+  const { database, runId, clock } = publishing
+  const { manifest, upload: written } = await writeChangedFiles({
+    database,
+    base: await baseManifest(publishing, objects, signal),
+    directory: staging,
+    number: version,
+    runId,
+    clock,
+    signal,
+  })
+  const named = new Map(manifest.tables.flatMap(({ files }) => files.map((file) => [file.path, file])))
+  const files = written.flatMap(({ key, file }) => {
+    const found = named.get(key)
+    return found === undefined ? [] : [{ key, file, bytes: found.bytes, sha256: found.sha256 }]
+  })
+  await upload(publishing, files, signal)
+  return manifest
+}
+
+/** The manifest whose unchanged files stay; null if every file has to be written. */
+const baseManifest = async (
+  { store, pointer, log }: BucketPublishing,
+  objects: readonly ListedObject[],
+  signal: AbortSignal,
+): Promise<Manifest | null> => {
+  const key = pointer.contents.manifest
+  if (key === null) return null
+  const found = await readManifest(store, key, signal)
+  if (typeof found === 'string') {
+    log.warn({ storage: store.address, problem: found }, 'every Parquet file is written and uploaded again')
+    return null
+  }
+  const { manifest, missing } = presentFiles(found, objects)
+  if (missing.length > 0)
+    log.warn(
+      { storage: store.address, files: missing.length, first: missing[0] },
+      'published files are missing in the bucket and are written again',
+    )
+  return manifest
+}
+
+// A publish uploads only what changed and names the other files of the version before. So a file that somebody deleted would stay
+// missing for ever. One listing before each publish finds such files, and they are written again.
+
+/** Everything below `data`. */
+export const listData = (store: ObjectStore, signal: AbortSignal): Promise<readonly ListedObject[]> =>
+  listAll(store, DATA, signal)
+
+/** The manifest without the files that are missing or have another size, and the paths of these. */
+export const presentFiles = (manifest: BucketManifest, objects: readonly ListedObject[]) => {
+  const present = new Map(objects.map(({ key, bytes }) => [key, bytes]))
+  const missing: string[] = []
+  const tables = manifest.tables.map((table) => ({
+    ...table,
+    files: table.files.filter((file) => {
+      const isPresent = present.get(file.path) === file.bytes
+      if (!isPresent) missing.push(file.path)
+      return isPresent
+    }),
+  }))
+  return { manifest: { ...manifest, tables }, missing }
+}
+
+const PROGRESS_EVERY_MS = 10_000
+
+const upload = async (
+  { store, lease, clock, log }: BucketPublishing,
+  files: readonly FileToUpload[],
+  signal: AbortSignal,
+): Promise<void> => {
+  if (files.length === 0) return
+  const bytes = sum(files.map((file) => file.bytes))
+  log.info({ files: files.length, bytes, storage: store.address }, 'uploading')
+  const sentOf = new Map<string, number>()
+  let loggedMs = clock.monotonicMs()
+  const watched = files.map((file) => ({
+    ...file,
+    onSent: (sentBytes: number): void => {
+      sentOf.set(file.key, sentBytes)
+      if (clock.monotonicMs() - loggedMs < PROGRESS_EVERY_MS) return
+      loggedMs = clock.monotonicMs()
+      log.info({ sent_bytes: sum([...sentOf.values()]), bytes, storage: store.address }, 'uploading')
+    },
+  }))
+  await uploadFiles({ store, lease, files: watched, signal })
+}
+
+interface UploadOptions {
+  readonly store: ObjectStore
+  readonly lease: Pick<Lease, 'assertHeld'>
+  readonly signal: AbortSignal
+}
+
+interface FileToUpload extends NamedObject {
+  /** Path of the local file. */
+  readonly file: string
+  readonly onSent?: FileBody['onSent']
+}
+
+const UPLOADS_AT_ONCE_MAX = 8
+
+/** Each key is of this run alone, and used once. After an error, files may be uploaded that nothing names. Clean-up removes them. */
+export const uploadFiles = async (
+  options: UploadOptions & { readonly files: readonly FileToUpload[] },
+): Promise<void> => {
+  const limit = pLimit(UPLOADS_AT_ONCE_MAX)
+  const failed = new AbortController()
+  const signal = AbortSignal.any([options.signal, failed.signal])
+  const uploads = options.files.map((file) =>
+    limit(async () => {
+      try {
+        await createObject({ ...options, signal }, file.key, file, file.bytes)
+      } catch (error) {
+        // The first failure ends the others.
+        failed.abort(error)
+        throw error
+      }
+    }),
+  )
+  const [failure] = (await Promise.allSettled(uploads)).filter(({ status }) => status === 'rejected')
+  if (failure?.status === 'rejected')
+    throw options.signal.aborted ? failure.reason : (failed.signal.reason ?? failure.reason)
+}
+
+/** Creates an object. If it exists already, our own first attempt has arrived; then its size must be the same. */
+export const createObject = async (
+  { store, lease, signal }: UploadOptions,
+  key: string,
+  body: ObjectBody,
+  bytes: number,
+): Promise<void> => {
+  lease.assertHeld()
+  // The client has repeated it already: a large file is not sent a second time.
+  await putOwned({ store, key, body, replaces: null, signal, putsMax: 1 }, async (failure) => {
+    for await (const listed of store.list(key, signal)) {
+      if (listed.key !== key) continue
+      if (listed.bytes === bytes) return { kind: 'written' }
+      throw new WarehouseError(
+        'bucket_damaged',
+        `${store.address}/${key} has ${listed.bytes} bytes instead of ${bytes}: something else writes to this prefix`,
+      )
+    }
+    if (failure !== null) return null
+    throw new WarehouseError(
+      'bucket_damaged',
+      `${store.address}/${key} was deleted while it was being written`,
+    )
+  })
+}

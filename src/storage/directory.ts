@@ -1,0 +1,96 @@
+/** A warehouse that lasts in its directory. */
+import { readdir } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { systemClock } from '../base/clock.js'
+import { ExpectedError } from '../base/errors.js'
+import { PUBLISHED_AS, type PublishFormat } from '../model/publish-formats.js'
+import { findPublished, publishedPlaces, publishersOf } from '../publish/formats.js'
+import type { Settings } from '../settings/settings.js'
+import { type Shard, shardDirectory, shardOfDirectory } from '../settings/shards.js'
+import { workFile } from '../warehouse/lifecycle/files.js'
+import { describeHolder, isAlive, readHolder } from '../warehouse/lifecycle/holder.js'
+import { openWarehouse } from '../warehouse/lifecycle/open.js'
+import type { HoldStorage, Storage } from './storage.js'
+
+/** The lock of the work database holds the directory, so nothing has to be done before it is opened or after it is closed. */
+export const directoryStorage = ({ settings, command, log, signal }: HoldStorage): Storage => {
+  const { warehouseDirectory: directory, publish, report } = settings
+  const open = () =>
+    openWarehouse({
+      directory,
+      clock: systemClock,
+      log,
+      command: `fieldwork-sync ${command}`,
+      published: publishedPlaces(directory),
+    })
+  return {
+    signal,
+    requireHeld: () => undefined,
+    openWarehouse: open,
+    tryOut: async () => {
+      const database = await open()
+      return {
+        found: [{ what: 'warehouse', detail: `${directory} is writable` }],
+        [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+      }
+    },
+    publishers: (database) => publishersOf(publish, { database, directory, clock: systemClock, log, report }),
+    [Symbol.asyncDispose]: async () => undefined,
+  }
+}
+
+/** The published state, and the process that holds the directory. */
+export const findInDirectory = async (directory: string, preferred: readonly PublishFormat[]) => {
+  const note = await readHolder(directory)
+  return {
+    holder: note !== null && isAlive(note) ? describeHolder(note) : null,
+    published: await findPublished(directory, preferred),
+  }
+}
+
+/** Whether there is a work database, or anything published. */
+export const holdsWarehouse = async (directory: string): Promise<boolean> => {
+  const names = await namesIn(directory)
+  const paths = [basename(workFile(directory)), ...Object.values(PUBLISHED_AS)]
+  return paths.some((path) => names.some((name) => path === name || path.startsWith(`${name}/`)))
+}
+
+const namesIn = (directory: string): Promise<readonly string[]> => readdir(directory).catch(() => [])
+
+// A directory holds one warehouse, or all shards of one division. Both at once, or two divisions, would store the same accounts twice,
+// and readers of all shards would see each row twice. So a command refuses that before it starts.
+
+/** Throws `other_shards`. A directory that cannot be read passes; opening the warehouse reports it. */
+export const requireShardLayout = async ({
+  warehouseDirectory,
+  shard,
+}: Pick<Settings, 'warehouseDirectory' | 'shard'>): Promise<void> => {
+  const own = shardOfDirectory(basename(warehouseDirectory))
+  if (shard === null && own !== null)
+    throw new ExpectedError(
+      'other_shards',
+      `${warehouseDirectory} is the warehouse of shard ${own.index} of ${own.count}, but this run would store all accounts in it. Give --warehouse ${dirname(warehouseDirectory)} --shard ${own.index}/${own.count}`,
+    )
+  const root = shard === null ? warehouseDirectory : dirname(warehouseDirectory)
+  const requested = shard === null ? 'a warehouse without shards' : `one of ${directoriesOf(shard)}`
+  const others = (await shardsIn(root)).filter(({ count }) => count !== shard?.count).map(shardDirectory)
+  if (shard !== null && (await holdsWarehouse(root))) others.push('a warehouse without shards')
+  if (others.length > 0)
+    throw new ExpectedError(
+      'other_shards',
+      `${root} holds ${others.toSorted().join(', ')}, but this run would write ${requested}, which would store the same accounts twice. Move the existing files to another directory first, or keep the number of shards`,
+    )
+}
+
+const directoriesOf = (shard: Shard): string =>
+  `${shardDirectory({ ...shard, index: 0 })} to ${shardDirectory({ ...shard, index: shard.count - 1 })}`
+
+/** The shards whose warehouse is below this directory. */
+export const shardsIn = async (root: string): Promise<readonly Shard[]> => {
+  const shards: Shard[] = []
+  for (const name of await namesIn(root)) {
+    const shard = shardOfDirectory(name)
+    if (shard !== null && (await holdsWarehouse(join(root, name)))) shards.push(shard)
+  }
+  return shards
+}

@@ -1,0 +1,110 @@
+/** Opens the storage that the settings name: a run holds it, and commands that only read find its published state. */
+import { existsSync } from 'node:fs'
+import { ExpectedError } from '../base/errors.js'
+import { type Instant, instantFromMs } from '../model/instant.js'
+import { publishedPath, STATE_FORMATS } from '../model/publish-formats.js'
+import type { Published } from '../publish/formats.js'
+import type { Settings } from '../settings/settings.js'
+import { storageAddress } from '../settings/storage.js'
+import { lastRequestUsage } from '../warehouse/history/request-usage.js'
+import { bucketNoteFile } from '../warehouse/lifecycle/files.js'
+import { readPublished, readStatus, type WarehouseStatus } from '../warehouse/status.js'
+import { directoryStorage, findInDirectory, holdsWarehouse, shardsIn } from './directory.js'
+import type { HoldStorage, Storage } from './storage.js'
+
+/** Holds the storage that the settings name. Throws a `WarehouseError`, such as `WarehouseHeldError`. */
+export const holdStorage = async (held: HoldStorage): Promise<Storage> => {
+  const { storage, warehouseDirectory: directory } = held.settings
+  if (storage !== null) {
+    const { bucketStorage } = await import('./bucket/bucket-storage.js')
+    return await bucketStorage(held, storage)
+  }
+  // A run without its bucket would be lost: the next run with it may restore another work database.
+  if (existsSync(bucketNoteFile(directory))) {
+    const { refuseBucket } = await import('./bucket/restore.js')
+    await refuseBucket(directory)
+  }
+  return directoryStorage(held)
+}
+
+// For commands that only read. They hold nothing.
+
+type Where = Pick<Settings, 'warehouseDirectory' | 'publish' | 'storage'>
+
+interface FoundState {
+  /** Null if nothing is published. */
+  readonly published: Published | null
+  /** Description of the process that holds the storage; null if there is none. */
+  readonly holder: string | null
+}
+
+/** Throws a `WarehouseError` if a bucket cannot be read. */
+export const findState = async (where: Where, signal: AbortSignal): Promise<FoundState> => {
+  const { warehouseDirectory: directory, publish, storage } = where
+  if (storage === null) return await findInDirectory(directory, publish)
+  const { findInBucket } = await import('./bucket/published.js')
+  return await findInBucket(storage, directory, signal)
+}
+
+/** Whether a run has left a warehouse there. */
+export const hasWarehouse = async (
+  { warehouseDirectory, storage }: Omit<Where, 'publish'>,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  if (await holdsWarehouse(warehouseDirectory)) return true
+  if (storage === null) return false
+  const { holdsState } = await import('./bucket/published.js')
+  return await holdsState(storage, signal)
+}
+
+/** Throws `nothing_published` if nothing is published. */
+export const requirePublished = async (
+  { warehouseDirectory, storage }: Omit<Where, 'publish'>,
+  { published, holder }: FoundState,
+): Promise<Published> => {
+  if (published !== null) return published
+  if (storage !== null)
+    throw new ExpectedError(
+      'nothing_published',
+      `nothing has been published in ${storageAddress(storage)} yet. ${holder === null ? 'Run fieldwork-sync sync, or check storage.url' : `It is in use by ${holder}: wait for it to end`}`,
+    )
+  const [shard] = await shardsIn(warehouseDirectory)
+  const advice =
+    holder !== null
+      ? `The warehouse is held by ${holder}: wait for it to end`
+      : shard === undefined
+        ? 'Run fieldwork-sync sync, or check --warehouse'
+        : `The warehouse is divided into ${shard.count} shards: choose one, such as --shard ${shard.index}/${shard.count}`
+  const paths = STATE_FORMATS.map((format) => publishedPath(warehouseDirectory, format))
+  throw new ExpectedError(
+    'nothing_published',
+    `there is no ${paths.join(' and no ')}: nothing has been published there yet. ${advice}`,
+  )
+}
+
+export interface StatusHead {
+  /** Path of the published state. */
+  readonly published: string
+  readonly publishedAt: Instant
+  /** Description of the process that holds the warehouse; null if there is none. */
+  readonly holder: string | null
+}
+
+/** Throws `nothing_published`, or `WarehouseUnusableError` if the published state cannot be read. */
+export const readWarehouseStatus = async (
+  where: Where,
+  signal: AbortSignal,
+): Promise<{ readonly head: StatusHead; readonly status: WarehouseStatus }> => {
+  const state = await findState(where, signal)
+  const found = await requirePublished(where, state)
+  return {
+    head: { published: found.path, publishedAt: instantFromMs(found.atMs), holder: state.holder },
+    status: await readPublished(found, signal, (database) => database.transaction(readStatus)),
+  }
+}
+
+/** The request usage of the last run of each account. Throws like `readWarehouseStatus`. */
+export const readLastRequestUsage = async (where: Where, signal: AbortSignal) =>
+  readPublished(await requirePublished(where, await findState(where, signal)), signal, (database) =>
+    database.transaction(lastRequestUsage),
+  )

@@ -1,0 +1,36 @@
+/** Where a warehouse lasts between two runs: its directory, or a bucket. Both hold it for one process at a time. */
+import type { Log } from '../base/log.js'
+import type { RunCommand } from '../model/run.js'
+import type { Publisher } from '../model/warehouse.js'
+import type { OpenStore } from '../object-store/s3.js'
+import type { Settings } from '../settings/settings.js'
+import type { Database } from '../warehouse/connection/database.js'
+
+export interface HoldStorage {
+  readonly settings: Settings
+  readonly command: RunCommand | 'check' | 'verify'
+  readonly runId: string
+  readonly log: Log
+  readonly signal: AbortSignal
+  /** The object store, by default a real one. */
+  readonly openStore?: OpenStore | undefined
+}
+
+/** Dispose of it when the database is closed: it may then be held by another process. */
+export interface Storage extends AsyncDisposable {
+  /** Aborts with the signal of the command, and when the storage is lost to another process. */
+  readonly signal: AbortSignal
+  /** Throws if another process may hold the storage by now. Called before each request and each publish. */
+  readonly requireHeld: () => void
+  /** Opens the work database as the last run left it. Throws a `WarehouseError`. Dispose of the database to close it. */
+  openWarehouse(): Promise<Database>
+  /** Where the database is published at the end of a run. */
+  publishers(database: Database): readonly Publisher[]
+  /** Tests whether a run could work here, and changes nothing that lasts. Dispose of it after the requests. */
+  tryOut(): Promise<Trial>
+}
+
+export interface Trial extends AsyncDisposable {
+  /** What works, for people. */
+  readonly found: readonly { readonly what: string; readonly detail: string }[]
+}

@@ -1,0 +1,105 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { fencePointer, LostPublishError, readPointer } from '../../../../src/storage/bucket/pointer.js'
+import { commitVersion } from '../../../../src/storage/bucket/publisher.js'
+import { listData, presentFiles, uploadFiles } from '../../../../src/storage/bucket/upload.js'
+import { temporaryDirectory } from '../../../support/files/temporary.js'
+import { ALWAYS_HELD, manifestOf, NEVER, namedObject } from '../../../support/storage/bucket.js'
+import { type ModelFault, ModelStore } from '../../../support/storage/model-store.js'
+
+const trial = async () => {
+  const directory = await temporaryDirectory()
+  const model = new ModelStore()
+  const faults: (ModelFault | null)[] = []
+  const store = model.client({
+    fault: ({ verb }) => (verb === 'putIfAbsent' ? (faults.shift() ?? null) : null),
+  })
+  const options = { store, lease: ALWAYS_HELD, signal: NEVER }
+  const fileOf = async (key: string, text: string) => {
+    const file = join(directory, key.replaceAll('/', '_'))
+    await writeFile(file, text)
+    return { ...namedObject(key, text), file }
+  }
+  return { model, store, options, fileOf, faults }
+}
+
+test('files are uploaded, and then a version that names them is committed', async () => {
+  const { model, store, options, fileOf } = await trial()
+  const pointer = await fencePointer(options)
+  const files = await Promise.all(
+    Array.from({ length: 20 }, (_, place) => fileOf(`data/surveys/${place}`, `file ${place}`)),
+  )
+  const database = await fileOf('duckdb/1', 'database')
+  await uploadFiles({ ...options, files: [...files, database] })
+  expect(model.objects.size).toBe(22)
+  expect(model.objects.get('data/surveys/7')?.body.toString()).toBe('file 7')
+  const manifest = manifestOf(1, namedObject('duckdb/1', 'database'), files)
+  expect(await commitVersion({ ...options, pointer, run: 'RUN', manifest })).toBe('versions/000001-RUN.json')
+  expect(await readPointer(store, NEVER)).toMatchObject({
+    version: 1,
+    manifest: 'versions/000001-RUN.json',
+    database: 'duckdb/1',
+    run: 'RUN',
+  })
+})
+
+test.each<ModelFault>(['lost_answer', 'repeated'])('an upload with %s has happened', async (fault) => {
+  const { options, fileOf, faults, model } = await trial()
+  const pointer = await fencePointer(options)
+  faults.push(fault)
+  await uploadFiles({ ...options, files: [await fileOf('data/a', 'text')] })
+  faults.push(fault)
+  const manifest = manifestOf(1, namedObject('duckdb/1', 'database'))
+  await commitVersion({ ...options, pointer, run: 'RUN', manifest })
+  expect(model.objects.get('data/a')?.body.toString()).toBe('text')
+  expect(pointer.contents.version).toBe(1)
+})
+
+test.each<ModelFault>(['refused', 'unreachable'])('an upload that is %s ends the publish', async (fault) => {
+  const { options, fileOf, faults, model } = await trial()
+  faults.push(null, fault)
+  const files = [await fileOf('data/a', 'a'), await fileOf('data/b', 'b'), await fileOf('data/c', 'c')]
+  await expect(uploadFiles({ ...options, files })).rejects.toThrow('data/b')
+  expect(model.objects.has('data/b')).toBe(false)
+})
+
+test('a foreign object under one of our keys is an error', async () => {
+  const { options, fileOf, model } = await trial()
+  model.write('data/a', 'of somebody else')
+  await expect(uploadFiles({ ...options, files: [await fileOf('data/a', 'ours')] })).rejects.toThrow(
+    'something else writes to this prefix',
+  )
+})
+
+test('nothing is uploaded without the lease', async () => {
+  const { options, fileOf, model } = await trial()
+  const lease = {
+    assertHeld: () => {
+      throw new Error('lost')
+    },
+  }
+  await expect(uploadFiles({ ...options, lease, files: [await fileOf('data/a', 'a')] })).rejects.toThrow(
+    'lost',
+  )
+  expect(model.objects.size).toBe(0)
+})
+
+test('a run whose bucket was taken over cannot commit, and readers keep the version before', async () => {
+  const { options, store } = await trial()
+  const pointer = await fencePointer(options)
+  await fencePointer(options)
+  const manifest = manifestOf(1, namedObject('duckdb/1', 'database'))
+  await expect(commitVersion({ ...options, pointer, run: 'RUN', manifest })).rejects.toThrow(LostPublishError)
+  expect((await readPointer(store, NEVER))?.version).toBe(0)
+})
+
+test('a file that is missing or truncated is not named again', async () => {
+  const { model, store } = await trial()
+  const files = ['a', 'b', 'c'].map((name) => namedObject(`data/${name}`, `text ${name}`))
+  model.write('data/a', 'text a')
+  model.write('data/b', 'text')
+  const found = presentFiles(manifestOf(1, namedObject('duckdb/1', ''), files), await listData(store, NEVER))
+  expect(found.missing).toEqual(['data/b', 'data/c'])
+  expect(found.manifest.tables[0]?.files.map(({ path }) => path)).toEqual(['data/a'])
+})
