@@ -6,7 +6,6 @@ import { keepHeapSmall } from '../base/small-heap.js'
 import { createHttpClient, type HttpLimits } from '../http/client.js'
 import type { CreateTransport } from '../http/transport.js'
 import type { RunCommand, RunObserver, RunReport, SyncReport } from '../model/run.js'
-import type { SurveySource } from '../model/survey-source.js'
 import type { OpenStore } from '../object-store/s3.js'
 import type { AccountSettings } from '../settings/settings.js'
 import { holdStorage } from '../storage/open.js'
@@ -74,10 +73,6 @@ export const runAndPublish = async (
 export const newRunId = (nowMs: number): string =>
   `${new Date(nowMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z-${randomBytes(3).toString('hex')}`
 
-interface OpenSource extends AsyncDisposable {
-  readonly source: SurveySource
-}
-
 interface SourceOptions {
   readonly account: AccountSettings
   readonly limits: HttpLimits
@@ -92,7 +87,7 @@ interface SourceOptions {
 }
 
 /** Opens the API of one account. Dispose of the source to end its connections and timers. */
-export const openSource = ({ account, ...options }: SourceOptions): OpenSource => {
+export const openSource = ({ account, ...options }: SourceOptions) => {
   const { clock, limits } = options
   const http = createHttpClient({
     ...account,

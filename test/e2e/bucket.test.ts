@@ -445,7 +445,7 @@ describe('who holds the bucket', () => {
   })
 })
 
-// test/unit/storage/bucket/ledgers-hand-over has every loss; here each run waits for a real window and timeout.
+// test/unit/storage/bucket/ledgers has every loss; here each run waits for a real window and timeout.
 describe.runIf(SLOW)('the cap holds, with a warning, after somebody deleted', () => {
   test.concurrent.for([
     { deleted: 'lease.json', warning: 'lease.json was deleted, so nobody knows what the last run sent' },

@@ -60,8 +60,8 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a Delta log that is switched off stays without its files',
     file: 'storage/bucket/clean-up.js',
-    from: '[...logs, ...batches(swept)]',
-    to: 'batches(swept)',
+    from: '[...logs, swept.filter(isManifest)',
+    to: '[swept.filter(isManifest)',
   },
   {
     name: 'publishing overwrites the file that readers have open',
@@ -197,14 +197,14 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the command with a bucket: the proof is skipped after a failed run',
     file: 'storage/bucket/bucket-storage.js',
-    from: 'await proveConditionalWrites({',
-    to: 'if (lease.previous === null) await proveConditionalWrites({',
+    from: 'await proveConditionalWrites(',
+    to: 'if (lease.previous === null) await proveConditionalWrites(',
   },
   {
     name: 'the command with a bucket: a missing ledger counts as empty',
     file: 'storage/bucket/ledgers.js',
-    from: "if (found.kind !== 'copy')",
-    to: "if (found.kind === 'missing') return null; if (found.kind !== 'copy')",
+    from: 'if (found === null || document === null)',
+    to: 'if (found === null) return null; if (document === null)',
   },
   {
     name: 'the command with a bucket does not upload its request ledgers',

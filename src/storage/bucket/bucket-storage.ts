@@ -30,7 +30,7 @@ import {
   proveConditionalWrites,
   requireConditionalWrites,
 } from './preconditions.js'
-import { createBucketPublisher, createPagePublisher, type Snapshots, startSnapshots } from './publisher.js'
+import { createBucketPublisher, createPagePublisher, startSnapshots } from './publisher.js'
 import { bucketStates, findLocal, prepareLocal, readNote, writeNote } from './restore.js'
 import type { BucketPublishing } from './upload.js'
 
@@ -78,7 +78,7 @@ class BucketStorage implements Storage {
   readonly #joined: JoinedSignal
   /** Whether the local ledgers hold every request that may still count: they were taken over. */
   #hasLedgers = false
-  #open: { readonly pointer: FencedPointer; readonly snapshots: Snapshots } | null = null
+  #open: { readonly pointer: FencedPointer; readonly stopSnapshots: () => Promise<void> } | null = null
 
   constructor(held: HeldBucket) {
     this.#held = held
@@ -96,7 +96,7 @@ class BucketStorage implements Storage {
     const { settings, command, runId, storage, store, lease, log } = this.#held
     const { signal } = this
     const directory = settings.warehouseDirectory
-    await proveConditionalWrites({ store, endpoint: storage.endpoint, signal })
+    await proveConditionalWrites(store, storage.endpoint, signal)
     await this.#withLayout(agreeOnLayout)
     const pointer = await fencePointer({ store, lease, signal })
     const { contents } = pointer
@@ -118,10 +118,10 @@ class BucketStorage implements Storage {
       // In the first run with the bucket: a warehouse that lost its work database moves there too.
       published: stateOf(contents) === STATE_NOTHING ? publishedPlaces(directory) : [bucketStates(local)],
     })
-    const snapshots = startSnapshots(this.#publishing(database, pointer))
-    this.#open = { pointer, snapshots }
+    const stopSnapshots = startSnapshots(this.#publishing(database, pointer))
+    this.#open = { pointer, stopSnapshots }
     const close = async (): Promise<void> => {
-      await snapshots.stop()
+      await stopSnapshots()
       await database.close()
     }
     return { ...database, close, [Symbol.asyncDispose]: close }
@@ -129,11 +129,11 @@ class BucketStorage implements Storage {
 
   publishers(database: Database): readonly Publisher[] {
     if (this.#open === null) return []
-    const { pointer, snapshots } = this.#open
+    const { pointer, stopSnapshots } = this.#open
     const publishing = this.#publishing(database, pointer)
     const publisher = createBucketPublisher(publishing)
     const publish: Publisher['publish'] = async (signal) => {
-      await snapshots.stop()
+      await stopSnapshots()
       return await publisher.publish(signal)
     }
     return [
@@ -169,7 +169,12 @@ class BucketStorage implements Storage {
 
   async [Symbol.asyncDispose](): Promise<void> {
     const { lease, store, leaseStore, signal: stopping } = this.#held
-    using limit = releaseLimit(stopping)
+    using limit = createTimeLimit(systemClock)
+    const ending = (ms: number) =>
+      limit.after(ms, () => limit.end(new StoppedError(`the release took more than ${ms / 1_000} s`)))
+    ending(RELEASE_MS_MAX)
+    // The signal may come while the release waits for the store.
+    using _listening = onAbort([stopping], () => ending(RELEASE_AFTER_SIGNAL_MS_MAX))
     const { signal } = limit
     if (!lease.lost.aborted) await lease.release({ ledgers: await this.#handLedgersOn(signal), signal })
     this.#joined[Symbol.dispose]()
@@ -211,21 +216,5 @@ class BucketStorage implements Storage {
     const { settings, signal: stopping, ...held } = this.#held
     const { warehouseDirectory: directory, publish: formats, report } = settings
     return { ...held, database, pointer, directory, formats, report, clock: systemClock, stopping }
-  }
-}
-
-/** The signal may come while the release waits for the store. */
-const releaseLimit = (stopping: AbortSignal): JoinedSignal => {
-  const limit = createTimeLimit(systemClock)
-  const ending = (ms: number) =>
-    limit.after(ms, () => limit.end(new StoppedError(`the release took more than ${ms / 1_000} s`)))
-  ending(RELEASE_MS_MAX)
-  const listening = onAbort([stopping], () => ending(RELEASE_AFTER_SIGNAL_MS_MAX))
-  return {
-    signal: limit.signal,
-    [Symbol.dispose]: () => {
-      listening[Symbol.dispose]()
-      limit[Symbol.dispose]()
-    },
   }
 }

@@ -5,18 +5,11 @@
 import type { Log } from '../../base/log.js'
 import { type ListedObject, listAll, type ObjectStore } from '../../object-store/object-store.js'
 import { type LeftLogs, logsToRemove, removalGroups } from '../../publish/delta/left-logs.js'
-import {
-  type BucketManifest,
-  DATA,
-  isManifest,
-  isWrittenOnce,
-  type PointerContents,
-  SWEPT_PREFIXES,
-} from './documents.js'
+import { DATA, isManifest, isWrittenOnce, type PointerContents, SWEPT_PREFIXES } from './documents.js'
 import type { Lease } from './lease.js'
 import { readManifest } from './restore.js'
 
-export interface CleanUpOptions extends Pick<LeftLogs, 'followed' | 'readLog'> {
+interface CleanUpOptions extends Pick<LeftLogs, 'followed' | 'readLog'> {
   readonly store: ObjectStore
   readonly lease: Pick<Lease, 'assertHeld'>
   /** As it is in the bucket now. */
@@ -46,23 +39,29 @@ export const cleanUp = async (options: CleanUpOptions): Promise<number> => {
   for (const prefix of SWEPT_PREFIXES) listings.push(await listAll(store, prefix, signal))
   const listed = listings.flat()
   const objects = listed.filter(({ key }) => isWrittenOnce(key))
-  const kept = keptManifests(objects, pointer, limits)
-  const named = namedByPointer(pointer)
-  for (const key of kept) {
+  const { snapshot, database, manifest: current, earlier } = pointer
+  const named = new Set([snapshot?.key, database])
+  for (const key of keptManifests(objects, pointer, limits)) {
     const manifest = await readManifest(store, key, signal)
     if (typeof manifest === 'string') {
       log.warn({ storage: store.address }, `nothing was cleaned up, because ${manifest}`)
       return 0
     }
-    markNamed(named, key, manifest, pointer)
+    named.add(key)
+    for (const { path } of manifest.tables.flatMap(({ files }) => files)) named.add(path)
+    // Databases are large: only those of the versions that the pointer names are kept.
+    if (key === current || earlier.includes(key)) named.add(manifest.database.key)
   }
   const swept = sweptKeys(objects, named, limits)
   const logs = await outlivedLogs(options, listed, swept)
-  for (const keys of [...logs, ...batches(swept)]) {
-    lease.assertHeld()
-    await store.delete(keys, signal)
-  }
-  return swept.length + logs.flat().length
+  // One request deletes its keys in any order, so manifests go first: after a kill no manifest is left whose files are gone.
+  const groups = [...logs, swept.filter(isManifest), swept.filter((key) => !isManifest(key))]
+  for (const keys of groups)
+    for (let from = 0; from < keys.length; from += DELETED_AT_ONCE_MAX) {
+      lease.assertHeld()
+      await store.delete(keys.slice(from, from + DELETED_AT_ONCE_MAX), signal)
+    }
+  return groups.flat().length
 }
 
 /** The keys of Delta logs that have to go before these files. */
@@ -90,7 +89,7 @@ const outlivedLogs = async (
 }
 
 /** The keys of the manifests that are kept: those the pointer names, and the young ones. */
-export const keptManifests = (
+const keptManifests = (
   objects: readonly ListedObject[],
   { manifest, earlier }: PointerContents,
   { keepMs }: CleanUpLimits,
@@ -103,40 +102,11 @@ export const keptManifests = (
   return new Set([...(manifest === null ? [] : [manifest]), ...older, ...young])
 }
 
-const namedByPointer = ({ snapshot, database }: PointerContents): Set<string> =>
-  new Set([snapshot?.key, database].filter((key) => key !== undefined && key !== null))
-
-/** Adds what a kept manifest names. Databases are large: only those of the versions that the pointer names are kept. */
-const markNamed = (
-  named: Set<string>,
-  key: string,
-  { tables, database }: BucketManifest,
-  { manifest, earlier }: PointerContents,
-): void => {
-  named.add(key)
-  for (const { files } of tables) for (const { path } of files) named.add(path)
-  if (key === manifest || earlier.includes(key)) named.add(database.key)
-}
-
-/** The objects to remove, manifests first: after a kill no manifest is left whose files are gone. */
-export const sweptKeys = (
+const sweptKeys = (
   objects: readonly ListedObject[],
-  named: ReadonlySet<string>,
+  named: ReadonlySet<string | null | undefined>,
   { sweepAfterMs }: CleanUpLimits,
-): readonly string[] => {
-  const keys = objects
+): readonly string[] =>
+  objects
     .filter(({ key, ageMs }) => !named.has(key) && ageMs !== null && ageMs >= sweepAfterMs)
     .map(({ key }) => key)
-  return [...keys.filter(isManifest), ...keys.filter((key) => !isManifest(key))]
-}
-
-/** One request deletes its keys in any order, so manifests have a request of their own. */
-const batches = (keys: readonly string[]): readonly (readonly string[])[] => {
-  const manifests = keys.filter(isManifest)
-  const others = keys.slice(manifests.length)
-  return [manifests, others].flatMap((group) =>
-    Array.from({ length: Math.ceil(group.length / DELETED_AT_ONCE_MAX) }, (_, place) =>
-      group.slice(place * DELETED_AT_ONCE_MAX, (place + 1) * DELETED_AT_ONCE_MAX),
-    ),
-  )
-}

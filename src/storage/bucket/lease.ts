@@ -163,7 +163,7 @@ const take = async (options: LeaseOptions, found: FoundLease, isNew: boolean): P
     if (winner?.state === 'free') return null
     throw heldBy(store, winner)
   }
-  const previous = isNew ? null : found === null ? DELETED : previousOf(found)
+  const previous = isNew ? null : previousOf(found)
   if (found !== null && previous?.wasReleased === false)
     log.warn({ holder: previous.id }, 'took the bucket over from a run that had ended without releasing it')
   const owned = { store, key: LEASE_KEY, schema: leaseSchema, document, etag: outcome.etag }
@@ -176,21 +176,13 @@ const leaseOf = (
   ledgers: NamedLedgers | null,
 ): LeaseDocument => ({ ...stamp(), state, holder, ledgers_uploaded: ledgers !== null, ledgers })
 
-/** The holder of a lease that was deleted. */
-const DELETED: PreviousHolder = {
-  id: null,
-  wasReleased: false,
-  ledgersUploaded: false,
-  ledgers: null,
-  ageMs: null,
-}
-
-const previousOf = ({ document, ageMs }: ReadDocument<LeaseDocument>): PreviousHolder => ({
-  id: document.holder.id,
-  wasReleased: document.state === 'free',
-  ledgersUploaded: document.ledgers_uploaded,
-  ledgers: document.ledgers,
-  ageMs,
+/** Null: the lease was deleted. */
+const previousOf = (found: FoundLease): PreviousHolder => ({
+  id: found?.document.holder.id ?? null,
+  wasReleased: found?.document.state === 'free',
+  ledgersUploaded: found?.document.ledgers_uploaded ?? false,
+  ledgers: found?.document.ledgers ?? null,
+  ageMs: found?.ageMs ?? null,
 })
 
 /** The run that holds the lease, for people; null if it is free. A killed run holds it until another one takes it over. */

@@ -131,35 +131,16 @@ const fill = async (
   const token = previous.ledgers?.[name]
   // The last run names all ledgers that it left: an account without one was not used. Older versions name none.
   if (listed === undefined && token === undefined && (isKept || previous.ledgers !== null)) return null
-  const found = await downloadLedger(store, name, token, signal)
-  if (found.kind === 'old') return null
-  if (isKept && found.kind !== 'replaced') return null
-  if (found.kind === 'replaced') return `${ledgerKey(name)} is not the one that the last run left`
-  if (found.kind !== 'copy') return `${ledgerKey(name)} is ${found.kind}`
-  replaceLedgerText(directory, name, movedLedgerText(found.text, clock.nowMs() - found.writtenAtMs))
+  const key = ledgerKey(name)
+  const found = await store.get(key, signal)
+  const document = found === null ? null : parseDocument(ledgerSchema, found.body)
+  if (document !== null && token !== undefined && document.token !== token)
+    return `${key} is not the one that the last run left`
+  if (isKept) return null
+  if (found === null || document === null) return `${key} is ${found === null ? 'missing' : 'damaged'}`
+  if (isTooOld(found)) return null
+  replaceLedgerText(directory, name, movedLedgerText(document.text, clock.nowMs() - document.written_at_ms))
   return null
-}
-
-/** `replaced`: it is not the ledger that the last run left. `old`: nothing in it may count any more. */
-type FoundLedger =
-  | { readonly kind: 'missing' | 'damaged' | 'replaced' | 'old' }
-  /** `writtenAtMs`: wall clock of the machine that wrote it, milliseconds since 1970. */
-  | { readonly kind: 'copy'; readonly text: string; readonly writtenAtMs: number }
-
-/** `name` is the name of the local file. `token` is that of the ledger that the last run left; undefined if nobody knows. */
-export const downloadLedger = async (
-  store: ObjectStore,
-  name: string,
-  token: string | undefined,
-  signal: AbortSignal,
-): Promise<FoundLedger> => {
-  const found = await store.get(ledgerKey(name), signal)
-  if (found === null) return { kind: 'missing' }
-  const document = parseDocument(ledgerSchema, found.body)
-  if (document === null) return { kind: 'damaged' }
-  if (token !== undefined && document.token !== token) return { kind: 'replaced' }
-  if (isTooOld(found)) return { kind: 'old' }
-  return { kind: 'copy', text: document.text, writtenAtMs: document.written_at_ms }
 }
 
 const whyUnknown = (previous: PreviousHolder | null): string => {

@@ -58,18 +58,18 @@ const divisionName = (shards: number | null): string =>
 // goes on before a proof has succeeded. Only a success is remembered: after a proof that failed, or was interrupted, the next run tries
 // again.
 
-interface Proving {
-  readonly store: ObjectStore
-  /** Origin of the server; null for AWS. */
-  readonly endpoint: string | null
-  readonly signal: AbortSignal
-}
-
 /** A server may lose its conditions with a new version, or with a gateway before it. */
 const PROOF_MS_MAX = 7 * 24 * 3_600_000
 
-/** Call it with the lease, and before anything else is written. Throws an `ObjectStoreError` if the store keeps no conditions. */
-export const proveConditionalWrites = async ({ store, endpoint, signal }: Proving): Promise<void> => {
+/**
+ * Call it with the lease, and before anything else is written. `endpoint` is the origin of the server; null for AWS. Throws an
+ * `ObjectStoreError` if the store keeps no conditions.
+ */
+export const proveConditionalWrites = async (
+  store: ObjectStore,
+  endpoint: string | null,
+  signal: AbortSignal,
+): Promise<void> => {
   const tried = `${endpoint ?? 'AWS'} ${store.address}`
   const found = await store.get(PROOF_KEY, signal)
   const isRecent = found !== null && (found.ageMs === null || found.ageMs <= PROOF_MS_MAX)

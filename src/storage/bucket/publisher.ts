@@ -51,7 +51,7 @@ export const createBucketPublisher = (publishing: BucketPublishing): Publisher =
       if (publishing.stopping.aborted) await commitSnapshot(publishing, database, signal)
       const objects = formats.includes('parquet') ? await listData(store, signal) : []
       const files = formats.includes('parquet')
-        ? await uploadChangedFiles(publishing, { version, objects, staging, signal })
+        ? await uploadChangedFiles(publishing, version, objects, staging, signal)
         : await publishing.database.exclusively((sql) => manifestOf(sql, [], version, publishing.clock))
       const manifest: BucketManifest = { ...files, database }
       const key = await commitVersion({ ...publishing, run: runId, manifest, signal })
@@ -62,14 +62,6 @@ export const createBucketPublisher = (publishing: BucketPublishing): Publisher =
       return reportsOf(published, isUpToDate ? formats : formats.filter((format) => format !== 'delta'))
     }),
 })
-
-/** Saves the state of the work database in the middle of a run. `number` counts the snapshots of a run from 1. */
-const saveSnapshot = (publishing: BucketPublishing, number: number, signal: AbortSignal): Promise<void> =>
-  inStaging(publishing, signal, async (staging) => {
-    const { pointer, runId } = publishing
-    const key = snapshotKey(pointer.contents.version + 1, runId, number)
-    await commitSnapshot(publishing, await uploadDatabase(publishing, key, staging, signal), signal)
-  })
 
 const inStaging = async <Result>(
   { store, lease, directory, log }: BucketPublishing,
@@ -226,31 +218,28 @@ export const createPagePublisher = ({ database, report, store, lease }: BucketPu
 // Saves the work database into the bucket now and then during a run. A pod that dies loses its disk, and then only what it committed after
 // the last snapshot is read again.
 
-export interface Snapshots {
-  /** Ends a snapshot that is under way, and waits for its end. */
-  stop(): Promise<void>
-}
-
 /** A snapshot copies and uploads the whole database. A run of less than this makes none. */
 export const SNAPSHOT_EVERY_MS = 15 * 60_000
 
-export const startSnapshots = (publishing: BucketPublishing): Snapshots => {
+/** Call what it returns to end a snapshot that is under way, and to wait for its end. */
+export const startSnapshots = (publishing: BucketPublishing): (() => Promise<void>) => {
   const ended = new AbortController()
   const loop = takeSnapshots(publishing, ended.signal)
-  return {
-    stop: async () => {
-      ended.abort()
-      await loop
-    },
+  return async () => {
+    ended.abort()
+    await loop
   }
 }
 
 const takeSnapshots = async (publishing: BucketPublishing, signal: AbortSignal): Promise<void> => {
-  const { clock, log, store } = publishing
+  const { clock, log, store, pointer, runId } = publishing
   for (let number = 1; !signal.aborted; number += 1) {
     try {
       await clock.sleep(SNAPSHOT_EVERY_MS, signal)
-      await saveSnapshot(publishing, number, signal)
+      await inStaging(publishing, signal, async (staging) => {
+        const key = snapshotKey(pointer.contents.version + 1, runId, number)
+        await commitSnapshot(publishing, await uploadDatabase(publishing, key, staging, signal), signal)
+      })
       log.info({ storage: store.address, number }, 'saved the work database in the bucket')
     } catch (error) {
       if (signal.aborted || isStop(error)) return

@@ -48,14 +48,13 @@ interface FoundLocal {
 
 /** Changes nothing. Throws an error `other_bucket` if the directory cannot be used for this bucket. */
 export const findLocal = async ({
-  store: { address },
+  store,
   pointer,
   directory,
 }: Pick<Restoring, 'store' | 'pointer' | 'directory'>): Promise<FoundLocal> => {
   const note = await readNote(directory)
-  const hasWorkDatabase = await exists(workFile(directory))
-  const action = localAction({ note, hasWorkDatabase, address, directory, pointer })
-  return { note, action, ledgersOf: note?.storage === address ? note.holder : null }
+  const action = localAction(store, pointer, directory, note, await exists(workFile(directory)))
+  return { note, action, ledgersOf: note?.storage === store.address ? note.holder : null }
 }
 
 /**
@@ -147,18 +146,17 @@ export const refuseBucket = async (directory: string): Promise<void> => {
  */
 type LocalAction = 'keep' | 'adopt' | 'restore' | 'start'
 
-interface LocalState {
-  readonly note: BucketNote | null
-  readonly hasWorkDatabase: boolean
-  /** Of the store. */
-  readonly address: string
-  readonly directory: string
-  readonly pointer: PointerContents
-}
-
-/** Throws an error `other_bucket` if the local work database belongs to another bucket, or to none while the bucket has a state. */
-export const localAction = (local: LocalState): LocalAction => {
-  const { note, hasWorkDatabase, address, directory, pointer } = local
+/**
+ * Throws an error `other_bucket` if the local work database belongs to another bucket, or to none while
+ * the bucket has a state.
+ */
+export const localAction = (
+  { address }: Pick<ObjectStore, 'address'>,
+  pointer: PointerContents,
+  directory: string,
+  note: BucketNote | null,
+  hasWorkDatabase: boolean,
+): LocalAction => {
   const state = stateOf(pointer)
   if (!hasWorkDatabase) return state === STATE_NOTHING ? 'start' : 'restore'
   if (note !== null && note.storage !== address)

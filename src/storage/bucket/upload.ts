@@ -58,18 +58,16 @@ export const uploadDatabase = async (
   return named
 }
 
-interface NextVersion {
-  readonly version: number
-  /** Everything below `data`, as it was before this version. */
-  readonly objects: readonly ListedObject[]
-  readonly staging: string
-  readonly signal: AbortSignal
-}
-
-/** Returns the manifest without the database. Its unchanged files are in the bucket already. */
+/**
+ * `objects` is everything below `data`, as it was before this version. Returns the manifest without the database. Its unchanged files are
+ * in the bucket already.
+ */
 export const uploadChangedFiles = async (
   publishing: BucketPublishing,
-  { version, objects, staging, signal }: NextVersion,
+  version: number,
+  objects: readonly ListedObject[],
+  staging: string,
+  signal: AbortSignal,
 ): Promise<Manifest> => {
   const { database, runId, clock } = publishing
   const { manifest, upload: written } = await writeChangedFiles({

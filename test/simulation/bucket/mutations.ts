@@ -79,8 +79,8 @@ export const BUCKET_MUTATIONS: readonly Mutation[] = [
   {
     name: 'bucket: a missing ledger counts as empty',
     file: 'storage/bucket/ledgers.js',
-    from: "if (found.kind !== 'copy')",
-    to: "if (found.kind === 'missing') return null; if (found.kind !== 'copy')",
+    from: 'if (found === null || document === null)',
+    to: 'if (found === null) return null; if (document === null)',
   },
   {
     name: 'bucket: without a lease, no run was ever here',

@@ -87,7 +87,7 @@ export const writerRun = async (options: WriterOptions): Promise<void> => {
   let ledger: Ledger | null = null
   try {
     const signal = lease.lost
-    await proveConditionalWrites({ store, endpoint: null, signal })
+    await proveConditionalWrites(store, null, signal)
     await agreeOnLayout(store, null, signal)
     const pointer = await fencePointer({ store, lease, signal })
     const { directory } = place

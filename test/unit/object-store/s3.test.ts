@@ -1,4 +1,4 @@
-/** The client of S3 keeps the contract of the port, over a server of our own. */
+/** The client of S3 keeps the contract of the port, over a server of our own, and so does the model of tests and simulation. */
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createS3Store } from '../../../src/object-store/s3.js'
 import { NEVER, objectStoreContract } from '../../support/storage/contract.js'
@@ -39,6 +39,10 @@ test('the age of an object follows the clock of the store, and is never negative
   expect(await ages()).toEqual([3_600_000, 3_600_000])
   nowMs -= 7_200_000
   expect(await ages()).toEqual([0, 0])
+})
+
+describe('the model', () => {
+  objectStoreContract({ open: async () => new ModelStore().client(), writersAtOnce: 50 })
 })
 
 describe('the client over HTTP', () => {

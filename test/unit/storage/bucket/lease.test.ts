@@ -6,7 +6,7 @@ import { acquireLease, type Lease, LeaseLostError } from '../../../../src/storag
 import { WarehouseHeldError } from '../../../../src/warehouse/connection/errors.js'
 import { testLog } from '../../../support/log/test-log.js'
 import { holderNamed, NEVER, pass } from '../../../support/storage/bucket.js'
-import { type ModelFault, type ModelRequest, ModelStore } from '../../../support/storage/model-store.js'
+import { type ModelFault, ModelStore } from '../../../support/storage/model-store.js'
 import { testClock } from '../../../support/time/test-clock.js'
 
 type TestClock = ReturnType<typeof testClock>
@@ -33,6 +33,10 @@ const MANIFEST = 'versions/000001-20260301T000000Z-a1b2c3.json'
 const HELD_BY_DEAD = JSON.stringify({
   ...{ format: 1, token: 't', state: 'held', holder: holderNamed('dead'), ledgers_uploaded: false },
 })
+
+/** A store whose connection breaks at any time. */
+const linked = (model: ModelStore, link: { readonly isDown: boolean }): ObjectStore =>
+  model.client({ fault: () => (link.isDown ? 'unreachable' : null) })
 
 const released = { ledgers: {}, signal: NEVER }
 
@@ -134,9 +138,13 @@ describe('to acquire the lease', () => {
     expect((await second).previous?.wasReleased).toBe(true)
   })
 
-  test('of two that take it over at once one wins', async () => {
-    const { acquire, clock } = trial()
-    await acquire('a', { on: testClock() })
+  test.each([
+    ['nobody renews', HELD_BY_DEAD],
+    ['was deleted', null],
+  ])('of two that find one that %s, one wins', async (_, stored) => {
+    const { acquire, clock, model } = trial()
+    model.write('current.json', '{}')
+    if (stored !== null) model.write('lease.json', stored)
     const both = [acquire('b'), acquire('c')]
     await Promise.all([pass(clock, 61_000), Promise.allSettled(both)])
     const states = await Promise.all(both.map(stateOf))
@@ -165,11 +173,11 @@ describe('to acquire the lease', () => {
     model.write('current.json', '{}')
     model.write('lease.json', '{}')
     model.objects.delete('lease.json')
-    let isDown = false
-    const own = acquire('a', { store: model.client({ fault: () => (isDown ? 'unreachable' : null) }) })
+    const link = { isDown: false }
+    const own = acquire('a', { store: linked(model, link) })
     await pass(clock, 61_000)
     const lease = await own
-    isDown = true
+    link.isDown = true
     model.objects.delete('lease.json')
     const second = acquire('b')
     await pass(clock, 50_000)
@@ -192,16 +200,6 @@ describe('to acquire the lease', () => {
     expect(await stateOf(second)).toBe('pending')
     await pass(clock, 7_000)
     expect((await second).previous).toMatchObject({ id: null, wasReleased: false })
-  })
-
-  test('of two that find it deleted one wins', async () => {
-    const { acquire, clock, model } = trial()
-    model.write('current.json', '{}')
-    const both = [acquire('b'), acquire('c')]
-    await Promise.all([pass(clock, 61_000), Promise.allSettled(both)])
-    const states = await Promise.all(both.map(stateOf))
-    expect(states.filter((state) => state === 'done')).toHaveLength(1)
-    expect(states.filter((state) => state instanceof WarehouseHeldError)).toHaveLength(1)
   })
 
   test('placeholders of folders and files of a person are no traces of a run', async () => {
@@ -229,20 +227,6 @@ describe('to acquire the lease', () => {
     await expect(second).rejects.toThrow(StoppedError)
   })
 
-  test.each<ModelFault>(['lost_answer', 'repeated', 'unreachable'])(
-    'despite a put with %s',
-    async (fault) => {
-      const { acquire, model, clock } = trial()
-      const once = [fault]
-      const store = model.client({
-        fault: ({ verb }) => (verb.startsWith('put') ? (once.shift() ?? null) : null),
-      })
-      const lease = await acquire('a', { store })
-      await pass(clock, 100_000)
-      lease.assertHeld()
-    },
-  )
-
   test('from a store that refuses is an error at once', async () => {
     const { acquire, model } = trial()
     await expect(acquire('a', { store: model.client({ fault: () => 'refused' }) })).rejects.toThrow('403')
@@ -260,7 +244,7 @@ describe('a held lease', () => {
   })
 
   test.each<ModelFault>(['lost_answer', 'repeated', 'unreachable'])(
-    'stays held although renewals end with %s',
+    'is acquired and stays held although puts end with %s',
     async (fault) => {
       const { acquire, clock, model } = trial()
       let puts = 0
@@ -268,7 +252,7 @@ describe('a held lease', () => {
         fault: ({ verb }) => {
           if (!verb.startsWith('put')) return null
           puts += 1
-          return puts % 2 === 0 ? fault : null
+          return puts % 2 === 1 ? fault : null
         },
       })
       const lease = await acquire('a', { store })
@@ -279,25 +263,21 @@ describe('a held lease', () => {
 
   test('survives an outage that is shorter than its life', async () => {
     const { acquire, clock, model } = trial()
-    let isDown = false
-    const lease = await acquire('a', {
-      store: model.client({ fault: () => (isDown ? 'unreachable' : null) }),
-    })
-    isDown = true
+    const link = { isDown: false }
+    const lease = await acquire('a', { store: linked(model, link) })
+    link.isDown = true
     await pass(clock, 50_000)
     lease.assertHeld()
-    isDown = false
+    link.isDown = false
     await pass(clock, 60_000)
     lease.assertHeld()
   })
 
   test('is lost before another run can take it when the store stays away: exit 7', async () => {
     const { acquire, clock, model } = trial()
-    let isDown = false
-    const lease = await acquire('a', {
-      store: model.client({ fault: () => (isDown ? 'unreachable' : null) }),
-    })
-    isDown = true
+    const link = { isDown: false }
+    const lease = await acquire('a', { store: linked(model, link) })
+    link.isDown = true
     await pass(clock, 54_000)
     lease.assertHeld()
     await pass(clock, 1_000)
@@ -316,21 +296,23 @@ describe('a held lease', () => {
     expect(lease.lost.aborted).toBe(true)
   })
 
-  test('is lost when another run has written it: exit 6', async () => {
+  test.each([
+    [
+      'another run has written it',
+      (model: ModelStore) => void model.write('lease.json', '{"token":"theirs"}'),
+    ],
+    ['was deleted', (model: ModelStore) => model.objects.clear()],
+  ])('is lost when %s: exit 6, and it is not written any more', async (problem, lose) => {
     const { acquire, clock, model } = trial()
     const lease = await acquire('a')
-    model.write('lease.json', '{"token":"theirs"}')
+    lose(model)
     await pass(clock, 21_000)
     expect(() => lease.assertHeld()).toThrow(LeaseLostError)
+    expect(() => lease.assertHeld()).toThrow(problem === 'was deleted' ? problem : 'another run has taken')
     expect(lease.lost.reason).toMatchObject({ exitCode: EXIT_CODES.held })
-  })
-
-  test('is lost when its object was deleted', async () => {
-    const { acquire, clock, model } = trial()
-    const lease = await acquire('a')
-    model.objects.clear()
-    await pass(clock, 21_000)
-    expect(() => lease.assertHeld()).toThrow('deleted')
+    const { length } = model.requests
+    await lease.release(released)
+    expect(model.requests).toHaveLength(length)
   })
 
   test('is lost to a process that stood still, before it does anything else', async () => {
@@ -350,14 +332,8 @@ describe('a held lease', () => {
     const own = testClock()
     let suspendedMs = 0
     const clock = { ...own, nowMs: () => own.nowMs() + suspendedMs }
-    const store = model.client()
-    const lease = await acquireLease({
-      store,
-      holder: holderNamed('a'),
-      clock,
-      log: testLog(),
-      signal: NEVER,
-    })
+    const given = { store: model.client(), holder: holderNamed('a'), log: testLog(), signal: NEVER }
+    const lease = await acquireLease({ ...given, clock })
     suspendedMs = 54_000
     lease.assertHeld()
     suspendedMs = 56_000
@@ -397,36 +373,29 @@ describe('a released lease', () => {
 
   test('is free although a renewal arrives just before it', async () => {
     const { acquire, clock, model, stored } = trial()
-    let answered: (() => void) | null = null
-    const waits: ModelRequest[] = []
     const client = model.client()
+    let renewals = 0
     const store: ObjectStore = {
       ...client,
       // The answer of the renewal is on its way when the release begins.
-      putIfMatch: async (key, body, etag, signal) => {
-        const outcome = await client.putIfMatch(key, body, etag, signal)
-        if (waits.push({ verb: 'putIfMatch', key }) === 1) {
-          await new Promise<void>((resolve) => {
-            answered = resolve
-          })
-        }
-        return outcome
+      putIfMatch: async (...put) => {
+        const outcome = await client.putIfMatch(...put)
+        renewals += 1
+        return renewals === 1 ? await new Promise(() => undefined) : outcome
       },
     }
     const lease = await acquire('a', { store })
     await pass(clock, 21_000)
-    expect(answered).not.toBeNull()
+    expect(renewals).toBe(1)
     await lease.release(released)
     expect(stored().state).toBe('free')
   })
 
   test('that cannot be written is logged, and ends by itself', async () => {
     const { acquire, model, log, stored } = trial()
-    let isDown = false
-    const lease = await acquire('a', {
-      store: model.client({ fault: () => (isDown ? 'unreachable' : null) }),
-    })
-    isDown = true
+    const link = { isDown: false }
+    const lease = await acquire('a', { store: linked(model, link) })
+    link.isDown = true
     await lease.release(released)
     expect(stored().state).toBe('held')
     expect(log.lines.at(-1)).toMatchObject({ level: 'warn' })
@@ -439,15 +408,5 @@ describe('a released lease', () => {
     await lease.release(released)
     expect(stored()).toEqual({ token: 'theirs' })
     expect(log.lines.at(-1)?.message).toMatch(/another run has taken/)
-  })
-
-  test('that was lost is not written', async () => {
-    const { acquire, clock, model } = trial()
-    const lease = await acquire('a')
-    model.write('lease.json', '{"token":"theirs"}')
-    await pass(clock, 21_000)
-    const { length } = model.requests
-    await lease.release(released)
-    expect(model.requests).toHaveLength(length)
   })
 })

@@ -123,7 +123,7 @@ describe('their proof', () => {
         nowMs += ms
       },
       prove: (endpoint: string | null = null, store = model.client(), signal = NEVER) =>
-        proveConditionalWrites({ store, endpoint, signal }),
+        proveConditionalWrites(store, endpoint, signal),
       proofs: () =>
         model.requests.filter(({ verb, key }) => verb === 'delete' && key.startsWith('check/')).length,
     }

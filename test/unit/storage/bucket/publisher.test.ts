@@ -258,7 +258,7 @@ describe('a signal', () => {
 describe('a long run', () => {
   test.runIf(SLOW)('saves the work database every 15 minutes, and a failure does not end it', async () => {
     const { publishing, decide, clock, log, current, release } = await trial(['duckdb'])
-    const snapshots = startSnapshots(publishing)
+    const stop = startSnapshots(publishing)
     const saved = async (count: number) => {
       while (log.lines.filter(({ message }) => /^saved|could not be saved/.test(message)).length < count)
         await new Promise((resolve) => setImmediate(resolve))
@@ -271,7 +271,7 @@ describe('a long run', () => {
     clock.advance(SNAPSHOT_EVERY_MS)
     await saved(2)
     expect(current()).toMatchObject({ version: 0, snapshot: { key: 'snapshots/000001-RUN-2.duckdb' } })
-    await snapshots.stop()
+    await stop()
     await release()
   })
 })

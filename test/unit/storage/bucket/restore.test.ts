@@ -154,7 +154,7 @@ const note = (state: string, address = storage) => ({
   holder: 'a',
 })
 const action = (noted: ReturnType<typeof note> | null, hasWorkDatabase: boolean, pointer = published) =>
-  localAction({ note: noted, hasWorkDatabase, address: storage, directory: '/w', pointer })
+  localAction({ address: storage }, pointer, '/w', noted, hasWorkDatabase)
 
 test('a note is written as a whole, and read again', async () => {
   const directory = await temporaryDirectory()
