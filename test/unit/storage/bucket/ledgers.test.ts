@@ -90,16 +90,11 @@ test('requests of a run count on the next machine, whatever its clock shows', as
 
 test('a run with other accounts hands the ledger of the first one on', async () => {
   const model = new ModelStore()
-  const [first, second, third] = [
-    await machine(model, 'RUN-1'),
-    await machine(model, 'RUN-2'),
-    await machine(model, 'RUN-3'),
-  ]
-  const run = await first.run([account(1)])
+  const run = await (await machine(model, 'RUN-1')).run([account(1)])
   run.send(account(1), 40)
   await run.end()
-  await (await second.run([account(2)])).end()
-  const last = await third.run([account(1)])
+  await (await (await machine(model, 'RUN-2')).run([account(2)])).end()
+  const last = await (await machine(model, 'RUN-3')).run([account(1)])
   expect(last.occupied(account(1))).toBe(40)
   await last.end()
 })
@@ -144,18 +139,6 @@ test('what a killed run sent for other accounts is not forgotten by a run in bet
   const last = await (await machine(model, 'RUN-3')).run([account(2)])
   expect(last.occupied(account(2))).toBe(60)
   await last.end()
-})
-
-test('the machine of a killed run knows what it sent', async () => {
-  const model = new ModelStore()
-  const first = await machine(model, 'RUN-1')
-  const run = await first.run([account(1)])
-  run.send(account(1), 3)
-  await run.die()
-  const again = await first.run([account(1)], 'RUN-1')
-  // The watch for the lease took longer than the window.
-  expect(again.occupied(account(1))).toBe(0)
-  await again.end()
 })
 
 test('requests of hours ago do not count, by the clock of the store', async () => {
