@@ -138,21 +138,17 @@ type Replacement<Document> =
 
 /** A document that this run alone replaces, until another run does. */
 export class OwnedDocument<Document extends { readonly token: string }> {
-  readonly #owned: Owned<Document>
+  #owned: Owned<Document>
   /** Of everything that we wrote or tried to write. */
   readonly #tokens: Set<string>
-  #document: Document
-  #etag: string
 
   constructor(owned: Owned<Document>) {
     this.#owned = owned
     this.#tokens = new Set([owned.document.token])
-    this.#document = owned.document
-    this.#etag = owned.etag
   }
 
   get document(): Document {
-    return this.#document
+    return this.#owned.document
   }
 
   /** `next` makes a document with a new token, before each put. `isDone`: a document that was found says it already. */
@@ -163,22 +159,18 @@ export class OwnedDocument<Document extends { readonly token: string }> {
   ): Promise<Replacement<Document>> {
     const { store, key, schema } = this.#owned
     for (let puts = 0; puts < REPLACEMENTS_MAX; puts += 1) {
-      const document = next(this.#document)
+      const document = next(this.#owned.document)
       this.#tokens.add(document.token)
-      const outcome = await putDocument(store, key, document, this.#etag, signal)
+      const outcome = await putDocument(store, key, document, this.#owned.etag, signal)
       if (outcome.kind === 'written') {
-        this.#document = document
-        this.#etag = outcome.etag
+        this.#owned = { ...this.#owned, document, etag: outcome.etag }
         return { kind: 'written' }
       }
       const { found } = outcome
       const stored = found === null ? null : parseDocument(schema, found.body)
       const isOurs = found !== null && stored !== null && this.#tokens.has(stored.token)
-      if (isOurs) {
-        // An earlier put whose answer we never got has arrived.
-        this.#document = stored
-        this.#etag = found.etag
-      }
+      // An earlier put whose answer we never got has arrived.
+      if (isOurs) this.#owned = { ...this.#owned, document: stored, etag: found.etag }
       if (stored !== null && isDone(stored)) return { kind: 'written' }
       if (!isOurs) return { kind: 'lost', found, document: stored }
     }

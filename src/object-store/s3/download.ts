@@ -16,10 +16,10 @@ export const getObject = async (
   key: string,
   signal: AbortSignal,
 ): Promise<StoredObject | null> => {
-  const chunks: Uint8Array[] = []
-  const answer = await receive(connection, key, signal, {
-    begin: async () => void chunks.splice(0),
-    write: async (chunk) => void chunks.push(chunk),
+  let chunks: Uint8Array[] = []
+  const answer = await receive(connection, key, signal, () => {
+    chunks = []
+    return Promise.resolve(async (chunk) => void chunks.push(chunk))
   })
   if (answer === null) return null
   const { ETag: etag, LastModified } = answer
@@ -47,14 +47,13 @@ export const getObjectToFile = async (
     }
   }
   try {
-    const answer = await receive(connection, key, signal, {
-      begin: () =>
-        locally(async () => {
-          // Every write appends, also after the file was emptied.
-          file ??= await open(path, 'ax')
-          await file.truncate(0)
-        }),
-      write: (chunk) => locally(async () => file?.appendFile(chunk)),
+    const answer = await receive(connection, key, signal, async () => {
+      await locally(async () => {
+        // Every write appends, also after the file was emptied.
+        file ??= await open(path, 'ax')
+        await file.truncate(0)
+      })
+      return (chunk) => locally(async () => file?.appendFile(chunk))
     })
     isWhole = answer !== null
     return isWhole
@@ -70,18 +69,15 @@ const closeFile = async (file: FileHandle | null, removed: string | null): Promi
   if (removed !== null) await rm(removed, { force: true })
 }
 
-interface Sink {
-  /** Called before each body: what was written so far is void. */
-  begin(): Promise<void>
-  write(chunk: Uint8Array): Promise<void>
-}
+/** Called before each body: what was written so far is void. Returns what writes a chunk. */
+type Begin = () => Promise<(chunk: Uint8Array) => Promise<void>>
 
 /** Null if there is no such object. */
 const receive = async (
   connection: S3Connection,
   key: string,
   signal: AbortSignal,
-  sink: Sink,
+  begin: Begin,
 ): Promise<GetObjectCommandOutput | null> => {
   const { bucket, root } = connection
   for (let attempt = 1; ; attempt += 1) {
@@ -95,7 +91,7 @@ const receive = async (
     )
     if (answer === null) return null
     try {
-      await drain(answer, sink)
+      await drain(answer, begin)
       return answer
     } catch (error) {
       throwIfAborted(signal)
@@ -107,18 +103,18 @@ const receive = async (
 
 const drain = async (
   { Body: body, ContentLength: length }: GetObjectCommandOutput,
-  sink: Sink,
+  begin: Begin,
 ): Promise<void> => {
   if (!(body instanceof Readable)) throw new TypeError('the answer has no body')
-  // Iterating destroys the stream when the sink fails.
+  // Iterating destroys the stream when a write fails.
   const chunks: AsyncIterable<Uint8Array> = body
   let bytes = 0
-  await sink.begin().catch((error: unknown) => {
+  const write = await begin().catch((error: unknown) => {
     body.destroy()
     throw error
   })
   for await (const chunk of chunks) {
-    await sink.write(chunk)
+    await write(chunk)
     bytes += chunk.length
   }
   if (length !== undefined && bytes !== length)
