@@ -1,6 +1,6 @@
 /**
- * Writes objects and JSON documents that have one owner. A put whose answer is lost may have happened, and the client's own repetition of a put that won is
- * answered with "the condition does not hold". So the object is read back: is it mine?
+ * Writes objects and JSON documents that have one owner. A put whose answer is lost may have happened, and the client's own repetition
+ * of a put that won is answered with "the condition does not hold". So the object is read back: is it mine?
  */
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
