@@ -7,7 +7,7 @@ import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { formatHttpDate, type Micros } from './time/iso-time.js'
+import { formatHttpDate, type Micros } from './time.js'
 
 export interface Answer {
   readonly status: number

@@ -1,10 +1,8 @@
 /** Reads the three endpoints of the API document and keeps all their answers. */
 import { excerptOf } from '../../http/body.js'
-import { INTERVIEW_STATUSES } from '../fields.js'
-import { integerOf, isObject, type JsonObject } from '../values.js'
+import { INTERVIEW_STATUSES, integerOf, isObject, type JsonObject } from '../fields.js'
 import { Unseen } from '../verdict.js'
-import type { Answer } from './answer.js'
-import type { Credentials, Query, Sender } from './sender.js'
+import type { Answer, Credentials, Query, Sender } from './sender.js'
 
 export type Endpoint = 'surveys' | 'sample_sources' | 'fieldwork_progress'
 

@@ -1,10 +1,8 @@
 /** API document, "Sample source", "List the sample sources of a survey", and progress restricted to a source. */
-import { SAMPLE_SOURCE_FIELDS } from '../fields.js'
-import { MOVED, sameCounts } from '../read/evidence.js'
+import { SAMPLE_SOURCE_FIELDS, textOf } from '../fields.js'
+import { MOVED, readSource, sameCounts } from '../read/evidence.js'
 import type { ProgressReading } from '../read/reader.js'
-import { readSource } from '../read/subjects.js'
 import { each, fieldRules, type Rule, sourceRecords } from '../rule.js'
-import { textOf } from '../values.js'
 import { fail, PASS, Unseen, type Verdict } from '../verdict.js'
 import { sameAsPageOne } from './pagination.js'
 

@@ -1,8 +1,9 @@
 /** API document, "List surveys", `status`: filters on one status, or on several in array form. */
+
+import { integerOf } from '../fields.js'
 import { type Evidence, findDifference } from '../read/evidence.js'
 import { idsOf, type ListReading, paging, sameIds } from '../read/reader.js'
 import { judgeEach, type Rule } from '../rule.js'
-import { integerOf } from '../values.js'
 import { fail, PASS, Unseen } from '../verdict.js'
 
 const SECTION = 'List surveys'

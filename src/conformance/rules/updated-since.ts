@@ -2,9 +2,7 @@
  * API document, "List surveys", `updated_since`: the records modified since this date, the date itself included. The
  * cursor of the sync relies on this rule.
  */
-import { type Evidence, findDifference } from '../read/evidence.js'
-import { type ListReading, paging, progressPath, type Reader, sameIds, surveysSeen } from '../read/reader.js'
-import { judgeEach, type Rule } from '../rule.js'
+
 import {
   formatMoment,
   formatWithOffset,
@@ -14,7 +12,10 @@ import {
   parseMoment,
   stepOf,
   textOf,
-} from '../values.js'
+} from '../fields.js'
+import { type Evidence, findDifference } from '../read/evidence.js'
+import { type ListReading, paging, progressPath, type Reader, sameIds, surveysSeen } from '../read/reader.js'
+import { judgeEach, type Rule } from '../rule.js'
 import { fail, PASS, Unseen } from '../verdict.js'
 
 const SECTION = 'List surveys'

@@ -2,11 +2,12 @@
  * API document, "View the fieldwork progress of a survey": `started_after` and `started_before`. The rules use a survey
  * with few interviews, preferably a complete one, which gets no more of them.
  */
+
+import { formatMoment, MICROS_PER_SECOND } from '../fields.js'
 import { findDifference, MOVED, sameCounts } from '../read/evidence.js'
 import type { Query } from '../read/sender.js'
 import { countIn, lifeOf } from '../read/start.js'
 import type { Rule } from '../rule.js'
-import { formatMoment, MICROS_PER_SECOND } from '../values.js'
 import { fail, PASS, Unseen } from '../verdict.js'
 import { FAR_FUTURE } from './updated-since.js'
 

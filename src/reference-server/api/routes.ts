@@ -9,8 +9,7 @@ import type { ActingFault, FaultRegister } from '../faults/fault-register.js'
 import { deliver, outcomeOf, sentStatus } from '../faults/outcome.js'
 import type { RetryAfterStyle } from '../option-texts.js'
 import type { RequestLog } from '../request-log.js'
-import type { Micros } from '../time/iso-time.js'
-import type { WorldClock } from '../time/world-clock.js'
+import type { Micros, WorldClock } from '../time.js'
 import type { Organization } from '../world/organization.js'
 import { ENDPOINTS } from './endpoints.js'
 import { API_PREFIX, type Endpoint } from './operation.js'
@@ -75,9 +74,7 @@ const serve = (
     const { endpoint, surveyId } = target
     const organization = admit(member, arrivedMs, at, context.retryAfter)
     const parameters = new URLSearchParams(query)
-    const account = organization.identity.name
-    const paged = 'page' in endpoint.query.shape
-    faults = context.faults.actingOn({ account, path, query: parameters, paged })
+    faults = context.faults.actingOn({ path, query: parameters, paged: 'page' in endpoint.query.shape })
     return endpoint.answerTo({ organization, at, surveyId, query: parameters, pageSize: context.pageSize })
   })
   const outcome = outcomeOf(answer, faults)

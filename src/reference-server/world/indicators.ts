@@ -6,7 +6,7 @@ import {
   type ProgressResource,
   type StatusCount,
 } from '../resources.js'
-import type { Micros } from '../time/iso-time.js'
+import type { Micros } from '../time.js'
 import { COMPLETE, IGNORED, type Interviews, statusAt } from './interviews.js'
 
 /** Keeps interviews that started from `startedAfter` to `startedBefore`, both included; null is no bound. */

@@ -4,9 +4,8 @@
  * flat arrays sorted by start.
  */
 import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources.js'
-import { MICROS_PER_DAY, MICROS_PER_SECOND, type Micros } from '../time/iso-time.js'
+import { MICROS_PER_DAY, MICROS_PER_SECOND, type Micros } from '../time.js'
 import { ArrivalWalk, type FieldWindow, openWindows, windowsFrom } from './arrival.js'
-import { Quota } from './quota.js'
 import { PURPOSES, Random } from './random.js'
 import { deriveSampleSources, type SampleSource } from './sample-sources.js'
 import type { Change, WorldPlan } from './timeline.js'
@@ -197,4 +196,73 @@ const PART_OF_TYPICAL = INTERVIEW_STATUSES.map((status) => {
 const analysisOf = (random: Random, within: Micros): number => {
   const drawn = random.fraction() ** 2 * ANALYSIS_DAYS_MAX * MICROS_PER_DAY
   return Math.max(0, Math.floor(Math.min(drawn, within) / MICROS_PER_MINUTE))
+}
+
+/**
+ * Decides which interviews of a source are complete and which are above its target. Interviews are decided in the order
+ * in which they end, each by the target at that moment. So there are never more complete ones than the target, unless
+ * the target was lowered afterwards.
+ */
+
+/** A target of complete interviews from `at` on. */
+interface Target {
+  readonly at: Micros
+  readonly sampleSize: number
+}
+
+export class Quota {
+  readonly #targets: readonly Target[]
+  readonly #decide: (place: number, hasRoom: boolean) => void
+  /** The ends of the undecided interviews, ascending, from `#first` up to `#end`. */
+  readonly #moments: Float64Array
+  readonly #places: Uint32Array
+  #first = 0
+  #end = 0
+  #target = 0
+  #complete = 0
+
+  /** `targets` are in the order of time. `decide` is called for each interview, in the order of time. */
+  constructor(
+    targets: readonly Target[],
+    interviewsMax: number,
+    decide: (place: number, hasRoom: boolean) => void,
+  ) {
+    this.#targets = targets
+    this.#decide = decide
+    this.#moments = new Float64Array(interviewsMax)
+    this.#places = new Uint32Array(interviewsMax)
+  }
+
+  /** The interview at `place` completes at `moment`, if there is room then. */
+  add(place: number, moment: Micros): void {
+    let slot = this.#end++
+    // An insertion sort is fast here: most interviews that began earlier also end earlier.
+    for (; slot > this.#first && (this.#moments[slot - 1] ?? 0) > moment; slot--) {
+      this.#moments[slot] = this.#moments[slot - 1] ?? 0
+      this.#places[slot] = this.#places[slot - 1] ?? 0
+    }
+    this.#moments[slot] = moment
+    this.#places[slot] = place
+  }
+
+  /** Decides all interviews that ended by `moment`, which never goes back. Returns how full the target is; 1 is full. */
+  fillAt(moment: Micros): number {
+    for (; this.#first < this.#end; this.#first++) {
+      const ended = this.#moments[this.#first] ?? 0
+      if (ended > moment) break
+      const hasRoom = this.#complete < this.#targetAt(ended)
+      if (hasRoom) this.#complete += 1
+      this.#decide(this.#places[this.#first] ?? 0, hasRoom)
+    }
+    const target = this.#targetAt(moment)
+    return this.#complete >= target ? 1 : this.#complete / target
+  }
+
+  #targetAt(moment: Micros): number {
+    for (let next = this.#targets[this.#target + 1]; next !== undefined && next.at <= moment; ) {
+      this.#target += 1
+      next = this.#targets[this.#target + 1]
+    }
+    return this.#targets[this.#target]?.sampleSize ?? 0
+  }
 }

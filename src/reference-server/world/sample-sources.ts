@@ -5,13 +5,7 @@
  * survey again only when it has changed misses nothing.
  */
 import { PROVIDERS, type Provider, type SampleSourceResource, type SurveyStatus } from '../resources.js'
-import {
-  formatIsoTime,
-  MICROS_PER_DAY,
-  MICROS_PER_SECOND,
-  type Micros,
-  type TimeStyle,
-} from '../time/iso-time.js'
+import { formatIsoTime, MICROS_PER_DAY, MICROS_PER_SECOND, type Micros, type TimeStyle } from '../time.js'
 import type { Window } from './arrival.js'
 import { sampleSourceId } from './identities.js'
 import { PURPOSES, Random } from './random.js'

@@ -3,7 +3,7 @@
  * a formula or nothing; project ids that look like numbers but are strings; the countries of sources; moments in different
  * styles. Every text is one line and valid by the API document. Invisible characters are written as escapes.
  */
-import { MICROS_PER_MS, MICROS_PER_SECOND, type TimeStyle } from '../time/iso-time.js'
+import { MICROS_PER_MS, MICROS_PER_SECOND, type TimeStyle } from '../time.js'
 import type { Random } from './random.js'
 import type { Grain } from './timeline.js'
 
