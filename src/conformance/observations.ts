@@ -1,4 +1,7 @@
-/** Observations of records, where the API document is silent about them. */
+/**
+ * What the API document is silent about: records; answers to requests that it does not describe and to those beyond the
+ * cap; headers and connections.
+ */
 import {
   INTERVIEW_STATUSES,
   integerOf,
@@ -44,38 +47,25 @@ const listMoments = (reader: Reader, textOf: (moment: Moment) => string): string
 /** The fields of a record that are not in a table of the document, as `kind.name`. */
 const unknownFields = (reader: Reader): readonly string[] => {
   const { lists, progresses } = reader.seen
-  const unknownOf = (kind: string, names: readonly string[], records: readonly JsonObject[]) =>
+  const progress = progresses.map((reading) => reading.progress)
+  const kinds: readonly (readonly [string, readonly string[], readonly JsonObject[]])[] = [
+    ['survey', Object.keys(SURVEY_FIELDS), surveyRecords(reader).map(({ record }) => record)],
+    ['source', Object.keys(SAMPLE_SOURCE_FIELDS), sourceRecords(reader).map(({ record }) => record)],
+    ['pagination', Object.keys(PAGINATION_FIELDS), lists.map(({ pagination }) => pagination)],
+    ['progress', Object.keys(PROGRESS_FIELDS), progress],
+    ['status', INTERVIEW_STATUSES, progress.flatMap((one) => objectsIn(one.interview_count_by_status))],
+  ]
+  return kinds.flatMap(([kind, names, records]) =>
     records
       .flatMap((record) => Object.keys(record))
       .filter((name) => !names.includes(name))
-      .map((name) => `${kind}.${reader.show(name).slice(1, -1)}`)
-  const progress = progresses.map((reading) => reading.progress)
-  return [
-    ...unknownOf(
-      'survey',
-      Object.keys(SURVEY_FIELDS),
-      surveyRecords(reader).map(({ record }) => record),
-    ),
-    ...unknownOf(
-      'source',
-      Object.keys(SAMPLE_SOURCE_FIELDS),
-      sourceRecords(reader).map(({ record }) => record),
-    ),
-    ...unknownOf(
-      'pagination',
-      Object.keys(PAGINATION_FIELDS),
-      lists.map(({ pagination }) => pagination),
-    ),
-    ...unknownOf('progress', Object.keys(PROGRESS_FIELDS), progress),
-    ...unknownOf(
-      'status',
-      INTERVIEW_STATUSES,
-      progress.map((one) => one.interview_count_by_status).filter(isObject),
-    ),
-  ]
+      .map((name) => `${kind}.${reader.show(name).slice(1, -1)}`),
+  )
 }
 
-export const DATA_OBSERVATIONS: readonly Observation[] = [
+const objectsIn = (value: unknown): readonly JsonObject[] => (isObject(value) ? [value] : [])
+
+const DATA_OBSERVATIONS: readonly Observation[] = [
   {
     topic: 'page size',
     section: 'Limits',
@@ -166,8 +156,6 @@ export const DATA_OBSERVATIONS: readonly Observation[] = [
   },
 ]
 
-/** Observations of answers: to requests that the API document does not describe and to those beyond the cap; headers and connections. */
-
 const ERRORS = 'Errors'
 
 const PAGE_LENGTH_MAX = 160
@@ -211,7 +199,9 @@ const observeDate = ({ reader: { seen } }: Evidence): string => {
   return `in ${distancesMs.length} of ${seen.answers.length} answers, ${distance}`
 }
 
-export const ANSWER_OBSERVATIONS: readonly Observation[] = [
+/** In the order of the report. */
+export const OBSERVATIONS: readonly Observation[] = [
+  ...DATA_OBSERVATIONS,
   surveys('an empty list', 'Pagination object', ['updated_since', FAR_FUTURE]),
   question('a page past the end', 'Limits', async ({ head, reader }) => {
     const { again } = await head()
@@ -245,7 +235,7 @@ export const ANSWER_OBSERVATIONS: readonly Observation[] = [
     topic: 'keep-alive',
     section: 'Endpoints',
     observe: ({ sender }) => {
-      const { connections, requestsWithCredentials } = sender.usage()
+      const { connections, requestsWithCredentials } = sender.usage
       return `${requestsWithCredentials} requests over ${connections} ${connections === 1 ? 'connection' : 'connections'}`
     },
   },
@@ -259,7 +249,7 @@ export const ANSWER_OBSERVATIONS: readonly Observation[] = [
     section: 'Limits',
     last: true,
     observe: ({ sender }) => {
-      const { refusals } = sender.usage()
+      const { refusals } = sender.usage
       if (refusals === 0) return 'none'
       return `${refusals}, waited out: somebody else uses the account, or its cap is lower`
     },

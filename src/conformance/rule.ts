@@ -25,6 +25,10 @@ export interface Rule {
   readonly last?: true
 }
 
+/** Rules of one section. */
+export const inSection = (section: string, rules: readonly Omit<Rule, 'section'>[]): readonly Rule[] =>
+  rules.map((rule) => ({ ...rule, section }))
+
 /** Reports the behaviour of the service where the API document is silent. */
 export interface Observation {
   readonly topic: string

@@ -3,28 +3,26 @@
  * of `foreignLoad` never arrive over HTTP and are not in it.
  */
 import { z } from 'zod'
-import { text } from './resources.js'
+import { object, text } from './resources.js'
 
-export const loggedRequest = z
-  .strictObject({
-    at_ms: z.number().meta({
-      description:
-        'Real time of arrival, milliseconds since 1970 with fractions, on a clock that never goes back',
-    }),
-    account: z
-      .string()
-      .nullable()
-      .meta({ description: 'Name of the account; null when the credentials name none' }),
-    method: text('Method of the request'),
-    path: text('Path of the request'),
-    query: text('Query as it was sent, without the question mark'),
-    status: z
-      .int()
-      .nullable()
-      .meta({ description: 'Status of the answer; null where a fault never sends one' }),
-    faults: z.array(z.int()).meta({ description: 'Places, from 0, of the faults that acted on it' }),
-  })
-  .meta({ description: 'One arrival under `/api/v1`' })
+export const loggedRequest = object('One arrival under `/api/v1`', {
+  at_ms: z.number().meta({
+    description:
+      'Real time of arrival, milliseconds since 1970 with fractions, on a clock that never goes back',
+  }),
+  account: z
+    .string()
+    .nullable()
+    .meta({ description: 'Name of the account; null when the credentials name none' }),
+  method: text('Method of the request'),
+  path: text('Path of the request'),
+  query: text('Query as it was sent, without the question mark'),
+  status: z
+    .int()
+    .nullable()
+    .meta({ description: 'Status of the answer; null where a fault never sends one' }),
+  faults: z.array(z.int()).meta({ description: 'Places, from 0, of the faults that acted on it' }),
+})
 
 type LoggedRequest = z.output<typeof loggedRequest>
 

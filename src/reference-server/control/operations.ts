@@ -10,6 +10,7 @@ import {
   type DeepReadonly,
   fieldworkProgress,
   moment,
+  object,
   sampleSource,
   survey,
   surveyStatus,
@@ -17,12 +18,10 @@ import {
   wholeNumber,
 } from '../resources.js'
 
-export const worldTime = z
-  .strictObject({
-    now: moment("The world's time"),
-    clock: text('Its speed: `real`, `frozen`, or a factor such as `600x`'),
-  })
-  .meta({ description: "The world's clock" })
+export const worldTime = object("The world's clock", {
+  now: moment("The world's time"),
+  clock: text('Its speed: `real`, `frozen`, or a factor such as `600x`'),
+})
 
 /** The body of `POST /_reference/time`. */
 export const timeSetting = z
@@ -36,12 +35,10 @@ export const timeSetting = z
   ])
   .meta({ description: 'How to move the clock', examples: [{ advance: 'PT6H' }] })
 
-export const requestList = z
-  .strictObject({
-    requests: z.array(loggedRequest).meta({ description: 'In the order of arrival' }),
-    dropped: wholeNumber('How many of the oldest were dropped'),
-  })
-  .meta({ description: 'The requests that reached the API, including refused ones' })
+export const requestList = object('The requests that reached the API, including refused ones', {
+  requests: z.array(loggedRequest).meta({ description: 'In the order of arrival' }),
+  dropped: wholeNumber('How many of the oldest were dropped'),
+})
 
 /** The schemas are the same for every world, so any world will do. */
 const ANYWHERE = () => true
@@ -61,24 +58,22 @@ const countedFaults = z
   )
   .meta({ description: 'The faults as declared, with how often each matched and acted' })
 
-export const worldChange = z
-  .strictObject({
-    account: text('Name of the account'),
-    survey_id: wholeNumber('ID of the survey'),
-    at: moment('When it changes'),
-    what: z
-      .enum(['created', 'status', 'title', 'project_id', 'source_added', 'source_changed', 'source_removed'])
-      .meta({ description: 'What changes' }),
-    status: surveyStatus.optional().meta({ description: 'The new status, for `created` and `status`' }),
-    sample_source_id: wholeNumber('ID of the source, where a source changes').optional(),
-  })
-  .meta({ description: 'A change of the world' })
+export const worldChange = object('A change of the world', {
+  account: text('Name of the account'),
+  survey_id: wholeNumber('ID of the survey'),
+  at: moment('When it changes'),
+  what: z
+    .enum(['created', 'status', 'title', 'project_id', 'source_added', 'source_changed', 'source_removed'])
+    .meta({ description: 'What changes' }),
+  status: surveyStatus.optional().meta({ description: 'The new status, for `created` and `status`' }),
+  sample_source_id: wholeNumber('ID of the source, where a source changes').optional(),
+})
 
 export type WorldChange = DeepReadonly<z.output<typeof worldChange>>
 
-export const changeList = z
-  .strictObject({ changes: z.array(worldChange).meta({ description: 'In the order of time' }) })
-  .meta({ description: 'What changes in the world between two moments' })
+export const changeList = object('What changes in the world between two moments', {
+  changes: z.array(worldChange).meta({ description: 'In the order of time' }),
+})
 
 export const surveyTruth = survey
   .extend({
@@ -93,20 +88,16 @@ export const surveyTruth = survey
     description: 'A survey with everything that the API shows of it; with `only=surveys`, the survey alone',
   })
 
-export const accountTruth = z
-  .strictObject({
-    name: text('Name of the account'),
-    id: wholeNumber('Its Authorization-ID'),
-    surveys: z.array(surveyTruth).meta({ description: 'In the order of the survey list' }),
-  })
-  .meta({ description: 'An account with everything that the API shows it' })
+export const accountTruth = object('An account with everything that the API shows it', {
+  name: text('Name of the account'),
+  id: wholeNumber('Its Authorization-ID'),
+  surveys: z.array(surveyTruth).meta({ description: 'In the order of the survey list' }),
+})
 
-export const truth = z
-  .strictObject({
-    now: moment("The world's time"),
-    accounts: z.array(accountTruth).meta({ description: 'One entry for each account' }),
-  })
-  .meta({ description: 'Everything that the API shows at this moment' })
+export const truth = object('Everything that the API shows at this moment', {
+  now: moment("The world's time"),
+  accounts: z.array(accountTruth).meta({ description: 'One entry for each account' }),
+})
 
 export interface ControlOperation extends Operation {
   readonly method: 'get' | 'post' | 'put' | 'delete'

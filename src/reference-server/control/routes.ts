@@ -1,5 +1,4 @@
 /** Serves the control routes of `operations.ts` under `/_reference`: no credentials, no cap, not in the request log. */
-
 import { Readable } from 'node:stream'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import { JSON_TYPE, Refusal, send } from '../answer.js'
@@ -64,10 +63,7 @@ export const controlRoutes =
       const query = queryOf(request)
       const at = clock.now()
       const text = truthText(named(organizations, query), at, query.get('only') === 'surveys')
-      return reply
-        .header('date', formatHttpDate(at))
-        .header('content-type', JSON_TYPE)
-        .send(Readable.from(text))
+      return reply.headers({ date: formatHttpDate(at), 'content-type': JSON_TYPE }).send(Readable.from(text))
     })
     app.get('/changes', (request, reply) => {
       const query = queryOf(request)
@@ -95,7 +91,8 @@ const jsonOf = ({ body }: FastifyRequest, hint: string): unknown => {
 const setTime = (clock: WorldClock, body: unknown): void => {
   const setting = timeSetting.safeParse(body).data
   if (setting === undefined) throw new Refusal(400, TIME_HINT)
-  const at = 'set' in setting ? parseIsoTime(setting.set) : advanced(clock, setting.advance)
+  const by = 'set' in setting ? null : parseIsoDuration(setting.advance)
+  const at = 'set' in setting ? parseIsoTime(setting.set) : by === null ? null : clock.now() + by
   if (at === null) {
     throw new Refusal(
       400,
@@ -104,11 +101,6 @@ const setTime = (clock: WorldClock, body: unknown): void => {
   }
   if (clock.set(at)) return
   throw new Refusal(400, `the clock goes from ${formatUtc(clock.earliest)} to ${formatUtc(clock.latest)}`)
-}
-
-const advanced = (clock: WorldClock, duration: string): number | null => {
-  const by = parseIsoDuration(duration)
-  return by === null ? null : clock.now() + by
 }
 
 const setFaults = (faults: FaultRegister, body: unknown): void => {
@@ -170,11 +162,6 @@ const surveyTruth = (organization: Organization, at: Micros, index: number) => {
   }
 }
 
-interface TimedChange {
-  readonly at: Micros
-  readonly change: WorldChange
-}
-
 /**
  * The changes after `from` up to and including `to`, past or future, in the order of time: exactly those that are visible
  * at `to` and not at `from`. Interviews are not among them.
@@ -183,27 +170,24 @@ export const changesBetween = (
   organizations: readonly Organization[],
   from: Micros,
   to: Micros,
-): WorldChange[] => {
-  const found: TimedChange[] = []
-  for (const organization of organizations) {
-    for (const index of organization.surveyPlaces(to).reverse()) {
-      for (const timed of changesOfSurvey(organization, index, from)) {
-        if (timed.at > from && timed.at <= to) found.push(timed)
-      }
-    }
-  }
-  return found.sort((one, other) => one.at - other.at).map(({ change }) => change)
-}
+): WorldChange[] =>
+  organizations
+    .flatMap((organization) =>
+      organization
+        .surveyPlaces(to)
+        .reverse()
+        .flatMap((index) => changesOfSurvey(organization, index, from))
+        .filter(({ at }) => at > from && at <= to),
+    )
+    .sort((one, other) => one.at - other.at)
+    .map(({ change }) => change)
 
-const changesOfSurvey = (organization: Organization, index: number, from: Micros): TimedChange[] => {
-  const entry = (at: Micros, rest: Omit<WorldChange, 'account' | 'survey_id' | 'at'>): TimedChange => ({
+const changesOfSurvey = (organization: Organization, index: number, from: Micros) => {
+  const account = organization.identity.name
+  const survey_id = organization.surveyId(index)
+  const entry = (at: Micros, rest: Pick<WorldChange, 'what' | 'status' | 'sample_source_id'>) => ({
     at,
-    change: {
-      account: organization.identity.name,
-      survey_id: organization.surveyId(index),
-      at: formatUtc(at),
-      ...rest,
-    },
+    change: { account, survey_id, at: formatUtc(at), ...rest },
   })
   const changes = organization.changesOf(index)
   const own = changes.map(({ at, code }, place) => {

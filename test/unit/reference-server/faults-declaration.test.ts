@@ -96,12 +96,10 @@ const wrongs: [fault: unknown, line: string][] = [
     'faults[0].action.delay_ms is "soon": give milliseconds, a whole number from 0 to 600000.',
   ],
   [{ action: { delay_ms: 600_001 } }, 'faults[0].action.delay_ms is 600001: give'],
-  [{ action: { delay_ms: 0.5 } }, 'faults[0].action.delay_ms is 0.5: give'],
   [
     { action: { status: 199 } },
     'faults[0].action.status is 199: give the status to answer, a whole number from 200 to 599.',
   ],
-  [{ action: { status: '503' } }, 'faults[0].action.status is "503": give'],
   [
     { action: { status: 204, body: 'x' } },
     'faults[0].action.body is "x": leave it out: an answer 204 has no body.',
@@ -114,7 +112,6 @@ const wrongs: [fault: unknown, line: string][] = [
     { action: { status: 200, headers: { a: 'x\ny' } } },
     'faults[0].action.headers.a is "x\\ny": give the text of a header, without line breaks.',
   ],
-  [{ action: { status: 200, headers: { a: null } } }, 'faults[0].action.headers.a is null: give'],
   [
     { action: { status: 200, headers: { 'Content-Length': '7' } } },
     'faults[0].action.headers["Content-Length"] is "7": leave it out: the server writes it.',
@@ -134,12 +131,10 @@ const wrongs: [fault: unknown, line: string][] = [
     { action: { patch: {}, at: 'surveys' } },
     'faults[0].action.at is "surveys": give a JSON pointer such as /surveys/*',
   ],
-  [{ action: { patch: {}, at: '/~2' } }, 'faults[0].action.at is "/~2": give'],
   [
     { action: { forget: 12 } },
     'faults[0].action.forget is 12: give the id of a survey that some account has at some time.',
   ],
-  [{ ...GOOD, after: -(2 ** 60) }, 'faults[0].after is -1152921504606847000: give'],
   [{ action: { forget: 2 ** 53 } }, 'faults[0].action.forget is 9007199254740992: give'],
   [{ action: { delay: 500 } }, 'faults[0].action.delay is not known: '],
   [{ action: { truncat: 5 } }, 'faults[0].action.truncat is not known: did you mean truncate?'],
@@ -151,7 +146,6 @@ const wrongs: [fault: unknown, line: string][] = [
     { ...GOOD, match: { path: '/survey' } },
     'faults[0].match.path is "/survey": give a path of the API, such as /surveys or /surveys/{SURVEY_ID}/sample_sources',
   ],
-  [{ ...GOOD, match: { path: 'surveys' } }, 'faults[0].match.path is "surveys": give'],
   [{ ...GOOD, match: { path: '/surv*' } }, 'faults[0].match.path is "/surv*": give'],
   [{ ...GOOD, match: { path: '/surveys/12' } }, 'faults[0].match.path is "/surveys/12": give'],
   [
@@ -166,8 +160,6 @@ const wrongs: [fault: unknown, line: string][] = [
     { ...GOOD, times: 0 },
     'faults[0].times is 0: give how often it acts, a whole number from 1 to 1000000000, or always.',
   ],
-  [{ ...GOOD, times: 1.5 }, 'faults[0].times is 1.5: give how often'],
-  [{ ...GOOD, times: 2e9 }, 'faults[0].times is 2000000000: give how often'],
   [{ ...GOOD, times: 'ever' }, 'faults[0].times is "ever": give'],
   [{ ...GOOD, probability: 1.5 }, 'faults[0].probability is 1.5: give a number from 0 to 1.'],
   [{ action: { status: 'x'.repeat(500) } }, `faults[0].action.status is "${'x'.repeat(99)}…: give`],
