@@ -1,6 +1,7 @@
-/** The tables of the API document, "Resources and their fields", copied by hand from its text, and whether a value has its type. */
-
-/** Values that a service wrote, read without trusting them: JSON of unknown shape, and moments. */
+/**
+ * The tables of the API document, "Resources and their fields", copied by hand from its text, and values that a service
+ * wrote, read without trusting them: JSON of unknown shape, moments, and whether a value has its type.
+ */
 
 export type JsonObject = Readonly<Record<string, unknown>>
 

@@ -1,6 +1,6 @@
 /**
- * Moments and durations as text. The world counts time in whole microseconds, because the API may show that
- * much and `updated_since` includes its own moment: a lost digit would be a lost survey.
+ * Moments and durations as text, and the world's clock. The world counts time in whole microseconds, because the API may
+ * show that much and `updated_since` includes its own moment: a lost digit would be a lost survey.
  */
 
 /** A moment: whole microseconds since 1970-01-01T00:00:00Z. Exact as a number until the year 2255. */
@@ -118,11 +118,6 @@ export const parseIsoDuration = (text: string): Micros | null => {
   return wholeSeconds * MICROS_PER_SECOND + Number(fraction.padEnd(6, '0'))
 }
 
-/**
- * The world's clock, which decides what the world shows. From its start it stays where it is (`frozen`), runs at the
- * speed of real time (`real`) or at a multiple of it (`600x`). It can also be moved by hand.
- */
-
 /** The clock stops so long after its start. The world of later times would not fit in memory. */
 const CLOCK_YEARS_MAX = 20
 
@@ -133,6 +128,10 @@ interface ClockSpeed {
   readonly factor: number
 }
 
+/**
+ * The world's clock, which decides what the world shows. From its start it stays where it is (`frozen`), runs at the
+ * speed of real time (`real`) or at a multiple of it (`600x`). It can also be moved by hand.
+ */
 export class WorldClock {
   readonly speed: ClockSpeed
   /** The clock's first and last possible moments. */

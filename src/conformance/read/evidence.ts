@@ -162,12 +162,6 @@ export const sameCounts = (one: ProgressReading, other: ProgressReading): boolea
   one.counts.size === other.counts.size &&
   [...one.counts].every(([status, count]) => other.counts.get(status) === count)
 
-/**
- * Chooses the surveys that are read with progress and sources. A few of them must show much: surveys in fieldwork have
- * interviews, complete ones no longer change, and a draft has no interviews. For one of them the progress of each of its
- * first sources is read too.
- */
-
 /** A survey with its progress and the first page of its sources. */
 export interface Subject {
   readonly id: number
@@ -194,7 +188,11 @@ const MORE_MAX = 4
 
 type Candidate = Pick<Subject, 'id' | 'status' | 'createdAt'>
 
-/** Throws `Unseen` where no survey can be read. */
+/**
+ * Chooses the surveys that are read with progress and sources. A few of them must show much: surveys in fieldwork have
+ * interviews, complete ones no longer change, and a draft has no interviews. For one of them the progress of each of its
+ * first sources is read too. Throws `Unseen` where no survey can be read.
+ */
 export const chooseSurveys = async (reader: Reader): Promise<readonly Subject[]> => {
   const candidates = surveysSeen(reader).flatMap((survey): readonly Candidate[] => {
     const [id, status] = [integerOf(survey.id), textOf(survey.status)]

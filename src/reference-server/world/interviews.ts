@@ -44,19 +44,6 @@ const SECONDS_MAX = 14_400
 const ANALYSIS_DAYS_MAX = 4
 const MICROS_PER_MINUTE = 60 * MICROS_PER_SECOND
 
-/** How the interviews of a survey end, how long they take, how its quotas close. */
-interface InterviewHabits {
-  /** Cumulative probability of each status, for interviews that no quota rejects: IGNORED is last, at 1. */
-  readonly cumulative: readonly number[]
-  /** Probability of `complete`. */
-  readonly completeProbability: number
-  /** Length of a complete interview, seconds. */
-  readonly typicalSeconds: number
-  /** How likely a quota rejects an interview that would be complete, when the target is nearly reached. */
-  readonly quotaPressure: number
-  readonly softLaunch: boolean
-}
-
 /** Only quotas give an interview these statuses. */
 const QUOTA_STATUSES = ['quota_full', 'above_target'] as const
 
@@ -90,8 +77,8 @@ export const statusAt = (interviews: Interviews, place: number, at: Micros): num
   return end + (interviews.analysisMinutes[place] ?? 0) * MICROS_PER_MINUTE > at ? PENDING_ANALYSIS : final
 }
 
-/** Draws the habits of survey `index`. */
-const deriveHabits = (plan: WorldPlan, index: number): InterviewHabits => {
+/** How the interviews of survey `index` end, how long they take, how its quotas close. */
+const deriveHabits = (plan: WorldPlan, index: number) => {
   const random = new Random(plan, index, PURPOSES.statusMix)
   const rare = (most: number): number => (random.chance(0.3) ? 0 : most * random.fraction())
   const weights = INTERVIEW_STATUSES.map((status) => {
@@ -109,9 +96,12 @@ const deriveHabits = (plan: WorldPlan, index: number): InterviewHabits => {
     return sum
   })
   return {
+    /** Cumulative probability of each status, for interviews that no quota rejects: IGNORED is last, at 1. */
     cumulative,
     completeProbability: (weights[INTERVIEW_STATUSES.indexOf('complete')] ?? 0) / total,
+    /** Length of a complete interview. */
     typicalSeconds: random.between(150, 1_500),
+    /** How likely a quota rejects an interview that would be complete, when the target is nearly reached. */
     quotaPressure: random.between(0.1, 0.7),
     softLaunch: random.chance(0.3),
   }
@@ -123,7 +113,7 @@ const deriveInterviews = (
   index: number,
   { slot, utcOffsetMinutes, versions }: SampleSource,
   windows: readonly FieldWindow[],
-  habits: InterviewHabits,
+  habits: ReturnType<typeof deriveHabits>,
 ): Interviews => {
   const random = new Random(plan, index, PURPOSES.interviews, slot)
   const walk = new ArrivalWalk(windows, utcOffsetMinutes)
@@ -203,15 +193,8 @@ const analysisOf = (random: Random, within: Micros): number => {
  * in which they end, each by the target at that moment. So there are never more complete ones than the target, unless
  * the target was lowered afterwards.
  */
-
-/** A target of complete interviews from `at` on. */
-interface Target {
-  readonly at: Micros
-  readonly sampleSize: number
-}
-
-export class Quota {
-  readonly #targets: readonly Target[]
+class Quota {
+  readonly #targets: SampleSource['versions']
   readonly #decide: (place: number, hasRoom: boolean) => void
   /** The ends of the undecided interviews, ascending, from `#first` up to `#end`. */
   readonly #moments: Float64Array
@@ -223,7 +206,7 @@ export class Quota {
 
   /** `targets` are in the order of time. `decide` is called for each interview, in the order of time. */
   constructor(
-    targets: readonly Target[],
+    targets: SampleSource['versions'],
     interviewsMax: number,
     decide: (place: number, hasRoom: boolean) => void,
   ) {

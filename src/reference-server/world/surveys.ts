@@ -1,8 +1,4 @@
-/**
- * The changes of all surveys of an account in three flat arrays (9 bytes a change). A filter on `updated_since` reads
- * every survey, and a hundred thousand lists of objects would be slow and large. The table is a memo of
- * `deriveTimeline`: it grows on demand and never changes what it holds.
- */
+/** The surveys of an account: when each of them changes, and how the API shows one after its changes. */
 import { SURVEY_STATUSES, type SurveyResource, type SurveyStatus, TRANSITION_STYLES } from '../resources.js'
 import { formatIsoTime, type Micros } from '../time.js'
 import { surveyId } from './identities.js'
@@ -20,7 +16,7 @@ import {
 import { drawTimeStyle, hashidOf, projectIdOf, titleOf } from './vocabulary.js'
 
 /** The state of a survey after its changes up to some time. */
-export interface SurveyState {
+interface SurveyState {
   readonly createdAt: Micros
   readonly updatedAt: Micros
   readonly status: SurveyStatus
@@ -29,6 +25,11 @@ export interface SurveyState {
   readonly projectIdEdits: number
 }
 
+/**
+ * The changes of all surveys in three flat arrays (9 bytes a change). A filter on `updated_since` reads every survey, and a
+ * hundred thousand lists of objects would be slow and large. The table is a memo of `deriveTimeline`: it grows on demand
+ * and never changes what it holds.
+ */
 export class ChangeTable {
   readonly #plan: WorldPlan
   #times = new Float64Array(1024)
@@ -149,9 +150,10 @@ export class ChangeTable {
   }
 }
 
-/** One survey as the API shows it: fixed facts, drawn from its own stream, and the state after its changes. */
-
-/** API document, "Survey". `organizationId` is the account's. */
+/**
+ * One survey (API document, "Survey"): fixed facts, drawn from its own stream, and the state after its changes.
+ * `organizationId` is the account's.
+ */
 export const surveyResource = (
   plan: WorldPlan,
   index: number,
