@@ -163,7 +163,7 @@ export const sameCounts = (one: ProgressReading, other: ProgressReading): boolea
   [...one.counts].every(([status, count]) => other.counts.get(status) === count)
 
 /** A survey with its progress and the first page of its sources. */
-export interface Subject {
+interface Subject {
   readonly id: number
   readonly status: string
   /** As the listing wrote it. */

@@ -10,7 +10,7 @@ import type { Reader } from './reader.js'
 import type { Query } from './sender.js'
 
 /** A moment at which an interview started. */
-export interface Start {
+interface Start {
   readonly surveyId: number
   readonly at: bigint
   /** Whether `started_before` with that moment keeps the interview. */
