@@ -7,6 +7,8 @@ import { build } from 'rolldown'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+/** The docs page of the reference server needs two files of this package, and none of its 24 dependencies. */
+const VIEWER = join(root, 'node_modules/@fastify/swagger-ui')
 
 /**
  * The modules that are always loaded together. Every other module goes where its importers are. `start` is all that `--help`
@@ -71,7 +73,7 @@ await build({
   preserveEntrySignatures: 'allow-extension',
   // Bottleneck hides its optional Redis clients from bundlers with eval. We use neither.
   checks: { eval: false },
-  plugins: [replacements(), sourceMapsOfTypeScript(), acyclicChunks(), thirdPartyLicences()],
+  plugins: [replacements(), sourceMapsOfTypeScript(), acyclicChunks(), viewerFiles(), thirdPartyLicences()],
   output: {
     dir: 'dist',
     cleanDir: true,
@@ -130,6 +132,26 @@ function acyclicChunks() {
   }
 }
 
+/** They are read from `dist/viewer` when a browser requests them (`src/reference-server/docs/page.ts`). */
+function viewerFiles() {
+  return {
+    name: 'viewer-files',
+    generateBundle() {
+      for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js']) {
+        const source = readFileSync(join(VIEWER, 'static', file))
+        this.emitFile({ type: 'asset', fileName: `viewer/${file}`, source })
+      }
+    },
+  }
+}
+
+/** Swagger UI is in the files of that package, without its licence: it has the one of prom-client. */
+function noticeOfSwaggerUi() {
+  const { devDependencies } = JSON.parse(readFileSync(join(VIEWER, 'package.json'), 'utf8'))
+  const name = `swagger-ui ${devDependencies['swagger-ui-dist']} (Apache-2.0)`
+  return `${name}\n\nCopyright 2020-2021 SmartBear Software Inc.\nThe text of the licence is that of prom-client above.\n`
+}
+
 /** Writes the licences of the packages in the bundle, because their own files are not installed with it. */
 function thirdPartyLicences() {
   return {
@@ -139,10 +161,9 @@ function thirdPartyLicences() {
       const packages = new Set(
         modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? []),
       )
-      const source = [...packages]
-        .sort()
-        .map(licenceOf)
-        .join(`\n${'-'.repeat(80)}\n\n`)
+      const source = [...[...packages, VIEWER].sort().map(licenceOf), noticeOfSwaggerUi()].join(
+        `\n${'-'.repeat(80)}\n\n`,
+      )
       this.emitFile({ type: 'asset', fileName: 'third-party-licences.txt', source })
     },
   }

@@ -2,10 +2,11 @@
  * Rules of the API document, observations where it is silent, and the rules about each record, page or answer that the
  * other rules have read. Those send no requests of their own.
  */
+
+import type { JsonObject } from './fields.js'
 import { conforms, describeField, type Field, type Fields } from './fields.js'
 import type { Evidence } from './read/evidence.js'
 import type { ListReading, Reader } from './read/reader.js'
-import type { JsonObject } from './values.js'
 import { fail, PASS, Unseen, type Verdict } from './verdict.js'
 
 /** One rule of the API document. */
@@ -23,6 +24,10 @@ export interface Rule {
   /** Takes many requests, so it is checked after the other rules that send some. */
   readonly last?: true
 }
+
+/** Rules of one section. */
+export const inSection = (section: string, rules: readonly Omit<Rule, 'section'>[]): readonly Rule[] =>
+  rules.map((rule) => ({ ...rule, section }))
 
 /** Reports the behaviour of the service where the API document is silent. */
 export interface Observation {

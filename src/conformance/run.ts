@@ -7,8 +7,7 @@ import { addressOf } from '../http/address.js'
 import { excerptOf } from '../http/body.js'
 import { credentialsRefused, redirectRefused, unexpectedStatus } from '../http/errors.js'
 import { statusAction } from '../http/status-action.js'
-import { ANSWER_OBSERVATIONS } from './observe/answers.js'
-import { DATA_OBSERVATIONS } from './observe/data.js'
+import { OBSERVATIONS } from './observations.js'
 import { gatherEvidence } from './read/evidence.js'
 import { createReader } from './read/reader.js'
 import { Sender, type SenderOptions } from './read/sender.js'
@@ -36,9 +35,6 @@ export const RULES: readonly Rule[] = [
   ...WINDOW_RULES,
   ...LIMIT_RULES,
 ]
-
-/** In the order of the report. */
-export const OBSERVATIONS: readonly Observation[] = [...DATA_OBSERVATIONS, ...ANSWER_OBSERVATIONS]
 
 export interface ConformanceOptions extends SenderOptions {
   /** Also sends one burst beyond the cap, after everything else. */
@@ -93,7 +89,7 @@ export const runConformance = async (options: ConformanceOptions): Promise<Confo
   try {
     await check(({ passive = false, last = false }) => !passive && !last)
     await observe(false)
-    log.debug({ requests: sender.usage().requests }, 'searching for the start of an interview')
+    log.debug({ requests: sender.usage.requests }, 'searching for the start of an interview')
     await check(({ last = false }) => last)
     await observe(true)
   } catch (error) {
@@ -103,7 +99,7 @@ export const runConformance = async (options: ConformanceOptions): Promise<Confo
   await check(({ passive = false }) => passive)
   const reason = isStop(endedBy) ? 'the run was stopped' : 'the run ended early'
   const print = (text: string) => excerptOf(text, (one) => sender.redact(one), PRINTED_LENGTH_MAX)
-  const { requests, refusals } = sender.usage()
+  const { requests, refusals } = sender.usage
   return {
     baseUrl: options.baseUrl,
     rules: RULES.map((rule) => {

@@ -7,7 +7,8 @@ import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { formatHttpDate, type Micros } from './time/iso-time.js'
+import { object } from './resources.js'
+import { formatHttpDate, type Micros } from './time.js'
 
 export interface Answer {
   readonly status: number
@@ -32,10 +33,7 @@ export class RawBody {
 }
 
 /** An answer as it is sent, without what HTTP itself adds. */
-export interface Rendered {
-  readonly status: number
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string>>
+export interface Rendered extends Pick<Answer, 'status' | 'headers'> {
   readonly body: Buffer
 }
 
@@ -63,11 +61,9 @@ export class Refusal extends Error {
   }
 }
 
-export const errorBody = z
-  .strictObject({
-    error: z.string().min(1).meta({ description: 'One sentence: what is wrong and what to do' }),
-  })
-  .meta({ description: 'Every answer that is not 200' })
+export const errorBody = object('Every answer that is not 200', {
+  error: z.string().min(1).meta({ description: 'One sentence: what is wrong and what to do' }),
+})
 
 /** The answer that refuses a request. */
 export const refused = ({ status, headers, message }: Refusal, at: Micros): Answer => ({
@@ -95,27 +91,23 @@ export const render = (request: FastifyRequest, answer: Answer): Rendered => {
     answer.body instanceof RawBody
       ? answer.body
       : new RawBody(Buffer.from(JSON.stringify(answer.body)), JSON_TYPE)
-  const headers: Readonly<Record<string, string>> = {
+  const headers: Answer['headers'] = {
     date: formatHttpDate(answer.at),
     ...(contentType === null ? {} : { 'content-type': contentType }),
     vary: 'accept-encoding',
     ...answer.headers,
   }
-  const plain = bytes.length < GZIP_BYTES_MIN || 'content-encoding' in headers || !acceptsGzip(request)
-  if (plain) return { status: answer.status, headers, body: bytes }
-  return {
-    status: answer.status,
-    headers: { ...headers, 'content-encoding': 'gzip' },
-    body: gzipSync(bytes, { level: GZIP_LEVEL }),
-  }
+  const { status } = answer
+  const isPlain =
+    bytes.length < GZIP_BYTES_MIN ||
+    'content-encoding' in headers ||
+    !ACCEPTS_GZIP.test(String(request.headers['accept-encoding'] ?? ''))
+  if (isPlain) return { status, headers, body: bytes }
+  const body = gzipSync(bytes, { level: GZIP_LEVEL })
+  return { status, headers: { ...headers, 'content-encoding': 'gzip' }, body }
 }
 
-const acceptsGzip = (request: FastifyRequest): boolean => {
-  const accepted = request.headers['accept-encoding']
-  return (
-    typeof accepted === 'string' && /(?:^|,)\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))|,|$)/i.test(accepted)
-  )
-}
+const ACCEPTS_GZIP = /(?:^|,)\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))|,|$)/i
 
 /**
  * Answers bytes that are no HTTP request, or whose head is too long, as of the moment `at`, and ends the connection. They

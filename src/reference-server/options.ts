@@ -14,7 +14,7 @@ import {
   START_YEAR_MAX,
   START_YEAR_MIN,
 } from './option-texts.js'
-import { parseIsoTime } from './time/iso-time.js'
+import { parseIsoTime } from './time.js'
 
 const RATE_MS_MAX = 24 * 3_600_000
 

@@ -1,48 +1,41 @@
 /**
- * Logs every arrival at the API with its real time, refused ones included: a test of a client's pacing reads it. When
- * the log is full, the oldest entries are dropped and counted. The requests of `foreignLoad` never arrive over HTTP and
- * are not in it.
+ * Logs every arrival at the API with its real time, refused ones included: a test of a client's pacing reads it. The requests
+ * of `foreignLoad` never arrive over HTTP and are not in it.
  */
 import { z } from 'zod'
-import { type DeepReadonly, text } from './resources.js'
+import { object, text } from './resources.js'
 
-export const loggedRequest = z
-  .strictObject({
-    at_ms: z.number().meta({
-      description:
-        'Real time of arrival, milliseconds since 1970 with fractions, on a clock that never goes back',
-    }),
-    account: z
-      .string()
-      .nullable()
-      .meta({ description: 'Name of the account; null when the credentials name none' }),
-    method: text('Method of the request'),
-    path: text('Path of the request'),
-    query: text('Query as it was sent, without the question mark'),
-    status: z
-      .int()
-      .nullable()
-      .meta({ description: 'Status of the answer; null where a fault never sends one' }),
-    faults: z.array(z.int()).meta({ description: 'Places, from 0, of the faults that acted on it' }),
-  })
-  .meta({ description: 'One arrival under `/api/v1`' })
+export const loggedRequest = object('One arrival under `/api/v1`', {
+  at_ms: z.number().meta({
+    description:
+      'Real time of arrival, milliseconds since 1970 with fractions, on a clock that never goes back',
+  }),
+  account: z
+    .string()
+    .nullable()
+    .meta({ description: 'Name of the account; null when the credentials name none' }),
+  method: text('Method of the request'),
+  path: text('Path of the request'),
+  query: text('Query as it was sent, without the question mark'),
+  status: z
+    .int()
+    .nullable()
+    .meta({ description: 'Status of the answer; null where a fault never sends one' }),
+  faults: z.array(z.int()).meta({ description: 'Places, from 0, of the faults that acted on it' }),
+})
 
-type LoggedRequest = DeepReadonly<z.output<typeof loggedRequest>>
+type LoggedRequest = z.output<typeof loggedRequest>
 
 const REQUESTS_MAX = 1_000_000
 
+/** When it is full, the oldest entries are dropped and counted. */
 export class RequestLog {
   readonly #requestsMax: number
   #requests: LoggedRequest[] = []
-  /** How many entries were dropped since the log was last cleared. */
   #dropped = 0
 
   constructor(requestsMax: number = REQUESTS_MAX) {
     this.#requestsMax = requestsMax
-  }
-
-  get dropped(): number {
-    return this.#dropped
   }
 
   add(request: LoggedRequest): void {
@@ -59,11 +52,10 @@ export class RequestLog {
     this.#dropped = 0
   }
 
-  /** The kept requests in the order of arrival. */
-  list(): readonly LoggedRequest[] {
+  /** The kept requests in the order of arrival, and how many were dropped since the log was last cleared. */
+  list(): { readonly requests: readonly LoggedRequest[]; readonly dropped: number } {
     const first = this.#dropped % this.#requestsMax
-    return first === 0
-      ? [...this.#requests]
-      : [...this.#requests.slice(first), ...this.#requests.slice(0, first)]
+    const requests = [...this.#requests.slice(first), ...this.#requests.slice(0, first)]
+    return { requests, dropped: this.#dropped }
   }
 }

@@ -13,6 +13,10 @@ export const wholeNumberOrNull = (description: string) =>
 
 export const text = (description: string) => z.string().meta({ description })
 
+/** An object of exactly these fields. */
+export const object = <const Shape extends z.core.$ZodShape>(description: string, shape: Shape) =>
+  z.strictObject(shape).meta({ description })
+
 /** API document, "Resources and their fields": ISO 8601 with an offset. */
 export const moment = (description: string) => z.string().meta({ description, format: 'date-time' })
 
@@ -53,83 +57,72 @@ export const surveyStatus = z
 /** API document, "Survey", `transition_style`. */
 export const TRANSITION_STYLES = ['single_page', 'multiple_pages'] as const
 
-type TransitionStyle = (typeof TRANSITION_STYLES)[number]
-
-const TRANSITION_STYLE_MEANINGS: Readonly<Record<TransitionStyle, string>> = {
-  single_page: 'One page: each new question appears once the previous one is answered, as in a conversation',
-  multiple_pages: 'Several pages: each new question appears on a new page',
-}
-
-export const transitionStyle = z
-  .enum(TRANSITION_STYLES)
-  .meta({ description: 'Questionnaire display mode', 'x-enumDescriptions': TRANSITION_STYLE_MEANINGS })
+export const transitionStyle = z.enum(TRANSITION_STYLES).meta({
+  description: 'Questionnaire display mode',
+  'x-enumDescriptions': {
+    single_page:
+      'One page: each new question appears once the previous one is answered, as in a conversation',
+    multiple_pages: 'Several pages: each new question appears on a new page',
+  } satisfies Record<(typeof TRANSITION_STYLES)[number], string>,
+})
 
 /** API document, "Survey". */
-export const survey = z
-  .strictObject({
-    id: wholeNumber('ID of the record'),
-    title: text('Title of the survey'),
-    created_at: moment('Creation date and time'),
-    /** The last change of one of the survey's own fields; sources and interviews do not move it. */
-    updated_at: moment('Last modification date and time'),
-    hashid: text('Identifier of the survey used in URLs'),
-    project_id: z.string().nullable().meta({ description: 'Customizable identifier set by the user' }),
-    status: surveyStatus.meta({ description: 'Status of the survey' }),
-    owner_organization_id: wholeNumber('ID of the organization that owns the record'),
-    transition_style: transitionStyle,
-    respondent_questions_count: wholeNumber('Number of questions displayed to respondents'),
-    respondent_iterations_count: wholeNumber(
-      'Number of question iterations displayed to respondents. An iteration is a row entry in a grid question: each row of a grid, each input field of a numerical question, each scale of a scale question',
-    ),
-  })
-  .meta({ description: 'A survey of the organization' })
+export const survey = object('A survey of the organization', {
+  id: wholeNumber('ID of the record'),
+  title: text('Title of the survey'),
+  created_at: moment('Creation date and time'),
+  /** The last change of one of the survey's own fields; sources and interviews do not move it. */
+  updated_at: moment('Last modification date and time'),
+  hashid: text('Identifier of the survey used in URLs'),
+  project_id: z.string().nullable().meta({ description: 'Customizable identifier set by the user' }),
+  status: surveyStatus.meta({ description: 'Status of the survey' }),
+  owner_organization_id: wholeNumber('ID of the organization that owns the record'),
+  transition_style: transitionStyle,
+  respondent_questions_count: wholeNumber('Number of questions displayed to respondents'),
+  respondent_iterations_count: wholeNumber(
+    'Number of question iterations displayed to respondents. An iteration is a row entry in a grid question: each row of a grid, each input field of a numerical question, each scale of a scale question',
+  ),
+})
 
 export type SurveyResource = DeepReadonly<z.output<typeof survey>>
 
 /** API document, "Sample source", `provider`. */
 export const PROVIDERS = ['panel', 'client_sample', 'social_networks', 'data_import'] as const
 
-export type Provider = (typeof PROVIDERS)[number]
-
 export const provider = z.enum(PROVIDERS).meta({ description: 'Type of provider of a sample source' })
 
 /** API document, "Sample source". */
-export const sampleSource = z
-  .strictObject({
-    id: wholeNumber('ID of the record'),
-    provider: provider.meta({ description: 'Type of provider of the source' }),
-    sample_size: wholeNumber('Target sample size for this source'),
-    /** This server takes ISO 3166-1 alpha-2. */
-    country_code: text('ISO 3166 country code'),
-    description: text('Long description of the source'),
-    name: text('Short description of the source'),
-    hashid: text('Identifier of the source used in URLs'),
-    panelist_id_required: z.boolean().meta({
-      description: 'When true, interviews created in this source must carry a `panelist_id` to be valid',
-    }),
-    created_at: moment('Creation date and time'),
-    updated_at: moment('Last modification date and time'),
-  })
-  .meta({ description: 'A sample source of a survey' })
+export const sampleSource = object('A sample source of a survey', {
+  id: wholeNumber('ID of the record'),
+  provider: provider.meta({ description: 'Type of provider of the source' }),
+  sample_size: wholeNumber('Target sample size for this source'),
+  /** This server takes ISO 3166-1 alpha-2. */
+  country_code: text('ISO 3166 country code'),
+  description: text('Long description of the source'),
+  name: text('Short description of the source'),
+  hashid: text('Identifier of the source used in URLs'),
+  panelist_id_required: z.boolean().meta({
+    description: 'When true, interviews created in this source must carry a `panelist_id` to be valid',
+  }),
+  created_at: moment('Creation date and time'),
+  updated_at: moment('Last modification date and time'),
+})
 
 export type SampleSourceResource = DeepReadonly<z.output<typeof sampleSource>>
 
 /** One entry of `interview_count_by_status`. `percentage` runs from 0 to 100; 0 where no interview is counted. */
-export const statusCount = z
-  .strictObject({
-    individuals: wholeNumber('The number of interviews'),
-    percentage: z
-      .number()
-      .min(0)
-      .max(100)
-      .meta({ description: 'Their part of all interviews that are counted, from 0 to 100' }),
-  })
-  .meta({ description: 'How many interviews have one interview status' })
+export const statusCount = object('How many interviews have one interview status', {
+  individuals: wholeNumber('The number of interviews'),
+  percentage: z
+    .number()
+    .min(0)
+    .max(100)
+    .meta({ description: 'Their part of all interviews that are counted, from 0 to 100' }),
+})
 
-export type StatusCount = DeepReadonly<z.output<typeof statusCount>>
-
-export const interviewCountByStatus = z
-  .strictObject({
+export const interviewCountByStatus = object(
+  'Number of interviews per interview status. Interviews with the Ignored status are omitted from the whole response',
+  {
     complete: statusCount,
     incomplete: statusCount,
     quota_full: statusCount,
@@ -141,11 +134,8 @@ export const interviewCountByStatus = z
     straightliner: statusCount,
     failed_quality_check: statusCount,
     inappropriate_language: statusCount,
-  })
-  .meta({
-    description:
-      'Number of interviews per interview status. Interviews with the Ignored status are omitted from the whole response',
-  })
+  },
+)
 
 /** API document, "Interview status": the keys of `interview_count_by_status`. Ignored is not among them. */
 export const INTERVIEW_STATUSES = interviewCountByStatus.keyof().options
@@ -159,8 +149,9 @@ const rate = (description: string) => z.number().min(0).nullable().optional().me
  * API document, "Fieldwork progress". The document leaves open how it shows a rate over zero interviews, or the length of
  * an interview where none is complete. So these six fields may be null or left out; the option `emptyRates` decides.
  */
-export const fieldworkProgress = z
-  .strictObject({
+export const fieldworkProgress = object(
+  'The fieldwork progress indicators of a survey, or of one of its sample sources',
+  {
     sample_size: wholeNumber('Number of expected complete interviews'),
     interviews_count: wholeNumber('Number of complete interviews collected'),
     interview_count_by_status: interviewCountByStatus,
@@ -172,7 +163,7 @@ export const fieldworkProgress = z
     ).meta({ deprecated: true }),
     drop_out_rate: rate('incomplete interviews / total number of interviews'),
     length_of_interview: wholeNumberOrNull('Median length of a complete interview, in seconds').optional(),
-  })
-  .meta({ description: 'The fieldwork progress indicators of a survey, or of one of its sample sources' })
+  },
+)
 
 export type ProgressResource = DeepReadonly<z.output<typeof fieldworkProgress>>

@@ -10,12 +10,12 @@ import { API_PREFIX } from './api/operation.js'
 import { createAccountCap } from './api/rate-limit.js'
 import { type ApiContext, apiRoutes, noSuchPath, serveNoRoute, undecodablePath } from './api/routes.js'
 import { controlRoutes } from './control/routes.js'
-import { docsRoutes } from './docs/routes.js'
+import { docsRoutes } from './docs/page.js'
 import { FaultRegister } from './faults/fault-register.js'
 import { readFaultsFile } from './faults/read-faults.js'
 import { type ReferenceServerOptions, type ReferenceServerSettings, readOptions } from './options.js'
 import { RequestLog } from './request-log.js'
-import { WorldClock } from './time/world-clock.js'
+import { WorldClock } from './time.js'
 import type { AccountIdentity } from './world/identities.js'
 import { Organization } from './world/organization.js'
 
@@ -25,11 +25,9 @@ export interface ReferenceServer extends AsyncDisposable {
   readonly baseUrl: string
   /** The address alone, under which `/_reference/…` is found. */
   readonly origin: string
-  readonly accounts: readonly ReferenceAccount[]
+  readonly accounts: readonly Pick<AccountIdentity, 'name' | 'id' | 'token'>[]
   close(): Promise<void>
 }
-
-type ReferenceAccount = Pick<AccountIdentity, 'name' | 'id' | 'token'>
 
 /**
  * Starts a server. Throws an error `reference_server_options`, a `FaultsError` or an error `reference_server_listen`, and
@@ -44,14 +42,11 @@ export const startReferenceServerFromFlags = async (
   signal: AbortSignal,
 ): Promise<ReferenceServer> => await startWith(readOptions(flags), signal)
 
-/** A server that listens nowhere: a caller injects requests. The routes, the cap and the faults are the same. */
-interface UnlistenedServer {
-  readonly app: FastifyInstance
-  readonly accounts: readonly ReferenceAccount[]
-}
-
-/** Throws an error `reference_server_options` or a `FaultsError`. Close its `app` when done. */
-export const createUnlistenedServer = async (options: ReferenceServerOptions): Promise<UnlistenedServer> =>
+/**
+ * A server that listens nowhere: a caller injects requests into its `app`, and closes it when done. Throws an error
+ * `reference_server_options` or a `FaultsError`.
+ */
+export const createUnlistenedServer = async (options: ReferenceServerOptions) =>
   await assemble(readOptions({ ...options }))
 
 const startWith = async (
@@ -66,10 +61,7 @@ const startWith = async (
   return { baseUrl: `${origin}${API_PREFIX}`, origin, accounts, close, [Symbol.asyncDispose]: close }
 }
 
-const assemble = async (
-  settings: ReferenceServerSettings,
-  signal = new AbortController().signal,
-): Promise<UnlistenedServer> => {
+const assemble = async (settings: ReferenceServerSettings, signal = new AbortController().signal) => {
   const monotonicMs = () => performance.now()
   const clock = new WorldClock(settings.startAt, settings.clock, monotonicMs)
   const log = new RequestLog()
@@ -90,17 +82,13 @@ const assemble = async (
     organization,
     cap: createAccountCap(settings, startMs),
   }))
-  const { pageSize, retryAfter } = settings
-  const epochMs = performance.timeOrigin
-  const api = { members, clock, monotonicMs, epochMs, log, pageSize, retryAfter, faults }
+  const api = { members, clock, monotonicMs, epochMs: performance.timeOrigin, log, settings, faults }
   const app = createApp(api)
   app.register(apiRoutes(api), { prefix: API_PREFIX })
   app.register(controlRoutes({ organizations, clock, log, faults }), { prefix: '/_reference' })
   app.register(docsRoutes({ organizations, clock, settings }), { prefix: '/_reference' })
-  return {
-    app,
-    accounts: organizations.map(({ identity: { name, id, token } }) => ({ name, id, token })),
-  }
+  const accounts = organizations.map(({ identity: { name, id, token } }) => ({ name, id, token }))
+  return { app, accounts }
 }
 
 const createApp = (api: ApiContext): FastifyInstance => {
@@ -136,7 +124,8 @@ const listen = async (app: FastifyInstance, { host, port }: ReferenceServerSetti
     await app.listen({ host, port })
   } catch (error) {
     await app.close()
-    throw cannotListen(host, port, error)
+    const message = `--host ${host} --port ${port}: ${whyNotListening(error)}`
+    throw new ExpectedError('reference_server_listen', message, { cause: error })
   }
   const address = app.server.address()
   const listening = address === null || typeof address === 'string' ? port : address.port
@@ -150,10 +139,6 @@ const reachable = (host: string): string => {
   return host.includes(':') ? `[${host}]` : host
 }
 
-/** The address cannot be listened on: in use, not allowed, or not of this machine. */
-const cannotListen = (host: string, port: number, cause: unknown): ExpectedError =>
-  new ExpectedError('reference_server_listen', `--host ${host} --port ${port}: ${reasonOf(cause)}`, { cause })
-
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is in use; stop what uses it, or give another --port (0 takes any free one).',
   EACCES: 'listening there is not permitted; give a --port above 1023.',
@@ -161,7 +146,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'no such host is known; give another --host.',
 }
 
-const reasonOf = (cause: unknown): string => {
+const whyNotListening = (cause: unknown): string => {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   return REASONS[code] ?? `cannot listen (${messageOf(cause)}); give another --host or --port.`
 }

@@ -1,6 +1,6 @@
 /** The real reference server without a network. Every answer that the client received is kept for the oracle. */
 import { createUnlistenedServer } from '../../src/reference-server/server.js'
-import { parseIsoTime } from '../../src/reference-server/time/iso-time.js'
+import { parseIsoTime } from '../../src/reference-server/time.js'
 import { Organization } from '../../src/reference-server/world/organization.js'
 import type { Plan } from './plan.js'
 import type { VirtualTime } from './virtual-time.js'

@@ -3,7 +3,7 @@
  * it is read: where two readings differ, a third one shows whether something changed in between.
  */
 import type { Clock } from '../../base/clock.js'
-import { textOf } from '../values.js'
+import { integerOf, textOf } from '../fields.js'
 import { Unseen } from '../verdict.js'
 import {
   type ListReading,
@@ -13,37 +13,8 @@ import {
   sameIds,
   surveysSeen,
 } from './reader.js'
-import type { Burst, Sender } from './sender.js'
-import { findStart, type Start } from './start.js'
-import { chooseSurveys, readSources, type SourceReadings, type Subject } from './subjects.js'
-
-/** The beginning and the end of the survey list. */
-interface Head {
-  /** Requested without `page`. */
-  readonly first: ListReading
-  /** Null where there is one page only. */
-  readonly second: ListReading | null
-  /** `page=1`, requested after `second`. */
-  readonly again: ListReading
-  /** Whether the first page was the same before and after the second was read. */
-  readonly stable: boolean
-  /** Null where there are less than three pages. */
-  readonly last: ListReading | null
-}
-
-interface StatusPage {
-  readonly status: string
-  readonly reading: ListReading
-}
-
-/** The list, by status. */
-interface StatusPages {
-  readonly one: StatusPage
-  /** Null where only one status has been seen. */
-  readonly other: StatusPage | null
-}
-
-type WindowSubject = Subject & { readonly total: number }
+import type { Sender } from './sender.js'
+import { findStart } from './start.js'
 
 interface EvidenceOptions {
   readonly reader: Reader
@@ -53,22 +24,9 @@ interface EvidenceOptions {
   readonly burstRequestsMax: number | null
 }
 
-export interface Evidence extends Pick<EvidenceOptions, 'reader' | 'sender' | 'clock'> {
-  head(): Promise<Head>
-  byStatus(): Promise<StatusPages>
-  /** Some surveys with their progress and sources: several with interviews if there are any, and one without. */
-  subjects(): Promise<readonly Subject[]>
-  /** The progress of each of the first sources of one survey. */
-  sources(): Promise<SourceReadings>
-  /** The survey for windows of time: few interviews, and complete if there is such a survey. */
-  windowSubject(): Promise<WindowSubject>
-  /** When an interview of that survey started. */
-  start(): Promise<Start>
-  /** A burst of requests beyond the cap. Throws `Unseen` where that is not allowed. */
-  burst(): Promise<Burst>
-}
+export type Evidence = ReturnType<typeof gatherEvidence>
 
-export const gatherEvidence = ({ reader, sender, clock, burstRequestsMax }: EvidenceOptions): Evidence => {
+export const gatherEvidence = ({ reader, sender, clock, burstRequestsMax }: EvidenceOptions) => {
   const head = once(() => readHead(reader))
   const subjects = once(async () => {
     await head()
@@ -80,14 +38,20 @@ export const gatherEvidence = ({ reader, sender, clock, burstRequestsMax }: Evid
     sender,
     clock,
     head,
-    subjects,
+    /** The list by status. */
     byStatus: once(async () => {
       await head()
       return await readByStatus(reader)
     }),
+    /** Some surveys with their progress and sources: several with interviews if there are any, and one without. */
+    subjects,
+    /** The progress of each of the first sources of one survey. */
     sources: once(async () => readSources(reader, await subjects())),
+    /** The survey for windows of time: few interviews, and complete if there is such a survey. */
     windowSubject,
+    /** When an interview of that survey started. */
     start: once(async () => findStart(reader, clock, await windowSubject())),
+    /** A burst of requests beyond the cap. Throws `Unseen` where that is not allowed. */
     burst: once(async () => {
       if (burstRequestsMax === null) throw new Unseen('only checked with --exceed-cap')
       return await sender.burst('/surveys', burstRequestsMax)
@@ -106,24 +70,33 @@ const once = <Value>(get: () => Promise<Value>): (() => Promise<Value>) => {
 /** A list that still changes after so many readings is not stable. */
 const HEAD_READINGS_MAX = 3
 
-const readHead = async (reader: Reader): Promise<Head> => {
-  const first = await reader.surveys()
+/** The beginning and the end of the survey list. */
+const readHead = async (reader: Reader) => {
+  /** Requested without `page`. */
+  let first = await reader.surveys()
   const pages = paging(first, 'total_pages')
-  let before = first
   for (let reading = 1; ; reading++) {
+    /** Null where there is one page only. */
     const second = pages < 2 ? null : await reader.surveys([['page', '2']])
+    /** `page=1`, requested after `second`. */
     const again = await reader.surveys([['page', '1']])
-    const stable = sameIds(before, again)
+    /** Whether the first page was the same before and after the second was read. */
+    const stable = sameIds(first, again)
     if (stable || second === null || reading === HEAD_READINGS_MAX) {
+      /** Null where there are less than three pages. */
       const last = pages < 3 ? null : await reader.surveys([['page', String(paging(again, 'total_pages'))]])
-      return { first: before, second, again, stable, last }
+      return { first, second, again, stable, last }
     }
-    before = again
+    first = again
   }
 }
 
 /** The first two pages; throws `Unseen` where there is no second one, or where the list changed between them. */
-export const stablePages = ({ first, second, stable }: Head): readonly [ListReading, ListReading] => {
+export const stablePages = ({
+  first,
+  second,
+  stable,
+}: Awaited<ReturnType<Evidence['head']>>): readonly [ListReading, ListReading] => {
   if (second === null) throw new Unseen('the list of surveys has one page only')
   if (!stable) throw new Unseen('the list kept changing while it was read')
   return [first, second]
@@ -131,7 +104,7 @@ export const stablePages = ({ first, second, stable }: Head): readonly [ListRead
 
 const PREFERRED_STATUSES = ['complete', 'fieldwork']
 
-const readByStatus = async (reader: Reader): Promise<StatusPages> => {
+const readByStatus = async (reader: Reader) => {
   const seen = new Set(surveysSeen(reader).flatMap(({ status }) => textOf(status) ?? []))
   const [one, other] = [
     ...PREFERRED_STATUSES.filter((status) => seen.has(status)),
@@ -139,10 +112,11 @@ const readByStatus = async (reader: Reader): Promise<StatusPages> => {
   ]
   if (one === undefined) throw new Unseen('no survey with a status has been seen')
   const read = async (status: string) => ({ status, reading: await reader.surveys([['status', status]]) })
+  // `other` is null where only one status has been seen.
   return { one: await read(one), other: other === undefined ? null : await read(other) }
 }
 
-const windowSubjectOf = (subjects: readonly Subject[]): WindowSubject => {
+const windowSubjectOf = (subjects: readonly Subject[]) => {
   const [best] = subjects
     .flatMap((subject) => {
       const { total } = subject.progress
@@ -187,3 +161,102 @@ export const findDifference = async <Reading>({
 export const sameCounts = (one: ProgressReading, other: ProgressReading): boolean =>
   one.counts.size === other.counts.size &&
   [...one.counts].every(([status, count]) => other.counts.get(status) === count)
+
+/** A survey with its progress and the first page of its sources. */
+interface Subject {
+  readonly id: number
+  readonly status: string
+  /** As the listing wrote it. */
+  readonly createdAt: unknown
+  readonly progress: ProgressReading
+  readonly sources: ListReading
+}
+
+/** One survey is read for each of these statuses, if the list has one. */
+const KINDS = [
+  'complete',
+  'fieldwork',
+  'complete',
+  'fieldwork',
+  'data_processing',
+  'deviating_from_specs',
+  'draft',
+]
+/** Further surveys are read in this order, until there are interviews in a survey with several sources. */
+const LIKELY = ['complete', 'fieldwork', 'data_processing', 'deviating_from_specs', 'pending']
+const MORE_MAX = 4
+
+type Candidate = Pick<Subject, 'id' | 'status' | 'createdAt'>
+
+/**
+ * Chooses the surveys that are read with progress and sources. A few of them must show much: surveys in fieldwork have
+ * interviews, complete ones no longer change, and a draft has no interviews. For one of them the progress of each of its
+ * first sources is read too. Throws `Unseen` where no survey can be read.
+ */
+export const chooseSurveys = async (reader: Reader): Promise<readonly Subject[]> => {
+  const candidates = surveysSeen(reader).flatMap((survey): readonly Candidate[] => {
+    const [id, status] = [integerOf(survey.id), textOf(survey.status)]
+    return id === null ? [] : [{ id, status: status ?? '', createdAt: survey.created_at }]
+  })
+  if (candidates.length === 0) throw new Unseen('there is no survey')
+  const chosen: Candidate[] = []
+  for (const status of KINDS) {
+    const next = candidates.find((one) => one.status === status && !chosen.includes(one))
+    if (next !== undefined) chosen.push(next)
+  }
+  const rest = candidates.filter((one) => !chosen.includes(one)).sort((a, b) => rank(a) - rank(b))
+  const subjects: Subject[] = []
+  const problems: unknown[] = []
+  for (const [place, candidate] of [...chosen, ...rest.slice(0, MORE_MAX)].entries()) {
+    if (place >= chosen.length && showsEnough(subjects)) break
+    try {
+      subjects.push(await look(reader, candidate))
+    } catch (error) {
+      if (!(error instanceof Unseen)) throw error
+      problems.push(error)
+    }
+  }
+  if (subjects.length === 0) throw problems[0]
+  return subjects
+}
+
+const rank = ({ status }: Candidate): number =>
+  LIKELY.includes(status) ? LIKELY.indexOf(status) : LIKELY.length
+
+/** Whether a survey has interviews and several sources. */
+const showsEnough = (subjects: readonly Subject[]): boolean =>
+  subjects.some(({ progress, sources }) => (progress.total ?? 0) > 0 && sources.rows.length > 1)
+
+const look = async (reader: Reader, candidate: Candidate): Promise<Subject> => ({
+  ...candidate,
+  progress: await reader.progress(candidate.id),
+  sources: await reader.sources(candidate.id),
+})
+
+const SOURCES_MAX = 3
+
+/** The progress that the service restricts to a source. */
+export const readSource = (reader: Reader, surveyId: number, sourceId: number): Promise<ProgressReading> =>
+  reader.progress(surveyId, [['sample_source_id', String(sourceId)]])
+
+/** Throws `Unseen` where no survey has a source that can be read. */
+export const readSources = async (reader: Reader, subjects: readonly Subject[]) => {
+  const [subject] = subjects
+    .filter(({ sources }) => sources.rows.length > 0)
+    .sort((one, other) => worth(other) - worth(one))
+  if (subject === undefined) throw new Unseen('no survey with sample sources has been seen')
+  const readings: { sourceId: number; sampleSize: number; progress: ProgressReading }[] = []
+  for (const row of subject.sources.rows.slice(0, SOURCES_MAX)) {
+    const [sourceId, sampleSize] = [integerOf(row.id), integerOf(row.sample_size)]
+    if (sourceId === null || sampleSize === null) continue
+    readings.push({ sourceId, sampleSize, progress: await readSource(reader, subject.id, sourceId) })
+  }
+  const [first, ...more] = readings
+  if (first === undefined) throw new Unseen('no source has an id and a sample_size that can be read')
+  // `sampleSize` is as the list of sources has it.
+  return { subject, readings: [first, ...more] as const }
+}
+
+/** Several sources show the most, then interviews, then a survey that changes no more. */
+const worth = ({ progress, sources, status }: Subject): number =>
+  (sources.rows.length > 1 ? 4 : 0) + ((progress.total ?? 0) > 0 ? 2 : 0) + (status === 'complete' ? 1 : 0)

@@ -1,10 +1,8 @@
 /** Reads the three endpoints of the API document and keeps all their answers. */
 import { excerptOf } from '../../http/body.js'
-import { INTERVIEW_STATUSES } from '../fields.js'
-import { integerOf, isObject, type JsonObject } from '../values.js'
+import { INTERVIEW_STATUSES, integerOf, isObject, type JsonObject } from '../fields.js'
 import { Unseen } from '../verdict.js'
-import type { Answer } from './answer.js'
-import type { Credentials, Query, Sender } from './sender.js'
+import type { Answer, Credentials, Query, Sender } from './sender.js'
 
 export type Endpoint = 'surveys' | 'sample_sources' | 'fieldwork_progress'
 
@@ -32,34 +30,16 @@ export interface ProgressReading {
 }
 
 /** An answer to a request that the API document allows. */
-interface EndpointAnswer extends Answer {
-  readonly endpoint: Endpoint
-}
+type EndpointAnswer = Answer & { readonly endpoint: Endpoint }
 
-interface Seen {
-  readonly answers: readonly EndpointAnswer[]
-  readonly lists: readonly ListReading[]
-  readonly progresses: readonly ProgressReading[]
-}
-
-export interface Reader {
-  readonly seen: Seen
-  /** This and the next two throw `Unseen` for an answer that cannot be used. */
-  surveys(query?: Query): Promise<ListReading>
-  sources(surveyId: number, query?: Query): Promise<ListReading>
-  progress(surveyId: number, query?: Query): Promise<ProgressReading>
-  /** Sends a request that may be answered with another status than 200; equal requests are sent once. */
-  raw(path: string, query?: Query, credentials?: Credentials): Promise<Answer>
-  /** A value as it may be printed: short, on one line, without secrets. */
-  show(value: unknown, lengthMax?: number): string
-}
+export type Reader = ReturnType<typeof createReader>
 
 export const sourcesPath = (surveyId: number): string => `/surveys/${surveyId}/sample_sources`
 export const progressPath = (surveyId: number): string => `/surveys/${surveyId}/fieldwork_progress`
 
 const SHOWN_LENGTH_MAX = 60
 
-export const createReader = (sender: Sender): Reader => {
+export const createReader = (sender: Sender) => {
   const answers: EndpointAnswer[] = []
   const lists: ListReading[] = []
   const progresses: ProgressReading[] = []
@@ -88,10 +68,11 @@ export const createReader = (sender: Sender): Reader => {
     return reading
   }
   return {
-    seen: { answers, lists, progresses },
-    surveys: (query = []) => list('surveys', '/surveys', query),
-    sources: (surveyId, query = []) => list('sample_sources', sourcesPath(surveyId), query),
-    progress: async (surveyId, query = []) => {
+    seen: { answers, lists, progresses } as const,
+    /** This and the next two throw `Unseen` for an answer that cannot be used. */
+    surveys: (query: Query = []) => list('surveys', '/surveys', query),
+    sources: (surveyId: number, query: Query = []) => list('sample_sources', sourcesPath(surveyId), query),
+    progress: async (surveyId: number, query: Query = []): Promise<ProgressReading> => {
       const { asked, body } = await ask('fieldwork_progress', progressPath(surveyId), query)
       const { fieldwork_progress: progress } = body
       if (!isObject(progress)) throw new Unseen(`the answer to ${asked} has no object fieldwork_progress`)
@@ -99,13 +80,15 @@ export const createReader = (sender: Sender): Reader => {
       progresses.push(reading)
       return reading
     },
-    raw: (path, query = [], credentials = 'both') => {
+    /** Sends a request that may be answered with another status than 200; equal requests are sent once. */
+    raw: (path: string, query: Query = [], credentials: Credentials = 'both'): Promise<Answer> => {
       const key = JSON.stringify([path, query, credentials])
       const answer = rawAnswers.get(key) ?? sender.get(path, query, { credentials, isDescribed: false })
       rawAnswers.set(key, answer)
       return answer
     },
-    show: (value, lengthMax = SHOWN_LENGTH_MAX) =>
+    /** A value as it may be printed: short, on one line, without secrets. */
+    show: (value: unknown, lengthMax = SHOWN_LENGTH_MAX): string =>
       excerptOf(JSON.stringify(value) ?? 'missing', (text) => sender.redact(text), lengthMax),
   }
 }

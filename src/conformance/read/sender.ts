@@ -8,15 +8,21 @@ import type { Log } from '../../base/log.js'
 import type { HttpProxy } from '../../base/network.js'
 import { createRedactor, Secret } from '../../base/secret.js'
 import { addressOf } from '../../http/address.js'
+import { type BodyText, excerptOf, isUtf8, readText } from '../../http/body.js'
 import { attemptsExhausted, rateRefused, retryAfterTooLong, type Where } from '../../http/errors.js'
+import { exchange } from '../../http/exchange.js'
 import { createHeldSlotLimiter, type HeldSlotLimiter } from '../../http/rate-limit/held-slot-limiter.js'
 import { createForgetfulLedger } from '../../http/rate-limit/ledger.js'
 import { UNPACED } from '../../http/rate-limit/pacer.js'
-import { parseRetryAfter } from '../../http/retry-after.js'
+import { parseHttpDate, parseRetryAfter } from '../../http/retry-after.js'
 import { TransientError } from '../../http/transient-errors.js'
-import { createTransport, type HeaderValues, type Transport } from '../../http/transport.js'
+import {
+  createTransport,
+  type HeaderValues,
+  type Transport,
+  type TransportAnswer,
+} from '../../http/transport.js'
 import { Unseen } from '../verdict.js'
-import { type Answer, receive } from './answer.js'
 
 export interface SenderOptions {
   /** Its name in messages. */
@@ -45,21 +51,6 @@ export type Query = readonly (readonly [name: string, value: string])[]
 /** The credentials that a request carries (API document, "Authentication"). */
 export type Credentials = 'both' | 'none' | 'id-only' | 'token-only' | 'wrong-token'
 
-export interface Burst {
-  readonly sent: number
-  /** The first 429, or else the answer that came last. */
-  readonly last: Answer
-}
-
-interface Usage {
-  readonly requests: number
-  /** 429 answers to requests within the cap. */
-  readonly refusals: number
-  /** Connections made with the caller's credentials, and the requests sent over them. */
-  readonly connections: number
-  readonly requestsWithCredentials: number
-}
-
 /** For a request that fails or is answered with 5xx. */
 const ATTEMPTS_MAX = 3
 /** For a request that the document does not describe: a 5xx that comes twice is its answer. */
@@ -80,7 +71,11 @@ export class Sender implements AsyncDisposable {
   readonly #transports: Readonly<Record<Credentials, Transport>>
   /** Takes the token and the credentials of a proxy out of a text. */
   readonly redact: (text: string) => string
-  readonly #usage = { requests: 0, refusals: 0, connections: 0, requestsWithCredentials: 0 }
+  /**
+   * `refusals`: 429 answers to requests within the cap. `connections`: made with the caller's credentials, and
+   * `requestsWithCredentials` were sent over them.
+   */
+  readonly usage = { requests: 0, refusals: 0, connections: 0, requestsWithCredentials: 0 }
 
   constructor(options: SenderOptions) {
     const { account, rate, requestTimeoutMs, clock, token, proxy } = options
@@ -100,7 +95,7 @@ export class Sender implements AsyncDisposable {
     const id = { 'Authorization-ID': String(options.id) }
     this.#transports = {
       both: transport({ ...id, 'Authorization-Token': token }, () => {
-        this.#usage.connections += 1
+        this.usage.connections += 1
       }),
       none: transport({}),
       'id-only': transport(id),
@@ -137,8 +132,8 @@ export class Sender implements AsyncDisposable {
     }
   }
 
-  /** Sends regardless of the cap until a 429 comes, at most `requestsMax` times. */
-  async burst(path: string, requestsMax: number): Promise<Burst> {
+  /** Sends regardless of the cap until a 429 comes, at most `requestsMax` times. `last` is the 429, or else came last. */
+  async burst(path: string, requestsMax: number): Promise<{ sent: number; last: Answer }> {
     let sent = 0
     let last: Answer | null = null
     const one = async (): Promise<void> => {
@@ -154,10 +149,6 @@ export class Sender implements AsyncDisposable {
     return { sent, last }
   }
 
-  usage(): Usage {
-    return { ...this.#usage }
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(Object.values(this.#transports).map((transport) => transport.destroy()))
     await this.#limiter.close()
@@ -167,7 +158,7 @@ export class Sender implements AsyncDisposable {
     const { signal, requestsMax } = this.#options
     return this.#limiter.run(
       async (slot) => {
-        if (this.#usage.requests >= requestsMax)
+        if (this.usage.requests >= requestsMax)
           throw new Unseen(`the limit of ${requestsMax} requests is reached`)
         slot.sending()
         return await this.#receive(path, query, credentials, () => slot.answered())
@@ -176,32 +167,39 @@ export class Sender implements AsyncDisposable {
     )
   }
 
+  /** Any answer is returned. Rejects with a `ProxyRefusedError`, the signal's reason, or for a bug. */
   async #receive(
     path: string,
     query: Query,
     credentials: Credentials,
     onHeaders: () => void,
   ): Promise<Answer | TransientError> {
-    this.#usage.requests += 1
-    if (credentials === 'both') this.#usage.requestsWithCredentials += 1
+    const { log, clock, signal, responseBytesMax } = this.#options
+    this.usage.requests += 1
+    if (credentials === 'both') this.usage.requestsWithCredentials += 1
     const address = addressOf(this.#baseUrl, path, query)
-    const { log } = this.#options
-    const answer = await receive({
-      ...this.#options,
-      signals: [this.#options.signal],
-      transport: this.#transports[credentials],
-      address,
-      redact: this.redact,
-      onHeaders,
+    const asked = this.redact(address.label)
+    const sentAtMs = clock.nowMs()
+    const transport = this.#transports[credentials]
+    const options = { ...this.#options, signals: [signal], transport, address }
+    const exchanged = await exchange(options, (answer) => {
+      onHeaders()
+      const times = { asked, sentAtMs, headersAtMs: clock.nowMs() }
+      return readAnswer(answer, times, responseBytesMax, this.redact)
     })
-    const came = answer instanceof TransientError ? answer.message : answer.status
-    log.debug({ request: this.redact(address.label), came }, 'request')
-    return answer
+    if (exchanged.kind === 'answered') {
+      log.debug({ request: asked, came: exchanged.value.status }, 'request')
+      return exchanged.value
+    }
+    const { error } = exchanged
+    if (!(error instanceof TransientError)) throw error
+    log.debug({ request: asked, came: error.message }, 'request')
+    return error
   }
 
   async #waitAfterRefusal(answer: Answer, refusals: number, where: Where): Promise<void> {
     const { rate, clock, signal, log } = this.#options
-    this.#usage.refusals += 1
+    this.usage.refusals += 1
     if (refusals >= REFUSALS_IN_A_ROW_MAX) throw rateRefused(where, refusals, rate)
     const retryAfterMs = parseRetryAfter(answer.header('retry-after'), answer.dateMs ?? clock.nowMs())
     if (retryAfterMs !== null && retryAfterMs > RETRY_AFTER_MS_MAX) {
@@ -217,5 +215,71 @@ export class Sender implements AsyncDisposable {
       request: this.redact(addressOf(this.#baseUrl, path, query).label),
       account: this.#options.account,
     }
+  }
+}
+
+export interface Answer {
+  /** As in `GET /api/v1/surveys?page=2`. */
+  readonly asked: string
+  readonly status: number
+  /** By its name in lower case; null where it is missing. */
+  header(name: string): string | null
+  /** Rate-limit headers, as `name: value`. */
+  readonly rateHeaders: readonly string[]
+  /** The body, parsed; undefined where it is not JSON. */
+  readonly json: unknown
+  /** Why the body is not JSON; null where it is. */
+  readonly problem: string | null
+  /** The beginning of the body on one line. */
+  readonly excerpt: string
+  /** The `Date` header, milliseconds since 1970; null where it is missing or unreadable. */
+  readonly dateMs: number | null
+  /** Our clock when we sent the request and when we had the headers of the answer. */
+  readonly sentAtMs: number
+  readonly headersAtMs: number
+}
+
+/** Characters of a body, or of a header, that a report shows. */
+const EXCERPT_LENGTH_MAX = 120
+const RATE_HEADER = /rate-?limit|^retry-after$/
+
+/** Reads the answer to the end, within the size limit. */
+const readAnswer = async (
+  answer: TransportAnswer,
+  asked: Pick<Answer, 'asked' | 'sentAtMs' | 'headersAtMs'>,
+  responseBytesMax: number,
+  redact: (text: string) => string,
+): Promise<Answer> => {
+  const read = await readText(answer.body, answer.header('content-encoding'), responseBytesMax)
+  const text = read.kind === 'text' ? read.text : ''
+  const excerpt = excerptOf(text, redact, EXCERPT_LENGTH_MAX)
+  const parsed = isUtf8(text) ? parse(text) : undefined
+  return {
+    ...asked,
+    status: answer.status,
+    header: answer.header,
+    rateHeaders: answer.headerNames
+      .filter((name) => RATE_HEADER.test(name))
+      .map((name) => excerptOf(`${name}: ${answer.header(name)}`, redact, EXCERPT_LENGTH_MAX)),
+    json: parsed,
+    problem: parsed === undefined ? excerptOf(whyNotJson(read, excerpt, responseBytesMax), redact) : null,
+    excerpt,
+    dateMs: parseHttpDate(answer.header('date')),
+  }
+}
+
+const whyNotJson = (read: BodyText, excerpt: string, bytesMax: number): string => {
+  if (read.kind === 'too_large') return `it is larger than ${bytesMax} bytes`
+  if (read.kind === 'invalid') return read.problem
+  if (!isUtf8(read.text)) return 'it is not UTF-8'
+  return read.text === '' ? 'it is empty' : `it begins with ${excerpt.slice(0, 60)}`
+}
+
+/** Undefined, which JSON does not have, where the text is not JSON. */
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }

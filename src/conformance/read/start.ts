@@ -4,14 +4,13 @@
  * or milliseconds. If a bound includes its own moment, the number steps at that moment, else a microsecond later.
  */
 import type { Clock } from '../../base/clock.js'
-import { formatMoment, MICROS_PER_SECOND, parseMoment } from '../values.js'
+import { formatMoment, MICROS_PER_SECOND, parseMoment } from '../fields.js'
 import { Unseen } from '../verdict.js'
 import type { Reader } from './reader.js'
 import type { Query } from './sender.js'
-import type { Subject } from './subjects.js'
 
 /** A moment at which an interview started. */
-export interface Start {
+interface Start {
   readonly surveyId: number
   readonly at: bigint
   /** Whether `started_before` with that moment keeps the interview. */
@@ -29,6 +28,11 @@ interface Span {
   readonly countTo: number
 }
 
+/** When a survey was created, as the listing wrote it. */
+interface Life {
+  readonly createdAt: unknown
+}
+
 type CountBefore = (at: bigint) => Promise<number>
 
 const MICRO = 1n
@@ -38,7 +42,11 @@ const DAY = 86_400n * MICROS_PER_SECOND
 const LONG_AGO = 946_684_800n * MICROS_PER_SECOND
 
 /** Throws `Unseen` where no such moment is found. Sends some 25 requests. */
-export const findStart = async (reader: Reader, clock: Clock, subject: Subject): Promise<Start> => {
+export const findStart = async (
+  reader: Reader,
+  clock: Clock,
+  subject: Life & { id: number },
+): Promise<Start> => {
   const { id: surveyId } = subject
   const countBefore: CountBefore = (at) => countIn(reader, surveyId, [['started_before', formatMoment(at)]])
   let span = await wholeSpan(lifeOf(reader, clock, subject), countBefore)
@@ -65,7 +73,7 @@ export const countIn = async (reader: Reader, surveyId: number, query: Query): P
 export const lifeOf = (
   { seen }: Reader,
   clock: Clock,
-  { createdAt }: Pick<Subject, 'createdAt'>,
+  { createdAt }: Life,
 ): { readonly from: bigint; readonly to: bigint } => {
   const dateMs = seen.answers.at(-1)?.dateMs ?? clock.nowMs()
   const to = BigInt(Math.floor(dateMs / 1_000)) * MICROS_PER_SECOND + DAY

@@ -1,8 +1,9 @@
 /** API document, "Authentication", "Endpoints", "Errors" and "Limits": which requests are answered, and what all answers have in common. */
+
+import { integerOf, isObject } from '../fields.js'
 import { type Endpoint, progressPath, type Reader, sourcesPath, surveysSeen } from '../read/reader.js'
 import type { Credentials } from '../read/sender.js'
 import { each, type Rule } from '../rule.js'
-import { integerOf, isObject } from '../values.js'
 import { fail, PASS, Unseen } from '../verdict.js'
 
 /** Every request must carry both headers, and without them no data is shown. */

@@ -1,9 +1,8 @@
 /** API document, "Pagination object": its fields, its arithmetic, and the pages that it describes. */
-import { PAGINATION_FIELDS } from '../fields.js'
+import { integerOf, PAGINATION_FIELDS } from '../fields.js'
 import { stablePages } from '../read/evidence.js'
 import { idsOf, type ListReading, paging, type Reader } from '../read/reader.js'
 import { type EachRule, each, fieldRules, judgeEach, type Rule } from '../rule.js'
-import { integerOf } from '../values.js'
 import { fail, PASS, Unseen, type Verdict } from '../verdict.js'
 
 const SECTION = 'Pagination object'

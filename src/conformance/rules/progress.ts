@@ -3,11 +3,17 @@
  * formulas of the indicators. The counts come from the same answer, so nothing can change in between. A rate that the
  * service rounds must agree to the digits that it prints.
  */
-import { conforms, INTERVIEW_STATUSES, PROGRESS_FIELDS, STATUS_ENTRY_FIELDS } from '../fields.js'
+import {
+  conforms,
+  INTERVIEW_STATUSES,
+  integerOf,
+  isObject,
+  PROGRESS_FIELDS,
+  STATUS_ENTRY_FIELDS,
+} from '../fields.js'
 import type { Evidence } from '../read/evidence.js'
 import { isIgnored, type ProgressReading, type Reader } from '../read/reader.js'
 import { type EachRule, each, fieldRules, judgeEach, type Rule } from '../rule.js'
-import { integerOf, isObject } from '../values.js'
 import { fail, PASS, passWith, Unseen, type Verdict } from '../verdict.js'
 
 const SECTION = 'Fieldwork progress'

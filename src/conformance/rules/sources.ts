@@ -1,10 +1,8 @@
 /** API document, "Sample source", "List the sample sources of a survey", and progress restricted to a source. */
-import { SAMPLE_SOURCE_FIELDS } from '../fields.js'
-import { MOVED, sameCounts } from '../read/evidence.js'
+import { SAMPLE_SOURCE_FIELDS, textOf } from '../fields.js'
+import { MOVED, readSource, sameCounts } from '../read/evidence.js'
 import type { ProgressReading } from '../read/reader.js'
-import { readSource } from '../read/subjects.js'
-import { each, fieldRules, type Rule, sourceRecords } from '../rule.js'
-import { textOf } from '../values.js'
+import { each, fieldRules, inSection, type Rule, sourceRecords } from '../rule.js'
 import { fail, PASS, Unseen, type Verdict } from '../verdict.js'
 import { sameAsPageOne } from './pagination.js'
 
@@ -53,10 +51,9 @@ const holdWithin = (source: ProgressReading, survey: ProgressReading): Verdict =
   return PASS
 }
 
-export const SOURCE_PROGRESS_RULES: readonly Rule[] = [
+export const SOURCE_PROGRESS_RULES = inSection(VIEW, [
   {
     id: 'progress.source-sample-size',
-    section: VIEW,
     text: 'sample_source_id: sample_size is that of the source',
     check: async ({ reader, sources }) => {
       const { subject, readings } = await sources()
@@ -74,7 +71,6 @@ export const SOURCE_PROGRESS_RULES: readonly Rule[] = [
   },
   {
     id: 'progress.source-within-survey',
-    section: VIEW,
     text: 'sample_source_id: no status has more interviews than in the whole survey',
     check: async ({ reader, sources }) => {
       const { subject, readings } = await sources()
@@ -91,7 +87,6 @@ export const SOURCE_PROGRESS_RULES: readonly Rule[] = [
   },
   {
     id: 'progress.source-restricts',
-    section: VIEW,
     text: 'sample_source_id: at least one of several sources has fewer interviews than the survey',
     check: async ({ reader, sources }) => {
       const { subject, readings } = await sources()
@@ -110,4 +105,4 @@ export const SOURCE_PROGRESS_RULES: readonly Rule[] = [
       return fail(asked, expected, `${ofFirst}, and no fewer for the others`)
     },
   },
-]
+])

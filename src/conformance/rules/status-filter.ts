@@ -1,8 +1,9 @@
 /** API document, "List surveys", `status`: filters on one status, or on several in array form. */
+
+import { integerOf } from '../fields.js'
 import { type Evidence, findDifference } from '../read/evidence.js'
 import { idsOf, type ListReading, paging, sameIds } from '../read/reader.js'
-import { judgeEach, type Rule } from '../rule.js'
-import { integerOf } from '../values.js'
+import { inSection, judgeEach, type Rule } from '../rule.js'
 import { fail, PASS, Unseen } from '../verdict.js'
 
 const SECTION = 'List surveys'
@@ -12,9 +13,8 @@ const onlySuchRows = (
   parameter: string,
   text: string,
   read: (evidence: Evidence) => Promise<unknown>,
-): Rule => ({
+): Omit<Rule, 'section'> => ({
   id,
-  section: SECTION,
   text,
   check: async (evidence) => {
     await read(evidence)
@@ -50,14 +50,13 @@ const totalOf = (reading: ListReading): number => paging(reading, 'total_count')
 const sumOf = (readings: readonly ListReading[]): number =>
   readings.reduce((sum, reading) => sum + totalOf(reading), 0)
 
-export const STATUS_FILTER_RULES: readonly Rule[] = [
+export const STATUS_FILTER_RULES = inSection(SECTION, [
   onlySuchRows('status.only', 'status', 'status=… shows surveys of that status only', ({ byStatus }) =>
     byStatus(),
   ),
   // Page 1 of one status reaches back at least as far as page 1 of all, so it has every survey of that status there.
   {
     id: 'status.complete',
-    section: SECTION,
     text: 'status=… leaves out no survey of that status',
     check: async ({ reader, byStatus, head }) => {
       const { one } = await byStatus()
@@ -85,7 +84,6 @@ export const STATUS_FILTER_RULES: readonly Rule[] = [
   ),
   {
     id: 'status.array-union',
-    section: SECTION,
     text: 'status[]=…&status[]=… shows all surveys of these statuses',
     check: async (evidence) => {
       const both = await bothStatuses(evidence)
@@ -106,7 +104,6 @@ export const STATUS_FILTER_RULES: readonly Rule[] = [
   },
   {
     id: 'status.array-of-one',
-    section: SECTION,
     text: 'status[]=… with one status gives the same list as status=…',
     check: async ({ reader, byStatus }) => {
       const { status, reading } = (await byStatus()).one
@@ -122,4 +119,4 @@ export const STATUS_FILTER_RULES: readonly Rule[] = [
       return fail(other.asked, expected, `other rows, total_count ${totalOf(other)}`)
     },
   },
-]
+])

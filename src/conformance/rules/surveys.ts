@@ -1,9 +1,8 @@
 /** API document, "Survey" and "List surveys": the fields, the default page, one organization, and the order of all lists. */
-import { SURVEY_FIELDS } from '../fields.js'
+import { formatMoment, parseMoment, SURVEY_FIELDS } from '../fields.js'
 import { stablePages } from '../read/evidence.js'
 import type { ListReading } from '../read/reader.js'
 import { each, fieldRules, type Rule, surveyRecords } from '../rule.js'
-import { formatMoment, parseMoment } from '../values.js'
 import { fail, PASS, Unseen } from '../verdict.js'
 import { sameAsPageOne } from './pagination.js'
 

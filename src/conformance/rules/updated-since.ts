@@ -2,9 +2,7 @@
  * API document, "List surveys", `updated_since`: the records modified since this date, the date itself included. The
  * cursor of the sync relies on this rule.
  */
-import { type Evidence, findDifference } from '../read/evidence.js'
-import { type ListReading, paging, progressPath, type Reader, sameIds, surveysSeen } from '../read/reader.js'
-import { judgeEach, type Rule } from '../rule.js'
+
 import {
   formatMoment,
   formatWithOffset,
@@ -14,7 +12,10 @@ import {
   parseMoment,
   stepOf,
   textOf,
-} from '../values.js'
+} from '../fields.js'
+import { type Evidence, findDifference } from '../read/evidence.js'
+import { type ListReading, paging, progressPath, type Reader, sameIds, surveysSeen } from '../read/reader.js'
+import { inSection, judgeEach } from '../rule.js'
 import { fail, PASS, Unseen } from '../verdict.js'
 
 const SECTION = 'List surveys'
@@ -66,10 +67,9 @@ const find = async (reader: Reader, text: string, id: number): Promise<Updated |
   }
 }
 
-export const UPDATED_SINCE_RULES: readonly Rule[] = [
+export const UPDATED_SINCE_RULES = inSection(SECTION, [
   {
     id: 'updated-since.only',
-    section: SECTION,
     text: 'updated_since shows no survey that was last modified before the date',
     check: async (evidence) => {
       const { reader } = evidence
@@ -93,7 +93,6 @@ export const UPDATED_SINCE_RULES: readonly Rule[] = [
   },
   {
     id: 'updated-since.complete',
-    section: SECTION,
     text: 'updated_since leaves out no survey that was modified after the date',
     check: async (evidence) => {
       const { reader } = evidence
@@ -113,7 +112,6 @@ export const UPDATED_SINCE_RULES: readonly Rule[] = [
   },
   {
     id: 'updated-since.inclusive',
-    section: SECTION,
     text: 'updated_since includes the date itself',
     check: async (evidence) => {
       const { reader } = evidence
@@ -136,7 +134,6 @@ export const UPDATED_SINCE_RULES: readonly Rule[] = [
   },
   {
     id: 'updated-since.step-after',
-    section: SECTION,
     text: 'updated_since leaves out a survey that was modified just before the date',
     check: async (evidence) => {
       const [newest] = await lastUpdated(evidence)
@@ -149,7 +146,6 @@ export const UPDATED_SINCE_RULES: readonly Rule[] = [
   },
   {
     id: 'updated-since.offsets',
-    section: SECTION,
     text: 'updated_since means the same moment with every time-zone offset',
     check: async (evidence) => {
       const { reader } = evidence
@@ -171,7 +167,6 @@ export const UPDATED_SINCE_RULES: readonly Rule[] = [
   },
   {
     id: 'surveys.filters-combined',
-    section: SECTION,
     text: 'status and updated_since together keep only surveys that match both',
     check: async (evidence) => {
       const { reader, byStatus } = evidence
@@ -193,4 +188,4 @@ export const UPDATED_SINCE_RULES: readonly Rule[] = [
       return fail(asked, `status ${status} and updated_at from ${bound.text} on`, got)
     },
   },
-]
+])

@@ -2,20 +2,20 @@
  * API document, "View the fieldwork progress of a survey": `started_after` and `started_before`. The rules use a survey
  * with few interviews, preferably a complete one, which gets no more of them.
  */
+
+import { formatMoment, MICROS_PER_SECOND } from '../fields.js'
 import { findDifference, MOVED, sameCounts } from '../read/evidence.js'
 import type { Query } from '../read/sender.js'
 import { countIn, lifeOf } from '../read/start.js'
-import type { Rule } from '../rule.js'
-import { formatMoment, MICROS_PER_SECOND } from '../values.js'
+import { inSection, type Rule } from '../rule.js'
 import { fail, PASS, Unseen } from '../verdict.js'
 import { FAR_FUTURE } from './updated-since.js'
 
 const SECTION = 'View the fieldwork progress of a survey'
 const FAR_PAST = '1970-01-01T00:00:00Z'
 
-const empty = (id: string, parameter: string, moment: string, text: string): Rule => ({
+const empty = (id: string, parameter: string, moment: string, text: string): Omit<Rule, 'section'> => ({
   id,
-  section: SECTION,
   text: `${parameter} ${text}`,
   check: async ({ reader, windowSubject }) => {
     const subject = await windowSubject()
@@ -25,9 +25,8 @@ const empty = (id: string, parameter: string, moment: string, text: string): Rul
   },
 })
 
-const whole = (id: string, parameter: string, moment: string, text: string): Rule => ({
+const whole = (id: string, parameter: string, moment: string, text: string): Omit<Rule, 'section'> => ({
   id,
-  section: SECTION,
   text: `${parameter} ${text}`,
   check: async ({ reader, windowSubject }) => {
     const { id: surveyId, progress } = await windowSubject()
@@ -46,7 +45,7 @@ const whole = (id: string, parameter: string, moment: string, text: string): Rul
 const HALF_SECOND = MICROS_PER_SECOND / 2n
 const ROUNDS_MAX = 2
 
-export const WINDOW_RULES: readonly Rule[] = [
+export const WINDOW_RULES = inSection(SECTION, [
   empty('windows.after-future', 'started_after', FAR_FUTURE, 'in the far future keeps no interview'),
   empty('windows.before-past', 'started_before', FAR_PAST, 'in the far past keeps no interview'),
   whole(
@@ -63,7 +62,6 @@ export const WINDOW_RULES: readonly Rule[] = [
   ),
   {
     id: 'windows.cover',
-    section: SECTION,
     text: 'started_after=T and started_before=T together keep every interview, and only those of T twice',
     check: async ({ reader, clock, windowSubject }) => {
       const subject = await windowSubject()
@@ -92,7 +90,6 @@ export const WINDOW_RULES: readonly Rule[] = [
   // The search for the moment at which an interview started takes many requests, so these rules come last.
   {
     id: 'windows.before-inclusive',
-    section: SECTION,
     text: 'started_before keeps an interview that started at that very moment',
     last: true,
     check: async ({ reader, start }) => {
@@ -109,7 +106,6 @@ export const WINDOW_RULES: readonly Rule[] = [
   },
   {
     id: 'windows.after-inclusive',
-    section: SECTION,
     text: 'started_after keeps an interview that started at that very moment',
     last: true,
     check: async ({ reader, start }) => {
@@ -122,4 +118,4 @@ export const WINDOW_RULES: readonly Rule[] = [
       return fail(asked, `${all - earlier} interviews: ${all} in all, ${earlier} of them earlier`, `${total}`)
     },
   },
-]
+])

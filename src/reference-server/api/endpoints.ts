@@ -6,8 +6,8 @@
 import { z } from 'zod'
 import { Refusal } from '../answer.js'
 import {
-  type DeepReadonly,
   fieldworkProgress,
+  object,
   sampleSource,
   survey,
   surveyStatus,
@@ -51,15 +51,13 @@ const numberOf = (form: RegExp, given: unknown): unknown =>
   typeof given === 'string' && form.test(given) ? Math.min(Number(given), Number.MAX_SAFE_INTEGER) : given
 
 /** API document, "Pagination object": at the end of every list response. */
-export const pagination = z
-  .strictObject({
-    current_page: wholeNumber('Number of the current page'),
-    next_page: wholeNumberOrNull('Next page number; null when there is none'),
-    prev_page: wholeNumberOrNull('Previous page number; null when there is none'),
-    total_pages: wholeNumber('Total number of pages'),
-    total_count: wholeNumber('Total number of records'),
-  })
-  .meta({ description: 'The place of a page in the list' })
+export const pagination = object('The place of a page in the list', {
+  current_page: wholeNumber('Number of the current page'),
+  next_page: wholeNumberOrNull('Next page number; null when there is none'),
+  prev_page: wholeNumberOrNull('Previous page number; null when there is none'),
+  total_pages: wholeNumber('Total number of pages'),
+  total_count: wholeNumber('Total number of records'),
+})
 
 /** Where page `page` begins, from 0. */
 const firstOfPage = (page: number, pageSize: number): number => (page - 1) * pageSize
@@ -68,11 +66,7 @@ const firstOfPage = (page: number, pageSize: number): number => (page - 1) * pag
  * The document leaves these open, chosen here: an empty list has 0 pages and its current_page is the requested one; a
  * page past the end is empty and has neither a next nor a previous page.
  */
-const paginationOf = (
-  page: number,
-  pageSize: number,
-  totalCount: number,
-): DeepReadonly<z.output<typeof pagination>> => {
+const paginationOf = (page: number, pageSize: number, totalCount: number) => {
   const totalPages = Math.ceil(totalCount / pageSize)
   return {
     current_page: page,
@@ -96,9 +90,10 @@ const SURVEY_REFUSALS = {
   404: 'No such survey of this account, or no such sample source of this survey',
 }
 
-export const surveyList = z
-  .strictObject({ surveys: z.array(survey).meta({ description: 'The surveys of this page' }), pagination })
-  .meta({ description: 'A page of the survey list' })
+export const surveyList = object('A page of the survey list', {
+  surveys: z.array(survey).meta({ description: 'The surveys of this page' }),
+  pagination,
+})
 
 const listSurveys = declareEndpoint({
   path: '/surveys',
@@ -128,12 +123,10 @@ const listSurveys = declareEndpoint({
   },
 })
 
-export const sampleSourceList = z
-  .strictObject({
-    sample_sources: z.array(sampleSource).meta({ description: 'The sample sources of this page' }),
-    pagination,
-  })
-  .meta({ description: 'A page of the sample sources of a survey' })
+export const sampleSourceList = object('A page of the sample sources of a survey', {
+  sample_sources: z.array(sampleSource).meta({ description: 'The sample sources of this page' }),
+  pagination,
+})
 
 const listSampleSources = declareEndpoint({
   path: '/surveys/{SURVEY_ID}/sample_sources',
@@ -155,9 +148,9 @@ const listSampleSources = declareEndpoint({
   },
 })
 
-export const fieldworkProgressAnswer = z
-  .strictObject({ fieldwork_progress: fieldworkProgress })
-  .meta({ description: 'The fieldwork progress of a survey' })
+export const fieldworkProgressAnswer = object('The fieldwork progress of a survey', {
+  fieldwork_progress: fieldworkProgress,
+})
 
 const viewFieldworkProgress = declareEndpoint({
   path: '/surveys/{SURVEY_ID}/fieldwork_progress',

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { Refusal } from '../answer.js'
 import type { DeepReadonly } from '../resources.js'
-import { type Micros, parseIsoTime } from '../time/iso-time.js'
+import { type Micros, parseIsoTime } from '../time.js'
 import type { Organization } from '../world/organization.js'
 
 export const API_PREFIX = '/api/v1'

@@ -4,7 +4,7 @@
  * when it is accepted. One that is answered 429 takes no room, so a client that waits long enough always gets through.
  */
 import type { RateWindowKind, RetryAfterStyle } from '../option-texts.js'
-import { formatHttpDate, MICROS_PER_MS, MICROS_PER_SECOND, type Micros } from '../time/iso-time.js'
+import { formatHttpDate, MICROS_PER_MS, MICROS_PER_SECOND, type Micros } from '../time.js'
 
 /** At most `requests` in `perMs` milliseconds. */
 interface RateLimit {
@@ -48,9 +48,9 @@ export const createAccountCap = (settings: CapSettings, startMs: number): Accoun
 
 /**
  * The headers of an answer 429 that ask for a wait of `waitMs`. The API document leaves them open ("Errors"), HTTP allows
- * two forms of `Retry-After` (RFC 9110, section 10.2.3), and many services send none. Both forms have whole seconds,
- * rounded up, so that waiting suffices. `at` is the world's time in the answer's `Date`. The wait is real time, however
- * fast the world's clock goes: a client waits for the difference of the two dates.
+ * two forms of `Retry-After` (RFC 9110, section 10.2.3), and many services send none. Both have whole seconds, rounded up,
+ * so that waiting suffices. `at` is the world's time in the answer's `Date`. The wait is real time, however fast the world's
+ * clock goes: a client waits for the difference of the two dates.
  */
 export const retryAfterHeaders = (
   style: RetryAfterStyle,
@@ -77,10 +77,7 @@ interface RateWindow {
   take(nowMs: number): void
 }
 
-/**
- * The exact window: any span of the window's length holds at most the cap, wherever it begins. A ring keeps the moments
- * of the last accepted requests, as many as the cap.
- */
+/** Any span of the window's length holds at most the cap. A ring keeps the moments of the last accepted requests. */
 const slidingLog = ({ requests, perMs }: RateLimit): RateWindow => {
   const accepted = new Float64Array(requests).fill(Number.NEGATIVE_INFINITY)
   let oldest = 0
@@ -92,22 +89,6 @@ const slidingLog = ({ requests, perMs }: RateLimit): RateWindow => {
     },
   }
 }
-
-/**
- * The simplest window: time is cut into spans of the window's length, and the count begins anew with each. A stretch
- * across a border may hold nearly twice the cap, and a client that relies on that is refused by other services.
- */
-const fixedWindow = (limit: RateLimit): RateWindow => countedSpans(limit, 0)
-
-/**
- * The window of many proxies: two counters stand for a sliding window. The requests of the span before are taken to be
- * spread evenly, and count by the part of that span which a sliding window would still cover.
- *
- * It errs both ways. A burst at the beginning of a span still counts in full where the next one begins, when the exact
- * window has long forgotten it: a client that keeps to the cap in every window may be refused here. And a burst at the
- * end of a span is forgotten too soon.
- */
-const slidingCounter = (limit: RateLimit): RateWindow => countedSpans(limit, 1)
 
 /** Counts by spans of time. A request of the span before counts `weightBefore` at the span's beginning, later less. */
 const countedSpans = ({ requests, perMs }: RateLimit, weightBefore: 0 | 1): RateWindow => {
@@ -142,20 +123,29 @@ const countedSpans = ({ requests, perMs }: RateLimit, weightBefore: 0 | 1): Rate
   }
 }
 
+/**
+ * `fixed`: the count begins anew with each span. A stretch across a border may hold nearly twice the cap, and a client that
+ * relies on that is refused by other services.
+ *
+ * `sliding-counter`, the window of many proxies: the requests of the span before count by the part of it that a sliding
+ * window would still cover, as if they were spread evenly. It errs both ways. A burst at the beginning of a span still
+ * counts in full where the next one begins: a client that keeps to the cap in every window may be refused. A burst at the
+ * end of a span is forgotten too soon.
+ */
 const WINDOWS: Readonly<Record<Exclude<RateWindowKind, 'none'>, (limit: RateLimit) => RateWindow>> = {
   sliding: slidingLog,
-  fixed: fixedWindow,
-  'sliding-counter': slidingCounter,
+  fixed: (limit) => countedSpans(limit, 0),
+  'sliding-counter': (limit) => countedSpans(limit, 1),
 }
 
+/** No window looks further back than the span before the current one, so after a silence older foreign requests are skipped. */
+const WINDOWS_LOOKED_BACK = 2
+
 /**
- * `window` with `load` requests per window of somebody else who uses the same account: another program, a colleague. They
- * arrive evenly on real time from `startMs` on, half a distance after it, whether or not ours do. The same window admits
- * and counts them; one that finds no room is lost. They arrive on whole milliseconds after the start, so that each comes
- * exactly a window after the one whose room it takes.
- *
- * They are counted only when one of our requests arrives, because nobody needs them sooner. No window looks further back
- * than the span before the current one, so after a longer silence the older ones are skipped.
+ * `window` with `load` requests per window of somebody else who uses the same account. They arrive evenly on real time from
+ * `startMs` on, half a distance after it. The same window admits and counts them; one that finds no room is lost. They
+ * arrive on whole milliseconds after the start, so that each comes exactly a window after the one whose room it takes. They
+ * are counted when one of our requests arrives: nobody needs them sooner.
  */
 const withForeignLoad = (
   window: RateWindow,
@@ -165,24 +155,16 @@ const withForeignLoad = (
 ): RateWindow => {
   let next = 0
   const arrivalMs = (place: number): number => startMs + Math.ceil(((place + 0.5) * perMs) / load)
-  const catchUp = (nowMs: number): void => {
-    const oldest = Math.floor(((nowMs - startMs - WINDOWS_LOOKED_BACK * perMs) * load) / perMs)
-    next = Math.max(next, oldest)
-    for (let atMs = arrivalMs(next); atMs <= nowMs; atMs = arrivalMs(next)) {
-      if (window.opensAtMs(atMs) <= atMs) window.take(atMs)
-      next += 1
-    }
-  }
   return {
     opensAtMs: (nowMs) => {
-      catchUp(nowMs)
+      const oldest = Math.floor(((nowMs - startMs - WINDOWS_LOOKED_BACK * perMs) * load) / perMs)
+      next = Math.max(next, oldest)
+      for (let atMs = arrivalMs(next); atMs <= nowMs; atMs = arrivalMs(next)) {
+        if (window.opensAtMs(atMs) <= atMs) window.take(atMs)
+        next += 1
+      }
       return window.opensAtMs(nowMs)
     },
-    take: (nowMs) => {
-      catchUp(nowMs)
-      window.take(nowMs)
-    },
+    take: (nowMs) => window.take(nowMs),
   }
 }
-
-const WINDOWS_LOOKED_BACK = 2

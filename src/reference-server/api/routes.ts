@@ -7,10 +7,9 @@ import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastif
 import { type Answer, Refusal, refused } from '../answer.js'
 import type { ActingFault, FaultRegister } from '../faults/fault-register.js'
 import { deliver, outcomeOf, sentStatus } from '../faults/outcome.js'
-import type { RetryAfterStyle } from '../option-texts.js'
+import type { ReferenceServerSettings } from '../options.js'
 import type { RequestLog } from '../request-log.js'
-import type { Micros } from '../time/iso-time.js'
-import type { WorldClock } from '../time/world-clock.js'
+import type { Micros, WorldClock } from '../time.js'
 import type { Organization } from '../world/organization.js'
 import { ENDPOINTS } from './endpoints.js'
 import { API_PREFIX, type Endpoint } from './operation.js'
@@ -23,6 +22,7 @@ interface Member {
 }
 
 export interface ApiContext {
+  readonly settings: Pick<ReferenceServerSettings, 'pageSize' | 'retryAfter'>
   readonly members: readonly Member[]
   readonly clock: WorldClock
   /** Real time that never goes back, milliseconds. The cap is counted on it. */
@@ -30,8 +30,6 @@ export interface ApiContext {
   /** What to add to `monotonicMs` for milliseconds since 1970. */
   readonly epochMs: number
   readonly log: RequestLog
-  readonly pageSize: number
-  readonly retryAfter: RetryAfterStyle
   readonly faults: FaultRegister
 }
 
@@ -52,33 +50,26 @@ export const apiRoutes =
 export const serveNoRoute = (context: ApiContext, request: FastifyRequest, reply: FastifyReply): void =>
   serve(context, request, reply, null)
 
-interface Target {
-  readonly endpoint: Endpoint
-  /** As it stands in the path; empty for the survey list. */
-  readonly surveyId: string
-}
-
 /** `target` is null for a path or method that the API lacks. */
 const serve = (
   context: ApiContext,
   request: FastifyRequest,
   reply: FastifyReply,
-  target: Target | null,
+  target: { readonly endpoint: Endpoint; readonly surveyId: string } | null,
 ): void => {
   const arrivedMs = context.monotonicMs()
   const at = context.clock.now()
-  const { path, query } = splitUrl(request.url)
-  const member = memberOf(context.members, request.headers)
+  const [, path = '', query = ''] = /^([^?]*)\??(.*)$/s.exec(request.url) ?? []
+  const { settings, members } = context
+  const member = memberOf(members, request.headers)
   let faults: readonly ActingFault[] = []
   const answer = answerOf(at, () => {
     if (target === null) throw refusalOfRoute(path)
     const { endpoint, surveyId } = target
-    const organization = admit(member, arrivedMs, at, context.retryAfter)
+    const organization = admit(member, arrivedMs, at, settings.retryAfter)
     const parameters = new URLSearchParams(query)
-    const account = organization.identity.name
-    const paged = 'page' in endpoint.query.shape
-    faults = context.faults.actingOn({ account, path, query: parameters, paged })
-    return endpoint.answerTo({ organization, at, surveyId, query: parameters, pageSize: context.pageSize })
+    faults = context.faults.actingOn({ path, query: parameters, paged: 'page' in endpoint.query.shape })
+    return endpoint.answerTo({ organization, at, surveyId, query: parameters, pageSize: settings.pageSize })
   })
   const outcome = outcomeOf(answer, faults)
   context.log.add({
@@ -102,11 +93,6 @@ const answerOf = (at: Micros, bodyOf: () => unknown): Answer => {
   }
 }
 
-const splitUrl = (url: string): { readonly path: string; readonly query: string } => {
-  const mark = url.indexOf('?')
-  return mark === -1 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) }
-}
-
 /**
  * The member that these headers name (API document, "Authentication"); null when either header is missing or wrong. Such a
  * request belongs to no account and is not counted against any.
@@ -126,20 +112,15 @@ const admit = (
   member: Member | null,
   nowMs: number,
   at: Micros,
-  retryAfter: RetryAfterStyle,
+  retryAfter: ReferenceServerSettings['retryAfter'],
 ): Organization => {
   if (member === null) {
     throw new Refusal(401, 'Authorization-ID and Authorization-Token must both be sent, and belong together')
   }
   const waitMs = member.cap.admit(nowMs)
-  if (waitMs > 0) {
-    throw new Refusal(
-      429,
-      'too many requests: wait before the next one',
-      retryAfterHeaders(retryAfter, waitMs, at),
-    )
-  }
-  return member.organization
+  if (waitMs === 0) return member.organization
+  const headers = retryAfterHeaders(retryAfter, waitMs, at)
+  throw new Refusal(429, 'too many requests: wait before the next one', headers)
 }
 
 const KNOWN_PATHS = ENDPOINTS.map(

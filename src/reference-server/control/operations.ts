@@ -10,6 +10,7 @@ import {
   type DeepReadonly,
   fieldworkProgress,
   moment,
+  object,
   sampleSource,
   survey,
   surveyStatus,
@@ -17,12 +18,10 @@ import {
   wholeNumber,
 } from '../resources.js'
 
-export const worldTime = z
-  .strictObject({
-    now: moment("The world's time"),
-    clock: text('Its speed: `real`, `frozen`, or a factor such as `600x`'),
-  })
-  .meta({ description: "The world's clock" })
+export const worldTime = object("The world's clock", {
+  now: moment("The world's time"),
+  clock: text('Its speed: `real`, `frozen`, or a factor such as `600x`'),
+})
 
 /** The body of `POST /_reference/time`. */
 export const timeSetting = z
@@ -36,15 +35,13 @@ export const timeSetting = z
   ])
   .meta({ description: 'How to move the clock', examples: [{ advance: 'PT6H' }] })
 
-export const requestList = z
-  .strictObject({
-    requests: z.array(loggedRequest).meta({ description: 'In the order of arrival' }),
-    dropped: wholeNumber('How many of the oldest were dropped'),
-  })
-  .meta({ description: 'The requests that reached the API, including refused ones' })
+export const requestList = object('The requests that reached the API, including refused ones', {
+  requests: z.array(loggedRequest).meta({ description: 'In the order of arrival' }),
+  dropped: wholeNumber('How many of the oldest were dropped'),
+})
 
 /** The schemas are the same for every world, so any world will do. */
-const ANYWHERE = { accounts: [], hasSurvey: () => true }
+const ANYWHERE = () => true
 
 /** The body of `PUT /_reference/faults`. */
 const declaredFaults = faultsSchema(ANYWHERE).meta({
@@ -61,24 +58,22 @@ const countedFaults = z
   )
   .meta({ description: 'The faults as declared, with how often each matched and acted' })
 
-export const worldChange = z
-  .strictObject({
-    account: text('Name of the account'),
-    survey_id: wholeNumber('ID of the survey'),
-    at: moment('When it changes'),
-    what: z
-      .enum(['created', 'status', 'title', 'project_id', 'source_added', 'source_changed', 'source_removed'])
-      .meta({ description: 'What changes' }),
-    status: surveyStatus.optional().meta({ description: 'The new status, for `created` and `status`' }),
-    sample_source_id: wholeNumber('ID of the source, where a source changes').optional(),
-  })
-  .meta({ description: 'A change of the world' })
+export const worldChange = object('A change of the world', {
+  account: text('Name of the account'),
+  survey_id: wholeNumber('ID of the survey'),
+  at: moment('When it changes'),
+  what: z
+    .enum(['created', 'status', 'title', 'project_id', 'source_added', 'source_changed', 'source_removed'])
+    .meta({ description: 'What changes' }),
+  status: surveyStatus.optional().meta({ description: 'The new status, for `created` and `status`' }),
+  sample_source_id: wholeNumber('ID of the source, where a source changes').optional(),
+})
 
 export type WorldChange = DeepReadonly<z.output<typeof worldChange>>
 
-export const changeList = z
-  .strictObject({ changes: z.array(worldChange).meta({ description: 'In the order of time' }) })
-  .meta({ description: 'What changes in the world between two moments' })
+export const changeList = object('What changes in the world between two moments', {
+  changes: z.array(worldChange).meta({ description: 'In the order of time' }),
+})
 
 export const surveyTruth = survey
   .extend({
@@ -93,23 +88,16 @@ export const surveyTruth = survey
     description: 'A survey with everything that the API shows of it; with `only=surveys`, the survey alone',
   })
 
-/** Without `only=surveys`. */
-export type SurveyTruth = DeepReadonly<Required<z.output<typeof surveyTruth>>>
+export const accountTruth = object('An account with everything that the API shows it', {
+  name: text('Name of the account'),
+  id: wholeNumber('Its Authorization-ID'),
+  surveys: z.array(surveyTruth).meta({ description: 'In the order of the survey list' }),
+})
 
-export const accountTruth = z
-  .strictObject({
-    name: text('Name of the account'),
-    id: wholeNumber('Its Authorization-ID'),
-    surveys: z.array(surveyTruth).meta({ description: 'In the order of the survey list' }),
-  })
-  .meta({ description: 'An account with everything that the API shows it' })
-
-export const truth = z
-  .strictObject({
-    now: moment("The world's time"),
-    accounts: z.array(accountTruth).meta({ description: 'One entry for each account' }),
-  })
-  .meta({ description: 'Everything that the API shows at this moment' })
+export const truth = object('Everything that the API shows at this moment', {
+  now: moment("The world's time"),
+  accounts: z.array(accountTruth).meta({ description: 'One entry for each account' }),
+})
 
 export interface ControlOperation extends Operation {
   readonly method: 'get' | 'post' | 'put' | 'delete'
@@ -128,53 +116,42 @@ export const changesQuery = z.object({
 
 const NO_ACCOUNT = 'There is no such account'
 
+const operation = (
+  method: ControlOperation['method'],
+  path: string,
+  operationId: string,
+  declared: Omit<ControlOperation, 'method' | 'path' | 'operationId'>,
+): ControlOperation => ({ method, path, operationId, ...declared })
+
 export const CONTROL_OPERATIONS: readonly ControlOperation[] = [
-  {
-    method: 'get',
-    path: '/time',
-    operationId: 'readTime',
+  operation('get', '/time', 'readTime', {
     summary: "Read the world's clock",
     description: "The moment that the API's answers describe.",
     answer: worldTime,
-  },
-  {
-    method: 'post',
-    path: '/time',
-    operationId: 'moveTime',
+  }),
+  operation('post', '/time', 'moveTime', {
     summary: "Move the world's clock",
     description: 'Forward by a duration, or to any moment, also an earlier one. The world moves with it.',
     body: timeSetting,
     answer: worldTime,
     refusals: { 400: 'Neither a duration nor a moment, or one that is out of reach of the clock' },
-  },
-  {
-    method: 'get',
-    path: '/requests',
-    operationId: 'listRequests',
+  }),
+  operation('get', '/requests', 'listRequests', {
     summary: 'List the requests that reached the API',
     description: 'Each arrival under `/api/v1` with its real time, including refused ones.',
     answer: requestList,
-  },
-  {
-    method: 'delete',
-    path: '/requests',
-    operationId: 'forgetRequests',
+  }),
+  operation('delete', '/requests', 'forgetRequests', {
     summary: 'Clear the list of requests',
     description: 'The list starts again from empty.',
     answer: requestList,
-  },
-  {
-    method: 'get',
-    path: '/faults',
-    operationId: 'listFaults',
+  }),
+  operation('get', '/faults', 'listFaults', {
     summary: 'List the faults',
     description: 'As declared, completed by the defaults, with how often each matched and acted.',
     answer: countedFaults,
-  },
-  {
-    method: 'put',
-    path: '/faults',
-    operationId: 'replaceFaults',
+  }),
+  operation('put', '/faults', 'replaceFaults', {
     summary: 'Replace all faults',
     description: 'Counting starts again from 0, and forgotten surveys come back.',
     body: declaredFaults,
@@ -183,19 +160,13 @@ export const CONTROL_OPERATIONS: readonly ControlOperation[] = [
       400: 'Faults that cannot be used, a line for each problem; nothing is replaced',
       413: 'More than 1 MiB',
     },
-  },
-  {
-    method: 'delete',
-    path: '/faults',
-    operationId: 'removeFaults',
+  }),
+  operation('delete', '/faults', 'removeFaults', {
     summary: 'Remove all faults',
     description: 'Forgotten surveys come back.',
     answer: countedFaults,
-  },
-  {
-    method: 'get',
-    path: '/truth',
-    operationId: 'readTruth',
+  }),
+  operation('get', '/truth', 'readTruth', {
     summary: 'Read everything that the API shows at this moment',
     description: 'Without pages, filters and cap: a test compares its tables with it.',
     query: z.object({
@@ -204,33 +175,24 @@ export const CONTROL_OPERATIONS: readonly ControlOperation[] = [
     }),
     answer: truth,
     refusals: { 404: NO_ACCOUNT },
-  },
-  {
-    method: 'get',
-    path: '/changes',
-    operationId: 'listChanges',
+  }),
+  operation('get', '/changes', 'listChanges', {
     summary: 'List what changes in the world between two moments',
     description:
       'Past or future, so that a test can find a survey that changes while it runs. Interviews are left out.',
     query: changesQuery,
     answer: changeList,
     refusals: { 400: 'A bound is missing or not a moment, or there are too many changes', 404: NO_ACCOUNT },
-  },
-  {
-    method: 'get',
-    path: '/openapi.json',
-    operationId: 'readOpenApi',
+  }),
+  operation('get', '/openapi.json', 'readOpenApi', {
     summary: 'Read this document',
     description: 'OpenAPI 3.1, made from the declarations by which requests are parsed.',
     answer: z.looseObject({ openapi: z.string() }).meta({ description: 'This document' }),
-  },
-  {
-    method: 'get',
-    path: '/docs',
-    operationId: 'readDocs',
+  }),
+  operation('get', '/docs', 'readDocs', {
     summary: 'Read the documentation of the API and this server',
     description: 'This document for people, with examples from this world; `/_reference` redirects to it.',
     contentType: 'text/html',
     answer: z.string().meta({ description: 'HTML' }),
-  },
+  }),
 ]

@@ -2,33 +2,118 @@
  * Makes the OpenAPI document of this server (3.1) from the declarations that parse requests and type answers. It is the
  * same for every world and every option, unless it is made for the docs page.
  */
+import { z } from 'zod'
 import { packageVersion } from '../../base/version.js'
-import { ENDPOINTS } from '../api/endpoints.js'
-import { API_PREFIX } from '../api/operation.js'
-import { CONTROL_OPERATIONS } from '../control/operations.js'
+import { errorBody } from '../answer.js'
+import {
+  ENDPOINTS,
+  fieldworkProgressAnswer,
+  pagination,
+  sampleSourceList,
+  surveyId,
+  surveyList,
+} from '../api/endpoints.js'
+import { API_PREFIX, type Endpoint } from '../api/operation.js'
+import {
+  accountTruth,
+  CONTROL_OPERATIONS,
+  type ControlOperation,
+  changeList,
+  requestList,
+  surveyTruth,
+  truth,
+  worldChange,
+  worldTime,
+} from '../control/operations.js'
 import { flagOf, OPTIONS } from '../option-texts.js'
-import { CHOICES } from './choices.js'
-import { documentSchemas, operationOf, valuesOf } from './operations.js'
-import { exampleOf, type ServerState, settingTexts } from './this-server.js'
+import type { ReferenceServerSettings } from '../options.js'
+import { loggedRequest } from '../request-log.js'
+import {
+  fieldworkProgress,
+  interviewCountByStatus,
+  provider,
+  sampleSource,
+  statusCount,
+  survey,
+  surveyStatus,
+  transitionStyle,
+} from '../resources.js'
+import { formatUtc, type Micros } from '../time.js'
+import type { Organization } from '../world/organization.js'
+
+/** What the docs page shows beyond the document: the settings of this server, and examples from its world. */
+interface ServerState {
+  /** The account whose credentials the examples use. */
+  readonly organization: Organization
+  readonly at: Micros
+  readonly settings: ReferenceServerSettings
+}
 
 const API_TAG = 'API'
 const CONTROL_TAG = 'Reference server'
+
+/** What this server chose where the API document leaves it open. Where clients could break on a choice, it is an option. */
+export const CHOICES: Readonly<Record<string, readonly string[]>> = {
+  Errors: [
+    'Every error has the body `{"error": "<one sentence>"}`.',
+    'A request is checked in this order: path and method (404, 405), credentials (401), rate cap (429), parameters (400), records (404).',
+    'Missing or wrong credentials are 401, and so is a credentials header that is sent twice.',
+    'An unknown survey, a survey of another account and a `SURVEY_ID` that is no number get the same 404; a sample source of another survey is also 404.',
+    'A method other than GET is 405, including HEAD and OPTIONS; a path that ends with a slash is 404.',
+    'A request line and headers of more than 16 KiB are 431; a path that cannot be decoded is 400, with any credentials.',
+  ],
+  Parameters: [
+    'An invalid parameter is 400 and never ignored; parameters that the API document does not name are ignored.',
+    'A parameter other than `status[]` that is given twice is 400. `status` and `status[]` may be mixed: the list has surveys with any of the values.',
+    'Date-times must have an offset; digits past the microsecond are cut off. A plus sign is written `%2B` in a query.',
+    '`page` goes from 1 to 999999999.',
+  ],
+  Lists: [
+    'Records created in the same moment are sorted by `id`, descending. Sample sources are sorted like surveys.',
+    'A page past the end is empty, with neither a next nor a previous page; an empty list has 0 pages.',
+    'Each request divides the list into pages anew: a record that is created between two requests moves the others down.',
+  ],
+  Progress: [
+    'Percentages run from 0 to 100, and are 0 where no interview is counted.',
+    'A rate over zero interviews has no value, and neither has the length of an interview where none is complete. The option `--empty-rates` decides whether it is null, 0 or left out.',
+    'The median of an even number of interviews is the mean of the two in the middle, rounded half up.',
+    'An interview counts from its start, as incomplete until its end. `started_after` and `started_before` do not change `sample_size`.',
+    'An interview that would be complete after its source has reached its target is `above_target`. Targets may be lowered later, so there can be more complete interviews than the target.',
+    'Some interviews are `pending_analysis` for up to four days, until they are decided before the survey is complete; a few stay `pending_analysis`.',
+    "Every interview belongs to one sample source, and a survey's `sample_size` is the sum of its sources'.",
+  ],
+  Changes: [
+    "New interviews do not move a survey's `updated_at`, and neither do changes of its sample sources, which have their own `updated_at`.",
+    'In a survey that is draft, complete or user_demo, sample sources change only together with the survey.',
+    'A sample source that was removed is no longer listed and is 404; its interviews no longer count.',
+    'Offsets and the digits of seconds differ from record to record.',
+  ],
+  Limits: [
+    'The cap counts the requests of each account in real time, whatever the world’s clock does. The options `--rate-limit` and `--rate-window` set it.',
+    'Requests that are answered 429, 401 or 405, or 404 for their path, do not count against the cap; all others do.',
+    'The option `--retry-after` decides whether answers 429 have `Retry-After` in seconds, as a date or not at all.',
+  ],
+  Answers: [
+    '`Date` is the time of the world, and the whole answer describes that moment.',
+    'Longer answers are compressed with gzip if `Accept-Encoding` allows it.',
+  ],
+}
 
 /**
  * The document of a server that is reached at `origin`, such as `http://localhost:8080`. With `state`, it also says how
  * this server is set and has examples from its world.
  */
 export const openApiDocument = (origin: string, state?: ServerState) => {
-  const schemas = documentSchemas(valuesOf([...ENDPOINTS, ...CONTROL_OPERATIONS]))
-  const endpoints = ENDPOINTS.map((endpoint) => {
-    const example = state && exampleOf(endpoint, state)
-    return [endpoint.path, { get: { tags: [API_TAG], ...operationOf(endpoint, schemas, example) } }]
-  })
-  const controls: Record<string, object> = {}
+  const schemas = documentSchemas()
+  const paths: Record<string, object> = {}
+  for (const endpoint of ENDPOINTS) {
+    const example = state && exampleOf(endpoint, state, origin)
+    paths[endpoint.path] = { get: { tags: [API_TAG], ...operationOf(endpoint, schemas, example) } }
+  }
   for (const control of CONTROL_OPERATIONS) {
     const path = `/_reference${control.path}`
     const operation = { tags: [CONTROL_TAG], security: [], ...operationOf(control, schemas) }
-    controls[path] = { servers: [{ url: origin }], ...controls[path], [control.method]: operation }
+    paths[path] = { servers: [{ url: origin }], ...paths[path], [control.method]: operation }
   }
   return {
     openapi: '3.1.1',
@@ -47,16 +132,13 @@ export const openApiDocument = (origin: string, state?: ServerState) => {
       },
       { name: CONTROL_TAG, description: 'Controls of this server: no credentials, no cap' },
     ],
-    paths: { ...Object.fromEntries(endpoints), ...controls },
+    paths,
     components: { schemas: schemas.named, headers: HEADERS, securitySchemes: SECURITY_SCHEMES },
   }
 }
 
-const INTRODUCTION =
-  'Through this read-only REST API over JSON an organization reads its surveys, the sample sources of a survey, and the progress of its fieldwork. This server is a local stand-in for the service, for tests: a second implementation, written from the API document. Its world is made up, a pure function of its seed, its size, its start and its clock; no survey here is real.'
-
 const DESCRIPTION = [
-  INTRODUCTION,
+  'Through this read-only REST API over JSON an organization reads its surveys, the sample sources of a survey, and the progress of its fieldwork. This server is a local stand-in for the service, for tests: a second implementation, written from the API document. Its world is made up, a pure function of its seed, its size, its start and its clock; no survey here is real.',
   '## What this server chose',
   'The API document leaves these open. The service may do otherwise.',
   ...Object.entries(CHOICES).map(
@@ -74,13 +156,24 @@ const DESCRIPTION = [
   ].join('\n'),
 ].join('\n\n')
 
-/** A block of JSON: no text of a setting can end it. */
-const settingsText = ({ settings }: ServerState): string =>
-  [
+/** The settings of this server by flag, in a block of JSON: no text of a setting can end it. */
+const settingsText = ({ settings }: ServerState): string => {
+  const { rateLimit, ratePhase, startAt, clock, faults } = settings
+  const texts = {
+    ...settings,
+    rateLimit: `${rateLimit.requests}/${rateLimit.perMs}ms`,
+    ratePhase: `${ratePhase}ms`,
+    startAt: formatUtc(startAt),
+    clock: clock.label,
+    faults: typeof faults === 'string' ? faults : faults === null ? 'none' : 'a list',
+  }
+  const flags = Object.entries(texts).map(([name, value]) => [`--${flagOf(name)}`, String(value)])
+  return [
     'The settings of this server:',
-    `\`\`\`json\n${JSON.stringify(settingTexts(settings), null, 2)}\n\`\`\``,
+    `\`\`\`json\n${JSON.stringify(Object.fromEntries(flags), null, 2)}\n\`\`\``,
     'For programs, `/_reference/openapi.json` is this document without these settings and without examples: it is the same for every world.',
   ].join('\n\n')
+}
 
 const HEADERS = {
   Date: {
@@ -112,3 +205,173 @@ const SECURITY_SCHEMES = {
       "The caller's secret token: it must not be distributed on the client side or published in a code repository",
   },
 } as const
+
+/** What endpoints and control routes have in common. */
+type Declaration = Omit<ControlOperation, 'method'>
+
+const operationOf = (declaration: Declaration, schemas: DocumentSchemas, example?: Example) => {
+  const { path, operationId, summary, description, query, body, answer, refusals = {} } = declaration
+  const { contentType = JSON_TYPE } = declaration
+  return {
+    operationId,
+    summary,
+    description: example === undefined ? description : `${description}\n\n${exampleText(example)}`,
+    parameters: [
+      ...(path.includes('{SURVEY_ID}') ? [surveyIdParameter(schemas)] : []),
+      ...(query === undefined ? [] : queryParameters(schemas.of(query))),
+    ],
+    ...(body && { requestBody: { required: true, content: { [JSON_TYPE]: { schema: schemas.of(body) } } } }),
+    responses: {
+      200: {
+        description: answer.meta()?.description ?? 'The answer',
+        headers: headersOf('Date'),
+        content: {
+          [contentType]: { schema: schemas.of(answer), ...(example && { example: example.answer }) },
+        },
+      },
+      ...Object.fromEntries(
+        Object.entries(refusals).map(([status, reason]) => [
+          status,
+          {
+            description: reason,
+            headers: headersOf('Date', ...(EXTRA_HEADERS[status] ?? [])),
+            content: { [JSON_TYPE]: { schema: schemas.of(errorBody) } },
+          },
+        ]),
+      ),
+    },
+  }
+}
+
+const JSON_TYPE = 'application/json'
+
+const EXTRA_HEADERS: Readonly<Record<string, readonly string[]>> = { 405: ['Allow'], 429: ['Retry-After'] }
+
+const headersOf = (...names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+
+const surveyIdParameter = (schemas: DocumentSchemas) => {
+  const { description, ...schema } = schemas.of(surveyId)
+  return { name: 'SURVEY_ID', in: 'path', required: true, description, schema }
+}
+
+/** The properties of an object, as parameters of that name; an array is given by repeating the name. */
+const queryParameters = ({ properties = {}, required = [] }: JsonSchema) =>
+  Object.entries(properties).flatMap(([name, property]) => {
+    if (typeof property === 'boolean') return []
+    const { description, ...schema } = property
+    const repeated = schema.type === 'array' ? { style: 'form', explode: true } : {}
+    return [{ name, in: 'query', required: required.includes(name), description, ...repeated, schema }]
+  })
+
+/** A request to copy for an endpoint, with what this world answers to it. */
+interface Example {
+  /** A command line. */
+  readonly request: string
+  /** The body, with only the first record of each list; undefined where the world has no survey. */
+  readonly answer: unknown
+}
+
+const exampleOf = (
+  endpoint: Endpoint,
+  { organization, at, settings }: ServerState,
+  origin: string,
+): Example => {
+  const { id, token } = organization.identity
+  // A survey in the field, else the latest.
+  const survey = [['fieldwork'] as const, null]
+    .flatMap((statuses) => organization.listSurveys(at, { statuses, updatedSince: null }, 0, 1).rows)
+    .at(0)
+  const surveyId = String(survey?.id ?? 'SURVEY_ID')
+  const path = endpoint.path.replace('{SURVEY_ID}', surveyId)
+  const mark = endpoint.exampleQuery === '' ? '' : '?'
+  const request = [
+    'curl --globoff --compressed',
+    `-H 'Authorization-ID: ${id}'`,
+    `-H 'Authorization-Token: ${token}'`,
+    `'${origin}${API_PREFIX}${path}${mark}${endpoint.exampleQuery}'`,
+  ].join(' \\\n  ')
+  if (path !== endpoint.path && survey === undefined) return { request, answer: undefined }
+  const query = new URLSearchParams(endpoint.exampleQuery)
+  const answer = endpoint.answerTo({ organization, at, surveyId, query, pageSize: settings.pageSize })
+  const firstOnly = (_: string, value: unknown) => (Array.isArray(value) ? value.slice(0, 1) : value)
+  return { request, answer: JSON.parse(JSON.stringify(answer, firstOnly)) }
+}
+
+const exampleText = ({ request, answer }: Example): string =>
+  [
+    'A request to copy:',
+    `\`\`\`bash\n${request}\n\`\`\``,
+    answer === undefined
+      ? 'This world has no survey yet.'
+      : 'The example below is the answer to it at this moment, with only the first record of each list.',
+  ].join('\n\n')
+
+/** JSON Schema, draft 2020-12: the dialect of OpenAPI 3.1. */
+type JsonSchema = z.core.JSONSchema.BaseSchema
+
+/** Schemas that are written once and referred to by name, in the order in which people read them. */
+const NAMED: Readonly<Record<string, z.ZodType>> = {
+  SurveyList: surveyList,
+  Survey: survey,
+  SampleSourceList: sampleSourceList,
+  SampleSource: sampleSource,
+  FieldworkProgressAnswer: fieldworkProgressAnswer,
+  FieldworkProgress: fieldworkProgress,
+  InterviewCountByStatus: interviewCountByStatus,
+  StatusCount: statusCount,
+  Pagination: pagination,
+  SurveyStatus: surveyStatus,
+  TransitionStyle: transitionStyle,
+  Provider: provider,
+  Error: errorBody,
+  WorldTime: worldTime,
+  RequestList: requestList,
+  LoggedRequest: loggedRequest,
+  Truth: truth,
+  AccountTruth: accountTruth,
+  SurveyTruth: surveyTruth,
+  ChangeList: changeList,
+  WorldChange: worldChange,
+}
+
+interface DocumentSchemas {
+  /** The named ones, for `components`. */
+  readonly named: Readonly<Record<string, JsonSchema>>
+  /** The schema of a declared value: a reference where it is a named one. */
+  of(declared: z.ZodType): JsonSchema
+}
+
+/** The schemas of everything that endpoints and control routes declare, as it is sent. */
+const documentSchemas = (): DocumentSchemas => {
+  const declarations: readonly Declaration[] = [...ENDPOINTS, ...CONTROL_OPERATIONS]
+  const declared = [surveyId, ...declarations.flatMap(({ query, body, answer }) => [query, body, answer])]
+  const ids = new Map<z.ZodType, string>()
+  for (const [place, schema] of declared.entries()) if (schema !== undefined) ids.set(schema, String(place))
+  for (const [name, schema] of Object.entries(NAMED)) ids.set(schema, name)
+  const registry = z.registry<{ id: string }>()
+  for (const [schema, id] of ids) registry.add(schema, { id })
+  const reference = (name: string): string => `#/components/schemas/${name}`
+  const { schemas } = z.toJSONSchema(registry, {
+    io: 'input',
+    uri: reference,
+    override: ({ zodSchema, jsonSchema }) => {
+      // zod leaves out examples for input, because it expects them to be of the output.
+      const examples = z.globalRegistry.get(zodSchema)?.examples
+      if (Array.isArray(examples)) jsonSchema.examples = examples
+      // The largest number of JavaScript is no rule of the API.
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+    },
+  })
+  const bare = (id: string): JsonSchema => {
+    const { $schema: _dialect, $id: _id, ...schema } = schemas[id] ?? {}
+    return schema
+  }
+  return {
+    named: Object.fromEntries(Object.keys(NAMED).map((name) => [name, bare(name)])),
+    of: (schema) => {
+      const id = ids.get(schema) ?? ''
+      return id in NAMED ? { $ref: reference(id) } : bare(id)
+    },
+  }
+}

@@ -1,21 +1,15 @@
 /**
- * Declares what a fault may be, in a file, in a call, or in the body of `PUT /_reference/faults`. The only error of each
- * kind of value, and its description in the OpenAPI document, say what to give; `read-faults.ts` writes the name of the
- * field and the wrong value before it.
+ * Declares what a fault may be, in a file, in a call, or in the body of `PUT /_reference/faults`, and which paths it matches.
+ * The only error of each kind of value, and its description in the OpenAPI document, say what to give; `read-faults.ts`
+ * writes the name of the field and the wrong value before it.
  */
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { z } from 'zod'
 import { ENDPOINTS } from '../api/endpoints.js'
-import { isJson, isPointer, JSON_LEVELS_MAX, type Json } from './json.js'
-import { matchesEndpoint, parsePattern } from './path-pattern.js'
+import { API_PREFIX } from '../api/operation.js'
 
-/** What the declarations for one world may name. */
-export interface FaultTargets {
-  /** Names of the accounts. */
-  readonly accounts: readonly string[]
-  /** Whether any account has a survey with this id at any time. */
-  hasSurvey(id: number): boolean
-}
+/** Whether any account has a survey with this id at any time. */
+export type HasSurvey = (id: number) => boolean
 
 export type Fault = z.output<ReturnType<typeof faultSchema>>
 
@@ -26,7 +20,6 @@ const FAULTS_MAX = 1_000
 const COUNT_MAX = 1_000_000_000
 const DELAY_MS_MAX = 600_000
 const TRUNCATE_BYTES_MAX = 1_000_000_000
-const NAMED_ACCOUNTS_MAX = 5
 const TEXT_CHARACTERS_MAX = 200
 
 /** These describe the bytes that follow, so the server writes them. `truncate` cuts a body short. */
@@ -63,19 +56,15 @@ const json = (what: string) =>
     })
     .meta({ description: what })
 
-/** A text, or a number that is converted to text. */
-const textual = (error: { readonly error: string }) =>
-  z.union([z.string(), z.number().transform(String)], error)
-
-const queryText = textual(give('text, as it stands in the query'))
-
 const HEADER_VALUE = give('the text of a header, without line breaks')
 
 /** Names are converted to lower case. */
 const headers = z
   .record(
     z.string(),
-    textual(HEADER_VALUE).refine((value) => succeeds(() => validateHeaderValue('name', value)), HEADER_VALUE),
+    z
+      .union([z.string(), z.number().transform(String)], HEADER_VALUE)
+      .refine((value) => succeeds(() => validateHeaderValue('name', value)), HEADER_VALUE),
     give('an object of names and texts, such as {"retry-after": "30"}'),
   )
   .check(({ value, issues }) => {
@@ -104,25 +93,41 @@ const succeeds = (check: () => void): boolean => {
 const BODILESS_STATUSES: readonly (number | undefined)[] = [204, 205, 304]
 
 /** Each action has exactly one of these. */
-const ACTIONS = ['status', 'delay_ms', 'reset', 'hang', 'truncate', 'garbage', 'patch', 'forget'] as const
+const ACTIONS = ['status', 'delay_ms', 'reset', 'hang', 'truncate', 'patch', 'forget'] as const
 
 /** The keys that belong to only one of them. */
 const COMPANIONS = { headers: 'status', body: 'status', at: 'patch' } as const
 
 /** Keys of a fault, of its match and of its action. */
 export const FAULT_KEYS = ['match', 'after', 'times', 'probability', 'action'] as const
-export const MATCH_KEYS = ['path', 'account', 'page', 'query', 'request'] as const
+export const MATCH_KEYS = ['path', 'page'] as const
 export const ACTION_KEYS = [...ACTIONS, 'headers', 'body', 'at'] as const
 
-export const faultsSchema = (targets: FaultTargets) =>
+const matchSchema = z
+  .strictObject(
+    {
+      path: textThat(
+        `a path of the API, such as ${PATHS.slice(0, 2).join(' or ')}, where * stands for one segment and ** for any number`,
+        (text) => isPattern(text) && PATHS.some((path) => matchesPath(text, path)),
+      ).optional(),
+      page: whole('the requested page', 1, COUNT_MAX).optional(),
+    },
+    give(`an object of ${MATCH_KEYS.join(', ')}, or of some of them`),
+  )
+  .meta({
+    description:
+      'the requests that it matches; all parts must hold, and without any part it matches every request',
+  })
+
+export const faultsSchema = (hasSurvey: HasSurvey) =>
   z
-    .array(faultSchema(targets), give('a list of faults ([] for none)'))
+    .array(faultSchema(hasSurvey), give('a list of faults ([] for none)'))
     .max(FAULTS_MAX, give(`at most ${FAULTS_MAX} faults`))
 
-export const faultSchema = (targets: FaultTargets) =>
+export const faultSchema = (hasSurvey: HasSurvey) =>
   z.strictObject(
     {
-      match: matchSchema(targets).optional().default({}),
+      match: matchSchema.optional().default({}),
       after: whole('how many matching requests it lets through first', 0, COUNT_MAX).default(0),
       times: z
         .union([z.literal('always'), z.int().min(1, TIMES).max(COUNT_MAX, TIMES)], TIMES)
@@ -134,7 +139,7 @@ export const faultSchema = (targets: FaultTargets) =>
         .max(1, PROBABILITY)
         .default(1)
         .meta({ description: 'how likely it acts on a matching request; drawn from the seed' }),
-      action: actionSchema(targets),
+      action: actionSchema(hasSurvey),
     },
     give('an object like {"match": {"path": "/surveys"}, "action": {"status": 503}}'),
   )
@@ -143,41 +148,7 @@ const TIMES = give(`how often it acts, a whole number from 1 to ${COUNT_MAX}, or
 
 const PROBABILITY = give('a number from 0 to 1')
 
-const matchSchema = ({ accounts }: FaultTargets) =>
-  z
-    .strictObject(
-      {
-        path: textThat(
-          `a path of the API, such as ${PATHS.slice(0, 2).join(' or ')}, where * stands for one segment and ** for any number`,
-          (text) => {
-            const pattern = parsePattern(text)
-            return pattern !== null && PATHS.some((path) => matchesEndpoint(pattern, path))
-          },
-        ).optional(),
-        account: textThat(accountHint(accounts), (name) => accounts.includes(name)).optional(),
-        page: whole('the requested page', 1, COUNT_MAX).optional(),
-        query: z
-          .record(
-            z.string(),
-            queryText,
-            give('an object of parameters and their text, such as {"status[]": "draft"}'),
-          )
-          .optional(),
-        request: whole('the place of the request among all', 1, COUNT_MAX).optional(),
-      },
-      give(`an object of ${MATCH_KEYS.join(', ')}, or of some of them`),
-    )
-    .meta({
-      description:
-        'the requests that it matches; all parts must hold, and without any part it matches every request',
-    })
-
-const accountHint = (accounts: readonly string[]): string => {
-  const more = accounts.length > NAMED_ACCOUNTS_MAX ? `, … ${accounts.at(-1)}` : ''
-  return `the name of an account: ${accounts.slice(0, NAMED_ACCOUNTS_MAX).join(', ')}${more}`
-}
-
-const actionSchema = (targets: FaultTargets) =>
+const actionSchema = (hasSurvey: HasSurvey) =>
   z
     .strictObject(
       {
@@ -188,7 +159,6 @@ const actionSchema = (targets: FaultTargets) =>
         reset: justTrue.optional(),
         hang: justTrue.optional(),
         truncate: whole('how many bytes of the body are sent', 0, TRUNCATE_BYTES_MAX).optional(),
-        garbage: justTrue.optional(),
         patch: json('what is merged into the answer').optional(),
         at: textThat(
           'a JSON pointer such as /surveys/*, where * stands for every element or member',
@@ -197,7 +167,7 @@ const actionSchema = (targets: FaultTargets) =>
         forget: z
           .int(FORGET)
           .min(0, FORGET)
-          .refine((id) => targets.hasSurvey(id), FORGET)
+          .refine((id) => hasSurvey(id), FORGET)
           .optional(),
       },
       give(`an object with one of ${ACTIONS.join(', ')}`),
@@ -220,3 +190,56 @@ const actionSchema = (targets: FaultTargets) =>
     .meta({ description: `what is done: one of ${ACTIONS.join(', ')}` })
 
 const FORGET = give('the id of a survey that some account has at some time')
+
+/**
+ * Whether the pattern of a fault matches a path: that of a request, percent-encoded, or of an endpoint. Both are written as
+ * in the API document, with or without `/api/v1`. `*` (or `{SURVEY_ID}`) is one segment and `**` any number of them.
+ */
+export const matchesPath = (pattern: string, path: string): boolean =>
+  fits(segmentsOf(pattern), segmentsOf(path).map(decoded))
+
+const isPattern = (text: string): boolean =>
+  text.startsWith('/') &&
+  segmentsOf(text).every((segment) => !segment.includes('*') || /^\*\*?$/.test(segment))
+
+const fits = (pattern: readonly string[], path: readonly string[]): boolean => {
+  const [wanted, ...others] = pattern
+  if (wanted === undefined) return path.length === 0
+  const [found, ...rest] = path
+  if (wanted === '**') return fits(others, path) || (found !== undefined && fits(pattern, rest))
+  const isSame = wanted === '*' || found === '*' || wanted === found
+  return found !== undefined && isSame && fits(others, rest)
+}
+
+const segmentsOf = (path: string): readonly string[] =>
+  (path === API_PREFIX || path.startsWith(`${API_PREFIX}/`) ? path.slice(API_PREFIX.length) : path)
+    .split('/')
+    .slice(1)
+    .map((segment) => (/^\{\w+\}$/.test(segment) ? '*' : segment))
+
+const decoded = (segment: string): string => {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
+export type Json = string | number | boolean | null | readonly Json[] | JsonObject
+
+export interface JsonObject {
+  readonly [name: string]: Json
+}
+
+export const JSON_LEVELS_MAX = 100
+
+/** Whether `value` can be written as JSON with at most `levelsMax` levels; a value from YAML may contain itself. */
+export const isJson = (value: unknown, levelsMax = JSON_LEVELS_MAX): value is Json => {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (levelsMax === 0 || typeof value !== 'object') return false
+  return Object.values(value).every((part) => isJson(part, levelsMax - 1))
+}
+
+/** Whether `text` has the syntax of a JSON pointer (RFC 6901). */
+const isPointer = (text: string): boolean => /^(?:\/(?:[^~/]|~[01])*)*$/.test(text)

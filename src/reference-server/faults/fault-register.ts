@@ -4,8 +4,7 @@
  */
 import type { Organization } from '../world/organization.js'
 import { PURPOSES, Random } from '../world/random.js'
-import type { Fault, FaultTargets } from './declaration.js'
-import { matchesPath } from './path-pattern.js'
+import { type Fault, matchesPath } from './declaration.js'
 import { readFaults } from './read-faults.js'
 
 interface FaultyWorld {
@@ -17,8 +16,6 @@ interface FaultyWorld {
 
 /** A request that has passed the checks of path, method, credentials and cap. */
 interface ServedRequest {
-  /** Name of the account. */
-  readonly account: string
   /** With `/api/v1`, as it was sent. */
   readonly path: string
   readonly query: URLSearchParams
@@ -31,25 +28,22 @@ export interface ActingFault {
   /** Place in the list, from 0. */
   readonly place: number
   readonly action: Fault['action']
-  /** For random parts of the action. */
-  readonly random: Random
 }
 
 /** A fault as it was declared, completed by the defaults, with how often it matched and acted. */
 interface CountedFault extends Fault {
   /** Includes requests on which it did not act, because of `after`, `times` or chance. */
-  readonly matched: number
-  readonly acted: number
+  matched: number
+  acted: number
 }
 
 /** Holds the faults, and replaces them as a whole. */
 export class FaultRegister {
   readonly #world: FaultyWorld
-  #faults: FaultCounter
+  #faults: readonly CountedFault[] = []
 
   constructor(world: FaultyWorld) {
     this.#world = world
-    this.#faults = new FaultCounter([], world.seed)
   }
 
   /**
@@ -57,83 +51,43 @@ export class FaultRegister {
    * replaces nothing when a declaration is wrong. Each line of the error begins with `where`.
    */
   replace(given: unknown, where = ''): void {
-    const { organizations, seed } = this.#world
-    const faults = readFaults(given, this.#targets(), where)
-    for (const organization of organizations) organization.rememberSurveys()
-    this.#faults = new FaultCounter(faults, seed)
-  }
-
-  /** The faults that act on `request`. A survey that one of them forgets is gone when this returns. */
-  actingOn(request: ServedRequest): readonly ActingFault[] {
-    const acting = this.#faults.actingOn(request)
-    for (const { action } of acting) {
-      if (action.forget === undefined) continue
-      for (const organization of this.#world.organizations) organization.forgetSurvey(action.forget)
-    }
-    return acting
-  }
-
-  list(): readonly CountedFault[] {
-    return this.#faults.list()
-  }
-
-  #targets(): FaultTargets {
     const { organizations, latest } = this.#world
-    return {
-      accounts: organizations.map(({ identity }) => identity.name),
-      hasSurvey: (id) => organizations.some((organization) => organization.createsSurvey(id, latest)),
-    }
-  }
-}
-
-/**
- * Decides which faults act on which request, by `match`, then `after`, `times` and `probability`, and counts. Chance is
- * drawn from a stream for each fault and each of its matching requests, so the same requests meet the same faults,
- * whatever else is in the list.
- */
-export class FaultCounter {
-  readonly #seed: number
-  readonly #counted: readonly { readonly fault: Fault; matched: number; acted: number }[]
-  #requests = 0
-
-  constructor(faults: readonly Fault[], seed: number) {
-    this.#seed = seed
-    this.#counted = faults.map((fault) => ({ fault, matched: 0, acted: 0 }))
+    const hasSurvey = (id: number) => organizations.some((one) => one.createsSurvey(id, latest))
+    const faults = readFaults(given, hasSurvey, where)
+    for (const organization of organizations) organization.rememberSurveys()
+    this.#faults = faults.map((fault) => ({ ...fault, matched: 0, acted: 0 }))
   }
 
-  /** Counts `request`, and returns the faults that act on it, in the order of the list. */
+  /**
+   * The faults that act on `request`, in the order of the list, by `match`, then `after`, `times` and `probability`. A survey
+   * that one of them forgets is gone when this returns. Chance is drawn from a stream for each fault and each of its
+   * matching requests, so the same requests meet the same faults, whatever else is in the list.
+   */
   actingOn(request: ServedRequest): readonly ActingFault[] {
-    this.#requests += 1
-    return this.#counted.flatMap((counted, place) => {
-      const { fault } = counted
-      if (!matches(fault.match, request, this.#requests)) return []
-      counted.matched += 1
-      if (counted.matched <= fault.after) return []
-      if (fault.times !== 'always' && counted.acted >= fault.times) return []
-      const random = new Random({ seed: this.#seed, account: 0 }, counted.matched, PURPOSES.faults, place)
+    const { seed, organizations } = this.#world
+    return this.#faults.flatMap((fault, place) => {
+      if (!matches(fault, request)) return []
+      fault.matched += 1
+      if (fault.matched <= fault.after) return []
+      if (fault.times !== 'always' && fault.acted >= fault.times) return []
+      const random = new Random({ seed, account: 0 }, fault.matched, PURPOSES.faults, place)
       if (!random.chance(fault.probability)) return []
-      counted.acted += 1
-      return [{ place, action: fault.action, random }]
+      fault.acted += 1
+      const { action } = fault
+      if (action.forget !== undefined) for (const one of organizations) one.forgetSurvey(action.forget)
+      return [{ place, action }]
     })
   }
 
   /** In the order of the list. */
-  list(): readonly CountedFault[] {
-    return this.#counted.map(({ fault, matched, acted }) => ({ ...fault, matched, acted }))
+  list(): readonly Readonly<CountedFault>[] {
+    return this.#faults
   }
 }
 
-/** Whether all declared parts hold. `number` is the request's place, from 1, among all that reached the faults. */
-const matches = (match: Fault['match'], request: ServedRequest, number: number): boolean => {
-  const { path, account, page, query = {} } = match
-  return (
-    (path === undefined || matchesPath(path, request.path)) &&
-    (account === undefined || account === request.account) &&
-    (page === undefined || page === pageOf(request)) &&
-    (match.request === undefined || match.request === number) &&
-    Object.entries(query).every(([name, text]) => request.query.getAll(name).includes(text))
-  )
-}
+/** Whether all declared parts hold. */
+const matches = ({ match: { path, page } }: Fault, request: ServedRequest): boolean =>
+  (path === undefined || matchesPath(path, request.path)) && (page === undefined || page === pageOf(request))
 
 /** The requested page; null where there are no pages, or where the parameter is ambiguous or invalid. */
 const pageOf = ({ paged, query }: ServedRequest): number | null => {

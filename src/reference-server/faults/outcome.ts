@@ -3,10 +3,9 @@
  * request whose client has closed the connection is dropped.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Answer, JSON_TYPE, RawBody, type Rendered, render, sendRendered } from '../answer.js'
-import type { Random } from '../world/random.js'
+import { type Answer, RawBody, type Rendered, render, sendRendered } from '../answer.js'
+import { isJson, JSON_LEVELS_MAX, type Json, type JsonObject } from './declaration.js'
 import type { ActingFault } from './fault-register.js'
-import { changeAt, isJson, JSON_LEVELS_MAX, type Json, mergePatch } from './json.js'
 
 /** An answer, and how and when it is sent. */
 interface Outcome {
@@ -16,34 +15,28 @@ interface Outcome {
   readonly delivery: 'whole' | 'reset' | 'hang' | number
 }
 
-type FaultAction = ActingFault['action']
-
-const GARBAGE_BYTES_MIN = 16
-const GARBAGE_BYTES_MAX = 512
-
 /** The status that is sent; null where none is. */
 export const sentStatus = ({ answer, delivery }: Outcome): number | null =>
   delivery === 'reset' || delivery === 'hang' ? null : answer.status
 
 /**
- * Statuses and patches change the answer in their order, and delays add up. The first of hang, reset, truncate and
- * garbage decides how it is sent.
+ * Statuses and patches change the answer in their order, and delays add up. The first of hang, reset and truncate decides
+ * how it is sent.
  */
 export const outcomeOf = (answer: Answer, faults: readonly ActingFault[]): Outcome => {
-  if (faults.length === 0) return { answer, delayMs: 0, delivery: 'whole' }
-  const shaped = faults.reduce((before, { action }) => shape(before, action), answer)
-  const delayMs = faults.reduce((sum, { action }) => sum + (action.delay_ms ?? 0), 0)
-  const breaking = faults.find(({ action }) => breaks(action))
-  if (breaking === undefined) return { answer: shaped, delayMs, delivery: 'whole' }
-  const { action, random } = breaking
-  if (action.garbage) return { answer: garbage(shaped, random), delayMs, delivery: 'whole' }
-  return { answer: shaped, delayMs, delivery: action.truncate ?? (action.reset ? 'reset' : 'hang') }
+  const actions = faults.map(({ action }) => action)
+  const breaking = actions.find(({ hang, reset, truncate }) => (hang ?? reset ?? truncate) !== undefined)
+  return {
+    answer: actions.reduce(shape, answer),
+    delayMs: actions.reduce((sum, { delay_ms }) => sum + (delay_ms ?? 0), 0),
+    delivery: breaking === undefined ? 'whole' : (breaking.truncate ?? (breaking.reset ? 'reset' : 'hang')),
+  }
 }
 
-const breaks = ({ hang, reset, truncate, garbage }: FaultAction): boolean =>
-  hang !== undefined || reset !== undefined || truncate !== undefined || garbage !== undefined
-
-const shape = (answer: Answer, { status, headers = {}, body, patch, at = '' }: FaultAction): Answer => {
+const shape = (
+  answer: Answer,
+  { status, headers = {}, body, patch, at = '' }: ActingFault['action'],
+): Answer => {
   if (status !== undefined) return { ...answer, status, headers, body: given(body) }
   if (patch === undefined || answer.body instanceof RawBody) return answer
   return { ...answer, body: changeAt(toJson(answer.body), at, (target) => mergePatch(target, patch)) }
@@ -54,14 +47,6 @@ const given = (body: Json | undefined): Json | RawBody => {
   if (body === undefined) return new RawBody(Buffer.alloc(0), null)
   if (typeof body !== 'string') return body
   return new RawBody(Buffer.from(body), `${body.startsWith('<') ? 'text/html' : 'text/plain'}; charset=utf-8`)
-}
-
-/** Bytes that claim to be JSON. The first one cannot begin a character in UTF-8, so they never are. */
-const garbage = (answer: Answer, random: Random): Answer => {
-  const length = GARBAGE_BYTES_MIN + random.below(GARBAGE_BYTES_MAX - GARBAGE_BYTES_MIN)
-  const bytes = Buffer.from(Array.from({ length }, () => random.below(256)))
-  bytes[0] = 0x80 + random.below(0x40)
-  return { ...answer, status: 200, headers: {}, body: new RawBody(bytes, JSON_TYPE) }
 }
 
 /** The body as a client would read it, without undefined fields. */
@@ -103,4 +88,42 @@ const sendPart = (request: FastifyRequest, reply: FastifyReply, rendered: Render
   reply.raw.flushHeaders()
   if (bytes === 0 || body.length === 0) socket.destroySoon()
   else reply.raw.write(body.subarray(0, bytes), () => socket.destroySoon())
+}
+
+const isList = (value: Json): value is readonly Json[] => Array.isArray(value)
+
+const isObject = (value: Json): value is JsonObject =>
+  typeof value === 'object' && value !== null && !isList(value)
+
+/**
+ * JSON merge patch (RFC 7396): `target` with the members of `patch` merged in; null removes one. A `patch` that is no
+ * object replaces `target`.
+ */
+const mergePatch = (target: Json, patch: Json): Json => {
+  if (!isObject(patch)) return patch
+  const merged = new Map(isObject(target) ? Object.entries(target) : [])
+  for (const [name, part] of Object.entries(patch)) {
+    if (part === null) merged.delete(name)
+    else merged.set(name, mergePatch(merged.get(name) ?? null, part))
+  }
+  return Object.fromEntries(merged)
+}
+
+/**
+ * `document` with `change` made at every place that a JSON pointer (RFC 6901) names: `*` stands for every element of a list
+ * or member of an object. A pointer to nothing changes nothing.
+ */
+const changeAt = (document: Json, pointer: string, change: (target: Json) => Json): Json => {
+  const [, ...steps] = pointer.split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return changeBelow(document, steps, change)
+}
+
+const changeBelow = (document: Json, steps: readonly string[], change: (target: Json) => Json): Json => {
+  const [step, ...rest] = steps
+  if (step === undefined) return change(document)
+  const changed = (name: string, part: Json): Json =>
+    step === '*' || step === name ? changeBelow(part, rest, change) : part
+  if (isList(document)) return document.map((part, place) => changed(String(place), part))
+  if (!isObject(document)) return document
+  return Object.fromEntries(Object.entries(document).map(([name, part]) => [name, changed(name, part)]))
 }

@@ -11,8 +11,8 @@ import {
   ACTION_KEYS,
   FAULT_KEYS,
   type Fault,
-  type FaultTargets,
   faultsSchema,
+  type HasSurvey,
   MATCH_KEYS,
 } from './declaration.js'
 
@@ -60,8 +60,8 @@ const readText = async (path: string, signal: AbortSignal): Promise<string> => {
 }
 
 /** The faults that `given` declares. Throws a `FaultsError` whose lines all begin with `where`. */
-export const readFaults = (given: unknown, targets: FaultTargets, where: string): readonly Fault[] => {
-  const result = faultsSchema(targets).safeParse(given)
+export const readFaults = (given: unknown, hasSurvey: HasSurvey, where: string): readonly Fault[] => {
+  const result = faultsSchema(hasSurvey).safeParse(given)
   if (result.success) return result.data
   throw new FaultsError(problemLines(result.error.issues, given).map((line) => `${where}${line}`))
 }

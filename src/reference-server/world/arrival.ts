@@ -3,7 +3,7 @@
  * Hardly any begin at night, most in the evening, later and more evenly at weekends, by the clock of the source's country.
  * The pace is constant within each local hour, so the starts of a source are found in one walk through its open hours.
  */
-import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_SECOND, type Micros } from '../time/iso-time.js'
+import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_SECOND, type Micros } from '../time.js'
 import { type Change, statusOf } from './timeline.js'
 
 /** From `from` up to, but not including, `to`. */

@@ -1,12 +1,7 @@
 /** Computes the fieldwork progress indicators from single interviews, by the API document ("Fieldwork progress"). */
 import type { EmptyRates } from '../option-texts.js'
-import {
-  INTERVIEW_STATUSES,
-  type InterviewStatus,
-  type ProgressResource,
-  type StatusCount,
-} from '../resources.js'
-import type { Micros } from '../time/iso-time.js'
+import { INTERVIEW_STATUSES, type InterviewStatus, type ProgressResource } from '../resources.js'
+import type { Micros } from '../time.js'
 import { COMPLETE, IGNORED, type Interviews, statusAt } from './interviews.js'
 
 /** Keeps interviews that started from `startedAfter` to `startedBefore`, both included; null is no bound. */
@@ -35,7 +30,7 @@ export const progressOf = (
   for (const interviews of sources) countInto(counts, completeSeconds, interviews, at, bounds)
   const individuals = (status: InterviewStatus): number => counts[INTERVIEW_STATUSES.indexOf(status)] ?? 0
   const total = counts.reduce((sum, count) => sum + count, 0)
-  const entry = (status: InterviewStatus): StatusCount => ({
+  const entry = (status: InterviewStatus) => ({
     individuals: individuals(status),
     percentage: total === 0 ? 0 : (100 * individuals(status)) / total,
   })

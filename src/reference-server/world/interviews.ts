@@ -4,9 +4,8 @@
  * flat arrays sorted by start.
  */
 import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources.js'
-import { MICROS_PER_DAY, MICROS_PER_SECOND, type Micros } from '../time/iso-time.js'
+import { MICROS_PER_DAY, MICROS_PER_SECOND, type Micros } from '../time.js'
 import { ArrivalWalk, type FieldWindow, openWindows, windowsFrom } from './arrival.js'
-import { Quota } from './quota.js'
 import { PURPOSES, Random } from './random.js'
 import { deriveSampleSources, type SampleSource } from './sample-sources.js'
 import type { Change, WorldPlan } from './timeline.js'
@@ -45,19 +44,6 @@ const SECONDS_MAX = 14_400
 const ANALYSIS_DAYS_MAX = 4
 const MICROS_PER_MINUTE = 60 * MICROS_PER_SECOND
 
-/** How the interviews of a survey end, how long they take, how its quotas close. */
-interface InterviewHabits {
-  /** Cumulative probability of each status, for interviews that no quota rejects: IGNORED is last, at 1. */
-  readonly cumulative: readonly number[]
-  /** Probability of `complete`. */
-  readonly completeProbability: number
-  /** Length of a complete interview, seconds. */
-  readonly typicalSeconds: number
-  /** How likely a quota rejects an interview that would be complete, when the target is nearly reached. */
-  readonly quotaPressure: number
-  readonly softLaunch: boolean
-}
-
 /** Only quotas give an interview these statuses. */
 const QUOTA_STATUSES = ['quota_full', 'above_target'] as const
 
@@ -91,8 +77,8 @@ export const statusAt = (interviews: Interviews, place: number, at: Micros): num
   return end + (interviews.analysisMinutes[place] ?? 0) * MICROS_PER_MINUTE > at ? PENDING_ANALYSIS : final
 }
 
-/** Draws the habits of survey `index`. */
-const deriveHabits = (plan: WorldPlan, index: number): InterviewHabits => {
+/** How the interviews of survey `index` end, how long they take, how its quotas close. */
+const deriveHabits = (plan: WorldPlan, index: number) => {
   const random = new Random(plan, index, PURPOSES.statusMix)
   const rare = (most: number): number => (random.chance(0.3) ? 0 : most * random.fraction())
   const weights = INTERVIEW_STATUSES.map((status) => {
@@ -110,9 +96,12 @@ const deriveHabits = (plan: WorldPlan, index: number): InterviewHabits => {
     return sum
   })
   return {
+    /** Cumulative probability of each status, for interviews that no quota rejects: IGNORED is last, at 1. */
     cumulative,
     completeProbability: (weights[INTERVIEW_STATUSES.indexOf('complete')] ?? 0) / total,
+    /** Length of a complete interview. */
     typicalSeconds: random.between(150, 1_500),
+    /** How likely a quota rejects an interview that would be complete, when the target is nearly reached. */
     quotaPressure: random.between(0.1, 0.7),
     softLaunch: random.chance(0.3),
   }
@@ -124,7 +113,7 @@ const deriveInterviews = (
   index: number,
   { slot, utcOffsetMinutes, versions }: SampleSource,
   windows: readonly FieldWindow[],
-  habits: InterviewHabits,
+  habits: ReturnType<typeof deriveHabits>,
 ): Interviews => {
   const random = new Random(plan, index, PURPOSES.interviews, slot)
   const walk = new ArrivalWalk(windows, utcOffsetMinutes)
@@ -197,4 +186,66 @@ const PART_OF_TYPICAL = INTERVIEW_STATUSES.map((status) => {
 const analysisOf = (random: Random, within: Micros): number => {
   const drawn = random.fraction() ** 2 * ANALYSIS_DAYS_MAX * MICROS_PER_DAY
   return Math.max(0, Math.floor(Math.min(drawn, within) / MICROS_PER_MINUTE))
+}
+
+/**
+ * Decides which interviews of a source are complete and which are above its target. Interviews are decided in the order
+ * in which they end, each by the target at that moment. So there are never more complete ones than the target, unless
+ * the target was lowered afterwards.
+ */
+class Quota {
+  readonly #targets: SampleSource['versions']
+  readonly #decide: (place: number, hasRoom: boolean) => void
+  /** The ends of the undecided interviews, ascending, from `#first` up to `#end`. */
+  readonly #moments: Float64Array
+  readonly #places: Uint32Array
+  #first = 0
+  #end = 0
+  #target = 0
+  #complete = 0
+
+  /** `targets` are in the order of time. `decide` is called for each interview, in the order of time. */
+  constructor(
+    targets: SampleSource['versions'],
+    interviewsMax: number,
+    decide: (place: number, hasRoom: boolean) => void,
+  ) {
+    this.#targets = targets
+    this.#decide = decide
+    this.#moments = new Float64Array(interviewsMax)
+    this.#places = new Uint32Array(interviewsMax)
+  }
+
+  /** The interview at `place` completes at `moment`, if there is room then. */
+  add(place: number, moment: Micros): void {
+    let slot = this.#end++
+    // An insertion sort is fast here: most interviews that began earlier also end earlier.
+    for (; slot > this.#first && (this.#moments[slot - 1] ?? 0) > moment; slot--) {
+      this.#moments[slot] = this.#moments[slot - 1] ?? 0
+      this.#places[slot] = this.#places[slot - 1] ?? 0
+    }
+    this.#moments[slot] = moment
+    this.#places[slot] = place
+  }
+
+  /** Decides all interviews that ended by `moment`, which never goes back. Returns how full the target is; 1 is full. */
+  fillAt(moment: Micros): number {
+    for (; this.#first < this.#end; this.#first++) {
+      const ended = this.#moments[this.#first] ?? 0
+      if (ended > moment) break
+      const hasRoom = this.#complete < this.#targetAt(ended)
+      if (hasRoom) this.#complete += 1
+      this.#decide(this.#places[this.#first] ?? 0, hasRoom)
+    }
+    const target = this.#targetAt(moment)
+    return this.#complete >= target ? 1 : this.#complete / target
+  }
+
+  #targetAt(moment: Micros): number {
+    for (let next = this.#targets[this.#target + 1]; next !== undefined && next.at <= moment; ) {
+      this.#target += 1
+      next = this.#targets[this.#target + 1]
+    }
+    return this.#targets[this.#target]?.sampleSize ?? 0
+  }
 }

@@ -11,14 +11,12 @@ import {
   type SurveyResource,
   type SurveyStatus,
 } from '../resources.js'
-import type { Micros } from '../time/iso-time.js'
-import { ChangeTable } from './change-table.js'
-import { ForgottenSurveys } from './forgotten-surveys.js'
+import type { Micros } from '../time.js'
 import { type AccountIdentity, accountIdentity, surveyId, surveyIndexOf } from './identities.js'
 import { progressOf, type StartBounds } from './indicators.js'
 import { deriveSurveyField, type SurveyField } from './interviews.js'
 import { sampleSourceResource, versionAt } from './sample-sources.js'
-import { surveyResource } from './survey.js'
+import { ChangeTable, surveyResource } from './surveys.js'
 import { type Change, creationOf, surveysAtMost, type WorldPlan } from './timeline.js'
 
 /** Filters of the survey list (API document, endpoint 1). Null is no filter. */
@@ -49,7 +47,8 @@ export class Organization {
   readonly #plan: WorldPlan
   readonly #emptyRates: EmptyRates
   readonly #changes: ChangeTable
-  readonly #forgotten = new ForgottenSurveys()
+  /** Places of surveys that a fault made vanish. */
+  readonly #forgotten = new Set<number>()
   readonly #matches = new BoundedMemo<string, Matches>(MATCHES_MAX)
   readonly #fields = new BoundedMemo<number, SurveyField>(SURVEY_FIELDS_MAX)
 
@@ -62,20 +61,27 @@ export class Organization {
 
   /** At most `count` surveys of the list at `at`, from `first` on: created_at descending, then id descending. */
   listSurveys(at: Micros, filter: SurveyFilter, first: number, count: number): Slice<SurveyResource> {
-    const shown = (indexes: readonly number[]) => indexes.map((index) => this.survey(at, index))
-    if (filter.statuses === null && filter.updatedSince === null) {
-      const existing = this.#changes.countAt(at)
-      const total = this.#forgotten.left(existing)
-      return { total, rows: shown(this.#forgotten.newest(existing, first, count)) }
+    const isWhole = filter.statuses === null && filter.updatedSince === null
+    const existing = this.#changes.countAt(at)
+    if (isWhole && this.#forgotten.size === 0) {
+      // Any page of a large list costs the same.
+      const length = Math.max(0, Math.min(count, existing - first))
+      const rows = Array.from({ length }, (_, place) => this.survey(at, existing - 1 - first - place))
+      return { rows, total: existing }
     }
-    const indexes = this.#forgotten.without(this.#match(at, filter).indexes)
-    return { total: indexes.length, rows: shown(indexes.slice(first, first + count)) }
+    const places = isWhole ? this.surveyPlaces(at) : this.#remembered(this.#match(at, filter).indexes)
+    const rows = places.slice(first, first + count).map((index) => this.survey(at, index))
+    return { rows, total: places.length }
   }
 
   /** The places of all surveys at `at`, in the order of the list. */
   surveyPlaces(at: Micros): number[] {
     const existing = this.#changes.countAt(at)
-    return this.#forgotten.newest(existing, 0, existing)
+    return this.#remembered(Array.from({ length: existing }, (_, place) => existing - 1 - place))
+  }
+
+  #remembered(places: readonly number[]): number[] {
+    return places.filter((place) => !this.#forgotten.has(place))
   }
 
   /** The place of the survey with this id; null where the account has none at `at`. */
@@ -98,14 +104,12 @@ export class Organization {
     if (index !== null) this.#forgotten.add(index)
   }
 
-  /** All forgotten surveys come back. */
   rememberSurveys(): void {
     this.#forgotten.clear()
   }
 
   survey(at: Micros, index: number): SurveyResource {
-    const state = this.#changes.stateAt(index, at)
-    return surveyResource(this.#plan, index, state, this.identity.organizationId)
+    return surveyResource(this.#plan, index, this.#changes.stateAt(index, at), this.identity.organizationId)
   }
 
   surveyId(index: number): number {
@@ -114,11 +118,8 @@ export class Organization {
 
   /** The sources of survey `index` at `at`: created_at descending, then id descending. */
   listSampleSources(at: Micros, index: number): SampleSourceResource[] {
-    return this.field(index)
-      .sources.flatMap((source) => {
-        const version = versionAt(source, at)
-        return version === null ? [] : [sampleSourceResource(source, version)]
-      })
+    return this.#versions(at, index)
+      .map(({ source, version }) => sampleSourceResource(source, version))
       .reverse()
   }
 
@@ -128,21 +129,20 @@ export class Organization {
    */
   progress(at: Micros, index: number, sourceId: number | null, bounds: StartBounds): ProgressResource | null {
     const field = this.field(index)
-    const versions = field.sources
-      .filter((source) => sourceId === null || source.id === sourceId)
-      .flatMap((source) => {
-        const version = versionAt(source, at)
-        return version === null ? [] : [{ source, version }]
-      })
+    const all = this.#versions(at, index)
+    const versions = sourceId === null ? all : all.filter(({ source }) => source.id === sourceId)
     if (sourceId !== null && versions.length === 0) return null
+    const interviews = versions.map(({ source }) => field.interviewsOf(source))
     const sampleSize = versions.reduce((sum, { version }) => sum + version.sampleSize, 0)
-    return progressOf(
-      versions.map(({ source }) => field.interviewsOf(source)),
-      sampleSize,
-      at,
-      bounds,
-      this.#emptyRates,
-    )
+    return progressOf(interviews, sampleSize, at, bounds, this.#emptyRates)
+  }
+
+  /** The sources that survey `index` has at `at`, oldest first, each as it is then. */
+  #versions(at: Micros, index: number) {
+    return this.field(index).sources.flatMap((source) => {
+      const version = versionAt(source, at)
+      return version === null ? [] : [{ source, version }]
+    })
   }
 
   /** The changes of survey `index`'s own fields over all time. */

@@ -102,9 +102,11 @@ export class Random {
     return last
   }
 
-  /** One of `choices`, all equally likely. */
-  pick<Choice>(choices: readonly [Choice, ...Choice[]]): Choice {
-    return choices[this.below(choices.length)] ?? choices[0]
+  /** One of `choices`, all equally likely. There is at least one. */
+  pick<Choice>(choices: readonly Choice[]): Choice {
+    const choice = choices[this.below(choices.length)]
+    if (choice === undefined) throw new Error('nothing to pick from')
+    return choice
   }
 
   /** `length` characters of `alphabet`. */

@@ -4,14 +4,8 @@
  * draft, complete or user_demo, sources change only in the same moment as the survey. So a client that reads a complete
  * survey again only when it has changed misses nothing.
  */
-import { PROVIDERS, type Provider, type SampleSourceResource, type SurveyStatus } from '../resources.js'
-import {
-  formatIsoTime,
-  MICROS_PER_DAY,
-  MICROS_PER_SECOND,
-  type Micros,
-  type TimeStyle,
-} from '../time/iso-time.js'
+import { PROVIDERS, type SampleSourceResource, type SurveyStatus } from '../resources.js'
+import { formatIsoTime, MICROS_PER_DAY, MICROS_PER_SECOND, type Micros, type TimeStyle } from '../time.js'
 import type { Window } from './arrival.js'
 import { sampleSourceId } from './identities.js'
 import { PURPOSES, Random } from './random.js'
@@ -34,7 +28,7 @@ export interface SampleSource {
   readonly removedAt: Micros | null
   /** In the order of time, up to its removal. The first is the source's creation. */
   readonly versions: readonly SourceVersion[]
-  readonly provider: Provider
+  readonly provider: SampleSourceResource['provider']
   readonly countryCode: string
   /** The clock of its respondents, minutes east of UTC. */
   readonly utcOffsetMinutes: number
@@ -135,9 +129,7 @@ const drawCreation = (random: Random, surveyCreatedAt: Micros, windows: readonly
   return surveyCreatedAt + MICROS_PER_SECOND * 30 + place * place * SETUP_DAYS_MAX * MICROS_PER_DAY
 }
 
-interface SourceSetup {
-  readonly slot: number
-  readonly createdAt: Micros
+interface SourceSetup extends Pick<SampleSource, 'slot' | 'createdAt'> {
   readonly grain: Grain
   readonly changes: readonly Change[]
 }

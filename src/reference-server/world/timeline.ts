@@ -7,13 +7,7 @@
  * as its first.
  */
 import { SURVEY_STATUSES, type SurveyStatus } from '../resources.js'
-import {
-  MICROS_PER_DAY,
-  MICROS_PER_HOUR,
-  MICROS_PER_MS,
-  MICROS_PER_SECOND,
-  type Micros,
-} from '../time/iso-time.js'
+import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MS, MICROS_PER_SECOND, type Micros } from '../time.js'
 import { PURPOSES, Random, type WorldKey } from './random.js'
 
 /** Everything that determines the world of one account. Equal plans give equal worlds. */

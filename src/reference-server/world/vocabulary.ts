@@ -3,7 +3,7 @@
  * a formula or nothing; project ids that look like numbers but are strings; the countries of sources; moments in different
  * styles. Every text is one line and valid by the API document. Invisible characters are written as escapes.
  */
-import { MICROS_PER_MS, MICROS_PER_SECOND, type TimeStyle } from '../time/iso-time.js'
+import { MICROS_PER_MS, MICROS_PER_SECOND, type TimeStyle } from '../time.js'
 import type { Random } from './random.js'
 import type { Grain } from './timeline.js'
 
@@ -140,30 +140,12 @@ export interface Country {
 }
 
 /** `NO` is here because YAML reads it as false. */
-export const COUNTRIES = [
-  { code: 'FR', utcOffsetMinutes: 60 },
-  { code: 'DE', utcOffsetMinutes: 60 },
-  { code: 'GB', utcOffsetMinutes: 0 },
-  { code: 'US', utcOffsetMinutes: -300 },
-  { code: 'ES', utcOffsetMinutes: 60 },
-  { code: 'IT', utcOffsetMinutes: 60 },
-  { code: 'NL', utcOffsetMinutes: 60 },
-  { code: 'NO', utcOffsetMinutes: 60 },
-  { code: 'SE', utcOffsetMinutes: 60 },
-  { code: 'PL', utcOffsetMinutes: 60 },
-  { code: 'JP', utcOffsetMinutes: 540 },
-  { code: 'KR', utcOffsetMinutes: 540 },
-  { code: 'CN', utcOffsetMinutes: 480 },
-  { code: 'IN', utcOffsetMinutes: 330 },
-  { code: 'BR', utcOffsetMinutes: -180 },
-  { code: 'MX', utcOffsetMinutes: -360 },
-  { code: 'ZA', utcOffsetMinutes: 120 },
-  { code: 'AE', utcOffsetMinutes: 240 },
-  { code: 'IL', utcOffsetMinutes: 120 },
-  { code: 'TR', utcOffsetMinutes: 180 },
-  { code: 'NP', utcOffsetMinutes: 345 },
-  { code: 'NZ', utcOffsetMinutes: 720 },
-] as const satisfies readonly [Country, ...Country[]]
+export const COUNTRIES: readonly Country[] = `
+  FR 60, DE 60, GB 0, US -300, ES 60, IT 60, NL 60, NO 60, SE 60, PL 60, JP 540, KR 540, CN 480,
+  IN 330, BR -180, MX -360, ZA 120, AE 240, IL 120, TR 180, NP 345, NZ 720`
+  .split(',')
+  .map((country) => country.trim().split(' '))
+  .map(([code = '', minutes]) => ({ code, utcOffsetMinutes: Number(minutes) }))
 
 /**
  * Every offset that is in use somewhere, including summer time. `Z` and `+00:00` come more often. `-00:00` never comes:

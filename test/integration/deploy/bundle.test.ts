@@ -152,13 +152,15 @@ describe('the bundle', () => {
     expect(imported.filter((name) => !(name in manifest.dependencies))).toEqual([])
   })
 
-  test('comes with the licence of each package', () => {
+  test('comes with the licence of each package, and of the files of the docs page', () => {
     const licences = textOf('third-party-licences.txt')
-    for (const name of bundled)
+    expect(licences).toMatch(/^swagger-ui \d+\.\S+ \(Apache-2\.0\)\n\nCopyright 2020-2021 SmartBear/m)
+    const copied = ['@fastify/swagger-ui']
+    for (const name of [...bundled, ...copied])
       expect(licences).toMatch(new RegExp(`^${name} \\d+\\.\\S+ \\((MIT|ISC|Apache-2\\.0)\\)$`, 'm'))
     expect(
       licences.match(/Permission (is hereby granted|to use, copy)|Grant of Copyright License/g),
-    ).toHaveLength(bundled.length)
+    ).toHaveLength(bundled.length + copied.length)
   })
 })
 

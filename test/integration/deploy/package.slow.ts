@@ -85,7 +85,8 @@ test('the package installs no development tools, and only the one version of lig
   ])
   const names = found.map(({ name }) => name)
   expect(names).toContain('fastify')
-  for (const name of ['vitest', 'typescript', '@biomejs/biome', 'knip']) expect(names).not.toContain(name)
+  for (const name of ['vitest', 'typescript', '@biomejs/biome', 'knip', '@fastify/swagger-ui'])
+    expect(names).not.toContain(name)
 })
 
 test('the installation runs no script of any package', () => {

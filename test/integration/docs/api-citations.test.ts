@@ -1,7 +1,8 @@
 /** Every section of the API document that code cites, and every section of a rule, is a heading of docs/reference/api.md. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { OBSERVATIONS, RULES } from '../../../src/conformance/run.js'
+import { OBSERVATIONS } from '../../../src/conformance/observations.js'
+import { RULES } from '../../../src/conformance/run.js'
 import {
   FIELDWORK_PROGRESS,
   INTERVIEW_STATUSES,

@@ -4,7 +4,7 @@ import type { CreateTransport, TransportAnswer } from '../../../src/http/transpo
 import { Refusal } from '../../../src/reference-server/answer.js'
 import { ENDPOINTS } from '../../../src/reference-server/api/endpoints.js'
 import { API_PREFIX } from '../../../src/reference-server/api/operation.js'
-import type { Micros } from '../../../src/reference-server/time/iso-time.js'
+import type { Micros } from '../../../src/reference-server/time.js'
 import type { Organization } from '../../../src/reference-server/world/organization.js'
 import { PAGE_SIZE } from './bounds.js'
 

@@ -1,7 +1,7 @@
 /** Counts the surveys whose published rows differ from the API: the price of the requests that were not made. */
 import { DuckDBInstance } from '@duckdb/node-api'
 import { INTERVIEW_STATUSES, type ProgressResource } from '../../../src/reference-server/resources.js'
-import type { Micros } from '../../../src/reference-server/time/iso-time.js'
+import type { Micros } from '../../../src/reference-server/time.js'
 import { NO_BOUNDS } from '../../../src/reference-server/world/indicators.js'
 import type { MonthOrganization } from './organization.js'
 

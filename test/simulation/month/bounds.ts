@@ -1,5 +1,5 @@
 /** The requests of a night for three other readers: of everything, of all active surveys, and of exactly what has changed. */
-import type { Micros } from '../../../src/reference-server/time/iso-time.js'
+import type { Micros } from '../../../src/reference-server/time.js'
 import { NO_BOUNDS } from '../../../src/reference-server/world/indicators.js'
 import type { MonthOrganization } from './organization.js'
 

@@ -1,7 +1,7 @@
 /** A month of nights with one run of the command each, and the measurements of each night. */
 import { join } from 'node:path'
 import type { RunReport } from '../../../src/model/run.js'
-import { MICROS_PER_DAY } from '../../../src/reference-server/time/iso-time.js'
+import { MICROS_PER_DAY } from '../../../src/reference-server/time.js'
 import { loadSettings } from '../../../src/settings/load-settings.js'
 import type { Settings } from '../../../src/settings/settings.js'
 import { createRandom } from '../random.js'

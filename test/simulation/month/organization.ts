@@ -6,7 +6,7 @@
 
 import type { SurveyResource } from '../../../src/reference-server/resources.js'
 import { SURVEY_STATUSES } from '../../../src/reference-server/resources.js'
-import { MICROS_PER_DAY, type Micros } from '../../../src/reference-server/time/iso-time.js'
+import { MICROS_PER_DAY, type Micros } from '../../../src/reference-server/time.js'
 import {
   Organization,
   type Slice,

@@ -1,5 +1,5 @@
 /** P1: the work database loses no change, at every moment. */
-import { parseIsoTime } from '../../../src/reference-server/time/iso-time.js'
+import { parseIsoTime } from '../../../src/reference-server/time.js'
 import { SURVEY } from '../../support/api/api-document.js'
 import type { JsonObject, World } from '../world.js'
 import { columnsSql, type Queryable, surveyText, textOf, type Violation } from './row-text.js'

@@ -5,7 +5,7 @@
  */
 
 import type { ReferenceServer } from '../../../src/reference-server/server.js'
-import { parseIsoTime } from '../../../src/reference-server/time/iso-time.js'
+import { parseIsoTime } from '../../../src/reference-server/time.js'
 import {
   type DocumentedFields,
   FIELDWORK_PROGRESS,

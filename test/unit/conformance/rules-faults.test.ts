@@ -168,7 +168,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'a field left out',
-    file: 'world/survey.js',
+    file: 'world/surveys.js',
     from: '        hashid,\n',
     to: '',
     broken: ['survey.hashid'],
@@ -207,7 +207,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'a time without its offset',
-    file: 'world/survey.js',
+    file: 'world/surveys.js',
     from: 'created_at: formatIsoTime(state.createdAt, createdStyle)',
     to: 'created_at: formatIsoTime(state.createdAt, createdStyle).slice(0, 19)',
     broken: ['survey.created_at'],
@@ -215,7 +215,7 @@ const CASES: readonly Case[] = [
   {
     name: 'a status that the document does not name',
     slow: true,
-    file: 'world/survey.js',
+    file: 'world/surveys.js',
     from: 'status: state.status',
     to: "status: state.status === 'draft' ? 'sketch' : state.status",
     broken: ['survey.status'],

@@ -1,6 +1,6 @@
 /** The rules against the reference server, and their tables against the hand-typed tables of test/contract. */
 import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type Clock, systemClock } from '../../../src/base/clock.js'
 import { StoppedError } from '../../../src/base/errors.js'
@@ -209,6 +209,13 @@ const serve = async (listener: RequestListener): Promise<Service> => {
 }
 
 const TOKEN = 'secret-token-77'
+/** An empty list, unless the test gives another body. */
+const sendJson = (
+  response: ServerResponse,
+  body: unknown = { surveys: [], pagination: PAGE },
+  status = 200,
+) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+
 const PAGE = { current_page: 1, next_page: null, prev_page: null, total_pages: 0, total_count: 0 }
 
 test.each([
@@ -243,10 +250,9 @@ test('a run repeats requests after a 503, a reset and an answer that breaks off'
     requests += 1
     if (requests === 2) return response.writeHead(503).end()
     if (requests === 4) return request.socket.destroy()
+    if (requests !== 6) return sendJson(response)
     response.writeHead(200, { 'content-type': 'application/json' })
-    const body = JSON.stringify({ surveys: [], pagination: PAGE })
-    if (requests !== 6) return response.end(body)
-    return response.write(body.slice(0, 9), () => request.socket.destroy())
+    return response.write('{"surveys', () => request.socket.destroy())
   })
   const report = await conform(service, { clock: impatient })
   expect(idsOf(report, 'fail')).toEqual([])
@@ -259,8 +265,7 @@ test('a service that goes away ends the run, and the report has the verdicts unt
   const service = await serve((request, response) => {
     requests += 1
     if (requests > 1) return request.socket.destroy()
-    response.writeHead(200, { 'content-type': 'application/json' })
-    return response.end(JSON.stringify({ surveys: [], pagination: PAGE }))
+    return sendJson(response)
   })
   const report = await conform(service, { clock: impatient })
   expect(report.endedBy).toMatchObject({ exitCode: 4, message: expect.stringMatching(/after 3 attempts/) })
@@ -272,8 +277,7 @@ test('a service that always answers 503 breaks the rule about status 200 and no 
   let requests = 0
   const service = await serve((_, response) => {
     requests += 1
-    response.writeHead(requests === 1 ? 200 : 503, { 'content-type': 'application/json' })
-    response.end(JSON.stringify({ surveys: [], pagination: PAGE }))
+    sendJson(response, undefined, requests === 1 ? 200 : 503)
   })
   const report = await conform(service, { clock: impatient })
   expect(idsOf(report, 'fail')).toEqual(['answers.success'])
@@ -289,10 +293,7 @@ test.each([
     const service = await serve((request, response) => {
       const isOpen = request.url?.includes('page=0') === true
       if (isOpen) requests.push(request.url ?? '')
-      response.writeHead(isOpen && requests.length <= times ? 503 : 200, {
-        'content-type': 'application/json',
-      })
-      response.end(JSON.stringify({ surveys: [], pagination: PAGE }))
+      sendJson(response, undefined, isOpen && requests.length <= times ? 503 : 200)
     })
     const report = await conform(service, { clock: impatient })
     expect(observationOf(report, 'page=0')).toMatch(new RegExp(`^${text}`))
@@ -370,14 +371,13 @@ test('rounded rates must agree to the digits that the service prints', async () 
     length_of_interview: 300,
   })
   const service = await serve((request, response) => {
-    response.writeHead(200, { 'content-type': 'application/json' })
     const pagination = { ...PAGE, total_pages: 1, total_count: 1 }
     const body = request.url?.includes('fieldwork_progress')
       ? { fieldwork_progress: progress(0.68) }
       : request.url?.includes('sample_sources')
         ? { sample_sources: [], pagination: PAGE }
         : { surveys: [survey], pagination }
-    response.end(JSON.stringify(body))
+    sendJson(response, body)
   })
   const { rules } = await conform(service)
   const verdicts = new Map(rules.map(({ id, verdict }) => [id, verdict]))
@@ -418,9 +418,8 @@ test('the report never has a token that the service echoes', async () => {
 test('surveys of several organizations break a rule, and the report names the owners', async () => {
   const owned = (owner: number) => ({ id: owner, owner_organization_id: owner })
   const service = await serve((_, response) => {
-    response.writeHead(200, { 'content-type': 'application/json' })
     const pagination = { ...PAGE, total_pages: 1, total_count: 3 }
-    response.end(JSON.stringify({ surveys: [71, 72, 73].map(owned), pagination }))
+    sendJson(response, { surveys: [71, 72, 73].map(owned), pagination })
   })
   const { rules } = await conform(service, { requestsMax: 8 })
   expect(rules.find(({ id }) => id === 'surveys.one-organization')?.verdict).toMatchObject({
@@ -442,16 +441,13 @@ test('a run reads every kind of survey, also a draft in an account that has all 
   const requests = new Set<string>()
   const service = await serve((request, response) => {
     requests.add(request.url ?? '')
-    response.writeHead(200, { 'content-type': 'application/json' })
     const surveys = statuses.map((status, place) => ({ id: place + 1, status }))
     const pagination = { ...PAGE, total_pages: 1, total_count: surveys.length }
     // Interviews and two sources: no survey beyond these kinds is needed.
     const counts = document.INTERVIEW_STATUSES.map((status) => [status, { individuals: 1, percentage: 9 }])
     const progress = { interview_count_by_status: Object.fromEntries(counts) }
     const sources = [{ id: 1 }, { id: 2 }]
-    response.end(
-      JSON.stringify({ surveys, sample_sources: sources, fieldwork_progress: progress, pagination }),
-    )
+    sendJson(response, { surveys, sample_sources: sources, fieldwork_progress: progress, pagination })
   })
   await conform(service)
   for (const id of statuses.keys()) expect(requests).toContain(`/api/v1/surveys/${id + 1}/fieldwork_progress`)

@@ -56,26 +56,27 @@ describe('/_reference/time', () => {
     expect((await api.control('/time')).json).toMatchObject({ clock: '600x' })
   })
 
-  test.each([
-    ['', /advance/],
-    ['nonsense', /advance/],
-    ['[]', /advance/],
-    ['{}', /advance/],
-    ['{"advance":"PT6H","set":"2026-03-01T00:00:00Z"}', /advance/],
-    ['{"advance":6}', /advance/],
-    ['{"advance":"6h"}', /duration/],
-    ['{"advance":"P1M"}', /duration/],
-    ['{"advance":"P"}', /duration/],
-    ['{"advance":"PT"}', /duration/],
-    ['{"advance":"-PT6H"}', /duration/],
-    ['{"set":"2026-03-01"}', /date-time/],
-    ['{"set":"1969-12-31T23:59:59Z"}', /clock goes from/],
-    ['{"advance":"P9000D"}', /clock goes from/],
-  ])('an invalid body is refused with 400, and the clock does not move: %s', async (body, message) => {
+  test('an invalid body is refused with 400, and the clock does not move', async () => {
     await using api = await startApi({ surveys: 1 })
-    const { status, json } = await api.control('/time', { method: 'POST', body })
-    expect(status).toBe(400)
-    expect(json).toEqual({ error: expect.stringMatching(message) })
+    for (const [body, message] of [
+      ['', /advance/],
+      ['nonsense', /advance/],
+      ['[]', /advance/],
+      ['{}', /advance/],
+      ['{"advance":"PT6H","set":"2026-03-01T00:00:00Z"}', /advance/],
+      ['{"advance":6}', /advance/],
+      ['{"advance":"6h"}', /duration/],
+      ['{"advance":"P1M"}', /duration/],
+      ['{"advance":"P"}', /duration/],
+      ['{"advance":"PT"}', /duration/],
+      ['{"advance":"-PT6H"}', /duration/],
+      ['{"set":"2026-03-01"}', /date-time/],
+      ['{"set":"1969-12-31T23:59:59Z"}', /clock goes from/],
+      ['{"advance":"P9000D"}', /clock goes from/],
+    ] as const) {
+      const { status, json } = await api.control('/time', { method: 'POST', body })
+      expect([body, status, json]).toEqual([body, 400, { error: expect.stringMatching(message) }])
+    }
     expect((await api.control('/time')).json).toMatchObject({ now: START_AT })
   })
 })
@@ -118,10 +119,11 @@ describe('/_reference/requests', () => {
     const add = (at_ms: number) =>
       log.add({ at_ms, account: null, method: 'GET', path: '/', query: '', status: 200, faults: [] })
     for (const at of [1, 2, 3, 4, 5]) add(at)
-    expect([log.list().map(({ at_ms }) => at_ms), log.dropped]).toEqual([[3, 4, 5], 2])
+    const listed = () => [log.list().requests.map(({ at_ms }) => at_ms), log.list().dropped]
+    expect(listed()).toEqual([[3, 4, 5], 2])
     log.clear()
     add(6)
-    expect([log.list().map(({ at_ms }) => at_ms), log.dropped]).toEqual([[6], 0])
+    expect(listed()).toEqual([[6], 0])
   })
 })
 

@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CHOICES } from '../../../src/reference-server/docs/choices.js'
+import { CHOICES } from '../../../src/reference-server/docs/openapi.js'
 import { flagOf, OPTIONS } from '../../../src/reference-server/option-texts.js'
 import {
   FIELDWORK_PROGRESS,

@@ -20,12 +20,8 @@ interface RawSurvey {
 }
 
 /** Progress as it is sent under a setting: of a survey without sources, of one with interviews, and in the truth. */
-const readRaw = async (emptyRates?: EmptyRates) => {
-  await using api = await startApi({
-    surveys: 60,
-    pageSize: 100,
-    ...(emptyRates === undefined ? {} : { emptyRates }),
-  })
+const readRaw = async (emptyRates: EmptyRates) => {
+  await using api = await startApi({ surveys: 60, pageSize: 100, emptyRates })
   const answer = (await api.control('/truth')).json as { accounts: [{ surveys: RawSurvey[] }] }
   const { surveys } = answer.accounts[0]
   const ask = async (id: number) => {
@@ -40,8 +36,7 @@ const readRaw = async (emptyRates?: EmptyRates) => {
 }
 
 describe('API document, "Fieldwork progress": a rate over zero interviews, which it leaves open', () => {
-  test.each<[EmptyRates | undefined, null | 0]>([
-    [undefined, null],
+  test.each<[EmptyRates, null | 0]>([
     ['null', null],
     ['zero', 0],
   ])('--empty-rates %s: each is %s, in the truth as in the answer', async (emptyRates, shown) => {

@@ -60,17 +60,6 @@ describe('answers are as the OpenAPI document describes them', () => {
     expect(answers.map(({ status }) => status)).toEqual([401, 405, 400, 404, 404, 200, 429])
   })
 
-  test.each(['seconds', 'date', 'none'] as const)('429 with Retry-After %s', async (retryAfter) => {
-    await using api = await startApi({
-      surveys: 1,
-      retryAfter,
-      rateWindow: 'fixed',
-      rateLimit: { requests: 1, perMs: 3_600_000 },
-    })
-    const both = await Promise.all([api.ask('/surveys'), api.ask('/surveys')])
-    expect(both.map(({ status }) => status).sort()).toEqual([200, 429])
-  })
-
   test('the control routes', async () => {
     await using api = await startApi({ surveys: 5 })
     await api.moveTime({ advance: 'P1D' })

@@ -130,11 +130,15 @@ describe('an invalid request gets its status and {"error": "<one sentence>"}', (
     }
   })
 
-  test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD'])('%s is 405', async (method) => {
-    const url = `${api.server.baseUrl}/surveys`
-    const answer = await api.fetchText(url, { method, headers: api.credentials() })
-    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET'])
-    expect(answer.json).toEqual(method === 'HEAD' ? null : { error: 'only GET is possible here' })
+  test('methods other than GET are 405', async () => {
+    const headers = api.credentials()
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD']) {
+      for (const path of ['/surveys', '/surveys/1/sample_sources', '/surveys/1/fieldwork_progress?x=1']) {
+        const answer = await api.fetchText(`${api.server.baseUrl}${path}`, { method, headers })
+        expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET'])
+        expect(answer.json).toEqual(method === 'HEAD' ? null : { error: 'only GET is possible here' })
+      }
+    }
   })
 
   test('missing or wrong credentials are 401, and so is a credentials header that is sent twice', async () => {
@@ -142,14 +146,18 @@ describe('an invalid request gets its status and {"error": "<one sentence>"}', (
     const line = 'GET /api/v1/surveys HTTP/1.1'
     expect((await sendHead(line, [id!, token!])).status).toBe(200)
     const [otherId] = Object.entries(api.credentials(1))
-    for (const headers of [
+    const wrong: (readonly (readonly [string, string])[])[] = [
       [],
       [id!],
       [token!],
       [otherId!, token!],
+      [['authorization-id', `0${id![1]}`], token!],
+      [id!, ['authorization-token', `${token![1]}x`]],
+      [id!, ['authorization-token', '']],
       [id!, id!, token!],
       [id!, token!, token!],
-    ]) {
+    ]
+    for (const headers of wrong) {
       const { status, json } = await sendHead(line, headers)
       expect([headers.length, status]).toEqual([headers.length, 401])
       expect(json).toEqual({

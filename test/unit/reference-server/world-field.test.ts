@@ -65,33 +65,6 @@ describe('diurnal arrival of interviews', () => {
     expect(part(byHour.weekend, 9, 12)).toBeGreaterThan(1.2 * part(byHour.week, 9, 12))
     expect([...byHour.week, ...byHour.weekend].every((count) => count > 0)).toBe(true)
   })
-
-  test('through the API, by started_after and started_before, an evening has many times the interviews of a night', async () => {
-    await using api = await startApi({ surveys: 60 })
-    const DAYS_BACK = 30
-    const isYoung = ({ created_at }: { created_at: string }) =>
-      micros(created_at) > START - DAYS_BACK * 24 * HOUR
-    const [busiest] = (await api.readTruth()).accounts[0]!.surveys.filter(isYoung)
-      .flatMap(({ id, sample_sources, sample_source_progress }) =>
-        sample_sources.map((source) => ({
-          id,
-          source,
-          held: totalOf(sample_source_progress[String(source.id)]!),
-        })),
-      )
-      .toSorted((one, other) => other.held - one.held)
-    const { id, source, held } = busiest!
-    const offset = COUNTRIES.find(({ code }) => code === source.country_code)!.utcOffsetMinutes * 60e6
-    const midnight = Math.floor(START / (24 * HOUR)) * 24 * HOUR - offset
-    let [night, evening] = [0, 0]
-    const query = `&sample_source_id=${source.id}`
-    for (let day = midnight; day > midnight - DAYS_BACK * 24 * HOUR; day -= 24 * HOUR) {
-      night += await startedWithin(api, id, day + HOUR, day + 5 * HOUR - 1e6, query)
-      evening += await startedWithin(api, id, day + 18 * HOUR, day + 22 * HOUR - 1e6, query)
-    }
-    expect(evening).toBeGreaterThan(held / 10)
-    expect(evening).toBeGreaterThan(10 * night)
-  })
 })
 
 describe('when surveys take interviews', () => {

@@ -7,8 +7,6 @@ const OFFSETS_IN_USE = `Z +00:00
   +01:00 +02:00 +03:00 +03:30 +04:00 +04:30 +05:00 +05:30 +05:45 +06:00 +06:30 +07:00 +08:00 +08:45 +09:00
   +09:30 +10:00 +10:30 +11:00 +12:00 +12:45 +13:00 +13:45 +14:00`.split(/\s+/)
 
-const OFFSET = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(Z|[+-]\d{2}:\d{2})$/
-
 let titles: readonly string[]
 
 beforeAll(async () => {
@@ -47,6 +45,7 @@ describe('API document, "Survey": what its texts may contain', () => {
     ['no-break and zero-width spaces', (title) => /\u00a0/.test(title) || /\u200b/.test(title)],
     ['letters beyond the first plane', (title) => /[\u{20000}-\u{2ffff}]/u.test(title)],
     ['some hundred characters', (title) => title.length > 400],
+    ['quotes and backslashes', (title) => /["'\\]/.test(title)],
   ])('a title may hold %s', (_what, holds) => {
     expect(titles.some(holds)).toBe(true)
   })
@@ -105,25 +104,10 @@ describe('API document, "Resources and their fields": what a client has to handl
     )
   })
 
-  test('times have several kinds of offset and fraction, and updated_at is never before created_at', async () => {
+  test('updated_at is never before created_at; project_id may be null or look like a number', async () => {
     await using api = await startApi({ surveys: 600, pageSize: 1000 })
     const { surveys } = await api.readSurveys()
-    const texts = surveys.flatMap(({ created_at, updated_at }) => [created_at, updated_at])
-    expect(texts.every((text) => OFFSET.test(text))).toBe(true)
-    const offsets = new Set(texts.map((text) => OFFSET.exec(text)![1]))
-    for (const offset of ['Z', '+00:00', '+05:30', '-08:00']) expect(offsets).toContain(offset)
-    expect(texts.some((text) => /\.\d{6}/.test(text))).toBe(true)
     expect(surveys.every((survey) => micros(survey.updated_at) >= micros(survey.created_at))).toBe(true)
-  })
-
-  test('titles are one line, in several scripts, with quotes and emoji; project_id may be null or look like a number', async () => {
-    await using api = await startApi({ surveys: 600, pageSize: 1000 })
-    const { surveys } = await api.readSurveys()
-    const titles = surveys.map(({ title }) => title)
-    expect(titles.some((title) => title.includes('\n'))).toBe(false)
-    for (const form of [/"/, /'/, /\\/, /\p{Emoji_Presentation}/u, /\p{Script=Han}/u, /\p{Script=Arabic}/u]) {
-      expect(titles.some((title) => form.test(title))).toBe(true)
-    }
     expect(surveys.some(({ project_id }) => project_id === null)).toBe(true)
     expect(surveys.some(({ project_id }) => project_id?.match(/^0\d+$/))).toBe(true)
   })

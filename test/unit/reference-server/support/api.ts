@@ -1,116 +1,38 @@
 /**
  * Starts a server on a free port, and sends it requests as one of its accounts. Every answer is checked against the
- * OpenAPI document of the server. The shapes here are a second, loose copy of the API document's tables.
+ * OpenAPI document of the server, which `openapi.test.ts` compares with the API document.
  */
-import { z } from 'zod'
+import type { WorldChange } from '../../../../src/reference-server/control/operations.js'
 import type { ReferenceServerOptions } from '../../../../src/reference-server/options.js'
+import type {
+  ProgressResource,
+  SampleSourceResource,
+  SurveyResource,
+} from '../../../../src/reference-server/resources.js'
 import { startReferenceServer } from '../../../../src/reference-server/server.js'
 import { type Check, checkBy } from './described.js'
 
 export const START_AT = '2026-03-01T00:00:00Z'
 
-const survey = z.strictObject({
-  id: z.int(),
-  title: z.string(),
-  created_at: z.string(),
-  updated_at: z.string(),
-  hashid: z.string(),
-  project_id: z.string().nullable(),
-  status: z.string(),
-  owner_organization_id: z.int(),
-  transition_style: z.enum(['single_page', 'multiple_pages']),
-  respondent_questions_count: z.int(),
-  respondent_iterations_count: z.int(),
-})
+interface Pagination {
+  readonly current_page: number
+  readonly next_page: number | null
+  readonly prev_page: number | null
+  readonly total_pages: number
+  readonly total_count: number
+}
 
-const sampleSource = z.strictObject({
-  id: z.int(),
-  provider: z.enum(['panel', 'client_sample', 'social_networks', 'data_import']),
-  sample_size: z.int(),
-  country_code: z.string(),
-  description: z.string(),
-  name: z.string(),
-  hashid: z.string(),
-  panelist_id_required: z.boolean(),
-  created_at: z.string(),
-  updated_at: z.string(),
-})
+type SurveyTruth = SurveyResource & {
+  readonly sample_sources: readonly SampleSourceResource[]
+  readonly fieldwork_progress: ProgressResource
+  readonly sample_source_progress: Readonly<Record<string, ProgressResource>>
+}
 
-const statusCount = z.strictObject({ individuals: z.int(), percentage: z.number() })
-
-const progress = z.strictObject({
-  sample_size: z.int(),
-  interviews_count: z.int(),
-  interview_count_by_status: z.strictObject({
-    complete: statusCount,
-    incomplete: statusCount,
-    quota_full: statusCount,
-    screen_out: statusCount,
-    above_target: statusCount,
-    manual_action: statusCount,
-    pending_analysis: statusCount,
-    speeder: statusCount,
-    straightliner: statusCount,
-    failed_quality_check: statusCount,
-    inappropriate_language: statusCount,
-  }),
-  completion_rate: z.number().nullable(),
-  questionnaire_incidence_rate: z.number().nullable(),
-  target_incidence_rate: z.number().nullable(),
-  incidence_rate: z.number().nullable(),
-  drop_out_rate: z.number().nullable(),
-  length_of_interview: z.int().nullable(),
-})
-
-const pagination = z.strictObject({
-  current_page: z.int(),
-  next_page: z.int().nullable(),
-  prev_page: z.int().nullable(),
-  total_pages: z.int(),
-  total_count: z.int(),
-})
-
-const surveyList = z.strictObject({ surveys: z.array(survey), pagination })
-const sampleSourceList = z.strictObject({ sample_sources: z.array(sampleSource), pagination })
-const fieldworkProgress = z.strictObject({ fieldwork_progress: progress })
-
-const truth = z.strictObject({
-  now: z.string(),
-  accounts: z.array(
-    z.strictObject({
-      name: z.string(),
-      id: z.int(),
-      surveys: z.array(
-        survey.extend({
-          sample_sources: z.array(sampleSource),
-          fieldwork_progress: progress,
-          sample_source_progress: z.record(z.string(), progress),
-        }),
-      ),
-    }),
-  ),
-})
-
-const changes = z.strictObject({
-  changes: z.array(
-    z.strictObject({
-      account: z.string(),
-      survey_id: z.int(),
-      at: z.string(),
-      what: z.enum([
-        'created',
-        'status',
-        'title',
-        'project_id',
-        'source_added',
-        'source_changed',
-        'source_removed',
-      ]),
-      status: z.string().optional(),
-      sample_source_id: z.int().optional(),
-    }),
-  ),
-})
+interface AccountTruth {
+  readonly name: string
+  readonly id: number
+  readonly surveys: readonly SurveyTruth[]
+}
 
 export interface ReceivedAnswer {
   readonly status: number
@@ -166,17 +88,22 @@ export const startApi = async (options: ReferenceServerOptions = {}) => {
     const { status, text } = await control('/time', { method: 'POST', body: JSON.stringify(setting) })
     if (status !== 200) throw new Error(text)
   }
-  const readSurveys = async (query = '', account = 0) =>
-    surveyList.parse((await ask(`/surveys${query}`, account)).json)
-  const readSources = async (id: number, query = '') =>
-    sampleSourceList.parse((await ask(`/surveys/${id}/sample_sources${query}`)).json)
+  const read = async <Body>(path: string, account = 0) => (await ask(path, account)).json as Body
+  const readSurveys = (query = '', account = 0) =>
+    read<{ surveys: readonly SurveyResource[]; pagination: Pagination }>(`/surveys${query}`, account)
+  const readSources = (id: number, query = '') =>
+    read<{ sample_sources: readonly SampleSourceResource[]; pagination: Pagination }>(
+      `/surveys/${id}/sample_sources${query}`,
+    )
   const readProgress = async (id: number, query = '') =>
-    fieldworkProgress.parse((await ask(`/surveys/${id}/fieldwork_progress${query}`)).json).fieldwork_progress
-  const readTruth = async (query = '') => truth.parse((await control(`/truth${query}`)).json)
-  const readChanges = async (from: string, to: string) =>
-    changes.parse(
-      (await control(`/changes?from=${encodeURIComponent(from)}&to=${encodeURIComponent(to)}`)).json,
-    ).changes
+    (await read<{ fieldwork_progress: ProgressResource }>(`/surveys/${id}/fieldwork_progress${query}`))
+      .fieldwork_progress
+  const readTruth = async (query = '') =>
+    (await control(`/truth${query}`)).json as { now: string; accounts: readonly AccountTruth[] }
+  const readChanges = async (from: string, to: string) => {
+    const range = new URLSearchParams({ from, to })
+    return ((await control(`/changes?${range}`)).json as { changes: readonly WorldChange[] }).changes
+  }
   return {
     server,
     credentials,

@@ -1,6 +1,6 @@
 /**
- * Moments and durations as text. The world counts time in whole microseconds, because the API may show that
- * much and `updated_since` includes its own moment: a lost digit would be a lost survey.
+ * Moments and durations as text, and the world's clock. The world counts time in whole microseconds, because the API may
+ * show that much and `updated_since` includes its own moment: a lost digit would be a lost survey.
  */
 
 /** A moment: whole microseconds since 1970-01-01T00:00:00Z. Exact as a number until the year 2255. */
@@ -116,4 +116,50 @@ export const parseIsoDuration = (text: string): Micros | null => {
   const wholeSeconds =
     ((Number(weeks) * 7 + Number(days)) * 24 + Number(hours)) * 3_600 + Number(minutes) * 60 + Number(seconds)
   return wholeSeconds * MICROS_PER_SECOND + Number(fraction.padEnd(6, '0'))
+}
+
+/** The clock stops so long after its start. The world of later times would not fit in memory. */
+const CLOCK_YEARS_MAX = 20
+
+interface ClockSpeed {
+  /** As it was given: `real`, `frozen`, `600x`. */
+  readonly label: string
+  /** World seconds per real second; 0 stops the clock. */
+  readonly factor: number
+}
+
+/**
+ * The world's clock, which decides what the world shows. From its start it stays where it is (`frozen`), runs at the
+ * speed of real time (`real`) or at a multiple of it (`600x`). It can also be moved by hand.
+ */
+export class WorldClock {
+  readonly speed: ClockSpeed
+  /** The clock's first and last possible moments. */
+  readonly earliest: Micros = 0
+  readonly latest: Micros
+  readonly #monotonicMs: () => number
+  #setTo: Micros
+  #setAtMs: number
+
+  /** `monotonicMs` is a clock that never goes back, in milliseconds. */
+  constructor(startAt: Micros, speed: ClockSpeed, monotonicMs: () => number) {
+    this.speed = speed
+    this.latest = startAt + CLOCK_YEARS_MAX * 366 * MICROS_PER_DAY
+    this.#monotonicMs = monotonicMs
+    this.#setTo = startAt
+    this.#setAtMs = monotonicMs()
+  }
+
+  now(): Micros {
+    const elapsedMs = this.#monotonicMs() - this.#setAtMs
+    return Math.min(this.latest, this.#setTo + Math.floor(elapsedMs * this.speed.factor * MICROS_PER_MS))
+  }
+
+  /** Moves the clock forward or back. Returns false and moves nothing when `at` is out of its range. */
+  set(at: Micros): boolean {
+    if (at < this.earliest || at > this.latest) return false
+    this.#setTo = at
+    this.#setAtMs = this.#monotonicMs()
+    return true
+  }
 }

@@ -1,22 +1,22 @@
-/**
- * The changes of all surveys of an account in three flat arrays (9 bytes a change). A filter on `updated_since` reads
- * every survey, and a hundred thousand lists of objects would be slow and large. The table is a memo of
- * `deriveTimeline`: it grows on demand and never changes what it holds.
- */
-import { SURVEY_STATUSES, type SurveyStatus } from '../resources.js'
-import type { Micros } from '../time/iso-time.js'
+/** The surveys of an account: when each of them changes, and how the API shows one after its changes. */
+import { SURVEY_STATUSES, type SurveyResource, type SurveyStatus, TRANSITION_STYLES } from '../resources.js'
+import { formatIsoTime, type Micros } from '../time.js'
+import { surveyId } from './identities.js'
+import { PURPOSES, Random } from './random.js'
 import {
   type Change,
   type ChangeCode,
+  creationOf,
   deriveTimeline,
   PROJECT_ID_EDIT,
   surveysAtMost,
   TITLE_EDIT,
   type WorldPlan,
 } from './timeline.js'
+import { drawTimeStyle, hashidOf, projectIdOf, titleOf } from './vocabulary.js'
 
 /** The state of a survey after its changes up to some time. */
-export interface SurveyState {
+interface SurveyState {
   readonly createdAt: Micros
   readonly updatedAt: Micros
   readonly status: SurveyStatus
@@ -25,6 +25,11 @@ export interface SurveyState {
   readonly projectIdEdits: number
 }
 
+/**
+ * The changes of all surveys in three flat arrays (9 bytes a change). A filter on `updated_since` reads every survey, and a
+ * hundred thousand lists of objects would be slow and large. The table is a memo of `deriveTimeline`: it grows on demand
+ * and never changes what it holds.
+ */
 export class ChangeTable {
   readonly #plan: WorldPlan
   #times = new Float64Array(1024)
@@ -143,4 +148,46 @@ export class ChangeTable {
     }
     this.#offsets[this.#surveys + 1] = place
   }
+}
+
+/**
+ * One survey (API document, "Survey"): fixed facts, drawn from its own stream, and the state after its changes.
+ * `organizationId` is the account's.
+ */
+export const surveyResource = (
+  plan: WorldPlan,
+  index: number,
+  state: SurveyState,
+  organizationId: number,
+): SurveyResource => {
+  const random = new Random(plan, index, PURPOSES.facts)
+  const { grain } = creationOf(plan, index)
+  const questions = 3 + random.below(80)
+  const hashid = hashidOf(random)
+  const createdStyle = drawTimeStyle(random, grain)
+  const updatedStyle = random.chance(0.8) ? createdStyle : drawTimeStyle(random, grain)
+  const style = random.pick(TRANSITION_STYLES)
+  const iterations = questions + random.below(120)
+  return {
+    id: surveyId(plan, index),
+    title: titleOf(random, state.titleEdits),
+    created_at: formatIsoTime(state.createdAt, createdStyle),
+    updated_at: formatIsoTime(state.updatedAt, updatedStyle),
+    hashid,
+    project_id: projectIdAfter(plan, index, state.projectIdEdits),
+    status: state.status,
+    owner_organization_id: organizationId,
+    transition_style: style,
+    respondent_questions_count: questions,
+    respondent_iterations_count: iterations,
+  }
+}
+
+/** Each edit gives a value that differs from the one before. */
+const projectIdAfter = (plan: WorldPlan, index: number, edits: number): string | null => {
+  let projectId: string | null | undefined
+  for (let edit = 0; edit <= edits; edit++) {
+    projectId = projectIdOf(new Random(plan, index, PURPOSES.edits, edit), projectId)
+  }
+  return projectId ?? null
 }

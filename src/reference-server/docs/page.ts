@@ -1,16 +1,17 @@
 /**
  * Serves the documentation of this server: `GET /_reference/openapi.json` for programs and `GET /_reference/docs` for
- * people, to which `/_reference` redirects. No credentials, no cap. The page is Swagger UI. Its files are read from an
- * installed package when a browser requests them. It loads nothing from another host, and its policy makes browsers
- * enforce that.
+ * people, to which `/_reference` redirects. No credentials, no cap. The page is Swagger UI. It loads nothing from another
+ * host, and its policy makes browsers enforce that.
  */
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import type { FastifyPluginCallback, FastifyRequest } from 'fastify'
 import { RawBody, send } from '../answer.js'
 import type { ReferenceServerSettings } from '../options.js'
-import { formatHttpDate } from '../time/iso-time.js'
-import type { WorldClock } from '../time/world-clock.js'
+import type { WorldClock } from '../time.js'
+import { formatHttpDate } from '../time.js'
 import type { Organization } from '../world/organization.js'
 import { openApiDocument } from './openapi.js'
 
@@ -41,7 +42,7 @@ export const docsRoutes =
     })
     get(`${DOCS}/openapi.json`, (request) => {
       const origin = originOf(request)
-      return openApiDocument(origin, organization && { organization, at: clock.now(), settings, origin })
+      return openApiDocument(origin, organization && { organization, at: clock.now(), settings })
     })
     for (const [name, { contentType, read }] of Object.entries(VIEWER_FILES)) {
       get(`${DOCS}/${name}`, async () => new RawBody(await read(), contentType))
@@ -92,25 +93,21 @@ const START = `SwaggerUIBundle({
 })
 `
 
-interface ViewerFile {
-  readonly contentType: string
-  read(): Promise<Buffer>
-}
-
 const CSS = 'text/css; charset=utf-8'
 const JAVASCRIPT = 'text/javascript; charset=utf-8'
 
 const require = createRequire(import.meta.url)
 
+/** A file of the viewer: the build copies it beside the bundle, and the sources read it from the package. */
+const readViewer = (name: string): Promise<Buffer> => {
+  const copied = new URL(`../viewer/${name}`, import.meta.url)
+  if (existsSync(copied)) return readFile(copied)
+  return readFile(join(dirname(require.resolve('@fastify/swagger-ui')), 'static', name))
+}
+
 /** The files that the page loads, by name below `/_reference/docs/`. */
-const VIEWER_FILES: Readonly<Record<string, ViewerFile>> = {
-  'swagger-ui.css': {
-    contentType: CSS,
-    read: () => readFile(require.resolve('@fastify/swagger-ui/static/swagger-ui.css')),
-  },
-  'swagger-ui-bundle.js': {
-    contentType: JAVASCRIPT,
-    read: () => readFile(require.resolve('@fastify/swagger-ui/static/swagger-ui-bundle.js')),
-  },
+const VIEWER_FILES: Readonly<Record<string, { contentType: string; read: () => Promise<Buffer> }>> = {
+  'swagger-ui.css': { contentType: CSS, read: () => readViewer('swagger-ui.css') },
+  'swagger-ui-bundle.js': { contentType: JAVASCRIPT, read: () => readViewer('swagger-ui-bundle.js') },
   'start.js': { contentType: JAVASCRIPT, read: async () => Buffer.from(START) },
 }

@@ -6,7 +6,7 @@ import {
   formatUtc,
   parseIsoDuration,
   parseIsoTime,
-} from '../../../src/reference-server/time/iso-time.js'
+} from '../../../src/reference-server/time.js'
 
 describe('API document, "Resources and their fields": ISO 8601 with an offset', () => {
   test('a moment that is written in any style is parsed as the same moment', () => {

@@ -1,0 +1,268 @@
+/**
+ * What the API document is silent about: records; answers to requests that it does not describe and to those beyond the
+ * cap; headers and connections.
+ */
+import {
+  INTERVIEW_STATUSES,
+  integerOf,
+  isObject,
+  type JsonObject,
+  type Moment,
+  PAGINATION_FIELDS,
+  PROGRESS_FIELDS,
+  parseMoment,
+  SAMPLE_SOURCE_FIELDS,
+  SURVEY_FIELDS,
+} from './fields.js'
+import type { Evidence } from './read/evidence.js'
+import { paging, progressPath, type Reader } from './read/reader.js'
+import type { Answer, Query } from './read/sender.js'
+import { type Observation, sourceRecords, surveyRecords } from './rule.js'
+import { unknownSurveyId } from './rules/answers.js'
+import { pageSizeOf } from './rules/pagination.js'
+import { percentageScale, RATES } from './rules/progress.js'
+import { FAR_FUTURE } from './rules/updated-since.js'
+
+const FIELDS = 'Resources and their fields'
+const PROGRESS = 'Fieldwork progress'
+const VIEW = 'View the fieldwork progress of a survey'
+
+const VALUES_MAX = 12
+
+/** Each different text once, the first ones where there are many. */
+const listed = (texts: readonly string[], nothing: string): string => {
+  const different = [...new Set(texts)].sort()
+  if (different.length === 0) return nothing
+  const more = different.length > VALUES_MAX ? ', …' : ''
+  return `${different.slice(0, VALUES_MAX).join(', ')}${more}`
+}
+
+const listMoments = (reader: Reader, textOf: (moment: Moment) => string): string => {
+  const moments = [...surveyRecords(reader), ...sourceRecords(reader)].flatMap(({ record }) =>
+    [record.created_at, record.updated_at].flatMap((value) => parseMoment(value) ?? []),
+  )
+  return listed(moments.map(textOf), 'no timestamp was seen')
+}
+
+/** The fields of a record that are not in a table of the document, as `kind.name`. */
+const unknownFields = (reader: Reader): readonly string[] => {
+  const { lists, progresses } = reader.seen
+  const progress = progresses.map((reading) => reading.progress)
+  const kinds: readonly (readonly [string, readonly string[], readonly JsonObject[]])[] = [
+    ['survey', Object.keys(SURVEY_FIELDS), surveyRecords(reader).map(({ record }) => record)],
+    ['source', Object.keys(SAMPLE_SOURCE_FIELDS), sourceRecords(reader).map(({ record }) => record)],
+    ['pagination', Object.keys(PAGINATION_FIELDS), lists.map(({ pagination }) => pagination)],
+    ['progress', Object.keys(PROGRESS_FIELDS), progress],
+    ['status', INTERVIEW_STATUSES, progress.flatMap((one) => objectsIn(one.interview_count_by_status))],
+  ]
+  return kinds.flatMap(([kind, names, records]) =>
+    records
+      .flatMap((record) => Object.keys(record))
+      .filter((name) => !names.includes(name))
+      .map((name) => `${kind}.${reader.show(name).slice(1, -1)}`),
+  )
+}
+
+const objectsIn = (value: unknown): readonly JsonObject[] => (isObject(value) ? [value] : [])
+
+const DATA_OBSERVATIONS: readonly Observation[] = [
+  {
+    topic: 'page size',
+    section: 'Limits',
+    observe: ({ reader }) =>
+      (['surveys', 'sample_sources'] as const)
+        .map((endpoint) => {
+          const size = pageSizeOf(reader, endpoint)
+          return `${endpoint}: ${size === null ? 'every list seen has one page' : `${size} records`}`
+        })
+        .join('; '),
+  },
+  {
+    topic: 'time-zone offsets',
+    section: FIELDS,
+    observe: ({ reader }) => listMoments(reader, ({ offset }) => offset),
+  },
+  {
+    topic: 'fractional digits of the second',
+    section: FIELDS,
+    observe: ({ reader }) => listMoments(reader, ({ digits }) => String(digits)),
+  },
+  {
+    topic: 'a rate over zero interviews',
+    section: PROGRESS,
+    observe: ({ reader: { seen, show } }) =>
+      listed(
+        seen.progresses.flatMap((reading) =>
+          Object.entries(RATES).flatMap(([name, { whole }]) =>
+            whole(reading) === 0 ? [show(reading.progress[name])] : [],
+          ),
+        ),
+        'no survey without interviews was seen',
+      ),
+  },
+  {
+    topic: 'length_of_interview without a complete interview',
+    section: PROGRESS,
+    observe: ({ reader: { seen, show } }) =>
+      listed(
+        seen.progresses
+          .filter(({ counts }) => counts.get('complete') === 0)
+          .map(({ progress }) => show(progress.length_of_interview)),
+        'no survey without complete interviews was seen',
+      ),
+  },
+  {
+    topic: 'percentages',
+    section: PROGRESS,
+    observe: ({ reader }) => {
+      const scale = percentageScale(reader)
+      return scale === null ? 'no survey with interviews was seen' : `out of ${scale}`
+    },
+  },
+  {
+    topic: 'interviews of the sources and of the survey',
+    section: VIEW,
+    observe: async ({ sources }) => {
+      const { subject, readings } = await sources()
+      if (readings.length < subject.sources.rows.length) {
+        return 'not checked: the survey has too many sources'
+      }
+      const sum = readings.reduce((total, { progress }) => total + (progress.total ?? 0), 0)
+      return `${sum} interviews in the ${readings.length} sources of a survey, ${subject.progress.total ?? 'unknown'} in the survey`
+    },
+  },
+  {
+    topic: 'sample_size within a window of time',
+    section: VIEW,
+    observe: async ({ reader: { seen }, windowSubject }) => {
+      const { id, progress: whole } = await windowSubject()
+      const within = seen.progresses.filter(
+        ({ surveyId, query }) => surveyId === id && query.some(([name]) => name.startsWith('started_')),
+      )
+      if (within.length === 0) return 'no window was read'
+      const differs = within.some(({ progress }) => progress.sample_size !== whole.progress.sample_size)
+      return differs ? 'not that of the whole survey' : 'that of the whole survey'
+    },
+  },
+  {
+    topic: 'fields that the document does not name',
+    section: FIELDS,
+    observe: ({ reader }) => listed(unknownFields(reader), 'none'),
+  },
+  {
+    topic: 'whether sources and interviews move updated_at',
+    section: 'List surveys',
+    observe: () => 'not observable: reading changes neither of them',
+  },
+]
+
+const ERRORS = 'Errors'
+
+const PAGE_LENGTH_MAX = 160
+
+/** An error as it came; of a page what the document leaves open. */
+const describe = ({ status, json, excerpt }: Answer, { show }: Reader): string => {
+  if (status !== 200 || !isObject(json)) return `${status} ${excerpt}`.trim()
+  const { pagination, surveys } = json
+  if (!isObject(pagination) || !Array.isArray(surveys)) return '200'
+  return `200, ${surveys.length} rows, pagination ${show(pagination, PAGE_LENGTH_MAX)}`
+}
+
+const question = (
+  topic: string,
+  section: string,
+  ask: (evidence: Evidence) => Promise<Answer>,
+): Observation => ({
+  topic,
+  section,
+  observe: async (evidence) => describe(await ask(evidence), evidence.reader),
+})
+
+const surveys = (topic: string, section: string, ...query: Query): Observation =>
+  question(topic, section, ({ reader }) => reader.raw('/surveys', query))
+
+const PAST_THE_END = 7
+
+/** How far the service's clock is from ours. */
+const observeDate = ({ reader: { seen } }: Evidence): string => {
+  const distancesMs = seen.answers.flatMap(({ dateMs, sentAtMs, headersAtMs }) =>
+    // The date is cut to its second, and we take it for written halfway between request and answer.
+    dateMs === null ? [] : [dateMs + 500 - (sentAtMs + headersAtMs) / 2],
+  )
+  if (distancesMs.length === 0) return 'none, or not an HTTP date'
+  const medianMs = distancesMs.sort((a, b) => a - b)[distancesMs.length >> 1] ?? 0
+  const seconds = Math.round(medianMs / 1_000)
+  const distance =
+    seconds === 0
+      ? 'within a second of our clock'
+      : `${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead of'} our clock`
+  return `in ${distancesMs.length} of ${seen.answers.length} answers, ${distance}`
+}
+
+/** In the order of the report. */
+export const OBSERVATIONS: readonly Observation[] = [
+  ...DATA_OBSERVATIONS,
+  surveys('an empty list', 'Pagination object', ['updated_since', FAR_FUTURE]),
+  question('a page past the end', 'Limits', async ({ head, reader }) => {
+    const { again } = await head()
+    return await reader.raw('/surveys', [['page', String(paging(again, 'total_pages') + PAST_THE_END)]])
+  }),
+  surveys('page=0', 'Limits', ['page', '0']),
+  surveys('an unknown status', ERRORS, ['status', 'no_such_status']),
+  surveys('an invalid date', ERRORS, ['updated_since', 'yesterday']),
+  // A space is written + in a query. A client that does not write + as %2B sends this.
+  surveys('an offset with + instead of %2B', 'List surveys', ['updated_since', '2999-01-01T00:00:00 00:00']),
+  question('an unknown survey', ERRORS, ({ reader }) => reader.raw(progressPath(unknownSurveyId(reader)))),
+  question('an unknown sample source', ERRORS, async ({ reader, subjects }) => {
+    const [subject] = await subjects()
+    const ids = subject?.sources.rows.map(({ id }) => integerOf(id) ?? 0) ?? []
+    const unknownId = Math.max(...ids, 1_000_000) + 1_000_003
+    return await reader.raw(progressPath(subject?.id ?? 0), [['sample_source_id', String(unknownId)]])
+  }),
+  question('a wrong token', ERRORS, ({ reader }) => reader.raw('/surveys', [], 'wrong-token')),
+  { topic: 'Date header', section: 'Endpoints', observe: observeDate },
+  {
+    topic: 'compression',
+    section: 'Endpoints',
+    observe: ({ reader: { seen, show } }) => {
+      const codings = seen.answers.flatMap(({ header }) => header('content-encoding') ?? [])
+      if (codings.length === 0) return 'none, though gzip was offered'
+      const different = new Set(codings.map((coding) => show(coding)))
+      return `${[...different].join(', ')} in ${codings.length} of ${seen.answers.length} answers`
+    },
+  },
+  {
+    topic: 'keep-alive',
+    section: 'Endpoints',
+    observe: ({ sender }) => {
+      const { connections, requestsWithCredentials } = sender.usage
+      return `${requestsWithCredentials} requests over ${connections} ${connections === 1 ? 'connection' : 'connections'}`
+    },
+  },
+  {
+    topic: 'rate-limit headers',
+    section: 'Limits',
+    observe: ({ reader: { seen } }) => seen.answers.at(-1)?.rateHeaders.join('; ') || 'none',
+  },
+  {
+    topic: 'answers 429 below the cap',
+    section: 'Limits',
+    last: true,
+    observe: ({ sender }) => {
+      const { refusals } = sender.usage
+      if (refusals === 0) return 'none'
+      return `${refusals}, waited out: somebody else uses the account, or its cap is lower`
+    },
+  },
+  {
+    topic: 'a 429 answer',
+    section: 'Errors',
+    last: true,
+    observe: async ({ burst }) => {
+      const { sent, last } = await burst()
+      if (last.status !== 429) return `none in ${sent} requests at once`
+      const headers = last.rateHeaders.join('; ') || 'no Retry-After'
+      return `within ${sent} requests at once; ${headers}; body ${last.excerpt}`
+    },
+  },
+]
