@@ -2,22 +2,23 @@
  * One attempt. It ends with an answer, a 429, or a failure that is worth another attempt. Any other failure is thrown.
  */
 import { locationHost } from './address.js'
+import { parseHttpDate, parseRetryAfter, statusAction } from './answer-head.js'
 import { excerptOf, isUtf8, readExcerpt, readText } from './body.js'
 import {
   bodyTooLarge,
   credentialsRefused,
+  invalidBody,
   notThere,
   redirectRefused,
   requestRejected,
+  serverTrouble,
+  TransientError,
   unexpectedStatus,
   type Where,
 } from './errors.js'
-import { type ExchangeOptions, exchange } from './exchange.js'
 import { redactJson } from './redact-json.js'
-import { parseHttpDate, parseRetryAfter } from './retry-after.js'
-import { statusAction } from './status-action.js'
-import { invalidBody, serverTrouble, TransientError } from './transient-errors.js'
 import type { TransportAnswer } from './transport.js'
+import { type ExchangeOptions, exchange } from './transport.js'
 
 export interface JsonAnswer {
   /** `text`, parsed. Numbers past 2^53 have lost their last digits; `text` still has them. */

@@ -9,7 +9,7 @@ import { createRedactor, Secret } from '../base/secret.js'
 import { type Address, addressOf } from './address.js'
 import { attempt, type JsonAnswer, type Outcome } from './attempt.js'
 import { attemptsExhausted, type Where } from './errors.js'
-import type { Slot } from './rate-limit/held-slot.js'
+import type { Slot } from './rate-limit/held-slot-limiter.js'
 import { IN_FLIGHT_MAX } from './rate-limit/held-slot-limiter.js'
 import {
   openRateLimiter,

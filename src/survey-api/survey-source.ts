@@ -5,12 +5,18 @@ import { StatusError } from '../http/errors.js'
 import type { DayWindow } from '../model/calendar.js'
 import type { Progress, SampleSource, Survey } from '../model/fields.js'
 import { formatInstant } from '../model/instant.js'
-import type { Page, Reading, RequestContext, SurveyListQuery, SurveySource } from '../model/survey-source.js'
-import { answerTimes, openProgress } from './answer.js'
+import {
+  type Page,
+  type Reading,
+  type RefusalKind,
+  RefusedReadingError,
+  type RequestContext,
+  type SurveyListQuery,
+  type SurveySource,
+} from '../model/survey-source.js'
+import { answerTimes, openProgress, pageOf } from './answer.js'
 import { decodeAnswerRow } from './decode.js'
-import { type Connection, getOfSurvey, type Query } from './endpoint.js'
 import { progressDecoder } from './fieldwork-progress.js'
-import { pageOf } from './page.js'
 import { sampleSourceDecoder } from './sample-source.js'
 import { surveyDecoder } from './survey.js'
 
@@ -122,4 +128,40 @@ const readProgress = async (
     raw: decoded.raw,
   } as const
   return { ...beside, row: null, rejections: [rejection] }
+}
+
+/** One GET for the endpoints of a survey, and the meaning of a refusal. */
+
+/** What every endpoint needs. */
+export interface Connection {
+  readonly http: HttpClient
+  readonly clock: Clock
+  /** How often a request may be sent. With 1 a refused list is not requested again. */
+  readonly attemptsMax: number
+}
+
+export type Query = readonly (readonly [name: string, value: string])[]
+
+/** GETs a resource of one survey. Throws `RefusedReadingError` when the API refuses `what`. */
+export const getOfSurvey = async (
+  { http }: Connection,
+  path: string,
+  query: Query,
+  context: RequestContext,
+  what: string,
+): Promise<JsonAnswer> => {
+  try {
+    return await http.getJson(path, query, context)
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error
+    const kind = kindOf(error)
+    const problem =
+      kind === 'forbidden' ? `GET ${path} returned ${error.status} for this id and token` : error.message
+    throw new RefusedReadingError(kind, `${what} cannot be read: ${problem}`, { cause: error })
+  }
+}
+
+const kindOf = (error: StatusError): RefusalKind => {
+  if (error.code === 'not_there') return 'not_found'
+  return error.code === 'credentials_refused' ? 'forbidden' : 'rejected'
 }

@@ -10,12 +10,18 @@ import type { Page } from '../model/survey-source.js'
 import type { AccountWarehouse, ListingPage, ListingState, Position } from '../model/warehouse.js'
 import { believed } from '../rules/believed.js'
 import { firstPage, listingCeiling, listingKind, resumable } from '../rules/cursor.js'
-import type { ListingAllowance, RunBudget } from './budget/budget.js'
-import type { RunDependencies } from './dependencies.js'
-import { DriftCheck } from './listing/drift-check.js'
-import { endlessList, pagesMaxOf } from './listing/endless-list.js'
-import { createPageCommits, type PageCommits } from './listing/page-commits.js'
-import { driftText, type ListingDrift, MOVED, Repetitions } from './listing/repetitions.js'
+import type { ListingAllowance, RunBudget } from './budget.js'
+import { createPageCommits, type PageCommits } from './in-groups.js'
+import {
+  DriftCheck,
+  driftText,
+  endlessList,
+  type ListingDrift,
+  MOVED,
+  pagesMaxOf,
+  Repetitions,
+} from './list-checks.js'
+import type { RunDependencies } from './run-state.js'
 import { type Discovery, type RunState, sawServerTime } from './run-state.js'
 
 /** A listing that drifts is repeated twice. Then the run goes on with the surveys that it has, and ends partial. */

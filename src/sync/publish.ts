@@ -2,15 +2,10 @@
  * The end of a run: publishes the committed state. Readers also get the rows of a failed run, and the record of its failure.
  * A run whose publish failed or was stopped is recorded again with its new outcome. The next run publishes, as every run does.
  */
-import {
-  EXIT_CODES,
-  isStop,
-  messageOf,
-  type StoppedError,
-  UnsyncedError,
-  WarehouseError,
-} from '../base/errors.js'
+import type { Clock } from '../base/clock.js'
+import { EXIT_CODES, isStop, messageOf, StoppedError, UnsyncedError, WarehouseError } from '../base/errors.js'
 import type { Log } from '../base/log.js'
+import { createTimeLimit } from '../base/time-limit.js'
 import type { PublishReport, RunObserver, RunReport, SyncReport } from '../model/run.js'
 import type { Publisher } from '../model/warehouse.js'
 import { worstOf } from './outcome.js'
@@ -125,4 +120,35 @@ const recordAgain = async (
     await finishRun(report).catch((error: unknown) => failures.push(error))
   }
   return failures
+}
+
+/**
+ * Limits the time for publishing after a signal. A stopped run still publishes what was committed, but storage may be slow, and
+ * the sender of the signal kills the process after a while.
+ */
+
+/** A run ends within ten seconds (docs/how-to/limit-a-run.md). The rest of them is for recording how the run ended, and for closing the files. */
+export const PUBLISH_AFTER_SIGNAL_MS_MAX = 8_000
+
+export interface ShutdownDeadline extends Disposable {
+  /** For work that begins now. Aborts with `signal`; if that has aborted already, when the deadline passes. */
+  forWorkFromNow(): AbortSignal
+}
+
+/** The deadline counts from the moment at which `signal` aborts. Dispose of it after the work: its timer holds the process. */
+export const shutdownDeadlineAfter = (signal: AbortSignal, clock: Clock): ShutdownDeadline => {
+  const limit = createTimeLimit(clock)
+  const onAbort = () =>
+    limit.after(PUBLISH_AFTER_SIGNAL_MS_MAX, () =>
+      limit.end(new StoppedError(`the shutdown deadline of ${PUBLISH_AFTER_SIGNAL_MS_MAX / 1_000} s passed`)),
+    )
+  if (signal.aborted) onAbort()
+  else signal.addEventListener('abort', onAbort, { once: true })
+  return {
+    forWorkFromNow: () => (signal.aborted ? limit.signal : signal),
+    [Symbol.dispose]: () => {
+      signal.removeEventListener('abort', onAbort)
+      limit[Symbol.dispose]()
+    },
+  }
 }

@@ -5,9 +5,8 @@
 import { abortReason } from '../base/clock.js'
 import { StoppedError } from '../base/errors.js'
 import type { Task } from '../rules/queue.js'
-import type { BundleAllowance, RunBudget } from './budget/budget.js'
-import type { RunDependencies } from './dependencies.js'
-import type { RunState } from './run-state.js'
+import type { BundleAllowance, RunBudget } from './budget.js'
+import type { RunDependencies, RunState } from './run-state.js'
 import { createWorker, endIf, type Worker } from './worker.js'
 
 /**

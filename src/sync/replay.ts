@@ -3,8 +3,8 @@ import { type Span, startSpan } from '../base/clock.js'
 import { instantFromMs } from '../model/instant.js'
 import type { DecodeAgain } from '../model/replay.js'
 import { REPLAY_RESULTS, type ReplayResult, type RunReport } from '../model/run.js'
-import type { RunDependencies } from './dependencies.js'
 import { type OutcomeRules, replayOutcomeOf } from './outcome.js'
+import type { RunDependencies } from './run-state.js'
 import { addRows, createRunState, type RunState } from './run-state.js'
 
 export interface ReplayDependencies

@@ -9,13 +9,12 @@ import { formatInstant, type Instant, instantFromMs } from '../model/instant.js'
 import type { RunReport } from '../model/run.js'
 import type { SourceUsage } from '../model/survey-source.js'
 import { compactBefore } from '../rules/history.js'
-import { createBudget } from './budget/budget.js'
-import { setDeadline } from './budget/deadline.js'
-import type { RunDependencies } from './dependencies.js'
+import { RunBudget } from './budget.js'
 import { discover } from './discover.js'
 import { outcomeOf } from './outcome.js'
 import { planOf, queueDue } from './planning.js'
 import { refresh } from './refresh.js'
+import type { RunDependencies } from './run-state.js'
 import { createRunState, type RunState } from './run-state.js'
 
 /**
@@ -31,8 +30,8 @@ export const runAccount = async (given: RunDependencies): Promise<RunReport> => 
     requestsEstimated: (await planOf(warehouse, rules, clock.nowMs()))?.requests ?? null,
   }
   await warehouse.startRun({ runId, command: 'sync', version, startedAt: instantFromMs(span.startedMs) })
-  const budget = createBudget(rules.budget, clock, given.requests)
-  using deadline = setDeadline(given, budget)
+  const budget = new RunBudget(rules.budget, clock, given.requests)
+  using deadline = budget.deadline(given.signal, () => given.source.usage().rate)
   const dependencies = { ...given, signal: deadline.signal }
   const state = createRunState()
   try {

@@ -2,16 +2,13 @@
 import { isStop, StoppedError, UpstreamError } from '../base/errors.js'
 import type { BundleOutcome } from '../model/warehouse.js'
 import { requestsIn, sum } from '../rules/estimate.js'
-import { requestReasonOf, type Task } from '../rules/queue.js'
-import type { BundleAllowance, RunBudget } from './budget/budget.js'
-import { bookFor } from './budget/request-usage.js'
-import { type BundleReading, readBundle } from './bundle/bundle.js'
-import { UnreadSurveyError } from './bundle/readings.js'
-import { readStoredAhead } from './bundle/stored-ahead.js'
-import { createCommitQueue } from './commit-queue.js'
-import type { RunDependencies } from './dependencies.js'
-import { createEndpointWatch, type EndpointWatch } from './endpoint-watch.js'
-import { createFailureWatch } from './failure-watch.js'
+import type { Task } from '../rules/queue.js'
+import type { BundleAllowance, RunBudget } from './budget.js'
+import { type BundleReading, readBundle } from './bundle.js'
+import { createEndpointWatch, createFailureWatch, type EndpointWatch } from './failure-watch.js'
+import { createCommitQueue, readStoredAhead } from './in-groups.js'
+import { UnreadSurveyError } from './readings.js'
+import type { RunDependencies } from './run-state.js'
 import { addRows, type RunState, sawServerTime } from './run-state.js'
 
 /** Throws the error that ends the run, if there is one. */
@@ -153,7 +150,7 @@ const createReader = ({ dependencies, state, signal, tasks }: WorkerOptions, wat
       now: state.serverTime ?? 0n,
       allowance,
       signal,
-      book: bookFor(state.requestUsage, requestReasonOf(task)),
+      usage: state.requestUsage,
       watch,
     })
 }

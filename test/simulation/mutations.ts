@@ -41,13 +41,13 @@ const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a refused kind is partial',
-    file: 'sync/endpoint-watch.js',
+    file: 'sync/failure-watch.js',
     from: 'const SURVEYS_MIN = 5;',
     to: 'const SURVEYS_MIN = 500;',
   },
   {
     name: 'an endpoint that has never answered for any survey is not told from refused surveys',
-    file: 'sync/endpoint-watch.js',
+    file: 'sync/failure-watch.js',
     from: 'answered.size === 0 || ',
     to: '',
   },
@@ -165,7 +165,7 @@ const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a 404 of its own address alone makes a survey gone',
-    file: 'sync/bundle/bundle.js',
+    file: 'sync/bundle.js',
     from: `task.reason === 'missing' && attempt.readings.areAllNotFound()`,
     to: `attempt.readings.refusals().every(({ kind }) => kind === 'not_found')`,
   },

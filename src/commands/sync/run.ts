@@ -9,7 +9,7 @@ import type { SourceUsage } from '../../model/survey-source.js'
 import type { AccountWarehouse } from '../../model/warehouse.js'
 import type { OpenStore } from '../../object-store/s3.js'
 import { type AccountSettings, type SettingsWithSecrets, secretsOf } from '../../settings/settings.js'
-import { type Allocation, createRequestBudget } from '../../sync/budget/request-budget.js'
+import type { Allocation } from '../../sync/requests.js'
 import { runAccount } from '../../sync/run.js'
 import { sideBySide } from '../../sync/side-by-side.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
@@ -54,26 +54,20 @@ export interface SyncAccounts extends Work {
 /** Throws a `WarehouseError` or a bug; every other failure is in the report. */
 export const syncAccounts = (options: SyncAccounts): Promise<SyncReport> => {
   const { settings, log } = options
-  const allocations = createRequestBudget(
-    settings.budget.requestsMax,
-    settings.accounts.map(({ weight }) => weight),
-  )
   return runAndPublish({ ...options, command: 'sync' }, ({ database, runId, place }) =>
     sideBySide({
-      accounts: settings.accounts.flatMap((account, place) => {
-        const requests = allocations[place]
-        return requests === undefined ? [] : [{ name: account.name, account, requests }]
-      }),
+      accounts: settings.accounts,
+      requestsMax: settings.budget.requestsMax,
       signal: place.signal,
       log,
-      run: ({ account, requests }, stop) =>
+      run: (account, requests, signal) =>
         syncAccount({
           ...options,
           account,
           requests,
           database,
           runId,
-          signal: stop,
+          signal,
           requireAdmission: place.requireHeld,
         }),
     }),
@@ -83,7 +77,7 @@ export const syncAccounts = (options: SyncAccounts): Promise<SyncReport> => {
 interface SyncAccount extends SyncAccounts {
   readonly account: AccountSettings
   readonly database: Database
-  /** The account's part of `--max-requests`; returned to the budget when the run has ended. */
+  /** The account's part of `--max-requests`. */
   readonly requests: Allocation
   readonly runId: string
   /** Throws if this process may no longer send requests. */
@@ -108,7 +102,6 @@ const syncAccount = async (options: SyncAccount): Promise<RunReport> => {
 
 const run = async (options: SyncAccount): Promise<RunReport> => {
   const { account, settings, database, log, createTransport } = options
-  using requests = options.requests
   await using opened = openSource({
     account,
     limits: settings.limits,
@@ -127,7 +120,7 @@ const run = async (options: SyncAccount): Promise<RunReport> => {
     observer: options.observer,
     signal: options.signal,
     rules: settings,
-    requests,
+    requests: options.requests,
     runId: options.runId,
     version: packageVersion(),
   })

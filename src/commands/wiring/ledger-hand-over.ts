@@ -4,15 +4,15 @@
  */
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
-import { ledgerFileName } from '../../http/rate-limit/ledger.js'
 import {
   fullLedgerText,
   isLedgerName,
+  ledgerFileName,
   ledgerNames,
   movedLedgerText,
   readLedgerText,
   replaceLedgerText,
-} from '../../http/rate-limit/ledger-hand-over.js'
+} from '../../http/rate-limit/ledger.js'
 import type { ListedObject, ObjectStore } from '../../object-store/object-store.js'
 import type { Lease, NamedLedgers, PreviousHolder } from '../../publish/bucket/held-lease.js'
 import { LEASE_KEY, ledgerKey } from '../../publish/bucket/keys.js'

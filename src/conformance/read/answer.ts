@@ -1,9 +1,10 @@
 /** Sends one request and reads its answer to the end, within the timeout and the size limit. Any answer is returned. */
+
+import { parseHttpDate } from '../../http/answer-head.js'
 import { type BodyText, excerptOf, isUtf8, readText } from '../../http/body.js'
-import { type ExchangeOptions, exchange } from '../../http/exchange.js'
-import { parseHttpDate } from '../../http/retry-after.js'
-import { TransientError } from '../../http/transient-errors.js'
+import { TransientError } from '../../http/errors.js'
 import type { TransportAnswer } from '../../http/transport.js'
+import { type ExchangeOptions, exchange } from '../../http/transport.js'
 
 export interface Answer {
   /** As in `GET /api/v1/surveys?page=2`. */

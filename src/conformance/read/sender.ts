@@ -8,12 +8,17 @@ import type { Log } from '../../base/log.js'
 import type { HttpProxy } from '../../base/network.js'
 import { createRedactor, Secret } from '../../base/secret.js'
 import { addressOf } from '../../http/address.js'
-import { attemptsExhausted, rateRefused, retryAfterTooLong, type Where } from '../../http/errors.js'
+import { parseRetryAfter } from '../../http/answer-head.js'
+import {
+  attemptsExhausted,
+  rateRefused,
+  retryAfterTooLong,
+  TransientError,
+  type Where,
+} from '../../http/errors.js'
 import { createHeldSlotLimiter, type HeldSlotLimiter } from '../../http/rate-limit/held-slot-limiter.js'
 import { createForgetfulLedger } from '../../http/rate-limit/ledger.js'
 import { UNPACED } from '../../http/rate-limit/pacer.js'
-import { parseRetryAfter } from '../../http/retry-after.js'
-import { TransientError } from '../../http/transient-errors.js'
 import { createTransport, type HeaderValues, type Transport } from '../../http/transport.js'
 import { Unseen } from '../verdict.js'
 import { type Answer, receive } from './answer.js'

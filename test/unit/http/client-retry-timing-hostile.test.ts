@@ -1,9 +1,13 @@
 /** Every wait is finite, within its limit and never negative, for any header text and any order of refusals and successes. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { parseHttpDate, parseRetryAfter } from '../../../src/http/answer-head.js'
 import { retryWaitMs } from '../../../src/http/client.js'
-import { createRefusals, RETRY_AFTER_MS_MAX, type Refusals } from '../../../src/http/refusals.js'
-import { parseHttpDate, parseRetryAfter } from '../../../src/http/retry-after.js'
+import {
+  createRefusals,
+  RETRY_AFTER_MS_MAX,
+  type Refusals,
+} from '../../../src/http/rate-limit/rate-limiter.js'
 import { anyText } from '../../support/hostile/any-text.js'
 import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
 

@@ -5,12 +5,21 @@
  * until no slot that was taken before can count. Then the run ends, or goes on with the fallback
  * (docs/decisions/cap.md#0023-a-run-without-its-redis-ends-or-uses-a-fallback).
  */
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
+import { type CapOwner, capKey } from '../../../base/cap-owner.js'
 import { type Clock, throwIfAborted } from '../../../base/clock.js'
 import type { Log } from '../../../base/log.js'
+import type { Rate, SharedRate } from '../../../base/network.js'
 import { sharedCapError } from '../../errors.js'
 import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from '../slot-timing.js'
-import { COMMAND_MS_MAX, type RedisConnection, RedisRefusal, RedisTrouble, type Reply } from './redis.js'
+import {
+  COMMAND_MS_MAX,
+  connectRedis,
+  type RedisConnection,
+  RedisRefusal,
+  RedisTrouble,
+  type Reply,
+} from './redis.js'
 
 export interface SharedCapOptions {
   readonly account: string
@@ -239,4 +248,35 @@ export const createLocalFallback = (slots: number, clock: Clock): LocalFallback 
       return slot
     },
   }
+}
+
+/** Opens the shared cap of an account from its settings. Connects when the first slot is needed. */
+
+interface SharedCapSettings extends Pick<SharedCapOptions, 'account' | 'clock' | 'log'> {
+  /** The owner of the cap: the same for all processes that share it, and only for those. */
+  readonly owner: CapOwner
+  readonly rate: Pick<Rate, 'requests'>
+  readonly shared?: SharedRate | null
+}
+
+/** Hexadecimal digits of the digest: keys of two accounts differ, and do not show which account it is. */
+const DIGEST_LENGTH = 32
+
+/** Undefined for a cap that is not shared. */
+export const openSharedCap = (
+  { owner, account, rate, shared, clock, log }: SharedCapSettings,
+  timing: SlotTiming,
+): SharedCap | undefined => {
+  if (shared === undefined || shared === null) return undefined
+  const digest = createHash('sha256').update(capKey(owner)).digest('hex').slice(0, DIGEST_LENGTH)
+  const redis = connectRedis(shared.url, `fieldwork-sync-${digest}`)
+  return createSharedCap({
+    account,
+    cap: rate.requests,
+    timing,
+    fallback: shared.fallback,
+    redis,
+    clock,
+    log,
+  })
 }
