@@ -1,14 +1,13 @@
 /**
- * Commits pages of a listing, or outcomes of surveys, in groups while reading goes on, because a commit of many costs hardly more
- * than a commit of a few. At the cap of the API each is committed at once. A killed run loses what it has not committed, so that
- * is bounded by what it has committed (docs/decisions/warehouse.md#0036-pages-and-outcomes-are-committed-in-groups).
+ * What made the sync fast: the warehouse reads and writes many surveys, or pages of a listing, with one statement or commit, because
+ * many cost hardly more than a few. At the cap of the API each is committed at once. A killed run loses what it has not committed, so
+ * that is bounded by what it has committed (docs/decisions/warehouse.md#0036-pages-and-outcomes-are-committed-in-groups).
  */
 import type { Clock } from '../base/clock.js'
 import type { Page } from '../model/survey-source.js'
 import type { AccountWarehouse, ListingPage, StoredBundle } from '../model/warehouse.js'
 import type { Task } from '../rules/queue.js'
-import type { RunDependencies } from './run-state.js'
-import { addRows, type RunState } from './run-state.js'
+import { addRows, type RunDependencies, type RunState } from './run-state.js'
 
 /** Items that wait for a commit, and their rows. They bound the memory, and what the run after a killed one reads again. */
 const ITEMS_MAX = 256
@@ -19,15 +18,6 @@ const ITEMS_WITHOUT_PAUSE = 64
 const PAUSE_FACTOR = 9
 const PAUSE_MS_MAX = 1_000
 
-export interface CommitQueue<Item> {
-  /** Resolves when the item is committed; rejects when its commit failed. */
-  commit(item: Item): Promise<void>
-  /** Commits what waits without a pause. */
-  flush(): void
-  /** Whether too much waits, or too little is committed, to have more than these items under way. */
-  isFull(underWay: number): boolean
-}
-
 interface CommitQueueOptions<Item> {
   /** One transaction. A failed one does not stop the queue. */
   commitAll(items: readonly Item[]): Promise<void>
@@ -35,87 +25,177 @@ interface CommitQueueOptions<Item> {
   readonly clock: Clock
 }
 
-export const createCommitQueue = <Item>({
-  commitAll,
-  rowsIn,
-  clock,
-}: CommitQueueOptions<Item>): CommitQueue<Item> => {
-  let waiting: Item[] = []
-  let waitingRows = 0
-  let last: Promise<void> = Promise.resolve()
-  let next: Promise<void> | null = null
-  let pauseEndsMs = 0
-  let isUrgent = false
-  let committedItems = 0
-  let endPause = () => {}
+export class CommitQueue<Item> {
+  readonly #options: CommitQueueOptions<Item>
+  #waiting: Item[] = []
+  #waitingRows = 0
+  #last: Promise<void> = Promise.resolve()
+  #next: Promise<void> | null = null
+  #pauseEndsMs = 0
+  #isUrgent = false
+  #committedItems = 0
+  #endPause = () => {}
 
-  const isLarge = () => waiting.length >= ITEMS_MAX || waitingRows >= ROWS_MAX
+  constructor(options: CommitQueueOptions<Item>) {
+    this.#options = options
+  }
 
-  const pause = async (): Promise<void> => {
-    const pauseMs = pauseEndsMs - clock.monotonicMs()
-    if (pauseMs <= 0 || isUrgent) return
+  /** Resolves when the item is committed; rejects when its commit failed. */
+  commit(item: Item): Promise<void> {
+    this.#waiting.push(item)
+    this.#waitingRows += this.#options.rowsIn(item)
+    const commitWaiting = () => this.#commitWaiting()
+    // A failed commit rejects the promises of its own group only. The next group is committed all the same.
+    this.#next ??= this.#last.then(commitWaiting, commitWaiting)
+    this.#last = this.#next
+    if (this.#isLarge()) this.flush()
+    return this.#last
+  }
+
+  /** Commits what waits without a pause. */
+  flush(): void {
+    this.#isUrgent = true
+    this.#endPause()
+  }
+
+  /** Whether too much waits, or too little is committed, to have more than these items under way. */
+  isFull(underWay: number): boolean {
+    return this.#isLarge() || underWay >= this.#committedItems
+  }
+
+  #isLarge(): boolean {
+    return this.#waiting.length >= ITEMS_MAX || this.#waitingRows >= ROWS_MAX
+  }
+
+  async #pause(): Promise<void> {
+    const { clock } = this.#options
+    const pauseMs = this.#pauseEndsMs - clock.monotonicMs()
+    if (pauseMs <= 0 || this.#isUrgent) return
     const urged = new AbortController()
-    endPause = () => urged.abort()
+    this.#endPause = () => urged.abort()
     // The signal is only ours: it ends the pause early.
     await clock.sleep(pauseMs, urged.signal).catch(() => undefined)
   }
 
-  const commitWaiting = async (): Promise<void> => {
-    await pause()
-    const group = waiting
-    waiting = []
-    waitingRows = 0
-    next = null
-    isUrgent = false
+  async #commitWaiting(): Promise<void> {
+    const { clock, commitAll } = this.#options
+    await this.#pause()
+    const group = this.#waiting
+    this.#waiting = []
+    this.#waitingRows = 0
+    this.#next = null
+    this.#isUrgent = false
     const startedMs = clock.monotonicMs()
     try {
       await commitAll(group)
-      committedItems += group.length
+      this.#committedItems += group.length
     } finally {
       const endedMs = clock.monotonicMs()
-      const pauseMs = committedItems < ITEMS_WITHOUT_PAUSE ? 0 : PAUSE_FACTOR * (endedMs - startedMs)
-      pauseEndsMs = endedMs + Math.min(PAUSE_MS_MAX, pauseMs)
+      const pauseMs = this.#committedItems < ITEMS_WITHOUT_PAUSE ? 0 : PAUSE_FACTOR * (endedMs - startedMs)
+      this.#pauseEndsMs = endedMs + Math.min(PAUSE_MS_MAX, pauseMs)
     }
-  }
-
-  const flush = () => {
-    isUrgent = true
-    endPause()
-  }
-
-  return {
-    commit: (item) => {
-      waiting.push(item)
-      waitingRows += rowsIn(item)
-      // A failed commit rejects the promises of its own group only. The next group is committed all the same.
-      next ??= last.then(commitWaiting, commitWaiting)
-      last = next
-      if (isLarge()) flush()
-      return next
-    },
-    flush,
-    isFull: (underWay) => isLarge() || underWay >= committedItems,
   }
 }
 
+/** So many items may always wait for their commit: as many as the client has connections. */
+export const UNCOMMITTED_MIN = 8
+
 /**
- * Reads what is stored of the surveys in the queue, many at a time: a statement for many surveys takes hardly longer than one for a
- * single survey. Nothing else writes these rows between this reading and the survey's commit, and a survey is committed once.
+ * Commits the pages of a listing in their order while the next pages are read. After a failed commit no later page is
+ * committed: the listing would go on behind the gap.
  */
+export class PageCommits {
+  readonly #dependencies: RunDependencies
+  readonly #state: RunState
+  readonly #commits: CommitQueue<ListingPage>
+  readonly #uncommitted = new Set<Promise<void>>()
+  #failure: { readonly error: unknown } | null = null
+
+  constructor(dependencies: RunDependencies, state: RunState) {
+    this.#dependencies = dependencies
+    this.#state = state
+    this.#commits = new CommitQueue({
+      commitAll: (pages) => this.#commitAll(pages),
+      rowsIn: ({ surveys, rejections }) => surveys.length + rejections.length,
+      clock: dependencies.clock,
+    })
+  }
+
+  /** Resolves when the next page may be read. Rejects when a commit has failed. */
+  async add(page: ListingPage, pagination: Page<unknown>['pagination']): Promise<void> {
+    // `allEnd` and the next page throw the error.
+    const ended = this.#commit(page, pagination)
+      .catch(() => undefined)
+      .finally(() => this.#uncommitted.delete(ended))
+    this.#uncommitted.add(ended)
+    while (this.#uncommitted.size >= UNCOMMITTED_MIN && this.#commits.isFull(this.#uncommitted.size))
+      await this.#oneEnds()
+    this.#throwFailure()
+  }
+
+  /** Whether surveys are queued, also by pages that wait for their commit. */
+  async hasTasks(): Promise<boolean> {
+    await this.allEnd()
+    return await this.#dependencies.warehouse.hasTasks()
+  }
+
+  /** Commits what waits. Rejects when a commit has failed. */
+  async allEnd(): Promise<void> {
+    while (this.#uncommitted.size > 0) await this.#oneEnds()
+    this.#throwFailure()
+  }
+
+  async #commitAll(pages: readonly ListingPage[]): Promise<void> {
+    this.#throwFailure()
+    try {
+      const { rows } = await this.#dependencies.warehouse.commitListingPages(pages)
+      addRows(this.#state, { surveys: rows })
+    } catch (error) {
+      this.#failure = { error }
+      throw error
+    }
+  }
+
+  async #commit(
+    page: ListingPage,
+    { current_page, total_pages }: Page<unknown>['pagination'],
+  ): Promise<void> {
+    const { warehouse, observer, log } = this.#dependencies
+    const { account } = warehouse
+    await this.#commits.commit(page)
+    this.#state.counts.surveysListed += page.surveys.length
+    log.debug({ account, page: page.page }, 'committed a page of the listing')
+    observer.listed({
+      account,
+      page: current_page,
+      pages: total_pages,
+      surveys: this.#state.counts.surveysListed,
+    })
+  }
+
+  async #oneEnds(): Promise<void> {
+    // Nothing more arrives for the next commit.
+    this.#commits.flush()
+    await Promise.race(this.#uncommitted)
+  }
+
+  #throwFailure(): void {
+    if (this.#failure !== null) throw this.#failure.error
+  }
+}
 
 /** Surveys, and rows of their sources, that are read ahead. They bound the memory. */
 const AHEAD_SURVEYS_MAX = 256
 const AHEAD_ROWS_MAX = 2_000
 
-export interface StoredAhead {
-  of(task: Task): Promise<StoredBundle>
-}
-
-/** `tasks` are in the order in which they are taken. */
+/**
+ * What is stored of each survey in the queue, read for many at a time. Nothing else writes these rows between this reading and the
+ * survey's commit, and a survey is committed once. `tasks` are in the order in which they are taken.
+ */
 export const readStoredAhead = (
   warehouse: Pick<AccountWarehouse, 'storedBundles'>,
   tasks: readonly Task[],
-): StoredAhead => {
+): ((task: Task) => Promise<StoredBundle>) => {
   const ahead = new Map<number, Promise<ReadonlyMap<number, StoredBundle>>>()
   const placeOf = new Map(tasks.map(({ surveyId }, place) => [surveyId, place]))
 
@@ -126,14 +206,12 @@ export const readStoredAhead = (
     return read
   }
 
-  return {
-    of: async ({ surveyId }) => {
-      const read = ahead.get(surveyId) ?? readFrom(surveyId)
-      ahead.delete(surveyId)
-      const stored = (await read).get(surveyId)
-      if (stored === undefined) throw new TypeError(`survey ${surveyId} is not in the queue`)
-      return stored
-    },
+  return async ({ surveyId }) => {
+    const read = ahead.get(surveyId) ?? readFrom(surveyId)
+    ahead.delete(surveyId)
+    const stored = (await read).get(surveyId)
+    if (stored === undefined) throw new TypeError(`survey ${surveyId} is not in the queue`)
+    return stored
   }
 }
 
@@ -147,84 +225,4 @@ const idsOf = (tasks: readonly Task[], from: number): readonly number[] => {
     ids.push(surveyId)
   }
   return ids
-}
-
-/**
- * Commits the pages of a listing in their order, in groups, while the next pages are read. After a failed commit no later page is
- * committed: the listing would go on behind the gap.
- */
-
-/** So many pages may always wait for their commit. */
-const UNCOMMITTED_MIN = 8
-
-export interface PageCommits {
-  /** Resolves when the next page may be read. Rejects when a commit has failed. */
-  add(page: ListingPage, pagination: Page<unknown>['pagination']): Promise<void>
-  /** Whether surveys are queued, also by pages that wait for their commit. */
-  hasTasks(): Promise<boolean>
-  /** Commits what waits. Rejects when a commit has failed. */
-  allEnd(): Promise<void>
-}
-
-export const createPageCommits = (
-  { warehouse, clock, observer, log }: RunDependencies,
-  state: RunState,
-): PageCommits => {
-  const uncommitted = new Set<Promise<void>>()
-  let failure: { readonly error: unknown } | null = null
-
-  const commits = createCommitQueue<ListingPage>({
-    commitAll: async (pages) => {
-      if (failure !== null) throw failure.error
-      try {
-        const { rows } = await warehouse.commitListingPages(pages)
-        addRows(state, { surveys: rows })
-      } catch (error) {
-        failure = { error }
-        throw error
-      }
-    },
-    rowsIn: ({ surveys, rejections }) => surveys.length + rejections.length,
-    clock,
-  })
-
-  const commit = async (page: ListingPage, pagination: Page<unknown>['pagination']): Promise<void> => {
-    await commits.commit(page)
-    state.counts.surveysListed += page.surveys.length
-    log.debug({ account: warehouse.account, page: page.page }, 'committed a page of the listing')
-    observer.listed({
-      account: warehouse.account,
-      page: pagination.current_page,
-      pages: pagination.total_pages,
-      surveys: state.counts.surveysListed,
-    })
-  }
-
-  const oneEnds = async (): Promise<void> => {
-    // Nothing more arrives for the next commit.
-    commits.flush()
-    await Promise.race(uncommitted)
-  }
-
-  const allEnd = async (): Promise<void> => {
-    while (uncommitted.size > 0) await oneEnds()
-    if (failure !== null) throw failure.error
-  }
-
-  return {
-    add: async (page, pagination) => {
-      // `allEnd` and the next page throw the error.
-      const ended = commit(page, pagination)
-        .catch(() => undefined)
-        .finally(() => uncommitted.delete(ended))
-      uncommitted.add(ended)
-      while (uncommitted.size >= UNCOMMITTED_MIN && commits.isFull(uncommitted.size)) await oneEnds()
-      if (failure !== null) throw failure.error
-    },
-    hasTasks: async () => {
-      await allEnd()
-      return warehouse.hasTasks()
-    },
-    allEnd,
-  }
 }

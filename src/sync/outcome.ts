@@ -1,10 +1,19 @@
-/** Decides how a run ended: exit code, status and one line of reason. Pure. */
+/** Decides how a run ended: exit code, status and one line of reason. That is pure; `finishRun` reports and records it. */
+import type { Span } from '../base/clock.js'
 import { EXIT_CODES, EXITS, type ExitCode } from '../base/errors.js'
 import { counted } from '../base/human.js'
 import { driftName } from '../model/data-problem-names.js'
-import type { MetDrift, RunReport, RunStatus } from '../model/run.js'
+import { instantFromMs } from '../model/instant.js'
+import type {
+  DataProblems,
+  FailingSurveys,
+  MetDrift,
+  RunCommand,
+  RunReport,
+  RunStatus,
+} from '../model/run.js'
 import { countedDrift } from '../model/run-record.js'
-import type { RunState } from './run-state.js'
+import type { RunDependencies, RunState } from './run-state.js'
 
 export type RunFacts = Pick<RunState, 'stopped' | 'ended' | 'discovery' | 'repeated'> &
   Pick<RunReport, 'surveysFailed' | 'leftOver' | 'failing' | 'rejectedRows' | 'driftEvents' | 'drift'>
@@ -138,4 +147,45 @@ const unfinished = (facts: RunFacts): readonly Reason[] => {
       ? []
       : [failure(`${counted(surveysFailed, 'survey')} failed (freshness.last_error)`)]),
   ]
+}
+
+/** The numbers of a run's report that the warehouse knows. */
+type Facts = Pick<RunReport, 'leftOver' | keyof FailingSurveys | keyof DataProblems>
+
+/**
+ * Reports a run, and records it. `ownOf` gives the outcome, and what only its command has. A run without requests has the same cursor
+ * before and after.
+ */
+export const finishRun = async (
+  { warehouse, runId }: Pick<RunDependencies, 'warehouse' | 'runId'>,
+  { command, span, state }: { readonly command: RunCommand; readonly span: Span; readonly state: RunState },
+  ownOf: (facts: Facts) => Outcome & Partial<RunReport>,
+): Promise<RunReport> => {
+  const { cursor } = await warehouse.position()
+  const dataProblems = await warehouse.dataProblems(runId)
+  const leftOver = await warehouse.countTasks()
+  const facts = { leftOver, ...(await warehouse.failingSurveys()), ...dataProblems }
+  const report: RunReport = {
+    runId,
+    account: warehouse.account,
+    command,
+    startedAt: instantFromMs(span.startedMs),
+    endedAt: instantFromMs(span.endMs()),
+    listing: state.listing,
+    cursorBefore: cursor,
+    cursorAfter: cursor,
+    requestsEstimated: null,
+    requests: 0,
+    retries: 0,
+    refusals: 0,
+    paceIntervalMs: null,
+    requestUsage: state.requestUsage.entries(),
+    ...state.counts,
+    ...facts,
+    rowsByTable: state.rows,
+    replayed: null,
+    ...ownOf(facts),
+  }
+  await warehouse.finishRun(report)
+  return report
 }

@@ -9,25 +9,86 @@ import type { UnreadPart } from '../model/warehouse.js'
 import type { Task } from '../rules/queue.js'
 import type { EndpointWatch } from './failure-watch.js'
 
-export interface Readings {
-  /** The result of `reading`, or null if it failed. Throws errors that end the run, and those that make the bundle read again. */
-  passOver<Result>(kind: SurveyKind, reading: Promise<Result>): Promise<Result | null>
-  isComplete(): boolean
+interface ReadingsOptions {
+  readonly task: Pick<Task, 'surveyId' | 'reason' | 'refusals'>
+  readonly watch: Pick<EndpointWatch, 'answered' | 'failed'>
+}
+
+export class Readings {
+  readonly #options: ReadingsOptions
+  readonly #failures: { readonly kind: SurveyKind; readonly error: UpstreamError }[] = []
   /** The number of readings that succeeded. */
-  answers(): number
+  answers = 0
+
+  constructor(options: ReadingsOptions) {
+    this.#options = options
+  }
+
+  /** The result of `reading`, or null if it failed. Throws errors that end the run, and those that make the bundle read again. */
+  async passOver<Result>(kind: SurveyKind, reading: Promise<Result>): Promise<Result | null> {
+    const { task, watch } = this.#options
+    try {
+      const result = await reading
+      this.answers += 1
+      watch.answered(kind)
+      return result
+    } catch (error) {
+      if (!(error instanceof UpstreamError) || error.endsRun || error instanceof OutdatedSourcesError)
+        throw error
+      this.#failures.push({ kind, error })
+      const isGone = task.reason === 'missing' && isNotFound(error)
+      if (!isGone) watch.failed(kind, { surveyId: task.surveyId, error, wasRefused: task.refusals > 0 })
+      return null
+    }
+  }
+
+  isComplete(): boolean {
+    return this.#failures.length === 0
+  }
+
   /** Both the survey's own endpoints answered 404, and every other failure was a 404 too. */
-  areAllNotFound(): boolean
+  areAllNotFound(): boolean {
+    const failed = (own: SurveyKind) => this.#failures.some(({ kind }) => kind === own)
+    return this.#areNotFound() && failed('sample_sources') && failed('survey_progress')
+  }
+
   /**
    * All failures are 404, for the first time: a full listing shows whether the survey has gone. A survey that was refused
    * before is known to be listed.
    */
-  mayBeGone(task: Pick<Task, 'reason' | 'refusals'>): boolean
+  mayBeGone(): boolean {
+    const { reason, refusals } = this.#options.task
+    return reason !== 'missing' && refusals === 0 && this.#areNotFound()
+  }
+
   /** Every failure is a refusal. */
-  areAllRefused(): boolean
-  refusals(): readonly RefusedReadingError[]
+  areAllRefused(): boolean {
+    return this.refusals().length === this.#failures.length
+  }
+
+  refusals(): readonly RefusedReadingError[] {
+    return this.#failures.map(({ error }) => error).filter((error) => error instanceof RefusedReadingError)
+  }
+
   /** The failures of a bundle that was read in part; null without failures. */
-  unread(): UnreadPart | null
+  unread(): UnreadPart | null {
+    const [first, ...more] = this.#failures
+    if (first === undefined) return null
+    const others = more.length === 0 ? '' : `; and ${more.length} more of its requests`
+    return {
+      error: `${first.error.message}${others}`,
+      isProgressUnread: this.#failures.some(({ kind }) => kind === 'survey_progress'),
+      isRefused: this.areAllRefused(),
+    }
+  }
+
+  #areNotFound(): boolean {
+    return this.#failures.every(({ error }) => isNotFound(error))
+  }
 }
+
+const isNotFound = (error: unknown): boolean =>
+  error instanceof RefusedReadingError && error.kind === 'not_found'
 
 /** Every request for the survey failed. It stays queued. */
 export class UnreadSurveyError extends UpstreamError {
@@ -39,64 +100,7 @@ export class UnreadSurveyError extends UpstreamError {
   }
 }
 
-interface ReadingsOptions {
-  readonly task: Pick<Task, 'surveyId' | 'reason' | 'refusals'>
-  readonly watch: Pick<EndpointWatch, 'answered' | 'failed'>
-}
-
-export const createReadings = ({ task, watch }: ReadingsOptions): Readings => {
-  const failures: { readonly kind: SurveyKind; readonly error: UpstreamError }[] = []
-  let answers = 0
-  const refusals = () =>
-    failures.map(({ error }) => error).filter((error) => error instanceof RefusedReadingError)
-  const areAllRefused = () => refusals().length === failures.length
-  const areNotFound = () => failures.every(({ error }) => isNotFound(error))
-  return {
-    passOver: async (kind, reading) => {
-      try {
-        const result = await reading
-        answers += 1
-        watch.answered(kind)
-        return result
-      } catch (error) {
-        if (!(error instanceof UpstreamError) || error.endsRun || error instanceof OutdatedSourcesError)
-          throw error
-        failures.push({ kind, error })
-        const isGone = task.reason === 'missing' && isNotFound(error)
-        const { surveyId, refusals: before } = task
-        if (!isGone) watch.failed(kind, { surveyId, error, wasRefused: before > 0 })
-        return null
-      }
-    },
-    isComplete: () => failures.length === 0,
-    answers: () => answers,
-    areAllNotFound: () =>
-      areNotFound() && OWN_KINDS.every((own) => failures.some(({ kind }) => kind === own)),
-    mayBeGone: ({ reason, refusals: before }) => reason !== 'missing' && before === 0 && areNotFound(),
-    areAllRefused,
-    refusals,
-    unread: () =>
-      failures.length === 0
-        ? null
-        : {
-            error: lineOf(failures.map(({ error }) => error)),
-            isProgressUnread: failures.some(({ kind }) => kind === 'survey_progress'),
-            isRefused: areAllRefused(),
-          },
-  }
-}
-
-const isNotFound = (error: UpstreamError): boolean =>
-  error instanceof RefusedReadingError && error.kind === 'not_found'
-
-const OWN_KINDS: readonly SurveyKind[] = ['sample_sources', 'survey_progress']
-
-/** The first failure, and the number of further ones. */
-const lineOf = ([first, ...more]: readonly UpstreamError[]): string =>
-  `${first?.message ?? ''}${more.length === 0 ? '' : `; and ${more.length} more of its requests`}`
-
-/** Errors for a list of sources that is outdated. The list and everything that depends on it are read again. */
-
+/** The list of sources is outdated. It and everything that depends on it are read again. */
 export class OutdatedSourcesError extends UpstreamError {
   constructor(message: string, options?: ErrorOptions) {
     super('sources_outdated', message, options)
@@ -115,7 +119,7 @@ export const checkListedSource = async <Result>(
   try {
     return await reading
   } catch (error) {
-    if (!(error instanceof RefusedReadingError) || error.kind !== 'not_found') throw error
+    if (!isNotFound(error)) throw error
     throw new SourceNotFoundError(
       `source ${sourceId} of survey ${surveyId} is listed, but its progress is not found; the survey stays queued`,
       { cause: error },
@@ -124,17 +128,12 @@ export const checkListedSource = async <Result>(
 }
 
 /**
- * Keeps every answer to the requests of one bundle. A repeated reading drops the rows of the first one. Its rejections and
- * drift events are still stored.
+ * Answers like `source`, and keeps every answer to the requests of one bundle. A repeated reading drops the rows of the first one. Its
+ * rejections and drift events are still stored.
  */
-
-export interface KeptAnswers {
-  /** Answers like the given source, and keeps each answer. */
-  readonly source: SurveySource
-  readonly answers: readonly Answer[]
-}
-
-export const keepAnswers = (source: SurveySource): KeptAnswers => {
+export const keepAnswers = (
+  source: SurveySource,
+): { readonly source: SurveySource; readonly answers: readonly Answer[] } => {
   const answers: Answer[] = []
   const kept = async <Result extends Answer>(reading: Promise<Result>): Promise<Result> => {
     const answer = await reading

@@ -1,4 +1,4 @@
-/** The progress of a run so far. Each step adds to it. The report is made from it, however the run ends. */
+/** What a run needs, and what it has done so far. No HTTP and no SQL. */
 import type { Clock } from '../base/clock.js'
 import type { ExitCode } from '../base/errors.js'
 import type { Log } from '../base/log.js'
@@ -20,6 +20,39 @@ import type { SurveySource } from '../model/survey-source.js'
 import { DATA_TABLES } from '../model/tables.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
 import { type Allocation, UsageBook } from './requests.js'
+
+export interface RunDependencies {
+  readonly source: SurveySource
+  readonly warehouse: AccountWarehouse
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: RunObserver
+  /** Aborts with a `StoppedError` that says why. */
+  readonly signal: AbortSignal
+  readonly rules: RunRules
+  /** The account's allocation of `--max-requests`; all of it unless several accounts divide it. */
+  readonly requests?: Allocation
+  readonly runId: string
+  /** Version of this program, for the run record. */
+  readonly version: string
+}
+
+export interface RunRules {
+  readonly discover: DiscoverRules
+  readonly refresh: RefreshRules
+  readonly history: HistoryRules
+  readonly budget: Budget
+  /** With `contract: freeze`, a run that meets an unknown field or enum value fails. */
+  readonly contract: 'evolve' | 'freeze'
+  readonly limits: {
+    /** A run that quarantines more rows than this fails. */
+    readonly rejectedRowsMax: number
+    /** A run stops when this many tasks in a row have failed. */
+    readonly consecutiveFailuresMax: number
+  }
+  /** List all surveys, whatever the cursor. */
+  readonly full: boolean
+}
 
 /** `complete`: the cursor moved. `interrupted`: the next run continues. `drifted`: rows may be missing, the cursor stays. */
 export type Discovery = 'complete' | 'interrupted' | 'drifted'
@@ -60,39 +93,4 @@ export const addRows = (state: RunState, rows: RowCountsByTable): void => {
 
 export const sawServerTime = (state: RunState, at: Instant): void => {
   if (state.serverTime === null || at > state.serverTime) state.serverTime = at
-}
-
-/** The dependencies of a run: ports, a clock and a log, but no HTTP and no SQL. */
-
-export interface RunDependencies {
-  readonly source: SurveySource
-  readonly warehouse: AccountWarehouse
-  readonly clock: Clock
-  readonly log: Log
-  readonly observer: RunObserver
-  /** Aborts with a `StoppedError` that says why. */
-  readonly signal: AbortSignal
-  readonly rules: RunRules
-  /** The account's allocation of `--max-requests`; all of it unless several accounts divide it. */
-  readonly requests?: Allocation
-  readonly runId: string
-  /** Version of this program, for the run record. */
-  readonly version: string
-}
-
-export interface RunRules {
-  readonly discover: DiscoverRules
-  readonly refresh: RefreshRules
-  readonly history: HistoryRules
-  readonly budget: Budget
-  /** With `contract: freeze`, a run that meets an unknown field or enum value fails. */
-  readonly contract: 'evolve' | 'freeze'
-  readonly limits: {
-    /** A run that quarantines more rows than this fails. */
-    readonly rejectedRowsMax: number
-    /** A run stops when this many tasks in a row have failed. */
-    readonly consecutiveFailuresMax: number
-  }
-  /** List all surveys, whatever the cursor. */
-  readonly full: boolean
 }

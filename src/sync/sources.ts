@@ -112,11 +112,7 @@ const readPages = async (
   while (next !== null) {
     const firstTotal = pages[0]?.pagination.total_count ?? 0
     if (next > pagesMaxOf(firstTotal)) {
-      throw endlessList(
-        `the list of sample sources of survey ${surveyId}`,
-        pagesMaxOf(firstTotal),
-        firstTotal,
-      )
+      throw endlessList(`the list of sample sources of survey ${surveyId}`, firstTotal)
     }
     const page: Page<SampleSource> = await source.listSampleSources(surveyId, next, context)
     if (page.pagination.total_count < total) return null

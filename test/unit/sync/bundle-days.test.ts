@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { DailyWindows, TaskReason } from '../../../src/model/run.js'
 import { RunBudget } from '../../../src/sync/budget.js'
 import { readBundle } from '../../../src/sync/bundle.js'
-import { createEndpointWatch } from '../../../src/sync/failure-watch.js'
+import { EndpointWatch } from '../../../src/sync/failure-watch.js'
 import { UsageBook } from '../../../src/sync/requests.js'
 import { memorySource } from '../../support/api/memory-source.js'
 import { minute } from '../../support/time/instants.js'
@@ -44,7 +44,7 @@ const world = async (rule: DailyWindows | null = RULE) => {
           allowance,
           signal: given.signal,
           usage: new UsageBook(),
-          watch: createEndpointWatch(),
+          watch: new EndpointWatch(),
         },
       )
       await warehouse.account.commitBundles([outcome], RUN)

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { UpstreamError } from '../../../src/base/errors.js'
 import { type RefusalKind, RefusedReadingError } from '../../../src/model/survey-source.js'
-import { createEndpointWatch } from '../../../src/sync/failure-watch.js'
+import { EndpointWatch } from '../../../src/sync/failure-watch.js'
 import { runAccount } from '../../../src/sync/run.js'
 import { type MemorySource, memorySource } from '../../support/api/memory-source.js'
 import { minute } from '../../support/time/instants.js'
@@ -21,7 +21,7 @@ const verdictOn = (
   wasRefused = false,
   answered: readonly number[] = [],
 ) => {
-  const watch = createEndpointWatch()
+  const watch = new EndpointWatch()
   for (const [surveyId, error] of errors.entries())
     watch.failed('survey_progress', { surveyId, error, wasRefused })
   return watch.verdict(answering(answered))
@@ -66,7 +66,7 @@ test('four surveys, one survey again and again, and surveys that are refused as 
   expect(await verdictOn(times(4, refused('forbidden')))).toBeNull()
   expect(await verdictOn(times(9, refused('forbidden')), true, [99])).toBeNull()
   expect(await verdictOn(times(9, refused('forbidden')), true, [0, 1, 2, 3, 99])).toBeNull()
-  const watch = createEndpointWatch()
+  const watch = new EndpointWatch()
   for (let time = 0; time < 9; time += 1)
     watch.failed('survey_progress', { surveyId: 1, error: refused('rejected'), wasRefused: false })
   expect(await watch.verdict(answering([]))).toBeNull()
@@ -80,7 +80,7 @@ test.each<[string, readonly number[]]>([
 })
 
 test.each(['before', 'after'])('one answer %s the refusals shows that the endpoint works', async (when) => {
-  const watch = createEndpointWatch()
+  const watch = new EndpointWatch()
   if (when === 'before') watch.answered('sample_sources')
   for (let surveyId = 0; surveyId < 9; surveyId += 1)
     watch.failed('sample_sources', { surveyId, error: refused('forbidden'), wasRefused: false })

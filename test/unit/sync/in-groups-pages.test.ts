@@ -1,7 +1,7 @@
 /** The pages of a listing are committed in groups while the next pages are read, and none behind a failed commit. */
 import { expect, test } from 'vitest'
 import type { AccountWarehouse, ListingPage } from '../../../src/model/warehouse.js'
-import { createPageCommits } from '../../../src/sync/in-groups.js'
+import { PageCommits } from '../../../src/sync/in-groups.js'
 import { createRunState } from '../../../src/sync/run-state.js'
 import { memorySource } from '../../support/api/memory-source.js'
 import { minute } from '../../support/time/instants.js'
@@ -45,7 +45,7 @@ const recorded = async (failsAt = Number.POSITIVE_INFINITY) => {
     startedAt: minute(0),
   })
   return {
-    commits: createPageCommits({ ...dependencies, observer }, state),
+    commits: new PageCommits({ ...dependencies, observer }, state),
     warehouse,
     groups,
     reported,

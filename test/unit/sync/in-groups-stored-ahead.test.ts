@@ -38,7 +38,7 @@ const counting = async (tasks: readonly Task[]) => {
 test('256 surveys are read at once, then the next 256, each with its own rows', async () => {
   const tasks = Array.from({ length: 300 }, (_, index) => task(index + 1))
   const { ahead, readAtOnce } = await counting(tasks)
-  const stored = await Promise.all(tasks.map((one) => ahead.of(one)))
+  const stored = await Promise.all(tasks.map((one) => ahead(one)))
   expect(readAtOnce).toEqual([256, 44])
   expect(stored[0]?.sourceProgress.map((row) => row.sample_source_id)).toEqual([11])
   expect(stored.slice(1).every(({ progress: none }) => none === null)).toBe(true)
@@ -47,13 +47,13 @@ test('256 surveys are read at once, then the next 256, each with its own rows', 
 test('surveys with many sources are read at once in smaller numbers, and at least one', async () => {
   const tasks = [task(1, 1_200), task(2, 600), task(3, 400), task(4, 5_000), task(5)]
   const { ahead, readAtOnce } = await counting(tasks)
-  for (const one of tasks) await ahead.of(one)
+  for (const one of tasks) await ahead(one)
   expect(readAtOnce).toEqual([2, 1, 1, 1])
 })
 
 test('a survey that is tried again is read again', async () => {
   const { ahead, readAtOnce } = await counting([task(1)])
-  await ahead.of(task(1))
-  expect((await ahead.of(task(1))).sources).toHaveLength(1)
+  await ahead(task(1))
+  expect((await ahead(task(1))).sources).toHaveLength(1)
   expect(readAtOnce).toEqual([1, 1])
 })

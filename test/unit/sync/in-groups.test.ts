@@ -1,6 +1,6 @@
 /** Items are committed in groups: those that arrive during a commit go into the next one. */
 import { expect, test } from 'vitest'
-import { createCommitQueue } from '../../../src/sync/in-groups.js'
+import { CommitQueue } from '../../../src/sync/in-groups.js'
 import { rowsInOutcome } from '../../../src/sync/worker.js'
 import { testClock } from '../../support/time/test-clock.js'
 import { bundle, progress, source } from '../../support/warehouse/rows.js'
@@ -16,7 +16,7 @@ const scripted = () => {
   const clock = testClock()
   const groups: { ids: number[]; end(): void; fail(): void }[] = []
   const committed: number[] = []
-  const queue = createCommitQueue<Item>({
+  const queue = new CommitQueue<Item>({
     commitAll: async (items) => {
       await new Promise<void>((resolve, reject) => {
         groups.push({
