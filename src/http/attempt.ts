@@ -34,8 +34,8 @@ export interface JsonAnswer {
 
 export type Outcome =
   | { readonly kind: 'answer'; readonly answer: JsonAnswer }
-  /** 429; `onRefused` has been called. */
-  | { readonly kind: 'refused' }
+  /** 429; `onRateLimited` has been called. */
+  | { readonly kind: 'rate_limited' }
   | { readonly kind: 'retry'; readonly error: TransientError; readonly retryAfterMs: number | null }
 
 export interface AttemptOptions extends ExchangeOptions {
@@ -47,7 +47,7 @@ export interface AttemptOptions extends ExchangeOptions {
   /** Called when the response headers arrive, with any status. */
   readonly onHeaders: (status: number) => void
   /** Called for a 429; `retryAfterMs` is its `Retry-After`, null without one. */
-  readonly onRefused: (retryAfterMs: number | null) => void
+  readonly onRateLimited: (retryAfterMs: number | null) => void
   /** Called when no byte of the request can have been sent. */
   readonly onNeverSent: () => void
 }
@@ -71,11 +71,11 @@ const outcomeOf = async (answer: TransportAnswer, options: AttemptOptions): Prom
   const answeredAtMs = parseHttpDate(answer.header('date')) ?? options.clock.nowMs()
   const retryAfterMs = parseRetryAfter(answer.header('retry-after'), answeredAtMs)
   // The pause begins before the body is read, so that no waiting request is sent meanwhile.
-  if (action === 'pause') options.onRefused(retryAfterMs)
+  if (action === 'pause') options.onRateLimited(retryAfterMs)
   const excerpt = await readExcerpt(body, answer.header('content-encoding'), redact)
   switch (action) {
     case 'pause':
-      return { kind: 'refused' }
+      return { kind: 'rate_limited' }
     case 'retry':
       return { kind: 'retry', error: serverTrouble(status, excerpt), retryAfterMs }
     case 'refuse_credentials':

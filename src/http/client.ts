@@ -9,14 +9,8 @@ import { createRedactor, Secret } from '../base/secret.js'
 import { type Address, addressOf } from './address.js'
 import { attempt, type JsonAnswer, type Outcome } from './attempt.js'
 import { attemptsExhausted, type Where } from './errors.js'
-import type { Slot } from './rate-limit/held-slot-limiter.js'
-import { IN_FLIGHT_MAX } from './rate-limit/held-slot-limiter.js'
-import {
-  openRateLimiter,
-  type RateLimiter,
-  type RateLimiterOptions,
-  type RateUsage,
-} from './rate-limit/rate-limiter.js'
+import { IN_FLIGHT_MAX, type Slot } from './rate-limit/held-slot-limiter.js'
+import { RateLimiter, type RateLimiterOptions, type RateUsage } from './rate-limit/rate-limiter.js'
 import { createSharedController, joinSignals } from './signals.js'
 import { type CreateTransport, createTransport, type HeaderValues, type Transport } from './transport.js'
 
@@ -133,7 +127,7 @@ class AccountClient implements HttpClient {
       connections: IN_FLIGHT_MAX,
       proxy,
     })
-    this.#limiter = openRateLimiter({ ...options, owner: { baseUrl, id } })
+    this.#limiter = new RateLimiter({ ...options, owner: { baseUrl, id } })
   }
 
   async getJson(
@@ -180,7 +174,7 @@ class AccountClient implements HttpClient {
     for (let attempts = 0; ; ) {
       const outcome = await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals)
       if (outcome.kind === 'answer') return outcome.answer
-      if (outcome.kind === 'refused') continue
+      if (outcome.kind === 'rate_limited') continue
       attempts += 1
       if (attempts >= (pending.context.attemptsMax ?? limits.attemptsMax)) {
         throw attemptsExhausted(pending.where, attempts, outcome.error)
@@ -231,7 +225,7 @@ class AccountClient implements HttpClient {
           status = arrived
           slot.answered()
         },
-        onRefused: (retryAfterMs) => this.#refused(epoch, retryAfterMs, pending.where),
+        onRateLimited: (retryAfterMs) => this.#rateLimited(epoch, retryAfterMs, pending.where),
         onNeverSent: () => slot.neverSent(),
       })
       if (outcome.kind === 'answer') this.#limiter.succeeded(epoch)
@@ -243,9 +237,9 @@ class AccountClient implements HttpClient {
     }
   }
 
-  #refused(epoch: number, retryAfterMs: number | null, where: Where): void {
+  #rateLimited(epoch: number, retryAfterMs: number | null, where: Where): void {
     this.#counts.refusals += 1
-    const error = this.#limiter.refused(epoch, retryAfterMs, where)
+    const error = this.#limiter.rateLimited(epoch, retryAfterMs, where)
     if (error !== null) this.#ended.abort(error)
   }
 }
