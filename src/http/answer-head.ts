@@ -1,8 +1,8 @@
 /**
- * The action for each response status, as a table. The API document names only 429; the rest follows HTTP. A status that is
- * not in the table is a failure without a retry.
+ * What the head of an answer says: the action for each status as a table, and the two headers with a time. The API document names only
+ * 429; the rest follows HTTP. A status that is not in the table is a failure without a retry.
  */
-export type StatusAction =
+type StatusAction =
   /** The body is the answer. */
   | 'parse'
   /** The rate cap is exceeded (API document, "Errors"): a pause, then the same request again. */
@@ -38,10 +38,8 @@ const BY_CLASS: ReadonlyMap<number, StatusAction> = new Map<number, StatusAction
 export const statusAction = (status: number): StatusAction =>
   BY_STATUS.get(status) ?? BY_CLASS.get(Math.floor(status / 100)) ?? 'unknown'
 
-/**
- * Parses `Retry-After` and `Date`, the two headers with a time. Both are parsed strictly: a wrong date would pause a run
- * for hours, or move a cursor past changes that were never read.
- */
+// `Retry-After` and `Date` are parsed strictly: a wrong date would pause a run for hours, or move a cursor past changes that were
+// never read.
 
 /** The only date format that HTTP allows a sender to use (RFC 9110, section 5.6.7). */
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/

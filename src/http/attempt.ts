@@ -38,7 +38,7 @@ export type Outcome =
   | { readonly kind: 'rate_limited' }
   | { readonly kind: 'retry'; readonly error: TransientError; readonly retryAfterMs: number | null }
 
-export interface AttemptOptions extends ExchangeOptions {
+interface AttemptOptions extends ExchangeOptions {
   readonly where: Where
   readonly responseBytesMax: number
   readonly redact: (text: string) => string

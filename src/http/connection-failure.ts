@@ -65,10 +65,8 @@ const OUR_MISTAKES: ReadonlySet<string> = new Set([
 const codeOf = (error: unknown): string | null =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null
 
-/**
- * The failures of a proxy between us and the API. Every message names the proxy. Through a tunnel (https) the answers of
- * proxy and API are certainly distinct. Without one (http) only a 407 certainly comes from the proxy.
- */
+// The failures of a proxy between us and the API. Every message names the proxy. Through a tunnel (https) the answers of
+// proxy and API are certainly distinct. Without one (http) only a 407 certainly comes from the proxy.
 
 const theProxy = ({ address, variable }: HttpProxy): string => `the proxy ${address} (${variable})`
 

@@ -126,8 +126,7 @@ export const sharedCapError = (account: string, address: string, problem: string
       'number of requests per window that this process may send without Redis',
   )
 
-/** Failures that may pass: the request is tried again. The failure of the last attempt is reported. */
-
+/** A failure that may pass: the request is tried again. The failure of the last attempt is reported. */
 export class TransientError extends UpstreamError {}
 
 /** 408 or 5xx. */

@@ -16,7 +16,7 @@ import { onAbort, throwIfAnyAborted } from './signals.js'
 
 export type HeaderValues = Readonly<Record<string, string | Secret>>
 
-export interface TransportOptions {
+interface TransportOptions {
   readonly account: string
   readonly headers: HeaderValues
   readonly requestTimeoutMs: number
@@ -96,11 +96,6 @@ const headerValue = (name: string, value: string | string[] | undefined): string
   return name === 'content-encoding' ? value.join(', ') : (value[0] ?? null)
 }
 
-/**
- * One exchange: sends a request once and reads its answer to the end, within the request timeout. It returns a failure that
- * may pass, such as a timeout or a broken connection, and throws any other.
- */
-
 export interface ExchangeOptions {
   readonly transport: Transport
   readonly address: Address
@@ -112,7 +107,7 @@ export interface ExchangeOptions {
   readonly signals: readonly AbortSignal[]
 }
 
-export type Exchanged<Value> =
+type Exchanged<Value> =
   | { readonly kind: 'answered'; readonly value: Value }
   | {
       readonly kind: 'broken'
@@ -121,10 +116,13 @@ export type Exchanged<Value> =
       readonly certainlyUnsent: boolean
     }
 
-/** Ends the timer of an exchange that has ended. */
+/** Ends the timer of an exchange. */
 const ENDED = new StoppedError('the exchange has ended')
 
-/** `read` is called when the response headers have arrived. It reads as much of the body as it needs. */
+/**
+ * Sends a request once and reads its answer, within the request timeout. Returns a failure that may pass, such as a timeout or a broken
+ * connection, and throws any other. `read` is called when the response headers have arrived. It reads as much of the body as it needs.
+ */
 export const exchange = async <Value>(
   { transport, address, requestTimeoutMs, proxy = null, clock, signals }: ExchangeOptions,
   read: (answer: TransportAnswer) => Promise<Value>,

@@ -60,7 +60,7 @@ const LISTS = {
 
 const progressSchema = object({ fieldwork_progress: z.unknown() })
 
-export interface ListEnvelope {
+interface ListEnvelope {
   readonly rows: readonly AnswerRow[]
   readonly pagination: Pagination
   readonly drift: readonly Drift[]
@@ -183,10 +183,6 @@ const membersOf = (value: unknown): Readonly<Record<string, unknown>> => (isObje
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null
 
-/** The rows of one list page: typed rows, and rejections of those that cannot be typed. */
-
-export type DecodedPage<Row> = Pick<Page<Row>, 'rows' | 'repeated' | 'rejections' | 'drift'>
-
 interface ListRow {
   readonly id: number
   readonly updated_at: Instant
@@ -200,7 +196,7 @@ export const decodePage = <Row extends ListRow, Given>(
   given: readonly Given[],
   decode: (row: Given) => Decoded<Row>,
   reject: (row: Undecodable) => Rejection,
-): DecodedPage<Row> => {
+): Pick<Page<Row>, 'rows' | 'repeated' | 'rejections' | 'drift'> => {
   const decoded = given.map((row) => decode(row))
   const rows = newestById(decoded.flatMap((one) => (one.ok ? [one.row] : [])))
   const ids = decoded.flatMap((one) => (one.ok ? one.row.id : (one.id ?? [])))

@@ -11,7 +11,7 @@ import { integer } from './response-schemas.js'
 
 export type Decoded<Row> = DecodedRow<Row> | Undecodable
 
-export interface DecodedRow<Row> {
+interface DecodedRow<Row> {
   readonly ok: true
   readonly row: Row
   readonly drift: readonly Drift[]
@@ -145,14 +145,15 @@ export const unknownFieldDrift = (resource: Drift['resource'], paths: Iterable<s
 
 const idOf = (value: unknown): number | null => z.object({ id: integer }).safeParse(value).data?.id ?? null
 
-/** Why JSON could not be typed, in one line for people: fields, expected types, received values. */
-
 /** Problems that are listed; the rest is counted. */
 const PROBLEMS_LISTED_MAX = 3
 /** Characters of a wrong value that a problem shows. */
 const EXCERPT_CHARS_MAX = 60
 
-/** `text` is the JSON that was checked: values are quoted from it, because parsing rounds long integers. */
+/**
+ * Why JSON could not be typed, in one line for people: fields, expected types, received values. `text` is the JSON that was checked:
+ * values are quoted from it, because parsing rounds long integers.
+ */
 export const problemOf = ({ issues }: z.ZodError, text: string): string => {
   const listed = issues.slice(0, PROBLEMS_LISTED_MAX).map(({ path, message }) => {
     const names = path.map(String)

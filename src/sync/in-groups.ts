@@ -17,6 +17,8 @@ const ITEMS_WITHOUT_PAUSE = 64
 /** The pause after a commit, as a multiple of its duration. */
 const PAUSE_FACTOR = 9
 const PAUSE_MS_MAX = 1_000
+/** So much work may always be under way: as much as the client has connections. */
+const UNDER_WAY_MIN = 8
 
 interface CommitQueueOptions<Item> {
   /** One transaction. A failed one does not stop the queue. */
@@ -35,6 +37,8 @@ export class CommitQueue<Item> {
   #isUrgent = false
   #committedItems = 0
   #endPause = () => {}
+  /** Work that ends with a commit. */
+  readonly #underWay = new Set<Promise<void>>()
 
   constructor(options: CommitQueueOptions<Item>) {
     this.#options = options
@@ -58,9 +62,24 @@ export class CommitQueue<Item> {
     this.#endPause()
   }
 
-  /** Whether too much waits, or too little is committed, to have more than these items under way. */
-  isFull(underWay: number): boolean {
-    return this.#isLarge() || underWay >= this.#committedItems
+  /** `work` ends with a commit, and never rejects. */
+  track(work: Promise<void>): void {
+    const ended = work.finally(() => this.#underWay.delete(ended))
+    this.#underWay.add(ended)
+  }
+
+  isIdle(): boolean {
+    return this.#underWay.size === 0
+  }
+
+  /** Whether too much waits, or too little is committed, to have more work under way. */
+  isFull(underWay = this.#underWay.size): boolean {
+    return underWay >= UNDER_WAY_MIN && (this.#isLarge() || underWay >= this.#committedItems)
+  }
+
+  /** Resolves when some work has ended. */
+  async oneEnds(): Promise<void> {
+    await Promise.race(this.#underWay)
   }
 
   #isLarge(): boolean {
@@ -97,9 +116,6 @@ export class CommitQueue<Item> {
   }
 }
 
-/** So many items may always wait for their commit: as many as the client has connections. */
-export const UNCOMMITTED_MIN = 8
-
 /**
  * Commits the pages of a listing in their order while the next pages are read. After a failed commit no later page is
  * committed: the listing would go on behind the gap.
@@ -108,7 +124,6 @@ export class PageCommits {
   readonly #dependencies: RunDependencies
   readonly #state: RunState
   readonly #commits: CommitQueue<ListingPage>
-  readonly #uncommitted = new Set<Promise<void>>()
   #failure: { readonly error: unknown } | null = null
 
   constructor(dependencies: RunDependencies, state: RunState) {
@@ -124,12 +139,8 @@ export class PageCommits {
   /** Resolves when the next page may be read. Rejects when a commit has failed. */
   async add(page: ListingPage, pagination: Page<unknown>['pagination']): Promise<void> {
     // `allEnd` and the next page throw the error.
-    const ended = this.#commit(page, pagination)
-      .catch(() => undefined)
-      .finally(() => this.#uncommitted.delete(ended))
-    this.#uncommitted.add(ended)
-    while (this.#uncommitted.size >= UNCOMMITTED_MIN && this.#commits.isFull(this.#uncommitted.size))
-      await this.#oneEnds()
+    this.#commits.track(this.#commit(page, pagination).catch(() => undefined))
+    while (this.#commits.isFull()) await this.#oneEnds()
     this.#throwFailure()
   }
 
@@ -141,7 +152,7 @@ export class PageCommits {
 
   /** Commits what waits. Rejects when a commit has failed. */
   async allEnd(): Promise<void> {
-    while (this.#uncommitted.size > 0) await this.#oneEnds()
+    while (!this.#commits.isIdle()) await this.#oneEnds()
     this.#throwFailure()
   }
 
@@ -176,7 +187,7 @@ export class PageCommits {
   async #oneEnds(): Promise<void> {
     // Nothing more arrives for the next commit.
     this.#commits.flush()
-    await Promise.race(this.#uncommitted)
+    await this.#commits.oneEnds()
   }
 
   #throwFailure(): void {

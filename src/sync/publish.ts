@@ -10,7 +10,7 @@ import type { PublishReport, RunObserver, RunReport, SyncReport } from '../model
 import type { Publisher } from '../model/warehouse.js'
 import { worstOf } from './outcome.js'
 
-export interface PublishAll {
+interface PublishAll {
   readonly publishers: readonly Publisher[]
   /** How the runs of this command's accounts ended. */
   readonly reports: readonly RunReport[]

@@ -140,11 +140,9 @@ const gather = (pages: readonly Page<SampleSource>[]): SourceList => {
 const rejectionsIn = (pages: readonly Page<SampleSource>[]): readonly Rejection[] =>
   pages.flatMap(({ rejections }) => rejections)
 
-/**
- * Decides when a survey's list of sources need not be read. Sources hardly ever change while a survey runs, and every refresh
- * checks for signs of a change: the survey's own row, its target, which is the sum of the sources' targets, and interviews that
- * no known source accounts for (docs/decisions/queue-and-refresh.md#0012-a-list-of-sources-is-read-on-signs-of-a-change).
- */
+// Decides when a survey's list of sources need not be read. Sources hardly ever change while a survey runs, and every refresh
+// checks for signs of a change: the survey's own row, its target, which is the sum of the sources' targets, and interviews that
+// no known source accounts for (docs/decisions/queue-and-refresh.md#0012-a-list-of-sources-is-read-on-signs-of-a-change).
 
 /** Whether to use the stored sources instead of the list, as long as the survey's progress shows no change. */
 export const canReuseList = (

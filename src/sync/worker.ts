@@ -6,7 +6,7 @@ import type { Task } from '../rules/queue.js'
 import type { BundleAllowance, RunBudget } from './budget.js'
 import { type BundleReading, readBundle } from './bundle.js'
 import { EndpointWatch, FailureWatch } from './failure-watch.js'
-import { CommitQueue, readStoredAhead, UNCOMMITTED_MIN } from './in-groups.js'
+import { CommitQueue, readStoredAhead } from './in-groups.js'
 import { UnreadSurveyError } from './readings.js'
 import { addRows, type RunDependencies, type RunState, sawServerTime } from './run-state.js'
 
@@ -31,8 +31,6 @@ export class Worker {
   readonly #storedOf: (task: Task) => Promise<StoredBundle>
   readonly #commits: CommitQueue<BundleOutcome>
   readonly #reading = new Set<Promise<void>>()
-  /** Surveys that are read, or were read and wait for their commit. */
-  readonly #uncommitted = new Set<Promise<void>>()
   /** Tasks to try again, because another account may still leave requests. */
   readonly again: Task[] = []
   /** Why no further survey is read; null while the work goes on. */
@@ -53,31 +51,27 @@ export class Worker {
 
   start(task: Task, allowance: BundleAllowance): void {
     const bundle = this.#read(task, allowance).finally(() => allowance.release())
-    const track = (set: Set<Promise<void>>, work: Promise<void>) => {
-      const ended = work.then(() => void set.delete(ended))
-      set.add(ended)
-    }
-    const ended = () => undefined
-    track(this.#reading, bundle.then(ended, ended))
-    track(this.#uncommitted, this.#finish(task, bundle))
+    const ended = () => void this.#reading.delete(reading)
+    const reading = bundle.then(ended, ended)
+    this.#reading.add(reading)
+    this.#commits.track(this.#finish(task, bundle))
   }
 
   isIdle(): boolean {
-    return this.#uncommitted.size === 0
+    return this.#commits.isIdle()
   }
 
   /** Resolves when another survey may be read. */
   async hasRoom(): Promise<void> {
     while (this.#reading.size >= READ_AT_ONCE) await Promise.race(this.#reading)
-    while (this.#uncommitted.size >= UNCOMMITTED_MIN && this.#commits.isFull(this.#uncommitted.size))
-      await this.oneEnds()
+    while (this.#commits.isFull()) await this.oneEnds()
   }
 
   /** Resolves when a reading or a commit has ended. */
   async oneEnds(): Promise<void> {
     // Nothing more arrives for the next commit.
     if (this.#reading.size === 0) this.#commits.flush()
-    await Promise.race([...this.#reading, ...this.#uncommitted])
+    await Promise.race([...this.#reading, this.#commits.oneEnds()])
   }
 
   async allEnd(): Promise<void> {

@@ -35,7 +35,7 @@ import {
 } from './ledger-arithmetic.js'
 import type { SlotTiming } from './slot-timing.js'
 
-export interface LedgerOptions {
+interface LedgerOptions {
   /** Created where it is missing. */
   readonly directory: string
   /** The owner of the cap that the requests use. */
@@ -229,7 +229,7 @@ const readEnd = (path: string, bytesMax: number): string => {
   }
 }
 
-/** What a run on another machine needs of a ledger: its text, moved to the clock of that machine, and a ledger that assumes the worst. */
+// What a run on another machine needs: the text of a ledger, moved to its clock, and a ledger that assumes the worst.
 
 /** Whether a file is named as a ledger. */
 export const isLedgerName = (name: string): boolean => /^sent-requests-[a-z0-9._-]+\.ndjson$/.test(name)

@@ -115,20 +115,8 @@ const CODES: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'no answer',
 }
 
-/**
- * The shared cap, as three keys in Redis and one script. A sorted set has a member for each request; its score is the time until which
- * the request holds its slot. A hash has the cap, and the start of Redis in which it was written. A key with an expiration pauses all processes.
- * - **A taken slot** is held until its request can no longer count, whatever becomes of it. A SIGKILL leaves the slot so.
- * - **When the response headers arrive**, the slot is held for one more window and a margin. Nothing else ends the hold.
- * So nothing has to be kept alive in Redis, and a process may end at any moment.
- *
- * A Redis that was started again, or has no settings, may lack the newest requests: it pauses all processes. An append-only file does not
- * help, see docs/decisions/cap.md#0022-a-forgetful-redis-pauses-everyone. All times are those of the Redis server, so clocks of machines do
- * not matter.
- */
-
 /** The arguments of the script, in their order; times are milliseconds. */
-export type Operation =
+type Operation =
   /**
    * Takes a slot for request `id`. Answers `taken`; `wait`, ms until there may be a slot; `paused`, ms left; or `unknown`, ms for which
    * all processes pause from now on, because this Redis may lack the newest requests. The first call of a process sets the cap.
@@ -139,7 +127,18 @@ export type Operation =
   /** Pauses all processes. A longer pause stays. */
   | readonly ['pause', durationMs: number]
 
-export const SCRIPT = `
+/**
+ * A sorted set has a member for each request; its score is the time until which
+ * the request holds its slot. A hash has the cap, and the start of Redis in which it was written. A key with an expiration pauses all processes.
+ * - **A taken slot** is held until its request can no longer count, whatever becomes of it. A SIGKILL leaves the slot so.
+ * - **When the response headers arrive**, the slot is held for one more window and a margin. Nothing else ends the hold.
+ * So nothing has to be kept alive in Redis, and a process may end at any moment.
+ *
+ * A Redis that was started again, or has no settings, may lack the newest requests: it pauses all processes. An append-only file does not
+ * help, see docs/decisions/cap.md#0022-a-forgetful-redis-pauses-everyone. All times are those of the Redis server, so clocks of machines do
+ * not matter.
+ */
+const SCRIPT = `
 local slots, settings, pause = KEYS[1], KEYS[2], KEYS[3]
 local time = redis.call('time')
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -176,6 +175,6 @@ local next_free = redis.call('zrange', slots, 0, 0, 'withscores')
 return {'wait', math.max(1, next_free[2] - now_ms)}
 `
 
-/** All that the script of an account touches. The braces keep it together in a cluster. */
-export const keysOf = (name: string): readonly string[] =>
+/** The three keys of an account. The braces keep them together in a cluster. */
+const keysOf = (name: string): readonly string[] =>
   ['slots', 'settings', 'pause'].map((key) => `{${name}}:${key}`)

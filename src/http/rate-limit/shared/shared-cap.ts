@@ -21,17 +21,28 @@ import {
   type Reply,
 } from './redis.js'
 
-export interface SharedCapOptions {
+interface SharedCapOptions {
   readonly account: string
+  /** The owner of the cap: the same for all processes that share it, and only for those. */
+  readonly owner: CapOwner
   /** Slots, for all processes together. */
-  readonly cap: number
-  readonly timing: SlotTiming
-  /** Slots of this process while Redis is away; null: the run ends. */
-  readonly fallback: number | null
-  readonly redis: RedisConnection
+  readonly rate: Pick<Rate, 'requests'>
+  readonly shared?: SharedRate | null
   readonly clock: Clock
   readonly log: Log
 }
+
+/** Connects when the first slot is needed. Undefined for a cap that is not shared. */
+export const openSharedCap = (options: SharedCapOptions, timing: SlotTiming): SharedCap | undefined => {
+  const { owner, shared } = options
+  if (shared === undefined || shared === null) return undefined
+  const digest = createHash('sha256').update(capKey(owner)).digest('hex').slice(0, DIGEST_LENGTH)
+  const redis = connectRedis(shared.url, `fieldwork-sync-${digest}`)
+  return new SharedCap({ ...options, timing, fallback: shared.fallback, redis })
+}
+
+/** Hexadecimal digits of the digest: keys of two accounts differ, and do not show which account it is. */
+const DIGEST_LENGTH = 32
 
 /** A slot that this process has taken for one request. */
 export interface Claim {
@@ -42,15 +53,6 @@ export interface Claim {
   lost(): void
   /** Nothing was sent. */
   release(): void
-}
-
-export interface SharedCap {
-  /** Rejects with an error `shared_cap_unreachable`, which ends the run, or with the signal's reason. */
-  claim(signal: AbortSignal): Promise<Claim>
-  /** No process sends for so long. */
-  pause(durationMs: number): void
-  /** Slots in Redis stay held as long as necessary, without this process. */
-  close(): Promise<void>
 }
 
 /** The longest time from the request for a slot to the send. */
@@ -65,10 +67,15 @@ const RETRY_MS = 250
 export const claimLifeMs = (timing: SlotTiming): number =>
   FRESH_MS + timing.requestTimeoutMs + holdAfterLossMs(timing) + 2 * CLOCK_SKEW_MS
 
-export const createSharedCap = (options: SharedCapOptions): SharedCap => new RedisCap(options)
+interface OpenSharedCap extends SharedCapOptions {
+  readonly timing: SlotTiming
+  /** Slots of this process while Redis is away; null: the run ends. */
+  readonly fallback: number | null
+  readonly redis: RedisConnection
+}
 
-class RedisCap implements SharedCap {
-  readonly #options: SharedCapOptions
+export class SharedCap {
+  readonly #options: OpenSharedCap
   readonly #lifeMs: number
   readonly #local: LocalFallback | null
   readonly #underWay = new Set<Promise<unknown>>()
@@ -80,13 +87,14 @@ class RedisCap implements SharedCap {
   #knowsOfPause = false
   #lookedAt = Number.NEGATIVE_INFINITY
 
-  constructor(options: SharedCapOptions) {
+  constructor(options: OpenSharedCap) {
     const { fallback, timing, clock } = options
     this.#options = options
     this.#lifeMs = claimLifeMs(timing)
     this.#local = fallback === null ? null : createLocalFallback(fallback, clock)
   }
 
+  /** Rejects with an error `shared_cap_unreachable`, which ends the run, or with the signal's reason. */
   async claim(signal: AbortSignal): Promise<Claim> {
     const { clock } = this.#options
     for (;;) {
@@ -97,11 +105,13 @@ class RedisCap implements SharedCap {
     }
   }
 
+  /** No process sends for so long. */
   pause(durationMs: number): void {
     this.#knowsOfPause = true
     this.#inBackground(this.#options.redis.run(['pause', Math.ceil(durationMs)]))
   }
 
+  /** Slots in Redis stay held as long as necessary, without this process. */
   async close(): Promise<void> {
     await Promise.all(this.#underWay)
     await this.#options.redis.close()
@@ -109,13 +119,13 @@ class RedisCap implements SharedCap {
 
   /** A claim, or how long to wait before the next attempt, milliseconds. Rejects with a `RedisTrouble`. */
   async #ask(): Promise<Claim | number> {
-    const { clock, redis, cap } = this.#options
+    const { clock, redis, rate } = this.#options
     const askedAt = clock.monotonicMs()
     if (this.#isLocal && askedAt - this.#lookedAt < LOOK_AGAIN_MS) return this.#claimLocally(askedAt)
     if (this.#isLocal) await this.#comeBack()
     const id = randomUUID()
     const isFirst = this.#hasBegun ? 0 : 1
-    const [said, ms] = await redis.run(['take', id, this.#lifeMs, this.#quietMs(), cap, isFirst])
+    const [said, ms] = await redis.run(['take', id, this.#lifeMs, this.#quietMs(), rate.requests, isFirst])
     this.#there()
     this.#hasBegun = true
     if (said === 'taken') {
@@ -248,35 +258,4 @@ export const createLocalFallback = (slots: number, clock: Clock): LocalFallback 
       return slot
     },
   }
-}
-
-/** Opens the shared cap of an account from its settings. Connects when the first slot is needed. */
-
-interface SharedCapSettings extends Pick<SharedCapOptions, 'account' | 'clock' | 'log'> {
-  /** The owner of the cap: the same for all processes that share it, and only for those. */
-  readonly owner: CapOwner
-  readonly rate: Pick<Rate, 'requests'>
-  readonly shared?: SharedRate | null
-}
-
-/** Hexadecimal digits of the digest: keys of two accounts differ, and do not show which account it is. */
-const DIGEST_LENGTH = 32
-
-/** Undefined for a cap that is not shared. */
-export const openSharedCap = (
-  { owner, account, rate, shared, clock, log }: SharedCapSettings,
-  timing: SlotTiming,
-): SharedCap | undefined => {
-  if (shared === undefined || shared === null) return undefined
-  const digest = createHash('sha256').update(capKey(owner)).digest('hex').slice(0, DIGEST_LENGTH)
-  const redis = connectRedis(shared.url, `fieldwork-sync-${digest}`)
-  return createSharedCap({
-    account,
-    cap: rate.requests,
-    timing,
-    fallback: shared.fallback,
-    redis,
-    clock,
-    log,
-  })
 }
