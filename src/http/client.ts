@@ -168,7 +168,7 @@ class AccountClient implements HttpClient {
 
   /** Repeats attempts until there is an answer, an error that retries cannot help, or no attempt left. */
   async #persist(pending: PendingRequest): Promise<JsonAnswer> {
-    const { limits, random, log, account } = this.#options
+    const { limits, random, log, account, clock } = this.#options
     const waitSignals = [pending.context.signal, this.#ended.signal]
     const backoff = { baseMs: limits.backoffBaseMs, maxMs: limits.backoffMaxMs }
     for (let attempts = 0; ; ) {
@@ -180,21 +180,12 @@ class AccountClient implements HttpClient {
         throw attemptsExhausted(pending.where, attempts, outcome.error)
       }
       const waitMs = retryWaitMs(attempts, backoff, random(), outcome.retryAfterMs)
-      const fields = {
-        account,
-        request: pending.where.request,
-        attempts,
-        waitMs,
-        problem: outcome.error.message,
-      }
-      log.warn(fields, 'request failed and will be sent again')
-      await this.#backOff(waitMs, waitSignals)
+      const { request } = pending.where
+      const problem = outcome.error.message
+      log.warn({ account, request, attempts, waitMs, problem }, 'request failed and will be sent again')
+      using joined = joinSignals(waitSignals)
+      await clock.sleep(waitMs, joined.signal)
     }
-  }
-
-  async #backOff(waitMs: number, waitSignals: readonly AbortSignal[]): Promise<void> {
-    using joined = joinSignals(waitSignals)
-    await this.#options.clock.sleep(waitMs, joined.signal)
   }
 
   /** Sends once. No `await` may come before the send, because the limiter's conditions hold only at this moment. */
@@ -244,24 +235,21 @@ class AccountClient implements HttpClient {
   }
 }
 
-// The wait before the next attempt: exponential backoff with full jitter. The requests of a burst fail together, and a fixed
-// part in their waits would send them together again.
-
 interface Backoff {
-  /** Upper end of the wait after the first attempt, milliseconds. */
+  /** Upper end of the wait after the first attempt, milliseconds. It doubles with each attempt. */
   readonly baseMs: number
   /** The longest wait, also if the server requests a longer one, milliseconds. */
   readonly maxMs: number
 }
 
-/** Upper end of the wait after `attempt` (from 1) failed. It doubles with each attempt, up to `maxMs`. */
 export const backoffCeilingMs = (attempt: number, { baseMs, maxMs }: Backoff): number =>
   Math.min(maxMs, baseMs * 2 ** Math.max(0, attempt - 1))
 
 /**
- * The wait after `attempt` (from 1) failed, milliseconds. `random` is from 0 to 1. The wait is at least `retryAfterMs`, the
- * `Retry-After` of that answer (null without one), but never above `maxMs`. One slow endpoint must not hold its task for an
- * hour; the task stays queued if all attempts fail.
+ * The wait after `attempt` (from 1) failed, milliseconds: exponential backoff with full jitter. The requests of a burst fail together,
+ * and a fixed part in their waits would send them together again. `random` is from 0 to 1. The wait is at least `retryAfterMs`, the
+ * `Retry-After` of that answer (null without one), but never above `maxMs`. One slow endpoint must not hold its task for an hour; the
+ * task stays queued if all attempts fail.
  */
 export const retryWaitMs = (
   attempt: number,

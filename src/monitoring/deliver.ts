@@ -9,9 +9,9 @@ import { packageVersion } from '../base/version.js'
 import { type Address, locationHost } from '../http/address.js'
 import { readExcerpt } from '../http/body.js'
 import { connectionFailure, peerOf } from '../http/connection-failure.js'
-import type { Received } from '../http/dispatch.js'
-import { createDirectRoute, createProxyRoute, type Route } from '../http/dispatch.js'
 import { TransientError } from '../http/errors.js'
+import type { Received } from '../http/transport.js'
+import { createDirectRoute, createProxyRoute, type Route } from '../http/transport.js'
 import type { Target } from '../model/monitoring.js'
 
 export interface Delivery {

@@ -1,10 +1,10 @@
 /** Sends one request and reads its answer to the end, within the timeout and the size limit. Any answer is returned. */
 
 import { parseHttpDate } from '../../http/answer-head.js'
+import { type ExchangeOptions, exchange } from '../../http/attempt.js'
 import { type BodyText, excerptOf, isUtf8, readText } from '../../http/body.js'
 import { TransientError } from '../../http/errors.js'
 import type { TransportAnswer } from '../../http/transport.js'
-import { type ExchangeOptions, exchange } from '../../http/transport.js'
 
 export interface Answer {
   /** As in `GET /api/v1/surveys?page=2`. */
